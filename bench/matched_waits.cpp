@@ -19,7 +19,10 @@ int main(int argc, char** argv) {
     const patterns::PathNames names(*trace);
     for (int i = 2; i < argc; ++i) {
       const auto level = static_cast<unsigned>(std::strtoul(argv[i], nullptr, 10));
-      for (const patterns::MatchedWait& of : patterns::matched_waits(*trace, names.naming(), level))
+      patterns::MatchedWaits waits(*trace, level);
+      auto reader = trace->read();
+      while (const trace::Event* event = reader.next()) waits.add(*event);
+      for (const patterns::MatchedWait& of : waits.by(names.naming()))
         fmt::print("{{\"level\": {}, \"path\": \"{}\", \"wait_s\": {}, \"wait_error_s\": {}, \"messages\": {}}}\n",
                    level, fmt::join(names.names_of(of.node), " > "), of.ns / 1e9, of.error_ns / 1e9, of.messages);
     }

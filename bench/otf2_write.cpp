@@ -185,7 +185,7 @@ void write_bare(const std::string& directory) {
 std::uint64_t write_export(const char* experiment, const std::string& directory) {
   const auto trace = Trace::open(refrain::experiment::Experiment::open(experiment));
   if (!trace) return 0;
-  refrain::analysis::Symbolizer symbolizer;
+  refrain::symbols::Symbolizer symbolizer;
   return refrain::exports::write_otf2(*trace, symbolizer, {.directory = directory}).events;
 }
 

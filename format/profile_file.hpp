@@ -54,6 +54,10 @@ enum class Section : std::uint32_t {
   Durations = 32,          ///< since 1.8, when calls were made
   Cores = 33,              ///< since 1.9
   CoresTaken = 34,         ///< since 1.10
+  // Of the files of names and of functions (format/names_file.hpp).
+  Texts = 64,
+  Names = 65,
+  Functions = 66,
 };
 
 inline constexpr std::uint16_t section_version = 1;

@@ -15,6 +15,7 @@
 #include "platform/floating_point.hpp"
 #include "runtime/clock_offsets.hpp"
 #include "runtime/event_agreement.hpp"
+#include "runtime/function_table.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/message.hpp"
 #include "runtime/snapshot.hpp"
@@ -226,6 +227,7 @@ bool write_experiment(const config::Configuration& configuration, const Calibrat
     say("%s", outcome.line);
     if (!outcome.written) note_said();
   }
+  if (outcome.written && ending != Ending::Warned) keep_function_table(directory.path);
   if (outcome.written && record.spilled_bytes == 0) remove_superfluous(outcome.in_part);
   if (ending == Ending::Warned) return outcome.written;
   if (configuration.verbose) tell_end(record, directory.path);

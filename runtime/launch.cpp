@@ -16,6 +16,7 @@
 #include "config/preloading.hpp"
 #include "platform/pages.hpp"
 #include "platform/symbols.hpp"
+#include "runtime/function_table.hpp"
 
 namespace refrain::runtime {
 namespace {
@@ -260,6 +261,7 @@ void remember_initial_environment(char** arguments) {
 
 void clean_environment() {
   keep_inlined_code();
+  take_function_table();
   remember_traces();
   if (initial_environment) {
     char** rest = clean_initial_environment();

@@ -9,8 +9,11 @@
 #include <memory>
 
 #include "config/number.hpp"
+#include "offline/patterns/kept_nodes.hpp"
 #include "offline/patterns/path_names.hpp"
 #include "offline/patterns/plugin_loader.hpp"
+#include "offline/patterns/results.hpp"
+#include "offline/report/found.hpp"
 #include "offline/report/patterns_view.hpp"
 #include "tools/complaints.hpp"
 #include "tools/console.hpp"
@@ -20,6 +23,7 @@
 #include "tools/rank_list.hpp"
 #include "tools/search_sockets.hpp"
 #include "tools/subcommands.hpp"
+#include "tools/threads_option.hpp"
 #include "tools/together.hpp"
 #include "tools/trace_command.hpp"
 #include "tools/which_experiment.hpp"
@@ -38,9 +42,10 @@ struct AnalyzeRequest {
   double big_bytes = 1 << 20;
   double uneven = 0.5;
   std::vector<std::string> plugins, settings;
-  std::string as_sampled;
+  std::string as_sampled, threads;
   patterns::Request search;
   report::PatternOptions options;
+  bool is_again = false;  ///< what is kept is not used, and is replaced
 };
 
 std::string wrong_as_setting(const std::string& word) {
@@ -105,35 +110,123 @@ patterns::SearchLimits limits_of(const std::string& time) {
   return limits;
 }
 
-bool is_of_the_whole(const AnalyzeRequest& request, const trace::Trace& trace, const patterns::Analysis& analysis) {
-  const bool is_asked_for_whole = request.as_sampled.empty() && request.ranks.empty() && request.time.empty() &&
-                                  request.search.region.empty() && !request.search.iteration;
-  if (trace.archive() || !is_asked_for_whole || !analysis.failures.empty()) return false;
-  // What still changes, or is damaged, or was left out on purpose.
-  const auto is_listed = [](const trace::RankOfTrace& rank) { return rank.mode == format::EventMode::List; };
-  return trace.experiment().manifest().state != "running" && trace.damage().count() == 0 &&
-         analysis.counts.damages == 0 && std::ranges::none_of(trace.ranks(), is_listed) &&
-         std::ranges::none_of(analysis.patterns, [](const patterns::PatternResult& of) { return of.is_partial; });
+/// What the experiment is asked for as a whole, by patterns that come with Refrain: that is kept.
+bool is_of_the_whole(const AnalyzeRequest& request) {
+  return request.as_sampled.empty() && request.ranks.empty() && request.time.empty() && request.search.region.empty() &&
+         !request.search.iteration && request.plugins.empty();
 }
 
-/// As metrics of the experiment, which reports show like any other. One that belongs to somebody else is left as it is.
-void keep(const patterns::Analysis& analysis, const trace::Trace& trace, const patterns::Naming& naming) {
+/// Those that change what is found, as far as they are not the usual ones.
+std::string parameters_of(const AnalyzeRequest& request) {
+  const AnalyzeRequest usual;
+  std::string text;
+  const auto add = [&](const char* option, const auto& value, const auto& usual_value) {
+    if (value != usual_value) text += fmt::format("{}{} {}", text.empty() ? "" : " ", option, value);
+  };
+  add("--master", request.search.parameters.master, usual.search.parameters.master);
+  add("--frequent", request.frequent_us, usual.frequent_us);
+  add("--big", request.big_bytes, usual.big_bytes);
+  add("--uneven", request.uneven, usual.uneven);
+  add("--critical-path", request.search.with_critical_path, false);
+  return text;
+}
+
+void print(const AnalyzeRequest& request, const patterns::Analysis& analysis,
+           std::span<const trace::LocationOfTrace> locations, const patterns::Naming& naming) {
+  if (request.search.with_critical_path && !analysis.critical_path)
+    complain("analyze", exit_ok, "the critical path is not known, as events are missing; REFRAIN_TRACE=all keeps all");
+  report::print_analysis(analysis, locations, naming, request.options, report::detect_terminal(stdout),
+                         write_to_stdout);
+  flush_stdout();
+}
+
+void print_found(const AnalyzeRequest& request, report::Found found, const experiment::Experiment& experiment) {
+  const patterns::PathNames names(experiment, report::usual_names());
+  from_kept_nodes(found.analysis, names.naming());
+  if (!request.search.with_causes) found.analysis.causes.reset();
+  print(request, found.analysis, found.locations, names.naming());
+}
+
+/// The first of these that is no pattern; null: all are.
+const std::string* unknown_pattern(const std::vector<std::string>& wanted, const std::vector<std::string>& all) {
+  const auto at = std::ranges::find_if(
+      wanted, [&](const std::string& name) { return std::ranges::find(all, name) == all.end(); });
+  return at == wanted.end() ? nullptr : &*at;
+}
+
+/// Nothing: nothing is kept that answers the request. What is wrong with the experiment, or the request, is said by the
+/// search.
+std::optional<int> print_kept(const AnalyzeRequest& request) {
+  if (!is_of_the_whole(request) || request.is_again || trace::find_otf2_anchor(request.experiment) ||
+      unknown_pattern(request.options.patterns, patterns::pattern_names()))
+    return std::nullopt;
   try {
-    experiment::write_saved_metrics(trace.experiment().directory(), trace.path_count(),
-                                    patterns::as_metrics(analysis, trace, naming));
+    const auto experiment = experiment::Experiment::open(request.experiment);
+    const std::size_t damages = experiment->damages();
+    auto found = report::kept_found(*experiment, experiment::AnalysisKey{.parameters = parameters_of(request)});
+    if (!found) {
+      const auto lines = experiment->damage();
+      for (std::size_t i = damages; i < lines.size(); ++i) complain("analyze", exit_ok, lines[i]);
+    }
+    if (!found || !found->has_events) return std::nullopt;
+    print_found(request, std::move(*found), *experiment);
+    if (experiment->damages() == 0) return exit_ok;
+    tell_damage("analyze", *experiment->damage_log());
+    return exit_damaged;
+  } catch (const experiment::ReadError&) {
+    return std::nullopt;
+  }
+}
+
+/// What belongs to somebody else is left as it is.
+void try_to_keep(const std::function<void()>& keep) {
+  try {
+    keep();
   } catch (const std::system_error& error) {
     const bool is_of_others = error.code() == std::errc::permission_denied ||
                               error.code() == std::errc::operation_not_permitted ||
                               error.code() == std::errc::read_only_file_system;
-    if (!is_of_others)
-      complain("analyze", exit_ok, std::string("what was found is not kept as metrics: ") + error.what());
+    if (!is_of_others) complain("analyze", exit_ok, std::string("what was found is not kept: ") + error.what());
   }
+}
+
+void keep_found(const AnalyzeRequest& request, const report::Found& found, const experiment::Experiment& experiment) {
+  try_to_keep([&] {
+    report::keep_found(experiment, found, parameters_of(request), REFRAIN_VERSION);
+    if (request.is_again && found.may_be_kept) forget_old_analyses(experiment);
+  });
+}
+
+/// What stands out of the profile is kept of an experiment without events, too.
+void keep_profile(const AnalyzeRequest& request) {
+  try {
+    const auto experiment = experiment::Experiment::open(request.experiment);
+    if (request.is_again || !report::kept_found(*experiment))
+      keep_found(request, report::search_some(request.experiment), *experiment);
+  } catch (const experiment::ReadError&) {  // it was said already
+  }
+}
+
+/// Several processes together find no causes, so only metrics are kept of that, where nothing else is.
+void keep_metrics(const AnalyzeRequest& request, const patterns::Analysis& analysis, const trace::Trace& trace,
+                  const patterns::Naming& naming) {
+  const experiment::Experiment& experiment = trace.experiment();
+  const auto is_list = [](const trace::RankOfTrace& of) { return of.mode == format::EventMode::List; };
+  const experiment::AnalysisKey key{.parameters = parameters_of(request)};
+  if (experiment.manifest().state == "running" || experiment.damages() > 0 || analysis.counts.damages > 0 ||
+      std::ranges::any_of(trace.ranks(), is_list) || kept_analysis(experiment, key))
+    return;
+  try_to_keep([&] {
+    keep(experiment, {key, REFRAIN_VERSION, trace.records(),
+                      as_metrics(analysis, trace, first_paths(trace, naming))});
+  });
 }
 
 /// What needs all events in one process; empty: nothing.
 std::string needs_one_process(const AnalyzeRequest& request) {
   const std::pair<const char*, bool> alone[] = {{"--causes", request.search.with_causes},
                                                 {"--critical-path", request.search.with_critical_path},
+                                                {"--worst", request.options.with_worst},
                                                 {"--plugin", !request.plugins.empty()}};
   for (const auto& [option, is_given] : alone)
     if (is_given) return fmt::format("{}: only of one process, not of several together", option);
@@ -142,20 +235,20 @@ std::string needs_one_process(const AnalyzeRequest& request) {
 
 /// `group`: null for this process alone.
 int analyze(AnalyzeRequest& request, exports::ProcessGroup* group) {
-  report::Options common;
-  common.set_format(request.format);
-  request.options.format = common.format;
-  request.options.table_format = common.table_format;
+  use_threads(request.threads);
+  request.options.format = report::format_of(request.format);
   request.search.parameters.frequent_s = request.frequent_us / 1e6;
   request.search.parameters.big_bytes = request.big_bytes;
   request.search.parameters.uneven = request.uneven;
-  bool all_worked = true;
+  if (const auto code = group ? std::nullopt : print_kept(request)) return *code;
+  bool all_worked = true, has_events = false;
   std::optional<trace::AsSampled> as;
   if (!request.as_sampled.empty())
     as = {static_cast<std::size_t>(config::parse_number(request.as_sampled, true).value)};
   const int code = with_trace_or_archive(
       "analyze", request.experiment, request.ranks,
       [&](const trace::Trace& trace) {
+        has_events = true;
         request.search.limits = limits_of(request.time);
         if (!request.time.empty() && patterns::is_sample_of_iterations(trace))
           throw report::UsageError("--time: only a sample of iterations was kept; --iteration looks at one of them");
@@ -166,25 +259,30 @@ int analyze(AnalyzeRequest& request, exports::ProcessGroup* group) {
         patterns::Patterns further;
         all_worked = load_plugins(plugins, further);
         const std::vector<std::string> all = patterns::pattern_names(further);
-        for (const std::string& name : request.options.patterns)
-          if (std::ranges::find(all, name) == all.end())
-            throw report::UsageError(
-                fmt::format("--pattern {}: there is none of this name; there are {}", name, fmt::join(all, ", ")));
-        const bool is_first = !group || group->is_first();
-        std::optional<patterns::PathNames> names;
-        if (is_first) names.emplace(trace);
-        const patterns::Naming naming = is_first ? names->naming() : patterns::Naming();
+        if (const std::string* name = unknown_pattern(request.options.patterns, all))
+          throw report::UsageError(
+              fmt::format("--pattern {}: there is none of this name; there are {}", *name, fmt::join(all, ", ")));
         const std::int32_t master = request.search.parameters.master;
         if (master != 0 && std::ranges::find(trace.ranks(), master, &trace::RankOfTrace::rank) == trace.ranks().end())
           throw report::UsageError(fmt::format("--master {}: there are no events of such a rank", master));
-        std::optional<SearchSockets> sockets;
-        if (group) request.search.processes = &sockets.emplace(*group, patience);
         ProgressLine line;
         const auto end_ns = static_cast<double>(std::max<std::int64_t>(trace.end_ns(), 1));
         request.search.progress = [&](std::int64_t time_ns) {
           line.show(
               [&] { return fmt::format("searching events: {:.0f} %", 100 * static_cast<double>(time_ns) / end_ns); });
         };
+        if (is_of_the_whole(request) && !group && !trace.archive()) {
+          const report::Found found = report::search_all(trace, request.search);
+          line.end();
+          keep_found(request, found, trace.experiment());
+          return print_found(request, found, trace.experiment());
+        }
+        const bool is_first = !group || group->is_first();
+        std::optional<patterns::PathNames> names;
+        if (is_first) names.emplace(trace, report::usual_names());
+        const patterns::Naming naming = is_first ? names->naming() : patterns::Naming();
+        std::optional<SearchSockets> sockets;
+        if (group) request.search.processes = &sockets.emplace(*group, patience);
         const patterns::Analysis analysis = patterns::analyse(trace, naming, request.search, std::move(further));
         line.end();
         if (!is_first) return;
@@ -194,17 +292,13 @@ int analyze(AnalyzeRequest& request, exports::ProcessGroup* group) {
         if (!analysis.has_region)
           throw report::UsageError(
               fmt::format("--region {}: there is no MPI call on a call path with it", request.search.region));
-        if (request.search.with_critical_path && !analysis.critical_path)
-          complain("analyze", exit_ok,
-                   "the critical path is not known, as events are missing; REFRAIN_TRACE=all keeps all");
-        if (is_of_the_whole(request, trace, analysis)) keep(analysis, trace, naming);
-        report::print_analysis(analysis, trace, naming, request.options, report::detect_terminal(stdout),
-                               write_to_stdout);
-        flush_stdout();
+        if (is_of_the_whole(request) && !trace.archive()) keep_metrics(request, analysis, trace, naming);
+        print(request, analysis, trace.locations(), naming);
         for (const std::string& failure : analysis.failures) complain("analyze", exit_ok, failure);
         all_worked = all_worked && analysis.failures.empty();
       },
       as);
+  if (!has_events && code == exit_usage && is_of_the_whole(request) && !group) keep_profile(request);
   return code == exit_ok && !all_worked ? exit_damaged : code;
 }
 
@@ -239,6 +333,9 @@ void add_analyze(Command root, Invocation& invocation) {
                "Also what has made processes wait: on which rank, and between which calls");
   command.flag("--critical-path", request->search.with_critical_path,
                "Also what the end of the program has waited for, and how much of it is more than on average");
+  command.flag("--worst", request->options.with_worst,
+               "Also the calls that have waited longest, of each pattern and call path, where they are JSON");
+  command.flag("--again", request->is_again, "Search again what was searched before, and keep what is found instead");
   command
       .option("--plugin", request->plugins, "Further patterns: a module of Python or a shared object; may be repeated")
       .type("FILE")
@@ -282,6 +379,7 @@ void add_analyze(Command root, Invocation& invocation) {
       .type("SHARE")
       .check(wrong_as_amount)
       .shows_default();
+  add_threads(command, request->threads);
   command.footer(
       "mpirun -n N refrain-analyze EXPERIMENT (or srun) searches with N processes.\n"
       "docs/patterns.md says what each pattern is. Where iterations were sampled, values are estimates for the whole "

@@ -9,6 +9,9 @@
 
 #include "offline/analysis/run_series.hpp"
 #include "offline/database/evaluation.hpp"
+#include "offline/report/columns.hpp"
+#include "offline/report/print_tables.hpp"
+#include "offline/symbols/experiment_names.hpp"
 #include "tools/complaints.hpp"
 #include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
@@ -108,7 +111,8 @@ struct Run {
 Run read_run(const std::string& directory, double least_share) {
   const auto experiment = experiment::Experiment::open(directory);
   analysis::Symbolizer symbolizer;
-  const analysis::CallTree tree = build_call_tree(*experiment, symbolizer);
+  symbols::use_names(*experiment, symbolizer);
+  const analysis::CallTree tree = analysis::build_call_tree(*experiment, symbolizer);
   Run run{experiment->definitions().ranks_expected, tree.totals.off_cpu_is_told_apart,
           series_of_run(*experiment, tree, least_share)};
   if (experiment->damages() > 0) tell_damage(name, *experiment->damage_log());
@@ -268,45 +272,28 @@ void print_text(const Outcome& outcome, const Request& request) {
 }
 
 void print_json(const Outcome& outcome, const Request& request) {
-  print_json_object(2, [&](report::JsonWriter& json) {
-    json.member("experiment", request.experiment);
-    json.member("against", request.against);
-    json.member("tolerance", request.tolerance_percent / 100);
-    json.member("threshold", request.threshold);
-    json.member("passed", exit_code_of(outcome, request.threshold) == exit_ok);
-    json.member_array("comparisons", [&] {
-      for (const analysis::RunDifference& of : outcome.comparisons)
-        json.object([&] {
-          json.member("loop", of.loop);
-          json.member("path", of.path);
-          json.member("by", of.by_means ? "mean" : "faster_half");
-          json.member("before_s", of.before);
-          json.member("now_s", of.now);
-          json.member("standard_error_s", of.error);
-          json.member("difference_low_s", of.low);
-          json.member("difference_high_s", of.high);
-          json.member("share_of_loop", of.of_loop);
-          json.member("p", of.p);
-          json.member("significant", of.is_significant);
-          json.member("slower", of.is_slower);
-          json.member("cannot_be_told", of.cannot_be_told);
-        });
-    });
-    json.member_array("properties", [&] {
-      for (const database::Found* of : problems(outcome, request.threshold))
-        json.object([&] {
-          json.member("name", of->property->name);
-          json.member_object("context", [&] {
-            for (const auto& [parameter, object] : of->context) json.member(parameter, object);
-          });
-          json.member("severity", of->severity);
-          json.member("confidence", of->confidence);
-        });
-    });
-    json.member("not_checked", outcome.not_checked);
-    json.member("cannot_be_told", outcome.uncertain);
-    json.member("notes", outcome.notes);
-  });
+  using report::columns;
+  const auto problems_found = problems(outcome, request.threshold);
+  const std::vector<report::Table> tables{
+      object_of("", columns("experiment, against, tolerance, threshold, passed"),
+                {{request.experiment, request.against, request.tolerance_percent / 100, request.threshold,
+                  exit_code_of(outcome, request.threshold) == exit_ok}}),
+      {"comparisons",
+       columns("loop, path, by, before_s, now_s, standard_error_s, difference_low_s, difference_high_s, share_of_loop, "
+               "p, significant, slower, cannot_be_told"),
+       report::rows_of(outcome.comparisons,
+               [](const analysis::RunDifference& of) -> report::Row {
+                 return {{of.loop, of.path, of.by_means ? "mean" : "faster_half", of.before, of.now, of.error, of.low,
+                          of.high, of.of_loop, of.p, of.is_significant, of.is_slower, of.cannot_be_told}};
+               })},
+      {"properties", columns("name, context, severity, confidence"),
+       report::rows_of(problems_found,
+               [](const database::Found* of) -> report::Row {
+                 return {{of->property->name, of->context, of->severity, of->confidence}};
+               })},
+      object_of("", columns("not_checked, cannot_be_told, notes"),
+                {{outcome.not_checked, outcome.uncertain, outcome.notes}})};
+  print_tables(tables, report::Format::Json, {}, write_to_stdout);
 }
 
 std::string xml(std::string_view text) {

@@ -77,9 +77,7 @@ std::string near(const CLI::App& app, const std::string& word) {
   return found.empty() ? "" : "; near it: " + joined(found, ", ");
 }
 
-/// One line, without its end, that says what is wrong with the command line: the bad word, what is near it, and which
-/// help to read. `app` is the root after parse() has thrown `error`.
-/// What the library says of options that are given too often or without a value.
+/// The error of an option that is given too often or without a value; other errors as the library has them.
 std::string in_our_words(const CLI::ParseError& error) {
   const std::string text = error.what();
   if (!dynamic_cast<const CLI::ArgumentMismatch*>(&error)) return text;
@@ -91,6 +89,8 @@ std::string in_our_words(const CLI::ParseError& error) {
   return text;
 }
 
+/// One line, without its end, that says what is wrong with the command line: the bad word, what is near it, and which
+/// help to read. `app` is the root after parse() has thrown `error`.
 std::string usage_line(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& at = chosen(app);
   const std::string name = name_of(at), see = fmt::format(" (see {} --help)", name);
@@ -179,6 +179,12 @@ Command Command::add(const char* name, const char* description) {
 
 Option Command::flag(const char* names, bool& value, const std::string& description) {
   return Option(app_->add_flag(names, value, description));
+}
+Option Command::flag(const char* names, std::function<void()> set, const std::string& description) {
+  return Option(app_->add_flag_callback(names, std::move(set), description));
+}
+Option Command::option(const char* names, std::function<void(const std::string&)> set, const std::string& description) {
+  return Option(app_->add_option_function<std::string>(names, std::move(set), description));
 }
 Option Command::option(const char* names, std::string& value, const std::string& description) {
   return Option(app_->add_option(names, value, description));

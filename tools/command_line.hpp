@@ -23,7 +23,7 @@ class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
 
-  /// What help calls the value. DIR, EXPERIMENT, FILE and PROGRAM are paths; any other word is for people only.
+  /// The word for the value in the help. DIR, EXPERIMENT, FILE and PROGRAM are paths; any other word is for people only.
   Option type(const char* name);
   /// The value is one of these words.
   Option one_of(const std::vector<std::string>& words);
@@ -56,6 +56,9 @@ class Command {
   /// `names` as in "-o,--output", or without dashes for a word that is no option. The value is left as it is when the
   /// command line does not set it.
   Option flag(const char* names, bool& value, const std::string& description);
+  /// Calls `set` when the command line has the flag, or with the value of the option.
+  Option flag(const char* names, std::function<void()> set, const std::string& description);
+  Option option(const char* names, std::function<void(const std::string& value)> set, const std::string& description);
   Option option(const char* names, std::string& value, const std::string& description);
   Option option(const char* names, std::vector<std::string>& values, const std::string& description);
   Option option(const char* names, int& value, const std::string& description);
@@ -83,7 +86,7 @@ class CommandLine {
   CommandLine(const char* name, const char* description, const char* version);
   ~CommandLine();
   Command root();
-  /// Reads the words and runs the command that they choose. What cannot be understood is one line on stderr and
+  /// Reads the words and runs the command that they choose. A mistake is one line on stderr and
   /// `exit_usage`; what the command throws is one line and `exit_unreadable`. Empty: the command has run.
   std::optional<int> run(int argc, const char* const* argv);
 
@@ -92,7 +95,7 @@ class CommandLine {
   std::unique_ptr<CLI::App> app_;
 };
 
-/// What can be asked of a command line.
+/// A description of a command line.
 struct OptionDescription {
   std::vector<std::string> short_names, long_names;  ///< without dashes
   bool is_option;                                    ///< else a word by its place

@@ -8,6 +8,8 @@
 
 #include "offline/database/native_run.hpp"
 #include "offline/database/store.hpp"
+#include "offline/report/columns.hpp"
+#include "offline/report/print_tables.hpp"
 #include "tools/complaints.hpp"
 #include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
@@ -60,44 +62,18 @@ int add(const Request& request) {
   }
 }
 
-void print_runs(const std::vector<database::StoredRun>& runs, const std::string& format) {
-  const auto start = [](const database::StoredRun& run) {
-    return run.start_us == 0
-               ? std::string("?")
-               : fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(static_cast<std::time_t>(run.start_us / 1'000'000)));
-  };
-  if (format == "json") {
-    print_json_object(2, [&](report::JsonWriter& json) {
-      json.member_array("runs", [&] {
-        for (const auto& run : runs)
-          json.object([&] {
-            json.member("run", run.run);
-            json.member("program", run.program);
-            json.member("version", run.version);
-            json.member("processes", run.processes);
-            json.member("started", start(run));
-            json.member("elapsed_s", run.elapsed_s);
-            json.member("experiment", run.experiment);
-            json.member("source", run.source);
-          });
-      });
-    });
-    return;
-  }
-  if (runs.empty()) return;
-  std::size_t program = 7, version = 7;
-  const auto short_version = [](const std::string& text) {
-    return text.size() > 16 ? text.substr(0, 13) + "..." : text;
-  };
-  for (const auto& run : runs) {
-    program = std::max(program, run.program.size());
-    version = std::max(version, short_version(run.version).size());
-  }
-  show("{:>5}  {:<{}}  {:<{}}  {:>5}  {:<19}  {:>10}  {}\n", "run", "program", program, "version", version, "procs",
-       "started (UTC)", "elapsed s", "experiment");
-  for (const auto& run : runs)
-    show("{:>5}  {:<{}}  {:<{}}  {:>5}  {:<19}  {:>10.3f}  {}\n", run.run, run.program, program,
-         short_version(run.version), version, run.processes, start(run), run.elapsed_s, run.experiment);
+report::Table runs_table(const std::vector<database::StoredRun>& runs) {
+  using report::columns;
+  return {.name = "runs",
+          .columns = columns("run, program, version, processes, started: started (UTC), elapsed_s: elapsed, experiment") +
+                     columns("source", report::InTables),
+          .rows = report::rows_of(runs, [](const database::StoredRun& run) -> report::Row {
+            const auto start = static_cast<std::time_t>(run.start_us / 1'000'000);
+            return {{run.run, run.program, run.version, run.processes,
+                     start == 0 ? std::string("?") : fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(start)),
+                     run.elapsed_s, run.experiment, run.source}};
+          }),
+          .empty = "There are no runs."};
 }
 
 int list(const Request& request) {
@@ -105,7 +81,8 @@ int list(const Request& request) {
     const auto connection = database::Connection::open(request.database, false);
     database::Store store(*connection, model());
     store.check();
-    print_runs(store.runs({request.program, request.version, {}}), request.format);
+    const auto runs = store.runs({request.program, request.version, {}});
+    print_tables({runs_table(runs)}, report::format_of(request.format), report::detect_terminal(stdout), write_to_stdout);
     return exit_ok;
   } catch (const std::exception& error) {
     return complain(name, exit_usage, error.what());
@@ -193,7 +170,7 @@ void add_db(Command root, Invocation& invocation) {
   add_command.when_chosen([request, &invocation] { invocation.exit_code = add(*request); });
   Command list_command = db.add("list", "List what is in a database");
   common(list_command);
-  list_command.option("--format", request->format, "How to print").one_of({"text", "json"}).shows_default();
+  list_command.option("--format", request->format, "How to print").one_of(report::format_names()).shows_default();
   list_command.when_chosen([request, &invocation] { invocation.exit_code = list(*request); });
   Command remove_command = db.add("remove", "Remove runs: by number or directory, or all of a program or version");
   remove_command.option("run", request->runs, "Runs").type("RUN");

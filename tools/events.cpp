@@ -22,10 +22,7 @@ struct Request {
 
 int run(Request& request) {
   if (!find_experiment("events", request.experiment)) return exit_usage;
-  report::Options common;
-  common.set_format(request.format);
-  request.options.format = common.format;
-  request.options.table_format = common.table_format;
+  request.options.format = report::format_of(request.format);
   return with_trace_or_archive("events", request.experiment, request.ranks, [&](const trace::Trace& trace) {
     if (request.matched) print_matched_messages(trace, request.options, write_to_stdout);
     else print_events(trace, request.options, write_to_stdout);

@@ -14,9 +14,10 @@
 #include "config/inlined_code.hpp"
 #include "config/iteration_at.hpp"
 #include "config/preloading.hpp"
-#include "offline/analysis/inlined_code.hpp"
+#include "offline/symbols/inlined_code.hpp"
 #include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
+#include "tools/hand_over_functions.hpp"
 #include "tools/launchers.hpp"
 #include "tools/program.hpp"
 #include "tools/run_notes.hpp"
@@ -92,7 +93,7 @@ void tell_inlined_code(const Program& program, const config::Configuration& conf
   std::string text;
   for (const fs::path& file : files) {
     if (file.empty()) continue;
-    const analysis::CodeOfFunction code = analysis::code_of_function(file.string(), at.function);
+    const symbols::CodeOfFunction code = symbols::code_of_function(file.string(), at.function);
     if (code.ranges.empty()) continue;
     std::error_code ignored;
     std::string module = code.build_id.empty() ? fs::weakly_canonical(file, ignored).string() : code.build_id;
@@ -106,6 +107,17 @@ void tell_inlined_code(const Program& program, const config::Configuration& conf
     if (text.size() + line.size() <= config::longest_inlined_code) text += line;
   }
   if (!text.empty()) setenv(config::inlined_code_variable, text.c_str(), 1);
+}
+
+/// Names are worth little: what goes wrong costs them alone.
+void keep_functions(const Program& program, bool is_told) {
+  std::string why;
+  try {
+    why = hand_over_functions(program);
+  } catch (const std::exception& error) {
+    why = error.what();
+  }
+  if (!why.empty() && is_told) say("refrain: the names of functions are not kept at the start: {}", why);
 }
 
 /// Whether LD_PRELOAD can have it, where a colon or a blank ends a name.
@@ -220,6 +232,7 @@ std::vector<std::string> prepare(const ExecOptions& options, const Invocation& i
     const std::string_view mode = launch_mode(options, program, invocation.command[0]);
     if (mode != "program") leave_note(note_through, invocation.command[0]);
     if (understood) tell_inlined_code(program, configuration);
+    if (mode == "program") keep_functions(program, understood && configuration.verbose);
     start_measured(library, program, mode, invocation);
   }
   return command;

@@ -9,6 +9,7 @@
 
 #include "offline/export/otf2.hpp"
 #include "offline/export/process_group.hpp"
+#include "offline/symbols/experiment_names.hpp"
 #include "tools/complaints.hpp"
 #include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
@@ -38,7 +39,8 @@ std::filesystem::path directory_of(const Request& request) {
 int export_events(const Request& request, exports::ProcessGroup* processes) {
   return with_trace("export", request.experiment, request.ranks, [&](const trace::Trace& trace) {
     const std::filesystem::path directory = directory_of(request);
-    analysis::Symbolizer symbolizer;
+    symbols::Symbolizer symbolizer;
+    symbols::use_names(trace.experiment(), symbolizer);
     const exports::Otf2Summary done =
         exports::write_otf2(trace, symbolizer, {directory, request.regions == "callpath", processes});
     if (processes && !processes->is_first()) return;

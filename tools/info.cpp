@@ -1,4 +1,4 @@
-/// `refrain info`: what this copy of Refrain is and what is in force.
+/// `refrain info`: what this copy of Refrain is, what is in force, and which names an experiment has.
 
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +11,7 @@
 #include "tools/installation.hpp"
 #include "tools/metric_names.hpp"
 #include "tools/mpi_coverage.hpp"
+#include "tools/names_page.hpp"
 #include "tools/option_pages.hpp"
 #include "tools/subcommands.hpp"
 
@@ -65,6 +66,11 @@ void add_info(Command root, Invocation& invocation) {
       if (mpi->empty() || *mpi == name) all.push_back(mpi_coverage(invocation.executable, name));
     print_mpi_coverage(all, *format);
   });
+  auto experiment = std::make_shared<std::string>();
+  Command names = info.add("names", "Which names of functions an experiment keeps, and where they come from");
+  names.option("EXPERIMENT", *experiment, "experiment directory").type("EXPERIMENT").required();
+  names.option("--format", *format, "how to print").one_of({"text", "json"});
+  names.when_chosen([format, experiment, &invocation] { invocation.exit_code = print_names(*experiment, *format); });
   info.add("metrics", "What REFRAIN_METRICS can ask for here").when_chosen(print_metric_names);
   info.add("version", "The version").when_chosen([] { show("refrain {}\n", REFRAIN_VERSION); });
   info.add("build", "How and with which libraries it was built").when_chosen([&invocation] {

@@ -1,5 +1,6 @@
 #include "tools/load_run.hpp"
 
+#include <algorithm>
 #include <ctime>
 #include <filesystem>
 #include <fmt/chrono.h>
@@ -7,8 +8,10 @@
 
 #include "offline/database/cubex_run.hpp"
 #include "offline/database/native_run.hpp"
+#include "offline/report/found.hpp"
 #include "offline/report/node_waits.hpp"
-#include "tools/first_findings.hpp"
+#include "offline/symbols/experiment_names.hpp"
+#include "offline/symbols/names.hpp"
 #include "tools/progress_line.hpp"
 
 namespace refrain::tools {
@@ -64,20 +67,27 @@ class Native {
 
  private:
   std::unique_ptr<database::RunSource> read() {
-    constexpr std::chrono::seconds most_for_events(60);
     experiment_ = experiment::Experiment::open(directory_);
-    const FirstFindings findings =
-        first_findings(directory_, most_for_events, OnSignal::EndsProcess, {.of_profile = false});
     analysis::Symbolizer symbolizer;
+    symbols::use_names(*experiment_, symbolizer);
+    const report::Found found = report::found_in(*experiment_);
     analysis::MinimumWaits minima(experiment_->definitions());
     analysis::CallTreeOptions options;
     options.also = [&](const experiment::Rank& rank) { minima.add(rank); };
     tree_ = build_call_tree(*experiment_, symbolizer, options);
-    for (const report::NodeWait& of : report::waits_of(tree_, findings.waits, minima.any() ? &minima : nullptr)) {
+    for (const report::NodeWait& of : report::waits_of(tree_, found.waits(are_usual_names()), minima.any() ? &minima : nullptr)) {
       database::NodeWaiting& row = waiting_.emplace_back();
       if (of.method != report::NodeWait::Method::None) row = {of.seconds, of.error_s, of.confidence, of.kind};
     }
     return database::native_run(experiment_, tree_, waiting_);
+  }
+
+  /// Databases have all frames of language runtimes.
+  bool are_usual_names() const {
+    const analysis::ModuleFold fold = report::usual_names().fold;
+    return std::ranges::none_of(experiment_->definitions().modules, [&](const experiment::ProfileModule& of) {
+      return fold.folds(symbols::base_name(of.path));
+    });
   }
 
   std::string directory_;

@@ -1,12 +1,13 @@
 /// `refrain properties`: performance properties of a run, ranked by their severity.
 
 #include <algorithm>
-#include <charconv>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <memory>
 
 #include "offline/database/evaluation.hpp"
+#include "offline/report/columns.hpp"
+#include "offline/report/print_tables.hpp"
 #include "tools/complaints.hpp"
 #include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
@@ -52,59 +53,51 @@ std::string sentence(const database::Evaluation& evaluation, double threshold) {
                    100 * threshold);
 }
 
-void print_text(const database::Evaluation& evaluation, const Request& request) {
+/// The columns of documents and of one table; text has words for the context.
+report::Table properties_table(const database::Evaluation& evaluation, std::size_t rows) {
+  using report::columns;
+  return {.name = "properties",
+          .columns = columns("name, context", report::ForPrograms) + columns("severity: severity %, confidence") +
+                     columns("property, objects: context", report::ForPeople),
+          .rows = [&evaluation, rows](const report::TakeRow& take) {
+            for (std::size_t i = 0; i < std::min(rows, evaluation.found.size()); ++i) {
+              const database::Found& of = evaluation.found[i];
+              take({{of.property->name, of.context, of.severity, of.confidence, of.property->name,
+                     context_text(of, evaluation)}});
+            }
+          }};
+}
+
+std::vector<report::Table> document_of(const database::Evaluation& evaluation, double threshold) {
+  using report::columns;
+  const auto& run = evaluation.run;
+  std::vector<report::Table> tables{
+      object_of("", columns("run, program, version, experiment, basis, threshold, sentence"),
+                {{run.run, run.program, run.version, run.experiment, evaluation.basis, threshold,
+                  sentence(evaluation, threshold)}})};
+  if (const database::Found* of = bottleneck_of(evaluation))
+    tables.push_back(object_of("bottleneck", columns("name, context, severity, confidence, problem"),
+                               {{of->property->name, of->context, of->severity, of->confidence,
+                                 of->severity > threshold}}));
+  tables.push_back(properties_table(evaluation, evaluation.found.size()));
+  tables.push_back({"not_evaluated", columns("name, why"),
+                    report::rows_of(evaluation.not_evaluated,
+                            [](const database::NotEvaluated& of) -> report::Row { return {{of.name, of.why}}; })});
+  return tables;
+}
+
+void print_text(const database::Evaluation& evaluation, const Request& request, std::size_t rows) {
   const auto& run = evaluation.run;
   show("run {} of {}, version {}, {} process{}: {}\n\n{}\n", run.run, run.program, run.version, run.processes,
        run.processes == 1 ? "" : "es", run.experiment, sentence(evaluation, request.threshold));
-  const std::size_t rows = std::min(
-      evaluation.found.size(), request.limit > 0 ? static_cast<std::size_t>(request.limit) : evaluation.found.size());
-  std::size_t width = 8;
-  for (std::size_t i = 0; i < rows; ++i) width = std::max(width, evaluation.found[i].property->name.size());
-  if (rows > 0) show("\n{:>10}  {:>10}  {:<{}}  {}\n", "severity %", "confidence", "property", width, "context");
-  for (std::size_t i = 0; i < rows; ++i) {
-    const database::Found& of = evaluation.found[i];
-    show("{:>10.2f}  {:>10.2f}  {:<{}}  {}\n", 100 * of.severity, of.confidence, of.property->name, width,
-         context_text(of, evaluation));
+  if (!evaluation.found.empty()) {
+    show("\n");
+    print_tables({properties_table(evaluation, rows)}, report::Format::Text, report::detect_terminal(stdout),
+                 write_to_stdout);
   }
   if (rows < evaluation.found.size()) show("... and {} more (--limit 0 shows all)\n", evaluation.found.size() - rows);
   if (!evaluation.not_evaluated.empty()) show("\nNot evaluated:\n");
   for (const database::NotEvaluated& of : evaluation.not_evaluated) show("  {}: {}\n", of.name, of.why);
-}
-
-void print_json(const database::Evaluation& evaluation, double threshold) {
-  print_json_object(2, [&](report::JsonWriter& json) {
-    const auto members = [&](const database::Found& of) {
-      json.member("name", of.property->name);
-      json.member_object("context", [&] {
-        for (const auto& [parameter, object] : of.context) json.member(parameter, object);
-      });
-      json.member("severity", of.severity);
-      json.member("confidence", of.confidence);
-    };
-
-    json.member("run", evaluation.run.run);
-    json.member("program", evaluation.run.program);
-    json.member("version", evaluation.run.version);
-    json.member("experiment", evaluation.run.experiment);
-    json.member("basis", evaluation.basis);
-    json.member("threshold", threshold);
-    json.member("sentence", sentence(evaluation, threshold));
-    if (const database::Found* bottleneck = bottleneck_of(evaluation))
-      json.member_object("bottleneck", [&] {
-        members(*bottleneck);
-        json.member("problem", bottleneck->severity > threshold);
-      });
-    json.member_array("properties", [&] {
-      for (const database::Found& of : evaluation.found) json.object([&] { members(of); });
-    });
-    json.member_array("not_evaluated", [&] {
-      for (const database::NotEvaluated& of : evaluation.not_evaluated)
-        json.object([&] {
-          json.member("name", of.name);
-          json.member("why", of.why);
-        });
-    });
-  });
 }
 
 int run(const Request& request) {
@@ -134,8 +127,13 @@ int run(const Request& request) {
     };
     const database::Evaluation result = evaluate(*connection, *program, evaluation);
     line.end();
-    if (request.format == "json") print_json(result, request.threshold);
-    else print_text(result, request);
+    const report::Format format = report::format_of(request.format);
+    const std::size_t rows = request.limit > 0 ? static_cast<std::size_t>(request.limit) : result.found.size();
+    if (format == report::Format::Text) print_text(result, request, rows);
+    else
+      print_tables(format == report::Format::Json ? document_of(result, request.threshold)
+                                                  : std::vector{properties_table(result, rows)},
+                   format, {}, write_to_stdout);
     return exit_ok;
   } catch (const std::exception& error) {
     return complain(name, exit_usage, error.what());
@@ -158,8 +156,8 @@ void add_properties(Command root, Invocation& invocation) {
   command.option("--threshold", request->threshold, "A property above this severity is a problem")
       .type("S")
       .shows_default();
-  command.option("--limit", request->limit, "Rows of the text; 0: all").type("N").shows_default();
-  command.option("--format", request->format, "How to print").one_of({"text", "json"}).shows_default();
+  command.option("--limit", request->limit, "Rows of a table; 0: all").type("N").shows_default();
+  command.option("--format", request->format, "How to print").one_of(report::format_names()).shows_default();
   command.when_chosen([request, &invocation] { invocation.exit_code = run(*request); });
 }
 

@@ -21,16 +21,6 @@ void add_database_option(Command command, std::string& database) {
   command.option("--database", database, "File of SQLite, or postgresql://...").type("DATABASE").shows_default();
 }
 
-void print_json_object(int depth, const std::function<void(report::JsonWriter& json)>& members) {
-  std::string text;
-  {
-    report::JsonWriter json(text, depth);
-    json.object([&] { members(json); });
-    json.end_document();
-  }
-  show("{}", text);
-}
-
 std::vector<std::string> property_names(const properties::Program& program) {
   std::vector<std::string> names;
   for (const properties::Property& property : program.properties) names.push_back(property.name);

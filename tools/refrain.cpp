@@ -21,7 +21,8 @@ constexpr const char* footer =
     "otherwise those of the measured program.\n"
     "\n"
     "  refrain run -- mpirun -n 4 ./app in.dat     measure a program that was never recompiled\n"
-    "  refrain report EXPERIMENT                   see where its time went";
+    "  refrain report EXPERIMENT                   see where its time went\n"
+    "  refrain view EXPERIMENT                     the same in a browser, in one file";
 
 /// The command line. refrain-export is another name of `refrain export`, and refrain-analyze of `refrain analyze`.
 std::vector<const char*> words_of(int argc, char** argv) {
@@ -50,6 +51,7 @@ int refrain_command(int argc, char** argv) {
   add_run(root, invocation);
   add_exec(root, invocation);
   add_report(root, invocation);
+  add_view(root, invocation);
   add_events(root, invocation);
   add_analyze(root, invocation);
   add_export(root, invocation);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -19,22 +18,23 @@
 
 #include "format/profile_file.hpp"
 #include "offline/analysis/human_units.hpp"
-#include "offline/analysis/iteration_metrics.hpp"
 #include "offline/analysis/severities.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "offline/experiment/manifest_reader.hpp"
 #include "offline/report/difference.hpp"
+#include "offline/report/found.hpp"
 #include "offline/report/pattern_iterations.hpp"
+#include "offline/report/views.hpp"
 #include "offline/report/wait_iterations.hpp"
+#include "offline/symbols/experiment_names.hpp"
 #include "tools/complaints.hpp"
 #include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
-#include "tools/first_findings.hpp"
 #include "tools/pager.hpp"
 #include "tools/progress_line.hpp"
 #include "tools/rank_list.hpp"
-#include "tools/start.hpp"
 #include "tools/subcommands.hpp"
+#include "tools/threads_option.hpp"
 #include "tools/trace_command.hpp"
 #include "tools/which_experiment.hpp"
 
@@ -43,15 +43,15 @@ namespace {
 
 constexpr const char* name = "report";
 
-struct Request {
+struct ReportCommand {
   std::string experiment, other, output = "-";
-  std::string format = "text";
+  std::string format = "text", threads;
   std::vector<std::string> ranks, folded;
   std::optional<double> watch_s;  ///< again after so many seconds, while the program runs
-  report::Options options;
+  report::Request request;
 };
 
-/// Where the report goes: standard output, or a file that is made when there is something to write, so that a request
+/// The output of a report: standard output, or a file that is made when there is something to write, so that a request
 /// that fails leaves no empty one behind.
 class Output {
  public:
@@ -86,66 +86,67 @@ class Output {
 
 /// Whether any of the ranks that are asked for can be read. `first`: the first of them, for the report not to read it
 /// again.
-bool anything_left(const experiment::Experiment& experiment, const report::Options& options,
+bool anything_left(const experiment::Experiment& experiment, const report::Request& request,
                    experiment::RankHandle& first) {
   bool any = false;
   for (std::size_t place = 0; place < experiment.ranks().size(); ++place) {
-    if (!options.chosen(experiment.ranks()[place])) continue;
+    if (!request.chosen(experiment.ranks()[place])) continue;
     if ((first = experiment.rank(place, experiment::Depth::Run))) return true;
     any = true;
   }
   return !any && (!experiment.ranks().empty() || experiment.damages() == 0);  // else the request is wrong
 }
 
-/// So long the search for what stands out may take, of a report that somebody waits for.
-constexpr std::chrono::milliseconds most_for_people(2500);
+/// What is kept, or is searched for now.
+report::Found found_with_progress(const experiment::Experiment& experiment) {
+  ProgressLine line;
+  return report::found_in(experiment, [&](double share) {
+    line.show([&] { return fmt::format("searching events: {:.0f} %", 100 * share); });
+  });
+}
 
-/// What stands out, and what events say of call paths. The search goes on while the report is made.
-void search_for_findings(const std::string& experiment, report::Options& options) {
-  constexpr std::chrono::milliseconds most_for_programs(10000);
-  WantedFindings wanted;
-  wanted.tree.callsites = options.callsites || options.needs_callsites();
-  wanted.tree.depth = options.callpath_depth;
-  wanted.tree.fold = options.fold;
-  wanted.waits_by_rank = options.waits && options.format == report::Format::Json;
-  wanted.traffic = options.needs_traffic();
-  const bool is_for_people = options.format == report::Format::Text && !options.waits;
-  const auto most = is_for_people ? most_for_people : most_for_programs;
-  const auto search = std::make_shared<FindingsSearch>(experiment, most, OnSignal::EndsProcess, wanted);
-  options.end_of_search = [search, experiment](report::Options& of) {
-    FirstFindings findings = search->wait();
-    if (findings.done == Step::Profile) {
-      of.events_not_searched = fmt::format("refrain analyze {} tells who has waited for whom.", quoted({experiment}));
-      findings.all.push_back({.rule = "events_not_searched",
-                              .text = "there are too many events to search them here: " + *of.events_not_searched});
-    } else if (findings.done == Step::None) {
-      findings.all.push_back(
-          {.rule = "not_searched", .text = "what stands out is not known: the search for it did not come to its end"});
-    }
-    if (of.needs_findings()) of.findings = std::move(findings.all);
-    of.waits_in_events = std::move(findings.waits);
-    of.traffic = std::move(findings.traffic);
-  };
+/// A pattern is a metric of locations once it was searched for. What an earlier version has found is shown as that.
+/// Nothing: nothing had to be searched.
+std::optional<report::Found> find_metric(const experiment::Experiment& experiment, const std::string& metric) {
+  const std::vector<std::string> known = analysis::severity_metric_names();
+  const auto is_it = [&](const experiment::SavedMetric& of) { return of.name == metric; };
+  const std::vector<std::string> all = patterns::pattern_names();
+  if (std::ranges::find(known, metric) != known.end() || std::ranges::find(all, metric) == all.end())
+    return std::nullopt;
+  if (!kept_analyses(experiment).empty() || std::ranges::none_of(experiment.saved_metrics(), is_it))
+    return found_with_progress(experiment);
+  complain(name, exit_ok, fmt::format("{}: analysed by 0.1.0; refrain analyze --again searches again", metric));
+  return std::nullopt;
 }
 
 report::Terminal terminal_of(const Output& output) {
   return output.to_file() ? report::Terminal{0, true, false} : report::detect_terminal(stdout);
 }
 
-/// Findings are of all ranks.
-report::RunToCompare run_to_compare(const std::string& name, std::shared_ptr<const experiment::Experiment> experiment,
-                                    const report::Options& options) {
-  if (!options.ranks.empty() || options.some_threads()) return {std::move(experiment), {}};
-  FirstFindings first = first_findings(name, most_for_people, OnSignal::EndsProcess);
-  return {std::move(experiment), std::move(first.all), first.done == Step::All};
+/// Resolving symbols takes a while, once, and is shown meanwhile.
+report::Progress show_progress() {
+  return [line = std::make_shared<ProgressLine>()](std::size_t count, std::size_t all) {
+    if (count < all) line->show([&] { return fmt::format("resolving symbols: {} of {}", count, all); });
+    else line->end();
+  };
 }
 
-int run_difference(const Request& request, const std::shared_ptr<const experiment::Experiment>& before) {
-  const auto now = experiment::Experiment::open(request.other);
+/// Findings are of all ranks.
+report::RunToCompare run_to_compare(std::shared_ptr<const experiment::Experiment> experiment,
+                                    const report::Request& request) {
+  if (!request.ranks.empty() || request.some_threads()) return {std::move(experiment), {}, true, show_progress()};
+  report::Found found = found_with_progress(*experiment);
+  return {std::move(experiment), std::move(found.findings), found.not_searched.empty(), show_progress()};
+}
+
+int run_difference(const ReportCommand& command, const std::shared_ptr<const experiment::Experiment>& before) {
+  const report::Request& request = command.request;
+  const auto now = experiment::Experiment::open(command.other);
   analysis::Symbolizer symbolizer;
-  Output output(request.output, request.options.format == report::Format::Text);
-  render_difference(run_to_compare(request.experiment, before, request.options),
-                    run_to_compare(request.other, now, request.options), request.options, terminal_of(output),
+  for (const auto& experiment : {before, now})
+    symbols::use_names(*experiment, symbolizer, {.progress = show_progress()});
+  Output output(command.output, request.format == report::Format::Text);
+  render_difference(run_to_compare(before, request), run_to_compare(now, request), request, terminal_of(output),
                     symbolizer, [&](std::string_view text) { output.write(text); });
   output.finish();
   int code = exit_ok;
@@ -157,49 +158,55 @@ int run_difference(const Request& request, const std::shared_ptr<const experimen
   return code;
 }
 
+/// The request as the words of the command line have it.
+report::Request request_of(const ReportCommand& command) {
+  report::Request request = command.request;
+  request.format = report::format_of(command.format);
+  RanksAndThreads chosen = parse_ranks_and_threads(command.ranks);
+  request.ranks = std::move(chosen.ranks);
+  request.threads_of_ranks = std::move(chosen.threads);
+  for (const std::string& module : command.folded) {
+    if (module == "none") request.fold.runtimes = false;
+    else request.fold.modules.push_back(module);
+  }
+  return request;
+}
+
 /// `state`: becomes that of the experiment.
-int run(Request request, std::string& state) {
+int run(ReportCommand command, std::string& state) {
   std::shared_ptr<const experiment::Experiment> experiment;
   try {
-    request.options.set_format(request.format);
-    RanksAndThreads chosen = parse_ranks_and_threads(request.ranks);
-    request.options.ranks = std::move(chosen.ranks);
-    request.options.threads_of_ranks = std::move(chosen.threads);
-    for (const std::string& module : request.folded) {
-      if (module == "none") request.options.fold.runtimes = false;
-      else request.options.fold.modules.push_back(module);
-    }
-    ProgressLine line;
-    request.options.progress = [&](std::size_t count, std::size_t all) {
-      if (count < all) line.show([&] { return fmt::format("resolving symbols: {} of {}", count, all); });
-      else line.end();
-    };
-
-    if (!find_experiment(name, request.experiment)) return exit_usage;
-    if (is_archive(name, request.experiment)) return exit_usage;
-    experiment = experiment::Experiment::open(request.experiment);
+    const report::Request& request = command.request = request_of(command);
+    use_threads(command.threads);
+    if (!find_experiment(name, command.experiment)) return exit_usage;
+    if (is_archive(name, command.experiment)) return exit_usage;
+    experiment = experiment::Experiment::open(command.experiment);
     state = experiment->manifest().state;
     experiment::RankHandle first;
-    if (!anything_left(*experiment, request.options, first)) {
+    if (!anything_left(*experiment, request, first)) {
       tell_damage(name, *experiment->damage_log());
       return exit_unreadable;
     }
-    request.options.other_metric = [&](const std::string& metric) {
+    if (!command.other.empty()) return run_difference(command, experiment);
+    check_request(*experiment, request);
+    analysis::Symbolizer symbolizer;
+    symbols::use_names(*experiment, symbolizer, {.progress = show_progress()});
+    std::optional<report::Found> found;
+    if (request.asks(report::Show::Locations)) found = find_metric(*experiment, request.metric);
+    report::Source source{experiment, symbolizer, show_progress()};
+    if (request.needs_search())
+      source.search = [&] { return found ? std::move(*found) : found_with_progress(*experiment); };
+    source.other_metric = [&](const std::string& metric) {
       return metric == report::wait_metric_name ? report::wait_iterations(experiment)
                                                 : report::search_iterations(experiment, metric);
     };
-    if (!request.other.empty()) return run_difference(request, experiment);
-    check_request(*experiment, request.options);
-    if (request.options.needs_search()) search_for_findings(request.experiment, request.options);
-    analysis::Symbolizer symbolizer;
-    Output output(request.output, request.options.format == report::Format::Text && !request.watch_s);
-    const report::Terminal terminal = terminal_of(output);
-    render(experiment, request.options, terminal, symbolizer, [&](std::string_view text) { output.write(text); });
+    const bool is_text = request.format == report::Format::Text;
+    Output output(command.output, is_text && !command.watch_s);
+    render(source, request, terminal_of(output), [&](std::string_view text) { output.write(text); });
     output.finish();
     if (experiment->damages() == 0) return exit_ok;
     // The text says it itself.
-    if (request.options.format != report::Format::Text || output.to_file())
-      tell_damage(name, *experiment->damage_log());
+    if (!is_text || output.to_file()) tell_damage(name, *experiment->damage_log());
     return exit_damaged;
   } catch (const experiment::ReadError& error) {
     return complain(name, exit_unreadable, error.what());
@@ -209,16 +216,16 @@ int run(Request request, std::string& state) {
   }
 }
 
-/// Of a program that may not have written anything else yet. Empty: it is not known.
-std::string state_before_profile(const std::string& experiment) {
+/// The manifest of a program that may not have written anything else yet. Nothing: it cannot be read.
+std::optional<experiment::Manifest> manifest_of(const std::string& experiment) {
   try {
-    return parse_manifest(experiment::InputFile(std::filesystem::path(experiment) / format::manifest_name)).state;
+    return parse_manifest(experiment::InputFile(std::filesystem::path(experiment) / format::manifest_name));
   } catch (const experiment::ReadError&) {
-    return {};
+    return std::nullopt;
   }
 }
 
-/// Since anything was last written there, seconds.
+/// Seconds since anything was last written there.
 double silence_s(const std::string& experiment) {
   namespace fs = std::filesystem;
   std::optional<fs::file_time_type> latest;
@@ -231,210 +238,124 @@ double silence_s(const std::string& experiment) {
   return latest ? std::chrono::duration<double>(fs::file_time_type::clock::now() - *latest).count() : 0;
 }
 
-/// Of a program that runs, a snapshot comes at least so often, seconds; 0: it writes none.
-double snapshot_interval_s(const std::string& experiment) {
+/// The longest time from one snapshot of a running program to the next, seconds; 0: it writes none.
+double snapshot_interval_s(const experiment::Manifest& manifest) {
   constexpr double usual = 600;
-  try {
-    const auto manifest =
-        parse_manifest(experiment::InputFile(std::filesystem::path(experiment) / format::manifest_name));
-    for (const auto& [name, value] : manifest.configuration)
-      if (name == "REFRAIN_SNAPSHOT") return std::strtod(value.c_str(), nullptr);
-  } catch (const experiment::ReadError&) {
-  }
-  return usual;
+  const auto at = std::ranges::find(manifest.configuration, "REFRAIN_SNAPSHOT", [](const auto& of) { return of.first; });
+  return at == manifest.configuration.end() ? usual : std::strtod(at->second.c_str(), nullptr);
 }
 
 /// The same page again and again from the snapshots of a program that runs, until it has ended.
-int watch(Request request) {
-  if (request.format != "text" || request.output != "-" || !request.other.empty())
+int watch(ReportCommand command) {
+  if (command.format != "text" || command.output != "-" || !command.other.empty())
     return complain(name, exit_usage, "--watch: goes with the text of one experiment, on standard output");
-  if (!find_experiment(name, request.experiment)) return exit_usage;
+  if (!find_experiment(name, command.experiment)) return exit_usage;
   for (;;) {
     std::string state;
     if (isatty(STDOUT_FILENO) == 1) show("\033[H\033[2J");
-    const int code = run(request, state);
-    if (state.empty()) state = state_before_profile(request.experiment);
+    const int code = run(command, state);
+    const auto manifest = manifest_of(command.experiment);
+    if (state.empty() && manifest) state = manifest->state;
     if (state != "running" || code == exit_usage) return code;
     constexpr double intervals = 3, least_s = 60;
-    const double silence = silence_s(request.experiment), interval = snapshot_interval_s(request.experiment);
+    const double silence = silence_s(command.experiment), interval = manifest ? snapshot_interval_s(*manifest) : 0;
     if (interval > 0 && silence > std::max(intervals * interval, least_s)) {
       show("Nothing was written for {}: the program was killed, or hangs.\n", analysis::human_time(silence));
       return code;
     }
     flush_stdout();
-    std::this_thread::sleep_for(std::chrono::duration<double>(*request.watch_s));
+    std::this_thread::sleep_for(std::chrono::duration<double>(*command.watch_s));
   }
 }
 
-/// The largest number fits the names of iterations and clusters.
-std::string wrong_as_number(const std::string& text) {
-  const bool number = !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == text.npos;
-  return number ? std::string() : text + ": a number, counted from 0";
-}
-std::string wrong_as_name(const std::string& text) { return text.empty() ? "a name is missing" : std::string(); }
-std::string wrong_as_count(const std::string& text) {
-  return wrong_as_number(text).empty() ? std::string() : text + ": a whole number, 0 or more";
-}
-
-Option within(Option option, double least, double most) {
-  return option.check([=](const std::string& text) {
-    double value = least - 1;
-    const char* end = text.data() + text.size();
-    const auto at = std::from_chars(text.data(), end, value);
-    const bool good = at.ec == std::errc() && at.ptr == end && value >= least && value <= most;
-    return good ? std::string() : fmt::format("{} is not a number from {} to {}", text, least, most);
-  });
-}
-
-/// Each view has metrics of its own.
-void add_metric_option(Command command, report::Options& options) {
-  std::vector<std::string> metrics = analysis::iteration_metric_names();
-  std::vector<std::string> of_callpaths;
-  for (const auto& metric : analysis::callpath_metrics({})) of_callpaths.push_back(metric.name);
-  const std::vector<std::string> of_locations = analysis::severity_metric_names();
-  constexpr const char* asked_for = "or one of REFRAIN_METRICS";
-  const std::string help = fmt::format(
-      "With --iterations: {}, {} (default: wall); with --iterations --callpath: {}, {}; both also wait, or a pattern "
-      "of waiting, late_sender, wait_at_nxn, and others, of iterations whose events were kept; with --locations: {}, "
-      "{}, or a "
-      "pattern that refrain analyze has found",
-      fmt::join(metrics, ", "), asked_for, fmt::join(of_callpaths, ", "), asked_for, fmt::join(of_locations, ", "),
-      asked_for);
-  for (const std::string& metric : of_locations)
-    if (std::ranges::find(metrics, metric) == metrics.end()) metrics.push_back(metric);
-  metrics.emplace_back("wait");
-  command.option("--metric", options.metric, help).likely_one_of(metrics, "NAME");
-}
-
-/// What is shown of marked loops. Returns the options of which one at most makes sense.
-std::vector<Option> add_loop_options(Command command, report::Options& options) {
-  Option iterations =
-      command.flag("--iterations", options.iterations, "Every iteration of the marked loops, as a graph and a map");
-  add_metric_option(command, options);
-  command
-      .option("--callpath", options.callpath,
-              "With --iterations or --locations: only below these functions, as in main/solve/MPI_Allreduce, or as a "
-              "report prints them")
-      .type("NAMES")
-      .check(wrong_as_name);
-  command.option("--loop", options.loop, "Only the marked loop of this name").type("NAME").check(wrong_as_name);
-  command.option("--thread", options.thread, "Only the threads of this number; 0 is a rank's first")
-      .type("N")
-      .check(wrong_as_number);
-  Option clusters = command.flag("--clusters", options.clusters, "The clusters of iterations, rank by rank");
-  Option iteration = command.option("--iteration", options.iteration, "The call tree of this iteration, counted from 0")
-                         .type("N")
-                         .grouped()
-                         .check(wrong_as_number);
-  Option cluster =
-      command.option("--cluster", options.cluster, "The call tree of this cluster of one rank (see --rank, --thread)")
-          .type("K")
-          .grouped()
-          .check(wrong_as_number);
-  for (Option one : {iteration, cluster}) one.excludes(iterations).excludes(clusters);
-  iteration.excludes(cluster);
-  return {iterations, clusters, iteration, cluster};
-}
-
-/// Views that are one table, and what arranges them. `others`: views that they do not go together with.
-void add_table_views(Command command, report::Options& options, const std::vector<Option>& others) {
-  std::vector<Option> views{
-      command.flag("--mpi", options.mpi, "Call sites of MPI: time, calls, sizes, waiting, spread over ranks"),
-      command.flag("--modules", options.modules, "By executable and library"),
-      command.option("--callers", options.callers, "Who calls this function, by call path")
-          .type("FUNCTION")
-          .check(wrong_as_name),
-      command.option("--source", options.source, "The lines of this source file with their share of the time")
-          .type("FILE")
-          .check(wrong_as_name),
-      command.flag("--sizes", options.sizes, "How much calls of MPI move, as a histogram"),
-      command.flag("--communicators", options.communicators,
-                   "The communicators: time of calls on them, and their ranks"),
-      command.flag("--nodes", options.nodes, "By machine")};
-  for (std::size_t i = 0; i < views.size(); ++i) {
-    for (Option other : others) views[i].excludes(other);
-    for (std::size_t k = 0; k < i; ++k) views[i].excludes(views[k]);
+/// An option of the command for each view. Returns them with their names.
+std::vector<std::pair<const char*, Option>> add_views(Command command, report::Request& request) {
+  std::vector<std::pair<const char*, Option>> added;
+  const auto all = report::views();
+  for (auto at = all.rbegin(); at != all.rend(); ++at) {  // the most general one first
+    const report::View& view = *at;
+    if (*view.option == '\0') continue;
+    const auto ask = [&request, show = view.show] { request.views.push_back(show); };
+    const auto ask_for = [&request, ask](const std::string& subject) {
+      request.subject = subject;
+      ask();
+    };
+    const bool is_flag = *view.subject == '\0';
+    added.emplace_back(view.option, is_flag ? command.flag(view.option, ask, view.help)
+                                            : command.option(view.option, ask_for, view.help)
+                                                  .type(view.subject)
+                                                  .check(report::wrong_as_name));
   }
-  command
-      .option("--sort", options.sort,
-              "Column that a table is sorted by, numbers from the largest one on; -COLUMN: the other way round")
-      .type("COLUMN")
-      .check(wrong_as_name);
-  command.option("--limit", options.limit, "Rows of a table").type("N").check(wrong_as_count);
-  command.option("--columns", options.columns, "Columns of a table, in this order").type("LIST").separated_by(',');
+  return added;
+}
+
+Option add_request_option(Command command, report::Request& request, const report::RequestOption& row) {
+  using Of = report::RequestOption;
+  Option option = std::visit(
+      [&](const auto member) {
+        auto& value = request.*member;
+        if constexpr (std::is_same_v<decltype(value), bool&>) return command.flag(row.name, value, row.help);
+        else return command.option(row.name, value, row.help);
+      },
+      row.member);
+  if (row.values == Of::None) return option;
+  if (row.likely.empty()) option.type(row.value);
+  else option.likely_one_of(row.likely, row.value);
+  if (row.values == Of::List) return option.separated_by(',');
+  if (row.values == Of::Ordinal) option.grouped();
+  return option.check([&row](const std::string& value) { return row.wrong(value); });
+}
+
+/// From the tables of views and of requests. Views exclude each other, and parts of the run, but for those that say
+/// otherwise.
+void add_rows(Command command, report::Request& request) {
+  auto alone = add_views(command, request);
+  for (const report::RequestOption& row : report::request_options()) {
+    const Option option = add_request_option(command, request, row);
+    if (row.ask == report::Ask::Iteration || row.ask == report::Ask::Cluster) alone.emplace_back(row.name, option);
+  }
+  for (std::size_t i = 0; i < alone.size(); ++i)
+    for (std::size_t k = 0; k < i; ++k)
+      if (!report::go_together(alone[i].first, alone[k].first)) alone[i].second.excludes(alone[k].second);
+}
+
+/// At least a tenth of a second, at most a day.
+std::string wrong_as_interval(const std::string& text) {
+  return report::wrong_as_number(text, 0.1, 86'400);
 }
 
 }  // namespace
 
 void add_report(Command root, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto of = std::make_shared<ReportCommand>();
   Command command = root.add("report", "Show where the time of an experiment went");
-  add_experiment(command, request->experiment, "Experiment directory");
-  command.option("other", request->other, "Another experiment: what changed from the first to this one")
-      .type("EXPERIMENT");
-  command.option("--format", request->format, "How to print").one_of(report::format_names()).shows_default();
-  Option flat = command.flag("--flat", request->options.flat, "By function instead of by call path");
-  std::vector<Option> others = add_loop_options(command, request->options);
-  others.insert(others.begin(), flat);
-  Option windows =
-      command.flag("--windows", request->options.windows, "One-sided operations by window, origin and target");
-  for (Option other : others) windows.excludes(other);
-  Option locations = command.flag("--locations", request->options.locations,
-                                  "Rank by rank and thread by thread, with standard errors");
-  for (Option other : others) locations.excludes(other);
-  locations.excludes(windows);
-  Option events = command.flag("--events", request->options.events, "What events were kept, rank by rank");
-  for (Option other : others) events.excludes(other);
-  events.excludes(windows).excludes(locations);
-  Option findings = command.flag("--findings", request->options.all_findings,
-                                 "Everything that stands out, also what the first page has no room for");
-  for (Option other : others) findings.excludes(other);
-  findings.excludes(windows).excludes(locations).excludes(events);
-  Option waits =
-      command.flag("--waits", request->options.waits, "Who has waited for others, by call path, as each method tells");
-  for (Option other : others) waits.excludes(other);
-  waits.excludes(windows).excludes(locations).excludes(events).excludes(findings);
-  std::vector<Option> views = others;
-  views.insert(views.end(), {windows, locations, events, findings, waits});
-  add_table_views(command, request->options, views);
-  command.flag("--callsites", request->options.callsites,
-               "Keep the call sites of one function apart, with module, file and line");
-  within(command
-             .option("--callpath-depth", request->options.callpath_depth,
-                     "Frames to keep of each call path; MPI functions stay below the last one")
-             .type("N"),
-         1, 1'000'000);
+  add_experiment(command, of->experiment, "Experiment directory");
+  command.option("other", of->other, "Another experiment: what changed from the first to this one").type("EXPERIMENT");
+  command.option("--format", of->format, "How to print").one_of(report::format_names()).shows_default();
+  add_rows(command, of->request);
   command
-      .option("--fold", request->folded,
+      .option("--fold", of->folded,
               "Show the frames of this module that follow each other as one line, as those of language runtimes always "
               "are; none: not even those; may be repeated")
       .type("MODULE")
       .repeated();
-  command
-      .option("--rank", request->ranks, "Only these ranks, as in 0,4-7, or threads of them, as in 0.1; may be repeated")
+  command.option("--rank", of->ranks, "Only these ranks, as in 0,4-7, or threads of them, as in 0.1; may be repeated")
       .type("LIST")
       .separated_by(',');
-  within(command
-             .option("--min-share", request->options.min_share,
-                     fmt::format("Percent of the wall time below which the text folds a call path (default: {}, or "
-                                 "more so that the call tree fits on a screen)",
-                                 report::usual_min_share))
-             .type("PERCENT"),
-         0, 100);
-  command.option("-o,--output", request->output, "File to write instead of standard output").type("FILE");
+  add_threads(command, of->threads);
+  command.option("-o,--output", of->output, "File to write instead of standard output").type("FILE");
+  command
+      .option("--watch", of->watch_s,
+              "While the program runs, show the page again after so many seconds (see REFRAIN_SNAPSHOT)")
+      .type("SECONDS")
+      .check(wrong_as_interval);
   command.footer(
       "Values are sums over all locations (threads of all ranks).\n"
-      "Exit status: 0 done, 1 wrong usage or not written, 2 the experiment cannot be read, 4 done, but a part of it "
-      "is\n"
+      "Exit status: 0 done, 1 wrong usage or not written, 2 the experiment cannot be read, 4 done, but a part of it is "
       "damaged; what is missing is named.");
-  within(command
-             .option("--watch", request->watch_s,
-                     "While the program runs, show the page again after so many seconds (see REFRAIN_SNAPSHOT)")
-             .type("SECONDS"),
-         0.1, 86'400);
-  command.when_chosen([request, &invocation] {
+  command.when_chosen([of, &invocation] {
     std::string state;
-    invocation.exit_code = request->watch_s ? watch(*request) : run(*request, state);
+    invocation.exit_code = of->watch_s ? watch(*of) : run(*of, state);
   });
 }
 

@@ -14,11 +14,14 @@
 #include <unistd.h>
 
 #include "config/configuration.hpp"
+#include "offline/report/found.hpp"
 #include "tools/console.hpp"
 #include "tools/exemplars.hpp"
 #include "tools/exit_codes.hpp"
-#include "tools/first_findings.hpp"
+#include "tools/held_signals.hpp"
+#include "tools/keep_names.hpp"
 #include "tools/launchers.hpp"
+#include "tools/progress_line.hpp"
 #include "tools/run_notes.hpp"
 #include "tools/start.hpp"
 #include "tools/subcommands.hpp"
@@ -47,23 +50,55 @@ std::vector<std::string> settings_in_force() {
 }
 
 /// Nobody waits for more at the end of a job.
-constexpr std::chrono::seconds most_for_findings(10);
+constexpr std::chrono::seconds most_for_names(10), most_when_stopped(2);
 
-void tell_findings(const FirstFindings& findings) {
-  constexpr std::size_t most = 3;
-  for (std::size_t i = 0; i < std::min(findings.all.size(), most); ++i) say("refrain: {}", line_of(findings.all[i]));
+void say_interrupted(const std::string& experiment) {
+  say("refrain: not analysed, as it was interrupted; refrain analyze {} does it", quoted({experiment}));
 }
 
-/// Waits for the command, and says what costs most and where the results are.
+/// Searches the experiment, keeps what is found there for those who look later, and says what costs most. A signal that
+/// asks this process to end ends the search instead.
+void analyse_and_tell(const std::string& experiment) {
+  constexpr std::size_t most = 3;
+  const HeldSignals held;
+  ProgressLine line;
+  try {
+    const report::Found found = report::search_some(experiment, [&](double share) {
+      held.check();
+      line.show([&] { return fmt::format("searching events: {:.0f} %", 100 * share); });
+    });
+    line.end();
+    for (std::size_t i = 0; i < std::min(found.findings.size(), most); ++i)
+      say("refrain: {}", line_of(found.findings[i]));
+    held.check();
+    keep_found(*experiment::Experiment::open(experiment), found, "", REFRAIN_VERSION);
+  } catch (const Interrupted&) {
+    line.end();
+    say_interrupted(experiment);
+  } catch (const std::exception&) {
+    // The program has ended as it did. Reports search themselves, and say what is wrong.
+  }
+}
+
+/// Waits for the command, keeps the names of its functions, searches what it has written, and says what costs most and
+/// where the results are.
 int run_and_tell(const std::vector<std::string>& command, std::optional<RunNotes>& notes) {
   const CommandEnd end = run_and_wait(command);
   if (end.started) {
     // mpirun ends with more than 128 when it was told to by a signal: then nobody wants to wait.
-    const bool was_stopped = end.signal != 0 || end.exit_code > 128;
+    bool was_stopped = end.signal != 0 || end.exit_code > 128;
     // The command has ended as it did; nothing that goes wrong here changes that.
     try {
-      if (const std::string experiment = was_stopped ? std::string() : notes->experiment(); !experiment.empty())
-        tell_findings(first_findings(experiment, most_for_findings, OnSignal::EndsSearch));
+      const std::string last = was_stopped ? std::string() : notes->experiment();
+      NamesEnd names_of_last = NamesEnd::Known;
+      for (const std::string& experiment : notes->experiments()) {
+        const NamesEnd names = keep_names(experiment, was_stopped ? most_when_stopped : most_for_names);
+        was_stopped |= names == NamesEnd::Interrupted;
+        if (experiment == last) names_of_last = names;
+      }
+      // Without names, reports look them up and search, and say what is wrong.
+      if (!last.empty() && was_stopped) say_interrupted(last);
+      else if (!last.empty() && names_of_last == NamesEnd::Known) analyse_and_tell(last);
       if (const std::string line = notes->left_behind(); !line.empty()) say("refrain: {}", line);
       if (const std::string line = notes->line(); !line.empty()) say("refrain: {}", line);
     } catch (const std::exception& error) {

@@ -11,6 +11,7 @@
 #include <iterator>
 #include <sstream>
 #include <string_view>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
@@ -31,6 +32,12 @@ std::string unescaped(const std::string& text) {
     if (text[i] == '\\' && i + 1 < text.size()) plain += text[++i] == 'n' ? '\n' : text[i];
     else plain += text[i];
   return plain;
+}
+
+/// What tells one root directory from that of a container. Empty: not known.
+std::string root_directory() {
+  struct stat root;
+  return stat("/", &root) == 0 ? fmt::format("{} {}", root.st_dev, root.st_ino) : std::string();
 }
 
 /// "PROCESS EXECUTABLE": it lives and is still that program.
@@ -136,6 +143,14 @@ std::string line_of_one(const std::string& experiment, bool said) {
 
 }  // namespace
 
+bool run_sees_our_files() {
+  const char* file = std::getenv(notes_variable);
+  if (!file || !*file) return false;
+  std::ifstream stream{file};
+  std::string line;
+  return std::getline(stream, line) && line == note_root + root_directory();
+}
+
 void leave_note(const char* kind, const std::string& text) {
   const char* file = std::getenv(notes_variable);
   if (!file || !*file) return;
@@ -153,12 +168,20 @@ RunNotes::RunNotes() {
   std::string name = (directory / "refrain-run-XXXXXX").string();
   const int descriptor = mkostemp(name.data(), O_CLOEXEC);
   if (descriptor < 0) return;
+  const std::string line = note_root + root_directory() + '\n';
+  [[maybe_unused]] const ssize_t written = ::write(descriptor, line.data(), line.size());
   close(descriptor);
   file_ = name;
 }
 
 RunNotes::~RunNotes() {
   if (!file_.empty()) unlink(file_.c_str());
+}
+
+std::vector<std::string> RunNotes::experiments() const {
+  std::vector<std::string> all = read_notes(file_).experiments;
+  std::erase_if(all, [](const std::string& one) { return !has_profile(one); });
+  return all;
 }
 
 std::string RunNotes::experiment() const {

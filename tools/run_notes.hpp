@@ -21,6 +21,12 @@ inline constexpr const char* note_said = "said ";      ///< why something is not
 
 /// In a note "\\n" stands for the end of a line and "\\\\" for a backslash: paths may have both.
 
+inline constexpr const char* note_root = "root ";  ///< of `refrain run`: its root directory, in the first line
+
+/// Whether the `refrain run` that waits sees the same files as this process: it is on this machine, in no other
+/// container.
+bool run_sees_our_files();
+
 /// Appends a note if there is a `refrain run`.
 void leave_note(const char* kind, const std::string& text);
 
@@ -38,6 +44,8 @@ class RunNotes {
   std::string line() const;
   /// A line about processes that the measured ones have forked and that go on now; empty: there are none.
   std::string left_behind() const;
+  /// The directories with results: of one job, or of those that a script has started.
+  std::vector<std::string> experiments() const;
   /// The directory that the line names, where there are results; else empty.
   std::string experiment() const;
 

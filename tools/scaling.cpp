@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <map>
 #include <memory>
 
+#include "offline/report/columns.hpp"
+#include "offline/report/print_tables.hpp"
 #include "tools/complaints.hpp"
 #include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
@@ -24,43 +25,39 @@ struct Request {
   double min_share_percent = 1;
 };
 
-void print_text(const database::Scaling& scaling) {
-  show("{}, version {}: time of a process, against {} process{}\n", scaling.program, scaling.version, scaling.fewest,
-       scaling.fewest == 1 ? "" : "es");
-  std::size_t width = 6;
-  for (const auto& region : scaling.regions) width = std::max(width, region.name.size());
-  show("\n{:<{}}  {:>9}  {:>5}  {:>12}  {:>8}  {:>12}  {:>12}\n", "region", width, "processes", "runs", "seconds",
-       "speedup", "efficiency %", "lost seconds");
-  for (const auto& region : scaling.regions)
-    for (const auto& row : region.rows)
-      show("{:<{}}  {:>9}  {:>5}  {:>12.4f}  {:>8.2f}  {:>12.1f}  {:>12.4f}\n",
-           &row == &region.rows.front() ? region.name : "", width, row.processes, row.runs, row.seconds, row.speedup,
-           100 * row.efficiency, row.lost_s);
+constexpr const char* of_processes = "processes, runs, seconds, speedup, efficiency, lost_s: lost";
+
+report::Row row_of(const database::ScalingRow& of) {
+  return {{of.processes, of.runs, of.seconds, of.speedup, of.efficiency, of.lost_s}};
 }
 
-void print_json(const database::Scaling& scaling) {
-  print_json_object(3, [&](report::JsonWriter& json) {
-    json.member("program", scaling.program);
-    json.member("version", scaling.version);
-    json.member("fewest_processes", scaling.fewest);
-    json.member_array("regions", [&] {
-      for (const auto& region : scaling.regions)
-        json.object([&] {
-          json.member("region", region.name);
-          json.member_array("by_processes", [&] {
-            for (const auto& row : region.rows)
-              json.object([&] {
-                json.member("processes", row.processes);
-                json.member("runs", row.runs);
-                json.member("seconds", row.seconds);
-                json.member("speedup", row.speedup);
-                json.member("efficiency", row.efficiency);
-                json.member("lost_s", row.lost_s);
-              });
-          });
-        });
-    });
-  });
+/// A row for each region and number of processes.
+report::Table flat_table(const database::Scaling& scaling) {
+  return {.name = "regions",
+          .columns = report::columns("region") + report::columns(of_processes),
+          .rows =
+              [&scaling](const report::TakeRow& take) {
+                for (const auto& region : scaling.regions)
+                  for (const auto& of : region.rows) {
+                    report::Row row = row_of(of);
+                    row.cells.insert(row.cells.begin(), region.name);
+                    take(row);
+                  }
+              },
+          .before = {{fmt::format("{}, version {}: time of a process, against {} process{}", scaling.program,
+                                  scaling.version, scaling.fewest, scaling.fewest == 1 ? "" : "es")},
+                     {}}};
+}
+
+std::vector<report::Table> document_of(const database::Scaling& scaling) {
+  report::Table regions{"regions", report::columns("region"),
+                        report::rows_of(scaling.regions, [](const database::ScalingRegion& of) -> report::Row {
+                          return {{of.name}, {{"by_processes", report::columns(of_processes), report::rows_of(of.rows, row_of)}}};
+                        })};
+  regions.line_depth = 3;
+  return {object_of("", report::columns("program, version, fewest_processes"),
+                    {{scaling.program, scaling.version, scaling.fewest}}),
+          std::move(regions)};
 }
 
 int run(const Request& request) {
@@ -77,8 +74,9 @@ int run(const Request& request) {
     const database::Scaling scaling =
         database::scaling_of(*connection, *std::ranges::max_element(runs, {}, &database::StoredRun::run),
                              request.regions, request.min_share_percent / 100);
-    if (request.format == "json") print_json(scaling);
-    else print_text(scaling);
+    const report::Format format = report::format_of(request.format);
+    print_tables(format == report::Format::Json ? document_of(scaling) : std::vector{flat_table(scaling)}, format,
+                 report::detect_terminal(stdout), write_to_stdout);
     return exit_ok;
   } catch (const std::exception& error) {
     return complain(name, exit_usage, error.what());
@@ -98,7 +96,7 @@ void add_scaling(Command root, Invocation& invocation) {
   command.option("--min-share", request->min_share_percent, "Percent of a run below which a region is left out")
       .type("PERCENT")
       .shows_default();
-  command.option("--format", request->format, "How to print").one_of({"text", "json"}).shows_default();
+  command.option("--format", request->format, "How to print").one_of(report::format_names()).shows_default();
   command.when_chosen([request, &invocation] { invocation.exit_code = run(*request); });
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <unistd.h>
 
+#include "config/function_table.hpp"
 #include "config/inlined_code.hpp"
 #include "config/preloading.hpp"
 #include "tools/console.hpp"
@@ -61,7 +62,7 @@ void forget_preload() {
   if (std::getenv(config::asan_added_variable))
     remove_from_list(config::asan_variable, [](const std::string& option) { return option == config::asan_option; });
   for (const char* name : {config::mode_variable, config::first_variable, config::asan_added_variable,
-                           config::inlined_code_variable, "REFRAIN_INTERNAL_TOOL", "REFRAIN_INTERNAL_LAUNCHERS"})
+                           config::inlined_code_variable, config::function_table_variable, "REFRAIN_INTERNAL_TOOL", "REFRAIN_INTERNAL_LAUNCHERS"})
     unsetenv(name);
 }
 
@@ -69,6 +70,12 @@ bool is_first_rank() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "ALPS_APP_PE"})
     if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
   return true;
+}
+
+bool is_first_rank_of_node() {
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PALS_LOCAL_RANKID", "SLURM_LOCALID"})
+    if (const char* rank = std::getenv(name)) return std::string_view(rank) == "0";
+  return is_first_rank();
 }
 
 std::string quoted(const std::vector<std::string>& command) {

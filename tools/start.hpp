@@ -17,6 +17,9 @@ void forget_preload();
 /// Whether this process speaks for its job: it is the first rank, or no launcher has given it a rank.
 bool is_first_rank();
 
+/// Whether it is the first one on its machine, as far as the launcher tells; else the first rank is.
+bool is_first_rank_of_node();
+
 /// The command as one would type it into a shell.
 std::string quoted(const std::vector<std::string>& command);
 

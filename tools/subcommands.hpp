@@ -22,6 +22,7 @@ void add_exec(Command root, Invocation& invocation);
 /// Exit codes: 0 done, 1 wrong usage or the report could not be written, 2 the experiment cannot be read. Errors are
 /// one line on stderr that begins with "refrain report:".
 void add_report(Command root, Invocation& invocation);
+void add_view(Command root, Invocation& invocation);
 void add_events(Command root, Invocation& invocation);
 void add_analyze(Command root, Invocation& invocation);
 void add_export(Command root, Invocation& invocation);

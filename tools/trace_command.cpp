@@ -50,7 +50,7 @@ int code_of(const char* command, const experiment::DamageLog& damage) {
 
 int with_experiment(const char* command, const std::string& path, const std::vector<std::string>& ranks, const Use& use,
                     const std::optional<trace::AsSampled>& as = std::nullopt) {
-  report::Options chosen;
+  report::Request chosen;
   chosen.ranks = parse_ranks(ranks);
   const auto opened = experiment::Experiment::open(path);
   report::check_ranks(*opened, chosen.ranks);
@@ -68,7 +68,7 @@ int with_experiment(const char* command, const std::string& path, const std::vec
 
 int with_archive(const char* command, const std::filesystem::path& anchor, const std::vector<std::string>& ranks,
                  const Use& use) {
-  report::Options chosen;
+  report::Request chosen;
   chosen.ranks = parse_ranks(ranks);
   const auto trace = trace::Trace::open_archive(anchor, [&](std::int32_t rank) { return chosen.chosen(rank); });
   check_ranks_of_archive(*trace, chosen.ranks);

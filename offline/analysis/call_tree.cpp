@@ -7,6 +7,7 @@
 
 #include "offline/analysis/named_paths.hpp"
 #include "offline/analysis/run_totals.hpp"
+#include "offline/experiment/rank_pass.hpp"
 #include "statistics/statistics.hpp"
 
 namespace refrain::analysis {
@@ -320,11 +321,11 @@ CallTree build_call_tree(const experiment::Experiment& experiment, Symbolizer& s
   for (std::size_t i = 0; i < experiment.ranks().size(); ++i)
     if (!options.ranks || options.ranks(experiment.ranks()[i])) places.push_back(i);
   CallTreeBuilder builder(experiment.definitions(), symbolizer, options, places.size() <= 1);
-  for (const std::size_t place : places)
-    if (const auto rank = experiment.rank(place, experiment::Depth::Run)) {
-      add_rank(builder, *rank, experiment.definitions().paths, options);
-      if (options.also) options.also(*rank);
-    }
+  for_each_rank(experiment, places, experiment::Depth::Run, [&](const experiment::RankHandle& rank) {
+    if (!rank) return;
+    add_rank(builder, *rank, experiment.definitions().paths, options);
+    if (options.also) options.also(*rank);
+  });
   return builder.finish();
 }
 

@@ -16,10 +16,12 @@
 #include <vector>
 
 #include "offline/analysis/module_fold.hpp"
-#include "offline/analysis/symbols.hpp"
 #include "offline/experiment/experiment.hpp"
+#include "offline/symbols/symbols.hpp"
 
 namespace refrain::analysis {
+
+using symbols::Symbolizer;
 
 enum class PathKind : std::uint8_t { User, Mpi, Other };
 const char* name_of(PathKind kind);

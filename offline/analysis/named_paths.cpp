@@ -5,12 +5,15 @@
 #include <map>
 #include <string_view>
 
-#include "offline/analysis/names.hpp"
+#include "offline/symbols/layers.hpp"
+#include "offline/symbols/names.hpp"
 
 namespace refrain::analysis {
 namespace {
 
 using experiment::NodeKind;
+using symbols::Lookup;
+using symbols::SourceFrame;
 
 constexpr std::string_view start_up_functions[] = {"_start",
                                                    "__libc_start_main",
@@ -50,15 +53,6 @@ bool is_fortran_layer_of(std::string_view function, std::string_view region) {
 
 bool is_start_up_function(std::string_view name) {
   return std::find(std::begin(start_up_functions), std::end(start_up_functions), name) != std::end(start_up_functions);
-}
-/// A sample ends in Refrain's own library when it came in the first instructions of a function of it, or the last ones.
-bool is_refrain(std::string_view file) { return file.starts_with("librefrain-"); }
-/// Libraries whose frames say nothing about the program: Refrain's own, and the Fortran layers of the MPIs, which stand
-/// between the program's call and the MPI function that is shown.
-bool is_layer(std::string_view file) {
-  constexpr std::string_view layers[] = {"libmpi_mpifh", "libmpi_usempi", "libmpichfort", "libmpifort"};
-  return is_refrain(file) ||
-         std::any_of(std::begin(layers), std::end(layers), [&](auto layer) { return file.starts_with(layer); });
 }
 /// Constructors and destructors of the marks' C++ objects, which are always inlined: what they do belongs to the
 /// function around them, and so does the unwinding of an exception that goes on from where one of them ends a scope.
@@ -238,9 +232,9 @@ NamedPaths::Place NamedPaths::place_frames(const experiment::CallPath& path, Pla
   const std::uint32_t mark_site = at.mark_site;
   at.mark_site = 0;
   const auto& module = module_of(path);
-  const std::string_view file = base_name(module.path);
+  const std::string_view file = symbols::base_name(module.path);
   const bool has_values = path.kind == NodeKind::Function;
-  if (has_values ? at.node != 0 && is_refrain(file) : is_layer(file)) return at;
+  if (has_values ? at.node != 0 && symbols::is_refrain(file) : symbols::is_layer(file)) return at;
   const auto& frames = symbolizer_.resolve(module.path, module.build_id, path.offset, lookup);
   const SourceFrame& outer = frames.back();
   if (!has_values && at.node == 0 && at.stage != StartUp::Done) {

@@ -52,8 +52,8 @@ class NamedPaths {
   std::vector<std::uint32_t> bodies_of_workers() const;
   std::uint32_t construct_of(std::uint32_t body, const std::vector<std::uint32_t>& same_bodies);
   const experiment::ProfileModule& module_of(const experiment::CallPath& path) const;
-  std::size_t shared_with_mark(const std::vector<SourceFrame>& frames, std::uint32_t mark_site);
-  Place place_frames(const experiment::CallPath& path, Place at, Lookup lookup);
+  std::size_t shared_with_mark(const std::vector<symbols::SourceFrame>& frames, std::uint32_t mark_site);
+  Place place_frames(const experiment::CallPath& path, Place at, symbols::Lookup lookup);
 
   const experiment::ProfileDefinitions& profile_;
   Symbolizer& symbolizer_;

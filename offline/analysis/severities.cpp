@@ -282,12 +282,12 @@ void Severities::add_row(const NodeValues& values, const NodeValues::Row& row, s
 }
 
 void Severities::for_each_node(
-    const LocationRef& location,
-    const std::function<void(std::uint32_t node, std::span<const double> values)>& take) const {
-  const auto values = this->values(location);
+    const LocationRef& location, const std::function<void(std::uint32_t node, std::span<const double> values)>& take,
+    const UnitRef& unit) const {
+  const auto values = this->values(location, unit);
   const std::pair place(values->rank->rank, values->rank->locations[location.location].thread);
   std::map<std::uint32_t, std::vector<double>> saved;  // by node
-  for (std::size_t i = 0; i < saved_.size(); ++i)
+  for (std::size_t i = 0; i < saved_.size() && unit.of == UnitRef::Run; ++i)
     for (const auto& of :
          std::ranges::equal_range(saved_[i].values, place, {}, place_of<experiment::SavedMetric::Value>)) {
       auto& row = saved[of.path < 0 ? 0 : tree_.node_of[static_cast<std::size_t>(of.path)]];

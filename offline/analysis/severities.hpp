@@ -119,9 +119,11 @@ class Severities {
   }
   std::shared_ptr<const NodeValues> values(const LocationRef& location, const UnitRef& unit = {}) const;
   /// The same of one call path after the other, in one pass: calls `take` for each node of the tree that has anything
-  /// of this location in the whole run, ascending, with its exclusive values by metrics().
+  /// of this location in the unit, ascending, with its exclusive values by metrics(). What tools have found is known of
+  /// the whole run only, and 0 in other units.
   void for_each_node(const LocationRef& location,
-                     const std::function<void(std::uint32_t node, std::span<const double> values)>& take) const;
+                     const std::function<void(std::uint32_t node, std::span<const double> values)>& take,
+                     const UnitRef& unit = {}) const;
 
  private:
   experiment::RunTotals unit_totals(const experiment::RankHandle& rank, const experiment::Location& location,

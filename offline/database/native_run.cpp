@@ -182,7 +182,7 @@ std::string name_of_directory(const fs::path& directory) {
 }
 
 std::string digest_of_experiment(const fs::path& directory) {
-  // What tools add later (metrics.json) makes no other run of it.
+  // An analysis that is kept later (analysis-*.refrain) makes no other run of it.
   std::vector<fs::path> files;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(directory, error)) {

@@ -30,4 +30,11 @@ std::string clean_lines(std::string_view text) {
   return cleaned(text, [](char c) { return c == '\n' || c == '\t'; });
 }
 
+std::string_view as_utf8(std::string_view text, std::string& memory) {
+  std::size_t good = 0;
+  for (std::size_t n; good < text.size() && (n = config::utf8_length(text.substr(good))) > 0;) good += n;
+  if (good == text.size()) return text;
+  return memory = cleaned(text, [](char) { return true; });
+}
+
 }  // namespace refrain::experiment

@@ -1,5 +1,5 @@
 #pragma once
-/// Text from a file, made fit for terminals and JSON.
+/// Text from a file, made fit for terminals and JSON: the one place that does it.
 
 #include <string>
 #include <string_view>
@@ -10,5 +10,7 @@ namespace refrain::experiment {
 std::string clean_text(std::string_view text);
 /// The same for several lines: their ends stay, and tabulators.
 std::string clean_lines(std::string_view text);
+/// Valid UTF-8, control characters and all, for JSON, which escapes these. `memory` holds it where `text` is not valid.
+std::string_view as_utf8(std::string_view text, std::string& memory);
 
 }  // namespace refrain::experiment

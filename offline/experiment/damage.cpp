@@ -1,11 +1,29 @@
 #include "offline/experiment/damage.hpp"
 
-#include <functional>
+#include <utility>
 
 namespace refrain::experiment {
+namespace {
+
+thread_local std::vector<DamageLog::Entry>* aside = nullptr;  // null: what this thread adds is added
+
+}  // namespace
+
+std::vector<DamageLog::Entry> DamageLog::put_aside(const std::function<void()>& run) {
+  std::vector<Entry> entries;
+  auto* const before = std::exchange(aside, &entries);
+  run();
+  aside = before;
+  return entries;
+}
+
+void DamageLog::add(const std::vector<Entry>& entries) {
+  for (const Entry& of : entries) of.log->add(of.error, of.cost, of.what);
+}
 
 void DamageLog::add(const std::string& error, const std::string& cost, DamageTo what) {
   if (strict_) throw ReadError(error);
+  if (aside) return aside->push_back({this, error, cost, what});
   std::string line = cost.empty() ? error : error + "; " + cost;
   const std::lock_guard lock(mutex_);
   has_damaged_events_ |= what == DamageTo::Events;

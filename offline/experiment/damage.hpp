@@ -2,6 +2,7 @@
 /// What of an experiment could not be read. Damage is local: it costs what it holds, is named, and the rest is shown.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -34,6 +35,15 @@ class DamageLog {
 
   /// `cost`: what is missing for that reason. The same line is kept, and counted, once. Throws ReadError when strict.
   void add(const std::string& error, const std::string& cost, DamageTo what = DamageTo::Experiment);
+  /// What was to be added.
+  struct Entry {
+    DamageLog* log;
+    std::string error, cost;
+    DamageTo what;
+  };
+  /// Runs `run`, which throws nothing. What this thread adds meanwhile to any log is not added, but returned.
+  static std::vector<Entry> put_aside(const std::function<void()>& run);
+  static void add(const std::vector<Entry>& entries);
   /// Runs `read`; a ReadError in it is damage. False: there was one.
   template <class Read>
   bool survives(const std::string& cost, Read&& read, DamageTo what = DamageTo::Experiment) {

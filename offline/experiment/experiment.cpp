@@ -43,12 +43,25 @@ std::string missing(std::int32_t rank) { return "rank " + std::to_string(rank) +
 }  // namespace
 
 std::vector<SavedMetric> Experiment::saved_metrics() const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (found_metrics_) return *found_metrics_;
+  }
   std::vector<SavedMetric> metrics;
-  const fs::path path = directory_ / saved_metrics_name;
-  if (std::error_code error; directory_.empty() || !fs::exists(path, error)) return metrics;
-  damage_->survives("the metrics that tools have found are not shown",
-                    [&] { metrics = parse_saved_metrics(InputFile(path, damage_), definitions_.paths.size()); });
+  const auto read = [&](const auto& parse) {
+    return damage_->survives("the metrics that tools have found are not shown", [&] { metrics = parse(); });
+  };
+  for (const KeptAnalysis& kept : kept_analyses(*this))
+    if (read([&] { return kept.metrics(); })) return metrics;
+  const fs::path path = directory_ / old_metrics_name;
+  if (std::error_code error; !directory_.empty() && fs::exists(path, error))
+    read([&] { return parse_old_metrics(InputFile(path, damage_), definitions_.paths.size()); });
   return metrics;
+}
+
+void Experiment::have_found(std::vector<SavedMetric> metrics) const {
+  const std::lock_guard lock(mutex_);
+  found_metrics_ = std::move(metrics);
 }
 
 void Experiment::read_manifest() {

@@ -7,13 +7,14 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "offline/experiment/kept_analysis.hpp"
 #include "offline/experiment/manifest_reader.hpp"
 #include "offline/experiment/profile_file.hpp"
-#include "offline/experiment/saved_metrics.hpp"
 
 namespace refrain::experiment {
 
@@ -45,8 +46,11 @@ class Experiment {
   /// Null: nothing of the rank can be read (see damage()). Throws ReadError when strict.
   RankHandle rank(std::size_t place, Depth depth) const;
 
-  /// What tools have found in it and kept; nothing where there is none. Reads it. Throws ReadError when strict.
+  /// What a search has found in it: of have_found(), or what is kept; nothing where there is none. Reads it. Throws
+  /// ReadError when strict.
   std::vector<SavedMetric> saved_metrics() const;
+  /// A search that is not kept has found this.
+  void have_found(std::vector<SavedMetric> metrics) const;
 
   /// What could not be read, as far as anybody has tried: a line each, the first hundred of damages().
   std::vector<std::string> damage() const { return damage_->lines(); }
@@ -79,6 +83,7 @@ class Experiment {
   std::vector<RankHandle> in_memory_;
   mutable std::mutex mutex_;
   mutable std::vector<std::weak_ptr<const Rank>> read_[depths];  ///< by depth, by place
+  mutable std::optional<std::vector<SavedMetric>> found_metrics_;
 };
 
 /// For who needs all of it, and nothing damaged. Throws ReadError.

@@ -12,7 +12,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "offline/analysis/symbols.hpp"
+#include "offline/symbols/symbols.hpp"
 #include "offline/trace/trace.hpp"
 
 namespace refrain::exports {
@@ -44,6 +44,6 @@ void must_not_exist(const std::filesystem::path& directory);
 
 /// For all processes. Throws ExportError when the archive cannot be written; what there is of it is removed, with
 /// several processes by the first one, once the others have ended.
-Otf2Summary write_otf2(const trace::Trace& trace, analysis::Symbolizer& symbolizer, const Otf2Options& options);
+Otf2Summary write_otf2(const trace::Trace& trace, symbols::Symbolizer& symbolizer, const Otf2Options& options);
 
 }  // namespace refrain::exports

@@ -474,7 +474,7 @@ Written united(ProcessGroup& processes, const Written& mine) {
 }
 
 /// By this process its share; the first one also writes the definitions.
-Otf2Summary write_archive(const trace::Trace& trace, analysis::Symbolizer& symbolizer, const Otf2Options& options) {
+Otf2Summary write_archive(const trace::Trace& trace, symbols::Symbolizer& symbolizer, const Otf2Options& options) {
   ProcessGroup* const processes = options.processes;
   const bool is_first = !processes || processes->is_first();
   analysis::CallTreeOptions of_tree;
@@ -527,7 +527,7 @@ void must_not_exist(const std::filesystem::path& directory) {
     throw ExportError(directory.string() + " exists; nothing is overwritten");
 }
 
-Otf2Summary write_otf2(const trace::Trace& trace, analysis::Symbolizer& symbolizer, const Otf2Options& options) {
+Otf2Summary write_otf2(const trace::Trace& trace, symbols::Symbolizer& symbolizer, const Otf2Options& options) {
   ProcessGroup* const processes = options.processes;
   if (processes && !processes->is_first()) return write_archive(trace, symbolizer, options);
   make_directory(options.directory);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <exception>
 #include <fmt/format.h>
-#include <functional>
 #include <iterator>
 #include <string>
 
@@ -72,7 +71,7 @@ void leave_out_repeats(std::vector<Finding>& all) {
   });
 }
 
-std::vector<Finding> find(Facts& facts, const std::function<void(std::span<const Finding>)>& tell) {
+std::vector<Finding> find(Facts& facts) {
   std::vector<Finding> all;
   const std::string note = how_short(facts.tree);
   const auto apply = [&](const Rule& rule) {
@@ -87,7 +86,6 @@ std::vector<Finding> find(Facts& facts, const std::function<void(std::span<const
       of.rule = rule.name;
       of.text += note;
     }
-    if (tell && !found.empty()) tell(found);
     std::ranges::move(found, std::back_inserter(all));
   };
   for (const Rule& rule : rules())

@@ -2,7 +2,6 @@
 /// What a run should be told of at first sight: sentences, each with its figure, its error, and what shows more.
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,9 +37,8 @@ struct Rule {
 std::span<const Rule> rules();
 
 /// What the rules have found, the largest share first. `facts`: without loops, which are read when the other rules are
-/// done. `tell`: is told what a rule has found as soon as it has; null: nobody is. A rule that cannot read what it
-/// needs finds nothing, and the others go on.
-std::vector<Finding> find(Facts& facts, const std::function<void(std::span<const Finding>)>& tell = {});
+/// done. A rule that cannot read what it needs finds nothing, and the others go on.
+std::vector<Finding> find(Facts& facts);
 
 /// "; only 0.9 s measured", for the end of each sentence of a run that says little of longer ones; else empty.
 std::string how_short(const analysis::CallTree& tree);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -60,18 +61,21 @@ const About profile_patterns[] = {
     {"big_messages", "communication", "Messages that are long on average"},
     {"uneven_distribution", "communication", "Processes spend unequal time at a call path"}};
 
-/// What a call path has at a location; sums of the run.
-struct Statement {
-  double ns = 0;
-  std::uint64_t visits = 0, messages = 0, bytes = 0;
-};
-using Statements = std::map<std::pair<std::uint32_t, std::uint32_t>, Statement>;  // by node and location
+/// Where call paths have no names.
+Naming naming_by_path(const trace::Trace& trace) {
+  const auto paths = static_cast<std::uint32_t>(trace.path_count());
+  const auto names_of = [&trace](std::uint32_t node) {
+    return node == 0 ? std::vector<std::string>() : std::vector{trace.region_of(node - 1)};
+  };
+  return {[](std::uint32_t path) { return path + 1; }, names_of, paths + 1, paths + 2};
+}
 
-class Analyser {
+}  // namespace
+
+class Searched::Analyser {
  public:
-  Analyser(const trace::Trace& trace, const Naming& naming, const Request& request, Patterns further)
-      : trace_(trace), naming_(naming), request_(request) {
-    patterns_ = waiting_patterns(request.parameters);
+  Analyser(const trace::Trace& trace, Request request, Patterns further) : trace_(trace), request_(std::move(request)) {
+    patterns_ = waiting_patterns(request_.parameters);
     std::ranges::move(thread_patterns(), std::back_inserter(patterns_));
     first_further_ = patterns_.size();
     std::ranges::move(further, std::back_inserter(patterns_));
@@ -93,68 +97,57 @@ class Analyser {
       if (is_all_waiting) waiting_ = output;
       else if (i < first_further_ && patterns_[i]->about().is_wait) kinds_of_waiting_.push_back(output);
     }
+    is_extrapolated_ = is_sample_of_iterations(trace_) && !request_.iteration && !has_limits();
   }
 
-  Analysis run() {
-    const bool is_extrapolated = is_sample_of_iterations(trace_) && !request_.iteration && !has_limits();
+  void pass() {
     Findings::IsWanted wanted;
     if (request_.iteration)
       wanted = [this](const SpanEnd& span) { return span.loop != 0 && span.number == *request_.iteration; };
-    Search search(trace_, is_extrapolated || request_.iteration.has_value(), request_.limits, wanted);
-    if (request_.processes) search.distribute(request_.processes->process(), request_.processes->count());
-    subscribe(search);
-    std::optional<Waits> waits;
+    search_.emplace(trace_, is_extrapolated_ || request_.iteration.has_value(), request_.limits, wanted);
+    search_->limit_rows(request_.most_rows);
+    if (request_.processes) search_->distribute(request_.processes->process(), request_.processes->count());
+    if (request_.also) search_->subscribe<Primitive>([this](const Primitive& of) { request_.also(of.event); });
+    subscribe(*search_);
     const bool with_causes = request_.with_causes || request_.headlines > 0;
-    if (with_causes || request_.with_critical_path) waits.emplace(search);
-    std::optional<Causes> causes;
-    std::optional<CriticalPath> critical_path;
-    if (with_causes) causes.emplace(search);
-    if (request_.with_critical_path) critical_path.emplace(search);
-    if (request_.processes) search.run(*request_.processes, request_.progress);
-    else search.run(request_.progress);
-    if (request_.processes && request_.processes->process() != 0) return {};
-    for (std::size_t i = first_further_; i < patterns_.size(); ++i) survives(i, [&] { patterns_[i]->wrap_up(); });
+    if (with_causes || request_.with_critical_path) waits_.emplace(*search_);
+    if (with_causes) causes_.emplace(*search_);
+    if (request_.with_critical_path) critical_path_.emplace(*search_);
+    if (request_.processes) search_->run(*request_.processes, request_.progress);
+    else search_->run(request_.progress);
+    if (has_result())
+      for (std::size_t i = first_further_; i < patterns_.size(); ++i) survives(i, [&] { patterns_[i]->wrap_up(); });
+  }
 
-    Analysis analysis;
-    analysis.counts = search.counts();
-    if (request_.with_causes) analysis.causes = named(causes->found());
-    if (critical_path)
-      if (const auto found = critical_path->found()) analysis.critical_path = named(*found);
-    analysis.is_sampled = is_extrapolated;
-    for (const TimePattern& of : time_patterns())
-      analysis.patterns.push_back({of.about, {}, 1, is_extrapolated, false, true});
-    for (const auto& pattern : patterns_) analysis.patterns.push_back({pattern->about(), {}, 1, is_extrapolated});
-    analysis.patterns.emplace_back();  // of what is not told
-    Estimate estimate(trace_, naming_, meanings_, analysis.patterns.size(), untold_, search.loops());
-    add_locations(search, estimate, is_extrapolated);
-    if (is_extrapolated) estimate.contain(waiting_, kinds_of_waiting_);
-    estimate.finish(analysis.patterns, wanted_nodes());
-    analysis.untold = std::move(analysis.patterns.back().by_node);
-    analysis.patterns.pop_back();
-    for (std::size_t i = 0; i < patterns_.size(); ++i) {
-      SearchCounts counts = search.counts();
-      if (is_extrapolated) counts.known_messages = known_messages(estimate, meanings_[patterns_[i]->quantity()].sides);
-      analysis.patterns[time_patterns().size() + i].confidence = confidence(i, counts);
-    }
-    analysis.not_covered_ns = estimate.not_covered_ns();
-    analysis.unknown_ns = estimate.unknown_ns(side_of_receives | side_of_sends);
-    for (const auto& [loop, level] : trace_.levels())
-      if (is_extrapolated && !loop.empty()) analysis.level = std::max(analysis.level, level);
-    analysis.merged_strata = estimate.merged_strata();
-    add_time(search, analysis);
+  Analysis by(const Naming& naming, Analysis* by_path) {
+    naming_ = &naming;
+    if (!has_result()) return {};
+    const Naming paths = naming_by_path(trace_);
+    std::deque<Estimate> estimates;
+    const auto outputs = static_cast<std::size_t>(untold_) + 1;
+    estimates.emplace_back(trace_, naming, meanings_, outputs, untold_, search_->loops());
+    if (by_path) estimates.emplace_back(trace_, paths, meanings_, outputs, untold_, search_->loops());
+    add_locations(*search_, estimates);
+    if (by_path) *by_path = severities(estimates[1]);
+    Analysis analysis = severities(estimates[0]);
+    if (request_.with_causes) analysis.causes = named(causes_->found());
+    if (critical_path_)
+      if (const auto found = critical_path_->found()) analysis.critical_path = named(*found);
+    add_time(*search_, analysis);
     ask_further(analysis);
-    if (search.counts().gaps_within > 0 && !is_extrapolated) doubt(search, analysis);
-    finish_threads(trace_, naming_, !has_limits() && !request_.iteration, wanted_nodes(), analysis.patterns);
+    if (search_->counts().gaps_within > 0 && !is_extrapolated_) doubt(*search_, analysis);
+    finish_threads(trace_, naming, !has_limits() && !request_.iteration, wanted_nodes(), analysis.patterns);
     if (request_.iteration)
-      for (const Findings::OfLocation& of : search.findings().locations())
+      for (const Findings::OfLocation& of : search_->findings().locations())
         for (const SpanEnd& span : of.spans)
           analysis.has_iteration |= span.loop != 0 && span.number == *request_.iteration;
     const auto is_there = [](const PatternResult& of) { return of.about.name != "time" && of.all.ns > 0; };
     analysis.has_region = request_.region.empty() || std::ranges::any_of(analysis.patterns, is_there);
-    add_profiling_patterns(search, analysis, is_extrapolated);
+    add_worst(analysis);
+    add_profiling_patterns(*search_, analysis, is_extrapolated_);
     if (request_.headlines > 0)
       analysis.headlines = headlines(analysis, request_.headlines, least_share_of_headline, [&](std::uint32_t node) {
-        return named(causes->found([&](std::uint32_t path) { return naming_.node_of(path) == node; }));
+        return named(causes_->found([&](std::uint32_t path) { return naming.node_of(path) == node; }));
       });
     for (std::size_t i = first_further_; i < patterns_.size(); ++i)
       if (!failures_[i]->empty()) analysis.failures.push_back(patterns_[i]->about().name + ": " + *failures_[i]);
@@ -162,6 +155,62 @@ class Analyser {
   }
 
  private:
+  /// What a call path has at a location; sums of the run.
+  struct Statement {
+    double ns = 0;
+    std::uint64_t visits = 0, messages = 0, bytes = 0;
+  };
+  using Statements = std::map<std::pair<std::uint32_t, std::uint32_t>, Statement>;  // by node and location
+
+  bool has_result() const { return !request_.processes || request_.processes->process() == 0; }
+
+  Analysis severities(Estimate& estimate) {
+    Analysis analysis;
+    analysis.counts = search_->counts();
+    analysis.is_sampled = is_extrapolated_;
+    for (const TimePattern& of : time_patterns())
+      analysis.patterns.push_back({of.about, {}, 1, is_extrapolated_, false, true});
+    for (const auto& pattern : patterns_) analysis.patterns.push_back({pattern->about(), {}, 1, is_extrapolated_});
+    analysis.patterns.emplace_back();  // of what is not told
+    if (is_extrapolated_) estimate.contain(waiting_, kinds_of_waiting_);
+    estimate.finish(analysis.patterns, wanted_nodes());
+    analysis.untold = std::move(analysis.patterns.back().by_node);
+    analysis.patterns.pop_back();
+    for (std::size_t i = 0; i < patterns_.size(); ++i) {
+      SearchCounts counts = search_->counts();
+      if (is_extrapolated_) counts.known_messages = known_messages(estimate, meanings_[patterns_[i]->quantity()].sides);
+      analysis.patterns[time_patterns().size() + i].confidence = confidence(i, counts);
+    }
+    analysis.not_covered_ns = estimate.not_covered_ns();
+    analysis.unknown_ns = estimate.unknown_ns(side_of_receives | side_of_sends);
+    for (const auto& [loop, level] : trace_.levels())
+      if (is_extrapolated_ && !loop.empty()) analysis.level = std::max(analysis.level, level);
+    analysis.merged_strata = estimate.merged_strata();
+    return analysis;
+  }
+
+  /// Several call paths may be one node.
+  void add_worst(Analysis& analysis) {
+    const auto is_wanted = wanted_nodes();
+    for (std::size_t i = 0; i < patterns_.size(); ++i) {
+      std::map<std::uint32_t, std::vector<Instance>> by_node;
+      for (const auto& [path, worst] : search_->worst().of(patterns_[i]->quantity())) {
+        const std::uint32_t node = path == trace::no_path ? 0 : naming_->node_of(path);
+        if (is_wanted && !is_wanted(node)) continue;
+        auto& to = by_node[node];
+        to.insert(to.end(), worst.begin(), worst.end());
+      }
+      PatternResult& result = analysis.patterns[time_patterns().size() + i];
+      for (auto& [node, worst] : by_node) {
+        std::ranges::sort(worst, is_worse);
+        if (worst.size() > WorstInstances::most) worst.resize(WorstInstances::most);
+        for (const Instance& of : worst)
+          if (of.ns > 0 && (!request_.iteration || (of.loop != 0 && of.iteration == *request_.iteration)))
+            result.worst.push_back({node, of.location, of.ns, of.enter_ns, search_->loops()[of.loop], of.iteration});
+      }
+    }
+  }
+
   /// Those of plug-ins may throw.
   void subscribe(Search& search) {
     for (std::size_t i = 0; i < patterns_.size(); ++i) {
@@ -231,14 +280,15 @@ class Analyser {
     return [this, known = std::map<std::uint32_t, bool>()](std::uint32_t node) mutable {
       const auto [at, is_new] = known.try_emplace(node, false);
       if (is_new) {
-        const auto names = naming_.names_of(node);
+        const auto names = naming_->names_of(node);
         at->second = std::ranges::find(names, request_.region) != names.end();
       }
       return at->second;
     };
   }
 
-  void add_locations(const Search& search, Estimate& estimate, bool is_extrapolated) {
+  /// To all of them, as ranks are read once.
+  void add_locations(const Search& search, std::deque<Estimate>& estimates) {
     const auto& found = search.findings().locations();
     std::function<bool(const SpanEnd*)> is_wanted;
     if (request_.iteration)
@@ -247,12 +297,11 @@ class Analyser {
       };
     experiment::RankHandle rank;
     for (std::uint32_t location = 0; location < found.size(); ++location) {
-      if (is_extrapolated) {
-        const std::int32_t number = trace_.locations()[location].rank;
-        if (!rank || rank->rank != number) rank = rank_of(number, experiment::Depth::Whole);
-      }
-      if (is_extrapolated && rank) estimate.add_sampled(location, found[location], *rank);
-      else estimate.add_exact(location, found[location], is_wanted);
+      const std::int32_t number = trace_.locations()[location].rank;
+      if (is_extrapolated_ && (!rank || rank->rank != number)) rank = rank_of(number, experiment::Depth::Whole);
+      for (Estimate& estimate : estimates)
+        if (rank) estimate.add_sampled(location, found[location], *rank);
+        else estimate.add_exact(location, found[location], is_wanted);
     }
   }
 
@@ -342,7 +391,7 @@ class Analyser {
   template <class Result, class Found, class Add>
   std::vector<Result> by_name(const std::vector<Found>& found, const Add& add) const {
     const auto node_of = [this](std::uint32_t path) {
-      return path == trace::no_path ? std::nullopt : std::optional(naming_.node_of(path));
+      return path == trace::no_path ? std::nullopt : std::optional(naming_->node_of(path));
     };
     std::map<NamedActivity, Result> results;
     for (const Found& one : found) {
@@ -363,7 +412,7 @@ class Analyser {
     for (const SampledPart& part : of.parts) {
       std::map<std::uint32_t, double> shares;
       for (const auto& [path, share] : part.shares.by_path)
-        shares[path == trace::no_path ? naming_.not_on_cpu : naming_.node_of(path)] += share;
+        shares[path == trace::no_path ? naming_->not_on_cpu : naming_->node_of(path)] += share;
       for (const auto& [node, share] : shares) {
         const auto at = std::ranges::find(all, node, &PatternResult::ByNode::node);
         PatternResult::ByNode& to = at == all.end() ? all.emplace_back(PatternResult::ByNode{node, {}}) : *at;
@@ -403,7 +452,7 @@ class Analyser {
     for (const PatternResult::Cell& cell : from.cells) all[{cell.node, cell.location}].ns += cell.ns;
     const auto add = [&](std::uint32_t path, std::uint32_t location, std::uint64_t visits, std::uint64_t messages,
                          std::uint64_t bytes) {
-      const auto at = all.find({path == trace::no_path ? 0 : naming_.node_of(path), location});
+      const auto at = all.find({path == trace::no_path ? 0 : naming_->node_of(path), location});
       if (at == all.end()) return;
       at->second.visits += visits;
       at->second.messages += messages;
@@ -481,7 +530,7 @@ class Analyser {
     const auto function_of = [&](std::uint32_t node) -> const std::string& {
       std::string& name = functions[node];
       if (!name.empty()) return name;
-      const auto names = naming_.names_of(node);
+      const auto names = naming_->names_of(node);
       return name = names.empty() ? std::string("(unknown)") : names.back();
     };
     const auto functions_of = [&](const auto& has) {
@@ -526,8 +575,8 @@ class Analyser {
   }
 
   const trace::Trace& trace_;
-  const Naming& naming_;
-  const Request& request_;
+  const Naming* naming_ = nullptr;  ///< by which it is asked
+  const Request request_;
   Patterns patterns_;
   std::size_t first_further_ = 0;                       ///< of plug-ins, from here on
   std::vector<std::shared_ptr<std::string>> failures_;  ///< by pattern; empty: it works
@@ -535,10 +584,22 @@ class Analyser {
   std::uint32_t waiting_ = 0;  ///< the output for all waiting
   std::uint32_t untold_ = 0;   ///< ... for what nothing tells of
   std::vector<std::uint32_t> kinds_of_waiting_;
+  bool is_extrapolated_ = false;
+  std::optional<Search> search_;
+  std::optional<Waits> waits_;
+  std::optional<Causes> causes_;
+  std::optional<CriticalPath> critical_path_;
   experiment::RankHandle last_rank_;
 };
 
-}  // namespace
+Searched::Searched(const trace::Trace& trace, Request request, Patterns further)
+    : analyser_(std::make_unique<Analyser>(trace, std::move(request), std::move(further))) {
+  analyser_->pass();
+}
+
+Searched::~Searched() = default;
+
+Analysis Searched::by(const Naming& naming, Analysis* by_path) const { return analyser_->by(naming, by_path); }
 
 std::vector<std::string> pattern_names(const Patterns& further) {
   std::vector<std::string> names;
@@ -550,38 +611,8 @@ std::vector<std::string> pattern_names(const Patterns& further) {
   return names;
 }
 
-std::map<std::uint32_t, std::int64_t> paths_of_nodes(const trace::Trace& trace, const Naming& naming) {
-  std::map<std::uint32_t, std::int64_t> path_of;
-  for (std::uint32_t path = 0; path < trace.path_count(); ++path) path_of.try_emplace(naming.node_of(path), path);
-  return path_of;
-}
-
-std::vector<experiment::SavedMetric> as_metrics(const Analysis& analysis, const trace::Trace& trace,
-                                                const Naming& naming) {
-  const auto path_of = paths_of_nodes(trace, naming);
-  std::vector<experiment::SavedMetric> metrics;
-  for (const PatternResult& of : analysis.patterns) {
-    // One that says its severity alone has it at no call path and no location.
-    const bool has_places = of.all.ns == 0 || !of.cells.empty();
-    if (of.is_class || !has_places) continue;
-    experiment::SavedMetric metric{of.about.name, of.about.parent, of.about.title, of.is_sampled, {}, {}};
-    for (const PatternResult::Cell& cell : of.cells) {
-      const trace::LocationOfTrace& at = trace.locations()[cell.location];
-      const auto path = path_of.find(cell.node);
-      metric.values.push_back({path == path_of.end() ? -1 : path->second, at.rank, at.thread, cell.ns * 1e-9});
-    }
-    for (const PatternResult::ByLocation& row : of.by_location) {
-      const trace::LocationOfTrace& at = trace.locations()[row.location];
-      const double error_s = row.severity.error_ns < 0 ? row.severity.error_ns : row.severity.error_ns * 1e-9;
-      metric.locations.push_back({at.rank, at.thread, row.severity.ns * 1e-9, error_s});
-    }
-    metrics.push_back(std::move(metric));
-  }
-  return metrics;
-}
-
 Analysis analyse(const trace::Trace& trace, const Naming& naming, const Request& request, Patterns further) {
-  return Analyser(trace, naming, request, std::move(further)).run();
+  return Searched(trace, request, std::move(further)).by(naming);
 }
 
 }  // namespace refrain::patterns

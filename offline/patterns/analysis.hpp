@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,7 +33,9 @@ struct Request {
   std::string region;                     ///< only call paths with this name in them
   bool with_causes = false, with_critical_path = false;
   std::size_t headlines = 0;  ///< at most so many
-  std::function<void(std::int64_t time_ns)> progress;
+  std::function<void(std::int64_t time_ns)> progress;    ///< may throw, which ends the search
+  std::function<void(const trace::Event& event)> also;   ///< gets every event of the pass; not of several processes
+  std::uint64_t most_rows = UINT64_MAX;                  ///< see Search::limit_rows()
   /// Of a search by several processes, without causes, critical path, headlines and patterns of plug-ins: all call
   /// analyse() with the same request; the first one has the result.
   SearchProcesses* processes = nullptr;
@@ -62,10 +65,20 @@ struct PatternResult {
     std::uint32_t node, location;
     double ns;
   };
+  /// A call that has waited.
+  struct Worst {
+    std::uint32_t node, location;
+    std::int64_t ns;
+    std::int64_t enter_ns;  ///< as a time of the trace
+    std::string loop;       ///< empty: outside of iterations
+    std::int64_t iteration;
+  };
   std::vector<ByNode> by_node;          ///< largest first
   std::vector<ByLocation> by_location;  ///< largest first
   std::vector<Cell> cells;              ///< ascending by node and location
   std::vector<std::string> names;       ///< of operations or call paths that the pattern is about
+  /// Of kept events, ascending by node, of each the largest first, WorstInstances::most at most.
+  std::vector<Worst> worst = {};
 };
 
 /// An activity by the names of call paths.
@@ -139,14 +152,25 @@ struct Analysis {
 /// Names of all patterns, parents first; `further`: those of plug-ins.
 std::vector<std::string> pattern_names(const Patterns& further = {});
 
-/// Of call paths of one name, which are one node, the first one stands for all.
-std::map<std::uint32_t, std::int64_t> paths_of_nodes(const trace::Trace& trace, const Naming& naming);
+/// A search that has come to its end.
+class Searched {
+ public:
+  /// Makes the pass over all events. The trace must outlive it. `further`: patterns of plug-ins, see load_plugin().
+  Searched(const trace::Trace& trace, Request request, Patterns further = {});
+  ~Searched();
+  Searched(const Searched&) = delete;
+  Searched& operator=(const Searched&) = delete;
+  /// What it has found. `naming` must know all call paths of the trace. `by_path`: unless null, becomes what it has
+  /// found at each call path by itself: severities, and what is not told, by `path + 1`; 0 stands for what has no call
+  /// path. Without patterns of the profile, causes and headlines.
+  Analysis by(const Naming& naming, Analysis* by_path = nullptr) const;
 
-/// What the analysis of a whole experiment has found, as metrics of it.
-std::vector<experiment::SavedMetric> as_metrics(const Analysis& analysis, const trace::Trace& trace,
-                                                const Naming& naming);
+ private:
+  class Analyser;
+  std::unique_ptr<Analyser> analyser_;
+};
 
-/// `naming` must know all call paths of the trace. `further`: patterns of plug-ins, see load_plugin().
+/// Both at once.
 Analysis analyse(const trace::Trace& trace, const Naming& naming, const Request& request, Patterns further = {});
 
 }  // namespace refrain::patterns

@@ -207,10 +207,10 @@ struct Estimate::Domain {
 /// A block that was added.
 struct Estimate::Sampled {
   std::vector<Stratum> strata;
-  std::unordered_map<std::uint32_t, Scaled> scaled;  ///< by cell
+  std::map<std::uint32_t, Scaled> scaled;  ///< by cell
   Domains domains;                                   ///< of which enough is known; the others are pooled
   /// By cell: what is expected of calls follows from this, where it is not known from what is expected of its domain.
-  std::unordered_map<std::uint32_t, std::map<Quantity, Sums>> expected;
+  std::map<std::uint32_t, std::map<Quantity, Sums>> expected;
 
   const Domain* domain(const Location& of, std::uint32_t cell, unsigned sides) const;
 };
@@ -310,7 +310,7 @@ const Estimate::Domain* Estimate::Sampled::domain(const Location& of, std::uint3
 
 /// What kept members say of the others.
 void Estimate::add_block(Location& of, Block& block) {
-  std::unordered_map<std::uint32_t, Scaled> scaled;
+  std::map<std::uint32_t, Scaled> scaled;
   Domains domains;
   const auto for_each = [&](const auto& take) {
     for (const Stratum& stratum : block.strata)
@@ -371,7 +371,7 @@ void Estimate::add_block(Location& of, Block& block) {
 
 /// What calls say whose messages have their other ends in other iterations.
 void Estimate::add_known(const Location& of, const Stratum& stratum,
-                         const std::unordered_map<std::uint32_t, Scaled>& scaled, Domains& domains) const {
+                         const std::map<std::uint32_t, Scaled>& scaled, Domains& domains) const {
   const auto add = [&](std::uint32_t span, bool is_member) {
     for_each_group(of.rows(span), [&](const Group& group) {
       const auto at = scaled.find(group.cell);
@@ -808,7 +808,7 @@ void Estimate::add_outside(Location& of, const Parts& parts) {
 
 /// Time outside of iterations stands for itself; what was not recorded of it is missing.
 void Estimate::count_not_covered_outside(const Location& of, const Parts& parts) {
-  std::unordered_map<std::uint32_t, double> rest;  // by cell
+  std::map<std::uint32_t, double> rest;  // by cell
   for (const experiment::Unit& unit : of.profile.units)
     if (unit.loop < 0)
       of.for_each_mpi_path(unit, [&](std::uint32_t path, double ns, double) { rest[of.cell(path)] += ns; });

@@ -22,7 +22,6 @@
 #include <array>
 #include <map>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "offline/patterns/analysis.hpp"
@@ -64,7 +63,7 @@ class Estimate {
   std::uint64_t merged_strata() const { return merged_strata_; }
 
  private:
-  using Cells = std::unordered_map<std::uint32_t, double>;  ///< by cell of a location
+  using Cells = std::map<std::uint32_t, double>;  ///< by cell of a location
   /// Members that were chosen at random among more.
   struct Stratum {
     double count = 0;                      ///< of all members
@@ -104,13 +103,13 @@ class Estimate {
   void merge_small(std::vector<Block>& blocks);
 
   struct Residuals {
-    std::unordered_map<std::uint32_t, double> of;  ///< by iteration
+    std::map<std::uint32_t, double> of;  ///< by iteration, in whose order they are added up
     double variance() const;
   };
   std::uint32_t iteration_index(std::uint16_t loop, std::int64_t number);
   void add_doubt(const Location& of, std::uint32_t cell, const Scaled& scaled, unsigned block);
   void add_doubt(const Location& of, std::uint32_t cell, std::uint32_t number, Quantity quantity, double deviation);
-  void add_known(const Location& of, const Stratum& stratum, const std::unordered_map<std::uint32_t, Scaled>& scaled,
+  void add_known(const Location& of, const Stratum& stratum, const std::map<std::uint32_t, Scaled>& scaled,
                  Domains& domains) const;
   bool is_known_by_chance(const Location& of, std::uint32_t span, unsigned sides) const;
   void fit(const Location& of, Sampled& sampled) const;

@@ -16,7 +16,7 @@ Findings::Cell& Findings::cell(OfLocation& of, std::uint32_t path) {
   return of.cells[at - 1];
 }
 
-void Findings::add(OfLocation& of, Cell& to, Quantity quantity, std::uint32_t span, std::int64_t ns) const {
+void Findings::add(OfLocation& of, Cell& to, Quantity quantity, std::uint32_t span, std::int64_t ns) {
   auto at = to.values.begin();
   while (at != to.values.end() && at->quantity != quantity) ++at;
   if (at == to.values.end()) at = to.values.insert(at, {quantity, 0, 0, trace::no_path});
@@ -24,7 +24,7 @@ void Findings::add(OfLocation& of, Cell& to, Quantity quantity, std::uint32_t sp
   if (!by_span_ || (!only_.empty() && !std::ranges::binary_search(only_, quantity))) return;
   const auto place = static_cast<std::uint32_t>(&to - of.cells.data());
   if (span != of.span) {
-    if (!wanted_ || (span < of.spans.size() && wanted_(of.spans[span]))) of.rows.push_back({span, place, quantity, ns});
+    if (!wanted_ || (span < of.spans.size() && wanted_(of.spans[span]))) add_row(of, {span, place, quantity, ns});
     return;
   }
   if (at->span != span) {
@@ -52,10 +52,15 @@ void Findings::add_call(Quantity quantity, std::uint32_t location, std::uint32_t
   if (by_span_) add(of, to, number_of_calls, span, 1);
 }
 
+void Findings::add_row(OfLocation& of, const Row& row) {
+  if (++rows_ > most_rows_) throw TooManyRows();
+  of.rows.push_back(row);
+}
+
 void Findings::keep_span(OfLocation& of) {
   for (const auto& [place, value] : of.touched) {
     const Value& from = of.cells[place].values[value];
-    of.rows.push_back({from.span, place, from.quantity, from.span_ns});
+    add_row(of, {from.span, place, from.quantity, from.span_ns});
   }
   of.touched.clear();
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,12 @@ struct SpanEnd {
   std::int64_t ns = 0;                                             ///< how long it was; of archives 0
   std::uint32_t opened = trace::no_path, closed = trace::no_path;  ///< of stretches: the calls around it
   bool is_whole = true;                                            ///< no events of it are missing
+};
+
+/// A sample of fewer iterations has fewer rows.
+class TooManyRows : public std::runtime_error {
+ public:
+  TooManyRows() : std::runtime_error("the search needs too much memory") {}
 };
 
 class Findings {
@@ -87,6 +94,8 @@ class Findings {
                 std::uint64_t messages, std::uint64_t bytes);
   /// Rows are kept of these quantities alone, ascending. To be called before anything is added.
   void keep_rows_of(std::vector<Quantity> quantities) { only_ = std::move(quantities); }
+  /// What adds more than so many throws TooManyRows.
+  void limit_rows(std::uint64_t most) { most_rows_ = most; }
   /// The number of the span in progress.
   std::uint32_t span(std::uint32_t location) const { return of_[location].span; }
   void end_span(std::uint32_t location, const SpanEnd& end);
@@ -101,11 +110,13 @@ class Findings {
   static Cell& cell(OfLocation& of, std::uint32_t path);
 
  private:
-  void add(OfLocation& of, Cell& to, Quantity quantity, std::uint32_t span, std::int64_t ns) const;
+  void add(OfLocation& of, Cell& to, Quantity quantity, std::uint32_t span, std::int64_t ns);
+  void add_row(OfLocation& of, const Row& row);
   void keep_span(OfLocation& of);
   bool by_span_;
   IsWanted wanted_;
   std::vector<Quantity> only_;  ///< rows of these are kept; empty: of all
+  std::uint64_t rows_ = 0, most_rows_ = UINT64_MAX;
   std::vector<OfLocation> of_;
 };
 

@@ -11,12 +11,13 @@
 #include "statistics/statistics.hpp"
 
 namespace refrain::patterns {
+
+enum class SideOfMessage : std::uint8_t { Receives, Sends };
+
 namespace {
 
 using format::MetricId;
 using trace::MatchedMessage;
-
-enum class SideOfMessage : std::uint8_t { Receives, Sends };
 
 /// Of a node at a location.
 struct PlaceOfMessages {
@@ -137,10 +138,12 @@ std::map<PlaceOfMessages, EndsAtPlace> ends_at_places(const trace::Trace& trace,
   return places;
 }
 
+}  // namespace
+
 /// Messages among the events before a location began to sample, which are not in the sample.
 class MessagesBefore {
  public:
-  MessagesBefore(const trace::Trace& trace, const Naming& naming) : trace_(trace), naming_(naming) {
+  explicit MessagesBefore(const trace::Trace& trace) {
     for (std::uint32_t location = 0; location < trace.locations().size(); ++location) {
       const experiment::MessageSample* sample = trace.sampled_messages(location);
       until_ns_.push_back(sample && sample->begin_time != 0 ? trace.time_of(location, sample->begin_time) : INT64_MAX);
@@ -153,22 +156,18 @@ class MessagesBefore {
     ++messages_[{event.location, event.path,
                  r.kind == events::Kind::Receive ? SideOfMessage::Receives : SideOfMessage::Sends}];
   }
-  void tell(ProfileOfMessages& profile) const {
+  void tell(const Naming& naming, ProfileOfMessages& profile) const {
     for (const auto& [key, messages] : messages_) {
       const auto& [location, path, side] = key;
-      if (const auto at = profile.places.find({naming_.node_of(path), location, side}); at != profile.places.end())
+      if (const auto at = profile.places.find({naming.node_of(path), location, side}); at != profile.places.end())
         at->second.before += messages;
     }
   }
 
  private:
-  const trace::Trace& trace_;
-  const Naming& naming_;
   std::vector<std::int64_t> until_ns_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, SideOfMessage>, double> messages_;  ///< by location, path and side
 };
-
-}  // namespace
 
 void MatchedSide::add(const std::vector<Message>& messages, double least_ns, double most_ns, const Whole& whole) {
   double time_ns = 0, waiting_ns = 0;
@@ -220,26 +219,51 @@ double MatchedSide::error_ns() const {
   using namespace statistics;
   // A few long calls tell as little as few calls do.
   const double effective = effective_samples(time_ns, time_squares);
-  return std::sqrt(squares * n / std::max(n - 1, 1.0) + std::pow(uniform_deviation(range_ns_), 2) +
-                   std::pow(uniform_deviation(open_ns_), 2) + beside_middle_ns_ * beside_middle_ns_ +
-                   std::pow(unseen_time_ns_ * deviation_by_succession(effective), 2));
+  const double range = uniform_deviation(range_ns_), open = uniform_deviation(open_ns_),
+               unseen = unseen_time_ns_ * deviation_by_succession(effective);
+  return std::sqrt(squares * n / std::max(n - 1, 1.0) + range * range + open * open +
+                   beside_middle_ns_ * beside_middle_ns_ + unseen * unseen);
 }
 
-std::vector<MatchedWait> matched_waits(const trace::Trace& trace, const Naming& naming,
-                                       std::optional<unsigned> as_level) {
-  if (trace.archive() || (!as_level && !trace.level_of_messages())) return {};
-  trace::MatchedMessages matched(trace, as_level);
-  MessagesBefore before(trace, naming);
-  auto reader = trace.read();
-  while (const trace::Event* event = reader.next()) {
-    matched.add(*event);
-    if (!as_level) before.add(*event);
+class MatchedWaits::Impl {
+ public:
+  Impl(const trace::Trace& trace, std::optional<unsigned> as_level)
+      : trace_(trace), has_all_events_(as_level.has_value()), matched_(trace, as_level), before_(trace) {}
+
+  void add(const trace::Event& event) {
+    matched_.add(event);
+    if (!has_all_events_) before_.add(event);
   }
-  ProfileOfMessages profile = profile_of_messages(trace, naming);
-  before.tell(profile);
+
+  std::vector<MatchedWait> by(const Naming& naming) const;
+
+ private:
+  const trace::Trace& trace_;
+  const bool has_all_events_;
+  trace::MatchedMessages matched_;
+  MessagesBefore before_;
+};
+
+MatchedWaits::MatchedWaits(const trace::Trace& trace, std::optional<unsigned> as_level) {
+  if (!trace.archive() && (as_level || trace.level_of_messages())) impl_ = std::make_unique<Impl>(trace, as_level);
+}
+
+MatchedWaits::~MatchedWaits() = default;
+
+void MatchedWaits::add(const trace::Event& event) {
+  if (impl_) impl_->add(event);
+}
+
+std::vector<MatchedWait> MatchedWaits::by(const Naming& naming) const {
+  return impl_ ? impl_->by(naming) : std::vector<MatchedWait>();
+}
+
+std::vector<MatchedWait> MatchedWaits::Impl::by(const Naming& naming) const {
+  ProfileOfMessages profile = profile_of_messages(trace_, naming);
+  before_.tell(naming, profile);
   std::map<std::pair<std::uint32_t, SideOfMessage>, MatchedSide> nodes;
-  const auto weight = static_cast<double>(std::uint64_t{1} << matched.level());
-  for (const auto& [place, ends] : ends_at_places(trace, naming, matched)) {
+  const auto weight = static_cast<double>(std::uint64_t{1} << matched_.level());
+  for (const auto& [place, ends] : ends_at_places(trace_, naming, matched_)) {
     const auto whole = profile.places.find(place);
     if (whole == profile.places.end()) continue;
     whole->second.weight = weight;

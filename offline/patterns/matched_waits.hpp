@@ -9,6 +9,7 @@
 /// could not be sampled.
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -23,12 +24,25 @@ struct MatchedWait {
   bool is_late_receiver = false;  ///< else late sender
 };
 
-/// Of call paths that have received messages of the sample, and of blocking sends, where calls with such messages have
-/// at least half of the time: of a loop over MPI_Test nearly all calls have none. Ascending by node. Reads all events.
-/// None: nothing was sampled so. `as_level`: of a trace with all events, as if one of 2^as_level messages had been
-/// sampled.
-std::vector<MatchedWait> matched_waits(const trace::Trace& trace, const Naming& naming,
-                                       std::optional<unsigned> as_level = {});
+class MatchedWaits {
+ public:
+  /// The trace must outlive it. `as_level`: of a trace with all events, as if one of 2^as_level messages had been
+  /// sampled.
+  explicit MatchedWaits(const trace::Trace& trace, std::optional<unsigned> as_level = {});
+  ~MatchedWaits();
+  MatchedWaits(const MatchedWaits&) = delete;
+  MatchedWaits& operator=(const MatchedWaits&) = delete;
+  /// With every event of the trace, in order of time.
+  void add(const trace::Event& event);
+  /// Of call paths that have received messages of the sample, and of blocking sends, where calls with such messages
+  /// have at least half of the time: of a loop over MPI_Test nearly all calls have none. Ascending by node. None:
+  /// nothing was sampled so.
+  std::vector<MatchedWait> by(const Naming& naming) const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;  ///< null: nothing was sampled so
+};
 
 /// What is known of one end of messages at a call path and location, or at some of them. The calls of one message are
 /// those with its number: a number is sampled on all channels or on none.

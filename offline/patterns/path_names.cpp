@@ -2,14 +2,26 @@
 
 #include <algorithm>
 
+#include "offline/symbols/experiment_names.hpp"
+
 namespace refrain::patterns {
 
 PathNames::PathNames(const trace::Trace& trace, const analysis::CallTreeOptions& options)
-    : trace_(trace),
-      naming_{[this](std::uint32_t path) { return node_of(path); },
-              [this](std::uint32_t node) { return names_of(node); }} {
-  if (trace.archive()) return;
-  tree_ = analysis::build_call_tree(trace.experiment(), symbolizer_, options);
+    : archive_(trace.archive() ? &trace : nullptr) {
+  name(trace.archive() ? nullptr : &trace.experiment(), options);
+}
+
+PathNames::PathNames(const experiment::Experiment& experiment, const analysis::CallTreeOptions& options) {
+  name(&experiment, options);
+}
+
+/// `experiment`: null: the names are those of an archive.
+void PathNames::name(const experiment::Experiment* experiment, const analysis::CallTreeOptions& options) {
+  naming_.node_of = [this](std::uint32_t path) { return node_of(path); };
+  naming_.names_of = [this](std::uint32_t node) { return names_of(node); };
+  if (!experiment) return;
+  symbols::use_names(*experiment, symbolizer_, {.progress = options.progress});
+  tree_ = analysis::build_call_tree(*experiment, symbolizer_, options);
   // The profile tells waiting for a core from being blocked; events and samples do not.
   naming_.not_on_cpu = node_for(analysis::not_on_cpu_name);
   naming_.blocked = node_for(analysis::blocked_name);
@@ -30,16 +42,16 @@ std::uint32_t PathNames::node_for(const char* name) {
 }
 
 std::uint32_t PathNames::node_of(std::uint32_t path) const {
-  if (trace_.archive()) return path;
+  if (archive_) return path;
   return path < tree_.node_of.size() ? tree_.node_of[path] : 0;
 }
 
 std::vector<std::string> PathNames::names_of(std::uint32_t node) const {
-  if (!trace_.archive()) return analysis::path_to(tree_, node);
+  if (!archive_) return analysis::path_to(tree_, node);
   std::vector<std::string> names;
   for (std::uint32_t path = node; path != trace::no_path && names.size() < trace::PathTree::deepest;
-       path = trace_.parent_of(path))
-    names.push_back(trace_.region_of(path));
+       path = archive_->parent_of(path))
+    names.push_back(archive_->region_of(path));
   return {names.rbegin(), names.rend()};
 }
 

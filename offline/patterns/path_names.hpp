@@ -7,10 +7,11 @@
 
 namespace refrain::patterns {
 
-/// The trace must outlive it. Reads symbols and the totals of an experiment.
+/// The trace, or the experiment, must outlive it. Reads symbols and the totals of an experiment.
 class PathNames {
  public:
   explicit PathNames(const trace::Trace& trace, const analysis::CallTreeOptions& options = {});
+  explicit PathNames(const experiment::Experiment& experiment, const analysis::CallTreeOptions& options = {});
   PathNames(const PathNames&) = delete;
   PathNames& operator=(const PathNames&) = delete;
 
@@ -22,9 +23,10 @@ class PathNames {
   std::vector<std::string> names_of(std::uint32_t node) const;
 
  private:
+  void name(const experiment::Experiment* experiment, const analysis::CallTreeOptions& options);
   std::uint32_t node_for(const char* name);
 
-  const trace::Trace& trace_;
+  const trace::Trace* archive_ = nullptr;  ///< of an archive
   analysis::Symbolizer symbolizer_;
   analysis::CallTree tree_;
   Naming naming_;

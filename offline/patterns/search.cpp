@@ -27,6 +27,7 @@ Search::Search(const trace::Trace& trace, bool by_span, const SearchLimits& limi
     : trace_(trace),
       limits_(limits),
       findings_(trace.locations().size(), by_span, std::move(wanted)),
+      worst_(trace.locations().size()),
       stacks_(trace.locations().size()),
       collectives_(trace, [this](const trace::CollectiveOperation& operation) { collective(operation); }),
       span_begin_(trace.locations().size(), INT64_MIN),
@@ -327,6 +328,7 @@ void Search::span_end(const trace::Event& event) {
   }
   end.is_whole = !has_gap_[event.location];
   has_gap_[event.location] = false;
+  worst_.end_span(event.location, findings_.span(event.location), end);
   findings_.end_span(event.location, end);
   span_begin_[event.location] = event.time_ns;
   // The next one that was kept may be a later one.

@@ -22,6 +22,7 @@
 #include "offline/patterns/distribution.hpp"
 #include "offline/patterns/findings.hpp"
 #include "offline/patterns/search_processes.hpp"
+#include "offline/patterns/worst_instances.hpp"
 #include "offline/trace/collectives.hpp"
 #include "offline/trace/pairing.hpp"
 #include "offline/trace/trace.hpp"
@@ -94,6 +95,8 @@ class Search {
     for (const auto& callback : std::get<Subscribers<Event>>(subscribers_)) callback(event);
   }
 
+  /// A search that needs more rows of spans than so many throws TooManyRows.
+  void limit_rows(std::uint64_t most) { findings_.limit_rows(most); }
   /// Of spans the findings keep only these quantities, ascending.
   void keep_rows_of(std::vector<Quantity> quantities) { findings_.keep_rows_of(std::move(quantities)); }
 
@@ -113,9 +116,13 @@ class Search {
   const Findings& findings() const { return findings_; }
   /// So much of the call, but no more than it has itself.
   void add(Quantity quantity, const Call& call, std::int64_t ns) {
-    if (is_within(call.enter_ns) && looks_at(call.location))
-      findings_.add(quantity, call.location, call.path, call.span, std::min(ns, call.time_ns() - call.inner_ns));
+    if (!is_within(call.enter_ns) || !looks_at(call.location)) return;
+    const std::int64_t most_ns = std::min(ns, call.time_ns() - call.inner_ns);
+    findings_.add(quantity, call.location, call.path, call.span, most_ns);
+    if (quantity >= first_of_patterns) worst_.add(quantity, call, most_ns);
   }
+  /// Of a distributed search, of the own locations.
+  const WorstInstances& worst() const { return worst_; }
   /// False: another process of a distributed search does.
   bool looks_at(std::uint32_t location) const { return !distribution_ || distribution_->is_own(location); }
   bool is_within(std::int64_t enter_ns) const { return enter_ns >= limits_.from_ns && enter_ns < limits_.to_ns; }
@@ -196,6 +203,7 @@ class Search {
        is_about_windows_ = false;  ///< somebody has subscribed to what these make
   std::shared_ptr<std::string> failure_;
   Findings findings_;
+  WorstInstances worst_;
   SearchCounts counts_;
   std::vector<trace::FunctionOfMpi> functions_;  ///< by region
   std::vector<std::vector<Frame>> stacks_;       ///< by location

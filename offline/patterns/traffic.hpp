@@ -1,34 +1,43 @@
 #pragma once
-/// With whom call paths communicate, and on which communicators they spend their time, as the events that were kept
-/// tell.
+/// With whom call paths exchange messages, and on which communicators they spend their time, as the events that were
+/// kept tell.
 
-#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
-#include "offline/patterns/analysis.hpp"
+#include "offline/patterns/path_waits.hpp"
 #include "offline/trace/trace.hpp"
 
 namespace refrain::patterns {
 
-struct Traffic {
-  /// How many different ranks of the job the messages of one location go to or come from.
-  struct Partners {
-    std::uint32_t node;
-    std::int64_t fewest, most;  ///< of the locations that have any
-  };
-  /// Time in calls that have moved, begun or completed something on a communicator. A call on several of them counts
-  /// as an equal part of its time for each.
-  struct OnCommunicator {
-    std::uint32_t node;
-    std::int32_t communicator;  ///< index into trace::Communicators::all(); -1: it is not known
-    double ns;
-    std::int64_t calls;
-  };
-  std::vector<Partners> partners;             ///< by node
-  std::vector<OnCommunicator> communicators;  ///< by node and communicator
-};
+class TrafficCount {
+ public:
+  /// The trace, of an experiment, must outlive it.
+  explicit TrafficCount(const trace::Trace& trace) : trace_(trace), open_(trace.locations().size()) {}
+  /// With every event of the trace, in order of time.
+  void add(const trace::Event& event);
+  Traffic result() const;
 
-/// One pass over the events.
-Traffic traffic_of(const trace::Trace& trace, const Naming& naming);
+ private:
+  /// A call that is not over.
+  struct OpenCall {
+    std::int64_t begin_ns = 0;
+    std::vector<std::int32_t> communicators;  ///< each once
+  };
+  struct Time {
+    std::map<std::size_t, std::int64_t> ns;  ///< of calls, by the number of communicators that share them
+    std::int64_t calls = 0;
+  };
+  void communicate(const trace::Event& event, OpenCall& call);
+  static void note(OpenCall& call, std::int32_t communicator);
+  void leave(const trace::Event& event, const OpenCall& call);
+
+  const trace::Trace& trace_;
+  std::vector<std::vector<OpenCall>> open_;                                            ///< by location
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<std::int32_t>> partners_;  ///< by call path and location
+  std::map<std::pair<std::uint32_t, std::int32_t>, Time> times_;  ///< by call path and communicator
+};
 
 }  // namespace refrain::patterns

@@ -5,7 +5,7 @@
 #include <memory>
 #include <numeric>
 
-#include "offline/analysis/names.hpp"
+#include "offline/symbols/names.hpp"
 #include "offline/analysis/short_names.hpp"
 #include "offline/report/metric_columns.hpp"
 #include "offline/report/node_waits.hpp"
@@ -94,7 +94,7 @@ class CallTreePage : public RunPage {
     columns.wait = !waiting_.empty() && waiting_[0] > 0;
     columns.calls = all[MetricId::Visits] > 0;
     columns.bytes = bytes_moved(all) > 0;
-    const std::size_t names = least_name_width * (d_.options.callsites ? 2 : 1);  // call sites stand behind them
+    const std::size_t names = least_name_width * (d_.request.callsites ? 2 : 1);  // call sites stand behind them
     for (const auto& metric : d_.tree.extra_metrics)
       columns.extra.push_back(std::max<std::size_t>(metric.name.size(), 9) + 2);
     if (columns.width() + names > width()) columns.spread = false;
@@ -112,7 +112,7 @@ class CallTreePage : public RunPage {
     for (std::size_t node = waiting_.size(); node-- > 1;)
       waiting_[static_cast<std::size_t>(d_.tree.nodes[node].parent)] += waiting_[node];
     columns_ = choose_columns();
-    if (!d_.options.min_share && is_screen_) fit_on_screen();
+    if (!d_.request.min_share && is_screen_) fit_on_screen();
     std::string head = right("incl %", 7);
     if (columns_.error) head += right(std::string(glyphs_.plus_minus) + " %", 6);
     if (columns_.exclusive) head += right("excl %", 8);
@@ -169,14 +169,14 @@ class CallTreePage : public RunPage {
       if (const std::string text = bounds_of_not_on_cpu();
           columns_.width() + display_width(lines + name + text) <= width())
         remark += text;
-    if (d_.options.callsites) remark += site(node);
+    if (d_.request.callsites) remark += site(node);
     // Where a path is so deep that there is no room, the outer lines are left out, and as much of the remark.
     constexpr std::size_t least_name = 8;
     const std::size_t room = width() > columns_.width() + least_name ? width() - columns_.width() - least_name : 0;
     const std::string shown_lines = end_of(lines, room);
     const std::size_t left = room - display_width(shown_lines);
     // Of call sites the place tells them apart; else the name does.
-    if (!d_.options.callsites) {
+    if (!d_.request.callsites) {
       const std::size_t for_name = std::min(display_width(text), least_name + left);
       remark = fit_words(remark, least_name + left - for_name, glyphs_.ellipsis);
     } else remark = fit_words(remark, left, glyphs_.ellipsis);
@@ -233,7 +233,7 @@ class CallTreePage : public RunPage {
   /// File and line; the place in the module where there are none, or where two call sites have the same.
   std::string site(const TreeNode& node) const {
     if (node.module.empty()) return "";
-    const std::string place = fmt::format("{}+0x{:x}", analysis::base_name(node.module), node.offset);
+    const std::string place = fmt::format("{}+0x{:x}", symbols::base_name(node.module), node.offset);
     if (node.name == place) return "";
     if (node.file.empty()) return "  [" + place + "]";
     const auto& siblings = d_.tree.nodes[static_cast<std::size_t>(std::max(node.parent, 0))].children;
@@ -242,7 +242,7 @@ class CallTreePage : public RunPage {
       return other.name == node.name && other.file == node.file && other.line == node.line &&
              other.offset != node.offset;
     });
-    const std::string line = fmt::format("{}:{}", analysis::base_name(node.file), node.line);
+    const std::string line = fmt::format("{}:{}", symbols::base_name(node.file), node.line);
     return "  [" + line + (alone ? "]" : ", " + place + "]");
   }
 
@@ -293,7 +293,7 @@ class CallTreePage : public RunPage {
       const std::string name = d_.tree.nodes[index].name;  // recursion is told by whole names
       const std::uint32_t first = index;
       int repeats = 1;  // recursion: a run of equal names is one line
-      while (!d_.options.callsites && next.children.size() == 1 && next.folded_s < least_time() &&
+      while (!d_.request.callsites && next.children.size() == 1 && next.folded_s < least_time() &&
              d_.tree.nodes[next.children[0]].name == name && d_.tree.nodes[index].exclusive_s < least_time()) {
         index = next.children[0];
         next = shown_children(index);
@@ -327,20 +327,6 @@ class CallTreePage : public RunPage {
   std::string row_;
 };
 
-std::string call_tree_page(const Document& document, const Terminal& terminal) {
-  constexpr std::ptrdiff_t usual_lines_below = 11;
-  std::string page;
-  // More to say of the numbers than usual, and many branches, leave less room for call paths.
-  for (std::ptrdiff_t below = usual_lines_below, more = 1; more > 0 && below < CallTreePage::most_lines;
-       below += more) {
-    page = CallTreePage(document, terminal, below).render();
-    more = document.options.min_share || !terminal.is_screen
-               ? 0
-               : std::ranges::count(page, '\n') - CallTreePage::most_lines;
-  }
-  return page;
-}
-
 /// Nothing where it is not known: of user code, and of functions of which nobody knows who waits in them.
 void add_wait(const NodeWait& of, Row& row) {
   if (of.method == NodeWait::Method::None) row.cells.resize(row.cells.size() + 5);
@@ -351,8 +337,22 @@ void add_wait(const NodeWait& of, Row& row) {
 
 }  // namespace
 
+std::string call_tree_page(const Document& document, const Terminal& terminal) {
+  constexpr std::ptrdiff_t usual_lines_below = 11;
+  std::string page;
+  // More to say of the numbers than usual, and many branches, leave less room for call paths.
+  for (std::ptrdiff_t below = usual_lines_below, more = 1; more > 0 && below < CallTreePage::most_lines;
+       below += more) {
+    page = CallTreePage(document, terminal, below).render();
+    more = document.request.min_share || !terminal.is_screen
+               ? 0
+               : std::ranges::count(page, '\n') - CallTreePage::most_lines;
+  }
+  return page;
+}
+
 Table call_paths_table(const Document& d) {
-  const bool sites = d.options.callsites || d.options.needs_callsites();
+  const bool sites = d.request.has_callsites();
   const auto& tree = d.tree;
   std::vector<Column> columns = {{"id", Kind::Id, InJson},       {"parent", Kind::Id, InJson},
                                  {"path", Kind::Path},           {"kind"},
@@ -404,13 +404,5 @@ Table call_paths_table(const Document& d) {
   };
   return {"callpaths", std::move(columns), rows};
 }
-
-const View call_tree_view{
-    "",
-    [](const Options&) { return true; },
-    {"--callsites", "--callpath-depth", "--min-share", "--iteration", "--cluster", "--loop", "--thread"},
-    nullptr,
-    call_paths_table,
-    call_tree_page};
 
 }  // namespace refrain::report

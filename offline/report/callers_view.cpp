@@ -1,12 +1,12 @@
-// Who calls a function: its time and calls by the path that leads to it.
+// The callers of a function: its time and calls by the call path that leads to it.
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "offline/analysis/callpath_match.hpp"
 #include "offline/analysis/short_names.hpp"
-#include "offline/report/overview.hpp"
-#include "offline/report/table_page.hpp"
-#include "offline/report/units.hpp"
+#include "offline/report/columns.hpp"
+#include "offline/report/views.hpp"
 
 namespace refrain::report {
 namespace {
@@ -15,7 +15,7 @@ bool is_called(const std::string& name, const std::string& wanted) {
   return name == wanted || analysis::short_name(name) == wanted || analysis::qualified_name(name) == wanted;
 }
 
-/// The outermost calls: what a function has below itself is in its time already.
+/// The outermost calls: the time of a function includes that of its calls of itself.
 std::vector<std::uint32_t> calls_of(const analysis::CallTree& tree, const std::string& wanted) {
   std::vector<bool> inside(tree.nodes.size());
   std::vector<std::uint32_t> calls;
@@ -26,61 +26,43 @@ std::vector<std::uint32_t> calls_of(const analysis::CallTree& tree, const std::s
     inside[i] = true;
   }
   if (calls.empty()) {
-    const auto similar = analysis::similar_functions(tree, wanted, 5);
-    std::string near;
-    for (const std::string& name : similar) near += (near.empty() ? "; near it: " : ", ") + name;
-    throw UsageError(fmt::format("--callers {}: no function of this name has any time{}", wanted, near));
+    const auto near = analysis::similar_functions(tree, wanted, 5);
+    throw UsageError(fmt::format("--callers {}: no function of this name has any time{}{}", wanted,
+                                 near.empty() ? "" : "; near it: ", fmt::join(near, ", ")));
   }
   return calls;
 }
 
-Table callers_table(const Document& d) {
-  std::vector<Column> columns = {
-      {"share", Kind::Share, Everywhere, "time %"},          {"time_s", Kind::Seconds, Everywhere, "time"},
-      {"standard_error_s", Kind::Seconds, Everywhere, "+-"}, {"of_function", Kind::Share, Everywhere, "of it %"},
-      {"mpi_calls", Kind::Count, Everywhere, "MPI calls"},   {"path", Kind::Path, ForPrograms},
-      {"callers", Kind::Words, InText, "called in"}};
-  auto calls = std::make_shared<const std::vector<std::uint32_t>>(calls_of(d.tree, d.options.callers));
-  return {"callers", std::move(columns), [&d, calls](const TakeRow& take) {
-            struct Path {
-              std::vector<std::string> names;
-              double seconds, error_s;
-              std::int64_t mpi_calls;
-            };
-            std::vector<Path> paths;
-            double all_s = 0;
-            analysis::ReadableNames readable;
-            for (const analysis::TreeNode& of : d.tree.nodes) readable.add(of.name);
-            for (const std::uint32_t i : *calls) {
-              const analysis::TreeNode& of = d.tree.nodes[i];
-              paths.push_back(
-                  {path_to(d.tree, i), of.inclusive_s, of.standard_error_s, of.inclusive[format::MetricId::Visits]});
-              all_s += of.inclusive_s;
-            }
-            std::ranges::stable_sort(paths, std::greater<>{}, &Path::seconds);
-            for (const Path& of : paths) {
-              // The nearest caller says most.
-              std::string text;
-              for (std::size_t n = of.names.size() - 1; n-- > 0;)
-                text += (text.empty() ? "" : " <- ") + readable.of(of.names[n]);
-              if (text.empty()) text = "(nothing: the program begins there)";
-              take({{of.seconds / d.tree.totals.wall_s, of.seconds, of.error_s > 0 ? Cell(of.error_s) : Cell(),
-                     all_s > 0 ? of.seconds / all_s : 0, of.mpi_calls, of.names, text}});
-            }
-          }};
-}
-
 }  // namespace
 
-const View callers_view{"--callers",
-                        [](const Options& options) { return !options.callers.empty(); },
-                        {"--callpath-depth", "--sort", "--limit", "--columns", "--thread"},
-                        [](const Document& d) { return std::vector{callers_table(d)}; },
-                        callers_table,
-                        [](const Document& d, const Terminal& terminal) {
-                          return table_page(d, terminal, callers_table(d), "Nobody has called it.",
-                                            "Time of " + d.options.callers + " with what it calls, by who calls it.");
-                        },
-                        true};
+std::vector<Table> callers_tables(const Document& d) {
+  const auto seconds_of = [&d](std::uint32_t node) { return d.tree.nodes[node].inclusive_s; };
+  std::vector<std::uint32_t> calls = calls_of(d.tree, d.request.subject);
+  std::ranges::stable_sort(calls, std::greater<>{}, seconds_of);
+  Table table{"callers",
+              columns("share: time %, time_s: time, standard_error_s: +-, of_function: of it %, mpi_calls: MPI calls") +
+                  columns("path", ForPrograms) + columns("callers: called in", ForPeople),
+              [&d, calls, seconds_of](const TakeRow& take) {
+                double all_s = 0;
+                for (const std::uint32_t call : calls) all_s += seconds_of(call);
+                analysis::ReadableNames readable;
+                for (const analysis::TreeNode& of : d.tree.nodes) readable.add(of.name);
+                for (const std::uint32_t call : calls) {
+                  const analysis::TreeNode& of = d.tree.nodes[call];
+                  const std::vector<std::string> names = path_to(d.tree, call);
+                  // The nearest caller says most.
+                  std::string text;
+                  for (std::size_t n = names.size() - 1; n-- > 0;)
+                    text += (text.empty() ? "" : " <- ") + readable.of(names[n]);
+                  if (text.empty()) text = "(nothing: the program begins there)";
+                  take({{of.inclusive_s / d.tree.totals.wall_s, of.inclusive_s,
+                         of.standard_error_s > 0 ? Cell(of.standard_error_s) : Cell(),
+                         all_s > 0 ? of.inclusive_s / all_s : 0, of.inclusive[format::MetricId::Visits], names, text}});
+                }
+              }};
+  table.empty = "Nobody has called it.";
+  table.footnotes = {{fmt::format("Time of {} with what it calls, by caller.", d.request.subject), Note::Faint}};
+  return {std::move(table)};
+}
 
 }  // namespace refrain::report

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <numeric>
 
 #include "offline/analysis/cluster_groups.hpp"
+#include "offline/report/columns.hpp"
 #include "offline/report/loop_view.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
@@ -17,16 +19,13 @@ using analysis::ClusterDifference;
 using analysis::ClusterGroup;
 using analysis::ClusterSummary;
 
-constexpr std::size_t most_tables = 4, most_table_rows = 12;  ///< unless ranks are chosen
-constexpr std::size_t least_path_width = 12;
-
 /// Waiting of clusters of one location.
 class ClusterWaits {
  public:
   ClusterWaits(const analysis::MinimumWaits* minima, const OpenLoop& open) : open_(open) {
     if (minima) floors_ = call_floors(*minima, *open.rank);
   }
-  /// Of all iterations of a cluster, seconds; nothing: it is not known.
+  /// The waiting in all iterations of a cluster, seconds; nothing: it is not known.
   std::optional<double> of(std::size_t cluster) const {
     const experiment::Unit* unit = open_.profiles->cluster_unit(static_cast<std::int32_t>(cluster));
     if (!unit || floors_.empty()) return std::nullopt;
@@ -40,229 +39,159 @@ class ClusterWaits {
 
 bool has_waits(const Document& d) { return d.minimum_waits && d.minimum_waits->any(); }
 
-class ClusterTables : TextPage {
- public:
-  ClusterTables(const Document& document, const Terminal& terminal) : TextPage(terminal), d_(document) {}
+/// Two digits; of numbers from 10 on those before the point.
+std::string short_number(double value) {
+  return value < 0.0995  ? fmt::format("{:.1g}", value)
+         : value < 0.995 ? fmt::format("{:.2f}", value)
+         : value < 9.95  ? fmt::format("{:.1f}", value)
+                         : fmt::format("{:.0f}", value);
+}
 
-  std::string of(const LoopGroup& group) {
-    clusters(group);
-    return std::move(out_);
+/// The last names of a call path, as many as fit. The caller of an MPI function is there if at all possible.
+std::string short_path(const analysis::CallTree& tree, std::uint32_t node) {
+  constexpr std::size_t longest = 40, longest_with_caller = 60, least_name = 12;
+  constexpr std::string_view ellipsis = "...";
+  const auto names = path_to(tree, node);
+  std::string text = fit_name(names.back(), longest_with_caller, ellipsis);
+  for (std::size_t i = names.size() - 1; i-- > 0;) {
+    const bool is_caller = i + 2 == names.size() && tree.nodes[node].kind == analysis::PathKind::Mpi;
+    const std::size_t most = is_caller ? longest_with_caller : longest, used = display_width(text) + 1;
+    std::string name = names[i];
+    if (is_caller && used + least_name <= most) name = fit_name(name, most - used, ellipsis);
+    if (used + display_width(name) > most) break;
+    text = name + "/" + text;
   }
+  return text;
+}
 
- private:
-  void clusters(const LoopGroup& group) {
-    line(paint(style_.strong, cut_to(about(group) + ", clusters", width())));
-    const bool all = !d_.options.ranks.empty();
-    std::size_t shown = 0;
-    for (const LoopOfLocation& of : group.locations) {
-      if (!all && shown == most_tables) {
-        wrapped("",
-                fmt::format("{} more: choose ranks with --rank to see theirs.",
-                            count_of(static_cast<std::int64_t>(group.locations.size() - shown), group)),
-                0, style_.faint);
-        break;
-      }
-      table(of, all);
-      ++shown;
+/// "2.0x in solve/MPI_Wait (+3.60 ms)".
+std::string apart_words(const analysis::CallTree& tree, const ClusterDifference& of) {
+  const double here = of.cluster_mean, usual = of.loop_mean;
+  const bool is_time = of.metric == "time";
+  std::string text;
+  if (here == 0) text = "no " + of.metric;
+  else if (usual == 0) text = of.seconds ? human_time(here) : fmt::format("{:.3g}", here);
+  else text = short_number(here / usual) + "x";
+  if (here != 0 && !is_time) text += " " + of.metric;
+  if (of.node != 0) text += (is_time ? " in " : " of ") + short_path(tree, of.node);
+  if (of.seconds && here != 0 && usual != 0)
+    text += fmt::format(" ({}{})", here > usual ? "+" : "-", human_time(std::abs(here - usual)));
+  return text;
+}
+
+std::vector<std::string> apart_items(const analysis::CallTree& tree, const std::vector<ClusterDifference>& all) {
+  std::vector<std::string> words;
+  for (const ClusterDifference& of : all) words.push_back(apart_words(tree, of));
+  return words;
+}
+
+std::string when_words(const ClusterGroup::When& when) {
+  using When = ClusterGroup::When;
+  const auto block = [](const When::Block& of) {
+    return of.first == of.last ? human_count(of.first)
+                               : fmt::format("{}-{}", human_count(of.first), human_count(of.last));
+  };
+  if (when.blocks.empty()) return "?";
+  switch (when.kind) {
+    case When::Always: return "always";
+    case When::Regular: return fmt::format("one in {} from {} on", when.period, when.blocks[0].first);
+    case When::Scattered: return "now and then in " + block(when.blocks[0]);
+    case When::Blocks: break;
+  }
+  std::string text;
+  for (const When::Block& of : when.blocks) text += (text.empty() ? "" : ", ") + block(of);
+  return text;
+}
+
+/// A column that is `width` wide with the space in front of it.
+Column narrow(const char* name, std::size_t width, int gives_way = 0) {
+  return {.name = name, .gives_way = gives_way, .width = width - 2};
+}
+
+/// The differences of a cluster say most: where there is no room the other columns make it.
+Table clusters_of_location(const Document& d, const LoopOfLocation& of, const OpenLoop& open, bool all) {
+  constexpr std::size_t most_rows = 12;
+  const auto summaries = summarise_clusters(*open.profiles, d.tree);
+  std::vector<std::size_t> order(summaries.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater<>{}, [&](std::size_t k) { return summaries[k].share; });
+  const ClusterWaits waits(d.minimum_waits, open);
+  auto rows = std::make_shared<std::vector<Row>>();
+  double rest = 0;
+  bool overflow = false;
+  for (const std::size_t k : order) {
+    const ClusterSummary& s = summaries[k];
+    const experiment::Cluster& cluster = *s.cluster;
+    overflow |= cluster.overflow;
+    if (!all && rows->size() == most_rows) {
+      rest += s.share;
+      continue;
     }
-    wrapped("",
-            "Times are per iteration; 2.0x in f is twice what f takes in the mean iteration of the loop. "
-            "Iterations are "
-            "counted from 0; the exemplar is the one nearest to the mean of its cluster.",
-            0, style_.faint);
-    if (!all)
-      wrapped("", "--clusters --rank N lists the clusters of a rank, --cluster K --rank N shows one of them.", 0,
-              style_.faint);
-    if (shows_waits())
-      wrapped("", "wait %: of the time of the cluster, what calls took longer than short ones of their kind.", 0,
-              style_.faint);
+    const auto wait = waits.of(k);
+    const double wall_s = s.mean_wall_s * static_cast<double>(cluster.members);
+    rows->push_back({{static_cast<std::int64_t>(k), human_count(cluster.members), percent(s.share, 1),
+                      cluster.overflow ? "*" : fmt::format("{}", cluster.class_index), human_count(cluster.first),
+                      human_count(cluster.last), human_count(cluster.exemplar), human_time(s.mean_wall_s),
+                      human_time(s.deviation_wall_s),
+                      !has_waits(d) ? "" : !wait ? "?" : *wait > 0 ? percent(*wait, wall_s) : "0",
+                      apart_items(d.tree, s.differences)}});
   }
+  Column waiting = narrow("wait %", 8, 5);
+  waiting.is_optional = true;
+  Table table{.name = "clusters",
+              .columns = {{.name = "cluster", .kind = Kind::Id, .width = 7},
+                          narrow("size", 8),
+                          narrow("wall %", 7),
+                          narrow("class", 6, 1),
+                          narrow("first", 9, 3),
+                          narrow("last", 9, 4),
+                          narrow("exemplar", 9),
+                          narrow("mean", 9),
+                          narrow("std dev", 9, 2),
+                          waiting,
+                          {"what sets it apart", Kind::Items}},
+              .rows = [rows](const TakeRow& take) { std::ranges::for_each(*rows, take); }};
+  if (rows->size() < order.size())
+    table.after.push_back({fmt::format("... {} more clusters with {} % of the wall time; --rank {} shows all",
+                                       order.size() - rows->size(), percent(rest, 1), of.rank),
+                           Note::Faint});
+  if (overflow)
+    table.after.push_back({"* holds iterations of several classes (overflow); its totals are exact.", Note::Faint});
+  return table;
+}
 
-  bool is_wide() const { return width() >= 100; }
-  bool shows_waits() const { return width() >= 110 && has_waits(d_); }
-
-  void table(const LoopOfLocation& of, bool all) {
-    const auto open = d_.loops->open(*d_.experiment, of);
-    if (!open) return;
-    const auto summaries = summarise_clusters(*open->profiles, d_.tree);
-    std::vector<std::size_t> order(summaries.size());
-    for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return summaries[a].share > summaries[b].share; });
-    line();
-    if (const auto groups = group_clusters(*open->profiles, d_.tree); groups.size() < summaries.size()) {
-      print_groups(groups, of, summaries.size());
-      if (!all) return;
-      line();
-    } else {
-      line(fmt::format("{}: {}", report::name_of(of),
-                       plural(static_cast<std::int64_t>(order.size()), "cluster", "clusters")));
-    }
-    // What sets a cluster apart says most: the rest makes room for it.
-    const bool wide = is_wide(), deviation = width() >= 80, kind = width() >= 70;
-    std::string head = right("cluster", 7) + right("size", 8) + right("wall %", 7);
-    if (kind) head += right("class", 6);
-    if (wide) head += right("first", 9) + right("last", 9);
-    head += right("exemplar", 9) + right("mean", 9);
-    if (deviation) head += right("std dev", 9);
-    const bool waits = shows_waits();
-    const ClusterWaits waiting(d_.minimum_waits, *open);
-    if (waits) head += right("wait %", 8);
-    line(paint(style_.faint, head + "  what sets it apart"));
-    const std::size_t rows = all ? order.size() : std::min(order.size(), most_table_rows);
-    double rest = 0;
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      const ClusterSummary& summary = summaries[order[i]];
-      if (i >= rows) {
-        rest += summary.share;
-        continue;
-      }
-      const experiment::Cluster& cluster = *summary.cluster;
-      std::string row = right(fmt::format("{}", order[i]), 7) + right(human_count(cluster.members), 8) +
-                        right(percent(summary.share, 1), 7);
-      if (kind) row += right(cluster.overflow ? "*" : fmt::format("{}", cluster.class_index), 6);
-      if (wide) row += right(human_count(cluster.first), 9) + right(human_count(cluster.last), 9);
-      row += right(human_count(cluster.exemplar), 9) + right(human_time(summary.mean_wall_s), 9);
-      if (deviation) row += right(human_time(summary.deviation_wall_s), 9);
-      if (waits) {
-        const double all = summary.mean_wall_s * static_cast<double>(cluster.members);
-        const auto wait = waiting.of(order[i]);
-        row += right(!wait ? "?" : *wait > 0 ? percent(*wait, all) : "0", 8);
-      }
-      row += "  ";
-      row += apart(summary, width() > display_width(row) + 16 ? width() - display_width(row) : 16);
-      line(row);
-    }
-    if (rows < order.size())
-      line(paint(style_.faint, fmt::format("{} {} more clusters with {} % of the wall time; --rank {} shows all",
-                                           glyphs_.ellipsis, order.size() - rows, percent(rest, 1), of.rank)));
-    const bool overflow =
-        std::any_of(summaries.begin(), summaries.end(), [](const auto& s) { return s.cluster->overflow; });
-    if (overflow)
-      wrapped("", "* holds iterations of several classes (overflow); its totals are exact.", 0, style_.faint);
-  }
-
-  static std::string when_text(const ClusterGroup::When& when) {
-    using When = ClusterGroup::When;
-    const auto block = [](const When::Block& of) {
-      return of.first == of.last ? human_count(of.first)
-                                 : fmt::format("{}-{}", human_count(of.first), human_count(of.last));
-    };
-    if (when.blocks.empty()) return "?";
-    switch (when.kind) {
-      case When::Always: return "always";
-      case When::Regular: return fmt::format("one in {} from {} on", when.period, when.blocks[0].first);
-      case When::Scattered: return "now and then in " + block(when.blocks[0]);
-      case When::Blocks: break;
-    }
-    std::string text;
-    for (const When::Block& of : when.blocks) text += (text.empty() ? "" : ", ") + block(of);
-    return text;
-  }
-
-  /// The few that differ by more than they scatter, a line each.
-  void print_groups(const std::vector<ClusterGroup>& all, const LoopOfLocation& of, std::size_t clusters) {
-    wrapped("",
-            fmt::format("{}: {}, {}", report::name_of(of),
-                        plural(static_cast<std::int64_t>(clusters), "cluster", "clusters"),
-                        all.size() == 1 ? "which do not differ by more than they scatter"
-                                        : fmt::format("{} that differ by more than they scatter", all.size())),
-            0);
-    const bool deviation = width() >= 80;
-    std::size_t longest = 4;
-    for (const ClusterGroup& group : all) longest = std::max(longest, display_width(when_text(group.when)));
-    constexpr std::size_t least_apart = 16;  // columns
-    const std::size_t others = (deviation ? 41 : 31) + least_apart, room = width() > others ? width() - others : 0;
-    longest = std::min(longest, std::clamp<std::size_t>(room, 4, 34));
-    std::string head = right("size", 9) + right("wall %", 8) + right("mean", 10);
-    if (deviation) head += right("std dev", 10);
-    head += "  " + left("iterations", longest) + "  what sets them apart" + (width() >= 80 ? " from the others" : "");
-    line(paint(style_.faint, cut_to(head, width())));
-    for (const ClusterGroup& group : all) {
-      std::string row = right(human_count(static_cast<std::int64_t>(group.members)), 9) +
-                        right(percent(group.share, 1), 8) + right(human_time(group.mean_wall_s), 10);
-      if (deviation) row += right(human_time(group.deviation_wall_s), 10);
-      row += "  " + left(fit_words(when_text(group.when), longest, glyphs_.ellipsis), longest) + "  ";
-      const std::size_t left_over = std::max(width() - std::min(width(), display_width(row)), least_apart);
-      line(row +
-           (group.is_rest ? cut_to("few, and unlike each other", left_over) : apart(group.differences, left_over)));
-    }
-  }
-
-  std::string apart(const ClusterSummary& summary, std::size_t room) const { return apart(summary.differences, room); }
-  /// As many differences as fit in `room` columns.
-  std::string apart(const std::vector<ClusterDifference>& differences, std::size_t room) const {
-    std::string text;
-    for (const ClusterDifference& difference : differences) {
-      std::string one = describe(difference, text.empty() ? room : room - display_width(text) - 2);
-      if (!text.empty() && display_width(text) + 2 + display_width(one) > room) break;
-      text += (text.empty() ? "" : ", ") + one;
-    }
-    return text;
-  }
-
-  std::string describe(const ClusterDifference& difference, std::size_t room) const {
-    const double here = difference.cluster_mean, usual = difference.loop_mean;
-    const bool time = difference.metric == "time";
-    std::string how, much;
-    if (here == 0) how = "no " + difference.metric;
-    else if (usual == 0) how = difference.seconds ? human_time(here) : fmt::format("{:.3g}", here);
-    else how = two_digits(here / usual) + "x";
-    if (here != 0 && !time) how += " " + difference.metric;
-    if (difference.seconds && here != 0 && usual != 0)
-      much = fmt::format(" ({}{})", here > usual ? "+" : "-", human_time(std::abs(here - usual)));
-    if (difference.node == 0) return display_width(how) + display_width(much) > room ? how : how + much;
-    how += time ? " in " : " of ";
-    std::size_t used = display_width(how) + display_width(much);
-    if (used + least_path_width > room) {  // the name says more
-      used -= display_width(much);
-      much.clear();
-    }
-    return how + short_path(difference.node, room > used + 4 ? room - used : 4) + much;
-  }
-
-  static std::string two_digits(double value) {
-    return value < 0.0995  ? fmt::format("{:.1g}", value)
-           : value < 0.995 ? fmt::format("{:.2f}", value)
-           : value < 9.95  ? fmt::format("{:.1f}", value)
-                           : fmt::format("{:.0f}", value);
-  }
-
-  /// The last names of a call path, as many as fit. What calls an MPI function is said if at all possible.
-  std::string short_path(std::uint32_t node, std::size_t room) const {
-    const auto names = path_to(d_.tree, node);
-    std::string text = fit_name(names.back(), room, glyphs_.ellipsis);
-    for (std::size_t i = names.size() - 1; i-- > 0;) {
-      const bool caller = i + 2 == names.size() && d_.tree.nodes[node].kind == analysis::PathKind::Mpi;
-      const std::size_t most = std::min<std::size_t>(room, caller ? 60 : 40), used = display_width(text) + 1;
-      std::string name = names[i];
-      if (caller && used + least_path_width <= most) name = fit_name(name, most - used, glyphs_.ellipsis);
-      if (used + display_width(name) > most) break;
-      text = name + "/" + text;
-    }
-    return text;
-  }
-
-  const Document& d_;
-};
+/// The few groups of clusters that differ by more than they scatter, a line each.
+Table groups_of_location(const Document& d, const std::vector<ClusterGroup>& all) {
+  auto rows = std::make_shared<std::vector<Row>>();
+  for (const ClusterGroup& group : all)
+    rows->push_back({{static_cast<std::int64_t>(group.members), percent(group.share, 1),
+                      human_time(group.mean_wall_s), human_time(group.deviation_wall_s), when_words(group.when),
+                      group.is_rest ? std::vector<std::string>{"few, and unlike each other"}
+                                    : apart_items(d.tree, group.differences)}});
+  return {.name = "groups",
+          .columns = {{.name = "size", .kind = Kind::Count, .width = 9},
+                      narrow("wall %", 8),
+                      narrow("mean", 10),
+                      narrow("std dev", 10, 1),
+                      {.name = "iterations", .kind = Kind::Words, .align = Align::Left},
+                      {"what sets them apart from the others", Kind::Items}},
+          .rows = [rows](const TakeRow& take) { std::ranges::for_each(*rows, take); }};
+}
 
 Table apart_table(const analysis::CallTree& tree, const ClusterSummary& summary) {
-  return {"apart",
-          {{"metric"}, {"path", Kind::Path}, {"cluster_mean", Kind::Number}, {"loop_mean", Kind::Number}},
-          [&tree, &summary](const TakeRow& take) {
-            for (const ClusterDifference& one : summary.differences)
-              take({{one.metric + (one.seconds ? "_s" : ""),
-                     one.node == 0 ? std::vector<std::string>() : path_to(tree, one.node), one.cluster_mean,
-                     one.loop_mean}});
-          }};
+  return {"apart", columns("metric, path, cluster_mean, loop_mean"),
+          rows_of(summary.differences, [&tree](const ClusterDifference& of) -> Row {
+            return {{of.metric + (of.seconds ? "_s" : ""),
+                     of.node == 0 ? std::vector<std::string>() : path_to(tree, of.node), of.cluster_mean, of.loop_mean}};
+          })};
 }
 
 Table all_clusters_table(const Document& d) {
   return {
-      "loops", {{"loop"}}, [&d](const TakeRow& take) {
+      "loops", columns("loop"), [&d](const TakeRow& take) {
         for (const LoopGroup& group : d.loops->groups)
           take({{group.name},
-                {{"per_location", {{"rank", Kind::Id}, {"thread", Kind::Id}}, [&](const TakeRow& take_location) {
+                {{"per_location", columns("rank, thread"), [&](const TakeRow& take_location) {
                     for (const LoopOfLocation& of : group.locations)
                       take_location({{std::int64_t{of.rank}, std::int64_t{of.thread}}, {clusters_table(d, of, InCsv)}});
                   }}}});
@@ -272,26 +201,16 @@ Table all_clusters_table(const Document& d) {
 }  // namespace
 
 Table clusters_table(const Document& d, const LoopOfLocation& of, unsigned in, std::shared_ptr<const OpenLoop> known) {
-  std::vector<Column> columns = {{"cluster", Kind::Id, InText | InCsv},
-                                 {"size", Kind::Count},
-                                 {"class", Kind::Id},
-                                 {"overflow", Kind::Flag},
-                                 {"first", Kind::Id},
-                                 {"last", Kind::Id},
-                                 {"exemplar", Kind::Id},
-                                 {"wall_share", Kind::Share}};
-  for (const char* name : {"mean_wall_s", "deviation_wall_s", "min_wall_s", "max_wall_s", "mean_mpi_s"})
-    columns.push_back({name, Kind::Seconds});
   const bool waits = has_waits(d);
-  if (waits) columns.push_back({"mean_wait_s", Kind::Seconds});
   // The first of what sets a cluster apart; documents have all of it.
-  for (const auto& [name, kind] : {std::pair("apart_metric", Kind::Text),
-                                   {"apart_path", Kind::Path},
-                                   {"apart_cluster_mean", Kind::Number},
-                                   {"apart_loop_mean", Kind::Number}})
-    columns.push_back({name, kind, InCsv});
+  std::vector<Column> all =
+      columns("cluster", ForPeople | InCsv) +
+      columns("size, class, overflow, first, last, exemplar, wall_share, mean_wall_s, deviation_wall_s, min_wall_s, "
+              "max_wall_s, mean_mpi_s") +
+      columns(waits ? "mean_wait_s" : "") +
+      columns("apart_metric, apart_path, apart_cluster_mean, apart_loop_mean", InCsv);
   return {
-      "clusters", std::move(columns), [&d, &of, in, known = std::move(known), waits](const TakeRow& take) {
+      "clusters", std::move(all), [&d, &of, in, known = std::move(known), waits](const TakeRow& take) {
         const auto open = known ? known : d.loops->open(*d.experiment, of);
         if (!open) return;
         const auto summaries = summarise_clusters(*open->profiles, d.tree);
@@ -321,12 +240,55 @@ Table clusters_table(const Document& d, const LoopOfLocation& of, unsigned in, s
       }};
 }
 
-std::string clusters_text(const Document& document, const LoopGroup& group, const Terminal& terminal) {
-  return ClusterTables(document, terminal).of(group);
+std::vector<Table> cluster_text_tables(const Document& d, const LoopGroup& group) {
+  constexpr std::size_t most_locations = 4;
+  const bool all = !d.request.ranks.empty();
+  std::vector<Table> tables{Table{.before = {{about(group) + ", clusters", Note::Strong, 0, true}}}};
+  std::vector<Note> last;
+  std::size_t shown = 0;
+  for (const LoopOfLocation& of : group.locations) {
+    if (!all && shown == most_locations) {
+      last.push_back({fmt::format("{} more: choose ranks with --rank to see theirs.",
+                                  count_of(static_cast<std::int64_t>(group.locations.size() - shown), group)),
+                      Note::Faint});
+      break;
+    }
+    ++shown;
+    const auto open = d.loops->open(*d.experiment, of);
+    if (!open) continue;
+    const std::string name = report::name_of(of) + ": ", clusters = plural(static_cast<std::int64_t>(of.clusters),
+                                                                           "cluster", "clusters");
+    const auto groups = group_clusters(*open->profiles, d.tree);
+    const bool is_grouped = groups.size() < of.clusters;
+    if (is_grouped) {
+      tables.push_back(groups_of_location(d, groups));
+      tables.back().before = {{},
+                              {groups.size() == 1
+                                   ? name + clusters + ", which do not differ by more than they scatter"
+                                   : fmt::format("{}{}, {} that differ by more than they scatter", name, clusters,
+                                                 groups.size())}};
+      if (!all) continue;
+    }
+    tables.push_back(clusters_of_location(d, of, *open, all));
+    tables.back().before = {{}};
+    if (!is_grouped) tables.back().before.push_back({name + clusters});
+  }
+  last.push_back({"Times are per iteration; 2.0x in f is twice what f takes in the mean iteration of the loop. "
+                  "Iterations are counted from 0; the exemplar is the one nearest to the mean of its cluster.",
+                  Note::Faint});
+  if (!all)
+    last.push_back({"--clusters --rank N lists the clusters of a rank, --cluster K --rank N shows one of them.",
+                    Note::Faint});
+  if (has_waits(d))
+    last.push_back({"wait %: of the time of the cluster, what calls took longer than short ones of their kind.",
+                    Note::Faint});
+  tables.push_back(Table{.before = std::move(last)});
+  return tables;
 }
 
-const View clusters_view{"--clusters",           [](const Options& options) { return options.clusters; },
-                         {"--loop", "--thread"}, [](const Document& d) { return std::vector{loops_table(d)}; },
-                         all_clusters_table,     loops_page};
+std::vector<Table> clusters_tables(const Document& d) {
+  if (d.request.format == Format::Text) return loop_text_tables(d);
+  return {d.request.format == Format::Json ? loops_table(d) : all_clusters_table(d)};
+}
 
 }  // namespace refrain::report

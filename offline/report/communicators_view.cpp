@@ -1,20 +1,21 @@
-// The communicators of a program: of whom they are, how many there were, and the time of calls on them.
+// The communicators of a program: their ranks, their number, and the time of calls on them.
 #include <algorithm>
 #include <map>
 
-#include "offline/report/table_page.hpp"
+#include "offline/report/columns.hpp"
 #include "offline/report/units.hpp"
+#include "offline/report/views.hpp"
 #include "offline/trace/communicators.hpp"
 
 namespace refrain::report {
 namespace {
 
-/// Those of one name that have one member each are one row: every rank has its own MPI_COMM_SELF.
+/// Communicators of one name with one member each are one row: every rank has its own MPI_COMM_SELF.
 struct CommunicatorRow {
   std::string name;
   std::int32_t size = 0, remote_size = 0;
   std::int64_t made = 0;
-  std::vector<std::int32_t> members;  ///< those that were written down
+  std::vector<std::int32_t> members;  ///< those that the experiment has
   double seconds = -1;                ///< below 0: it is not known
   std::int64_t calls = 0;
 };
@@ -27,15 +28,15 @@ struct CommunicatorRows {
   std::vector<std::size_t> row_of;
 };
 
-/// Time is exact by call path; what of it is on which communicator is taken from the calls whose events were kept.
+/// Time is exact by call path. Its parts by communicator are those of the calls whose events were kept.
 void add_times(const Document& d, CommunicatorRows& to) {
-  if (!d.options.traffic) return;
+  if (!d.found.traffic) return;
   for (CommunicatorRow& row : to.rows) row.seconds = 0;
   std::map<std::uint32_t, double> kept_s;
-  for (const auto& of : d.options.traffic->communicators)
+  for (const auto& of : d.found.traffic->communicators)
     if (static_cast<std::size_t>(of.path) < d.tree.node_of.size())
       kept_s[d.tree.node_of[static_cast<std::size_t>(of.path)]] += of.seconds;
-  for (const auto& of : d.options.traffic->communicators) {
+  for (const auto& of : d.found.traffic->communicators) {
     if (of.communicator < 0 || static_cast<std::size_t>(of.communicator) >= to.row_of.size() ||
         static_cast<std::size_t>(of.path) >= d.tree.node_of.size())
       continue;
@@ -47,7 +48,7 @@ void add_times(const Document& d, CommunicatorRows& to) {
 }
 
 CommunicatorRows rows_of(const Document& d) {
-  // Of all ranks, whichever are chosen: what events say counts all of them.
+  // All ranks count, as they do in events, whichever are chosen.
   trace::Communicators all;
   std::map<std::int32_t, std::int64_t> made;  // by index, the most of one rank
   for (std::size_t place = 0; place < d.experiment->ranks().size(); ++place) {
@@ -82,13 +83,12 @@ CommunicatorRows rows_of(const Document& d) {
   return result;
 }
 
-Table communicators_of_job(const Document& d) {
-  std::vector<Column> columns = {
-      {"share", Kind::Share, Everywhere, "time %"},       {"time_s", Kind::Seconds, Everywhere, "time"},
-      {"calls_kept", Kind::Count, ForPrograms},           {"size", Kind::Count},
-      {"remote_size", Kind::Count, Everywhere, "remote"}, {"made", Kind::Count},
-      {"members", Kind::Text, Everywhere, "ranks"},       {"name", Kind::Text, Everywhere, "communicator"}};
-  return {"communicators_of_job", std::move(columns), [&d](const TakeRow& take) {
+}  // namespace
+
+std::vector<Table> communicators_tables(const Document& d) {
+  std::vector<Column> all = columns("share: time %, time_s: time") + columns("calls_kept", ForPrograms) +
+                            columns("size, remote_size: remote, made, members: ranks, name: communicator");
+  Table table{"communicators_of_job", std::move(all), [&d](const TakeRow& take) {
             CommunicatorRows all = rows_of(d);
             std::ranges::stable_sort(all.rows, std::greater<>{}, &CommunicatorRow::seconds);
             for (const CommunicatorRow& of : all.rows) {
@@ -98,23 +98,12 @@ Table communicators_of_job(const Document& d) {
                      rank_list(of.members), of.name}});
             }
           }};
+  table.empty = "There are none.";
+  if (d.found.traffic)
+    table.footnotes = {{"time: of calls that communicate, split among communicators as in the calls whose events were "
+                        "kept.",
+                        Note::Faint}};
+  return {std::move(table)};
 }
-
-std::string communicators_page(const Document& d, const Terminal& terminal) {
-  return table_page(d, terminal, communicators_of_job(d), "There are none.",
-                    d.options.traffic ? "time: of calls that communicate, split among communicators as in the calls "
-                                        "whose events were kept."
-                                      : "");
-}
-
-}  // namespace
-
-const View communicators_view{"--communicators",
-                              [](const Options& options) { return options.communicators; },
-                              {"--sort", "--limit", "--columns"},
-                              [](const Document& d) { return std::vector{communicators_of_job(d)}; },
-                              communicators_of_job,
-                              communicators_page,
-                              true};
 
 }  // namespace refrain::report

@@ -25,9 +25,12 @@ struct Printer {
   std::string operator()(double value) const { return fmt::format("{}", value); }
   std::string operator()(const std::string& value) const { return field(value); }
   std::string operator()(const std::vector<std::string>& names) const {
-    std::string path;
-    for (const auto& name : names) path += (path.empty() ? "" : ";") + name;
-    return field(path);
+    return field(fmt::format("{}", fmt::join(names, ";")));
+  }
+  std::string operator()(const NamedTexts& all) const {
+    std::string text;
+    for (const auto& [name, value] : all) text += (text.empty() ? "" : ";") + name + "=" + value;
+    return field(text);
   }
   std::string operator()(const std::vector<std::int64_t>& numbers) const {
     return fmt::format("{}", fmt::join(numbers, ";"));

@@ -11,9 +11,10 @@
 
 #include "offline/analysis/run_series.hpp"
 #include "offline/analysis/short_names.hpp"
+#include "offline/report/arrangement.hpp"
+#include "offline/report/columns.hpp"
 #include "offline/report/idle_helpers.hpp"
-#include "offline/report/json_tables.hpp"
-#include "offline/report/table_page.hpp"
+#include "offline/report/print_tables.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
@@ -46,14 +47,14 @@ struct Side {
   double ranks = 1, elapsed_s = 0;  ///< elapsed: the mean over ranks
 };
 
-Side side_of(const RunToCompare& run, const Options& options, analysis::Symbolizer& symbolizer) {
+Side side_of(const RunToCompare& run, const Request& request, analysis::Symbolizer& symbolizer) {
   Side side{run.experiment,
             run.findings,
             run.is_searched,
-            build_call_tree(*run.experiment, symbolizer, tree_options(options)),
+            build_call_tree(*run.experiment, symbolizer, tree_options(request, run.progress)),
             1,
             0};
-  if (options.some_threads() && side.tree.locations.empty()) refuse_threads(*run.experiment, options);
+  if (request.some_threads() && side.tree.locations.empty()) refuse_threads(*run.experiment, request);
   if (auto tree = without_idle_helpers(side.tree)) side.tree = std::move(*tree);
   std::map<std::int32_t, const analysis::LocationSummary*> first;  // of the chosen threads of each rank
   for (const analysis::LocationSummary& of : side.tree.locations)
@@ -228,56 +229,33 @@ std::vector<StandsOut> findings_of_both(const Side& before, const Side& now) {
 
 Table changes_table(const std::vector<Changed>& changed) {
   return {"callpaths",
-          {{"path", Kind::Path},
-           {"kind"},
-           {"before_s", Kind::Seconds},
-           {"now_s", Kind::Seconds},
-           {"difference_s", Kind::Seconds},
-           {"standard_error_s", Kind::Seconds},
-           {"before_inclusive_s", Kind::Seconds},
-           {"now_inclusive_s", Kind::Seconds},
-           {"before_calls", Kind::Number},
-           {"now_calls", Kind::Number}},
-          [&changed](const TakeRow& take) {
-            for (const Changed& of : changed)
-              take({{of.path, name_of(of.kind), of.before.exclusive_s, of.now.exclusive_s, of.difference_s(),
+          columns("path, kind, before_s, now_s, difference_s, standard_error_s, before_inclusive_s, now_inclusive_s, "
+                  "before_calls, now_calls"),
+          rows_of(changed, [](const Changed& of) -> Row {
+            return {{of.path, name_of(of.kind), of.before.exclusive_s, of.now.exclusive_s, of.difference_s(),
                      of.error_s() > 0 ? Cell(of.error_s()) : Cell(), of.before.inclusive_s, of.now.inclusive_s,
-                     of.before.calls, of.now.calls}});
-          }};
+                     of.before.calls, of.now.calls}};
+          })};
 }
 
 Table iterations_table_of(const std::vector<ChangedIteration>& all) {
-  return {"iterations",
-          {{"loop"},
-           {"path"},
-           {"before_s", Kind::Seconds},
-           {"now_s", Kind::Seconds},
-           {"difference_s", Kind::Seconds},
-           {"standard_error_s", Kind::Seconds},
-           {"low_s", Kind::Seconds},
-           {"high_s", Kind::Seconds}},
-          [&all](const TakeRow& take) {
-            for (const ChangedIteration& of : all)
-              take({{of.loop, of.path, of.before_s, of.now_s, of.difference_s(), of.error_s,
-                     of.difference_s() - of.reach_s, of.difference_s() + of.reach_s}});
-          }};
+  return {"iterations", columns("loop, path, before_s, now_s, difference_s, standard_error_s, low_s, high_s"),
+          rows_of(all, [](const ChangedIteration& of) -> Row {
+            return {{of.loop, of.path, of.before_s, of.now_s, of.difference_s(), of.error_s,
+                     of.difference_s() - of.reach_s, of.difference_s() + of.reach_s}};
+          })};
 }
 
 Table run_table(const char* name, const Side& side) {
-  Table table{name,
-              {{"directory"}, {"command"}, {"ranks", Kind::Count}, {"elapsed_s", Kind::Seconds}},
-              [&side](const TakeRow& take) {
-                take({{side.experiment->directory().string(), joined_command(side.experiment->manifest().command),
-                       static_cast<std::int64_t>(side.ranks), side.elapsed_s}});
-              }};
-  table.shape = Table::Object;
-  return table;
+  return object_of(name, columns("directory, command, ranks, elapsed_s"),
+                   {{side.experiment->directory().string(), joined_command(side.experiment->manifest().command),
+                     static_cast<std::int64_t>(side.ranks), side.elapsed_s}});
 }
 
 class DifferencePage : TextPage {
  public:
-  DifferencePage(const Side& before, const Side& now, const Options& options, const Terminal& terminal)
-      : TextPage(terminal), before_(before), now_(now), options_(options) {}
+  DifferencePage(const Side& before, const Side& now, const Request& request, const Terminal& terminal)
+      : TextPage(terminal), before_(before), now_(now), request_(request) {}
 
   std::string render(const std::vector<Changed>& changed, const std::vector<ChangedIteration>& iterations) {
     for (const Side* side : {&before_, &now_})
@@ -371,7 +349,7 @@ class DifferencePage : TextPage {
 
   void print_changes(const std::vector<Changed>& changed) {
     const double whole = std::max(before_.elapsed_s, now_.elapsed_s),
-                 least = whole * options_.min_share.value_or(usual_min_share) / 100;
+                 least = whole * request_.min_share.value_or(usual_min_share) / 100;
     const double errors = least_errors(changed.size());
     const auto is_within_error = [&](const Changed& of) { return std::abs(of.difference_s()) < errors * of.error_s(); };
     const auto is_left_out = [&](const Changed& of) {
@@ -381,7 +359,7 @@ class DifferencePage : TextPage {
       wrapped("",
               fmt::format("No call path changed by {} % of the run and by more than chance may; --min-share 0 shows "
                           "everything.",
-                          options_.min_share.value_or(usual_min_share)),
+                          request_.min_share.value_or(usual_min_share)),
               0, style_.faint);
       return;
     }
@@ -411,43 +389,42 @@ class DifferencePage : TextPage {
           fmt::format("{} changed by less than {} % of the run, or than chance may, and {} not shown; --min-share 0 "
                       "shows everything.",
                       plural(static_cast<std::int64_t>(left_out), "call path", "call paths"),
-                      options_.min_share.value_or(usual_min_share), left_out == 1 ? "is" : "are"),
+                      request_.min_share.value_or(usual_min_share), left_out == 1 ? "is" : "are"),
           0, style_.faint);
   }
 
   const Side &before_, &now_;
-  const Options& options_;
+  const Request& request_;
 };
 
 }  // namespace
 
-void render_difference(const RunToCompare& before, const RunToCompare& now, const Options& options,
+void render_difference(const RunToCompare& before, const RunToCompare& now, const Request& request,
                        const Terminal& terminal, analysis::Symbolizer& symbolizer, const Sink& out) {
-  if (const std::string option = first_view_option(options); !option.empty())
+  if (const std::string option = first_view_option(request); !option.empty())
     throw UsageError(fmt::format("{}: of one experiment, not of the difference of two", option));
-  constexpr const char* known[] = {"--callpath-depth", "--min-share", "--thread", "--sort", "--limit", "--columns"};
-  for (const std::string& option : options_given(options)) {
-    const bool is_of_tables = option == "--sort" || option == "--limit" || option == "--columns";
-    if (std::ranges::find(known, option) == std::end(known) || (is_of_tables && options.format == Format::Text))
-      throw UsageError(
-          fmt::format("{}: of one experiment, not of the difference of two{}", option, is_of_tables ? " as text" : ""));
+  constexpr Ask known[] = {Ask::CallpathDepth, Ask::MinShare, Ask::Thread, Ask::Sort, Ask::Limit, Ask::Columns};
+  for (const RequestOption& option : request_options()) {
+    const bool is_text = option.is_of_tables() && request.format == Format::Text;
+    if (option.is_given(request) && (std::ranges::find(known, option.ask) == std::end(known) || is_text))
+      throw UsageError(fmt::format("{}: of one experiment, not of the difference of two{}", option.name,
+                                   option.is_of_tables() ? " as text" : ""));
   }
-  for (const auto* run : {&before, &now}) check_ranks(*run->experiment, options.ranks);
-  const Side of_before = side_of(before, options, symbolizer), of_now = side_of(now, options, symbolizer);
+  for (const auto* run : {&before, &now}) check_ranks(*run->experiment, request.ranks);
+  const Side of_before = side_of(before, request, symbolizer), of_now = side_of(now, request, symbolizer);
   const std::vector<Changed> changed = changes(of_before, of_now);
   constexpr double least_share = 0.02;
-  const bool has_iterations = options.ranks.empty() && !options.some_threads();
+  const bool has_iterations = request.ranks.empty() && !request.some_threads();
   const auto iterations =
       has_iterations ? iteration_changes(of_before, of_now, least_share) : std::vector<ChangedIteration>();
-  switch (options.format) {
-    case Format::Json:
-      return write_json({run_table("before", of_before), run_table("now", of_now),
-                         table_of("findings_before", before.findings), table_of("findings_now", now.findings),
-                         arranged(changes_table(changed), options), iterations_table_of(iterations)},
-                        out);
-    case Format::Tables: return options.table_format->write(arranged(changes_table(changed), options), out);
-    case Format::Text: return out(DifferencePage(of_before, of_now, options, terminal).render(changed, iterations));
-  }
+  if (request.format == Format::Text)
+    return out(DifferencePage(of_before, of_now, request, terminal).render(changed, iterations));
+  Table by_callpath = arranged(changes_table(changed), request);
+  if (request.format != Format::Json) return print_tables({std::move(by_callpath)}, request.format, terminal, out);
+  print_tables({run_table("before", of_before), run_table("now", of_now),
+                table_of("findings_before", before.findings), table_of("findings_now", now.findings),
+                std::move(by_callpath), iterations_table_of(iterations)},
+               request.format, terminal, out);
 }
 
 }  // namespace refrain::report

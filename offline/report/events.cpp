@@ -8,8 +8,8 @@
 
 #include "format/checksum.hpp"
 #include "format/hashing.hpp"
-#include "offline/report/json_tables.hpp"
-#include "offline/report/text_page.hpp"
+#include "offline/report/columns.hpp"
+#include "offline/report/print_tables.hpp"
 #include "offline/trace/clock_bounds.hpp"
 #include "offline/trace/pairing.hpp"
 
@@ -43,23 +43,22 @@ std::map<std::uint32_t, std::vector<TimeSpan>> windows_of(const Trace& trace, st
   return windows;
 }
 
-const std::vector<Column> event_columns = {{"time_s", Kind::Moment},
-                                           {"rank", Kind::Id},
-                                           {"thread", Kind::Id},
-                                           {"event"},
-                                           {"region"},
-                                           {"peer", Kind::Id},
-                                           {"tag", Kind::Id},
-                                           {"communicator"},
-                                           {"bytes_sent", Kind::Bytes},
-                                           {"bytes_received", Kind::Bytes},
-                                           {"request", Kind::Id},
-                                           {"iteration", Kind::Id},
-                                           {"lost", Kind::Count},
-                                           {"value"},
-                                           {"message", Kind::Id},
-                                           {"sent_s", Kind::Moment},
-                                           {"operation", Kind::Id}};
+std::vector<Column> event_columns() {
+  std::vector<Column> all = columns(
+      "time_s, rank, thread, event, region, peer, tag, communicator, bytes_sent, bytes_received, request, iteration, "
+      "lost, value, message, sent_s, operation");
+  for (Column& column : all)
+    if (column.kind == Kind::Seconds) column.kind = Kind::Moment;
+  return all;
+}
+
+/// The cells of event_columns().
+struct At {
+  enum : std::size_t {
+    Time, Rank, Thread, Word, Region, Peer, Tag, Communicator, BytesSent, BytesReceived, Request, Iteration, Lost,
+    Value, Message, SentAt, Operation, Count
+  };
+};
 
 class EventRows {
  public:
@@ -70,15 +69,15 @@ class EventRows {
     const trace::LocationOfTrace& location = trace_.locations()[event.location];
     Row row{{static_cast<double>(event.time_ns) / 1e9, std::int64_t{location.rank}, std::int64_t{location.thread},
              word_of(event)}};
-    row.cells.resize(event_columns.size());
-    if (location.rank < 0) row.cells[1] = {};
-    if (event.type == Type::SpanEnd) row.cells[4] = trace_.loop_of(event);
-    else if (event.type <= Type::MarkEnd) row.cells[4] = trace_.region_of(event.path);
+    row.cells.resize(At::Count);
+    if (location.rank < 0) row.cells[At::Rank] = {};
+    if (event.type == Type::SpanEnd) row.cells[At::Region] = trace_.loop_of(event);
+    else if (event.type <= Type::MarkEnd) row.cells[At::Region] = trace_.region_of(event.path);
     if (event.type == Type::Communication) communication(event.record, location.rank, row);
     if (event.type > Type::ThreadEnd) of_archive(event, row);
-    if (event.type == Type::SpanEnd && event.record.region != 0) row.cells[11] = event.record.value;
-    if (event.type == Type::Gap) row.cells[12] = event.record.value;
-    if (sent) row.cells[15] = static_cast<double>(sent->time_ns) / 1e9;
+    if (event.type == Type::SpanEnd && event.record.region != 0) row.cells[At::Iteration] = event.record.value;
+    if (event.type == Type::Gap) row.cells[At::Lost] = event.record.value;
+    if (sent) row.cells[At::SentAt] = static_cast<double>(sent->time_ns) / 1e9;
     return row;
   }
 
@@ -87,39 +86,39 @@ class EventRows {
     // As a rank of the job, where it is one.
     const std::int32_t peer = trace_.communicators().rank_of(rank, r.communicator, r.peer);
     const bool is_of_window = events::is_of_window(r.kind);
-    if (is_of_window ? r.peer >= 0 : peer >= 0) row.cells[5] = std::int64_t{is_of_window ? r.peer : peer};
+    if (is_of_window ? r.peer >= 0 : peer >= 0) row.cells[At::Peer] = std::int64_t{is_of_window ? r.peer : peer};
     if ((r.kind == events::Kind::Send || r.kind == events::Kind::Receive) && r.tag >= 0)
-      row.cells[6] = std::int64_t{r.tag};
+      row.cells[At::Tag] = std::int64_t{r.tag};
     if (!is_of_window) communicator(trace_.communicators().index_of(rank, r.communicator), row);
-    row.cells[8] = r.bytes_sent;
-    row.cells[9] = r.bytes_received;
-    if (r.phase != events::Phase::Whole) row.cells[10] = static_cast<std::int64_t>(r.request);
+    row.cells[At::BytesSent] = r.bytes_sent;
+    row.cells[At::BytesReceived] = r.bytes_received;
+    if (r.phase != events::Phase::Whole) row.cells[At::Request] = static_cast<std::int64_t>(r.request);
     if (!trace_.archive() && events::has_number(r.kind, r.phase) && r.ordinal != events::no_ordinal)
-      row.cells[events::is_message(r.kind) ? 14 : 16] = static_cast<std::int64_t>(r.ordinal);
+      row.cells[events::is_message(r.kind) ? At::Message : At::Operation] = static_cast<std::int64_t>(r.ordinal);
   }
 
-  /// What Refrain does not record itself.
+  /// Events that Refrain does not record itself.
   void of_archive(const Event& event, Row& row) const {
     const events::Record& r = event.record;
     const auto name = [&](const std::vector<std::string>& names, std::int64_t place) {
       const bool is_there = place >= 0 && static_cast<std::size_t>(place) < names.size();
       return is_there ? names[static_cast<std::size_t>(place)] : "(unknown)";
     };
-    if (event.path != trace::no_path) row.cells[4] = trace_.region_of(event.path);
+    if (event.path != trace::no_path) row.cells[At::Region] = trace_.region_of(event.path);
     switch (event.type) {
       case Type::Metric:
-        row.cells[4] = r.node < trace_.metrics().size() ? trace_.metrics()[r.node].name : "(unknown)";
-        row.cells[13] = value_of_metric(event);
+        row.cells[At::Region] = r.node < trace_.metrics().size() ? trace_.metrics()[r.node].name : "(unknown)";
+        row.cells[At::Value] = value_of_metric(event);
         return;
       case Type::Parameter:
-        row.cells[4] = name(trace_.parameters(), r.node);
-        row.cells[13] = r.is_whole ? name(trace_.texts(), r.value) : fmt::format("{}", r.value);
+        row.cells[At::Region] = name(trace_.parameters(), r.node);
+        row.cells[At::Value] = r.is_whole ? name(trace_.texts(), r.value) : fmt::format("{}", r.value);
         return;
-      case Type::ProgramBegin: row.cells[4] = name(trace_.texts(), r.node); return;
+      case Type::ProgramBegin: row.cells[At::Region] = name(trace_.texts(), r.node); return;
       case Type::ProgramEnd:
       case Type::Fork:
       case Type::LockAcquired:
-      case Type::LockReleased: row.cells[13] = fmt::format("{}", r.value); break;
+      case Type::LockReleased: row.cells[At::Value] = fmt::format("{}", r.value); break;
       case Type::TeamBegin:
       case Type::TeamEnd:
       case Type::ThreadCreate:
@@ -127,19 +126,19 @@ class EventRows {
       case Type::ThreadWait:
       case Type::CommunicatorMade:
       case Type::CommunicatorFreed: communicator(r.communicator, row); break;
-      case Type::WindowCollective: row.cells[8] = r.bytes_sent, row.cells[9] = r.bytes_received; [[fallthrough]];
+      case Type::WindowCollective: row.cells[At::BytesSent] = r.bytes_sent, row.cells[At::BytesReceived] = r.bytes_received; [[fallthrough]];
       case Type::WindowSync:
       case Type::WindowLockRequested:
       case Type::WindowLocked:
       case Type::WindowUnlocked:
-        if (r.peer >= 0) row.cells[5] = std::int64_t{r.peer};
+        if (r.peer >= 0) row.cells[At::Peer] = std::int64_t{r.peer};
         break;
       default: break;
     }
     const bool has_number = event.type == Type::RequestTest ||
                             (event.type >= Type::ThreadCreate && event.type <= Type::TaskComplete) ||
                             event.type >= Type::WindowLockRequested;
-    if (has_number) row.cells[10] = static_cast<std::int64_t>(r.request);
+    if (has_number) row.cells[At::Request] = static_cast<std::int64_t>(r.request);
   }
 
   std::string value_of_metric(const Event& event) const {
@@ -155,7 +154,7 @@ class EventRows {
 
   void communicator(std::int32_t index, Row& row) const {
     if (index < 0) return;
-    row.cells[7] = name_of_communicator(trace_, index);
+    row.cells[At::Communicator] = name_of_communicator(trace_, index);
   }
 
   const Trace& trace_;
@@ -187,27 +186,31 @@ void for_each_event(const Trace& trace, const EventOptions& options,
   }
 }
 
-std::string text_of(const Row& row) {
+/// Text has the cells that an event has behind its region.
+const std::vector<Column> text_columns = {{.name = "time, s", .kind = Kind::Moment, .width = 15},
+                                          {.name = "rank", .width = 7},
+                                          {.name = "event", .align = Align::Left, .width = 20},
+                                          {.name = "of", .kind = Kind::Words}};
+
+Row as_text(const Row& row) {
   const auto number = [&](std::size_t cell) { return std::get<std::int64_t>(row.cells[cell]); };
   const auto has = [&](std::size_t cell) { return !std::holds_alternative<std::monostate>(row.cells[cell]); };
   const auto text = [&](std::size_t cell) {
     return has(cell) ? std::get<std::string>(row.cells[cell]) : std::string();
   };
-  const std::string rank = has(1) ? fmt::format("{}", number(1)) : "-";
-  const std::string place = number(2) == 0 ? rank : fmt::format("{}.{}", rank, number(2));
-  std::string line =
-      fmt::format("{:>15.9f}  {:>7}  {:<20} {}", std::get<double>(row.cells[0]), place, text(3), text(4));
-  if (has(5)) line += fmt::format("  rank {}", number(5));
-  if (has(6)) line += fmt::format("  tag {}", number(6));
-  if (has(7)) line += "  in " + text(7);
-  if (has(8) && number(8) != 0) line += fmt::format("  {} bytes sent", number(8));
-  if (has(9) && number(9) != 0) line += fmt::format("  {} bytes received", number(9));
-  if (has(10)) line += fmt::format("  request {}", number(10));
-  if (has(11)) line += fmt::format("  iteration {}", number(11));
-  if (has(12)) line += fmt::format("  {} records lost", number(12));
-  if (has(13)) line += "  value " + text(13);
-  if (has(15)) line += fmt::format("  sent at {:.9f}", std::get<double>(row.cells[15]));
-  return line + "\n";
+  const std::string rank = has(At::Rank) ? fmt::format("{}", number(At::Rank)) : "-";
+  std::string of = text(At::Region);
+  if (has(At::Peer)) of += fmt::format("  rank {}", number(At::Peer));
+  if (has(At::Tag)) of += fmt::format("  tag {}", number(At::Tag));
+  if (has(At::Communicator)) of += "  in " + text(At::Communicator);
+  if (has(At::BytesSent) && number(At::BytesSent) != 0) of += fmt::format("  {} bytes sent", number(At::BytesSent));
+  if (has(At::BytesReceived) && number(At::BytesReceived) != 0) of += fmt::format("  {} bytes received", number(At::BytesReceived));
+  if (has(At::Request)) of += fmt::format("  request {}", number(At::Request));
+  if (has(At::Iteration)) of += fmt::format("  iteration {}", number(At::Iteration));
+  if (has(At::Lost)) of += fmt::format("  {} records lost", number(At::Lost));
+  if (has(At::Value)) of += "  value " + text(At::Value);
+  if (has(At::SentAt)) of += fmt::format("  sent at {:.9f}", std::get<double>(row.cells[At::SentAt]));
+  return {{row.cells[At::Time], number(At::Thread) == 0 ? rank : fmt::format("{}.{}", rank, number(At::Thread)), text(At::Word), of}};
 }
 
 }  // namespace
@@ -219,21 +222,14 @@ std::string name_of_communicator(const Trace& trace, std::int32_t index) {
 
 void print_events(const Trace& trace, const EventOptions& options, const Sink& out) {
   const EventRows rows(trace);
-  if (options.format == Format::Text) {
-    bool first = true;
-    for_each_event(trace, options, [&](const Event& event, const trace::MessageEvent* sent) {
-      if (std::exchange(first, false)) out(fmt::format("{:>15}  {:>7}  {:<20} {}\n", "time, s", "rank", "event", "of"));
-      out(text_of(rows.row(event, sent)));
-    });
-    return;
-  }
-  const Table table{"events", event_columns, [&](const TakeRow& take) {
+  const bool is_text = options.format == Format::Text;
+  const Table table{"events", is_text ? text_columns : event_columns(), [&](const TakeRow& take) {
                       for_each_event(trace, options, [&](const Event& event, const trace::MessageEvent* sent) {
-                        take(rows.row(event, sent));
+                        const Row row = rows.row(event, sent);
+                        take(is_text ? as_text(row) : row);
                       });
                     }};
-  if (options.format == Format::Json) write_json({table}, out);
-  else options.table_format->write(table, out);
+  print_tables({table}, options.format, {}, out);
 }
 
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "offline/report/report.hpp"
+#include "offline/report/request.hpp"
 #include "offline/trace/matched_messages.hpp"
 #include "offline/trace/pairing.hpp"
 #include "offline/trace/trace.hpp"
@@ -13,7 +13,6 @@ namespace refrain::report {
 
 struct EventOptions {
   Format format = Format::Text;
-  const TableFormat* table_format = &table_formats[0];
   std::optional<std::int64_t> iteration;  ///< only events in this one, of any loop
   std::optional<double> from_s, to_s;     ///< seconds since the begin of the trace
 };
@@ -21,19 +20,19 @@ struct EventOptions {
 /// In chronological order over all locations of the trace. Throws UsageError when there is no such iteration.
 void print_events(const trace::Trace& trace, const EventOptions& options, const Sink& out);
 
-/// Of these events, messages that were sampled one by one, with both ends: in the order of their receives. `options`:
-/// the receive ends in that time; there are no iterations. Throws UsageError when the events are those of an archive.
+/// Messages that were sampled one by one, with both ends, in the order of their receives. `options`: the receive ends in
+/// that time; there are no iterations. Throws UsageError when the events are those of an archive.
 void print_matched_messages(const trace::Trace& trace, const EventOptions& options, const Sink& out);
 
 /// "MPI_COMM_WORLD", or a word for one without a name. `index` into trace::Communicators::all().
 std::string name_of_communicator(const trace::Trace& trace, std::int32_t index);
 
-/// Of a rank: the iterations that were kept on its first thread, or stretches where no loop was marked.
+/// The iterations that were kept on the first thread of a rank, or stretches where no loop was marked.
 struct KeptIterations {
   std::uint64_t count = 0, hash = 0;  ///< of (loop, number), in their order
   std::uint64_t slow = 0;             ///< beside them, of a sample
 };
-/// Of messages that were sampled one by one.
+/// Messages that were sampled one by one.
 struct KeptMessages {
   unsigned level;
   std::uint64_t ends, paired, alone, lost;

@@ -1,7 +1,8 @@
-// What was kept of events, rank by rank.
+// The events that were kept, rank by rank.
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "offline/report/columns.hpp"
 #include "offline/report/events.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
@@ -21,7 +22,7 @@ const char* word_of(format::EventMode mode) {
   return "off";
 }
 
-/// Of the chosen ranks.
+/// The events of the chosen ranks.
 struct KeptEvents : KeptOfTrace {
   std::shared_ptr<const trace::Trace> trace;  ///< null: there are no events
 
@@ -39,30 +40,24 @@ struct KeptEvents : KeptOfTrace {
   }
 };
 
-Table messages_table(std::shared_ptr<const KeptEvents> kept) {
-  std::vector<Column> columns{{"sends", Kind::Count}, {"receives", Kind::Count}, {"paired", Kind::Count}};
-  for (unsigned i = 0; i < trace::reasons; ++i)
-    columns.push_back(
+std::int64_t count(std::uint64_t number) { return static_cast<std::int64_t>(number); }
+
+Table messages_table(const trace::MessageCounts& of) {
+  std::vector<Column> all = columns("sends, receives, paired");
+  Row row{{count(of.sends), count(of.receives), count(of.paired)}};
+  for (unsigned i = 0; i < trace::reasons; ++i) {
+    all.push_back(
         {trace::name_of(trace::LeftOut{static_cast<std::uint8_t>(i)}), Kind::Count, Everywhere, {}, {"left_out"}});
-  Table table{"messages", std::move(columns), [kept](const TakeRow& take) {
-                const trace::MessageCounts& of = kept->messages;
-                Row row;
-                for (const std::uint64_t number : {of.sends, of.receives, of.paired})
-                  row.cells.emplace_back(static_cast<std::int64_t>(number));
-                for (const std::uint64_t number : of.left_out)
-                  row.cells.emplace_back(static_cast<std::int64_t>(number));
-                take(row);
-              }};
-  table.shape = Table::Object;
-  return table;
+    row.cells.emplace_back(count(of.left_out[i]));
+  }
+  return object_of("messages", std::move(all), std::move(row));
 }
 
 /// "Messages: 2000 sends, 1998 receives, 1998 pairs; left out: 2 not kept".
 std::string line_of_messages(const trace::MessageCounts& of) {
-  const auto number = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
   std::string text =
-      fmt::format("Messages: {}, {}, {}", plural(number(of.sends), "send", "sends"),
-                  plural(number(of.receives), "receive", "receives"), plural(number(of.paired), "pair", "pairs"));
+      fmt::format("Messages: {}, {}, {}", plural(count(of.sends), "send", "sends"),
+                  plural(count(of.receives), "receive", "receives"), plural(count(of.paired), "pair", "pairs"));
   const char* separator = "; left out: ";
   for (unsigned i = 0; i < trace::reasons; ++i) {
     if (of.left_out[i] == 0) continue;
@@ -73,35 +68,21 @@ std::string line_of_messages(const trace::MessageCounts& of) {
   return text;
 }
 
-/// Of messages that were sampled one by one, where iterations found no room.
-Table matched_table(std::shared_ptr<const KeptEvents> kept) {
-  Table table{"matched",
-              {{"level", Kind::Count},
-               {"from_s", Kind::Seconds},
-               {"entries", Kind::Count},
-               {"paired", Kind::Count},
-               {"alone", Kind::Count},
-               {"lost", Kind::Count},
-               {"late_sender_least_s", Kind::Seconds},
-               {"late_sender_most_s", Kind::Seconds}},
-              [kept](const TakeRow& take) {
-                const KeptMessages& of = *kept->matched;
-                const auto number = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
-                take({{number(of.level), static_cast<double>(of.begin_ns) / 1e9, number(of.ends), number(of.paired),
-                       number(of.alone), number(of.lost), of.waiting.least_ns / 1e9, of.waiting.most_ns / 1e9}});
-              }};
-  table.shape = Table::Object;
-  return table;
+/// Messages that were sampled one by one, where iterations found no room.
+Table matched_table(const KeptMessages& of) {
+  return object_of("matched",
+                   columns("level, from_s, entries, paired, alone, lost, late_sender_least_s, late_sender_most_s"),
+                   {{count(of.level), static_cast<double>(of.begin_ns) / 1e9, count(of.ends), count(of.paired),
+                     count(of.alone), count(of.lost), of.waiting.least_ns / 1e9, of.waiting.most_ns / 1e9}});
 }
 
 /// "Single messages, where iterations found no room: one of 16 from 0.012 s on; 1200 pairs, 3 ends alone; ...".
 std::string line_of_matched(const KeptMessages& of) {
-  const auto number = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
   std::string text = fmt::format("Single messages, where iterations found no room: {} from {:.3f} s on; {}",
                                  of.level == 0 ? "all" : fmt::format("one of {}", std::int64_t{1} << of.level),
-                                 static_cast<double>(of.begin_ns) / 1e9, plural(number(of.paired), "pair", "pairs"));
-  if (of.alone > 0) text += fmt::format(", {} alone", plural(number(of.alone), "end", "ends"));
-  if (of.lost > 0) text += fmt::format(", {} without a number", number(of.lost));
+                                 static_cast<double>(of.begin_ns) / 1e9, plural(count(of.paired), "pair", "pairs"));
+  if (of.alone > 0) text += fmt::format(", {} alone", plural(count(of.alone), "end", "ends"));
+  if (of.lost > 0) text += fmt::format(", {} without a number", count(of.lost));
   return text + fmt::format("; waiting for late senders: {:.3f} to {:.3f} s", of.waiting.least_ns / 1e9,
                             of.waiting.most_ns / 1e9);
 }
@@ -110,23 +91,17 @@ Cell seconds_of(const std::optional<std::int64_t>& ns) { return ns ? Cell(static
 
 Table by_rank_table(std::shared_ptr<const KeptEvents> kept) {
   return {"by_rank",
-          {{"rank", Kind::Id},
-           {"node"},
-           {"events", Kind::Count},
-           {"bytes", Kind::Bytes},
-           {"iterations_kept", Kind::Count, Everywhere, "iterations"},
-           {"lost", Kind::Count},
-           {"kept_hash", Kind::Text, ForPrograms},
-           {"clock_offset_s", Kind::Seconds, ForPrograms}},
+          columns("rank, node, events, bytes, iterations_kept: iterations, lost") +
+              columns("kept_hash, clock_offset_s", ForPrograms),
           [kept](const TakeRow& take) {
             for (std::size_t i = 0; kept->trace && i < kept->trace->ranks().size(); ++i) {
               const trace::RankOfTrace& rank = kept->trace->ranks()[i];
               std::uint64_t records = 0, lost = 0;
               for (const trace::LocationOfTrace& location : kept->trace->locations())
                 if (location.rank == rank.rank) records += location.records, lost += location.lost;
-              take({{std::int64_t{rank.rank}, rank.host, static_cast<std::int64_t>(records),
-                     static_cast<std::int64_t>(rank.bytes), static_cast<std::int64_t>(kept->iterations[i].count),
-                     static_cast<std::int64_t>(lost), fmt::format("{:016x}", kept->iterations[i].hash),
+              take({{std::int64_t{rank.rank}, rank.host, count(records),
+                     count(rank.bytes), count(kept->iterations[i].count),
+                     count(lost), fmt::format("{:016x}", kept->iterations[i].hash),
                      seconds_of(rank.clock_offset_ns)}});
             }
           }};
@@ -141,7 +116,7 @@ bool is_counted(const KeptEvents& kept, const std::string& loop) {
   return !loop.empty() && (loop != trace::stretches_loop || kept.trace->has_stretches());
 }
 
-/// Of a sample, the highest of its loops: one of 2^level iterations.
+/// The level of a sample, the highest one of its loops: one of 2^level iterations.
 std::optional<std::int64_t> level_of(const KeptEvents& kept) {
   if (!kept.trace || kept.trace->ranks()[0].mode != format::EventMode::Sampled) return std::nullopt;
   unsigned highest = 0;
@@ -163,9 +138,9 @@ std::string sample_of(const KeptEvents& kept) {
   return text;
 }
 
-/// Of a sample, the iterations that are kept for being slow; some may be in the sample as well.
+/// The iterations of a sample that are kept for being slow; some may be in the sample as well.
 Table slowest_table(std::shared_ptr<const KeptEvents> kept) {
-  return {"slowest", {{"loop"}, {"iteration", Kind::Id}, {"ranks", Kind::Count}}, [kept](const TakeRow& take) {
+  return {"slowest", columns("loop, iteration, ranks"), [kept](const TakeRow& take) {
             if (!kept->trace) return;
             const auto all = static_cast<std::int64_t>(kept->trace->ranks().size());
             for (const auto& [iteration, ranks] : kept->trace->slowest())
@@ -174,117 +149,84 @@ Table slowest_table(std::shared_ptr<const KeptEvents> kept) {
           }};
 }
 
-std::vector<Table> events_tables(const Document& d) {
-  const auto kept = std::make_shared<const KeptEvents>(d);
-  Table events{"events",
-               {{"mode"},
-                {"level", Kind::Count},
-                {"iterations_kept", Kind::Count},
-                {"stretches", Kind::Count},
-                {"stretches_left_out", Kind::Count},
-                {"machines", Kind::Count},
-                {"clock_uncertainty_s", Kind::Seconds},
-                {"clock_bounds", Kind::Count},
-                {"clock_violations", Kind::Count}},
-               [kept](const TakeRow& take) {
-                 const auto level = level_of(*kept);
-                 Row row{
-                     {mode_of(*kept), level ? Cell(*level) : Cell(), static_cast<std::int64_t>(kept->of_all_ranks()),
-                      Cell(), Cell(), Cell(), Cell(), Cell(), Cell()},
-                     {messages_table(kept), slowest_table(kept), by_rank_table(kept)}};
-                 if (kept->matched) row.tables.push_back(matched_table(kept));
-                 if (kept->has_stretches()) {
-                   row.cells[3] = static_cast<std::int64_t>(kept->trace->stretches());
-                   row.cells[4] = static_cast<std::int64_t>(kept->trace->stretches_left_out());
-                 }
-                 if (kept->trace) {
-                   const trace::JobClocks& clocks = kept->trace->clocks();
-                   row.cells[5] = static_cast<std::int64_t>(clocks.machines());
-                   if (clocks.uncertainty_ns() >= 0) row.cells[6] = static_cast<double>(clocks.uncertainty_ns()) / 1e9;
-                   if (clocks.machines() > 1) {
-                     row.cells[7] = static_cast<std::int64_t>(clocks.bounds());
-                     row.cells[8] = static_cast<std::int64_t>(kept->clock_violations);
-                   }
-                 }
-                 take(std::move(row));
-               }};
-  events.shape = Table::Object;
-  return {std::move(events)};
+Table events_table(const std::shared_ptr<const KeptEvents>& kept) {
+  const auto level = level_of(*kept);
+  Row row{{mode_of(*kept), level ? Cell(*level) : Cell(), count(kept->of_all_ranks()), Cell(), Cell(), Cell(), Cell(),
+           Cell(), Cell()},
+          {messages_table(kept->messages), slowest_table(kept), by_rank_table(kept)}};
+  if (kept->matched) row.tables.push_back(matched_table(*kept->matched));
+  if (kept->has_stretches()) {
+    row.cells[3] = count(kept->trace->stretches());
+    row.cells[4] = count(kept->trace->stretches_left_out());
+  }
+  if (kept->trace) {
+    const trace::JobClocks& clocks = kept->trace->clocks();
+    row.cells[5] = count(clocks.machines());
+    if (clocks.uncertainty_ns() >= 0) row.cells[6] = static_cast<double>(clocks.uncertainty_ns()) / 1e9;
+    if (clocks.machines() > 1) row.cells[7] = count(clocks.bounds()), row.cells[8] = count(kept->clock_violations);
+  }
+  return object_of("events",
+                   columns("mode, level, iterations_kept, stretches, stretches_left_out, machines, "
+                           "clock_uncertainty_s, clock_bounds, clock_violations"),
+                   std::move(row));
 }
 
-class EventsPage : TextPage {
- public:
-  explicit EventsPage(const Terminal& terminal) : TextPage(terminal) {}
-
-  std::string render(const Document& d) {
-    const auto kept = std::make_shared<const KeptEvents>(d);
-    warnings(d);
-    heading(d);
-    if (!kept->trace) {
-      wrapped("", "No events were kept; REFRAIN_TRACE=all keeps them when the program is measured.", 0);
-      return std::move(out_);
-    }
-    const std::string sample = sample_of(*kept);
-    const auto count = static_cast<std::int64_t>(kept->of_all_ranks());
-    wrapped("",
-            fmt::format("Events: {}{}; {} on every rank", mode_of(*kept), sample.empty() ? "" : ", " + sample,
-                        kept->has_stretches() ? fmt::format("{} of {}", count,
-                                                            plural(static_cast<std::int64_t>(kept->trace->stretches()),
-                                                                   "stretch", "stretches"))
-                                              : plural(count, "iteration", "iterations")),
-            8);
-    wrapped("", line_of_messages(kept->messages), 8);
-    if (kept->matched) wrapped("", line_of_matched(*kept->matched), 8);
-    if (const std::uint64_t left_out = kept->trace->stretches_left_out(); left_out > 0)
-      line(fmt::format("{} left out: not all ranks have called the same collective operations.",
-                       plural(static_cast<std::int64_t>(left_out), "stretch", "stretches")));
-    clocks(kept->trace->clocks(), kept->clock_violations);
-    line();
-    print(by_rank_table(kept));
-    if (!kept->trace->slowest().empty()) {
-      line();
-      line("The slowest iterations, and how many ranks have kept their events:");
-      line();
-      print(slowest_table(kept));
-    }
-    line();
-    wrapped("", "To see them: refrain events EXPERIMENT; for other tools: refrain export EXPERIMENT", 0, style_.faint);
-    return std::move(out_);
-  }
-
- private:
-  void clocks(const trace::JobClocks& clocks, std::uint64_t violations) {
-    if (clocks.machines() < 2) return;
-    if (clocks.uncertainty_ns() < 0)
-      return wrapped("",
-                     fmt::format("The clocks of {} machines were not compared: an event may seem to come before "
-                                 "its cause.",
-                                 clocks.machines()),
-                     0);
-    wrapped("",
-            fmt::format("The clocks of {} machines were compared to {:.1f} us, in MPI_Init and in MPI_Finalize.",
-                        clocks.machines(), static_cast<double>(clocks.uncertainty_ns()) / 1e3),
-            0);
-    if (clocks.bounds() == 0) return;
-    wrapped("",
-            fmt::format("{} of different machines correct them in between; {} of them are still in the wrong "
-                        "order.",
-                        plural(static_cast<std::int64_t>(clocks.bounds()), "pair of events", "pairs of events"),
-                        violations),
-            0);
-  }
-};
-
-std::string events_page(const Document& document, const Terminal& terminal) {
-  return EventsPage(terminal).render(document);
+std::vector<Note> notes_on_clocks(const trace::JobClocks& clocks, std::uint64_t violations) {
+  if (clocks.machines() < 2) return {};
+  if (clocks.uncertainty_ns() < 0)
+    return {{fmt::format("The clocks of {} machines were not compared: an event may seem to come before its cause.",
+                         clocks.machines())}};
+  std::vector<Note> notes{
+      {fmt::format("The clocks of {} machines were compared to {:.1f} us, in MPI_Init and in MPI_Finalize.",
+                   clocks.machines(), static_cast<double>(clocks.uncertainty_ns()) / 1e3)}};
+  if (clocks.bounds() > 0)
+    notes.push_back(
+        {fmt::format("{} of different machines correct them in between; {} of them are still in the wrong order.",
+                     plural(static_cast<std::int64_t>(clocks.bounds()), "pair of events", "pairs of events"),
+                     violations)});
+  return notes;
 }
 
-Table kept_events_table(const Document& d) { return by_rank_table(std::make_shared<const KeptEvents>(d)); }
+/// The notes in front of the table by rank.
+std::vector<Note> notes_on_kept(const KeptEvents& kept) {
+  const std::string sample = sample_of(kept);
+  const std::int64_t all = count(kept.of_all_ranks());
+  constexpr std::size_t indent = 8;
+  std::vector<Note> notes{
+      {fmt::format(
+           "Events: {}{}; {} on every rank", mode_of(kept), sample.empty() ? "" : ", " + sample,
+           kept.has_stretches()
+               ? fmt::format("{} of {}", all, plural(count(kept.trace->stretches()), "stretch", "stretches"))
+               : plural(all, "iteration", "iterations")),
+       Note::Plain, indent},
+      {line_of_messages(kept.messages), Note::Plain, indent}};
+  if (kept.matched) notes.push_back({line_of_matched(*kept.matched), Note::Plain, indent});
+  if (const std::uint64_t left_out = kept.trace->stretches_left_out(); left_out > 0)
+    notes.push_back({fmt::format("{} left out: not all ranks have called the same collective operations.",
+                                 plural(count(left_out), "stretch", "stretches"))});
+  for (Note& note : notes_on_clocks(kept.trace->clocks(), kept.clock_violations)) notes.push_back(std::move(note));
+  notes.push_back({});
+  return notes;
+}
 
 }  // namespace
 
-const View events_view{
-    "--events", [](const Options& options) { return options.events; }, {}, events_tables, kept_events_table,
-    events_page};
+std::vector<Table> events_tables(const Document& d) {
+  const auto kept = std::make_shared<const KeptEvents>(d);
+  if (d.request.format == Format::Json) return {events_table(kept)};
+  Table by_rank = by_rank_table(kept);
+  if (d.request.format != Format::Text) return {std::move(by_rank)};
+  if (!kept->trace)
+    return {Table{.before = {{"No events were kept; REFRAIN_TRACE=all keeps them when the program is measured."}}}};
+  by_rank.before = notes_on_kept(*kept);
+  by_rank.after = {{}};
+  by_rank.footnotes = {
+      {"To see them: refrain events EXPERIMENT; for other tools: refrain export EXPERIMENT", Note::Faint}};
+  if (kept->trace->slowest().empty()) return {std::move(by_rank)};
+  Table slowest = slowest_table(kept);
+  slowest.before = {{"The slowest iterations, and how many ranks have kept their events:"}, {}};
+  slowest.after = {{}};
+  return {std::move(by_rank), std::move(slowest)};
+}
 
 }  // namespace refrain::report

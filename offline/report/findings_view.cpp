@@ -1,28 +1,12 @@
 // All findings, also those for which the first page has no room.
-#include "offline/report/run_page.hpp"
 #include "offline/report/views.hpp"
 
 namespace refrain::report {
-namespace {
-
-class FindingsPage : public RunPage {
- public:
-  FindingsPage(const Document& document, const Terminal& terminal) : RunPage(document, terminal) {}
-
- private:
-  void view() override {
-    if (d_.options.findings.empty()) line("Nothing stands out.");
-  }
-};
-
-std::string findings_page(const Document& document, const Terminal& terminal) {
-  return FindingsPage(document, terminal).render();
+/// The frame of a text has the sentences.
+std::vector<Table> findings_tables(const Document& d) {
+  if (d.request.format != Format::Text) return {findings_table(d)};
+  if (!d.found.findings.empty()) return {};
+  return {Table{.before = {{"Nothing stands out."}}}};
 }
-
-}  // namespace
-
-const View findings_view{
-    "--findings", [](const Options& options) { return options.all_findings; }, {}, nullptr, findings_table,
-    findings_page};
 
 }  // namespace refrain::report

@@ -1,5 +1,5 @@
 #pragma once
-/// What formats of one table share: a table whose rows have tables becomes one table, in which the cells of a row stand
+/// The common part of formats of one table: a table whose rows have tables becomes one table, in which the cells of a row stand
 /// before each row of its last table.
 
 #include <span>

@@ -71,18 +71,19 @@ std::string path_text(const patterns::Headline& of, const std::vector<patterns::
   return text;
 }
 
-std::string text_of(const patterns::Headline& of, const std::vector<patterns::Headline>& all, const trace::Trace& trace,
-                    const patterns::Naming& naming, const analysis::CallTree& tree) {
+std::string text_of(const patterns::Headline& of, const std::vector<patterns::Headline>& all,
+                    std::span<const trace::LocationOfTrace> locations, const patterns::Naming& naming,
+                    const analysis::CallTree& tree) {
   constexpr double nearly_all = 0.75;
   std::string pattern = of.pattern;
   std::ranges::replace(pattern, '_', ' ');
   std::string line = fmt::format("{} in {}", pattern, path_text(of, all, naming));
   if (of.others > 0) line += fmt::format(" and {} more call path{}", of.others, of.others == 1 ? "" : "s");
-  if (of.location) line += fmt::format(", mostly on {}", place_of(trace.locations()[*of.location]));
+  if (of.location) line += fmt::format(", mostly on {}", place_of(locations[*of.location]));
   if (!of.cause) return line;
   const std::string part = of.cause_share < nearly_all ? fmt::format("caused for {:.0f} % by", 100 * of.cause_share)
                                                        : std::string("caused by");
-  const trace::LocationOfTrace& location = trace.locations()[of.cause->activity.location];
+  const trace::LocationOfTrace& location = locations[of.cause->activity.location];
   return line + fmt::format("; {} {} on {}", part, activity_text(*of.cause, naming, off_cpu_text(tree, location)),
                             place_of(location));
 }
@@ -167,14 +168,15 @@ void add_untold(const patterns::Analysis& analysis, const WaitingOfRun& run, std
 
 }  // namespace
 
-std::vector<findings::Finding> findings_of(const patterns::Analysis& analysis, const trace::Trace& trace,
+std::vector<findings::Finding> findings_of(const patterns::Analysis& analysis,
+                                           std::span<const trace::LocationOfTrace> locations,
                                            const patterns::Naming& naming, const WaitingOfRun& run) {
   std::vector<findings::Finding> all;
   for (const patterns::Headline& of : analysis.headlines) {
     findings::Finding finding{.rule = of.pattern,
                               .share = of.severity.ns / 1e9 / run.elapsed_s,
                               .error = of.severity.error_ns / 1e9 / run.elapsed_s,
-                              .text = text_of(of, analysis.headlines, trace, naming, run.tree),
+                              .text = text_of(of, analysis.headlines, locations, naming, run.tree),
                               .more = more_of_waiting()};
     if (const OfPaths paths = of_paths(of, analysis, run); !paths.are_all_told) {
       finding.share = paths.seconds / run.elapsed_s;

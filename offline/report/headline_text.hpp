@@ -1,6 +1,7 @@
 #pragma once
 /// What of an analysis should be told first, in words.
 
+#include <span>
 #include <vector>
 
 #include "offline/findings/finding.hpp"
@@ -20,7 +21,8 @@ struct WaitingOfRun {
 /// Its share is of the run: where events tell of a part of the calls alone it is that of the call paths' waiting, with
 /// their error, and where that says nothing the sentence has none and names the part. Then the call paths of which
 /// events tell too little, and which have waited even so.
-std::vector<findings::Finding> findings_of(const patterns::Analysis& analysis, const trace::Trace& trace,
+std::vector<findings::Finding> findings_of(const patterns::Analysis& analysis,
+                                           std::span<const trace::LocationOfTrace> locations,
                                            const patterns::Naming& naming, const WaitingOfRun& run);
 
 }  // namespace refrain::report

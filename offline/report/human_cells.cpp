@@ -23,7 +23,12 @@ struct CellText {
   }
   std::string operator()(const std::string& value) const { return value; }
   std::string operator()(const std::vector<std::string>& names) const {
-    return fmt::format("{}", fmt::join(names, "/"));
+    return fmt::format("{}", fmt::join(names, kind == Kind::Sentence ? "" : kind == Kind::Items ? ", " : "/"));
+  }
+  std::string operator()(const NamedTexts& all) const {
+    std::string text;
+    for (const auto& [name, value] : all) text += (text.empty() ? "" : ", ") + value;
+    return text;
   }
   std::string operator()(const std::vector<std::int64_t>& numbers) const {
     return fmt::format("{}", fmt::join(numbers, ", "));

@@ -1,11 +1,12 @@
 // Every iteration of the marked loops. A loop may have many millions of them: values go straight to the writer.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "offline/analysis/iterations.hpp"
 #include "offline/analysis/severities.hpp"
+#include "offline/report/columns.hpp"
 #include "offline/report/loop_view.hpp"
-#include "offline/report/text_page.hpp"
 #include "offline/report/views.hpp"
 
 namespace refrain::report {
@@ -64,35 +65,26 @@ Column precision_column() {
 
 /// The call path that was asked for.
 Table callpath_table(const LoopView& view, const std::shared_ptr<const OpenLoop>& open) {
-  Table table{"callpath",
-              {{"wanted"},
-               {"reconstructed", Kind::Flag},
-               {"samples_recorded", Kind::Flag},
-               {"samples_recorded_every", Kind::Count}}};
-  table.shape = Table::Object;
-  table.rows = [&view, open](const TakeRow& take) {
-    const std::uint64_t stride = open->profiles->samples_stride();
-    const bool samples = view.metric.name == "samples";
-    const bool whole =
-        view.source ? view.source->known() == analysis::Known::Exact : view.callpath->selection.everything;
-    Row row{{view.callpath_name, !whole && (!samples || stride != 1), {}, {}}};
-    if (samples) row.cells[2] = stride == 1, row.cells[3] = static_cast<std::int64_t>(stride);
-    std::vector<Column> columns{{view.metric.column, kind_of(view.metric.quantity)}};
-    std::vector<IterationValue> values{shown_value(view, *open)};
-    if (auto error = shown_error(view, *open)) {
-      columns.push_back({"standard_error_s", Kind::Number});
-      values.push_back(std::move(error));
-    }
-    row.tables.push_back(series(open, std::move(columns), std::move(values)));
-    take(row);
-  };
-  return table;
+  const std::uint64_t stride = open->profiles->samples_stride();
+  const bool samples = view.metric.name == "samples";
+  const bool whole = view.source ? view.source->known() == analysis::Known::Exact : view.callpath->selection.everything;
+  Row row{{view.callpath_name, !whole && (!samples || stride != 1), {}, {}}};
+  if (samples) row.cells[2] = stride == 1, row.cells[3] = static_cast<std::int64_t>(stride);
+  std::vector<Column> of_series{{view.metric.column, kind_of(view.metric.quantity)}};
+  std::vector<IterationValue> values{shown_value(view, *open)};
+  if (auto error = shown_error(view, *open)) {
+    of_series.push_back({"standard_error_s", Kind::Number});
+    values.push_back(std::move(error));
+  }
+  row.tables.push_back(series(open, std::move(of_series), std::move(values)));
+  return object_of("callpath", columns("wanted, reconstructed, samples_recorded, samples_recorded_every"),
+                   std::move(row));
 }
 
 std::vector<Table> location_tables(const Document& d, const LoopOfLocation& of) {
   std::vector<Table> tables;
   std::shared_ptr<const OpenLoop> open;
-  if (d.options.iterations)
+  if (d.request.asks(Show::Iterations))
     if ((open = d.loops->open(*d.experiment, of))) {
       std::vector<Column> columns{{"cluster_of", Kind::Count}};
       std::vector<IterationValue> values{cluster_value()};
@@ -143,42 +135,33 @@ Table iterations_table(const Document& d) {
       }
     };
   };
-  return {"loops", {{"loop"}}, [&d, rows_of](const TakeRow& take) {
+  return {"loops", columns("loop"), [&d, rows_of](const TakeRow& take) {
             for (const LoopGroup& group : d.loops->groups)
-              take({{group.name}, {{"per_location", {{"rank", Kind::Id}, {"thread", Kind::Id}}, rows_of(group)}}});
+              take({{group.name}, {{"per_location", columns("rank, thread"), rows_of(group)}}});
           }};
 }
 
-class LoopsPage : TextPage {
- public:
-  explicit LoopsPage(const Terminal& terminal) : TextPage(terminal) {}
-
-  std::string render(const Document& d) {
-    std::string graphs;
-    for (const LoopGroup& group : d.loops->groups) {
-      if (!graphs.empty()) graphs += "\n";
-      if (d.options.iterations) graphs += graphs_text(d, group, terminal_);
-      if (d.options.iterations && d.options.clusters) graphs += "\n";
-      if (d.options.clusters) graphs += clusters_text(d, group, terminal_);
-    }
-    warnings(d);  // also of what was found to be damaged just now
-    heading(d);
-    return out_ + graphs;
-  }
-};
-
 }  // namespace
 
-std::string loops_page(const Document& document, const Terminal& terminal) {
-  return LoopsPage(terminal).render(document);
+std::vector<Table> loop_text_tables(const Document& d) {
+  const bool iterations = d.request.asks(Show::Iterations), clusters = d.request.asks(Show::Clusters);
+  const Table empty_line{.before = {{}}};
+  std::vector<Table> tables;
+  for (const LoopGroup& group : d.loops->groups) {
+    if (!tables.empty()) tables.push_back(empty_line);
+    if (iterations) tables.push_back(chart_table(d, group));
+    if (iterations && clusters) tables.push_back(empty_line);
+    if (clusters) std::ranges::move(cluster_text_tables(d, group), std::back_inserter(tables));
+  }
+  return tables;
 }
 
 Table loops_table(const Document& d) {
-  Table table{"loops", {{"name"}, {"iterations", Kind::Count}}, [&d](const TakeRow& take) {
+  Table table{"loops", columns("name, iterations"), [&d](const TakeRow& take) {
                 for (const LoopGroup& group : d.loops->groups)
                   take({{group.name, group.iterations},
                         {{"per_location",
-                          {{"rank", Kind::Id}, {"thread", Kind::Id}},
+                          columns("rank, thread"),
                           [&d, &group](const TakeRow& take_location) {
                             for (const LoopOfLocation& of : group.locations)
                               take_location({{std::int64_t{of.rank}, std::int64_t{of.thread}}, location_tables(d, of)});
@@ -188,11 +171,9 @@ Table loops_table(const Document& d) {
   return table;
 }
 
-const View iterations_view{"--iterations",
-                           [](const Options& options) { return options.iterations; },
-                           {"--metric", "--callpath", "--callpath-depth", "--loop", "--thread"},
-                           [](const Document& d) { return std::vector{loops_table(d)}; },
-                           iterations_table,
-                           loops_page};
+std::vector<Table> iterations_tables(const Document& d) {
+  if (d.request.format == Format::Text) return loop_text_tables(d);
+  return {d.request.format == Format::Json ? loops_table(d) : iterations_table(d)};
+}
 
 }  // namespace refrain::report

@@ -17,7 +17,12 @@ namespace {
 void write_cell(JsonWriter& json, const std::string& name, const Cell& cell) {
   std::visit(
       [&](const auto& value) {
-        if constexpr (!std::is_same_v<std::decay_t<decltype(value)>, std::monostate>) json.member(name, value);
+        using Value = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, NamedTexts>)
+          json.member_object(name, [&] {
+            for (const auto& [key, text] : value) json.member(key, text);
+          });
+        else if constexpr (!std::is_same_v<Value, std::monostate>) json.member(name, value);
       },
       cell);
 }
@@ -169,6 +174,7 @@ void write_json(const std::vector<Table>& tables, const Sink& out) {
   // One line per element: readable, and searchable by line.
   JsonWriter json(out, 2);
   json.object([&] {
+    json.member("schema", schema_version);
     for (const Table& table : tables) write_json(json, table);
   });
   json.end_document();

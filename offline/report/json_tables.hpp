@@ -1,14 +1,17 @@
 #pragma once
-/// Tables as JSON.
+/// Tables as JSON. docs/report-format.md describes the documents; a test compares it with them.
 
 #include "offline/report/json_writer.hpp"
 #include "offline/report/table.hpp"
 
 namespace refrain::report {
 
+/// Raised when a member is removed, or changes its type, its unit or its meaning; new members do not raise it.
+inline constexpr int schema_version = 1;
+
 /// As members of the object that is being written.
 void write_json(JsonWriter& json, const Table& table);
-/// A document of these tables.
+/// A document of these tables, which begins with the version of its schema.
 void write_json(const std::vector<Table>& tables, const Sink& out);
 
 }  // namespace refrain::report

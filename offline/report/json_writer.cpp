@@ -3,7 +3,7 @@
 #include <cmath>
 #include <rapidjson/writer.h>
 
-#include "config/utf8.hpp"
+#include "offline/experiment/clean_text.hpp"
 
 namespace refrain::report {
 namespace {
@@ -52,26 +52,6 @@ class Output {
   std::function<void(std::string_view)> sink_;
   int line_depth_ = -1;
 };
-
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t n = config::utf8_length(text);
-    if (n == 0) return false;
-    text.remove_prefix(n);
-  }
-  return true;
-}
-
-std::string as_utf8(std::string_view text) {
-  std::string out;
-  out.reserve(text.size() + 8);
-  while (!text.empty()) {
-    const std::size_t n = config::utf8_length(text);
-    out += n == 0 ? "\xef\xbf\xbd" : text.substr(0, n);
-    text.remove_prefix(n == 0 ? 1 : n);
-  }
-  return out;
-}
 
 }  // namespace
 
@@ -124,12 +104,9 @@ void JsonWriter::value(std::nullptr_t) {
 
 void JsonWriter::value(std::string_view value) {
   impl_->before_element();
-  if (!is_utf8(value)) {
-    const std::string good = as_utf8(value);
-    impl_->writer.String(good.data(), static_cast<rapidjson::SizeType>(good.size()));
-  } else {
-    impl_->writer.String(value.data() ? value.data() : "", static_cast<rapidjson::SizeType>(value.size()));
-  }
+  std::string memory;
+  const std::string_view good = experiment::as_utf8(value, memory);
+  impl_->writer.String(good.data() ? good.data() : "", static_cast<rapidjson::SizeType>(good.size()));
 }
 
 void JsonWriter::key(std::string_view name) {

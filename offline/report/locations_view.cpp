@@ -1,14 +1,12 @@
-// Rank by rank and thread by thread: what each has of the times and counts, in the run or below one call path.
+// Times and counts of each rank and thread, in the run or below one call path.
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "offline/analysis/severities.hpp"
+#include "offline/report/columns.hpp"
 #include "offline/report/loop_view.hpp"
 #include "offline/report/metric_columns.hpp"
-#include "offline/report/run_page.hpp"
-#include "offline/report/table_page.hpp"
-#include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
 
 namespace refrain::report {
@@ -18,13 +16,13 @@ using analysis::LocationRef;
 using analysis::Severities;
 using analysis::Severity;
 
-/// Of these not_on_cpu is shown in text only where it is not told apart.
+/// Text shows not_on_cpu only where its parts are not told apart.
 constexpr const char* usual_metrics[] = {"wall",    "mpi",     "user",   "not_on_cpu", "waited_for_core",
                                          "blocked", "refrain", "visits", "samples"};
 
-Kind kind_of(std::string_view unit) { return unit == "s" ? Kind::Seconds : unit == "B" ? Kind::Bytes : Kind::Count; }
+Kind kind_of_unit(std::string_view unit) { return unit == "s" ? Kind::Seconds : unit == "B" ? Kind::Bytes : Kind::Count; }
 
-/// What is shown of each location.
+/// The values that are shown of each location.
 class Shown {
  public:
   explicit Shown(const Document& d)
@@ -32,32 +30,32 @@ class Shown {
         is_told_of_all_(d.tree.totals.off_cpu_is_told_apart),
         is_told_of_any_(std::ranges::any_of(d.tree.locations, &analysis::LocationSummary::off_cpu_is_told_apart)) {
     std::vector<std::uint32_t> nodes{0};
-    if (!d.options.callpath.empty()) nodes = match_or_refuse(*d.experiment, d.tree, d.options.callpath).nodes;
+    if (!d.request.callpath.empty()) nodes = match_or_refuse(*d.experiment, d.tree, d.request.callpath).nodes;
     nodes_ = severities_.select(nodes, true);
-    if (d.options.metric.empty()) {
+    if (d.request.metric.empty()) {
       for (const char* name : usual_metrics) metrics_.push_back(*severities_.metric(name));
       return;
     }
-    const auto metric = severities_.metric(d.options.metric);
+    const auto metric = severities_.metric(d.request.metric);
     if (!metric) {
       std::vector<std::string> names;
       for (const auto& one : severities_.metrics()) names.push_back(one.name);
       throw UsageError(
-          fmt::format("--metric {}: a call path of a location has {}", d.options.metric, fmt::join(names, ", ")));
+          fmt::format("--metric {}: a call path of a location has {}", d.request.metric, fmt::join(names, ", ")));
     }
-    if (is_part_of_off_cpu(d.options.metric) && !is_told_of_any_)
+    if (is_part_of_off_cpu(d.request.metric) && !is_told_of_any_)
       throw UsageError(fmt::format(
           "--metric {}: this experiment does not tell waiting for a core from being blocked; not_on_cpu is both",
-          d.options.metric));
+          d.request.metric));
     metrics_.push_back(*metric);
   }
 
   std::vector<Column> columns() const {
     std::vector<Column> columns = {
-        {"rank", Kind::Id, ForPrograms}, {"thread", Kind::Id, ForPrograms}, {"rank", Kind::Text, InText}, {"node"}};
+        {"rank", Kind::Id, ForPrograms}, {"thread", Kind::Id, ForPrograms}, {"rank", Kind::Text, ForPeople}, {"node"}};
     for (const std::size_t m : metrics_) {
       const analysis::MetricNode& metric = severities_.metrics()[m];
-      const Kind kind = kind_of(metric.unit);
+      const Kind kind = kind_of_unit(metric.unit);
       const std::string name = metric.unit == "s" ? metric.name + "_s" : metric.name;
       columns.push_back({name, kind, is_in_text(metric.name) ? Everywhere : ForPrograms, heading_of(metric.name)});
       if (kind != Kind::Seconds) continue;
@@ -80,7 +78,7 @@ class Shown {
       if (!d.chosen(d.experiment->ranks()[place])) continue;
       const auto rank = d.experiment->rank(place, experiment::Depth::Run);
       for (std::size_t l = 0; rank && l < rank->locations.size(); ++l)
-        if (d.options.chosen(rank->rank, rank->locations[l].thread)) take(row(*rank, {place, l}));
+        if (d.request.chosen(rank->rank, rank->locations[l].thread)) take(row(*rank, {place, l}));
     }
   }
 
@@ -129,59 +127,32 @@ class Shown {
   std::vector<std::size_t> metrics_;
 };
 
-Table by_location_table(const Document& d) {
-  const auto shown = std::make_shared<const Shown>(d);
-  return {"by_location", shown->columns(), [&d, shown](const TakeRow& take) { shown->rows(d, take); }};
-}
-
-class LocationsPage : public RunPage {
- public:
-  LocationsPage(const Document& document, const Terminal& terminal)
-      : RunPage(document, terminal), table_(by_location_table(document)) {}
-
- private:
-  void view() override {
-    if (!d_.options.callpath.empty())
-      line(paint(style_.strong, cut_to("below " + d_.options.callpath + ", with what is called there", width())));
-    print(table_);
-  }
-  /// Made before anything is printed: what is damaged is said first.
-  const Table table_;
-};
-
-std::string locations_page(const Document& document, const Terminal& terminal) {
-  if (is_arranged(document.options))
-    return table_page(document, terminal, by_location_table(document), "No time was measured.");
-  return LocationsPage(document, terminal).render();
-}
-
 }  // namespace
 
-Table threads_table(const Document& d) {
-  std::vector<Column> columns = {{"rank", Kind::Id}, {"thread", Kind::Id}, {"name"}};
-  for (const char* name : {"wall_s", "mpi_s", "user_s", "overhead_s", "measurement_off_s", "not_on_cpu_s",
-                           "waited_for_core_s", "blocked_s", "mpi_off_cpu_s"})
-    columns.push_back({name, Kind::Seconds});
-  columns.push_back({"samples", Kind::Count});
-  add_asked_for_columns(columns, d.tree, InJson, {"metrics"});
-  return {"locations", std::move(columns), [&d](const TakeRow& take) {
-            const auto if_known = [](bool known, double seconds) { return known ? Cell(seconds) : Cell(); };
-            for (const auto& l : d.tree.locations) {
-              Row row{{std::int64_t{l.rank}, std::int64_t{l.thread}, l.name, l.wall_s, l.mpi_s, l.user_s, l.refrain_s,
-                       l.stopped_s, l.not_on_cpu_s, if_known(l.off_cpu_is_told_apart, l.waited_for_core_s),
-                       if_known(l.off_cpu_is_told_apart, l.blocked_s), if_known(l.off_cpu_is_counted, l.mpi_off_cpu_s),
-                       l.samples}};
-              add_asked_for(row, d.tree, l.counts);
-              take(row);
-            }
-          }};
+/// The values are looked up before anything is printed, so that damage is told first.
+std::vector<Table> locations_tables(const Document& d) {
+  const auto shown = std::make_shared<const Shown>(d);
+  Table table{"by_location", shown->columns(), [&d, shown](const TakeRow& take) { shown->rows(d, take); }};
+  table.empty = "No time was measured.";
+  if (!d.request.callpath.empty())
+    table.before = {{"below " + d.request.callpath + ", with what is called there", Note::Strong, 0, true}};
+  return {std::move(table)};
 }
 
-const View locations_view{"--locations",
-                          [](const Options& options) { return options.locations; },
-                          {"--metric", "--callpath", "--callpath-depth", "--thread", "--sort", "--limit", "--columns"},
-                          [](const Document& d) { return std::vector{by_location_table(d)}; },
-                          by_location_table,
-                          locations_page};
+Table threads_table(const Document& d) {
+  std::vector<Column> all = columns(
+      "rank, thread, name, wall_s, mpi_s, user_s, overhead_s, measurement_off_s, not_on_cpu_s, waited_for_core_s, "
+      "blocked_s, mpi_off_cpu_s, samples");
+  add_asked_for_columns(all, d.tree, InJson, {"metrics"});
+  return {"locations", std::move(all), rows_of(d.tree.locations, [&d](const analysis::LocationSummary& l) {
+            const auto if_known = [](bool known, double seconds) { return known ? Cell(seconds) : Cell(); };
+            Row row{{std::int64_t{l.rank}, std::int64_t{l.thread}, l.name, l.wall_s, l.mpi_s, l.user_s, l.refrain_s,
+                     l.stopped_s, l.not_on_cpu_s, if_known(l.off_cpu_is_told_apart, l.waited_for_core_s),
+                     if_known(l.off_cpu_is_told_apart, l.blocked_s), if_known(l.off_cpu_is_counted, l.mpi_off_cpu_s),
+                     l.samples}};
+            add_asked_for(row, d.tree, l.counts);
+            return row;
+          })};
+}
 
 }  // namespace refrain::report

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "offline/analysis/iteration_suggestion.hpp"
 #include "offline/analysis/severities.hpp"
@@ -12,11 +13,7 @@
 namespace refrain::report {
 namespace {
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const auto& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
+std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, ", ")); }
 
 std::vector<std::string> names_of(const std::vector<analysis::IterationMetric>& metrics) {
   std::vector<std::string> names;
@@ -24,20 +21,20 @@ std::vector<std::string> names_of(const std::vector<analysis::IterationMetric>& 
   return names;
 }
 
-/// Of one of these lists each; in all of them, or of the source.
+/// Chooses the metric that was asked for: it must be in each of the lists, or have a source.
 void choose_metric(LoopView& view, const std::vector<std::vector<analysis::IterationMetric>>& lists,
-                   const Options& options, const char* of) {
-  const std::string wanted = options.metric.empty() ? "wall" : options.metric;
+                   const Source& source, const Request& request, const char* of) {
+  const std::string wanted = request.metric.empty() ? "wall" : request.metric;
   for (const auto& metrics : lists) {
     const auto at = std::ranges::find(metrics, wanted, &analysis::IterationMetric::name);
     if (at != metrics.end()) {
       view.metric = *at;
       continue;
     }
-    if (options.other_metric) view.source = options.other_metric(wanted);
+    if (source.other_metric) view.source = source.other_metric(wanted);
     if (!view.source)
       throw UsageError(fmt::format("--metric {}: {} has {}{}", wanted, of, joined(names_of(metrics)),
-                                   options.other_metric ? "; wait, and patterns of waiting, such as late_sender" : ""));
+                                   source.other_metric ? "; wait, and patterns of waiting, such as late_sender" : ""));
     view.metric = analysis::metric_of(wanted, "ticks");
     return;
   }
@@ -49,7 +46,8 @@ const analysis::PathSelection* selection_of(const LoopView& view) {
 
 }  // namespace
 
-LoopView view_loops(const experiment::Experiment& experiment, const Options& options, const analysis::CallTree& tree) {
+LoopView view_loops(const Source& source, const Request& request, const analysis::CallTree& tree) {
+  const experiment::Experiment& experiment = *source.experiment;
   LoopView view;
   std::vector<std::string> names;
   std::vector<std::vector<analysis::IterationMetric>> metrics;  // of each loop
@@ -57,9 +55,9 @@ LoopView view_loops(const experiment::Experiment& experiment, const Options& opt
   bool any_thread = false;
   // A loop may be asked for by a name that only other ranks have: then all are looked at.
   for (const bool others : {false, true}) {
-    if (others && (options.loop.empty() || !view.groups.empty() || any_thread)) break;
+    if (others && (request.loop.empty() || !view.groups.empty() || any_thread)) break;
     for (std::size_t place = 0; place < experiment.ranks().size(); ++place) {
-      if (options.chosen(experiment.ranks()[place]) == others) continue;
+      if (request.chosen(experiment.ranks()[place]) == others) continue;
       const auto rank = experiment.rank(place, experiment::Depth::Loops);
       if (!rank) continue;
       for (const auto& metric : rank->extra_metrics)
@@ -69,10 +67,10 @@ LoopView view_loops(const experiment::Experiment& experiment, const Options& opt
         for (std::size_t number = 0; number < rank->locations[l].loops.size(); ++number) {
           const experiment::Loop& loop = rank->locations[l].loops[number];
           if (std::ranges::find(names, loop.name) == names.end()) names.push_back(loop.name);
-          if (others || (!options.loop.empty() && loop.name != options.loop)) continue;
+          if (others || (!request.loop.empty() && loop.name != request.loop)) continue;
           any_thread = true;
           const std::int32_t thread = rank->locations[l].thread;
-          if (!options.chosen(rank->rank, thread)) continue;
+          if (!request.chosen(rank->rank, thread)) continue;
           auto at = std::ranges::find(view.groups, loop.name, &LoopGroup::name);
           if (at == view.groups.end()) at = view.groups.insert(at, LoopGroup{loop.name, 0, {}});
           at->iterations = std::max(at->iterations, loop.iterations);
@@ -83,23 +81,23 @@ LoopView view_loops(const experiment::Experiment& experiment, const Options& opt
     }
   }
   if (any_thread && view.groups.empty())
-    throw UsageError(options.thread
-                         ? fmt::format("--thread {}: no thread of this number has iterations here", *options.thread)
+    throw UsageError(request.thread
+                         ? fmt::format("--thread {}: no thread of this number has iterations here", *request.thread)
                          : std::string("--rank: none of these threads has iterations"));
-  if (!options.loop.empty() && view.groups.empty() && !names.empty()) {
-    const bool known = std::ranges::find(names, options.loop) != names.end();
-    throw UsageError(known ? fmt::format("--loop {}: not on these ranks", options.loop)
-                           : fmt::format("--loop {}: the marked loops are {}", options.loop, joined(names)));
+  if (!request.loop.empty() && view.groups.empty() && !names.empty()) {
+    const bool known = std::ranges::find(names, request.loop) != names.end();
+    throw UsageError(known ? fmt::format("--loop {}: not on these ranks", request.loop)
+                           : fmt::format("--loop {}: the marked loops are {}", request.loop, joined(names)));
   }
   if (view.groups.empty()) return view;
   view.metrics = metrics.front();
-  if (options.callpath.empty()) {
-    choose_metric(view, metrics, options, "an iteration");
+  if (request.callpath.empty()) {
+    choose_metric(view, metrics, source, request, "an iteration");
     return view;
   }
-  choose_metric(view, {analysis::callpath_metrics(asked_for)}, options, "a call path of an iteration");
-  view.callpath = match_or_refuse(experiment, tree, options.callpath);
-  view.callpath_name = options.callpath;
+  choose_metric(view, {analysis::callpath_metrics(asked_for)}, source, request, "a call path of an iteration");
+  view.callpath = match_or_refuse(experiment, tree, request.callpath);
+  view.callpath_name = request.callpath;
   return view;
 }
 

@@ -11,6 +11,7 @@
 #include "offline/analysis/iteration_metrics.hpp"
 #include "offline/analysis/iteration_profile.hpp"
 #include "offline/report/overview.hpp"
+#include "offline/report/report.hpp"
 
 namespace refrain::report {
 
@@ -57,7 +58,7 @@ struct LoopView {
 };
 
 /// Throws UsageError when a loop, metric or call path is asked for that is not there, with those that are.
-LoopView view_loops(const experiment::Experiment& experiment, const Options& options, const analysis::CallTree& tree);
+LoopView view_loops(const Source& source, const Request& request, const analysis::CallTree& tree);
 /// Throws UsageError, with what is similar, when the tree has no such call path.
 analysis::CallPathMatch match_or_refuse(const experiment::Experiment& experiment, const analysis::CallTree& tree,
                                         const std::string& wanted);
@@ -76,7 +77,7 @@ std::string name_of(const LoopOfLocation& of);
 std::string count_of(std::int64_t count, const LoopGroup& group);
 /// The loop's name, its iterations and on how many ranks or threads it ran.
 std::string about(const LoopGroup& group);
-/// Of iterations, as people read it.
+/// The value of a metric of iterations, as people read it.
 std::string human_value(analysis::Quantity quantity, double value);
 
 /// The member `loops` of JSON documents.
@@ -85,12 +86,12 @@ Table loops_table(const Document& document);
 Table clusters_table(const Document& document, const LoopOfLocation& of, unsigned in,
                      std::shared_ptr<const OpenLoop> open = nullptr);
 
-/// The view's metric as a graph over the iterations, and as a map of ranks and iterations; the clusters, location by
-/// location.
-std::string graphs_text(const Document& document, const LoopGroup& group, const Terminal& terminal);
-std::string clusters_text(const Document& document, const LoopGroup& group, const Terminal& terminal);
-/// Warnings, heading, then for each loop what is asked for.
-std::string loops_page(const Document& document, const Terminal& terminal);
+/// The view's metric as a graph over the iterations, and as a map of ranks and iterations.
+Table chart_table(const Document& document, const LoopGroup& group);
+/// The clusters, location by location.
+std::vector<Table> cluster_text_tables(const Document& document, const LoopGroup& group);
+/// What a text shows of each loop.
+std::vector<Table> loop_text_tables(const Document& document);
 
 /// One iteration, or one cluster of iterations, instead of the run: the tree of it. Throws UsageError when the loop is
 /// not clear or has no such iteration or cluster.
@@ -99,7 +100,6 @@ struct PartTree {
   PartOfRun part;
   std::optional<std::int32_t> rank;  ///< of a cluster, which is of one
 };
-PartTree part_of_run(const experiment::Experiment& experiment, const Options& options, const LoopView& view,
-                     analysis::Symbolizer& symbolizer, const analysis::CallTreeOptions& tree_options);
+PartTree part_of_run(const Source& source, const Request& request, const LoopView& view);
 
 }  // namespace refrain::report

@@ -14,7 +14,7 @@ std::string field(std::string text) {
 }
 
 struct Markdown {
-  static constexpr unsigned in = InText;
+  static constexpr unsigned in = InMarkdown;
   static void add_head(std::string& out, std::span<const Column> columns) {
     std::string rule;
     begin_line(out);

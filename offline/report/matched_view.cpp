@@ -4,8 +4,9 @@
 #include <fmt/format.h>
 #include <utility>
 
+#include "offline/report/columns.hpp"
 #include "offline/report/events.hpp"
-#include "offline/report/json_tables.hpp"
+#include "offline/report/print_tables.hpp"
 
 namespace refrain::report {
 namespace {
@@ -13,24 +14,10 @@ namespace {
 using trace::MatchedMessage;
 using trace::MessageEnd;
 
-const std::vector<Column> matched_columns = {{"receive_enter_s", Kind::Seconds},
-                                             {"receive_leave_s", Kind::Seconds},
-                                             {"receive_rank", Kind::Id},
-                                             {"receive_thread", Kind::Id},
-                                             {"receive_region"},
-                                             {"posted_region"},
-                                             {"send_enter_s", Kind::Seconds},
-                                             {"send_leave_s", Kind::Seconds},
-                                             {"send_rank", Kind::Id},
-                                             {"send_thread", Kind::Id},
-                                             {"send_region"},
-                                             {"communicator"},
-                                             {"tag", Kind::Id},
-                                             {"message", Kind::Id},
-                                             {"bytes", Kind::Bytes},
-                                             {"receives", Kind::Count},
-                                             {"late_sender_s", Kind::Seconds},
-                                             {"in_events"}};
+constexpr const char* matched_columns =
+    "receive_enter_s, receive_leave_s, receive_rank, receive_thread, receive_region, posted_region, send_enter_s, "
+    "send_leave_s, send_rank, send_thread, send_region, communicator, tag, message, bytes, receives, late_sender_s, "
+    "in_events";
 
 double seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
@@ -54,16 +41,24 @@ Row row_of_message(const trace::Trace& trace, const MatchedMessage& of) {
   return row;
 }
 
-std::string text_of_message(const trace::Trace& trace, const MatchedMessage& of) {
+const std::vector<Column> matched_text_columns = {{.name = "receive, s", .kind = Kind::Moment, .width = 15},
+                                                  {.name = "rank", .width = 7},
+                                                  {.name = "send, s", .kind = Kind::Moment, .width = 15},
+                                                  {.name = "rank", .width = 7},
+                                                  {.name = "waiting, s", .kind = Kind::Moment, .width = 12},
+                                                  {.name = "of", .kind = Kind::Words}};
+
+Row text_row_of_message(const trace::Trace& trace, const MatchedMessage& of) {
   const auto place = [&](const MessageEnd& end) {
     const trace::LocationOfTrace& location = trace.locations()[end.location];
     return location.thread == 0 ? fmt::format("{}", location.rank)
                                 : fmt::format("{}.{}", location.rank, location.thread);
   };
-  return fmt::format("{:>15.9f}  {:>7}  {:>15.9f}  {:>7}  {:>12.9f}  {} from {}, tag {} in {}, {} bytes\n",
-                     seconds(of.receive.enter_ns), place(of.receive), seconds(of.send.enter_ns), place(of.send),
-                     seconds(of.waiting_ns()), trace.region_of(of.receive.path), trace.region_of(of.send.path),
-                     of.send.tag, name_of_communicator(trace, of.key.communicator), of.send.bytes);
+  return {{seconds(of.receive.enter_ns), place(of.receive), seconds(of.send.enter_ns), place(of.send),
+           seconds(of.waiting_ns()),
+           fmt::format("{} from {}, tag {} in {}, {} bytes", trace.region_of(of.receive.path),
+                       trace.region_of(of.send.path), of.send.tag, name_of_communicator(trace, of.key.communicator),
+                       of.send.bytes)}};
 }
 
 /// In the order of their receives.
@@ -89,21 +84,15 @@ void print_matched_messages(const trace::Trace& trace, const EventOptions& optio
     throw UsageError("--matched: only experiments of Refrain have messages of which both ends were sampled");
   if (options.iteration) throw UsageError("--matched does not go together with --iteration");
   const std::vector<MatchedMessage> messages = matched_messages_of(trace, options);
-  if (options.format == Format::Text) {
-    if (messages.empty())
-      return out(trace.level_of_messages()
-                     ? "No such messages.\n"
-                     : "No messages were sampled one by one: the events of iterations have found room.\n");
-    out(fmt::format("{:>15}  {:>7}  {:>15}  {:>7}  {:>12}  {}\n", "receive, s", "rank", "send, s", "rank", "waiting, s",
-                    "of"));
-    for (const MatchedMessage& of : messages) out(text_of_message(trace, of));
-    return;
-  }
-  const Table table{"messages", matched_columns, [&](const TakeRow& take) {
-                      for (const MatchedMessage& of : messages) take(row_of_message(trace, of));
-                    }};
-  if (options.format == Format::Json) write_json({table}, out);
-  else options.table_format->write(table, out);
+  const bool is_text = options.format == Format::Text;
+  Table table{"messages", is_text ? matched_text_columns : columns(matched_columns), [&](const TakeRow& take) {
+                for (const MatchedMessage& of : messages)
+                  take(is_text ? text_row_of_message(trace, of) : row_of_message(trace, of));
+              }};
+  table.empty = trace.level_of_messages()
+                    ? "No such messages."
+                    : "No messages were sampled one by one: the events of iterations have found room.";
+  print_tables({table}, options.format, {}, out);
 }
 
 }  // namespace refrain::report

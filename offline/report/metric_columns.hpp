@@ -8,7 +8,7 @@ namespace refrain::report {
 void add_count_columns(std::vector<Column>& columns);
 void add_counts(Row& row, const analysis::Counts& counts);
 
-/// Of the metrics that the user has asked for.
+/// The metrics that the user has asked for.
 void add_asked_for_columns(std::vector<Column>& columns, const analysis::CallTree& tree, unsigned in,
                            const std::vector<std::string>& group);
 void add_asked_for(Row& row, const analysis::CallTree& tree, const analysis::Counts& counts);

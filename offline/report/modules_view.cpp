@@ -1,10 +1,10 @@
-// Where the time went, by the executable or library that it was in.
+// Time by executable and library.
 #include <algorithm>
 #include <cmath>
 #include <map>
 
-#include "offline/analysis/names.hpp"
-#include "offline/report/table_page.hpp"
+#include "offline/report/columns.hpp"
+#include "offline/report/views.hpp"
 
 namespace refrain::report {
 namespace {
@@ -14,20 +14,18 @@ struct OfModule {
   std::int64_t samples = 0;
 };
 
-/// What the program marks has no place of its own: it is where its caller is.
+/// A region that the program marks has no module of its own: it is in the one of its caller.
 std::string module_of(const analysis::CallTree& tree, std::size_t node) {
   while (node != 0 && tree.nodes[node].marked && tree.nodes[node].module.empty())
     node = static_cast<std::size_t>(tree.nodes[node].parent);
   return tree.nodes[node].module.empty() ? "(unknown)" : tree.nodes[node].module;
 }
 
-Table modules_table(const Document& d) {
-  std::vector<Column> columns = {{"share", Kind::Share, Everywhere, "time %"},
-                                 {"time_s", Kind::Seconds, Everywhere, "time"},
-                                 {"standard_error_s", Kind::Seconds, Everywhere, "+-"},
-                                 {"samples", Kind::Count},
-                                 {"module"}};
-  return {"modules", std::move(columns), [&d](const TakeRow& take) {
+}  // namespace
+
+std::vector<Table> modules_tables(const Document& d) {
+  Table table{"modules", 
+              columns("share: time %, time_s: time, standard_error_s: +-, samples, module"), [&d](const TakeRow& take) {
             std::map<std::string, OfModule> modules;
             for (std::size_t i = 1; i < d.tree.nodes.size(); ++i) {
               const analysis::TreeNode& of = d.tree.nodes[i];
@@ -46,18 +44,8 @@ Table modules_table(const Document& d) {
                 take({{of.seconds / d.tree.totals.wall_s, of.seconds, of.error_s > 0 ? Cell(of.error_s) : Cell(),
                        of.samples, name}});
           }};
+  table.empty = "No time was measured.";
+  return {std::move(table)};
 }
-
-}  // namespace
-
-const View modules_view{"--modules",
-                        [](const Options& options) { return options.modules; },
-                        {"--callsites", "--sort", "--limit", "--columns", "--thread"},
-                        [](const Document& d) { return std::vector{modules_table(d)}; },
-                        modules_table,
-                        [](const Document& d, const Terminal& terminal) {
-                          return table_page(d, terminal, modules_table(d), "No time was measured.");
-                        },
-                        true};
 
 }  // namespace refrain::report

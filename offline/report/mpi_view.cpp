@@ -1,31 +1,31 @@
-// MPI by call site: what each costs, how much it moves, how it is spread over ranks.
+// MPI by call site: time, bytes, and their spread over ranks.
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
 #include <optional>
 #include <utility>
 
-#include "offline/analysis/names.hpp"
 #include "offline/analysis/run_totals.hpp"
 #include "offline/analysis/short_names.hpp"
+#include "offline/report/columns.hpp"
 #include "offline/report/node_waits.hpp"
-#include "offline/report/table_page.hpp"
-#include "offline/report/units.hpp"
+#include "offline/report/views.hpp"
+#include "offline/symbols/names.hpp"
 
 namespace refrain::report {
 namespace {
 
 using format::MetricId;
 
-/// Calls of one function from one place: several call paths may lead there.
+/// Calls of one function from one place, to which several call paths may lead.
 struct CallSite {
   std::uint32_t node = 0;  ///< the call path that takes most time
   double most_s = 0, seconds = 0;
   std::int64_t calls = 0, bytes = 0;
-  std::optional<std::int64_t> largest;  ///< at most so many bytes
+  std::optional<std::int64_t> largest;  ///< upper bound of the bytes of a call
   double wait_s = 0;
-  double wait_known_s = 0;  ///< time of the call paths of which it is known
-  std::optional<EventTraffic::Partners> partners;
+  double wait_known_s = 0;  ///< time of the call paths whose waiting is known
+  std::optional<patterns::Traffic::Partners> partners;
   std::map<std::int32_t, double> by_rank_s;
 };
 
@@ -35,10 +35,10 @@ std::string site_of(const analysis::CallTree& tree, std::uint32_t node) {
   if (parent == 0) return {};
   const analysis::TreeNode& of = tree.nodes[parent];
   const std::string name = analysis::short_name(of.name);
-  if (!of.file.empty()) return fmt::format("{}, {}:{}", name, analysis::base_name(of.file), of.line);
+  if (!of.file.empty()) return fmt::format("{}, {}:{}", name, symbols::base_name(of.file), of.line);
   const std::string place = of.module.empty() || of.offset == 0
                                 ? std::string()
-                                : fmt::format("{}+0x{:x}", analysis::base_name(of.module), of.offset);
+                                : fmt::format("{}+0x{:x}", symbols::base_name(of.module), of.offset);
   return place.empty() || place == name ? name : fmt::format("{}, {}", name, place);
 }
 
@@ -57,8 +57,8 @@ class CallSites {
     }
     add_waits();
     add_ranks();
-    if (d.options.traffic && !d.options.some_threads())
-      for (const auto& of : d.options.traffic->partners)
+    if (d.found.traffic && !d.request.some_threads())
+      for (const auto& of : d.found.traffic->partners)
         if (CallSite* site = of_path(of.path)) add(*site, of);
   }
 
@@ -84,7 +84,7 @@ class CallSites {
                                   MetricId::BytesWritten, MetricId::BytesCompleted})
       to.bytes = analysis::add_saturating(to.bytes, of.exclusive[metric]);
   }
-  static void add(CallSite& to, const EventTraffic::Partners& of) {
+  static void add(CallSite& to, const patterns::Traffic::Partners& of) {
     if (!to.partners) to.partners = of;
     to.partners->fewest = std::min(to.partners->fewest, of.fewest);
     to.partners->most = std::max(to.partners->most, of.most);
@@ -101,7 +101,7 @@ class CallSites {
     d_.for_each_rank(experiment::Depth::Run, [&](const experiment::Rank& rank) {
       for (CallSite& site : sites_) site.by_rank_s[rank.rank];
       for (const experiment::Location& location : rank.locations) {
-        if (!d_.options.chosen(rank.rank, location.thread)) continue;
+        if (!d_.request.chosen(rank.rank, location.thread)) continue;
         const auto totals = analysis::totals_of_run(rank, location, d_.experiment->definitions().paths);
         for (const experiment::PathTotals& path : totals.paths)
           if (CallSite* site = of_path(path.path))
@@ -133,48 +133,29 @@ Row row_of(const Document& d, const CallSite& of) {
   const double mean_s = sum_s / std::max(static_cast<double>(of.by_rank_s.size()), 1.0);
   return {{of.seconds / wall_s, of.seconds, is_wait_known ? Cell(of.wait_s / wall_s) : Cell(), of.calls, low_s, mean_s,
            high_s, of.bytes / of.calls, of.largest ? Cell(*of.largest + 1) : Cell(),
-           partners(&EventTraffic::Partners::fewest), partners(&EventTraffic::Partners::most), path_to(d.tree, of.node),
+           partners(&patterns::Traffic::Partners::fewest), partners(&patterns::Traffic::Partners::most), path_to(d.tree, of.node),
            name, site, site.empty() ? name : fmt::format("{} in {}", name, site)}};
-}
-
-Table mpi_table(const Document& d) {
-  std::vector<Column> columns = {{"share", Kind::Share, Everywhere, "time %"},
-                                 {"time_s", Kind::Seconds, Everywhere, "time"},
-                                 {"wait_share", Kind::Share, Everywhere, "wait %"},
-                                 {"calls", Kind::Count},
-                                 {"min_s", Kind::Seconds, Everywhere, "min"},
-                                 {"mean_s", Kind::Seconds, Everywhere, "mean"},
-                                 {"max_s", Kind::Seconds, Everywhere, "max"},
-                                 {"mean_bytes", Kind::Bytes, Everywhere, "mean size"},
-                                 {"below_bytes", Kind::Bytes, Everywhere, "below"},
-                                 {"partners_min", Kind::Count, ForPrograms},
-                                 {"partners_max", Kind::Count, Everywhere, "partners"},
-                                 {"path", Kind::Path, ForPrograms},
-                                 {"function", Kind::Text, ForPrograms},
-                                 {"site", Kind::Text, ForPrograms},
-                                 {"call", Kind::Words, InText, "called in"}};
-  return {"mpi_call_sites", std::move(columns), [&d](const TakeRow& take) {
-            std::vector<CallSite> sites = CallSites(d).all();
-            std::ranges::stable_sort(sites, std::greater<>{}, &CallSite::seconds);
-            for (const CallSite& of : sites) take(row_of(d, of));
-          }};
-}
-
-std::string mpi_page(const Document& d, const Terminal& terminal) {
-  return table_page(
-      d, terminal, mpi_table(d), "The program has called no function of MPI.",
-      "size: bytes sent, received, read and written by a call. partners: the most ranks that one exchanges "
-      "messages with, of the events that were kept. min, mean, max: time over ranks.");
 }
 
 }  // namespace
 
-const View mpi_view{"--mpi",
-                    [](const Options& options) { return options.mpi; },
-                    {"--callsites", "--callpath-depth", "--sort", "--limit", "--columns", "--thread"},
-                    [](const Document& d) { return std::vector{mpi_table(d)}; },
-                    mpi_table,
-                    mpi_page,
-                    true};
+std::vector<Table> mpi_tables(const Document& d) {
+  std::vector<Column> all =
+      columns("share: time %, time_s: time, wait_share: wait %, calls, min_s: min, mean_s: mean, max_s: max, mean_bytes: "
+              "mean size, below_bytes: below") +
+      columns("partners_min", ForPrograms) + columns("partners_max: partners") +
+      columns("path, function, site", ForPrograms);
+  all.push_back({"call", Kind::Words, ForPeople, "called in"});
+  Table table{"mpi_call_sites", std::move(all), [&d](const TakeRow& take) {
+            std::vector<CallSite> sites = CallSites(d).all();
+            std::ranges::stable_sort(sites, std::greater<>{}, &CallSite::seconds);
+            for (const CallSite& of : sites) take(row_of(d, of));
+          }};
+  table.empty = "The program has called no function of MPI.";
+  table.footnotes = {{"size: bytes sent, received, read and written by a call. partners: the most ranks that one "
+                      "exchanges messages with, of the events that were kept. min, mean, max: time over ranks.",
+                      Note::Faint}};
+  return {std::move(table)};
+}
 
 }  // namespace refrain::report

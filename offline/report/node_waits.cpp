@@ -33,12 +33,43 @@ void extend(NodeWait& node, double known_s, double time_s) {
   node.error_s = std::hypot(node.error_s * time_s / known_s, statistics::uniform_deviation_from(part * rest, 0, rest));
 }
 
-void add_searched(const PathWaits& waits, const analysis::CallTree& tree, std::vector<NodeWait>& of) {
-  for (const PathWaits::Of& row : waits.paths) {
+/// What events tell of all call paths of a node.
+struct SearchedNode {
+  patterns::PathWaits::Of sum;
+  double largest_s = -1;  ///< waiting of the call path that the kind is of
+};
+
+std::map<std::uint32_t, SearchedNode> sum_up(const patterns::PathWaits& waits, const analysis::CallTree& tree) {
+  std::map<std::uint32_t, SearchedNode> nodes;
+  for (const patterns::PathWaits::Of& row : waits.paths) {
     const auto path = static_cast<std::size_t>(row.path);
     if (path >= tree.node_of.size()) continue;
-    NodeWait& node = of[tree.node_of[path]];
-    const double time = tree.nodes[tree.node_of[path]].exclusive_s;
+    SearchedNode& to = nodes[tree.node_of[path]];
+    to.sum.seconds += row.seconds;
+    to.sum.error_s += row.error_s;
+    to.sum.seen_s += row.seen_s;
+    to.sum.known_s += row.known_s;
+    if (row.matched) {
+      auto& matched = to.sum.matched ? *to.sum.matched : to.sum.matched.emplace();
+      matched.seconds += row.matched->seconds;
+      matched.error_s += row.matched->error_s;
+      matched.messages += row.matched->messages;
+      matched.is_late_receiver = row.matched->is_late_receiver;
+    }
+    if (row.seconds > to.largest_s) {
+      to.largest_s = row.seconds;
+      to.sum.kind = row.kind;
+    }
+    for (const auto& [rank, seconds] : row.by_rank) to.sum.by_rank[rank] += seconds;
+  }
+  return nodes;
+}
+
+void add_searched(const patterns::PathWaits& waits, const analysis::CallTree& tree, std::vector<NodeWait>& of) {
+  for (const auto& [at, searched] : sum_up(waits, tree)) {
+    const patterns::PathWaits::Of& row = searched.sum;
+    NodeWait& node = of[at];
+    const double time = tree.nodes[at].exclusive_s;
     const double known_s = std::min({row.known_s, row.seen_s, time}), known = time > 0 ? known_s / time : 0;
     if (row.known_s > 0) node.searched_s = row.seconds;
     node.events_known_s = known_s;
@@ -101,7 +132,7 @@ void add_minima(const analysis::MinimumWaits& minima, const analysis::CallTree& 
 
 }  // namespace
 
-std::vector<NodeWait> waits_of(const analysis::CallTree& tree, const std::optional<PathWaits>& in_events,
+std::vector<NodeWait> waits_of(const analysis::CallTree& tree, const patterns::PathWaits* in_events,
                                const analysis::MinimumWaits* minima) {
   std::vector<NodeWait> waits(tree.nodes.size());
   if (in_events) add_searched(*in_events, tree, waits);
@@ -126,9 +157,9 @@ bool is_untold(const analysis::TreeNode& node, const NodeWait& wait) {
 std::vector<NodeWait> waits_of(const Document& d) {
   const bool has_minima = d.minimum_waits && d.minimum_waits->any();
   // Of some threads alone nobody knows.
-  if (!d.options.shows_call_tree() || d.options.some_threads() || (!d.options.waits_in_events && !has_minima))
-    return {};
-  return waits_of(d.tree, d.options.waits_in_events, has_minima ? d.minimum_waits : nullptr);
+  const patterns::PathWaits* const in_events = d.found.waits(d.request.has_usual_names());
+  if (!d.request.shows_call_tree() || d.request.some_threads() || (!in_events && !has_minima)) return {};
+  return waits_of(d.tree, in_events, has_minima ? d.minimum_waits : nullptr);
 }
 
 }  // namespace refrain::report

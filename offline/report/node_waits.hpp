@@ -1,5 +1,5 @@
 #pragma once
-/// How long the call paths of a run have waited for other processes, by the best method that there is of each:
+/// How long the call paths of a run have waited for other processes, by the best method that each has:
 ///
 ///     events    all events were kept: what the search has found
 ///     sampled   an estimate from the iterations of which events were kept, where these have calls of the call path
@@ -37,9 +37,9 @@ inline constexpr double nearly_all_known = 0.98;
 /// "events", "sampled", "matched", "minimum"; "": it is not known.
 const char* name_of(NodeWait::Method method);
 
-/// By node of the tree, exclusive, never more than its time. `in_events`: nothing: not known; `minima`: null: not
-/// known.
-std::vector<NodeWait> waits_of(const analysis::CallTree& tree, const std::optional<PathWaits>& in_events,
+/// By node of the tree, exclusive, never more than its time. Call paths that are one node have waited in the same
+/// iterations, so their errors add up. `in_events`, `minima`: null: not known.
+std::vector<NodeWait> waits_of(const analysis::CallTree& tree, const patterns::PathWaits* in_events,
                                const analysis::MinimumWaits* minima);
 /// Empty: nothing is known of this document.
 std::vector<NodeWait> waits_of(const Document& document);

@@ -1,8 +1,9 @@
-// By machine: what the ranks on each have of the times.
+// Time by machine: the sums over the ranks on each.
 #include <map>
 
-#include "offline/report/table_page.hpp"
+#include "offline/report/columns.hpp"
 #include "offline/report/units.hpp"
+#include "offline/report/views.hpp"
 
 namespace refrain::report {
 namespace {
@@ -13,23 +14,17 @@ struct OfNode {
   bool is_told_apart = true;
 };
 
-Table nodes_table(const Document& d) {
+}  // namespace
+
+std::vector<Table> nodes_tables(const Document& d) {
   const bool is_told = std::ranges::any_of(d.tree.locations, &analysis::LocationSummary::off_cpu_is_told_apart);
   const unsigned parts = is_told ? Everywhere : ForPrograms;
-  std::vector<Column> columns = {{"wall_s", Kind::Seconds, Everywhere, "wall"},
-                                 {"mpi_share", Kind::Share, Everywhere, "MPI %"},
-                                 {"user_share", Kind::Share, Everywhere, "user %"},
-                                 {"not_on_cpu_share", Kind::Share, Everywhere, "off CPU %"},
-                                 {"waited_for_core_share", Kind::Share, parts, "waited %"},
-                                 {"blocked_share", Kind::Share, parts, "blocked %"},
-                                 {"ranks", Kind::Count},
-                                 {"threads", Kind::Count},
-                                 {"cores", Kind::Count},
-                                 {"cpu_quota", Kind::Number, ForPrograms},
-                                 {"which", Kind::Text, Everywhere, "which"},
-                                 {"node"}};
-  return {
-      "nodes", std::move(columns), [&d](const TakeRow& take) {
+  std::vector<Column> all =
+      columns("wall_s: wall, mpi_share: MPI %, user_share: user %, not_on_cpu_share: off CPU %") +
+      columns("waited_for_core_share: waited %, blocked_share: blocked %", parts) + columns("ranks, threads, cores") +
+      columns("cpu_quota", ForPrograms) + columns("which, node");
+  Table table{
+      "nodes", std::move(all), [&d](const TakeRow& take) {
         std::map<std::string, OfNode> nodes;
         std::map<std::int32_t, std::string> node_of;
         d.for_each_rank(experiment::Depth::Run, [&](const experiment::Rank& rank) {
@@ -58,18 +53,9 @@ Table nodes_table(const Document& d) {
                  rank_list(of.ranks), name}});
         }
       }};
+  table.empty = "No time was measured.";
+  table.footnotes = {{"Shares of the time on the node.", Note::Faint}};
+  return {std::move(table)};
 }
-
-}  // namespace
-
-const View nodes_view{"--nodes",
-                      [](const Options& options) { return options.nodes; },
-                      {"--sort", "--limit", "--columns", "--thread"},
-                      [](const Document& d) { return std::vector{nodes_table(d)}; },
-                      nodes_table,
-                      [](const Document& d, const Terminal& terminal) {
-                        return table_page(d, terminal, nodes_table(d), "No time was measured.",
-                                          "Shares of the time on the node.");
-                      }};
 
 }  // namespace refrain::report

@@ -5,14 +5,15 @@
 #include <limits>
 #include <set>
 
-#include "offline/analysis/names.hpp"
+#include "offline/symbols/names.hpp"
 #include "offline/analysis/run_totals.hpp"
+#include "offline/experiment/rank_pass.hpp"
 
 namespace refrain::report {
 namespace {
 
 /// Seconds from the begin of the rank's first thread to the end of its last one.
-double end_of(const experiment::Rank& rank) {
+double end_of_data(const experiment::Rank& rank) {
   std::int64_t begin = std::numeric_limits<std::int64_t>::max(), end = std::numeric_limits<std::int64_t>::min();
   for (const experiment::Location& location : rank.locations) {
     begin = std::min(begin, location.begin);
@@ -71,7 +72,7 @@ void OverviewBuilder::add(const experiment::Rank& rank) {
       own_[of].sum += here * mean.mean * ns;
       own_[of].squares += here * mean.error * ns * here * mean.error * ns;
     }
-  const double end = end_of(rank);
+  const double end = end_of_data(rank);
   double cores = 0;
   for (const auto& run : rank.cores.at_begin) cores += run.count;
   if (rank.cores.taken_ns && cores > 0 && end > 0) {
@@ -85,7 +86,7 @@ void OverviewBuilder::add(const experiment::Rank& rank) {
   ++ranks_;
 }
 
-Overview OverviewBuilder::finish(const experiment::Experiment& experiment, const Options& options,
+Overview OverviewBuilder::finish(const experiment::Experiment& experiment, const Request& request,
                                  const analysis::CallTree& tree) {
   const experiment::ProfileDefinitions& definitions = experiment.definitions();
   Overview overview = std::move(overview_);
@@ -100,7 +101,7 @@ Overview OverviewBuilder::finish(const experiment::Experiment& experiment, const
     }
   overview.ranks = std::max(definitions.ranks_expected, static_cast<std::int32_t>(experiment.ranks().size()));
   for (std::int32_t rank = 0; rank < overview.ranks; ++rank) {
-    const auto& there = options.chosen(rank) ? present_ : experiment.ranks();
+    const auto& there = request.chosen(rank) ? present_ : experiment.ranks();
     if (!std::ranges::binary_search(there, rank)) overview.missing_ranks.push_back(rank);
   }
   // What is damaged was written once: the program ended as it should.
@@ -123,17 +124,20 @@ Overview OverviewBuilder::finish(const experiment::Experiment& experiment, const
   return overview;
 }
 
-bool Document::chosen(std::int32_t rank) const { return options.chosen(rank); }
+bool Document::chosen(std::int32_t rank) const { return request.chosen(rank); }
 
 void Document::for_each_rank(experiment::Depth depth, const std::function<void(const experiment::Rank&)>& use) const {
+  std::vector<std::size_t> places;
   for (std::size_t place = 0; place < experiment->ranks().size(); ++place)
-    if (chosen(experiment->ranks()[place]))
-      if (const auto rank = experiment->rank(place, depth)) use(*rank);
+    if (chosen(experiment->ranks()[place])) places.push_back(place);
+  experiment::for_each_rank(*experiment, places, depth, [&](const experiment::RankHandle& rank) {
+    if (rank) use(*rank);
+  });
 }
 
 std::string root_name(const experiment::Experiment& experiment) {
   const auto& command = experiment.manifest().command;
-  return command.empty() ? "(all)" : std::string(analysis::base_name(command.front()));
+  return command.empty() ? "(all)" : std::string(symbols::base_name(command.front()));
 }
 
 }  // namespace refrain::report

@@ -13,7 +13,8 @@
 #include "offline/analysis/cores.hpp"
 #include "offline/analysis/minimum_waits.hpp"
 #include "offline/experiment/experiment.hpp"
-#include "offline/report/report.hpp"
+#include "offline/report/found.hpp"
+#include "offline/report/request.hpp"
 
 namespace refrain::report {
 
@@ -57,7 +58,7 @@ class OverviewBuilder {
  public:
   void add(const experiment::Rank& rank);
   /// `tree` is that of these ranks, or of a part of their run. Nothing may be added afterwards.
-  Overview finish(const experiment::Experiment& experiment, const Options& options, const analysis::CallTree& tree);
+  Overview finish(const experiment::Experiment& experiment, const Request& request, const analysis::CallTree& tree);
 
  private:
   struct Own {
@@ -92,13 +93,14 @@ struct LoopView;  // loop_view.hpp
 /// What views are made of. Ranks are read where a view needs more of them than the tree has.
 struct Document {
   const std::shared_ptr<const experiment::Experiment>& experiment;
-  const Options& options;
+  const Request& request;
   const analysis::CallTree& tree;  ///< of the run or the part
   const Overview& overview;
   PartOfRun part = {};
   const LoopView* loops = nullptr;  ///< when iterations or clusters are asked for
   /// What durations of calls tell of waiting, of all ranks; null: not asked for.
   const analysis::MinimumWaits* minimum_waits = nullptr;
+  const Found& found = nothing_found();
 
   bool chosen(std::int32_t rank) const;
   /// Calls `use` with the chosen ranks, one after the other.

@@ -182,13 +182,14 @@ class PartMaker {
 
 }  // namespace
 
-PartTree part_of_run(const experiment::Experiment& experiment, const Options& options, const LoopView& view,
-                     analysis::Symbolizer& symbolizer, const analysis::CallTreeOptions& tree_options) {
-  const LoopGroup& group = only_loop(view, options.iteration ? "--iteration" : "--cluster");
+PartTree part_of_run(const Source& source, const Request& request, const LoopView& view) {
+  const LoopGroup& group = only_loop(view, request.iteration ? "--iteration" : "--cluster");
   const auto is_first = [&](const LoopOfLocation& of) { return of.rank == group.locations[0].rank; };
-  const bool one_rank = options.cluster || std::ranges::all_of(group.locations, is_first);
-  PartMaker maker(experiment, view, group, symbolizer, tree_options, one_rank);
-  return options.iteration ? maker.iteration(*options.iteration) : maker.cluster(*options.cluster);
+  const bool one_rank = request.cluster || std::ranges::all_of(group.locations, is_first);
+  const analysis::CallTreeOptions options = tree_options(request, source.progress);
+  PartMaker maker(*source.experiment, view, group, source.symbolizer, options, one_rank);
+  if (request.iteration) return maker.iteration(*request.iteration);
+  return maker.cluster(static_cast<std::int32_t>(*request.cluster));
 }
 
 }  // namespace refrain::report

@@ -1,10 +1,11 @@
 #pragma once
-/// What kinds of waiting cost in iterations, as a metric of them (`refrain report --iterations --metric late_sender`).
+/// The cost of kinds of waiting, as a metric of iterations (`refrain report --iterations --metric late_sender`).
 
 #include <memory>
 #include <string>
 
-#include "offline/report/report.hpp"
+#include "offline/report/iteration_source.hpp"
+#include "offline/report/request.hpp"
 
 namespace refrain::report {
 

@@ -1,23 +1,27 @@
 #pragma once
-/// `refrain analyze`: patterns of inefficiency and what they cost, for people or for programs.
+/// `refrain analyze`: patterns of inefficiency and their severities, for people or for programs.
+
+#include <span>
 
 #include "offline/patterns/analysis.hpp"
-#include "offline/report/report.hpp"
+#include "offline/report/request.hpp"
+#include "offline/report/terminal.hpp"
 
 namespace refrain::report {
 
 struct PatternOptions {
   Format format = Format::Text;
-  const TableFormat* table_format = &table_formats[0];
   std::vector<std::string> patterns;  ///< only these; empty: all
   std::size_t most_rows = 0;          ///< call paths and locations of each pattern; 0: all
+  bool with_worst = false;            ///< in JSON: the calls that have waited longest
 };
 
 /// "rank 3", "rank 3, thread 1", or what an archive calls it.
 std::string place_of(const trace::LocationOfTrace& location);
 
-/// Of an analysis with causes, or else with a critical path, tables that are no text and no JSON have these alone.
-void print_analysis(const patterns::Analysis& analysis, const trace::Trace& trace, const patterns::Naming& naming,
-                    const PatternOptions& options, const Terminal& terminal, const Sink& out);
+/// Formats of one table have the causes where the analysis has any, else the critical path, else the patterns.
+void print_analysis(const patterns::Analysis& analysis, std::span<const trace::LocationOfTrace> locations,
+                    const patterns::Naming& naming, const PatternOptions& options, const Terminal& terminal,
+                    const Sink& out);
 
 }  // namespace refrain::report

@@ -11,6 +11,7 @@
 #include "offline/analysis/short_names.hpp"
 #include "offline/report/idle_helpers.hpp"
 #include "offline/report/units.hpp"
+#include "offline/report/views.hpp"
 
 namespace refrain::report {
 namespace {
@@ -40,7 +41,7 @@ std::string RunPage::render() {
   warnings(d_);
   heading(d_);
   shares();
-  if (d_.options.is_first_page() && d_.part.subject.empty()) where_time_goes();
+  if (d_.request.is_first_page() && d_.part.subject.empty()) where_time_goes();
   findings();
   view();
   footnotes();
@@ -197,14 +198,14 @@ std::string typed(const std::vector<std::string>& words) {
 }  // namespace
 
 void RunPage::findings() {
-  const auto& all = d_.options.findings;
+  const auto& all = d_.found.findings;
   constexpr std::ptrdiff_t most_lines = 6;
   const auto lines = [&] { return std::ranges::count(out_, '\n'); };
   const std::ptrdiff_t before = lines();
   std::size_t left_out = 0;
   for (const findings::Finding& of : all) {
     // What could not be seen costs nothing, and is to be known.
-    if (!d_.options.all_findings && lines() - before >= most_lines && of.share > 0) ++left_out;
+    if (!d_.request.needs(Findings) && lines() - before >= most_lines && of.share > 0) ++left_out;
     else
       wrapped("", of.more.empty() ? line_of(of) : fmt::format("{} ({})", line_of(of), typed(of.more)), 2,
               style_.strong);
@@ -214,7 +215,7 @@ void RunPage::findings() {
         "",
         fmt::format("{} (--findings).", plural(static_cast<std::int64_t>(left_out), "more finding", "more findings")),
         2);
-  if (d_.options.is_first_page() || !all.empty()) line();
+  if (d_.request.is_first_page() || !all.empty()) line();
 }
 
 void RunPage::footnotes() {
@@ -227,12 +228,12 @@ void RunPage::footnotes() {
                         min_share_, folded_ == 1 ? "is" : "are", share.empty() ? "no time" : share + " %"),
             0, style_.faint);
   }
-  if (const double idle_s = idle_helpers_s(d_.tree); idle_s > 0 && !d_.options.nodes)
+  if (const double idle_s = idle_helpers_s(d_.tree); idle_s > 0 && !d_.request.asks(Show::Nodes))
     wrapped("",
             fmt::format("Threads other than the first of each rank were idle for {}; shares below the head leave that "
                         "out.{}",
                         human_time(idle_s),
-                        d_.options.findings.empty() ? "" : " What stands out has shares of the first threads' time."),
+                        d_.found.findings.empty() ? "" : " What stands out has shares of the first threads' time."),
             0, style_.faint);
   folded_runtimes();
   totals_of_extra();
@@ -254,7 +255,7 @@ void RunPage::footnotes() {
 
 /// Who does not know that frames were put together looks for them.
 void RunPage::folded_runtimes() {
-  if (!d_.options.fold.runtimes) return;
+  if (!d_.request.fold.runtimes) return;
   for (const analysis::TreeNode& node : d_.tree.nodes)
     if (analysis::is_fold_of_runtime(node.name))
       return wrapped("", node.name + ": frames of it that follow each other are one; --fold none shows each.", 0,

@@ -18,7 +18,7 @@ class RunPage : protected TextPage {
 
  protected:
   RunPage(const Document& document, const Terminal& terminal)
-      : TextPage(terminal), d_(document), min_share_(document.options.min_share.value_or(usual_min_share)) {}
+      : TextPage(terminal), d_(document), min_share_(document.request.min_share.value_or(usual_min_share)) {}
   virtual ~RunPage() = default;
   virtual void view() = 0;
   /// "call path", "call paths", for what was left out as too small.

@@ -1,8 +1,9 @@
-// What every document for programs says of the run: where it comes from, its totals, its damage, its communicators.
+// The tables of the run as a whole that every document has: its origin, totals, damage and communicators.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "offline/analysis/windows.hpp"
+#include "offline/report/columns.hpp"
 #include "offline/report/metric_columns.hpp"
 #include "offline/report/views.hpp"
 
@@ -10,25 +11,17 @@ namespace refrain::report {
 namespace {
 
 /// An object that is made cell by cell.
-class ObjectTable {
- public:
-  explicit ObjectTable(std::string name) { table_.name = std::move(name), table_.shape = Table::Object; }
-  template <class Value>
-  void add(std::string name, Value&& value, std::vector<std::string> group = {}) {
-    table_.columns.push_back({std::move(name), Kind::Text, InJson, "", std::move(group)});
-    row_.cells.emplace_back(std::forward<Value>(value));
-  }
-  void add_table(Table table) { row_.tables.push_back(std::move(table)); }
-  Table take() {
-    table_.rows = [row = std::move(row_)](const TakeRow& take) { take(row); };
-    return std::move(table_);
-  }
-  Table& table() { return table_; }
-  Row& row() { return row_; }
+struct ObjectTable {
+  std::string name;
+  std::vector<Column> columns = {};
+  Row row = {};
 
- private:
-  Table table_;
-  Row row_;
+  template <class Value>
+  void add(std::string member, Value&& value, std::vector<std::string> group = {}) {
+    columns.push_back({std::move(member), Kind::Text, InJson, "", std::move(group)});
+    row.cells.emplace_back(std::forward<Value>(value));
+  }
+  Table take() { return object_of(std::move(name), std::move(columns), std::move(row)); }
 };
 
 void add_cost(ObjectTable& table, const std::string& name, const experiment::Cost& c) {
@@ -41,7 +34,7 @@ void add_cost(ObjectTable& table, const std::string& name, const experiment::Cos
 
 Table experiment_table(const Document& d) {
   const experiment::Manifest& manifest = d.experiment->manifest();
-  ObjectTable table("experiment");
+  ObjectTable table{"experiment"};
   table.add("directory", d.experiment->directory().string());
   table.add("command", manifest.command);
   table.add("ranks", std::int64_t{d.overview.ranks});
@@ -58,7 +51,7 @@ Table experiment_table(const Document& d) {
   for (const auto& of : d.overview.shared) shared.push_back(analysis::sentence(of, d.overview.hosts.size() > 1));
   table.add("shared_cores", std::move(shared));
   table.add("mpi_library", manifest.mpi_library);
-  ObjectTable configuration("configuration");
+  ObjectTable configuration{"configuration"};
   for (const auto& [name, value] : manifest.configuration) configuration.add(name, value);
   table.add("source", d.overview.sampling_source, {"sampling"});
   table.add("reason", d.overview.sampling_reason, {"sampling"});
@@ -70,13 +63,13 @@ Table experiment_table(const Document& d) {
     table.add("least", d.part.pool_samples->least, {"user_code_divided_by_samples"});
     table.add("most", d.part.pool_samples->most, {"user_code_divided_by_samples"});
   }
-  table.add_table(configuration.take());
+  table.row.tables.push_back(configuration.take());
   return table.take();
 }
 
 Table totals_table(const Document& d) {
   const analysis::Totals& t = d.tree.totals;
-  ObjectTable table("totals");
+  ObjectTable table{"totals"};
   table.add("wall_s", t.wall_s);
   table.add("mpi_s", t.mpi_s);
   table.add("user_s", t.user_s);
@@ -97,7 +90,7 @@ Table totals_table(const Document& d) {
   table.add("mpi_calls", t.mpi_calls);
   add_cost(table, "cost_per_call", d.overview.call_cost_ns);
   add_cost(table, "cost_per_tick", d.overview.tick_cost_ns);
-  ObjectTable own("own_work"), losses("losses");
+  ObjectTable own{"own_work"}, losses{"losses"};
   for (std::size_t i = 0; i < d.overview.own_times.size(); ++i)
     if (const OwnTimeLine& line = d.overview.own_times[i]; line.timed > 0) {
       const std::vector<std::string> of{format::own_time_table[i].name};
@@ -109,23 +102,22 @@ Table totals_table(const Document& d) {
     if (loss.is_time) losses.add(loss.name, static_cast<double>(loss.count) * 1e-9);
     else losses.add(loss.name, loss.count);
   }
-  add_asked_for_columns(table.table().columns, d.tree, InJson, {"metrics"});
-  add_asked_for(table.row(), d.tree, t.counts);
-  table.add_table(own.take());
-  table.add_table(losses.take());
+  add_asked_for_columns(table.columns, d.tree, InJson, {"metrics"});
+  add_asked_for(table.row, d.tree, t.counts);
+  table.row.tables.push_back(own.take());
+  table.row.tables.push_back(losses.take());
   return table.take();
 }
 
-Table findings_table(const Document& d) { return table_of("findings", d.options.findings); }
+Table findings_table(const Document& d) { return table_of("findings", d.found.findings); }
 
 Table table_of(const char* name, const std::vector<findings::Finding>& all) {
   return {name,
-          {{"rule"}, {"share", Kind::Share}, {"standard_error", Kind::Share}, {"text"}, {"options"}},
-          [&all](const TakeRow& take) {
-            for (const findings::Finding& of : all)
-              take({{of.rule, of.share, of.error < 0 ? Cell() : Cell(of.error), of.text,
-                     fmt::format("{}", fmt::join(of.more, " "))}});
-          }};
+          columns("rule, share, standard_error, text, options"),
+          rows_of(all, [](const findings::Finding& of) -> Row {
+            return {{of.rule, of.share, of.error < 0 ? Cell() : Cell(of.error), of.text,
+                     fmt::format("{}", fmt::join(of.more, " "))}};
+          })};
 }
 
 Table damage_table(const Document& d) {
@@ -137,17 +129,7 @@ Table damage_table(const Document& d) {
 
 Table communicators_table(const Document& d) {
   return {"communicators",
-          {{"on_rank", Kind::Id},
-           {"id", Kind::Id},
-           {"parent", Kind::Id},
-           {"ordinal", Kind::Id},
-           {"leader", Kind::Id},
-           {"rank", Kind::Id},
-           {"size", Kind::Count},
-           {"remote_size", Kind::Count},
-           {"outside", Kind::Count},
-           {"made", Kind::Count},
-           {"name"}},
+          columns("on_rank, id, parent, ordinal, leader, rank, size, remote_size, outside, made, name"),
           [&d](const TakeRow& take) {
             d.for_each_rank(experiment::Depth::Run, [&](const experiment::Rank& rank) {
               for (const auto& c : rank.communicators) {

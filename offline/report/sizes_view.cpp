@@ -1,10 +1,11 @@
-// How large the transfers of calls are: a histogram by powers of two.
+// The bytes that calls transfer: a histogram by powers of two.
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
 
-#include "offline/report/table_page.hpp"
+#include "offline/report/columns.hpp"
 #include "offline/report/units.hpp"
+#include "offline/report/views.hpp"
 
 namespace refrain::report {
 namespace {
@@ -19,21 +20,18 @@ std::string words_of(unsigned size) {
   return fmt::format("< {}", human_bytes(static_cast<std::int64_t>(std::uint64_t{1} << std::min(size, 62U))));
 }
 
-Table sizes_table(const Document& d) {
-  std::vector<Column> columns = {{"calls", Kind::Count},
-                                 {"calls_share", Kind::Share, Everywhere, "calls %"},
-                                 {"time_s", Kind::Seconds, Everywhere, "time"},
-                                 {"share", Kind::Share, Everywhere, "time %"},
-                                 {"mean_s", Kind::Seconds, Everywhere, "a call"},
-                                 {"below_bytes", Kind::Bytes, ForPrograms},
-                                 {"function", Kind::Text, ForPrograms},
-                                 {"what", Kind::Text, InText, "size and function"}};
-  return {"sizes", std::move(columns), [&d](const TakeRow& take) {
+}  // namespace
+
+std::vector<Table> sizes_tables(const Document& d) {
+  std::vector<Column> all = columns("calls, calls_share: calls %, time_s: time, share: time %, mean_s: a call") +
+                            columns("below_bytes, function", ForPrograms) +
+                            columns("what: size and function", ForPeople);
+  Table table{"sizes", std::move(all), [&d](const TakeRow& take) {
             std::map<std::pair<std::string, unsigned>, OfSize> sizes;
             OfSize all;
             d.for_each_rank(experiment::Depth::Run, [&](const experiment::Rank& rank) {
               for (const experiment::Location& location : rank.locations) {
-                if (!d.options.chosen(rank.rank, location.thread)) continue;
+                if (!d.request.chosen(rank.rank, location.thread)) continue;
                 for (const experiment::CallDurations& of : location.durations) {
                   if (of.path >= d.tree.node_of.size()) continue;
                   const analysis::TreeNode& node = d.tree.nodes[d.tree.node_of[of.path]];
@@ -61,21 +59,11 @@ Table sizes_table(const Document& d) {
                          std::int64_t{1} << std::min(of.second, 62U), function,
                          fmt::format("{} {}", function, words_of(of.second))}});
           }};
+  table.empty = "No call has moved anything.";
+  table.footnotes = {{"By what a call sends and receives together, in powers of two. Calls that complete others move "
+                      "what these have begun.",
+                      Note::Faint}};
+  return {std::move(table)};
 }
-
-}  // namespace
-
-const View sizes_view{"--sizes",
-                      [](const Options& options) { return options.sizes; },
-                      {"--sort", "--limit", "--columns", "--thread"},
-                      [](const Document& d) { return std::vector{sizes_table(d)}; },
-                      sizes_table,
-                      [](const Document& d, const Terminal& terminal) {
-                        return table_page(
-                            d, terminal, sizes_table(d), "No call has moved anything.",
-                            "By what a call sends and receives together, in powers of two. Calls that complete "
-                            "others move what these have begun.");
-                      },
-                      true};
 
 }  // namespace refrain::report

@@ -2,20 +2,23 @@
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fstream>
+#include <iterator>
 #include <map>
+#include <memory>
 #include <set>
 
-#include "offline/analysis/names.hpp"
-#include "offline/report/run_page.hpp"
-#include "offline/report/table_page.hpp"
-#include "offline/report/units.hpp"
+#include "offline/experiment/clean_text.hpp"
+#include "offline/report/columns.hpp"
+#include "offline/report/views.hpp"
+#include "offline/symbols/names.hpp"
 
 namespace refrain::report {
 namespace {
 
 struct OfLine {
-  double calls_s = 0, own_s = 0;  ///< of what is called there; of the function that begins there, by itself
+  double calls_s = 0, own_s = 0;  ///< of the calls there; of the function that begins there, by itself
   std::string function;
 };
 
@@ -25,7 +28,7 @@ bool is_file(const std::string& file, const std::string& asked_for) {
          (file.size() > wanted.size() && file.ends_with(wanted) && file[file.size() - wanted.size() - 1] == '/');
 }
 
-/// The names of files of which anything is known.
+/// The source files that call paths name.
 std::set<std::string> files_of(const analysis::CallTree& tree) {
   std::set<std::string> files;
   for (const analysis::TreeNode& node : tree.nodes)
@@ -34,23 +37,22 @@ std::set<std::string> files_of(const analysis::CallTree& tree) {
 }
 
 std::string chosen_file(const Document& d) {
-  std::vector<std::string> found;
   const std::set<std::string> files = files_of(d.tree);
-  for (const std::string& file : files)
-    if (is_file(file, d.options.source)) found.push_back(file);
+  std::vector<std::string> found;
+  std::ranges::copy_if(files, std::back_inserter(found), [&](const auto& of) { return is_file(of, d.request.subject); });
   // A path from elsewhere to a file of the same name.
   if (found.empty())
-    for (const std::string& file : files)
-      if (analysis::base_name(file) == analysis::base_name(d.options.source)) found.push_back(file);
+    std::ranges::copy_if(files, std::back_inserter(found), [&](const std::string& of) {
+      return symbols::base_name(of) == symbols::base_name(d.request.subject);
+    });
   if (found.size() == 1) return found[0];
-  std::string list;
+  const char* what = found.empty() ? "nothing is known of this file; of these it is: " : "it may be ";
+  if (found.empty()) found.assign(files.begin(), files.end());
   constexpr std::size_t most = 5;
-  std::size_t count = 0;
-  for (const std::string& file : found.empty() ? std::vector<std::string>(files.begin(), files.end()) : found)
-    if (count++ < most) list += (list.empty() ? "" : ", ") + file;
-  throw UsageError(fmt::format("--source {}: {}{}{}", d.options.source,
-                               found.empty() ? "nothing is known of this file; of these it is: " : "it may be ", list,
-                               count > most ? ", ..." : ""));
+  const bool are_more = found.size() > most;
+  if (are_more) found.resize(most);
+  throw UsageError(fmt::format("--source {}: {}{}{}", d.request.subject, what, fmt::join(found, ", "),
+                               are_more ? ", ..." : ""));
 }
 
 /// A function that calls itself counts once on a line.
@@ -72,88 +74,88 @@ std::map<int, OfLine> lines_of(const analysis::CallTree& tree, const std::string
   return lines;
 }
 
-Table source_table(const Document& d) {
-  auto file = std::make_shared<const std::string>(chosen_file(d));
-  std::vector<Column> columns = {{"line", Kind::Id},
-                                 {"calls_share", Kind::Share, Everywhere, "calls %"},
-                                 {"calls_s", Kind::Seconds, Everywhere, "calls"},
-                                 {"own_share", Kind::Share, Everywhere, "own %"},
-                                 {"own_s", Kind::Seconds, Everywhere, "own"},
-                                 {"function"}};
-  return {"source", std::move(columns), [&d, file](const TakeRow& take) {
+Table source_table(const Document& d, std::shared_ptr<const std::string> file) {
+  return {"source",
+          columns("line, calls_share: calls %, calls_s: calls, own_share: own %, own_s: own, function"),
+          [&d, file = std::move(file)](const TakeRow& take) {
+            const double wall_s = d.tree.totals.wall_s;
             for (const auto& [line, of] : lines_of(d.tree, *file))
-              take({{std::int64_t{line}, of.calls_s / d.tree.totals.wall_s, of.calls_s, of.own_s / d.tree.totals.wall_s,
-                     of.own_s, of.function}});
+              take({{std::int64_t{line}, of.calls_s / wall_s, of.calls_s, of.own_s / wall_s, of.own_s, of.function}});
           }};
 }
 
-class SourcePage : public RunPage {
+/// A line of a source file, cleaned, with spaces for tabulators.
+std::string shown_line(std::string_view line) {
+  constexpr std::size_t tab = 8;
+  std::string shown;
+  for (const char c : experiment::clean_lines(line)) {
+    if (c == '\t') shown.append(tab - shown.size() % tab, ' ');
+    else if (c != '\n') shown += c;
+  }
+  return shown;
+}
+
+/// The lines of a source file that are near to any time; without the file those with time, by their functions.
+class Listing {
  public:
-  SourcePage(const Document& document, const Terminal& terminal)
-      : RunPage(document, terminal), file_(chosen_file(document)), lines_(lines_of(document.tree, file_)) {}
+  Listing(const Document& d, const std::string& file) : wall_s_(d.tree.totals.wall_s), lines_(lines_of(d.tree, file)) {
+    text_.open(file);
+    // The sources may have moved since the program was built.
+    if (!text_) text_.open(d.request.subject);
+  }
+  bool has_text() const { return text_.is_open(); }
+
+  void rows(const TakeRow& take) {
+    if (!has_text())
+      for (const auto& [number, of] : lines_) take_line(number, of.function, take);
+    int number = 0;
+    for (std::string line; std::getline(text_, line);) {
+      ++number;
+      if (is_near(number)) take_line(number, shown_line(line), take);
+      else if (is_near(number - 1)) take({{Cell(), Cell(), "...", Cell()}});
+    }
+  }
 
  private:
-  void view() override {
-    line(paint(style_.strong, cut_to(file_, width())));
-    line(paint(style_.faint, right("calls %", 8) + right("own %", 8) + right("line", 7)));
-    std::ifstream text(file_);
-    // The sources may have moved since the program was built.
-    if (!text) text.open(d_.options.source);
-    if (!text) {
-      for (const auto& [number, of] : lines_) print_line(number, of.function);
-      line();
-      return wrapped("", "The file is not here: its lines are not shown.", 0, style_.faint);
-    }
-    int number = 0;
-    for (std::string one; std::getline(text, one);) {
-      ++number;
-      // What is far from any time is left out.
-      if (is_near(number)) print_line(number, one);
-      else if (is_near(number - 1)) line(paint(style_.faint, right(glyphs_.ellipsis, 23)));
-    }
-  }
-  void more_footnotes() override {
-    wrapped("",
-            "calls: what is called on the line, with all that it calls. own: time in the function itself, which is "
-            "known of functions as a whole: it stands above the line where the function begins.",
-            0, style_.faint);
-  }
-
   bool is_near(int number) const {
     constexpr int around = 3;
     const auto at = lines_.lower_bound(number - around);
     return at != lines_.end() && at->first <= number + around;
   }
-  void print_line(int number, const std::string& text) {
+  void take_line(int number, const std::string& text, const TakeRow& take) const {
     const auto of = lines_.find(number);
-    const auto share = [&](double seconds) { return seconds > 0 ? percent(seconds, wall()) : std::string(); };
-    if (of != lines_.end() && !share(of->second.own_s).empty())
-      line(std::string(8, ' ') + right(share(of->second.own_s), 8) +
-           paint(style_.faint,
-                 cut_to(std::string(9, ' ') + of->second.function + ", in itself:", width() > 16 ? width() - 16 : 1)));
-    std::string row = right(of == lines_.end() ? std::string() : share(of->second.calls_s), 8) + std::string(8, ' ');
-    row += paint(style_.faint, right(fmt::format("{}", number), 7)) + "  ";
-    std::string shown;
-    constexpr std::size_t tab = 8;
-    for (const char c : text) {
-      if (c == '\t') shown.append(tab - shown.size() % tab, ' ');
-      else if (static_cast<unsigned char>(c) >= 0x80 && !terminal_.utf8) shown += '?';
-      else if (static_cast<unsigned char>(c) >= ' ') shown += c;
-    }
-    constexpr std::size_t used = 25;
-    line(row + cut_to(shown, width() > used ? width() - used : 1));
+    const bool is_known = of != lines_.end();
+    if (is_known && of->second.own_s > 0)
+      take({{Cell(), of->second.own_s / wall_s_, Cell(), of->second.function + ", in itself:"}, {}, Look::Other});
+    take({{is_known ? Cell(of->second.calls_s / wall_s_) : Cell(), Cell(), std::int64_t{number}, text}});
   }
 
-  const std::string file_;
+  const double wall_s_;
   const std::map<int, OfLine> lines_;
+  std::ifstream text_;
 };
+
+Table listing_table(const Document& d, const std::string& file) {
+  const auto listing = std::make_shared<Listing>(d, file);
+  Table table{.name = "listing",
+              .columns = columns("calls_share: calls %, own_share: own %, line") +
+                         std::vector<Column>{{"text", Kind::Words, Everywhere, " "}},
+              .rows = [listing](const TakeRow& take) { listing->rows(take); },
+              .before = {{file, Note::Strong, 0, true}},
+              .footnotes = {{"calls: what is called on the line, with all that it calls. own: time in the function "
+                             "itself, which is known of functions as a whole: it stands above the line where the "
+                             "function begins.",
+                             Note::Faint}}};
+  if (!listing->has_text()) table.after = {{}, {"The file is not here: its lines are not shown.", Note::Faint}};
+  return table;
+}
 
 }  // namespace
 
-const View source_view{
-    "--source",   [](const Options& options) { return !options.source.empty(); },
-    {"--thread"}, [](const Document& d) { return std::vector{source_table(d)}; },
-    source_table, [](const Document& d, const Terminal& terminal) { return SourcePage(d, terminal).render(); },
-    true};
+std::vector<Table> source_tables(const Document& d) {
+  const std::string file = chosen_file(d);
+  if (d.request.format == Format::Text) return {listing_table(d, file)};
+  return {source_table(d, std::make_shared<const std::string>(file))};
+}
 
 }  // namespace refrain::report

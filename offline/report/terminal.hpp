@@ -1,5 +1,5 @@
 #pragma once
-/// What the text report may use of the place it is written to.
+/// The abilities of the place that a text is written to.
 
 #include <cstdio>
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "offline/report/human_cells.hpp"
 #include "offline/report/units.hpp"
 
 namespace refrain::report {
@@ -21,20 +20,6 @@ constexpr Glyphs ascii{"|-", "`-", "| ", "  ", "...",
 std::string short_time(const std::string& iso) {
   if (iso.size() != 20 || iso[10] != 'T' || iso[19] != 'Z') return iso;
   return iso.substr(0, 10) + " " + iso.substr(11, 5) + " UTC";
-}
-
-constexpr std::size_t least_text_width = 20;
-
-std::size_t width_of(const Column& column) {
-  switch (column.kind) {
-    case Kind::Share: return 8;
-    case Kind::Count: return 12;
-    case Kind::Id: return 8;
-    case Kind::Moment: return 18;
-    case Kind::Seconds:
-    case Kind::Bytes: return 10;
-    default: return 9;
-  }
 }
 
 }  // namespace
@@ -115,73 +100,6 @@ void TextPage::wrapped(const std::string& first, const std::string& text, std::s
   line(paint(style, now));
 }
 
-void TextPage::print(const Table& table, const std::function<const char*(const Row&)>& style) {
-  struct Shown {
-    std::size_t column, width;
-    bool is_text;
-  };
-  std::vector<Shown> shown;
-  for (std::size_t c = 0; c < table.columns.size(); ++c) {
-    const Column& column = table.columns[c];
-    if (!(column.in & InText)) continue;
-    const std::size_t between = shown.empty() ? 0 : 2, head = display_width(human_head(column)) + between;
-    const bool is_words = is_text(column.kind);
-    shown.push_back({c, is_words ? head : std::max(width_of(column) - (shown.empty() ? 1 : 0), head), is_words});
-  }
-  const auto cell_of = [&](const Row& row, const Shown& of) {
-    return human_cell(row.cells[of.column], table.columns[of.column].kind);
-  };
-  std::vector<Row> rows;
-  table.rows([&](const Row& row) {
-    rows.push_back(row);
-    for (std::size_t i = 0; i < shown.size(); ++i)
-      shown[i].width = std::max(shown[i].width, display_width(cell_of(row, shown[i])) + (i == 0 ? 0 : 2));
-  });
-  // Names may be cut down to a few columns; when that is not enough, the last numbers are left out.
-  const auto least_of = [&](const Shown& of) {
-    const std::size_t least = &of == &shown.back() ? std::max(least_text_width, width() / 3) : least_text_width;
-    return of.is_text ? std::min(of.width, least) : of.width;
-  };
-  const auto least_width = [&] {
-    std::size_t sum = 0;
-    for (const Shown& of : shown) sum += least_of(of);
-    return sum;
-  };
-  while (shown.size() > 2 && least_width() > width()) {
-    const auto last = std::find_if(shown.rbegin(), shown.rend(), [](const Shown& of) { return !of.is_text; });
-    shown.erase(last == shown.rend() ? shown.end() - 2 : std::next(last).base());
-  }
-  std::size_t spare = width() > least_width() ? width() - least_width() : 0;
-  // The last one mostly says most: it takes what it needs first.
-  for (auto of = shown.rbegin(); of != shown.rend(); ++of) {
-    const std::size_t more = std::min(of->width - least_of(*of), spare);
-    of->width = least_of(*of) + more;
-    spare -= more;
-  }
-  const auto fit = [&](const std::string& text, const Shown& of, std::size_t room) {
-    if (display_width(text) <= room || !of.is_text) return text;
-    switch (table.columns[of.column].kind) {
-      case Kind::Text: return fit_name(text, room, glyphs_.ellipsis);
-      case Kind::Path: return fit_path(text, room, glyphs_.ellipsis);
-      default: return fit_words(text, room, glyphs_.ellipsis);
-    }
-  };
-  const auto put = [&](auto text_of, const char* of) {
-    std::string row;
-    for (std::size_t i = 0; i < shown.size(); ++i) {
-      const bool first = i == 0, last = i + 1 == shown.size();
-      const std::size_t room = shown[i].width - std::min<std::size_t>(shown[i].width, first ? 0 : 2);
-      const std::string text = fit(text_of(shown[i]), shown[i], room);
-      if (!shown[i].is_text) row += right(text, shown[i].width);
-      else if (last) row += (first ? "" : "  ") + paint(of, text);
-      else row += first ? left(text, shown[i].width) : right(text, shown[i].width);
-    }
-    return row;
-  };
-  line(paint(style_.faint, put([&](const Shown& of) { return human_head(table.columns[of.column]); }, "")));
-  for (const Row& row : rows) line(put([&](const Shown& of) { return cell_of(row, of); }, style ? style(row) : ""));
-}
-
 void TextPage::warnings(const Document& d) {
   const Overview& o = d.overview;
   if (o.has_unmeasured_ranks) {
@@ -256,17 +174,17 @@ void TextPage::heading(const Document& d) {
   const std::string command = joined_command(manifest.command);
   if (!command.empty()) line(paint(style_.strong, cut_to(command, width())));
   std::string about = d.overview.without_mpi ? "1 process without MPI" : plural(d.overview.ranks, "rank", "ranks");
-  if (!d.options.ranks.empty()) {
-    auto ranks = d.options.ranks;
+  if (!d.request.ranks.empty()) {
+    auto ranks = d.request.ranks;
     std::sort(ranks.begin(), ranks.end());
     ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
     about = fmt::format("rank{} {} of {}", ranks.size() == 1 ? "" : "s", rank_list(ranks), d.overview.ranks);
   }
   about += where(d.overview);
   about += ", " + plural(static_cast<std::int64_t>(d.tree.locations.size()), "thread", "threads");
-  if (d.options.thread) about += fmt::format(" (number {} of each rank)", *d.options.thread);
+  if (d.request.thread) about += fmt::format(" (number {} of each rank)", *d.request.thread);
   std::string threads;
-  for (const auto& [rank, thread] : d.options.threads_of_ranks)
+  for (const auto& [rank, thread] : d.request.threads_of_ranks)
     threads += fmt::format("{}{}.{}", threads.empty() ? " (" : ", ", rank, thread);
   if (!threads.empty()) about += threads + ")";
   // MPI libraries tell much about themselves; the name and version come first.

@@ -1,9 +1,9 @@
 #pragma once
 /// What all texts for the terminal share: its width, its colours and the lines that say which experiment this is.
 
-#include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "offline/report/overview.hpp"
 #include "offline/report/terminal.hpp"
@@ -38,9 +38,16 @@ class TextPage {
   void wrapped(const std::string& first, const std::string& text, std::size_t indent, const char* style = "");
   void warning(const std::string& text) { wrapped("warning: ", text, 9, style_.warning); }
 
-  /// Columns for people, as many as fit; the last one is a text and gets the room that is left. `style` of a row: one
-  /// of style_.
-  void print(const Table& table, const std::function<const char*(const Row&)>& style = {});
+  /// Rows below the least share of the time, which are left out.
+  struct Small {
+    double least_s = 0;
+    std::size_t count = 0;
+    double seconds = 0;
+  };
+  /// A table and the notes before and after it (text_table.cpp). Columns for people, as many as fit; the last one is a
+  /// text and gets the room that is left. Null: all rows are shown.
+  void print(const Table& table, Small* small = nullptr);
+  void print(const std::vector<Note>& notes);
 
   void warnings(const Document& document);
   void heading(const Document& document);

@@ -1,7 +1,12 @@
 #include "offline/report/units.hpp"
 
+#include <algorithm>
+#include <cwchar>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <locale.h>
+
+#include "config/utf8.hpp"
 
 namespace refrain::report {
 namespace {
@@ -35,26 +40,60 @@ std::string collapse(std::string_view name, char open, char close, std::string_v
   return result;
 }
 
+/// wcwidth knows characters beyond ASCII in a UTF-8 locale, whatever the one of the environment is.
+std::size_t columns_of(char32_t point) {
+  static const locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+  if (utf8 == nullptr) return 1;
+  const locale_t before = uselocale(utf8);
+  const int columns = wcwidth(static_cast<wchar_t>(point));
+  uselocale(before);
+  return columns < 0 ? 1 : static_cast<std::size_t>(columns);
+}
+
+struct Character {
+  std::string_view text;
+  std::size_t columns;
+};
+
+std::vector<Character> characters_of(std::string_view text) {
+  std::vector<Character> all;
+  while (!text.empty()) {
+    const std::size_t bytes = std::max<std::size_t>(config::utf8_length(text), 1);
+    char32_t point = static_cast<unsigned char>(text[0]) & (0xffU >> (bytes + 1));
+    for (std::size_t i = 1; i < bytes; ++i) point = (point << 6) | (static_cast<unsigned char>(text[i]) & 0x3fU);
+    all.push_back({text.substr(0, bytes), bytes == 1 ? 1 : columns_of(point)});
+    text.remove_prefix(bytes);
+  }
+  return all;
+}
+
 }  // namespace
 
 std::size_t display_width(std::string_view text) {
+  if (std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) >= 0x80; })) return text.size();
   std::size_t width = 0;
-  for (const char c : text) width += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  for (const Character& of : characters_of(text)) width += of.columns;
   return width;
 }
 
 std::string cut_to(std::string_view text, std::size_t width) {
-  std::size_t end = 0;
-  for (std::size_t columns = 0; end < text.size(); ++end)
-    if ((static_cast<unsigned char>(text[end]) & 0xc0) != 0x80 && columns++ == width) break;
-  return std::string(text.substr(0, end));
+  std::string beginning;
+  for (const Character& of : characters_of(text)) {
+    if (of.columns > width) break;
+    width -= of.columns;
+    beginning += of.text;
+  }
+  return beginning;
 }
 
 std::string end_of(std::string_view text, std::size_t width) {
-  std::size_t from = text.size();
-  for (std::size_t columns = 0; from > 0 && columns < width;)
-    if ((static_cast<unsigned char>(text[--from]) & 0xc0) != 0x80) ++columns;
-  return std::string(text.substr(from));
+  std::size_t left = display_width(text);
+  for (const Character& of : characters_of(text)) {
+    if (left <= width) break;
+    left -= of.columns;
+    text.remove_prefix(of.text.size());
+  }
+  return std::string(text);
 }
 
 std::string fit_name(std::string_view name, std::size_t width, std::string_view ellipsis) {
@@ -81,6 +120,35 @@ std::string fit_path(const std::string& path, std::size_t width, std::string_vie
   std::string end = end_of(path, width - mark);
   if (const std::size_t step = end.find(" > "); step != std::string::npos) end = end.substr(step + 1);
   return std::string(ellipsis) + end;
+}
+
+std::string fit_sentence(const std::vector<std::string>& parts, std::size_t width, std::string_view ellipsis) {
+  constexpr std::size_t least_path = 20;
+  const auto is_path = [](std::size_t part) { return part % 2 == 1; };
+  std::size_t words = 0, paths = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) (is_path(i) ? paths : words) += is_path(i) ? 1 : display_width(parts[i]);
+  const std::size_t each = width > words && paths > 0 ? (width - words) / paths : 0;
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    text += is_path(i) ? fit_path(parts[i], std::max(each, least_path), ellipsis) : parts[i];
+  return fit_words(text, width, ellipsis);
+}
+
+std::string fit_items(const std::vector<std::string>& items, std::size_t width, std::string_view ellipsis) {
+  std::string text;
+  for (const std::string& item : items) {
+    if (text.empty()) text = fit_words(item, width, ellipsis);
+    else if (display_width(text) + 2 + display_width(item) <= width) text += ", " + item;
+    else break;
+  }
+  return text;
+}
+
+std::string as_ascii(std::string_view text) {
+  std::string ascii;
+  for (const Character& of : characters_of(text))
+    ascii += static_cast<unsigned char>(of.text[0]) < 0x80 ? std::string(of.text) : std::string(of.columns, '?');
+  return ascii;
 }
 
 }  // namespace refrain::report

@@ -13,7 +13,7 @@ namespace {
 using analysis::IterationProfiles;
 using format::MetricId;
 
-/// Of one loop of one location.
+/// The waiting in one loop of one location.
 class OfLoop {
  public:
   OfLoop(const IterationProfiles& profiles, CallFloors floors, const analysis::PathSelection* selection)
@@ -41,7 +41,7 @@ class OfLoop {
     return selection;
   }
 
-  /// Of a call of the cluster's mean iteration. NaN: the cluster is not known.
+  /// The time of a call in the cluster's mean iteration. NaN: the cluster is not known.
   double floor_of(std::int32_t cluster) {
     if (const auto at = by_cluster_.find(cluster); at != by_cluster_.end()) return at->second;
     const experiment::Unit* unit = profiles_.cluster_unit(cluster);

@@ -6,7 +6,8 @@
 #include <memory>
 
 #include "offline/analysis/minimum_waits.hpp"
-#include "offline/report/report.hpp"
+#include "offline/report/iteration_source.hpp"
+#include "offline/report/request.hpp"
 
 namespace refrain::report {
 
@@ -15,7 +16,7 @@ inline constexpr const char* wait_metric_name = "wait";
 /// Seconds that a call takes without waiting, by call path; of functions in which it is known who waits. A call path
 /// whose calls are of several sizes has one value for all: iterations with more large ones seem to have waited.
 using CallFloors = std::map<std::uint32_t, double>;
-/// Of a rank, whose durations are compared with those of all.
+/// The floors of a rank, whose durations are compared with those of all.
 CallFloors call_floors(const analysis::MinimumWaits& minima, const experiment::Rank& rank);
 
 /// Waiting in a cluster, all iterations together, seconds. NaN: the rank has no floors.

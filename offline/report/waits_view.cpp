@@ -1,14 +1,12 @@
-// Who has waited for others: call paths of MPI by their waiting, with what each method says.
+// Waiting for other processes: call paths of MPI by their waiting, with the estimate of each method.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
 #include <span>
 
-#include "offline/analysis/names.hpp"
+#include "offline/report/columns.hpp"
 #include "offline/report/node_waits.hpp"
-#include "offline/report/run_page.hpp"
 #include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
 
@@ -34,7 +32,7 @@ std::vector<WaitingPath> waiting_paths(const Document& d) {
   return paths;
 }
 
-/// What durations say of a node at a rank.
+/// The estimate from durations of calls, of a node at a rank.
 struct OfRank {
   std::uint32_t node;
   std::int32_t rank;
@@ -70,17 +68,10 @@ std::vector<OfRank> minima_of_ranks(const Document& d) {
 /// `minima`: of this call path.
 Table ranks_table(const NodeWait& wait, std::span<const OfRank> minima) {
   return {"by_rank",
-          {{"rank", Kind::Id},
-           {"wait_s", Kind::Seconds},
-           {"wait_error_s", Kind::Seconds},
-           {"wait_method"},
-           {"minimum_s", Kind::Seconds},
-           {"minimum_least_s", Kind::Seconds},
-           {"minimum_most_s", Kind::Seconds},
-           {"minimum_error_s", Kind::Seconds},
-           {"shortest_s", Kind::Seconds}},
+          columns("rank, wait_s, wait_error_s, wait_method, minimum_s, minimum_least_s, minimum_most_s, "
+                  "minimum_error_s, shortest_s"),
           [&wait, minima](const TakeRow& take) {
-            // Of single messages only the sum over ranks is known.
+            // Single messages tell only the sum over ranks.
             const bool by_events = wait.method == NodeWait::Method::Events || wait.method == NodeWait::Method::Sampled;
             double time_s = 0;
             std::map<std::int32_t, const OfRank*> ranks;
@@ -114,149 +105,97 @@ Table ranks_table(const NodeWait& wait, std::span<const OfRank> minima) {
 
 Cell known(const std::optional<double>& value) { return value ? Cell(*value) : Cell(); }
 
-Table waits_table(const Document& d) {
-  std::vector<Column> columns = {{"id", Kind::Id, InJson}, {"path", Kind::Path}};
-  if (d.options.callsites)
-    for (const auto& [name, kind] : {std::pair("module", Kind::Text), {"file", Kind::Text}, {"line", Kind::Id}})
-      columns.push_back({name, kind});
-  columns.insert(columns.end(), {{"mpi_s", Kind::Seconds},
-                                 {"calls", Kind::Count},
-                                 {"wait_s", Kind::Seconds},
-                                 {"wait_error_s", Kind::Seconds},
-                                 {"wait_method"},
-                                 {"wait_kind"},
-                                 {"wait_confidence", Kind::Share},
-                                 {"events_s", Kind::Seconds},
-                                 {"matched_s", Kind::Seconds},
-                                 {"minimum_s", Kind::Seconds},
-                                 {"minimum_least_s", Kind::Seconds},
-                                 {"minimum_most_s", Kind::Seconds},
-                                 {"shortest_s", Kind::Seconds}});
-  const auto rows = [&d](const TakeRow& take) {
-    const bool with_ranks = d.options.format == Format::Json;
-    const auto by_rank = with_ranks ? minima_of_ranks(d) : std::vector<OfRank>();
-    for (const WaitingPath& of : waiting_paths(d)) {
-      const analysis::TreeNode& node = d.tree.nodes[of.node];
-      Row row{{std::int64_t{of.node}, path_to(d.tree, of.node)}};
-      if (d.options.callsites) row.cells.insert(row.cells.end(), {node.module, node.file, std::int64_t{node.line}});
-      row.cells.insert(row.cells.end(),
-                       {node.exclusive_s, node.exclusive[MetricId::Visits], of.wait.seconds, of.wait.error_s,
-                        name_of(of.wait.method), of.wait.kind.empty() ? Cell() : Cell(of.wait.kind), of.wait.confidence,
-                        known(of.wait.searched_s), known(of.wait.matched_s)});
-      if (const auto& minimum = of.wait.minimum)
-        for (const double value : {minimum->seconds, minimum->least_s, minimum->most_s, minimum->paper_s})
-          row.cells.emplace_back(value);
-      else row.cells.resize(row.cells.size() + 4);
-      if (with_ranks) {
-        const auto ranks = std::ranges::equal_range(by_rank, of.node, {}, &OfRank::node);
-        row.tables.push_back(ranks_table(of.wait, {ranks.begin(), ranks.end()}));
-      }
-      take(row);
-    }
-  };
-  return {"waits", std::move(columns), rows};
+std::string share_of(const Document& d, const std::optional<double>& seconds) {
+  return !seconds ? std::string() : *seconds > 0 ? percent(*seconds, d.tree.totals.wall_s) : std::string("0");
 }
 
-class WaitsPage : public RunPage {
- public:
-  WaitsPage(const Document& document, const Terminal& terminal) : RunPage(document, terminal) {}
+/// Text has shares, and columns of its own.
+std::vector<Column> columns_of_waits(const Document& d) {
+  std::vector<Column> all = columns("id", InJson) + columns("path", InTables);
+  if (d.request.callsites) all = std::move(all) + columns("module, file, line", InTables);
+  all = std::move(all) + columns("mpi_s, calls, wait_s, wait_error_s, wait_method, wait_kind, wait_confidence, events_s, "
+                                 "matched_s, minimum_s, minimum_least_s, minimum_most_s, shortest_s",
+                                 InTables);
+  // Those that are needed least go first where there is no room.
+  const auto add_to_text = [&](const char* name, const char* head, int gives_way) {
+    all.push_back({.name = name,
+                   .in = InText,
+                   .head = head,
+                   .is_optional = true,
+                   .gives_way = gives_way,
+                   .align = Align::Right});
+  };
+  add_to_text("wait_share", "wait %", 0);
+  add_to_text("wait_error_share", "+- %", 2);
+  add_to_text("wait", "wait", 3);
+  add_to_text("mpi", "MPI", 8);
+  add_to_text("method", "method", 0);
+  add_to_text("kind", "kind", 1);
+  add_to_text("events_share", "events %", 5);
+  add_to_text("matched_share", "matched %", 6);
+  add_to_text("minimum_share", "minimum %", 4);
+  add_to_text("bounds", "bounds %", 7);
+  all.push_back({"call_path", Kind::Path, InText, "call path"});
+  return all;
+}
 
- private:
-  std::pair<const char*, const char*> folded_names() const override { return {"call path", "call paths"}; }
-  void more_footnotes() override {
-    if (d_.options.events_not_searched)
-      wrapped("", "The events were not searched here: " + d_.options.events_not_searched.value(), 0);
-    wrapped("",
-            "wait %: of the time of all threads, but for what helper threads are idle, by the method that is named. "
-            "events, sampled: what the events that "
-            "were kept tell, of all calls or of a sample of iterations. matched: single messages that were sampled. "
-            "minimum: what calls took longer than short ones of their kind, with its bounds; of calls that tested "
-            "and found nothing (polling), all their time.",
-            0, style_.faint);
-  }
-
-  /// In text, but for the call path. Those that are needed least go first where there is no room.
-  enum Cells : std::uint8_t { Share, Error, Seconds, Time, Method, KindOfWait, Events, Matched, Minimum, Bounds, all };
-  static constexpr Cells dropped[] = {Time, Bounds, Matched, Events, Minimum, Seconds, Error, KindOfWait};
-  static constexpr std::size_t least_path = 24;
-
-  void view() override {
-    std::vector<std::pair<std::array<std::string, all>, const WaitingPath*>> lines;
-    const auto paths = waiting_paths(d_);
-    std::array<std::string, all> heads{"wait %",    std::string(glyphs_.plus_minus) + " %",
-                                       "wait",      "MPI",
-                                       "method",    "kind",
-                                       "events %",  "matched %",
-                                       "minimum %", "bounds %"};
-    for (const WaitingPath& of : paths) {
-      if (std::max(of.wait.seconds, of.wait.error_s) < least_time()) fold(1, of.wait.seconds);
-      else lines.emplace_back(cells_of(of), &of);
-    }
-    std::array<std::size_t, all> widths{};
-    std::size_t used = 2;
-    for (std::size_t c = 0; c < all; ++c) {
-      std::size_t longest = 0;
-      for (const auto& [cells, of] : lines) longest = std::max(longest, display_width(cells[c]));
-      widths[c] = longest == 0 ? 0 : std::max(longest, display_width(heads[c])) + 2 * (c > 0);
-      used += widths[c];
-    }
-    for (const Cells drop : dropped)
-      if (used + least_path > width()) used -= std::exchange(widths[drop], 0);
-    const auto put = [&](const std::array<std::string, all>& cells, const std::string& path) {
-      std::string text;
-      for (std::size_t c = 0; c < all; ++c)
-        if (widths[c] > 0) text += right(cells[c], widths[c]);
-      return text + "  " + path;
-    };
-    if (lines.empty())
-      return line(paths.empty()               ? "This experiment has no wait-state information."
-                  : paths[0].wait.seconds > 0 ? "No call path has waited for others long enough to be shown."
-                                              : "No call path has waited for others.");
-    line(paint(style_.faint, put(heads, "call path")));
-    for (const auto& [cells, of] : lines) line(put(cells, path_of(*of, width() > used ? width() - used : least_path)));
-  }
-
-  std::array<std::string, all> cells_of(const WaitingPath& of) const {
-    const auto share = [&](double seconds) { return wall() > 0 ? percent(seconds, wall()) : std::string(); };
-    const auto known_share = [&](const std::optional<double>& seconds) {
-      return !seconds ? std::string() : *seconds > 0 ? share(*seconds) : std::string("0");
-    };
-    const auto& minimum = of.wait.minimum;
-    std::array<std::string, all> cells;
-    cells[Share] = known_share(of.wait.seconds);
-    cells[Error] = error_in_percent(of.wait.error_s, wall());
-    cells[Seconds] = human_time(of.wait.seconds);
-    cells[Time] = human_time(d_.tree.nodes[of.node].exclusive_s);
-    cells[Method] = name_of(of.wait.method);
-    cells[KindOfWait] = of.wait.kind;
-    cells[Events] = known_share(of.wait.searched_s);
-    cells[Matched] = known_share(of.wait.matched_s);
-    if (minimum) {
-      cells[Minimum] = known_share(minimum->seconds);
-      cells[Bounds] = fmt::format("{} to {}", known_share(minimum->least_s), known_share(minimum->most_s));
-    }
-    return cells;
-  }
-
-  std::string path_of(const WaitingPath& of, std::size_t room) const {
-    const analysis::TreeNode& node = d_.tree.nodes[of.node];
-    const std::string site =
-        d_.options.callsites && !node.file.empty() ? fmt::format(" ({}:{})", node.file, node.line) : "";
-    return fit_path(joined_path(path_to(d_.tree, of.node)) + site, room, glyphs_.ellipsis);
-  }
-};
-
-std::string waits_page(const Document& document, const Terminal& terminal) {
-  return WaitsPage(document, terminal).render();
+Row row_of_path(const Document& d, const WaitingPath& of) {
+  const analysis::TreeNode& node = d.tree.nodes[of.node];
+  const auto& minimum = of.wait.minimum;
+  const std::vector<std::string> path = path_to(d.tree, of.node);
+  Row row{{std::int64_t{of.node}, path}};
+  if (d.request.callsites) row.cells.insert(row.cells.end(), {node.module, node.file, std::int64_t{node.line}});
+  row.cells.insert(row.cells.end(),
+                   {node.exclusive_s, node.exclusive[MetricId::Visits], of.wait.seconds, of.wait.error_s,
+                    name_of(of.wait.method), of.wait.kind.empty() ? Cell() : Cell(of.wait.kind), of.wait.confidence,
+                    known(of.wait.searched_s), known(of.wait.matched_s)});
+  if (minimum)
+    for (const double value : {minimum->seconds, minimum->least_s, minimum->most_s, minimum->paper_s})
+      row.cells.emplace_back(value);
+  else row.cells.resize(row.cells.size() + 4);
+  const std::string site =
+      d.request.callsites && !node.file.empty() ? fmt::format(" ({}:{})", node.file, node.line) : "";
+  row.cells.insert(
+      row.cells.end(),
+      {share_of(d, of.wait.seconds), error_in_percent(of.wait.error_s, d.tree.totals.wall_s),
+       human_time(of.wait.seconds), human_time(node.exclusive_s), name_of(of.wait.method), of.wait.kind,
+       share_of(d, of.wait.searched_s), share_of(d, of.wait.matched_s), minimum ? share_of(d, minimum->seconds) : "",
+       minimum ? fmt::format("{} to {}", share_of(d, minimum->least_s), share_of(d, minimum->most_s)) : std::string(),
+       joined_path(path) + site});
+  row.weight = {of.wait.seconds, of.wait.error_s};
+  return row;
 }
 
 }  // namespace
 
-const View waits_view{"--waits",
-                      [](const Options& options) { return options.waits; },
-                      {"--callsites", "--callpath-depth", "--min-share"},
-                      [](const Document& d) { return std::vector{waits_table(d)}; },
-                      waits_table,
-                      waits_page};
+std::vector<Table> waits_tables(const Document& d) {
+  const auto paths = std::make_shared<const std::vector<WaitingPath>>(waiting_paths(d));
+  Table table{"waits", columns_of_waits(d), [&d, paths](const TakeRow& take) {
+                const bool with_ranks = d.request.format == Format::Json;
+                const auto by_rank = with_ranks ? minima_of_ranks(d) : std::vector<OfRank>();
+                for (const WaitingPath& of : *paths) {
+                  Row row = row_of_path(d, of);
+                  if (with_ranks) {
+                    const auto ranks = std::ranges::equal_range(by_rank, of.node, {}, &OfRank::node);
+                    row.tables.push_back(ranks_table(of.wait, {ranks.begin(), ranks.end()}));
+                  }
+                  take(row);
+                }
+              }};
+  table.empty = paths->empty()                     ? "This experiment has no wait-state information."
+                : paths->front().wait.seconds > 0 ? "No call path has waited for others long enough to be shown."
+                                                  : "No call path has waited for others.";
+  table.row_name = "call path";
+  table.row_names = "call paths";
+  if (!d.found.not_searched.empty())
+    table.footnotes.push_back({"The events were not searched: " + d.found.not_searched});
+  table.footnotes.push_back(
+      {"wait %: of the time of all threads, but for what helper threads are idle, by the method that is named. events, "
+       "sampled: what the events that were kept tell, of all calls or of a sample of iterations. matched: single "
+       "messages that were sampled. minimum: what calls took longer than short ones of their kind, with its bounds; of "
+       "calls that tested and found nothing (polling), all their time.",
+       Note::Faint});
+  return {std::move(table)};
+}
 
 }  // namespace refrain::report

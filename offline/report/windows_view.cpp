@@ -4,6 +4,7 @@
 
 #include "offline/analysis/run_totals.hpp"
 #include "offline/analysis/windows.hpp"
+#include "offline/report/columns.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
@@ -14,7 +15,7 @@ namespace {
 using analysis::JobWindow;
 using analysis::WindowPair;
 
-/// Windows are matched over the chosen ranks. Of these no more is kept than what they are and have made.
+/// The windows of the chosen ranks, matched. Only the definitions of these ranks are kept.
 struct Windows {
   std::vector<experiment::RankDefinition> definitions;
   std::vector<const experiment::RankDefinition*> ranks;
@@ -38,17 +39,7 @@ std::string world_rank(std::int32_t rank) { return rank < 0 ? "?" : std::to_stri
 Table traffic_table(const Document& d) {
   return {
       "windows",
-      {{"window", Kind::Id},
-       {"communicator"},
-       {"kind"},
-       {"name"},
-       {"made", Kind::Count},
-       {"origin", Kind::Id},
-       {"target", Kind::Id},
-       {"puts", Kind::Count},
-       {"bytes_put", Kind::Bytes},
-       {"gets", Kind::Count},
-       {"bytes_got", Kind::Bytes}},
+      columns("window, communicator, kind, name, made, origin, target, puts, bytes_put, gets, bytes_got"),
       [&d](const TakeRow& take) {
         const Windows all(d);
         for (std::size_t i = 0; i < all.job.windows.size(); ++i) {
@@ -61,93 +52,80 @@ Table traffic_table(const Document& d) {
 }
 
 Table targets_table(const experiment::RankDefinition& rank, const experiment::Window& window) {
-  return {"targets",
-          {{"target", Kind::Id},
-           {"world_rank", Kind::Id},
-           {"puts", Kind::Count},
-           {"bytes_put", Kind::Bytes},
-           {"gets", Kind::Count},
-           {"bytes_got", Kind::Bytes}},
-          [&rank, &window](const TakeRow& take) {
-            for (const auto& t : window.targets)
-              take({{std::int64_t{t.target}, std::int64_t{analysis::world_rank(rank, window, t.target)}, t.puts,
-                     t.bytes_put, t.gets, t.bytes_got}});
-          }};
+  return {"targets", columns("target, world_rank, puts, bytes_put, gets, bytes_got"),
+          rows_of(window.targets, [&rank, &window](const auto& t) -> Row {
+            return {{std::int64_t{t.target}, std::int64_t{analysis::world_rank(rank, window, t.target)}, t.puts,
+                     t.bytes_put, t.gets, t.bytes_got}};
+          })};
 }
 
-class WindowPage : TextPage {
- public:
-  explicit WindowPage(const Terminal& terminal) : TextPage(terminal) {}
+std::string title_of(const JobWindow& window) {
+  std::string title = "Window ";
+  if (!window.name.empty()) title += window.name + " ";
+  title += fmt::format("of {}, {}", window.communicator, analysis::name_of(window.kind));
+  return window.made > 1 ? title + fmt::format(", {} times", human_count(window.made)) : title;
+}
 
-  std::string render(const Document& d) {
-    const Windows all(d);
-    if (all.job.windows.empty()) throw UsageError("--windows: the program has made no windows");
-    warnings(d);
-    heading(d);
-    for (const JobWindow& window : all.job.windows) show(window);
-    line(paint(style_.faint, "Counted at the origin; ranks are those in MPI_COMM_WORLD."));
-    return std::move(out_);
+constexpr std::size_t most_pairs = 16;
+
+/// The pairs that move most, below their sum.
+Table busiest_pairs_table(const JobWindow& window) {
+  std::vector<WindowPair> pairs = window.pairs;
+  std::ranges::stable_sort(pairs, std::greater<>{}, bytes_of);
+  WindowPair all{};
+  for (const auto& [origin, target, t] : pairs) {
+    all.traffic.puts = analysis::add_saturating(all.traffic.puts, t.puts);
+    all.traffic.bytes_put = analysis::add_saturating(all.traffic.bytes_put, t.bytes_put);
+    all.traffic.gets = analysis::add_saturating(all.traffic.gets, t.gets);
+    all.traffic.bytes_got = analysis::add_saturating(all.traffic.bytes_got, t.bytes_got);
   }
-
- private:
-  static constexpr std::size_t pairs_shown = 16;
-
-  void show(const JobWindow& window) {
-    std::string title = "Window ";
-    if (!window.name.empty()) title += window.name + " ";
-    title += "of " + window.communicator + fmt::format(", {}", analysis::name_of(window.kind));
-    if (window.made > 1) title += fmt::format(", {} times", human_count(window.made));
-    line(paint(style_.strong, cut_to(title, width())));
-    if (window.pairs.empty()) {
-      line("  no operation");
-      line();
-      return;
-    }
-    std::vector<WindowPair> pairs = window.pairs;
-    std::stable_sort(pairs.begin(), pairs.end(),
-                     [](const WindowPair& a, const WindowPair& b) { return bytes_of(a) > bytes_of(b); });
-    WindowPair all{};
-    for (const WindowPair& pair : pairs) {
-      all.traffic.puts = analysis::add_saturating(all.traffic.puts, pair.traffic.puts);
-      all.traffic.bytes_put = analysis::add_saturating(all.traffic.bytes_put, pair.traffic.bytes_put);
-      all.traffic.gets = analysis::add_saturating(all.traffic.gets, pair.traffic.gets);
-      all.traffic.bytes_got = analysis::add_saturating(all.traffic.bytes_got, pair.traffic.bytes_got);
-    }
-    line("  " + right("origin", 8) + right("target", 8) + right("puts", 14) + right("bytes put", 12) +
-         right("gets", 14) + right("bytes got", 12) + right("share", 8));
-    row("all", "", all, all);
-    for (std::size_t i = 0; i < pairs.size() && i < pairs_shown; ++i)
-      row(world_rank(pairs[i].origin), world_rank(pairs[i].target), pairs[i], all);
-    if (pairs.size() > pairs_shown)
-      line(fmt::format("  and {} with less each; all with --format csv",
-                       plural(static_cast<std::int64_t>(pairs.size() - pairs_shown), "pair", "pairs")));
-    line();
-  }
-
-  void row(const std::string& origin, const std::string& target, const WindowPair& pair, const WindowPair& all) {
-    const auto& t = pair.traffic;
-    line("  " + right(origin, 8) + right(target, 8) + right(human_count(t.puts), 14) +
-         right(human_bytes(t.bytes_put), 12) + right(human_count(t.gets), 14) + right(human_bytes(t.bytes_got), 12) +
-         right(percent(static_cast<double>(bytes_of(pair)), static_cast<double>(bytes_of(all))), 8));
-  }
-};
-
-std::string windows_page(const Document& document, const Terminal& terminal) {
-  return WindowPage(terminal).render(document);
+  Table table{.name = "pairs",
+              .columns = {{"origin", Kind::Id},
+                          {"target", Kind::Id},
+                          {"puts"},  // as words: zeros are shown
+                          {"bytes put"},
+                          {"gets"},
+                          {"bytes got"},
+                          {"share", Kind::Share}},
+              .before = {{title_of(window), Note::Strong, 0, true}}};
+  if (pairs.empty()) table.before.push_back({"  no operation"});
+  else
+    table.rows = [pairs, all](const TakeRow& take) {
+      const auto row = [&](const Cell& origin, const Cell& target, const WindowPair& pair) {
+        const auto& t = pair.traffic;
+        const auto whole = static_cast<double>(bytes_of(all));
+        take({{origin, target, human_count(t.puts), human_bytes(t.bytes_put), human_count(t.gets),
+               human_bytes(t.bytes_got),
+               whole > 0 ? Cell(static_cast<double>(bytes_of(pair)) / whole) : Cell()}});
+      };
+      row("all", {}, all);
+      for (std::size_t i = 0; i < std::min(pairs.size(), most_pairs); ++i)
+        row(world_rank(pairs[i].origin), world_rank(pairs[i].target), pairs[i]);
+    };
+  if (pairs.size() > most_pairs)
+    table.after.push_back({fmt::format("  and {} with less each; all with --format csv",
+                                       plural(static_cast<std::int64_t>(pairs.size() - most_pairs), "pair", "pairs"))});
+  table.after.push_back({});
+  return table;
 }
 
 }  // namespace
 
+std::vector<Table> windows_view_tables(const Document& d) {
+  if (d.request.format == Format::Json) return windows_tables(d);
+  if (d.request.format != Format::Text) return {traffic_table(d)};
+  const Windows all(d);
+  if (all.job.windows.empty()) throw UsageError("--windows: the program has made no windows");
+  std::vector<Table> tables;
+  for (const JobWindow& window : all.job.windows) tables.push_back(busiest_pairs_table(window));
+  tables.back().footnotes = {{"Counted at the origin; ranks are those in MPI_COMM_WORLD.", Note::Faint}};
+  return tables;
+}
+
 std::vector<Table> windows_tables(const Document& d) {
   if (!d.part.subject.empty()) return {};  // not known of a part
   return {{"windows",
-           {{"on_rank", Kind::Id},
-            {"id", Kind::Id},
-            {"window", Kind::Id},
-            {"communicator", Kind::Id},
-            {"kind"},
-            {"made", Kind::Count},
-            {"name"}},
+           columns("on_rank, id, window, communicator, kind, made, name"),
            [&d](const TakeRow& take) {
              const Windows all(d);
              for (std::size_t r = 0; r < all.ranks.size(); ++r)
@@ -160,8 +138,5 @@ std::vector<Table> windows_tables(const Document& d) {
                }
            }}};
 }
-
-const View windows_view{"--windows", [](const Options& options) { return options.windows; }, {}, nullptr, traffic_table,
-                        windows_page};
 
 }  // namespace refrain::report

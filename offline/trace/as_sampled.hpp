@@ -38,6 +38,9 @@ struct SampleOfLocation {
 
 /// Reads all events of the thread; what is damaged is left out.
 SampleOfLocation sample_of(const experiment::EventFile& file, std::int32_t thread, const AsSampled& as);
+/// The same, of a sample that has one of 2^level iterations of each loop, before a part of them the one before, and no
+/// slow ones.
+SampleOfLocation sample_of(const experiment::EventFile& file, std::int32_t thread, unsigned level);
 
 /// The events of a location without those of hidden spans, which are numbered in order of time.
 class SampledStream final : public EventSource {

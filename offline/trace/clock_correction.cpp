@@ -93,6 +93,11 @@ struct Equations {
   }
 };
 
+double eighth_power(double x) {
+  const double square = x * x, fourth = square * square;
+  return fourth * fourth;
+}
+
 /// Minimizes the sum of (second difference / bend)^2, of the pulls to the middle, and of weight x violation^2. That is
 /// convex, and quadratic as long as the same bounds are violated: Newton's method with a search along each step.
 class Smoother {
@@ -106,7 +111,7 @@ class Smoother {
     for (std::size_t i = 0; i < corridor.size(); ++i)
       if (const Corridor& of = corridor[i]; of.has_both() && of.half() > 0)
         // Twice as wide, a 256th: what is late in one direction pulls to one side, however often it is.
-        pulls[i] = std::pow(typical_ / std::max(of.half(), narrowest_), 8) / (typical_ * typical_);
+        pulls[i] = eighth_power(typical_ / std::max(of.half(), narrowest_)) / (typical_ * typical_);
     // Where nothing pulls, a straight line: so little that it decides only what nothing else does.
     const auto [begin, slope] = line(pulls);
     const double rest = std::max(1e-9 / (typical_ * typical_), 1e-13 * stiffness);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace refrain::trace {
@@ -17,25 +18,22 @@ constexpr std::size_t most_open_requests(std::size_t locations) {
   return std::max(least, of_a_location * locations);
 }
 
-/// Removes half of the items of a map, those with the lowest age_of(item), an integer. `forget` is told of each before.
+/// Removes half of the items of a map, those with the lowest age_of(item), an integer, of one age those with the lowest
+/// keys. `forget` is told of each before.
 template <class Map, class AgeOf, class Forget>
 void forget_older_half(Map& map, const AgeOf& age_of, const Forget& forget) {
-  const std::size_t half = map.size() / 2;
-  if (half == 0) return;
-  std::vector<std::int64_t> ages;
-  ages.reserve(map.size());
-  for (const auto& item : map) ages.push_back(static_cast<std::int64_t>(age_of(item)));
-  const auto middle = ages.begin() + static_cast<std::ptrdiff_t>(half);
-  std::nth_element(ages.begin(), middle, ages.end());
-  const std::int64_t limit = *middle;
-  auto equal = static_cast<std::size_t>(std::count_if(ages.begin(), middle, [&](auto age) { return age == limit; }));
+  const auto place_of = [&](const auto& item) {
+    return std::pair(static_cast<std::int64_t>(age_of(item)), item.first);
+  };
+  std::vector<std::pair<std::int64_t, typename Map::key_type>> places;
+  places.reserve(map.size());
+  for (const auto& item : map) places.push_back(place_of(item));
+  const auto middle = places.begin() + static_cast<std::ptrdiff_t>(places.size() / 2);
+  std::nth_element(places.begin(), middle, places.end());
   std::erase_if(map, [&](const auto& item) {
-    const auto age = static_cast<std::int64_t>(age_of(item));
-    const bool is_old = age < limit || (age == limit && equal > 0);
-    if (!is_old) return false;
-    equal -= age == limit;
-    forget(item);
-    return true;
+    const bool is_old = place_of(item) < *middle;
+    if (is_old) forget(item);
+    return is_old;
   });
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <compare>
 #include <unordered_map>
 #include <vector>
 
@@ -36,7 +37,7 @@ class Otf2Stream final : public EventSource {
     enum Of : std::uint8_t { Message, Window, File } of;
     std::uint32_t reference;  ///< of the window or file
     std::uint64_t number;
-    bool operator==(const RequestKey&) const = default;
+    auto operator<=>(const RequestKey&) const = default;
   };
   struct HashOfRequest {
     std::size_t operator()(const RequestKey& key) const {

@@ -4,10 +4,12 @@
 #include <bit>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <stdexcept>
 
 #include "format/hashing.hpp"
 #include "format/kept_iterations.hpp"
+#include "offline/experiment/rank_pass.hpp"
 #include "offline/trace/clock_bounds.hpp"
 #include "offline/trace/functions.hpp"
 #include "offline/trace/otf2_stream.hpp"
@@ -74,15 +76,16 @@ Trace::Opened Trace::assemble(const std::shared_ptr<const experiment::Experiment
   Trace& trace = *opened.trace;
   trace.experiment_ = experiment;
   // All ranks, so that a time means the same whichever are chosen.
-  for (std::size_t place = 0; place < experiment->ranks().size(); ++place) {
-    const RankHandle rank = experiment->rank(place, experiment::Depth::Run);
-    if (!rank || !rank->events) continue;
+  std::vector<std::size_t> places(experiment->ranks().size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  for_each_rank(*experiment, places, experiment::Depth::Run, [&](const RankHandle& rank) {
+    if (!rank || !rank->events) return;
     trace.job_clocks_.add(*rank);
     trace.add_sample(*rank->events);
-    if (chosen && !chosen(rank->rank)) continue;
+    if (chosen && !chosen(rank->rank)) return;
     trace.add(*rank, damage);
     opened.ranks.push_back(rank);
-  }
+  });
   trace.job_clocks_.connect();
   trace.make_regions();
   trace.choose_slowest();
@@ -110,25 +113,63 @@ void Trace::set_times(std::span<const RankHandle> ranks) {
   }
 }
 
+/// Corrects the clocks of several machines by all messages first.
+void Trace::place_in_time(std::span<const RankHandle> ranks) {
+  if (job_clocks_.machines() > 1) {
+    // Damage is told by those who read the chosen ranks.
+    const Opened whole = assemble(experiment_, {}, std::make_shared<experiment::DamageLog>());
+    whole.trace->set_times(whole.ranks);
+    job_clocks_.correct(correction_of(*whole.trace));
+  }
+  set_times(ranks);
+  find_differing_stretches();
+}
+
 std::shared_ptr<const Trace> Trace::open(std::shared_ptr<const experiment::Experiment> experiment,
                                          const std::function<bool(std::int32_t rank)>& chosen,
                                          const std::optional<AsSampled>& as) {
-  auto [trace, ranks] = assemble(experiment, chosen, experiment->damage_log());
+  const auto [trace, ranks] = assemble(experiment, chosen, experiment->damage_log());
   if (ranks.empty()) return nullptr;
-  if (trace->job_clocks_.machines() > 1) {
-    // Damage is told by those who read the chosen ranks.
-    const Opened whole = assemble(experiment, {}, std::make_shared<experiment::DamageLog>());
-    whole.trace->set_times(whole.ranks);
-    trace->job_clocks_.correct(correction_of(*whole.trace));
-  }
-  trace->set_times(ranks);
-  trace->find_differing_stretches();
+  trace->place_in_time(ranks);
   if (as) trace->sample(*as);
   return trace;
 }
 
+std::shared_ptr<const Trace> Trace::open_thinned(std::shared_ptr<const experiment::Experiment> experiment,
+                                                 std::uint64_t most_records, unsigned least_thinned) {
+  const auto [trace, ranks] = assemble(experiment, {}, experiment->damage_log());
+  if (ranks.empty()) return nullptr;
+  unsigned times = least_thinned;
+  while (trace->records() >> times > most_records) ++times;
+  if (times > 0 && trace->records() > most_records_read) throw std::invalid_argument("there are too many events");
+  trace->place_in_time(ranks);
+  if (times > 0) trace->thin(times);
+  return trace;
+}
+
+std::uint64_t Trace::records() const {
+  std::uint64_t records = 0;
+  for (const LocationOfTrace& of : locations_) records += of.records;
+  return records;
+}
+
+/// A sample becomes a smaller one; a trace of everything becomes a sample.
+void Trace::thin(unsigned times) {
+  thinned_ = times;
+  if (!std::ranges::all_of(ranks_, [](const RankOfTrace& of) { return of.mode == format::EventMode::Sampled; }))
+    return sample(times);
+  bool has_iterations = false;
+  for (auto& [loop, level] : levels_) {
+    if (loop.empty()) continue;
+    level = std::min(level + times, format::highest_level);
+    has_iterations = true;
+  }
+  if (!has_iterations) throw std::invalid_argument("there are no iterations to take a sample of");
+}
+
 /// Nearly as ranks would have agreed on it: of the slowest iterations the first ones stay where there are too many.
-void Trace::sample(const AsSampled& as) {
+template <class As>
+void Trace::sample(const As& as) {
   std::vector<SampleOfLocation> samples;
   std::map<std::pair<std::string, std::int64_t>, std::set<std::int32_t>> slow_on;  // which ranks
   std::map<std::string, unsigned> sparse;                                          // by loop
@@ -363,7 +404,8 @@ void Trace::find_differing_stretches() {
 }
 
 IsShown Trace::shown_spans(std::uint32_t rank) const {
-  if (ranks_[rank].mode != format::EventMode::Sampled || (is_agreed_ && differing_stretches_.empty())) return nullptr;
+  if (ranks_[rank].mode != format::EventMode::Sampled || (is_agreed_ && differing_stretches_.empty() && thinned_ == 0))
+    return nullptr;
   return [this, rank](std::uint32_t region, std::int64_t iteration) {
     if (region == 0) return true;
     if (region == events::stretches && differing_stretches_.contains(iteration)) return false;

@@ -44,6 +44,14 @@ class Trace {
   static std::shared_ptr<const Trace> open(std::shared_ptr<const experiment::Experiment> experiment,
                                            const std::function<bool(std::int32_t rank)>& chosen = {},
                                            const std::optional<AsSampled>& as = std::nullopt);
+  /// Of all ranks, as many iterations as have some `most_records` together: one of 2^thinned() of those that were kept,
+  /// by the nested sample (format/kept_iterations.hpp), the smallest such number from `least_thinned` on. It is counted
+  /// from the heads of frames before any frame is read, so it is the same on every machine. Time outside of iterations,
+  /// and iterations that were kept for being slow, are all shown. Throws std::invalid_argument when there are no
+  /// iterations to leave out, or more records than are read.
+  static std::shared_ptr<const Trace> open_thinned(std::shared_ptr<const experiment::Experiment> experiment,
+                                                   std::uint64_t most_records, unsigned least_thinned = 0);
+  static constexpr std::uint64_t most_records_read = std::uint64_t{1} << 30;  ///< of which some are left out
   /// Of an archive, by its anchor file (find_otf2_anchor()). Throws experiment::ReadError.
   static std::shared_ptr<const Trace> open_archive(const std::filesystem::path& anchor,
                                                    const std::function<bool(std::int32_t rank)>& chosen = {});
@@ -60,6 +68,10 @@ class Trace {
   const std::vector<RankOfTrace>& ranks() const { return ranks_; }
   const std::vector<LocationOfTrace>& locations() const { return locations_; }
   const Communicators& communicators() const { return communicators_; }
+  /// In all frames.
+  std::uint64_t records() const;
+  /// See open_thinned().
+  unsigned thinned() const { return thinned_; }
   /// From the first event on, nanoseconds; 0 without any.
   std::int64_t end_ns() const { return end_ns_; }
   /// The begin of the trace, nanoseconds since the epoch.
@@ -187,7 +199,10 @@ class Trace {
   void choose_slowest();
   format::KeptIterations kept_of(const std::string& loop) const;
   void find_differing_stretches();
-  void sample(const AsSampled& as);
+  void place_in_time(std::span<const std::shared_ptr<const experiment::Rank>> ranks);
+  void thin(unsigned times);
+  template <class As>
+  void sample(const As& as);
   std::unique_ptr<EventSource> stream_of(std::uint32_t location, std::int64_t from_ns) const;
   /// Null: all spans.
   IsShown shown_spans(std::uint32_t rank) const;
@@ -214,6 +229,7 @@ class Trace {
   std::set<std::int64_t> differing_stretches_;
   std::vector<std::vector<bool>> hidden_;        ///< by location, by span, of a sample that was taken afterwards
   std::size_t most_slow_ = 0;                    ///< of one rank
+  unsigned thinned_ = 0;                         ///< files have spans that are not shown
   bool is_agreed_ = true;                        ///< else files have spans that are not shown
   std::vector<std::uint32_t> rank_of_location_;  ///< index into ranks_
   Communicators communicators_;

@@ -9,7 +9,7 @@ export LC_ALL=C.UTF-8
 BUILD_PACKAGES=(cmake ninja-build g++ pkg-config python3
   libunwind-dev libdw-dev libelf-dev libzstd-dev libxxhash-dev libpapi-dev
   rapidjson-dev libcli11-dev libfmt-dev libotf2-trace-dev pybind11-dev python3-dev
-  bison flex libsqlite3-dev libpq-dev libpugixml-dev)
+  bison flex libsqlite3-dev libpq-dev libpugixml-dev zlib1g-dev)
 OPENMPI_PACKAGES=(libopenmpi-dev openmpi-bin)
 MPICH_PACKAGES=(libmpich-dev mpich)
 EXAMPLE_PACKAGES=("${OPENMPI_PACKAGES[@]}" gfortran)
@@ -92,6 +92,29 @@ build_part() { configure_part "$@" && run_build "$(tree_of "$1")/$2"; }
 # build_targets PRESET TARGET..., build_part_targets PRESET PART TARGET...: nothing but these.
 build_targets() { configure_tree "$1" && run_build "$(tree_of "$1")" --target "${@:2}"; }
 build_part_targets() { configure_part "$1" "$2" && run_build "$(tree_of "$1")/$2" --target "${@:3}"; }
+
+# install_page_packages: those of page/package.json, in page/. In the versions of the lock file where there is one.
+install_page_packages() {
+  local installed=node_modules/.package-lock.json
+  if [ -f $installed ] && [ ! package.json -nt $installed ]; then return 0; fi
+  if [ -f package-lock.json ]; then npm ci --no-audit --no-fund; else npm install --no-audit --no-fund; fi
+}
+
+# build_page: page/dist/explorer.html, which `refrain view` writes, when something changed. Without npm nothing is done: the rest of the build works,
+# and `refrain view` says how to get it.
+build_page() {
+  local page=page/dist/explorer.html
+  if [ -f $page ] && [ -z "$(find page -path page/node_modules -prune -o -path page/dist -prune -o -type f -newer $page -print -quit)" ]; then return 0; fi
+  if ! command -v npm >/dev/null; then
+    [ -f $page ] || say "no npm: refrain view is built without its page"
+    return 0
+  fi
+  say "building the page of refrain view"
+  if ! (cd page && install_page_packages && npm run build) >&2; then
+    [ -f $page ] || { say "the page of refrain view cannot be built; the rest goes on"; return 0; }
+    say "the page of refrain view cannot be built: the one of before stays"
+  fi
+}
 
 # mpi_environment: both MPIs start as root (containers) and with more ranks than cores, over shared memory.
 mpi_environment() {

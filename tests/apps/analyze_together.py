@@ -98,7 +98,6 @@ class Together(TestCase):
         self.check(experiment, (2,))
         first, _ = together(self.directory, 2, experiment)
         self.assertEqual(self.alone(experiment), first)
-        self.assertTrue((experiment / "metrics.json").exists())
 
     def test_under_launchers(self) -> None:
         experiment = self.with_late_senders()
@@ -121,14 +120,15 @@ class Together(TestCase):
 
     def test_damage_that_another_process_finds(self) -> None:
         experiment = self.with_late_senders()
-        (experiment / "metrics.json").unlink(missing_ok=True)
+        for kept in experiment.glob("analysis-*"):
+            kept.unlink()
         file = experiment / "events-1.refrain"
         data = bytearray(file.read_bytes())
         data[len(data) // 2] ^= 0xff
         file.write_bytes(data)
         self.check(experiment, (2,))
         self.assertEqual(4, together(self.directory, 2, experiment)[0][0])
-        self.assertFalse((experiment / "metrics.json").exists())
+        self.assertEqual([], list(experiment.glob("analysis-*")))
 
     def test_a_process_that_ends_is_named(self) -> None:
         experiment = self.with_all_events(PROGRAMS / "events_many_openmpi", "100000")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from refrain_testing import (EXAMPLES, FULL, MPIS, PROGRAMS, REFRAIN, SOURCE, Outcome, Report, TestCase, clean_environment,
-                             mpiexec, mpirun)
+                             mpiexec, mpirun, recorded_files)
 
 LOOP = PROGRAMS / "iterations_loop"
 
@@ -52,7 +52,7 @@ class Loop(TestCase):
         off = [i for i in range(1, iterations) if abs(walls[i] - (ends[i] - ends[i - 1]) * 1e-9) > 5e-5]
         # One that is held up between an end and the next begin differs: on a busy machine some are.
         self.assertLessEqual(len(off), iterations // 10, "iterations unlike the program's clock")
-        self.assertEqual(["manifest.json", "profile.refrain"], sorted(os.listdir(outcome.experiment)))
+        self.assertEqual(["manifest.json", "profile.refrain"], recorded_files(outcome.experiment))
 
     def test_a_receive_belongs_to_the_iteration_that_completes_it_and_the_path_that_posted_it(self) -> None:
         iterations = 40
@@ -115,7 +115,7 @@ class Loop(TestCase):
             outcome = self.measured(mpirun(1, LOOP, iterations, 0), {"REFRAIN_TRACE": "off"})
             self.assertEqual(0, outcome.code, outcome.stderr)
             peaks[iterations] = int(outcome.stdout)
-            self.assertEqual(["manifest.json", "profile.refrain"], sorted(os.listdir(outcome.experiment)))
+            self.assertEqual(["manifest.json", "profile.refrain"], recorded_files(outcome.experiment))
             sizes[iterations] = (outcome.experiment / "profile.refrain").stat().st_size
             loop = self.loop_of(outcome)
             self.assertEqual(iterations, loop["iterations"])
@@ -151,7 +151,7 @@ class Loop(TestCase):
         early, late = map(int, outcome.stdout.split())
         # 512 KiB wait for the file; 10 bytes and more an iteration would be 10,000 KiB.
         self.assertLessEqual(late - early, 3000, "KiB")
-        self.assertEqual(["manifest.json", "profile.refrain"], sorted(os.listdir(outcome.experiment)))
+        self.assertEqual(["manifest.json", "profile.refrain"], recorded_files(outcome.experiment))
         self.assertEqual(1_000_000, self.loop_of(outcome)["iterations"])
 
     def test_nor_does_it_where_mpi_is_never_initialized(self) -> None:

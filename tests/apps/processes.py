@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import time
@@ -10,7 +9,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from refrain_testing import FULL, PROGRAMS, REFRAIN, Outcome, Report, TestCase, clean_environment, without_results
+from refrain_testing import FULL, PROGRAMS, REFRAIN, Outcome, Report, TestCase, clean_environment, recorded_files, without_results
 
 MPIS = [mpi for mpi in ("openmpi", "mpich") if (PROGRAMS / f"processes_{mpi}").exists()]
 SERIAL = PROGRAMS / "processes_serial"
@@ -31,7 +30,7 @@ class Processes(TestCase):
         self.assertEqual(plain.stderr, outcome.stderr)
         self.assertEqual([outcome.experiment.name], [e.name for e in self.directory.glob("*xperiment*")
                                                      if e.name.startswith(outcome.experiment.name)])
-        self.assertEqual(["manifest.json", "profile.refrain"], sorted(os.listdir(outcome.experiment)))
+        self.assertEqual(["manifest.json", "profile.refrain"], recorded_files(outcome.experiment))
         report = self.report(outcome)
         self.assertEqual("complete", report.data["experiment"]["state"])
         self.assert_time_conserved(report)
@@ -140,7 +139,7 @@ class Jobs(TestCase):
         for experiment in made:
             report = Report(experiment)
             self.assertEqual("complete", report.data["experiment"]["state"])
-            self.assertEqual(["manifest.json", "profile.refrain"], sorted(os.listdir(experiment)))
+            self.assertEqual(["manifest.json", "profile.refrain"], recorded_files(experiment))
             commands.add((re.sub(".*/", "", report.data["experiment"]["command"][0])))
         self.assertEqual({f"processes_{v}" for v in ["serial", *MPIS]}, commands)
 

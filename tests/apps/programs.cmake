@@ -33,6 +33,7 @@ add_library(faults_plugin SHARED ${apps}/faults_plugin.c)
 set_target_properties(faults_plugin PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${app_dir})
 
 app_test(faults_programs)
+app_test(kept_names BESIDE)
 app_test(faults_own_signal LONG)
 
 # Loads and unloads: faults 3 and 13 of docs/faults.md.

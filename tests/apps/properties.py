@@ -4,6 +4,7 @@ The truth is what reports say of the same experiments, and the delays that progr
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import os
@@ -122,6 +123,9 @@ class Properties(TestCase):
     def json(self, *words: Any, code: int = 0) -> dict[str, Any]:
         return json.loads(self.refrain(*words, "--format", "json", code=code).stdout)
 
+    def rows(self, *words: Any) -> list[dict[str, str]]:
+        return list(csv.DictReader(io.StringIO(self.refrain(*words, "--format", "csv").stdout)))
+
     def run_of(self, mode: str, mpi: str = MPIS[0], steps: int = 30) -> Path:
         outcome = self.measured(mpiexec(mpi, 2, PROGRAMS / f"analyze_waits_{mpi}", mode, steps, 0.004, self.directory / "times"), {"REFRAIN_TRACE": "all"})
         self.assertEqual(0, outcome.code, outcome.stderr)
@@ -142,6 +146,7 @@ class Properties(TestCase):
         runs = self.json("db", "list", "--database", database)["runs"]
         self.assertEqual([(1, "a", 2, str(experiment)), (2, "b'; DROP TABLE \"Region\"; --", 2, str(other))],
                          [(run["run"], run["version"], run["processes"], run["experiment"]) for run in runs])
+        self.assertEqual([run["experiment"] for run in runs], [row["experiment"] for row in self.rows("db", "list", "--database", database)])
 
         # A property of one's own, as the report has it.
         found = self.json("properties", "--database", database, "--run", 1, "--properties", mine)
@@ -153,6 +158,9 @@ class Properties(TestCase):
         self.assertEqual("main", found["basis"])
         ranked = [of["severity"] for of in found["properties"]]
         self.assertEqual(sorted(ranked, reverse=True), ranked)
+        rows = self.rows("properties", "--database", database, "--run", 1, "--properties", mine, "--limit", 0)
+        self.assertEqual([(of["name"], ";".join(f"{name}={value}" for name, value in of["context"].items())) for of in found["properties"]],
+                         [(row["name"], row["context"]) for row in rows])
         # Of all that MPI costs the barrier is most, and in it waiting.
         # (Or it takes longer to begin than to run.)
         self.assertIn(found["bottleneck"]["name"], ("WaitAtBarrier", "LoadImbalance", "StartupCost", "WaitAtStart"))
@@ -290,6 +298,7 @@ class Properties(TestCase):
         self.assertAlmostEqual(10 / 22, two["efficiency"])
         self.assertAlmostEqual(12, two["lost_s"])
         self.assertRegex(self.refrain("scaling", "MPI_Barrier", "--database", database).stdout, r"MPI_Barrier +1 +1 ")
+        self.assertEqual([("main", "1"), ("main", "2")], [(row["region"], row["processes"]) for row in self.rows("scaling", "main", "--database", database)])
         self.assertIn("has a region nobody", self.refrain("scaling", "nobody", "--database", database, code=1).stderr)
 
     def test_losses_are_compared_with_the_errors_of_both_runs_and_of_the_same_time(self) -> None:

@@ -246,6 +246,12 @@ class NotPlanted(Exception):
     """The program's own clock says that a run did not have the times that were to be measured: whatever was measured says nothing."""
 
 
+def recorded_files(experiment: Path) -> list[str]:
+    """Those that the program has written: without what tools have added, which are names and what was found."""
+    return sorted(path.name for path in experiment.iterdir()
+                  if path.name != "names.refrain" and not path.name.startswith(("analysis-", "functions-")))
+
+
 class TestCase(unittest.TestCase):
     """A test with a scratch directory of its own."""
 

@@ -40,6 +40,8 @@ NOT_RUN = [
     ("docs/iterations.md", "scripts/build", "builds the tree that is under test"),
     ("docs/iterations.md", "REFRAIN_ITERATION_AT=", "apps.iterations_programs runs it; LAMMPS takes long"),
     ("docs/tutorial.md", "scripts/build", "builds the tree that is under test"),
+    ("docs/explorer.md", "refrain view", "apps.view runs it, where the build has the page"),
+    ("README.md", "refrain view", "apps.view runs it, where the build has the page"),
 ]
 
 

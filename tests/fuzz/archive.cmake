@@ -6,6 +6,9 @@ refrain_unit_test(fuzz_archive_mutations fuzz.archive ${CMAKE_CURRENT_LIST_DIR}/
   LIBRARIES ${readers})
 refrain_unit_test(fuzz_report_views fuzz.report ${CMAKE_CURRENT_LIST_DIR}/archive/view_test.cpp ${mutations}
   LIBRARIES refrain_report ${readers})
+refrain_unit_test(fuzz_names_mutations fuzz.names ${CMAKE_CURRENT_LIST_DIR}/names/mutation_test.cpp ${mutations}
+  LIBRARIES refrain_symbols ${readers})
+target_include_directories(fuzz_names_mutations SYSTEM PRIVATE ${REFRAIN_XXHASH_INCLUDE})
 
 option(REFRAIN_FUZZ "Build the libFuzzer programs (clang only)" OFF)
 if(REFRAIN_FUZZ)

@@ -11,5 +11,9 @@ add_test(NAME scale.small COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_D
 add_test(NAME scale.large COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/large.py -v)
 set_tests_properties(scale.small PROPERTIES TIMEOUT ${time_limit} LABELS unsanitized)
 set_tests_properties(scale.large PROPERTIES TIMEOUT 7200 LABELS "unsanitized;long" RUN_SERIAL ON)
-set_tests_properties(scale.small scale.large PROPERTIES ENVIRONMENT
+# The comparison of two builds, with one build on both sides: nothing differs, and no view fails to be compared.
+add_test(NAME scale.compare COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/compare.py
+  ${REFRAIN_BUILD}/bin/refrain ${REFRAIN_BUILD}/bin/refrain)
+set_tests_properties(scale.compare PROPERTIES TIMEOUT 7200 LABELS "unsanitized;long" RUN_SERIAL ON)
+set_tests_properties(scale.small scale.large scale.compare PROPERTIES ENVIRONMENT
   "BUILD_DIR=${REFRAIN_BUILD};MAKE_EXPERIMENT=$<TARGET_FILE:make_experiment>;READ_LOG=$<TARGET_FILE:read_log>")

@@ -6,6 +6,7 @@
 #include "offline/findings/facts.hpp"
 #include "offline/report/difference.hpp"
 #include "offline/report/report.hpp"
+#include "offline/report/views.hpp"
 #include "tests/fuzz/archive/file_surgery.hpp"
 #include "tests/fuzz/archive/mutations.hpp"
 
@@ -15,34 +16,34 @@ namespace {
 /// Prints one view in one format. Damage is named; what is asked for may be gone with it.
 void print_something(const std::string& bytes, Random& random) {
   static analysis::Symbolizer symbolizer;  // modules that are not there are looked for once
-  report::Options options;
+  report::Request request;
   const auto formats = report::format_names();
-  options.set_format(formats[random() % formats.size()]);
+  request.format = report::format_of(formats[random() % formats.size()]);
   switch (random() % 18) {
-    case 0: options.flat = true; break;
-    case 1: options.iterations = true; break;
-    case 2: options.clusters = true; break;
-    case 3: options.windows = true; break;
-    case 4: options.locations = true; break;
-    case 5: options.iteration = static_cast<std::int64_t>(random() % 150), options.loop = "timestep"; break;
-    case 6: options.cluster = static_cast<std::int32_t>(random() % 5), options.loop = "timestep"; break;
-    case 7: options.iterations = true, options.callpath = "MPI_Send", options.metric = "wall"; break;
-    case 8: options.callsites = true; break;
-    case 9: options.mpi = true; break;
-    case 10: options.modules = true; break;
-    case 11: options.sizes = true; break;
-    case 12: options.communicators = true; break;
-    case 13: options.nodes = true; break;
-    case 14: options.callers = "MPI_Send"; break;
-    case 15: options.source = "solver.c"; break;
-    case 16: options.flat = true, options.sort = "function", options.limit = 3; break;
+    case 0: request.views = {report::Show::Functions}; break;
+    case 1: request.views = {report::Show::Iterations}; break;
+    case 2: request.views = {report::Show::Clusters}; break;
+    case 3: request.views = {report::Show::Windows}; break;
+    case 4: request.views = {report::Show::Locations}; break;
+    case 5: request.iteration = static_cast<std::int64_t>(random() % 150), request.loop = "timestep"; break;
+    case 6: request.cluster = static_cast<std::int32_t>(random() % 5), request.loop = "timestep"; break;
+    case 7: request.views = {report::Show::Iterations}, request.callpath = "MPI_Send", request.metric = "wall"; break;
+    case 8: request.callsites = true; break;
+    case 9: request.views = {report::Show::Mpi}; break;
+    case 10: request.views = {report::Show::Modules}; break;
+    case 11: request.views = {report::Show::Sizes}; break;
+    case 12: request.views = {report::Show::Communicators}; break;
+    case 13: request.views = {report::Show::Nodes}; break;
+    case 14: request.views = {report::Show::Callers}, request.subject = "MPI_Send"; break;
+    case 15: request.views = {report::Show::Source}, request.subject = "solver.c"; break;
+    case 16: request.views = {report::Show::Functions}, request.sort = "function", request.limit = 3; break;
     default: break;
   }
-  if (random() % 4 == 0) options.ranks = {1};
+  if (random() % 4 == 0) request.ranks = {1};
   std::size_t printed = 0;
   try {
     const auto experiment = experiment::Experiment::of_file("f", std::as_bytes(std::span(bytes)));
-    render(experiment, options, {80, false, false}, symbolizer, [&](std::string_view text) { printed += text.size(); });
+    render({experiment, symbolizer}, request, {80, false, false}, [&](std::string_view text) { printed += text.size(); });
     ASSERT_GT(printed, 0u);
     analysis::MinimumWaits minima(experiment->definitions());
     const analysis::CallTree tree = analysis::build_call_tree(*experiment, symbolizer, {});

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "offline/analysis/symbols.hpp"
+#include "offline/symbols/symbols.hpp"
 #include "tests/unit/analysis/loop_log.hpp"
 
 namespace refrain::analysis {

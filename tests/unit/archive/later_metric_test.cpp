@@ -8,6 +8,7 @@
 #include "archive/writer.hpp"
 #include "format/profile_file.hpp"
 #include "offline/report/report.hpp"
+#include "offline/report/views.hpp"
 #include "tests/fuzz/archive/file_surgery.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 #include "tests/unit/archive/thread_peers.hpp"
@@ -188,17 +189,17 @@ class LaterMetric : public ::testing::Test {
     ASSERT_GT(total, 1'000'000);
     experiment = Experiment::of_file("f", std::as_bytes(std::span(bytes)));
   }
-  std::string render(report::Options options, report::Format format) {
-    options.format = format;
+  std::string render(report::Request request, report::Format format) {
+    request.format = format;
     std::string out;
-    report::render(experiment, options, {160, false, false}, symbolizer, [&](std::string_view text) { out += text; });
+    report::render({experiment, symbolizer}, request, {160, false, false}, [&](std::string_view text) { out += text; });
     EXPECT_EQ(experiment->damage(), std::vector<std::string>{});
     return out;
   }
-  json document(const report::Options& options = {}) { return json::parse(render(options, report::Format::Json)); }
+  json document(const report::Request& request = {}) { return json::parse(render(request, report::Format::Json)); }
   /// The sum of a column.
-  std::int64_t csv_sum(const report::Options& options, const std::string& column = name) {
-    std::istringstream in(render(options, report::Format::Tables));
+  std::int64_t csv_sum(const report::Request& request, const std::string& column = name) {
+    std::istringstream in(render(request, report::Format::Csv));
     std::string line;
     std::getline(in, line);
     const auto cells = [](std::string text) {
@@ -253,8 +254,8 @@ TEST_F(LaterMetric, is_in_the_totals_of_the_run_and_of_locations) {
 }
 
 TEST_F(LaterMetric, is_in_the_functions) {
-  report::Options flat;
-  flat.flat = true;
+  report::Request flat;
+  flat.views = {report::Show::Functions};
   EXPECT_EQ(csv_sum(flat), total);
   std::int64_t sum = 0;
   const json d = document(flat);
@@ -264,8 +265,8 @@ TEST_F(LaterMetric, is_in_the_functions) {
 }
 
 TEST_F(LaterMetric, is_found_location_by_location) {
-  report::Options locations;
-  locations.locations = true;
+  report::Request locations;
+  locations.views = {report::Show::Locations};
   locations.metric = name;
   EXPECT_EQ(csv_sum(locations), total);
   std::int64_t sum = 0;
@@ -284,7 +285,7 @@ TEST_F(LaterMetric, is_found_location_by_location) {
 }
 
 TEST_F(LaterMetric, is_in_the_call_tree_of_a_cluster) {
-  report::Options cluster;
+  report::Request cluster;
   cluster.cluster = 1;
   cluster.ranks = {1};
   EXPECT_GT(csv_sum(cluster), 0);
@@ -300,10 +301,10 @@ TEST_F(LaterMetric, is_made_of_the_units_where_the_totals_are_damaged) {
   });
   const json before = document();
   experiment = Experiment::of_file("f", std::as_bytes(std::span(damaged)));
-  report::Options options;
-  options.format = report::Format::Json;
+  report::Request request;
+  request.format = report::Format::Json;
   std::string out;
-  report::render(experiment, options, {160, false, false}, symbolizer, [&](std::string_view text) { out += text; });
+  report::render({experiment, symbolizer}, request, {160, false, false}, [&](std::string_view text) { out += text; });
   EXPECT_EQ(experiment->damages(), 2u);
   const json after = json::parse(out);
   EXPECT_EQ(after["totals"]["metrics"], before["totals"]["metrics"]);

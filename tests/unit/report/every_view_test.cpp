@@ -2,17 +2,22 @@
 // and what programs read is well-formed.
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <gtest/gtest.h>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
 #include <sstream>
 #include <utility>
 
 #include "offline/report/difference.hpp"
+#include "offline/report/json_tables.hpp"
 #include "offline/report/report.hpp"
 #include "offline/report/terminal.hpp"
 #include "offline/report/units.hpp"
+#include "offline/report/views.hpp"
 
 namespace refrain::report {
 namespace {
@@ -21,48 +26,48 @@ namespace fs = std::filesystem;
 
 struct Asked {
   const char* name;
-  std::function<void(Options&)> set;
+  std::function<void(Request&)> set;
 };
 
 const std::vector<Asked>& views_asked_for() {
   static const std::vector<Asked> all{
-      {"first page", [](Options&) {}},
-      {"--flat", [](Options& o) { o.flat = true; }},
-      {"--callsites", [](Options& o) { o.callsites = true; }},
-      {"--min-share 0", [](Options& o) { o.min_share = 0; }},
-      {"--iterations", [](Options& o) { o.iterations = true; }},
-      {"--iterations --metric mpi", [](Options& o) { o.iterations = true, o.metric = "mpi"; }},
-      {"--clusters", [](Options& o) { o.clusters = true; }},
-      {"--iterations --clusters", [](Options& o) { o.iterations = o.clusters = true; }},
-      {"--iteration 0", [](Options& o) { o.iteration = 0; }},
-      {"--cluster 0 --rank 0", [](Options& o) { o.cluster = 0, o.ranks = {0}; }},
-      {"--windows", [](Options& o) { o.windows = true; }},
-      {"--events", [](Options& o) { o.events = true; }},
-      {"--waits", [](Options& o) { o.waits = true; }},
-      {"--findings", [](Options& o) { o.all_findings = true; }},
-      {"--locations", [](Options& o) { o.locations = true; }},
-      {"--locations --metric mpi", [](Options& o) { o.locations = true, o.metric = "mpi"; }},
-      {"--mpi", [](Options& o) { o.mpi = true; }},
-      {"--modules", [](Options& o) { o.modules = true; }},
-      {"--callers MPI_Send", [](Options& o) { o.callers = "MPI_Send"; }},
-      {"--source solver.c", [](Options& o) { o.source = "solver.c"; }},
-      {"--sizes", [](Options& o) { o.sizes = true; }},
-      {"--communicators", [](Options& o) { o.communicators = true; }},
-      {"--nodes", [](Options& o) { o.nodes = true; }},
+      {"first page", [](Request&) {}},
+      {"--flat", [](Request& o) { o.views = {Show::Functions}; }},
+      {"--callsites", [](Request& o) { o.callsites = true; }},
+      {"--min-share 0", [](Request& o) { o.min_share = 0; }},
+      {"--iterations", [](Request& o) { o.views = {Show::Iterations}; }},
+      {"--iterations --metric mpi", [](Request& o) { o.views = {Show::Iterations}, o.metric = "mpi"; }},
+      {"--clusters", [](Request& o) { o.views = {Show::Clusters}; }},
+      {"--iterations --clusters", [](Request& o) { o.views = {Show::Iterations, Show::Clusters}; }},
+      {"--iteration 0", [](Request& o) { o.iteration = 0; }},
+      {"--cluster 0 --rank 0", [](Request& o) { o.cluster = 0, o.ranks = {0}; }},
+      {"--windows", [](Request& o) { o.views = {Show::Windows}; }},
+      {"--events", [](Request& o) { o.views = {Show::Events}; }},
+      {"--waits", [](Request& o) { o.views = {Show::Waits}; }},
+      {"--findings", [](Request& o) { o.views = {Show::Findings}; }},
+      {"--locations", [](Request& o) { o.views = {Show::Locations}; }},
+      {"--locations --metric mpi", [](Request& o) { o.views = {Show::Locations}, o.metric = "mpi"; }},
+      {"--mpi", [](Request& o) { o.views = {Show::Mpi}; }},
+      {"--modules", [](Request& o) { o.views = {Show::Modules}; }},
+      {"--callers MPI_Send", [](Request& o) { o.views = {Show::Callers}, o.subject = "MPI_Send"; }},
+      {"--source solver.c", [](Request& o) { o.views = {Show::Source}, o.subject = "solver.c"; }},
+      {"--sizes", [](Request& o) { o.views = {Show::Sizes}; }},
+      {"--communicators", [](Request& o) { o.views = {Show::Communicators}; }},
+      {"--nodes", [](Request& o) { o.views = {Show::Nodes}; }},
       {"--mpi --columns",
-       [](Options& o) {
-         o.mpi = true, o.columns = {"call", "path", "calls", "site"};
+       [](Request& o) {
+         o.views = {Show::Mpi}, o.columns = {"call", "path", "calls", "site"};
        }},
       {"--modules --columns",
-       [](Options& o) {
-         o.modules = true, o.columns = {"module", "share"};
+       [](Request& o) {
+         o.views = {Show::Modules}, o.columns = {"module", "share"};
        }},
-      {"--flat --sort", [](Options& o) { o.flat = true, o.sort = "inclusive_s"; }},
+      {"--flat --sort", [](Request& o) { o.views = {Show::Functions}, o.sort = "inclusive_s"; }},
       {"--rank 0.0",
-       [](Options& o) {
+       [](Request& o) {
          o.ranks = {0}, o.threads_of_ranks = {{0, 0}};
        }},
-      {"--thread 0", [](Options& o) { o.thread = 0; }}};
+      {"--thread 0", [](Request& o) { o.thread = 0; }}};
   return all;
 }
 
@@ -74,27 +79,33 @@ std::vector<fs::path> golden_experiments() {
   return all;
 }
 
-Options options_of(const Asked& asked) {
-  Options options;
-  asked.set(options);
-  // As a search would have left them.
-  options.findings = {{"late_rank",
-                       0.123,
-                       0.01,
-                       "ranks 3-17 compute longer than the others, in a_function_with_quite_a_long_name > another_one, "
-                       "as long as a sentence may become",
-                       {"--locations", "--metric", "user"}},
-                      {"unseen", 0, 0, "of this no call path is known: (no sample)", {}}};
-  return options;
+Request request_of(const Asked& asked) {
+  Request request;
+  asked.set(request);
+  return request;
+}
+
+/// As a search would have left them.
+Found two_findings() {
+  Found found;
+  found.findings = {{"late_rank",
+                     0.123,
+                     0.01,
+                     "ranks 3-17 compute longer than the others, in a_function_with_quite_a_long_name > another_one, "
+                     "as long as a sentence may become",
+                     {"--locations", "--metric", "user"}},
+                    {"unseen", 0, 0, "of this no call path is known: (no sample)", {}}};
+  return found;
 }
 
 /// Nothing: the experiment has no such thing.
 std::optional<std::string> rendered(const std::shared_ptr<const experiment::Experiment>& experiment,
-                                    const Options& options, const Terminal& terminal) {
+                                    const Request& request, const Terminal& terminal) {
   analysis::Symbolizer symbolizer;
   std::string out;
   try {
-    render(experiment, options, terminal, symbolizer, [&](std::string_view text) { out += text; });
+    const Source source{experiment, symbolizer, {}, two_findings};
+    render(source, request, terminal, [&](std::string_view text) { out += text; });
   } catch (const UsageError& error) {
     EXPECT_GT(std::string(error.what()).size(), 10u);
     EXPECT_EQ(std::string::npos, std::string(error.what()).find('\n')) << error.what();
@@ -135,10 +146,10 @@ TEST(EveryView, is_as_wide_as_asked_for_at_most) {
     const auto experiment = experiment::Experiment::open(directory.string());
     std::size_t shown = 0;
     for (const Asked& asked : views_asked_for()) {
-      const Options options = options_of(asked);
+      const Request request = request_of(asked);
       for (int width = narrowest; width <= widest; width += directory == newest ? 1 : 9) {
         const Terminal terminal{width, width % 2 == 0, width % 3 == 0};
-        const auto text = rendered(experiment, options, terminal);
+        const auto text = rendered(experiment, request, terminal);
         if (!text) break;
         shown += width == narrowest;
         const std::string wrong = what_is_wrong(*text, terminal);
@@ -202,42 +213,42 @@ TEST(EveryView, of_a_run_that_is_told_apart_in_part) {
   untold.losses[static_cast<std::size_t>(format::Loss::RunDelayUnknown)] = 1;
   const auto experiment = experiment::Experiment::of(std::move(whole));
   for (const Asked& asked : views_asked_for()) {
-    Options options = options_of(asked);
-    options.set_format("json");
-    if (const auto text = rendered(experiment, options, {})) {
+    Request request = request_of(asked);
+    request.format = format_of("json");
+    if (const auto text = rendered(experiment, request, {})) {
       EXPECT_TRUE(nlohmann::json::accept(*text)) << asked.name;
     }
-    options.set_format("text");
+    request.format = format_of("text");
     const Terminal terminal{80, false, false};
-    if (const auto text = rendered(experiment, options, terminal)) {
+    if (const auto text = rendered(experiment, request, terminal)) {
       EXPECT_EQ("", what_is_wrong(*text, terminal)) << asked.name;
     }
   }
-  Options options;
-  options.set_format("json");
-  const auto document = nlohmann::json::parse(*rendered(experiment, options, {}));
+  Request request;
+  request.format = format_of("json");
+  const auto document = nlohmann::json::parse(*rendered(experiment, request, {}));
   EXPECT_FALSE(document["totals"].contains("blocked_s")) << "unknown is not 0";
   EXPECT_TRUE(document["totals"].contains("mpi_off_cpu_s"));
   for (const auto& of : document["locations"])
     EXPECT_NE(of["rank"] == 1 && of["thread"] == 1, of.contains("blocked_s")) << of;
-  options.iterations = true;
-  options.metric = "blocked";
-  options.ranks = {1};
-  EXPECT_NE(rendered(experiment, options, {})->find("null"), std::string::npos);
-  options.set_format("text");
-  EXPECT_NE(rendered(experiment, options, {})->find("run_delay_unknown"), std::string::npos);
+  request.views = {Show::Iterations};
+  request.metric = "blocked";
+  request.ranks = {1};
+  EXPECT_NE(rendered(experiment, request, {})->find("null"), std::string::npos);
+  request.format = format_of("text");
+  EXPECT_NE(rendered(experiment, request, {})->find("run_delay_unknown"), std::string::npos);
 }
 
 TEST(EveryView, is_well_formed_for_programs) {
   for (const fs::path& directory : golden_experiments()) {
     const auto experiment = experiment::Experiment::open(directory.string());
     for (const Asked& asked : views_asked_for()) {
-      Options options = options_of(asked);
-      options.min_share.reset();
+      Request request = request_of(asked);
+      request.min_share.reset();
       for (const std::string& format : format_names()) {
         if (format == "text") continue;
-        options.set_format(format);
-        const auto text = rendered(experiment, options, {});
+        request.format = format_of(format);
+        const auto text = rendered(experiment, request, {});
         if (!text) continue;
         const std::string of = directory.string() + " " + asked.name + " as " + format;
         if (format == "json") {
@@ -250,6 +261,91 @@ TEST(EveryView, is_well_formed_for_programs) {
       }
     }
   }
+}
+
+/// The members that docs/report-format.md lists, and their types.
+std::map<std::string, std::string> described_members() {
+  std::map<std::string, std::string> types;
+  std::ifstream page(REPORT_FORMAT);
+  const std::regex row(R"(\| `([^`]+)` \| (\w+) \|.*)");
+  std::smatch parts;
+  for (std::string line; std::getline(page, line);)
+    if (std::regex_match(line, parts, row)) types[parts[1]] = parts[2];
+  return types;
+}
+
+/// `pattern` may have a * for any text.
+bool fits(std::string_view pattern, std::string_view text) {
+  const std::size_t star = pattern.find('*');
+  if (star == pattern.npos) return pattern == text;
+  if (!text.starts_with(pattern.substr(0, star))) return false;
+  for (std::size_t at = star; at <= text.size(); ++at)
+    if (fits(pattern.substr(star + 1), text.substr(at))) return true;
+  return false;
+}
+
+bool has_type(const nlohmann::json& value, const std::string& type) {
+  const auto all = [&](const auto& is_good) { return value.is_array() && std::ranges::all_of(value, is_good); };
+  if (type == "string") return value.is_string();
+  if (type == "integer") return value.is_number_integer();
+  if (type == "number") return value.is_number() || value.is_null();
+  if (type == "boolean") return value.is_boolean();
+  if (type == "strings") return all([](const auto& of) { return of.is_string(); });
+  if (type == "integers") return all([](const auto& of) { return of.is_number_integer(); });
+  return type == "series" && all([](const auto& of) { return of.is_number() || of.is_null(); });
+}
+
+class DescribedMembers {
+ public:
+  /// Members that the page does not have, or has with another type.
+  const std::set<std::string>& wrong() const { return wrong_; }
+
+  void check(const nlohmann::json& value, const std::string& name) {
+    const bool is_list = value.is_array() && !value.empty() && value[0].is_object();
+    if (is_list)
+      for (const auto& element : value) check_object(element, name + "[].");
+    else if (value.is_object()) check_object(value, name.empty() ? name : name + ".");
+    else if (!is_described(name, value)) wrong_.insert(name);
+  }
+
+ private:
+  void check_object(const nlohmann::json& object, const std::string& before) {
+    for (const auto& [name, value] : object.items()) check(value, before + name);
+  }
+  bool is_described(const std::string& name, const nlohmann::json& value) const {
+    if (const auto at = types_.find(name); at != types_.end()) return has_type(value, at->second);
+    return std::ranges::any_of(types_, [&](const auto& of) {
+      const bool is_empty_list = value.is_array() && value.empty() && of.first.starts_with(name + "[].");
+      return is_empty_list || (fits(of.first, name) && has_type(value, of.second));
+    });
+  }
+
+  const std::map<std::string, std::string> types_ = described_members();
+  std::set<std::string> wrong_;
+};
+
+TEST(EveryView, documents_have_the_members_that_are_described) {
+  DescribedMembers members;
+  std::size_t documents = 0;
+  for (const fs::path& directory : golden_experiments()) {
+    const auto experiment = experiment::Experiment::open(directory.string());
+    for (const Asked& asked : views_asked_for()) {
+      Request request = request_of(asked);
+      request.min_share.reset();
+      request.format = Format::Json;
+      const auto text = rendered(experiment, request, {});
+      if (!text) continue;
+      const auto document = nlohmann::json::parse(*text);
+      EXPECT_EQ(document.value("schema", 0), schema_version);
+      members.check(document, "");
+      ++documents;
+    }
+  }
+  EXPECT_EQ(members.wrong(), std::set<std::string>()) << "see docs/report-format.md";
+  EXPECT_GE(documents, 100u);
+  std::ifstream page(REPORT_FORMAT);
+  const std::string text{std::istreambuf_iterator<char>(page), {}};
+  EXPECT_NE(text.find("**" + std::to_string(schema_version) + "**"), text.npos) << "the page is of another version";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "offline/report/report.hpp"
+#include "offline/report/views.hpp"
 #include "tests/unit/analysis/loop_builder.hpp"
 #include "tests/unit/analysis/loop_log.hpp"
 
@@ -64,23 +65,23 @@ experiment::WholeExperiment two_ranks() {
   return experiment_of({{{"step", ten_iterations(1)}}, {{"step", ten_iterations(2)}}});
 }
 
-std::string rendered(const experiment::WholeExperiment& experiment, const Options& options,
+std::string rendered(const experiment::WholeExperiment& experiment, const Request& request,
                      const Terminal& terminal = {80, false, false}) {
   analysis::Symbolizer symbolizer;
   std::string out;
-  render(experiment::Experiment::of(experiment), options, terminal, symbolizer,
+  render({experiment::Experiment::of(experiment), symbolizer}, request, terminal,
          [&](std::string_view text) { out += text; });
   return out;
 }
-Options iterations(Format format = Format::Text) {
-  Options options;
-  options.iterations = true;
-  options.format = format;
-  return options;
+Request iterations(Format format = Format::Text) {
+  Request request;
+  request.views = {Show::Iterations};
+  request.format = format;
+  return request;
 }
-std::string error_of(const experiment::WholeExperiment& experiment, const Options& options) {
+std::string error_of(const experiment::WholeExperiment& experiment, const Request& request) {
   try {
-    rendered(experiment, options);
+    rendered(experiment, request);
   } catch (const UsageError& error) {
     return error.what();
   }
@@ -127,11 +128,11 @@ least 1.00 ms (iteration 0 of rank 0), mean 2.10 ms, largest 10.0 ms (iteration
 }
 
 TEST(IterationsText, zero_is_at_the_bottom_also_when_everything_is_zero) {
-  Options options = iterations();
-  options.metric = "bytes_received";
+  Request request = iterations();
+  request.metric = "bytes_received";
   auto silent = ten_iterations(1);
   for (Iteration& it : silent) it.send[5] = 0;
-  const std::string text = rendered(experiment_of({{{"step", silent}}}), options);
+  const std::string text = rendered(experiment_of({{{"step", silent}}}), request);
   EXPECT_NE(text.find("        0 B |########################################\n"), text.npos) << text;
   EXPECT_EQ(text.find(" -"), text.npos) << text;
 }
@@ -222,14 +223,14 @@ TEST(IterationsText, a_damaged_log_is_said) {
 TEST(IterationsText, an_empty_loop_is_no_problem) {
   const auto experiment = experiment_of({{{"step", {}}}});
   EXPECT_NE(rendered(experiment, iterations()).find("no iteration of this loop has been recorded"), std::string::npos);
-  EXPECT_EQ(rendered(experiment, iterations(Format::Tables)).find("step"), std::string::npos);
+  EXPECT_EQ(rendered(experiment, iterations(Format::Csv)).find("step"), std::string::npos);
 }
 
 TEST(ClustersText, reads_like_this) {
-  Options options;
-  options.clusters = true;
-  options.ranks = {0};
-  EXPECT_EQ(on_new_line(rendered(two_ranks(), options, {110, true, false})), R"(
+  Request request;
+  request.views = {Show::Clusters};
+  request.ranks = {0};
+  EXPECT_EQ(on_new_line(rendered(two_ranks(), request, {110, true, false})), R"(
 ./heat
 rank 0 of 2, 1 thread, complete
 
@@ -245,33 +246,33 @@ Iterations are counted from 0; the exemplar is the one nearest to the mean of it
 }
 
 TEST(Iterations, csv_has_a_row_for_each) {
-  const std::string text = rendered(two_ranks(), iterations(Format::Tables));
+  const std::string text = rendered(two_ranks(), iterations(Format::Csv));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 21);
   EXPECT_TRUE(text.starts_with("loop,rank,thread,iteration,cluster,wall_s,mpi_calls,mpi_s,user_s,"));
   EXPECT_NE(text.find("\r\nstep,1,0,6,1,0.01,1,0.0002,0.0098,"), text.npos) << text;
 }
 
 TEST(Iterations, csv_and_markdown_say_what_is_reconstructed) {
-  Options options = iterations(Format::Tables);
-  options.callpath = "MPI_Send";
-  options.metric = "mpi";
-  const std::string text = rendered(two_ranks(), options);
+  Request request = iterations(Format::Csv);
+  request.callpath = "MPI_Send";
+  request.metric = "mpi";
+  const std::string text = rendered(two_ranks(), request);
   EXPECT_NE(text.find(",callpath_mpi_s,callpath_precision\r\n"), text.npos) << text;
   EXPECT_NE(text.find(",0.0002,reconstructed\r\nstep,0,0,6,1,"), text.npos) << text;
   EXPECT_NE(text.find(",0.0002,exact\r\nstep,0,0,7,0,"), text.npos) << "alone in its cluster: " << text;
-  options.set_format("markdown");
-  EXPECT_NE(rendered(two_ranks(), options).find("| 200 us | reconstructed |\n"), std::string::npos);
+  request.format = format_of("markdown");
+  EXPECT_NE(rendered(two_ranks(), request).find("| 200 us | reconstructed |\n"), std::string::npos);
 }
 
 TEST(Iterations, below_the_root_is_everything) {
-  Options options = iterations(Format::Json);
-  options.metric = "user";
-  options.callpath = "heat";
-  const Json of = Json::parse(rendered(two_ranks(), options))["loops"][0]["per_location"][1];
+  Request request = iterations(Format::Json);
+  request.metric = "user";
+  request.callpath = "heat";
+  const Json of = Json::parse(rendered(two_ranks(), request))["loops"][0]["per_location"][1];
   EXPECT_EQ(of["callpath"]["user_s"], of["user_s"]);
   EXPECT_EQ(of["callpath"]["reconstructed"], false);
-  options.format = Format::Text;
-  EXPECT_EQ(rendered(two_ranks(), options).find("Reconstructed"), std::string::npos);
+  request.format = Format::Text;
+  EXPECT_EQ(rendered(two_ranks(), request).find("Reconstructed"), std::string::npos);
 }
 
 TEST(Iterations, json_has_them_per_location) {
@@ -315,10 +316,10 @@ TEST(Iterations, those_that_are_not_in_the_log_leave_a_gap) {
 }
 
 TEST(PartOfRun, an_iteration_is_reported_as_a_run) {
-  Options options;
-  options.format = Format::Json;
-  options.iteration = 6;
-  const Json json = Json::parse(rendered(two_ranks(), options));
+  Request request;
+  request.format = Format::Json;
+  request.iteration = 6;
+  const Json json = Json::parse(rendered(two_ranks(), request));
   EXPECT_NEAR(json["totals"]["wall_s"].get<double>(), 0.015, 1e-12);
   double sum = 0;
   for (const Json& path : json["callpaths"]) sum += path["exclusive_s"].get<double>();
@@ -327,10 +328,10 @@ TEST(PartOfRun, an_iteration_is_reported_as_a_run) {
 }
 
 /// Of a part that not every rank has: a cluster is one rank's, and loops may end early on some.
-Options part(std::optional<std::int64_t> iteration, std::optional<std::int32_t> cluster, Format format = Format::Text) {
-  Options options;
-  options.iteration = iteration, options.cluster = cluster, options.format = format;
-  return options;
+Request part(std::optional<std::int64_t> iteration, std::optional<std::int32_t> cluster, Format format = Format::Text) {
+  Request request;
+  request.iteration = iteration, request.cluster = cluster, request.format = format;
+  return request;
 }
 
 TEST(PartOfRun, is_as_complete_as_its_experiment) {
@@ -358,12 +359,12 @@ TEST(PartOfRun, is_as_complete_as_its_experiment) {
 TEST(PartOfRun, overflow_is_said) {
   auto experiment = two_ranks();
   for (auto& rank : experiment.profile.ranks) rank.locations[0].loops[0].clusters[0].overflow = true;
-  Options options;
-  options.iteration = 0;
-  EXPECT_NE(rendered(experiment, options).find("several classes"), std::string::npos);
-  options.iteration.reset();
-  options.clusters = true;
-  EXPECT_NE(rendered(experiment, options).find("* holds iterations of several classes"), std::string::npos);
+  Request request;
+  request.iteration = 0;
+  EXPECT_NE(rendered(experiment, request).find("several classes"), std::string::npos);
+  request.iteration.reset();
+  request.views = {Show::Clusters};
+  EXPECT_NE(rendered(experiment, request).find("* holds iterations of several classes"), std::string::npos);
 }
 
 TEST(PartOfRun, an_iteration_whose_cluster_was_not_saved_has_totals) {
@@ -373,76 +374,76 @@ TEST(PartOfRun, an_iteration_whose_cluster_was_not_saved_has_totals) {
     location.loops[0].clusters.clear();
     location.units.clear();
   }
-  Options options;
-  options.iteration = 6;
-  const std::string text = rendered(experiment, options);
+  Request request;
+  request.iteration = 6;
+  const std::string text = rendered(experiment, request);
   EXPECT_NE(text.find("(MPI without call path)"), text.npos) << text;
   EXPECT_NE(text.find("was not saved"), text.npos);
 }
 
 TEST(Loops, wrong_requests_say_what_is_there) {
   const auto several = experiment_of({{{"step", ten_iterations(1)}, {"output", ten_iterations(3)}}});
-  Options options = iterations();
-  options.metric = "weather";
-  EXPECT_TRUE(error_of(several, options)
+  Request request = iterations();
+  request.metric = "weather";
+  EXPECT_TRUE(error_of(several, request)
                   .starts_with("--metric weather: an iteration has wall, mpi_calls, mpi, user, cpu, off_cpu, "));
-  options = iterations();
-  options.loop = "setup";
-  EXPECT_EQ(error_of(several, options), "--loop setup: the marked loops are step, output");
-  options = {};
-  options.iteration = 1;
-  EXPECT_EQ(error_of(several, options), "--iteration: several loops are marked (step, output); choose one with --loop");
-  options.loop = "output";
-  EXPECT_EQ(error_of(several, options), "");
-  options.iteration = 10;
-  EXPECT_EQ(error_of(several, options), "--iteration 10: loop output has 10 iterations, counted from 0");
-  options = {};
-  options.cluster = 2, options.loop = "step";
-  EXPECT_EQ(error_of(several, options), "--cluster 2: loop step on rank 0 has 2 clusters, counted from 0");
-  options = iterations();
-  options.callpath = "MPI_Sent";
-  EXPECT_EQ(error_of(several, options), "--callpath MPI_Sent: no such call path; near it: MPI_Send");
+  request = iterations();
+  request.loop = "setup";
+  EXPECT_EQ(error_of(several, request), "--loop setup: the marked loops are step, output");
+  request = {};
+  request.iteration = 1;
+  EXPECT_EQ(error_of(several, request), "--iteration: several loops are marked (step, output); choose one with --loop");
+  request.loop = "output";
+  EXPECT_EQ(error_of(several, request), "");
+  request.iteration = 10;
+  EXPECT_EQ(error_of(several, request), "--iteration 10: loop output has 10 iterations, counted from 0");
+  request = {};
+  request.cluster = 2, request.loop = "step";
+  EXPECT_EQ(error_of(several, request), "--cluster 2: loop step on rank 0 has 2 clusters, counted from 0");
+  request = iterations();
+  request.callpath = "MPI_Sent";
+  EXPECT_EQ(error_of(several, request), "--callpath MPI_Sent: no such call path; near it: MPI_Send");
 }
 
 TEST(Locations, a_thread_that_is_not_there_is_said) {
-  Options options;
-  options.locations = true;
-  for (const Format format : {Format::Text, Format::Tables, Format::Json}) {
-    options.format = format;
-    options.thread = 0;
-    EXPECT_EQ(error_of(two_ranks(), options), "");
-    options.thread = 77;
-    EXPECT_EQ(error_of(two_ranks(), options), "--thread 77: no thread of this number is here; the last one is 0");
+  Request request;
+  request.views = {Show::Locations};
+  for (const Format format : {Format::Text, Format::Csv, Format::Json}) {
+    request.format = format;
+    request.thread = 0;
+    EXPECT_EQ(error_of(two_ranks(), request), "");
+    request.thread = 77;
+    EXPECT_EQ(error_of(two_ranks(), request), "--thread 77: no thread of this number is here; the last one is 0");
   }
 }
 
 TEST(Locations, below_the_root_is_everything) {
-  Options options;
-  options.locations = true;
-  options.format = Format::Tables;
-  const std::string all = rendered(two_ranks(), options);
-  options.callpath = "heat";
-  EXPECT_EQ(rendered(two_ranks(), options), all);
-  options.callpath = "heat;MPI_Send";
-  EXPECT_TRUE(error_of(two_ranks(), options).starts_with("--callpath heat;MPI_Send: no such call path"));
+  Request request;
+  request.views = {Show::Locations};
+  request.format = Format::Csv;
+  const std::string all = rendered(two_ranks(), request);
+  request.callpath = "heat";
+  EXPECT_EQ(rendered(two_ranks(), request), all);
+  request.callpath = "heat;MPI_Send";
+  EXPECT_TRUE(error_of(two_ranks(), request).starts_with("--callpath heat;MPI_Send: no such call path"));
 }
 
 TEST(Flat, options_of_other_views_are_refused_with_the_reason) {
-  Options options;
-  options.flat = true;
-  options.callpath = "MPI_Send";
-  EXPECT_EQ(error_of(two_ranks(), options), "--callpath: goes with --iterations or --locations");
-  options.callpath.clear();
-  options.metric = "mpi";
-  EXPECT_EQ(error_of(two_ranks(), options), "--metric: goes with --iterations or --locations");
-  options.metric.clear();
-  options.callsites = true;
-  EXPECT_EQ(error_of(two_ranks(), options), "--callsites: --flat does not keep call sites apart");
+  Request request;
+  request.views = {Show::Functions};
+  request.callpath = "MPI_Send";
+  EXPECT_EQ(error_of(two_ranks(), request), "--callpath: goes with --iterations or --locations");
+  request.callpath.clear();
+  request.metric = "mpi";
+  EXPECT_EQ(error_of(two_ranks(), request), "--metric: goes with --iterations or --locations");
+  request.metric.clear();
+  request.callsites = true;
+  EXPECT_EQ(error_of(two_ranks(), request), "--callsites: --flat does not keep call sites apart");
 }
 
 TEST(Loops, none_is_one_clear_line) {
   const auto none = experiment_of({{}});
-  for (const Format format : {Format::Text, Format::Tables})
+  for (const Format format : {Format::Text, Format::Csv})
     EXPECT_TRUE(error_of(none, iterations(format)).starts_with("no loop is marked in this experiment: mark it "));
   EXPECT_TRUE(Json::parse(rendered(none, iterations(Format::Json)))["loops"].empty());
 }

@@ -73,28 +73,28 @@ class Sample {
     tree.nodes.push_back(node);
     return static_cast<std::uint32_t>(tree.nodes.size() - 1);
   }
-  std::string text(const Terminal& terminal, const Options& options = {}) { return printed(options, terminal); }
-  std::string json(Options options = {}) {
-    options.format = Format::Json;
-    return printed(options);
+  std::string text(const Terminal& terminal, const Request& request = {}) { return printed(request, terminal); }
+  std::string json(Request request = {}) {
+    request.format = Format::Json;
+    return printed(request);
   }
-  std::string printed_as(const Options& options) { return printed(options); }
-  std::string csv(Options options = {}) {
-    options.format = Format::Tables;
-    return printed(options);
+  std::string printed_as(const Request& request) { return printed(request); }
+  std::string csv(Request request = {}) {
+    request.format = Format::Csv;
+    return printed(request);
   }
 
   experiment::WholeExperiment experiment;
   CallTree tree;
 
  private:
-  std::string printed(const Options& options, const Terminal& terminal = {}) {
+  std::string printed(const Request& request, const Terminal& terminal = {}) {
     const auto held = experiment::Experiment::of(experiment);
     OverviewBuilder builder;
     for (const auto& rank : experiment.profile.ranks) builder.add(rank);
-    const Overview overview = builder.finish(*held, options, tree);
+    const Overview overview = builder.finish(*held, request, tree);
     std::string out;
-    print_document({held, options, tree, overview}, terminal, [&](std::string_view text) { out += text; });
+    print_document({held, request, tree, overview}, terminal, [&](std::string_view text) { out += text; });
     return out;
   }
 
@@ -257,22 +257,22 @@ TEST(TextReport, callsites_without_lines_have_their_place_in_the_module) {
     auto& node = sample.tree.nodes[i];
     node.name = "tiny", node.module = "/bin/heat", node.offset = 0x1200 + i;
   }
-  Options options;
-  options.callsites = true, options.min_share = 0;
-  std::string text = sample.text({}, options);
+  Request request;
+  request.callsites = true, request.min_share = 0;
+  std::string text = sample.text({}, request);
   for (const char* site : {"tiny  [heat+0x1208]", "tiny  [heat+0x1209]", "tiny  [heat+0x120a]"})
     EXPECT_NE(text.find(site), text.npos) << text;
   for (std::uint32_t i : {8u, 9u, 10u})
     sample.tree.nodes[i].file = "/src/heat.c", sample.tree.nodes[i].line = 12 + i / 10;
-  text = sample.text({}, options);
+  text = sample.text({}, request);
   for (const char* site : {"[heat.c:12, heat+0x1208]", "[heat.c:12, heat+0x1209]", "[heat.c:13]"})
     EXPECT_NE(text.find(site), text.npos) << "two calls in one line, and one alone" << text;
 }
 
 TEST(TextReport, min_share_0_shows_everything) {
-  Options options;
-  options.min_share = 0;
-  const std::string text = Sample().text({}, options);
+  Request request;
+  request.min_share = 0;
+  const std::string text = Sample().text({}, request);
   EXPECT_NE(text.find("tiny0"), text.npos);
   EXPECT_EQ(text.find("not shown"), text.npos);
   EXPECT_EQ(Sample().text({}).find("tiny0"), text.npos);
@@ -291,20 +291,20 @@ TEST(TextReport, sampled_times_have_a_standard_error_and_no_digits_beyond_it) {
 }
 
 TEST(MarkdownReport, is_the_table_of_the_view) {
-  Options options;
-  options.set_format("markdown");
-  options.flat = true;
-  const std::string text = Sample().printed_as(options);
+  Request request;
+  request.format = format_of("markdown");
+  request.views = {Show::Functions};
+  const std::string text = Sample().printed_as(request);
   EXPECT_TRUE(text.starts_with("| function | kind | exclusive_s | inclusive_s | visits |")) << text;
   EXPECT_NE(text.find("\n| --- | --- | ---: | ---: | ---: |"), text.npos) << text;
   EXPECT_NE(text.find("\n| MPI_Allreduce | mpi | 28.0 s | 28.0 s | 2,000 |"), text.npos) << text;
 }
 
 TEST(TextReport, functions_have_a_standard_error_too) {
-  Options options;
-  options.flat = true;
+  Request request;
+  request.views = {Show::Functions};
   Sample sample;
-  EXPECT_EQ(sample.text({140, true, false}, options).find("±"), std::string::npos) << "nothing was sampled";
+  EXPECT_EQ(sample.text({140, true, false}, request).find("±"), std::string::npos) << "nothing was sampled";
   // 68 s by 100 samples of 680 ms: solve has 40, and 88 with what it calls, which is all of them.
   sample.tree.nodes[0].sampled_s = 68;
   sample.tree.totals.weight_s = 68;
@@ -312,12 +312,12 @@ TEST(TextReport, functions_have_a_standard_error_too) {
   for (auto& node : sample.tree.nodes)
     if (node.kind == PathKind::User && node.name.starts_with("solve"))
       node.exclusive_weight_s = 40 * 0.68, node.weight_s = 68;
-  const std::string text = sample.text({140, true, false}, options);
+  const std::string text = sample.text({140, true, false}, request);
   const double error = 68 * std::sqrt(0.4 * 0.6 / 100);  // 3.33 s of 100 s
   EXPECT_NEAR(3.33, error, 0.01);
   EXPECT_NE(text.find("   40.0  3.3    40.0 s"), text.npos) << text;
-  options.set_format("csv");
-  const std::string csv = sample.printed_as(options);
+  request.format = format_of("csv");
+  const std::string csv = sample.printed_as(request);
   EXPECT_NE(csv.find(",exclusive_standard_error_s,inclusive_standard_error_s,precision"), csv.npos) << csv;
   EXPECT_NE(csv.find(",3.33"), csv.npos) << csv;
 }
@@ -349,9 +349,9 @@ TEST(TextReport, incomplete_experiments_name_the_missing_ranks) {
 }
 
 TEST(TextReport, flat_is_by_function) {
-  Options options;
-  options.flat = true;
-  EXPECT_EQ(on_new_line(Sample().text({100, true, false}, options)), R"(
+  Request request;
+  request.views = {Show::Functions};
+  EXPECT_EQ(on_new_line(Sample().text({100, true, false}, request)), R"(
 ./heat in, put.dat
 2 ranks on node1, 2 threads, Open MPI 4.1.4, 2024-05-06 07:08 UTC, complete
 
@@ -425,9 +425,9 @@ TEST(JsonReport, losses_are_counts_by_reason) {
 TEST(JsonReport, callsites_have_module_file_and_line) {
   Sample sample;
   sample.tree.nodes[1].module = "/bin/heat", sample.tree.nodes[1].file = "/src/heat.c", sample.tree.nodes[1].line = 12;
-  Options options;
-  options.callsites = true;
-  const Json path = Json::parse(sample.json(options))["callpaths"][0];
+  Request request;
+  request.callsites = true;
+  const Json path = Json::parse(sample.json(request))["callpaths"][0];
   EXPECT_EQ(path["module"], "/bin/heat");
   EXPECT_EQ(path["file"], "/src/heat.c");
   EXPECT_EQ(path["line"], 12);
@@ -449,24 +449,25 @@ TEST(CsvReport, fields_are_quoted_by_rfc_4180) {
 TEST(Render, ranks_that_are_not_there_are_a_usage_error) {
   Sample sample;
   analysis::Symbolizer symbolizer;
-  Options options;
-  options.ranks = {1};
+  Request request;
+  request.ranks = {1};
   const auto held = experiment::Experiment::of(sample.experiment);
   const Sink nowhere = [](std::string_view) {};
-  EXPECT_NO_THROW(render(held, options, {}, symbolizer, nowhere));
-  options.ranks = {7};
-  EXPECT_THROW(render(held, options, {}, symbolizer, nowhere), UsageError);
+  EXPECT_NO_THROW(render({held, symbolizer}, request, {}, nowhere));
+  request.ranks = {7};
+  EXPECT_THROW(render({held, symbolizer}, request, {}, nowhere), UsageError);
 }
 
 TEST(Render, an_empty_experiment_gives_a_report_in_every_format) {
   experiment::WholeExperiment empty;
   analysis::Symbolizer symbolizer;
-  for (const Format format : {Format::Text, Format::Json, Format::Tables})
+  for (const Format format : {Format::Text, Format::Json, Format::Csv})
     for (const bool flat : {false, true}) {
-      Options options;
-      options.format = format, options.flat = flat;
+      Request request;
+      request.format = format;
+      if (flat) request.views = {Show::Functions};
       std::string out;
-      render(experiment::Experiment::of(empty), options, {}, symbolizer, [&](std::string_view text) { out += text; });
+      render({experiment::Experiment::of(empty), symbolizer}, request, {}, [&](std::string_view text) { out += text; });
       EXPECT_FALSE(out.empty());
     }
 }

@@ -73,10 +73,30 @@ TEST(Units, names_lose_parameters_first) {
   EXPECT_EQ(fit_name("(not on CPU)", 5, "…"), "(not…");
 }
 
-TEST(Units, width_is_counted_in_characters) {
+TEST(Units, width_is_counted_in_columns_of_a_terminal) {
   EXPECT_EQ(display_width("├ é"), 3u);
   EXPECT_EQ(cut_to("├ é", 1), "├");
+  EXPECT_EQ(display_width("温度"), 4u) << "wide";
+  EXPECT_EQ(display_width("e\u0301"), 1u) << "with a mark that combines";
+  EXPECT_EQ(display_width("\U0001f680"), 2u) << "a rocket";
+  EXPECT_EQ(display_width("\xff"), 1u) << "no UTF-8";
+  EXPECT_EQ(cut_to("温度", 3), "温");
+  EXPECT_EQ(cut_to("e\u0301x", 1), "e\u0301");
+  EXPECT_EQ(end_of("温度", 3), "度");
+  EXPECT_EQ(end_of("abc", 2), "bc");
+  EXPECT_EQ(end_of("abc", 5), "abc");
+  EXPECT_EQ(fit_words("温度温度", 6, "…"), "温度…");
 }
+
+TEST(Units, sentences_shorten_the_call_paths_in_them) {
+  const std::vector<std::string> parts{"rank 0: smooth between ", "main > timestep > exchange > MPI_Sendrecv", " and ",
+                                       "main > timestep > MPI_Win_fence"};
+  EXPECT_EQ(fit_sentence(parts, 200, "…"), "rank 0: smooth between main > timestep > exchange > MPI_Sendrecv and main > "
+                                           "timestep > MPI_Win_fence");
+  EXPECT_EQ(fit_sentence(parts, 74, "…"), "rank 0: smooth between …> MPI_Sendrecv and …> MPI_Win_fence");
+}
+
+TEST(Units, terminals_without_utf8_get_question_marks) { EXPECT_EQ(as_ascii("é温."), "???."); }
 
 }  // namespace
 }  // namespace refrain::report

@@ -154,7 +154,7 @@ class MissingEvents : public ::testing::Test {
 
   std::shared_ptr<const trace::Trace> exported(const trace::Trace& trace, std::uint64_t left_out) {
     const std::string directory = scratch_.path + "/archive" + std::to_string(++archives_);
-    analysis::Symbolizer symbolizer;
+    symbols::Symbolizer symbolizer;
     EXPECT_EQ(left_out, exports::write_otf2(trace, symbolizer, {directory}).left_out);
     return trace::Trace::open_archive(directory + "/traces.otf2");
   }

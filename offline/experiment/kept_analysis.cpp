@@ -1,0 +1,186 @@
+#include "offline/experiment/kept_analysis.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <span>
+#include <system_error>
+#include <tuple>
+
+#include "format/checksum.hpp"
+#include "offline/experiment/experiment.hpp"
+#include "offline/experiment/packed.hpp"
+#include "offline/experiment/whole_file.hpp"
+
+namespace refrain::experiment {
+
+namespace fs = std::filesystem;
+
+template <class Io, Is<AnalysisKey> T>
+void describe(Io& io, T& of) { io(of.rules, of.parameters, of.level); }
+template <class Io, Is<SavedMetric::Value> T>
+void describe(Io& io, T& of) { io(of.path, of.rank, of.thread, of.seconds); }
+template <class Io, Is<SavedMetric::OfLocation> T>
+void describe(Io& io, T& of) { io(of.rank, of.thread, of.seconds, of.error_s); }
+template <class Io, Is<SavedMetric> T>
+void describe(Io& io, T& of) { io(of.name, of.parent, of.help, of.is_sampled, of.values, of.locations); }
+
+namespace {
+
+constexpr std::string_view magic = "RTanlyss", name_begin = "analysis-", name_end = ".refrain";
+constexpr std::uint32_t version_of_file = 1;
+constexpr std::size_t fixed_size = 16;  // magic, version, size of the packed head
+constexpr std::uint32_t largest_head = 1 << 16;
+constexpr const char* kept_text = "a kept analysis";
+
+template <class... T>
+std::string packed(const T&... values) {
+  Packer packer;
+  packer(values...);
+  return packer.bytes();
+}
+
+std::uint64_t checksum_of(std::string_view bytes) { return format::checksum(bytes.data(), bytes.size()); }
+
+/// Tells experiments apart: an analysis may have been copied from another one.
+std::uint64_t fingerprint_of(const ProfileDefinitions& definitions) {
+  Packer packer;
+  packer(definitions.ranks_expected, definitions.regions, std::uint64_t{definitions.paths.size()});
+  for (const ProfileModule& of : definitions.modules) packer(of.path);
+  for (const CallPath& of : definitions.paths) packer(of.parent, of.kind, of.module, of.offset);
+  return checksum_of(packer.bytes());
+}
+
+fs::path path_of(const fs::path& experiment, const AnalysisKey& key) {
+  std::array<char, 17> hash;
+  std::snprintf(hash.data(), hash.size(), "%016llx", static_cast<unsigned long long>(checksum_of(packed(key))));
+  return experiment / (std::string(name_begin) + hash.data() + std::string(name_end));
+}
+
+std::string fixed(std::uint64_t value, std::size_t size) {
+  std::array<std::byte, sizeof value> raw;
+  format::store_little_endian(raw.data(), value);
+  return {reinterpret_cast<const char*>(raw.data()), size};
+}
+
+/// Those of this name that a directory holds, in the order of their names.
+std::vector<fs::path> find_files(const fs::path& directory) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  if (directory.empty()) return files;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
+    if (const std::string name = at->path().filename().string();
+        name.starts_with(name_begin) && name.ends_with(name_end))
+      files.push_back(at->path());
+  std::ranges::sort(files);
+  return files;
+}
+
+/// Before the others.
+auto rank_of(const KeptAnalysis& of) {
+  return std::tuple(of.key().rules != analysis_rules, !of.key().parameters.empty(), of.key().level,
+                    ~of.records(), !of.has_found(), of.key());
+}
+
+}  // namespace
+
+KeptAnalysis::KeptAnalysis(const fs::path& file_path, const ProfileDefinitions& definitions,
+                           const std::shared_ptr<DamageLog>& damage)
+    : path_(file_path), damage_(damage), paths_(definitions.paths.size()) {
+  const InputFile file(path_, damage);
+  const auto begin = file.read(0, fixed_size, kept_text);
+  if (std::memcmp(begin.data(), magic.data(), magic.size()) != 0) file.fail(0, "not a kept analysis");
+  if (format::load_little_endian<std::uint32_t>(&begin[8]) != version_of_file)
+    file.fail(8, "a kept analysis of another version of Refrain");
+  const auto size = format::load_little_endian<std::uint32_t>(&begin[12]);
+  if (size > largest_head) file.fail(12, "a kept analysis with an impossible head");
+  const auto whole = file.read(0, fixed_size + size + sizeof(std::uint64_t), kept_text);
+  if (format::load_little_endian<std::uint64_t>(&whole[fixed_size + size]) !=
+      format::checksum(whole.data(), fixed_size + size))
+    file.fail(0, "the head of a kept analysis has a wrong checksum");
+  Unpacker head{std::span(whole).subspan(fixed_size, size)};
+  std::uint64_t fingerprint = 0;
+  head(key_, version_, records_, fingerprint, metrics_.size, metrics_.checksum, found_.size, found_.checksum);
+  metrics_.offset = whole.size();
+  const std::uint64_t room = file.size() - metrics_.offset;
+  if (!head.is_good() || metrics_.size > room || found_.size != room - metrics_.size)
+    file.fail(fixed_size, "a kept analysis of another size than its head says");
+  if (fingerprint != fingerprint_of(definitions)) file.fail(fixed_size, "it belongs to another experiment");
+  found_.offset = metrics_.offset + metrics_.size;
+}
+
+std::vector<std::byte> KeptAnalysis::read(const Part& part) const {
+  const InputFile file(path_, damage_);
+  auto bytes = file.read(part.offset, part.size, kept_text);
+  if (format::checksum(bytes.data(), bytes.size()) != part.checksum)
+    file.fail(part.offset, "a kept analysis has a wrong checksum");
+  return bytes;
+}
+
+void KeptAnalysis::refuse(const char* what) const { InputFile(path_, damage_).fail(0, what); }
+
+std::vector<SavedMetric> KeptAnalysis::metrics() const {
+  const auto bytes = read(metrics_);
+  std::vector<SavedMetric> metrics;
+  Unpacker unpacker(bytes);
+  unpacker(metrics);
+  const auto paths = static_cast<std::int64_t>(paths_);
+  const auto is_good = [&](const SavedMetric& of) {
+    return std::ranges::all_of(of.values, [&](const SavedMetric::Value& value) {
+      return value.path >= -1 && value.path < paths && std::isfinite(value.seconds);
+    });
+  };
+  if (!unpacker.is_good() || !std::ranges::all_of(metrics, is_good)) refuse("a kept analysis with impossible metrics");
+  return metrics;
+}
+
+std::string KeptAnalysis::found() const {
+  const auto bytes = read(found_);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::vector<KeptAnalysis> kept_analyses(const Experiment& experiment) {
+  std::vector<KeptAnalysis> all;
+  for (const fs::path& path : find_files(experiment.directory()))
+    experiment.damage_log()->survives("what was found in its events is searched for again", [&] {
+      all.emplace_back(path, experiment.definitions(), experiment.damage_log());
+    });
+  std::ranges::sort(all, {}, rank_of);
+  return all;
+}
+
+std::optional<KeptAnalysis> kept_analysis(const Experiment& experiment, const AnalysisKey& key) {
+  for (KeptAnalysis& of : kept_analyses(experiment))
+    if (of.key() == key) return std::move(of);
+  return std::nullopt;
+}
+
+void keep(const Experiment& experiment, const NewAnalysis& analysis) {
+  const std::string metrics = packed(analysis.metrics);
+  const std::string head = packed(analysis.key, analysis.version, analysis.records,
+                                  fingerprint_of(experiment.definitions()), std::uint64_t{metrics.size()},
+                                  checksum_of(metrics), std::uint64_t{analysis.found.size()},
+                                  checksum_of(analysis.found));
+  const std::string begin = std::string(magic) + fixed(version_of_file, sizeof(std::uint32_t)) +
+                            fixed(head.size(), sizeof(std::uint32_t)) + head;
+  const std::string file = begin + fixed(checksum_of(begin), sizeof(std::uint64_t)) + metrics + analysis.found;
+  write_whole_file(path_of(experiment.directory(), analysis.key), std::as_bytes(std::span(file)));
+}
+
+void forget_old_analyses(const Experiment& experiment) {
+  std::error_code ignored;
+  fs::remove(experiment.directory() / old_metrics_name, ignored);
+  for (const fs::path& path : find_files(experiment.directory())) {
+    DamageLog unheard;
+    bool is_of_today = false;
+    unheard.survives("", [&] {
+      const KeptAnalysis kept(path, experiment.definitions(), std::make_shared<DamageLog>());
+      is_of_today = kept.key().rules == analysis_rules;
+    });
+    if (!is_of_today) fs::remove(path, ignored);
+  }
+}
+
+}  // namespace refrain::experiment

@@ -1,0 +1,22 @@
+#pragma once
+/// A pass over the ranks of an experiment. While one of them is used, threads read the next ones. The order in which
+/// ranks are used, and in which damage is noted, is the same with any number of threads.
+
+#include <cstddef>
+#include <functional>
+#include <span>
+
+#include "offline/experiment/experiment.hpp"
+
+namespace refrain::experiment {
+
+/// The variable that says how many threads read, with the caller's; without it as many as there are cores, 8 at most.
+inline constexpr const char* threads_variable = "REFRAIN_THREADS";
+
+/// Calls `use` with the ranks at these places, one after the other, on the caller's thread; with null for one of which
+/// nothing can be read. Throws what `use` throws, and ReadError when the experiment is strict. Memory: two ranks for
+/// each thread; without their iterations, as only Depth::Run is read by several threads.
+void for_each_rank(const Experiment& experiment, std::span<const std::size_t> places, Depth depth,
+                   const std::function<void(const RankHandle& rank)>& use);
+
+}  // namespace refrain::experiment

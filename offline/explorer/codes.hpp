@@ -1,0 +1,22 @@
+#pragma once
+/// Numbers in two bytes: 0, or a part of the largest one of a row, down to 10^-12 of it, with a relative error of at
+/// most 0.022 % (docs/explorer-format.md).
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace refrain::explorer {
+
+/// `share`: of the scale; 0 and below is 0, as is what is not a number.
+std::uint16_t code_of(double share);
+/// The other way round.
+double share_of(std::uint16_t code);
+
+/// The largest magnitude of the values; 0 where there is none.
+double scale_of(std::span<const float> values);
+
+/// Appends the high bytes of all codes, then the low bytes: neighbours are alike in the former, which compresses.
+void append_codes(std::span<const float> values, double scale, std::string& out);
+
+}  // namespace refrain::explorer

@@ -1,0 +1,692 @@
+#include "offline/explorer/from_experiment.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+#include <stdexcept>
+
+#include "offline/analysis/callpath_match.hpp"
+#include "offline/analysis/iterations.hpp"
+#include "offline/analysis/severities.hpp"
+#include "offline/explorer/advice.hpp"
+#include "offline/explorer/facts.hpp"
+#include "offline/explorer/loop_summary.hpp"
+#include "offline/explorer/page.hpp"
+#include "offline/explorer/places.hpp"
+#include "offline/explorer/told.hpp"
+#include "offline/explorer/value_table.hpp"
+#include "offline/report/loop_view.hpp"
+
+namespace refrain::explorer {
+namespace {
+
+using analysis::IterationValue;
+using analysis::PathKind;
+
+constexpr const char* waiting = "wait";
+constexpr std::size_t most_paths = 30, most_iterations = 16, most_loops = 8;
+/// A float for each place and bin: 16 MiB.
+constexpr std::size_t most_curve_values = std::size_t{1} << 22;
+/// Reconstructed values of call paths in single iterations: they take about a second.
+constexpr std::int64_t most_reconstructed = std::int64_t{1} << 22;
+/// Clusters of locations times call paths that are read for the call trees of classes: a few seconds.
+constexpr std::int64_t most_of_clusters = 20'000'000;
+/// Values of classes and iterations by place.
+constexpr std::int64_t most_unit_cells = std::int64_t{1} << 21;
+
+class Maker {
+ public:
+  Maker(std::shared_ptr<const experiment::Experiment> experiment, symbols::Symbolizer& symbolizer,
+        const Request& request)
+      : experiment_(std::move(experiment)),
+        symbolizer_(symbolizer),
+        request_(request),
+        minima_(experiment_->definitions()) {
+    read_tree();
+    severities_.emplace(experiment_, tree_);
+    number_nodes();
+    list_metrics();
+    list_places();
+    table_.emplace(metrics_.size(), tree_.nodes.size(), run_.places.size());
+  }
+
+  Run make() {
+    read_run();
+    loops_ = view_loops({experiment_, symbolizer_}, shown_, tree_);
+    add_waits();
+    for (std::size_t i = 0; i < loops_.groups.size(); ++i) {
+      if (i == most_loops) {
+        run_.lacks.push_back(
+            {"iterations", fmt::format("{} further loops are not in the file.", loops_.groups.size() - i)});
+        break;
+      }
+      add_loop(loops_.groups[i]);
+    }
+    keep_used_metrics();
+    add_weights();
+    tell();
+    run_.lacks.insert(run_.lacks.end(), request_.lacks.begin(), request_.lacks.end());
+    return std::move(run_);
+  }
+
+ private:
+  void read_tree() {
+    report::OverviewBuilder overview;
+    analysis::CallTreeOptions options = report::tree_options(shown_, {});
+    options.also = [&](const experiment::Rank& rank) {
+      overview.add(rank);
+      minima_.add(rank);
+      hosts_[rank.rank] = rank.host;
+    };
+    tree_ = build_call_tree(*experiment_, symbolizer_, options);
+    const report::Overview about = overview.finish(*experiment_, shown_, tree_);
+    run_.name = report::root_name(*experiment_) + fmt::format(", {} ranks", about.ranks);
+    run_.source = "refrain";
+    run_.ranks = about.ranks;
+    run_.facts = facts_of(*experiment_, about, tree_);
+    if (about.state != "complete")
+      run_.lacks.push_back({"overview", "The run did not end as it should: what was written last is shown."});
+  }
+
+  /// In preorder, children in the order of the tree.
+  void number_nodes() {
+    number_.resize(tree_.nodes.size());
+    std::vector<std::uint32_t> open{0};
+    while (!open.empty()) {
+      const std::uint32_t at = open.back();
+      open.pop_back();
+      const analysis::TreeNode& of = tree_.nodes[at];
+      number_[at] = static_cast<std::uint32_t>(run_.nodes.size());
+      const std::int32_t parent =
+          at == 0 ? -1 : static_cast<std::int32_t>(number_[static_cast<std::size_t>(of.parent)]);
+      const Node::Kind kind = of.kind == PathKind::Mpi    ? Node::Mpi
+                              : of.kind == PathKind::User ? Node::User
+                                                          : Node::Other;
+      run_.nodes.push_back({parent, of.name, kind, of.marked});
+      open.insert(open.end(), of.children.rbegin(), of.children.rend());
+    }
+  }
+
+  void list_metrics() {
+    const auto advice = advice_of(embedded_patterns);
+    const std::size_t first_found = analysis::severity_metric_names().size() + tree_.extra_metrics.size();
+    for (const analysis::MetricNode& of : severities_->metrics()) {
+      Metric metric{of.name, title_of(of.name), of.unit, of.parent, of.help, {}, false, true, Metric::Exact};
+      metric.overlaps = metrics_.size() >= first_found;
+      if (metric.name == "user") metric.error = Metric::Samples;
+      if (const auto at = advice.find(of.name); at != advice.end() && metric.overlaps) {
+        if (metric.help.empty()) metric.help = at->second.help;
+        metric.advice = at->second.advice;
+      }
+      metrics_.push_back(std::move(metric));
+    }
+    const int mpi = static_cast<int>(severities_->metric("mpi").value_or(0));
+    Metric wait{waiting, "Waiting", "s",   mpi,          "time in MPI in which the process has waited for others",
+                {},      true,      false, Metric::Given};
+    wait.advice = "refrain report --waits shows how it is known, and --findings what has caused it.";
+    metrics_.push_back(std::move(wait));
+  }
+
+  /// As many as the values by place have room for.
+  void list_places() {
+    std::vector<Thread> threads;
+    for (const analysis::LocationSummary& of : tree_.locations) {
+      thread_of_[{of.rank, of.thread}] = threads.size();
+      threads.push_back({hosts_[of.rank], of.rank, of.thread, of.user_s, of.mpi_s});
+    }
+    std::size_t rows = 1;
+    for (const analysis::TreeNode& of : tree_.nodes) {
+      constexpr std::size_t of_mpi = 4, of_others = 2;  // time and counts that most have
+      if (of.exclusive_s > 0 || !of.exclusive.all_zero()) rows += of.kind == PathKind::Mpi ? of_mpi : of_others;
+    }
+    constexpr double share = 0.55 * 0.75, bytes_of_value = 1.7;  // in base64; of two bytes, compressed
+    constexpr std::size_t least = 128;
+    const auto room = static_cast<std::size_t>(share * static_cast<double>(request_.bytes) / bytes_of_value /
+                                               static_cast<double>(rows));
+    Grouping grouping = group_places(threads, std::max(room, least));
+    run_.places = std::move(grouping.places);
+    place_of_ = std::move(grouping.place_of);
+    if (grouping.is_grouped)
+      run_.lacks.push_back(
+          {"trees",
+           fmt::format(
+               "{} threads do not fit into the file one by one: those that differ most in user code or in MPI do, "
+               "the others are groups of neighbours (--size).",
+               threads.size())});
+  }
+
+  /// Values of a metric without those below it.
+  std::vector<double> own_values(std::span<const double> values) const {
+    std::vector<double> own(values.begin(), values.end());
+    for (std::size_t m = 0; m < values.size(); ++m)
+      if (metrics_[m].parent >= 0 && !metrics_[m].overlaps)
+        own[static_cast<std::size_t>(metrics_[m].parent)] -= values[m];
+    constexpr double rounding = 1e-12;
+    for (std::size_t m = 0; m < values.size(); ++m)
+      if (std::abs(own[m]) <= rounding * std::abs(values[m])) own[m] = 0;
+    return own;
+  }
+
+  /// Calls `use` with place in Experiment::ranks(), number in Rank::locations, and place in the file of each location.
+  template <class Use>
+  void for_each_location(const Use& use) {
+    const std::size_t all = experiment_->ranks().size();
+    for (std::size_t at = 0; at < all; ++at) {
+      request_.progress(at, all);
+      const auto rank = experiment_->rank(at, experiment::Depth::Run);
+      if (!rank) continue;
+      for (std::size_t l = 0; l < rank->locations.size(); ++l)
+        if (const auto thread = thread_of_.find({rank->rank, rank->locations[l].thread}); thread != thread_of_.end())
+          use(analysis::LocationRef{at, l}, place_of_[thread->second]);
+    }
+    request_.progress(all, all);
+  }
+
+  void read_run() {
+    for_each_location([&](const analysis::LocationRef& of, std::size_t place) {
+      severities_->for_each_node(of, [&](std::uint32_t node, std::span<const double> values) {
+        const std::vector<double> own = own_values(values);
+        for (std::size_t m = 0; m < own.size(); ++m) table_->add(0, m, number_[node], place, own[m]);
+      });
+      add_samples(*severities_->values(of), run_.places[place].samples);
+    });
+    run_.samples = {tree_.nodes[0].sampled_s, tree_.totals.weight_s, tree_.totals.weight_squares_s2};
+  }
+
+  void add_samples(const analysis::NodeValues& values, Samples& samples) const {
+    constexpr double s_per_ns = 1e-9;
+    for (const analysis::NodeValues::Row& row : values.rows)
+      if (row.path != analysis::NodeValues::none &&
+          format::is_sampled(experiment_->definitions().paths[values.totals.paths[row.path].path].kind))
+        samples.seconds += static_cast<double>(row.ticks) / values.rank->ticks_per_second;
+    samples.weight += static_cast<double>(values.totals.totals.weight_user_ns) * s_per_ns;
+    samples.squares += values.totals.totals.weight_user_squared * s_per_ns * s_per_ns;
+  }
+
+  /// The largest call path that ends in a function.
+  std::optional<std::uint32_t> node_of_function(const std::string& name) const {
+    std::optional<std::uint32_t> best;
+    for (std::uint32_t node = 1; node < tree_.nodes.size(); ++node)
+      if (tree_.nodes[node].name == name && (!best || tree_.nodes[node].inclusive_s > tree_.nodes[*best].inclusive_s))
+        best = node;
+    return best ? std::optional(number_[*best]) : std::nullopt;
+  }
+
+  void add_properties(const std::vector<report::NodeWait>& waits) {
+    if (!request_.properties) return;
+    constexpr std::size_t most = 200'000;  // rows of a database: about a second
+    std::size_t rows = tree_.nodes.size() * tree_.locations.size();
+    for (const report::LoopGroup& group : loops_.groups)
+      for (const report::LoopOfLocation& of : group.locations) rows += static_cast<std::size_t>(of.iterations);
+    if (rows > most) {
+      run_.lacks.push_back(
+          {"overview",
+           "Properties are not evaluated, the run is too large for it here: refrain db add, refrain properties."});
+      return;
+    }
+    for (const FoundProperty& of : request_.properties(tree_, waits))
+      run_.properties.push_back({of.name, of.context, of.severity, of.confidence,
+                                 of.region.empty() ? std::nullopt : node_of_function(of.region)});
+  }
+
+  void add_waits() {
+    const auto waits = report::waits_of(tree_, request_.found.waits(shown_.has_usual_names()),
+                                        minima_.any() ? &minima_ : nullptr);
+    add_properties(waits);
+    const std::size_t metric = metrics_.size() - 1;
+    const bool by_rank =
+        std::ranges::any_of(waits, [](const auto& of) { return of.seconds > 0; }) &&
+        std::ranges::none_of(waits, [](const auto& of) { return of.seconds > 0 && of.by_rank.empty(); });
+    metrics_[metric].by_place = by_rank;
+    bool is_known = false;
+    for (std::size_t node = 0; node < waits.size(); ++node) {
+      const report::NodeWait& of = waits[node];
+      is_known |= of.method != report::NodeWait::Method::None;
+      if (of.error_s > 0) wait_errors_.emplace_back(number_[node], of.error_s);
+      if (!by_rank) table_->add_sum(0, metric, number_[node], of.seconds);
+      for (const auto& [rank, seconds] : of.by_rank)
+        if (const auto thread = thread_of_.find({rank, 0}); by_rank && thread != thread_of_.end())
+          table_->add(0, metric, number_[node], place_of_[thread->second], seconds);
+    }
+    if (!is_known)
+      run_.lacks.push_back(
+          {"trees", "Waiting is not known: the experiment has neither events nor durations of calls."});
+    else if (!by_rank) run_.lacks.push_back({"trees", "Waiting is known of all ranks together only."});
+  }
+
+  /// Those that nothing has, or is below, would only be in the way.
+  void keep_used_metrics() {
+    std::vector<bool> used = table_->used_metrics();
+    used[0] = true;
+    for (std::size_t m = metrics_.size(); m-- > 0;)
+      if (used[m] && metrics_[m].parent >= 0) used[static_cast<std::size_t>(metrics_[m].parent)] = true;
+    std::vector<std::uint32_t> number(metrics_.size());
+    for (std::size_t m = 0; m < metrics_.size(); ++m) {
+      number[m] = static_cast<std::uint32_t>(run_.metrics.size());
+      if (!used[m]) continue;
+      Metric& metric = run_.metrics.emplace_back(metrics_[m]);
+      if (metric.parent >= 0) metric.parent = static_cast<int>(number[static_cast<std::size_t>(metric.parent)]);
+    }
+    table_->finish(number, run_);
+    user_ = number[severities_->metric("user").value_or(0)];
+    wait_ = number[metrics_.size() - 1];
+  }
+
+  void add_weights() {
+    Sums weights{Sums::Weights, 0, user_, {}, {}}, errors{Sums::Errors, 0, wait_, {}, {}};
+    std::map<std::uint32_t, double> by_node;
+    for (std::size_t node = 0; node < tree_.nodes.size(); ++node)
+      if (tree_.nodes[node].exclusive_weight_s > 0) by_node[number_[node]] = tree_.nodes[node].exclusive_weight_s;
+    for (const auto& [node, weight] : by_node) weights.nodes.push_back(node), weights.values.push_back(weight);
+    std::ranges::sort(wait_errors_);
+    for (const auto& [node, error] : wait_errors_) errors.nodes.push_back(node), errors.values.push_back(error);
+    run_.sums.push_back(std::move(weights));
+    if (wait_ < run_.metrics.size()) run_.sums.push_back(std::move(errors));
+  }
+
+  void tell() {
+    const auto node_of = [&](const std::string& path) -> std::optional<std::uint32_t> {
+      const auto match = match_callpath(tree_, path, report::root_name(*experiment_));
+      return match.nodes.size() == 1 ? std::optional(number_[match.nodes[0]]) : std::nullopt;
+    };
+    const auto is_loop = [&](const std::string& name) {
+      return std::ranges::find(run_.loops, name, &Loop::name) != run_.loops.end();
+    };
+    for (const findings::Finding& finding : request_.found.findings) {
+      Told told = told_of(finding, node_of, is_loop);
+      if (std::ranges::find(run_.metrics, told.metric, &Metric::name) == run_.metrics.end()) told.metric.clear();
+      if (run_.loops.empty()) told.loop.reset();
+      run_.findings.push_back(std::move(told));
+    }
+  }
+
+  // ---- iterations ----
+
+  /// The marked loop of that name with most time; 0: none, as where a call of MPI begins the iterations.
+  std::uint32_t node_of_loop(const std::string& name) const {
+    std::uint32_t best = 0;
+    for (std::uint32_t node = 1; node < tree_.nodes.size(); ++node)
+      if (const auto& of = tree_.nodes[node]; of.marked && of.name == name)
+        if (best == 0 || of.inclusive_s > tree_.nodes[best].inclusive_s) best = node;
+    return best;
+  }
+
+  template <class Use>
+  void for_each_open(const report::LoopGroup& group, const Use& use) const {
+    for (std::size_t i = 0; i < group.locations.size(); ++i)
+      if (const auto open = loops_.open(*experiment_, group.locations[i])) use(i, *open);
+  }
+  template <class Take>
+  static void for_each_present(const report::OpenLoop& open, const Take& take) {
+    analysis::for_each_iteration(open.loop(),
+                                 [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+                                   if (!open.was_absent(cluster, row)) take(i, cluster, row);
+                                 });
+  }
+
+  /// A part of the bytes that one loop may take, in values of so many bytes.
+  std::size_t room(double share, double bytes_of_value) const {
+    const auto loops = static_cast<double>(std::clamp<std::size_t>(loops_.groups.size(), 1, most_loops));
+    return static_cast<std::size_t>(share * static_cast<double>(request_.bytes) / loops / bytes_of_value);
+  }
+  std::size_t most_bins() const {
+    constexpr double share = 0.07, bytes = 37 * 4 * 4;  // 37 rows of four curves
+    return std::clamp<std::size_t>(room(share, bytes), 64, 2048);
+  }
+  struct MapSize {
+    std::size_t rows, columns;
+  };
+  /// Three maps of means and peaks, two bytes each, which compress to some three quarters.
+  MapSize map_size(std::size_t places) const {
+    constexpr double share = 0.15, bytes = 3 * 2 * 2;
+    constexpr std::size_t most_rows = 1024, most_columns = 4096;
+    const std::size_t cells = std::max<std::size_t>(room(share, bytes), 64 * 64);
+    const auto side = static_cast<std::size_t>(std::sqrt(static_cast<double>(cells)));
+    const std::size_t rows = std::min({std::max<std::size_t>(places, 1), most_rows, side});
+    return {rows, std::min(cells / rows, most_columns)};
+  }
+
+  static const char* unit_of(analysis::Quantity quantity) {
+    return quantity == analysis::Quantity::Seconds ? "s" : quantity == analysis::Quantity::Bytes ? "B" : "1";
+  }
+
+  void add_loop(const report::LoopGroup& group) {
+    Loop loop;
+    loop.name = group.name;
+    const std::uint32_t top = node_of_loop(group.name);
+    loop.node = number_[top];
+    loop.iterations = group.iterations;
+    loop.places = static_cast<std::int64_t>(group.locations.size());
+    JobBuilder job(group.iterations);
+    add_curves(group, loop, job);
+    const std::vector<analysis::JobIteration> iterations = job.finish();
+    const analysis::JobClasses classes = analysis::job_classes(iterations);
+    add_callpath_curves(group, top, loop);
+    const std::size_t first = list_units(group, classes, iterations, job.width());
+    for (std::int64_t bin = 0; bin < loop.bins && classes.count > 0; ++bin)
+      loop.classes.push_back(
+          class_of_bin(classes.of, bin * loop.width / job.width(), ((bin + 1) * loop.width - 1) / job.width(), first));
+    read_classes(group, classes, job.width(), first);
+    read_iterations(group, first + classes.count);
+    run_.loops.push_back(std::move(loop));
+  }
+
+  void add_curves(const report::LoopGroup& group, Loop& loop, JobBuilder& job) {
+    constexpr std::string_view usual[] = {"wall", "mpi", "user", "cpu", "mpi_calls", "bytes_sent", "bytes_received"};
+    constexpr std::size_t with_map = 3;
+    const std::size_t places = group.locations.size();
+    std::vector<analysis::IterationMetric> metrics;
+    for (const std::string_view name : usual)
+      if (const auto at = std::ranges::find(loops_.metrics, name, &analysis::IterationMetric::name);
+          at != loops_.metrics.end())
+        metrics.push_back(*at);
+    const MapSize size = map_size(places);
+    std::vector<CurveBuilder> curves;
+    std::vector<MapBuilder> maps;
+    for (std::size_t m = 0; m < metrics.size(); ++m) {
+      curves.emplace_back(group.iterations, places,
+                          std::min(most_bins(), most_curve_values / std::max<std::size_t>(places, 1)));
+      if (m < with_map) maps.emplace_back(group.iterations, places, size.rows, size.columns);
+    }
+    // Not by name in each iteration: there may be a hundred million.
+    const auto place_in = [&](std::string_view name) {
+      return static_cast<std::size_t>(std::ranges::find(metrics, name, &analysis::IterationMetric::name) -
+                                      metrics.begin());
+    };
+    const std::size_t wall = place_in("wall"), mpi = place_in("mpi"), user = place_in("user");
+    for_each_open(group, [&](std::size_t place, const report::OpenLoop& open) {
+      std::vector<IterationValue> values;
+      for (const auto& metric : metrics) values.push_back(value_of_metric(*open.profiles, metric.name));
+      std::vector<double> now(values.size());
+      for_each_present(open, [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+        for (std::size_t m = 0; m < values.size(); ++m) {
+          now[m] = values[m] ? values[m](i, cluster, row) : NAN;
+          curves[m].add(i, now[m]);
+          if (m < maps.size()) maps[m].add(place, i, now[m]);
+        }
+        const auto value = [&](std::size_t at) { return at < now.size() ? now[at] : NAN; };
+        job.add(place, i, value(wall), value(mpi), value(user));
+      });
+      for (CurveBuilder& curve : curves) curve.end_place();
+    });
+    for (std::size_t m = 0; m < metrics.size(); ++m) {
+      loop.bins = static_cast<std::int64_t>(curves[m].bins());
+      loop.width = curves[m].width();
+      Curves& done = loop.curves.emplace_back(curves[m].finish());
+      done.metric = title_of(metrics[m].name);
+      done.unit = unit_of(metrics[m].quantity);
+      if (m >= maps.size()) continue;
+      Map& map = loop.maps.emplace_back(maps[m].finish());
+      map.metric = done.metric;
+      map.unit = done.unit;
+    }
+  }
+
+  /// The call path with all below it.
+  analysis::PathSelection selection_of(std::uint32_t top) const {
+    analysis::PathSelection selection;
+    std::vector<bool> chosen(tree_.nodes.size());
+    chosen[top] = true;
+    for (std::size_t node = top + 1; node < chosen.size(); ++node)  // parents come first
+      if (tree_.nodes[node].parent >= 0) chosen[node] = chosen[static_cast<std::size_t>(tree_.nodes[node].parent)];
+    for (const std::uint32_t node : tree_.node_of) selection.paths.push_back(chosen[node]);
+    return selection;
+  }
+
+  /// The largest call paths below the loop.
+  std::vector<std::uint32_t> largest_below(std::uint32_t top) const {
+    std::vector<bool> below(tree_.nodes.size());
+    below[top] = true;
+    std::vector<std::uint32_t> nodes;
+    for (std::uint32_t node = top + 1; node < tree_.nodes.size(); ++node) {
+      below[node] = tree_.nodes[node].parent >= 0 && below[static_cast<std::size_t>(tree_.nodes[node].parent)];
+      const bool by_rules = tree_.nodes[node].kind == PathKind::Other;
+      if (below[node] && !by_rules && tree_.nodes[node].inclusive_s > 0) nodes.push_back(node);
+    }
+    std::ranges::stable_sort(nodes, std::greater<>{},
+                             [&](std::uint32_t node) { return tree_.nodes[node].inclusive_s; });
+    if (nodes.size() > most_paths) nodes.resize(most_paths);
+    return nodes;
+  }
+
+  void add_callpath_curves(const report::LoopGroup& group, std::uint32_t top, Loop& loop) {
+    const std::vector<std::uint32_t> nodes = largest_below(top);
+    const std::size_t places = std::max<std::size_t>(group.locations.size(), 1);
+    const std::int64_t evaluations = group.iterations * static_cast<std::int64_t>(places * nodes.size());
+    const std::int64_t stride = std::max<std::int64_t>((evaluations + most_reconstructed - 1) / most_reconstructed, 1);
+    if (nodes.empty() || group.iterations / stride < 1) return;
+    if (stride > 1)
+      run_.lacks.push_back(
+          {"iterations", fmt::format("{}: call paths are shown of every {}. iteration.", group.name, stride)});
+    const std::size_t bins =
+        std::min({most_bins(), most_curve_values / places, static_cast<std::size_t>(group.iterations / stride)});
+    std::vector<analysis::PathSelection> selections;
+    std::vector<CurveBuilder> curves;
+    for (const std::uint32_t node : nodes) {
+      selections.push_back(selection_of(node));
+      curves.emplace_back(group.iterations, places, std::max<std::size_t>(bins, 1));
+    }
+    for_each_open(group, [&](std::size_t, const report::OpenLoop& open) {
+      std::vector<IterationValue> values;
+      for (const auto& selection : selections) values.push_back(value_of_callpaths(*open.profiles, selection, "wall"));
+      for_each_present(open, [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+        if (i % stride != 0) return;
+        for (std::size_t n = 0; n < nodes.size(); ++n)
+          if (values[n]) curves[n].add(i, values[n](i, cluster, row));
+      });
+      for (CurveBuilder& curve : curves) curve.end_place();
+    });
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+      Curves& done = loop.curves.emplace_back(curves[n].finish());
+      done.node = number_[nodes[n]];
+      done.unit = "s";
+    }
+  }
+
+  static std::uint32_t class_of_bin(const std::vector<std::uint32_t>& of, std::int64_t first, std::int64_t last,
+                                    std::size_t unit) {
+    std::map<std::uint32_t, std::int64_t> counts;
+    for (std::int64_t i = first; i <= last && i < static_cast<std::int64_t>(of.size()); ++i)
+      ++counts[of[static_cast<std::size_t>(i)]];
+    const auto most = std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; });
+    return most == counts.end() ? 0 : static_cast<std::uint32_t>(unit) + most->first;
+  }
+
+  /// Classes, then single iterations: the one that is nearest to the mean of each class, and the slowest. Returns the
+  /// number of the first class.
+  std::size_t list_units(const report::LoopGroup& group, const analysis::JobClasses& classes,
+                         const std::vector<analysis::JobIteration>& iterations, std::int64_t width) {
+    const std::size_t first = run_.units.size();
+    const auto loop = static_cast<std::int32_t>(run_.loops.size());
+    const std::string prefix = loops_.groups.size() > 1 ? group.name + " " : std::string();
+    std::vector<std::int64_t> wanted;
+    for (std::uint32_t c = 0; c < classes.count; ++c) {
+      Unit unit{Unit::Class, fmt::format("{}class {}", prefix, c + 1), loop};
+      double wall = 0, mpi = 0, user = 0, count = 0;
+      for (std::size_t i = 0; i < iterations.size(); ++i) {
+        if (classes.of[i] != c || !std::isfinite(iterations[i].wall)) continue;
+        if (count == 0) unit.first = static_cast<std::int64_t>(i) * width;
+        unit.last = std::min((static_cast<std::int64_t>(i) + 1) * width, group.iterations) - 1;
+        wall += iterations[i].wall, mpi += iterations[i].mpi, user += iterations[i].user, ++count;
+      }
+      if (count > 0) unit.wall_s = wall / count, unit.mpi_s = mpi / count, unit.user_s = user / count;
+      unit.count = std::min(static_cast<std::int64_t>(count) * width, group.iterations);
+      for (const auto& [begin, end] : analysis::runs_of_class(classes.of, c))
+        unit.ranges.emplace_back(begin * width, std::min((end + 1) * width, group.iterations) - 1);
+      std::int64_t nearest = -1;
+      for (std::size_t i = 0; i < iterations.size(); ++i)
+        if (classes.of[i] == c && std::isfinite(iterations[i].wall) &&
+            (nearest < 0 || std::abs(iterations[i].wall - unit.wall_s) <
+                                std::abs(iterations[static_cast<std::size_t>(nearest)].wall - unit.wall_s)))
+          nearest = static_cast<std::int64_t>(i);
+      if (nearest >= 0) wanted.push_back(nearest);
+      run_.units.push_back(std::move(unit));
+    }
+    const bool are_few =
+        width == 1 && group.iterations * static_cast<std::int64_t>(group.locations.size()) <= most_reconstructed;
+    if (!are_few) {
+      run_.lacks.push_back(
+          {"iterations",
+           fmt::format("{}: single iterations are not in the file, they are too many; classes are.", group.name)});
+      return first;
+    }
+    std::vector<std::size_t> slowest(iterations.size());
+    for (std::size_t i = 0; i < slowest.size(); ++i) slowest[i] = i;
+    std::erase_if(slowest, [&](std::size_t i) { return !std::isfinite(iterations[i].wall); });
+    std::ranges::stable_sort(slowest, std::greater<>{}, [&](std::size_t i) { return iterations[i].slowest; });
+    for (const std::size_t i : slowest)
+      if (wanted.size() < std::min(most_iterations, classes.count + std::size_t{4}) &&
+          std::ranges::find(wanted, static_cast<std::int64_t>(i)) == wanted.end())
+        wanted.push_back(static_cast<std::int64_t>(i));
+    std::ranges::sort(wanted);
+    for (const std::int64_t i : wanted) {
+      const analysis::JobIteration& of = iterations[static_cast<std::size_t>(i)];
+      run_.units.push_back(
+          {Unit::Iteration, fmt::format("{}iteration {}", prefix, i), loop, 1, i, i, of.wall, of.mpi, of.user, true});
+    }
+    return first;
+  }
+
+  std::int64_t most_nodes() const { return static_cast<std::int64_t>(tree_.nodes.size()); }
+  void keep_units_by_place(const report::LoopGroup& group, std::size_t first, std::size_t count) {
+    const bool are_kept = static_cast<std::int64_t>(count * group.locations.size()) * most_nodes() <= most_unit_cells;
+    for (std::size_t unit = first; unit < first + count; ++unit) {
+      run_.units[unit].by_place = are_kept;
+      table_->keep_by_place(static_cast<std::uint32_t>(unit), are_kept);
+    }
+    if (!are_kept)
+      run_.lacks.push_back(
+          {"trees",
+           fmt::format("{}: classes and iterations are in the file for all ranks together only.", group.name)});
+  }
+
+  std::size_t place_of(const report::LoopOfLocation& of) const {
+    return place_of_[thread_of_.at({of.rank, of.thread})];
+  }
+
+  /// What a location did in a class: of each cluster the part that is in the class, MPI and user code each scaled to
+  /// the time that the class has of them, which is exact.
+  void read_classes(const report::LoopGroup& group, const analysis::JobClasses& classes, std::int64_t width,
+                    std::size_t first) {
+    std::int64_t clusters = 0;
+    for (const auto& of : group.locations) clusters += static_cast<std::int64_t>(of.clusters);
+    const bool are_few = clusters * most_nodes() <= most_of_clusters;
+    for (std::size_t unit = first; unit < first + classes.count; ++unit) run_.units[unit].has_values = are_few;
+    if (!are_few) {
+      run_.lacks.push_back(
+          {"trees",
+           fmt::format("{}: call trees of classes are not in the file: {} clusters on {} threads are too many.",
+                       group.name, clusters, group.locations.size())});
+      return;
+    }
+    keep_units_by_place(group, first, classes.count);
+    for_each_open(group, [&](std::size_t i, const report::OpenLoop& open) {
+      const std::size_t count = open.loop().clusters.size();
+      std::vector<double> members(count * classes.count), of_cluster(count);
+      struct Exact {
+        double mpi = 0, user = 0;
+      };
+      std::vector<Exact> exact(classes.count);
+      const auto mpi = value_of_metric(*open.profiles, "mpi"), user = value_of_metric(*open.profiles, "user");
+      for_each_present(open, [&](std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) {
+        const auto group_of = static_cast<std::size_t>(iteration / width);
+        if (cluster < 0 || static_cast<std::size_t>(cluster) >= count || group_of >= classes.of.size()) return;
+        const std::uint32_t c = classes.of[group_of];
+        ++members[static_cast<std::size_t>(cluster) * classes.count + c];
+        ++of_cluster[static_cast<std::size_t>(cluster)];
+        if (mpi) exact[c].mpi += mpi(iteration, cluster, row);
+        if (user) exact[c].user += user(iteration, cluster, row);
+      });
+      std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<double>> sums;  // by class and node
+      for (std::size_t k = 0; k < count; ++k) {
+        if (of_cluster[k] == 0) continue;
+        for_each_node_of(group.locations[i],
+                         {analysis::UnitRef::Cluster, group.locations[i].loop, static_cast<std::int64_t>(k)},
+                         [&](std::uint32_t node, const std::vector<double>& own) {
+                           for (std::uint32_t c = 0; c < classes.count; ++c) {
+                             const double part = members[k * classes.count + c] / of_cluster[k];
+                             if (part == 0) continue;
+                             std::vector<double>& to = sums[{c, node}];
+                             to.resize(own.size());
+                             for (std::size_t m = 0; m < own.size(); ++m) to[m] += part * own[m];
+                             if (part < 1) run_.units[first + c].reconstructed = true;
+                           }
+                         });
+      }
+      std::vector<Exact> estimated(classes.count);
+      for (const auto& [key, own] : sums)
+        for (std::size_t m = 0; m < own.size(); ++m) {
+          if (is_below(m, "mpi")) estimated[key.first].mpi += own[m];
+          if (is_below(m, "user")) estimated[key.first].user += own[m];
+        }
+      const auto factor = [](double wanted, double has) { return wanted > 0 && has > 0 ? wanted / has : 1; };
+      for (const auto& [key, own] : sums)
+        for (std::size_t m = 0; m < own.size(); ++m) {
+          const Exact &is = exact[key.first], &has = estimated[key.first];
+          const double scale = is_below(m, "mpi")    ? factor(is.mpi, has.mpi)
+                               : is_below(m, "user") ? factor(is.user, has.user)
+                                                     : 1;
+          table_->add(static_cast<std::uint32_t>(first + key.first), m, number_[key.second],
+                      place_of(group.locations[i]), scale * own[m]);
+        }
+    });
+  }
+
+  void read_iterations(const report::LoopGroup& group, std::size_t first) {
+    const std::size_t count = run_.units.size() - first;
+    if (count == 0) return;
+    keep_units_by_place(group, first, count);
+    for (const report::LoopOfLocation& of : group.locations)
+      for (std::size_t unit = first; unit < run_.units.size(); ++unit)
+        for_each_node_of(of, {analysis::UnitRef::Iteration, of.loop, run_.units[unit].first},
+                         [&](std::uint32_t node, const std::vector<double>& own) {
+                           for (std::size_t m = 0; m < own.size(); ++m)
+                             table_->add(static_cast<std::uint32_t>(unit), m, number_[node], place_of(of), own[m]);
+                         });
+  }
+
+  /// Nothing where the location does not have the unit, or it cannot be read.
+  template <class Take>
+  void for_each_node_of(const report::LoopOfLocation& of, const analysis::UnitRef& unit, const Take& take) const {
+    try {
+      severities_->for_each_node(
+          {of.place, of.location},
+          [&](std::uint32_t node, std::span<const double> values) { take(node, own_values(values)); }, unit);
+    } catch (const std::out_of_range&) {
+    }
+  }
+
+  bool is_below(std::size_t metric, std::string_view above) const {
+    for (int at = static_cast<int>(metric); at >= 0; at = metrics_[static_cast<std::size_t>(at)].parent)
+      if (metrics_[static_cast<std::size_t>(at)].name == above) return true;
+    return false;
+  }
+
+  std::shared_ptr<const experiment::Experiment> experiment_;
+  symbols::Symbolizer& symbolizer_;
+  const Request& request_;
+  const report::Request shown_ = {};  ///< without any option
+  analysis::MinimumWaits minima_;
+  analysis::CallTree tree_;
+  std::optional<analysis::Severities> severities_;
+  std::map<std::int32_t, std::string> hosts_;
+  std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> thread_of_;  ///< by rank and thread
+  std::vector<std::uint32_t> place_of_;                                     ///< by thread
+  std::vector<std::uint32_t> number_;                                       ///< by node of the tree
+  std::vector<Metric> metrics_;                                             ///< those of Severities, and waiting
+  std::optional<ValueTable> table_;
+  std::vector<std::pair<std::uint32_t, double>> wait_errors_;
+  std::uint32_t user_ = 0, wait_ = 0;
+  report::LoopView loops_;
+  Run run_;
+};
+
+}  // namespace
+
+Run run_of(const std::shared_ptr<const experiment::Experiment>& experiment, symbols::Symbolizer& symbolizer,
+           const Request& request) {
+  return Maker(experiment, symbolizer, request).make();
+}
+
+}  // namespace refrain::explorer

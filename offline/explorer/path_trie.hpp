@@ -1,0 +1,56 @@
+#pragma once
+/// Call paths by their names, as they come; then nodes in preorder.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "offline/explorer/run.hpp"
+
+namespace refrain::explorer {
+
+class PathTrie {
+ public:
+  PathTrie() : nodes_(1) {}
+  /// The number of the node below `parent`, which stays; 0 is the root.
+  std::uint32_t below(std::uint32_t parent, const std::string& name, Node::Kind kind, bool marked = false) {
+    const auto [at, is_new] =
+        index_.try_emplace({parent, name, kind, marked}, static_cast<std::uint32_t>(nodes_.size()));
+    if (is_new) {
+      nodes_.push_back({{static_cast<std::int32_t>(parent), name, kind, marked}, {}});
+      nodes_[parent].children.push_back(at->second);
+    }
+    return at->second;
+  }
+  std::size_t size() const { return nodes_.size(); }
+  /// The nodes in preorder, and where each number is among them.
+  std::pair<std::vector<Node>, std::vector<std::uint32_t>> in_preorder() const {
+    std::pair<std::vector<Node>, std::vector<std::uint32_t>> result;
+    auto& [nodes, place] = result;
+    place.resize(nodes_.size());
+    std::vector<std::uint32_t> open{0};
+    while (!open.empty()) {
+      const std::uint32_t at = open.back();
+      open.pop_back();
+      place[at] = static_cast<std::uint32_t>(nodes.size());
+      nodes.push_back(nodes_[at].node);
+      if (at != 0)
+        nodes.back().parent = static_cast<std::int32_t>(place[static_cast<std::size_t>(nodes.back().parent)]);
+      open.insert(open.end(), nodes_[at].children.rbegin(), nodes_[at].children.rend());
+    }
+    return result;
+  }
+
+ private:
+  struct Placed {
+    Node node;
+    std::vector<std::uint32_t> children;
+  };
+  std::vector<Placed> nodes_;
+  std::map<std::tuple<std::uint32_t, std::string, Node::Kind, bool>, std::uint32_t> index_;
+};
+
+}  // namespace refrain::explorer

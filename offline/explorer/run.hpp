@@ -1,0 +1,146 @@
+#pragma once
+/// A run as the explorer shows it, whatever it was read from: what the sections of docs/explorer-format.md are written
+/// from. Plain tables; nothing here reads an experiment.
+///
+/// Values are exclusive on both axes: of a call path without those below it, and of a metric without those below it
+/// (but see Metric::overlaps). Units are seconds, bytes and 1.
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace refrain::explorer {
+
+struct Metric {
+  std::string name, title, unit;  ///< unit: "s", "B" or "1"
+  int parent = -1;                ///< a smaller number; -1: a root
+  std::string help, advice;
+  bool overlaps = false;  ///< a part of its parent, which keeps it; its own parts may overlap, too
+  bool by_place = true;   ///< else values are of all places alone
+  enum Error : std::uint8_t {
+    Exact,
+    Samples,  ///< follows from the weights of samples
+    Given     ///< comes with the values
+  } error = Exact;
+};
+
+/// Time that samples divide, their weights, and the squares of these.
+struct Samples {
+  double seconds = 0, weight = 0, squares = 0;
+};
+
+/// Parents before children, in preorder; node 0 is the root.
+struct Node {
+  std::int32_t parent = -1;
+  std::string name;
+  enum Kind : std::uint8_t { User, Mpi, Other } kind = User;
+  bool marked = false;
+};
+
+/// A thread, or several of neighbouring ranks. In the order of machine, rank and thread.
+struct Place {
+  std::string host;
+  std::int32_t rank = 0, thread = 0;
+  std::int64_t locations = 1;  ///< threads that it stands for
+  std::int32_t last_rank = 0;  ///< of these; else `rank`
+  Samples samples;
+};
+
+/// The run, or a part of a loop. Means are per iteration, over places.
+struct Unit {
+  enum Kind : std::uint8_t { Run, Class, Iteration } kind = Run;
+  std::string name;
+  std::int32_t loop = -1;
+  std::int64_t count = 0, first = 0, last = 0;  ///< iterations
+  double wall_s = 0, mpi_s = 0, user_s = 0;
+  bool reconstructed = false;
+  bool has_values = true;                                     ///< by call path
+  bool by_place = true;                                       ///< and by place
+  std::vector<std::pair<std::int64_t, std::int64_t>> ranges;  ///< first and last of runs of iterations
+};
+
+/// Values of one unit and metric by node, over all places; ascending by node.
+struct Sums {
+  enum Kind : std::uint32_t { Values, Errors, Weights } kind = Values;
+  std::uint32_t unit = 0, metric = 0;
+  std::vector<std::uint32_t> nodes;
+  std::vector<double> values;
+};
+
+/// Values of one unit, metric and node by place.
+struct Cells {
+  std::uint32_t unit = 0, metric = 0, node = 0;
+  std::vector<float> values;
+};
+
+/// Over places, by bin; NaN: nothing is known.
+struct Curves {
+  std::string metric;                          ///< of whole iterations; empty: of a call path
+  std::string unit;                            ///< "s", "B" or "1"
+  std::optional<std::uint32_t> node;           ///< the call path, with all below it
+  std::int64_t width = 1;                      ///< iterations in a bin
+  std::vector<float> least, median, greatest;  ///< of the mean in the bin
+  std::vector<float> peak;                     ///< greatest single iteration
+};
+
+/// Places (rows) x iterations (columns), row by row.
+struct Map {
+  std::string metric, unit;
+  std::int64_t rows = 0, columns = 0, places_in_row = 1, width = 1;  ///< width: iterations in a column
+  std::vector<float> mean, peak;                                     ///< peak: empty where it is the mean
+};
+
+struct Loop {
+  std::string name;
+  std::uint32_t node = 0;
+  std::int64_t iterations = 0, places = 0;
+  std::int64_t bins = 0, width = 1;    ///< width: iterations in a bin
+  std::vector<std::uint32_t> classes;  ///< by bin: the unit of the class that most of it is of; 0: none
+  std::vector<Curves> curves;
+  std::vector<Map> maps;
+};
+
+/// A finding, and what it is about.
+struct Told {
+  std::string rule, text;
+  double share = 0, error = 0;  ///< of the elapsed time
+  std::string metric;           ///< empty: any
+  std::optional<std::uint32_t> node;
+  std::vector<std::int32_t> ranks;
+  std::optional<std::string> loop;
+  std::optional<std::pair<std::int64_t, std::int64_t>> iterations;  ///< first and last; last -1: up to the end
+};
+
+struct Property {
+  std::string name, context;
+  double severity = 0, confidence = 0;
+  std::optional<std::uint32_t> node;
+};
+
+/// What is missing, in a sentence, and the view that says so: "overview", "trees", "iterations", "flame", "file".
+struct Lack {
+  std::string view, text;
+};
+
+struct Run {
+  std::string name, source;
+  std::int64_t ranks = 0;
+  std::vector<std::pair<std::string, std::string>> facts;  ///< label and text
+  std::vector<Lack> lacks;
+  std::vector<Metric> metrics;
+  std::vector<Node> nodes;
+  std::vector<Place> places;
+  std::vector<Unit> units{Unit{}};
+  Samples samples;
+  std::vector<Sums> sums;
+  std::vector<Cells> cells;  ///< ascending by unit, metric and node
+  std::vector<Loop> loops;
+  std::vector<Told> findings;
+  std::vector<Property> properties;
+};
+
+}  // namespace refrain::explorer

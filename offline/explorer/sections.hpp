@@ -1,0 +1,21 @@
+#pragma once
+/// The sections of a run, as bytes (docs/explorer-format.md).
+
+#include <string>
+
+#include "offline/explorer/run.hpp"
+
+namespace refrain::explorer {
+
+/// Number of the format; page/src/model/head.ts has the same.
+inline constexpr int format = 1;
+
+std::string head_section(const Run& run);
+std::string sums_section(const Run& run);
+/// Empty where nothing is known by place.
+std::string cells_section(const Run& run);
+/// Of all loops; empty where there are none.
+std::string series_section(const Run& run);
+std::string maps_section(const Run& run);
+
+}  // namespace refrain::explorer

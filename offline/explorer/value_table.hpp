@@ -1,0 +1,42 @@
+#pragma once
+/// Values by unit, metric, call path and place, as they come; then the rows of the sections `sums` and `cells`.
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "offline/explorer/run.hpp"
+
+namespace refrain::explorer {
+
+class ValueTable {
+ public:
+  /// How many there are of each; units may be more later on.
+  ValueTable(std::size_t metrics, std::size_t nodes, std::size_t places)
+      : metrics_(metrics), nodes_(nodes), places_(places) {}
+
+  /// Of these units values are kept by place, too.
+  void keep_by_place(std::uint32_t unit, bool are_kept);
+  void add(std::uint32_t unit, std::size_t metric, std::uint32_t node, std::size_t place, double value);
+  /// A value of which nothing is known by place.
+  void add_sum(std::uint32_t unit, std::size_t metric, std::uint32_t node, double value);
+  /// Whether anything was added to the metric that is not 0.
+  std::vector<bool> used_metrics() const;
+  /// Moves all to the run, in the order of the sections. `number`: of each metric in the file.
+  void finish(const std::vector<std::uint32_t>& number, Run& run);
+
+ private:
+  struct Entry {
+    std::uint32_t unit, metric, node;
+    double sum = 0;
+    std::vector<float> by_place;
+  };
+  Entry& entry(std::uint32_t unit, std::size_t metric, std::uint32_t node);
+  std::size_t metrics_, nodes_, places_;
+  std::vector<bool> by_place_{true};  ///< by unit
+  std::vector<Entry> entries_;
+  std::unordered_map<std::uint64_t, std::uint32_t> index_;
+};
+
+}  // namespace refrain::explorer

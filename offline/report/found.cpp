@@ -1,0 +1,259 @@
+#include "offline/report/found.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <new>
+#include <stdexcept>
+
+#include "format/kept_iterations.hpp"
+#include "offline/analysis/minimum_waits.hpp"
+#include "offline/findings/facts.hpp"
+#include "offline/patterns/kept_nodes.hpp"
+#include "offline/patterns/path_names.hpp"
+#include "offline/patterns/results.hpp"
+#include "offline/patterns/traffic.hpp"
+#include "offline/report/headline_text.hpp"
+#include "offline/report/node_waits.hpp"
+#include "offline/report/request.hpp"
+
+namespace refrain::findings {
+using experiment::Is;
+template <class Io, Is<Finding> T>
+void describe(Io& io, T& of) { io(of.rule, of.share, of.error, of.text, of.more); }
+}  // namespace refrain::findings
+
+namespace refrain::trace {
+using experiment::Is;
+template <class Io, Is<LocationOfTrace> T>
+void describe(Io& io, T& of) { io(of.rank, of.thread, of.name); }
+}  // namespace refrain::trace
+
+namespace refrain::patterns {
+template <class Io, Is<PathWaits::Of::Matched> T>
+void describe(Io& io, T& of) { io(of.seconds, of.error_s, of.messages, of.is_late_receiver); }
+template <class Io, Is<PathWaits::Of> T>
+void describe(Io& io, T& of) {
+  io(of.path, of.seconds, of.error_s, of.seen_s, of.known_s, of.matched, of.kind, of.by_rank);
+}
+template <class Io, Is<PathWaits> T>
+void describe(Io& io, T& of) { io(of.paths, of.is_sampled, of.confidence); }
+template <class Io, Is<Traffic::Partners> T>
+void describe(Io& io, T& of) { io(of.path, of.fewest, of.most); }
+template <class Io, Is<Traffic::OnCommunicator> T>
+void describe(Io& io, T& of) { io(of.path, of.communicator, of.seconds, of.calls); }
+template <class Io, Is<Traffic> T>
+void describe(Io& io, T& of) { io(of.partners, of.communicators); }
+}  // namespace refrain::patterns
+
+namespace refrain::report {
+
+template <class Io, experiment::Is<Found> T>
+void describe(Io& io, T& of) {
+  io(of.has_events, of.not_searched, of.findings, of.by_name, of.by_path, of.traffic, of.locations, of.analysis);
+}
+
+namespace {
+
+constexpr std::uint64_t most_records = std::uint64_t{1} << 26;
+constexpr std::uint64_t most_rows = std::uint64_t{1} << 25;  // of spans, 24 bytes each
+/// The key's level where no events were searched, though there are some.
+constexpr unsigned level_of_none = format::highest_level + 1;
+
+/// The profile of an experiment, by usual_names().
+struct SearchedProfile {
+  const experiment::Experiment& experiment;
+  analysis::MinimumWaits minima;
+  patterns::PathNames names;
+
+  explicit SearchedProfile(const experiment::Experiment& of, const SearchProgress& progress = {})
+      : experiment(of), minima(of.definitions()), names(of, tree_options(progress)) {}
+  findings::Facts facts() const { return {experiment, names.tree(), minima, {}}; }
+
+ private:
+  analysis::CallTreeOptions tree_options(const SearchProgress& progress) {
+    analysis::CallTreeOptions options = usual_names();
+    if (progress) options.progress = [&progress](std::size_t, std::size_t) { progress(0); };
+    options.also = [this](const experiment::Rank& rank) { minima.add(rank); };
+    return options;
+  }
+};
+
+/// As far as it was read.
+bool may_be_kept(const experiment::Experiment& experiment) {
+  return experiment.manifest().state != "running" && experiment.damages() == 0;
+}
+
+void search_profile(const SearchedProfile& profile, Found& found) {
+  findings::Facts facts = profile.facts();
+  found.findings = find(facts);
+  found.may_be_kept = may_be_kept(profile.experiment);
+}
+
+void search_events(const trace::Trace& trace, const SearchedProfile& profile, patterns::Request request, Found& found) {
+  constexpr std::size_t most_headlines = 3;
+  const patterns::Naming& naming = profile.names.naming();
+  patterns::MatchedWaits matched(trace);
+  patterns::TrafficCount traffic(trace);
+  request.headlines = most_headlines;
+  request.with_causes = true;
+  request.also = [&](const trace::Event& event) {
+    matched.add(event);
+    traffic.add(event);
+  };
+  const patterns::Searched searched(trace, request);
+  patterns::Analysis of_paths;
+  found.analysis = searched.by(naming, &of_paths);
+  const auto path_of = first_paths(trace, naming);
+  found.by_name = waits_of(found.analysis, matched.by(naming), trace, path_of);
+  patterns::Naming by_path = naming;
+  by_path.node_of = [](std::uint32_t path) { return path + 1; };
+  found.by_path = waits_of(of_paths, matched.by(by_path), trace, patterns::path_itself);
+  found.by_path.confidence = found.by_name.confidence;
+  found.traffic = traffic.result();
+  found.locations = trace.locations();
+  found.level = trace.thinned();
+  found.records = trace.records() >> found.level;
+
+  const analysis::MinimumWaits* const minima = profile.minima.any() ? &profile.minima : nullptr;
+  const auto waits = waits_of(profile.names.tree(), &found.by_name, minima);
+  for (findings::Finding& of : findings_of(found.analysis, trace.locations(), naming,
+                                           {profile.names.tree(), waits, profile.facts().communicating_s()})) {
+    of.text += findings::how_short(profile.names.tree());
+    found.findings.push_back(std::move(of));
+  }
+  if (profile.experiment.damage_log()->has_damaged_events())
+    found.findings.push_back({.rule = "events_damaged",
+                              .text = "events are damaged: what is said of waiting is of the rest of them",
+                              .more = {"--events"}});
+  // What was left out on purpose makes no metrics of the run.
+  const auto is_list = [](const trace::RankOfTrace& of) { return of.mode == format::EventMode::List; };
+  if (std::ranges::none_of(trace.ranks(), is_list)) found.metrics = as_metrics(found.analysis, trace, path_of);
+  found.may_be_kept = may_be_kept(profile.experiment) && found.analysis.failures.empty();
+  to_kept_nodes(found.analysis, trace.path_count(), naming);
+  found.has_events = true;
+}
+
+void put_in_order(Found& found) {
+  leave_out_repeats(found.findings);
+  std::ranges::stable_sort(found.findings, std::greater<>{}, &findings::Finding::share);
+}
+
+/// As it is when it was kept and read again: so nobody sees more of it before it is kept.
+Found as_kept(const Found& found) {
+  experiment::Packer packer;
+  packer(found);
+  experiment::Unpacker unpacker(std::as_bytes(std::span(packer.bytes())));
+  Found kept;
+  unpacker(kept);
+  if (!unpacker.is_good()) throw std::logic_error("what was found cannot be kept");
+  kept.level = found.level;
+  kept.records = found.records;
+  kept.metrics = found.metrics;
+  kept.may_be_kept = found.may_be_kept;
+  return kept;
+}
+
+Found read_found(const experiment::KeptAnalysis& kept) {
+  const std::string bytes = kept.found();
+  experiment::Unpacker unpacker(std::as_bytes(std::span(bytes)));
+  Found found;
+  unpacker(found);
+  const auto is_there = [&](const auto& row) { return row.location < found.locations.size(); };
+  bool is_good = unpacker.is_good();
+  for (const patterns::PatternResult& of : found.analysis.patterns)
+    is_good &= std::ranges::all_of(of.by_location, is_there) && std::ranges::all_of(of.worst, is_there);
+  if (const auto& causes = found.analysis.causes)
+    for (const patterns::CauseResult& of : causes->all) is_good &= is_there(of.activity);
+  if (const auto& path = found.analysis.critical_path)
+    for (const patterns::CriticalResult& of : path->all) is_good &= is_there(of.activity);
+  if (!is_good) kept.refuse("a kept analysis that says nothing");
+  if (kept.key().rules != experiment::analysis_rules)
+    found.findings.push_back(
+        {.rule = "analysed_by_another_version",
+         .text = fmt::format("analysed by Refrain {}; refrain analyze --again searches again", kept.version())});
+  return found;
+}
+
+}  // namespace
+
+analysis::CallTreeOptions usual_names() { return {.fold = Request().fold}; }
+
+std::optional<Found> kept_found(const experiment::Experiment& experiment,
+                                const std::optional<experiment::AnalysisKey>& key) {
+  std::optional<Found> found;
+  for (const experiment::KeptAnalysis& kept : kept_analyses(experiment)) {
+    if (!kept.has_found() || (key && kept.key() != *key)) continue;
+    const bool is_read = experiment.damage_log()->survives("what was found in its events is searched for again",
+                                                           [&] { found = read_found(kept); });
+    if (is_read) return found;
+  }
+  return std::nullopt;
+}
+
+Found search_some(const std::filesystem::path& directory, const SearchProgress& progress) {
+  const auto experiment = experiment::Experiment::open(directory);
+  const SearchedProfile profile(*experiment, progress);
+  Found found;
+  search_profile(profile, found);
+  constexpr int most_tries = 5;
+  unsigned least_thinned = 0;
+  for (int tries = 1;; ++tries) {
+    std::shared_ptr<const trace::Trace> trace;
+    try {
+      if (tries > most_tries) throw std::invalid_argument("there are too many events outside of iterations");
+      trace = trace::Trace::open_thinned(experiment, most_records, least_thinned);
+      if (!trace) break;
+      patterns::Request request;
+      request.most_rows = most_rows;
+      if (progress)
+        request.progress = [&, end_ns = static_cast<double>(std::max<std::int64_t>(trace->end_ns(), 1))](
+                               std::int64_t time_ns) { progress(static_cast<double>(time_ns) / end_ns); };
+      search_events(*trace, profile, request, found);
+      break;
+    } catch (const patterns::TooManyRows&) {
+      least_thinned = trace->thinned() + 2;
+    } catch (const std::invalid_argument& why) {
+      found.not_searched = fmt::format("{}; refrain analyze searches all of them", why.what());
+    } catch (const experiment::ReadError& why) {
+      found.not_searched = why.what();
+      found.may_be_kept = false;
+    } catch (const std::bad_alloc&) {
+      found.not_searched = "there is not enough memory";
+      found.may_be_kept = false;
+    }
+    if (found.not_searched.empty()) continue;
+    found.level = level_of_none;
+    found.findings.push_back(
+        {.rule = "events_not_searched", .text = "the events were not searched: " + found.not_searched});
+    break;
+  }
+  put_in_order(found);
+  return as_kept(found);
+}
+
+Found search_all(const trace::Trace& trace, const patterns::Request& request) {
+  const SearchedProfile profile(trace.experiment());
+  Found found;
+  search_profile(profile, found);
+  search_events(trace, profile, request, found);
+  put_in_order(found);
+  return as_kept(found);
+}
+
+void keep_found(const experiment::Experiment& experiment, const Found& found, const std::string& parameters,
+                const std::string& version) {
+  if (!found.may_be_kept) return;
+  experiment::Packer packer;
+  packer(found);
+  keep(experiment, {{.parameters = parameters, .level = found.level}, version, found.records, found.metrics,
+                    packer.bytes()});
+}
+
+Found found_in(const experiment::Experiment& experiment, const SearchProgress& progress) {
+  if (auto kept = kept_found(experiment)) return std::move(*kept);
+  Found found = search_some(experiment.directory(), progress);
+  experiment.have_found(found.metrics);
+  return found;
+}
+
+}  // namespace refrain::report

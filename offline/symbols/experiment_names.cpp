@@ -1,0 +1,173 @@
+#include "offline/symbols/experiment_names.hpp"
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "format/names_file.hpp"
+#include "format/profile_file.hpp"
+#include "offline/symbols/function_table.hpp"
+#include "offline/symbols/layers.hpp"
+#include "offline/symbols/names.hpp"
+
+namespace refrain::symbols {
+namespace {
+
+namespace fs = std::filesystem;
+using experiment::Experiment;
+using experiment::ProfileModule;
+
+/// Modules of several paths and one build-id are one.
+using ModuleKey = std::pair<bool, std::string>;
+template <class Module>
+ModuleKey key_of(const Module& module) {
+  return {!module.build_id.empty(), module.build_id.empty() ? module.path : module.build_id};
+}
+
+/// The addresses that occur in call paths, by module.
+std::map<std::int32_t, std::vector<Place>> places_of(const experiment::ProfileDefinitions& definitions) {
+  std::map<std::int32_t, std::set<Place>> found;
+  for (const experiment::CallPath& path : definitions.paths) {
+    if (!format::is_address(path.kind) || path.module < 0 ||
+        static_cast<std::size_t>(path.module) >= definitions.modules.size())
+      continue;
+    const std::string& file = definitions.modules[path.module].path;
+    const bool is_frame = path.kind == format::NodeKind::Frame;
+    if (!has_file(file) || (is_frame && is_layer(base_name(file)))) continue;
+    found[path.module].insert({path.offset, is_frame ? Lookup::ReturnAddress : Lookup::Entry});
+  }
+  std::map<std::int32_t, std::vector<Place>> places;
+  for (const auto& [module, of] : found) places[module] = {of.begin(), of.end()};
+  return places;
+}
+
+/// Nothing: there is a file that cannot be read.
+std::optional<std::vector<ModuleNames>> read_names(const Experiment& experiment) {
+  std::vector<ModuleNames> names;
+  std::error_code error;
+  const fs::path path = experiment.directory() / names_file_name;
+  if (experiment.directory().empty() || !fs::exists(path, error)) return names;
+  const bool is_good = experiment.damage_log()->survives(
+      "functions are looked up in the binaries of this machine, and are kept when the file is deleted",
+      [&] { names = parse_names(experiment::InputFile(path, experiment.damage_log())); });
+  return is_good ? std::optional(std::move(names)) : std::nullopt;
+}
+
+/// What `refrain exec` has kept of the functions of modules; what cannot be read is damage.
+class KeptTables {
+ public:
+  explicit KeptTables(const Experiment& experiment) {
+    std::error_code error;
+    if (experiment.directory().empty()) return;
+    for (fs::directory_iterator at(experiment.directory(), error), end; !error && at != end; at.increment(error)) {
+      const std::string name = at->path().filename().string();
+      if (!name.starts_with(format::functions_name_begin) || !name.ends_with(format::functions_name_end)) continue;
+      files_.push_back(at->path());
+      experiment.damage_log()->survives("functions that only it names are shown as addresses", [&] {
+        for (FunctionTable& of : parse_function_tables(experiment::InputFile(at->path(), experiment.damage_log()))) {
+          const ModuleKey key = key_of(of);
+          by_module_.try_emplace(key, std::make_shared<const FunctionTable>(std::move(of)));
+        }
+      });
+    }
+  }
+
+  std::shared_ptr<const FunctionTable> find(const ModuleKey& module) const {
+    const auto at = by_module_.find(module);
+    return at == by_module_.end() ? nullptr : at->second;
+  }
+  /// Once the names that occur are kept, they have served.
+  void remove() const {
+    std::error_code ignored;
+    for (const fs::path& file : files_) fs::remove(file, ignored);
+  }
+
+ private:
+  std::vector<fs::path> files_;
+  std::map<ModuleKey, std::shared_ptr<const FunctionTable>> by_module_;
+};
+
+bool has_ended(const Experiment& experiment) {
+  return experiment.definitions().complete || experiment.manifest().state == "complete" ||
+         experiment.manifest().state == "incomplete";
+}
+
+/// What the file is to have of a module: what it had, and all that is known of `places`.
+void add(ModuleNames& kept, const ModuleNames& known, std::span<const Place> places) {
+  for (const Place& place : places)
+    if (const auto at = known.frames.find(place); at != known.frames.end()) kept.frames[place] = at->second;
+  kept.source = known.source;
+  kept.why = known.why;
+}
+
+}  // namespace
+
+std::vector<NamesOfModule> names_by_module(const Experiment& experiment, bool& has_file) {
+  const auto file = read_names(experiment);
+  has_file = file && !file->empty();
+  std::map<ModuleKey, const ModuleNames*> kept;
+  if (file)
+    for (const ModuleNames& of : *file) kept.try_emplace(key_of(of), &of);
+  std::vector<NamesOfModule> modules;
+  for (const auto& [number, places] : places_of(experiment.definitions())) {
+    const ProfileModule& module = experiment.definitions().modules[number];
+    NamesOfModule& of = modules.emplace_back(NamesOfModule{module.path, module.build_id, places.size()});
+    const auto at = kept.find(key_of(module));
+    if (at == kept.end()) continue;
+    of.source = at->second->source;
+    of.why = at->second->why;
+    for (const Place& place : places) {
+      const auto frames = at->second->frames.find(place);
+      if (frames == at->second->frames.end()) continue;
+      of.named += frames->second.back().named;
+      of.with_line += frames->second.back().line > 0;
+    }
+  }
+  return modules;
+}
+
+void use_names(const Experiment& experiment, Symbolizer& symbolizer, const NamingOptions& options) {
+  const auto file = read_names(experiment);
+  std::map<ModuleKey, ModuleNames> kept;
+  if (file)
+    for (const ModuleNames& of : *file) kept.try_emplace(key_of(of), of);
+
+  const KeptTables tables(experiment);
+  const auto& definitions = experiment.definitions();
+  const auto places = places_of(definitions);
+  std::size_t done = 0, all = 0;
+  for (const auto& [module, of] : places) all += of.size();
+  const auto step = [&] {
+    if (options.progress && done++ % 64 == 0) options.progress(done, all + 1);
+  };
+  bool has_new = false;
+  for (const auto& [number, of] : places) {
+    const ProfileModule& module = definitions.modules[number];
+    NamedModule& named = symbolizer.module(module.path, module.build_id);
+    if (const auto at = kept.find(key_of(module)); at != kept.end()) named.take(at->second);
+    if (auto table = tables.find(key_of(module))) named.take(std::move(table));
+    if (options.has_ended || has_ended(experiment)) has_new |= named.complete(of, step);
+  }
+  if (options.progress && done > 0) options.progress(all, all);
+  if (!has_new || !file || experiment.directory().empty()) return;
+
+  for (const auto& [number, of] : places) {
+    const ProfileModule& module = definitions.modules[number];
+    const auto [at, is_new] = kept.try_emplace(key_of(module));
+    if (is_new) at->second.path = module.path, at->second.build_id = module.build_id;
+    add(at->second, symbolizer.module(module.path, module.build_id).names(), of);
+  }
+  std::vector<ModuleNames> modules;
+  for (auto& [key, of] : kept) modules.push_back(std::move(of));
+  try {
+    write_names(experiment.directory(), modules);
+    if (experiment.damages() == 0) tables.remove();
+  } catch (const std::system_error&) {  // a directory of somebody else, or a full disk: what is in memory suffices
+  }
+}
+
+}  // namespace refrain::symbols

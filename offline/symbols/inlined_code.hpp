@@ -1,0 +1,24 @@
+#pragma once
+/// Where the code of a function lies according to debug information: its own, and that of the places into which the
+/// compiler has inlined it.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace refrain::symbols {
+
+struct CodeOfFunction {
+  struct Range {
+    std::uint64_t begin, end;  ///< addresses in the module's file
+  };
+  std::string build_id;  ///< of the module, in hexadecimal; empty: it has none
+  std::vector<Range>
+      ranges;  ///< sorted and disjoint; empty: the function is not there, or there is no debug information
+};
+
+/// `function` as a user writes it (config/function_name.hpp), in the executable or shared library `path`.
+CodeOfFunction code_of_function(const std::string& path, std::string_view function);
+
+}  // namespace refrain::symbols

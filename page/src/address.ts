@@ -1,0 +1,89 @@
+/** The state in the address, so that a link, or "copy state", opens the page as it is. */
+import { batch, effect } from '@preact/signals';
+import { modes, treeNames, type CallForm, type Mode, type TreeName } from './model';
+import * as state from './state';
+
+interface Saved {
+  v: string;
+  o: string;
+  m: string[];
+  c: string[];
+  s: string[];
+  e: [string[], string[], string[]];
+  p: number[];
+  f: string;
+  b: number;
+  d: string[];
+  l: string;
+}
+
+function saved(): Saved {
+  const { metric, call, system } = state.selected.value, open = state.expanded.value, mode = state.modeOf.value;
+  return {
+    v: state.view.value, o: state.order.value.map((name) => name[0]).join(''), m: [...metric], c: [...call],
+    s: [...system],
+    e: [[...open.metric], [...open.call], [...open.system]], p: [...state.parts.value], f: state.form.value,
+    b: state.byClass.value ? 1 : 0,
+    d: treeNames.map((name) => mode[name]), l: state.loopName.value,
+  };
+}
+
+const strings = (value: unknown): string[] => Array.isArray(value)
+    ? value.filter((each): each is string => typeof each === 'string') : [];
+
+/** What does not fit the file is left out: an address may come from anywhere. */
+function restore(text: string): void {
+  let from: Partial<Saved>;
+  try {
+    from = JSON.parse(decodeURIComponent(text)) as Partial<Saved>;
+  } catch {
+    return;
+  }
+  const units = state.model.value?.units.length ?? 1;
+  batch(() => {
+    if (['overview', 'trees', 'iterations', 'flame',
+        'file'].includes(from.v ?? '')) state.view.value = from.v as state.ViewName;
+    const order = [...from.o ?? ''].map((letter) =>
+        treeNames.find((name) => name.startsWith(letter))).filter((name): name is TreeName => name !== undefined);
+    if (new Set(order).size === 3) state.order.value = order;
+    const metric = strings(from.m);
+    state.selected.value = { metric: metric.length > 0 ? metric : ['m0'], call: strings(from.c),
+        system: strings(from.s) };
+    if (Array.isArray(from.e)) state.expanded.value = { metric: new Set(strings(from.e[0])),
+        call: new Set(strings(from.e[1])), system: new Set(strings(from.e[2])) };
+    const parts = Array.isArray(from.p) ? from.p.filter((unit) => Number.isInteger(unit) && unit >= 0 && unit < units)
+        : [];
+    if (parts.length > 0) state.parts.value = parts;
+    if (['tree', 'flat', 'callers'].includes(from.f ?? '')) state.form.value = from.f as CallForm;
+    state.byClass.value = from.b === 1;
+    const mode = strings(from.d).map((name) => modes.find((row) => row.mode === name)?.mode);
+    const at = (i: number): Mode => mode[i] ?? 'absolute';
+    state.modeOf.value = { metric: at(0), call: at(1), system: at(2) };
+    if (typeof from.l === 'string' && from.l) state.loopName.value = from.l;
+  });
+}
+
+export function stateText(): string {
+  return encodeURIComponent(JSON.stringify(saved()));
+}
+
+/** Call once, after begin(): takes what the address says, then keeps it up to date. */
+export function keepAddress(): void {
+  let own = location.hash.slice(1);
+  if (own) restore(own);
+  addEventListener('hashchange', () => {
+    const now = location.hash.slice(1);
+    if (now !== own) restore(own = now);
+  });
+  let timer = 0;
+  effect(() => {
+    const text = stateText();
+    clearTimeout(timer);
+    // Not at each step of a key that is held down.
+    timer = setTimeout(() => {
+      if (text === own) return;
+      own = text;
+      location.replace(`#${text}`);
+    }, 300) as unknown as number;
+  });
+}

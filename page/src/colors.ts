@@ -1,0 +1,52 @@
+/**
+ * Colours. Values go along viridis (Smith and van der Walt), which has a steady lightness and is told apart by the
+ * colour-blind and in grey. Classes have
+ * the palette of Okabe and Ito. Differences go from blue over grey to orange.
+ */
+
+type Rgb = readonly [number, number, number];
+
+const viridis: readonly Rgb[] = [
+  [68, 1, 84], [72, 40, 120], [62, 74, 137], [49, 104, 142], [38, 130, 142], [31, 158, 137], [53, 183, 121],
+  [110, 206, 88], [181, 222, 43], [253, 231, 37],
+];
+const diverging: readonly Rgb[] = [[33, 102, 172], [103, 169, 207], [190, 190, 190], [239, 138, 98], [178, 80, 24]];
+
+export const classColors: readonly string[] = [
+  '#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#f0e442', '#7f7f7f', '#004c78', '#996900',
+  '#006b4e', '#8a4f71', '#3a7a9c', '#8f3f00', '#a39a2d', '#4d4d4d',
+];
+
+/** Of time by what it is. */
+export const kindColors: Readonly<Record<string,
+    string>> = { user: '#e69f00', mpi: '#0072b2', other: '#7f7f7f', marked: '#009e73', class: '#cc79a7' };
+
+function along(colors: readonly Rgb[], part: number): Rgb {
+  const at = Math.min(Math.max(part, 0), 1) * (colors.length - 1), low = Math.min(Math.floor(at), colors.length - 2),
+      rest = at - low;
+  const [a, b] = [colors[low]!, colors[low + 1]!];
+  return [0, 1, 2].map((i) => Math.round(a[i]! + rest * (b[i]! - a[i]!))) as unknown as Rgb;
+}
+
+/** Of a part of 1. */
+export function valueColor(part: number): Rgb {
+  return along(viridis, Number.isNaN(part) ? 0 : part);
+}
+
+/** From -1 to 1. */
+export function differenceColor(part: number): Rgb {
+  return along(diverging, Number.isNaN(part) ? 0.5 : (part + 1) / 2);
+}
+
+export function css([r, g, b]: Rgb): string {
+  return `rgb(${r}, ${g}, ${b})`;
+}
+
+/** Whether dark text is read better on it. */
+export function isLight([r, g, b]: Rgb): boolean {
+  return 0.299 * r + 0.587 * g + 0.114 * b > 140;
+}
+
+export function rgbOf(hex: string): Rgb {
+  return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)) as unknown as Rgb;
+}

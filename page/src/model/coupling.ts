@@ -1,0 +1,125 @@
+/**
+ * Three trees, each of which drives those to its right (CUBE's semantics): a tree shows values for what is selected in
+ * the trees to its left,
+ * summed over everything in those to its right. Left of the metrics the root of the selected metric is shown, since
+ * without a metric there is no value.
+ */
+import { callTree, type CallForm } from './call_tree';
+import { rowsOf, spansOf, type Item, type Row } from './items';
+import { metricOf, metricTree } from './metric_tree';
+import type { Model } from './model';
+import type { Run } from './run';
+import { span, union, type Span } from './span';
+import { systemTree } from './system_tree';
+import { valuesOfMetrics, valuesOfNodes, valuesOfPlaces, type Context, type Values } from './values';
+
+export type TreeName = 'metric' | 'call' | 'system';
+export const treeNames: readonly TreeName[] = ['metric', 'call', 'system'];
+
+export interface Setting {
+  order: readonly TreeName[];
+  selected: Readonly<Record<TreeName, readonly string[]>>;
+  expanded: Readonly<Record<TreeName, ReadonlySet<string>>>;
+  /** Units that are shown; 0 is the whole run. */
+  parts: readonly number[];
+  form: CallForm;
+  byClass: boolean;
+}
+
+export interface CoupledTree {
+  name: TreeName;
+  roots: readonly Item[];
+  /** Rows that are open, in the order of the tree. */
+  rows: readonly Row[];
+  selected: readonly Row[];
+  /** What the selection stands for; null: nothing is selected, which is everything. */
+  spans: readonly Span[] | null;
+  /** By run. */
+  values: readonly Values[];
+}
+
+export type Coupled = Readonly<Record<TreeName, CoupledTree>>;
+
+function selectionOf(rows: readonly Row[], keys: readonly string[]): Pick<CoupledTree, 'rows' | 'selected' | 'spans'> {
+  const wanted = new Set(keys), selected = rows.filter((row) => wanted.has(row.item.key));
+  return { rows, selected, spans: selected.length > 0
+      ? union(selected.flatMap((row) => spansOf(row.item, row.isExpanded))) : null };
+}
+
+/** The same ranks of another run. */
+function placesOf(run: Run, first: Run, places: readonly Span[] | null): readonly Span[] | null {
+  if (run === first || !places) return places;
+  const wanted = new Set<number>();
+  for (const each of places)
+    for (let place = each.begin; place < each.end; place++) wanted.add(first.head.places.rank[place]!);
+  return union(run.ranks.filter((rank) => wanted.has(rank.first) && rank.first === rank.last).map((rank) => rank.span));
+}
+
+/** The trees of a model, which stay the same while selections change. */
+export class Trees {
+  private readonly model: Model;
+  private readonly metrics: Item[];
+  private readonly system: Item[];
+  private call: { key: string; roots: Item[] } | null = null;
+
+  constructor(model: Model) {
+    this.model = model;
+    this.metrics = metricTree(model);
+    this.system = systemTree(model.first);
+  }
+
+  roots(name: TreeName, setting: Setting): readonly Item[] {
+    if (name === 'metric') return this.metrics;
+    if (name === 'system') return this.system;
+    const key = JSON.stringify([setting.parts, setting.form, setting.byClass]);
+    if (this.call?.key !== key) this.call = { key,
+        roots: callTree(this.model, setting.parts, setting.form, setting.byClass) };
+    return this.call.roots;
+  }
+
+  couple(setting: Setting): Coupled {
+    const { model } = this;
+    const chosen = Object.fromEntries(treeNames.map((name) => {
+      const roots = this.roots(name, setting), rows = rowsOf(roots, (key) => setting.expanded[name].has(key));
+      return [name, { name, roots, ...selectionOf(rows, setting.selected[name]) }];
+    })) as Record<TreeName, Omit<CoupledTree, 'values'>>;
+
+    const ofMetric = chosen.metric.selected[0]?.item ?? chosen.metric.roots[0], metric = ofMetric ? metricOf(ofMetric)
+        : 0;
+    const selectedMetrics = chosen.metric.spans ?? model.metricSpans(metric);
+    const rootMetrics = model.metricSpans(model.rootOfMetric(metric));
+    const everything = model.everything(setting.parts);
+    const place = (name: TreeName): number => setting.order.indexOf(name);
+
+    const contextOf = (name: TreeName, run: Run): Context => {
+      const drives = (other: TreeName): boolean => place(other) < place(name);
+      return {
+        run,
+        metrics: drives('metric') ? selectedMetrics : rootMetrics,
+        nodes: drives('call') && chosen.call.spans ? chosen.call.spans : everything,
+        places: drives('system') ? placesOf(run, model.first, chosen.system.spans) : null,
+      };
+    };
+    const makers = { metric: valuesOfMetrics, call: valuesOfNodes, system: (of: Model, context: Context) =>
+        ofSameRanks(of, context) };
+    return Object.fromEntries(treeNames.map((name) => [name, {
+      ...chosen[name], values: model.runs.map((run) => makers[name](model, contextOf(name, run))),
+    }])) as unknown as Coupled;
+  }
+}
+
+/** By places of the first run. Runs of other numbers of ranks are not compared rank by rank: then only all of it is
+ * known. */
+function ofSameRanks(model: Model, context: Context): Values {
+  const values = valuesOfPlaces(model, context), { run } = context, { first } = model;
+  if (run === first) return values;
+  const isAll = (spans: readonly Span[]): boolean =>
+      spans.reduce((sum, each) => sum + each.end - each.begin, 0) === first.places;
+  const mine = (spans: readonly Span[]): readonly Span[] | null => isAll(spans) ? [span(0, run.places)] :
+    run.ranks.length === first.ranks.length ? placesOf(run, first, spans) : null;
+  const ask = (spans: readonly Span[], answer: (of: readonly Span[]) => number): number => {
+    const of = mine(spans);
+    return of ? answer(of) : NaN;
+  };
+  return { of: (spans) => ask(spans, values.of), errorOf: (spans) => ask(spans, values.errorOf) };
+}

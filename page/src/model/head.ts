@@ -1,0 +1,117 @@
+/** What the section `head` of a run holds (docs/explorer-format.md). */
+
+export const FORMAT = 1;
+
+export type Unit = 's' | 'B' | '1';
+export type ErrorKind = 'exact' | 'samples' | 'given';
+
+export interface Metric {
+  name: string;
+  title: string;
+  unit: Unit;
+  parent: number;
+  help: string;
+  advice: string;
+  overlaps: boolean;
+  by_place: boolean;
+  error: ErrorKind;
+}
+
+/** What samples stand for: the time that they divide, their weights, and the squares of these. */
+export interface Samples {
+  seconds: number;
+  weight: number;
+  squares: number;
+}
+
+export interface UnitOfRun {
+  kind: 'run' | 'class' | 'iteration';
+  name: string;
+  loop: number;
+  count: number;
+  first: number;
+  last: number;
+  wall: number;
+  mpi: number;
+  user: number;
+  reconstructed: boolean;
+  has_values: boolean;
+  by_place: boolean;
+  ranges: [number, number][];
+}
+
+export interface SeriesRow {
+  metric?: string;
+  unit: Unit;
+  node?: number;
+  bins: number;
+  width: number;
+  offset: number;
+}
+
+/** `bins` and `width` are those of the classes; each row has its own. */
+export interface Series {
+  bins: number;
+  width: number;
+  classes: number;
+  rows: SeriesRow[];
+}
+
+export interface PlaceMap {
+  metric: string;
+  unit: Unit;
+  rows: number;
+  columns: number;
+  places_in_row: number;
+  width: number;
+  scale: number;
+  peak_scale: number;
+  peaks: boolean;
+  offset: number;
+}
+
+export interface Loop {
+  name: string;
+  node: number;
+  iterations: number;
+  places: number;
+  series: Series;
+  maps: PlaceMap[];
+}
+
+export interface Finding {
+  rule: string;
+  share: number;
+  error: number;
+  text: string;
+  select: { metric?: string; node?: number; ranks?: number[]; loop?: string; iterations?: [number, number] };
+}
+
+export interface Property {
+  name: string;
+  context: string;
+  severity: number;
+  confidence: number;
+  node: number;
+}
+
+export interface Head {
+  format: number;
+  name: string;
+  source: 'refrain' | 'cubex' | 'otf2';
+  ranks: number;
+  facts: [string, string][];
+  lacks: { view: string; text: string }[];
+  metrics: Metric[];
+  strings: string[];
+  nodes: { name: number[]; parent: number[]; kind: number[]; marked: number[] };
+  places: {
+    host: number[]; rank: number[]; last_rank: number[]; thread: number[]; locations: number[]; seconds: number[];
+        weight: number[]; squares: number[];
+  };
+  samples: Samples;
+  units: UnitOfRun[];
+  loops: Loop[];
+  findings: Finding[];
+  properties: Property[];
+}

@@ -1,0 +1,79 @@
+/** What the rows of a tree stand for. */
+import type { Span } from './span';
+
+/**
+ * An item of a tree. Collapsed it stands for `whole`, expanded for `own`: what none of the rows below it shows (CUBE's
+ * semantics). Keys are short and stay the same for one file; they are what the address holds.
+ */
+export interface Item {
+  key: string;
+  name: string;
+  /** Names from the root. */
+  path: string[];
+  level: number;
+  parent: Item | null;
+  own: readonly Span[];
+  whole: readonly Span[];
+  kind: string;
+  /** What the row says behind the name. */
+  note: string;
+  children: () => readonly Item[];
+}
+
+export interface Draft {
+  key: string;
+  name: string;
+  own: readonly Span[];
+  whole: readonly Span[];
+  kind?: string;
+  note?: string;
+  /** The name in the path, where that is another one. */
+  word?: string;
+  below?: (item: Item) => readonly Item[];
+}
+
+/** Children are made when they are asked for first. */
+export function itemOf(parent: Item | null, draft: Draft): Item {
+  let below: readonly Item[] | null = null;
+  const item: Item = {
+    key: draft.key, name: draft.name, path: [...(parent?.path ?? []), draft.word ?? draft.name],
+    level: (parent?.level ?? 0) + 1, parent,
+    own: draft.own, whole: draft.whole, kind: draft.kind ?? '', note: draft.note ?? '',
+    children: () => below ??= draft.below ? draft.below(item) : [],
+  };
+  return item;
+}
+
+/** What the item stands for. */
+export function spansOf(item: Item, isExpanded: boolean): readonly Span[] {
+  return isExpanded ? item.own : item.whole;
+}
+
+/** A row that is to be seen. */
+export interface Row {
+  item: Item;
+  isExpanded: boolean;
+  hasChildren: boolean;
+  /** Place among its siblings, from 1 on, and how many there are. */
+  position: number;
+  siblings: number;
+}
+
+/** Rows from top to bottom. `order` may sort siblings. */
+export function rowsOf(roots: readonly Item[], isExpanded: (key: string) => boolean,
+  order: (siblings: readonly Item[]) => readonly Item[] = (siblings) => siblings): Row[] {
+  const rows: Row[] = [];
+  const stack: { siblings: readonly Item[]; next: number }[] = [{ siblings: order(roots), next: 0 }];
+  while (stack.length > 0) {
+    const top = stack.at(-1)!, item = top.siblings[top.next++];
+    if (!item) {
+      stack.pop();
+      continue;
+    }
+    const children = item.children(), open = children.length > 0 && isExpanded(item.key);
+    rows.push({ item, isExpanded: open, hasChildren: children.length > 0, position: top.next,
+        siblings: top.siblings.length });
+    if (open) stack.push({ siblings: order(children), next: 0 });
+  }
+  return rows;
+}

@@ -1,0 +1,54 @@
+/** A map at every scale: each level has half of the rows and columns, and keeps means and extremes. */
+
+export interface Level {
+  rows: number;
+  columns: number;
+  mean: Float32Array;
+  least: Float32Array;
+  greatest: Float32Array;
+}
+
+function halved(level: Level): Level {
+  const rows = Math.ceil(level.rows / 2), columns = Math.ceil(level.columns / 2);
+  const half: Level = {
+    rows, columns, mean: new Float32Array(rows * columns), least: new Float32Array(rows * columns),
+    greatest: new Float32Array(rows * columns),
+  };
+  for (let row = 0; row < rows; row++) {
+    for (let column = 0; column < columns; column++) {
+      let sum = 0, count = 0, least = Infinity, greatest = -Infinity;
+      for (let y = 2 * row; y < Math.min(2 * row + 2, level.rows); y++) {
+        for (let x = 2 * column; x < Math.min(2 * column + 2, level.columns); x++) {
+          const at = y * level.columns + x;
+          sum += level.mean[at]!;
+          count++;
+          least = Math.min(least, level.least[at]!);
+          greatest = Math.max(greatest, level.greatest[at]!);
+        }
+      }
+      const at = row * columns + column;
+      half.mean[at] = sum / count;
+      half.least[at] = least;
+      half.greatest[at] = greatest;
+    }
+  }
+  return half;
+}
+
+/** The finest level first. */
+export function pyramidOf(rows: number, columns: number, mean: ArrayLike<number>, peaks: ArrayLike<number>): Level[] {
+  const levels: Level[] = [{ rows, columns, mean: Float32Array.from(mean), least: Float32Array.from(mean),
+      greatest: Float32Array.from(peaks) }];
+  while (levels.at(-1)!.rows > 1 || levels.at(-1)!.columns > 1) levels.push(halved(levels.at(-1)!));
+  return levels;
+}
+
+/** The coarsest level that still has `cells` in the part `share` of the axis `columns`, so that a picture reads few
+ * numbers more than it has points. */
+export function levelFor(levels: readonly Level[], share: { rows: number; columns: number },
+    points: { rows: number; columns: number }): number {
+  let level = 0;
+  while (level + 1 < levels.length && levels[level + 1]!.columns * share.columns >= points.columns
+      && levels[level + 1]!.rows * share.rows >= points.rows) level++;
+  return level;
+}

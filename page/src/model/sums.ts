@@ -1,0 +1,27 @@
+/** The section `sums`: values of call paths over all places, by unit and metric. */
+
+export const VALUE = 0;
+export const ERROR = 1;
+export const WEIGHT = 2;
+
+export interface SumRow {
+  kind: number;
+  unit: number;
+  metric: number;
+  nodes: Uint32Array;
+  values: Float64Array;
+}
+
+export function readSums(buffer: ArrayBuffer): SumRow[] {
+  const view = new DataView(buffer);
+  const rows: SumRow[] = [];
+  for (let at = 0; at + 16 <= buffer.byteLength;) {
+    const count = view.getUint32(at + 12, true), values = Math.ceil((at + 16 + 4 * count) / 8) * 8;
+    rows.push({
+      kind: view.getUint32(at, true), unit: view.getUint32(at + 4, true), metric: view.getUint32(at + 8, true),
+      nodes: new Uint32Array(buffer, at + 16, count), values: new Float64Array(buffer, values, count),
+    });
+    at = values + 8 * count;
+  }
+  return rows;
+}

@@ -1,0 +1,100 @@
+/**
+ * Values along one axis (metrics, call paths or places), with the other two fixed: what the rows of a tree show.
+ * NaN is "not known", of values and errors alike.
+ */
+import type { Model } from './model';
+import type { Run } from './run';
+import type { Samples } from './head';
+import { prefixSums, span, sumOf, union, type Span } from './span';
+
+/** What the other axes are fixed to. `places` null: all. */
+export interface Context {
+  run: Run;
+  metrics: readonly Span[];
+  nodes: readonly Span[];
+  places: readonly Span[] | null;
+}
+
+export interface Values {
+  of(spans: readonly Span[]): number;
+  /** Standard error; 0: exact. */
+  errorOf(spans: readonly Span[]): number;
+}
+
+/** That of a part p of time that samples divide (docs/explorer-format.md). */
+export function errorOfShare(share: number, samples: Samples): number {
+  if (!(samples.weight > 0) || !(samples.squares > 0) || !(share > 0)) return 0;
+  const count = samples.weight ** 2 / samples.squares;
+  return samples.seconds * (share < 1 - 1e-9 ? Math.sqrt(share * (1 - share) / count) : Math.min(1, 1 / count));
+}
+
+function sumOver(prefix: Float64Array | null, spans: readonly Span[]): number {
+  return prefix ? spans.reduce((sum, each) => sum + sumOf(prefix, each), 0) : NaN;
+}
+
+/** `seconds`: what the metric has of sampled time at the call paths and places of the context, asked for where places
+ * are fixed. */
+function errorOf(model: Model, context: Context, seconds: (metric: number) => number): number {
+  const { run, nodes, places } = context;
+  let squares = 0;
+  for (const range of context.metrics) {
+    for (let metric = range.begin; metric < range.end; metric++) {
+      const kind = model.metrics[metric]?.error;
+      if (kind === 'exact' || !model.has(run, metric)) continue;
+      if (nodes.some((each) => each.unit !== 0)) return NaN;
+      if (kind === 'given') {
+        if (places) return NaN;
+        squares += sumOver(run.givenErrors(metric), union(nodes)) ** 2;
+      } else if (!model.isEverything(nodes)) {
+        const samples = run.samples(places);
+        const share = places ? seconds(metric) / samples.seconds : sumOver(run.weights, union(nodes)) / samples.weight;
+        squares += errorOfShare(share, samples) ** 2;
+      }
+    }
+  }
+  return Math.sqrt(squares);
+}
+
+/** Makes each value once. */
+function kept<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
+  const known = new Map<Key, Value>();
+  return (key) => {
+    if (!known.has(key)) known.set(key, make(key));
+    return known.get(key)!;
+  };
+}
+
+/** By call path. */
+export function valuesOfNodes(model: Model, context: Context): Values {
+  const prefixOf = kept((unit: number) => model.byNode(context, unit));
+  const secondsOf = kept((metric: number) => model.byNode({ ...context, metrics: [span(metric, metric + 1)] }, 0));
+  return {
+    of: (spans) => spans.reduce((sum, each) => sum + sumOver(prefixOf(each.unit), [each]), 0),
+    errorOf: (spans) => errorOf(model, { ...context, nodes: spans }, (metric) => sumOver(secondsOf(metric), spans)),
+  };
+}
+
+/** By place. */
+export function valuesOfPlaces(model: Model, context: Context): Values {
+  const prefix = kept((metrics: readonly Span[]) => {
+    const values = model.byPlace({ ...context, metrics });
+    return values && prefixSums(values);
+  });
+  const secondsOf = kept((metric: number) => prefix([span(metric, metric + 1)]));
+  return {
+    of: (spans) => sumOver(prefix(context.metrics), spans),
+    errorOf: (spans) => errorOf(model, { ...context, places: spans }, (metric) => sumOver(secondsOf(metric), spans)),
+  };
+}
+
+/** By metric. */
+export function valuesOfMetrics(model: Model, context: Context): Values {
+  const values = model.byMetric(context);
+  const sum = (spans: readonly Span[]): number => {
+    let all = 0;
+    for (const each of spans) for (let metric = each.begin; metric < each.end; metric++) all += values[metric] ?? 0;
+    return all;
+  };
+  return { of: sum, errorOf: (spans) => errorOf(model, { ...context, metrics: spans }, (metric) =>
+      values[metric] ?? NaN) };
+}

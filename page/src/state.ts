@@ -1,0 +1,221 @@
+/** What the user has chosen, as signals, and what follows from it. Views read it and call the functions below; none of
+ * them knows another one. */
+import { batch, computed, signal } from '@preact/signals';
+import {
+  Trees, keyOfNode, metricOf, openAtFirst, pathOfNode, treeNames, type CallForm, type Coupled, type Finding, type Item,
+  type Mode, type Model, type Row, type Setting, type TreeName,
+} from './model';
+
+export type ViewName = 'overview' | 'trees' | 'iterations' | 'flame' | 'file';
+export type Sort = 'tree' | 'value' | 'name';
+
+export const model = signal<Model | null>(null);
+/** Grows when values by place have been unpacked. */
+export const cellsRead = signal(0);
+export const view = signal<ViewName>('overview');
+export const order = signal<readonly TreeName[]>(treeNames);
+export const selected = signal<Readonly<Record<TreeName, readonly string[]>>>({ metric: ['m0'], call: [], system: [] });
+export const expanded = signal<Readonly<Record<TreeName, ReadonlySet<string>>>>({ metric: new Set(), call: new Set(),
+    system: new Set() });
+export const parts = signal<readonly number[]>([0]);
+export const form = signal<CallForm>('tree');
+export const byClass = signal(false);
+export const modeOf = signal<Readonly<Record<TreeName, Mode>>>({ metric: 'absolute', call: 'absolute',
+    system: 'absolute' });
+export const sort = signal<Sort>('tree');
+/** The loop that the view of iterations shows. */
+export const loopName = signal('');
+/** Iterations that it shows, from and up to; null: all. */
+export const iterations = signal<readonly [number, number] | null>(null);
+
+const trees = computed(() => model.value && new Trees(model.value));
+
+const setting = computed<Setting>(() => ({
+  order: order.value, selected: selected.value, expanded: expanded.value, parts: parts.value, form: form.value,
+  byClass: byClass.value,
+}));
+
+export const coupled = computed<Coupled | null>(() => {
+  cellsRead.value; // values by place are there from then on
+  return trees.value?.couple(setting.value) ?? null;
+});
+
+/** The metric that is selected, or the first one of several. */
+export const metric = computed(() => {
+  const item = coupled.value?.metric.selected[0]?.item;
+  return item ? metricOf(item) : 0;
+});
+
+/** Call once, when the data are there. */
+export function begin(of: Model): void {
+  const tops = of.tree.children[0]!, first = of.first;
+  // The largest of the top is open, so that the second level is to be seen.
+  const sumBelow = (node: number): number => {
+    let sum = 0;
+    for (const each of of.metricSpans(0)) {
+      for (let metric = each.begin; metric < each.end; metric++) {
+        const values = first.sums(0, metric);
+        if (values) for (let at = node; at < of.tree.ends[node]!; at++) sum += values[at]!;
+      }
+    }
+    return sum;
+  };
+  const largest = tops.reduce((best, node) => best < 0 || sumBelow(node) > sumBelow(best) ? node : best, -1);
+  batch(() => {
+    expanded.value = { metric: new Set(), call: new Set(largest < 0 ? [] : [keyOfNode([0], largest)]),
+        system: new Set(openAtFirst(first)) };
+    loopName.value = first.head.loops[0]?.name ?? '';
+    model.value = of;
+  });
+}
+
+export function expand(tree: TreeName, keys: Iterable<string>, open: boolean): void {
+  const now = new Set(expanded.value[tree]);
+  for (const key of keys) {
+    if (open) now.add(key);
+    else now.delete(key);
+  }
+  expanded.value = { ...expanded.value, [tree]: now };
+}
+
+function isBelow(item: Item, above: Item): boolean {
+  for (let at = item.parent; at; at = at.parent) if (at.key === above.key) return true;
+  return false;
+}
+
+/** What is selected below an item that closes becomes the item itself. */
+export function collapse(tree: TreeName, row: Row): void {
+  batch(() => {
+    const rows = coupled.value?.[tree].selected ?? [],
+        hidden = rows.filter((each) => isBelow(each.item, row.item)).map((each) => each.item.key);
+    if (hidden.length > 0) {
+      const rest = selected.value[tree].filter((key) => !hidden.includes(key) && key !== row.item.key);
+      selected.value = { ...selected.value, [tree]: [...rest, row.item.key] };
+    }
+    expand(tree, [row.item.key], false);
+  });
+}
+
+/** `add`: beside what is selected, or no longer. Without: this alone; a second time nothing, except in the tree of
+ * metrics. */
+export function select(tree: TreeName, key: string, add: boolean): void {
+  const now = selected.value[tree], has = now.includes(key);
+  let next: readonly string[];
+  if (add) next = has ? now.filter((each) => each !== key) : [...now, key];
+  else next = has && now.length === 1 && tree !== 'metric' ? [] : [key];
+  if (tree === 'metric' && next.length === 0) return;
+  selected.value = { ...selected.value, [tree]: next };
+}
+
+/** Opens what leads to a node. */
+function openTo(of: Model, node: number): void {
+  const keys: string[] = [];
+  for (let at = of.tree.parents[node]!; at > 0; at = of.tree.parents[at]!) keys.push(keyOfNode(parts.value, at));
+  expand('call', keys, true);
+}
+
+/** Opens what leads to a metric. */
+function openMetric(of: Model, number: number): void {
+  const keys: string[] = [];
+  for (let at = of.metrics[number]!.parent; at >= 0; at = of.metrics[at]!.parent) keys.push(`m${at}`);
+  expand('metric', keys, true);
+}
+
+export function selectMetric(name: string): void {
+  const of = model.value, number = of?.metrics.findIndex((each) => each.name === name) ?? -1;
+  if (!of || number < 0) return;
+  openMetric(of, number);
+  selected.value = { ...selected.value, metric: [`m${number}`] };
+}
+
+/** Selects a call path, collapsed: with all that it calls. */
+export function selectNode(node: number): void {
+  const of = model.value;
+  if (!of || node <= 0) return;
+  batch(() => {
+    form.value = 'tree';
+    openTo(of, node);
+    const key = keyOfNode(parts.value, node);
+    expand('call', [key], false);
+    selected.value = { ...selected.value, call: [key] };
+  });
+}
+
+export function selectRanks(ranks: readonly number[]): void {
+  const of = model.value;
+  if (!of) return;
+  const places = of.first.ranks.filter((rank) => ranks.some((wanted) => rank.first <= wanted && wanted <= rank.last));
+  const hosts = [...new Set(of.first.ranks.map((rank) => rank.host))];
+  batch(() => {
+    expand('system', ['s', ...places.map((rank) => `h${hosts.indexOf(rank.host)}`)], true);
+    selected.value = { ...selected.value, system: places.map((rank) => `s${rank.span.begin}`) };
+  });
+}
+
+/** What the trees, the flame graph and the sandwich show: the whole run, or parts of a loop. */
+export function showParts(units: readonly number[]): void {
+  const of = model.value;
+  if (!of) return;
+  batch(() => {
+    const open = [...expanded.value.call], before = parts.value;
+    parts.value = units.length > 0 ? units : [0];
+    // What was open and selected stays, in the new units.
+    const moved = (key: string): string => key.replace(`c${before.join('+')}:`, `c${parts.value.join('+')}:`);
+    expanded.value = { ...expanded.value, call: new Set(open.map(moved)) };
+    selected.value = { ...selected.value, call: selected.value.call.map(moved) };
+  });
+}
+
+/** The iterations of a finding with as many around them, so that what sets them apart is to be seen. */
+function rangeAround(of: Model, [first, last]: readonly [number, number]): readonly [number, number] | null {
+  const loops = of.first.head.loops, loop = loops.find((each) => each.name === loopName.value) ?? loops[0];
+  if (!loop) return null;
+  const end = last < 0 ? loop.iterations : last + 1, around = Math.max(10, end - first);
+  const range: readonly [number, number] = [Math.max(0, first - around), Math.min(loop.iterations, end + around)];
+  return range[0] === 0 && range[1] === loop.iterations ? null : range;
+}
+
+/** Shows in the other views what a finding is about. */
+export function follow(finding: Finding): void {
+  const of = model.value, { select: what } = finding;
+  if (!of) return;
+  batch(() => {
+    parts.value = [0];
+    selected.value = { metric: ['m0'], call: [], system: [] };
+    if (what.metric) selectMetric(what.metric);
+    if (what.node !== undefined) selectNode(of.first.numbering.nodes[what.node] ?? 0);
+    if (what.ranks && what.ranks.length > 0) selectRanks(what.ranks);
+    if (what.loop !== undefined) loopName.value = what.loop;
+    if (what.iterations) iterations.value = rangeAround(of, what.iterations);
+    view.value = what.loop !== undefined && what.node === undefined ? 'iterations' : 'trees';
+  });
+}
+
+/** From the selected call path down, the child with the most each time, as long as it has more than half. */
+export function openHottestPath(): void {
+  const of = model.value, now = coupled.value;
+  if (!of || !now) return;
+  const values = now.call.values[0]!, valueOf = (item: Item): number => values.of(item.whole);
+  const largest = (items: readonly Item[]): Item | undefined =>
+      items.reduce<Item | undefined>((best, item) => !best || valueOf(item) > valueOf(best) ? item : best, undefined);
+  const keys: string[] = [];
+  let item = now.call.selected[0]?.item ?? largest(now.call.roots);
+  while (item) {
+    const next = largest(item.children());
+    if (!next || valueOf(next) < 0.5 * valueOf(item)) break;
+    keys.push(item.key);
+    item = next;
+  }
+  const found = item;
+  if (!found) return;
+  batch(() => {
+    expand('call', keys, true);
+    selected.value = { ...selected.value, call: [found.key] };
+  });
+}
+
+/** "main > step > MPI_Waitall" of a node of the first run. */
+export function pathOf(node: number): string[] {
+  const of = model.value;
+  return of ? pathOfNode(of, node) : [];
+}

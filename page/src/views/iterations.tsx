@@ -1,0 +1,157 @@
+/** Iterations of a loop: a graph, a map of ranks and iterations, and classes of iterations. */
+import { signal } from '@preact/signals';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { nameText, pathText, valueText } from '../format';
+import { loadIterations, type Curves, type Iterations, type Loop, type Run, type SeriesRow } from '../model';
+import * as state from '../state';
+import { Choice } from '../widgets/choice';
+import { saveCsv, SvgWriter } from '../widgets/download';
+import { IterationClasses } from '../widgets/iteration_classes';
+import { IterationGraph, type Line } from '../widgets/iteration_graph';
+import { IterationMap } from '../widgets/iteration_map';
+
+/** By run; null: not unpacked yet. Unpacked when the view is opened first. */
+const unpacked = signal<readonly (Iterations | null)[] | null>(null);
+
+async function unpackAll(runs: readonly Run[]): Promise<void> {
+  unpacked.value ??= await Promise.all(runs.map((run) => loadIterations(run.index)));
+}
+
+function labelOf(run: Run, row: SeriesRow): string {
+  if (row.node === undefined) return row.metric ?? '';
+  return pathText(state.pathOf(run.numbering.nodes[row.node] ?? 0).slice(-2));
+}
+
+/** The same row of another run. */
+function sameRow(first: Run, row: SeriesRow, run: Run, loop: Loop): SeriesRow | undefined {
+  const node = row.node === undefined ? undefined : first.numbering.nodes[row.node];
+  return loop.series.rows.find((other) => other.metric === row.metric
+      && (other.node === undefined ? undefined : run.numbering.nodes[other.node]) === node);
+}
+
+interface Of {
+  run: Run;
+  loop: Loop;
+  row: SeriesRow;
+  curves: Curves;
+}
+
+/** Mean of what the second run takes more than the first one, over a range of bins, with its error from batches of bins
+ * that follow each other. */
+function meanDifference(before: Of, now: Of, from: number, to: number): { value: number; error: number } | null {
+  const begin = Math.floor(from / before.row.width), end = Math.min(Math.ceil(to / before.row.width), before.row.bins);
+  const differences: number[] = [];
+  for (let bin = begin; bin < end; bin++) {
+    const other = Math.floor((bin + 0.5) * before.row.width / now.row.width);
+    const value = (now.curves.median[other] ?? NaN) - before.curves.median[bin]!;
+    if (!Number.isNaN(value)) differences.push(value);
+  }
+  const batches = Math.min(20, Math.floor(differences.length / 2));
+  if (batches < 5) return null;
+  const size = differences.length / batches, mean = (values: readonly number[]): number =>
+      values.reduce((a, b) => a + b, 0) / values.length;
+  const means = Array.from({ length: batches }, (_, i) =>
+      mean(differences.slice(Math.floor(i * size), Math.floor((i + 1) * size))));
+  const all = mean(means), variance = means.reduce((sum, value) => sum + (value - all) ** 2, 0) / (batches - 1);
+  return { value: all, error: Math.sqrt(variance / batches) };
+}
+
+function DifferenceText({ lines, loop }: { lines: readonly Of[]; loop: Loop }) {
+  const [before, ...others] = lines, [from, to] = state.iterations.value ?? [0, loop.iterations];
+  return <>{others.map((now, i) => {
+    const of = before && meanDifference(before, now, from, to), unit = before!.row.unit;
+    return <p key={i}>{String.fromCharCode(66 + i)} {'\u2212'} A, the median rank, iterations {from} to {to - 1}: {of ?
+      `${valueText(of.value, unit)} \u00b1 ${valueText(of.error, unit)} per iteration`
+          : 'too few iterations to tell'}.</p>;
+  })}</>;
+}
+
+function csvOf({ row, curves }: Of, label: string): void {
+  saveCsv('iterations', ['first_iteration', 'iterations', `${label} least`, 'median', 'greatest', 'peak'],
+      Array.from({ length: row.bins }, (_, bin) =>
+    [bin * row.width, row.width, curves.least[bin]!, curves.median[bin]!, curves.greatest[bin]!, curves.peak[bin]!]));
+}
+
+/** By bin: which class of the loop most of it is of, from 1 on; 0: none. */
+function classesOf(run: Run, loop: Loop, data: Iterations): Float32Array {
+  const number = run.head.loops.indexOf(loop);
+  const first = run.head.units.findIndex((unit) => unit.loop === number && unit.kind === 'class');
+  return data.classes(loop).map((unit) => unit > 0 ? unit - first + 1 : 0);
+}
+
+const SVG_COLORS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7'];
+
+/** The curves of all runs, from 0 to the greatest. */
+function svgOf(lines: readonly Of[], label: string): void {
+  const svg = new SvgWriter(900, 320), most = Math.max(...lines.flatMap(({ curves }) =>
+      [...curves.greatest].filter((v) => v >= 0)));
+  lines.forEach(({ curves, row }, i) => {
+    const all = i === 0 ? [curves.least, curves.greatest, curves.median] : [curves.median];
+    for (const values of all) {
+      const points = Array.from(values, (value, bin): [number, number] =>
+          [(bin + 0.5) / row.bins * 900, 300 - value / most * 290]);
+      svg.line(points.filter(([, y]) => !Number.isNaN(y)), values === curves.median ? SVG_COLORS[i % 4]! : '#999999');
+    }
+  });
+  svg.text(0, 316, `${label}, up to ${valueText(most, lines[0]?.row.unit ?? 's')}`);
+  svg.save('iterations');
+}
+
+function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Iterations | null)[] }) {
+  const rows = loop.series.rows, [chosen, setChosen] = useState(0), row = rows[Math.min(chosen, rows.length - 1)];
+  const model = state.model.value!;
+  const lines = useMemo<Of[]>(() => model.runs.flatMap((other) => {
+    const loopThere = other === run ? loop : other.head.loops.find((each) => each.name === loop.name),
+        data = all[other.index];
+    const rowThere = row && loopThere && (other === run ? row : sameRow(run, row, other, loopThere));
+    return loopThere && rowThere && data ? [{ run: other, loop: loopThere, row: rowThere,
+        curves: data.curves(rowThere) }] : [];
+  }), [run, loop, row, all]);
+  const data = all[run.index];
+  if (!row || !data) return <p>Iterations are not in this file.</p>;
+  const graph: Line[] = lines.map((of) => ({ name: model.runs.length > 1 ? String.fromCharCode(65 + of.run.index) : '',
+      width: of.row.width, curves: of.curves }));
+  return <>
+    <div class="tools">
+      <Choice label="Values" value={String(rows.indexOf(row))} onChoose={(value) => setChosen(Number(value))}
+        options={rows.map((each, i) => ({ value: String(i), text: labelOf(run, each) }))} />
+      <button type="button" onClick={() => { state.iterations.value = null; }}>All iterations</button>
+      <button type="button" class="quiet" onClick={() => lines[0]
+        && csvOf(lines[0], labelOf(run, row))}>Save as CSV</button>
+    </div>
+    <IterationGraph lines={graph} unit={row.unit} iterations={loop.iterations} range={state.iterations.value}
+      onRange={(next) => { state.iterations.value = next; }}
+      classes={classesOf(run, loop, data)} classWidth={loop.series.width} />
+    {lines.length > 1 && <DifferenceText lines={lines} loop={loop} />}
+    <p class="hint">
+      {row.width > 1 && `Each point is ${row.width} iterations: means, and the greatest single one as peak. `}
+      Least, median and greatest are over {loop.places} {loop.places === 1 ? 'thread.' : 'threads.'}
+      {row.node !== undefined && ' Times of call paths in single iterations are reconstructed.'}</p>
+    {loop.maps.length > 0 && <IterationMap loop={loop} data={data} range={state.iterations.value}
+        onRange={(next) => { state.iterations.value = next; }} onRank={(rank) => state.selectRanks([rank])}
+            run={run} />}
+    <IterationClasses run={run} loop={loop} units={model.units} shown={state.parts.value} onShow={(units) => {
+      state.showParts(units);
+      state.view.value = 'trees';
+    }} />
+  </>;
+}
+
+export function IterationsView() {
+  const model = state.model.value!, loops = model.first.head.loops;
+  useEffect(() => { void unpackAll(model.runs); }, [model]);
+  if (loops.length === 0) return <p class="message">No loop of this run is
+      marked: see <code>REFRAIN_LOOP_BEGIN</code> and <code>REFRAIN_ITERATION_AT</code>.</p>;
+  const loop = loops.find((each) => each.name === state.loopName.value) ?? loops[0]!;
+  return <div class="iterations">
+    <div class="tools">
+      <Choice label="Loop" value={loop.name} onChoose={(value) => {
+        state.loopName.value = value;
+        state.iterations.value = null;
+      }} options={loops.map((each) => ({ value: each.name,
+          text: `${nameText(each.name)}, ${each.iterations.toLocaleString('en-US')} iterations` }))} />
+    </div>
+    {unpacked.value ? <LoopView run={model.first} loop={loop} all={unpacked.value} key={loop.name} />
+        : <p>Reading{'\u2026'}</p>}
+  </div>;
+}

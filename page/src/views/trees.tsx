@@ -1,0 +1,243 @@
+/** Three coupled trees: metrics, call paths, system. */
+import { useMemo, useState } from 'preact/hooks';
+import { errorText, nameText, pathText, shareText, valueText } from '../format';
+import {
+  areCompared, difference, modesOf, rowsOf, scalesOf, shownOf, spansOf, type CoupledTree, type Item, type Mode,
+  type Row, type TreeName, type Unit,
+} from '../model';
+import * as state from '../state';
+import { Choice } from '../widgets/choice';
+import { saveCsv } from '../widgets/download';
+import { HeatStrip } from '../widgets/heat_strip';
+import { Scale } from '../widgets/legend';
+import { Search } from '../widgets/search';
+import { TreeGrid, type GridCell, type GridRow } from '../widgets/treegrid';
+
+const titles: Readonly<Record<TreeName, string>> = { metric: 'Metrics', call: 'Call paths', system: 'System' };
+
+function runName(index: number): string {
+  return String.fromCharCode(65 + index);
+}
+
+/** The unit of what a row shows: in the tree of metrics each has its own. */
+function unitOf(name: TreeName, item: Item): Unit {
+  const metrics = state.model.value!.metrics;
+  return name === 'metric' ? metrics[Number(item.key.slice(1))]!.unit : metrics[state.metric.value]!.unit;
+}
+
+function sorted(tree: CoupledTree): readonly Row[] {
+  const order = state.sort.value, values = tree.values[0]!;
+  if (order === 'tree' || tree.name === 'metric') return tree.rows;
+  const by = (items: readonly Item[]): readonly Item[] => {
+    if (order === 'name') return [...items].sort((a, b) => a.name.localeCompare(b.name));
+    const worth = new Map(items.map((item) => [item, values.of(item.whole)]));
+    return [...items].sort((a, b) => (worth.get(b) || 0) - (worth.get(a) || 0));
+  };
+  return rowsOf(tree.roots, (key) => state.expanded.value[tree.name].has(key), by);
+}
+
+/** What 100 % of the colour is: of the system the largest one of the level, else the tree's root. */
+function fullColor(tree: CoupledTree): (row: Row) => number {
+  const values = tree.values[0]!, known = new Map<string, number>();
+  const reference = (row: Row, root: Item): number => {
+    if (tree.name === 'metric') return values.of(root.whole);
+    if (tree.name === 'call') return tree.roots.reduce((sum, item) => sum + values.of(item.whole), 0);
+    const peers = tree.rows.filter((peer) => peer.item.level === row.item.level);
+    return Math.max(...peers.map((peer) => values.of(spansOf(peer.item, peer.isExpanded))));
+  };
+  return (row) => {
+    let root = row.item;
+    while (root.parent) root = root.parent;
+    const key = { metric: root.key, call: '', system: String(row.item.level) }[tree.name];
+    if (!known.has(key)) known.set(key, reference(row, root));
+    return known.get(key)!;
+  };
+}
+
+/** Other runs beside the first one: value and difference. */
+function othersOf(name: TreeName, row: Row, unit: Unit, base: { value: number; error: number }): GridCell[] {
+  const { runs } = state.model.value!, coupled = state.coupled.value!;
+  return runs.slice(1).flatMap((run, i) => {
+    const now = shownOf(coupled, name, 'absolute', row, i + 1), of = difference(base, now, scalesOf(runs[0]!, run));
+    const sign = of.value > 0 ? '+' : '', error = errorText(of.error, unit, false);
+    return [{ text: valueText(now.value, unit) }, {
+      text: Number.isNaN(of.value) ? 'not known' : `${sign}${valueText(of.value, unit)} ${error}`,
+      className: of.isCertain ? of.value > 0 ? 'more' : 'less' : 'unsure',
+    }];
+  });
+}
+
+function describer(tree: CoupledTree, mode: Mode): (row: Row) => GridRow {
+  const coupled = state.coupled.value!, keys = new Set(state.selected.value[tree.name]), full = fullColor(tree),
+      { runs } = state.model.value!;
+  const isReading = state.cellsRead.value === 0;
+  return (row) => {
+    const absolute = shownOf(coupled, tree.name, 'absolute', row), unit = unitOf(tree.name, row.item);
+    const shown = mode === 'absolute' ? absolute : shownOf(coupled, tree.name, mode, row);
+    const text = Number.isNaN(shown.value) && isReading ? '\u2026' : shown.isShare ? shareText(shown.value)
+        : valueText(shown.value, unit);
+    const isEstimate = Number.isNaN(shown.error) && !Number.isNaN(shown.value);
+    return {
+      row, isSelected: keys.has(row.item.key), value: absolute.value, error: absolute.error,
+      part: absolute.value / full(row),
+      cells: [{ text, className: row.item.kind === 'part' ? 'part' : '' },
+        isEstimate ? { text: 'est.', label: 'estimated, the error is not known' }
+            : { text: errorText(shown.error, unit, shown.isShare) },
+        ...(runs.length > 1 ? othersOf(tree.name, row, unit, absolute) : [])],
+    };
+  };
+}
+
+function csvOf(tree: CoupledTree, rows: readonly Row[]): void {
+  const { runs } = state.model.value!, coupled = state.coupled.value!;
+  saveCsv(titles[tree.name].toLowerCase().replace(' ', '_'),
+      ['path', 'shows', ...runs.flatMap((_, i) => [`value_${runName(i)}`, `error_${runName(i)}`])],
+    rows.map((row) => [pathText(row.item.path), row.isExpanded ? 'exclusive' : 'inclusive', ...runs.flatMap((_, i) => {
+      const { value, error } = shownOf(coupled, tree.name, 'absolute', row, i);
+      return [value, error];
+    })]));
+}
+
+function CallTools() {
+  return <>
+    <Choice label="Form" value={state.form.value} onChoose={(value) => { state.form.value = value; }}
+      options={[{ value: 'tree', text: 'call tree' }, { value: 'flat', text: 'by function' },
+          { value: 'callers', text: 'callers' }]} />
+    <label class="choice"><input type="checkbox" checked={state.byClass.value}
+      onChange={(event) => { state.byClass.value = event.currentTarget.checked; }} />
+      loops by class of iterations</label>
+    <button type="button" onClick={state.openHottestPath}>Open the hottest path</button>
+  </>;
+}
+
+/** Rows that can be found: of the whole tree, open or not. */
+function* allItems(roots: readonly Item[]): Generator<Item> {
+  const stack = [...roots].reverse();
+  for (let count = 0; stack.length > 0 && count < 200_000; count++) {
+    const item = stack.pop()!;
+    yield item;
+    stack.push(...[...item.children()].reverse());
+  }
+}
+
+function find(tree: CoupledTree, text: string): void {
+  const wanted = text.toLowerCase(), now = state.selected.value[tree.name][0];
+  let first: Item | null = null, isBehind = now === undefined, found: Item | null = null;
+  for (const item of allItems(tree.roots)) {
+    if (item.name.toLowerCase().includes(wanted)) {
+      first ??= item;
+      if (isBehind) {
+        found = item;
+        break;
+      }
+    }
+    if (item.key === now) isBehind = true;
+  }
+  found ??= first;
+  if (!found) return;
+  const above: string[] = [];
+  for (let at = found.parent; at; at = at.parent) above.push(at.key);
+  state.expand(tree.name, above, true);
+  state.selected.value = { ...state.selected.value, [tree.name]: [found.key] };
+}
+
+function Panel({ name }: { name: TreeName }) {
+  const coupled = state.coupled.value!, tree = coupled[name], { runs } = state.model.value!;
+  const offered = modesOf(name, state.order.value, runs.length),
+      mode = offered.find((row) => row.mode === state.modeOf.value[name])?.mode ?? 'absolute';
+  const rows = sorted(tree), describe = useMemo(() => describer(tree, mode),
+      [coupled, tree, mode, state.selected.value]);
+  const place = state.order.value.indexOf(name);
+  const move = (by: number): void => {
+    const order = [...state.order.value], other = order[place + by];
+    if (!other) return;
+    [order[place], order[place + by]] = [other, name];
+    state.order.value = order;
+  };
+  return <section class="panel" aria-label={titles[name]}>
+    <h2>{titles[name]}
+      <button type="button" class="quiet" disabled={place === 0} onClick={() => move(-1)}
+        aria-label={`Move ${titles[name]} to the left`}>{'\u2190'}</button>
+      <button type="button" class="quiet" disabled={place === 2} onClick={() => move(1)}
+        aria-label={`Move ${titles[name]} to the right`}>{'\u2192'}</button>
+    </h2>
+    <div class="tools">
+      <Choice label="Values" value={mode} onChoose={(value) => { state.modeOf.value = { ...state.modeOf.value,
+        [name]: value }; }}
+        options={offered.map((row) => ({ value: row.mode, text: row.title }))} />
+      {name === 'call' && <CallTools />}
+      <Search label={`Find in ${titles[name].toLowerCase()}`} onFind={(text) => find(tree, text)} />
+      <button type="button" class="quiet" onClick={() => csvOf(tree, rows)}>Save as CSV</button>
+    </div>
+    <TreeGrid name={name} label={titles[name]} rows={rows} describe={describe}
+      head={[titles[name], 'value', '\u00b1',
+          ...runs.slice(1).flatMap((_, i) => [runName(i + 1), `${runName(i + 1)} \u2212 A`])]}
+      onExpand={(row, open) => open ? state.expand(name, [row.item.key], true) : state.collapse(name, row)}
+      onExpandAll={(all) => state.expand(name, all.map((row) => row.item.key), true)}
+          onSelect={(row, add) => state.select(name, row.item.key, add)} />
+    {name === 'metric' && <AboutMetric />}
+    {name === 'system' && <Strip />}
+    <Scale from="0" to={name === 'system' ? 'largest of its level' : 'root'} />
+  </section>;
+}
+
+/** Description, formula, unit and advice of the selected metric. */
+function AboutMetric() {
+  const { metrics } = state.model.value!, number = state.metric.value, metric = metrics[number]!;
+  const below = metrics.filter((other) => other.parent === number && !other.overlaps),
+      overlapping = metrics.filter((other) => other.parent === number && other.overlaps);
+  return <div class="about">
+    <h3>{metric.title}</h3>
+    <p>{metric.help || 'No description.'}</p>
+    {below.length > 0 && <p>Formula: {below.map((other) => other.title).join(' + ')}, and what is none of these.</p>}
+    {overlapping.length > 0 && <p>Part of it,
+        beside the others: {overlapping.map((other) => other.title).join(', ')}.</p>}
+    <p>Unit: {metric.unit === 's' ? 'seconds' : metric.unit === 'B' ? 'bytes' : 'a count'}; {
+      metric.error === 'exact' ? 'exact.' : metric.error === 'samples' ? 'divided among call paths by samples.'
+          : 'an estimate.'}</p>
+    {metric.advice && <p>{metric.advice}</p>}
+  </div>;
+}
+
+/** Every rank as a field, however many there are. */
+function Strip() {
+  const { first, metrics } = state.model.value!, coupled = state.coupled.value!, values = coupled.system.values[0]!,
+      unit = metrics[state.metric.value]!.unit;
+  const byRank = useMemo(() => first.ranks.map((rank) => values.of([rank.span])), [values]);
+  if (first.ranks.length < 2) return null;
+  return <HeatStrip values={byRank} nameOf={(i) => `rank ${first.ranks[i]!.first}`}
+      textOf={(value) => valueText(value, unit)}
+    isSelected={(i) => state.selected.value.system.includes(`s${first.ranks[i]!.span.begin}`)}
+        onChoose={(i) => state.selectRanks([first.ranks[i]!.first])} />;
+}
+
+/** What the trees are of, and what is said about it. */
+function About() {
+  const { runs, units } = state.model.value!, shown = state.parts.value.filter((unit) => unit > 0);
+  const names = shown.map((unit) => nameText(units[unit]!.name)).join(', ');
+  const isEstimate = shown.some((unit) => units[unit]!.reconstructed), are = runs.length > 1 ? areCompared(runs)
+      : 'sums';
+  const letters = runs.map((run, i) => `${runName(i)} = ${nameText(run.head.name)}`).join(', ');
+  return <div class="notes">
+    {shown.length > 0 && <p>Shown: {names}{isEstimate && ' (reconstructed from clusters of iterations)'}{' '}
+      <button type="button" onClick={() => state.showParts([0])}>Show the whole run</button></p>}
+    {runs.length > 1 && <p>Runs: {letters}.
+      {are === 'means' && ' They have different numbers of ranks: differences are of means over ranks.'}</p>}
+  </div>;
+}
+
+export function TreesView() {
+  const [wide, setWide] = useState(true);
+  return <div class="trees">
+    <About />
+    <div class="tools">
+      <Choice label="Sort" value={state.sort.value} onChoose={(value) => { state.sort.value = value; }}
+        options={[{ value: 'tree', text: 'as in the program' }, { value: 'value', text: 'by value' },
+            { value: 'name', text: 'by name' }]} />
+      <label class="choice"><input type="checkbox" checked={wide}
+        onChange={(event) => setWide(event.currentTarget.checked)} />side by side</label>
+    </div>
+    <div class={wide ? 'panels wide' : 'panels'}>{state.order.value.map((name) => <Panel name={name}
+      key={name} />)}</div>
+  </div>;
+}

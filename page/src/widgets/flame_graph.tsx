@@ -1,0 +1,146 @@
+/** Boxes of a flame graph on a canvas. A box can be enlarged: click, or Enter; Escape goes back. Arrows move through
+ * the boxes. */
+import { useMemo, useState } from 'preact/hooks';
+import { css, differenceColor, isLight, kindColors, rgbOf } from '../colors';
+import { nameText, shareText, valueText } from '../format';
+import type { Box, Unit } from '../model';
+import { Canvas, textColor } from './canvas';
+import { SvgWriter } from './download';
+import { Legend, Scale } from './legend';
+
+export interface BoxDifference {
+  /** Of the larger one, from -1 to 1. */
+  part: number;
+  text: string;
+}
+
+export interface FlameGraphProps {
+  name: string;
+  label: string;
+  boxes: readonly Box[];
+  unit: Unit;
+  total: number;
+  search: string;
+  /** Colours then say how the runs differ. */
+  difference?: ((box: Box) => BoxDifference) | undefined;
+  /** Callers: the function is at the bottom. */
+  isUpsideDown?: boolean;
+  onChoose: (box: Box) => void;
+}
+
+const ROW = 20;
+
+/** A letter is about so wide. */
+const LETTER = 6.2;
+
+function colorOf(box: Box, props: FlameGraphProps): string {
+  if (props.difference) return css(differenceColor(props.difference(box).part));
+  const [r, g, b] = rgbOf(kindColors[box.kind] ?? kindColors.user!);
+  // Neighbours are told apart by a little lightness, which follows from the name.
+  const shade = 0.82 + 0.18 * ([...box.name].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 97, 7) / 96);
+  return css([Math.round(r * shade), Math.round(g * shade), Math.round(b * shade)]);
+}
+
+export function FlameGraph(props: FlameGraphProps) {
+  const { boxes, unit, total, search, isUpsideDown } = props;
+  const [zoom, setZoom] = useState<Box | null>(null), [at, setAt] = useState(0), [width, setWidth] = useState(1);
+  const base = zoom && boxes.includes(zoom) ? zoom : null, left = base?.x ?? 0, part = base?.width ?? 1;
+  const depths = useMemo(() => boxes.reduce((most, box) => Math.max(most, box.depth + 1), 1), [boxes]),
+      height = Math.min(depths, 200) * ROW;
+  const seen = boxes.filter((box) => box.x < left + part - 1e-12 && box.x + box.width > left + 1e-12);
+  const rect = (box: Box): { x: number; y: number; w: number } => {
+    const x = Math.max(0, (box.x - left) / part), end = Math.min(1, (box.x + box.width - left) / part);
+    return { x: x * width, w: (end - x) * width, y: isUpsideDown ? height - (box.depth + 1) * ROW : box.depth * ROW };
+  };
+  const wanted = search.toLowerCase(), isFound = (box: Box): boolean => wanted !== ''
+      && box.name.toLowerCase().includes(wanted);
+  // A box within another one that was found adds nothing.
+  const found = boxes.filter(isFound), isWithin = (box: Box, other: Box): boolean =>
+      other.depth < box.depth && other.x <= box.x && box.x + box.width <= other.x + other.width + 1e-12;
+  const outer = found.filter((box) => !found.some((other) => isWithin(box, other)));
+  const foundShare = outer.reduce((sum, box) => sum + box.width, 0);
+  const active = seen[Math.min(at, seen.length - 1)];
+  const textOf = (box: Box): string =>
+      `${nameText(box.name)}: ${valueText(box.value, unit)}, ${shareText(box.value / total)}`;
+  const boxAt = (x: number, y: number): Box | undefined => seen.find((box) => {
+    const r = rect(box);
+    return r.x <= x && x < r.x + r.w && r.y <= y && y < r.y + ROW;
+  });
+  const next = (test: (box: Box) => boolean): void => {
+    const i = seen.findIndex(test);
+    if (i >= 0) setAt(i);
+  };
+  return <figure>
+    <Canvas height={height} label={props.label} onWidth={setWidth} draw={({ context }) => {
+      context.font = '12px sans-serif';
+      context.textBaseline = 'middle';
+      for (const box of seen) {
+        const { x, y, w } = rect(box);
+        const color = isFound(box) ? '#f0e442' : colorOf(box, props), rgb = color.startsWith('#') ? rgbOf(color)
+            : color.match(/\d+/g)!.map(Number) as unknown as [number, number, number];
+        context.globalAlpha = wanted && !isFound(box) ? 0.45 : 1;
+        context.fillStyle = color;
+        context.fillRect(x, y, Math.max(w - 0.5, 0.5), ROW - 1);
+        if (w > 5 * LETTER) {
+          const letters = Math.floor((w - 6) / LETTER), name = nameText(box.name);
+          context.fillStyle = isLight(rgb) ? '#000' : '#fff';
+          context.fillText(name.length > letters ? `${name.slice(0, letters - 1)}\u2026` : name, x + 3, y + ROW / 2);
+        }
+      }
+      context.globalAlpha = 1;
+      if (active) {
+        const { x, y, w } = rect(active);
+        context.strokeStyle = textColor(context);
+        context.strokeRect(x + 0.5, y + 0.5, Math.max(w - 1.5, 1), ROW - 2);
+      }
+    }}
+      onPointer={(kind, x, y) => {
+        const box = boxAt(x, y);
+        if (!box) return;
+        if (kind === 'move') setAt(seen.indexOf(box));
+        else if (kind === 'up') {
+          setZoom(box === base ? null : box);
+          setAt(0);
+          props.onChoose(box);
+        }
+      }}
+      onKey={(event) => {
+        const up = isUpsideDown ? 1 : -1, steps: Record<string, number> = { ArrowUp: up, ArrowDown: -up },
+            step = steps[event.key];
+        if (!active) return;
+        if (step) next((box) => box.depth === active.depth + step && box.x < active.x + active.width && box.x
+            + box.width > active.x);
+        else if (event.key === 'ArrowRight') next((box) => box.depth === active.depth && box.x >= active.x
+            + active.width - 1e-12);
+        else if (event.key === 'ArrowLeft') {
+          const before = seen.filter((box) => box.depth === active.depth && box.x < active.x).sort((a, b) =>
+              b.x - a.x)[0];
+          if (before) setAt(seen.indexOf(before));
+        } else if (event.key === 'Enter' || event.key === ' ') {
+          setZoom(active);
+          setAt(0);
+          props.onChoose(active);
+        } else if (event.key === 'Escape') setZoom(null);
+        else return;
+        event.preventDefault();
+      }} />
+    <p aria-live="polite">{active ? textOf(active) : 'Nothing.'}{active && props.difference
+      && `; ${props.difference(active).text}`}{wanted
+      && ` Found: ${found.length} boxes, ${shareText(foundShare)}.`}</p>
+    <div class="tools">
+      {base && <button type="button" onClick={() => setZoom(null)}>Whole graph</button>}
+      {props.difference ? <Scale from="less in B" to="more in B" isDifference /> : <Legend keys={[
+        { color: kindColors.user!, text: 'user code' }, { color: kindColors.mpi!, text: 'MPI' },
+        { color: kindColors.other!, text: 'other' }]} />}
+      <button type="button" class="quiet" onClick={() => {
+        const svg = new SvgWriter(width, height);
+        for (const box of seen) {
+          const { x, y, w } = rect(box);
+          svg.box(x, y, Math.max(w - 0.5, 0.5), ROW - 1, colorOf(box, props), textOf(box));
+          if (w > 5 * LETTER) svg.text(x + 3, y + 14, nameText(box.name).slice(0, Math.floor((w - 6) / LETTER)));
+        }
+        svg.save(props.name);
+      }}>Save as SVG</button>
+    </div>
+  </figure>;
+}

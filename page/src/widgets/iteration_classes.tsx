@@ -1,0 +1,83 @@
+/** Classes of iterations of the job, and the single iterations that the file carries: what they are, and which of them
+ * the trees show. */
+import { useState } from 'preact/hooks';
+import { classColors } from '../colors';
+import { nameText, shareText, valueText } from '../format';
+import type { Loop, ModelUnit, Run } from '../model';
+
+export interface IterationClassesProps {
+  run: Run;
+  loop: Loop;
+  units: readonly ModelUnit[];
+  shown: readonly number[];
+  onShow: (units: readonly number[]) => void;
+}
+
+/** "0 to 99, 200 to 299". */
+function whereText(unit: ModelUnit): string {
+  if (unit.kind === 'iteration') return `iteration ${unit.first}`;
+  const ranges = unit.ranges.map(([first, last]) => first === last ? String(first) : `${first} to ${last}`);
+  return ranges.length > 0 ? ranges.join(', ') : `here and there from ${unit.first} to ${unit.last}`;
+}
+
+/** What sets a class apart from the mean iteration. */
+function explanation(unit: ModelUnit, mean: { wall: number; mpi: number; user: number }): string {
+  if (!(mean.wall > 0)) return '';
+  const factor = unit.wall / mean.wall, parts = ([['user code', unit.user - mean.user],
+      ['MPI', unit.mpi - mean.mpi]] as [string, number][])
+    .filter(([, more]) => Math.abs(more) > 0.02 * mean.wall).map(([name, more]) =>
+        `${valueText(Math.abs(more), 's')} ${more > 0 ? 'more' : 'less'} in ${name}`);
+  const length = factor > 1.02 ? `${factor.toFixed(2)} times the mean` : factor < 0.98
+      ? `${factor.toFixed(2)} times the mean` : 'about the mean';
+  return parts.length > 0 ? `${length}: ${parts.join(', ')}` : length;
+}
+
+export function IterationClasses({ run, loop, units, shown, onShow }: IterationClassesProps) {
+  const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set(shown.filter((unit) => unit > 0)));
+  const number = run.head.loops.indexOf(loop);
+  const of = units.map((unit, i) => ({ unit, i })).filter(({ unit, i }) => i > 0 && unit.run === run.index
+      && unit.loop === number);
+  const classes = of.filter(({ unit }) => unit.kind === 'class'),
+      all = classes.reduce((sum, { unit }) => sum + unit.count, 0) || 1;
+  const meanOf = (value: (unit: ModelUnit) => number): number =>
+      classes.reduce((sum, { unit }) => sum + unit.count * value(unit), 0) / all;
+  const mean = { wall: meanOf((unit) => unit.wall), mpi: meanOf((unit) => unit.mpi),
+      user: meanOf((unit) => unit.user) };
+  if (of.length === 0) return <p>Classes of iterations are not in this file.</p>;
+  const colorOf = (i: number): string | undefined => {
+    const place = classes.findIndex((each) => each.i === i);
+    return place < 0 ? undefined : classColors[place % classColors.length];
+  };
+  return <section aria-label="Classes of iterations">
+    <div class="scroll" tabIndex={0} role="region" aria-label="Table of classes of iterations"><table>
+      <caption>Classes of iterations of the whole job, and single iterations</caption>
+      <thead><tr><th scope="col">show</th><th scope="col">class</th><th scope="col" class="number">iterations</th><th
+        scope="col" class="number">of the time</th>
+        <th scope="col" class="number">wall</th><th scope="col" class="number">MPI</th><th scope="col"
+          class="number">user code</th><th scope="col">which</th><th scope="col">what sets it apart</th></tr></thead>
+      <tbody>{of.map(({ unit, i }) => <tr key={i}>
+        <td><input type="checkbox" aria-label={`Show ${nameText(unit.name)}`} checked={chosen.has(i)}
+          disabled={!unit.has_values} onChange={(event) => {
+          const next = new Set(chosen);
+          if (event.currentTarget.checked) next.add(i);
+          else next.delete(i);
+          setChosen(next);
+        }} /></td>
+        <td><i class="box" aria-hidden="true" style={{ background: colorOf(i) ?? 'transparent' }} /><button
+          type="button" class="link" disabled={!unit.has_values}
+          onClick={() => onShow([i])}>{nameText(unit.name)}</button></td>
+        <td class="number">{unit.count.toLocaleString('en-US')}</td>
+        <td class="number">{unit.kind === 'class' && mean.wall > 0
+          ? shareText(unit.count * unit.wall / (all * mean.wall)) : ''}</td>
+        <td class="number">{valueText(unit.wall, 's')}</td><td class="number">{valueText(unit.mpi, 's')}</td><td
+          class="number">{valueText(unit.user, 's')}</td>
+        <td>{whereText(unit)}</td><td>{explanation(unit, mean)}</td>
+      </tr>)}</tbody>
+    </table></div>
+    <div class="tools">
+      <button type="button" disabled={chosen.size === 0}
+        onClick={() => onShow([...chosen])}>Show these in the trees</button>
+      <button type="button" onClick={() => onShow([0])}>Show the whole run</button>
+    </div>
+  </section>;
+}

@@ -1,0 +1,144 @@
+/** Ranks x iterations by colour. The wheel, or plus and minus, zoom; dragging, or the arrows, move; Escape shows all.
+ * */
+import { useMemo, useRef, useState } from 'preact/hooks';
+import { css, valueColor } from '../colors';
+import { valueText } from '../format';
+import { levelFor, pyramidOf, type Iterations, type Loop, type Run } from '../model';
+import { Canvas, type Surface } from './canvas';
+import { Choice } from './choice';
+import { SvgWriter } from './download';
+import { Scale } from './legend';
+
+export interface IterationMapProps {
+  run: Run;
+  loop: Loop;
+  data: Iterations;
+  range: readonly [number, number] | null;
+  onRange: (range: readonly [number, number] | null) => void;
+  onRank: (rank: number) => void;
+}
+
+const HEIGHT = 320;
+const LEAST = 4; // iterations, or ranks, that stay in sight
+
+/** Colours of 256 steps, as pixels. */
+const pixels = Uint32Array.from({ length: 256 }, (_, i) => {
+  const [r, g, b] = valueColor(i / 255);
+  return (255 << 24 | b << 16 | g << 8 | r) >>> 0;
+});
+
+export function IterationMap({ run, loop, data, range, onRange, onRank }: IterationMapProps) {
+  const [chosen, setChosen] = useState(0), [rows, setRows] = useState<readonly [number, number] | null>(null),
+      [at, setAt] = useState({ row: 0, column: 0 });
+  const map = loop.maps[Math.min(chosen, loop.maps.length - 1)]!, drag = useRef<{ x: number; y: number } | null>(null),
+      size = useRef(1);
+  const { levels, most } = useMemo(() => {
+    const mean = data.map(map, false), peaks = data.map(map, true);
+    return { levels: pyramidOf(map.rows, map.columns, mean, peaks), most: mean.reduce((a, b) => Math.max(a, b), 0) };
+  }, [data, map]);
+  const [from, to] = range ?? [0, loop.iterations], [top, bottom] = rows ?? [0, map.rows];
+
+  const draw = ({ context, width, height }: Surface): void => {
+    const share = { rows: (bottom - top) / map.rows, columns: (to - from) / loop.iterations };
+    const number = levelFor(levels, share, { rows: height, columns: width }), level = levels[number]!,
+        scale = 2 ** number;
+    const x0 = Math.floor(from / map.width / scale), x1 = Math.min(level.columns, Math.ceil(to / map.width / scale));
+    const y0 = Math.floor(top / scale), y1 = Math.min(level.rows, Math.ceil(bottom / scale));
+    if (x1 <= x0 || y1 <= y0) return;
+    const picture = new ImageData(x1 - x0, y1 - y0), colors = new Uint32Array(picture.data.buffer);
+    for (let y = y0, to = 0; y < y1; y++)
+      for (let x = x0; x < x1; x++) colors[to++] = pixels[Math.min(255,
+          Math.floor(level.mean[y * level.columns + x]! / most * 255))] ?? pixels[0]!;
+    const hidden = document.createElement('canvas');
+    hidden.width = picture.width;
+    hidden.height = picture.height;
+    hidden.getContext('2d')!.putImageData(picture, 0, 0);
+    context.imageSmoothingEnabled = false;
+    const left = (x0 * scale * map.width - from) / (to - from) * width,
+        over = (y0 * scale - top) / (bottom - top) * height;
+    context.drawImage(hidden, left, over, picture.width * scale * map.width / (to - from) * width,
+        picture.height * scale / (bottom - top) * height);
+  };
+
+  const zoom = (factor: number, x: number, y: number, both: boolean): void => {
+    const limit = (begin: number, end: number, part: number, all: number): readonly [number, number] | null => {
+      const length = Math.min(all, Math.max(LEAST, (end - begin) * factor)),
+          first = Math.min(all - length, Math.max(0, begin + part * (end - begin - length)));
+      return length >= all ? null : [Math.round(first), Math.round(first + length)];
+    };
+    onRange(limit(from, to, x, loop.iterations));
+    if (both) setRows(limit(top, bottom, y, map.rows));
+  };
+  const move = (x: number, y: number): void => {
+    const shift = (begin: number, end: number, by: number, all: number): readonly [number, number] => {
+      const first = Math.round(Math.min(all - (end - begin), Math.max(0, begin + by)));
+      return [first, first + end - begin];
+    };
+    if (range) onRange(shift(from, to, x * (to - from), loop.iterations));
+    if (rows) setRows(shift(top, bottom, y * (bottom - top), map.rows));
+  };
+
+  const place = Math.min(at.row, map.rows - 1), column = Math.min(at.column, map.columns - 1),
+      cell = place * map.columns + column;
+  const iteration = column * map.width, rank = run.ranks[Math.min(run.ranks.length - 1,
+      Math.floor(place * map.places_in_row * run.ranks.length / Math.max(1, loop.places)))]?.first ?? 0;
+  const mean = levels[0]!.mean[cell] ?? NaN, peak = levels[0]!.greatest[cell] ?? NaN;
+  const ranks = map.places_in_row > 1 ? `ranks from ${rank}` : `rank ${rank}`;
+  const iterations = map.width > 1 ? `iterations from ${iteration}` : `iteration ${iteration}`;
+  const single = map.peaks ? `, the greatest single one ${valueText(peak, map.unit)}` : '';
+  const text = `${ranks}, ${iterations}: ${valueText(mean, map.unit)}${single}`;
+  const label = `Map of ${map.metric}: ${map.rows} rows of ranks, ${map.columns} columns of iterations`;
+  const saveSvg = (): void => {
+    const number = Math.ceil(Math.log2(Math.max(map.columns / 256, map.rows / 64)));
+    const level = levels[Math.min(levels.length - 1, Math.max(0, number))]!;
+    const [width, height] = [1024 / level.columns, 256 / level.rows], svg = new SvgWriter(1024, 256);
+    level.mean.forEach((value, at) => {
+      const x = at % level.columns, y = Math.floor(at / level.columns);
+      svg.box(x * width, y * height, width, height, css(valueColor(value / most)));
+    });
+    svg.save('iterations_map');
+  };
+  return <figure>
+    <figcaption>Ranks (down) x iterations (to the right)</figcaption>
+    <div class="tools"><Choice label="Values" value={String(chosen)} onChoose={(value) => setChosen(Number(value))}
+      options={loop.maps.map((each, i) => ({ value: String(i), text: each.metric }))} />
+      <button type="button" class="quiet" onClick={saveSvg}>Save as SVG</button></div>
+    <Canvas height={HEIGHT} label={label} draw={draw} onWidth={(width) => { size.current = width; }}
+      onWheel={(x, y, event) => {
+        event.preventDefault();
+        zoom(event.deltaY > 0 ? 1.25 : 0.8, x / size.current, y / HEIGHT, !event.shiftKey);
+      }}
+      onPointer={(kind, x, y, event) => {
+        if (kind === 'down') drag.current = { x, y };
+        else if (kind === 'move' && drag.current && event.buttons === 1) {
+          move((drag.current.x - x) / size.current, (drag.current.y - y) / HEIGHT);
+          drag.current = { x, y };
+        } else if (kind === 'move') {
+          setAt({ row: Math.max(0, Math.floor(top + y / HEIGHT * (bottom - top))),
+              column: Math.max(0, Math.floor((from + x / size.current * (to - from)) / map.width)) });
+        } else {
+          if (kind === 'up' && drag.current && Math.hypot(drag.current.x - x, drag.current.y - y) < 2) onRank(rank);
+          drag.current = null;
+        }
+      }}
+      onKey={(event) => {
+        const keys: Record<string, () => void> = {
+          ArrowLeft: () => event.shiftKey ? move(-0.25, 0) : setAt({ ...at, column: Math.max(0, column - 1) }),
+          ArrowRight: () => event.shiftKey ? move(0.25, 0) : setAt({ ...at, column: column + 1 }),
+          ArrowUp: () => event.shiftKey ? move(0, -0.25) : setAt({ ...at, row: Math.max(0, place - 1) }),
+          ArrowDown: () => event.shiftKey ? move(0, 0.25) : setAt({ ...at, row: place + 1 }),
+          '+': () => zoom(0.5, 0.5, 0.5, true), '-': () => zoom(2, 0.5, 0.5, true), Enter: () => onRank(rank),
+          Escape: () => {
+            onRange(null);
+            setRows(null);
+          },
+        };
+        const act = keys[event.key];
+        if (!act) return;
+        event.preventDefault();
+        act();
+      }} />
+    <p aria-live="polite">{text}</p>
+    <Scale from="0" to={valueText(most, map.unit)} />
+  </figure>;
+}

@@ -1,0 +1,96 @@
+// The other views, several runs, names, paper, and what people with other eyes need.
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { after, test } from 'node:test';
+import { close, near, open, press, report, rowOf, rows, settle, show, textOf } from './page.mjs';
+
+after(close);
+const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+
+test('findings stand on the first view and lead to the trees', async () => {
+  const { page, wrong } = await open('drift.html'), { findings } = report('drift.json'), text = await textOf(page);
+  for (const finding of findings) assert.ok(text.includes(finding.text.slice(0, 30)), finding.text);
+  await page.click('.findings button');
+  await settle(page);
+  assert.ok((await page.$$('[aria-current=page]')).length === 1);
+  assert.deepEqual(wrong, []);
+  await page.close();
+});
+
+test('every view opens', async () => {
+  const { page, wrong } = await open('drift.html');
+  for (const [title, element] of [['Iterations', '.graph canvas'], ['Flame graph', '.flame canvas'], ['This file', '.file'], ['Overview', '.overview']]) {
+    await show(page, title);
+    await page.waitForSelector(element, { timeout: 5000 });
+  }
+  assert.deepEqual(wrong, []);
+  await page.close();
+});
+
+test('a class of iterations becomes what the trees show', async () => {
+  const { page } = await open('drift.html');
+  const whole = (await rows(page, 'call'))[0].value;
+  await show(page, 'Iterations');
+  await page.waitForSelector('[aria-label="Classes of iterations"] button.link');
+  await page.click('[aria-label="Classes of iterations"] button.link');
+  await settle(page);
+  const part = (await rows(page, 'call'))[0].value;
+  assert.ok(part > 0 && part < whole, `${part} of ${whole}`);
+  assert.match(await textOf(page), /Shown: class 1/);
+  await page.close();
+});
+
+test('the flame graph enlarges by keyboard and shows callers', async () => {
+  const { page, wrong } = await open('stencil.html');
+  await show(page, 'Flame graph');
+  await page.focus('.flame canvas');
+  for (const key of ['ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key);
+  await settle(page);
+  assert.match(await textOf(page), /Sandwich of /);
+  assert.deepEqual(wrong, []);
+  await page.close();
+});
+
+test('two runs have a column each, and a difference with its error', async () => {
+  const { page, wrong } = await open('two.html'), [a, b] = [report('stencil.json'), report('even.json')];
+  const row = (await rows(page, 'call'))[0];
+  await press(page, 'call', row.path, 'ArrowLeft');
+  near((await rowOf(page, 'call', row.path)).value, a.callpaths.find((call) => JSON.stringify(call.path) === JSON.stringify(row.path)).inclusive_s, 1e-9, 'A');
+  const heads = await page.$$eval('[data-tree=call] [role=columnheader]', (all) => all.map((each) => each.textContent));
+  assert.deepEqual(heads, ['Call paths', 'value', '\u00b1', 'B', 'B \u2212 A']);
+  assert.ok(b.callpaths.length > 0);
+  assert.deepEqual(wrong, []);
+  await page.close();
+});
+
+test('names do not run', async () => {
+  const { page, wrong } = await open('names.html');
+  assert.equal(await page.evaluate(() => window.ran), undefined);
+  assert.equal((await page.$$('img')).length, 0);
+  for (const title of ['Iterations', 'Flame graph', 'This file']) await show(page, title);
+  assert.equal(await page.evaluate(() => window.ran), undefined);
+  assert.deepEqual(wrong, []);
+  await page.close();
+});
+
+for (const look of [{ width: 420 }, { width: 1400, dark: true }]) {
+  test(`it fits ${look.width} points${look.dark ? ' in the dark' : ''}, and axe finds nothing`, async () => {
+    const { page } = await open('drift.html', look);
+    for (const title of ['Overview', 'Iterations', 'Flame graph', 'This file']) {
+      await show(page, title);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1), `${title} is not wider than the window`);
+      // The policy of the page forbids other scripts; the driver's own evaluation is none of them.
+      await page.evaluate((await import('node:fs')).readFileSync(axe, 'utf8'));
+      const found = await page.evaluate(async () => (await globalThis.axe.run()).violations.map((each) => `${each.id}: ${each.nodes[0].html}`));
+      assert.deepEqual(found, [], title);
+    }
+    await page.close();
+  });
+}
+
+test('paper has what is open', async () => {
+  const { page } = await open('drift.html');
+  const pdf = await page.pdf({ format: 'a4' });
+  assert.ok(pdf.length > 10_000);
+  await page.close();
+});

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { difference } from '../../src/model/compare';
+import { callersOf, flameOf, outermost } from '../../src/model/flame';
+import { merge } from '../../src/model/merge';
+import { levelFor, pyramidOf } from '../../src/model/pyramid';
+import { span, union, without } from '../../src/model/span';
+import { valuesOfNodes } from '../../src/model/values';
+import { ALLREDUCE, headOf, modelWith } from './small';
+
+test('spans unite and leave out', () => {
+  assert.deepEqual(union([span(3, 5), span(0, 2), span(1, 4), span(0, 1, 1)]), [span(0, 5), span(0, 1, 1)]);
+  assert.deepEqual(without([span(0, 10)], [span(2, 4), span(9, 12)]), [span(0, 2), span(4, 9)]);
+});
+
+test('codes keep 0.02 %', () => {
+  const model = modelWith();
+  const got = model.first.cells!.byPlace([span(2, 3)], [span(2, 3)]);
+  [1, 2, 2, 3].forEach((want, place) => assert.ok(Math.abs(got[place]! / want - 1) < 2.2e-4));
+});
+
+test('call trees of runs meet by names', () => {
+  const other = headOf();
+  other.strings = [...other.strings, 'setup'];
+  other.nodes = { name: [0, 1, 7, 2, 3], parent: [-1, 0, 1, 1, 3], kind: [0, 0, 0, 0, 1], marked: [] };
+  const { tree, numberings } = merge([headOf(), other]);
+  assert.deepEqual(tree.names, ['', 'main', 'solve', 'MPI_Allreduce', 'io', 'setup']);
+  assert.deepEqual([...numberings[1]!.nodes], [0, 1, 5, 2, 3]);
+  assert.deepEqual([...tree.runs], [3, 3, 3, 3, 1, 2]);
+  assert.deepEqual([...tree.ends], [6, 6, 4, 4, 5, 6]);
+});
+
+test('a function and a mark of one name are two', () => {
+  const head = headOf();
+  head.strings[4] = 'solve';
+  head.nodes.marked = [4];
+  assert.equal(merge([head]).tree.size, 5);
+});
+
+test('flame graphs add up', () => {
+  const model = modelWith(), values = valuesOfNodes(model,
+      { run: model.first, metrics: model.metricSpans(0), nodes: [], places: null });
+  const boxes = flameOf(model, values, [0], [0], 0);
+  assert.deepEqual(boxes.map((box) => [box.name, box.depth, box.width]).sort(),
+      [['MPI_Allreduce', 2, 0.25], ['io', 1, 0.25], ['main', 0, 1], ['solve', 1, 0.75]]);
+  assert.deepEqual(callersOf(model, values, [0], outermost(model, 'MPI_Allreduce', 1), 0).map((box) =>
+      [box.name, box.depth, box.width]), [['solve', 0, 1], ['main', 1, 1]]);
+  assert.equal(model.tree.names[ALLREDUCE], 'MPI_Allreduce');
+});
+
+test('a pyramid keeps means and extremes', () => {
+  const levels = pyramidOf(2, 4, [1, 2, 3, 4, 5, 6, 7, 8], [1, 2, 3, 4, 5, 6, 7, 9]);
+  assert.equal(levels.length, 3);
+  assert.deepEqual([...levels[1]!.mean], [3.5, 5.5]);
+  assert.deepEqual([...levels[2]!.greatest], [9]);
+  assert.equal(levelFor(levels, { rows: 1, columns: 1 }, { rows: 1, columns: 2 }), 1);
+});
+
+test('differences have the errors of both runs', () => {
+  assert.deepEqual(difference({ value: 10, error: 3 }, { value: 20, error: 4 }, [1, 1]),
+      { value: 10, error: 5, isCertain: false });
+  assert.equal(difference({ value: 10, error: 1 }, { value: 20, error: 1 }, [1, 1]).isCertain, true);
+});

@@ -1,0 +1,256 @@
+"""Compares the reports of two builds of `refrain`, figure by figure.
+
+    tests/scale/compare.py OLD_REFRAIN NEW_REFRAIN [EXPERIMENT...]
+
+All views of all experiments are printed by both programs in all formats. Each difference is listed with the rule of RULES that
+explains it; the exit status is 1 when one has no rule. Without an EXPERIMENT, those of compared_experiments.py are made by
+OLD_REFRAIN, in a directory that is removed at the end (--keep: it stays; --only NAME: experiments whose name contains NAME).
+
+A difference counts only where each program agrees with itself: what one of them prints twice in different ways depends on the load
+of the machine, and is listed as "unsteady".
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import difflib
+import io
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Iterator
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from compared_experiments import clean_environment, make_all  # noqa: E402
+
+FORMATS = ("text", "json", "csv", "markdown")
+LONGEST_REPORT_S = 600
+MOST_SHOWN = 8  # differences of one class and place that are shown; all are counted
+
+
+@dataclass(frozen=True)
+class Rule:
+    """An intended difference."""
+
+    kind: str  # truer: a figure that was wrong; wording; order; added; removed; rounding
+    where: str  # regular expression over "VIEW FORMAT PLACE"; PLACE is a path in JSON, a column of CSV, "line" else
+    pattern: str  # regular expression over "OLD -> NEW"
+    reason: str
+
+
+# Rows are added by whoever changes what is shown, and go when OLD_REFRAIN shows it, too.
+RULES: list[Rule] = []
+UNSTEADY = "unsteady"
+
+
+@dataclass(frozen=True)
+class Difference:
+    place: str
+    old: str
+    new: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.old} -> {self.new}"
+
+
+@dataclass
+class Output:
+    code: int
+    out: str
+    errors: str
+
+
+def short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 160 else text[:157] + "..."
+
+
+# ---- what can be asked for ----
+
+def views_of(refrain: Path, directory: Path) -> dict[str, list[str]]:
+    """Name of each view, and the words that ask for it. Some are asked about the function with the largest time of its own, and
+    about the source file that it is in."""
+    views = {"calltree": [], "all": ["--min-share", "0"]}
+    views |= {name: [f"--{name}"] for name in ("flat", "iterations", "clusters", "windows", "locations", "events", "findings", "waits",
+                                               "mpi", "modules", "sizes", "nodes", "communicators", "callsites")}
+    views |= {"one rank": ["--rank", "0"], "one iteration": ["--iteration", "5"], "one cluster": ["--cluster", "0", "--rank", "0"],
+              "shallow": ["--callpath-depth", "2"], "not folded": ["--fold", "none"], "user time": ["--locations", "--metric", "user"],
+              "iterations of user time": ["--iterations", "--metric", "user"]}
+    found = run(refrain, directory, ["report", "experiment", "--callsites", "--format", "json"])
+    try:
+        paths = [path for path in json.loads(found.out)["callpaths"] if path["kind"] == "user" and path["path"]]
+    except (ValueError, KeyError):
+        return views
+    if largest := max(paths, key=lambda path: path["exclusive_s"], default=None):
+        views |= {"callers": ["--callers", largest["path"][-1]],
+                  "below": ["--locations", "--callpath", largest["path"][-1]],
+                  "iterations below": ["--iterations", "--callpath", largest["path"][-1]]}
+        if largest.get("file"):
+            views["source"] = ["--source", largest["file"]]
+    return views
+
+
+def run(refrain: Path, directory: Path, words: list[str]) -> Output:
+    """Runs in a directory in which the experiment is called "experiment", so that messages have the same names in them."""
+    try:
+        done = subprocess.run([str(refrain), *words], cwd=directory, capture_output=True, env=clean_environment({"COLUMNS": "160"}),
+                              timeout=LONGEST_REPORT_S)
+    except subprocess.TimeoutExpired:
+        return Output(-1, "", f"stopped after {LONGEST_REPORT_S} s")
+    return Output(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
+
+
+# ---- differences ----
+
+def of_json(old: Any, new: Any, place: str = "") -> Iterator[Difference]:
+    """A path of members; of elements of lists the number is left out of the place, and is in what is shown."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in old.keys() | new.keys():
+            if key not in new or key not in old:
+                yield Difference(f"{place}.{key}", short(old[key]) if key in old else "(none)", short(new[key]) if key in new else "(none)")
+            else:
+                yield from of_json(old[key], new[key], f"{place}.{key}")
+    elif isinstance(old, list) and isinstance(new, list):
+        if len(old) != len(new):
+            yield Difference(f"{place}[]", f"{len(old)} elements", f"{len(new)} elements")
+        for one, other in zip(old, new):
+            yield from of_json(one, other, f"{place}[]")
+    elif old != new or type(old) is not type(new):
+        yield Difference(place, short(old), short(new))
+
+
+def of_csv(old: str, new: str) -> Iterator[Difference]:
+    rows = [list(csv.reader(io.StringIO(text))) for text in (old, new)]
+    heads = [part[0] if part else [] for part in rows]
+    if heads[0] != heads[1] or len(rows[0]) != len(rows[1]):
+        yield from of_lines(old, new)
+        return
+    for one, other in zip(*rows):
+        for column, before, now in zip(heads[0], one, other):
+            if before != now:
+                yield Difference(column, short(before), short(now))
+
+
+def of_lines(old: str, new: str) -> Iterator[Difference]:
+    """Lines that differ, at the same place of a change beside each other."""
+    before, now = old.splitlines(), new.splitlines()
+    if len(before) == len(now):
+        yield from (Difference("line", short(one), short(other)) for one, other in zip(before, now) if one != other)
+        return
+    for kind, a, b, c, d in difflib.SequenceMatcher(None, before, now, autojunk=False).get_opcodes():
+        if kind == "equal":
+            continue
+        for i in range(max(b - a, d - c)):
+            yield Difference("line", short(before[a + i]) if a + i < b else "(none)", short(now[c + i]) if c + i < d else "(none)")
+
+
+def of_outputs(old: Output, new: Output, form: str) -> list[Difference]:
+    found = []
+    if old.code != new.code:
+        found.append(Difference("exit", str(old.code), str(new.code)))
+    found += [Difference("stderr", each.old, each.new) for each in of_lines(old.errors, new.errors)]
+    if old.out == new.out:
+        return found
+    if form == "json":
+        try:
+            return found + list(of_json(json.loads(old.out), json.loads(new.out)))
+        except ValueError:
+            pass  # one of them is an error without a document
+    return found + list(of_csv(old.out, new.out) if form == "csv" else of_lines(old.out, new.out))
+
+
+def rule_of(view: str, form: str, difference: Difference) -> Rule | None:
+    where, what = f"{view} {form} {difference.place}", f"{difference.old} -> {difference.new}"
+    return next((rule for rule in RULES if re.search(rule.where, where) and re.search(rule.pattern, what)), None)
+
+
+# ---- the comparison ----
+
+class Comparison:
+    def __init__(self, old: Path, new: Path):
+        self.old, self.new = old, new
+        self.outputs = self.equal = 0
+        self.counts: Counter[tuple[str, str]] = Counter()  # by class and place
+        self.unexplained = 0
+
+    def look_at(self, experiment: Path, other: Path) -> None:
+        """`other`: what the experiment is compared with in the view of a difference."""
+        with tempfile.TemporaryDirectory(prefix="compare-", dir=experiment.parent) as scratch:
+            places = [Path(scratch) / "old", Path(scratch) / "new"]
+            for place in places:  # a report may write into an experiment
+                place.mkdir()
+                shutil.copytree(experiment, place / "experiment")
+                (place / "other").symlink_to(other.resolve())
+            commands = [(name, form, ["report", "experiment", *words, "--format", form])
+                        for name, words in views_of(self.old, places[0]).items() for form in FORMATS]
+            commands += [("difference", form, ["report", "other", "experiment", "--format", form]) for form in FORMATS]
+            commands += [("events listed", "csv", ["events", "experiment", "--format", "csv"])]
+            commands += [("analysis", form, ["analyze", "experiment", "--format", form]) for form in FORMATS]
+            commands += [("calltree analysed", form, ["report", "experiment", "--format", form]) for form in ("text", "json")]
+            for view, form, words in commands:
+                self.compare(experiment.name, view, form, words, places)
+
+    def compare(self, experiment: str, view: str, form: str, words: list[str], places: list[Path]) -> None:
+        old, new = (run(refrain, place, words) for refrain, place in zip((self.old, self.new), places))
+        differences = of_outputs(old, new, form)
+        self.outputs += 1
+        if not differences:
+            self.equal += 1
+            return
+        again = [run(refrain, place, words) for refrain, place in zip((self.old, self.new), places)]
+        is_unsteady = bool(of_outputs(old, again[0], form) or of_outputs(new, again[1], form))
+        for difference in differences:
+            rule = rule_of(view, form, difference)
+            kind = rule.kind if rule else UNSTEADY if is_unsteady else "UNEXPLAINED"
+            self.unexplained += kind == "UNEXPLAINED"
+            place = (kind, f"{view} {form} {difference.place}")
+            self.counts[place] += 1
+            if self.counts[place] <= MOST_SHOWN:
+                print(f"{kind}: {experiment}, {view}, {form}: {difference}{f'  ({rule.reason})' if rule else ''}", flush=True)
+
+    def summary(self) -> None:
+        for (kind, place), count in sorted(self.counts.items()):
+            print(f"{count:7} {kind}: {place}")
+        print(f"{self.outputs} outputs, {self.equal} the same; {self.unexplained} differences without a rule")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("old", type=Path)
+    parser.add_argument("new", type=Path)
+    parser.add_argument("experiments", nargs="*", type=Path)
+    parser.add_argument("--keep", type=Path, help="make the experiments here, and leave them")
+    parser.add_argument("--only", default="", help="only experiments with this in their name")
+    options = parser.parse_args()
+    old, new = options.old.resolve(), options.new.resolve()
+    comparison = Comparison(old, new)
+    made = None
+    if not options.experiments:
+        made = options.keep.resolve() if options.keep else Path(tempfile.mkdtemp(prefix="compare-", dir=old.parent.parent))
+        made.mkdir(parents=True, exist_ok=True)
+    try:
+        experiments = [path.resolve() for path in options.experiments]
+        if made:
+            experiments, missing = make_all(old, made)
+            for name, why in missing.items():
+                print(f"left out: {name}: {why}")
+        experiments = [path for path in experiments if options.only in path.name]
+        for at, experiment in enumerate(experiments):
+            comparison.look_at(experiment, experiments[at - 1])
+    finally:
+        if made and not options.keep:
+            shutil.rmtree(made, ignore_errors=True)
+    comparison.summary()
+    print(f"{len(experiments)} experiments")
+    return 1 if comparison.unexplained or not comparison.outputs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

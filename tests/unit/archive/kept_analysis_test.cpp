@@ -1,0 +1,141 @@
+// What a search keeps in an experiment is read as it was written, or not at all.
+#include "offline/experiment/kept_analysis.hpp"
+
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <limits>
+#include <map>
+#include <optional>
+
+#include "offline/experiment/experiment.hpp"
+#include "offline/experiment/packed.hpp"
+#include "tests/unit/archive/sample_job.hpp"
+
+namespace refrain::experiment {
+
+struct Several {
+  std::int64_t number = 0;
+  double real = 0;
+  std::vector<std::string> texts;
+  std::optional<std::uint32_t> maybe;
+  std::map<std::int32_t, double> map;
+  bool operator==(const Several&) const = default;
+};
+template <class Io, Is<Several> T>
+void describe(Io& io, T& of) { io(of.number, of.real, of.texts, of.maybe, of.map); }
+
+namespace {
+
+namespace fs = std::filesystem;
+using refrain::testing::read_file;
+using refrain::testing::ScratchDirectory;
+using refrain::testing::write_file;
+
+TEST(Packed, comes_back_to_the_last_bit) {
+  using limits = std::numeric_limits<double>;
+  const std::vector<Several> values = {{},
+                                       {INT64_MIN, 0.1, {"", "one"}, 7, {{-1, limits::denorm_min()}}},
+                                       {INT64_MAX, limits::infinity(), {}, UINT32_MAX, {{0, -0.0}, {3, 1 / 3.0}}}};
+  Packer packer;
+  packer(values);
+  Unpacker unpacker(std::as_bytes(std::span(packer.bytes())));
+  std::vector<Several> read;
+  unpacker(read);
+  EXPECT_TRUE(unpacker.is_good());
+  EXPECT_EQ(values, read);
+  for (std::size_t size = 0; size < packer.bytes().size(); ++size) {
+    Unpacker cut(std::as_bytes(std::span(packer.bytes()).first(size)));
+    cut(read);
+    EXPECT_FALSE(cut.is_good()) << size;
+  }
+}
+
+class KeptAnalysisTest : public ::testing::Test {
+ protected:
+  KeptAnalysisTest() {
+    fs::copy(GOLDEN "/events-4", scratch_.path, fs::copy_options::recursive);
+    experiment_ = Experiment::open(scratch_.path);
+  }
+  static NewAnalysis made(const std::string& parameters, std::uint32_t level, const std::string& found) {
+    SavedMetric metric{"late_sender", "p2p", "help", true, {{0, 1, 0, 0.25}, {-1, 0, 0, 0.5}}, {{1, 0, 0.25, -1}}};
+    return {{.parameters = parameters, .level = level}, "0.1.0", std::uint64_t{1000} >> level, {metric}, found};
+  }
+  std::vector<fs::path> files() const {
+    std::vector<fs::path> all;
+    for (const auto& entry : fs::directory_iterator(scratch_.path))
+      if (entry.path().filename().string().starts_with("analysis-")) all.push_back(entry.path());
+    return all;
+  }
+  ScratchDirectory scratch_;
+  std::shared_ptr<const Experiment> experiment_;
+};
+
+TEST_F(KeptAnalysisTest, is_read_as_it_was_written) {
+  EXPECT_TRUE(kept_analyses(*experiment_).empty());
+  keep(*experiment_, made("", 0, "bytes"));
+  ASSERT_EQ(files().size(), 1U);
+  const auto kept = kept_analysis(*experiment_, AnalysisKey{});
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->version(), "0.1.0");
+  EXPECT_EQ(kept->records(), 1000U);
+  EXPECT_EQ(kept->found(), "bytes");
+  const auto metrics = experiment_->saved_metrics();
+  ASSERT_EQ(metrics.size(), 1U);
+  EXPECT_EQ(metrics[0].name, "late_sender");
+  EXPECT_TRUE(metrics[0].is_sampled);
+  ASSERT_EQ(metrics[0].values.size(), 2U);
+  EXPECT_EQ(metrics[0].values[1].path, -1);
+  EXPECT_EQ(metrics[0].values[1].seconds, 0.5);
+  EXPECT_EQ(metrics[0].locations[0].error_s, -1);
+  EXPECT_EQ(experiment_->damages(), 0U);
+}
+
+TEST_F(KeptAnalysisTest, the_default_has_the_usual_parameters_and_has_seen_most) {
+  keep(*experiment_, made("--big 1", 0, "other"));
+  keep(*experiment_, made("", 3, "few"));
+  EXPECT_EQ(kept_analyses(*experiment_)[0].found(), "few");
+  keep(*experiment_, made("", 0, "all"));
+  keep(*experiment_, made("", 1, "half"));
+  EXPECT_EQ(kept_analyses(*experiment_)[0].found(), "all");
+  EXPECT_EQ(kept_analyses(*experiment_).size(), 4U);
+  EXPECT_EQ(kept_analysis(*experiment_, {.parameters = "--big 1"})->found(), "other");
+  NewAnalysis old = made("", 0, "old");
+  old.key.rules = analysis_rules + 1;
+  keep(*experiment_, old);
+  EXPECT_EQ(kept_analyses(*experiment_)[0].found(), "all");
+  forget_old_analyses(*experiment_);
+  EXPECT_EQ(kept_analyses(*experiment_).size(), 4U);
+}
+
+TEST_F(KeptAnalysisTest, every_damage_is_noticed) {
+  keep(*experiment_, made("", 0, "bytes"));
+  const fs::path file = files()[0];
+  const std::string good = read_file(file);
+  for (std::size_t at = 0; at < good.size(); ++at) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 16);
+    write_file(file, bad);
+    const auto opened = Experiment::open(scratch_.path);
+    std::string found;
+    std::size_t metrics = 0;
+    for (const KeptAnalysis& kept : kept_analyses(*opened))
+      opened->damage_log()->survives("", [&] {
+        metrics = kept.metrics().size();
+        found = kept.found();
+      });
+    EXPECT_TRUE(opened->damages() == 1 && (metrics == 0 || found.empty())) << at;
+  }
+}
+
+TEST_F(KeptAnalysisTest, of_another_experiment_is_not_taken) {
+  keep(*experiment_, made("", 0, "bytes"));
+  const ScratchDirectory other;
+  fs::copy(GOLDEN "/profile-1.10", other.path, fs::copy_options::recursive);
+  fs::copy(files()[0], other.path);
+  const auto opened = Experiment::open(other.path);
+  EXPECT_TRUE(kept_analyses(*opened).empty());
+  EXPECT_EQ(opened->damages(), 1U);
+}
+
+}  // namespace
+}  // namespace refrain::experiment

@@ -1,0 +1,54 @@
+#include "tools/explorer_properties.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "offline/database/add_run.hpp"
+#include "offline/database/evaluation.hpp"
+#include "offline/database/native_run.hpp"
+#include "tools/property_commands.hpp"
+
+namespace refrain::tools {
+
+std::vector<explorer::FoundProperty> properties_of(const std::shared_ptr<const experiment::Experiment>& experiment,
+                                                   const analysis::CallTree& tree,
+                                                   const std::vector<report::NodeWait>& waits, std::size_t most) {
+  const auto program = read_specifications({});
+  if (!program) return {};
+  std::vector<database::NodeWaiting> waiting;
+  for (const report::NodeWait& of : waits) {
+    database::NodeWaiting& row = waiting.emplace_back();
+    if (of.method != report::NodeWait::Method::None) row = {of.seconds, of.error_s, of.confidence, of.kind};
+  }
+  const auto connection = database::Connection::open(":memory:", true);
+  database::Store store(*connection, *program->model);
+  {
+    database::Writing writing(*connection, [] {});
+    store.prepare();
+    const auto source = database::native_run(experiment, tree, waiting);
+    database::add_run(*connection, *program->model, *source, {});
+    writing.commit();
+  }
+  database::EvaluationRequest request;
+  const auto runs = store.runs();
+  if (runs.empty()) return {};
+  request.run = runs.front();
+  const database::Evaluation evaluation = evaluate(*connection, *program, request);
+  std::vector<explorer::FoundProperty> properties;
+  for (const database::Found& of : evaluation.found) {
+    if (properties.size() == most) break;
+    explorer::FoundProperty& to = properties.emplace_back();
+    to.name = of.property->name;
+    to.severity = of.severity;
+    to.confidence = of.confidence;
+    std::vector<std::string> parts;
+    for (const auto& [parameter, object] : of.context)
+      if (parameter != "Basis" && object != evaluation.run.experiment) parts.push_back(object);
+    to.context = parts.empty() ? "the run" : fmt::format("{}", fmt::join(parts, ", "));
+    if (!parts.empty()) to.region = parts.front();
+  }
+  return properties;
+}
+
+}  // namespace refrain::tools

@@ -1,0 +1,11 @@
+#pragma once
+/// `refrain info names EXPERIMENT`: which names of functions an experiment has, and where they come from.
+
+#include <string>
+
+namespace refrain::tools {
+
+/// `format`: text or json. Returns an exit code.
+int print_names(const std::string& experiment, const std::string& format);
+
+}  // namespace refrain::tools

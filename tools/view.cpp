@@ -1,0 +1,206 @@
+/// `refrain view EXPERIMENT [OTHER...]`: the explorer, one HTML file with the data in it.
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fmt/format.h>
+#include <memory>
+#include <spawn.h>
+#include <stdexcept>
+#include <unistd.h>
+#include <utility>
+
+#include "offline/database/cubex_file.hpp"
+#include "offline/explorer/anonymous.hpp"
+#include "offline/explorer/foreign.hpp"
+#include "offline/explorer/from_experiment.hpp"
+#include "offline/explorer/page.hpp"
+#include "offline/report/found.hpp"
+#include "offline/symbols/experiment_names.hpp"
+#include "offline/trace/otf2_archive.hpp"
+#include "tools/complaints.hpp"
+#include "tools/console.hpp"
+#include "tools/exit_codes.hpp"
+#include "tools/explorer_properties.hpp"
+#include "tools/progress_line.hpp"
+#include "tools/subcommands.hpp"
+#include "tools/which_experiment.hpp"
+
+namespace refrain::tools {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr const char* name = "view";
+
+struct Request {
+  std::string experiment, output;
+  std::vector<std::string> others;
+  double megabytes = 20;
+  bool anonymous = false, open = false;
+};
+
+/// A file that is there as a whole, or not at all.
+class NewFile {
+ public:
+  explicit NewFile(std::string path) : path_(std::move(path)), partial_(path_ + ".part") {
+    file_ = std::fopen(partial_.c_str(), "w");
+    if (file_ == nullptr) fail();
+  }
+  ~NewFile() {
+    if (file_ == nullptr) return;
+    std::fclose(file_);
+    std::remove(partial_.c_str());
+  }
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  void write(std::string_view text) {
+    if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) fail();
+    size_ += text.size();
+  }
+  void finish() {
+    const bool is_written = std::fflush(file_) == 0;
+    if (std::fclose(std::exchange(file_, nullptr)) != 0 || !is_written ||
+        std::rename(partial_.c_str(), path_.c_str()) != 0) {
+      const int error = errno;
+      std::remove(partial_.c_str());
+      errno = error;
+      fail();
+    }
+  }
+  std::size_t size() const { return size_; }
+
+ private:
+  [[noreturn]] void fail() const { throw std::runtime_error(path_ + ": " + std::strerror(errno)); }
+  std::string path_, partial_;
+  std::FILE* file_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// The name of the first experiment, in the working directory.
+std::string usual_output(const std::string& experiment) {
+  fs::path path = fs::absolute(experiment).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  if (path.extension() == ".otf2") path = path.parent_path();  // traces.otf2 says nothing
+  return path.filename().string() + ".html";
+}
+
+explorer::Run run_of_experiment(const std::string& path, std::size_t bytes, int& code) {
+  constexpr std::size_t most_properties = 50;
+  explorer::Request request;
+  request.bytes = bytes;
+  const auto experiment = experiment::Experiment::open(path);
+  symbols::Symbolizer symbolizer;
+  ProgressLine line;
+  symbols::use_names(*experiment, symbolizer, {.progress = [&](std::size_t done, std::size_t all) {
+                       line.show([&] { return fmt::format("{}: {} of {} names", path, done, all); });
+                     }});
+  request.found = report::found_in(*experiment, [&](double share) {
+    line.show([&] { return fmt::format("{}: searching events: {:.0f} %", path, 100 * share); });
+  });
+  if (!request.found.not_searched.empty())
+    request.lacks.push_back({"overview", "Events were not searched for waiting: " + request.found.not_searched});
+  request.properties = [&](const analysis::CallTree& tree, const std::vector<report::NodeWait>& waits) {
+    try {
+      return properties_of(experiment, tree, waits, most_properties);
+    } catch (const std::exception& error) {  // of a damaged experiment the rest is shown all the same
+      request.lacks.push_back({"overview", fmt::format("Properties could not be evaluated: {}", error.what())});
+      return std::vector<explorer::FoundProperty>();
+    }
+  };
+  request.progress = [&](std::size_t done, std::size_t all) {
+    line.show([&] { return fmt::format("{}: {} of {} ranks", path, done, all); });
+  };
+  explorer::Run run = explorer::run_of(experiment, symbolizer, request);
+  if (experiment->damages() > 0) {
+    tell_damage(name, *experiment->damage_log());
+    for (const std::string& damage : experiment->damage()) run.lacks.push_back({"overview", damage});
+    code = exit_damaged;
+  }
+  return run;
+}
+
+explorer::Run run_of_archive(const fs::path& anchor, int& code) {
+  const auto trace = trace::Trace::open_archive(anchor);
+  ProgressLine line;
+  explorer::Run run = explorer::run_of_archive(
+      *trace, [&](double part) { line.show([&] { return fmt::format("searching events: {:.0f} %", 100 * part); }); });
+  if (trace->damage().count() > 0) {
+    tell_damage(name, trace->damage());
+    code = exit_damaged;
+  }
+  return run;
+}
+
+/// Whatever it is: an experiment, a profile of CUBE, an OTF2 archive.
+explorer::Run read_run(const std::string& path, std::size_t bytes, int& code) {
+  if (std::error_code error; fs::is_regular_file(path, error) && database::is_cubex(path))
+    return explorer::run_of_cubex(path);
+  if (const auto anchor = trace::find_otf2_anchor(path)) return run_of_archive(*anchor, code);
+  return run_of_experiment(path, bytes, code);
+}
+
+/// The desktop's own browser; whoever has none has the name of the file.
+void open_in_browser(const std::string& path) {
+  std::string program = "xdg-open", file = fs::absolute(path).string();
+  char* const words[] = {program.data(), file.data(), nullptr};
+  pid_t process = 0;
+  if (const int error = posix_spawnp(&process, program.c_str(), nullptr, nullptr, words, environ); error != 0)
+    complain(name, exit_ok, fmt::format("--open: xdg-open: {}", std::strerror(error)));
+}
+
+int run(Request request) {
+  if (!explorer::has_page())
+    return complain(
+        name, exit_usage,
+        "this build has no page: install npm and run scripts/build, or build from a source archive, which has the page "
+        "(scripts/dist)");
+  if (!find_experiment(name, request.experiment)) return exit_usage;
+  int code = exit_ok;
+  try {
+    std::vector<std::string> paths{request.experiment};
+    paths.insert(paths.end(), request.others.begin(), request.others.end());
+    constexpr double bytes_of_megabyte = 1e6;
+    const auto bytes =
+        static_cast<std::size_t>(request.megabytes * bytes_of_megabyte / static_cast<double>(paths.size()));
+    std::vector<explorer::Run> runs;
+    for (const std::string& path : paths) runs.push_back(read_run(path, bytes, code));
+    if (request.anonymous) explorer::make_anonymous(runs);
+    if (request.output.empty()) request.output = usual_output(request.experiment);
+    NewFile file(request.output);
+    explorer::write_page(explorer::embedded_page, runs, [&](std::string_view text) { file.write(text); });
+    file.finish();
+    show("{}: {:.1f} MB\n", request.output, static_cast<double>(file.size()) / bytes_of_megabyte);
+    if (request.open) open_in_browser(request.output);
+    return code;
+  } catch (const experiment::ReadError& error) {
+    return complain(name, exit_unreadable, error.what());
+  } catch (const std::exception& error) {
+    return complain(name, exit_usage, error.what());
+  }
+}
+
+}  // namespace
+
+void add_view(Command root, Invocation& invocation) {
+  auto request = std::make_shared<Request>();
+  Command command = root.add("view", "Write the explorer: one HTML file that opens in any browser");
+  add_experiment(command, request->experiment, "Experiment directory, profile of CUBE (.cubex), or OTF2 archive");
+  command.option("other", request->others, "Further ones, which the first one is compared with").type("EXPERIMENT");
+  command.option("-o,--output", request->output, "File to write (default: EXPERIMENT.html here)").type("FILE");
+  command.option("--size", request->megabytes, "MB that the data may take in the file; what is cut is said in it")
+      .type("MB")
+      .check([](const std::string& text) { return std::atof(text.c_str()) >= 1 ? "" : text + ": at least 1"; })
+      .shows_default();
+  command.flag("--anonymous", request->anonymous,
+               "Replace names of functions, machines and files, and leave out the command");
+  command.flag("--open", request->open, "Open it in the browser");
+  command.footer(
+      "Exit status: 0 done, 1 wrong usage or not written, 2 the experiment cannot be read, 4 done, but a part of it is "
+      "damaged;\n"
+      "what is missing is named.");
+  command.when_chosen([request, &invocation] { invocation.exit_code = run(*request); });
+}
+
+}  // namespace refrain::tools
