@@ -6,7 +6,7 @@
 #include <set>
 
 #include "offline/analysis/names.hpp"
-#include "offline/analysis/run_totals.hpp"
+#include "offline/run/totals.hpp"
 
 namespace refrain::report {
 namespace {
@@ -18,12 +18,12 @@ double end_of(const experiment::Rank& rank) {
     begin = std::min(begin, location.begin);
     end = std::max(end, location.end);
   }
-  return end > begin && rank.ticks_per_second > 0 ? static_cast<double>(end - begin) / rank.ticks_per_second : 0;
+  return end > begin ? run::seconds_of(rank, static_cast<double>(end - begin)) : 0;
 }
 
 /// How many of a class there were at a location; of those that are timed each, these.
 double count_of(const experiment::Location& location, std::size_t of) {
-  const format::UnitTotals totals = analysis::sums_of_run(location);
+  const format::UnitTotals totals = run::sums_of_run(location);
   const std::int64_t calls = totals.mpi_calls, ticks = totals.ticks_user + totals.ticks_mpi + totals.ticks_lost;
   switch (static_cast<format::OwnTime>(of)) {
     case format::OwnTime::Call: return static_cast<double>(calls);
@@ -53,7 +53,7 @@ void OverviewBuilder::add(const experiment::Rank& rank) {
   if (!rank.locations.empty()) present_.push_back(rank.rank);
   if (hosts_.insert(rank.host).second) overview_.hosts.push_back(rank.host);
   cores_.add(rank);
-  const double ns = rank.ticks_per_second > 0 ? 1e9 / rank.ticks_per_second : 1;
+  const double ns = run::seconds_of(rank, 1e9);
   const auto add_cost = [&](const experiment::Cost& cost, experiment::Cost& all) {
     all.median += cost.median * ns;
     all.low = ranks_ == 0 ? cost.low * ns : std::min(all.low, cost.low * ns);
@@ -127,6 +127,11 @@ Overview OverviewBuilder::finish(const experiment::Experiment& experiment, const
 }
 
 bool Document::chosen(std::int32_t rank) const { return options.chosen(rank); }
+
+run::Where Document::where() const {
+  return {[this](std::int32_t rank) { return options.chosen(rank); },
+          [this](std::int32_t rank, std::int32_t thread) { return options.chosen(rank, thread); }};
+}
 
 void Document::for_each_rank(experiment::Depth depth, const std::function<void(const experiment::Rank&)>& use) const {
   for (std::size_t place = 0; place < experiment->ranks().size(); ++place)
