@@ -2,7 +2,8 @@
 
 #include <utility>
 
-#include "measurement/consumers.hpp"
+#include "measurement/listener.hpp"
+#include "measurement/location.hpp"
 #include "platform/floating_point.hpp"
 #include "platform/threads.hpp"
 
@@ -72,7 +73,7 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
     l.unit.*of_off += off.of(next.begin - since);
     if (in_call) l.unit.waited_ns += off_cpu.waited;  // before the call
   }
-  if (in_call) cut_open_calls(l, next.begin, now_in.begin);
+  if (in_call) cut_open_call(l, next.begin, now_in.begin);
   l.call.values = nullptr;
   if (l.extra) end_unit_readings(*l.extra);
 
@@ -108,9 +109,9 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
     l.begin = now_in.begin;
   }
   f.epoch.store(epoch, relaxed);
-  if (!is_wanted(l, Wish::Cuts)) return;
-  if (!kept) return hand_over(l, CutRecord{outside_of_iterations, now_in.begin, in_call});
-  for (std::uint64_t i = from; i != epoch; ++i) hand_over(l, CutRecord{span_at(i).of, span_at(i + 1).begin, in_call});
+  if (!l.keeps_events) return;
+  if (!kept) return keep_span(l, outside_of_iterations, now_in.begin, in_call);
+  for (std::uint64_t i = from; i != epoch; ++i) keep_span(l, span_at(i).of, span_at(i + 1).begin, in_call);
 }
 
 void notice_boundaries(Location& l, Inside was) {

@@ -123,13 +123,13 @@ Reading read(Location& l, bool own, Delay by, bool was_switched_out) {
 Reading read_at_once(Location& l, bool own, Delay by) {
   bool was_switched_out = !own || !has_kept_processor(l);
   if (!own) {
-    l.off_cpu.watch = 0;
+    l.watch_at_look = 0;
     return read(l, own, by, was_switched_out);
   }
   constexpr int most_tries = 4;
   const platform::SwitchWatch& watch = l.cpu_clock.watch();
   for (int i = 1;; ++i) {
-    l.off_cpu.watch = l.cpu_clock.watch().begin();
+    l.watch_at_look = l.cpu_clock.watch().begin();
     const Reading reading = read(l, own, by, was_switched_out);
     const bool is_at_once =
         watch.works() ? has_kept_processor(l)
@@ -168,9 +168,8 @@ bool may_have_been_switched_out(Location& l, platform::Ticks lasted) {
   return !has_kept_processor(l) && (lasted >= shortest_without_watch || l.cpu_clock.watch().works());
 }
 
-/// By the thread itself, as a piece of own work; within another call it is time of that call.
+/// By the thread itself, as a piece of own work.
 void look(Location& l, bool in_mpi, platform::Ticks after_call = 0) {
-  if (l.calls_around > 0) return count(l, take(l, true, in_mpi, Delay::Kept));
   const OwnTimeBegin begin = begin_own_time(l);
   count(l, take(l, true, in_mpi, Delay::Kept, after_call));
   l.unit.own += end_own_time(l, OwnTime::OffCpu, begin);
@@ -181,7 +180,7 @@ void look(Location& l, bool in_mpi, platform::Ticks after_call = 0) {
 void begin_off_cpu(Location& l) {
   OffCpu& of = l.off_cpu;
   of.has_descriptor = of.run_delay.open();
-  of.watch = l.cpu_clock.watch().begin();
+  l.watch_at_look = l.cpu_clock.watch().begin();
   remember(of, read_clocks(l, true));
   of.unread = of.sum = {};
   of.delay_ns = read_delay(l, Delay::Any);
@@ -228,9 +227,9 @@ OffCpuTimes off_cpu_since_look(const Location& l, bool in_mpi) {
 void look_after_call(Location& l, platform::Ticks lasted, platform::Ticks end) {
   if (!may_have_been_switched_out(l, lasted)) return;
   OffCpu& of = l.off_cpu;
-  if (l.calls_around == 0 && of.calls + lasted < shortest_without_watch) {
+  if (of.calls + lasted < shortest_without_watch) {
     of.calls += lasted;
-    of.watch = l.cpu_clock.watch().begin();
+    l.watch_at_look = l.cpu_clock.watch().begin();
     return;
   }
   // Another thread may have held this one at its gate: that is bookkeeping.
@@ -240,7 +239,7 @@ void look_after_call(Location& l, platform::Ticks lasted, platform::Ticks end) {
 
 platform::Ticks begin_after_look(Location& l, platform::Ticks now) {
   if (!may_have_been_switched_out(l, now - l.call.begin)) return now;
-  look(l, l.calls_around > 0);
+  look(l, false);
   return platform::now();
 }
 

@@ -59,7 +59,6 @@ struct OffCpu {
   OffCpuTimes unread{};        ///< off the CPU since then; `waited` is 0
   OffCpuTimes sum{};           ///< of the thread, up to the last look, while it was measured
   platform::RunDelay run_delay;
-  std::uint32_t watch = 0;  ///< since the last look; last: Location::cpu_clock follows
 };
 
 /// In ticks; of counters of 1 GHz and more. What is shorter than the second is not looked at by itself without a watch,

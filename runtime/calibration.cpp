@@ -25,7 +25,7 @@ volatile int keep_frame;
 /// Stands for an MPI wrapper around a call that does nothing.
 [[gnu::noinline]] int empty_call() {
   return measured(
-      measurement::RegionId{0}, [] { return 0; }, [](measurement::MpiCall& call, int) { call.sent(1, 8); });
+      measurement::RegionId{0}, [] { return 0; }, [](measurement::MpiCall& call, int) { call.sent(8); });
 }
 
 [[gnu::noinline]] void call_batch() {

@@ -54,7 +54,7 @@ std::uint8_t& level_of(Levels& levels, std::uint32_t loop) {
 template <class Do>
 void for_each_store(Do action) {
   for (Location* l = measurement::first_location(); l; l = l->next)
-    if (l->events && measurement::is_held(*l)) action(*l->events);
+    if (l->events && measurement::is_held(*l)) action(l->events->spans, *l);
 }
 
 void cut(Candidates& candidates, std::size_t count) {
@@ -158,9 +158,9 @@ bool exchange(const measurement::Peers& peers, Proposal& proposal, bool good, st
 /// Of all locations of this rank.
 bool propose(Proposal& proposal) {
   bool good = true;
-  for_each_store([&](const measurement::EventLog& log) {
-    proposal.of_messages = std::max(proposal.of_messages, static_cast<std::uint8_t>(log.matched.level()));
-    for (const events::SpanStore::Loop& of : log.spans.loops()) {
+  for_each_store([&](const events::SpanStore& spans, const Location& l) {
+    proposal.of_messages = std::max(proposal.of_messages, static_cast<std::uint8_t>(l.events->matched.level()));
+    for (const events::SpanStore::Loop& of : spans.loops()) {
       const std::uint32_t loop = hash_of_loop(of.region);
       std::uint8_t& level = level_of(proposal.levels, loop);
       level = std::max(level, of.level);
@@ -204,8 +204,8 @@ EventAgreement event_agreement() {
     for (const Candidate& of : proposal.slowest.view())
       if (of.loop == loop) (void)slowest.get().push_back({region, of.ranks, of.number});
   };
-  for_each_store([&](const measurement::EventLog& log) {
-    for (const events::SpanStore::Loop& of : log.spans.loops()) add(of.region);
+  for_each_store([&](const events::SpanStore& spans, const Location&) {
+    for (const events::SpanStore::Loop& of : spans.loops()) add(of.region);
   });
   return {is_agreed, std::span(levels).first(count), slowest.get().view(), stretches()};
 }
@@ -214,16 +214,16 @@ bool agree_on_events(const measurement::Peers& peers, std::int64_t deadline_mono
   Proposal& proposal = agreed_proposal.get();
   const bool good = propose(proposal);
   if (!exchange(peers, proposal, good, deadline_monotonic_ns)) return false;
-  for_each_store([&](measurement::EventLog& log) {
-    log.matched.agree(proposal.of_messages);
-    for (const events::SpanStore::Loop& of : log.spans.loops()) {
+  for_each_store([&](events::SpanStore& spans, Location& l) {
+    l.events->matched.agree(proposal.of_messages);
+    for (const events::SpanStore::Loop& of : spans.loops()) {
       const std::uint32_t loop = hash_of_loop(of.region);
       std::array<std::uint64_t, events::SpanStore::most_slow> numbers;
       std::size_t count = 0;
       for (const Candidate& slow : proposal.slowest.view())
         if (slow.loop == loop && count < numbers.size()) numbers[count++] = slow.number;
-      log.spans.agree(log.records, of.region, level_of(proposal.levels, loop), level_of(proposal.sparse, loop),
-                      std::span(numbers).first(count));
+      spans.agree(l.event_head.records, of.region, level_of(proposal.levels, loop), level_of(proposal.sparse, loop),
+                  std::span(numbers).first(count));
     }
   });
   return is_agreed = true;

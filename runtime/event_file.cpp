@@ -54,7 +54,7 @@ bool unwritten_was_told = false;
 void write_sample(Location& location, EventsUntil until, std::int32_t rank) {
   if (unwritten_sample) return;
   events::SpanStore& spans = location.events->spans;
-  if (until == EventsUntil::Now) spans.finish(location.events->records);
+  if (until == EventsUntil::Now) spans.finish(location.event_head.records);
   if (!spans.has_more()) return;
   platform::Bytes room;
   if (!has_room(room)) {
@@ -62,7 +62,7 @@ void write_sample(Location& location, EventsUntil until, std::int32_t rank) {
     return;
   }
   while (spans.has_more())
-    if (const int error = append(spans.next_block(location.events->records, {room.data(), room.size()}), rank)) {
+    if (const int error = append(spans.next_block(location.event_head.records, {room.data(), room.size()}), rank)) {
       unwritten_sample = error;
       return;
     }
@@ -89,9 +89,9 @@ void write_events(Location& location, EventsUntil until, std::int32_t rank) {
   if (!can_be_written(location)) return;
   if (measurement::is_sample_of_events()) return write_sample(location, until, rank);
   const events::Buffer::Place to =
-      until == EventsUntil::Kept ? measurement::end_of_kept_events(location) : location.events->records.end();
+      until == EventsUntil::Kept ? measurement::end_of_kept_events(location) : location.event_head.records.end();
   if (to.size == 0) return;
-  if (const int error = append(location.events->records.until(to), rank)) return end_events(location, error, rank);
+  if (const int error = append(location.event_head.records.until(to), rank)) return end_events(location, error, rank);
   measurement::remove_events(location, to);
 }
 
@@ -110,10 +110,10 @@ bool take_in_events(platform::Bytes& frames) {
   for (Location* l = measurement::first_location(); l; l = l->next) {
     if (!l->events || !measurement::is_held(*l)) continue;
     events::SpanStore& spans = l->events->spans;
-    spans.finish(l->events->records);
+    spans.finish(l->event_head.records);
     spans.write_anew();
     while (spans.has_more()) {
-      const events::Block block = spans.next_block(l->events->records, {room.data(), room.size()});
+      const events::Block block = spans.next_block(l->event_head.records, {room.data(), room.size()});
       if (append_event_frame(block, compressor, frames) && frames.size() <= most) continue;
       frames.release();
       for (Location* again = measurement::first_location(); again; again = again->next)

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "measurement/abandoned_scope.hpp"
-#include "measurement/consumers.hpp"
 #include "measurement/entrance.hpp"
+#include "measurement/listener.hpp"
 #include "measurement/off_cpu.hpp"
 #include "platform/floating_point.hpp"
 #include "platform/signal_context.hpp"
@@ -259,10 +259,17 @@ void sample(Location& location, std::int64_t weight, const void* context) {
   std::int64_t* values = location.tree.values(node);
   ++values[column_of(MetricId::Samples)];
   values[column_of(MetricId::Weight)] += weight;
+  const platform::Ticks now = platform::now();
   if (location.extra) [[unlikely]]
-    charge_reading(location, true, {platform::now(), false}, values + columns_of(measurement::NodeKind::Function));
-  if (is_wanted(location, measurement::Wish::Samples)) [[unlikely]]
-    hand_over(location, measurement::SampleRecord{node, weight, platform::now()});
+    charge_reading(location, measurement::ReadAt::Tick, now, values + columns_of(measurement::NodeKind::Function));
+  if (location.keeps_events) {
+    events::Record r;
+    r.kind = events::Kind::Sample;
+    r.node = static_cast<std::uint32_t>(node);
+    r.time = now;
+    r.value = weight;
+    keep(location, r);
+  }
   auto& unit = location.unit;
   ++unit.ticks_user;
   unit.weight_user_ns += weight;

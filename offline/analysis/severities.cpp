@@ -18,7 +18,7 @@ namespace {
 using experiment::NodeKind;
 using format::MetricId;
 
-/// The times, below `wall`. What MPI functions have is by their class in adapters/mpi/functions.table.
+/// The times, below `wall`. What MPI functions have is by their class in adapters/mpi/calls/functions.table.
 struct TimeMetric {
   const char *name, *parent, *help;
   std::vector<std::string_view> classes = {};  ///< of MPI functions; the last one of them has all others

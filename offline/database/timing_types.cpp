@@ -8,7 +8,7 @@
 namespace refrain::database {
 namespace {
 
-/// By the operations of adapters/mpi/functions.table.
+/// By the operations of adapters/mpi/calls/functions.table.
 struct TypeOfOperation {
   std::string_view operation;
   const char* type;
