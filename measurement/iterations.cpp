@@ -62,7 +62,6 @@ bool create(ClusteredLoop& loop) {
   static_assert(std::size(sample_shapes) == std::size(shapes));
   const std::span<const clustering::OverallColumn> overall{columns, logged_in_use()};
   clustering::Settings settings;
-  settings.algorithm = iteration_settings.algorithm;
   settings.equivalence = iteration_settings.equivalence;
   settings.max_clusters = iteration_settings.clusters;
   settings.memory_limit = iteration_settings.memory;

@@ -219,9 +219,8 @@ bool begin_measurement() {
   platform::barrier_on_all_threads();  // registers the process: without waiting only while it has one thread
   platform::refresh_modules();
   measurement::iteration_settings.clusters = static_cast<std::uint32_t>(configuration.clusters);
-  measurement::iteration_settings.algorithm = configuration.clustering == config::Clustering::Paper
-                                                  ? clustering::Algorithm::Paper
-                                                  : clustering::Algorithm::Refrain;
+  if (configuration.clustering == config::Clustering::Paper && rank_by_environment() <= 0)
+    say("REFRAIN_CLUSTERING=paper: this method is in the benchmark only; iterations are clustered as by default");
   constexpr clustering::Equivalence equivalences[] = {clustering::Equivalence::Mpi, clustering::Equivalence::MpiVisits,
                                                       clustering::Equivalence::All, clustering::Equivalence::None};
   measurement::iteration_settings.equivalence =

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "clustering/clusterer.hpp"
+#include "tests/unit/clustering/former/clusterer.hpp"
 #include "format/hashing.hpp"
 
-namespace refrain::clustering {
+namespace refrain::clustering::former {
 
 namespace {
 
@@ -623,4 +623,4 @@ void Clusterer::free_cluster(std::uint32_t slot) {
   (void)free_slots_.push_back(slot);
 }
 
-}  // namespace refrain::clustering
+}  // namespace refrain::clustering::former
