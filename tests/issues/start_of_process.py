@@ -16,7 +16,10 @@ from refrain_testing import BUILD, MPIS, REFRAIN, Outcome, Report, TestCase, cle
 PROGRAMS = BUILD / "tests" / "issues"
 SERIAL = PROGRAMS / "start_of_process_serial"
 LOADER = "/lib64/ld-linux-x86-64.so.2"
-ENDS_WITH_7 = "int main(void) { for (volatile long i = 0; i < 100000000; i++); return 7; }\n"
+# It works for 0.3 s of CPU time: some 30 samples on any machine.
+ENDS_WITH_7 = """#include <time.h>
+int main(void) { while (clock() < 3 * CLOCKS_PER_SEC / 10); return 7; }
+"""
 
 
 class Case(TestCase):
