@@ -3,7 +3,7 @@
 #include <refrain/refrain.h>
 
 static volatile double sum;
-static const char evil[] = "</script><img src=x onerror=\"window.ran=1\">'\xe2\x80\xa8\xff\x01";
+#define EVIL "</script><img src=x onerror=\"window.ran=1\">'\xe2\x80\xa8\xff\x01"
 
 __attribute__((noinline)) static void work(int n) {
   for (int i = 0; i < n * 100000; ++i) sum += i;
@@ -16,10 +16,10 @@ int main(int argc, char** argv) {
   REFRAIN_LOOP_BEGIN("steps");
   for (int i = 0; i < 100; ++i) {
     REFRAIN_ITERATION_BEGIN();
-    REFRAIN_REGION_BEGIN(evil);
+    REFRAIN_REGION_BEGIN(EVIL);
     work(3 + 4 * rank);
     MPI_Barrier(MPI_COMM_WORLD);
-    REFRAIN_REGION_END(evil);
+    REFRAIN_REGION_END(EVIL);
     REFRAIN_ITERATION_END();
   }
   REFRAIN_LOOP_END();

@@ -118,6 +118,7 @@ function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Ite
       <button type="button" onClick={() => { state.iterations.value = null; }}>All iterations</button>
       <button type="button" class="quiet" onClick={() => lines[0]
         && csvOf(lines[0], labelOf(run, row))}>Save as CSV</button>
+      <button type="button" class="quiet" onClick={() => svgOf(lines, labelOf(run, row))}>Save as SVG</button>
     </div>
     <IterationGraph lines={graph} unit={row.unit} iterations={loop.iterations} range={state.iterations.value}
       onRange={(next) => { state.iterations.value = next; }}
