@@ -1,32 +1,12 @@
 #include "tools/findings_wire.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sstream>
+
+#include "offline/findings/record.hpp"
 
 namespace refrain::tools {
 namespace {
-
-constexpr char between = '\t', between_words = '\x1f';
-
-std::vector<std::string> parts_of(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
-  if (text.ends_with(separator)) parts.emplace_back();
-  return parts;
-}
-
-/// "rule share error options text", with tabulators between.
-findings::Finding finding_of(const std::string& text) {
-  std::vector<std::string> parts = parts_of(text, between);
-  constexpr std::size_t count = 5;
-  parts.resize(count);
-  findings::Finding of{.rule = parts[0], .text = parts[4], .more = parts_of(parts[3], between_words)};
-  std::istringstream(parts[1]) >> of.share;
-  std::istringstream(parts[2]) >> of.error;
-  return of;
-}
 
 /// "path seconds error seen known matched error messages of_senders [kind]", where matched is below 0 when
 /// there is none.
@@ -51,10 +31,7 @@ void take_wait_of_rank(const std::string& text, report::PathWaits& waits) {
 
 }  // namespace
 
-std::string wire_of(const findings::Finding& of) {
-  return fmt::format("F {}\t{}\t{}\t{}\t{}\n", of.rule, of.share, of.error,
-                     fmt::join(of.more, std::string_view(&between_words, 1)), of.text);
-}
+std::string wire_of(const findings::Finding& of) { return "F " + to_line(of) + "\n"; }
 
 std::string wire_of(const report::PathWaits& waits, bool by_rank) {
   std::string text = fmt::format("{} {}\n", waits.is_sampled ? 'S' : 'E', waits.confidence);
@@ -92,7 +69,9 @@ void take_line(const std::string& line, FirstFindings& findings) {
   report::EventTraffic::Partners partners{};
   report::EventTraffic::OnCommunicator time{};
   switch (kind) {
-    case 'F': findings.all.push_back(finding_of(rest)); return;
+    case 'F':
+      if (auto finding = findings::from_line(rest)) findings.all.push_back(std::move(*finding));
+      return;
     case 'S':  // of a sample
     case 'E':  // of all events
       findings.waits.emplace().is_sampled = kind == 'S';

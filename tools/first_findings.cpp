@@ -19,7 +19,7 @@
 #include "offline/patterns/matched_waits.hpp"
 #include "offline/patterns/path_names.hpp"
 #include "offline/patterns/traffic.hpp"
-#include "offline/report/headline_text.hpp"
+#include "offline/report/wait_findings.hpp"
 #include "offline/report/node_waits.hpp"
 #include "tools/findings_wire.hpp"
 
@@ -140,6 +140,13 @@ report::EventTraffic traffic_for_report(const trace::Trace& trace, const pattern
   return traffic;
 }
 
+std::string lines_of(const analysis::CallTree& tree, std::vector<findings::Finding> found) {
+  note_short_run(tree, found);
+  std::string text;
+  for (const findings::Finding& of : found) text += wire_of(of);
+  return text;
+}
+
 /// What needs no events, as soon as it is found.
 void search_profile(const experiment::Experiment& experiment, const analysis::CallTree& tree,
                     const analysis::MinimumWaits& minima, const Tell& tell) {
@@ -156,15 +163,10 @@ void search_events(const trace::Trace& trace, const patterns::PathNames& names, 
   patterns::Request request;
   request.headlines = most_lines;
   const patterns::Analysis analysis = patterns::analyse(trace, names.naming(), request);
-  const findings::Facts facts{trace.experiment(), names.tree(), minima, {}};
   const report::PathWaits in_events = waits_of(analysis, trace, names.naming());
   const auto waits = report::waits_of(names.tree(), in_events, minima.any() ? &minima : nullptr);
-  std::string text;
-  for (findings::Finding& of :
-       report::findings_of(analysis, trace, names.naming(), {names.tree(), waits, facts.communicating_s()})) {
-    of.text += findings::how_short(names.tree());
-    text += wire_of(of);
-  }
+  std::string text = lines_of(
+      names.tree(), report::findings_of_waiting({names.tree(), waits}, analysis, trace, names.naming()));
   text += wire_of(in_events, wanted.waits_by_rank);
   tell(text);
   if (wanted.traffic) tell(wire_of(traffic_for_report(trace, names.naming())));
@@ -178,7 +180,12 @@ void search(const std::string& experiment, bool with_events, const WantedFinding
   const auto trace = with_events ? trace::Trace::open(opened, [](std::int32_t) { return true; }) : nullptr;
   if (!trace) {
     analysis::Symbolizer symbolizer;
-    if (wanted.of_profile) search_profile(*opened, build_call_tree(*opened, symbolizer, tree), minima, tell);
+    const analysis::CallTree of_run = build_call_tree(*opened, symbolizer, tree);
+    const auto waits = report::waits_of(of_run, {}, minima.any() ? &minima : nullptr);
+    if (wanted.of_profile) {
+      search_profile(*opened, of_run, minima, tell);
+      tell(lines_of(of_run, report::findings_of_waiting({of_run, waits})));
+    }
   } else {
     const patterns::PathNames names(*trace, tree);
     if (wanted.of_profile) search_profile(*opened, names.tree(), minima, tell);
@@ -186,9 +193,7 @@ void search(const std::string& experiment, bool with_events, const WantedFinding
     search_events(*trace, names, minima, wanted, tell);
   }
   if (opened->damage_log()->has_damaged_events())
-    tell(wire_of(findings::Finding{.rule = "events_damaged",
-                                   .text = "events are damaged: what is said of waiting is of the rest of them",
-                                   .more = {"--events"}}));
+    tell(wire_of(findings::Finding{.rule = "events_damaged"}));
   tell(wire_of_step(with_events ? Step::All : Step::Profile));
 }
 
@@ -289,8 +294,7 @@ FirstFindings FindingsSearch::wait() {
   findings.done = last_step(lines);
   for (const std::string& line : lines)
     if (findings.done == Step::All || line.starts_with('F')) take_line(line, findings);
-  leave_out_repeats(findings.all);
-  std::ranges::stable_sort(findings.all, std::greater<>{}, &findings::Finding::share);
+  relate(findings.all);
   return findings;
 }
 

@@ -116,11 +116,9 @@ void search_for_findings(const std::string& experiment, report::Options& options
     FirstFindings findings = search->wait();
     if (findings.done == Step::Profile) {
       of.events_not_searched = fmt::format("refrain analyze {} tells who has waited for whom.", quoted({experiment}));
-      findings.all.push_back({.rule = "events_not_searched",
-                              .text = "there are too many events to search them here: " + *of.events_not_searched});
+      findings.all.push_back({.rule = "events_not_searched"});
     } else if (findings.done == Step::None) {
-      findings.all.push_back(
-          {.rule = "not_searched", .text = "what stands out is not known: the search for it did not come to its end"});
+      findings.all.push_back({.rule = "not_searched"});
     }
     if (of.needs_findings()) of.findings = std::move(findings.all);
     of.waits_in_events = std::move(findings.waits);

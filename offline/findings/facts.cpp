@@ -127,13 +127,6 @@ void Facts::for_each_user_time(const TakeUserTime& take) const {
   }
 }
 
-double Facts::communicating_s() const {
-  double seconds = 0;
-  for (const analysis::LocationSummary& of : tree.locations)
-    if (of.mpi_s > 0) seconds += of.wall_s;
-  return seconds;
-}
-
 std::optional<OpenLoopOfRank> Facts::open(const LoopFacts::OfRank& of) const {
   OpenLoopOfRank open{experiment.rank(of.place, experiment::Depth::Whole), nullptr};
   // Damage in what is read now, and was not read before, may cost locations and loops.

@@ -1,5 +1,5 @@
 #pragma once
-/// What the rules look at: of a whole experiment, read once.
+/// The rules look at this: a whole experiment, read once.
 
 #include <array>
 #include <functional>
@@ -58,10 +58,8 @@ struct Facts {
   const analysis::MinimumWaits& minima;
   std::vector<LoopFacts> loops;
 
-  /// Of all ranks: the time of their first threads, which shares are of. Helper threads that wait add nothing to it.
+  /// Shares are of the elapsed time of all ranks, that of their first threads: helper threads that wait add nothing.
   double elapsed_s() const { return analysis::elapsed_s(tree); }
-  /// Of the threads that have called MPI: what shares of time in MPI are of.
-  double communicating_s() const;
   /// Of the first threads of all ranks.
   std::vector<const analysis::LocationSummary*> first_threads() const;
   /// Own time of user functions, by thread and node of the tree; a node may come several times.

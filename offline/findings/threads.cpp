@@ -1,20 +1,15 @@
 // Threads that have nothing to do while others compute.
 #include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
 #include <map>
 #include <set>
 #include <utility>
 
-#include "offline/analysis/human_units.hpp"
 #include "offline/analysis/named_paths.hpp"
-#include "offline/analysis/short_names.hpp"
 #include "offline/findings/facts.hpp"
 #include "offline/findings/rules_of.hpp"
 
 namespace refrain::findings {
-
-using analysis::human_time;
 namespace {
 
 /// By node of the tree.
@@ -124,15 +119,14 @@ void uneven_threads(const Facts& facts, std::vector<Finding>& found) {
     all_s += std::min(seconds, waiting_s[rank] / static_cast<double>(works_somewhere[rank].size()));
   const double share = all_s / facts.elapsed_s();
   if (share < least_share) return;
-  const std::string of_rank = facts.first_threads().size() > 1 ? fmt::format(" of rank {}", worst_rank) : "";
-  found.push_back({"",
-                   share,
-                   std::sqrt(squares) / facts.elapsed_s(),
-                   fmt::format("threads of OpenMP have unequal work, mostly in {}: {} of thread {}{} against a mean of "
-                               "{}, and the others wait for it",
-                               analysis::short_path(path_to(tree, worst_node)), human_time(worst.most_s), worst.most,
-                               of_rank, human_time(worst.mean_s)),
-                   {"--rank", fmt::format("{}.{}", worst_rank, worst.least)}});
+  found.push_back({.share = share,
+                   .error = std::sqrt(squares) / facts.elapsed_s(),
+                   .paths = {path_to(tree, worst_node)},
+                   .ranks = facts.first_threads().size() > 1 ? Ranks({worst_rank}) : Ranks(),
+                   .figures = {{Figure::Mean, worst.most_s},
+                               {Figure::Others, worst.mean_s},
+                               {Figure::Thread, static_cast<double>(worst.most)},
+                               {Figure::OtherThread, static_cast<double>(worst.least)}}});
 }
 
 void serial_section(const Facts& facts, std::vector<Finding>& found) {
@@ -162,7 +156,7 @@ void serial_section(const Facts& facts, std::vector<Finding>& found) {
   for (std::size_t node = serial.size(); node-- > 1;)
     serial[static_cast<std::size_t>(tree.nodes[node].parent)] += serial[node];
   const double share = serial[0] / facts.elapsed_s();
-  constexpr double least_serial = 0.1, most_work = 0.7, most_of_it = 0.6, percent = 100;
+  constexpr double least_serial = 0.1, most_work = 0.7, most_of_it = 0.6;
   if (share < least_serial || work_s > most_work * capacity_s) return;
   std::uint32_t at = 0;
   for (bool goes_on = true; goes_on;) {
@@ -174,12 +168,10 @@ void serial_section(const Facts& facts, std::vector<Finding>& found) {
         break;
       }
   }
-  std::string text = fmt::format(
-      "the first threads of ranks compute alone, while worker threads of OpenMP have work for "
-      "{:.0f} % of their time",
-      percent * work_s / capacity_s);
-  if (at != 0) text += ", mostly in " + analysis::short_path(path_to(tree, at));
-  found.push_back({"", share, std::sqrt(tree.period_s() * serial[0]) / facts.elapsed_s(), text, {"--thread", "0"}});
+  found.push_back({.share = share,
+                   .error = std::sqrt(tree.period_s() * serial[0]) / facts.elapsed_s(),
+                   .figures = {{Figure::WorkShare, work_s / capacity_s}}});
+  if (at != 0) found.back().paths.push_back(path_to(tree, at));
 }
 
 }  // namespace refrain::findings

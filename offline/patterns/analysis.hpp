@@ -103,8 +103,7 @@ struct Headline {
   std::size_t others = 0;                 ///< so many further call paths, all of which are small
   std::vector<std::uint32_t> nodes = {};  ///< all of its call paths
   std::optional<std::uint32_t> location;  ///< has most of it, clearly more than one of as many by chance
-  std::optional<CauseResult> cause;       ///< the largest one of waiting at that call path
-  double cause_share = 0;                 ///< of that waiting
+  CauseResults causes = {};               ///< of waiting at that call path; of several ones none
 };
 
 struct CriticalResults {

@@ -101,7 +101,7 @@ void add_headlines(const PatternResult& of, double least_ns, std::vector<Headlin
   Severity rest;
   for (const PatternResult::ByNode& row : of.by_node) {
     if (row.severity.ns >= least_ns) {
-      all.push_back({of.about.name, row.severity, row.node, 0, {row.node}, main_location(of, {row.node}), {}, 0});
+      all.push_back({of.about.name, row.severity, row.node, 0, {row.node}, main_location(of, {row.node})});
       continue;
     }
     rest.ns += row.severity.ns;
@@ -116,9 +116,7 @@ void add_headlines(const PatternResult& of, double least_ns, std::vector<Headlin
                  first->node,
                  others.size() - 1,
                  {others.begin(), others.end()},
-                 main_location(of, others),
-                 {},
-                 0});
+                 main_location(of, others)});
 }
 
 }  // namespace
@@ -135,13 +133,8 @@ std::vector<Headline> headlines(const Analysis& analysis, std::size_t most, doub
   for (Headline& of : all)
     if (chosen.size() < most && std::ranges::find(chosen, of.node, &Headline::node) == chosen.end())
       chosen.push_back(std::move(of));
-  for (Headline& of : chosen) {
-    if (of.others > 0) continue;  // each has its own
-    const CauseResults causes = causes_of(of.node);
-    if (causes.all.empty() || causes.waiting_ns <= 0) continue;
-    of.cause = causes.all[0];
-    of.cause_share = causes.all[0].ns / causes.waiting_ns;
-  }
+  for (Headline& of : chosen)
+    if (of.others == 0) of.causes = causes_of(of.node);
   return chosen;
 }
 

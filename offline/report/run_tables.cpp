@@ -1,7 +1,4 @@
 // What every document for programs says of the run: where it comes from, its totals, its damage, its communicators.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "offline/analysis/windows.hpp"
 #include "offline/report/metric_columns.hpp"
 #include "offline/report/views.hpp"
@@ -114,18 +111,6 @@ Table totals_table(const Document& d) {
   table.add_table(own.take());
   table.add_table(losses.take());
   return table.take();
-}
-
-Table findings_table(const Document& d) { return table_of("findings", d.options.findings); }
-
-Table table_of(const char* name, const std::vector<findings::Finding>& all) {
-  return {name,
-          {{"rule"}, {"share", Kind::Share}, {"standard_error", Kind::Share}, {"text"}, {"options"}},
-          [&all](const TakeRow& take) {
-            for (const findings::Finding& of : all)
-              take({{of.rule, of.share, of.error < 0 ? Cell() : Cell(of.error), of.text,
-                     fmt::format("{}", fmt::join(of.more, " "))}});
-          }};
 }
 
 Table damage_table(const Document& d) {
