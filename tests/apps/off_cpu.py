@@ -226,11 +226,11 @@ class OffCpu(TestCase):
         assert outcome.experiment
         page = subprocess.run([REFRAIN, "report", outcome.experiment], capture_output=True, text=True, check=True,
                               env=clean_environment() | {"COLUMNS": "200"}).stdout
-        self.assertRegex(page, r"(?m)^    waiting .* for a core$")
-        self.assertRegex(page, r"(?m)^    blocked .* sleep, locks, files, page faults$")
+        self.assertRegex(page, r"(?m)^ no core +[0-9.]+ m?s +[0-9.]+ %$")
+        self.assertRegex(page, r"(?m)^ blocked .* sleep, locks, files, page faults$")
         self.assertNotIn("uncertain", page)
         self.assertNotIn("not on CPU", page)
-        self.assertRegex(page, rf"[0-9.]+ % of the time: user code waited for a core, because {2 * cores} ranks share "
+        self.assertRegex(page, rf"[0-9.]+ % +user code waited for a core, because {2 * cores} ranks share "
                                r"[0-9.]+ cores?")
 
     def test_a_signal_ends_a_rank_in_a_call(self) -> None:
