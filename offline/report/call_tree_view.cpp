@@ -172,7 +172,7 @@ class CallTreePage : public RunPage {
       const bool is_last = child == children.shown.back() && !has_smaller;
       Line line{{child}, branches + (is_top ? "" : is_last ? glyphs_.last : glyphs_.branch)};
       Children next = children_of(child);
-      while (is_one_with(line.chain.back(), next)) {
+      while (is_one_with(line.chain, next)) {
         tree.folded += next.folded;
         tree.folded_s += next.folded_s;
         line.chain.push_back(next.shown[0]);
@@ -185,12 +185,17 @@ class CallTreePage : public RunPage {
       tree.lines.push_back({{}, branches + glyphs_.last, children.folded, children.folded_s});
   }
 
-  /// A call path that calls one other, and has next to nothing besides, shares its line. Programs are deep, terminals
-  /// are not wide.
-  bool is_one_with(std::uint32_t index, const Children& next) const {
-    const TreeNode& node = d_.tree.nodes[index];
-    return !d_.options.callsites && next.shown.size() == 1 && is_small(next.folded_s) && is_small(node.exclusive_s) &&
-           node.mark_visits == 0;
+  /// Call paths of which each calls one other, and has next to nothing besides, share a line, with what is told of one
+  /// region of the program. Programs are deep, terminals are not wide.
+  bool is_one_with(const std::vector<std::uint32_t>& chain, const Children& next) const {
+    return !d_.options.callsites && next.shown.size() == 1 && is_small(next.folded_s) &&
+           is_small(d_.tree.nodes[chain.back()].exclusive_s) &&
+           (region_of(chain) == nullptr || d_.tree.nodes[next.shown[0]].mark_visits == 0);
+  }
+  const TreeNode* region_of(const std::vector<std::uint32_t>& chain) const {
+    for (const std::uint32_t node : chain)
+      if (d_.tree.nodes[node].mark_visits > 0) return &d_.tree.nodes[node];
+    return nullptr;
   }
 
   void print_head() {
@@ -229,9 +234,9 @@ class CallTreePage : public RunPage {
     const TreeNode& node = d_.tree.nodes[of.chain.back()];
     const std::string row = cells_of(of.chain), name = name_of_chain(of.chain);
     std::string remark;
-    if (node.mark_visits > 0)
-      remark += fmt::format("  [{}, {}{}]", plural(node.mark_visits, "visit", "visits"), human_time(node.mark_s),
-                            off_cpu_of(node));
+    if (const TreeNode* const region = region_of(of.chain))
+      remark += fmt::format("  [{}, {}{}]", plural(region->mark_visits, "visit", "visits"), human_time(region->mark_s),
+                            off_cpu_of(*region));
     if (node.exclusive[MetricId::BytesCompleted] > 0)
       remark += fmt::format("  [completes {}]", human_bytes(node.exclusive[MetricId::BytesCompleted]));
     if (d_.options.callsites) remark += site(node);
