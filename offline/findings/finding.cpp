@@ -11,27 +11,11 @@
 
 namespace refrain::findings {
 
-std::span<const FigureName> figure_names() {
-  static constexpr FigureName names[] = {
-      {"mean_s", "seconds of one of them"},
-      {"others_s", "the same of the others, or usually"},
-      {"low_s", "of the shortest, or in the beginning"},
-      {"high_s", "of the longest, or in the end"},
-      {"median_s", "half of them are longer"},
-      {"level_low_s", "lowest level that wandering iterations have"},
-      {"level_high_s", "their highest level"},
-      {"low_share", "the share is at least this"},
-      {"high_share", "the share is at most this"},
-      {"count", "calls or messages"},
-      {"bytes", "of a message on average"},
-      {"samples", "that were taken"},
-      {"work_share", "of the time of worker threads in which they have work"},
-      {"thread", "number of the thread that has most"},
-      {"other_thread", "number of the thread that has least"},
-      {"throttled_s", "a quota held threads back for so long"},
-      {"told_share", "of the time of these calls of which events tell"},
-      {"waited_share", "of that, the waiting"},
-      {"measured_s", "length of a run that is too short for more"}};
+std::span<const char* const> figure_names() {
+  static constexpr const char* names[] = {
+      "mean_s",     "others_s",  "low_s", "high_s", "median_s", "level_low_s", "level_high_s",
+      "low_share",  "high_share", "count", "bytes",  "samples",  "work_share",  "thread",
+      "other_thread", "throttled_s", "told_share", "waited_share", "measured_s"};
   return names;
 }
 

@@ -44,12 +44,8 @@ enum class Figure : std::uint8_t {
   WaitedShare,
   Measured
 };
-/// Its name in files, which ends with its unit, and its meaning.
-struct FigureName {
-  const char *name, *help;
-};
-/// In the order of Figure.
-std::span<const FigureName> figure_names();
+/// Their names in files, in the order of Figure; docs/reports.md has what they mean.
+std::span<const char* const> figure_names();
 
 /// A set of ranks, as ranges.
 struct Ranks {
@@ -82,6 +78,9 @@ enum class OffCpu : std::uint8_t { No, WaitedForCore, Blocked, Either, Unknown }
 /// "waited_for_core"; "": No.
 const char* name_of(OffCpu off_cpu);
 
+/// Ranks are late by their time in user code: it is not known how much of it was on a CPU.
+inline constexpr const char* by_user_code = "user_code";
+
 using Path = std::vector<std::string>;  ///< functions, from the root
 
 /// What makes it so, followed to user code where that is possible.
@@ -112,7 +111,7 @@ struct Finding {
   Cause cause = {};
   std::map<Figure, double> figures = {};
   std::optional<analysis::SharedCores> cores = {};  ///< host: empty where the run has one
-  std::string method = {};                          ///< of waiting, how it is known, as `--waits` calls it
+  std::string method = {};  ///< how it is known: of waiting as `--waits` calls it; of late ranks by_user_code, or ""
   std::vector<std::string> names = {};              ///< of what else it is about
   std::optional<std::size_t> part_of = {};          ///< place of another finding whose cost has this one in it
 
@@ -127,13 +126,13 @@ struct Finding {
 /// A kind of finding.
 struct Rule {
   const char* id;
-  const char* help;    ///< what it finds
-  const char* more;    ///< options of `refrain report EXPERIMENT` that show more; "": none
-  const char* advice;  ///< what to try; "": nothing in general
-  std::string (*say)(const Finding& finding);
-  void (*find)(const Facts& facts, std::vector<Finding>& found);  ///< null: the search of events makes it
-  bool of_iterations = false;                                     ///< looks at Facts::loops
-  const char* waits_for = "";                                     ///< of waiting: "for late senders"
+  const char* help;      ///< what it finds
+  const char* sentence;  ///< with words in braces, which sentence.cpp makes of the record
+  const char* more;      ///< options of `refrain report EXPERIMENT` that show more; "": none
+  const char* advice;    ///< what to try; "": nothing in general
+  void (*find)(const Facts& facts, std::vector<Finding>& found) = nullptr;  ///< null: the search of events makes it
+  bool of_iterations = false;                                               ///< looks at Facts::loops
+  bool is_waiting = false;                                                  ///< for other processes
 };
 
 /// The table.

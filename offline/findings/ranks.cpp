@@ -175,7 +175,7 @@ void late_rank(const Facts& facts, std::vector<Finding>& found) {
   finding.error = ranks->error_s / all_s;
   finding.ranks = Ranks(ranks->late);
   finding.figures = {{Figure::Mean, ranks->late_s}, {Figure::Others, ranks->others_s}};
-  if (!is_on_cpu) finding.cause.off_cpu = OffCpu::Unknown;
+  if (!is_on_cpu) finding.method = by_user_code;
   // A function that has all of the rank's time tells nothing of where in it the difference is.
   constexpr double nearly_all = 0.9;
   const bool is_everything = node == 0 || times.own[node] > nearly_all * times.own[0];

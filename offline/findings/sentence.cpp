@@ -1,6 +1,8 @@
 #include "offline/findings/sentence.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <fmt/args.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -17,9 +19,6 @@ using analysis::short_path;
 constexpr double whole_percent = 100;
 
 std::string time_text(const Finding& f, Figure figure) { return analysis::human_time(f.figure(figure)); }
-std::string count_text(const Finding& f, Figure figure) {
-  return human_count(static_cast<std::int64_t>(f.figure(figure)));
-}
 std::string percent_text(double share) { return fmt::format("{:.0f} %", whole_percent * share); }
 
 /// "rank 3", "ranks 0-3, 7", "17 ranks".
@@ -28,11 +27,6 @@ std::string ranks_text(const Ranks& ranks) {
   if (ranks.ranges.size() > most_parts) return human_count(ranks.count()) + " ranks";
   return (ranks.count() == 1 ? "rank " : "ranks ") + ranks.text();
 }
-/// ", mostly on rank 3".
-std::string mostly_text(const Finding& f) { return f.ranks.empty() ? "" : ", mostly on " + ranks_text(f.ranks); }
-/// ", mostly in f > g".
-std::string mostly_in(const Finding& f) { return f.paths.empty() ? "" : ", mostly in " + short_path(f.paths[0]); }
-
 /// "2nd", "20th".
 std::string ordinal_text(std::int64_t number) {
   constexpr std::int64_t ten = 10;
@@ -51,7 +45,6 @@ std::string loop_text(const Iterations& of) {
   if (of.ranks == 0) return name;
   return fmt::format("{} (of {} of its {} ranks)", name, human_count(of.ranks_read), human_count(of.ranks));
 }
-std::string loop_text(const Finding& f) { return loop_text(f.iterations.value_or(Iterations())); }
 
 /// "10, 20, 30, 40, ...".
 std::string numbers_text(const Iterations& of) {
@@ -102,177 +95,60 @@ std::string because_text(const Cause& cause, const char* in) {
   return cause.off_cpu == OffCpu::No ? std::string() : fmt::format(", because of {}", off_cpu_text(cause.off_cpu));
 }
 
-}  // namespace
-
-std::string share_text(const Finding& f) {
-  if (!(f.share > 0)) return {};
-  constexpr double rounds_to_nothing = 0.0005;
-  if (f.error < rounds_to_nothing)
-    return fmt::format("{}{:.1f} %", f.error < 0 ? "about " : "", whole_percent * f.share);
-  return fmt::format("{:.1f} +- {:.1f} %", whole_percent * f.share, whole_percent * f.error);
-}
-
-std::string sentence_of(const Finding& f) {
-  std::string text = rule_of(f).say(f);
-  if (f.has(Figure::Measured)) text += fmt::format("; only {} measured", time_text(f, Figure::Measured));
-  return text;
-}
-
-std::string line_of(const Finding& f) {
-  const std::string share = share_text(f);
-  return share.empty() ? sentence_of(f) : share + " of the time: " + sentence_of(f);
-}
-
-namespace say {
-
-std::string late_rank(const Finding& f) {
-  const bool is_one = f.ranks.count() == 1;
-  // Functions have the time on a CPU, which is a part of that in user code.
-  const bool is_on_cpu = f.cause.off_cpu == OffCpu::No;
-  Cause where = f.cause;
-  where.off_cpu = OffCpu::No;
-  return fmt::format("{} {} than the others, {} against their mean of {}{}{}; they wait for {}", ranks_text(f.ranks),
-                     is_on_cpu ? is_one ? "computes longer" : "compute longer"
-                     : is_one  ? "is longer in user code"
-                               : "are longer in user code",
-                     time_text(f, Figure::Mean), time_text(f, Figure::Others),
-                     is_on_cpu ? "" : " (how much of it on a CPU is not known)", in_text(where),
-                     is_one ? "it" : "them");
-}
-
-std::string late_for_a_while(const Finding& f) {
-  const Iterations of = f.iterations.value_or(Iterations());
-  return fmt::format("{} {} longer than the others from about iteration {} to {} of {}, {} each against their mean of {}{}",
-                     ranks_text(f.ranks), f.cause.off_cpu == OffCpu::No ? "computes" : "takes", human_count(of.first),
-                     human_count(of.last), loop_text(of), time_text(f, Figure::Mean), time_text(f, Figure::Others),
-                     because_text(f.cause, ", in "));
-}
-
-std::string moving_hot_spot(const Finding& f) {
-  return fmt::format("the slowest rank of {} changes as iterations go ({}), and the others wait for it{}", loop_text(f),
-                     ranks_text(f.ranks), because_text(f.cause, ", mostly in "));
-}
-
-std::string slow_iterations(const Finding& f) {
-  const Iterations of = f.iterations.value_or(Iterations());
-  const bool is_one = of.count == 1 || of.period > 0;
-  std::string which = fmt::format("{} of {} iterations of {} ({})", human_count(of.count), human_count(of.of),
-                                  loop_text(of), numbers_text(of));
-  if (of.count == 1) which = fmt::format("iteration {} of {}", numbers_text(of), loop_text(of));
+/// "every 20th iteration of loop step (7, 27, 47, 67, ...)".
+std::string single_text(const Iterations& of) {
   if (of.period > 0)
-    which = fmt::format("every {} iteration of {} ({})", ordinal_text(of.period), loop_text(of), numbers_text(of));
-  const double ratio = f.figure(Figure::Mean) / f.figure(Figure::Others);
-  constexpr double is_large = 9.95;
-  return fmt::format("{} take{} {:.{}f} times as long as those around {}, {} instead of {}{}", which, is_one ? "s" : "",
-                     ratio, ratio < is_large ? 1 : 0, is_one ? "it" : "them", time_text(f, Figure::Mean),
-                     time_text(f, Figure::Others), in_text(f.cause));
+    return fmt::format("every {} iteration of {} ({})", ordinal_text(of.period), loop_text(of), numbers_text(of));
+  if (of.count == 1) return fmt::format("iteration {} of {}", numbers_text(of), loop_text(of));
+  return fmt::format("{} of {} iterations of {} ({})", human_count(of.count), human_count(of.of), loop_text(of),
+                     numbers_text(of));
 }
 
-std::string step_of_iterations(const Finding& f) {
-  const Iterations of = f.iterations.value_or(Iterations());
-  return fmt::format("from iteration {} on an iteration of {} takes {} instead of {}{}", human_count(of.first),
-                     loop_text(of), time_text(f, Figure::Mean), time_text(f, Figure::Others), in_text(f.cause));
+std::string cores_text(const Finding& f, const char* unknown) {
+  return f.cores ? analysis::sentence(*f.cores, !f.cores->host.empty()) : unknown;
 }
 
-std::string slow_stretch(const Finding& f) {
-  const Iterations of = f.iterations.value_or(Iterations());
-  return fmt::format("iterations {} to {} of {} take {}, {} before and afterwards{}", human_count(of.first),
-                     human_count(of.last), loop_text(of), time_text(f, Figure::Mean), time_text(f, Figure::Others),
-                     in_text(f.cause));
+std::string why_no_core(const Finding& f) {
+  const std::string held_back =
+      f.has(Figure::Throttled) ? "held threads back for " + time_text(f, Figure::Throttled) : "";
+  if (f.cores) return ", because " + cores_text(f, "") + (held_back.empty() ? "" : ", which " + held_back);
+  return held_back.empty() ? "; other threads or processes had it"
+                           : ", because the quota of the control group " + held_back;
 }
 
-std::string growing_iterations(const Finding& f) {
-  return fmt::format("an iteration of {} takes ever {} time, from {} in the beginning to {} in the end{}", loop_text(f),
-                     f.figure(Figure::High) > f.figure(Figure::Low) ? "more" : "less", time_text(f, Figure::Low),
-                     time_text(f, Figure::High), in_text(f.cause));
-}
-
-std::string varying_iterations(const Finding& f) {
-  std::string text =
-      fmt::format("iterations of {} take {} to {}, half of them more than {}", loop_text(f), time_text(f, Figure::Low),
-                  time_text(f, Figure::High), time_text(f, Figure::Median));
-  if (f.has(Figure::LevelLow))
-    text += fmt::format(": their level wanders between {} and {}", time_text(f, Figure::LevelLow),
-                        time_text(f, Figure::LevelHigh));
-  return text + in_text(f.cause);
-}
-
-std::string uneven_threads(const Finding& f) {
-  const std::string of_rank = f.ranks.empty() ? "" : " of " + ranks_text(f.ranks);
-  return fmt::format("threads of OpenMP have unequal work{}: {} of thread {:.0f}{} against a mean of {}, and the others "
-                     "wait for it",
-                     mostly_in(f), time_text(f, Figure::Mean), f.figure(Figure::Thread), of_rank,
-                     time_text(f, Figure::Others));
-}
-
-std::string serial_section(const Finding& f) {
-  return fmt::format("the first threads of ranks compute alone, while worker threads of OpenMP have work for {} of their "
-                     "time{}",
-                     percent_text(f.figure(Figure::WorkShare)), mostly_in(f));
-}
-
-std::string waiting_for_core(const Finding& f) {
-  std::string text = "user code waited for a core" + mostly_text(f);
-  const std::string held_back = time_text(f, Figure::Throttled);
-  if (f.cores)
-    return text + ", because " + analysis::sentence(*f.cores, !f.cores->host.empty()) +
-           (f.has(Figure::Throttled) ? ", which held threads back for " + held_back : "");
-  return text + (f.has(Figure::Throttled)
-                     ? ", because the quota of the control group held threads back for " + held_back
-                     : "; other threads or processes had it");
-}
-
-std::string blocked(const Finding& f) {
-  return "user code was blocked" + mostly_text(f) + " (sleep, locks, files or page faults)";
-}
-
-std::string shared_core(const Finding& f) {
+std::string bounds_text(const Finding& f) {
   const std::string low = fmt::format("{:.0f}", whole_percent * f.figure(Figure::LowShare)),
-                    high = fmt::format("{:.0f}", whole_percent * f.figure(Figure::HighShare));
-  return fmt::format("in user code the program was not on a CPU ({}{} %){}: {}", low, low == high ? "" : " to " + high,
-                     mostly_text(f),
-                     f.cores ? analysis::sentence(*f.cores, !f.cores->host.empty())
-                             : std::string("threads share cores, sleep, or read and write files"));
+                    high = percent_text(f.figure(Figure::HighShare));
+  return low + " %" == high ? high : low + " to " + high;
 }
 
-std::string polling(const Finding& f) {
-  return fmt::format("polling: {} tests found nothing{}{}", count_text(f, Figure::Count), mostly_in(f), mostly_text(f));
-}
-
-std::string small_messages(const Finding& f) {
-  return fmt::format("{} messages of {:.0f} B each on average cost at least that in calls alone, without any waiting{}",
-                     count_text(f, Figure::Count), f.figure(Figure::Bytes), mostly_in(f));
-}
-
-std::string measurement_cost(const Finding& f) {
-  return fmt::format("Refrain itself, for {} calls of MPI and {} samples", count_text(f, Figure::Count),
-                     count_text(f, Figure::Samples));
-}
-
-std::string unseen(const Finding& f) {
+std::string unseen_text(const Finding& f) {
   std::string text;
   for (const std::string& name : f.names) {
     text += (text.empty() ? "" : ", ") + name;
     if (name == analysis::no_sample_name) text += ", for which timer ticks came too late or not at all";
     if (name == analysis::arena_full_name) text += ", for which the call tree had no room (REFRAIN_MEMORY)";
   }
-  return "of this no call path is known: " + text;
+  return text;
 }
 
-std::string waiting(const Finding& f) {
-  std::string text = f.ranks.empty()          ? "ranks wait"
-                     : f.ranks.count() == 1 ? ranks_text(f.ranks) + " waits"
-                                              : ranks_text(f.ranks) + " wait";
-  if (f.has(Figure::Thread))
-    text = fmt::format("{}, thread {:.0f}, waits", ranks_text(f.ranks), f.figure(Figure::Thread));
-  // Call paths that read the same are told apart by the innermost function in which they differ.
+/// "rank 3 waits in f > MPI_Recv and 2 more call paths".
+std::string waiting_text(const Finding& f) {
+  std::string text = f.ranks.empty() ? "ranks wait" : ranks_text(f.ranks);
+  if (f.has(Figure::Thread)) text += fmt::format(", thread {:.0f},", f.figure(Figure::Thread));
+  if (!f.ranks.empty()) text += f.ranks.count() == 1 ? " waits" : " wait";
   if (!f.paths.empty()) text += " in " + short_path(f.paths[0]);
-  if (!f.names.empty()) text += " below " + f.names[0];
+  if (!f.names.empty()) text += " below " + f.names[0];  // call paths that read the same differ there
   if (f.paths.size() > 1)
     text += fmt::format(" and {} more call path{}", f.paths.size() - 1, f.paths.size() == 2 ? "" : "s");
-  text += std::string(" ") + rule_of(f).waits_for;
-  if (f.method == "matched") text += ", as single messages tell";
-  if (f.method == "minimum") text += ", as durations of calls tell";
+  return text;
+}
+
+/// How waiting is known, and why there is any.
+std::string about_waiting(const Finding& f) {
+  std::string text = f.method == "matched"   ? ", as single messages tell"
+                     : f.method == "minimum" ? ", as durations of calls tell"
+                                             : "";
   if (f.has(Figure::ToldShare))
     text += fmt::format("; events tell of {} of these calls' time, and {} of that was waiting",
                         percent_text(f.figure(Figure::ToldShare)), percent_text(f.figure(Figure::WaitedShare)));
@@ -284,15 +160,70 @@ std::string waiting(const Finding& f) {
                             function_text(f.cause), on_ranks(f.cause));
 }
 
-std::string events_damaged(const Finding&) {
-  return "events are damaged: what is said of waiting is of the rest of them";
-}
-std::string events_not_searched(const Finding&) {
-  return "waiting is not known: there are too many events to search them for a page; refrain analyze searches them";
-}
-std::string not_searched(const Finding&) {
-  return "what stands out is not known: the search for it did not come to its end";
+/// The words of sentences, by the names that the table of rules has for them.
+fmt::dynamic_format_arg_store<fmt::format_context> words_of(const Finding& f) {
+  fmt::dynamic_format_arg_store<fmt::format_context> words;
+  const auto add = [&](const char* name, std::string text) { words.push_back(fmt::arg(name, std::move(text))); };
+  const Iterations iterations = f.iterations.value_or(Iterations());
+  const bool is_one_rank = f.ranks.count() == 1, is_one = iterations.count == 1 || iterations.period > 0;
+  const double ratio = f.figure(Figure::Mean) / f.figure(Figure::Others);
+  constexpr double is_large = 9.95;
+  const bool is_on_cpu = f.cause.off_cpu == OffCpu::No && f.method != by_user_code;
+  add("ranks", ranks_text(f.ranks));
+  add("mostly", f.ranks.empty() ? "" : ", mostly on " + ranks_text(f.ranks));
+  add("of_rank", f.ranks.empty() ? "" : " of " + ranks_text(f.ranks));
+  add("mostly_in", f.paths.empty() ? "" : ", mostly in " + short_path(f.paths[0]));
+  add("computes", fmt::format("{}{}", is_on_cpu ? "compute" : "take", is_one_rank ? "s" : ""));
+  add("in_user_code", f.method == by_user_code ? " (how much of it on a CPU is not known)" : "");
+  add("it", is_one_rank ? "it" : "them");
+  for (const auto& [name, figure] : {std::pair("mean", Figure::Mean), {"others", Figure::Others}, {"low", Figure::Low},
+                                     {"high", Figure::High}, {"median", Figure::Median}})
+    add(name, time_text(f, figure));
+  for (const auto& [name, figure] : {std::pair("count", Figure::Count), {"bytes", Figure::Bytes},
+                                     {"samples", Figure::Samples}, {"thread", Figure::Thread}})
+    add(name, human_count(std::llround(f.figure(figure))));
+  add("first", human_count(iterations.first));
+  add("last", human_count(iterations.last));
+  add("loop", loop_text(iterations));
+  add("single", single_text(iterations));
+  add("take", is_one ? "takes" : "take");
+  add("those", is_one ? "it" : "them");
+  add("ratio", fmt::format("{:.{}f}", ratio, ratio < is_large ? 1 : 0));
+  add("more", f.figure(Figure::High) > f.figure(Figure::Low) ? "more" : "less");
+  add("wander", f.has(Figure::LevelLow) ? fmt::format(": their level wanders between {} and {}",
+                                                      time_text(f, Figure::LevelLow), time_text(f, Figure::LevelHigh))
+                                        : "");
+  add("cause", in_text(f.cause));
+  add("because", because_text(f.cause, ", mostly in "));
+  add("work", percent_text(f.figure(Figure::WorkShare)));
+  add("why_no_core", why_no_core(f));
+  add("bounds", bounds_text(f));
+  add("cores", cores_text(f, "threads share cores, sleep, or read and write files"));
+  add("names", unseen_text(f));
+  add("wait", waiting_text(f));
+  add("about_waiting", about_waiting(f));
+  return words;
 }
 
-}  // namespace say
+}  // namespace
+
+std::string share_text(const Finding& f) {
+  if (!(f.share > 0)) return {};
+  constexpr double rounds_to_nothing = 0.0005;
+  if (f.error < rounds_to_nothing)
+    return fmt::format("{}{:.1f} %", f.error < 0 ? "about " : "", whole_percent * f.share);
+  return fmt::format("{:.1f} +- {:.1f} %", whole_percent * f.share, whole_percent * f.error);
+}
+
+std::string sentence_of(const Finding& f) {
+  std::string text = fmt::vformat(rule_of(f).sentence, words_of(f));
+  if (f.has(Figure::Measured)) text += fmt::format("; only {} measured", time_text(f, Figure::Measured));
+  return text;
+}
+
+std::string line_of(const Finding& f) {
+  const std::string share = share_text(f);
+  return share.empty() ? sentence_of(f) : share + " of the time: " + sentence_of(f);
+}
+
 }  // namespace refrain::findings

@@ -94,8 +94,8 @@ Table findings_table(const Document& d) { return table_of("findings", d.options.
 Table table_of(const char* name, const std::vector<Finding>& all) {
   std::vector<Column> columns;
   for (const Field& field : fields()) columns.push_back(field.column);
-  for (const findings::FigureName& figure : findings::figure_names())
-    columns.push_back({figure.name, Kind::Number, InJson, "", {"figures"}});
+  for (const char* const figure : findings::figure_names())
+    columns.push_back({figure, Kind::Number, InJson, "", {"figures"}});
   return {name, std::move(columns), [&all](const TakeRow& take) {
             for (const Finding& f : all) {
               Row row;

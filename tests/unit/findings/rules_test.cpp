@@ -503,7 +503,7 @@ TEST(LateRank, is_told_by_user_code_where_it_is_not_known_how_much_of_that_was_o
   const auto found = program.found(late_rank);
   ASSERT_EQ(1u, found.size());
   EXPECT_EQ(0u,
-            sentence_of(found[0]).find("rank 0 is longer in user code than the others, 5.50 s against their mean of 1.60 ms "
+            sentence_of(found[0]).find("rank 0 takes longer than the others, 5.50 s against their mean of 1.60 ms "
                                "(how much of it on a CPU is not known)"))
       << sentence_of(found[0]);
   one.not_on_cpu_low_s = one.not_on_cpu_s = 5;  // it slept: that is another sentence
