@@ -82,6 +82,12 @@ const std::vector<Field>& fields() {
       {{"in_turn", Kind::Flag, InJson, "", cause}, of_cause<&Cause::is_in_turn>},
       {{"off_cpu", Kind::Text, InJson, "", cause}, [](const Finding& f) { return if_any(name_of(f.cause.off_cpu)); }},
       {{"many", Kind::Flag, InJson, "", cause}, of_cause<&Cause::is_many>},
+      {{"functions", Kind::Text, InJson, "", cause},
+       [](const Finding& f) {
+         findings::Path functions;
+         for (const Cause::Part& part : f.cause.parts) functions.push_back(part.function);
+         return if_any(functions);
+       }},
       {{"share", Kind::Share, InJson, "", cause}, of_cause<&Cause::share>},
       {{"advice", Kind::Text, InJson}, [](const Finding& f) { return if_any(rule_of(f).advice); }}};
   return all;

@@ -57,6 +57,8 @@ class Findings(TestCase):
     def test_a_late_rank(self) -> None:
         for mpi in MPIS:
             found = self.found("late_rank", "late_rank", r"^rank 1 computes longer than the others, .* in .*refine; they wait for it$", mpi)["late_rank"]
+            self.assertEqual(("1", "refine"), (found["ranks"], found["cause"]["path"][-1]))
+            self.assertGreater(found["figures"]["mean_s"], found["figures"]["others_s"])
             # Of 3 ms half a millisecond more than the mean of both; what other processes take makes all of it less.
             self.assertLess(found["share"], 0.5 / 3 + 0.05 + 3 * found["standard_error"])
 
@@ -65,7 +67,8 @@ class Findings(TestCase):
                    also=lambda found: "late_rank" not in found)
 
     def test_slow_iterations(self) -> None:
-        self.found("slow", "slow_iterations", r"^every 20th iteration of loop step \(7, 27, 47, 67, \.\.\.\) takes \d+\.\d times .*, in .*write_output")
+        self.found("slow", "slow_iterations", r"^every 20th iteration of loop step \(7, 27, 47, 67, \.\.\.\) takes \d+\.\d times .*, in .*write_output",
+                   also=lambda found: found["slow_iterations"]["iterations"]["period"] == 20 and found["slow_iterations"]["cause"]["path"][-1] == "write_output")
         self.found("slow_rank", "slow_iterations", r", in .*write_output on rank 1$")
 
     def test_another_level_from_an_iteration_on(self) -> None:
@@ -91,7 +94,8 @@ class Findings(TestCase):
         self.found("messages", "small_messages", r"^[\d,]+ messages of \d+ B each on average .* in .*MPI_Sendrecv$")
 
     def test_a_late_sender(self) -> None:
-        self.found("sender", "late_sender", r"^rank 0 waits in .*MPI_Recv for late senders; .*because of .*refine on rank 1")
+        self.found("sender", "late_sender", r"^rank 0 waits in .*MPI_Recv for late senders; .*because of .*refine on rank 1",
+                   also=lambda found: (found["late_sender"]["path"][-1], found["late_sender"]["ranks"], found["late_sender"]["cause"]["ranks"]) == ("MPI_Recv", "0", "1"))
 
     def test_a_wait_at_a_collective_operation(self) -> None:
         self.found("collective", "wait_at_nxn", r"^rank 0 waits in .*MPI_Allreduce for the last rank; .*because of .*refine.* on rank 1")
