@@ -181,9 +181,9 @@ void search(const std::string& experiment, bool with_events, const WantedFinding
   if (!trace) {
     analysis::Symbolizer symbolizer;
     const analysis::CallTree of_run = build_call_tree(*opened, symbolizer, tree);
-    const auto waits = report::waits_of(of_run, {}, minima.any() ? &minima : nullptr);
     if (wanted.of_profile) {
       search_profile(*opened, of_run, minima, tell);
+      const auto waits = report::waits_of(of_run, {}, minima.any() ? &minima : nullptr);
       tell(lines_of(of_run, report::findings_of_waiting({of_run, waits})));
     }
   } else {

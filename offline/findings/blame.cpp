@@ -14,7 +14,7 @@
 namespace refrain::findings {
 namespace {
 
-/// Of the others, and of the chosen iterations.
+/// Sums over the iterations that are not chosen, and over those that are.
 struct Halves {
   double iterations[2] = {}, user_s[2] = {}, waited_s[2] = {}, blocked_s[2] = {};
 
@@ -24,7 +24,7 @@ struct Halves {
   }
 };
 
-/// What a rank has in both, and how many of each cluster the chosen iterations are.
+/// The sums of one rank, and how many iterations of each cluster are chosen.
 struct OfRank {
   Halves all;
   std::vector<double> members;
@@ -75,7 +75,7 @@ bool is_within(const analysis::CallTree& tree, std::uint32_t node, std::uint32_t
   return node == caller;
 }
 
-/// Of the differences that are nearly all of that one, the one of the last function on the way.
+/// The difference of the innermost function that still has nearly all of the given one.
 template <class More>
 const analysis::ClusterDifference& innermost_of(const analysis::CallTree& tree,
                                                 const std::vector<analysis::ClusterDifference>& differences,
@@ -126,7 +126,7 @@ Cause blame(const Facts& facts, const LoopFacts& loop, double excess_s, const Ch
   const bool is_of_all_ranks = least_s > more_s / 2;
   if (loop.has_all_ranks && (step == 1 || of_rank) && !is_of_all_ranks && facts.first_threads().size() > 1)
     cause.ranks = Ranks({loop.ranks[at].rank});
-  // Else the time is in MPI, and what ranks have more in their own code says nothing of it.
+  // Otherwise the time is in MPI, and the extra time of user code does not explain it.
   const bool is_user = more_s > 0 && (excess_s <= 0 || longest_more_s(loop, chosen) >= most_of_it * excess_s);
   if (more_s < most_of_it * excess_s) {  // now this rank has it, now another
     if (step > 1) return {};             // or one that was not looked at
@@ -134,8 +134,8 @@ Cause blame(const Facts& facts, const LoopFacts& loop, double excess_s, const Ch
     cause.is_in_turn = is_user && !is_of_all_ranks && loop.ranks.size() > 1;
   }
   if (is_user) {
-    // What was counted explains more than samples, which a thread has only while it runs. Not a number where it was
-    // not.
+    // Counted time off the CPU explains more than samples, which a thread has only while it runs. It is not a number
+    // where it was not counted.
     const double waited_s = most->all.more(most->all.waited_s), blocked_s = most->all.more(most->all.blocked_s);
     if (std::max(waited_s, blocked_s) > most_of_it * more_s) {
       cause.off_cpu = waited_s > blocked_s ? OffCpu::WaitedForCore : OffCpu::Blocked;

@@ -70,7 +70,7 @@ void small_messages(const Facts& facts, std::vector<Finding>& found) {
     if (of.kind != analysis::PathKind::Mpi || sent + received <= 0) continue;
     messages += sent;
     bytes += sent > 0 ? static_cast<double>(of.exclusive[MetricId::BytesSent]) : 0;
-    // What is not known counts for nothing.
+    // Unknown time counts for nothing.
     const double here_s = without_waiting[node] > 0 ? std::min(without_waiting[node], of.exclusive_s) : 0;
     seconds += here_s;
     error_s += here_s > 0 ? errors[node] : 0;
@@ -109,7 +109,7 @@ void unseen(const Facts& facts, std::vector<Finding>& found) {
     seconds += of.inclusive_s;
     names.push_back(of.name);
   }
-  // Of all threads: any of them may not be seen.
+  // This is a share of the time of all threads, as any of them may not be seen.
   const double share = seconds / facts.tree.totals.wall_s;
   if (share >= least_share) found.push_back({.share = share, .names = std::move(names)});
 }

@@ -59,6 +59,12 @@ bool Ranks::overlaps(const Ranks& other) const {
   });
 }
 
+namespace {
+
+bool is_metric(OffCpu of) { return of == OffCpu::WaitedForCore || of == OffCpu::Blocked; }
+
+}  // namespace
+
 std::vector<std::string> options_of(const Finding& of) {
   std::vector<std::string> words;
   const std::string more = rule_of(of).more;
@@ -70,9 +76,7 @@ std::vector<std::string> options_of(const Finding& of) {
   if (of.iterations) {
     // A rank that computes longer than others is seen by the time outside of MPI.
     if (is_imbalance(of))
-      words.insert(words.end(), {"--metric", of.cause.off_cpu == OffCpu::WaitedForCore || of.cause.off_cpu == OffCpu::Blocked
-                                                 ? name_of(of.cause.off_cpu)
-                                                 : "user"});
+      words.insert(words.end(), {"--metric", is_metric(of.cause.off_cpu) ? name_of(of.cause.off_cpu) : "user"});
     if (of.iterations->is_one_of_several && !of.iterations->loop.empty())
       words.insert(words.end(), {"--loop", of.iterations->loop});
   }
@@ -89,13 +93,15 @@ bool is_certain(const Finding& finding) {
 
 namespace {
 
-/// The function that the cost of a finding is put down to; null: none.
-const std::string* function_of(const Finding& of) { return of.cause.path.empty() ? nullptr : &of.cause.path.back(); }
+/// Whether the function that one cause ends in is on the path of the other.
+bool is_below(const Cause& one, const Cause& other) {
+  return !one.path.empty() && std::ranges::find(other.path, one.path.back()) != other.path.end();
+}
 
 /// A rank is late, and others wait for it: the cost of both is the same time.
 bool is_waiting_for(const Finding& waiting, const Finding& late) {
-  const std::string *why = function_of(waiting), *function = function_of(late);
-  return why && function && *why == *function && late.ranks.overlaps(waiting.cause.ranks);
+  return late.ranks.overlaps(waiting.cause.ranks) &&
+         (is_below(waiting.cause, late.cause) || is_below(late.cause, waiting.cause));
 }
 
 bool is_of_late_ranks(const Finding& of) { return of.rule == "late_rank" || of.rule == "late_for_a_while"; }

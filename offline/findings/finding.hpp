@@ -73,7 +73,7 @@ struct Iterations {
   bool is_one_of_several = false;          ///< the program has other loops
 };
 
-/// What is known of time in which a thread did not run.
+/// The kind of time in which a thread did not run.
 enum class OffCpu : std::uint8_t { No, WaitedForCore, Blocked, Either, Unknown };
 /// "waited_for_core"; "": No.
 const char* name_of(OffCpu off_cpu);
@@ -83,7 +83,7 @@ inline constexpr const char* by_user_code = "user_code";
 
 using Path = std::vector<std::string>;  ///< functions, from the root
 
-/// What makes it so, followed to user code where that is possible.
+/// The cause of a finding, followed to user code where that is possible.
 struct Cause {
   struct Part {
     std::string function;
@@ -112,7 +112,7 @@ struct Finding {
   std::map<Figure, double> figures = {};
   std::optional<analysis::SharedCores> cores = {};  ///< host: empty where the run has one
   std::string method = {};  ///< how it is known: of waiting as `--waits` calls it; of late ranks by_user_code, or ""
-  std::vector<std::string> names = {};              ///< of what else it is about
+  std::vector<std::string> names = {};              ///< of other things: call paths that are unknown, a distinct caller
   std::optional<std::size_t> part_of = {};          ///< place of another finding whose cost has this one in it
 
   /// 0: it has none.
@@ -147,9 +147,9 @@ bool is_imbalance(const Finding& finding);
 /// Words behind `refrain report EXPERIMENT` that show more of it.
 std::vector<std::string> options_of(const Finding& finding);
 
-/// What the rules have found, the largest share first. `facts`: without loops, which are read when the other rules are
-/// done. `tell`: is told what a rule has found as soon as it has; null: nobody is. A rule that cannot read what it
-/// needs finds nothing, and the others go on.
+/// Applies the rules: their findings, the largest share first. `facts`: without loops, which are read when the other
+/// rules are done. `tell`: is called with the findings of a rule as soon as they are there; may be null. A rule that
+/// cannot read its data finds nothing, and the others go on.
 std::vector<Finding> find(Facts& facts, const std::function<void(std::span<const Finding>)>& tell = {});
 
 /// Tells of each finding how long was measured, where that is so little that it says little of longer runs.

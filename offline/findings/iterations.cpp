@@ -12,8 +12,8 @@ namespace refrain::findings {
 
 namespace {
 
-/// Of these iterations those that the period connects with another one. One may be slow between them, for a reason of
-/// its own.
+/// The iterations that the period connects with another one. An iteration between them may be slow for a reason of its
+/// own.
 std::vector<std::size_t> in_turn(const std::vector<std::size_t>& places, std::size_t period) {
   std::vector<std::size_t> of;
   for (const std::size_t place : places)
@@ -81,8 +81,8 @@ double iterations_between(const LoopFacts& loop, std::size_t begin, std::size_t 
   return count * static_cast<double>(loop.stride);
 }
 
-/// What a step costs: of the iterations on its slower side what they take more than those on its faster side, at most
-/// as much as the step is high.
+/// The cost of a step: by how much iterations on its slower side are longer than those on its faster side, at most by
+/// the height of the step.
 double seconds_of_step(const LoopFacts& loop, std::size_t number) {
   const auto& steps = loop.shape.steps;
   const double least_s = std::min(steps[number].before, steps[number].after),

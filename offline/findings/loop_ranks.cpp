@@ -31,7 +31,7 @@ class MoreThanUsual {
     }
   }
   const std::vector<std::size_t>& pieces() const { return pieces_; }
-  /// Of an iteration.
+  /// Seconds of an iteration.
   double seconds(std::size_t rank, std::size_t piece, std::size_t half) const {
     const LoopFacts::Piece& of = loop_.user[rank][piece];
     return of.user_s[half] / of.iterations[half];

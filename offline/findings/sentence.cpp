@@ -5,6 +5,7 @@
 #include <fmt/args.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <span>
 
 #include "offline/analysis/call_tree.hpp"
 #include "offline/analysis/human_units.hpp"
@@ -50,7 +51,7 @@ std::string loop_text(const Iterations& of) {
 std::string numbers_text(const Iterations& of) {
   constexpr std::size_t most = 4;
   const auto shown = std::min(of.numbers.size(), most);
-  return fmt::format("{}{}", fmt::join(of.numbers.begin(), of.numbers.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+  return fmt::format("{}{}", fmt::join(std::span(of.numbers).first(shown), ", "),
                      of.numbers.size() > most ? ", ..." : "");
 }
 

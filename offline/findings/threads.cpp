@@ -12,7 +12,7 @@
 namespace refrain::findings {
 namespace {
 
-/// By node of the tree.
+/// The nodes of parallel constructs, by node of the tree.
 struct ParallelNodes {
   std::vector<bool> in_body;    ///< of a parallel construct, with what it calls
   std::vector<bool> in_either;  ///< or in the runtime that has called it
@@ -42,10 +42,10 @@ ParallelNodes parallel_nodes(const analysis::CallTree& tree) {
   return of;
 }
 
-/// What the threads of a rank do in one construct, by thread: seconds in its body, without waiting there.
+/// Seconds of the threads of a rank in the body of one construct, without waiting there.
 using WorkOfThreads = std::map<std::int32_t, double>;
 
-/// Of a construct on a rank, how much longer the thread with most work has it than all have on average.
+/// How much longer than the mean the thread with most work of a construct is, on one rank.
 struct Unevenness {
   double seconds = 0, error_s = 0;
   std::int32_t most = 0, least = 0;  ///< threads
@@ -68,12 +68,12 @@ Unevenness unevenness_of(const WorkOfThreads& work, double period_s) {
 }  // namespace
 
 void uneven_threads(const Facts& facts, std::vector<Finding>& found) {
-  // Of many threads one has a few standard errors more by chance.
+  // Among many threads one has a few standard errors more by chance.
   constexpr double certain = 5;
   const analysis::CallTree& tree = facts.tree;
   const ParallelNodes parallel = parallel_nodes(tree);
   if (!parallel.any) return;
-  // What has no frame of its body may be of any of them: then all are taken together.
+  // Time without a frame of its body may belong to any construct: then all are taken together.
   constexpr std::uint32_t all_together = 0;
   std::map<std::uint32_t, std::map<std::int32_t, WorkOfThreads>> work;   // by body and rank
   std::map<std::int32_t, std::map<std::int32_t, bool>> works_somewhere;  // of threads that wait for work, or have it
@@ -113,7 +113,7 @@ void uneven_threads(const Facts& facts, std::vector<Finding>& found) {
         worst_rank = rank;
       }
     }
-  // Who has less of one construct may have other work meanwhile, as with tasks: then nobody waits.
+  // A thread with less of one construct may have other work meanwhile, as with tasks: then no thread waits.
   double all_s = 0;
   for (const auto& [rank, seconds] : excess_s)
     all_s += std::min(seconds, waiting_s[rank] / static_cast<double>(works_somewhere[rank].size()));

@@ -26,7 +26,7 @@ class NamedTimes {
       if (names.size() > path.size() && std::ranges::equal(path, std::span(names).first(path.size()))) ns += of;
     return ns;
   }
-  /// What is called there with most of it, and how much that is.
+  /// The callee with most of the time, and its time.
   std::pair<std::string, double> largest_child(std::span<const std::string> path) const {
     std::map<std::string, double> children;
     for (const auto& [names, of] : paths_)
@@ -42,7 +42,7 @@ class NamedTimes {
   double all_ns_ = 0;
 };
 
-/// What the paths of both calls have in common, without the functions of MPI.
+/// The common part of the paths of both calls, without the functions of MPI.
 std::vector<std::string> common_path(const NamedActivity& computation, const Naming& naming) {
   const auto names_of = [&](const std::optional<std::uint32_t>& node) {
     auto names = node ? naming.names_of(*node) : std::vector<std::string>();
@@ -68,7 +68,7 @@ std::vector<std::string> main_function(const CauseResult& computation, const Nam
   double here_ns = times.all_ns();
   for (double least = half; here_ns > 0; least = nearly_all) {
     auto [name, ns] = times.largest_child(path);
-    // What libraries have inside says nothing of the program.
+    // Internal functions of libraries say nothing of the program.
     if (name.empty() || ns < least * here_ns) break;
     if (path.size() > common && (name[0] == '_' || name[0] == '[' || name[0] == '(')) break;
     path.push_back(std::move(name));
@@ -89,7 +89,7 @@ std::optional<std::uint32_t> main_location(const PatternResult& of, const std::s
       all_ns += cell.ns;
     }
   if (ns.empty()) return std::nullopt;
-  // Of two that wait alike one has a bit more than half by chance.
+  // Among two that wait alike one has a bit more than half by chance.
   const double least = 0.5 + 0.5 / static_cast<double>(std::max<std::size_t>(of.by_location.size(), 2));
   const auto most = std::ranges::max_element(ns, {}, [](const auto& one) { return one.second; });
   return most->second > least * all_ns ? std::optional(most->first) : std::nullopt;

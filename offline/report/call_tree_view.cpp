@@ -41,12 +41,10 @@ class CallTreePage : public RunPage {
   static constexpr std::ptrdiff_t most_lines = 40;
 
  private:
-  /// A line of the tree: call paths of which each is all that the one before calls, or the smaller ones of a caller.
+  /// A line of the tree: call paths of which each is all that the one before calls.
   struct Line {
     std::vector<std::uint32_t> chain;
     std::string branches;
-    std::size_t smaller = 0;
-    double smaller_s = 0;
   };
   struct Layout {
     std::vector<Line> lines;
@@ -98,13 +96,11 @@ class CallTreePage : public RunPage {
         tree = layout();
       }
     print_head();
-    for (const Line& of : tree.lines)
-      if (of.chain.empty()) print_smaller(of);
-      else print_chain(of);
+    for (const Line& of : tree.lines) print_line(of);
     fold(tree.folded, tree.folded_s);
   }
 
-  /// What a finding names is in the tree.
+  /// Call paths that a finding names are shown, however small they are.
   void find_named() {
     is_named_.assign(d_.tree.nodes.size(), false);
     for (const findings::Finding& of : d_.options.findings) {
@@ -141,7 +137,7 @@ class CallTreePage : public RunPage {
     });
     return children;
   }
-  /// It has a line among the shares of the run.
+  /// Whether its time has a line among the shares of the run.
   static bool is_in_head(const TreeNode& node) {
     return analysis::is_off_cpu(node.name) || node.name == analysis::refrain_name;
   }
@@ -167,9 +163,8 @@ class CallTreePage : public RunPage {
   void add_lines(const Children& children, const std::string& branches, bool is_top, Layout& tree) const {
     tree.folded += children.folded;
     tree.folded_s += children.folded_s;
-    const bool has_smaller = children.folded > 0 && !is_small(children.folded_s);
     for (const std::uint32_t child : children.shown) {
-      const bool is_last = child == children.shown.back() && !has_smaller;
+      const bool is_last = child == children.shown.back();
       Line line{{child}, branches + (is_top ? "" : is_last ? glyphs_.last : glyphs_.branch)};
       Children next = children_of(child);
       while (is_one_with(line.chain, next)) {
@@ -181,8 +176,6 @@ class CallTreePage : public RunPage {
       tree.lines.push_back(std::move(line));
       add_lines(next, branches + (is_top ? "" : is_last ? glyphs_.space : glyphs_.through), false, tree);
     }
-    if (has_smaller && !is_top)
-      tree.lines.push_back({{}, branches + glyphs_.last, children.folded, children.folded_s});
   }
 
   /// Call paths of which each calls one other, and has next to nothing besides, share a line, with what is told of one
@@ -230,7 +223,7 @@ class CallTreePage : public RunPage {
     return text;
   }
 
-  void print_chain(const Line& of) {
+  void print_line(const Line& of) {
     const TreeNode& node = d_.tree.nodes[of.chain.back()];
     const std::string row = cells_of(of.chain), name = name_of_chain(of.chain);
     std::string remark;
@@ -245,7 +238,7 @@ class CallTreePage : public RunPage {
     const std::size_t room = width() > columns_.width() + least_name ? width() - columns_.width() - least_name : 0;
     const std::string branches = end_of(of.branches, room);
     const std::size_t left = room - display_width(branches);
-    // Of call sites the place tells them apart; else the name does.
+    // Call sites are told apart by their place, functions by their name.
     const std::size_t for_name = d_.options.callsites ? 0 : std::min(display_width(name), least_name + left);
     remark = fit_words(remark, d_.options.callsites ? left : least_name + left - for_name, glyphs_.ellipsis);
     const std::size_t room_of_name = least_name + left - display_width(remark);
@@ -258,17 +251,7 @@ class CallTreePage : public RunPage {
     line(row + "  " + paint(style_.faint, branches) + paint(style, text) + paint(style_.faint, remark));
   }
 
-  void print_smaller(const Line& of) {
-    const std::string row =
-        right(percent(of.smaller_s, wall()), 7) +
-        std::string((columns_.error ? 6 : 0) + (columns_.exclusive ? 8 : 0) + (columns_.wait ? 8 : 0), ' ') +
-        right(human_time(of.smaller_s), 10);
-    const std::string text = of.branches + fmt::format("{} {} smaller", glyphs_.ellipsis, of.smaller);
-    line(left(row, columns_.width()) +
-         paint(style_.faint, end_of(text, width() > columns_.width() ? width() - columns_.width() : 0)));
-  }
-
-  /// What is worth a word of a region's time off the CPU.
+  /// A region's time off the CPU, where it is worth a word.
   static std::string off_cpu_of(const TreeNode& node) {
     constexpr double least = 0.01;
     std::string text;

@@ -63,7 +63,7 @@ Side side_of(const RunToCompare& run, const Options& options, analysis::Symboliz
   return side;
 }
 
-/// Of time that was not on a CPU the bounds are known: as if all between them were as likely.
+/// Time that was not on a CPU is known by its bounds: all values between them are taken to be as likely.
 double error_of(const Side& side, const analysis::TreeNode& node) {
   const analysis::Totals& totals = side.tree.totals;
   if (node.name == analysis::not_on_cpu_name && node.parent == 0)
@@ -150,7 +150,7 @@ ChangedIteration changed_iteration(const analysis::RunSeries* before, const anal
           0};
 }
 
-/// Of loops that both have: a call path that one of them does not have takes no time there.
+/// Changes of loops that both runs have; a call path that one of them does not have takes no time there.
 std::vector<ChangedIteration> iteration_changes(const Side& before, const Side& now, double least_share) {
   if (before.ranks != now.ranks) return {};
   auto of_before = series_of_run(*before.experiment, before.tree, least_share);

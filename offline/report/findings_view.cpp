@@ -39,7 +39,7 @@ template <auto Member>
 Cell of_iterations(const Finding& f) {
   return f.iterations ? Cell((*f.iterations).*Member) : Cell();
 }
-/// Of iterations that are single ones.
+/// A member of iterations that are single ones.
 template <auto Member>
 Cell of_single(const Finding& f) {
   return f.iterations && f.iterations->count > 0 ? Cell((*f.iterations).*Member) : Cell();

@@ -13,6 +13,7 @@
 #include "offline/report/units.hpp"
 
 namespace refrain::report {
+
 std::int64_t bytes_moved(const analysis::Counts& counts) {
   using format::MetricId;
   std::int64_t bytes = 0;
@@ -118,7 +119,7 @@ bool RunPage::has_helper_threads() const {
 
 void RunPage::shares() {
   const analysis::Totals& t = d_.tree.totals;
-  // Of all threads, also with what the tree leaves out.
+  // Sums over all threads, with time that the tree leaves out.
   analysis::LocationSummary all, first;
   for (const auto& of : d_.tree.locations) {
     all.wall_s += of.wall_s;
@@ -199,7 +200,8 @@ void RunPage::with_options(const std::string& first, const std::string& text, co
   const std::size_t begin = out_.rfind('\n', out_.size() - 2) + 1;  // 0 of the first line
   const std::size_t used = display_width(std::string_view(out_).substr(begin)) - 1 -
                            (*style_.strong == '\0' ? 0 : display_width(style_.strong) + display_width(style_.plain));
-  if (used + 2 + display_width(options) > limit) return wrapped(std::string(indent, ' '), options, indent, style_.faint);
+  if (used + 2 + display_width(options) > limit)
+    return wrapped(std::string(indent, ' '), options, indent, style_.faint);
   out_.pop_back();
   out_ += right(options, limit - used) + "\n";
 }
@@ -220,7 +222,7 @@ void RunPage::findings() {
   std::int64_t left_out = 0;
   std::set<std::string> advised;
   for (std::size_t number = 0; number < all.size(); ++number) {
-    // What could not be seen costs nothing, and is to be known.
+    // Findings without a share tell what could not be seen, and are never left out.
     if (!d_.options.all_findings && lines() - before >= most_lines && all[number].share > 0) {
       ++left_out;
       continue;
@@ -245,8 +247,8 @@ void RunPage::footnotes() {
   }
   if (const double idle_s = idle_helpers_s(d_.tree); idle_s > 0 && !d_.options.nodes)
     wrapped("",
-            fmt::format("Shares of call paths are without {} in which helper threads were idle; those of findings are of "
-                        "the time of first threads.",
+            fmt::format("Shares of call paths are without {} in which helper threads were idle; those of findings are "
+                        "of the time of first threads.",
                         human_time(idle_s)),
             0, style_.faint);
   folded_runtimes();
@@ -267,7 +269,7 @@ void RunPage::footnotes() {
   more_footnotes();
 }
 
-/// Frames that were put together would be looked for.
+/// Names frames that were put together, which a reader would otherwise look for.
 void RunPage::folded_runtimes() {
   if (!d_.options.fold.runtimes) return;
   for (const analysis::TreeNode& node : d_.tree.nodes)
@@ -276,7 +278,7 @@ void RunPage::folded_runtimes() {
                      style_.faint);
 }
 
-/// Of the whole run, or of the part that is shown: also those that found no room beside the call paths.
+/// Totals of metrics that users asked for; some of them found no room beside the call paths.
 void RunPage::totals_of_extra() {
   std::string text;
   for (std::size_t m = 0; m < d_.tree.extra_metrics.size(); ++m) {

@@ -235,7 +235,7 @@ std::string where(const Overview& o) {
   return o.hosts.size() > 1 ? fmt::format("{} {} {} nodes", on, known ? "of" : "on", o.hosts.size()) : on;
 }
 
-/// What must be known before any time is looked at. Nothing: there were enough.
+/// A sentence on cores that were shared; empty: there were enough.
 std::string too_few_cores(const Document& d) {
   const auto& shared = d.overview.shared;
   if (shared.empty()) return "";

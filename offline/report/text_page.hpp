@@ -1,5 +1,5 @@
 #pragma once
-/// What all texts for the terminal share: its width, its colours and the lines that say which experiment this is.
+/// Parts that all texts for the terminal share: its width, its colours and the lines that say which experiment this is.
 
 #include <functional>
 #include <string>

@@ -53,7 +53,7 @@ Cause cause_of(patterns::CauseResult of, const patterns::Naming& naming, OffCpu 
 /// The function, on all ranks, that has caused most of the waiting; many causes where none has a fifth of it.
 Cause main_cause(const patterns::CauseResults& causes, const WaitingOfRun& run, const trace::Trace& trace,
                  const patterns::Naming& naming) {
-  constexpr double least_share = 0.2, nearly_all = 0.95, least_of_rank = 0.05;
+  constexpr double least_share = 0.2, nearly_all = 0.95, least_of_rank = 0.1;
   constexpr std::size_t most_looked_at = 1000;
   struct Sum {
     double ns = 0;
@@ -69,7 +69,9 @@ Cause main_cause(const patterns::CauseResults& causes, const WaitingOfRun& run, 
     const trace::LocationOfTrace& location = trace.locations()[of.activity.location];
     Cause cause = cause_of(of, naming, off_cpu_of(run.tree, location));
     if (!cause.is_known()) continue;
-    Sum& sum = cause.path.empty() ? sums[{"", cause.off_cpu}] : sums[{cause.path.back(), OffCpu::No}];
+    Sum& sum = cause.path.empty() ? sums[{"", cause.off_cpu}]
+               : cause.is_user    ? sums[{cause.path.back(), OffCpu::No}]
+                                  : sums[{analysis::short_path(cause.path), OffCpu::No}];
     if (sum.ns == 0) sum.of_largest = std::move(cause);
     sum.ns += of.ns;
     sum.by_rank_ns[location.rank] += of.ns;
@@ -86,7 +88,7 @@ Cause main_cause(const patterns::CauseResults& causes, const WaitingOfRun& run, 
   return sum.of_largest;
 }
 
-/// Of a headline whose call path reads the same as that of another one, the innermost function in which they differ.
+/// The innermost function in which the call path of a headline differs from another one that reads the same.
 std::vector<std::string> difference_of(const patterns::Headline& of, const std::vector<patterns::Headline>& all,
                                        const patterns::Naming& naming) {
   const std::vector<std::string> names = naming.names_of(of.node);
@@ -105,9 +107,9 @@ std::vector<std::string> difference_of(const patterns::Headline& of, const std::
 struct OfHeadline {
   std::vector<std::uint32_t> nodes;
   double seconds = 0, error_s = 0;
-  bool is_known = true;             ///< else of some of them nothing is known but what events tell of a part
-  double kept_s = 0;                ///< waiting that events tell of
-  double told_s = 0, time_s = 0;    ///< time of the calls, of which they tell and of all
+  bool is_known = true;           ///< else of some of them nothing is known but what events tell of a part
+  double kept_s = 0;              ///< waiting that events tell of
+  double told_s = 0, time_s = 0;  ///< time of the calls, of which they tell and of all
 
   OfHeadline(const patterns::Headline& headline, const patterns::Analysis& analysis, const WaitingOfRun& run) {
     const auto pattern = std::ranges::find(analysis.patterns, headline.pattern,

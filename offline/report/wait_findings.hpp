@@ -16,7 +16,7 @@ struct WaitingOfRun {
   const std::vector<NodeWait>& waits;  ///< by node of the tree, which is that of the naming
 };
 
-/// Of a run without events: the call paths that have waited most, as durations of calls tell.
+/// The call paths that have waited most, as durations of calls tell: for a run without events.
 std::vector<findings::Finding> findings_of_waiting(const WaitingOfRun& run);
 
 /// One for each headline, with its cause. Where what is known of a call path's waiting is not certain, the finding has
