@@ -11,9 +11,9 @@ using analysis::PathKind;
 using Method = NodeWait::Method;
 
 /// Two ranks of 50 s that call MPI at three call paths.
-class Run {
+class Waiting {
  public:
-  Run() {
+  Waiting() {
     tree.locations.resize(2);
     for (auto& of : tree.locations) of.wall_s = 50;
     tree.locations[1].rank = 1;
@@ -44,7 +44,7 @@ class Run {
 };
 
 TEST(FindingsOfWaiting, without_events_are_what_durations_of_calls_tell) {
-  Run run;
+  Waiting run;
   run.wait(2, Method::Minimum, 12, 0.5, "late_sender");
   run.wait(3, Method::Minimum, 15, 1, "wait_at_nxn");
   run.wait(4, Method::Minimum, 18, 1, "polling");  // it has a rule of its own
@@ -52,14 +52,14 @@ TEST(FindingsOfWaiting, without_events_are_what_durations_of_calls_tell) {
   ASSERT_EQ(2u, found.size());
   EXPECT_EQ("15.0 +- 1.0 % of the time: ranks wait in main > MPI_Allreduce for the last rank, as durations of calls "
             "tell",
-            line_of(found[0]));
+            findings::line_of(found[0]));
   EXPECT_DOUBLE_EQ(0.12, found[1].share) << "of the elapsed time of all ranks";
   EXPECT_DOUBLE_EQ(0.005, found[1].error);
   EXPECT_EQ("minimum", found[1].method);
 }
 
 TEST(FindingsOfWaiting, are_none_where_it_may_as_well_be_nothing) {
-  Run run;
+  Waiting run;
   run.wait(2, Method::Minimum, 12, 5, "late_sender");
   run.wait(3, Method::Minimum, 2, 0, "wait_at_nxn");  // less than 3 %
   EXPECT_TRUE(run.found().empty());
