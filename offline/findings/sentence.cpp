@@ -136,7 +136,6 @@ std::string unseen_text(const Finding& f) {
 /// "rank 3 waits in f > MPI_Recv and 2 more call paths".
 std::string waiting_text(const Finding& f) {
   std::string text = f.ranks.empty() ? "ranks wait" : ranks_text(f.ranks);
-  if (f.has(Figure::Thread)) text += fmt::format(", thread {:.0f},", f.figure(Figure::Thread));
   if (!f.ranks.empty()) text += f.ranks.count() == 1 ? " waits" : " wait";
   if (!f.paths.empty()) text += " in " + short_path(f.paths[0]);
   if (!f.names.empty()) text += " below " + f.names[0];  // call paths that read the same differ there

@@ -98,11 +98,10 @@ struct CauseResults {
 /// What should be told first (headlines.hpp): a kind of waiting.
 struct Headline {
   std::string pattern;
-  Severity severity;
+  double ns;                              ///< of the pattern
   std::uint32_t node;                     ///< the call path that waits; of several the one that waits most
   std::size_t others = 0;                 ///< so many further call paths, all of which are small
   std::vector<std::uint32_t> nodes = {};  ///< all of its call paths
-  std::optional<std::uint32_t> location;  ///< has most of it, clearly more than one of as many by chance
   CauseResults causes = {};               ///< of waiting at that call path; of several ones none
 };
 

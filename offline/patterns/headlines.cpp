@@ -1,7 +1,6 @@
 #include "offline/patterns/headlines.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 #include <span>
@@ -79,44 +78,21 @@ std::vector<std::string> main_function(const CauseResult& computation, const Nam
 
 namespace {
 
-/// The location that has clearly more of a wait at these call paths than the others.
-std::optional<std::uint32_t> main_location(const PatternResult& of, const std::set<std::uint32_t>& nodes) {
-  std::map<std::uint32_t, double> ns;
-  double all_ns = 0;
-  for (const PatternResult::Cell& cell : of.cells)
-    if (nodes.contains(cell.node)) {
-      ns[cell.location] += cell.ns;
-      all_ns += cell.ns;
-    }
-  if (ns.empty()) return std::nullopt;
-  // Among two that wait alike one has a bit more than half by chance.
-  const double least = 0.5 + 0.5 / static_cast<double>(std::max<std::size_t>(of.by_location.size(), 2));
-  const auto most = std::ranges::max_element(ns, {}, [](const auto& one) { return one.second; });
-  return most->second > least * all_ns ? std::optional(most->first) : std::nullopt;
-}
-
 /// One for each call path that is worth it, and one for all others together.
 void add_headlines(const PatternResult& of, double least_ns, std::vector<Headline>& all) {
   std::set<std::uint32_t> others;
-  Severity rest;
+  double rest_ns = 0;
   for (const PatternResult::ByNode& row : of.by_node) {
     if (row.severity.ns >= least_ns) {
-      all.push_back({of.about.name, row.severity, row.node, 0, {row.node}, main_location(of, {row.node})});
+      all.push_back({of.about.name, row.severity.ns, row.node, 0, {row.node}});
       continue;
     }
-    rest.ns += row.severity.ns;
-    if (rest.error_ns >= 0)
-      rest.error_ns = row.severity.error_ns < 0 ? not_known : std::hypot(rest.error_ns, row.severity.error_ns);
+    rest_ns += row.severity.ns;
     others.insert(row.node);
   }
-  if (rest.ns < least_ns) return;
+  if (rest_ns < least_ns) return;
   const auto first = std::ranges::find_if(of.by_node, [&](const auto& row) { return others.contains(row.node); });
-  all.push_back({of.about.name,
-                 rest,
-                 first->node,
-                 others.size() - 1,
-                 {others.begin(), others.end()},
-                 main_location(of, others)});
+  all.push_back({of.about.name, rest_ns, first->node, others.size() - 1, {others.begin(), others.end()}});
 }
 
 }  // namespace
@@ -127,7 +103,7 @@ std::vector<Headline> headlines(const Analysis& analysis, std::size_t most, doub
   if (analysis.patterns.empty() || analysis.patterns[0].by_location.empty()) return all;
   for (const PatternResult& of : analysis.patterns)
     if (of.about.is_wait && of.about.parent != "init_finalize") add_headlines(of, least_share * analysis.total_ns, all);
-  std::ranges::stable_sort(all, std::greater<>{}, [](const Headline& of) { return of.severity.ns; });
+  std::ranges::stable_sort(all, std::greater<>{}, &Headline::ns);
   // A call may have waited for a send and for a receive at once.
   std::vector<Headline> chosen;
   for (Headline& of : all)

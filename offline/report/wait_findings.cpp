@@ -110,6 +110,7 @@ struct OfHeadline {
   bool is_known = true;           ///< else of some of them nothing is known but what events tell of a part
   double kept_s = 0;              ///< waiting that events tell of
   double told_s = 0, time_s = 0;  ///< time of the calls, of which they tell and of all
+  std::map<std::int32_t, double> by_rank_s;
 
   OfHeadline(const patterns::Headline& headline, const patterns::Analysis& analysis, const WaitingOfRun& run) {
     const auto pattern = std::ranges::find(analysis.patterns, headline.pattern,
@@ -127,8 +128,17 @@ struct OfHeadline {
       seconds += wait.seconds;
       error_s += wait.error_s;
       is_known &= is_told;
+      for (const auto& [rank, waiting_s] : wait.by_rank) by_rank_s[rank] += waiting_s;
     }
     std::ranges::stable_sort(nodes, std::greater<>{}, [&](std::uint32_t node) { return run.waits[node].seconds; });
+  }
+  /// The rank that has clearly more of it than the others.
+  findings::Ranks mostly(std::size_t ranks) const {
+    const auto most = std::ranges::max_element(by_rank_s, {}, [](const auto& of) { return of.second; });
+    // Among two that wait alike one has a bit more than half by chance.
+    const double least = 0.5 + 0.5 / static_cast<double>(std::max<std::size_t>(ranks, 2));
+    return most != by_rank_s.end() && most->second > least * seconds ? findings::Ranks({most->first})
+                                                                     : findings::Ranks();
   }
   bool are_all_told() const { return told_s >= nearly_all_known * time_s; }
 };
@@ -185,11 +195,7 @@ std::vector<Finding> findings_of_waiting(const WaitingOfRun& run, const patterns
                     .method = name_of(run.waits[of.nodes[0]].method),
                     .names = difference_of(headline, analysis.headlines, naming)};
     for (const std::uint32_t node : of.nodes) finding.paths.push_back(naming.names_of(node));
-    if (headline.location) {
-      const trace::LocationOfTrace& location = trace.locations()[*headline.location];
-      finding.ranks = findings::Ranks({location.rank});
-      if (location.thread != 0) finding.figures[Figure::Thread] = location.thread;
-    }
+    finding.ranks = of.mostly(trace.experiment().ranks().size());
     finding.cause = main_cause(headline.causes, run, trace, naming);
     if (!of.are_all_told() && (!of.is_known || !is_certain(finding))) {
       if (!(of.told_s > 0) || !(of.time_s > 0)) continue;
