@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <span>
 
 namespace refrain::patterns {
@@ -80,19 +79,16 @@ namespace {
 
 /// One for each call path that is worth it, and one for all others together.
 void add_headlines(const PatternResult& of, double least_ns, std::vector<Headline>& all) {
-  std::set<std::uint32_t> others;
-  double rest_ns = 0;
+  Headline rest{of.about.name, 0, {}};
   for (const PatternResult::ByNode& row : of.by_node) {
     if (row.severity.ns >= least_ns) {
-      all.push_back({of.about.name, row.severity.ns, row.node, 0, {row.node}});
+      all.push_back({of.about.name, row.severity.ns, {row.node}});
       continue;
     }
-    rest_ns += row.severity.ns;
-    others.insert(row.node);
+    rest.ns += row.severity.ns;
+    rest.nodes.push_back(row.node);
   }
-  if (rest_ns < least_ns) return;
-  const auto first = std::ranges::find_if(of.by_node, [&](const auto& row) { return others.contains(row.node); });
-  all.push_back({of.about.name, rest_ns, first->node, others.size() - 1, {others.begin(), others.end()}});
+  if (!rest.nodes.empty() && rest.ns >= least_ns) all.push_back(std::move(rest));
 }
 
 }  // namespace
@@ -107,10 +103,11 @@ std::vector<Headline> headlines(const Analysis& analysis, std::size_t most, doub
   // A call may have waited for a send and for a receive at once.
   std::vector<Headline> chosen;
   for (Headline& of : all)
-    if (chosen.size() < most && std::ranges::find(chosen, of.node, &Headline::node) == chosen.end())
+    if (const auto first = [](const Headline& one) { return one.nodes.front(); };
+        chosen.size() < most && std::ranges::find(chosen, first(of), first) == chosen.end())
       chosen.push_back(std::move(of));
   for (Headline& of : chosen)
-    if (of.others == 0) of.causes = causes_of(of.node);
+    if (of.nodes.size() == 1) of.causes = causes_of(of.nodes.front());
   return chosen;
 }
 

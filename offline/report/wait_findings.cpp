@@ -91,10 +91,10 @@ Cause main_cause(const patterns::CauseResults& causes, const WaitingOfRun& run, 
 /// The innermost function in which the call path of a headline differs from another one that reads the same.
 std::vector<std::string> difference_of(const patterns::Headline& of, const std::vector<patterns::Headline>& all,
                                        const patterns::Naming& naming) {
-  const std::vector<std::string> names = naming.names_of(of.node);
+  const std::vector<std::string> names = naming.names_of(of.nodes.front());
   for (const patterns::Headline& other : all) {
-    const std::vector<std::string> others = naming.names_of(other.node);
-    if (other.node == of.node || other.pattern != of.pattern ||
+    const std::vector<std::string> others = naming.names_of(other.nodes.front());
+    if (&other == &of || other.pattern != of.pattern ||
         analysis::short_path(others) != analysis::short_path(names))
       continue;
     const auto [at, there] = std::mismatch(names.rbegin(), names.rend(), others.rbegin(), others.rend());
