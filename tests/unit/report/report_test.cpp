@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "offline/findings/sentence.hpp"
 #include "offline/report/views.hpp"
 
 namespace refrain::report {
@@ -408,6 +409,40 @@ TEST(JsonReport, has_the_fields_that_programs_rely_on) {
   EXPECT_EQ(reduce["path"], (Json{"main", "solve(Grid<double, 2>&, int)", "dive", "dive", "dive", "MPI_Allreduce"}));
   EXPECT_EQ(reduce["bytes_sent"], 16'000);
   EXPECT_EQ(reduce["inclusive_s"], 28);
+}
+
+TEST(JsonReport, findings_are_records) {
+  using findings::Figure;
+  Options options;
+  options.findings = {{.rule = "blocked", .share = 0.3},
+                      {.rule = "slow_iterations",
+                       .share = 0.2,
+                       .error = 0.01,
+                       .paths = {{"main", "f"}, {"main", "g"}},
+                       .ranks = findings::Ranks({1, 2, 3, 7}),
+                       .iterations = findings::Iterations{.loop = "step", .of = 100, .last = 99, .count = 5, .period = 20,
+                                                          .numbers = {7, 27}},
+                       .cause = {.path = {"main", "write"}, .is_user = true, .ranks = findings::Ranks({1})},
+                       .figures = {{Figure::Mean, 4}, {Figure::Others, 1}},
+                       .part_of = 0}};
+  const Json all = Json::parse(Sample().json(options))["findings"];
+  ASSERT_EQ(2u, all.size());
+  for (const char* absent : {"path", "further_paths", "ranks", "method", "iterations", "cause", "figures", "part_of"})
+    EXPECT_FALSE(all[0].contains(absent)) << absent;
+  EXPECT_EQ("--locations --metric blocked", all[0]["options"]);
+  const Json& of = all[1];
+  EXPECT_EQ(findings::sentence_of(options.findings[1]), of["text"]);
+  EXPECT_EQ((Json{"main", "f"}), of["path"]);
+  EXPECT_EQ((Json{"main > g"}), of["further_paths"]);
+  EXPECT_EQ("1-3, 7", of["ranks"]);
+  EXPECT_EQ((Json{{"loop", "step"}, {"of", 100}, {"first", 0}, {"last", 99}, {"count", 5}, {"period", 20},
+                  {"numbers", {7, 27}}}),
+            of["iterations"]);
+  EXPECT_EQ((Json{"main", "write"}), of["cause"]["path"]);
+  EXPECT_EQ("1", of["cause"]["ranks"]);
+  EXPECT_EQ(1, of["cause"]["share"]);
+  EXPECT_EQ((Json{{"mean_s", 4}, {"others_s", 1}}), of["figures"]);
+  EXPECT_EQ(0, of["part_of"]);
 }
 
 TEST(JsonReport, any_bytes_in_names_give_valid_json) {
