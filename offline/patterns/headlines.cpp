@@ -40,7 +40,8 @@ class NamedTimes {
   double all_ns_ = 0;
 };
 
-/// The common part of the paths of both calls, without the functions of MPI.
+}  // namespace
+
 std::vector<std::string> common_path(const NamedActivity& computation, const Naming& naming) {
   const auto names_of = [&](const std::optional<std::uint32_t>& node) {
     auto names = node ? naming.names_of(*node) : std::vector<std::string>();
@@ -53,8 +54,6 @@ std::vector<std::string> common_path(const NamedActivity& computation, const Nam
   path.erase(std::ranges::mismatch(path, other).in1, path.end());
   return path;
 }
-
-}  // namespace
 
 std::vector<std::string> main_function(const CauseResult& computation, const Naming& naming) {
   constexpr double half = 0.5, nearly_all = 0.8;

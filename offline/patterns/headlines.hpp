@@ -9,6 +9,9 @@
 
 namespace refrain::patterns {
 
+/// The functions, from the root, in which both calls around a computation are made.
+std::vector<std::string> common_path(const NamedActivity& computation, const Naming& naming);
+
 /// The function that takes most of a computation between two calls: the largest one that is called where the
 /// paths of both calls part, if it takes half of it; from there down as long as one has nearly all of its caller. Its
 /// names from the root; empty: none takes half of it, or there are no samples.

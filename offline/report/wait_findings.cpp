@@ -47,13 +47,17 @@ Cause cause_of(patterns::CauseResult of, const patterns::Naming& naming, OffCpu 
   });
   if (all_ns - not_on_cpu_ns >= worth_a_word * all_ns) cause.path = main_function(of, naming);
   if (not_on_cpu_ns > 0 && not_on_cpu_ns >= worth_a_word * all_ns) cause.off_cpu = off_cpu;
+  // Without samples that tell more, it is somewhere in the function that makes both calls; all are in main.
+  if (auto caller = common_path(of.activity, naming); !cause.is_known() && caller.size() > 1)
+    cause.path = std::move(caller);
   return cause;
 }
 
-/// The function, on all ranks, that has caused most of the waiting; many causes where none has a fifth of it.
+/// The function, on all ranks, that has caused most of the waiting; many causes where none has a fifth of it. Not known
+/// where causes are known of less than half of it.
 Cause main_cause(const patterns::CauseResults& causes, const WaitingOfRun& run, const trace::Trace& trace,
                  const patterns::Naming& naming) {
-  constexpr double least_share = 0.2, nearly_all = 0.95, least_of_rank = 0.1;
+  constexpr double least_share = 0.2, nearly_all = 0.95, most_of_it = 0.5, least_of_rank = 0.1;
   constexpr std::size_t most_looked_at = 1000;
   struct Sum {
     double ns = 0;
@@ -61,7 +65,7 @@ Cause main_cause(const patterns::CauseResults& causes, const WaitingOfRun& run, 
     std::map<std::int32_t, double> by_rank_ns;
   };
   std::map<std::pair<std::string, OffCpu>, Sum> sums;
-  double seen_ns = 0;
+  double seen_ns = 0, known_ns = 0;
   for (std::size_t i = 0; i < std::min(causes.all.size(), most_looked_at); ++i) {
     const patterns::CauseResult& of = causes.all[i];
     if (seen_ns > nearly_all * causes.waiting_ns) break;
@@ -69,6 +73,7 @@ Cause main_cause(const patterns::CauseResults& causes, const WaitingOfRun& run, 
     const trace::LocationOfTrace& location = trace.locations()[of.activity.location];
     Cause cause = cause_of(of, naming, off_cpu_of(run.tree, location));
     if (!cause.is_known()) continue;
+    known_ns += of.ns;
     Sum& sum = cause.path.empty() ? sums[{"", cause.off_cpu}]
                : cause.is_user    ? sums[{cause.path.back(), OffCpu::No}]
                                   : sums[{analysis::short_path(cause.path), OffCpu::No}];
@@ -78,7 +83,8 @@ Cause main_cause(const patterns::CauseResults& causes, const WaitingOfRun& run, 
   }
   if (causes.all.empty() || !(causes.waiting_ns > 0)) return {};
   const auto largest = std::ranges::max_element(sums, {}, [](const auto& of) { return of.second.ns; });
-  if (largest == sums.end() || largest->second.ns < least_share * causes.waiting_ns) return {.is_many = true};
+  if (largest == sums.end() || largest->second.ns < least_share * causes.waiting_ns)
+    return {.is_many = known_ns >= most_of_it * causes.waiting_ns};
   Sum& sum = largest->second;
   std::vector<std::int32_t> ranks;
   for (const auto& [rank, ns] : sum.by_rank_ns)
