@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <iterator>
 
-#include "offline/analysis/human_units.hpp"
 #include "offline/findings/facts.hpp"
 #include "offline/findings/rules_of.hpp"
 

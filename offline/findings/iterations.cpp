@@ -1,6 +1,5 @@
 // Iterations that differ: slow ones, steps to other levels, stretches, growth.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 #include <vector>
