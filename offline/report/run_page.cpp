@@ -206,11 +206,16 @@ void RunPage::with_options(const std::string& first, const std::string& text, co
   out_ += right(options, limit - used) + "\n";
 }
 
+namespace {
+
+constexpr std::size_t width_of_share = 15;  // of "12.3 +- 0.4 %", behind a number of four columns
+
+}  // namespace
+
 void RunPage::finding(std::size_t number) {
   const findings::Finding& of = d_.options.findings[number];
-  constexpr std::size_t share_width = 14;
   const std::string part = of.part_of ? fmt::format("; part of {}", *of.part_of + 1) : "";
-  with_options(right(std::to_string(number + 1), 2) + "  " + left(share_text(of), share_width), sentence_of(of) + part,
+  with_options(right(std::to_string(number + 1), 2) + "  " + left(share_text(of), width_of_share), sentence_of(of) + part,
                typed(options_of(of)));
 }
 
@@ -230,7 +235,7 @@ void RunPage::findings() {
     finding(number);
     const std::string advice = rule_of(all[number]).advice;
     if (d_.options.all_findings && !advice.empty() && advised.insert(advice).second)
-      wrapped(std::string(18, ' '), advice + ".", 18, style_.faint);
+      wrapped(std::string(4 + width_of_share, ' '), advice + ".", 4 + width_of_share, style_.faint);
   }
   if (left_out > 0) with_options("    ", human_count(left_out) + " more", "--findings");
   if (!all.empty()) line();

@@ -186,9 +186,9 @@ TEST(TextReport, findings_are_numbered_and_what_they_name_is_in_the_tree) {
                        .part_of = 0}};
   EXPECT_EQ(Sample().text({110, true, false}).find("tiny1"), std::string::npos);
   const std::string text = Sample().text({110, true, false}, options);
-  EXPECT_NE(text.find("\n 1  30.0 +- 1.0 % user code was blocked (sleep, locks, files or page faults)"), text.npos) << text;
+  EXPECT_NE(text.find("\n 1  30.0 +- 1.0 %  user code was blocked (sleep, locks, files or page faults)"), text.npos) << text;
   EXPECT_NE(text.find("--locations --metric blocked\n"), text.npos) << text;
-  EXPECT_NE(text.find("\n 2  20.0 %        rank 1 computes longer than the others, 2.00 s against their mean of 1.00 s,"),
+  EXPECT_NE(text.find("\n 2  20.0 %         rank 1 computes longer than the others, 2.00 s against their mean of 1.00 s,"),
             text.npos)
       << text;
   EXPECT_NE(text.find("; part of 1"), text.npos) << text;
