@@ -24,25 +24,25 @@ struct Facts;
 
 /// A figure that a finding has beside its share. "They" are the ranks, iterations, threads or calls that it is about.
 enum class Figure : std::uint8_t {
-  Mean,
-  Others,
-  Low,
-  High,
-  Median,
-  LevelLow,
-  LevelHigh,
-  LowShare,
-  HighShare,
-  Count,
-  Bytes,
-  Samples,
-  WorkShare,
-  Thread,
-  OtherThread,
-  Throttled,
-  ToldShare,
-  WaitedShare,
-  Measured
+  Mean,         ///< seconds of one of them
+  Others,       ///< the same of the others, or usually
+  Low,          ///< seconds of the shortest one, or in the beginning
+  High,         ///< seconds of the longest one, or in the end
+  Median,       ///< half of them are longer, seconds
+  LevelLow,     ///< lowest level of iterations that wander, seconds
+  LevelHigh,    ///< their highest level
+  LowShare,     ///< the share is at least this
+  HighShare,    ///< the share is at most this
+  Count,        ///< calls, tests or messages
+  Bytes,        ///< of a message on average
+  Samples,      ///< that were taken
+  WorkShare,    ///< of the time of worker threads in which they have work
+  Thread,       ///< number of the thread that has most
+  OtherThread,  ///< number of the thread that has least
+  Throttled,    ///< seconds for which a quota held threads back
+  ToldShare,    ///< of the time of these calls of which events tell
+  WaitedShare,  ///< of that, the waiting
+  Measured      ///< seconds of a run that is too short for more
 };
 /// Their names in files, in the order of Figure; docs/reports.md has what they mean.
 std::span<const char* const> figure_names();
@@ -111,9 +111,9 @@ struct Finding {
   Cause cause = {};
   std::map<Figure, double> figures = {};
   std::optional<analysis::SharedCores> cores = {};  ///< host: empty where the run has one
-  std::string method = {};  ///< how it is known: of waiting as `--waits` calls it; of late ranks by_user_code, or ""
-  std::vector<std::string> names = {};              ///< of other things: call paths that are unknown, a distinct caller
-  std::optional<std::size_t> part_of = {};          ///< place of another finding whose cost has this one in it
+  std::string method = {};                  ///< how waiting is known, as `--waits` calls it; or by_user_code
+  std::vector<std::string> names = {};      ///< other names: of unknown call paths, of a caller that tells paths apart
+  std::optional<std::size_t> part_of = {};  ///< place of another finding whose cost has this one in it
 
   /// 0: it has none.
   double figure(Figure of) const {
