@@ -113,6 +113,7 @@ struct Told {
   std::vector<std::int32_t> ranks = {};
   std::optional<std::string> loop = {};
   std::optional<std::pair<std::int64_t, std::int64_t>> iterations = {};  ///< first and last
+  std::optional<std::size_t> part_of = {};  ///< place of the finding whose cost has this one in it
 };
 
 struct Property {

@@ -45,11 +45,12 @@ Told told_of(const findings::Finding& finding,
              const std::function<std::optional<std::uint32_t>(const findings::Path& path)>& node_of,
              const std::function<bool(const std::string& name)>& is_loop) {
   Told told{.rule = finding.rule,
-            .text = numbered_sentence_of(finding),
+            .text = sentence_of(finding),
             .share = finding.share,
             .error = std::max(finding.error, 0.0),
             .metric = metric_of(finding),
-            .ranks = first_of(finding.ranks.empty() ? finding.cause.ranks : finding.ranks)};
+            .ranks = first_of(finding.ranks.empty() ? finding.cause.ranks : finding.ranks),
+            .part_of = finding.part_of};
   const findings::Path& path = finding.paths.empty() ? finding.cause.path : finding.paths[0];
   if (!path.empty()) told.node = node_of(path);
   if (!finding.iterations) return told;

@@ -221,10 +221,6 @@ std::string sentence_of(const Finding& f) {
   return text;
 }
 
-std::string numbered_sentence_of(const Finding& f) {
-  return f.part_of ? fmt::format("{}; part of {}", sentence_of(f), *f.part_of + 1) : sentence_of(f);
-}
-
 std::string line_of(const Finding& f) {
   const std::string share = share_text(f);
   return share.empty() ? sentence_of(f) : share + " of the time: " + sentence_of(f);

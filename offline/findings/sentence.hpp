@@ -9,8 +9,6 @@ namespace refrain::findings {
 
 /// "rank 3 computes longer than the others, ...": one sentence, without the share and without an end.
 std::string sentence_of(const Finding& finding);
-/// The same where findings are numbered from 1 in their order: "...; part of 1".
-std::string numbered_sentence_of(const Finding& finding);
 /// "12.3 +- 0.4 %"; "": it is no cost.
 std::string share_text(const Finding& finding);
 /// "12.3 +- 0.4 % of the time: rank 3 computes longer than the others, ...".

@@ -215,8 +215,9 @@ constexpr std::size_t width_of_share = 15;  // of "12.3 +- 0.4 %", behind a numb
 
 void RunPage::finding(std::size_t number) {
   const findings::Finding& of = d_.found.findings[number];
+  const std::string part = of.part_of ? fmt::format("; part of {}", *of.part_of + 1) : "";
   with_options(right(std::to_string(number + 1), 2) + "  " + left(share_text(of), width_of_share),
-               numbered_sentence_of(of), typed(options_of(of)));
+               sentence_of(of) + part, typed(options_of(of)));
 }
 
 void RunPage::findings() {

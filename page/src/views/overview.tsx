@@ -10,10 +10,11 @@ import { Legend, type Key } from '../widgets/legend';
 import { Table } from '../widgets/table';
 
 function FindingLine({ finding }: { finding: Finding }) {
-  const { share, error, text } = finding;
+  const { share, error, text, part_of: whole } = finding;
   return <li>
     <button type="button" class="link" onClick={() => state.follow(finding)}>
       {share > 0 && <strong>{shareText(share)} {error > 0 && errorText(error, '1', true)} </strong>}{nameText(text)}
+      {whole !== undefined && `; part of ${whole + 1}`}
     </button>
   </li>;
 }

@@ -5,6 +5,7 @@
 
 #include "offline/explorer/advice.hpp"
 #include "offline/explorer/page.hpp"
+#include "offline/findings/sentence.hpp"
 
 namespace refrain::explorer {
 namespace {
@@ -77,7 +78,8 @@ TEST(Told, waiting_is_the_metric_of_waits) {
   EXPECT_EQ("wait", told(finding).metric);
   EXPECT_EQ(9U, told(finding).node);
   EXPECT_EQ((std::vector<std::int32_t>{0}), told(finding).ranks) << "those that are waited for";
-  EXPECT_TRUE(told(finding).text.ends_with("; part of 1"));
+  EXPECT_EQ(findings::sentence_of(finding), told(finding).text);
+  EXPECT_EQ(std::optional<std::size_t>(0), told(finding).part_of);
   finding.ranks = Ranks({2});
   EXPECT_EQ((std::vector<std::int32_t>{2}), told(finding).ranks);
 }
