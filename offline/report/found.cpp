@@ -145,7 +145,8 @@ Found as_kept(const Found& found) {
   return kept;
 }
 
-Found read_found(const experiment::KeptAnalysis& kept) {
+/// Nothing: other rules have kept it in another form.
+std::optional<Found> read_found(const experiment::KeptAnalysis& kept) {
   const std::string bytes = kept.found();
   experiment::Unpacker unpacker(std::as_bytes(std::span(bytes)));
   Found found;
@@ -158,8 +159,10 @@ Found read_found(const experiment::KeptAnalysis& kept) {
     for (const patterns::CauseResult& of : causes->all) is_good &= is_there(of.activity);
   if (const auto& path = found.analysis.critical_path)
     for (const patterns::CriticalResult& of : path->all) is_good &= is_there(of.activity);
-  if (!is_good) kept.refuse("a kept analysis that says nothing");
-  if (kept.key().rules != experiment::analysis_rules)
+  const bool has_these_rules = kept.key().rules == experiment::analysis_rules;
+  if (!is_good && has_these_rules) kept.refuse("a kept analysis that says nothing");
+  if (!is_good) return std::nullopt;
+  if (!has_these_rules)
     found.findings.push_back({.rule = "analysed_by_another_version", .names = {kept.version()}});
   return found;
 }
@@ -173,9 +176,9 @@ std::optional<Found> kept_found(const experiment::Experiment& experiment,
   std::optional<Found> found;
   for (const experiment::KeptAnalysis& kept : kept_analyses(experiment)) {
     if (!kept.has_found() || (key && kept.key() != *key)) continue;
-    const bool is_read = experiment.damage_log()->survives("what was found in its events is searched for again",
-                                                           [&] { found = read_found(kept); });
-    if (is_read) return found;
+    experiment.damage_log()->survives("what was found in its events is searched for again",
+                                      [&] { found = read_found(kept); });
+    if (found) return found;
   }
   return std::nullopt;
 }
