@@ -25,12 +25,16 @@ constexpr std::size_t least_name_width = 30;
 
 /// Which numbers fit beside the names.
 struct Columns {
-  bool error = true, exclusive = true, wait = true, calls = true, bytes = true, spread = true;
+  bool error = true, exclusive = true, wait = true, calls = true, bytes = true;
+  std::string spread;              ///< head of the least time; empty: there is no room for the spread
+  std::size_t time_width = 6;      ///< of a time of the spread
   std::vector<std::size_t> extra;  ///< widths, of as many of the metrics asked for as there is room for
   std::size_t extra_width() const { return std::accumulate(extra.begin(), extra.end(), std::size_t{0}); }
   std::size_t width() const {
-    return 7 + 10 + 6 * error + 8 * exclusive + 8 * wait + 12 * calls + 10 * bytes + extra_width() + 27 * spread + 2;
+    return 7 + 10 + 6 * error + 8 * exclusive + 8 * wait + 12 * calls + 10 * bytes + extra_width() + spread_width() + 2;
   }
+  std::size_t least_time_width() const { return std::max(spread.size(), time_width) + 2; }
+  std::size_t spread_width() const { return spread.empty() ? 0 : least_time_width() + 2 * time_width + 3; }
 };
 
 class CallTreePage : public RunPage {
@@ -62,7 +66,6 @@ class CallTreePage : public RunPage {
   Columns choose_columns() const {
     Columns columns;
     const analysis::Counts& all = d_.tree.nodes[0].inclusive;
-    columns.spread = d_.tree.locations.size() > 1;
     columns.error = d_.tree.nodes[0].sampled_s > 0;
     columns.wait = !waiting_.empty() && waiting_[0] > 0;
     columns.calls = all[MetricId::Visits] > 0;
@@ -70,7 +73,13 @@ class CallTreePage : public RunPage {
     const std::size_t names = least_name_width * (d_.request.callsites ? 2 : 1);  // call sites stand behind them
     for (const auto& metric : d_.tree.extra_metrics)
       columns.extra.push_back(std::max<std::size_t>(metric.name.size(), 9) + 2);
-    if (columns.width() + names > width()) columns.spread = false;
+    const std::string longest = analysis::human_times({d_.tree.nodes[0].spread.max}).numbers[0];
+    columns.time_width = std::max(columns.time_width, longest.size() + 2);
+    if (d_.tree.locations.size() > 1)
+      for (const char* head : {"time over {}: min", "{}: min", ""}) {
+        columns.spread = fmt::format(fmt::runtime(head), d_.tree.spread_over_threads ? "threads" : "ranks");
+        if (columns.width() + names <= width()) break;
+      }
     while (!columns.extra.empty() && columns.width() + names > width()) columns.extra.pop_back();
     for (bool* drop : {&columns.error, &columns.bytes, &columns.calls, &columns.wait, &columns.exclusive})
       if (columns.width() + names > width()) *drop = false;
@@ -201,11 +210,9 @@ class CallTreePage : public RunPage {
     if (columns_.bytes) head += right("bytes", 10);
     for (std::size_t m = 0; m < columns_.extra.size(); ++m)
       head += right(d_.tree.extra_metrics[m].name, columns_.extra[m]);
-    if (columns_.spread) head += right("min", 9) + right("mean", 9) + right("max", 9);
-    if (columns_.spread) {
-      const std::string over = d_.tree.spread_over_threads ? "time over threads" : "time over ranks";
-      line(paint(style_.faint, std::string(display_width(head) - 27, ' ') + right("-- " + over + " --", 27)));
-    }
+    if (!columns_.spread.empty())
+      head += right(columns_.spread, columns_.least_time_width()) + right("mean", columns_.time_width) +
+              right("max", columns_.time_width) + "   ";
     line(paint(style_.faint, head + "  call path"));
   }
 
@@ -286,9 +293,11 @@ class CallTreePage : public RunPage {
     for (std::size_t m = 0; m < columns_.extra.size(); ++m)
       row += right(if_not_0(counts.asked_for(m), human_extra(d_.tree.extra_metrics[m], counts.asked_for(m))),
                    columns_.extra[m]);
-    if (columns_.spread)
-      row += paint(style_.faint, right(human_time(spread.min), 9) + right(human_time(spread.mean), 9) +
-                                     right(human_time(spread.max), 9));
+    if (!columns_.spread.empty()) {
+      const auto [times, unit] = analysis::human_times({spread.min, spread.mean, spread.max});
+      row += paint(style_.faint, right(times[0], columns_.least_time_width()) + right(times[1], columns_.time_width) +
+                                     right(times[2], columns_.time_width) + left(" " + unit, 3));
+    }
     return row;
   }
 

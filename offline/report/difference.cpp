@@ -294,7 +294,7 @@ class DifferencePage : TextPage {
     if (some_are_untold)
       wrapped("", "?: one of the runs does not tell waiting for a core from being blocked.", 0, style_.faint);
     if (!before_.is_searched || !now_.is_searched)
-      wrapped("", "?: the search for what stands out did not come to its end; there may be more.", 0, style_.faint);
+      wrapped("", "?: events of one of the runs were not searched; there may be more.", 0, style_.faint);
     if (all.size() > most)
       wrapped("", fmt::format("{} more: --findings of each run.", all.size() - most), 0, style_.faint);
     line();

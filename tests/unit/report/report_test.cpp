@@ -142,14 +142,13 @@ TEST(TextReport, reads_like_this) {
  not on CPU       1.40 s     1.4 %   between 1.00 s and 2.00 s
  Refrain          200 ms     0.2 %   90 ns per MPI call, 6.00 us per tick
 
-                                                     -- time over ranks --
- incl %  excl %      time   MPI calls     bytes      min     mean      max  call path
-   98.4     2.0    98.4 s       2,002  5.75 MiB   39.4 s   49.2 s   59.0 s  main
-   88.0    40.0    88.0 s       2,000  31.2 KiB   35.2 s   44.0 s   52.8 s  ├ solve
-   48.0    20.0    48.0 s       2,000  31.2 KiB   19.2 s   24.0 s   28.8 s  │ └ dive ×3
-   28.0    28.0    28.0 s       2,000  31.2 KiB   11.2 s   14.0 s   16.8 s  │   └ MPI_Allreduce
-    5.8     5.8    5.80 s                         2.32 s   2.90 s   3.48 s  ├ output
-    2.0     2.0    2.00 s           2  5.72 MiB   800 ms   1.00 s   1.20 s  └ setup > MPI_Bcast
+ incl %  excl %      time   MPI calls     bytes  ranks: min  mean   max     call path
+   98.4     2.0    98.4 s       2,002  5.75 MiB        39.4  49.2  59.0 s   main
+   88.0    40.0    88.0 s       2,000  31.2 KiB        35.2  44.0  52.8 s   ├ solve
+   48.0    20.0    48.0 s       2,000  31.2 KiB        19.2  24.0  28.8 s   │ └ dive ×3
+   28.0    28.0    28.0 s       2,000  31.2 KiB        11.2  14.0  16.8 s   │   └ MPI_Allreduce
+    5.8     5.8    5.80 s                              2.32  2.90  3.48 s   ├ output
+    2.0     2.0    2.00 s           2  5.72 MiB        0.80  1.00  1.20 s   └ setup > MPI_Bcast
  3 call paths below 1 % (0.6 % together): --min-share 0
 )");
 }
