@@ -50,10 +50,10 @@ HumanTimes human_times(const std::vector<double>& seconds) {
   const double in_unit = times.unit == "ns" ? 1e9 : times.unit == "us" ? 1e6 : times.unit == "ms" ? 1e3 : 1;
   const double least = std::pow(10.0, -static_cast<double>(digits));
   for (const double of : seconds)
-    times.numbers.push_back(of == 0                     ? "0"
-                            : times.unit == "h"         ? in_hours(of)
+    times.numbers.push_back(of == 0                      ? "0"
+                            : times.unit == "h"          ? in_hours(of)
                             : of * in_unit < 0.5 * least ? fmt::format("<{:.{}f}", least, digits)
-                                                        : fmt::format("{:.{}f}", of * in_unit, digits));
+                                                         : fmt::format("{:.{}f}", of * in_unit, digits));
   return times;
 }
 

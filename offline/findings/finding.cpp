@@ -13,10 +13,10 @@
 namespace refrain::findings {
 
 std::span<const char* const> figure_names() {
-  static constexpr const char* names[] = {
-      "mean_s",     "others_s",  "low_s", "high_s", "median_s", "level_low_s", "level_high_s",
-      "low_share",  "high_share", "count", "bytes",  "samples",  "work_share",  "thread",
-      "other_thread", "throttled_s", "told_share", "waited_share", "measured_s"};
+  static constexpr const char* names[] = {"mean_s",      "others_s",     "low_s",        "high_s",     "median_s",
+                                          "level_low_s", "level_high_s", "low_share",    "high_share", "count",
+                                          "bytes",       "samples",      "work_share",   "thread",     "other_thread",
+                                          "throttled_s", "told_share",   "waited_share", "measured_s"};
   return names;
 }
 

@@ -62,11 +62,11 @@ struct Ranks {
 
 /// Iterations of a loop: a range, single ones, or those of a period.
 struct Iterations {
-  std::string loop;                       ///< its name
-  std::int64_t of = 0;                    ///< the loop has so many
-  std::int64_t first = 0, last = 0;       ///< the range, both included
-  std::int64_t count = 0;                 ///< of single ones; 0: all of the range
-  std::int64_t period = 0;                ///< single ones come every so many; 0: in no order
+  std::string loop;                        ///< its name
+  std::int64_t of = 0;                     ///< the loop has so many
+  std::int64_t first = 0, last = 0;        ///< the range, both included
+  std::int64_t count = 0;                  ///< of single ones; 0: all of the range
+  std::int64_t period = 0;                 ///< single ones come every so many; 0: in no order
   std::vector<std::int64_t> numbers = {};  ///< of the first single ones
   std::int64_t ranks_read = 0, ranks = 0;  ///< where fewer were read than there are, the share is scaled to all
   bool is_one_of_several = false;          ///< the program has other loops
@@ -110,7 +110,7 @@ struct Finding {
   Cause cause = {};
   std::map<Figure, double> figures = {};
   std::optional<analysis::SharedCores> cores = {};  ///< host: empty where the run has one
-  std::string method = {};                  ///< how waiting is known, as `--waits` calls it; or by_user_code
+  std::string method = {};                          ///< how waiting is known, as `--waits` calls it; or by_user_code
   std::vector<std::string> names = {};      ///< other names: of unknown call paths, of a caller that tells paths apart
   std::optional<std::size_t> part_of = {};  ///< place of another finding whose cost has this one in it
 

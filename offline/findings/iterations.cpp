@@ -61,9 +61,8 @@ void slow_iterations(const Facts& facts, std::vector<Finding>& found) {
     which.count = static_cast<std::int64_t>(count);
     which.period = static_cast<std::int64_t>(peaks.period);
     which.numbers = first_of(peaks.period > 0 ? in_turn(peaks.places, peaks.period) : peaks.places);
-    finding.cause = blame(facts, loop, excess_s, [&](std::size_t i) {
-      return std::optional(std::ranges::binary_search(peaks.places, i));
-    });
+    finding.cause = blame(facts, loop, excess_s,
+                          [&](std::size_t i) { return std::optional(std::ranges::binary_search(peaks.places, i)); });
   }
 }
 
@@ -196,8 +195,7 @@ void varying_iterations(const Facts& facts, std::vector<Finding>& found) {
     if (share < least_share || (high < least_ratio * low && !shape.wander)) continue;
     Finding& finding = found.emplace_back();
     finding.share = share;
-    finding.figures = {
-        {Figure::Low, times_s.front()}, {Figure::High, times_s.back()}, {Figure::Median, shape.usual}};
+    finding.figures = {{Figure::Low, times_s.front()}, {Figure::High, times_s.back()}, {Figure::Median, shape.usual}};
     if (shape.wander) {
       finding.figures[Figure::LevelLow] = shape.wander->low;
       finding.figures[Figure::LevelHigh] = shape.wander->high;

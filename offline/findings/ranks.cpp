@@ -208,8 +208,7 @@ std::optional<analysis::SharedCores> named(const CoresOfRun& cores, analysis::Sh
 
 /// Why the ranks of the host with most of the waiting had no core, as far as that is known.
 void add_why_no_core(const CoresOfRun& cores, Finding& finding) {
-  const auto most =
-      std::ranges::max_element(cores.hosts, {}, [](const auto& host) { return host.second.waited_s; });
+  const auto most = std::ranges::max_element(cores.hosts, {}, [](const auto& host) { return host.second.waited_s; });
   if (most == cores.hosts.end()) return;
   constexpr double worth_a_word = 0.25;
   const auto& [host, of] = *most;
@@ -268,8 +267,7 @@ void blocked(const Facts& facts, std::vector<Finding>& found) {
 void shared_core(const Facts& facts, std::vector<Finding>& found) {
   const PartOfTime part = part_of_time(facts, [](const analysis::LocationSummary& of) {
     const double told_apart_s = of.waited_for_core_s + of.blocked_s;
-    return PartOfTime{of.off_untold_s,
-                      std::max(of.not_on_cpu_low_s - told_apart_s, 0.0),
+    return PartOfTime{of.off_untold_s, std::max(of.not_on_cpu_low_s - told_apart_s, 0.0),
                       std::max(of.not_on_cpu_high_s - told_apart_s, 0.0)};
   });
   const double all_s = facts.elapsed_s();
@@ -279,8 +277,7 @@ void shared_core(const Facts& facts, std::vector<Finding>& found) {
   finding.error = statistics::uniform_deviation(part.high_s - part.low_s) / all_s;
   finding.ranks = part.mostly;
   finding.figures = {{Figure::LowShare, part.low_s / all_s}, {Figure::HighShare, part.high_s / all_s}};
-  if (const CoresOfRun cores = cores_of(facts); !cores.shared.empty())
-    finding.cores = named(cores, cores.shared[0]);
+  if (const CoresOfRun cores = cores_of(facts); !cores.shared.empty()) finding.cores = named(cores, cores.shared[0]);
 }
 
 }  // namespace refrain::findings

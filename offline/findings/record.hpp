@@ -6,7 +6,9 @@
 
 namespace refrain::analysis {
 template <class Io, experiment::Is<SharedCores> T>
-void describe(Io& io, T& of) { io(of.host, of.ranks, of.threads, of.cores, of.quota); }
+void describe(Io& io, T& of) {
+  io(of.host, of.ranks, of.threads, of.cores, of.quota);
+}
 }  // namespace refrain::analysis
 
 namespace refrain::findings {
@@ -14,13 +16,17 @@ namespace refrain::findings {
 using experiment::Is;
 
 template <class Io, Is<Ranks> T>
-void describe(Io& io, T& of) { io(of.ranges); }
+void describe(Io& io, T& of) {
+  io(of.ranges);
+}
 template <class Io, Is<Iterations> T>
 void describe(Io& io, T& of) {
   io(of.loop, of.of, of.first, of.last, of.count, of.period, of.numbers, of.ranks_read, of.ranks, of.is_one_of_several);
 }
 template <class Io, Is<Cause::Part> T>
-void describe(Io& io, T& of) { io(of.function, of.share); }
+void describe(Io& io, T& of) {
+  io(of.function, of.share);
+}
 template <class Io, Is<Cause> T>
 void describe(Io& io, T& of) {
   io(of.path, of.is_user, of.off_cpu, of.is_many, of.parts, of.ranks, of.is_in_turn, of.share);

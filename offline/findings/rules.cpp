@@ -9,8 +9,14 @@ namespace {
 constexpr const char* balance = "Give these ranks less work, or move work while the program runs";
 
 constexpr Rule waiting(const char* id, const char* help, const char* sentence) {
-  return {id, help, sentence, "--waits", "Let the late ranks do less before the call, or work on while messages travel",
-          nullptr, false, true};
+  return {id,
+          help,
+          sentence,
+          "--waits",
+          "Let the late ranks do less before the call, or work on while messages travel",
+          nullptr,
+          false,
+          true};
 }
 
 /// Kinds of waiting have the names of patterns (offline/patterns/waiting.cpp).

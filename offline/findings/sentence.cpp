@@ -176,11 +176,16 @@ fmt::dynamic_format_arg_store<fmt::format_context> words_of(const Finding& f) {
   add("computes", fmt::format("{}{}", is_on_cpu ? "compute" : "take", is_one_rank ? "s" : ""));
   add("in_user_code", f.method == by_user_code ? " (how much of it on a CPU is not known)" : "");
   add("it", is_one_rank ? "it" : "them");
-  for (const auto& [name, figure] : {std::pair("mean", Figure::Mean), {"others", Figure::Others}, {"low", Figure::Low},
-                                     {"high", Figure::High}, {"median", Figure::Median}})
+  for (const auto& [name, figure] : {std::pair("mean", Figure::Mean),
+                                     {"others", Figure::Others},
+                                     {"low", Figure::Low},
+                                     {"high", Figure::High},
+                                     {"median", Figure::Median}})
     add(name, time_text(f, figure));
-  for (const auto& [name, figure] : {std::pair("count", Figure::Count), {"bytes", Figure::Bytes},
-                                     {"samples", Figure::Samples}, {"thread", Figure::Thread}})
+  for (const auto& [name, figure] : {std::pair("count", Figure::Count),
+                                     {"bytes", Figure::Bytes},
+                                     {"samples", Figure::Samples},
+                                     {"thread", Figure::Thread}})
     add(name, human_count(std::llround(f.figure(figure))));
   add("first", human_count(iterations.first));
   add("last", human_count(iterations.last));

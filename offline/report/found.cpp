@@ -21,24 +21,36 @@
 namespace refrain::trace {
 using experiment::Is;
 template <class Io, Is<LocationOfTrace> T>
-void describe(Io& io, T& of) { io(of.rank, of.thread, of.name); }
+void describe(Io& io, T& of) {
+  io(of.rank, of.thread, of.name);
+}
 }  // namespace refrain::trace
 
 namespace refrain::patterns {
 template <class Io, Is<PathWaits::Of::Matched> T>
-void describe(Io& io, T& of) { io(of.seconds, of.error_s, of.messages, of.is_late_receiver); }
+void describe(Io& io, T& of) {
+  io(of.seconds, of.error_s, of.messages, of.is_late_receiver);
+}
 template <class Io, Is<PathWaits::Of> T>
 void describe(Io& io, T& of) {
   io(of.path, of.seconds, of.error_s, of.seen_s, of.known_s, of.matched, of.kind, of.by_rank);
 }
 template <class Io, Is<PathWaits> T>
-void describe(Io& io, T& of) { io(of.paths, of.is_sampled, of.confidence); }
+void describe(Io& io, T& of) {
+  io(of.paths, of.is_sampled, of.confidence);
+}
 template <class Io, Is<Traffic::Partners> T>
-void describe(Io& io, T& of) { io(of.path, of.fewest, of.most); }
+void describe(Io& io, T& of) {
+  io(of.path, of.fewest, of.most);
+}
 template <class Io, Is<Traffic::OnCommunicator> T>
-void describe(Io& io, T& of) { io(of.path, of.communicator, of.seconds, of.calls); }
+void describe(Io& io, T& of) {
+  io(of.path, of.communicator, of.seconds, of.calls);
+}
 template <class Io, Is<Traffic> T>
-void describe(Io& io, T& of) { io(of.partners, of.communicators); }
+void describe(Io& io, T& of) {
+  io(of.partners, of.communicators);
+}
 }  // namespace refrain::patterns
 
 namespace refrain::report {
@@ -162,8 +174,7 @@ std::optional<Found> read_found(const experiment::KeptAnalysis& kept) {
   const bool has_these_rules = kept.key().rules == experiment::analysis_rules;
   if (!is_good && has_these_rules) kept.refuse("a kept analysis that says nothing");
   if (!is_good) return std::nullopt;
-  if (!has_these_rules)
-    found.findings.push_back({.rule = "analysed_by_another_version", .names = {kept.version()}});
+  if (!has_these_rules) found.findings.push_back({.rule = "analysed_by_another_version", .names = {kept.version()}});
   return found;
 }
 
@@ -238,8 +249,8 @@ void keep_found(const experiment::Experiment& experiment, const Found& found, co
   if (!found.may_be_kept) return;
   experiment::Packer packer;
   packer(found);
-  keep(experiment, {{.parameters = parameters, .level = found.level}, version, found.records, found.metrics,
-                    packer.bytes()});
+  keep(experiment,
+       {{.parameters = parameters, .level = found.level}, version, found.records, found.metrics, packer.bytes()});
 }
 
 Found found_in(const experiment::Experiment& experiment, const SearchProgress& progress) {

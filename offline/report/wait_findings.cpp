@@ -100,8 +100,7 @@ std::vector<std::string> difference_of(const patterns::Headline& of, const std::
   const std::vector<std::string> names = naming.names_of(of.nodes.front());
   for (const patterns::Headline& other : all) {
     const std::vector<std::string> others = naming.names_of(other.nodes.front());
-    if (&other == &of || other.pattern != of.pattern ||
-        analysis::short_path(others) != analysis::short_path(names))
+    if (&other == &of || other.pattern != of.pattern || analysis::short_path(others) != analysis::short_path(names))
       continue;
     const auto [at, there] = std::mismatch(names.rbegin(), names.rend(), others.rbegin(), others.rend());
     if (at != names.rend()) return {analysis::short_name(*at)};

@@ -19,9 +19,9 @@ Told told(const findings::Finding& finding) {
   return told_of(
       finding,
       [](const Path& path) -> std::optional<std::uint32_t> {
-        return path == Path{"main", "smooth"}                      ? std::optional(7U)
+        return path == Path{"main", "smooth"}                     ? std::optional(7U)
                : path == Path{"main", "exchange", "MPI_Sendrecv"} ? std::optional(9U)
-                                                                   : std::nullopt;
+                                                                  : std::nullopt;
       },
       [](const std::string& name) { return name == "step"; });
 }
@@ -60,7 +60,8 @@ TEST(Told, has_no_iterations_where_they_are_no_range) {
   EXPECT_FALSE(told({.rule = "slow_iterations", .iterations = all}).iterations);
   all.count = 1;
   all.numbers = {7};
-  EXPECT_EQ((std::pair<std::int64_t, std::int64_t>{7, 7}), told({.rule = "slow_iterations", .iterations = all}).iterations);
+  EXPECT_EQ((std::pair<std::int64_t, std::int64_t>{7, 7}),
+            told({.rule = "slow_iterations", .iterations = all}).iterations);
 }
 
 TEST(Told, metrics_are_those_of_rules_and_their_options) {

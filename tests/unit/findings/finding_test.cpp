@@ -46,17 +46,19 @@ Finding waiting_in(const std::string& function, double share, std::vector<std::i
 
 TEST(SentenceOfFinding, tells_who_waits_where_and_why) {
   Finding of = waiting_in("exchange", 0.5, {0, 1, 2, 3, 7});
-  EXPECT_EQ("ranks wait in exchange > MPI_Recv and 1 more call path for late senders; 78 % of it because of main > "
-            "smooth on ranks 0-3, 7",
-            sentence_of(of));
+  EXPECT_EQ(
+      "ranks wait in exchange > MPI_Recv and 1 more call path for late senders; 78 % of it because of main > "
+      "smooth on ranks 0-3, 7",
+      sentence_of(of));
   of.paths.resize(1);
   of.ranks = Ranks({2});
   of.cause = {.is_many = true};
   EXPECT_EQ("rank 2 waits in exchange > MPI_Recv for late senders; many causes", sentence_of(of));
   of.cause = {.path = {"main", "write"}, .is_user = true, .off_cpu = OffCpu::Blocked};
-  EXPECT_EQ("rank 2 waits in exchange > MPI_Recv for late senders; because of main > write and time spent blocked "
-            "(sleep, locks or files)",
-            sentence_of(of));
+  EXPECT_EQ(
+      "rank 2 waits in exchange > MPI_Recv for late senders; because of main > write and time spent blocked "
+      "(sleep, locks or files)",
+      sentence_of(of));
   of.cause = {};
   of.method = "minimum";
   EXPECT_EQ("rank 2 waits in exchange > MPI_Recv for late senders, as durations of calls tell", sentence_of(of));

@@ -166,7 +166,8 @@ TEST(LateRank, the_others_are_those_that_are_not_late) {
   const auto found = program.found();
   const Finding* late = of_rule(found, "late_rank");
   ASSERT_TRUE(late) << rules_of(found);
-  EXPECT_EQ(0u, sentence_of(*late).find("ranks 1-3 compute longer than the others, 8.00 s against their mean of 2.00 s"))
+  EXPECT_EQ(0u,
+            sentence_of(*late).find("ranks 1-3 compute longer than the others, 8.00 s against their mean of 2.00 s"))
       << sentence_of(*late);
 }
 
@@ -206,7 +207,8 @@ TEST(SlowIterations, what_stops_early_does_not_come_every_time) {
   const auto found = program.add_noise(11, 0.02).found();
   const Finding* slow = of_rule(found, "slow_iterations");
   ASSERT_TRUE(slow) << rules_of(found);
-  EXPECT_EQ(0u, sentence_of(*slow).find("4 of 1,000 iterations of loop step (7, 27, 47, 67) take")) << sentence_of(*slow);
+  EXPECT_EQ(0u, sentence_of(*slow).find("4 of 1,000 iterations of loop step (7, 27, 47, 67) take"))
+      << sentence_of(*slow);
 }
 
 TEST(MovingHotSpot, is_told_with_its_ranks) {
@@ -233,7 +235,8 @@ TEST(SlowIterations, come_with_their_period_and_place) {
   const auto found = program.add_noise(4, 0.02).found();
   const Finding* slow = of_rule(found, "slow_iterations");
   ASSERT_TRUE(slow) << rules_of(found);
-  EXPECT_EQ(0u, sentence_of(*slow).find("every 20th iteration of loop step (7, 27, 47, 67, ...) takes 4.9 times as long"))
+  EXPECT_EQ(0u,
+            sentence_of(*slow).find("every 20th iteration of loop step (7, 27, 47, 67, ...) takes 4.9 times as long"))
       << sentence_of(*slow);
   EXPECT_NE(std::string::npos, sentence_of(*slow).find("0x20 on rank 1")) << sentence_of(*slow);
   EXPECT_NEAR(15 * 40.0 / (15 * 50 + 285 * 10.3), slow->share, 0.02);
@@ -246,7 +249,8 @@ TEST(SlowIterations, one_between_those_of_a_period_is_none_of_them) {
   const auto found = program.add_noise(4, 0.02).found();
   const Finding* slow = of_rule(found, "slow_iterations");
   ASSERT_TRUE(slow) << rules_of(found);
-  EXPECT_EQ(0u, sentence_of(*slow).find("every 20th iteration of loop step (7, 27, 47, 67, ...) takes")) << sentence_of(*slow);
+  EXPECT_EQ(0u, sentence_of(*slow).find("every 20th iteration of loop step (7, 27, 47, 67, ...) takes"))
+      << sentence_of(*slow);
 }
 
 TEST(StepOfIterations, begins_where_it_was_planted) {
@@ -256,7 +260,8 @@ TEST(StepOfIterations, begins_where_it_was_planted) {
   const auto found = program.add_noise(5, 0.02).found();
   const Finding* step = of_rule(found, "step_of_iterations");
   ASSERT_TRUE(step) << rules_of(found);
-  EXPECT_EQ(0u, sentence_of(*step).find("from iteration 100 on an iteration of loop step takes 13.")) << sentence_of(*step);
+  EXPECT_EQ(0u, sentence_of(*step).find("from iteration 100 on an iteration of loop step takes 13."))
+      << sentence_of(*step);
   EXPECT_NE(std::string::npos, sentence_of(*step).find("0x20")) << sentence_of(*step);
   EXPECT_NEAR(200 * 3.0 / (300 * 10.1 + 600), step->share, 0.01);
 }
@@ -333,7 +338,8 @@ TEST(LateForAWhile, is_told_with_rank_and_iterations) {
     const auto found = program.add_noise(16, 0.02).found();
     const Finding* late = of_rule(found, "late_for_a_while");
     ASSERT_TRUE(late) << rules_of(found);
-    EXPECT_EQ(0u, sentence_of(*late).find("rank 1 computes longer than the others from about iteration ")) << sentence_of(*late);
+    EXPECT_EQ(0u, sentence_of(*late).find("rank 1 computes longer than the others from about iteration "))
+        << sentence_of(*late);
     EXPECT_NE(std::string::npos, sentence_of(*late).find(", in 0x10 > 0x20")) << sentence_of(*late);
     const auto count = static_cast<double>(end - begin);
     EXPECT_NEAR(count * 3 / (count * 6 + 500 * 10.1), late->share, 0.01);
@@ -364,7 +370,8 @@ TEST(GrowingIterations, are_told_with_begin_and_end) {
   const auto found = program.add_noise(6, 0.02).found();
   const Finding* growing = of_rule(found, "growing_iterations");
   ASSERT_TRUE(growing) << rules_of(found);
-  EXPECT_EQ(0u, sentence_of(*growing).find("an iteration of loop step takes ever more time, from 10.")) << sentence_of(*growing);
+  EXPECT_EQ(0u, sentence_of(*growing).find("an iteration of loop step takes ever more time, from 10."))
+      << sentence_of(*growing);
   EXPECT_NEAR(4.5 / 14.6, growing->share, 0.03);
 }
 
@@ -405,7 +412,8 @@ TEST(Rules, tell_how_little_was_measured) {
   const auto found = program.found();
   const Finding* late = of_rule(found, "late_rank");
   ASSERT_TRUE(late) << rules_of(found);
-  EXPECT_NE(std::string::npos, sentence_of(*late).find("; they wait for it; only 280 ms measured")) << sentence_of(*late);
+  EXPECT_NE(std::string::npos, sentence_of(*late).find("; they wait for it; only 280 ms measured"))
+      << sentence_of(*late);
 }
 
 /// One rank of ten seconds, without iterations; call paths are given by hand.
@@ -501,9 +509,8 @@ TEST(LateRank, is_told_by_user_code_where_it_is_not_known_how_much_of_that_was_o
   other.mpi_s = 9.9984;
   const auto found = program.found(late_rank);
   ASSERT_EQ(1u, found.size());
-  EXPECT_EQ(0u,
-            sentence_of(found[0]).find("rank 0 takes longer than the others, 5.50 s against their mean of 1.60 ms "
-                               "(how much of it on a CPU is not known)"))
+  EXPECT_EQ(0u, sentence_of(found[0]).find("rank 0 takes longer than the others, 5.50 s against their mean of 1.60 ms "
+                                           "(how much of it on a CPU is not known)"))
       << sentence_of(found[0]);
   one.not_on_cpu_low_s = one.not_on_cpu_s = 5;  // it slept: that is another sentence
   EXPECT_TRUE(program.found(late_rank).empty());
@@ -526,7 +533,8 @@ TEST(LateRank, whose_work_is_in_several_functions_is_told_with_their_parts) {
   other.mpi_s = 10;
   const auto found = program.found(late_rank);
   ASSERT_EQ(1u, found.size());
-  EXPECT_NE(std::string::npos, sentence_of(found[0]).find(", in a 35 %, b 33 %, c 32 %; they wait for it")) << sentence_of(found[0]);
+  EXPECT_NE(std::string::npos, sentence_of(found[0]).find(", in a 35 %, b 33 %, c 32 %; they wait for it"))
+      << sentence_of(found[0]);
 }
 
 /// Two threads; the first computes alone for `serial_s`, in which the second one waits.
@@ -545,7 +553,8 @@ TEST(SerialSection, is_named_with_its_function) {
   const auto found = serial(6);
   ASSERT_EQ(1u, found.size());
   EXPECT_NEAR(0.6, found[0].share, 0.001);
-  EXPECT_NE(std::string::npos, sentence_of(found[0]).find("have work for 40 % of their time, mostly in main > assemble"))
+  EXPECT_NE(std::string::npos,
+            sentence_of(found[0]).find("have work for 40 % of their time, mostly in main > assemble"))
       << sentence_of(found[0]);
 }
 

@@ -96,7 +96,8 @@ class Sample {
     for (const auto& rank : experiment.profile.ranks) builder.add(rank);
     const Overview overview = builder.finish(*held, request, tree);
     std::string out;
-    print_document({held, request, tree, overview, {}, nullptr, nullptr, found}, terminal, [&](std::string_view text) { out += text; });
+    print_document({held, request, tree, overview, {}, nullptr, nullptr, found}, terminal,
+                   [&](std::string_view text) { out += text; });
     return out;
   }
 
@@ -189,8 +190,9 @@ TEST(TextReport, findings_are_numbered_and_what_they_name_is_in_the_tree) {
   EXPECT_NE(text.find("\n 1  30.0 +- 1.0 %  user code was blocked (sleep, locks, files or page faults)"), text.npos)
       << text;
   EXPECT_NE(text.find("--locations --metric blocked\n"), text.npos) << text;
-  EXPECT_NE(text.find("\n 2  20.0 %         rank 1 computes longer than the others, 2.00 s against their mean of 1.00 s,"),
-            text.npos)
+  EXPECT_NE(
+      text.find("\n 2  20.0 %         rank 1 computes longer than the others, 2.00 s against their mean of 1.00 s,"),
+      text.npos)
       << text;
   EXPECT_NE(text.find("; part of 1"), text.npos) << text;
   EXPECT_NE(text.find("└ tiny1\n"), text.npos) << text;
@@ -219,7 +221,9 @@ TEST(TextReport, time_off_the_cpu_that_was_counted_is_told_apart) {
   auto& node = *std::ranges::find(sample.tree.nodes, analysis::not_on_cpu_name, &analysis::TreeNode::name);
   node.name = analysis::waited_name;
   const std::string text = sample.text({110, true, false});
-  EXPECT_NE(text.find("\n MPI              30.0 s    30.0 %   waiting: not known, 2,002 calls, off the CPU for 3.00 s\n"), text.npos)
+  EXPECT_NE(
+      text.find("\n MPI              30.0 s    30.0 %   waiting: not known, 2,002 calls, off the CPU for 3.00 s\n"),
+      text.npos)
       << text;
   EXPECT_NE(text.find("\n no core          1.00 s     1.0 %\n"), text.npos) << text;
   EXPECT_NE(text.find("\n blocked          400 ms     0.4 %   sleep, locks, files, page faults\n"), text.npos) << text;
@@ -437,7 +441,12 @@ TEST(JsonReport, findings_are_records) {
   EXPECT_EQ((Json{"main", "f"}), of["path"]);
   EXPECT_EQ((Json{"main > g"}), of["further_paths"]);
   EXPECT_EQ("1-3, 7", of["ranks"]);
-  EXPECT_EQ((Json{{"loop", "step"}, {"of", 100}, {"first", 0}, {"last", 99}, {"count", 5}, {"period", 20},
+  EXPECT_EQ((Json{{"loop", "step"},
+                  {"of", 100},
+                  {"first", 0},
+                  {"last", 99},
+                  {"count", 5},
+                  {"period", 20},
                   {"numbers", {7, 27}}}),
             of["iterations"]);
   EXPECT_EQ((Json{"main", "write"}), of["cause"]["path"]);

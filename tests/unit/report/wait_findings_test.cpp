@@ -1,8 +1,9 @@
 // Findings of waiting have the shares that the call tree has.
+#include "offline/report/wait_findings.hpp"
+
 #include <gtest/gtest.h>
 
 #include "offline/findings/sentence.hpp"
-#include "offline/report/wait_findings.hpp"
 
 namespace refrain::report {
 namespace {
@@ -50,9 +51,10 @@ TEST(FindingsOfWaiting, without_events_are_what_durations_of_calls_tell) {
   run.wait(4, Method::Minimum, 18, 1, "polling");  // it has a rule of its own
   const auto found = run.found();
   ASSERT_EQ(2u, found.size());
-  EXPECT_EQ("15.0 +- 1.0 % of the time: ranks wait in main > MPI_Allreduce for the last rank, as durations of calls "
-            "tell",
-            findings::line_of(found[0]));
+  EXPECT_EQ(
+      "15.0 +- 1.0 % of the time: ranks wait in main > MPI_Allreduce for the last rank, as durations of calls "
+      "tell",
+      findings::line_of(found[0]));
   EXPECT_DOUBLE_EQ(0.12, found[1].share) << "of the elapsed time of all ranks";
   EXPECT_DOUBLE_EQ(0.005, found[1].error);
   EXPECT_EQ("minimum", found[1].method);
