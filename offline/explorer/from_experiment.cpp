@@ -231,8 +231,8 @@ class Maker {
   }
 
   void add_waits() {
-    const auto waits = report::waits_of(tree_, request_.found.waits(shown_.has_usual_names()),
-                                        minima_.any() ? &minima_ : nullptr);
+    const auto waits =
+        report::waits_of(tree_, request_.found.waits(shown_.has_usual_names()), minima_.any() ? &minima_ : nullptr);
     add_properties(waits);
     const std::size_t metric = metrics_.size() - 1;
     const bool by_rank =
