@@ -225,7 +225,7 @@ class OffCpu(TestCase):
         assert outcome.experiment
         page = subprocess.run([REFRAIN, "report", outcome.experiment], capture_output=True, text=True, check=True,
                               env=clean_environment() | {"COLUMNS": "200"}).stdout
-        self.assertRegex(page, r"(?m)^ no core +[0-9.]+ m?s +[0-9.]+ %$")
+        self.assertRegex(page, r"(?m)^ no core( +[0-9.]+ m?s +[0-9.]+ %)+ *$")
         self.assertRegex(page, r"(?m)^ blocked .* sleep, locks, files, page faults$")
         self.assertNotIn("uncertain", page)
         self.assertNotIn("not on CPU", page)
