@@ -106,9 +106,11 @@ std::function<report::Found()> start_search(const std::string& experiment, const
   wanted.tree = report::tree_options(request, {});
   wanted.tree.ranks = {};
   wanted.tree.threads = {};
-  wanted.waits_by_rank = shows_waits && request.format == report::Format::Json;
+  wanted.waits_by_rank = (shows_waits && request.format == report::Format::Json) || request.is_first_page() ||
+                         request.asks(report::Show::Efficiency);
   wanted.traffic = request.needs_traffic();
-  const bool is_for_people = request.format == report::Format::Text && !shows_waits;
+  const bool is_for_people =
+      request.format == report::Format::Text && !shows_waits && !request.asks(report::Show::Efficiency);
   const auto most = is_for_people ? most_for_people : most_for_programs;
   const auto search = std::make_shared<FindingsSearch>(experiment, most, OnSignal::EndsProcess, wanted);
   return [search, experiment, needs_findings = request.needs_findings()] {

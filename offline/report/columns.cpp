@@ -27,7 +27,7 @@ constexpr NamesOfKind names_of_kinds[] = {
      " name kind loop function module file node which members site metric precision rule text options command "
      "directory mode kept_hash wait_method wait_kind communicator parent stands_for wanted region event value "
      "what program version started experiment source basis sentence why context property objects apart_metric "
-     "cores_at_begin cores_at_end receive_region posted_region send_region in_events "}};
+     "ideal_by cores_at_begin cores_at_end receive_region posted_region send_region in_events "}};
 
 bool contains_name(std::string_view names, std::string_view name) {
   for (std::size_t at = 0; (at = names.find(name, at)) != names.npos; ++at)

@@ -134,6 +134,8 @@ TEST(TextReport, reads_like_this) {
 ./heat in, put.dat
 2 ranks on node1, 2 threads, Open MPI 4.1.4, 2024-05-06 07:08 UTC, complete
 
+Parallel efficiency 70 % = load balance 100 % x communication 70 %
+
 wall time          100 s   100.0 %   sum of 2 threads, the longest 50.0 s
   MPI             30.0 s    30.0 %   2,002 calls
   user code       69.8 s    69.8 %   3,400 samples
@@ -163,6 +165,8 @@ TEST(TextReport, fits_narrow_terminals_in_ascii) {
   EXPECT_EQ(on_new_line(Sample().text({80, false, false})), R"(
 ./heat in, put.dat
 2 ranks on node1, 2 threads, Open MPI 4.1.4, 2024-05-06 07:08 UTC, complete
+
+Parallel efficiency 70 % = load balance 100 % x communication 70 %
 
 wall time          100 s   100.0 %   sum of 2 threads, the longest 50.0 s
   MPI             30.0 s    30.0 %   2,002 calls
@@ -354,6 +358,8 @@ TEST(TextReport, flat_is_by_function) {
   EXPECT_EQ(on_new_line(Sample().text({100, true, false}, request)), R"(
 ./heat in, put.dat
 2 ranks on node1, 2 threads, Open MPI 4.1.4, 2024-05-06 07:08 UTC, complete
+
+Parallel efficiency 70 % = load balance 100 % x communication 70 %
 
 wall time          100 s   100.0 %   sum of 2 threads, the longest 50.0 s
   MPI             30.0 s    30.0 %   2,002 calls
