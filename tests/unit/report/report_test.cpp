@@ -359,8 +359,6 @@ TEST(TextReport, flat_is_by_function) {
 ./heat in, put.dat
 2 ranks on node1, 2 threads, Open MPI 4.1.4, 2024-05-06 07:08 UTC, complete
 
-Parallel efficiency 70 % = load balance 100 % x communication 70 %
-
 wall time          100 s   100.0 %   sum of 2 threads, the longest 50.0 s
   MPI             30.0 s    30.0 %   2,002 calls
   user code       69.8 s    69.8 %   3,400 samples

@@ -1,0 +1,66 @@
+#include "tools/run_efficiency.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "offline/report/rank_times.hpp"
+#include "offline/report/report.hpp"
+#include "tools/complaints.hpp"
+#include "tools/first_findings.hpp"
+
+namespace refrain::tools {
+
+RunEfficiency run_efficiency(const char* command, const std::string& name, const std::string& region) {
+  constexpr std::chrono::milliseconds most(10000);
+  const auto experiment = experiment::Experiment::open(name);
+  analysis::MinimumWaits minima(experiment->definitions());
+  WantedFindings wanted;
+  wanted.tree = report::tree_options({}, {});
+  wanted.waits_by_rank = true;
+  wanted.of_profile = false;
+  FindingsSearch search(name, most, OnSignal::EndsProcess, wanted);
+  analysis::CallTreeOptions options = wanted.tree;
+  options.also = [&](const experiment::Rank& rank) { minima.add(rank); };
+  analysis::Symbolizer symbolizer;
+  const analysis::CallTree tree = build_call_tree(*experiment, symbolizer, options);
+  const FirstFindings found = search.wait();
+  std::vector<report::NodeWait> waits;
+  if (found.waits || minima.any()) waits = report::waits_of(tree, found.waits, minima.any() ? &minima : nullptr);
+  const report::EfficiencyInput input{*experiment, tree, waits, &minima};
+  const report::PartTimes times =
+      region.empty() ? report::times_of_run(input) : report::times_of_region(input, region);
+  RunEfficiency run{experiment->definitions().ranks_expected, report::root_name(*experiment),
+                    analysis::efficiency_of(times.ranks), 0, times.why_no_waits};
+  for (const analysis::RankTimes& of : times.ranks) run.useful_s += of.useful.value;
+  if (experiment->damages() > 0) tell_damage(command, *experiment->damage_log());
+  return run;
+}
+
+std::optional<EfficiencyBound> parse_efficiency_bound(const std::string& text) {
+  const std::size_t at = text.find_first_of("<>");
+  if (at == text.npos || at + 1 >= text.size() || text[at + 1] != '=') return std::nullopt;
+  const auto factors = analysis::efficiency_factors();
+  const auto factor = std::ranges::find_if(
+      factors, [&](const analysis::EfficiencyFactor& of) { return text.compare(0, at, of.name) == 0; });
+  EfficiencyBound bound;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data() + at + 2, end, bound.value);
+  if (factor == factors.end() || read.ec != std::errc() || read.ptr != end || !(bound.value >= 0 && bound.value <= 1))
+    return std::nullopt;
+  bound.factor = &*factor;
+  bound.is_least = text[at] == '>';
+  return bound;
+}
+
+std::string wrong_as_efficiency_bound(const std::string& text) {
+  if (parse_efficiency_bound(text)) return {};
+  std::vector<std::string> names;
+  for (const analysis::EfficiencyFactor& of : analysis::efficiency_factors()) names.emplace_back(of.name);
+  return fmt::format("{}: a factor, >= or <=, and a number from 0 to 1, as in parallel>=0.8; factors are {}", text,
+                     fmt::join(names, ", "));
+}
+
+}  // namespace refrain::tools
