@@ -57,6 +57,10 @@ report::Row row_of_point(const ScalingPoint& of) {
   return row;
 }
 
+std::string plural_of_processes(std::int64_t count) {
+  return fmt::format("{} process{}", count, count == 1 ? "" : "es");
+}
+
 std::vector<report::Note> sentences_of(const std::vector<PopPart>& parts) {
   std::vector<report::Note> notes;
   for (const PopPart& part : parts) {
@@ -119,8 +123,8 @@ void print_pop_scaling(const char* command, const PopScalingRequest& request) {
                             take(row);
                           }
                       }};
-  table.before = {{fmt::format("{}: {} scaling, against {} processes", program, request.is_weak ? "weak" : "strong",
-                               parts[0].points[0].processes)},
+  table.before = {{fmt::format("{}: {} scaling, against {}", program, request.is_weak ? "weak" : "strong",
+                               plural_of_processes(parts[0].points[0].processes))},
                   {}};
   table.after = sentences_of(parts);
   print_tables({std::move(table)}, request.format, report::detect_terminal(stdout), write_to_stdout);

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <memory>
+#include <optional>
 
+#include "offline/experiment/experiment.hpp"
 #include "offline/report/columns.hpp"
 #include "offline/report/print_tables.hpp"
 #include "tools/complaints.hpp"

@@ -85,7 +85,7 @@ class TimesByRank {
     RankTimes of;
     of.rank = rank.rank;
     of.machine = machines_.emplace(rank.host, machines_.size()).first->second;
-    const auto totals = totals_of_run(rank, *first, input_.experiment.definitions().paths);
+    const auto totals = analysis::totals_of_run(rank, *first, input_.experiment.definitions().paths);
     add_mpi(rank, totals, of);
     if (is_run_) add_useful_of_run(summaries->second, of);
     else if (part_.is_marked) add_useful_of_mark(rank, *first, totals, of);
