@@ -161,7 +161,7 @@ std::optional<Efficiency> efficiency_of(std::span<const RankTimes> given) {
 
 std::optional<EfficiencyStep> step_of(std::span<const EfficiencyOfRange> ranges) {
   constexpr std::size_t fewest = 3;  // on each side
-  constexpr double least = 0.05, certain = 3;
+  constexpr double least = 0.05, certain = 4;
   if (ranges.size() < 2 * fewest) return std::nullopt;
   const auto values = [&](std::size_t begin, std::size_t end, double EfficiencyOfRange::*of) {
     std::vector<double> all;
@@ -175,10 +175,11 @@ std::optional<EfficiencyStep> step_of(std::span<const EfficiencyOfRange> ranges)
     const auto before = values(0, at, &EfficiencyOfRange::parallel),
                after = values(at, count, &EfficiencyOfRange::parallel);
     const double step = std::abs(average(after) - average(before));
-    const double error = std::sqrt(scatter(before) / static_cast<double>(before.size()) +
-                                   scatter(after) / static_cast<double>(after.size()));
+    const auto left = static_cast<double>(at), right = static_cast<double>(count - at);
+    const double around = (scatter(before) * (left - 1) + scatter(after) * (right - 1)) / (left + right - 2);
+    const double error = std::sqrt(around * (1 / left + 1 / right));
     // The part of the variance that the step explains grows with the product of the two sizes.
-    const double explained = step * std::sqrt(static_cast<double>(at * (count - at)));
+    const double explained = step * std::sqrt(left * right);
     if (step < least || step < certain * error || explained <= largest) continue;
     largest = explained;
     best = at;

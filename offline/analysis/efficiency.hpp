@@ -101,7 +101,7 @@ struct EfficiencyStep {
   bool is_load_balance = false;  ///< else communication has changed more
   double factor_before = 0, factor_after = 0;
 };
-/// Nothing: no step is larger than 0.05 and than three standard errors of the scatter of the ranges.
+/// Nothing: no step is larger than 0.05 and than four standard errors by the scatter of the ranges around it.
 std::optional<EfficiencyStep> step_of(std::span<const EfficiencyOfRange> ranges);
 
 /// A run, or the mean of several with as many processes, in a comparison of sizes.

@@ -28,7 +28,9 @@ void expect_products(const Efficiency& of) {
     EXPECT_NEAR(of.communication.value, of.serialisation->value * of.transfer->value, exact);
     EXPECT_NEAR(of.additive.communication, *of.additive.serialisation + *of.additive.transfer - 1, exact);
   }
-  if (of.availability) EXPECT_NEAR(1, *of.availability + *of.waited_for_core + *of.blocked, exact);
+  if (of.availability && of.blocked) {
+    EXPECT_NEAR(1, *of.availability + *of.waited_for_core + *of.blocked, exact);
+  }
   if (of.hybrid) {
     EXPECT_NEAR(of.hybrid->parallel, of.parallel.value * of.hybrid->threads_multiplicative, exact);
     EXPECT_NEAR(of.hybrid->parallel, of.parallel.value + of.hybrid->threads_additive - 1, exact);
@@ -173,7 +175,7 @@ TEST(Efficiency, balanced_ranks_whose_waits_are_estimates_have_no_bias) {
       // The largest of all estimates would be 9.58 s, and the serialisation 0.835.
       EXPECT_NEAR(of->serialisation->value, 8 / 9., .02 + 2 * of->serialisation->error);
     }
-    EXPECT_NEAR(sum / trials, 8 / 9., .005) << (has_halves ? "halves" : "shrinking");
+    EXPECT_NEAR(sum / trials, 8 / 9., .012) << (has_halves ? "halves" : "shrinking");
   }
 }
 
