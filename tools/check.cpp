@@ -240,7 +240,7 @@ void evaluate(const Request& request, Outcome& outcome, const properties::Progra
 
 void check_efficiencies(const Request& request, Outcome& outcome) {
   if (request.efficiencies.empty()) return;
-  const RunEfficiency run = run_efficiency(name, request.experiment);
+  const RunEfficiency run = run_efficiencies(name, request.experiment, {""}).at(0);
   for (const std::string& text : request.efficiencies) {
     EfficiencyCheck check{*parse_efficiency_bound(text), {}};
     const auto found = run.efficiency ? check.bound.factor->of(*run.efficiency) : std::nullopt;

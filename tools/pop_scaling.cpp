@@ -87,20 +87,22 @@ void print_pop_scaling(const char* command, const PopScalingRequest& request) {
   std::string program;
   std::vector<std::string> regions{""};
   regions.insert(regions.end(), request.regions.begin(), request.regions.end());
-  std::vector<PopPart> parts;
-  for (const std::string& region : regions) {
-    std::vector<analysis::SizedRun> runs;
-    for (const std::string& name : request.runs) {
-      const RunEfficiency of = run_efficiency(command, name, region);
+  std::vector<std::vector<analysis::SizedRun>> runs(regions.size());
+  for (const std::string& name : request.runs) {
+    const std::vector<RunEfficiency> all = run_efficiencies(command, name, regions);
+    for (std::size_t r = 0; r < regions.size(); ++r) {
+      const RunEfficiency& of = all[r];
       if (program.empty()) program = of.program;
       if (of.program != program)
         throw report::UsageError(fmt::format("{} is a run of {}, and {} one of {}: runs of one program are compared", name,
                                              of.program, request.runs[0], program));
       if (!of.efficiency) throw report::UsageError(name + ": no useful time was measured");
-      runs.push_back({of.processes, *of.efficiency, of.useful_s});
+      runs[r].push_back({of.processes, *of.efficiency, of.useful_s});
     }
-    parts.push_back({region, scaling_points(runs, request.is_weak)});
   }
+  std::vector<PopPart> parts;
+  for (std::size_t r = 0; r < regions.size(); ++r)
+    parts.push_back({regions[r], scaling_points(runs[r], request.is_weak)});
   if (request.format == report::Format::Json) {
     report::Table all{"regions", report::columns("region"), report::rows_of(parts, [](const PopPart& of) -> report::Row {
                         const std::string name = of.region.empty() ? "(run)" : of.region;

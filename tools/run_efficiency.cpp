@@ -13,7 +13,8 @@
 
 namespace refrain::tools {
 
-RunEfficiency run_efficiency(const char* command, const std::string& name, const std::string& region) {
+std::vector<RunEfficiency> run_efficiencies(const char* command, const std::string& name,
+                                            const std::vector<std::string>& regions) {
   constexpr std::chrono::milliseconds most(10000);
   const auto experiment = experiment::Experiment::open(name);
   analysis::MinimumWaits minima(experiment->definitions());
@@ -30,13 +31,17 @@ RunEfficiency run_efficiency(const char* command, const std::string& name, const
   std::vector<report::NodeWait> waits;
   if (found.waits || minima.any()) waits = report::waits_of(tree, found.waits, minima.any() ? &minima : nullptr);
   const report::EfficiencyInput input{*experiment, tree, waits, &minima};
-  const report::PartTimes times =
-      region.empty() ? report::times_of_run(input) : report::times_of_region(input, region);
-  RunEfficiency run{experiment->definitions().ranks_expected, report::root_name(*experiment),
-                    analysis::efficiency_of(times.ranks), 0, times.why_no_waits};
-  for (const analysis::RankTimes& of : times.ranks) run.useful_s += of.useful.value;
+  std::vector<RunEfficiency> all;
+  for (const std::string& region : regions) {
+    const report::PartTimes times =
+        region.empty() ? report::times_of_run(input) : report::times_of_region(input, region);
+    RunEfficiency& run =
+        all.emplace_back(RunEfficiency{experiment->definitions().ranks_expected, report::root_name(*experiment),
+                                       analysis::efficiency_of(times.ranks), 0, times.why_no_waits});
+    for (const analysis::RankTimes& of : times.ranks) run.useful_s += of.useful.value;
+  }
   if (experiment->damages() > 0) tell_damage(command, *experiment->damage_log());
-  return run;
+  return all;
 }
 
 std::optional<EfficiencyBound> parse_efficiency_bound(const std::string& text) {

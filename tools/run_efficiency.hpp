@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "offline/analysis/efficiency.hpp"
 
@@ -16,9 +17,11 @@ struct RunEfficiency {
   std::string why_no_waits;                        ///< empty: serialisation and transfer are known
 };
 
-/// As `refrain report --efficiency` has it: of the run, or of a marked region or function. Damage is told as one of
-/// `command`. Throws experiment::ReadError, and report::UsageError when there is no such region.
-RunEfficiency run_efficiency(const char* command, const std::string& experiment, const std::string& region = {});
+/// As `refrain report --efficiency` has them: one for each of `regions`, which are marked regions or functions, and the
+/// run for an empty name. The experiment is read and its events are searched once. Damage is told as one of `command`.
+/// Throws experiment::ReadError, and report::UsageError when there is no such region.
+std::vector<RunEfficiency> run_efficiencies(const char* command, const std::string& experiment,
+                                            const std::vector<std::string>& regions);
 
 /// A bound on a factor, as in "parallel>=0.8".
 struct EfficiencyBound {

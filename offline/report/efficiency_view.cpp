@@ -1,26 +1,21 @@
 // Efficiencies in the terms of POP: of the run, of each marked loop, and of a region.
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <limits>
 #include <memory>
 
-#include "offline/analysis/iterations.hpp"
-#include "offline/findings/facts.hpp"
 #include "offline/report/columns.hpp"
-#include "offline/report/rank_times.hpp"
+#include "offline/report/loop_efficiency.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
-#include "offline/report/wait_iterations.hpp"
 
 namespace refrain::report {
 namespace {
 
 using analysis::Efficiency;
 using analysis::EfficiencyOfRange;
-using analysis::RankTimes;
 
 /// The run, a loop or a region.
 struct EfficiencyPart {
@@ -30,88 +25,19 @@ struct EfficiencyPart {
   std::string why_no_waits;
   bool is_sampled = false;
   std::vector<EfficiencyOfRange> ranges = {};
+  std::vector<EfficiencyOfClass> classes = {};
+  std::int32_t rank_of_classes = 0;
 };
 
 EfficiencyInput input_of(const Document& d, const std::vector<NodeWait>& waits) {
   return {*d.experiment, d.tree, waits, d.minimum_waits};
 }
 
-/// The first iteration of a piece of a loop, and of the piece behind the last one.
-std::int64_t first_of_piece(const findings::LoopFacts& loop, std::size_t piece) {
-  const auto all = static_cast<std::size_t>(std::max<std::int64_t>(loop.iterations, 0));
-  return static_cast<std::int64_t>((piece * all + findings::LoopFacts::pieces - 1) / findings::LoopFacts::pieces);
-}
-
-/// The stretches of iterations that all ranks have.
-std::vector<EfficiencyOfRange> ranges_of(const findings::LoopFacts& loop) {
-  std::vector<EfficiencyOfRange> ranges;
-  for (std::size_t piece = 0; piece < findings::LoopFacts::pieces; ++piece) {
-    std::vector<RankTimes> ranks;
-    const auto number = [&](const auto& pieces) { return pieces[piece].iterations[0] + pieces[piece].iterations[1]; };
-    for (const auto& pieces : loop.user) {
-      if (number(pieces) != number(loop.user[0])) break;  // of this rank some are missing
-      RankTimes& of = ranks.emplace_back();
-      of.useful.value = pieces[piece].user_s[0] + pieces[piece].user_s[1];
-      of.mpi_s = pieces[piece].mpi_s[0] + pieces[piece].mpi_s[1];
-    }
-    const auto of = ranks.size() == loop.user.size() ? analysis::efficiency_of(ranks) : std::nullopt;
-    if (of)
-      ranges.push_back({first_of_piece(loop, piece), first_of_piece(loop, piece + 1) - 1, of->parallel.value,
-                        of->load_balance.value, of->communication.value});
-  }
-  return ranges;
-}
-
-/// Whether nothing but durations of calls tells waiting: then each iteration has its own value.
-bool is_by_durations(const std::vector<NodeWait>& waits) {
-  return std::ranges::all_of(waits, [](const NodeWait& of) {
-    return of.method == NodeWait::Method::None || of.method == NodeWait::Method::Minimum;
-  });
-}
-
-/// Waiting by even and by odd iterations, for the rank that is chosen by one half to be evaluated by the other.
-void add_halves(const findings::Facts& facts, const findings::LoopFacts& loop, const IterationSource& source,
-                std::vector<RankTimes>& to) {
-  if (!loop.has_all_ranks) return;
-  for (std::size_t r = 0; r < loop.ranks.size(); ++r) {
-    const auto at = std::ranges::find(to, loop.ranks[r].rank, &RankTimes::rank);
-    const auto open = facts.open(loop.ranks[r]);
-    if (at == to.end() || !open || !at->wait) continue;
-    const auto wait = source.of(*open->profiles, 0, nullptr);
-    std::array<double, 2> wait_s{}, mpi_s{};
-    analysis::for_each_iteration(open->profiles->loop(),
-                                 [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-                                   const double seconds = wait(i, cluster, row);
-                                   if (i >= 0 && std::isfinite(seconds)) wait_s[static_cast<std::size_t>(i % 2)] += seconds;
-                                 });
-    for (const auto& piece : loop.user[r])
-      for (const std::size_t half : {0U, 1U}) mpi_s[half] += piece.mpi_s[half];
-    const double all_s = wait_s[0] + wait_s[1];
-    if (!(mpi_s[0] > 0) || !(mpi_s[1] > 0)) continue;
-    at->halves.emplace();
-    for (const std::size_t half : {0U, 1U}) {
-      // For all iterations, by the part of its time in MPI that each half has waited.
-      const double part = all_s > 0 ? wait_s[half] / mpi_s[half] * (mpi_s[0] + mpi_s[1]) / all_s : 1;
-      (*at->halves)[half] = {std::min(at->wait->value * part, at->mpi_s), at->wait->error};
-    }
-  }
-}
-
 void add_loops(const Document& d, const std::vector<NodeWait>& waits, std::vector<EfficiencyPart>& to) {
-  const analysis::MinimumWaits none(d.experiment->definitions());
-  findings::Facts facts{*d.experiment, d.tree, d.minimum_waits ? *d.minimum_waits : none, {}};
-  read_loops(facts);
-  std::shared_ptr<const IterationSource> source;
-  if (facts.minima.any() && is_by_durations(waits)) source = wait_iterations(d.experiment);
-  for (const findings::LoopFacts& loop : facts.loops) {
-    const bool is_in_tree = std::ranges::any_of(
-        d.tree.nodes, [&](const analysis::TreeNode& node) { return node.marked && node.name == loop.name; });
-    if (!is_in_tree) continue;
-    PartTimes times = times_of_region(input_of(d, waits), loop.name);
-    if (source && times.why_no_waits.empty()) add_halves(facts, loop, *source, times.ranks);
-    if (const auto of = analysis::efficiency_of(times.ranks))
-      to.push_back({"loop", loop.name, *of, times.why_no_waits, times.is_sampled, ranges_of(loop)});
-  }
+  for (LoopTimes& loop : times_of_loops(d.experiment, input_of(d, waits)))
+    if (const auto of = analysis::efficiency_of(loop.times.ranks))
+      to.push_back({"loop", loop.name, *of, loop.times.why_no_waits, loop.times.is_sampled, std::move(loop.ranges),
+                    std::move(loop.classes), loop.rank_of_classes});
 }
 
 std::vector<EfficiencyPart> parts_of(const Document& d) {
@@ -179,6 +105,18 @@ Table ranges_table(const EfficiencyPart& part) {
           })};
 }
 
+Table classes_table(const EfficiencyPart& part) {
+  std::vector<Column> all = columns("cluster");
+  all.push_back({.name = "rank", .kind = Kind::Id, .in = ForPrograms});
+  all = std::move(all) + columns("iterations, first, last, share: time %");
+  for (const char* name : {"parallel", "load_balance", "communication"})
+    all.push_back({.name = name, .kind = Kind::Share, .head = std::string(name == std::string("load_balance") ? "load balance" : name) + " %"});
+  return {"classes", std::move(all), rows_of(part.classes, [rank = part.rank_of_classes](const EfficiencyOfClass& of) -> Row {
+            return {{of.cluster, std::int64_t{rank}, of.iterations, of.first, of.last, of.share, of.parallel,
+                     of.load_balance, of.communication}};
+          })};
+}
+
 using Parts = std::shared_ptr<const std::vector<EfficiencyPart>>;
 
 /// One table of all parts, and in JSON the run by itself.
@@ -188,6 +126,7 @@ Tables tables_for_programs(const Parts& parts, Format format) {
                 Row row{cells_of(part, format)};
                 row.cells.insert(row.cells.begin(), {part.kind, part.name});
                 if (format == Format::Json && !part.ranges.empty()) row.tables.push_back(ranges_table(part));
+                if (format == Format::Json && !part.classes.empty()) row.tables.push_back(classes_table(part));
                 take(row);
               }
             }};
@@ -263,7 +202,16 @@ Tables efficiency_tables(const Document& d) {
   const auto parts = std::make_shared<const std::vector<EfficiencyPart>>(parts_of(d));
   if (d.request.format != Format::Text) return tables_for_programs(parts, d.request.format);
   Tables tables;
-  for (const EfficiencyPart& part : *parts) tables.push_back(text_table(parts, part));
+  for (const EfficiencyPart& part : *parts) {
+    tables.push_back(text_table(parts, part));
+    if (part.classes.size() < 2) continue;
+    Table classes = classes_table(part);
+    classes.before = {{fmt::format("Iterations of loop {} by the clusters of rank {} (--clusters):", part.name,
+                                   part.rank_of_classes)}};
+    classes.after = {{}};
+    classes.rows = [parts, rows = classes.rows](const TakeRow& take) { rows(take); };  // `parts` lives as long
+    tables.push_back(std::move(classes));
+  }
   if (tables.empty()) {
     Table nothing{"efficiency", {}};
     nothing.before = {{"No time was measured outside of MPI."}};
