@@ -13,7 +13,7 @@
 /// their useful time, their waiting and their MPI I/O. That is the definition of the Cube Advisor (JSC) and needs no
 /// simulator. All products are exact.
 ///
-/// Waiting is an estimate, and the largest of many estimates is too large. Where each rank has two estimates, by the two
+/// Waiting is an estimate, and the largest of many estimates is too large. Where each rank has two, by the two
 /// halves of its iterations, the rank is chosen by one half and evaluated by the other, in both directions. Otherwise
 /// the estimates are drawn toward their mean by the part of their scatter that their errors explain (James & Stein
 /// 1961; Efron & Morris 1975), but for those beyond the reach of errors (Donoho & Johnstone 1994).
@@ -121,7 +121,7 @@ struct SizedRun {
 };
 /// Ascending by processes; the first one is the reference. Computation scaling is the useful time of the reference over
 /// that of the size; in weak scaling, where the problem grows with the processes, times the ratio of these. Global
-/// efficiency = parallel efficiency x computation scaling. Errors of sizes with several runs are those of means of runs.
+/// efficiency = parallel efficiency x computation scaling. Sizes with several runs have the errors of their means.
 std::vector<ScalingPoint> scaling_points(std::span<const SizedRun> runs, bool is_weak);
 
 /// The factor with the largest relative loss from the reference to the largest size, and how much of its value is left;

@@ -1,4 +1,4 @@
-// Efficiency metrics: small examples by hand, the products that are exact, and balanced ranks of which estimates are made.
+// Efficiency metrics: examples by hand, the products that are exact, and balanced ranks of which there are estimates.
 #include "offline/analysis/efficiency.hpp"
 
 #include <cmath>
