@@ -104,13 +104,15 @@ void print_pop_scaling(const char* command, const PopScalingRequest& request) {
   for (std::size_t r = 0; r < regions.size(); ++r)
     parts.push_back({regions[r], scaling_points(runs[r], request.is_weak)});
   if (request.format == report::Format::Json) {
-    report::Table all{"regions", report::columns("region"), report::rows_of(parts, [](const PopPart& of) -> report::Row {
-                        const std::string name = of.region.empty() ? "(run)" : of.region;
-                        const auto loss = analysis::largest_loss(of.points);
-                        report::Row row{{name}, {{"by_processes", columns_of_points(), report::rows_of(of.points, row_of_point)}}};
-                        if (loss) row.tables.push_back(object_of("largest_loss", report::columns("factor, left_share"), {{loss->factor, loss->left}}));
-                        return row;
-                      })};
+    const auto row_of_part = [](const PopPart& of) {
+      report::Row row{{of.region.empty() ? "(run)" : of.region}};
+      row.tables.push_back({"by_processes", columns_of_points(), report::rows_of(of.points, row_of_point)});
+      if (const auto loss = analysis::largest_loss(of.points))
+        row.tables.push_back(
+            object_of("largest_loss", report::columns("factor, left_share"), {{loss->factor, loss->left}}));
+      return row;
+    };
+    report::Table all{"regions", report::columns("region"), report::rows_of(parts, row_of_part)};
     all.line_depth = 3;
     return print_tables({object_of("", report::columns("program, scaling"),
                                    {{program, request.is_weak ? "weak" : "strong"}}),

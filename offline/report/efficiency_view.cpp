@@ -109,12 +109,14 @@ Table classes_table(const EfficiencyPart& part) {
   std::vector<Column> all = columns("cluster");
   all.push_back({.name = "rank", .kind = Kind::Id, .in = ForPrograms});
   all = std::move(all) + columns("iterations, first, last, share: time %");
-  for (const char* name : {"parallel", "load_balance", "communication"})
-    all.push_back({.name = name, .kind = Kind::Share, .head = std::string(name == std::string("load_balance") ? "load balance" : name) + " %"});
-  return {"classes", std::move(all), rows_of(part.classes, [rank = part.rank_of_classes](const EfficiencyOfClass& of) -> Row {
-            return {{of.cluster, std::int64_t{rank}, of.iterations, of.first, of.last, of.share, of.parallel,
-                     of.load_balance, of.communication}};
-          })};
+  all.push_back({.name = "parallel", .kind = Kind::Share, .head = "parallel %"});
+  all.push_back({.name = "load_balance", .kind = Kind::Share, .head = "load balance %"});
+  all.push_back({.name = "communication", .kind = Kind::Share, .head = "communication %"});
+  const auto row_of_class = [rank = part.rank_of_classes](const EfficiencyOfClass& of) -> Row {
+    return {{of.cluster, std::int64_t{rank}, of.iterations, of.first, of.last, of.share, of.parallel, of.load_balance,
+             of.communication}};
+  };
+  return {"classes", std::move(all), rows_of(part.classes, row_of_class)};
 }
 
 using Parts = std::shared_ptr<const std::vector<EfficiencyPart>>;
@@ -140,7 +142,8 @@ Tables tables_for_programs(const Parts& parts, Format format) {
 std::string percent_of(double value) { return fmt::format("{:.1f}", 100 * value); }
 
 std::string step_text(const analysis::EfficiencyStep& step) {
-  return fmt::format("From iteration {} on the parallel efficiency is {} % instead of {} %, because of {}: {} % instead of {} %.",
+  return fmt::format("From iteration {} on the parallel efficiency is {} % instead of {} %, because of {}: {} % instead of "
+                     "{} %.",
                      step.from, percent_of(step.after), percent_of(step.before),
                      step.is_load_balance ? "load balance" : "communication", percent_of(step.factor_after),
                      percent_of(step.factor_before));
@@ -228,8 +231,8 @@ Tables efficiency_tables(const Document& d) {
 std::string efficiency_line(const Document& d) {
   constexpr std::size_t most_ranks = 256;  // of more the page does not read all for waiting
   std::optional<Efficiency> of;
-  if (d.experiment->ranks().size() <= most_ranks) of = analysis::efficiency_of(times_of_run(input_of(d, waits_of(d))).ranks);
-  else of = analysis::efficiency_of(times_of_first_threads(d.tree));
+  if (d.experiment->ranks().size() > most_ranks) of = analysis::efficiency_of(times_of_first_threads(d.tree));
+  else of = analysis::efficiency_of(times_of_run(input_of(d, waits_of(d))).ranks);
   if (!of || of->processes < 2) return {};
   const auto whole = [](const analysis::Measured& value) { return fmt::format("{:.0f} %", 100 * value.value); };
   std::string line = fmt::format("Parallel efficiency {} = load balance {} x communication {}", whole(of->parallel),

@@ -51,7 +51,8 @@ Part part_of_name(const analysis::CallTree& tree, const std::string& name) {
     part.is_inside[i] = is_below || part.is_root[i];
     any |= part.is_root[i];
   }
-  if (!any) throw UsageError(fmt::format("--region {}: the run has no marked region, loop or function of this name", name));
+  if (!any)
+    throw UsageError(fmt::format("--region {}: the run has no marked region, loop or function of this name", name));
   return part;
 }
 
