@@ -40,13 +40,22 @@ std::string human_extra(const experiment::ExtraMetric& metric, std::int64_t valu
 std::string RunPage::render() {
   warnings(d_);
   heading(d_);
+  const bool is_first_page = d_.request.is_first_page() && d_.part.subject.empty();
+  if (is_first_page) efficiency();
   shares();
-  if (d_.request.is_first_page() && d_.part.subject.empty()) where_time_goes();
+  if (is_first_page) where_time_goes();
   findings();
   view();
   footnotes();
   losses();
   return std::move(out_);
+}
+
+void RunPage::efficiency() {
+  const std::string text = efficiency_line(d_);
+  if (text.empty()) return;
+  wrapped("", text, 2, style_.strong);
+  line();
 }
 
 void RunPage::share_line(const std::string& label, double seconds, double of_first_threads, const std::string& remark) {

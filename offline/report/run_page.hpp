@@ -37,6 +37,7 @@ class RunPage : protected TextPage {
   bool has_helper_threads() const;
   std::string how_sampled() const;
   std::string mpi_off_cpu() const;
+  void efficiency();
   void shares();
   void where_time_goes();
   void findings();

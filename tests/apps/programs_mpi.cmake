@@ -152,6 +152,13 @@ foreach(mpi ${REFRAIN_MPIS})
 endforeach()
 app_test(call_book)
 
+# Efficiencies of programs that keep their own book.
+foreach(mpi ${REFRAIN_MPIS})
+  app_program(efficiency_${mpi} efficiency.c mpi_${mpi})
+  target_include_directories(efficiency_${mpi} PRIVATE ${REFRAIN_SOURCE}/adapters/user)
+endforeach()
+app_test(efficiency)
+
 # What events say of a program.
 foreach(mpi ${REFRAIN_MPIS})
   app_program(events_few_${mpi} events_few.c mpi_${mpi})

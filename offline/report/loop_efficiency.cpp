@@ -1,0 +1,162 @@
+#include "offline/report/loop_efficiency.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "offline/analysis/iterations.hpp"
+#include "offline/findings/facts.hpp"
+#include "offline/report/wait_iterations.hpp"
+
+namespace refrain::report {
+namespace {
+
+using analysis::EfficiencyOfRange;
+using analysis::RankTimes;
+
+/// The first iteration of a piece of a loop, and of the piece behind the last one.
+std::int64_t first_of_piece(const findings::LoopFacts& loop, std::size_t piece) {
+  const auto all = static_cast<std::size_t>(std::max<std::int64_t>(loop.iterations, 0));
+  return static_cast<std::int64_t>((piece * all + findings::LoopFacts::pieces - 1) / findings::LoopFacts::pieces);
+}
+
+/// The stretches of iterations that all ranks have.
+std::vector<EfficiencyOfRange> ranges_of(const findings::LoopFacts& loop) {
+  std::vector<EfficiencyOfRange> ranges;
+  for (std::size_t piece = 0; piece < findings::LoopFacts::pieces; ++piece) {
+    std::vector<RankTimes> ranks;
+    const auto number = [&](const auto& pieces) { return pieces[piece].iterations[0] + pieces[piece].iterations[1]; };
+    for (const auto& pieces : loop.user) {
+      if (number(pieces) != number(loop.user[0])) break;  // of this rank some are missing
+      RankTimes& of = ranks.emplace_back();
+      of.useful.value = pieces[piece].user_s[0] + pieces[piece].user_s[1];
+      of.mpi_s = pieces[piece].mpi_s[0] + pieces[piece].mpi_s[1];
+    }
+    const auto of = ranks.size() == loop.user.size() ? analysis::efficiency_of(ranks) : std::nullopt;
+    if (of)
+      ranges.push_back({first_of_piece(loop, piece), first_of_piece(loop, piece + 1) - 1, of->parallel.value,
+                        of->load_balance.value, of->communication.value});
+  }
+  return ranges;
+}
+
+/// Whether nothing but durations of calls tells waiting: then each iteration has its own value.
+bool is_by_durations(const std::vector<NodeWait>& waits) {
+  return std::ranges::all_of(waits, [](const NodeWait& of) {
+    return of.method == NodeWait::Method::None || of.method == NodeWait::Method::Minimum;
+  });
+}
+
+/// Waiting by even and by odd iterations, for the rank that is chosen by one half to be evaluated by the other.
+void add_halves(const findings::Facts& facts, const findings::LoopFacts& loop, const IterationSource& source,
+                std::vector<RankTimes>& to) {
+  if (!loop.has_all_ranks) return;
+  for (std::size_t r = 0; r < loop.ranks.size(); ++r) {
+    const auto at = std::ranges::find(to, loop.ranks[r].rank, &RankTimes::rank);
+    const auto open = facts.open(loop.ranks[r]);
+    if (at == to.end() || !open || !at->wait) continue;
+    const auto wait = source.of(*open->profiles, 0, nullptr);
+    std::array<double, 2> wait_s{}, mpi_s{};
+    analysis::for_each_iteration(open->profiles->loop(),
+                                 [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+                                   const double seconds = wait(i, cluster, row);
+                                   if (i >= 0 && std::isfinite(seconds)) wait_s[static_cast<std::size_t>(i % 2)] += seconds;
+                                 });
+    for (const auto& piece : loop.user[r])
+      for (const std::size_t half : {0U, 1U}) mpi_s[half] += piece.mpi_s[half];
+    const double all_s = wait_s[0] + wait_s[1];
+    if (!(mpi_s[0] > 0) || !(mpi_s[1] > 0)) continue;
+    at->halves.emplace();
+    for (const std::size_t half : {0U, 1U}) {
+      // For all iterations, by the part of its time in MPI that each half has waited.
+      const double part = all_s > 0 ? wait_s[half] / mpi_s[half] * (mpi_s[0] + mpi_s[1]) / all_s : 1;
+      (*at->halves)[half] = {std::min(at->wait->value * part, at->mpi_s), at->wait->error};
+    }
+  }
+}
+
+/// Useful and MPI time by rank of the iterations that the first rank has in one cluster.
+struct ClassTimes {
+  EfficiencyOfClass of;
+  std::vector<RankTimes> ranks;
+};
+
+/// Calls `take` with each iteration of a rank: its number, its cluster and its times in seconds.
+template <class Take>
+void for_each_time(const findings::OpenLoopOfRank& open, const Take& take) {
+  const auto user = analysis::value_of_metric(*open.profiles, "user"), mpi = analysis::value_of_metric(*open.profiles, "mpi");
+  if (!user || !mpi) return;
+  analysis::for_each_iteration(open.profiles->loop(),
+                               [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+                                 const double user_s = user(i, cluster, row), mpi_s = mpi(i, cluster, row);
+                                 if (i >= 0 && std::isfinite(user_s) && std::isfinite(mpi_s)) take(i, cluster, user_s, mpi_s);
+                               });
+}
+
+std::vector<EfficiencyOfClass> classes_of(const findings::Facts& facts, const findings::LoopFacts& loop) {
+  const auto first = loop.ranks.empty() || !loop.has_all_ranks ? std::nullopt : facts.open(loop.ranks[0]);
+  if (!first) return {};
+  const std::size_t ranks = loop.ranks.size();
+  std::vector<std::int32_t> cluster_of(static_cast<std::size_t>(std::max<std::int64_t>(loop.iterations, 0)), -1);
+  std::map<std::int32_t, ClassTimes> by_cluster;
+  for_each_time(*first, [&](std::int64_t i, std::int32_t cluster, double, double) {
+    if (cluster < 0 || i >= loop.iterations) return;
+    cluster_of[static_cast<std::size_t>(i)] = cluster;
+    ClassTimes& times = by_cluster[cluster];
+    if (times.ranks.empty()) times = {{cluster, 0, i, i}, std::vector<RankTimes>(ranks)};
+    ++times.of.iterations;
+    times.of.last = i;
+  });
+  double all_s = 0;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const auto open = facts.open(loop.ranks[r]);
+    if (!open) return {};
+    std::int64_t known = 0;
+    for_each_time(*open, [&](std::int64_t i, std::int32_t, double user_s, double mpi_s) {
+      if (i >= loop.iterations) return;
+      ++known;
+      all_s += user_s + mpi_s;
+      const auto times = by_cluster.find(cluster_of[static_cast<std::size_t>(i)]);
+      if (times == by_cluster.end()) return;
+      times->second.ranks[r].useful.value += user_s;
+      times->second.ranks[r].mpi_s += mpi_s;
+    });
+    if (known != loop.iterations) return {};
+  }
+  std::vector<EfficiencyOfClass> classes;
+  for (auto& [cluster, times] : by_cluster) {
+    const auto of = analysis::efficiency_of(times.ranks);
+    if (!of) continue;
+    for (const RankTimes& rank : times.ranks) times.of.share += rank.all_s() / all_s;
+    times.of.parallel = of->parallel.value;
+    times.of.load_balance = of->load_balance.value;
+    times.of.communication = of->communication.value;
+    classes.push_back(times.of);
+  }
+  std::ranges::stable_sort(classes, std::ranges::greater(), &EfficiencyOfClass::share);
+  return classes;
+}
+
+}  // namespace
+
+std::vector<LoopTimes> times_of_loops(const std::shared_ptr<const experiment::Experiment>& experiment,
+                                      const EfficiencyInput& input) {
+  const analysis::MinimumWaits none(experiment->definitions());
+  findings::Facts facts{*experiment, input.tree, input.minima ? *input.minima : none, {}};
+  read_loops(facts);
+  std::shared_ptr<const IterationSource> source;
+  if (facts.minima.any() && is_by_durations(input.waits)) source = wait_iterations(experiment);
+  std::vector<LoopTimes> loops;
+  for (const findings::LoopFacts& loop : facts.loops) {
+    const bool is_in_tree = std::ranges::any_of(
+        input.tree.nodes, [&](const analysis::TreeNode& node) { return node.marked && node.name == loop.name; });
+    if (!is_in_tree) continue;
+    LoopTimes& of = loops.emplace_back(LoopTimes{loop.name, times_of_region(input, loop.name), ranges_of(loop),
+                                                 classes_of(facts, loop), loop.ranks.empty() ? 0 : loop.ranks[0].rank});
+    if (source && of.times.why_no_waits.empty()) add_halves(facts, loop, *source, of.times.ranks);
+  }
+  return loops;
+}
+
+}  // namespace refrain::report
