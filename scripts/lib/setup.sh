@@ -8,7 +8,7 @@ export LC_ALL=C.UTF-8
 # Why each package is needed: docs/dependencies.md. A test keeps both in step.
 BUILD_PACKAGES=(cmake ninja-build g++ pkg-config python3
   libunwind-dev libdw-dev libelf-dev libzstd-dev libxxhash-dev libpapi-dev
-  rapidjson-dev libcli11-dev libfmt-dev libotf2-trace-dev pybind11-dev python3-dev
+  rapidjson-dev libcli11-dev libfmt-dev libotf2-trace-dev zlib1g-dev pybind11-dev python3-dev
   bison flex libsqlite3-dev libpq-dev libpugixml-dev)
 OPENMPI_PACKAGES=(libopenmpi-dev openmpi-bin)
 MPICH_PACKAGES=(libmpich-dev mpich)
