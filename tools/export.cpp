@@ -185,11 +185,10 @@ void add_export(Command root, Invocation& invocation) {
       .type("SECONDS")
       .check([](const std::string& value) { return std::atoi(value.c_str()) > 0 ? "" : "must be at least 1"; })
       .shows_default();
-  command.footer(
-      "Formats:\n" + table +
-      "mpirun -n N refrain-export EXPERIMENT (or srun) writes the same archive of OTF2 with N processes.\n"
-      "Exit status: 0 done, 1 wrong usage or not written, 2 the experiment cannot be read, 4 done, but a "
-      "part of it is damaged; what is missing is named.");
+  command.footer("Formats:\n" + table +
+                 "mpirun -n N refrain-export EXPERIMENT (or srun) writes the same archive of OTF2 with N processes.\n"
+                 "Exit status: 0 done, 1 wrong usage or not written, 2 the experiment cannot be read, 4 done, but a "
+                 "part of it is damaged; what is missing is named.");
   command.when_chosen([request, &invocation] { invocation.exit_code = run(*request); });
 }
 

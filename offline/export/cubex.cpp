@@ -46,7 +46,7 @@ void end_member(OutputFile& out, std::size_t size) {
   out.write(std::string((tar_block - size % tar_block) % tar_block, '\0'));
 }
 
-std::string xml(std::string_view text) {
+std::string xml_text(std::string_view text) {
   std::string escaped;
   for (const char c : experiment::clean_text(text)) {
     if (c == '&') escaped += "&amp;";
@@ -59,7 +59,7 @@ std::string xml(std::string_view text) {
 }
 
 template <class T>
-std::string_view bytes_of(const T& value) {
+std::string_view raw_bytes(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
@@ -120,8 +120,11 @@ class CubexWriter {
       text += fmt::format(
           "<metric id=\"{}\" type=\"EXCLUSIVE\"><disp_name>{}</disp_name><uniq_name>{}</uniq_name><dtype>DOUBLE</dtype>"
           "<uom>{}</uom><url></url><descr>{}</descr>\n",
-          m, xml(known ? known->title : metric.name), xml(known ? known->name : metric.name),
-          metric.unit == "s" ? "sec" : metric.unit == "B" ? "bytes" : "occ", xml(metric.help));
+          m, xml_text(known ? known->title : metric.name), xml_text(known ? known->name : metric.name),
+          metric.unit == "s"   ? "sec"
+          : metric.unit == "B" ? "bytes"
+                               : "occ",
+          xml_text(metric.help));
       add_metrics(text, static_cast<int>(m));
       text += "</metric>\n";
     }
@@ -134,7 +137,7 @@ class CubexWriter {
       text += fmt::format(
           "<region id=\"{0}\" mod=\"\" begin=\"-1\" end=\"-1\"><name>{1}</name><mangled_name>{1}</mangled_name>"
           "<paradigm>{2}</paradigm><role>{3}</role><url></url><descr></descr></region>\n",
-          id, xml(name), paradigm, role);
+          id, xml_text(name), paradigm, role);
     };
     add_region(0, run_.facts().program, "measurement", "program");
     for (const RunNode& node : run_.nodes())
@@ -164,13 +167,12 @@ class CubexWriter {
       if (before && is_new_host) text += "</systemtreenode>\n";
       if (is_new_host)
         text += fmt::format("<systemtreenode Id=\"{}\"><name>node {}</name><class>node</class>\n", ++hosts,
-                            xml(location.host));
+                            xml_text(location.host));
       if (is_new_rank)
-        text += fmt::format(
-            "<locationgroup Id=\"{0}\"><name>MPI Rank {1}</name><rank>{1}</rank><type>process</type>\n", groups++,
-            location.rank);
+        text += fmt::format("<locationgroup Id=\"{0}\"><name>MPI Rank {1}</name><rank>{1}</rank><type>process</type>\n",
+                            groups++, location.rank);
       text += fmt::format("<location Id=\"{}\"><name>{}</name><rank>{}</rank><type>thread</type></location>\n", column,
-                          xml(location.name), location.thread);
+                          xml_text(location.name), location.thread);
     }
     if (!order_.empty()) text += "</locationgroup>\n</systemtreenode>\n";
     text += "</systemtreenode>\n";
@@ -181,7 +183,7 @@ class CubexWriter {
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<cube version=\"4.4\">\n<attr key=\"Creator\" value=\"{}\"/>\n"
         "<attr key=\"Refrain schema\" value=\"1\"/>\n<attr key=\"CUBE_CT_AGGR\" value=\"SUM\"/>\n"
         "<doc><mirrors></mirrors></doc>\n<metrics>\n",
-        xml(run_.facts().creator));
+        xml_text(run_.facts().creator));
     add_metrics(text, -1);
     text += "</metrics>\n<program>\n";
     add_program(text);
@@ -196,11 +198,11 @@ class CubexWriter {
       if (values_.has(row_of(metric, cnode))) kept.push_back(cnode);
     if (kept.empty()) kept.push_back(0);
     std::string index("CUBEX.INDEX");
-    index += bytes_of(std::uint32_t{1});
-    index += bytes_of(std::uint16_t{0});
+    index += raw_bytes(std::uint32_t{1});
+    index += raw_bytes(std::uint16_t{0});
     index += '\1';
-    index += bytes_of(static_cast<std::uint32_t>(kept.size()));
-    for (const std::uint32_t cnode : kept) index += bytes_of(cnode);
+    index += raw_bytes(static_cast<std::uint32_t>(kept.size()));
+    for (const std::uint32_t cnode : kept) index += raw_bytes(cnode);
     begin_member(out_, fmt::format("{}.index", metric), index.size());
     out_.write(index);
     end_member(out_, index.size());

@@ -20,8 +20,8 @@ std::string callpath_name(std::string name) {
 class ExtrapWriter {
  public:
   ExtrapWriter(Run& run, OutputFile& out) : run_(run), out_(out) {
-    for (const std::string_view name : {wall_metric, mpi_metric, visits_metric, std::string_view("bytes_sent"),
-                                        std::string_view("bytes_received")})
+    for (const std::string_view name :
+         {wall_metric, mpi_metric, visits_metric, std::string_view("bytes_sent"), std::string_view("bytes_received")})
       if (const auto metric = run.metric(name)) plain_.push_back(*metric);
     chosen_ = plain_;
     for (const std::string_view kind : kinds_of_waiting())

@@ -1,6 +1,6 @@
 /// Perfetto's protobuf format (google/perfetto, docs/getting-started/converting.md): packets with descriptors of tracks
-/// and track events. A track for each rank, below it one for each thread and one for each of its loops. Messages are flows
-/// between instants within the slices of their calls. Only fields are written that have been there for years.
+/// and track events. A track for each rank, below it one for each thread and one for each of its loops. Messages are
+/// flows between instants within the slices of their calls. Only fields are written that have been there for years.
 
 #include <fmt/format.h>
 #include <map>
@@ -84,8 +84,8 @@ class PerfettoTimeline final : public Timeline {
     write_packet();
   }
 
-  void write_event(TimelinePoint at, std::uint64_t track, PerfettoType type, std::string_view name, const char* category,
-                   Flow flow = {}) {
+  void write_event(TimelinePoint at, std::uint64_t track, PerfettoType type, std::string_view name,
+                   const char* category, Flow flow = {}) {
     event_.clear();
     event_.integer(perfetto_field::EventType, type);
     event_.integer(perfetto_field::TrackUuid, static_cast<std::int64_t>(track));
@@ -111,7 +111,7 @@ class PerfettoTimeline final : public Timeline {
   static constexpr std::int64_t sequence = 1;
   const trace::Trace& trace_;
   OutputFile& out_;
-  std::uint64_t tracks_ = 0;  ///< so many there are; they are numbered from 1
+  std::uint64_t tracks_ = 0;                                ///< so many there are; they are numbered from 1
   std::vector<std::uint64_t> rank_tracks_, thread_tracks_;  ///< by location
   std::map<std::pair<std::uint32_t, std::string>, std::uint64_t> loop_tracks_;
   ProtoMessage event_, packet_, top_;  ///< kept for their memory

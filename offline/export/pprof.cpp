@@ -1,5 +1,5 @@
-/// The format of pprof (google/pprof, proto/profile.proto): a message of Protocol Buffers, compressed. A sample for each
-/// call path of a location, with rank and thread as labels; stacks go from the leaf to the root. Values are whole
+/// The format of pprof (google/pprof, proto/profile.proto): a message of Protocol Buffers, compressed. A sample for
+/// each call path of a location, with rank and thread as labels; stacks go from the leaf to the root. Values are whole
 /// numbers: nanoseconds, bytes, counts. Viewers show the last type of a value unless told otherwise: it is wall time.
 
 #include <algorithm>
@@ -51,7 +51,9 @@ class PprofWriter {
       const RunMetric& metric = run_.metrics()[m];
       ProtoMessage type;
       type.integer(pprof_field::Type, string(metric.name));
-      type.integer(pprof_field::Unit, string(metric.unit == "s" ? "nanoseconds" : metric.unit == "B" ? "bytes" : "count"));
+      type.integer(pprof_field::Unit, string(metric.unit == "s"   ? "nanoseconds"
+                                             : metric.unit == "B" ? "bytes"
+                                                                  : "count"));
       profile.message(pprof_field::SampleType, type);
     }
     add_functions(profile);

@@ -39,9 +39,7 @@ class ProtoMessage {
 
  private:
   enum class Wire : std::uint8_t { Varint = 0, Fixed64 = 1, Length = 2 };
-  void tag(std::uint32_t field, Wire wire) {
-    varint((std::uint64_t{field} << 3) | static_cast<std::uint64_t>(wire));
-  }
+  void tag(std::uint32_t field, Wire wire) { varint((std::uint64_t{field} << 3) | static_cast<std::uint64_t>(wire)); }
   void varint(std::uint64_t value) {
     constexpr std::uint64_t more = 0x80;
     for (; value >= more; value >>= 7) bytes_ += static_cast<char>((value & (more - 1)) | more);

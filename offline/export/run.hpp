@@ -14,10 +14,10 @@
 namespace refrain::exports {
 
 struct RunFacts {
-  std::string program;           ///< file name of the executable
-  std::string creator;           ///< "Refrain 0.1.0"
-  std::int64_t started_ns = 0;   ///< since 1970; 0: not known
-  std::int64_t processes = 1;    ///< size of the job
+  std::string program;          ///< file name of the executable
+  std::string creator;          ///< "Refrain 0.1.0"
+  std::int64_t started_ns = 0;  ///< since 1970; 0: not known
+  std::int64_t processes = 1;   ///< size of the job
 };
 
 /// A node of the call tree.

@@ -16,9 +16,9 @@ namespace refrain::exports {
 namespace {
 
 constexpr std::array<std::string_view, 14> waiting_names{
-    "late_sender",     "late_receiver",    "early_reduce", "early_scan",    "late_broadcast", "wait_at_nxn",
-    "wait_at_barrier", "wait_at_finalize", "wait_at_init", "wait_at_fence", "late_post",      "early_wait",
-    "lock_contention", "polling"};
+    "late_sender", "late_receiver",   "early_reduce",     "early_scan",   "late_broadcast",
+    "wait_at_nxn", "wait_at_barrier", "wait_at_finalize", "wait_at_init", "wait_at_fence",
+    "late_post",   "early_wait",      "lock_contention",  "polling"};
 
 /// Of "2024-05-01T12:00:00Z"; 0: it is none.
 std::int64_t nanoseconds_since_1970(const std::string& iso) {
@@ -63,7 +63,7 @@ class RunOfExperiment final : public Run {
   }
 
   void for_each_node(std::size_t location, const TakeNode& take) override {
-    if (estimated_ != 0 && locations_[location].rank != waits_rank_) estimate_waits(location);
+    if (locations_[location].rank != open_rank_) open_rank(location);
     rows_.clear();
     severities_->for_each_node(refs_[location], [&](std::uint32_t node, std::span<const double> values) {
       if (node == 0) return;
@@ -130,13 +130,13 @@ class RunOfExperiment final : public Run {
         }
   }
 
-  /// Of the rank of this location. A rank's waiting is divided among its threads as their time in the calls is.
-  void estimate_waits(std::size_t location) {
-    waits_rank_ = locations_[location].rank;
+  /// That of this location. A rank's waiting is divided among its threads as their time in the calls is.
+  void open_rank(std::size_t location) {
+    open_rank_ = locations_[location].rank;
     waits_.clear();
-    const auto rank = experiment_->rank(refs_[location].place, experiment::Depth::Run);
-    if (!rank) return;
-    for (const analysis::MinimumWaits::OfPath& of : minima_.of_rank(*rank)) {
+    open_ = experiment_->rank(refs_[location].place, experiment::Depth::Run);
+    if (!open_ || estimated_ == 0) return;
+    for (const analysis::MinimumWaits::OfPath& of : minima_.of_rank(*open_)) {
       if (of.path >= tree_.node_of.size()) continue;
       auto& waits = waits_[tree_.node_of[of.path]];
       waits.by_kind.resize(estimated_);
@@ -145,7 +145,7 @@ class RunOfExperiment final : public Run {
           waits.by_kind[*m + estimated_ - metrics_.size()] += seconds;
     }
     const std::size_t mpi = metric(mpi_metric).value_or(0);
-    for (std::size_t i = 0; i < rank->locations.size(); ++i)
+    for (std::size_t i = 0; i < open_->locations.size(); ++i)
       severities_->for_each_node({refs_[location].place, i}, [&](std::uint32_t node, std::span<const double> values) {
         if (const auto at = waits_.find(node); at != waits_.end()) at->second.calls_s += values[mpi];
       });
@@ -170,12 +170,13 @@ class RunOfExperiment final : public Run {
   analysis::MinimumWaits minima_;
   analysis::CallTree tree_;
   std::optional<analysis::Severities> severities_;
-  std::vector<analysis::LocationRef> refs_;              ///< by location
-  std::vector<std::uint32_t> place_;                     ///< among nodes_, by node of the tree
-  std::map<std::uint32_t, std::vector<double>> rows_;    ///< of one location
-  std::size_t estimated_ = 0;                            ///< the last ones of metrics_ are estimates of waiting
-  std::int32_t waits_rank_ = -1;                         ///< waits_ is of this rank
-  std::map<std::uint32_t, WaitsOfNode> waits_;           ///< by node of the tree
+  std::vector<analysis::LocationRef> refs_;            ///< by location
+  std::vector<std::uint32_t> place_;                   ///< among nodes_, by node of the tree
+  std::map<std::uint32_t, std::vector<double>> rows_;  ///< of one location
+  std::size_t estimated_ = 0;                          ///< the last ones of metrics_ are estimates of waiting
+  std::int32_t open_rank_ = -1;                        ///< waits_ is of this rank
+  experiment::RankHandle open_;                        ///< the same; while it is held it is read once
+  std::map<std::uint32_t, WaitsOfNode> waits_;         ///< by node of the tree
 };
 
 }  // namespace

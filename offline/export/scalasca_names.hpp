@@ -9,7 +9,7 @@ namespace refrain::exports {
 
 struct ScalascaMetric {
   const char* ours;
-  const char* name;    ///< unique
+  const char* name;  ///< unique
   const char* title;
 };
 

@@ -14,7 +14,9 @@ namespace {
 class SpeedscopeWriter {
  public:
   SpeedscopeWriter(Run& run, OutputFile& out)
-      : run_(run), json_([&out](std::string_view text) { out.write(text); }, 2), wall_(run.metric(wall_metric).value()) {}
+      : run_(run),
+        json_([&out](std::string_view text) { out.write(text); }, 2),
+        wall_(run.metric(wall_metric).value()) {}
 
   void write() {
     json_.object([&] {

@@ -81,7 +81,8 @@ void read_timeline(const trace::Trace& trace, const EventChoice& choice, Timelin
   }
   std::uint64_t messages = 0;
   trace::Pairing pairing = trace::pairing_of(trace, [&](const trace::MessagePair& pair) {
-    timeline.message(++messages, {pair.send.location, pair.send.time_ns}, {pair.receive.location, pair.receive.time_ns});
+    timeline.message(++messages, {pair.send.location, pair.send.time_ns},
+                     {pair.receive.location, pair.receive.time_ns});
   });
   trace::Trace::Reader reader = trace.read({}, choice.from_ns);
   for (const trace::Event* event = reader.next(); event && event->time_ns <= choice.until_ns; event = reader.next())

@@ -74,7 +74,8 @@ TEST(Cubex, headers_of_tar_have_the_right_checksum) {
   for (std::size_t at = 0; bytes[at] != '\0'; ++members) {
     const std::string head = bytes.substr(at, 512);
     unsigned sum = 0;
-    for (std::size_t i = 0; i < head.size(); ++i) sum += i >= 148 && i < 156 ? ' ' : static_cast<unsigned char>(head[i]);
+    for (std::size_t i = 0; i < head.size(); ++i)
+      sum += i >= 148 && i < 156 ? ' ' : static_cast<unsigned char>(head[i]);
     EXPECT_EQ(std::stoul(head.substr(148, 6), nullptr, 8), sum);
     at += 512 + (std::stoul(head.substr(124, 11), nullptr, 8) + 511) / 512 * 512;
   }

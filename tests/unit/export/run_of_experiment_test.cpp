@@ -13,8 +13,9 @@ namespace {
 using analysis::test::Iteration;
 
 std::shared_ptr<const experiment::Experiment> made() {
-  const std::vector<Iteration> iterations{{0, 10'000, {2, 3'000, 2, 64, 0, 0}, {}, {20, 5'000}, {}},
-                                          {1, 50'000, {2, 6'000, 2, 64, 0, 0}, {1, 4'000, 0, 0, 0, 0}, {10, 10'000}, {30, 30'000}}};
+  const std::vector<Iteration> iterations{
+      {0, 10'000, {2, 3'000, 2, 64, 0, 0}, {}, {20, 5'000}, {}},
+      {1, 50'000, {2, 6'000, 2, 64, 0, 0}, {1, 4'000, 0, 0, 0, 0}, {10, 10'000}, {30, 30'000}}};
   experiment::Profile profile = analysis::test::profile_of(iterations);
   profile.ranks[0].host = "red";
   experiment::Rank second = profile.ranks[0];
