@@ -30,6 +30,7 @@ struct Request {
   std::vector<std::string> experiments, ranks;
   std::string format = "otf2", output, regions = "mpi";
   std::optional<double> from_s, until_s;
+  std::optional<std::int64_t> iteration;
   int patience = 120;
 };
 
@@ -87,7 +88,7 @@ void tell_written(const exports::Format& format, const std::filesystem::path& pa
 
 int write_events(const exports::Format& format, const Request& request) {
   constexpr double ns_per_second = 1e9;
-  exports::EventChoice choice;
+  exports::EventChoice choice{.iteration = request.iteration};
   if (request.from_s) choice.from_ns = std::llround(*request.from_s * ns_per_second);
   if (request.until_s) choice.until_ns = std::llround(*request.until_s * ns_per_second);
   return with_trace(command_name, request.experiments[0], request.ranks, [&](const trace::Trace& trace) {
@@ -132,8 +133,8 @@ std::string wrong_options(const exports::Format& format, const Request& request)
   };
   if (request.regions == call_path_regions && !is_archive_format) return wrong("--regions callpath", "otf2");
   if (!request.ranks.empty() && format.write_run) return wrong("--rank", "otf2, perfetto or chrome");
-  if ((request.from_s || request.until_s) && !format.write_events)
-    return wrong(request.from_s ? "--from" : "--until", "perfetto or chrome");
+  if ((request.from_s || request.until_s || request.iteration) && !format.write_events)
+    return wrong(request.from_s ? "--from" : request.until_s ? "--until" : "--iteration", "perfetto or chrome");
   if (request.experiments.size() > 1 && !format.takes_several)
     return fmt::format("{} takes one experiment; extrap takes several", format.name);
   if (request.output == "-" && is_archive_format) return "-o -: otf2 is a directory";
@@ -177,6 +178,8 @@ void add_export(Command root, Invocation& invocation) {
   command.option("--rank", request->ranks, "Events of these ranks alone, as in 0,4-7; may be repeated")
       .type("LIST")
       .separated_by(',');
+  command.option("--iteration", request->iteration, "Of perfetto and chrome, this iteration, counted from 0")
+      .type("NUMBER");
   command.option("--from", request->from_s, "Of perfetto and chrome, events from this time on").type("SECONDS");
   command.option("--until", request->until_s, "Of perfetto and chrome, events up to this time").type("SECONDS");
   command

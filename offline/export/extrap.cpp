@@ -39,10 +39,11 @@ class ExtrapWriter {
       const std::span<const double> row = std::span(sums).subspan(node * columns, columns);
       double mpi = 0, waiting = 0;
       for (std::size_t m = 0; m < columns; ++m) {
-        const std::string& name = run_.metrics()[chosen_[m]].name;
-        if (name == mpi_metric) mpi = row[m];
+        const RunMetric& metric = run_.metrics()[chosen_[m]];
+        if (metric.unit != "s" && of.kind != RunNode::Mpi) continue;  // calls of other functions are not counted
+        if (metric.name == mpi_metric) mpi = row[m];
         if (m >= plain_.size()) waiting += row[m];
-        else write_value(paths.back(), name == wall_metric ? "time" : name, row[m]);
+        else write_value(paths.back(), metric.name == wall_metric ? "time" : metric.name, row[m]);
       }
       if (of.kind != RunNode::Mpi || plain_.size() == columns) continue;
       write_value(paths.back(), "waiting", waiting);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -14,6 +15,7 @@ namespace refrain::exports {
 
 /// Which of the kept events are written, in nanoseconds of the trace.
 struct EventChoice {
+  std::optional<std::int64_t> iteration = std::nullopt;  ///< of any loop, counted from 0; nothing: all
   std::int64_t from_ns = std::numeric_limits<std::int64_t>::min();
   std::int64_t until_ns = std::numeric_limits<std::int64_t>::max();
 };

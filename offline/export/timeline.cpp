@@ -1,6 +1,7 @@
 #include "offline/export/timeline.hpp"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "offline/trace/pairing.hpp"
@@ -10,11 +11,17 @@ namespace {
 
 using TimelineEvent = trace::Type;
 
-/// The slices of one location.
+/// A chosen part of the time of a location, both ends included.
+struct Stretch {
+  std::int64_t from_ns, until_ns;
+  bool has(std::int64_t time_ns) const { return from_ns <= time_ns && time_ns <= until_ns; }
+};
+
+/// The slices of one location in one stretch.
 class LocationTimeline {
  public:
-  LocationTimeline(const trace::Trace& trace, std::uint32_t location, const EventChoice& choice, Timeline& timeline)
-      : trace_(trace), location_(location), choice_(choice), timeline_(timeline) {}
+  LocationTimeline(const trace::Trace& trace, std::uint32_t location, const Stretch& stretch, Timeline& timeline)
+      : trace_(trace), location_(location), from_ns_(stretch.from_ns), timeline_(timeline) {}
 
   void add(const trace::Event& event) {
     time_ = std::max(time_, event.time_ns);
@@ -56,37 +63,62 @@ class LocationTimeline {
 
   void iteration(const trace::Event& event) {
     const std::string loop = trace_.loop_of(event);
-    if (loop.empty()) return;
-    const std::int64_t begin = std::max(trace_.time_of(location_, event.record.begin), choice_.from_ns);
+    // One that ends as the stretch begins is the one before.
+    if (loop.empty() || time_ <= from_ns_) return;
+    const std::int64_t begin = std::max(trace_.time_of(location_, event.record.begin), from_ns_);
     timeline_.iteration({location_, std::min(begin, time_)}, {location_, time_}, loop, event.record.value);
   }
 
   const trace::Trace& trace_;
   std::uint32_t location_;
-  const EventChoice& choice_;
+  std::int64_t from_ns_;
   Timeline& timeline_;
   std::int64_t time_ = std::numeric_limits<std::int64_t>::min();
   std::vector<std::uint32_t> open_;  ///< regions, the innermost last
 };
 
+template <class Use>
+void for_each_event(const trace::Trace& trace, std::span<const std::uint32_t> locations, const Stretch& stretch,
+                    const Use& use) {
+  trace::Trace::Reader reader = trace.read(locations, stretch.from_ns);
+  for (const trace::Event* event = reader.next(); event && event->time_ns <= stretch.until_ns; event = reader.next())
+    use(*event);
+}
+
+std::vector<Stretch> stretches_of(const trace::Trace& trace, std::uint32_t location, const EventChoice& choice) {
+  const Stretch whole{choice.from_ns, choice.until_ns};
+  if (!choice.iteration) return {whole};
+  std::vector<Stretch> stretches;
+  for_each_event(trace, {&location, 1}, whole, [&](const trace::Event& event) {
+    if (event.type == TimelineEvent::SpanEnd && event.record.value == *choice.iteration &&
+        !trace.loop_of(event).empty())
+      stretches.push_back({std::max(trace.time_of(location, event.record.begin), whole.from_ns), event.time_ns});
+  });
+  return stretches;
+}
+
 }  // namespace
 
 void read_timeline(const trace::Trace& trace, const EventChoice& choice, Timeline& timeline) {
+  std::vector<std::vector<Stretch>> chosen;  // by location
   for (std::uint32_t location = 0; location < trace.locations().size(); ++location) {
-    LocationTimeline of(trace, location, choice, timeline);
-    trace::Trace::Reader reader = trace.read({&location, 1}, choice.from_ns);
-    for (const trace::Event* event = reader.next(); event && event->time_ns <= choice.until_ns; event = reader.next())
-      of.add(*event);
-    of.finish();
+    chosen.push_back(stretches_of(trace, location, choice));
+    for (const Stretch& stretch : chosen.back()) {
+      LocationTimeline of(trace, location, stretch, timeline);
+      for_each_event(trace, {&location, 1}, stretch, [&](const trace::Event& event) { of.add(event); });
+      of.finish();
+    }
   }
+  const auto is_chosen = [&](const trace::MessageEvent& event) {
+    return std::ranges::any_of(chosen[event.location], [&](const Stretch& of) { return of.has(event.time_ns); });
+  };
   std::uint64_t messages = 0;
   trace::Pairing pairing = trace::pairing_of(trace, [&](const trace::MessagePair& pair) {
+    if (!is_chosen(pair.send) || !is_chosen(pair.receive)) return;
     timeline.message(++messages, {pair.send.location, pair.send.time_ns},
                      {pair.receive.location, pair.receive.time_ns});
   });
-  trace::Trace::Reader reader = trace.read({}, choice.from_ns);
-  for (const trace::Event* event = reader.next(); event && event->time_ns <= choice.until_ns; event = reader.next())
-    pairing.add(*event);
+  for_each_event(trace, {}, {choice.from_ns, choice.until_ns}, [&](const trace::Event& event) { pairing.add(event); });
   pairing.finish();
 }
 

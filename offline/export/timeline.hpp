@@ -30,8 +30,8 @@ class Timeline {
   virtual void message(std::uint64_t number, TimelinePoint sent, TimelinePoint received) = 0;
 };
 
-/// Reads events twice: location by location, and in the order of time for messages. A slice that has begun before the
-/// chosen time is left out; one that ends after it ends there.
+/// Reads events twice, location by location and in the order of time for messages; with an iteration once more, to find
+/// it. A slice that has begun before the chosen time is left out; one that ends after it ends with its last event.
 void read_timeline(const trace::Trace& trace, const EventChoice& choice, Timeline& timeline);
 
 /// "MPI", "user", ...: a word for a slice's colour.

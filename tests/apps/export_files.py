@@ -115,6 +115,7 @@ class Profiles(Exports):
         self.assertEqual(([60], [60]), (values[2, "visits", send], values[1, "visits", send]))
         (waiting,), (transfer,), (mpi,) = (values[2, metric, send] for metric in ("waiting", "transfer", "mpi"))
         self.assertAlmostEqual(mpi, waiting + transfer, delta=1e-9)
+        self.assertEqual({"MPI"}, {of[2][-1].split("_")[0] for of in values if of[1] == "visits"})
         self.refrain("export", self.experiment, self.experiment, "--format", "folded", code=1)
 
     def test_files_have_names_and_are_not_overwritten(self) -> None:
@@ -129,7 +130,7 @@ class Profiles(Exports):
         self.assertEqual([], list(self.directory.glob("*.part")))
 
     def test_options_that_a_format_does_not_take(self) -> None:
-        for words in (("folded", "--rank", "0"), ("cubex", "--from", "1"), ("otf2", "--until", "1"), ("chrome", "--regions", "callpath"), ("otf2", "-o", "-")):
+        for words in (("folded", "--rank", "0"), ("cubex", "--from", "1"), ("otf2", "--until", "1"), ("pprof", "--iteration", "3"), ("chrome", "--regions", "callpath"), ("otf2", "-o", "-")):
             stderr = self.refrain("export", self.experiment, "--format", *words, code=1).stderr
             self.assertEqual(1, stderr.count("\n"), stderr)
         self.assertIn("nonsense", self.refrain("export", self.experiment, "--format", "nonsense", code=1).stderr)
@@ -153,6 +154,10 @@ class Timelines(Exports):
             one = read(self.export(format, experiment, "--rank", "1"))
             self.assertEqual({1}, set(one.slices))
             self.assertEqual(60, one.slices[1]["MPI_Sendrecv"])
+            iteration = read(self.export(format, experiment, "--iteration", "20"))
+            self.assertEqual({"step 20": 2}, dict(iteration.iterations), format)
+            self.assertEqual({"MPI_Sendrecv": 1, "MPI_Barrier": 1}, dict(iteration.slices[0]), format)
+            self.assertEqual({(0, 1): 1, (1, 0): 1}, dict(iteration.messages), format)
 
     def test_experiments_without_events(self) -> None:
         experiment = self.steps(REFRAIN_TRACE="off")

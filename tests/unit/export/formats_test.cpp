@@ -250,6 +250,7 @@ TEST(Extrap, values_are_means_over_processes) {
   EXPECT_DOUBLE_EQ(values.at({send, "visits"}), 4);
   EXPECT_DOUBLE_EQ(values.at({send, "waiting"}), 2. / 3);
   EXPECT_DOUBLE_EQ(values.at({send, "transfer"}), 6. / 3);
+  EXPECT_FALSE(values.contains({"main", "visits"})) << "its calls are not counted";
   EXPECT_FALSE(values.contains({"main", "waiting"})) << "only calls of MPI wait for other processes";
 }
 
