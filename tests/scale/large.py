@@ -1,4 +1,4 @@
-"""Reports of experiments as large as those of large machines: what they cost.
+"""Reports and exports of experiments as large as those of large machines: what they cost.
 
 What a limit of wall time means on a machine that others use, too: the best of up to three runs must keep it. Memory and
 CPU time are the process's own; CPU time is compared with that of another program which is run in turn with it. A report
@@ -13,6 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from accounting import MIB, READ_LOG, Bounds, ScaleTest, Usage, account, best_of  # noqa: E402
+from refrain_testing import REFRAIN  # noqa: E402
 
 TRIES = 3
 
@@ -30,6 +31,20 @@ class LargeExperiments(ScaleTest):
         self.assertLessEqual(best.wall_s, wall_s, f"too slow: {best}")
         self.assertLessEqual(best.resident, resident, f"too large: {best}")
 
+    def check_export(self, experiment: Path, wall_s: float, resident: int) -> None:
+        """As .cubex, whose rows hold all ranks: what is in memory does not grow with them."""
+        file = experiment.parent / "large.cubex"
+
+        def export() -> Usage:
+            file.unlink(missing_ok=True)
+            usage = account([REFRAIN, "export", experiment, "--format", "cubex", "-o", file], Bounds(10 * wall_s, 8 * resident))
+            print(f"refrain export {experiment.name}: {usage}, {file.stat().st_size / MIB:.0f} MiB", flush=True)
+            return usage
+
+        best = best_of(TRIES, export, lambda usage: usage.wall_s <= wall_s and usage.resident <= resident)
+        self.assertLessEqual(best.wall_s, wall_s, f"too slow: {best}")
+        self.assertLessEqual(best.resident, resident, f"too large: {best}")
+
     def test_one_rank_of_ten_thousand(self) -> None:
         experiment = self.make("wide", ranks=10_000, paths=500, clusters=64, iterations=128)
         self.check(experiment, ["--rank", 4711], wall_s=1, resident=100 * MIB)
@@ -37,6 +52,7 @@ class LargeExperiments(ScaleTest):
     def test_all_of_four_thousand_ranks(self) -> None:
         experiment = self.make("all", ranks=4096, paths=500, clusters=64, iterations=128)
         self.check(experiment, [], wall_s=3, resident=1024 * MIB)
+        self.check_export(experiment, wall_s=30, resident=500 * MIB)
 
     def test_all_iterations_of_long_loops(self) -> None:
         """Three times the CPU time of reading the same logs, in 300 MiB; the least of up to three runs of each."""
