@@ -107,25 +107,22 @@ class RunOfExperiment final : public Run {
       }
   }
 
-  /// What tools have kept and is no waiting does not add up to time in MPI, so it is no part of that.
+  /// Waiting, and what else tools have kept, is no part of the time in MPI here: that is divided into classes of
+  /// functions already, and a metric's children may not come to more than it has.
   void add_metrics() {
     const std::size_t first_saved = analysis::severity_metric_names().size() + tree_.extra_metrics.size();
     bool knows_waiting = false;
     for (const analysis::MetricNode& metric : severities_->metrics()) {
       const bool is_saved = metrics_.size() >= first_saved;
-      const bool is_waiting = is_saved && std::ranges::find(waiting_names, metric.name) != waiting_names.end();
-      const auto mpi = this->metric(mpi_metric);
-      int parent = metric.parent;
-      if (is_saved && !is_waiting && mpi && parent == static_cast<int>(*mpi)) parent = -1;
-      knows_waiting = knows_waiting || is_waiting;
-      metrics_.push_back({metric.name, metric.unit, parent, metric.help});
+      const bool is_below_saved = metric.parent >= static_cast<int>(first_saved);
+      knows_waiting = knows_waiting || std::ranges::find(waiting_names, metric.name) != waiting_names.end();
+      metrics_.push_back({metric.name, metric.unit, is_saved && !is_below_saved ? -1 : metric.parent, metric.help});
     }
     if (knows_waiting || !minima_.any()) return;
-    const int mpi = static_cast<int>(metric(mpi_metric).value_or(0));
     for (const analysis::MinimumWaits::OfPath& of : minima_.paths())
       for (const auto& [kind, seconds] : of.kinds_s)
         if (!metric(kind)) {
-          metrics_.push_back({std::string(kind), "s", mpi, "waiting, estimated from the durations of calls"});
+          metrics_.push_back({std::string(kind), "s", -1, "waiting, estimated from the durations of calls"});
           ++estimated_;
         }
   }

@@ -1,7 +1,7 @@
 #pragma once
 /// An experiment as a run for writers of profile formats.
 ///
-/// Waiting is a metric for each kind ("late_sender"), below `mpi`: what `refrain analyze` has kept in the experiment,
+/// Waiting is a metric for each kind ("late_sender"), a part of the time in MPI: what `refrain analyze` has kept in the experiment,
 /// else an estimate from the durations of calls (analysis/minimum_waits.hpp). A run of which neither is known has no
 /// such metrics.
 

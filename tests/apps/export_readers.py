@@ -35,7 +35,7 @@ def cubex(path: Path) -> dict[str, dict[tuple[str, ...], list[float]]]:
     add(root, ())
     locations = [int(location.get("Id", "")) for location in cube.iter("location")]
     assert locations == list(range(len(locations)))
-    metrics = {}
+    metrics: dict[str, dict[tuple[str, ...], list[float]]] = {}
     for metric in cube.iter("metric"):
         assert metric.get("type") == "EXCLUSIVE" and metric.findtext("dtype") == "DOUBLE"
         index, data = files[f"{metric.get('id')}.index"], files[f"{metric.get('id')}.data"]
@@ -46,6 +46,9 @@ def cubex(path: Path) -> dict[str, dict[tuple[str, ...], list[float]]]:
         values = struct.unpack_from(f"<{count * len(locations)}d", data, 10)
         metrics[metric.findtext("uniq_name") or ""] = {
             paths[row]: list(values[i * len(locations):(i + 1) * len(locations)]) for i, row in enumerate(rows)}
+    for metric in cube.iter("metric"):
+        own, *below = (sum(map(sum, metrics[of.findtext("uniq_name") or ""].values())) for of in (metric, *metric.findall("metric")))
+        assert sum(below) <= own * (1 + 1e-9) + 1e-9, f"{metric.findtext('uniq_name')} has less than its parts"
     return metrics
 
 
@@ -208,7 +211,7 @@ class Timeline:
 def chrome(path: Path) -> Timeline:
     timeline = Timeline()
     tracks: dict[tuple[int, int], list[tuple[str, str]]] = defaultdict(list)
-    last: dict[tuple[int, int], float] = defaultdict(float)
+    last: dict[tuple[int, int], float] = defaultdict(lambda: float("-inf"))
     sent: dict[int, int] = {}
     for event in json.loads(path.read_text())["traceEvents"]:
         assert isinstance(event["name"], str) and event["ph"]
