@@ -1,6 +1,7 @@
 #include "offline/export/timeline.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <span>
 #include <vector>
 
@@ -101,14 +102,17 @@ std::vector<Stretch> stretches_of(const trace::Trace& trace, std::uint32_t locat
 
 void read_timeline(const trace::Trace& trace, const EventChoice& choice, Timeline& timeline) {
   std::vector<std::vector<Stretch>> chosen;  // by location
-  for (std::uint32_t location = 0; location < trace.locations().size(); ++location) {
-    chosen.push_back(stretches_of(trace, location, choice));
-    for (const Stretch& stretch : chosen.back()) {
+  std::size_t stretches = 0;
+  for (std::uint32_t location = 0; location < trace.locations().size(); ++location)
+    stretches += chosen.emplace_back(stretches_of(trace, location, choice)).size();
+  if (choice.iteration && stretches == 0)
+    throw ExportError(fmt::format("no events of iteration {} were kept", *choice.iteration));
+  for (std::uint32_t location = 0; location < trace.locations().size(); ++location)
+    for (const Stretch& stretch : chosen[location]) {
       LocationTimeline of(trace, location, stretch, timeline);
       for_each_event(trace, {&location, 1}, stretch, [&](const trace::Event& event) { of.add(event); });
       of.finish();
     }
-  }
   const auto is_chosen = [&](const trace::MessageEvent& event) {
     return std::ranges::any_of(chosen[event.location], [&](const Stretch& of) { return of.has(event.time_ns); });
   };

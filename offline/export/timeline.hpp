@@ -32,6 +32,7 @@ class Timeline {
 
 /// Reads events twice, location by location and in the order of time for messages; with an iteration once more, to find
 /// it. A slice that has begun before the chosen time is left out; one that ends after it ends with its last event.
+/// Throws ExportError when nothing was kept of the iteration.
 void read_timeline(const trace::Trace& trace, const EventChoice& choice, Timeline& timeline);
 
 /// "MPI", "user", ...: a word for a slice's colour.

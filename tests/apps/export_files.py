@@ -158,6 +158,9 @@ class Timelines(Exports):
             self.assertEqual({"step 20": 2}, dict(iteration.iterations), format)
             self.assertEqual({"MPI_Sendrecv": 1, "MPI_Barrier": 1}, dict(iteration.slices[0]), format)
             self.assertEqual({(0, 1): 1, (1, 0): 1}, dict(iteration.messages), format)
+            done = self.refrain("export", experiment, "--format", format, "-o", "none", "--iteration", "60", code=1)
+            self.assertEqual("refrain export: no events of iteration 60 were kept\n", done.stderr)
+            self.assertEqual([], list(self.directory.glob("none*")))
 
     def test_experiments_without_events(self) -> None:
         experiment = self.steps(REFRAIN_TRACE="off")
