@@ -27,7 +27,8 @@ TEST(Formats, every_row_can_be_found_and_says_what_it_holds) {
     EXPECT_TRUE(endings.insert(format.ending).second) << format.ending;
     EXPECT_STRNE(format.holds, "");
     EXPECT_FALSE(format.write_run && format.write_events) << format.name;
-    if (format.write_run || format.write_events) EXPECT_STRNE(format.cannot, "") << format.name;
+    const bool is_file = format.write_run || format.write_events;
+    EXPECT_EQ(is_file, *format.cannot != '\0') << format.name;
   }
   EXPECT_EQ(find_format("nonsense"), nullptr);
 }
