@@ -30,6 +30,12 @@ enum OfEvent : std::uint32_t {
 }  // namespace perfetto_field
 enum PerfettoType : std::uint8_t { SliceBegin = 1, SliceEnd = 2, Instant = 3 };
 
+/// An end of an arrow.
+struct PerfettoFlow {
+  std::uint32_t field = 0;  ///< 0: none
+  std::uint64_t number = 0;
+};
+
 class PerfettoTimeline final : public Timeline {
  public:
   PerfettoTimeline(const trace::Trace& trace, OutputFile& out) : trace_(trace), out_(out) {}
@@ -68,11 +74,6 @@ class PerfettoTimeline final : public Timeline {
   }
 
  private:
-  struct Flow {
-    std::uint32_t field = 0;  ///< 0: none
-    std::uint64_t number = 0;
-  };
-
   void write_track(std::uint64_t uuid, std::string_view name, std::uint64_t parent) {
     event_.clear();
     event_.integer(perfetto_field::Uuid, static_cast<std::int64_t>(uuid));
@@ -85,7 +86,7 @@ class PerfettoTimeline final : public Timeline {
   }
 
   void write_event(TimelinePoint at, std::uint64_t track, PerfettoType type, std::string_view name,
-                   const char* category, Flow flow = {}) {
+                   const char* category, PerfettoFlow flow = {}) {
     event_.clear();
     event_.integer(perfetto_field::EventType, type);
     event_.integer(perfetto_field::TrackUuid, static_cast<std::int64_t>(track));

@@ -50,6 +50,7 @@ class RunOfExperiment final : public Run {
 
     analysis::Symbolizer symbolizer;
     analysis::CallTreeOptions options;
+    options.fold.runtimes = true;  // as reports have it
     options.also = [this](const experiment::Rank& rank) {
       minima_.add(rank);
       for (std::size_t i = 0; i < rank.locations.size(); ++i)
