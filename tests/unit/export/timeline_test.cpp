@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/unit/export/made_run.hpp"
-#include "unit/trace/archive_writer.hpp"
+#include "tests/unit/trace/archive_writer.hpp"
 
 namespace refrain::exports {
 namespace {
