@@ -26,7 +26,6 @@ struct EfficiencyPart {
   bool is_sampled = false;
   std::vector<EfficiencyOfRange> ranges = {};
   std::vector<EfficiencyOfClass> classes = {};
-  std::int32_t rank_of_classes = 0;
 };
 
 EfficiencyInput input_of(const Document& d, const std::vector<NodeWait>& waits) {
@@ -37,7 +36,7 @@ void add_loops(const Document& d, const std::vector<NodeWait>& waits, std::vecto
   for (LoopTimes& loop : times_of_loops(d.experiment, input_of(d, waits)))
     if (const auto of = analysis::efficiency_of(loop.times.ranks))
       to.push_back({"loop", loop.name, *of, loop.times.why_no_waits, loop.times.is_sampled, std::move(loop.ranges),
-                    std::move(loop.classes), loop.rank_of_classes});
+                    std::move(loop.classes)});
 }
 
 std::vector<EfficiencyPart> parts_of(const Document& d) {
@@ -106,14 +105,12 @@ Table ranges_table(const EfficiencyPart& part) {
 }
 
 Table classes_table(const EfficiencyPart& part) {
-  std::vector<Column> all = columns("cluster");
-  all.push_back({.name = "rank", .kind = Kind::Id, .in = ForPrograms});
-  all = std::move(all) + columns("iterations, first, last, share: time %");
+  std::vector<Column> all = columns("class, iterations, first, last, share: time %");
   all.push_back({.name = "parallel", .kind = Kind::Share, .head = "parallel %"});
   all.push_back({.name = "load_balance", .kind = Kind::Share, .head = "load balance %"});
   all.push_back({.name = "communication", .kind = Kind::Share, .head = "communication %"});
-  const auto row_of_class = [rank = part.rank_of_classes](const EfficiencyOfClass& of) -> Row {
-    return {{of.cluster, std::int64_t{rank}, of.iterations, of.first, of.last, of.share, of.parallel, of.load_balance,
+  const auto row_of_class = [](const EfficiencyOfClass& of) -> Row {
+    return {{of.number, of.iterations, of.first, of.last, of.share, of.parallel, of.load_balance,
              of.communication}};
   };
   return {"classes", std::move(all), rows_of(part.classes, row_of_class)};
@@ -209,8 +206,7 @@ Tables efficiency_tables(const Document& d) {
     tables.push_back(text_table(parts, part));
     if (part.classes.size() < 2) continue;
     Table classes = classes_table(part);
-    classes.before = {{fmt::format("Iterations of loop {} by the clusters of rank {} (--clusters):", part.name,
-                                   part.rank_of_classes)}};
+    classes.before = {{fmt::format("Classes of iterations of loop {}, by what the job as a whole did:", part.name)}};
     classes.after = {{}};
     classes.rows = [parts, rows = classes.rows](const TakeRow& take) { rows(take); };  // `parts` lives as long
     tables.push_back(std::move(classes));

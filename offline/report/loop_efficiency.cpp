@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
+#include <optional>
 
 #include "offline/analysis/iterations.hpp"
+#include "offline/analysis/job_classes.hpp"
 #include "offline/findings/facts.hpp"
 #include "offline/report/wait_iterations.hpp"
 
@@ -76,12 +77,6 @@ void add_halves(const findings::Facts& facts, const findings::LoopFacts& loop, c
   }
 }
 
-/// Useful and MPI time by rank of the iterations that the first rank has in one cluster.
-struct ClassTimes {
-  EfficiencyOfClass of;
-  std::vector<RankTimes> ranks;
-};
-
 /// Calls `take` with each iteration of a rank: its number, its cluster and its times in seconds.
 template <class Take>
 void for_each_time(const findings::OpenLoopOfRank& open, const Take& take) {
@@ -94,47 +89,63 @@ void for_each_time(const findings::OpenLoopOfRank& open, const Take& take) {
                                });
 }
 
-std::vector<EfficiencyOfClass> classes_of(const findings::Facts& facts, const findings::LoopFacts& loop) {
-  const auto first = loop.ranks.empty() || !loop.has_all_ranks ? std::nullopt : facts.open(loop.ranks[0]);
-  if (!first) return {};
-  const std::size_t ranks = loop.ranks.size();
-  std::vector<std::int32_t> cluster_of(static_cast<std::size_t>(std::max<std::int64_t>(loop.iterations, 0)), -1);
-  std::map<std::int32_t, ClassTimes> by_cluster;
-  for_each_time(*first, [&](std::int64_t i, std::int32_t cluster, double, double) {
-    if (cluster < 0 || i >= loop.iterations) return;
-    cluster_of[static_cast<std::size_t>(i)] = cluster;
-    ClassTimes& times = by_cluster[cluster];
-    if (times.ranks.empty()) times = {{cluster, 0, i, i}, std::vector<RankTimes>(ranks)};
-    ++times.of.iterations;
-    times.of.last = i;
-  });
-  double all_s = 0;
-  for (std::size_t r = 0; r < ranks; ++r) {
-    const auto open = facts.open(loop.ranks[r]);
-    if (!open) return {};
+/// The iterations of a loop as the job has them. Nothing: a rank cannot be read, or lacks some.
+std::optional<std::vector<analysis::JobIteration>> iterations_of_job(const findings::Facts& facts,
+                                                                     const findings::LoopFacts& loop) {
+  std::vector<analysis::JobIteration> all(static_cast<std::size_t>(loop.iterations));
+  const auto ranks = static_cast<double>(loop.ranks.size());
+  for (const auto& rank : loop.ranks) {
+    const auto open = facts.open(rank);
+    if (!open) return std::nullopt;
     std::int64_t known = 0;
     for_each_time(*open, [&](std::int64_t i, std::int32_t, double user_s, double mpi_s) {
       if (i >= loop.iterations) return;
       ++known;
-      all_s += user_s + mpi_s;
-      const auto times = by_cluster.find(cluster_of[static_cast<std::size_t>(i)]);
-      if (times == by_cluster.end()) return;
-      times->second.ranks[r].useful.value += user_s;
-      times->second.ranks[r].mpi_s += mpi_s;
+      analysis::JobIteration& of = all[static_cast<std::size_t>(i)];
+      of.user += user_s / ranks;
+      of.mpi += mpi_s / ranks;
+      of.wall += (user_s + mpi_s) / ranks;
+      of.slowest = std::max(of.slowest, user_s + mpi_s);
     });
-    if (known != loop.iterations) return {};
+    if (known != loop.iterations) return std::nullopt;
   }
-  std::vector<EfficiencyOfClass> classes;
-  for (auto& [cluster, times] : by_cluster) {
-    const auto of = analysis::efficiency_of(times.ranks);
+  return all;
+}
+
+std::vector<EfficiencyOfClass> classes_of(const findings::Facts& facts, const findings::LoopFacts& loop) {
+  if (loop.ranks.empty() || !loop.has_all_ranks || loop.iterations <= 0) return {};
+  const auto iterations = iterations_of_job(facts, loop);
+  if (!iterations) return {};
+  const analysis::JobClasses found = analysis::job_classes(*iterations);
+  std::vector<EfficiencyOfClass> classes(found.count);
+  for (std::size_t i = 0; i < found.of.size(); ++i) {
+    EfficiencyOfClass& of = classes[found.of[i]];
+    if (of.iterations++ == 0) of.first = static_cast<std::int64_t>(i);
+    of.last = static_cast<std::int64_t>(i);
+  }
+  std::vector<std::vector<RankTimes>> times(found.count, std::vector<RankTimes>(loop.ranks.size()));
+  double all_s = 0;
+  for (std::size_t r = 0; r < loop.ranks.size(); ++r) {
+    const auto open = facts.open(loop.ranks[r]);
+    if (!open) return {};
+    for_each_time(*open, [&](std::int64_t i, std::int32_t, double user_s, double mpi_s) {
+      if (i >= loop.iterations) return;
+      RankTimes& of = times[found.of[static_cast<std::size_t>(i)]][r];
+      of.useful.value += user_s;
+      of.mpi_s += mpi_s;
+      all_s += user_s + mpi_s;
+    });
+  }
+  for (std::uint32_t c = 0; c < found.count; ++c) {
+    EfficiencyOfClass& to = classes[c];
+    to.number = c;
+    for (const RankTimes& rank : times[c]) to.share += rank.all_s() / all_s;
+    const auto of = analysis::efficiency_of(times[c]);
     if (!of) continue;
-    for (const RankTimes& rank : times.ranks) times.of.share += rank.all_s() / all_s;
-    times.of.parallel = of->parallel.value;
-    times.of.load_balance = of->load_balance.value;
-    times.of.communication = of->communication.value;
-    classes.push_back(times.of);
+    to.parallel = of->parallel.value;
+    to.load_balance = of->load_balance.value;
+    to.communication = of->communication.value;
   }
-  std::ranges::stable_sort(classes, std::ranges::greater(), &EfficiencyOfClass::share);
   return classes;
 }
 
@@ -153,7 +164,7 @@ std::vector<LoopTimes> times_of_loops(const std::shared_ptr<const experiment::Ex
         input.tree.nodes, [&](const analysis::TreeNode& node) { return node.marked && node.name == loop.name; });
     if (!is_in_tree) continue;
     LoopTimes& of = loops.emplace_back(LoopTimes{loop.name, times_of_region(input, loop.name), ranges_of(loop),
-                                                 classes_of(facts, loop), loop.ranks.empty() ? 0 : loop.ranks[0].rank});
+                                                 classes_of(facts, loop)});
     if (source && of.times.why_no_waits.empty()) add_halves(facts, loop, *source, of.times.ranks);
   }
   return loops;

@@ -9,9 +9,9 @@
 
 namespace refrain::report {
 
-/// Iterations that the first rank of the loop has in one cluster.
+/// Iterations in which the job as a whole did about the same (offline/analysis/job_classes.hpp).
 struct EfficiencyOfClass {
-  std::int64_t cluster = 0, iterations = 0, first = 0, last = 0;
+  std::int64_t number = 0, iterations = 0, first = 0, last = 0;
   double share = 0;  ///< of the loop's time, of all ranks
   double parallel = 0, load_balance = 0, communication = 0;
 };
@@ -20,8 +20,7 @@ struct LoopTimes {
   std::string name;
   PartTimes times;
   std::vector<analysis::EfficiencyOfRange> ranges;  ///< those that all ranks have
-  std::vector<EfficiencyOfClass> classes;           ///< largest share first; none where ranks differ in iterations
-  std::int32_t rank_of_classes = 0;                 ///< whose clusters they are
+  std::vector<EfficiencyOfClass> classes;           ///< most iterations first; none where ranks differ in iterations
 };
 
 /// Loops of the call tree, in the order of the run. Reads the iterations of all ranks, of very many some.

@@ -116,6 +116,8 @@ class Efficiency(TestCase):
         self.assertEqual(("region", "steps"), (region["kind"], region["name"]))
         self.assertAlmostEqual(loop["parallel"], region["parallel"], delta=EXACT)
         self.assertIn("no marked region", self.refrain("report", experiment, "--efficiency", "--region", "nowhere", code=1))
+        self.assertEqual(60, sum(of["iterations"] for of in loop["classes"]))
+        self.assertAlmostEqual(1, sum(of["share"] for of in loop["classes"]), delta=EXACT)
         last = loop["ranges"][-1]
         self.assertEqual(59, last["last"])
         self.assertAlmostEqual(last["parallel"], last["load_balance"] * last["communication"], delta=EXACT)
