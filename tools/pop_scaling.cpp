@@ -22,6 +22,10 @@ struct PopPart {
   std::vector<ScalingPoint> points;
 };
 
+std::optional<Measured> counter(const ScalingPoint& of, Measured ScalingPoint::Counters::*member) {
+  return of.counters ? std::optional((*of.counters).*member) : std::nullopt;
+}
+
 /// A factor of the table, with its error beside it for programs.
 struct PopColumn {
   const char *name, *head;
@@ -35,15 +39,22 @@ constexpr PopColumn pop_columns[] = {
     {"serialisation", "serialisation %", [](const ScalingPoint& of) { return of.serialisation; }},
     {"transfer", "transfer %", [](const ScalingPoint& of) { return of.transfer; }},
     {"computation_scaling", "computation %",
-     [](const ScalingPoint& of) { return std::optional(of.computation_scaling); }}};
+     [](const ScalingPoint& of) { return std::optional(of.computation_scaling); }},
+    {"instruction_scaling", "instructions %",
+     [](const ScalingPoint& of) { return counter(of, &ScalingPoint::Counters::instruction_scaling); }},
+    {"ipc_scaling", "IPC %", [](const ScalingPoint& of) { return counter(of, &ScalingPoint::Counters::ipc_scaling); }},
+    {"frequency_scaling", "frequency %",
+     [](const ScalingPoint& of) { return counter(of, &ScalingPoint::Counters::frequency_scaling); }}};
 
 std::vector<report::Column> columns_of_points() {
   auto all = report::columns("processes, runs, elapsed_s: elapsed");
   all = std::move(all) + report::columns("elapsed_deviation_s", report::ForPrograms) + report::columns("speedup");
   for (const PopColumn& column : pop_columns) {
-    all.push_back({.name = column.name, .kind = report::Kind::Share, .head = column.head});
+    all.push_back({.name = column.name, .kind = report::Kind::Share, .head = column.head, .is_optional = true});
     all.push_back({.name = std::string(column.name) + "_error", .kind = report::Kind::Share, .in = report::ForPrograms});
   }
+  for (const char* name : {"ipc", "frequency_hz"})
+    all.push_back({.name = name, .kind = report::Kind::Number, .in = report::ForPrograms});
   return all;
 }
 
@@ -53,6 +64,10 @@ report::Row row_of_point(const ScalingPoint& of) {
     const auto value = column.of(of);
     row.cells.push_back(value ? Cell(value->value) : Cell());
     row.cells.push_back(value && value->error > 0 ? Cell(value->error) : Cell());
+  }
+  for (const auto member : {&ScalingPoint::Counters::ipc, &ScalingPoint::Counters::frequency_hz}) {
+    const auto value = counter(of, member);
+    row.cells.push_back(value ? Cell(value->value) : Cell());
   }
   return row;
 }
@@ -97,7 +112,7 @@ void print_pop_scaling(const char* command, const PopScalingRequest& request) {
         throw report::UsageError(fmt::format("{} is a run of {}, and {} one of {}: runs of one program are compared", name,
                                              of.program, request.runs[0], program));
       if (!of.efficiency) throw report::UsageError(name + ": no useful time was measured");
-      runs[r].push_back({of.processes, *of.efficiency, of.useful_s});
+      runs[r].push_back({of.processes, *of.efficiency, of.useful_s, of.instructions, of.cycles});
     }
   }
   std::vector<PopPart> parts;

@@ -15,6 +15,7 @@ struct RunEfficiency {
   std::optional<analysis::Efficiency> efficiency;  ///< nothing: no useful time was measured
   double useful_s = 0;                             ///< of all processes
   std::string why_no_waits;                        ///< empty: serialisation and transfer are known
+  std::optional<double> instructions, cycles;      ///< of useful time; nothing: not counted
 };
 
 /// As `refrain report --efficiency` has them: one for each of `regions`, which are marked regions or functions, and the

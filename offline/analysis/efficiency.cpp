@@ -196,6 +196,41 @@ Measured mean_of_runs(std::span<const Measured> runs) {
   return {statistics::mean(values), runs.size() > 1 ? std::sqrt(statistics::variance(values) / count) : runs[0].error};
 }
 
+/// Means are quotients of means, so that products of factors are exact; errors are by the scatter of the runs.
+std::optional<ScalingPoint::Counters> counters_of(std::span<const SizedRun> runs, double useful_s) {
+  std::vector<Measured> instructions, ipc, frequency;
+  double cycles = 0;
+  for (const SizedRun& run : runs) {
+    if (!(run.instructions.value_or(0) > 0) || !(run.cycles.value_or(0) > 0)) return std::nullopt;
+    instructions.push_back({*run.instructions, 0});
+    ipc.push_back({*run.instructions / *run.cycles, 0});
+    frequency.push_back({*run.cycles / run.useful_s, 0});
+    cycles += *run.cycles / static_cast<double>(runs.size());
+  }
+  ScalingPoint::Counters of{mean_of_runs(instructions), mean_of_runs(ipc), mean_of_runs(frequency)};
+  of.ipc.value = of.instructions.value / cycles;
+  of.frequency_hz.value = cycles / useful_s;
+  return of;
+}
+
+/// `value` over that of the reference.
+Measured relative(const Measured& value, const Measured& reference, bool is_reference) {
+  if (is_reference) return {1, 0};
+  const double ratio = value.value / reference.value;
+  return {ratio, ratio * std::hypot(value.error / value.value, reference.error / reference.value)};
+}
+
+void add_counter_scaling(ScalingPoint& of, const ScalingPoint& reference, double growth) {
+  if (!of.counters || !reference.counters) return of.counters.reset();
+  ScalingPoint::Counters &own = *of.counters, first = *reference.counters;
+  const bool is_reference = &of == &reference;
+  own.instruction_scaling = relative(first.instructions, own.instructions, is_reference);
+  own.instruction_scaling.value *= growth;
+  own.instruction_scaling.error *= growth;
+  own.ipc_scaling = relative(own.ipc, first.ipc, is_reference);
+  own.frequency_scaling = relative(own.frequency_hz, first.frequency_hz, is_reference);
+}
+
 ScalingPoint point_of(std::span<const SizedRun> runs) {
   ScalingPoint point;
   point.processes = runs[0].processes;
@@ -219,6 +254,7 @@ ScalingPoint point_of(std::span<const SizedRun> runs) {
   const Measured useful = mean([](const SizedRun& run) { return Measured{run.useful_s, 0}; });
   point.useful_s = useful.value;
   point.computation_scaling.error = useful.error;  // in seconds until the reference is known
+  point.counters = counters_of(runs, useful.value);
   return point;
 }
 
@@ -247,6 +283,7 @@ std::vector<ScalingPoint> scaling_points(std::span<const SizedRun> runs, bool is
     of.global.value = of.parallel.value * scaling.value;
     of.global.error = std::hypot(of.parallel.error * scaling.value, of.parallel.value * scaling.error);
     of.speedup = reference_elapsed_s / of.elapsed_s * growth;
+    add_counter_scaling(of, points[0], growth);
   }
   return points;
 }
@@ -256,8 +293,14 @@ std::optional<ScalingLoss> largest_loss(std::span<const ScalingPoint> points) {
   if (points.size() < 2) return std::nullopt;
   const ScalingPoint &first = points.front(), &last = points.back();
   const bool has_waits = first.serialisation && last.serialisation;
-  std::vector<ScalingLoss> factors{{"load balance", last.load_balance.value / first.load_balance.value},
-                                   {"computation scaling", last.computation_scaling.value}};
+  std::vector<ScalingLoss> factors{{"load balance", last.load_balance.value / first.load_balance.value}};
+  if (const auto& counters = last.counters) {
+    factors.push_back({"instruction scaling", counters->instruction_scaling.value});
+    factors.push_back({"IPC scaling", counters->ipc_scaling.value});
+    factors.push_back({"frequency scaling", counters->frequency_scaling.value});
+  } else {
+    factors.push_back({"computation scaling", last.computation_scaling.value});
+  }
   if (has_waits) {
     factors.push_back({"serialisation", last.serialisation->value / first.serialisation->value});
     factors.push_back({"transfer", last.transfer->value / first.transfer->value});

@@ -113,11 +113,20 @@ struct ScalingPoint {
   double useful_s = 0;  ///< of all processes
   Measured computation_scaling{1, 0}, global{1, 0};
   double speedup = 1;
+
+  /// Of useful time, where all runs have counted instructions and cycles; the scaling factors are relative to the
+  /// reference, and computation scaling is their product.
+  struct Counters {
+    Measured instructions, ipc, frequency_hz;
+    Measured instruction_scaling{1, 0}, ipc_scaling{1, 0}, frequency_scaling{1, 0};
+  };
+  std::optional<Counters> counters;
 };
 struct SizedRun {
   std::int64_t processes = 0;
   Efficiency efficiency;
   double useful_s = 0;
+  std::optional<double> instructions = std::nullopt, cycles = std::nullopt;  ///< of useful time, of all processes
 };
 /// Ascending by processes; the first one is the reference. Computation scaling is the useful time of the reference over
 /// that of the size; in weak scaling, where the problem grows with the processes, times the ratio of these. Global

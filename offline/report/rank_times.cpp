@@ -16,6 +16,10 @@ using analysis::PathKind;
 using analysis::RankTimes;
 using format::MetricId;
 
+/// The names of PAPI, and those of perf that PAPI passes through.
+constexpr std::string_view instruction_names[] = {"PAPI_TOT_INS", "perf::INSTRUCTIONS"};
+constexpr std::string_view cycle_names[] = {"PAPI_TOT_CYC", "perf::CYCLES"};
+
 void add_first_thread(const analysis::LocationSummary& of, RankTimes& to) {
   to.useful.value = of.user_s;
   to.mpi_s = of.mpi_s;
@@ -64,7 +68,7 @@ class TimesByRank {
     PartTimes times;
     times.is_sampled = !is_run_ && !part_.is_marked;
     for (std::size_t place = 0; place < input_.experiment.ranks().size(); ++place)
-      if (const auto rank = input_.experiment.rank(place, experiment::Depth::Run)) add(*rank, times.ranks);
+      if (const auto rank = input_.experiment.rank(place, experiment::Depth::Run)) add(*rank, times);
     constexpr double most_untold = 0.5;
     if (input_.waits.empty())
       times.why_no_waits = "the experiment has neither events nor durations of calls (REFRAIN_WAIT_STATES)";
@@ -76,7 +80,7 @@ class TimesByRank {
   }
 
  private:
-  void add(const experiment::Rank& rank, std::vector<RankTimes>& to) {
+  void add(const experiment::Rank& rank, PartTimes& times) {
     const auto first = std::ranges::find(rank.locations, 0, &experiment::Location::thread);
     const auto summaries = locations_.find(rank.rank);
     if (first == rank.locations.end() || summaries == locations_.end()) return;
@@ -89,7 +93,27 @@ class TimesByRank {
     else if (part_.is_marked) add_useful_of_mark(rank, *first, totals, of);
     else add_useful_of_function(rank, totals, of);
     if (!input_.waits.empty()) add_waits(rank, of);
-    if (of.all_s() > 0) to.push_back(std::move(of));
+    if (!(of.all_s() > 0)) return;
+    add_counter(instruction_names, rank, totals, times.instructions);
+    add_counter(cycle_names, rank, totals, times.cycles);
+    times.ranks.push_back(std::move(of));
+  }
+
+  /// Of the run all that was not counted in MPI, exactly; of a part of it what ticks have found there.
+  void add_counter(std::span<const std::string_view> names, const experiment::Rank& rank,
+                   const experiment::RunTotals& totals, std::optional<double>& to) const {
+    const auto at = std::ranges::find_first_of(rank.extra_metrics, names, {}, &experiment::ExtraMetric::name);
+    if (at == rank.extra_metrics.end()) to.reset();
+    if (!to) return;
+    const auto metric = static_cast<std::size_t>(at - rank.extra_metrics.begin());
+    const experiment::ExtraValues& extra = totals.extra;
+    std::int64_t in_mpi = 0, in_part = 0;
+    for (const experiment::PathValues& row : extra.values) {
+      const std::uint32_t node = input_.tree.node_of[row.path];
+      const bool is_mpi = input_.tree.nodes[node].kind == PathKind::Mpi;
+      (is_mpi ? in_mpi : in_part) += is_mpi || part_.is_inside[node] ? extra.of(row, metric) : 0;
+    }
+    *to += static_cast<double>(is_run_ ? extra.total(metric) - in_mpi : in_part);
   }
 
   /// Fills mpi_s_, by node.

@@ -5,6 +5,7 @@
 /// Refrain's own time, and time for which the program has stopped the measurement, are neither useful nor MPI. The time
 /// of a marked region is exact. That of a function comes from samples, has errors, and is time on a CPU alone.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct PartTimes {
   std::vector<analysis::RankTimes> ranks;  ///< those with any time there
   std::string why_no_waits;                ///< empty: waiting is known of all of them
   bool is_sampled = false;                 ///< useful time comes from samples
+  /// Counted in useful time, of all ranks' first threads (REFRAIN_METRICS); nothing: some rank has not counted them.
+  std::optional<double> instructions = 0, cycles = 0;
 };
 
 /// Useful and MPI time of the first threads, and how much of it was on a CPU, as the tree has them: without machines

@@ -259,6 +259,28 @@ TEST(Scaling, global_efficiency_is_speedup_over_processes_for_both_kinds) {
   EXPECT_NEAR(grown[1].speedup, 4 * 10 / 12., exact);
 }
 
+TEST(Scaling, counters_divide_computation_scaling_exactly) {
+  SizedRun runs[] = {run_of(2, 8, 10, 1), run_of(8, 3, 5, 1), run_of(8, 3.2, 5, 1)};
+  const double instructions[] = {32e9, 40e9, 44e9}, cycles[] = {40e9, 60e9, 61e9};
+  for (std::size_t i = 0; i < 3; ++i) {
+    runs[i].instructions = instructions[i];
+    runs[i].cycles = cycles[i];
+  }
+  for (const bool is_weak : {false, true}) {
+    const auto points = scaling_points(runs, is_weak);
+    const auto& of = points[1].counters;
+    ASSERT_TRUE(of);
+    EXPECT_NEAR(points[1].computation_scaling.value,
+                of->instruction_scaling.value * of->ipc_scaling.value * of->frequency_scaling.value, exact);
+    EXPECT_NEAR(of->instruction_scaling.value, 32 / 42. * (is_weak ? 4 : 1), exact);
+    EXPECT_GT(of->ipc_scaling.error, 0);
+    EXPECT_EQ(points[0].counters->ipc_scaling.value, 1);
+  }
+  EXPECT_EQ(largest_loss(scaling_points(runs, false))->factor, "instruction scaling");
+  runs[2].cycles.reset();
+  EXPECT_FALSE(scaling_points(runs, false)[1].counters);
+}
+
 TEST(Scaling, runs_of_one_size_give_errors_and_the_largest_loss_is_named) {
   const SizedRun runs[] = {run_of(2, 8, 10, 1), run_of(8, 2, 3.9, .6), run_of(8, 2, 4.1, .6)};
   const auto points = scaling_points(runs, false);
