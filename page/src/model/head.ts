@@ -95,6 +95,13 @@ export interface Property {
   node: number;
 }
 
+/** Of the run, or of a loop. A value of null is not known; an error of 0: it is exact. */
+export interface EfficiencyTree {
+  loop: string;
+  why: string;
+  factors: { name: string; title: string; depth: number; value: number | null; error: number }[];
+}
+
 export interface Head {
   format: number;
   name: string;
@@ -114,4 +121,5 @@ export interface Head {
   loops: Loop[];
   findings: Finding[];
   properties: Property[];
+  efficiencies?: EfficiencyTree[];
 }
