@@ -134,9 +134,9 @@ std::string wrong_options(const exports::Format& format, const Request& request)
     return fmt::format("{} requires --format {}", option, formats);
   };
   if (request.regions == call_path_regions && !is_archive_format) return wrong("--regions callpath", "otf2");
-  if (!request.ranks.empty() && format.write_run) return wrong("--rank", "otf2, perfetto or chrome");
+  if (!request.ranks.empty() && format.write_run) return wrong("--rank", "otf2, perfetto, chrome or paraver");
   if ((request.from_s || request.until_s || request.iteration) && !format.write_events)
-    return wrong(request.from_s ? "--from" : request.until_s ? "--until" : "--iteration", "perfetto or chrome");
+    return wrong(request.from_s ? "--from" : request.until_s ? "--until" : "--iteration", "perfetto, chrome or paraver");
   if (request.experiments.size() > 1 && !format.takes_several)
     return fmt::format("{} takes one experiment; extrap takes several", format.name);
   if (request.output == "-" && is_archive_format) return "-o -: otf2 is a directory";
@@ -180,10 +180,10 @@ void add_export(Command root, Invocation& invocation) {
   command.option("--rank", request->ranks, "Events of these ranks alone, as in 0,4-7; may be repeated")
       .type("LIST")
       .separated_by(',');
-  command.option("--iteration", request->iteration, "Of perfetto and chrome, this iteration, counted from 0")
+  command.option("--iteration", request->iteration, "Of perfetto, chrome and paraver, this iteration, counted from 0")
       .type("NUMBER");
-  command.option("--from", request->from_s, "Of perfetto and chrome, events from this time on").type("SECONDS");
-  command.option("--until", request->until_s, "Of perfetto and chrome, events up to this time").type("SECONDS");
+  command.option("--from", request->from_s, "Of perfetto, chrome and paraver, events from this time on").type("SECONDS");
+  command.option("--until", request->until_s, "Of perfetto, chrome and paraver, events up to this time").type("SECONDS");
   command
       .option("--patience", request->patience,
               "When several processes write together: how long one may be silent before it is taken for dead")

@@ -45,14 +45,18 @@ class ChromeTimeline final : public Timeline {
       json_.member("s", "t");
     });
   }
-  void message(std::uint64_t number, TimelinePoint sent, TimelinePoint received) override {
+  void message(const TimelineMessage& of) override {
     json_.object([&] {
-      common("s", "message", "message", sent, 0);
-      json_.member("id", number);
+      common("s", "message", "message", of.sent, 0);
+      json_.member("id", of.number);
+      json_.member_object("args", [&] {
+        json_.member("bytes", of.bytes);
+        json_.member("tag", of.tag);
+      });
     });
     json_.object([&] {
-      common("f", "message", "message", received, 0);
-      json_.member("id", number);
+      common("f", "message", "message", of.received, 0);
+      json_.member("id", of.number);
       json_.member("bp", "e");
     });
   }

@@ -35,7 +35,7 @@ const Format format_rows[] = {
     {.name = "chrome",
      .ending = ".trace.json",
      .holds = "kept events with messages as flows, for chrome://tracing and the profiler of Firefox",
-     .cannot = "samples, bytes of messages, communicators and one-sided operations",
+     .cannot = "samples, communicators and one-sided operations",
      .write_events = write_chrome},
     {.name = "hatchet",
      .ending = ".hatchet.json",
@@ -52,7 +52,12 @@ const Format format_rows[] = {
      .ending = ".callgrind",
      .holds = "wall time, time in MPI and calls by function and caller, for KCachegrind",
      .cannot = "call paths beyond the caller, ranks and standard errors",
-     .write_run = write_callgrind}};
+     .write_run = write_callgrind},
+    {.name = "paraver",
+     .ending = ".prv",
+     .holds = "kept events with messages, for Paraver (three files)",
+     .cannot = "samples, communicators and one-sided operations",
+     .write_events = write_paraver}};
 
 }  // namespace
 

@@ -45,6 +45,7 @@ void write_hatchet(Run& run, OutputFile& out);
 void write_callgrind(Run& run, OutputFile& out);
 void write_extrap(Run& run, OutputFile& out);
 void write_perfetto(const trace::Trace& trace, const EventChoice& choice, OutputFile& out);
+void write_paraver(const trace::Trace& trace, const EventChoice& choice, OutputFile& out);
 void write_chrome(const trace::Trace& trace, const EventChoice& choice, OutputFile& out);
 
 }  // namespace refrain::exports

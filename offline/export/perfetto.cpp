@@ -67,10 +67,11 @@ class PerfettoTimeline final : public Timeline {
   void gap(TimelinePoint at) override {
     write_event(at, thread_tracks_[at.location], Instant, "events are missing", "gap");
   }
-  void message(std::uint64_t number, TimelinePoint sent, TimelinePoint received) override {
-    write_event(sent, thread_tracks_[sent.location], Instant, "send", "message", {perfetto_field::FlowIds, number});
-    write_event(received, thread_tracks_[received.location], Instant, "receive", "message",
-                {perfetto_field::TerminatingFlowIds, number});
+  void message(const TimelineMessage& of) override {
+    write_event(of.sent, thread_tracks_[of.sent.location], Instant, "send", "message",
+                {perfetto_field::FlowIds, of.number});
+    write_event(of.received, thread_tracks_[of.received.location], Instant, "receive", "message",
+                {perfetto_field::TerminatingFlowIds, of.number});
   }
 
  private:

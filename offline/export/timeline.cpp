@@ -119,8 +119,11 @@ void read_timeline(const trace::Trace& trace, const EventChoice& choice, Timelin
   std::uint64_t messages = 0;
   trace::Pairing pairing = trace::pairing_of(trace, [&](const trace::MessagePair& pair) {
     if (!is_chosen(pair.send) || !is_chosen(pair.receive)) return;
-    timeline.message(++messages, {pair.send.location, pair.send.time_ns},
-                     {pair.receive.location, pair.receive.time_ns});
+    timeline.message({++messages,
+                      {pair.send.location, pair.send.time_ns},
+                      {pair.receive.location, pair.receive.time_ns},
+                      pair.send.bytes,
+                      pair.send.tag});
   });
   for_each_event(trace, {}, {choice.from_ns, choice.until_ns}, [&](const trace::Event& event) { pairing.add(event); });
   pairing.finish();

@@ -16,6 +16,13 @@ struct TimelinePoint {
   std::int64_t time_ns;
 };
 
+struct TimelineMessage {
+  std::uint64_t number;  ///< unique in the timeline, from 1
+  TimelinePoint sent, received;
+  std::int64_t bytes;
+  std::int32_t tag;
+};
+
 class Timeline {
  public:
   virtual ~Timeline() = default;
@@ -27,7 +34,7 @@ class Timeline {
   /// Events are missing from here on.
   virtual void gap(TimelinePoint at) = 0;
   /// After all slices.
-  virtual void message(std::uint64_t number, TimelinePoint sent, TimelinePoint received) = 0;
+  virtual void message(const TimelineMessage& message) = 0;
 };
 
 /// Reads events twice, location by location and in the order of time for messages; with an iteration once more, to find

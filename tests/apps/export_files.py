@@ -14,7 +14,7 @@ from export_readers import CallPaths
 from refrain_testing import MPIS, PROGRAMS, REFRAIN, Report, TestCase, clean_environment, mpiexec
 
 MPI = MPIS[0]
-OF_EVENTS = ("perfetto", "chrome")
+READERS_OF_EVENTS = (("chrome", readers.chrome), ("perfetto", readers.perfetto), ("paraver", readers.paraver))
 OF_PROFILES = ("cubex", "speedscope", "folded", "pprof", "hatchet", "extrap", "callgrind")
 
 
@@ -31,8 +31,9 @@ class Exports(TestCase):
         return outcome.experiment
 
     def export(self, format: str, *words: Any) -> Path:
+        for file in self.directory.glob("out.*"):
+            file.unlink()
         file = self.directory / f"out.{format}"
-        file.unlink(missing_ok=True)
         self.refrain("export", *words, "--format", format, "-o", file)
         return file
 
@@ -142,7 +143,7 @@ class Profiles(Exports):
 class Timelines(Exports):
     def test_slices_are_calls_and_flows_are_messages(self) -> None:
         experiment = self.steps(REFRAIN_TRACE="all")
-        for format, read in (("chrome", readers.chrome), ("perfetto", readers.perfetto)):
+        for format, read in READERS_OF_EVENTS:
             found = read(self.export(format, experiment))
             for rank in (0, 1):
                 self.assertEqual((60, 6, 1), tuple(found.slices[rank][of] for of in ("MPI_Sendrecv", "MPI_Barrier", "step")), format)
@@ -151,7 +152,7 @@ class Timelines(Exports):
 
     def test_a_part_of_the_time_and_of_the_ranks(self) -> None:
         experiment = self.steps(REFRAIN_TRACE="all")
-        for format, read in (("chrome", readers.chrome), ("perfetto", readers.perfetto)):
+        for format, read in READERS_OF_EVENTS:
             some = read(self.export(format, experiment, "--from", "0.05", "--until", "0.1"))
             self.assertTrue(0 < some.slices[0]["MPI_Sendrecv"] < 60, some.slices)
             one = read(self.export(format, experiment, "--rank", "1"))
@@ -167,7 +168,7 @@ class Timelines(Exports):
 
     def test_experiments_without_events(self) -> None:
         experiment = self.steps(REFRAIN_TRACE="off")
-        for format in OF_EVENTS:
+        for format, _ in READERS_OF_EVENTS:
             self.assertIn("no events", self.refrain("export", experiment, "--format", format, code=1).stderr)
         for format in OF_PROFILES:
             self.export(format, experiment)

@@ -232,6 +232,50 @@ def chrome(path: Path) -> Timeline:
     return timeline
 
 
+def paraver(path: Path) -> Timeline:
+    """Names of values are in the .pcf beside it, places in the .row."""
+    names: dict[int, dict[int, str]] = defaultdict(dict)
+    types: list[int] = []
+    in_values = False
+    for line in path.with_suffix(".pcf").read_text().splitlines():
+        words = line.split(None, 2)
+        if line in ("EVENT_TYPE", "STATES", "VALUES"):
+            in_values = line == "VALUES"
+            types = [] if line == "EVENT_TYPE" else types
+        elif len(words) == 3 and not in_values:
+            types.append(int(words[1]))
+        elif in_values and len(line.split(None, 1)) == 2:
+            value, name = line.split(None, 1)
+            for of in types:
+                names[of][int(value)] = name
+    places = [line.removeprefix("RANK ").split(".") for line in path.with_suffix(".row").read_text().splitlines() if line.startswith("RANK ")]
+    rank_of_task = list(dict.fromkeys(int(rank) for rank, _ in places))
+    head, *lines = path.read_text().splitlines()
+    match = re.fullmatch(r"#Paraver \(\d\d/\d\d/\d{4} at \d\d:\d\d\):(\d+)_ns:(\d+)\(([\d,]+)\):1:(\d+)\(([\d:,]+)\)", head)
+    assert match, head
+    assert sum(map(int, match[3].split(","))) == len(places) and int(match[4]) == len(rank_of_task) == len(match[5].split(","))
+    timeline = Timeline()
+    last = 0
+    ends: dict[int, int] = defaultdict(int)
+    for line in lines:
+        fields_of = list(map(int, line.split(":")))
+        assert last <= fields_of[5] <= int(match[1]), line
+        last = fields_of[5]
+        rank = rank_of_task[fields_of[3] - 1]
+        if fields_of[0] == 1:
+            assert ends[fields_of[1]] <= fields_of[5] < fields_of[6], f"states do not overlap: {line}"
+            ends[fields_of[1]] = fields_of[6]
+        elif fields_of[0] == 2 and fields_of[7] > 0:
+            if fields_of[6] == 84210840:
+                timeline.iterations[f"step {fields_of[7] - 1}"] += 1
+            else:
+                timeline.slices[rank][names[fields_of[6]][fields_of[7]]] += 1
+        elif fields_of[0] == 3:
+            assert fields_of[13] > 0, line
+            timeline.messages[rank, rank_of_task[fields_of[9] - 1]] += 1
+    return timeline
+
+
 def perfetto(path: Path) -> Timeline:
     timeline = Timeline()
     names: dict[int, str] = {}

@@ -2,9 +2,12 @@
 
 #include "offline/export/timeline.hpp"
 
+#include <sstream>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "offline/export/sorted_lines.hpp"
 #include "tests/unit/export/made_run.hpp"
 #include "tests/unit/trace/archive_writer.hpp"
 
@@ -18,7 +21,7 @@ class Recorded final : public Timeline {
   void end_slice(TimelinePoint at, const trace::RegionOfTrace& region) override { add("E ", at, region); }
   void iteration(TimelinePoint, TimelinePoint, const std::string&, std::int64_t) override {}
   void gap(TimelinePoint) override {}
-  void message(std::uint64_t, TimelinePoint, TimelinePoint) override {}
+  void message(const TimelineMessage&) override {}
 
   std::vector<std::string> words;
   std::vector<std::int64_t> times;
@@ -89,6 +92,56 @@ TEST_F(TimelineTest, chrome_has_begins_and_ends_with_names) {
     if (phase != "M") words.push_back(phase + " " + event["name"].get<std::string>());
   }
   EXPECT_EQ(words, read({}).words);
+}
+
+TEST_F(TimelineTest, paraver_has_events_and_states_in_the_order_of_time) {
+  OutputFile out(directory_ / "trace.prv");
+  write_paraver(*trace_, {}, out);
+  out.finish();
+  std::istringstream file(test::contents_of(directory_ / "trace.prv"));
+  std::string line;
+  std::getline(file, line);
+  EXPECT_TRUE(line.starts_with("#Paraver (")) << line;
+  EXPECT_TRUE(line.ends_with("_ns:1(1):1:1(1:1)")) << line;
+  std::vector<std::string> events;
+  std::int64_t last = 0;
+  while (std::getline(file, line)) {
+    std::vector<std::int64_t> numbers;
+    std::istringstream words(line);
+    for (std::string word; std::getline(words, word, ':');) numbers.push_back(std::stoll(word));
+    ASSERT_GE(numbers.size(), 8U) << line;
+    EXPECT_GE(numbers[5], last) << line;
+    last = numbers[5];
+    if (numbers[0] != 2) continue;
+    const auto value = static_cast<std::size_t>(numbers[7]);
+    events.push_back(std::to_string(numbers[6]) + " " + (value == 0 ? "end" : trace_->regions().at(value - 1).name));
+  }
+  const std::string mark = "60000019 ", call = "50000001 ";
+  EXPECT_EQ(events, (std::vector<std::string>{mark + "main", call + "MPI_Send", call + "end", mark + "end",
+                                              mark + "step \"1\"", call + "MPI_Send", call + "end", mark + "end"}));
+  const std::string words = test::contents_of(directory_ / "trace.pcf");
+  EXPECT_NE(words.find("   MPI_Send\n"), words.npos);
+  EXPECT_NE(test::contents_of(directory_ / "trace.row").find("LEVEL THREAD SIZE 1\n"), words.npos);
+}
+
+TEST(SortedLines, many_runs_become_one_and_equal_times_stay_in_their_order) {
+  const test::Directory directory;
+  OutputFile out(directory / "sorted");
+  std::string wanted;
+  {
+    SortedLines lines(out.open_scratch(), 64);
+    for (int round = 0; round < 100; ++round)
+      for (int time = 9; time >= 0; --time) lines.add(time, std::to_string(time) + " of round " + std::to_string(round));
+    lines.add(5, std::string(100'000, 'x'));
+    lines.write(out);
+  }
+  for (int time = 0; time < 10; ++time) {
+    for (int round = 0; round < 100; ++round)
+      wanted += std::to_string(time) + " of round " + std::to_string(round) + "\n";
+    if (time == 5) wanted += std::string(100'000, 'x') + "\n";
+  }
+  out.finish();
+  EXPECT_EQ(test::contents_of(directory / "sorted"), wanted);
 }
 
 }  // namespace
