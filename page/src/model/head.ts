@@ -105,7 +105,7 @@ export interface EfficiencyTree {
 export interface Head {
   format: number;
   name: string;
-  source: 'refrain' | 'cubex' | 'otf2';
+  source: 'refrain' | 'cubex' | 'caliper' | 'tau' | 'otf2';
   ranks: number;
   facts: [string, string][];
   lacks: { view: string; text: string }[];
