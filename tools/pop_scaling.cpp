@@ -17,11 +17,6 @@ using analysis::Measured;
 using analysis::ScalingPoint;
 using report::Cell;
 
-struct PopPart {
-  std::string region;  ///< empty: the run
-  std::vector<ScalingPoint> points;
-};
-
 std::optional<Measured> counter(const ScalingPoint& of, Measured ScalingPoint::Counters::*member) {
   return of.counters ? std::optional((*of.counters).*member) : std::nullopt;
 }
@@ -115,14 +110,19 @@ void print_pop_scaling(const char* command, const PopScalingRequest& request) {
       runs[r].push_back({of.processes, *of.efficiency, of.useful_s, of.instructions, of.cycles});
     }
   }
-  std::vector<PopPart> parts;
+  PopTable table{program, request.is_weak, {}};
   for (std::size_t r = 0; r < regions.size(); ++r)
-    parts.push_back({regions[r], scaling_points(runs[r], request.is_weak)});
-  if (request.format == report::Format::Json) {
-    const auto row_of_part = [](const PopPart& of) {
-      report::Row row{{of.region.empty() ? "(run)" : of.region}};
-      row.tables.push_back({"by_processes", columns_of_points(), report::rows_of(of.points, row_of_point)});
-      if (const auto loss = analysis::largest_loss(of.points))
+    table.parts.push_back({regions[r], scaling_points(runs[r], request.is_weak)});
+  print_pop_table(table, request.format);
+}
+
+void print_pop_table(const PopTable& of, report::Format format) {
+  const std::vector<PopPart>& parts = of.parts;
+  if (format == report::Format::Json) {
+    const auto row_of_part = [](const PopPart& part) {
+      report::Row row{{part.region.empty() ? "(run)" : part.region}};
+      row.tables.push_back({"by_processes", columns_of_points(), report::rows_of(part.points, row_of_point)});
+      if (const auto loss = analysis::largest_loss(part.points))
         row.tables.push_back(
             object_of("largest_loss", report::columns("factor, left_share"), {{loss->factor, loss->left}}));
       return row;
@@ -130,9 +130,9 @@ void print_pop_scaling(const char* command, const PopScalingRequest& request) {
     report::Table all{"regions", report::columns("region"), report::rows_of(parts, row_of_part)};
     all.line_depth = 3;
     return print_tables({object_of("", report::columns("program, scaling"),
-                                   {{program, request.is_weak ? "weak" : "strong"}}),
+                                   {{of.program, of.is_weak ? "weak" : "strong"}}),
                          std::move(all)},
-                        request.format, {}, write_to_stdout);
+                        format, {}, write_to_stdout);
   }
   report::Table table{"efficiencies", report::columns("region") + columns_of_points(), [&](const report::TakeRow& take) {
                         for (const PopPart& part : parts)
@@ -142,11 +142,11 @@ void print_pop_scaling(const char* command, const PopScalingRequest& request) {
                             take(row);
                           }
                       }};
-  table.before = {{fmt::format("{}: {} scaling, against {}", program, request.is_weak ? "weak" : "strong",
+  table.before = {{fmt::format("{}: {} scaling, against {}", of.program, of.is_weak ? "weak" : "strong",
                                plural_of_processes(parts[0].points[0].processes))},
                   {}};
   table.after = sentences_of(parts);
-  print_tables({std::move(table)}, request.format, report::detect_terminal(stdout), write_to_stdout);
+  print_tables({std::move(table)}, format, report::detect_terminal(stdout), write_to_stdout);
 }
 
 }  // namespace refrain::tools

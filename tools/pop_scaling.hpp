@@ -1,9 +1,10 @@
 #pragma once
-/// Efficiencies over numbers of processes, from experiment directories: the table of POP.
+/// Efficiencies over numbers of processes, from experiment directories or others: the table of POP.
 
 #include <string>
 #include <vector>
 
+#include "offline/analysis/efficiency.hpp"
 #include "offline/report/table.hpp"
 
 namespace refrain::tools {
@@ -21,5 +22,16 @@ bool is_experiment(const std::string& word);
 /// Prints the table. Throws what reading an experiment throws, and report::UsageError when runs are of different
 /// programs, have no useful time, or lack a region.
 void print_pop_scaling(const char* command, const PopScalingRequest& request);
+
+struct PopPart {
+  std::string region;  ///< empty: the run
+  std::vector<analysis::ScalingPoint> points;
+};
+struct PopTable {
+  std::string program;
+  bool is_weak = false;
+  std::vector<PopPart> parts;  ///< each with a point
+};
+void print_pop_table(const PopTable& of, report::Format format);
 
 }  // namespace refrain::tools

@@ -28,6 +28,7 @@ struct Request {
   std::vector<std::string> words;    ///< experiment directories, or regions in the database
   std::vector<std::string> regions;  ///< beside the run, of experiment directories
   bool is_weak = false;
+  bool efficiencies = false;  ///< of runs in the database
   double min_share_percent = 1;
 };
 
@@ -70,8 +71,10 @@ std::vector<report::Table> document_of(const database::Scaling& scaling) {
 std::optional<int> run_directories(const Request& request) {
   const auto first = std::ranges::find_if(request.words, is_experiment);
   if (first == request.words.end()) {
-    if (request.regions.empty() && !request.is_weak) return std::nullopt;
-    return complain(name, exit_usage, "--region and --weak go with experiment directories");
+    if (!request.efficiencies && request.is_weak)
+      return complain(name, exit_usage, "--weak requires experiment directories or --efficiency");
+    if (request.regions.empty()) return std::nullopt;
+    return complain(name, exit_usage, "--region requires experiment directories");
   }
   const auto other = std::ranges::find_if_not(request.words, is_experiment);
   if (other != request.words.end())
@@ -79,6 +82,16 @@ std::optional<int> run_directories(const Request& request) {
                     fmt::format("{} is no experiment directory, and {} is: regions of directories go with --region",
                                 *other, *first));
   print_pop_scaling(name, {request.words, request.regions, request.is_weak, report::format_of(request.format)});
+  return exit_ok;
+}
+
+int print_efficiencies(database::Connection& connection, const database::StoredRun& run, const Request& request,
+                       report::Format format) {
+  if (!request.words.empty()) return complain(name, exit_usage, "--efficiency is of whole runs: it takes no regions");
+  const auto runs = database::sized_runs(connection, run);
+  if (runs.empty())
+    return complain(name, exit_usage, connection.name() + ": no useful time was measured in the runs of this version");
+  print_pop_table({run.program, request.is_weak, {{"", scaling_points(runs, request.is_weak)}}}, format);
   return exit_ok;
 }
 
@@ -94,10 +107,11 @@ int run(const Request& request) {
       return complain(
           name, exit_usage,
           fmt::format("{}: there is no such run; `refrain db list` shows what there is", connection->name()));
-    const database::Scaling scaling =
-        database::scaling_of(*connection, *std::ranges::max_element(runs, {}, &database::StoredRun::run),
-                             request.words, request.min_share_percent / 100);
     const report::Format format = report::format_of(request.format);
+    const database::StoredRun& last = *std::ranges::max_element(runs, {}, &database::StoredRun::run);
+    if (request.efficiencies) return print_efficiencies(*connection, last, request, format);
+    const database::Scaling scaling =
+        database::scaling_of(*connection, last, request.words, request.min_share_percent / 100);
     print_tables(format == report::Format::Json ? document_of(scaling) : std::vector{flat_table(scaling)}, format,
                  report::detect_terminal(stdout), write_to_stdout);
     return exit_ok;
@@ -121,7 +135,9 @@ void add_scaling(Command root, Invocation& invocation) {
   command.option("--region", request->regions, "Of experiment directories: also this marked region or function; may be repeated")
       .type("NAME")
       .repeated();
-  command.flag("--weak", request->is_weak, "Of experiment directories: the problem grows with the processes");
+  command.flag("--efficiency", request->efficiencies,
+               "Of runs in the database: their efficiencies instead of times of regions");
+  command.flag("--weak", request->is_weak, "Of efficiencies: the problem grows with the processes");
   add_database_option(command, request->database);
   command.option("--program", request->program, "Only runs of this program").type("NAME");
   command.option("--version", request->version, "This version (default: that of the last run that was added)")

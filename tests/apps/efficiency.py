@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from refrain_testing import MPIS, PROGRAMS, REFRAIN, TestCase, clean_environment, mpiexec
+from refrain_testing import MPIS, PROGRAMS, REFRAIN, SOURCE, TestCase, clean_environment, mpiexec
 
 TOLERANCE = 0.02
 EXACT = 1e-9
@@ -159,6 +159,17 @@ class Efficiency(TestCase):
         self.assertEqual("load balance", steps["largest_loss"]["factor"])
         text = self.refrain("scaling", one, two)
         self.assertIn("strong scaling, against 1 process", text)
+        database = self.directory / "runs.sqlite"
+        self.refrain("db", "add", one, two, again, "--database", database, "--version", "1")
+        stored = json.loads(self.refrain("scaling", "--database", database, "--efficiency", "--format", "json"))
+        for of, wanted in zip(stored["regions"][0]["by_processes"], run["by_processes"]):
+            for factor in ("processes", "runs", "parallel", "load_balance", "communication", "computation_scaling"):
+                self.assertAlmostEqual(wanted[factor], of[factor], delta=1e-6, msg=factor)
+            self.assertNotIn("serialisation", of)
+        properties = SOURCE / "examples/properties/efficiency.asl"
+        found = json.loads(self.refrain("properties", "--database", database, "--properties", properties, "--format", "json"))
+        self.assertNotIn("LowLoadBalance", [of["name"] for of in found["not_evaluated"]])
+        self.assertIn("requires", self.refrain("scaling", "--database", database, "--weak", code=1))
         weak = json.loads(self.refrain("scaling", one, two, "--weak", "--format", "json"))
         self.assertEqual("weak", weak["scaling"])
         self.assertIn("no experiment directory", self.refrain("scaling", one, "main", code=1))
