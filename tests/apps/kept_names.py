@@ -209,7 +209,7 @@ class KeptNames(TestCase):
         experiment = self.directory / "running"
         command = [REFRAIN, "run", "--experiment", experiment, "--", self.program, "60"]
         run = subprocess.Popen(list(map(str, command)), cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               env=clean_environment({"REFRAIN_SNAPSHOT": "30"}))
+                               env=clean_environment({"REFRAIN_SNAPSHOT": "1"}))
         deadline = time.monotonic() + 30
         while not (experiment / "part-0.refrain").exists() and time.monotonic() < deadline:
             time.sleep(0.1)
