@@ -29,7 +29,7 @@ constexpr const char* call_path_regions = "callpath";
 
 struct Request {
   std::vector<std::string> experiments, ranks;
-  std::string format = "otf2", output, regions = "mpi";
+  std::string format = "otf2", output, regions = "mpi", loop;
   std::optional<double> from_s, until_s;
   std::optional<std::int64_t> iteration;
   int patience = 120;
@@ -109,7 +109,9 @@ int write_profile(const exports::Format& format, const Request& request) {
     for (const std::string& name : request.experiments) {
       if (is_archive(command_name, name)) return exit_usage;
       const auto experiment = experiment::Experiment::open(name);
-      const auto run = exports::run_of_experiment(experiment, REFRAIN_VERSION);
+      std::optional<exports::IterationOfLoop> iteration;
+      if (request.iteration) iteration = {request.loop, *request.iteration};
+      const auto run = exports::run_of_experiment(experiment, REFRAIN_VERSION, iteration);
       format.write_run(*run, out);
       call_paths += run->nodes().size();
       locations += run->locations().size();
@@ -135,8 +137,11 @@ std::string wrong_options(const exports::Format& format, const Request& request)
   };
   if (request.regions == call_path_regions && !is_archive_format) return wrong("--regions callpath", "otf2");
   if (!request.ranks.empty() && format.write_run) return wrong("--rank", "otf2, perfetto, chrome or paraver");
-  if ((request.from_s || request.until_s || request.iteration) && !format.write_events)
-    return wrong(request.from_s ? "--from" : request.until_s ? "--until" : "--iteration", "perfetto, chrome or paraver");
+  if ((request.from_s || request.until_s) && !format.write_events)
+    return wrong(request.from_s ? "--from" : "--until", "perfetto, chrome or paraver");
+  if (request.iteration && is_archive_format) return "--iteration does not go with otf2";
+  if (!request.loop.empty() && (!request.iteration || !format.write_run))
+    return "--loop requires --iteration and a format of profiles";
   if (request.experiments.size() > 1 && !format.takes_several)
     return fmt::format("{} takes one experiment; extrap takes several", format.name);
   if (request.output == "-" && is_archive_format) return "-o -: otf2 is a directory";
@@ -180,8 +185,10 @@ void add_export(Command root, Invocation& invocation) {
   command.option("--rank", request->ranks, "Events of these ranks alone, as in 0,4-7; may be repeated")
       .type("LIST")
       .separated_by(',');
-  command.option("--iteration", request->iteration, "Of perfetto, chrome and paraver, this iteration, counted from 0")
+  command.option("--iteration", request->iteration, "This iteration, counted from 0, instead of the run; not of otf2")
       .type("NUMBER");
+  command.option("--loop", request->loop, "Of profiles with --iteration, the loop; needed where several are marked")
+      .type("NAME");
   command.option("--from", request->from_s, "Of perfetto, chrome and paraver, events from this time on").type("SECONDS");
   command.option("--until", request->until_s, "Of perfetto, chrome and paraver, events up to this time").type("SECONDS");
   command

@@ -4,12 +4,17 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "offline/analysis/call_tree.hpp"
+#include "offline/analysis/iterations.hpp"
 #include "offline/analysis/minimum_waits.hpp"
 #include "offline/analysis/severities.hpp"
+#include "offline/export/export_error.hpp"
 #include "offline/symbols/experiment_names.hpp"
 #include "offline/symbols/symbols.hpp"
 
@@ -40,8 +45,9 @@ RunNode::Kind kind_of(const analysis::TreeNode& node) {
 
 class RunOfExperiment final : public Run {
  public:
-  RunOfExperiment(std::shared_ptr<const experiment::Experiment> experiment, std::string_view version)
-      : experiment_(std::move(experiment)), minima_(experiment_->definitions()) {
+  RunOfExperiment(std::shared_ptr<const experiment::Experiment> experiment, std::string_view version,
+                  const std::optional<IterationOfLoop>& iteration)
+      : experiment_(std::move(experiment)), minima_(experiment_->definitions()), is_of_iteration_(iteration.has_value()) {
     const experiment::Manifest& manifest = experiment_->manifest();
     facts_.program = std::filesystem::path(manifest.executable).filename().string();
     if (facts_.program.empty()) facts_.program = "program";
@@ -61,6 +67,7 @@ class RunOfExperiment final : public Run {
     tree_ = analysis::build_call_tree(*experiment_, symbolizer, options);
     for (std::size_t i = 0; i < locations_.size(); ++i) refs_.push_back(ref_of(i));
     severities_.emplace(experiment_, tree_);
+    if (iteration) find_iteration(*iteration);
     add_nodes();
     add_metrics();
   }
@@ -68,14 +75,17 @@ class RunOfExperiment final : public Run {
   void for_each_node(std::size_t location, const TakeNode& take) override {
     if (locations_[location].rank != open_rank_) open_rank(location);
     rows_.clear();
-    severities_->for_each_node(refs_[location], [&](std::uint32_t node, std::span<const double> values) {
+    if (is_of_iteration_ && !units_[location]) return;
+    const analysis::UnitRef unit = is_of_iteration_ ? *units_[location] : analysis::UnitRef();
+    const auto take_row = [&](std::uint32_t node, std::span<const double> values) {
       if (node == 0) return;
       auto& row = rows_[place_[node]];
       row.assign(values.begin(), values.end());
       row.resize(metrics_.size());
       if (estimated_ > 0) add_waits(node, row);
       else limit_waits(row);
-    });
+    };
+    severities_->for_each_node(refs_[location], take_row, unit);
     for (const auto& [node, values] : rows_) take(node, values);
   }
 
@@ -87,6 +97,32 @@ class RunOfExperiment final : public Run {
     std::size_t number = 0;
     while (number < location && locations_[location - number - 1].rank == rank) ++number;
     return {static_cast<std::size_t>(std::ranges::find(ranks, rank) - ranks.begin()), number};
+  }
+
+  /// Fills units_. Iterations that a damaged log lacks are as if the location did not have them.
+  void find_iteration(const IterationOfLoop& wanted) {
+    std::set<std::string> loops;
+    units_.resize(locations_.size());
+    for (std::size_t i = 0; i < locations_.size(); ++i) {
+      const auto rank = experiment_->rank(refs_[i].place, experiment::Depth::Loops);
+      if (!rank || refs_[i].location >= rank->locations.size()) continue;
+      const auto& own = rank->locations[refs_[i].location].loops;
+      for (std::size_t loop = 0; loop < own.size(); ++loop) {
+        loops.insert(own[loop].name);
+        if (!wanted.loop.empty() && own[loop].name != wanted.loop) continue;
+        const auto nothing = [](std::int64_t, std::int32_t, std::span<const std::int64_t>) {};
+        if (analysis::with_iteration(own[loop], wanted.number, nothing))
+          units_[i] = {analysis::UnitRef::Iteration, loop, wanted.number};
+      }
+    }
+    if (loops.empty()) throw ExportError("no loop is marked in this experiment");
+    if (wanted.loop.empty() && loops.size() > 1)
+      throw ExportError(fmt::format("several loops are marked: --loop says which of {}", fmt::join(loops, ", ")));
+    if (!wanted.loop.empty() && !loops.contains(wanted.loop))
+      throw ExportError(fmt::format("no loop is called {}; there are {}", wanted.loop, fmt::join(loops, ", ")));
+    if (std::ranges::none_of(units_, [](const auto& unit) { return unit.has_value(); }))
+      throw ExportError(fmt::format("loop {} has no iteration {}", wanted.loop.empty() ? *loops.begin() : wanted.loop,
+                                    wanted.number));
   }
 
   /// Nodes of the tree in preorder, without its root.
@@ -120,13 +156,14 @@ class RunOfExperiment final : public Run {
     const std::size_t first_saved = analysis::severity_metric_names().size() + tree_.extra_metrics.size();
     for (const analysis::MetricNode& metric : severities_->metrics()) {
       const bool is_saved = metrics_.size() >= first_saved;
+      if (is_saved && is_of_iteration_) return;
       const bool is_below_saved = metric.parent >= static_cast<int>(first_saved);
       if (is_waiting(metric.name)) kinds_.push_back(metrics_.size());
       const bool is_below_waiting = is_below_saved && below_waiting_[static_cast<std::size_t>(metric.parent)];
       below_waiting_.push_back(is_waiting(metric.name) || is_below_waiting);
       metrics_.push_back({metric.name, metric.unit, is_saved && !is_below_saved ? -1 : metric.parent, metric.help});
     }
-    if (!kinds_.empty() || !minima_.any()) return;
+    if (is_of_iteration_ || !kinds_.empty() || !minima_.any()) return;
     for (const analysis::MinimumWaits::OfPath& of : minima_.paths())
       for (const auto& [kind, seconds] : of.kinds_s)
         if (!metric(kind)) {
@@ -183,9 +220,11 @@ class RunOfExperiment final : public Run {
 
   std::shared_ptr<const experiment::Experiment> experiment_;
   analysis::MinimumWaits minima_;
+  bool is_of_iteration_;
   analysis::CallTree tree_;
   std::optional<analysis::Severities> severities_;
   std::vector<analysis::LocationRef> refs_;            ///< by location
+  std::vector<std::optional<analysis::UnitRef>> units_;  ///< by location, of an iteration; nothing: it has none
   std::vector<std::uint32_t> place_;                   ///< among nodes_, by node of the tree
   std::map<std::uint32_t, std::vector<double>> rows_;  ///< of one location
   std::vector<std::size_t> kinds_;                     ///< metrics of waiting that a search has found
@@ -199,8 +238,8 @@ class RunOfExperiment final : public Run {
 }  // namespace
 
 std::unique_ptr<Run> run_of_experiment(std::shared_ptr<const experiment::Experiment> experiment,
-                                       std::string_view version) {
-  return std::make_unique<RunOfExperiment>(std::move(experiment), version);
+                                       std::string_view version, const std::optional<IterationOfLoop>& iteration) {
+  return std::make_unique<RunOfExperiment>(std::move(experiment), version, iteration);
 }
 
 std::span<const std::string_view> kinds_of_waiting() { return waiting_names; }

@@ -6,7 +6,9 @@
 /// such metrics.
 
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "offline/experiment/experiment.hpp"
@@ -14,9 +16,18 @@
 
 namespace refrain::exports {
 
-/// Reads all ranks once. `version`: of this Refrain. Throws experiment::ReadError.
+/// One iteration of a marked loop instead of the run: its totals and its MPI calls are exact, the rest is reconstructed
+/// from its cluster. Nothing is known of waiting in it, and of threads that do not have it.
+struct IterationOfLoop {
+  std::string loop;  ///< empty: the only one
+  std::int64_t number = 0;
+};
+
+/// Reads all ranks once. `version`: of this Refrain. Throws experiment::ReadError, and ExportError when there is no such
+/// iteration.
 std::unique_ptr<Run> run_of_experiment(std::shared_ptr<const experiment::Experiment> experiment,
-                                       std::string_view version);
+                                       std::string_view version,
+                                       const std::optional<IterationOfLoop>& iteration = std::nullopt);
 
 /// The kinds of waiting that do not overlap: their sum is the time that a call path has waited.
 std::span<const std::string_view> kinds_of_waiting();

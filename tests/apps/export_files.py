@@ -72,6 +72,18 @@ class Profiles(Exports):
                 for value, time in zip(values, metrics["mpi"][path]):
                     self.assertTrue(0 <= value <= time + 1e-9, (name, path, value, time))
 
+    def test_one_iteration(self) -> None:
+        """Its calls and times are those of the iteration; waiting in it is not known."""
+        loop = Report(self.experiment, "--iterations").data["loops"][0]
+        metrics = readers.cubex(self.export("cubex", self.experiment, "--iteration", 12))
+        sends = [path for path in metrics["visits"] if path[-1] == "MPI_Sendrecv"]
+        self.assertEqual([1.0, 1.0], [sum(of) for of in zip(*(metrics["visits"][path] for path in sends))])
+        self.assertEqual([], [name for name in metrics if name.startswith("mpi_late") or name == "mpi_wait_nxn"])
+        wall = sum(of["wall_s"][12] for of in loop["per_location"])
+        self.assertAlmostEqual(wall, sum(map(sum, metrics["time"].values())), delta=1e-3 * wall)
+        named = self.export("folded", self.experiment, "--iteration", 12, "--loop", "step")
+        self.assertAlmostEqual(wall, sum(readers.folded(named).values()), delta=1e-2 * wall)
+
     def test_cubex_can_be_put_into_a_database(self) -> None:
         """The reader of profiles of Score-P takes it."""
         file = self.directory / "out.cubex"
@@ -134,7 +146,7 @@ class Profiles(Exports):
         self.assertEqual([], list(self.directory.glob("*.part")))
 
     def test_options_that_a_format_does_not_take(self) -> None:
-        for words in (("folded", "--rank", "0"), ("cubex", "--from", "1"), ("otf2", "--until", "1"), ("pprof", "--iteration", "3"), ("chrome", "--regions", "callpath"), ("otf2", "-o", "-")):
+        for words in (("folded", "--rank", "0"), ("cubex", "--from", "1"), ("otf2", "--until", "1"), ("otf2", "--iteration", "3"), ("pprof", "--loop", "step"), ("folded", "--iteration", "60"), ("folded", "--iteration", "3", "--loop", "none"), ("chrome", "--regions", "callpath"), ("otf2", "-o", "-")):
             stderr = self.refrain("export", self.experiment, "--format", *words, code=1).stderr
             self.assertEqual(1, stderr.count("\n"), stderr)
         self.assertIn("nonsense", self.refrain("export", self.experiment, "--format", "nonsense", code=1).stderr)
