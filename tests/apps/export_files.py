@@ -3,6 +3,7 @@ events have."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import unittest
 from collections import Counter, defaultdict
@@ -184,6 +185,31 @@ class Timelines(Exports):
             self.assertIn("no events", self.refrain("export", experiment, "--format", format, code=1).stderr)
         for format in OF_PROFILES:
             self.export(format, experiment)
+
+
+class OfOthers(Exports):
+    def test_profiles_of_caliper_and_tau_become_runs_of_a_database(self) -> None:
+        caliper = self.directory / "caliper.json"
+        caliper.write_text(json.dumps({
+            "data": [[0, 0, 1.0], [1, 0, 2.0], [0, 1, 1.5], [1, 1, 1.5]], "columns": ["path", "mpi.rank", "sum#time.duration"],
+            "column_metadata": [{"is_value": False}, {"is_value": True}, {"is_value": True}],
+            "nodes": [{"label": "main", "column": "path"}, {"label": "MPI_Barrier", "column": "path", "parent": 0}]}))
+        tau = self.directory / "tau"
+        tau.mkdir()
+        for rank, us in enumerate((3_000_000, 1_000_000)):
+            (tau / f"profile.{rank}.0.0").write_text(
+                '2 templated_functions_MULTI_TIME\n# Name Calls Subrs Excl Incl ProfileCalls #\n'
+                f'"main" 1 1 {us} 4000000 0 GROUP="TAU_USER"\n"main => MPI_Barrier()" 1 0 {4_000_000 - us} {4_000_000 - us} 0 GROUP="TAU_CALLPATH"\n')
+        self.refrain("db", "add", caliper, tau, "--program", "app", "--version", "1")
+        runs = json.loads(self.refrain("db", "list", "--format", "json").stdout)["runs"]
+        self.assertEqual([2, 2], [run["processes"] for run in runs])
+        table = json.loads(self.refrain("scaling", "--efficiency", "--format", "json").stdout)["regions"][0]["by_processes"][0]
+        self.assertEqual(2, table["runs"])
+        # Of Caliper (1 + 1.5) / 2 / 3, of TAU (3 + 1) / 2 / 4.
+        self.assertAlmostEqual((2.5 / 6 + 0.5) / 2, table["parallel"], delta=1e-9)
+        broken = self.directory / "broken.json"
+        broken.write_text('{"data": []}')
+        self.assertEqual(1, self.refrain("db", "add", broken, code=2).stderr.count("\n"))
 
 
 if __name__ == "__main__":
