@@ -4,7 +4,10 @@ events have."""
 from __future__ import annotations
 
 import json
+import sqlite3
+import struct
 import subprocess
+import tarfile
 import unittest
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -12,9 +15,10 @@ from typing import Any
 
 import export_readers as readers
 from export_readers import CallPaths
-from refrain_testing import MPIS, PROGRAMS, REFRAIN, Report, TestCase, clean_environment, mpiexec
+from refrain_testing import MPIS, PROGRAMS, REFRAIN, SOURCE, Report, TestCase, clean_environment, mpiexec
 
 MPI = MPIS[0]
+REAL_PROFILE = SOURCE.parent / "shared" / "traces" / "10_scorep_mpi_tags" / "profile.cubex"
 READERS_OF_EVENTS = (("chrome", readers.chrome), ("perfetto", readers.perfetto), ("paraver", readers.paraver))
 OF_PROFILES = ("cubex", "speedscope", "folded", "pprof", "hatchet", "extrap", "callgrind")
 
@@ -188,6 +192,25 @@ class Timelines(Exports):
 
 
 class OfOthers(Exports):
+    @unittest.skipUnless(REAL_PROFILE.is_file(), f"{REAL_PROFILE} is not there")
+    def test_values_of_a_real_profile_are_those_of_the_file(self) -> None:
+        """Of Score-P, ten ranks: its metrics are decoded here by hand."""
+        with tarfile.open(REAL_PROFILE) as archive:
+            def values(metric: int, kind: str) -> dict[int, tuple[Any, ...]]:
+                index, data = (archive.extractfile(f"{metric}.{part}").read() for part in ("index", "data"))  # type: ignore[union-attr]
+                (count,) = struct.unpack_from("<I", index, 18)
+                rows = struct.unpack_from(f"<{count}I", index, 22)
+                return {row: struct.unpack_from(f"<10{kind}", data, 10 + 80 * i) for i, row in enumerate(rows)}
+
+            # Inclusive times of the three roots, whose trees have 3, 2 and 9 call paths.
+            wall = sum(sum(values(1, "d")[root]) for root in (0, 3, 5))
+            visits, sent = (sum(map(sum, values(metric, "Q").values())) for metric in (0, 8))
+        self.refrain("db", "add", REAL_PROFILE, "--program", "tags", "--version", "1")
+        with sqlite3.connect(self.directory / "refrain.sqlite") as database:
+            found = database.execute('select sum("Excl"), sum("Visits"), sum("BytesSent") from "PathTiming"').fetchone()
+        self.assertAlmostEqual(wall, found[0], delta=1e-9 * wall)
+        self.assertEqual((visits, sent), found[1:])
+
     def test_profiles_of_caliper_and_tau_become_runs_of_a_database(self) -> None:
         caliper = self.directory / "caliper.json"
         caliper.write_text(json.dumps({
