@@ -248,7 +248,8 @@ void check_efficiencies(const Request& request, Outcome& outcome) {
     const auto found = run.efficiency ? check.bound.factor->of(*run.efficiency) : std::nullopt;
     if (!found) {
       const bool is_of_waits = run.efficiency && !run.why_no_waits.empty();
-      outcome.not_checked.push_back(fmt::format("{}: not known{}", text, is_of_waits ? ", as " + run.why_no_waits : ""));
+      outcome.not_checked.push_back(
+          fmt::format("{}: not known{}", text, is_of_waits ? ", as " + run.why_no_waits : ""));
       continue;
     }
     check.found = *found;
@@ -305,9 +306,9 @@ void print_text(const Outcome& outcome, const Request& request) {
   for (const std::string& of : outcome.uncertain) show("cannot be told: {}\n", of);
   for (const std::string& why : outcome.not_checked) show("not checked: {}\n", why);
   for (const std::string& note : outcome.notes) show("note: {}\n", note);
-  const std::size_t compared = outcome.comparisons.size(),
-                    failures = slower(outcome).size() + problems(outcome, request.threshold).size() +
-                               failed_efficiencies(outcome);
+  const std::size_t compared = outcome.comparisons.size(), failures = slower(outcome).size() +
+                                                                      problems(outcome, request.threshold).size() +
+                                                                      failed_efficiencies(outcome);
   show("{}: {} comparison{}, {} propert{}, {}\n", request.experiment, compared, compared == 1 ? "" : "s",
        outcome.properties, outcome.properties == 1 ? "y" : "ies",
        failures > 0 ? fmt::format("{} failed", failures)
@@ -327,21 +328,22 @@ void print_json(const Outcome& outcome, const Request& request) {
        columns("loop, path, by, before_s, now_s, standard_error_s, difference_low_s, difference_high_s, share_of_loop, "
                "p, significant, slower, cannot_be_told"),
        report::rows_of(outcome.comparisons,
-               [](const analysis::RunDifference& of) -> report::Row {
-                 return {{of.loop, of.path, of.by_means ? "mean" : "faster_half", of.before, of.now, of.error, of.low,
-                          of.high, of.of_loop, of.p, of.is_significant, of.is_slower, of.cannot_be_told}};
-               })},
+                       [](const analysis::RunDifference& of) -> report::Row {
+                         return {{of.loop, of.path, of.by_means ? "mean" : "faster_half", of.before, of.now, of.error,
+                                  of.low, of.high, of.of_loop, of.p, of.is_significant, of.is_slower,
+                                  of.cannot_be_told}};
+                       })},
       {"properties", columns("name, context, severity, confidence"),
        report::rows_of(problems_found,
-               [](const database::Found* of) -> report::Row {
-                 return {{of->property->name, of->context, of->severity, of->confidence}};
-               })},
+                       [](const database::Found* of) -> report::Row {
+                         return {{of->property->name, of->context, of->severity, of->confidence}};
+                       })},
       {"efficiencies", columns("factor, value, standard_error, bound, is_least, failed, cannot_be_told"),
        report::rows_of(outcome.efficiencies,
-               [](const EfficiencyCheck& of) -> report::Row {
-                 return {{of.bound.factor->name, of.found.value, of.found.error, of.bound.value, of.bound.is_least,
-                          of.fails, of.cannot_be_told}};
-               })},
+                       [](const EfficiencyCheck& of) -> report::Row {
+                         return {{of.bound.factor->name, of.found.value, of.found.error, of.bound.value,
+                                  of.bound.is_least, of.fails, of.cannot_be_told}};
+                       })},
       object_of("", columns("not_checked, cannot_be_told, notes"),
                 {{outcome.not_checked, outcome.uncertain, outcome.notes}})};
   print_tables(tables, report::Format::Json, {}, write_to_stdout);
@@ -410,8 +412,9 @@ void print_junit(const Outcome& outcome, const Request& request) {
 
 int run(const Request& request) {
   if (request.against.empty() && request.files.empty() && request.efficiencies.empty())
-    return complain(name, exit_usage,
-                    "nothing to check: --against EXPERIMENT, --properties FILE, --efficiency BOUND, or several of them");
+    return complain(
+        name, exit_usage,
+        "nothing to check: --against EXPERIMENT, --properties FILE, --efficiency BOUND, or several of them");
   const auto program = read_specifications(request.files);
   if (!program) return exit_usage;
   try {

@@ -189,8 +189,10 @@ void add_export(Command root, Invocation& invocation) {
       .type("NUMBER");
   command.option("--loop", request->loop, "Of profiles with --iteration, the loop; needed where several are marked")
       .type("NAME");
-  command.option("--from", request->from_s, "Of perfetto, chrome and paraver, events from this time on").type("SECONDS");
-  command.option("--until", request->until_s, "Of perfetto, chrome and paraver, events up to this time").type("SECONDS");
+  command.option("--from", request->from_s, "Of perfetto, chrome and paraver, events from this time on")
+      .type("SECONDS");
+  command.option("--until", request->until_s, "Of perfetto, chrome and paraver, events up to this time")
+      .type("SECONDS");
   command
       .option("--patience", request->patience,
               "When several processes write together: how long one may be silent before it is taken for dead")

@@ -46,7 +46,8 @@ std::vector<report::Column> columns_of_points() {
   all = std::move(all) + report::columns("elapsed_deviation_s", report::ForPrograms) + report::columns("speedup");
   for (const PopColumn& column : pop_columns) {
     all.push_back({.name = column.name, .kind = report::Kind::Share, .head = column.head, .is_optional = true});
-    all.push_back({.name = std::string(column.name) + "_error", .kind = report::Kind::Share, .in = report::ForPrograms});
+    all.push_back(
+        {.name = std::string(column.name) + "_error", .kind = report::Kind::Share, .in = report::ForPrograms});
   }
   for (const char* name : {"ipc", "frequency_hz"})
     all.push_back({.name = name, .kind = report::Kind::Number, .in = report::ForPrograms});
@@ -54,7 +55,8 @@ std::vector<report::Column> columns_of_points() {
 }
 
 report::Row row_of_point(const ScalingPoint& of) {
-  report::Row row{{of.processes, of.runs, of.elapsed_s, of.runs > 1 ? Cell(of.elapsed_deviation_s) : Cell(), of.speedup}};
+  report::Row row{
+      {of.processes, of.runs, of.elapsed_s, of.runs > 1 ? Cell(of.elapsed_deviation_s) : Cell(), of.speedup}};
   for (const PopColumn& column : pop_columns) {
     const auto value = column.of(of);
     row.cells.push_back(value ? Cell(value->value) : Cell());
@@ -80,9 +82,10 @@ std::vector<report::Note> sentences_of(const std::vector<PopPart>& parts) {
                                  part.region.empty() ? "The run" : part.region, part.points.front().processes,
                                  part.points.back().processes, loss->factor, 100 * loss->left)});
   }
-  notes.push_back({"Global efficiency = parallel efficiency x computation scaling; of parallel efficiency and its factors "
-                   "see docs/efficiency.md. Above 80 % is acceptable (POP).",
-                   report::Note::Faint});
+  notes.push_back(
+      {"Global efficiency = parallel efficiency x computation scaling; of parallel efficiency and its factors "
+       "see docs/efficiency.md. Above 80 % is acceptable (POP).",
+       report::Note::Faint});
   return notes;
 }
 
@@ -104,8 +107,8 @@ void print_pop_scaling(const char* command, const PopScalingRequest& request) {
       const RunEfficiency& of = all[r];
       if (program.empty()) program = of.program;
       if (of.program != program)
-        throw report::UsageError(fmt::format("{} is a run of {}, and {} one of {}: runs of one program are compared", name,
-                                             of.program, request.runs[0], program));
+        throw report::UsageError(fmt::format("{} is a run of {}, and {} one of {}: runs of one program are compared",
+                                             name, of.program, request.runs[0], program));
       if (!of.efficiency) throw report::UsageError(name + ": no useful time was measured");
       runs[r].push_back({of.processes, *of.efficiency, of.useful_s, of.instructions, of.cycles});
     }
@@ -129,12 +132,13 @@ void print_pop_table(const PopTable& of, report::Format format) {
     };
     report::Table all{"regions", report::columns("region"), report::rows_of(parts, row_of_part)};
     all.line_depth = 3;
-    return print_tables({object_of("", report::columns("program, scaling"),
-                                   {{of.program, of.is_weak ? "weak" : "strong"}}),
-                         std::move(all)},
-                        format, {}, write_to_stdout);
+    return print_tables(
+        {object_of("", report::columns("program, scaling"), {{of.program, of.is_weak ? "weak" : "strong"}}),
+         std::move(all)},
+        format, {}, write_to_stdout);
   }
-  report::Table table{"efficiencies", report::columns("region") + columns_of_points(), [&](const report::TakeRow& take) {
+  report::Table table{"efficiencies", report::columns("region") + columns_of_points(),
+                      [&](const report::TakeRow& take) {
                         for (const PopPart& part : parts)
                           for (const ScalingPoint& point : part.points) {
                             report::Row row = row_of_point(point);

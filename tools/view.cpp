@@ -94,8 +94,8 @@ explorer::Run run_of_experiment(const std::string& path, std::size_t bytes, int&
   symbols::Symbolizer symbolizer;
   ProgressLine line;
   symbols::use_names(*experiment, symbolizer, {.progress = [&](std::size_t done, std::size_t all) {
-                       line.show([&] { return fmt::format("{}: {} of {} names", path, done, all); });
-                     }});
+    line.show([&] { return fmt::format("{}: {} of {} names", path, done, all); });
+  }});
   request.found = report::found_in(*experiment, [&](double share) {
     line.show([&] { return fmt::format("{}: searching events: {:.0f} %", path, 100 * share); });
   });
@@ -185,7 +185,8 @@ int run(Request request) {
 void add_view(Command root, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   Command command = root.add("view", "Write the explorer: one HTML file that opens in any browser");
-  add_experiment(command, request->experiment, "Experiment directory, profile of CUBE (.cubex), Caliper or TAU, or OTF2 archive");
+  add_experiment(command, request->experiment,
+                 "Experiment directory, profile of CUBE (.cubex), Caliper or TAU, or OTF2 archive");
   command.option("other", request->others, "Further ones, which the first one is compared with").type("EXPERIMENT");
   command.option("-o,--output", request->output, "File to write (default: EXPERIMENT.html here)").type("FILE");
   command.option("--size", request->megabytes, "MB that the data may take in the file; what is cut is said in it")

@@ -138,8 +138,9 @@ std::optional<Efficiency> efficiency_of(std::span<const RankTimes> given) {
   if (std::ranges::all_of(ranks, is_known)) {
     Measured ideal = largest_ideal(ranks, of.ideal_by);
     ideal.value = std::clamp(ideal.value, largest.value, of.elapsed_s);
-    of.serialisation = {largest.value / ideal.value,
-                        std::hypot(largest.error / ideal.value, largest.value * ideal.error / ideal.value / ideal.value)};
+    of.serialisation = {
+        largest.value / ideal.value,
+        std::hypot(largest.error / ideal.value, largest.value * ideal.error / ideal.value / ideal.value)};
     of.transfer = {ideal.value / of.elapsed_s, ideal.error / of.elapsed_s};
     of.additive.serialisation = 1 - (ideal.value - largest.value) / of.elapsed_s;
     of.additive.transfer = of.transfer->value;
@@ -164,7 +165,8 @@ std::optional<EfficiencyStep> step_of(std::span<const EfficiencyOfRange> ranges)
                after = values(at, count, &EfficiencyOfRange::parallel);
     const double step = std::abs(statistics::mean(after) - statistics::mean(before));
     const auto left = static_cast<double>(at), right = static_cast<double>(count - at);
-    const double around = (statistics::variance(before) * (left - 1) + statistics::variance(after) * (right - 1)) / (left + right - 2);
+    const double around =
+        (statistics::variance(before) * (left - 1) + statistics::variance(after) * (right - 1)) / (left + right - 2);
     const double error = std::sqrt(around * (1 / left + 1 / right));
     // The part of the variance that the step explains grows with the product of the two sizes.
     const double explained = step * std::sqrt(left * right);
@@ -271,7 +273,8 @@ std::vector<ScalingPoint> scaling_points(std::span<const SizedRun> runs, bool is
   for (const auto& [processes, of_size] : by_processes) points.push_back(point_of(of_size));
   if (points.empty()) return points;
   const double reference_s = points[0].useful_s, reference_error_s = points[0].computation_scaling.error,
-               reference_elapsed_s = points[0].elapsed_s, reference_processes = static_cast<double>(points[0].processes);
+               reference_elapsed_s = points[0].elapsed_s,
+               reference_processes = static_cast<double>(points[0].processes);
   for (ScalingPoint& of : points) {
     const double growth = is_weak ? static_cast<double>(of.processes) / reference_processes : 1;
     const double error_s = of.computation_scaling.error;
@@ -318,9 +321,13 @@ std::span<const EfficiencyFactor> efficiency_factors() {
       {"parallel", "parallel efficiency", 0, [](Of of) -> Factor { return of.parallel; }},
       {"load_balance", "load balance", 1, [](Of of) -> Factor { return of.load_balance; }},
       {"load_balance_across_machines", "across machines", 2,
-       [](Of of) -> Factor { return Measured{of.across_machines, 0}; }},
+       [](Of of) -> Factor {
+         return Measured{of.across_machines, 0};
+       }},
       {"load_balance_within_machines", "within machines", 2,
-       [](Of of) -> Factor { return Measured{of.within_machines, 0}; }},
+       [](Of of) -> Factor {
+         return Measured{of.within_machines, 0};
+       }},
       {"communication", "communication", 1, [](Of of) -> Factor { return of.communication; }},
       {"serialisation", "serialisation", 2, [](Of of) -> Factor { return of.serialisation; }},
       {"transfer", "transfer", 2, [](Of of) -> Factor { return of.transfer; }},

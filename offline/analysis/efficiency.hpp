@@ -77,8 +77,8 @@ struct Efficiency {
 
   /// With threads. `parallel` above is that of processes: it counts the first thread of each.
   struct Hybrid {
-    std::size_t threads = 0;  ///< of all processes together, without idle ones
-    double parallel = 0;      ///< mean useful time of a thread / elapsed
+    std::size_t threads = 0;            ///< of all processes together, without idle ones
+    double parallel = 0;                ///< mean useful time of a thread / elapsed
     double threads_multiplicative = 1;  ///< parallel = that of processes x this
     double threads_additive = 1;        ///< parallel = that of processes + this - 1
   };

@@ -1,5 +1,6 @@
-// The split JSON of Caliper (LLNL/Caliper, doc/sphinx/OutputFormats.rst; LLNL/hatchet, hatchet/readers/caliper_reader.py):
-// "nodes" is a tree of labels, "data" has rows of values and of indices into the nodes, by "columns".
+// The split JSON of Caliper (LLNL/Caliper, doc/sphinx/OutputFormats.rst; LLNL/hatchet,
+// hatchet/readers/caliper_reader.py): "nodes" is a tree of labels, "data" has rows of values and of indices into the
+// nodes, by "columns".
 #include <algorithm>
 #include <fstream>
 #include <limits>
@@ -104,9 +105,11 @@ class CaliperRun final : public HeldRun {
                                               "time (inc)", "sum#avg#inclusive#sum#time.duration"};
     // Several columns may say the same: the first one counts.
     if (std::ranges::find(exclusive, plain) != std::end(exclusive))
-      return std::exchange(has_exclusive_, true) ? CaliperColumn{} : CaliperColumn{CaliperColumn::Exclusive, wall, factor};
+      return std::exchange(has_exclusive_, true) ? CaliperColumn{}
+                                                 : CaliperColumn{CaliperColumn::Exclusive, wall, factor};
     if (std::ranges::find(inclusive, plain) != std::end(inclusive))
-      return std::exchange(has_inclusive_, true) ? CaliperColumn{} : CaliperColumn{CaliperColumn::Inclusive, wall, factor};
+      return std::exchange(has_inclusive_, true) ? CaliperColumn{}
+                                                 : CaliperColumn{CaliperColumn::Inclusive, wall, factor};
     if (name.find("inclusive#") != name.npos) return {};  // counted with what is below already
     for (const std::string_view statistic : {"min#", "max#", "avg#", "percent"})
       if (name.starts_with(statistic)) return {};  // no sums
@@ -118,7 +121,8 @@ class CaliperRun final : public HeldRun {
   void read_nodes(const JsonValue& nodes) {
     for (const JsonValue& node : nodes.GetArray()) {
       if (!node.IsObject()) refuse("nodes");
-      const auto label = node.FindMember("label"), column = node.FindMember("column"), parent = node.FindMember("parent");
+      const auto label = node.FindMember("label"), column = node.FindMember("column"),
+                 parent = node.FindMember("parent");
       if (label == node.MemberEnd() || column == node.MemberEnd()) refuse("nodes");
       labels_.push_back(text_of(label->value));
       if (labels_.back().empty()) labels_.back() = "(no name)";

@@ -16,9 +16,7 @@ bool is_file(const std::string& path) {
 
 }  // namespace
 
-bool is_profile(const std::string& path) {
-  return is_file(path) ? is_cubex(path) || is_caliper(path) : is_tau(path);
-}
+bool is_profile(const std::string& path) { return is_file(path) ? is_cubex(path) || is_caliper(path) : is_tau(path); }
 
 std::unique_ptr<RunSource> profile_run(const std::string& path) {
   if (is_tau(path)) return tau_run(path);

@@ -1,10 +1,10 @@
-// Profiles of TAU (TAU User's Guide, "TAU's profile format"): files profile.RANK.CONTEXT.THREAD in a directory, of several
-// metrics in the directories MULTI__METRIC. Lines of functions are
+// Profiles of TAU (TAU User's Guide, "TAU's profile format"): files profile.RANK.CONTEXT.THREAD in a directory, of
+// several metrics in the directories MULTI__METRIC. Lines of functions are
 //
 //     "main => solve() [{solve.c} {10,0}]" CALLS SUBROUTINES EXCLUSIVE INCLUSIVE PROFILECALLS GROUP="..."
 //
-// with times in microseconds. A function without "=>" is the sum over its call paths; what these leave of it is its time
-// at the top. Call paths are cut to TAU_CALLPATH_DEPTH functions: a cut one stands at the top, too.
+// with times in microseconds. A function without "=>" is the sum over its call paths; what these leave of it is its
+// time at the top. Call paths are cut to TAU_CALLPATH_DEPTH functions: a cut one stands at the top, too.
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -108,7 +108,8 @@ class TauRun final : public HeldRun {
     std::istringstream lines{std::string(text)};
     std::string line;
     std::size_t count = 0;
-    if (!std::getline(lines, line) || std::from_chars(line.data(), line.data() + line.size(), count).ec != std::errc() ||
+    if (!std::getline(lines, line) ||
+        std::from_chars(line.data(), line.data() + line.size(), count).ec != std::errc() ||
         line.find("templated_functions") == line.npos)
       input.fail(0, "it does not begin as a profile of TAU");
     std::getline(lines, line);  // the names of the columns

@@ -250,8 +250,8 @@ class Maker {
   }
 
   void add_waits() {
-    const auto waits = report::waits_of(tree_, request_.found.waits(shown_.has_usual_names()),
-                                        minima_.any() ? &minima_ : nullptr);
+    const auto waits =
+        report::waits_of(tree_, request_.found.waits(shown_.has_usual_names()), minima_.any() ? &minima_ : nullptr);
     add_properties(waits);
     add_efficiencies(waits);
     const std::size_t metric = metrics_.size() - 1;

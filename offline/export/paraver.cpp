@@ -1,7 +1,7 @@
 /// Paraver's trace format ("Paraver: Trace File Description", BSC): records of states, events and communications in the
-/// order of time (.prv), the words for their numbers (.pcf), and the names of places (.row). Tasks are the chosen ranks, in
-/// their order, counted from 1. Types of events and numbers of states are those of Extrae, so that its configurations
-/// find them; values of MPI functions are the trace's own, with their names in the .pcf.
+/// order of time (.prv), the words for their numbers (.pcf), and the names of places (.row). Tasks are the chosen
+/// ranks, in their order, counted from 1. Types of events and numbers of states are those of Extrae, so that its
+/// configurations find them; values of MPI functions are the trace's own, with their names in the .pcf.
 
 #include <algorithm>
 #include <ctime>
@@ -65,10 +65,10 @@ ParaverState state_of(const trace::RegionOfTrace& region) {
   if (region.is_collective()) return GroupCommunication;
   const std::string_view name = region.name;
   constexpr std::pair<std::string_view, ParaverState> by_name[] = {
-      {"MPI_Wait", WaitState},       {"MPI_Test", TestProbe},          {"MPI_Probe", TestProbe},
-      {"MPI_Iprobe", TestProbe},     {"MPI_Sendrecv", SendReceive},    {"MPI_Irecv", ImmediateReceive},
-      {"MPI_Recv", WaitingMessage},  {"MPI_Isend", ImmediateSend},     {"MPI_Send", BlockingSend},
-      {"MPI_Bsend", BlockingSend},   {"MPI_Ssend", BlockingSend},      {"MPI_Rsend", BlockingSend}};
+      {"MPI_Wait", WaitState},      {"MPI_Test", TestProbe},       {"MPI_Probe", TestProbe},
+      {"MPI_Iprobe", TestProbe},    {"MPI_Sendrecv", SendReceive}, {"MPI_Irecv", ImmediateReceive},
+      {"MPI_Recv", WaitingMessage}, {"MPI_Isend", ImmediateSend},  {"MPI_Send", BlockingSend},
+      {"MPI_Bsend", BlockingSend},  {"MPI_Ssend", BlockingSend},   {"MPI_Rsend", BlockingSend}};
   const auto at = std::ranges::find_if(by_name, [&](const auto& of) { return name.starts_with(of.first); });
   return at == std::end(by_name) ? OtherState : at->second;
 }
@@ -130,7 +130,8 @@ class ParaverTimeline final : public Timeline {
     // An event's value holds until the next one of its type: that of the slice around it comes back.
     const auto around = std::find_if(open.rbegin(), open.rend(), [&](const auto* of) { return type_of(*of) == type; });
     add_event(at, type, around == open.rend() ? 0 : value_of(**around));
-    const auto call = std::find_if(open.rbegin(), open.rend(), [&](const auto* of) { return type_of(*of) != MarkEvent; });
+    const auto call =
+        std::find_if(open.rbegin(), open.rend(), [&](const auto* of) { return type_of(*of) != MarkEvent; });
     enter_state(at, call == open.rend() ? Running : state_of(**call));
   }
   void iteration(TimelinePoint begin, TimelinePoint end, const std::string&, std::int64_t number) override {
@@ -142,9 +143,9 @@ class ParaverTimeline final : public Timeline {
   void message(const TimelineMessage& of) override {
     const ParaverPlace &from = places_[of.sent.location], &to = places_[of.received.location];
     // Logical and physical times are the same: those of the calls.
-    line(of.sent.time_ns, fmt::format("3:{0}:1:{1}:{2}:{3}:{3}:{4}:1:{5}:{6}:{7}:{7}:{8}:{9}", from.cpu, from.task,
-                                      from.thread, time(of.sent), to.cpu, to.task, to.thread, time(of.received),
-                                      of.bytes, of.tag));
+    line(of.sent.time_ns,
+         fmt::format("3:{0}:1:{1}:{2}:{3}:{3}:{4}:1:{5}:{6}:{7}:{7}:{8}:{9}", from.cpu, from.task, from.thread,
+                     time(of.sent), to.cpu, to.task, to.thread, time(of.received), of.bytes, of.tag));
   }
 
   void write(OutputFile& out) {
@@ -155,9 +156,10 @@ class ParaverTimeline final : public Timeline {
   }
 
   std::string words() const {
-    std::string text = "DEFAULT_OPTIONS\n\nLEVEL               THREAD\nUNITS               NANOSEC\nLOOK_BACK           100\n"
-                       "SPEED               1\nFLAG_ICONS          ENABLED\nNUM_OF_STATE_COLORS 1000\nYMAX_SCALE          37\n\n"
-                       "DEFAULT_SEMANTIC\n\nTHREAD_FUNC          State As Is\n\nSTATES\n0    Idle\n";
+    std::string text =
+        "DEFAULT_OPTIONS\n\nLEVEL               THREAD\nUNITS               NANOSEC\nLOOK_BACK           100\n"
+        "SPEED               1\nFLAG_ICONS          ENABLED\nNUM_OF_STATE_COLORS 1000\nYMAX_SCALE          37\n\n"
+        "DEFAULT_SEMANTIC\n\nTHREAD_FUNC          State As Is\n\nSTATES\n0    Idle\n";
     for (const StateName& of : state_names) text += fmt::format("{}    {}\n", static_cast<int>(of.state), of.name);
     for (const auto& [type, values] : values_) {
       text += fmt::format("\nEVENT_TYPE\n0    {}    {}\n", static_cast<std::int32_t>(type), title_of(type));
@@ -222,7 +224,8 @@ class ParaverTimeline final : public Timeline {
   std::string header() const {
     const std::time_t began = trace_.begin_epoch_ns() / 1'000'000'000;
     std::string nodes, tasks;
-    for (const auto& [host, threads] : threads_of_host_) nodes += fmt::format("{}{}", nodes.empty() ? "" : ",", threads);
+    for (const auto& [host, threads] : threads_of_host_)
+      nodes += fmt::format("{}{}", nodes.empty() ? "" : ",", threads);
     for (std::size_t t = 0; t < tasks_.size(); ++t) {
       const std::size_t end = t + 1 < tasks_.size() ? tasks_[t + 1] : places_.size();
       const auto host = threads_of_host_.find(trace_.locations()[tasks_[t]].host);
@@ -238,9 +241,9 @@ class ParaverTimeline final : public Timeline {
   std::map<std::string, std::size_t> threads_of_host_;
   std::vector<std::size_t> tasks_;  ///< the first location of each
   std::vector<ParaverPlace> places_;
-  std::vector<std::vector<const trace::RegionOfTrace*>> open_;                      ///< by location, the innermost last
-  std::vector<std::optional<std::pair<ParaverState, std::int64_t>>> state_;         ///< by location, with its begin
-  std::vector<std::int64_t> last_;                                                  ///< by location: the last time
+  std::vector<std::vector<const trace::RegionOfTrace*>> open_;               ///< by location, the innermost last
+  std::vector<std::optional<std::pair<ParaverState, std::int64_t>>> state_;  ///< by location, with its begin
+  std::vector<std::int64_t> last_;                                           ///< by location: the last time
   std::map<ParaverType, std::set<std::uint64_t>> values_;
   std::int64_t last_ns_ = 0;
 };
@@ -249,7 +252,9 @@ class ParaverTimeline final : public Timeline {
 
 void write_paraver(const trace::Trace& trace, const EventChoice& choice, OutputFile& out) {
   if (out.path() == "-") throw ExportError("-o -: paraver has three files");
-  const auto beside = [&](const char* extension) { return std::filesystem::path(out.path()).replace_extension(extension); };
+  const auto beside = [&](const char* extension) {
+    return std::filesystem::path(out.path()).replace_extension(extension);
+  };
   OutputFile words(beside(".pcf")), names(beside(".row"));
   ParaverTimeline timeline(trace, out);
   read_timeline(trace, choice, timeline);

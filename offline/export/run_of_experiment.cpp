@@ -47,7 +47,9 @@ class RunOfExperiment final : public Run {
  public:
   RunOfExperiment(std::shared_ptr<const experiment::Experiment> experiment, std::string_view version,
                   const std::optional<IterationOfLoop>& iteration)
-      : experiment_(std::move(experiment)), minima_(experiment_->definitions()), is_of_iteration_(iteration.has_value()) {
+      : experiment_(std::move(experiment)),
+        minima_(experiment_->definitions()),
+        is_of_iteration_(iteration.has_value()) {
     const experiment::Manifest& manifest = experiment_->manifest();
     facts_.program = std::filesystem::path(manifest.executable).filename().string();
     if (facts_.program.empty()) facts_.program = "program";
@@ -223,16 +225,16 @@ class RunOfExperiment final : public Run {
   bool is_of_iteration_;
   analysis::CallTree tree_;
   std::optional<analysis::Severities> severities_;
-  std::vector<analysis::LocationRef> refs_;            ///< by location
+  std::vector<analysis::LocationRef> refs_;              ///< by location
   std::vector<std::optional<analysis::UnitRef>> units_;  ///< by location, of an iteration; nothing: it has none
-  std::vector<std::uint32_t> place_;                   ///< among nodes_, by node of the tree
-  std::map<std::uint32_t, std::vector<double>> rows_;  ///< of one location
-  std::vector<std::size_t> kinds_;                     ///< metrics of waiting that a search has found
-  std::vector<bool> below_waiting_;                    ///< by metric that is no estimate: one of these, or below one
-  std::size_t estimated_ = 0;                          ///< the last ones of metrics_ are estimates of waiting
-  std::int32_t open_rank_ = -1;                        ///< waits_ is of this rank
-  experiment::RankHandle open_;                        ///< the same; while it is held it is read once
-  std::map<std::uint32_t, WaitsOfNode> waits_;         ///< by node of the tree
+  std::vector<std::uint32_t> place_;                     ///< among nodes_, by node of the tree
+  std::map<std::uint32_t, std::vector<double>> rows_;    ///< of one location
+  std::vector<std::size_t> kinds_;                       ///< metrics of waiting that a search has found
+  std::vector<bool> below_waiting_;                      ///< by metric that is no estimate: one of these, or below one
+  std::size_t estimated_ = 0;                            ///< the last ones of metrics_ are estimates of waiting
+  std::int32_t open_rank_ = -1;                          ///< waits_ is of this rank
+  experiment::RankHandle open_;                          ///< the same; while it is held it is read once
+  std::map<std::uint32_t, WaitsOfNode> waits_;           ///< by node of the tree
 };
 
 }  // namespace

@@ -1,9 +1,9 @@
 #pragma once
 /// An experiment as a run for writers of profile formats.
 ///
-/// Waiting is a metric for each kind ("late_sender"), a part of the time in MPI: what `refrain analyze` has kept in the experiment,
-/// else an estimate from the durations of calls (analysis/minimum_waits.hpp). A run of which neither is known has no
-/// such metrics.
+/// Waiting is a metric for each kind ("late_sender"), a part of the time in MPI: what `refrain analyze` has kept in the
+/// experiment, else an estimate from the durations of calls (analysis/minimum_waits.hpp). A run of which neither is
+/// known has no such metrics.
 
 #include <memory>
 #include <optional>
@@ -23,8 +23,8 @@ struct IterationOfLoop {
   std::int64_t number = 0;
 };
 
-/// Reads all ranks once. `version`: of this Refrain. Throws experiment::ReadError, and ExportError when there is no such
-/// iteration.
+/// Reads all ranks once. `version`: of this Refrain. Throws experiment::ReadError, and ExportError when there is no
+/// such iteration.
 std::unique_ptr<Run> run_of_experiment(std::shared_ptr<const experiment::Experiment> experiment,
                                        std::string_view version,
                                        const std::optional<IterationOfLoop>& iteration = std::nullopt);

@@ -1,8 +1,9 @@
 #pragma once
 /// Lines that come in any order and are wanted in the order of a time: for formats that insist on it.
 ///
-/// External merge sort (Knuth, "The Art of Computer Programming", volume 3, section 5.4): what is full is sorted and goes to
-/// a scratch file as one run, and runs are merged in the end. Memory: a block of lines, and a small buffer for each run.
+/// External merge sort (Knuth, "The Art of Computer Programming", volume 3, section 5.4): what is full is sorted and
+/// goes to a scratch file as one run, and runs are merged in the end. Memory: a block of lines, and a small buffer for
+/// each run.
 
 #include <cstdint>
 #include <string>

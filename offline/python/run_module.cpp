@@ -1,5 +1,5 @@
-// The Python module refrain._run: what an experiment has, as columns, and reports of it as JSON. The files of package/ make
-// data frames of them.
+// The Python module refrain._run: what an experiment has, as columns, and reports of it as JSON. The files of package/
+// make data frames of them.
 #include <algorithm>
 #include <map>
 #include <pybind11/pybind11.h>
@@ -96,7 +96,8 @@ class NativeRun {
       py::dict metric;
       metric["name"] = of.name;
       metric["unit"] = of.unit;
-      metric["parent"] = of.parent < 0 ? py::object(py::none()) : py::object(py::str(run().metrics()[static_cast<std::size_t>(of.parent)].name));
+      metric["parent"] = of.parent < 0 ? py::object(py::none())
+                                       : py::object(py::str(run().metrics()[static_cast<std::size_t>(of.parent)].name));
       metric["help"] = text(of.help);
       all.append(metric);
     }
@@ -144,8 +145,7 @@ class NativeRun {
   py::dict iterations(const std::string& loop, const std::optional<std::vector<std::string>>& wanted) {
     const report::LoopView view = loops_of(loop);
     if (view.groups.empty()) throw report::UsageError("no loop is marked in this experiment");
-    if (view.groups.size() > 1)
-      throw report::UsageError("there are several loops (Run.loops): name one of them");
+    if (view.groups.size() > 1) throw report::UsageError("there are several loops (Run.loops): name one of them");
     const std::vector<analysis::IterationMetric> metrics = metrics_of(view, wanted);
     Integers iterations, ranks, threads, clusters;
     std::vector<Reals> values(metrics.size());

@@ -65,8 +65,7 @@ std::vector<Column> columns_of_factors() {
     all.push_back({.name = std::string(factor.name) + "_error", .kind = Kind::Share, .in = ForPrograms});
   }
   const auto add_group = [&](const char* group, std::initializer_list<const char*> names) {
-    for (const char* name : names)
-      all.push_back({.name = name, .kind = Kind::Share, .in = InJson, .group = {group}});
+    for (const char* name : names) all.push_back({.name = name, .kind = Kind::Share, .in = InJson, .group = {group}});
   };
   add_group("additive", {"load_balance", "communication", "serialisation", "transfer"});
   all.push_back({.name = "threads", .kind = Kind::Count, .in = InJson, .group = {"hybrid"}});
@@ -110,8 +109,7 @@ Table classes_table(const EfficiencyPart& part) {
   all.push_back({.name = "load_balance", .kind = Kind::Share, .head = "load balance %"});
   all.push_back({.name = "communication", .kind = Kind::Share, .head = "communication %"});
   const auto row_of_class = [](const EfficiencyOfClass& of) -> Row {
-    return {{of.number, of.iterations, of.first, of.last, of.share, of.parallel, of.load_balance,
-             of.communication}};
+    return {{of.number, of.iterations, of.first, of.last, of.share, of.parallel, of.load_balance, of.communication}};
   };
   return {"classes", std::move(all), rows_of(part.classes, row_of_class)};
 }
@@ -139,11 +137,12 @@ Tables tables_for_programs(const Parts& parts, Format format) {
 std::string percent_of(double value) { return fmt::format("{:.1f}", 100 * value); }
 
 std::string step_text(const analysis::EfficiencyStep& step) {
-  return fmt::format("From iteration {} on the parallel efficiency is {} % instead of {} %, because of {}: {} % instead of "
-                     "{} %.",
-                     step.from, percent_of(step.after), percent_of(step.before),
-                     step.is_load_balance ? "load balance" : "communication", percent_of(step.factor_after),
-                     percent_of(step.factor_before));
+  return fmt::format(
+      "From iteration {} on the parallel efficiency is {} % instead of {} %, because of {}: {} % instead of "
+      "{} %.",
+      step.from, percent_of(step.after), percent_of(step.before),
+      step.is_load_balance ? "load balance" : "communication", percent_of(step.factor_after),
+      percent_of(step.factor_before));
 }
 
 /// Sentences below the tree of a part.
@@ -159,10 +158,11 @@ std::vector<Note> notes_of(const EfficiencyPart& part) {
     notes.push_back({fmt::format("Below {:.0f} %, which POP calls acceptable: {}.",
                                  100 * analysis::acceptable_efficiency, fmt::join(low, ", "))});
   if (const auto& hybrid = part.of.hybrid)
-    notes.push_back({fmt::format("With threads ({} in all): parallel efficiency {} %; efficiency of threads {} % "
-                                 "(multiplicative form) or {} % (additive form).",
-                                 hybrid->threads, percent_of(hybrid->parallel),
-                                 percent_of(hybrid->threads_multiplicative), percent_of(hybrid->threads_additive))});
+    notes.push_back(
+        {fmt::format("With threads ({} in all): parallel efficiency {} %; efficiency of threads {} % "
+                     "(multiplicative form) or {} % (additive form).",
+                     hybrid->threads, percent_of(hybrid->parallel), percent_of(hybrid->threads_multiplicative),
+                     percent_of(hybrid->threads_additive))});
   if (const auto step = analysis::step_of(part.ranges)) notes.push_back({step_text(*step)});
   if (part.is_sampled)
     notes.push_back({"Useful time comes from samples here: it is time on a CPU, and has errors.", Note::Faint});
@@ -188,9 +188,10 @@ Table text_table(const Parts& parts, const EfficiencyPart& part) {
                 }
               }};
   const std::string what = part.kind == std::string("run") ? "The run" : fmt::format("{} {}", part.kind, part.name);
-  table.before = {{fmt::format("{}: {}, {}", what, plural(static_cast<std::int64_t>(part.of.processes), "rank", "ranks"),
-                               human_time(part.of.elapsed_s)),
-                   Note::Strong}};
+  table.before = {
+      {fmt::format("{}: {}, {}", what, plural(static_cast<std::int64_t>(part.of.processes), "rank", "ranks"),
+                   human_time(part.of.elapsed_s)),
+       Note::Strong}};
   table.after = notes_of(part);
   table.after.push_back({});
   return table;
@@ -217,7 +218,8 @@ Tables efficiency_tables(const Document& d) {
     return {std::move(nothing)};
   }
   tables.back().footnotes = {
-      {"Useful time is wall time outside of MPI; processor availability is the part of it on a CPU. Parallel efficiency = "
+      {"Useful time is wall time outside of MPI; processor availability is the part of it on a CPU. Parallel "
+       "efficiency = "
        "load balance x communication, communication = serialisation x transfer (docs/efficiency.md). Factors of loops "
        "do not multiply to those of the run, nor those of ranges of iterations to those of the loop.",
        Note::Faint}};

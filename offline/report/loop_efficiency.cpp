@@ -62,7 +62,8 @@ void add_halves(const findings::Facts& facts, const findings::LoopFacts& loop, c
     analysis::for_each_iteration(open->profiles->loop(),
                                  [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
                                    const double seconds = wait(i, cluster, row);
-                                   if (i >= 0 && std::isfinite(seconds)) wait_s[static_cast<std::size_t>(i % 2)] += seconds;
+                                   if (i >= 0 && std::isfinite(seconds))
+                                     wait_s[static_cast<std::size_t>(i % 2)] += seconds;
                                  });
     for (const auto& piece : loop.user[r])
       for (const std::size_t half : {0U, 1U}) mpi_s[half] += piece.mpi_s[half];
@@ -80,12 +81,14 @@ void add_halves(const findings::Facts& facts, const findings::LoopFacts& loop, c
 /// Calls `take` with each iteration of a rank: its number, its cluster and its times in seconds.
 template <class Take>
 void for_each_time(const findings::OpenLoopOfRank& open, const Take& take) {
-  const auto user = analysis::value_of_metric(*open.profiles, "user"), mpi = analysis::value_of_metric(*open.profiles, "mpi");
+  const auto user = analysis::value_of_metric(*open.profiles, "user"),
+             mpi = analysis::value_of_metric(*open.profiles, "mpi");
   if (!user || !mpi) return;
   analysis::for_each_iteration(open.profiles->loop(),
                                [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
                                  const double user_s = user(i, cluster, row), mpi_s = mpi(i, cluster, row);
-                                 if (i >= 0 && std::isfinite(user_s) && std::isfinite(mpi_s)) take(i, cluster, user_s, mpi_s);
+                                 if (i >= 0 && std::isfinite(user_s) && std::isfinite(mpi_s))
+                                   take(i, cluster, user_s, mpi_s);
                                });
 }
 
@@ -163,8 +166,8 @@ std::vector<LoopTimes> times_of_loops(const std::shared_ptr<const experiment::Ex
     const bool is_in_tree = std::ranges::any_of(
         input.tree.nodes, [&](const analysis::TreeNode& node) { return node.marked && node.name == loop.name; });
     if (!is_in_tree) continue;
-    LoopTimes& of = loops.emplace_back(LoopTimes{loop.name, times_of_region(input, loop.name), ranges_of(loop),
-                                                 classes_of(facts, loop)});
+    LoopTimes& of = loops.emplace_back(
+        LoopTimes{loop.name, times_of_region(input, loop.name), ranges_of(loop), classes_of(facts, loop)});
     if (source && of.times.why_no_waits.empty()) add_halves(facts, loop, *source, of.times.ranks);
   }
   return loops;

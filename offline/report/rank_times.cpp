@@ -41,14 +41,13 @@ Part whole_run(const analysis::CallTree& tree) {
 /// Marks win over functions of the same name.
 Part part_of_name(const analysis::CallTree& tree, const std::string& name) {
   Part part{std::vector<bool>(tree.nodes.size()), std::vector<bool>(tree.nodes.size()), false};
-  part.is_marked = std::ranges::any_of(
-      tree.nodes, [&](const analysis::TreeNode& node) { return node.marked && node.name == name; });
+  part.is_marked =
+      std::ranges::any_of(tree.nodes, [&](const analysis::TreeNode& node) { return node.marked && node.name == name; });
   bool any = false;
   for (std::size_t i = 1; i < tree.nodes.size(); ++i) {
     const analysis::TreeNode& node = tree.nodes[i];
     const bool is_below = part.is_inside[static_cast<std::size_t>(node.parent)];
-    part.is_root[i] =
-        !is_below && node.kind == PathKind::User && node.name == name && (node.marked || !part.is_marked);
+    part.is_root[i] = !is_below && node.kind == PathKind::User && node.name == name && (node.marked || !part.is_marked);
     part.is_inside[i] = is_below || part.is_root[i];
     any |= part.is_root[i];
   }
@@ -170,12 +169,12 @@ class TimesByRank {
       all_s += seconds;
       if (!part_.is_inside[input_.tree.node_of[path.path]]) continue;
       to.useful.value += seconds;
-      weight += static_cast<double>(
-          format::value_of(kind, std::span(totals.columns).subspan(path.first), MetricId::Weight));
+      weight +=
+          static_cast<double>(format::value_of(kind, std::span(totals.columns).subspan(path.first), MetricId::Weight));
     }
     if (const auto all_weight = static_cast<double>(totals.totals.weight_user_ns); all_weight > 0)
-      to.useful.error = all_s * statistics::error_of_share(weight / all_weight, all_weight,
-                                                                  totals.totals.weight_user_squared);
+      to.useful.error =
+          all_s * statistics::error_of_share(weight / all_weight, all_weight, totals.totals.weight_user_squared);
   }
 
   struct MinimumOfNode {
@@ -196,8 +195,7 @@ class TimesByRank {
     for (std::uint32_t node = 0; node < mpi_s_.size(); ++node) {
       if (!(mpi_s_[node] > 0) || is_io(node)) continue;
       const auto minimum = minima.find(node);
-      const analysis::Measured wait =
-          wait_of(node, rank.rank, minimum == minima.end() ? nullptr : &minimum->second);
+      const analysis::Measured wait = wait_of(node, rank.rank, minimum == minima.end() ? nullptr : &minimum->second);
       wait_s += wait.value;
       squares += wait.error * wait.error;
       all_mpi_s_ += mpi_s_[node];
@@ -251,9 +249,7 @@ std::vector<RankTimes> times_of_first_threads(const analysis::CallTree& tree) {
   return ranks;
 }
 
-PartTimes times_of_run(const EfficiencyInput& input) {
-  return TimesByRank(input, whole_run(input.tree), true).read();
-}
+PartTimes times_of_run(const EfficiencyInput& input) { return TimesByRank(input, whole_run(input.tree), true).read(); }
 
 PartTimes times_of_region(const EfficiencyInput& input, const std::string& name) {
   return TimesByRank(input, part_of_name(input.tree, name), false).read();

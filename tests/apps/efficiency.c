@@ -1,6 +1,6 @@
-/* A program that draws its factors and keeps its own book: useful time is wall time around the calls of MPI, and CPU time
-   of the thread tells how much of it was on a CPU. Arguments: the kind, work of even and of odd ranks in seconds, and
-   the number of steps. Rank 0 prints a line of JSON for each rank. */
+/* A program that draws its factors and keeps its own book: useful time is wall time around the calls of MPI, and CPU
+   time of the thread tells how much of it was on a CPU. Arguments: the kind, work of even and of odd ranks in seconds,
+   and the number of steps. Rank 0 prints a line of JSON for each rank. */
 #include <mpi.h>
 #include <refrain/refrain.h>
 #include <stdio.h>
@@ -76,8 +76,8 @@ int main(int argc, char** argv) {
   double* all = malloc(3 * sizeof *all * (size_t)ranks);
   MPI_Gather(mine, 3, MPI_DOUBLE, all, 3, MPI_DOUBLE, 0, MPI_COMM_WORLD);
   for (int r = 0; rank == 0 && r < ranks; ++r)
-    printf("{\"rank\": %d, \"useful_s\": %.9f, \"on_cpu_s\": %.9f, \"elapsed_s\": %.9f}\n", r, all[3 * r], all[3 * r + 1],
-           all[3 * r + 2]);
+    printf("{\"rank\": %d, \"useful_s\": %.9f, \"on_cpu_s\": %.9f, \"elapsed_s\": %.9f}\n", r, all[3 * r],
+           all[3 * r + 1], all[3 * r + 2]);
   free(all);
   MPI_Finalize();
   return 0;

@@ -125,8 +125,9 @@ TEST(Sections, the_head_says_where_curves_and_maps_are) {
 
 TEST(Sections, unknown_efficiencies_are_null) {
   explorer::Run run = small_run();
-  run.efficiencies = {{"step", "no waits", {{"parallel", "parallel efficiency", 0, .5, .1},
-                                            {"transfer", "transfer", 2, std::nullopt, 0}}}};
+  run.efficiencies = {{"step",
+                       "no waits",
+                       {{"parallel", "parallel efficiency", 0, .5, .1}, {"transfer", "transfer", 2, std::nullopt, 0}}}};
   const auto head = nlohmann::json::parse(head_section(run));
   const auto& of = head["efficiencies"][0];
   EXPECT_EQ("step", of["loop"]);

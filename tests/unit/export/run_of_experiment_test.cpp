@@ -2,11 +2,10 @@
 
 #include "offline/export/run_of_experiment.hpp"
 
-#include "offline/export/export_error.hpp"
-
 #include <gtest/gtest.h>
 #include <set>
 
+#include "offline/export/export_error.hpp"
 #include "tests/unit/analysis/loop_builder.hpp"
 
 namespace refrain::exports {

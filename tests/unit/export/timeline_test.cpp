@@ -2,10 +2,9 @@
 
 #include "offline/export/timeline.hpp"
 
-#include <sstream>
-
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "offline/export/sorted_lines.hpp"
 #include "tests/unit/export/made_run.hpp"
@@ -131,7 +130,8 @@ TEST(SortedLines, many_runs_become_one_and_equal_times_stay_in_their_order) {
   {
     SortedLines lines(out.open_scratch(), 64);
     for (int round = 0; round < 100; ++round)
-      for (int time = 9; time >= 0; --time) lines.add(time, std::to_string(time) + " of round " + std::to_string(round));
+      for (int time = 9; time >= 0; --time)
+        lines.add(time, std::to_string(time) + " of round " + std::to_string(round));
     lines.add(5, std::string(100'000, 'x'));
     lines.write(out);
   }

@@ -1,7 +1,5 @@
-/// Profiles of Caliper and TAU as runs: their times are what the files say, each counted once, and what they do not say is
-/// not there.
-
-#include "offline/database/profile_run.hpp"
+/// Profiles of Caliper and TAU as runs: their times are what the files say, each counted once, and what they do not say
+/// is not there.
 
 #include <cmath>
 #include <cstdlib>
@@ -12,6 +10,7 @@
 #include <string>
 #include <unistd.h>
 
+#include "offline/database/profile_run.hpp"
 #include "offline/experiment/damage.hpp"
 
 namespace refrain::database {
@@ -62,12 +61,14 @@ std::string caliper(const std::string& columns, const std::string& metadata, con
 }
 
 TEST_F(Profiles, of_caliper_have_regions_and_functions_of_mpi_below_them) {
-  const std::string path = file("profile.json", caliper(
-      R"("path", "mpi.function", "mpi.rank", "sum#time.duration", "sum#region.count", "min#time.duration")",
-      R"({"is_value": false}, {"is_value": false}, {"is_value": true}, {"is_value": true, "unit": "usec"},
+  const std::string path = file(
+      "profile.json",
+      caliper(R"("path", "mpi.function", "mpi.rank", "sum#time.duration", "sum#region.count", "min#time.duration")",
+              R"({"is_value": false}, {"is_value": false}, {"is_value": true}, {"is_value": true, "unit": "usec"},
          {"is_value": true}, {"is_value": true})",
-      "[0, null, 0, 1e6, 1, 9], [1, null, 0, 2e6, 5, 9], [1, 2, 0, 5e5, 7, 9], [1, null, 1, 4e6, 5, 9], [null, null, 1, 1e6, "
-      "null, 9]"));
+              "[0, null, 0, 1e6, 1, 9], [1, null, 0, 2e6, 5, 9], [1, 2, 0, 5e5, 7, 9], [1, null, 1, 4e6, 5, 9], [null, "
+              "null, 1, 1e6, "
+              "null, 9]"));
   EXPECT_TRUE(is_caliper(path));
   EXPECT_TRUE(is_profile(path));
   const auto run = profile_run(path);
@@ -84,9 +85,9 @@ TEST_F(Profiles, of_caliper_have_regions_and_functions_of_mpi_below_them) {
 }
 
 TEST_F(Profiles, of_caliper_with_inclusive_times_alone_become_exclusive) {
-  const std::string path = file("profile.json", caliper(
-      R"("path", "inclusive#sum#time.duration.ns")", R"({"is_value": false}, {"is_value": true})",
-      "[0, 3e9], [1, 2e9]"));
+  const std::string path =
+      file("profile.json", caliper(R"("path", "inclusive#sum#time.duration.ns")",
+                                   R"({"is_value": false}, {"is_value": true})", "[0, 3e9], [1, 2e9]"));
   EXPECT_EQ(values(*profile_run(path), "wall"), (Values{{"0 /main", 1}, {"0 /main/solve", 2}}));
 }
 
@@ -100,8 +101,10 @@ TEST_F(Profiles, of_caliper_that_contradict_themselves_are_refused) {
 }
 
 std::string tau(const std::string& lines, int count) {
-  return std::to_string(count) + " templated_functions_MULTI_TIME\n# Name Calls Subrs Excl Incl ProfileCalls # "
-                                 "<metadata></metadata>\n" + lines + "0 aggregates\n";
+  return std::to_string(count) +
+         " templated_functions_MULTI_TIME\n# Name Calls Subrs Excl Incl ProfileCalls # "
+         "<metadata></metadata>\n" +
+         lines + "0 aggregates\n";
 }
 
 TEST_F(Profiles, of_tau_count_each_time_once) {
@@ -111,7 +114,8 @@ TEST_F(Profiles, of_tau_count_each_time_once) {
 "main C [{a.c} {3,0}] => MPI_Send()  " 6 0 3000000 3000000 0 GROUP="TAU_CALLPATH"
 "MPI_Send()  " 8 0 7000000 7000000 0 GROUP="MPI"
 "main C [{a.c} {3,0}] => [CONTEXT] main" 5 0 900 900 0 GROUP="TAU_SAMPLE"
-)", 6));
+)",
+                                  6));
   (void)file("profile.1.0.0", tau("\"operator\"\" _x\" 1 0 500000 500000 0 GROUP=\"U\"\n", 1));
   const auto run = profile_run(directory_.string());
   EXPECT_EQ(run->facts().source, "tau");

@@ -15,7 +15,9 @@ class TwoRanks {
     whole.profile.ranks_expected = 2;
     whole.profile.complete = true;
     using experiment::NodeKind;
-    whole.profile.paths = {{0, NodeKind::Root, -1, 0}, {0, NodeKind::Marked, -1, 0}, {1, NodeKind::Region, -1, 0},
+    whole.profile.paths = {{0, NodeKind::Root, -1, 0},
+                           {0, NodeKind::Marked, -1, 0},
+                           {1, NodeKind::Region, -1, 0},
                            {1, NodeKind::Region, -1, 1}};
     tree.node_of = {0, 1, 2, 3};
     add_node(-1, "", analysis::PathKind::User);
@@ -28,9 +30,7 @@ class TwoRanks {
     add_rank(10, 6, 0);
   }
 
-  std::optional<analysis::Efficiency> efficiency() const {
-    return analysis::efficiency_of(times().ranks);
-  }
+  std::optional<analysis::Efficiency> efficiency() const { return analysis::efficiency_of(times().ranks); }
   PartTimes times(const std::string& region = "steps") const {
     const auto experiment = experiment::Experiment::of(whole);
     return times_of_region({*experiment, tree, waits, nullptr}, region);
@@ -115,9 +115,7 @@ TEST(RankTimes, waits_that_no_method_tells_are_unknown) {
   EXPECT_NE(two.times().why_no_waits.find("REFRAIN_WAIT_STATES"), std::string::npos);
 }
 
-TEST(RankTimes, a_region_that_is_not_there_is_refused) {
-  EXPECT_THROW(TwoRanks().times("nowhere"), UsageError);
-}
+TEST(RankTimes, a_region_that_is_not_there_is_refused) { EXPECT_THROW(TwoRanks().times("nowhere"), UsageError); }
 
 }  // namespace
 }  // namespace refrain::report
