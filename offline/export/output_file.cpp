@@ -19,6 +19,10 @@ void must_not_exist(const std::filesystem::path& path) {
     throw ExportError(path.string() + " exists; nothing is overwritten");
 }
 
+void fail_scratch(int error) {
+  throw ExportError("a scratch file for values: " + std::generic_category().message(error));
+}
+
 bool write_all(int descriptor, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());

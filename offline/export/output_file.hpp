@@ -42,6 +42,8 @@ class OutputFile {
   std::string buffer_;
 };
 
+/// Throws ExportError: a file of open_scratch() cannot be written or read.
+[[noreturn]] void fail_scratch(int error);
 /// All bytes, whatever a single call takes. False: errno says why.
 bool write_all(int descriptor, std::string_view bytes);
 

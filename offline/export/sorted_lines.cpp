@@ -4,31 +4,22 @@
 #include <cerrno>
 #include <cstring>
 #include <queue>
-#include <system_error>
 #include <tuple>
 #include <unistd.h>
 
 namespace refrain::exports {
-namespace {
 
-[[noreturn]] void fail_scratch(int error) {
-  throw ExportError("a scratch file: " + std::generic_category().message(error));
-}
-
-struct LineHead {
-  std::int64_t time = 0;
-  std::uint64_t size = 0;
-};
-
-}  // namespace
-
-/// A run as it is read, piece by piece.
+/// A run as it is read, piece by piece. In the file each line stands behind its head.
 struct SortedLines::Run {
+  struct Head {
+    std::int64_t time = 0;
+    std::uint64_t size = 0;
+  };
   int descriptor;
   std::uint64_t at, end;
   std::string buffer = {};
   std::size_t used = 0;  ///< of the buffer
-  LineHead head = {};
+  Head head = {};
 
   /// The next line's head. False: there is none.
   bool next() {
@@ -85,7 +76,7 @@ void SortedLines::flush() {
     buffer.clear();
   };
   for (const Line& line : lines_) {
-    const LineHead head{line.time, line.size};
+    const Run::Head head{line.time, line.size};
     buffer.append(reinterpret_cast<const char*>(&head), sizeof head);
     buffer.append(text_, line.begin, line.size);
     if (buffer.size() >= piece) write_buffer();

@@ -2,20 +2,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <string>
-#include <system_error>
 #include <unistd.h>
 
-#include "offline/export/export_error.hpp"
+#include "offline/export/output_file.hpp"
 
 namespace refrain::exports {
 namespace {
 
 constexpr std::size_t values_of_block = std::size_t{1} << 23;  // 64 MiB
-
-[[noreturn]] void fail_scratch(int error) {
-  throw ExportError("a scratch file for values: " + std::generic_category().message(error));
-}
 
 }  // namespace
 
