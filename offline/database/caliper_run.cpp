@@ -130,7 +130,7 @@ class CaliperRun final : public HeldRun {
       if (text_of(column->value) != path_name_) continue;
       std::int32_t above = -1;
       if (parent != node.MemberEnd()) {
-        if (!parent->value.IsUint() || parent->value.GetUint() + 1 >= labels_.size()) refuse("nodes");
+        if (!parent->value.IsUint() || parent->value.GetUint() >= labels_.size() - 1) refuse("nodes");
         const std::uint32_t number = node_of_[parent->value.GetUint()];
         above = number == none ? -1 : static_cast<std::int32_t>(number);
       }

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <map>
+#include <random>
 #include <string>
 #include <unistd.h>
 
@@ -142,6 +143,41 @@ TEST_F(Profiles, of_tau_that_are_cut_or_none_are_refused) {
     (void)file("profile.0.0.0", text);
     EXPECT_THROW((void)profile_run(directory_.string()), experiment::ReadError) << text;
   }
+}
+
+/// Reads or refuses each of many texts with some wrong bytes: nothing else may happen.
+template <class Open>
+void try_damaged(const std::string& text, const Open& open) {
+  std::mt19937 random(48);
+  for (int i = 0; i < 500; ++i) {
+    std::string damaged = text;
+    for (std::uint32_t n = 1 + random() % 4; n > 0; --n)
+      damaged[random() % damaged.size()] =
+          static_cast<char>(random() % 4 == 0 ? random() : "[]{},:\"0-9="[random() % 11]);
+    if (random() % 8 == 0) damaged.resize(random() % damaged.size());
+    try {
+      open(damaged);
+    } catch (const experiment::ReadError& error) {
+      EXPECT_NE(std::string(error.what()), "");
+    }
+  }
+}
+
+TEST_F(Profiles, with_wrong_bytes_are_read_or_refused) {
+  const std::string of_caliper =
+      caliper(R"("path", "mpi.function", "mpi.rank", "sum#time.duration")",
+              R"({"is_value": false}, {"is_value": false}, {"is_value": true}, {"is_value": true, "unit": "usec"})",
+              "[0, null, 0, 1e6], [1, 2, 0, 2e6], [1, null, 1, 4e6]");
+  try_damaged(of_caliper, [&](const std::string& text) {
+    const auto run = caliper_run(file("profile.json", text));
+    (void)values(*run, "wall");
+  });
+  const std::string of_tau = tau("\"a => b [{f.c} {1,2}]\" 1 0 5 5 0 GROUP=\"U\"\n\"b\" 2 0 7 7 0 GROUP=\"U\"\n", 2);
+  try_damaged(of_tau, [&](const std::string& text) {
+    (void)file("tau/profile.0.0.0", text);
+    const auto run = tau_run((directory_ / "tau").string());
+    (void)values(*run, "wall");
+  });
 }
 
 }  // namespace
