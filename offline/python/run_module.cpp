@@ -243,7 +243,8 @@ class NativeRun {
     if (!wanted) return view.metrics;
     std::vector<analysis::IterationMetric> metrics;
     for (const std::string& name : *wanted) {
-      const auto at = std::ranges::find(view.metrics, name, &analysis::IterationMetric::name);
+      const auto at = std::ranges::find_if(
+          view.metrics, [&](const analysis::IterationMetric& of) { return of.name == name || of.column == name; });
       if (at == view.metrics.end()) throw py::value_error("iterations have no metric " + name);
       metrics.push_back(*at);
     }

@@ -33,6 +33,7 @@ print(json.dumps({
     "sums": rows(run.table("callpaths", metrics=["wall"], inclusive=True)),
     "iterations": rows(run.iterations("step", metrics=["wall", "mpi"])),
     "efficiency": rows(run.efficiency()), "findings": rows(run.findings()), "functions": rows(run.table("functions")),
+    "times": [row["time"] for row in rows(run.table("callpaths", metrics=["time"], inclusive=True))],
     "changes": len(run.compare(run)),
     "query": rows(run.query("select rank, count(*) as number, sum(wall_s) as wall_s from iterations where loop = 'step' group by rank order by rank")),
     "calls": rows(run.query("select sum(visits) as visits from callpaths where function = 'MPI_Sendrecv'")),
@@ -111,6 +112,7 @@ class PythonRun(TestCase):
         self.assertEqual([ITERATIONS, ITERATIONS], [row["visits"] for row in sends])
         self.assertTrue(all(row["path"].endswith("/MPI_Sendrecv") and row["kind"] == "mpi" for row in sends), sends)
         self.assertEqual([2 * ITERATIONS], [row["visits"] for row in said["calls"]])
+        self.assertEqual([row["wall"] for row in said["sums"]], said["times"])
         by_path = {row["path"]: row["wall"] for row in said["sums"]}
         for path, _, all_s in said["tree"]:
             self.assertAlmostEqual(all_s, by_path.get("/".join(path), 0), delta=1e-9, msg=path)

@@ -102,8 +102,8 @@ class Run:
 
         "callpaths": a row for each call path with any value of the chosen metrics, and for each host, rank or thread
         where `by` says so. Columns are node (a number of tree()), path ("main/solve/MPI_Wait"), function, kind; host,
-        rank, thread, as far as `by` tells them apart; and a column for each metric, named as it is, exclusive or with
-        everything below. Units are those of Run.metrics. Times of functions that are sampled are estimates, whose
+        rank, thread, as far as `by` tells them apart; and a column for each metric, named as it is asked for ("wall", "wall_s" and
+        "time" are the same), exclusive or with everything below. Units are those of Run.metrics. Times of functions that are sampled are estimates, whose
         standard errors are in table("functions") and document(); those of MPI are exact. Default: ["wall", "mpi",
         "visits"].
 
@@ -123,7 +123,7 @@ class Run:
         return table_of_rows(self.document(view, of).get(member, []))
 
     def _call_paths(self, by: str | None, metrics: list[str], inclusive: bool) -> Table:
-        nodes, firsts, values = self._native.call_paths(by or "", metrics, inclusive)
+        nodes, firsts, values = self._native.call_paths(by or "", [self._metric(name) for name in metrics], inclusive)
         paths, kinds, names = self._paths()
         locations = self.locations
         columns: dict[str, Any] = {"node": nodes, "path": pick(paths, nodes), "function": pick(names, nodes), "kind": pick(kinds, nodes)}
@@ -136,6 +136,12 @@ class Run:
         columns.update(zip(metrics, values))
         return table(columns)
 
+    def _metric(self, name: str) -> str:
+        """Metrics may be called as reports do, with their unit, and wall time as other tools do."""
+        known = {of["name"] for of in self.metrics}
+        plain = "wall" if name in ("time", "time_s") else name
+        return plain.removesuffix("_s") if plain not in known and plain.removesuffix("_s") in known else plain
+
     def _paths(self) -> tuple[list[str], list[str], list[str]]:
         parents, kinds, names = self._native.nodes()
         paths: list[str] = []
@@ -145,8 +151,8 @@ class Run:
 
     def iterations(self, loop: str = "", metrics: Sequence[str] | None = None) -> Table:
         """A row for each iteration and thread: iteration (from 0), rank, thread, cluster, and a column for each metric of
-        iterations (wall_s, mpi_s, user_s, mpi_calls, bytes_sent, ...), which are exact. `metrics`: names without units,
-        as ["wall"]; default: all. `loop` may be left out where there is one. NaN: not known of this thread.
+        iterations (wall_s, mpi_s, user_s, mpi_calls, bytes_sent, ...), which are exact. `metrics`: names with or without
+        units, as ["wall"]; default: all. `loop` may be left out where there is one. NaN: not known of this thread.
         """
         return table(self._native.iterations(loop, None if metrics is None else list(metrics)))
 
