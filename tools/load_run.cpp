@@ -6,8 +6,8 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include "offline/database/cubex_run.hpp"
 #include "offline/database/native_run.hpp"
+#include "offline/database/profile_run.hpp"
 #include "offline/report/found.hpp"
 #include "offline/report/node_waits.hpp"
 #include "offline/symbols/experiment_names.hpp"
@@ -102,8 +102,8 @@ class Native {
 Loaded load_experiment(const std::string& name, database::Connection& connection, const properties::Model& model,
                        const std::string& program, const std::string& version,
                        const std::function<void(const std::string&)>& notify) {
-  if (std::error_code error; std::filesystem::is_regular_file(name, error)) {
-    std::unique_ptr<database::RunSource> source = database::cubex_run(name);
+  if (std::error_code error; std::filesystem::is_regular_file(name, error) || database::is_profile(name)) {
+    std::unique_ptr<database::RunSource> source = database::profile_run(name);
     const std::string digest = source->facts().digest;
     return load({name, [&] { return digest; }, [&] { return std::move(source); }}, connection, model, program, version,
                 notify);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include "offline/database/cubex_file.hpp"
+#include "offline/database/profile_run.hpp"
 #include "offline/explorer/anonymous.hpp"
 #include "offline/explorer/foreign.hpp"
 #include "offline/explorer/from_experiment.hpp"
@@ -133,10 +133,9 @@ explorer::Run run_of_archive(const fs::path& anchor, int& code) {
   return run;
 }
 
-/// Whatever it is: an experiment, a profile of CUBE, an OTF2 archive.
+/// Whatever it is: an experiment, a profile of another tool, an OTF2 archive.
 explorer::Run read_run(const std::string& path, std::size_t bytes, int& code) {
-  if (std::error_code error; fs::is_regular_file(path, error) && database::is_cubex(path))
-    return explorer::run_of_cubex(path);
+  if (database::is_profile(path)) return explorer::run_of_profile(path);
   if (const auto anchor = trace::find_otf2_anchor(path)) return run_of_archive(*anchor, code);
   return run_of_experiment(path, bytes, code);
 }
@@ -186,7 +185,8 @@ int run(Request request) {
 void add_view(Command root, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   Command command = root.add("view", "Write the explorer: one HTML file that opens in any browser");
-  add_experiment(command, request->experiment, "Experiment directory, profile of CUBE (.cubex), or OTF2 archive");
+  add_experiment(command, request->experiment,
+                 "Experiment directory, profile of CUBE (.cubex), Caliper or TAU, or OTF2 archive");
   command.option("other", request->others, "Further ones, which the first one is compared with").type("EXPERIMENT");
   command.option("-o,--output", request->output, "File to write (default: EXPERIMENT.html here)").type("FILE");
   command.option("--size", request->megabytes, "MB that the data may take in the file; what is cut is said in it")

@@ -15,6 +15,7 @@
 #include "offline/explorer/places.hpp"
 #include "offline/explorer/told.hpp"
 #include "offline/explorer/value_table.hpp"
+#include "offline/report/loop_efficiency.hpp"
 #include "offline/report/loop_view.hpp"
 
 namespace refrain::explorer {
@@ -229,10 +230,29 @@ class Maker {
                                  of.region.empty() ? std::nullopt : node_of_function(of.region)});
   }
 
+  void add_efficiency(const std::string& loop, const report::PartTimes& times) {
+    const auto of = analysis::efficiency_of(times.ranks);
+    if (!of || of->processes < 2) return;
+    EfficiencyTree& tree = run_.efficiencies.emplace_back(EfficiencyTree{loop, times.why_no_waits, {}});
+    for (const analysis::EfficiencyFactor& factor : analysis::efficiency_factors()) {
+      const auto value = factor.of(*of);
+      tree.factors.push_back({factor.name, factor.words, factor.depth,
+                              value ? std::optional(value->value) : std::nullopt, value ? value->error : 0});
+    }
+  }
+
+  void add_efficiencies(const std::vector<report::NodeWait>& waits) {
+    const report::EfficiencyInput input{*experiment_, tree_, waits, &minima_};
+    add_efficiency("", report::times_of_run(input));
+    for (const report::LoopTimes& loop : report::times_of_loops(experiment_, input))
+      add_efficiency(loop.name, loop.times);
+  }
+
   void add_waits() {
     const auto waits =
         report::waits_of(tree_, request_.found.waits(shown_.has_usual_names()), minima_.any() ? &minima_ : nullptr);
     add_properties(waits);
+    add_efficiencies(waits);
     const std::size_t metric = metrics_.size() - 1;
     const bool by_rank =
         std::ranges::any_of(waits, [](const auto& of) { return of.seconds > 0; }) &&

@@ -185,6 +185,27 @@ void put_properties(JsonWriter& json, const Run& run) {
   });
 }
 
+void put_efficiencies(JsonWriter& json, const Run& run) {
+  json.member_array("efficiencies", [&] {
+    for (const EfficiencyTree& of : run.efficiencies)
+      json.object([&] {
+        json.member("loop", of.loop);
+        json.member("why", of.why);
+        json.member_array("factors", [&] {
+          for (const EfficiencyTree::Factor& factor : of.factors)
+            json.object([&] {
+              json.member("name", factor.name);
+              json.member("title", factor.title);
+              json.member("depth", factor.depth);
+              if (factor.value) json.member("value", *factor.value);
+              else json.member("value", nullptr);
+              json.member("error", factor.error);
+            });
+        });
+      });
+  });
+}
+
 }  // namespace
 
 std::string head_section(const Run& run) {
@@ -225,6 +246,7 @@ std::string head_section(const Run& run) {
     });
     put_findings(json, run);
     put_properties(json, run);
+    put_efficiencies(json, run);
     json.member("strings", strings.all());
   });
   json.end_document();

@@ -122,6 +122,19 @@ struct Property {
   std::optional<std::uint32_t> node;
 };
 
+/// Efficiencies of the run or a loop, in the terms of POP.
+struct EfficiencyTree {
+  std::string loop;  ///< empty: the run
+  std::string why;   ///< why serialisation and transfer are not known; empty: they are
+  struct Factor {
+    std::string name, title;
+    int depth = 0;                ///< in the tree of factors
+    std::optional<double> value;  ///< nothing: not known
+    double error = 0;             ///< 0: it is exact
+  };
+  std::vector<Factor> factors;
+};
+
 /// What is missing, in a sentence, and the view that says so: "overview", "trees", "iterations", "flame", "file".
 struct Lack {
   std::string view, text;
@@ -142,6 +155,7 @@ struct Run {
   std::vector<Loop> loops;
   std::vector<Told> findings;
   std::vector<Property> properties;
+  std::vector<EfficiencyTree> efficiencies;  ///< the run first; none of runs of one process
 };
 
 }  // namespace refrain::explorer

@@ -31,6 +31,8 @@ std::string human_extra(const experiment::ExtraMetric& metric, std::int64_t valu
 std::string RunPage::render() {
   warnings(d_);
   heading(d_);
+  const bool is_first_page = d_.request.is_first_page() && d_.part.subject.empty();
+  fitness(d_, is_first_page ? efficiency_line(d_, waits()) : "");
   findings();
   shares();
   view();

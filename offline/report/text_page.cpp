@@ -214,10 +214,13 @@ void TextPage::heading(const Document& d) {
   wrapped("", fmt::format("{}{}, {}", when, human_time(longest_s), d.overview.state), 0);
   for (const std::string& text : d.part.subject) wrapped("", text, 0);
   line();
-  if (const std::string text = too_few_cores(d); !text.empty()) {
-    wrapped("", text, 0, style_.warning);
-    line();
-  }
+}
+
+void TextPage::fitness(const Document& d, const std::string& efficiency) {
+  const std::string cores = too_few_cores(d);
+  if (!efficiency.empty()) wrapped("", efficiency, 2, style_.strong);
+  if (!cores.empty()) wrapped("", cores, 0, style_.warning);
+  if (!efficiency.empty() || !cores.empty()) line();
 }
 
 }  // namespace refrain::report

@@ -53,6 +53,8 @@ class TextPage {
 
   void warnings(const Document& document);
   void heading(const Document& document);
+  /// The line of efficiencies, which may be empty, and a sentence on cores that were shared.
+  void fitness(const Document& document, const std::string& efficiency = "");
 
   const Terminal& terminal_;
   const Style style_;

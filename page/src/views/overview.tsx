@@ -48,6 +48,26 @@ function Properties({ model }: { model: Model }) {
   </section>;
 }
 
+/** Factors as rows, the run and its loops as columns. */
+function Efficiencies({ model }: { model: Model }) {
+  const trees = model.first.head.efficiencies ?? [];
+  if (trees.length === 0) return null;
+  return <section aria-label="Efficiencies">
+    <Table name="efficiencies" caption="Efficiencies (POP): a factor is the product of those below it"
+      head={['factor', ...trees.map((tree) => tree.loop === '' ? 'the run' : nameText(tree.loop))]}
+      numbers={[false, ...trees.map(() => true)]}
+      rows={trees[0]!.factors.map((factor, i) => [
+        { value: factor.title, shown: `${'\u00a0\u00a0'.repeat(factor.depth)}${factor.title}` },
+        ...trees.map((tree) => {
+          const { value, error } = tree.factors[i]!;
+          return { value: value ?? '', shown: value === null ? 'n/a' : `${shareText(value)} ${errorText(error, '1',
+              true)}` };
+        }),
+      ])} />
+    {trees.some((tree) => tree.why !== '') && <p>n/a: {trees.find((tree) => tree.why !== '')!.why}.</p>}
+  </section>;
+}
+
 interface Band {
   name: string;
   color: string;
@@ -180,6 +200,7 @@ export function Overview() {
       <TimeTable model={model} />
       <Largest model={model} />
     </section>
+    <Efficiencies model={model} />
     <Properties model={model} />
     <Facts model={model} />
   </div>;

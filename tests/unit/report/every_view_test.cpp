@@ -46,6 +46,8 @@ const std::vector<Asked>& views_asked_for() {
       {"--cluster 0 --rank 0", [](Request& o) { o.cluster = 0, o.ranks = {0}; }},
       {"--windows", [](Request& o) { o.views = {Show::Windows}; }},
       {"--events", [](Request& o) { o.views = {Show::Events}; }},
+      {"--efficiency", [](Request& o) { o.views = {Show::Efficiency}; }},
+      {"--efficiency --region main", [](Request& o) { o.views = {Show::Efficiency}, o.region = "main"; }},
       {"--waits", [](Request& o) { o.views = {Show::Waits}; }},
       {"--findings", [](Request& o) { o.views = {Show::Findings}; }},
       {"--locations", [](Request& o) { o.views = {Show::Locations}; }},

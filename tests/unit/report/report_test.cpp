@@ -137,6 +137,8 @@ TEST(TextReport, reads_like_this) {
 ./heat in, put.dat                                                            2 ranks on node1, Open MPI 4.1.4
 6 May 2024 07:08 UTC, 50.0 s, complete
 
+Parallel efficiency 70 % = load balance 100 % x communication 70 %
+
                     time     share
  MPI              30.0 s    30.0 %   waiting: not known, 2,002 calls
  user code        68.4 s    68.4 %   3,400 samples
@@ -158,6 +160,8 @@ TEST(TextReport, fits_narrow_terminals_in_ascii) {
   EXPECT_EQ(on_new_line(Sample().text({80, false, false})), R"(
 ./heat in, put.dat                              2 ranks on node1, Open MPI 4.1.4
 6 May 2024 07:08 UTC, 50.0 s, complete
+
+Parallel efficiency 70 % = load balance 100 % x communication 70 %
 
                     time     share
  MPI              30.0 s    30.0 %   waiting: not known, 2,002 calls
@@ -518,6 +522,37 @@ TEST(Render, an_empty_experiment_gives_a_report_in_every_format) {
       render({experiment::Experiment::of(empty), symbolizer}, request, {}, [&](std::string_view text) { out += text; });
       EXPECT_FALSE(out.empty());
     }
+}
+
+TEST(Efficiency, of_a_run_without_waits_has_nulls_and_the_reason) {
+  Request request;
+  request.views = {Show::Efficiency};
+  const Json document = Json::parse(Sample().json(request));
+  const Json& of = document.at("efficiency");
+  EXPECT_NEAR(of.at("parallel").get<double>(), 34.9 / 49.9, 1e-9);
+  EXPECT_NEAR(of.at("load_balance").get<double>(), 1, 1e-9);
+  EXPECT_TRUE(of.at("serialisation").is_null());
+  EXPECT_TRUE(of.at("processor_availability").is_null()) << "it was not counted";
+  EXPECT_NE(of.at("why").get<std::string>().find("REFRAIN_WAIT_STATES"), std::string::npos);
+  ASSERT_EQ(document.at("efficiencies").size(), 1U);
+  EXPECT_EQ(document.at("efficiencies")[0].at("kind"), "run");
+}
+
+TEST(Efficiency, is_a_tree_of_factors_for_people) {
+  Request request;
+  request.views = {Show::Efficiency};
+  const std::string text = Sample().text({200, true, false}, request);
+  for (const char* line : {"The run: 2 ranks, 49.9 s\n", "69.9  parallel efficiency\n", "100.0    load balance\n",
+                           "69.9    communication\n", "n/a      serialisation (the experiment has neither events nor",
+                           "Below 80 %, which POP calls acceptable: communication.\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+}
+
+TEST(Efficiency, a_region_that_is_not_there_is_refused) {
+  Request request;
+  request.views = {Show::Efficiency};
+  request.region = "nowhere";
+  EXPECT_THROW(Sample().json(request), UsageError);
 }
 
 }  // namespace
