@@ -55,6 +55,7 @@ int refrain_command(int argc, char** argv) {
   add_events(root, invocation);
   add_analyze(root, invocation);
   add_export(root, invocation);
+  add_query(root, invocation);
   add_properties(root, invocation);
   add_scaling(root, invocation);
   add_check(root, invocation);

@@ -26,6 +26,7 @@ void add_view(Command root, Invocation& invocation);
 void add_events(Command root, Invocation& invocation);
 void add_analyze(Command root, Invocation& invocation);
 void add_export(Command root, Invocation& invocation);
+void add_query(Command root, Invocation& invocation);
 void add_properties(Command root, Invocation& invocation);
 void add_scaling(Command root, Invocation& invocation);
 void add_check(Command root, Invocation& invocation);
