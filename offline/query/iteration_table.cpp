@@ -39,6 +39,14 @@ class IterationStream : public RowStream {
     }
   }
 
+  std::int64_t id() const override {
+    constexpr std::uint64_t iterations = std::uint64_t{1} << 32;
+    const std::uint64_t loops = runs_.loops().size() + 1;
+    return static_cast<std::int64_t>(
+        (static_cast<std::uint64_t>(location_) * loops + static_cast<std::uint64_t>(rows_[at_].loop)) * iterations +
+        static_cast<std::uint64_t>(rows_[at_].of.number));
+  }
+
  private:
   struct Row {
     RunIteration of;
@@ -57,7 +65,7 @@ class IterationStream : public RowStream {
     database::RunSource& source = runs_.source(place.run);
     std::map<std::pair<std::size_t, std::int64_t>, std::int64_t> units;  // by loop of the source and cluster
     const auto here = source.loops_of(place.location);
-    const auto all = source.units(place.location);
+    const auto all = runs_.units_of(place);
     for (std::size_t i = 0; i < all.size(); ++i)
       if (all[i].of == RunUnit::Cluster)
         units[{here[all[i].loop].name, all[i].cluster}] = Runs::unit_id(location_, i);

@@ -52,20 +52,7 @@ Value value_at(sqlite3_stmt* statement, int column) {
   return is_text ? std::string(all.begin(), all.end()) : fmt::format("X'{:02X}'", fmt::join(all, ""));
 }
 
-/// While it lives, SQLite asks whether what a statement does is allowed.
-class Guard {
- public:
-  using Allow = int (*)(void*, int, const char*, const char*, const char*, const char*);
-  Guard(sqlite3* database, Allow allow, void* data) : database_(database) {
-    sqlite3_set_authorizer(database, allow, data);
-  }
-  ~Guard() { end(); }
-  Guard(const Guard&) = delete;
-  void end() const { sqlite3_set_authorizer(database_, nullptr, nullptr); }
-
- private:
-  sqlite3* database_;
-};
+constexpr const char* only_selects = "only a SELECT is taken: experiments are read, and no file is opened or written";
 
 /// path(id): the names of a call path from the top.
 void path_function(sqlite3_context* to, int, sqlite3_value** values) {
@@ -113,12 +100,14 @@ class Query::Database {
                                        nullptr, nullptr, nullptr));
     require(add_streamed_table(opened, "value", values_, failure_));
     require(add_streamed_table(opened, "iteration", iterations_, failure_));
-    for (const TableRow& table : tables())
-      if (!table.is_streamed) {
-        execute(table.text);
-        if (!table.needs_locations) fill(table);
-      }
+    for (const TableRow& table : tables()) {
+      // What SQLite does when it first meets a streamed table would not be allowed later.
+      execute(table.is_streamed ? fmt::format("SELECT 1 FROM {} LIMIT 0", table.name).c_str() : table.text);
+      if (!table.is_streamed && !table.needs_locations) fill(table);
+    }
     execute("ANALYZE");
+    sqlite3_set_authorizer(opened, allow, this);
+    is_open_ = true;
   }
 
   std::unique_ptr<Answer> ask(const std::string& sql);
@@ -139,8 +128,7 @@ class Query::Database {
   /// Throws what a table has thrown, or else what SQLite says.
   [[noreturn]] void fail(const std::string& position) {
     if (failure_.why) std::rethrow_exception(std::exchange(failure_.why, nullptr));
-    if (sqlite3_errcode(database_.get()) == SQLITE_AUTH)
-      throw SqlError("only a SELECT is taken: experiments are read, and no file is opened or written");
+    if (sqlite3_errcode(database_.get()) == SQLITE_AUTH) throw SqlError(only_selects);
     throw SqlError(position + sqlite3_errmsg(database_.get()));
   }
   void require(int result) {
@@ -160,9 +148,23 @@ class Query::Database {
     return statement;
   }
 
+  /// Puts in all rows of a table, or none of them when reading them throws.
   void fill(const TableRow& table) {
+    const bool was_open = std::exchange(is_open_, false);
+    try {
+      execute("BEGIN");
+      insert_rows(table);
+      execute("COMMIT");
+    } catch (...) {
+      sqlite3_exec(database_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
+      is_open_ = was_open;
+      throw;
+    }
+    is_open_ = was_open;
+    filled_.insert(table.name);
+  }
+  void insert_rows(const TableRow& table) {
     StatementHandle statement;
-    execute("BEGIN");
     rows_of(table.name, runs_, [&](std::span<const Value> row) {
       if (!statement)
         statement = prepare(fmt::format("INSERT INTO {} VALUES ({})", table.name,
@@ -171,8 +173,6 @@ class Query::Database {
       step(statement.get());
       sqlite3_reset(statement.get());
     });
-    statement.reset();
-    execute("COMMIT");
   }
   /// The value must stay until the next step.
   void bind(sqlite3_stmt* statement, int place, const Value& value) {
@@ -186,6 +186,7 @@ class Query::Database {
   /// Allows what reads, and notes which tables that is.
   static int allow(void* data, int action, const char* first, const char* second, const char*, const char*) {
     auto& self = *static_cast<Database*>(data);
+    if (!self.is_open_) return SQLITE_OK;
     switch (action) {
       case SQLITE_SELECT:
       case SQLITE_RECURSIVE: return SQLITE_OK;
@@ -216,6 +217,7 @@ class Query::Database {
   IterationTable iterations_;
   Failure failure_;
   std::unique_ptr<sqlite3, Close> database_;  // after the tables, which it uses
+  bool is_open_ = false;  ///< for statements of users; else tables are filled
   std::set<std::string> named_, filled_;
 };
 
@@ -255,16 +257,14 @@ class SqliteAnswer : public Answer {
 std::unique_ptr<Answer> Query::Database::ask(const std::string& sql) {
   named_.clear();
   std::string rest;
-  const Guard guard(database_.get(), allow, this);
   StatementHandle statement = prepare(sql, &rest);
   if (!statement) throw SqlError("there is no statement in it");
   if (!is_empty(rest))
     throw SqlError(position_in(sql, sql.size() - rest.size()) + ": only one statement is taken at a time");
-  guard.end();
+  // VACUUM INTO asks for nothing when it is prepared.
+  if (sqlite3_stmt_readonly(statement.get()) == 0) throw SqlError(only_selects);
   for (const TableRow& table : tables())
-    if (table.needs_locations && !table.is_streamed && named_.contains(table.name) &&
-        filled_.insert(table.name).second)
-      fill(table);
+    if (!table.is_streamed && named_.contains(table.name) && !filled_.contains(table.name)) fill(table);
   return std::make_unique<SqliteAnswer>(std::move(statement), [this](sqlite3_stmt* of) { return step(of); });
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "offline/experiment/clean_text.hpp"
 
@@ -104,7 +105,9 @@ void Runs::list_locations() {
 
 void Runs::read_loops() {
   if (are_loops_read_) return;
-  are_loops_read_ = true;
+  loops_.clear();
+  units_.clear();
+  loop_of_.clear();
   for (std::size_t id = 0; id < locations_.size(); ++id) {
     const auto [run, place] = locations_[id];
     const auto location = static_cast<std::int64_t>(id);
@@ -117,15 +120,23 @@ void Runs::read_loops() {
       of.iterations = std::max(of.iterations, loop.iterations);
       loops.push_back(at->second);
     }
-    const std::vector<RunUnit> units = source(run).units(place);
+    const std::vector<RunUnit> units = units_of({run, place});
     for (std::size_t i = 0; i < units.size(); ++i) {
-      if (units[i].of == RunUnit::Run) continue;
       Unit& unit = units_.emplace_back(Unit{unit_id(location, i), location});
       if (units[i].of != RunUnit::Cluster) continue;
       unit.loop = loops[units[i].loop];
       unit.cluster = units[i].cluster;
     }
   }
+  are_loops_read_ = true;
+}
+
+std::vector<RunUnit> Runs::units_of(const Place& place) const {
+  std::vector<RunUnit> units = source(place.run).units(place.location);
+  if (std::ranges::any_of(units, [](const RunUnit& unit) { return unit.of == RunUnit::Run; }) ||
+      std::cmp_greater(units.size(), units_of_location))
+    units.clear();
+  return units;
 }
 
 const std::vector<Loop>& Runs::loops() {

@@ -80,7 +80,11 @@ class Runs {
   /// The id of wait_metric.
   std::int64_t wait() const { return wait_; }
 
-  /// The id of a unit, by its place in RunSource::units(): a location's units follow each other.
+  /// A location that has more is not divided.
+  static constexpr std::int64_t units_of_location = std::int64_t{1} << 16;
+  /// RunSource::units() of a location; none: it is not divided.
+  std::vector<database::RunUnit> units_of(const Place& place) const;
+  /// The id of a unit, by its place there: a location's units follow each other.
   static std::int64_t unit_id(std::int64_t location, std::size_t unit) {
     return location * units_of_location + static_cast<std::int64_t>(unit);
   }
@@ -93,9 +97,6 @@ class Runs {
   std::int64_t loop_of(std::size_t run, std::size_t loop);
 
  private:
-  /// More than any file may have: 64 clusters of each loop.
-  static constexpr std::int64_t units_of_location = std::int64_t{1} << 20;
-
   void unite_paths();
   void unite_metrics();
   void list_locations();

@@ -20,7 +20,6 @@ struct TableHandle : sqlite3_vtab {
 };
 struct CursorHandle : sqlite3_vtab_cursor {
   std::unique_ptr<RowStream> rows;
-  std::int64_t number = 0;
 };
 
 /// No exception may pass through SQLite.
@@ -136,17 +135,13 @@ int filter(sqlite3_vtab_cursor* handle, int, const char* text, int count, sqlite
       if (sqlite3_value_numeric_type(values[i]) == SQLITE_INTEGER)
         narrow(bounds[static_cast<std::size_t>(text[2 * i] - first_place)], text[2 * i + 1],
                sqlite3_value_int64(values[i]));
-    cursor->number = 0;
     cursor->rows = of.table->open(bounds);
   });
 }
 
 int next(sqlite3_vtab_cursor* handle) {
   auto* cursor = static_cast<CursorHandle*>(handle);
-  return guarded(of_cursor(handle), [&] {
-    cursor->rows->next();
-    ++cursor->number;
-  });
+  return guarded(of_cursor(handle), [&] { cursor->rows->next(); });
 }
 
 int at_end(sqlite3_vtab_cursor* handle) {
@@ -162,8 +157,8 @@ int column(sqlite3_vtab_cursor* handle, sqlite3_context* to, int number) {
   return SQLITE_OK;
 }
 
-int row_number(sqlite3_vtab_cursor* handle, sqlite3_int64* number) {
-  *number = static_cast<const CursorHandle*>(handle)->number;
+int row_id(sqlite3_vtab_cursor* handle, sqlite3_int64* id) {
+  *id = static_cast<const CursorHandle*>(handle)->rows->id();
   return SQLITE_OK;
 }
 
@@ -179,7 +174,7 @@ constexpr sqlite3_module streamed_module = [] {
   module.xNext = next;
   module.xEof = at_end;
   module.xColumn = column;
-  module.xRowid = row_number;
+  module.xRowid = row_id;
   return module;
 }();
 

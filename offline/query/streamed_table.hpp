@@ -35,6 +35,8 @@ class RowStream {
   virtual bool at_end() const = 0;
   virtual void next() = 0;
   virtual Number at(int column) const = 0;
+  /// The row has it in every pass, whatever the bounds are, and no other row has it.
+  virtual std::int64_t id() const = 0;
 };
 
 class StreamedTable {

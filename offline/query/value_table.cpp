@@ -49,6 +49,20 @@ class ValueStream : public RowStream {
     }
   }
 
+  /// Where the row would be if every location had all units, call paths and metrics.
+  std::int64_t id() const override {
+    const auto locations = static_cast<std::uint64_t>(runs_.locations().size());
+    std::uint64_t id = location_of_rows_ < 0 ? locations + run_of_rows_ : static_cast<std::uint64_t>(location_of_rows_);
+    const auto add_digit = [&](std::uint64_t base, std::int64_t digit) {
+      id = id * base + static_cast<std::uint64_t>(digit);
+    };
+    add_digit(Runs::units_of_location + 1,
+              unit_of_rows_ < 0 ? Runs::units_of_location : unit_of_rows_ % Runs::units_of_location);
+    add_digit(runs_.paths().size(), rows_[at_].node);
+    add_digit(runs_.metrics().size(), rows_[at_].metric);
+    return static_cast<std::int64_t>(id);
+  }
+
  private:
   struct Cell {
     std::int64_t node, metric;
@@ -113,9 +127,8 @@ class ValueStream : public RowStream {
     for (std::size_t m = 0; m < metrics.size(); ++m)
       if (bounds_.metric.has(runs_.metric_of(run_, m)))
         (metrics[m].is_of_run_only ? wants_whole : wants_units) = true;
-    if (wants_units) units_ = runs_.source(run_).units(location);
-    const bool is_divided = !(units_.size() == 1 && units_[0].of == RunUnit::Run);
-    if (!is_divided) units_.clear();
+    if (wants_units) units_ = runs_.units_of({run_, location});
+    const bool is_divided = !units_.empty();
     if (bounds_.unit.is_narrow()) return;
     if (wants_whole || (wants_units && !is_divided)) add_values({}, is_divided || !wants_units);
     if (has_wait_ && runs_.source(run_).locations()[location].thread == 0)
