@@ -1,0 +1,5 @@
+# SQL over experiments. The functions are those of programs.cmake.
+if(REFRAIN_SANITIZE OR NOT TARGET mpi_openmpi)
+  return()
+endif()
+app_test(query BESIDE)
