@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "offline/database/native_run.hpp"
+#include "offline/experiment/folder.hpp"
 #include "tools/progress_line.hpp"
 #include "tools/read_run.hpp"
 
@@ -17,7 +18,7 @@ Loaded load_experiment(const std::string& name, database::Connection& connection
   std::shared_ptr<ReadRun> run;
   std::error_code error;
   // Reading is the work: of an experiment that is there already only its files are looked at.
-  if (std::filesystem::is_regular_file(name, error)) run = read_run(name, RunNames::AllFrames);
+  if (std::filesystem::is_regular_file(name, error) && !experiment::is_packed(name)) run = read_run(name, RunNames::AllFrames);
   const std::string digest = run ? run->source->digest() : database::digest_of_experiment(name);
   database::Store store(connection, model);
   if (connection.has_table("refrain_about"))

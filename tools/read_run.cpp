@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <fmt/format.h>
 
-#include "offline/database/cubex_file.hpp"
 #include "offline/database/cubex_run.hpp"
+#include "offline/experiment/folder.hpp"
 #include "offline/report/found.hpp"
 #include "offline/symbols/experiment_names.hpp"
 #include "offline/symbols/names.hpp"
@@ -36,7 +36,7 @@ std::vector<database::NodeWaiting> waiting_of(const std::vector<report::NodeWait
 
 std::shared_ptr<ReadRun> read_run(const std::string& name, RunNames names) {
   auto run = std::make_shared<ReadRun>();
-  if (std::error_code error; std::filesystem::is_regular_file(name, error)) {
+  if (std::error_code error; std::filesystem::is_regular_file(name, error) && !experiment::is_packed(name)) {
     run->source = database::cubex_run(name);
     return run;
   }

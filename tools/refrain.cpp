@@ -52,6 +52,7 @@ int refrain_command(int argc, char** argv) {
   add_exec(root, invocation);
   add_report(root, invocation);
   add_view(root, invocation);
+  add_pack(root, invocation);
   add_events(root, invocation);
   add_analyze(root, invocation);
   add_export(root, invocation);

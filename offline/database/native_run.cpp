@@ -6,13 +6,14 @@
 #include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <map>
 #include <tuple>
 
 #include "offline/analysis/iteration_metrics.hpp"
 #include "offline/analysis/iterations.hpp"
+#include "format/profile_file.hpp"
 #include "offline/database/digest.hpp"
+#include "offline/experiment/folder.hpp"
 
 namespace refrain::database {
 namespace {
@@ -223,24 +224,19 @@ std::string name_of_directory(const fs::path& directory) {
 }
 
 std::string digest_of_experiment(const fs::path& directory) {
-  // An analysis that is kept later (analysis-*.refrain) makes no other run of it.
-  std::vector<fs::path> files;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory, error)) {
-    const std::string name = entry.path().filename().string();
-    if (name == "manifest.json" ||
-        ((name.starts_with("profile") || name.starts_with("part-")) && name.ends_with(".refrain")))
-      files.push_back(entry.path());
-  }
-  std::ranges::sort(files);
+  // An analysis that is kept later (analysis-*.refrain) makes no other run of it, nor does packing it.
   Digest digest;
-  std::vector<char> buffer(1 << 20);
-  for (const fs::path& file : files) {
-    const std::string name = file.filename().string() + '\0';
-    digest.add(std::as_bytes(std::span(name)));
-    std::ifstream in(file, std::ios::binary);
-    while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) || in.gcount() > 0)
-      digest.add(std::as_bytes(std::span(buffer.data(), static_cast<std::size_t>(in.gcount()))));
+  std::error_code error;
+  for (const std::string& name : experiment::files_in(directory, error)) {
+    if (name != format::manifest_name &&
+        !((name.starts_with("profile") || name.starts_with("part-")) && name.ends_with(".refrain")))
+      continue;
+    const std::string named = name + '\0';
+    digest.add(std::as_bytes(std::span(named)));
+    const experiment::InputFile file(directory / name);
+    constexpr std::uint64_t piece = 1 << 20;
+    for (std::uint64_t at = 0; at < file.size(); at += piece)
+      digest.add(file.read(at, std::min(piece, file.size() - at), "the file"));
   }
   return digest.text();
 }

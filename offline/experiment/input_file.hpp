@@ -25,7 +25,7 @@ struct FileSource {
 
 class InputFile {
  public:
-  /// Throws ReadError.
+  /// `path` may be that of a file in a packed experiment (folder.hpp). Throws ReadError.
   explicit InputFile(const std::filesystem::path& path,
                      std::shared_ptr<DamageLog> damage = std::make_shared<DamageLog>(true));
   /// `bytes` must outlive this; `name` stands in the messages.
@@ -54,6 +54,7 @@ class InputFile {
 
   std::shared_ptr<const FileSource> source_;
   int descriptor_ = -1;
+  std::uint64_t begin_ = 0;  ///< in what was opened: a file of a packed experiment lies within it
   std::uint64_t size_ = 0;
 };
 

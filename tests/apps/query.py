@@ -62,7 +62,8 @@ class QueryTest(TestCase):
             self.assertAlmostEqual(want.get(path, 0), got.get(path, 0), delta=1e-9 + 1e-9 * abs(want.get(path, 0)), msg=path)
 
 
-class Query(QueryTest):    def test_sums_by_call_path_are_those_of_the_report(self) -> None:
+class Query(QueryTest):
+    def test_sums_by_call_path_are_those_of_the_report(self) -> None:
         experiment = self.stencil()
         report = Report(experiment)
         for metric, column in (("wall", "exclusive_s"), ("visits", "visits"), ("bytes_sent", "bytes_sent"), ("wait", "wait_s")):

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "offline/experiment/damage.hpp"
-#include "planted_run.hpp"
+#include "tests/unit/query/planted_run.hpp"
 
 namespace refrain::query {
 namespace {
