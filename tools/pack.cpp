@@ -1,12 +1,16 @@
 /// `refrain pack EXPERIMENT`: an experiment as one file, which every tool opens as it opens the directory.
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
+#include <optional>
 #include <system_error>
 
 #include "format/event_file.hpp"
+#include "offline/anonymous/experiment_copy.hpp"
 #include "offline/experiment/folder.hpp"
 #include "offline/report/found.hpp"
 #include "offline/symbols/experiment_names.hpp"
@@ -26,7 +30,7 @@ constexpr const char* name = "pack";
 
 struct Request {
   std::string experiment, output;
-  bool without_events = false;
+  bool without_events = false, anonymous = false;
 };
 
 /// The directory's own name, also where it is packed already; that of the working directory for ".".
@@ -85,9 +89,44 @@ void add(NewFile& archive, const std::string& folder, const fs::path& path) {
   archive.write(experiment::tar_padding(file.size()));
 }
 
+/// A directory of its own, which goes away with this.
+class ScratchDirectory {
+ public:
+  ScratchDirectory() : path_((fs::temp_directory_path() / "refrain-pack-XXXXXX").string()) {
+    if (mkdtemp(path_.data()) == nullptr) throw std::system_error(errno, std::generic_category(), path_);
+  }
+  ~ScratchDirectory() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// Puts a copy without names into the directory, and returns its path.
+std::string make_anonymous(const std::string& experiment, const std::string& directory) {
+  const auto opened = experiment::Experiment::open(experiment, true);
+  symbols::Symbolizer symbolizer;
+  symbols::use_names(*opened, symbolizer, {.has_ended = true});
+  std::string copy = directory + "/experiment";
+  anonymous::copy_experiment(*opened, symbolizer, anonymous::Pseudonyms(), copy);
+  return copy;
+}
+
 int run(Request request) {
   if (!find_experiment(name, request.experiment)) return exit_usage;
   try {
+    std::string folder = name_of_experiment(request.experiment);
+    if (request.output.empty()) request.output = folder + ".tar";
+    std::optional<ScratchDirectory> scratch;
+    if (request.anonymous) {
+      request.experiment = make_anonymous(request.experiment, scratch.emplace().path());
+      folder = "experiment";
+    }
     const auto experiment = experiment::Experiment::open(request.experiment);
     const bool is_kept = keep_what_is_known(*experiment);
     const std::vector<std::string> files = files_to_pack(request);
@@ -97,8 +136,6 @@ int run(Request request) {
       return complain(name, exit_usage,
                       fmt::format("--without-events: what its events tell cannot be kept in {}, so it would be lost",
                                   request.experiment));
-    const std::string folder = name_of_experiment(request.experiment);
-    if (request.output.empty()) request.output = folder + ".tar";
     constexpr std::size_t longest_folder = 60;  // with a file's name in 100 bytes
     NewFile archive(request.output);
     for (const std::string& file : files)
@@ -124,6 +161,8 @@ void add_pack(Command root, Invocation& invocation) {
   command.option("-o,--output", request->output, "File to write (default: EXPERIMENT.tar here)").type("FILE");
   command.flag("--without-events", request->without_events,
                "Leave out the files of events; what was found in them stays, and so does the sample of iterations");
+  command.flag("--anonymous", request->anonymous,
+               "Put hashes in the place of names: of functions, machines, files, threads, and of the program's arguments");
   command.footer("Exit status: 0 done, 1 wrong usage or not written, 2 the experiment cannot be read.\n"
                  "The file is an archive of tar: tar -xf makes the directory of it.");
   command.when_chosen([request, &invocation] { invocation.exit_code = run(*request); });

@@ -179,7 +179,7 @@ EventsOfRank read_events(SectionReader& in, const Rank& rank) {
   events.first = read_clock(in);
   events.last = read_clock(in);
   events.first_region = static_cast<std::uint32_t>(in.varint());
-  for (std::size_t n = in.count(1); n > 0; --n) events.regions.push_back(clean_text(in.text()));
+  for (std::size_t n = in.count(1); n > 0; --n) events.regions.push_back(clean_text(in.name(NameKind::Region)));
   for (std::size_t n = in.count(5); n > 0; --n) {
     EventsOfLocation& of = events.locations.emplace_back();
     of.thread = static_cast<std::int32_t>(in.signed_varint());

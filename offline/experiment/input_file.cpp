@@ -39,8 +39,9 @@ void InputFile::open(FileSource& found) {
   found.number = status.st_ino;
 }
 
-InputFile::InputFile(const std::filesystem::path& path, std::shared_ptr<DamageLog> damage) {
-  FileSource found{path, clean_text(path.string()), {}, 0, 0, std::move(damage)};
+InputFile::InputFile(const std::filesystem::path& path, std::shared_ptr<DamageLog> damage,
+                     std::shared_ptr<NamePlaces> names) {
+  FileSource found{path, clean_text(path.string()), {}, 0, 0, std::move(damage), std::move(names)};
   open(found);
   source_ = std::make_shared<const FileSource>(std::move(found));
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import tarfile
@@ -85,6 +86,36 @@ class Pack(TestCase):
         with tarfile.open(packed) as archive:
             self.assertEqual([], [name for name in archive.getnames() if "/events-" in name])
         self.same(experiment, packed, "report", "--format", "json")
+
+    def test_anonymous_files_have_the_same_numbers_and_no_names(self) -> None:
+        experiment = self.with_late_senders()
+        packed = self.packed(experiment, "--anonymous")
+        before, after = (json.loads(self.refrain("report", path, "--format", "json").stdout) for path in (experiment, packed))
+        times = lambda report: sorted((round(call["exclusive_s"], 9), call["visits"], round(call.get("wait_s") or 0, 9)) for call in report["callpaths"])
+        self.assertEqual(times(before), times(after))
+        self.assertEqual([location["rank"] for location in before["locations"]], [location["rank"] for location in after["locations"]])
+        self.assertEqual([finding["rule"] for finding in before["findings"]], [finding["rule"] for finding in after["findings"]])
+        mpi = lambda report: sorted(call["path"][-1] for call in report["callpaths"] if call["kind"] == "mpi")
+        self.assertEqual(mpi(before), mpi(after))
+        # No file of it has a name, in whatever way it is stored.
+        own = {name for call in before["callpaths"] for name in call["path"] if not name.startswith(("MPI_", "(")) and name != "main"}
+        texts = [self.refrain(*words).stdout for words in (("report", packed, "--format", "json"), ("info", "names", packed), ("events", packed, "--to", "0.1"))]
+        with tarfile.open(packed) as archive:
+            texts += [archive.extractfile(member).read().decode("latin-1") for member in archive.getmembers()]
+        host = json.loads((experiment / "manifest.json").read_text())["host"]
+        for name in {"analyze_waits", host, str(self.directory), *own} - {""}:
+            for text in texts:
+                self.assertNotRegex(text, rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])")
+
+    def test_a_damaged_experiment_is_not_called_anonymous(self) -> None:
+        experiment = self.stencil()
+        path = experiment / "profile.refrain"
+        data = bytearray(path.read_bytes())
+        data[int.from_bytes(data[72:80], "little") + 9] ^= 16  # the block of rank 0 (docs/file-format.md)
+        path.write_bytes(data)
+        target = self.directory / "out.tar"
+        self.refrain("pack", experiment, "--anonymous", "-o", target, code=2)
+        self.assertFalse(target.exists())
 
     def test_nothing_is_written_below_it(self) -> None:
         experiment = self.stencil()
