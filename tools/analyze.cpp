@@ -164,6 +164,9 @@ std::optional<int> print_kept(const AnalyzeRequest& request) {
     const auto experiment = experiment::Experiment::open(request.experiment);
     const std::size_t damages = experiment->damages();
     auto found = report::kept_found(*experiment, experiment::AnalysisKey{.parameters = parameters_of(request)});
+    // The part that is not needed here may be damaged, too: a search writes all of it anew.
+    static_cast<void>(experiment->saved_metrics());
+    if (experiment->damages() > damages) found.reset();
     if (!found) {
       const auto lines = experiment->damage();
       for (std::size_t i = damages; i < lines.size(); ++i) complain("analyze", exit_ok, lines[i]);
