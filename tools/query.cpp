@@ -46,8 +46,9 @@ report::Table table_of(query::Answer& answer, bool is_for_people) {
   for (std::size_t i = 0; i < answer.columns().size(); ++i) {
     const bool is_number = i < first.size() && (std::holds_alternative<std::int64_t>(first[i]) ||
                                                 std::holds_alternative<double>(first[i]));
-    table.columns.push_back({experiment::clean_text(answer.columns()[i]),
-                             is_number ? report::Kind::Number : report::Kind::Text});
+    table.columns.push_back({.name = experiment::clean_text(answer.columns()[i]),
+                             .kind = is_number ? report::Kind::Number : report::Kind::Text,
+                             .align = is_number ? report::Align::Right : report::Align::Left});
   }
   table.rows = [&answer, is_for_people](const report::TakeRow& take) {
     answer.for_each_row([&](std::span<const database::Value> values) {
@@ -83,7 +84,9 @@ int run(const Request& request) {
     const auto answer = query.ask(request.words.back());
     const report::Format format = report::format_of(request.format);
     const bool is_for_people = format == report::Format::Text || format == report::Format::Markdown;
-    print_tables({table_of(*answer, is_for_people)}, format, report::detect_terminal(stdout), write_to_stdout);
+    report::Terminal terminal = report::detect_terminal(stdout);
+    terminal.width = 0;  // who has asked for a column gets it
+    print_tables({table_of(*answer, is_for_people)}, format, terminal, write_to_stdout);
     for (const auto& of : read)
       if (of->experiment && of->experiment->damages() > 0) {
         std::fflush(stdout);

@@ -40,7 +40,7 @@ const Registered& of_cursor(const sqlite3_vtab_cursor* cursor) {
   return static_cast<const TableHandle*>(cursor->pVtab)->of;
 }
 
-int connect(sqlite3* database, void* data, int, const char* const*, sqlite3_vtab** made, char**) {
+int connect_table(sqlite3* database, void* data, int, const char* const*, sqlite3_vtab** made, char**) {
   const auto& of = *static_cast<const Registered*>(data);
   const int result = sqlite3_declare_vtab(database, of.table->declaration());
   if (result != SQLITE_OK) return result;
@@ -51,7 +51,7 @@ int connect(sqlite3* database, void* data, int, const char* const*, sqlite3_vtab
   return SQLITE_OK;
 }
 
-int disconnect(sqlite3_vtab* table) {
+int disconnect_table(sqlite3_vtab* table) {
   delete static_cast<TableHandle*>(table);
   return SQLITE_OK;
 }
@@ -70,7 +70,7 @@ char sign_of(unsigned char operation) {
 }
 constexpr char first_place = 'a';
 
-int plan(sqlite3_vtab* handle, sqlite3_index_info* info) {
+int plan_rows(sqlite3_vtab* handle, sqlite3_index_info* info) {
   const Registered& of = static_cast<const TableHandle*>(handle)->of;
   return guarded(of, [&] {
     constexpr double share_of_range = 4;
@@ -125,7 +125,7 @@ void narrow(Bound& bound, char sign, std::int64_t value) {
   if (sign == below && value > least) bound.last = std::min(bound.last, value - 1);
 }
 
-int filter(sqlite3_vtab_cursor* handle, int, const char* text, int count, sqlite3_value** values) {
+int first_row(sqlite3_vtab_cursor* handle, int, const char* text, int count, sqlite3_value** values) {
   auto* cursor = static_cast<CursorHandle*>(handle);
   const Registered& of = of_cursor(handle);
   return guarded(of, [&] {
@@ -139,17 +139,17 @@ int filter(sqlite3_vtab_cursor* handle, int, const char* text, int count, sqlite
   });
 }
 
-int next(sqlite3_vtab_cursor* handle) {
+int next_row(sqlite3_vtab_cursor* handle) {
   auto* cursor = static_cast<CursorHandle*>(handle);
   return guarded(of_cursor(handle), [&] { cursor->rows->next(); });
 }
 
-int at_end(sqlite3_vtab_cursor* handle) {
+int is_behind_rows(sqlite3_vtab_cursor* handle) {
   const auto* cursor = static_cast<const CursorHandle*>(handle);
   return !cursor->rows || cursor->rows->at_end();
 }
 
-int column(sqlite3_vtab_cursor* handle, sqlite3_context* to, int number) {
+int value_of_row(sqlite3_vtab_cursor* handle, sqlite3_context* to, int number) {
   const Number value = static_cast<const CursorHandle*>(handle)->rows->at(number);
   if (const auto* integer = std::get_if<std::int64_t>(&value)) sqlite3_result_int64(to, *integer);
   else if (const auto* real = std::get_if<double>(&value)) sqlite3_result_double(to, *real);
@@ -165,15 +165,15 @@ int row_id(sqlite3_vtab_cursor* handle, sqlite3_int64* id) {
 /// Without a create function it is there by its own name, in every connection that has the module.
 constexpr sqlite3_module streamed_module = [] {
   sqlite3_module module{};
-  module.xConnect = connect;
-  module.xBestIndex = plan;
-  module.xDisconnect = disconnect;
+  module.xConnect = connect_table;
+  module.xBestIndex = plan_rows;
+  module.xDisconnect = disconnect_table;
   module.xOpen = open_cursor;
   module.xClose = close_cursor;
-  module.xFilter = filter;
-  module.xNext = next;
-  module.xEof = at_end;
-  module.xColumn = column;
+  module.xFilter = first_row;
+  module.xNext = next_row;
+  module.xEof = is_behind_rows;
+  module.xColumn = value_of_row;
   module.xRowid = row_id;
   return module;
 }();
