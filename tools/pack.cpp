@@ -44,8 +44,8 @@ bool is_of_events(const std::string& file) {
   return file.starts_with(format::events_name_begin) && file.ends_with(format::events_name_end);
 }
 
-/// What is lost where the file goes: the names, which need the binaries of this machine, and what was found in events.
-/// False: that is not kept, and cannot be.
+/// Keeps the names of functions, which need the binaries of this machine, and the findings of a search in the experiment.
+/// False: no findings are kept, and none can be.
 bool keep_what_is_known(const experiment::Experiment& experiment) {
   ProgressLine line;
   symbols::Symbolizer symbolizer;
@@ -66,7 +66,7 @@ bool keep_what_is_known(const experiment::Experiment& experiment) {
   }
 }
 
-/// In their order, without those that nobody reads.
+/// Their names in order, without unfinished files.
 std::vector<std::string> files_to_pack(const Request& request) {
   std::error_code error;
   std::vector<std::string> files = experiment::files_in(request.experiment, error);

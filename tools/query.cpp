@@ -27,7 +27,7 @@ struct Request {
   bool schema = false;
 };
 
-/// Numbers as SQL has them: people have asked for these columns themselves, so they are not put into units.
+/// Numbers as SQL has them. Their units are not known, so text does not scale them.
 struct CellOf {
   bool is_for_people;
   report::Cell operator()(std::monostate) const { return {}; }
@@ -85,7 +85,7 @@ int run(const Request& request) {
     const report::Format format = report::format_of(request.format);
     const bool is_for_people = format == report::Format::Text || format == report::Format::Markdown;
     report::Terminal terminal = report::detect_terminal(stdout);
-    terminal.width = 0;  // who has asked for a column gets it
+    terminal.width = 0;  // no column is dropped: a user has asked for each
     print_tables({table_of(*answer, is_for_people)}, format, terminal, write_to_stdout);
     for (const auto& of : read)
       if (of->experiment && of->experiment->damages() > 0) {

@@ -26,7 +26,7 @@ bool is_public_region(std::string_view name) {
   return begins_with_any(name, {"MPI_", "pthread_"}) || format::find_mpi_function(name) != nullptr;
 }
 
-/// What analyses look for by its name.
+/// Functions that analyses find by their names.
 bool is_public_function(std::string_view name) {
   constexpr std::string_view names[] = {"main",    "_start", "MAIN__", "start_thread", "generic_start_main", "clone",
                                         "__clone", "clone3", "__clone3"};
@@ -93,7 +93,7 @@ std::string Pseudonyms::of(NameKind kind, std::string_view name) const {
 std::string Pseudonyms::module(std::string_view path) const {
   if (is_public_module(path)) return std::string(path);
   const std::string base(symbols::base_name(path));
-  // Where Refrain is installed is nobody's business; that frames are its own must be seen.
+  // The name of Refrain's library tells its own frames; the directory of its installation does not stay.
   return symbols::is_layer(base) ? "/" + base : "/" + word("module", path);
 }
 

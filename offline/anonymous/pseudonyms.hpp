@@ -2,8 +2,8 @@
 /// Words that stand for the names of a program, its user and its machines: hashes with a key that is made for one
 /// experiment and then forgotten, so that nobody can look them up. Equal names have equal words.
 ///
-/// What says nothing stays: functions of MPI, `main` and what is around it, the files of the system below /usr/lib and
-/// /lib with their functions, Refrain's own libraries.
+/// Public names stay: functions of MPI, `main` and start-up code, the files of the system below /usr/lib and /lib with
+/// their functions, Refrain's own libraries.
 
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
 #pragma once
-/// Where the files of an experiment are: in its directory, or in one file that `refrain pack` (or tar) has made of it. A
+/// The files of an experiment: in its directory, or in one archive that `refrain pack` (or tar) has made of it. A
 /// file of a packed experiment has the name that it would have if the archive were a directory, as in
 /// "exp.tar/profile.refrain"; InputFile opens such names, so no reader has to know.
 ///

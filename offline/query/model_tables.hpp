@@ -1,6 +1,5 @@
 #pragma once
-/// The tables of SQLite that hold what is known without reading values: they are filled before, or when a statement
-/// names them.
+/// The rows of the tables that need no values: definitions, estimates, findings, loops and units.
 
 #include <functional>
 #include <span>

@@ -101,7 +101,7 @@ class Query::Database {
     require(add_streamed_table(opened, "value", values_, failure_));
     require(add_streamed_table(opened, "iteration", iterations_, failure_));
     for (const TableRow& table : tables()) {
-      // What SQLite does when it first meets a streamed table would not be allowed later.
+      // SQLite makes an entry for a streamed table when a statement first names it, which the authorizer would refuse.
       execute(table.is_streamed ? fmt::format("SELECT 1 FROM {} LIMIT 0", table.name).c_str() : table.text);
       if (!table.is_streamed && !table.needs_locations) fill(table);
     }
@@ -125,7 +125,7 @@ class Query::Database {
     void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
   };
 
-  /// Throws what a table has thrown, or else what SQLite says.
+  /// Throws the exception of a table, or else SQLite's message.
   [[noreturn]] void fail(const std::string& position) {
     if (failure_.why) std::rethrow_exception(std::exchange(failure_.why, nullptr));
     if (sqlite3_errcode(database_.get()) == SQLITE_AUTH) throw SqlError(only_selects);
@@ -183,7 +183,7 @@ class Query::Database {
     else require(sqlite3_bind_null(statement, place));
   }
 
-  /// Allows what reads, and notes which tables that is.
+  /// The authorizer of statements: it allows reading, and notes the tables.
   static int allow(void* data, int action, const char* first, const char* second, const char*, const char*) {
     auto& self = *static_cast<Database*>(data);
     if (!self.is_open_) return SQLITE_OK;
@@ -261,7 +261,7 @@ std::unique_ptr<Answer> Query::Database::ask(const std::string& sql) {
   if (!statement) throw SqlError("there is no statement in it");
   if (!is_empty(rest))
     throw SqlError(position_in(sql, sql.size() - rest.size()) + ": only one statement is taken at a time");
-  // VACUUM INTO asks for nothing when it is prepared.
+  // SQLite asks the authorizer about VACUUM INTO only while it runs.
   if (sqlite3_stmt_readonly(statement.get()) == 0) throw SqlError(only_selects);
   for (const TableRow& table : tables())
     if (!table.is_streamed && named_.contains(table.name) && !filled_.contains(table.name)) fill(table);

@@ -24,7 +24,7 @@ class SqlError : public std::runtime_error {
 
 using TakeValues = std::function<void(std::span<const database::Value> row)>;
 
-/// What a statement says. Rows are made while they are taken.
+/// The result of a statement. Rows are made while they are taken.
 class Answer {
  public:
   virtual ~Answer() = default;
@@ -32,7 +32,7 @@ class Answer {
   virtual const std::vector<std::string>& columns() const = 0;
   /// The first row; empty: there is none.
   virtual const std::vector<database::Value>& first() const = 0;
-  /// All rows, once. Throws SqlError, and what reading an experiment throws.
+  /// All rows, once. Throws SqlError, and the exceptions of reading an experiment.
   virtual void for_each_row(const TakeValues& take) = 0;
 };
 

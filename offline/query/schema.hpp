@@ -1,6 +1,6 @@
 #pragma once
-/// The tables that SQL sees, a row each: the one source of the tables themselves, of `refrain query --schema`, and of the
-/// list in docs/query.md, which a test compares with it.
+/// The tables of SQL, a row each: the one source of the tables themselves and of `refrain query --schema`. A test compares
+/// the list in docs/query.md with it.
 
 #include <span>
 #include <string>

@@ -1,9 +1,9 @@
 #pragma once
 /// Tables of SQLite whose rows are made while they are read ("virtual tables"), in an order that is known beforehand.
-/// Constraints on some of their columns bound what is read; SQLite checks every row against its statement by itself, so
-/// bounds may be too wide. SQLite pushes no sums down to them: each row crosses the border.
+/// Constraints on some of their columns bound the rows that are read; SQLite checks every row against its statement by
+/// itself, so bounds may be too wide. SQLite pushes no sums down to them: each row crosses the border.
 ///
-/// All rows are integers, reals or nothing. Nothing here knows what is in a table.
+/// All cells are integers, reals or nothing. Nothing here knows the meaning of a table.
 
 #include <cstdint>
 #include <exception>
@@ -28,7 +28,7 @@ struct Bound {
   bool has(std::int64_t value) const { return first <= value && value <= last; }
 };
 
-/// One pass over the rows. Members may throw what reading an experiment throws.
+/// One pass over the rows. Members may throw the exceptions of reading an experiment.
 class RowStream {
  public:
   virtual ~RowStream() = default;
@@ -41,8 +41,8 @@ class RowStream {
 
 class StreamedTable {
  public:
-  /// A column whose constraints are used. `values`: about how many different ones there are, which a search by one of
-  /// them is quicker by; `is_quicker`: else only fewer rows come.
+  /// A column whose constraints are used. `values`: about how many different ones it has. `is_quicker`: a search for one
+  /// of them reads less; else it only hands over fewer rows.
   struct Bounded {
     int column;
     double values;
@@ -59,7 +59,7 @@ class StreamedTable {
   virtual std::unique_ptr<RowStream> open(std::span<const Bound> bounds) = 0;
 };
 
-/// What a table has thrown while SQLite ran, which has only its own words for it.
+/// The exception that a table has thrown while SQLite ran: SQLite itself returns a code only.
 struct Failure {
   std::exception_ptr why;
 };

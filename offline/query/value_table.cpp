@@ -119,8 +119,8 @@ class ValueStream : public RowStream {
     unit_of_rows_ = unit;
   }
 
-  /// What is known of a location as a whole only; of one that is not divided into units that is everything. Nothing is
-  /// read that cannot be asked for.
+  /// Values that are known of a location as a whole only: all values of one that is not divided into units. Nothing is
+  /// read of metrics that are out of bounds.
   void read_whole(std::size_t location) {
     bool wants_units = false, wants_whole = false;
     const auto& metrics = runs_.source(run_).metrics();
@@ -186,7 +186,7 @@ class ValueStream : public RowStream {
     }
   }
 
-  /// In the order of the table; what names have made one call path is one value.
+  /// Puts the rows in the order of the table, and adds up those of nodes that are one call path.
   void finish_rows() {
     const auto order = [](const Cell& cell) { return std::tuple(cell.node, cell.metric); };
     if (!std::ranges::is_sorted(rows_, {}, order)) std::ranges::stable_sort(rows_, {}, order);

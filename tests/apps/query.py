@@ -90,7 +90,7 @@ class Query(QueryTest):
 
     def test_iterations_are_those_of_the_report(self) -> None:
         experiment = self.stencil()
-        (loop,) = Report(experiment, "--iterations", "--metric", "wall").data["loops"]
+        loop = Report(experiment, "--iterations", "--metric", "wall").data["loops"][0]
         rows = self.rows(experiment, "SELECT i.wall_s FROM iteration i JOIN loop o ON i.loop = o.id JOIN location l ON i.location = l.id "
                                      "WHERE o.name = '" + loop["name"] + "' ORDER BY l.rank, i.number")
         want = [value for location in loop["per_location"] for value in location["wall_s"]]
