@@ -13,14 +13,15 @@
 #include "offline/query/value_table.hpp"
 
 namespace refrain::query {
-namespace {
 
 using database::Value;
 
-struct Finalize {
+struct FinalizeStatement {
   void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 };
-using StatementHandle = std::unique_ptr<sqlite3_stmt, Finalize>;
+using StatementHandle = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
+
+namespace {
 
 /// Line and column of a byte, both from 1.
 std::string position_in(const std::string& sql, std::size_t at) {
