@@ -149,8 +149,8 @@ void print_found(const AnalyzeRequest& request, report::Found found, const exper
 
 /// The first of these that is no pattern; null: all are.
 const std::string* unknown_pattern(const std::vector<std::string>& wanted, const std::vector<std::string>& all) {
-  const auto at = std::ranges::find_if(
-      wanted, [&](const std::string& name) { return std::ranges::find(all, name) == all.end(); });
+  const auto at =
+      std::ranges::find_if(wanted, [&](const std::string& name) { return std::ranges::find(all, name) == all.end(); });
   return at == wanted.end() ? nullptr : &*at;
 }
 
@@ -221,8 +221,7 @@ void keep_metrics(const AnalyzeRequest& request, const patterns::Analysis& analy
       std::ranges::any_of(trace.ranks(), is_list) || kept_analysis(experiment, key))
     return;
   try_to_keep([&] {
-    keep(experiment, {key, REFRAIN_VERSION, trace.records(),
-                      as_metrics(analysis, trace, first_paths(trace, naming))});
+    keep(experiment, {key, REFRAIN_VERSION, trace.records(), as_metrics(analysis, trace, first_paths(trace, naming))});
   });
 }
 

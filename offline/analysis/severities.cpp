@@ -281,9 +281,9 @@ void Severities::add_row(const NodeValues& values, const NodeValues::Row& row, s
   }
 }
 
-void Severities::for_each_node(
-    const LocationRef& location, const std::function<void(std::uint32_t node, std::span<const double> values)>& take,
-    const UnitRef& unit) const {
+void Severities::for_each_node(const LocationRef& location,
+                               const std::function<void(std::uint32_t node, std::span<const double> values)>& take,
+                               const UnitRef& unit) const {
   const auto values = this->values(location, unit);
   const std::pair place(values->rank->rank, values->rank->locations[location.location].thread);
   std::map<std::uint32_t, std::vector<double>> saved;  // by node

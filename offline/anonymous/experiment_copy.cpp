@@ -76,6 +76,7 @@ std::vector<symbols::ModuleNames> names_of(const Experiment& experiment, symbols
   for (const experiment::ProfileModule& module : experiment.definitions().modules) {
     if (!symbols::has_file(module.path) || !taken.emplace(module.path, module.build_id).second) continue;
     const symbols::ModuleNames& known = symbolizer.module(module.path, module.build_id).names();
+    if (known.frames.empty()) continue;
     symbols::ModuleNames& names = all.emplace_back();
     names.path = pseudonyms.module(module.path);
     names.build_id = pseudonyms.build_id(module.build_id);

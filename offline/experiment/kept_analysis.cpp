@@ -20,13 +20,21 @@ namespace refrain::experiment {
 namespace fs = std::filesystem;
 
 template <class Io, Is<AnalysisKey> T>
-void describe(Io& io, T& of) { io(of.rules, of.parameters, of.level); }
+void describe(Io& io, T& of) {
+  io(of.rules, of.parameters, of.level);
+}
 template <class Io, Is<SavedMetric::Value> T>
-void describe(Io& io, T& of) { io(of.path, of.rank, of.thread, of.seconds); }
+void describe(Io& io, T& of) {
+  io(of.path, of.rank, of.thread, of.seconds);
+}
 template <class Io, Is<SavedMetric::OfLocation> T>
-void describe(Io& io, T& of) { io(of.rank, of.thread, of.seconds, of.error_s); }
+void describe(Io& io, T& of) {
+  io(of.rank, of.thread, of.seconds, of.error_s);
+}
 template <class Io, Is<SavedMetric> T>
-void describe(Io& io, T& of) { io(of.name, of.parent, of.help, of.is_sampled, of.values, of.locations); }
+void describe(Io& io, T& of) {
+  io(of.name, of.parent, of.help, of.is_sampled, of.values, of.locations);
+}
 
 namespace {
 
@@ -59,8 +67,8 @@ std::string fixed(std::uint64_t value, std::size_t size) {
 
 /// Before the others.
 auto rank_of(const KeptAnalysis& of) {
-  return std::tuple(of.key().rules != analysis_rules, !of.key().parameters.empty(), of.key().level,
-                    ~of.records(), !of.has_found(), of.key());
+  return std::tuple(of.key().rules != analysis_rules, !of.key().parameters.empty(), of.key().level, ~of.records(),
+                    !of.has_found(), of.key());
 }
 
 }  // namespace
@@ -138,10 +146,9 @@ std::optional<KeptAnalysis> kept_analysis(const Experiment& experiment, const An
 
 void keep(const Experiment& experiment, const NewAnalysis& analysis) {
   const std::string metrics = packed(analysis.metrics);
-  const std::string head = packed(analysis.key, analysis.version, analysis.records,
-                                  experiment.fingerprint(), std::uint64_t{metrics.size()},
-                                  checksum_of(metrics), std::uint64_t{analysis.found.size()},
-                                  checksum_of(analysis.found));
+  const std::string head =
+      packed(analysis.key, analysis.version, analysis.records, experiment.fingerprint(), std::uint64_t{metrics.size()},
+             checksum_of(metrics), std::uint64_t{analysis.found.size()}, checksum_of(analysis.found));
   const std::string begin = std::string(magic) + fixed(version_of_file, sizeof(std::uint32_t)) +
                             fixed(head.size(), sizeof(std::uint32_t)) + head;
   const std::string file = begin + fixed(checksum_of(begin), sizeof(std::uint64_t)) + metrics + analysis.found;

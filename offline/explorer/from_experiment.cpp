@@ -6,7 +6,6 @@
 #include <map>
 #include <stdexcept>
 
-#include "offline/analysis/callpath_match.hpp"
 #include "offline/analysis/iterations.hpp"
 #include "offline/analysis/severities.hpp"
 #include "offline/explorer/advice.hpp"
@@ -231,8 +230,8 @@ class Maker {
   }
 
   void add_waits() {
-    const auto waits = report::waits_of(tree_, request_.found.waits(shown_.has_usual_names()),
-                                        minima_.any() ? &minima_ : nullptr);
+    const auto waits =
+        report::waits_of(tree_, request_.found.waits(shown_.has_usual_names()), minima_.any() ? &minima_ : nullptr);
     add_properties(waits);
     const std::size_t metric = metrics_.size() - 1;
     const bool by_rank =
@@ -286,9 +285,15 @@ class Maker {
   }
 
   void tell() {
-    const auto node_of = [&](const std::string& path) -> std::optional<std::uint32_t> {
-      const auto match = match_callpath(tree_, path, report::root_name(*experiment_));
-      return match.nodes.size() == 1 ? std::optional(number_[match.nodes[0]]) : std::nullopt;
+    const auto node_of = [&](const findings::Path& path) -> std::optional<std::uint32_t> {
+      std::uint32_t node = 0;
+      for (const std::string& name : path) {
+        const auto& children = tree_.nodes[node].children;
+        const auto child = std::ranges::find(children, name, [&](std::uint32_t of) { return tree_.nodes[of].name; });
+        if (child == children.end()) return std::nullopt;
+        node = *child;
+      }
+      return number_[node];
     };
     const auto is_loop = [&](const std::string& name) {
       return std::ranges::find(run_.loops, name, &Loop::name) != run_.loops.end();

@@ -159,6 +159,7 @@ void put_findings(JsonWriter& json, const Run& run) {
         json.member("share", told.share);
         json.member("error", told.error);
         json.member("text", told.text);
+        if (told.part_of) json.member("part_of", static_cast<std::int64_t>(*told.part_of));
         json.member_object("select", [&] {
           if (!told.metric.empty()) json.member("metric", told.metric);
           if (told.node) json.member("node", *told.node);

@@ -108,11 +108,12 @@ struct Loop {
 struct Told {
   std::string rule, text;
   double share = 0, error = 0;  ///< of the elapsed time
-  std::string metric;           ///< empty: any
-  std::optional<std::uint32_t> node;
-  std::vector<std::int32_t> ranks;
-  std::optional<std::string> loop;
-  std::optional<std::pair<std::int64_t, std::int64_t>> iterations;  ///< first and last; last -1: up to the end
+  std::string metric = {};      ///< empty: any
+  std::optional<std::uint32_t> node = {};
+  std::vector<std::int32_t> ranks = {};
+  std::optional<std::string> loop = {};
+  std::optional<std::pair<std::int64_t, std::int64_t>> iterations = {};  ///< first and last
+  std::optional<std::size_t> part_of = {};  ///< place of the finding whose cost has this one in it
 };
 
 struct Property {

@@ -12,7 +12,7 @@
 namespace refrain::findings {
 namespace {
 
-/// Of the first threads; those of others follow them.
+/// Finds the loops of first threads; the loops of other threads follow these.
 std::vector<LoopFacts> find_loops(const experiment::Experiment& experiment) {
   std::vector<LoopFacts> loops;
   const auto paths = static_cast<std::int64_t>(experiment.definitions().paths.size());
@@ -83,7 +83,7 @@ void read_iterations(const Facts& facts, LoopFacts& loop) {
                                  });
     for (std::size_t v = 0; v < count; ++v) loop.longest_user_s[v] = std::max(loop.longest_user_s[v], user_s_of[v]);
   }
-  // What is damaged leaves the others as they are.
+  // A damaged rank leaves the others as they are.
   loop.has_all_ranks &= unread.empty();
   for (auto at = unread.rbegin(); at != unread.rend(); ++at) {
     loop.ranks.erase(loop.ranks.begin() + static_cast<std::ptrdiff_t>(*at));
@@ -125,13 +125,6 @@ void Facts::for_each_user_time(const TakeUserTime& take) const {
           take(rank->rank, rank->locations[l].thread, node, static_cast<double>(path.ticks) / rank->ticks_per_second);
     }
   }
-}
-
-double Facts::communicating_s() const {
-  double seconds = 0;
-  for (const analysis::LocationSummary& of : tree.locations)
-    if (of.mpi_s > 0) seconds += of.wall_s;
-  return seconds;
 }
 
 std::optional<OpenLoopOfRank> Facts::open(const LoopFacts::OfRank& of) const {

@@ -32,10 +32,10 @@ struct Request {
   std::optional<std::int64_t> iteration;  ///< only this one, of any loop
   std::string region;                     ///< only call paths with this name in them
   bool with_causes = false, with_critical_path = false;
-  std::size_t headlines = 0;  ///< at most so many
-  std::function<void(std::int64_t time_ns)> progress;    ///< may throw, which ends the search
-  std::function<void(const trace::Event& event)> also;   ///< gets every event of the pass; not of several processes
-  std::uint64_t most_rows = UINT64_MAX;                  ///< see Search::limit_rows()
+  std::size_t headlines = 0;                            ///< at most so many
+  std::function<void(std::int64_t time_ns)> progress;   ///< may throw, which ends the search
+  std::function<void(const trace::Event& event)> also;  ///< gets every event of the pass; not of several processes
+  std::uint64_t most_rows = UINT64_MAX;                 ///< see Search::limit_rows()
   /// Of a search by several processes, without causes, critical path, headlines and patterns of plug-ins: all call
   /// analyse() with the same request; the first one has the result.
   SearchProcesses* processes = nullptr;
@@ -108,16 +108,12 @@ struct CauseResults {
   double unexplained_ns = 0;     ///< of that
 };
 
-/// What should be told first (headlines.hpp): a kind of waiting.
+/// A kind of waiting that should be told first (headlines.hpp).
 struct Headline {
   std::string pattern;
-  Severity severity;
-  std::uint32_t node;                     ///< the call path that waits; of several the one that waits most
-  std::size_t others = 0;                 ///< so many further call paths, all of which are small
-  std::vector<std::uint32_t> nodes = {};  ///< all of its call paths
-  std::optional<std::uint32_t> location;  ///< has most of it, clearly more than one of as many by chance
-  std::optional<CauseResult> cause;       ///< the largest one of waiting at that call path
-  double cause_share = 0;                 ///< of that waiting
+  double ns;                         ///< of the pattern
+  std::vector<std::uint32_t> nodes;  ///< the call path that waits, or several small ones, the largest first
+  CauseResults causes = {};          ///< of waiting at the call path; none of several ones
 };
 
 struct CriticalResults {

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "offline/experiment/clean_text.hpp"
+#include "offline/findings/sentence.hpp"
 
 namespace refrain::query {
 namespace {
@@ -88,10 +89,15 @@ void add_loops(Runs& runs, const AddRow& add) {
 }
 
 void add_findings(Runs& runs, const AddRow& add) {
-  for (std::size_t run = 0; run < runs.runs().size(); ++run)
+  std::int64_t id = 0;
+  for (std::size_t run = 0; run < runs.runs().size(); ++run) {
+    const std::int64_t first = id;
     for (const findings::Finding& of : runs.runs()[run].findings)
-      put(add, {integer(run), of.rule, value_of(of.share), of.error < 0 ? Value() : value_of(of.error),
-                text_or_null(of.text), text_or_null(fmt::format("{}", fmt::join(of.more, " ")))});
+      put(add, {id++, integer(run), of.rule, value_of(of.share), of.error < 0 ? Value() : value_of(of.error),
+                of.part_of ? Value(first + static_cast<std::int64_t>(*of.part_of)) : Value(),
+                text_or_null(of.ranks.text()), text_or_null(sentence_of(of)),
+                text_or_null(fmt::format("{}", fmt::join(options_of(of), " ")))});
+  }
 }
 
 constexpr struct {

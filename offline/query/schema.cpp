@@ -103,11 +103,14 @@ constexpr TableRow table_rows[] = {
 )",
      true, true},
     {"finding", R"(CREATE TABLE finding (
+  id INTEGER PRIMARY KEY,
   run INTEGER,              -- run.id
   rule TEXT,
   share REAL,               -- of the time of all ranks; 0: it costs nothing
   error REAL,               -- standard error of the share; NULL: not known
-  text TEXT,
+  part_of INTEGER,          -- finding.id whose cost has this one in it
+  ranks TEXT,               -- that have most of it, as '0-3, 7'; NULL: no few of them have
+  text TEXT,                -- a sentence
   options TEXT              -- of refrain report, which show more
 )
 )",

@@ -15,8 +15,8 @@ namespace refrain::report {
 class IterationSource {
  public:
   virtual ~IterationSource() = default;
-  /// The values of a loop of a location; `selection`: of these call paths, null: of all. An iteration of which nothing is known
-  /// has NaN. `profiles` and `selection` must outlive the result.
+  /// The values of a loop of a location; `selection`: of these call paths, null: of all. An iteration of which nothing
+  /// is known has NaN. `profiles` and `selection` must outlive the result.
   virtual analysis::IterationValue of(const analysis::IterationProfiles& profiles, std::int32_t thread,
                                       const analysis::PathSelection* selection) const = 0;
   virtual analysis::Known known() const = 0;

@@ -160,9 +160,7 @@ Table loops_table(const Document& d) {
   Table table{"loops", columns("name, iterations"), [&d](const TakeRow& take) {
                 for (const LoopGroup& group : d.loops->groups)
                   take({{group.name, group.iterations},
-                        {{"per_location",
-                          columns("rank, thread"),
-                          [&d, &group](const TakeRow& take_location) {
+                        {{"per_location", columns("rank, thread"), [&d, &group](const TakeRow& take_location) {
                             for (const LoopOfLocation& of : group.locations)
                               take_location({{std::int64_t{of.rank}, std::int64_t{of.thread}}, location_tables(d, of)});
                           }}}});

@@ -20,7 +20,9 @@ using analysis::Severity;
 constexpr const char* usual_metrics[] = {"wall",    "mpi",     "user",   "not_on_cpu", "waited_for_core",
                                          "blocked", "refrain", "visits", "samples"};
 
-Kind kind_of_unit(std::string_view unit) { return unit == "s" ? Kind::Seconds : unit == "B" ? Kind::Bytes : Kind::Count; }
+Kind kind_of_unit(std::string_view unit) {
+  return unit == "s" ? Kind::Seconds : unit == "B" ? Kind::Bytes : Kind::Count;
+}
 
 /// The values that are shown of each location.
 class Shown {

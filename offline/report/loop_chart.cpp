@@ -141,7 +141,8 @@ class LoopNotes {
   void reconstructed() {
     if (view_.metric.name == "samples" && recorded()) return;
     if (analysis::is_by_rules(view_.callpath->selection)) return;
-    add(fmt::format("Reconstructed from {}: what the call path has on average in the iteration's cluster, moved by the "
+    add(
+        fmt::format("Reconstructed from {}: what the call path has on average in the iteration's cluster, moved by the "
                     "exact totals of the iteration.",
                     plural(static_cast<std::int64_t>(picture_.clusters), "cluster", "clusters")));
     if (picture_.largest_error > 0 || picture_.largest_unseen > 0) {

@@ -19,10 +19,10 @@ struct OfNode {
 std::vector<Table> nodes_tables(const Document& d) {
   const bool is_told = std::ranges::any_of(d.tree.locations, &analysis::LocationSummary::off_cpu_is_told_apart);
   const unsigned parts = is_told ? Everywhere : ForPrograms;
-  std::vector<Column> all =
-      columns("wall_s: wall, mpi_share: MPI %, user_share: user %, not_on_cpu_share: off CPU %") +
-      columns("waited_for_core_share: waited %, blocked_share: blocked %", parts) + columns("ranks, threads, cores") +
-      columns("cpu_quota", ForPrograms) + columns("which, node");
+  std::vector<Column> all = columns("wall_s: wall, mpi_share: MPI %, user_share: user %, not_on_cpu_share: off CPU %") +
+                            columns("waited_for_core_share: waited %, blocked_share: blocked %", parts) +
+                            columns("ranks, threads, cores") + columns("cpu_quota", ForPrograms) +
+                            columns("which, node");
   Table table{
       "nodes", std::move(all), [&d](const TakeRow& take) {
         std::map<std::string, OfNode> nodes;

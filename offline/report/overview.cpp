@@ -5,9 +5,9 @@
 #include <limits>
 #include <set>
 
-#include "offline/symbols/names.hpp"
 #include "offline/analysis/run_totals.hpp"
 #include "offline/experiment/rank_pass.hpp"
+#include "offline/symbols/names.hpp"
 
 namespace refrain::report {
 namespace {

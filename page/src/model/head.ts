@@ -84,6 +84,7 @@ export interface Finding {
   share: number;
   error: number;
   text: string;
+  part_of?: number;
   select: { metric?: string; node?: number; ranks?: number[]; loop?: string; iterations?: [number, number] };
 }
 

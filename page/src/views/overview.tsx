@@ -10,10 +10,11 @@ import { Legend, type Key } from '../widgets/legend';
 import { Table } from '../widgets/table';
 
 function FindingLine({ finding }: { finding: Finding }) {
-  const { share, error, text } = finding;
+  const { share, error, text, part_of: whole } = finding;
   return <li>
     <button type="button" class="link" onClick={() => state.follow(finding)}>
       {share > 0 && <strong>{shareText(share)} {error > 0 && errorText(error, '1', true)} </strong>}{nameText(text)}
+      {whole !== undefined && `; part of ${whole + 1}`}
     </button>
   </li>;
 }
@@ -62,9 +63,10 @@ function bandsOf(model: Model): Band[] {
   const bands = times.map((metric) => ({ metric,
       byPlace: run.cells!.byPlace([span(metric, metric + 1)],
       all) })).filter((band) => band.byPlace.some((value) => value > 0));
+  const others = classColors.filter((color) => color !== kindColors.user);
   return bands.map(({ metric, byPlace }, i) => {
     const { name, title } = model.metrics[metric]!;
-    return { name: title, color: name === 'user' ? kindColors.user! : classColors[i % classColors.length]!, byPlace };
+    return { name: title, color: name === 'user' ? kindColors.user! : others[i % others.length]!, byPlace };
   });
 }
 

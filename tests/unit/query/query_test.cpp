@@ -23,7 +23,12 @@ class Asked {
     std::vector<Run> all;
     for (int i = 0; i < runs; ++i) {
       sources.push_back(std::make_shared<PlantedRun>("run " + std::to_string(i)));
-      all.push_back({sources.back(), {{"late_ranks", 0.25, -1, "rank 1 is late", {"--locations"}}}});
+      // Waiting of 25 % on rank 1; a second one is a part of it.
+      findings::Finding whole{.rule = "late_sender", .share = 0.25, .error = -1, .paths = {{"main", "MPI_Recv"}}};
+      findings::Finding part{.rule = "late_sender", .share = 0.125, .error = 0.0625, .paths = {{"main", "MPI_Recv"}}};
+      part.ranks = findings::Ranks({1});
+      part.part_of = 0;
+      all.push_back({sources.back(), {whole, part}});
     }
     query = std::make_unique<Query>(std::move(all));
   }
@@ -182,8 +187,16 @@ TEST(Query, unknown_is_null) {
                   {whole(2), 0.25, null, null, null},
                   {whole(3), null, 10.0, null, null},
                   {whole(4), null, null, null, null}}));
-  EXPECT_EQ(ask("SELECT rule, share, error, text, options FROM finding"),
-            (Rows{{text("late_ranks"), 0.25, null, text("rank 1 is late"), text("--locations")}}));
+}
+
+TEST(Query, findings_are_records) {
+  Asked ask(2);
+  EXPECT_EQ(ask("SELECT id, run, rule, share, error, part_of, ranks FROM finding ORDER BY id"),
+            (Rows{{whole(0), whole(0), text("late_sender"), 0.25, null, null, null},
+                  {whole(1), whole(0), text("late_sender"), 0.125, 0.0625, whole(0), text("1")},
+                  {whole(2), whole(1), text("late_sender"), 0.25, null, null, null},
+                  {whole(3), whole(1), text("late_sender"), 0.125, 0.0625, whole(2), text("1")}}));
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM finding WHERE text IS NOT NULL"), (Rows{{whole(4)}}));
 }
 
 TEST(Query, nothing_can_be_written) {
