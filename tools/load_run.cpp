@@ -18,7 +18,8 @@ Loaded load_experiment(const std::string& name, database::Connection& connection
   std::shared_ptr<ReadRun> run;
   std::error_code error;
   // Reading is the work: of an experiment that is there already only its files are looked at.
-  if (std::filesystem::is_regular_file(name, error) && !experiment::is_packed(name)) run = read_run(name, RunNames::AllFrames);
+  if (std::filesystem::is_regular_file(name, error) && !experiment::is_packed(name))
+    run = read_run(name, RunNames::AllFrames);
   const std::string digest = run ? run->source->digest() : database::digest_of_experiment(name);
   database::Store store(connection, model);
   if (connection.has_table("refrain_about"))

@@ -25,7 +25,8 @@ void NewFile::write(std::string_view text) {
 
 void NewFile::finish() {
   const bool is_written = std::fflush(file_) == 0;
-  if (std::fclose(std::exchange(file_, nullptr)) == 0 && is_written && std::rename(partial_.c_str(), path_.c_str()) == 0)
+  if (std::fclose(std::exchange(file_, nullptr)) == 0 && is_written &&
+      std::rename(partial_.c_str(), path_.c_str()) == 0)
     return;
   const int error = errno;
   std::remove(partial_.c_str());

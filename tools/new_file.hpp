@@ -8,7 +8,8 @@
 
 namespace refrain::tools {
 
-/// Written as "NAME.part", which becomes NAME in the end. All members throw std::runtime_error, and nothing is left behind then.
+/// Written as "NAME.part", which becomes NAME in the end. All members throw std::runtime_error, and nothing is left
+/// behind then.
 class NewFile {
  public:
   explicit NewFile(std::string path);

@@ -44,8 +44,8 @@ bool is_of_events(const std::string& file) {
   return file.starts_with(format::events_name_begin) && file.ends_with(format::events_name_end);
 }
 
-/// Keeps the names of functions, which need the binaries of this machine, and the findings of a search in the experiment.
-/// False: no findings are kept, and none can be.
+/// Keeps the names of functions, which need the binaries of this machine, and the findings of a search in the
+/// experiment. False: no findings are kept, and none can be.
 bool keep_what_is_known(const experiment::Experiment& experiment) {
   ProgressLine line;
   symbols::Symbolizer symbolizer;
@@ -161,10 +161,12 @@ void add_pack(Command root, Invocation& invocation) {
   command.option("-o,--output", request->output, "File to write (default: EXPERIMENT.tar here)").type("FILE");
   command.flag("--without-events", request->without_events,
                "Leave out the files of events; what was found in them stays, and so does the sample of iterations");
-  command.flag("--anonymous", request->anonymous,
-               "Put hashes in the place of names: of functions, machines, files, threads, and of the program's arguments");
-  command.footer("Exit status: 0 done, 1 wrong usage or not written, 2 the experiment cannot be read.\n"
-                 "The file is an archive of tar: tar -xf makes the directory of it.");
+  command.flag(
+      "--anonymous", request->anonymous,
+      "Put hashes in the place of names: of functions, machines, files, threads, and of the program's arguments");
+  command.footer(
+      "Exit status: 0 done, 1 wrong usage or not written, 2 the experiment cannot be read.\n"
+      "The file is an archive of tar: tar -xf makes the directory of it.");
   command.when_chosen([request, &invocation] { invocation.exit_code = run(*request); });
 }
 

@@ -161,14 +161,18 @@ int run(const Request& request) {
 
 void add_properties(Command root, Invocation& invocation) {
   auto request = std::make_shared<Request>();
-  Command command = root.add("properties", "Evaluate performance properties of an experiment, or of a run in a database");
-  Option experiment =
-      command.option("experiment", request->experiment, "Experiment directory or profile of CUBE (.cubex); no database is needed")
-          .type("EXPERIMENT");
+  Command command =
+      root.add("properties", "Evaluate performance properties of an experiment, or of a run in a database");
+  Option experiment = command
+                          .option("experiment", request->experiment,
+                                  "Experiment directory or profile of CUBE (.cubex); no database is needed")
+                          .type("EXPERIMENT");
   add_database_option(command, request->database).excludes(experiment);
   command.option("--program", request->program, "Only runs of this program").type("NAME").excludes(experiment);
   command.option("--version", request->version, "Only runs of this version").type("NAME").excludes(experiment);
-  command.option("--run", request->run, "This run (default: the last one that was added)").type("N").excludes(experiment);
+  command.option("--run", request->run, "This run (default: the last one that was added)")
+      .type("N")
+      .excludes(experiment);
   command.option("--properties", request->files, "Further specifications").type("FILE").repeated();
   command.option("--property", request->only, "Only this property; may be repeated").type("PROPERTY").repeated();
   command.option("--basis", request->basis, "The region whose time severities are shares of (default: main)")

@@ -1,5 +1,7 @@
 /// `refrain query EXPERIMENT... "SELECT ..."`: SQL over experiments.
 
+#include "offline/query/query.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <fmt/format.h>
@@ -7,7 +9,6 @@
 #include <ranges>
 
 #include "offline/experiment/clean_text.hpp"
-#include "offline/query/query.hpp"
 #include "offline/query/schema.hpp"
 #include "offline/report/print_tables.hpp"
 #include "tools/complaints.hpp"
@@ -44,8 +45,8 @@ report::Table table_of(query::Answer& answer, bool is_for_people) {
   report::Table table{.name = "rows", .empty = "There are no rows."};
   const auto& first = answer.first();
   for (std::size_t i = 0; i < answer.columns().size(); ++i) {
-    const bool is_number = i < first.size() && (std::holds_alternative<std::int64_t>(first[i]) ||
-                                                std::holds_alternative<double>(first[i]));
+    const bool is_number = i < first.size() &&
+                           (std::holds_alternative<std::int64_t>(first[i]) || std::holds_alternative<double>(first[i]));
     table.columns.push_back({.name = experiment::clean_text(answer.columns()[i]),
                              .kind = is_number ? report::Kind::Number : report::Kind::Text,
                              .align = is_number ? report::Align::Right : report::Align::Left});
@@ -116,7 +117,8 @@ void add_query(Command root, Invocation& invocation) {
       "Exit status: 0 done, 1 wrong usage or a mistake in the statement, 2 an experiment cannot be read, 4 done, but a "
       "part of an experiment is damaged.\n"
       "\n"
-      "  refrain query EXPERIMENT \"SELECT path(v.node), SUM(v.value) AS s FROM value v JOIN metric m ON v.metric = m.id\n"
+      "  refrain query EXPERIMENT \"SELECT path(v.node), SUM(v.value) AS s FROM value v JOIN metric m ON v.metric = "
+      "m.id\n"
       "    WHERE m.name = 'wait' GROUP BY v.node ORDER BY s DESC LIMIT 10\"");
   command.when_chosen([request, &invocation] { invocation.exit_code = run(*request); });
 }

@@ -28,8 +28,7 @@ std::vector<database::NodeWaiting> waiting_of(const std::vector<report::NodeWait
   std::vector<database::NodeWaiting> waiting;
   for (const report::NodeWait& of : waits) {
     database::NodeWaiting& row = waiting.emplace_back();
-    if (of.method != report::NodeWait::Method::None)
-      row = {of.seconds, of.error_s, of.confidence, of.kind, of.by_rank};
+    if (of.method != report::NodeWait::Method::None) row = {of.seconds, of.error_s, of.confidence, of.kind, of.by_rank};
   }
   return waiting;
 }
@@ -55,8 +54,7 @@ std::shared_ptr<ReadRun> read_run(const std::string& name, RunNames names) {
   options.also = [&](const experiment::Rank& rank) { minima.add(rank); };
   run->tree = build_call_tree(experiment, symbolizer, options);
   const bool are_usual = names == RunNames::Usual || has_nothing_to_fold(experiment);
-  run->waiting =
-      waiting_of(report::waits_of(run->tree, found.waits(are_usual), minima.any() ? &minima : nullptr));
+  run->waiting = waiting_of(report::waits_of(run->tree, found.waits(are_usual), minima.any() ? &minima : nullptr));
   run->findings = found.findings;
   run->not_searched = found.not_searched;
   run->source = database::native_run(run->experiment, run->tree, run->waiting);

@@ -25,8 +25,8 @@ using experiment::Experiment;
 
 /// A number, perhaps with a unit, or a word of the options.
 bool is_public_value(const std::string& value) {
-  constexpr std::string_view words[] = {"",     "all",  "sampled", "none", "on",   "off", "yes",
-                                        "no",   "true", "false",   "wall", "cpu",  "auto"};
+  constexpr std::string_view words[] = {"",   "all",  "sampled", "none", "on",  "off", "yes",
+                                        "no", "true", "false",   "wall", "cpu", "auto"};
   if (std::ranges::find(words, value) != std::end(words)) return true;
   return value[0] >= '0' && value[0] <= '9' && value.find_first_not_of("0123456789.,kKMGTiBmusn%") == value.npos;
 }

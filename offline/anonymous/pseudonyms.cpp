@@ -28,8 +28,8 @@ bool is_public_region(std::string_view name) {
 
 /// Functions that analyses find by their names.
 bool is_public_function(std::string_view name) {
-  constexpr std::string_view names[] = {"main",    "_start", "MAIN__", "start_thread", "generic_start_main", "clone",
-                                        "__clone", "clone3", "__clone3"};
+  constexpr std::string_view names[] = {"main",  "_start",  "MAIN__", "start_thread", "generic_start_main",
+                                        "clone", "__clone", "clone3", "__clone3"};
   return std::ranges::find(names, name) != std::end(names) ||
          begins_with_any(name, {"MPI_", "PMPI_", "MPIR_", "mpi_", "pmpi_", "__libc_start"});
 }

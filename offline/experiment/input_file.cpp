@@ -75,7 +75,8 @@ std::vector<std::byte> InputFile::read(std::uint64_t offset, std::uint64_t size,
             source_->memory.begin() + static_cast<std::ptrdiff_t>(offset + size)};
   std::vector<std::byte> bytes(size);
   for (std::uint64_t done = 0; done < size;) {
-    const ssize_t got = ::pread(descriptor_, bytes.data() + done, size - done, static_cast<off_t>(begin_ + offset + done));
+    const ssize_t got =
+        ::pread(descriptor_, bytes.data() + done, size - done, static_cast<off_t>(begin_ + offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail(offset + done, std::string("cannot be read: ") + std::strerror(errno));
     if (got == 0) fail(offset + done, std::string(what) + " has become shorter while it was read");

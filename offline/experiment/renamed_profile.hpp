@@ -13,8 +13,9 @@ namespace refrain::experiment {
 /// Returns the word for a name. A build-id is given and returned as bytes.
 using Rename = std::function<std::string(NameKind kind, std::string_view name)>;
 
-/// Writes `from`, profile.refrain or a part, to `to`. Sections that this version does not know are left out. Throws ReadError,
-/// also when anything is damaged, since names in there would stay; std::system_error when it cannot be written.
+/// Writes `from`, profile.refrain or a part, to `to`. Sections that this version does not know are left out. Throws
+/// ReadError, also when anything is damaged, since names in there would stay; std::system_error when it cannot be
+/// written.
 void write_renamed(const std::filesystem::path& from, const Rename& rename, const std::filesystem::path& to);
 
 }  // namespace refrain::experiment

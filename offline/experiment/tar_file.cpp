@@ -10,9 +10,9 @@
 namespace refrain::experiment {
 namespace {
 
-constexpr std::size_t tar_block = 512, tar_name_length = 100, tar_mode_at = 100, tar_user_at = 108, tar_group_at = 116, tar_size_at = 124,
-                      tar_size_length = 12, tar_time_at = 136, tar_checksum_at = 148, tar_checksum_length = 8, tar_type_at = 156,
-                      tar_magic_at = 257;
+constexpr std::size_t tar_block = 512, tar_name_length = 100, tar_mode_at = 100, tar_user_at = 108, tar_group_at = 116,
+                      tar_size_at = 124, tar_size_length = 12, tar_time_at = 136, tar_checksum_at = 148,
+                      tar_checksum_length = 8, tar_type_at = 156, tar_magic_at = 257;
 constexpr char regular_file = '0';
 constexpr std::uint64_t most_octal = (std::uint64_t{1} << 33) - 1;  // eleven digits
 constexpr unsigned char base_256 = 0x80;
@@ -89,7 +89,8 @@ std::string tar_head(std::string_view name, std::uint64_t size) {
     put_octal(head, tar_size_at, tar_size_length, size);
   } else {
     head[tar_size_at] = static_cast<char>(base_256);
-    for (std::size_t i = tar_size_length; size > 0; size >>= 8) head[tar_size_at + --i] = static_cast<char>(size & 0xFF);
+    for (std::size_t i = tar_size_length; size > 0; size >>= 8)
+      head[tar_size_at + --i] = static_cast<char>(size & 0xFF);
   }
   head[tar_type_at] = regular_file;
   head.replace(tar_magic_at, 8, std::string_view("ustar\00000", 8));

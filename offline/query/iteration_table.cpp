@@ -67,8 +67,7 @@ class IterationStream : public RowStream {
     const auto here = source.loops_of(place.location);
     const auto all = runs_.units_of(place);
     for (std::size_t i = 0; i < all.size(); ++i)
-      if (all[i].of == RunUnit::Cluster)
-        units[{here[all[i].loop].name, all[i].cluster}] = Runs::unit_id(location_, i);
+      if (all[i].of == RunUnit::Cluster) units[{here[all[i].loop].name, all[i].cluster}] = Runs::unit_id(location_, i);
     source.for_each_iteration(
         place.location, [](const database::RunCluster&) {},
         [&](const RunIteration& one) {

@@ -93,10 +93,10 @@ void add_findings(Runs& runs, const AddRow& add) {
   for (std::size_t run = 0; run < runs.runs().size(); ++run) {
     const std::int64_t first = id;
     for (const findings::Finding& of : runs.runs()[run].findings)
-      put(add, {id++, integer(run), of.rule, value_of(of.share), of.error < 0 ? Value() : value_of(of.error),
-                of.part_of ? Value(first + static_cast<std::int64_t>(*of.part_of)) : Value(),
-                text_or_null(of.ranks.text()), text_or_null(sentence_of(of)),
-                text_or_null(fmt::format("{}", fmt::join(options_of(of), " ")))});
+      put(add,
+          {id++, integer(run), of.rule, value_of(of.share), of.error < 0 ? Value() : value_of(of.error),
+           of.part_of ? Value(first + static_cast<std::int64_t>(*of.part_of)) : Value(), text_or_null(of.ranks.text()),
+           text_or_null(sentence_of(of)), text_or_null(fmt::format("{}", fmt::join(options_of(of), " ")))});
   }
 }
 

@@ -141,8 +141,7 @@ class Query::Database {
   StatementHandle prepare(const std::string& sql, std::string* rest = nullptr) {
     sqlite3_stmt* made = nullptr;
     const char* tail = nullptr;
-    const int result =
-        sqlite3_prepare_v2(database_.get(), sql.c_str(), static_cast<int>(sql.size()) + 1, &made, &tail);
+    const int result = sqlite3_prepare_v2(database_.get(), sql.c_str(), static_cast<int>(sql.size()) + 1, &made, &tail);
     StatementHandle statement(made);
     if (result != SQLITE_OK) fail(position_of_mistake(database_.get(), sql));
     if (rest != nullptr) *rest = tail;
@@ -218,7 +217,7 @@ class Query::Database {
   IterationTable iterations_;
   Failure failure_;
   std::unique_ptr<sqlite3, Close> database_;  // after the tables, which it uses
-  bool is_open_ = false;  ///< for statements of users; else tables are filled
+  bool is_open_ = false;                      ///< for statements of users; else tables are filled
   std::set<std::string> named_, filled_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-/// SQL over experiments: the tables of schema.hpp in a SQLite database in memory, and statements that read them. Nothing
-/// can be written: no other statement than a SELECT is taken, nor one that opens a file.
+/// SQL over experiments: the tables of schema.hpp in a SQLite database in memory, and statements that read them.
+/// Nothing can be written: no other statement than a SELECT is taken, nor one that opens a file.
 ///
 /// Belongs to one thread.
 

@@ -69,8 +69,7 @@ void Runs::unite_paths() {
       continue;
     }
     const bool is_mpi = path.kind == RunNode::Mpi;
-    const auto [at, is_new] =
-        functions.try_emplace({path.name, is_mpi}, static_cast<std::int64_t>(functions_.size()));
+    const auto [at, is_new] = functions.try_emplace({path.name, is_mpi}, static_cast<std::int64_t>(functions_.size()));
     if (is_new) functions_.push_back({path.name, is_mpi});
     path.function = at->second;
   }
@@ -88,7 +87,8 @@ void Runs::unite_metrics() {
     for (const database::RunMetric& metric : run.source->metrics()) {
       const auto parent = static_cast<std::size_t>(metric.parent);
       of_run.push_back(add(clean_text(metric.name), clean_text(metric.unit),
-                           metric.parent >= 0 && parent < of_run.size() ? of_run[parent] : -1, clean_text(metric.help)));
+                           metric.parent >= 0 && parent < of_run.size() ? of_run[parent] : -1,
+                           clean_text(metric.help)));
     }
   }
   const auto mpi = known.find("mpi");

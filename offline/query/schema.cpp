@@ -5,8 +5,7 @@
 namespace refrain::query {
 namespace {
 
-constexpr TableRow table_rows[] = {
-    {"run", R"(CREATE TABLE run (
+constexpr TableRow table_rows[] = {{"run", R"(CREATE TABLE run (
   id INTEGER PRIMARY KEY,   -- 0, 1, ... in the order of the command line
   experiment TEXT,          -- directory or file
   program TEXT,
@@ -14,8 +13,8 @@ constexpr TableRow table_rows[] = {
   is_complete INTEGER       -- 0: the program still runs, or ended before it could write everything
 )
 )",
-     false, false},
-    {"location", R"(CREATE TABLE location (
+                                    false, false},
+                                   {"location", R"(CREATE TABLE location (
   id INTEGER PRIMARY KEY,
   run INTEGER,              -- run.id
   rank INTEGER,
@@ -23,8 +22,8 @@ constexpr TableRow table_rows[] = {
   name TEXT
 )
 )",
-     false, false},
-    {"metric", R"(CREATE TABLE metric (
+                                    false, false},
+                                   {"metric", R"(CREATE TABLE metric (
   id INTEGER PRIMARY KEY,
   name TEXT UNIQUE,         -- 'wall', 'mpi', 'user', 'wait', 'visits', 'bytes_sent', 'late_sender', ...
   unit TEXT,                -- 's', 'B' or '1'
@@ -32,15 +31,15 @@ constexpr TableRow table_rows[] = {
   help TEXT
 )
 )",
-     false, false},
-    {"function", R"(CREATE TABLE function (
+                                    false, false},
+                                   {"function", R"(CREATE TABLE function (
   id INTEGER PRIMARY KEY,
   name TEXT,
   is_mpi INTEGER
 )
 )",
-     false, false},
-    {"callpath", R"(CREATE TABLE callpath (
+                                    false, false},
+                                   {"callpath", R"(CREATE TABLE callpath (
   id INTEGER PRIMARY KEY,   -- in preorder: those below it are id + 1 to last. path(id) is its text
   parent INTEGER,           -- callpath.id; NULL: at the top
   last INTEGER,             -- the last call path below it, or itself
@@ -51,8 +50,8 @@ constexpr TableRow table_rows[] = {
   function INTEGER          -- function.id, of a loop or region the one around it; NULL: none
 )
 )",
-     false, false},
-    {"value", R"(CREATE TABLE value (
+                                    false, false},
+                                   {"value", R"(CREATE TABLE value (
   run INTEGER,              -- run.id
   location INTEGER,         -- location.id; NULL: known of all locations together only
   unit INTEGER,             -- unit.id; NULL: known of the whole run of the location only
@@ -61,8 +60,8 @@ constexpr TableRow table_rows[] = {
   value REAL                -- without what is called; zeros have no row
 )
 )",
-     true, false},
-    {"estimate", R"(CREATE TABLE estimate (
+                                    true, false},
+                                   {"estimate", R"(CREATE TABLE estimate (
   run INTEGER,              -- run.id
   node INTEGER,             -- callpath.id
   error_s REAL,             -- standard error of its wall time, all locations together; NULL: not known
@@ -74,24 +73,24 @@ constexpr TableRow table_rows[] = {
   PRIMARY KEY (run, node)
 )
 )",
-     false, false},
-    {"unit", R"(CREATE TABLE unit (
+                                    false, false},
+                                   {"unit", R"(CREATE TABLE unit (
   id INTEGER PRIMARY KEY,
   location INTEGER,         -- location.id
   loop INTEGER,             -- loop.id; NULL: time outside of loops
   cluster INTEGER           -- of iterations that are alike, as in refrain report --clusters
 )
 )",
-     false, true},
-    {"loop", R"(CREATE TABLE loop (
+                                    false, true},
+                                   {"loop", R"(CREATE TABLE loop (
   id INTEGER PRIMARY KEY,
   run INTEGER,              -- run.id
   name TEXT,
   iterations INTEGER        -- of the location that has most
 )
 )",
-     false, true},
-    {"iteration", R"(CREATE TABLE iteration (
+                                    false, true},
+                                   {"iteration", R"(CREATE TABLE iteration (
   location INTEGER,         -- location.id
   loop INTEGER,             -- loop.id
   number INTEGER,           -- from 0
@@ -101,8 +100,8 @@ constexpr TableRow table_rows[] = {
   user_s REAL
 )
 )",
-     true, true},
-    {"finding", R"(CREATE TABLE finding (
+                                    true, true},
+                                   {"finding", R"(CREATE TABLE finding (
   id INTEGER PRIMARY KEY,
   run INTEGER,              -- run.id
   rule TEXT,
@@ -114,7 +113,7 @@ constexpr TableRow table_rows[] = {
   options TEXT              -- of refrain report, which show more
 )
 )",
-     false, false}};
+                                    false, false}};
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 #pragma once
-/// The tables of SQL, a row each: the one source of the tables themselves and of `refrain query --schema`. A test compares
-/// the list in docs/query.md with it.
+/// The tables of SQL, a row each: the one source of the tables themselves and of `refrain query --schema`. A test
+/// compares the list in docs/query.md with it.
 
 #include <span>
 #include <string>

@@ -41,8 +41,8 @@ class RowStream {
 
 class StreamedTable {
  public:
-  /// A column whose constraints are used. `values`: about how many different ones it has. `is_quicker`: a search for one
-  /// of them reads less; else it only hands over fewer rows.
+  /// A column whose constraints are used. `values`: about how many different ones it has. `is_quicker`: a search for
+  /// one of them reads less; else it only hands over fewer rows.
   struct Bounded {
     int column;
     double values;

@@ -125,8 +125,7 @@ class ValueStream : public RowStream {
     bool wants_units = false, wants_whole = false;
     const auto& metrics = runs_.source(run_).metrics();
     for (std::size_t m = 0; m < metrics.size(); ++m)
-      if (bounds_.metric.has(runs_.metric_of(run_, m)))
-        (metrics[m].is_of_run_only ? wants_whole : wants_units) = true;
+      if (bounds_.metric.has(runs_.metric_of(run_, m))) (metrics[m].is_of_run_only ? wants_whole : wants_units) = true;
     if (wants_units) units_ = runs_.units_of({run_, location});
     const bool is_divided = !units_.empty();
     if (bounds_.unit.is_narrow()) return;

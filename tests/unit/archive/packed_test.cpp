@@ -47,7 +47,9 @@ TEST(Tar, the_head_has_what_the_standard_wants) {
   EXPECT_EQ(octal_at(head, 100), 0644u);
   EXPECT_EQ(octal_at(head, 124), 0644u);
   EXPECT_EQ(head[156], '0');
-  EXPECT_EQ(head.substr(257, 8), std::string("ustar\0" "00", 8));
+  EXPECT_EQ(head.substr(257, 8), std::string("ustar\0"
+                                             "00",
+                                             8));
   std::uint64_t sum = 8 * ' ';
   for (std::size_t i = 0; i < head.size(); ++i)
     if (i < 148 || i >= 156) sum += static_cast<unsigned char>(head[i]);
@@ -57,7 +59,8 @@ TEST(Tar, the_head_has_what_the_standard_wants) {
 }
 
 TEST(Tar, sizes_of_more_than_8_gib_are_in_base_256) {
-  const std::string largest = tar_head("x", (std::uint64_t{1} << 33) - 1), larger = tar_head("x", std::uint64_t{1} << 33);
+  const std::string largest = tar_head("x", (std::uint64_t{1} << 33) - 1),
+                    larger = tar_head("x", std::uint64_t{1} << 33);
   EXPECT_EQ(largest.substr(124, 12), std::string("77777777777\0", 12));
   EXPECT_EQ(larger.substr(124, 12), std::string("\x80\0\0\0\0\0\0\x02\0\0\0\0", 12));
 }
@@ -77,7 +80,8 @@ TEST(Tar, a_head_without_a_size_is_damage) {
 TEST(Packed, its_files_have_the_names_of_a_directory) {
   const ScratchDirectory scratch;
   const fs::path packed = fs::path(scratch.path) / "exp.tar";
-  write_file(packed, archive_of({{"exp/manifest.json", "{}"}, {"exp/profile.refrain", "the profile"}, {"notes", "no"}}));
+  write_file(packed,
+             archive_of({{"exp/manifest.json", "{}"}, {"exp/profile.refrain", "the profile"}, {"notes", "no"}}));
   EXPECT_TRUE(is_packed(packed));
   std::error_code error;
   EXPECT_EQ(files_in(packed, error), (std::vector<std::string>{"manifest.json", "profile.refrain"}));

@@ -113,11 +113,13 @@ TEST(RenamedProfile, a_damaged_one_is_refused) {
   const fs::path damaged = fs::path(scratch.path) / "damaged", made = fs::path(scratch.path) / "made";
   std::string bytes = testing::read_file(std::string(GOLDEN) + "/profile-1.10/profile.refrain");
   constexpr std::size_t offset_of_first_rank = format::header_size + 8, in_its_table = 9;
-  const auto block = format::load_little_endian<std::uint64_t>(
-      reinterpret_cast<const std::byte*>(&bytes[offset_of_first_rank]));
+  const auto block =
+      format::load_little_endian<std::uint64_t>(reinterpret_cast<const std::byte*>(&bytes[offset_of_first_rank]));
   bytes[block + in_its_table] = static_cast<char>(bytes[block + in_its_table] ^ 16);
   testing::write_file(damaged, bytes);
-  EXPECT_THROW(write_renamed(damaged, [](NameKind, std::string_view) { return std::string(); }, made), ReadError);
+  EXPECT_THROW(write_renamed(
+                   damaged, [](NameKind, std::string_view) { return std::string(); }, made),
+               ReadError);
 }
 
 }  // namespace

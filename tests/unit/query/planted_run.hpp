@@ -1,15 +1,15 @@
 #pragma once
-/// A made-up run of two ranks, whose numbers stand in the tests. Values are seconds, of the metrics wall, mpi, visits and
-/// late_sender (known of the run only):
+/// A made-up run of two ranks, whose numbers stand in the tests. Values are seconds, of the metrics wall, mpi, visits
+/// and late_sender (known of the run only):
 ///
 ///     main                     rank 0: outside 1, cluster 0 2     rank 1: outside 4, not divided
 ///     main > MPI_Recv          rank 0: cluster 1 8 (3 visits)     rank 1: 16 (5 visits)
 ///     main > solve > MPI_Recv  rank 0: -                          rank 1: 32 (7 visits)
 ///     (blocked)                rank 0: outside 64                 rank 1: -
 ///
-/// late_sender in main > MPI_Recv: 0.5 on rank 0. main > MPI_Recv has waited for 6 s, 2 of them on rank 0 and 3 on rank 1;
-/// main > solve > MPI_Recv for 10 s, no rank is known; of others it is not known. The loop "steps" of rank 0 has three
-/// iterations, of the clusters 0, 1, 1.
+/// late_sender in main > MPI_Recv: 0.5 on rank 0. main > MPI_Recv has waited for 6 s, 2 of them on rank 0 and 3 on rank
+/// 1; main > solve > MPI_Recv for 10 s, no rank is known; of others it is not known. The loop "steps" of rank 0 has
+/// three iterations, of the clusters 0, 1, 1.
 
 #include "offline/query/runs.hpp"
 
@@ -34,7 +34,8 @@ class PlantedRun : public database::RunTables {
     nodes_[1].wait_kind = "late_sender";
     nodes_[4].wait_s = 10;
     locations_ = {{0, 0, "rank 0"}, {1, 0, "rank 1"}};
-    metrics_ = {{"wall", "s"}, {"mpi", "s", 0}, {"visits", "1"}, {"late_sender", "s", 1, "messages that come late", true}};
+    metrics_ = {
+        {"wall", "s"}, {"mpi", "s", 0}, {"visits", "1"}, {"late_sender", "s", 1, "messages that come late", true}};
     loops_ = {"steps"};
   }
 
@@ -56,7 +57,8 @@ class PlantedRun : public database::RunTables {
   }
   void for_each_node_of(std::size_t location, const database::RunUnit& unit, const TakeNode& take) override {
     if (unit.of == database::RunUnit::Run) return for_each_node(location, take);
-    const std::vector<double> outside = {1, 0, 0, 0}, blocked = {64, 0, 0, 0}, first = {2, 0, 0, 0}, second = {8, 8, 3, 0};
+    const std::vector<double> outside = {1, 0, 0, 0}, blocked = {64, 0, 0, 0}, first = {2, 0, 0, 0},
+                              second = {8, 8, 3, 0};
     ++passes;
     if (unit.of == database::RunUnit::Outside) {
       take(0, outside);

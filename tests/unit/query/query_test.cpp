@@ -90,20 +90,20 @@ TEST(Query, a_location_alone_is_read_where_one_is_asked_for) {
 TEST(Query, bounds_say_what_comparisons_say) {
   Asked ask;
   for (const auto& [where, sum] : std::vector<std::pair<const char*, double>>{{"location = 0", 75},
-                                                                           {"location < 1", 75},
-                                                                           {"location <= 0.5", 75},
-                                                                           {"location > 0", 52},
-                                                                           {"location >= 1", 52},
-                                                                           {"location = '1'", 52},
-                                                                           {"location IN (1, 0)", 127},
-                                                                           {"location BETWEEN 0 AND 7", 127},
-                                                                           {"node = 1", 24},
-                                                                           {"node > 1 AND node < 4", 32},
-                                                                           {"unit = 0", 65},
-                                                                           {"unit > 0", 10},
-                                                                           {"unit IS NULL", 52},
-                                                                           {"unit IS NOT NULL", 75},
-                                                                           {"run = 0", 127}})
+                                                                              {"location < 1", 75},
+                                                                              {"location <= 0.5", 75},
+                                                                              {"location > 0", 52},
+                                                                              {"location >= 1", 52},
+                                                                              {"location = '1'", 52},
+                                                                              {"location IN (1, 0)", 127},
+                                                                              {"location BETWEEN 0 AND 7", 127},
+                                                                              {"node = 1", 24},
+                                                                              {"node > 1 AND node < 4", 32},
+                                                                              {"unit = 0", 65},
+                                                                              {"unit > 0", 10},
+                                                                              {"unit IS NULL", 52},
+                                                                              {"unit IS NOT NULL", 75},
+                                                                              {"run = 0", 127}})
     EXPECT_EQ(ask(std::string("SELECT SUM(value) FROM value WHERE metric = 0 AND ") + where), (Rows{{sum}})) << where;
   EXPECT_EQ(ask("SELECT COUNT(*) FROM value WHERE location = NULL OR run = 1"), (Rows{{whole(0)}}));
 }
@@ -130,15 +130,18 @@ TEST(Query, functions_are_known_by_their_names) {
   Asked ask;
   EXPECT_EQ(ask("SELECT f.name, f.is_mpi, COUNT(*) FROM callpath c JOIN function f ON c.function = f.id GROUP BY f.id "
                 "ORDER BY f.name"),
-            (Rows{{text("MPI_Recv"), whole(1), whole(2)}, {text("main"), whole(0), whole(1)},
+            (Rows{{text("MPI_Recv"), whole(1), whole(2)},
+                  {text("main"), whole(0), whole(1)},
                   {text("solve"), whole(0), whole(1)}}));
 }
 
 TEST(Query, order_and_groups_are_right_without_sorting) {
   Asked ask(2);
-  const Rows ordered = ask("SELECT run, location, unit, node, metric, value FROM value ORDER BY run, location, unit, node, metric");
+  const Rows ordered =
+      ask("SELECT run, location, unit, node, metric, value FROM value ORDER BY run, location, unit, node, metric");
   // The unary plus hides a column from the table, so that SQLite sorts.
-  EXPECT_EQ(ordered, ask("SELECT run, location, unit, node, metric, value FROM value ORDER BY +run, +location, +unit, +node, +metric"));
+  EXPECT_EQ(ordered, ask("SELECT run, location, unit, node, metric, value FROM value ORDER BY +run, +location, +unit, "
+                         "+node, +metric"));
   EXPECT_EQ(ask("SELECT location, SUM(value) FROM value WHERE metric = 0 GROUP BY location"),
             (Rows{{whole(0), 75.0}, {whole(1), 52.0}, {whole(2), 75.0}, {whole(3), 52.0}}));
 }
@@ -158,11 +161,13 @@ TEST(Query, alternatives_count_each_row_once) {
 TEST(Query, runs_meet_by_names) {
   Asked ask(2);
   EXPECT_EQ(ask("SELECT COUNT(*) FROM callpath"), (Rows{{whole(5)}}));
-  EXPECT_EQ(ask("SELECT run, SUM(value) FROM value v JOIN metric m ON v.metric = m.id WHERE m.name = 'wait' GROUP BY run"),
-            (Rows{{whole(0), 16.0}, {whole(1), 16.0}}));
-  EXPECT_EQ(ask("SELECT id, run, rank FROM location ORDER BY id"),
-            (Rows{{whole(0), whole(0), whole(0)}, {whole(1), whole(0), whole(1)}, {whole(2), whole(1), whole(0)},
-                  {whole(3), whole(1), whole(1)}}));
+  EXPECT_EQ(
+      ask("SELECT run, SUM(value) FROM value v JOIN metric m ON v.metric = m.id WHERE m.name = 'wait' GROUP BY run"),
+      (Rows{{whole(0), 16.0}, {whole(1), 16.0}}));
+  EXPECT_EQ(ask("SELECT id, run, rank FROM location ORDER BY id"), (Rows{{whole(0), whole(0), whole(0)},
+                                                                         {whole(1), whole(0), whole(1)},
+                                                                         {whole(2), whole(1), whole(0)},
+                                                                         {whole(3), whole(1), whole(1)}}));
   EXPECT_EQ(ask("SELECT experiment FROM run ORDER BY id"), (Rows{{text("run 0")}, {text("run 1")}}));
 }
 
@@ -172,7 +177,8 @@ TEST(Query, loops_units_and_iterations_meet) {
             (Rows{{whole(0), whole(0), text("steps"), whole(3)}, {whole(1), whole(1), text("steps"), whole(3)}}));
   EXPECT_EQ(ask("SELECT location, loop, cluster FROM unit WHERE location < 2 ORDER BY id"),
             (Rows{{whole(0), null, null}, {whole(0), whole(0), whole(0)}, {whole(0), whole(0), whole(1)}}));
-  EXPECT_EQ(ask("SELECT i.number, u.cluster, i.wall_s, i.user_s FROM iteration i JOIN unit u ON i.unit = u.id WHERE i.loop = 0 "
+  EXPECT_EQ(ask("SELECT i.number, u.cluster, i.wall_s, i.user_s FROM iteration i JOIN unit u ON i.unit = u.id WHERE "
+                "i.loop = 0 "
                 "ORDER BY i.number"),
             (Rows{{whole(0), whole(0), 2.0, 2.0}, {whole(1), whole(1), 4.5, 0.0}, {whole(2), whole(1), 3.5, null}}));
   EXPECT_EQ(ask("SELECT SUM(v.value) FROM value v JOIN unit u ON v.unit = u.id WHERE u.loop = 1 AND v.metric = 0"),
