@@ -1,8 +1,6 @@
 /// `refrain view EXPERIMENT [OTHER...]`: the explorer, one HTML file with the data in it.
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
@@ -23,6 +21,7 @@
 #include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/explorer_properties.hpp"
+#include "tools/new_file.hpp"
 #include "tools/progress_line.hpp"
 #include "tools/subcommands.hpp"
 #include "tools/which_experiment.hpp"
@@ -38,44 +37,6 @@ struct Request {
   std::vector<std::string> others;
   double megabytes = 20;
   bool anonymous = false, open = false;
-};
-
-/// A file that is there as a whole, or not at all.
-class NewFile {
- public:
-  explicit NewFile(std::string path) : path_(std::move(path)), partial_(path_ + ".part") {
-    file_ = std::fopen(partial_.c_str(), "w");
-    if (file_ == nullptr) fail();
-  }
-  ~NewFile() {
-    if (file_ == nullptr) return;
-    std::fclose(file_);
-    std::remove(partial_.c_str());
-  }
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
-
-  void write(std::string_view text) {
-    if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) fail();
-    size_ += text.size();
-  }
-  void finish() {
-    const bool is_written = std::fflush(file_) == 0;
-    if (std::fclose(std::exchange(file_, nullptr)) != 0 || !is_written ||
-        std::rename(partial_.c_str(), path_.c_str()) != 0) {
-      const int error = errno;
-      std::remove(partial_.c_str());
-      errno = error;
-      fail();
-    }
-  }
-  std::size_t size() const { return size_; }
-
- private:
-  [[noreturn]] void fail() const { throw std::runtime_error(path_ + ": " + std::strerror(errno)); }
-  std::string path_, partial_;
-  std::FILE* file_ = nullptr;
-  std::size_t size_ = 0;
 };
 
 /// The name of the first experiment, in the working directory.

@@ -31,7 +31,7 @@ class CaliperRun final : public HeldRun {
   explicit CaliperRun(const std::string& path) : HeldRun(path, "caliper"), input_(std::filesystem::path(path)) {
     Digest digest;
     digest.add(input_.read(0, input_.size(), "the file"));
-    facts_.digest = digest.text();
+    digest_ = digest.text();
     const rapidjson::Document document = experiment::parse_json_object(input_, largest_caliper, "profile of Caliper");
     read_columns(document);
     read_nodes(list(document, "nodes"));

@@ -14,6 +14,7 @@ namespace refrain::database {
 
 class HeldRun : public RunTables {
  public:
+  std::string digest() const override { return digest_; }
   void for_each_node(std::size_t location, const TakeNode& take) override;
   std::int64_t iterations(std::size_t) override { return 0; }
   void for_each_iteration(std::size_t, const std::function<void(const RunCluster&)>&,
@@ -33,6 +34,8 @@ class HeldRun : public RunTables {
   void add(Thread thread, std::uint32_t node, std::size_t metric, double value);
   /// Nothing may be added afterwards.
   void finish();
+
+  std::string digest_;  ///< of the files that the reader has read
 
  private:
   std::map<std::pair<std::int32_t, std::string>, std::uint32_t> known_;

@@ -6,12 +6,14 @@
 #include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <map>
+#include <tuple>
 
+#include "format/profile_file.hpp"
 #include "offline/analysis/iteration_metrics.hpp"
 #include "offline/analysis/iterations.hpp"
 #include "offline/database/digest.hpp"
+#include "offline/experiment/folder.hpp"
 
 namespace refrain::database {
 namespace {
@@ -54,7 +56,6 @@ class NativeRun : public RunTables {
     facts_.version = facts_.build_id.empty() ? "unknown" : facts_.build_id;
     facts_.experiment = name_of_directory(experiment->directory());
     facts_.source = "refrain";
-    facts_.digest = digest_of_experiment(experiment->directory());
     facts_.start_us = microseconds_of(manifest.started);
     facts_.compiled_us = compiled_us(manifest.executable, facts_.start_us);
     facts_.processes = manifest.ranks;
@@ -77,10 +78,13 @@ class NativeRun : public RunTables {
         row.wait_error_s = waiting[i].error_s;
         row.wait_confidence = waiting[i].confidence;
         row.wait_kind = waiting[i].kind;
+        row.wait_by_rank.assign(waiting[i].by_rank.begin(), waiting[i].by_rank.end());
       }
       nodes_.push_back(std::move(row));
     }
-    for (const analysis::MetricNode& metric : severities_.metrics()) metrics_.push_back({metric.name, metric.unit});
+    const std::size_t first_found = analysis::severity_metric_names().size() + tree.extra_metrics.size();
+    for (const analysis::MetricNode& metric : severities_.metrics())
+      metrics_.push_back({metric.name, metric.unit, metric.parent, metric.help, metrics_.size() >= first_found});
     for (std::size_t place = 0; place < experiment->ranks().size(); ++place) {
       const auto rank = experiment->rank(place, experiment::Depth::Run);
       if (!rank) continue;
@@ -93,11 +97,48 @@ class NativeRun : public RunTables {
     }
   }
 
-  void for_each_node(std::size_t location, const TakeNode& take) override {
+  std::string digest() const override { return digest_of_experiment(experiment_->directory()); }
+
+  void for_each_node(std::size_t location, const TakeNode& take) override { for_each_node_of(location, {}, take); }
+
+  void for_each_node_of(std::size_t location, const RunUnit& unit, const TakeNode& take) override {
+    constexpr std::pair<RunUnit::Of, analysis::UnitRef::Of> kinds[] = {{RunUnit::Run, analysis::UnitRef::Run},
+                                                                       {RunUnit::Outside, analysis::UnitRef::Outside},
+                                                                       {RunUnit::Cluster, analysis::UnitRef::Cluster}};
+    const auto kind = std::ranges::find(kinds, unit.of, &std::pair<RunUnit::Of, analysis::UnitRef::Of>::first);
     // Node 0 of the tree is its root, which nothing belongs to.
-    severities_.for_each_node(places_[location], [&](std::uint32_t node, std::span<const double> values) {
-      if (node > 0) take(node - 1, values);
-    });
+    severities_.for_each_node(places_[location],
+                              [&](std::uint32_t node, std::span<const double> values) {
+                                if (node > 0) take(node - 1, values);
+                              },
+                              {kind->second, unit.loop, unit.cluster});
+  }
+
+  std::vector<RunUnit> units(std::size_t location) override {
+    const experiment::Location* of = open(location);
+    // What cannot be divided is shown as a whole.
+    if (of == nullptr || of->units.empty()) return {{}};
+    std::vector<RunUnit> units{{RunUnit::Outside}};
+    for (const experiment::Unit& unit : of->units) {
+      if (unit.loop < 0) continue;
+      const auto loop = static_cast<std::size_t>(unit.loop);
+      if (loop >= of->loops.size() || unit.cluster < 0 ||
+          std::cmp_greater_equal(unit.cluster, of->loops[loop].clusters.size()))
+        return {{}};
+      units.push_back({RunUnit::Cluster, loop, unit.cluster});
+    }
+    const auto order = [](const RunUnit& unit) { return std::tuple(unit.of, unit.loop, unit.cluster); };
+    std::ranges::sort(units, {}, order);
+    // Two sums of one cluster are in no file that is whole.
+    if (std::ranges::adjacent_find(units, {}, order) != units.end()) return {{}};
+    return units;
+  }
+
+  std::vector<RunLoop> loops_of(std::size_t location) override {
+    std::vector<RunLoop> loops;
+    if (const experiment::Location* of = open(location))
+      for (const experiment::Loop& loop : of->loops) loops.push_back({loop_named(loop.name), loop.iterations});
+    return loops;
   }
 
   std::int64_t iterations(std::size_t location) override {
@@ -182,24 +223,19 @@ std::string name_of_directory(const fs::path& directory) {
 }
 
 std::string digest_of_experiment(const fs::path& directory) {
-  // An analysis that is kept later (analysis-*.refrain) makes no other run of it.
-  std::vector<fs::path> files;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory, error)) {
-    const std::string name = entry.path().filename().string();
-    if (name == "manifest.json" ||
-        ((name.starts_with("profile") || name.starts_with("part-")) && name.ends_with(".refrain")))
-      files.push_back(entry.path());
-  }
-  std::ranges::sort(files);
+  // An analysis that is kept later (analysis-*.refrain) makes no other run of it, nor does packing it.
   Digest digest;
-  std::vector<char> buffer(1 << 20);
-  for (const fs::path& file : files) {
-    const std::string name = file.filename().string() + '\0';
-    digest.add(std::as_bytes(std::span(name)));
-    std::ifstream in(file, std::ios::binary);
-    while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) || in.gcount() > 0)
-      digest.add(std::as_bytes(std::span(buffer.data(), static_cast<std::size_t>(in.gcount()))));
+  std::error_code error;
+  for (const std::string& name : experiment::files_in(directory, error)) {
+    if (name != format::manifest_name &&
+        !((name.starts_with("profile") || name.starts_with("part-")) && name.ends_with(".refrain")))
+      continue;
+    const std::string named = name + '\0';
+    digest.add(std::as_bytes(std::span(named)));
+    const experiment::InputFile file(directory / name);
+    constexpr std::uint64_t piece = 1 << 20;
+    for (std::uint64_t at = 0; at < file.size(); at += piece)
+      digest.add(file.read(at, std::min(piece, file.size() - at), "the file"));
   }
   return digest.text();
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace refrain::database {
@@ -15,7 +16,7 @@ inline constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 struct RunFacts {
   std::string program, version;  ///< as the experiment has them
-  std::string executable, build_id, experiment, source, digest;
+  std::string executable, build_id, experiment, source;
   std::optional<std::int64_t> compiled_us, start_us;  ///< since 1970
   std::int64_t processes = 1;
   bool complete = true;
@@ -31,6 +32,7 @@ struct RunNode {
   double exclusive_error_s = unknown;  ///< of its own time
   double wait_s = unknown, wait_error_s = unknown, wait_confidence = unknown;
   std::string wait_kind;  ///< a name of enum WaitKind; another one, or none: other_waiting
+  std::vector<std::pair<std::int64_t, double>> wait_by_rank;  ///< seconds of wait_s, as far as ranks are told apart
 };
 
 struct RunLocation {
@@ -41,6 +43,22 @@ struct RunLocation {
 
 struct RunMetric {
   std::string name, unit;
+  int parent = -1;              ///< the metric that this one is a part of; -1: none
+  std::string help;             ///< a sentence without its point, or nothing
+  bool is_of_run_only = false;  ///< not known of the units of a location
+};
+
+/// A part of what a location did.
+struct RunUnit {
+  enum Of : std::uint8_t { Run, Outside, Cluster } of = Run;
+  std::size_t loop = 0;  ///< of Cluster: by place in the location's own list of loops
+  std::int64_t cluster = 0;
+};
+
+/// A loop of a location.
+struct RunLoop {
+  std::size_t name;  ///< by place in RunSource::loops()
+  std::int64_t iterations;
 };
 
 struct RunIteration {
@@ -60,6 +78,8 @@ class RunSource {
  public:
   virtual ~RunSource() = default;
   virtual const RunFacts& facts() const = 0;
+  /// By what the run is recognised: of all that is read of its files.
+  virtual std::string digest() const = 0;
   virtual const std::vector<RunNode>& nodes() const = 0;          ///< parents before children
   virtual const std::vector<RunLocation>& locations() const = 0;  ///< those of a rank follow each other
   virtual const std::vector<RunMetric>& metrics() const = 0;
@@ -69,6 +89,15 @@ class RunSource {
   using TakeNode = std::function<void(std::uint32_t node, std::span<const double> by_metric)>;
   /// Exclusive values of a location, of nodes that have any, ascending.
   virtual void for_each_node(std::size_t location, const TakeNode& take) = 0;
+  /// The units of a location, which add up to its run: time outside of loops, then clusters by loop. One of
+  /// RunUnit::Run alone: the run is not divided.
+  virtual std::vector<RunUnit> units(std::size_t) { return {{}}; }
+  /// As for_each_node(), of one of units().
+  virtual void for_each_node_of(std::size_t location, const RunUnit&, const TakeNode& take) {
+    for_each_node(location, take);
+  }
+  /// By RunUnit::loop.
+  virtual std::vector<RunLoop> loops_of(std::size_t) { return {}; }
   /// Clusters first, then iterations in their order; each loop by itself. How many iterations there are of all loops.
   virtual std::int64_t iterations(std::size_t location) = 0;
   virtual void for_each_iteration(std::size_t location, const std::function<void(const RunCluster&)>& take_cluster,

@@ -91,7 +91,7 @@ class TauRun final : public HeldRun {
       digest.add(bytes);
       read(input, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, {file.rank, file.thread});
     }
-    facts_.digest = digest.text();
+    digest_ = digest.text();
     finish();
   }
 
