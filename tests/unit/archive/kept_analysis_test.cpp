@@ -139,5 +139,12 @@ TEST_F(KeptAnalysisTest, of_another_experiment_is_not_taken) {
   EXPECT_EQ(opened->damages(), 1U);
 }
 
+TEST_F(KeptAnalysisTest, that_another_tool_removes_is_no_damage) {
+  keep(*experiment_, made("", 0, "bytes"));
+  fs::create_symlink(scratch_.path + "/nowhere", scratch_.path + "/analysis-0123456789abcdef.refrain");
+  EXPECT_EQ(kept_analyses(*experiment_).size(), 1U);
+  EXPECT_EQ(experiment_->damages(), 0U);
+}
+
 }  // namespace
 }  // namespace refrain::experiment
