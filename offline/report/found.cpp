@@ -186,7 +186,8 @@ std::optional<Found> kept_found(const experiment::Experiment& experiment,
                                 const std::optional<experiment::AnalysisKey>& key) {
   std::optional<Found> found;
   for (const experiment::KeptAnalysis& kept : kept_analyses(experiment)) {
-    if (!kept.has_found() || (key && kept.key() != *key)) continue;
+    // Other parameters find other things.
+    if (!kept.has_found() || (key ? kept.key() != *key : !kept.key().parameters.empty())) continue;
     experiment.damage_log()->survives("what was found in its events is searched for again",
                                       [&] { found = read_found(kept); });
     if (found) return found;

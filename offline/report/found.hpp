@@ -58,7 +58,7 @@ inline const Found& nothing_found() {
 /// How far a search has come, from 0 to 1. May throw, which ends the search.
 using SearchProgress = std::function<void(double share)>;
 
-/// What is kept: of the key, or of none the default. Nothing: there is none. What is damaged goes to the experiment's
+/// What is kept of the key; without one the default of those with the usual parameters. Nothing: there is none. What is damaged goes to the experiment's
 /// log.
 std::optional<Found> kept_found(const experiment::Experiment& experiment,
                                 const std::optional<experiment::AnalysisKey>& key = std::nullopt);
