@@ -152,6 +152,7 @@ Found as_kept(const Found& found) {
   if (!unpacker.is_good()) throw std::logic_error("what was found cannot be kept");
   kept.level = found.level;
   kept.records = found.records;
+  kept.fingerprint = found.fingerprint;
   kept.metrics = found.metrics;
   kept.may_be_kept = found.may_be_kept;
   return kept;
@@ -199,6 +200,7 @@ Found search_some(const std::filesystem::path& directory, const SearchProgress& 
   const auto experiment = experiment::Experiment::open(directory);
   const SearchedProfile profile(*experiment, progress);
   Found found;
+  found.fingerprint = experiment->fingerprint();
   search_profile(profile, found);
   constexpr int most_tries = 5;
   unsigned least_thinned = 0;
@@ -245,6 +247,19 @@ Found search_all(const trace::Trace& trace, const patterns::Request& request) {
   return as_kept(found);
 }
 
+namespace {
+
+/// Its call paths have other numbers.
+Found of_other_paths(Found found) {
+  Found told;
+  told.not_searched = "the experiment has changed since it was opened, as the program still runs";
+  told.findings = std::move(found.findings);
+  told.findings.push_back({.rule = "events_not_searched", .names = {told.not_searched}});
+  return told;
+}
+
+}  // namespace
+
 void keep_found(const experiment::Experiment& experiment, const Found& found, const std::string& parameters,
                 const std::string& version) {
   if (!found.may_be_kept) return;
@@ -257,6 +272,7 @@ void keep_found(const experiment::Experiment& experiment, const Found& found, co
 Found found_in(const experiment::Experiment& experiment, const SearchProgress& progress) {
   if (auto kept = kept_found(experiment)) return std::move(*kept);
   Found found = search_some(experiment.directory(), progress);
+  if (found.has_events && found.fingerprint != experiment.fingerprint()) found = of_other_paths(std::move(found));
   experiment.have_found(found.metrics);
   return found;
 }
