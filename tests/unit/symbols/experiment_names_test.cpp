@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <sys/stat.h>
 
 #include "tests/unit/symbols/compiled_programs.hpp"
 
@@ -195,6 +196,14 @@ TEST_F(KeptNames, can_miss_a_table_that_another_tool_removes) {
   fs::create_symlink(folder_ / "nowhere", directory_ / "functions-0123.refrain");
   EXPECT_TRUE(ask().notes.empty());  // an experiment in memory is strict
   EXPECT_NE(kept(), "");
+}
+
+TEST_F(KeptNames, do_not_wait_for_what_is_no_file) {
+  fs::remove(program_);
+  ASSERT_EQ(mkfifo(program_.c_str(), 0600), 0);
+  const Answer answer = ask();
+  ASSERT_EQ(answer.notes.size(), 1u);
+  EXPECT_NE(answer.notes[0].find("is not a file"), std::string::npos);
 }
 
 TEST_F(KeptNames, that_cannot_be_read_are_damage_and_stay) {
