@@ -159,13 +159,13 @@ Found as_kept(const Found& found) {
 }
 
 /// Nothing: other rules have kept it in another form.
-std::optional<Found> read_found(const experiment::KeptAnalysis& kept) {
+std::optional<Found> read_found(const experiment::KeptAnalysis& kept, std::size_t paths) {
   const std::string bytes = kept.found();
   experiment::Unpacker unpacker(std::as_bytes(std::span(bytes)));
   Found found;
   unpacker(found);
   const auto is_there = [&](const auto& row) { return row.location < found.locations.size(); };
-  bool is_good = unpacker.is_good() && are_sound(found.findings);
+  bool is_good = unpacker.is_good() && are_sound(found.findings) && patterns::are_kept_nodes(found.analysis, paths);
   for (const patterns::PatternResult& of : found.analysis.patterns)
     is_good &= std::ranges::all_of(of.by_location, is_there) && std::ranges::all_of(of.worst, is_there);
   if (const auto& causes = found.analysis.causes)
@@ -190,7 +190,7 @@ std::optional<Found> kept_found(const experiment::Experiment& experiment,
     // Other parameters find other things.
     if (!kept.has_found() || (key ? kept.key() != *key : !kept.key().parameters.empty())) continue;
     experiment.damage_log()->survives("what was found in its events is searched for again",
-                                      [&] { found = read_found(kept); });
+                                      [&] { found = read_found(kept, experiment.definitions().paths.size()); });
     if (found) return found;
   }
   return std::nullopt;

@@ -156,6 +156,19 @@ TEST_F(KeptAnalysisTest, files_that_have_become_others_tell_nothing_of_call_path
   EXPECT_TRUE(experiment_->saved_metrics().empty());
 }
 
+TEST_F(KeptAnalysisTest, of_call_paths_that_there_are_not_is_not_taken) {
+  report::Found found;
+  found.may_be_kept = true;
+  patterns::PatternResult& pattern = found.analysis.patterns.emplace_back();
+  pattern.by_node.push_back({.node = 3});  // the first call path
+  report::keep_found(*experiment_, found, "", "0.1.0");
+  EXPECT_TRUE(report::kept_found(*experiment_));
+  pattern.by_node[0].node += static_cast<std::uint32_t>(experiment_->definitions().paths.size());
+  report::keep_found(*experiment_, found, "", "0.1.0");
+  EXPECT_FALSE(report::kept_found(*experiment_));
+  EXPECT_EQ(experiment_->damages(), 1U);
+}
+
 TEST_F(KeptAnalysisTest, that_another_tool_removes_is_no_damage) {
   keep(*experiment_, made("", 0, "bytes"));
   fs::create_symlink(scratch_.path + "/nowhere", scratch_.path + "/analysis-0123456789abcdef.refrain");
