@@ -1,4 +1,4 @@
-// Files that tools keep in an experiment are replaced as a whole, with their data on the disk before they have the name.
+// Files that tools keep in an experiment are replaced as a whole: their data is on the disk before they have the name.
 #include "offline/experiment/whole_file.hpp"
 
 #include <cerrno>
@@ -15,7 +15,7 @@
 
 namespace {
 
-std::string watched;     // a file
+std::string watched;      // a file
 std::string when_synced;  // what it had when another one was put on the disk
 int syncs = 0, error_of_sync = 0;
 
@@ -50,7 +50,9 @@ class WholeFile : public ::testing::Test {
     error_of_sync = 0;
   }
   void write(const std::string& text) const { write_whole_file(path_, std::as_bytes(std::span(text))); }
-  std::ptrdiff_t files() const { return std::distance(fs::directory_iterator(scratch_.path), fs::directory_iterator()); }
+  std::ptrdiff_t files() const {
+    return std::distance(fs::directory_iterator(scratch_.path), fs::directory_iterator());
+  }
 
   ScratchDirectory scratch_;
   std::string path_;
