@@ -101,7 +101,8 @@ TEST(Timeline, iterations_that_lie_in_each_other_are_there_once) {
     archive.region(writer, Outer, "outer");
     archive.region(writer, Inner, "inner");
     archive.region(writer, Send, "MPI_Send", OTF2_PARADIGM_MPI, OTF2_REGION_ROLE_POINT2POINT);
-    for (const auto& [parameter, name] : {std::pair(Outer, "iteration of outer"), std::pair(Inner, "iteration of inner")})
+    for (const auto& [parameter, name] :
+         {std::pair(Outer, "iteration of outer"), std::pair(Inner, "iteration of inner")})
       OTF2_GlobalDefWriter_WriteParameter(writer, parameter, archive.text(writer, name), OTF2_PARAMETER_TYPE_INT64);
   });
   Recorded recorded;
