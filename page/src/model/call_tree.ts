@@ -23,33 +23,41 @@ function spansIn(units: readonly number[], begin: number, end: number): Span[] {
   return units.map((unit) => span(begin, end, unit));
 }
 
-/** Classes of the loop that a node marks, in the first run: those of other runs are others. */
-function unitsOfLoop(model: Model, node: number): number[] {
+/** Classes of the loop that a node marks, or its single iterations, in the first run: those of other runs are others. */
+function unitsOfLoop(model: Model, node: number, kind: 'class' | 'iteration'): number[] {
   const { first } = model;
   const isOfLoop = (loop: number): boolean => {
     const of = first.head.loops[loop];
     return of !== undefined && first.numbering.nodes[of.node] === node;
   };
   return model.units.flatMap((unit, number) =>
-      unit.kind === 'class' && unit.has_values && unit.run === first.index && isOfLoop(unit.loop) ? [number] : []);
+      unit.kind === kind && unit.has_values && unit.run === first.index && isOfLoop(unit.loop) ? [number] : []);
 }
 
-/** `byClass`: below a loop stand its classes of iterations instead of its call paths. */
+/** `byClass`: below a loop stand its classes of iterations instead of its call paths. They have all of it between them,
+ * so an open loop has nothing of its own. Single iterations follow, in which a part of a class is shown again. */
 function callPaths(model: Model, parts: readonly number[], byClass: boolean): Item[] {
-  const { tree } = model;
+  const { tree } = model, isWhole = byClass && parts.length === 1 && parts[0] === 0;
+  const unitsBelow = (node: number, kind: 'class' | 'iteration'): number[] =>
+      isWhole ? unitsOfLoop(model, node, kind) : [];
+  const unitItem = (parent: Item | null, node: number, unit: number, isPart: boolean): Item => {
+    const whole = [span(node, tree.ends[node]!, unit)];
+    return itemOf(parent, {
+      key: `c${unit}:${node}:class`, name: model.units[unit]!.name, kind: isPart ? 'part' : 'class',
+      note: isPart ? 'part of a class' : `${model.units[unit]!.count} iterations`,
+      own: [span(node, node + 1, unit)], whole, below: (item) => itemsBelow(item, node, [unit]),
+    });
+  };
   const itemsBelow = (parent: Item | null, node: number, units: readonly number[]): Item[] => {
-    const classes = byClass && units.length === 1 && units[0] === 0 ? unitsOfLoop(model, node) : [];
+    const isOfRun = units[0] === 0, classes = isOfRun ? unitsBelow(node, 'class') : [];
     if (classes.length > 0) {
-      return classes.map((unit) => itemOf(parent, {
-        key: `c${unit}:${node}:class`, name: model.units[unit]!.name, kind: 'class',
-        note: `${model.units[unit]!.count} iterations`,
-        own: [span(node, node + 1, unit)], whole: [span(node, tree.ends[node]!, unit)],
-        below: (item) => itemsBelow(item, node, [unit]),
-      }));
+      return [...classes.map((unit) => unitItem(parent, node, unit, false)),
+        ...unitsBelow(node, 'iteration').map((unit) => unitItem(parent, node, unit, true))];
     }
     return tree.children[node]!.map((child) => itemOf(parent, {
       key: `c${units.join('+')}:${child}`, name: tree.names[child]!, kind: kindOf(model, child),
-      note: noteOf(model, child), own: spansIn(units, child, child + 1),
+      note: noteOf(model, child),
+      own: isOfRun && unitsBelow(child, 'class').length > 0 ? [] : spansIn(units, child, child + 1),
       whole: spansIn(units, child, tree.ends[child]!),
       below: (item) => itemsBelow(item, child, units),
     }));

@@ -37,9 +37,10 @@ function functionsOf(model: Model, values: Values, units: readonly number[]): Fu
 
 export function FlameView() {
   const model = state.model.value!, coupled = state.coupled.value!, parts = state.parts.value;
-  const [isOfAll, setOfAll] = useState(true), [search, setSearch] = useState(''),
-      [chosen, setChosen] = useState<{ name: string; kind: number } | null>(null);
-  const [shown, setShown] = useState('0');
+  const [search, setSearch] = useState(''), [shown, setShown] = useState('0');
+  const isOfAll = !state.flameOfSelected.value, chosen = state.sandwich.value;
+  const setChosen = (of: { name: string; kind: number }): void => { state.sandwich.value = of; };
+  const setOfAll = (isAll: boolean): void => { state.flameOfSelected.value = !isAll; };
   const metric = model.metrics[state.metric.value]!, places = isOfAll ? null : coupled.system.spans;
   const valuesBy = useMemo(() => model.runs.map((run) => valuesOfNodes(model, {
     run, metrics: coupled.metric.spans ?? model.metricSpans(0), nodes: [], places: run === model.first ? places : null,
@@ -98,7 +99,7 @@ export function FlameView() {
       numbers={[false, true, true, true, true]}
       rows={functions.slice(0, MOST_FUNCTIONS).map((of) => [
         { value: of.name, shown: <button type="button" class="link"
-            onClick={() => setChosen(of)}>{nameText(of.name)}</button> },
+            onClick={() => setChosen({ name: of.name, kind: of.kind })}>{nameText(of.name)}</button> },
         { value: of.own, shown: valueText(of.own, metric.unit) },
         { value: of.own / total, shown: shareText(of.own / total) },
         { value: of.whole, shown: valueText(of.whole, metric.unit) },

@@ -1,6 +1,6 @@
 /** Iterations of a loop: a graph, a map of ranks and iterations, and classes of iterations. */
 import { signal } from '@preact/signals';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { nameText, pathText, valueText } from '../format';
 import { loadIterations, type Curves, type Iterations, type Loop, type Run, type SeriesRow } from '../model';
 import * as state from '../state';
@@ -98,7 +98,7 @@ function svgOf(lines: readonly Of[], label: string): void {
 }
 
 function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Iterations | null)[] }) {
-  const rows = loop.series.rows, [chosen, setChosen] = useState(0), row = rows[Math.min(chosen, rows.length - 1)];
+  const rows = loop.series.rows, row = rows[Math.min(state.seriesRow.value, rows.length - 1)];
   const model = state.model.value!;
   const lines = useMemo<Of[]>(() => model.runs.flatMap((other) => {
     const loopThere = other === run ? loop : other.head.loops.find((each) => each.name === loop.name),
@@ -113,7 +113,7 @@ function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Ite
       width: of.row.width, curves: of.curves }));
   return <>
     <div class="tools">
-      <Choice label="Values" value={String(rows.indexOf(row))} onChoose={(value) => setChosen(Number(value))}
+      <Choice label="Values" value={String(rows.indexOf(row))} onChoose={(value) => { state.seriesRow.value = Number(value); }}
         options={rows.map((each, i) => ({ value: String(i), text: labelOf(run, each) }))} />
       <button type="button" onClick={() => { state.iterations.value = null; }}>All iterations</button>
       <button type="button" class="quiet" onClick={() => lines[0]
@@ -149,6 +149,7 @@ export function IterationsView() {
       <Choice label="Loop" value={loop.name} onChoose={(value) => {
         state.loopName.value = value;
         state.iterations.value = null;
+        state.seriesRow.value = 0;
       }} options={loops.map((each) => ({ value: each.name,
           text: `${nameText(each.name)}, ${each.iterations.toLocaleString('en-US')} iterations` }))} />
     </div>

@@ -2,17 +2,17 @@
 import { useMemo } from 'preact/hooks';
 import { classColors, kindColors } from '../colors';
 import { errorText, nameText, pathText, shareText, valueText } from '../format';
-import { span, type Finding, type Model } from '../model';
+import { span, type Finding, type Model, type Run } from '../model';
 import * as state from '../state';
 import { Canvas } from '../widgets/canvas';
 import { SvgWriter } from '../widgets/download';
 import { Legend, type Key } from '../widgets/legend';
 import { Table } from '../widgets/table';
 
-function FindingLine({ finding }: { finding: Finding }) {
+function FindingLine({ run, finding }: { run: Run; finding: Finding }) {
   const { share, error, text, part_of: whole } = finding;
   return <li>
-    <button type="button" class="link" onClick={() => state.follow(finding)}>
+    <button type="button" class="link" onClick={() => state.follow(run, finding)}>
       {share > 0 && <strong>{shareText(share)} {error > 0 && errorText(error, '1', true)} </strong>}{nameText(text)}
       {whole !== undefined && `; part of ${whole + 1}`}
     </button>
@@ -25,7 +25,8 @@ function Findings({ model }: { model: Model }) {
     {model.runs.map((run) => <div key={run.index}>
       {model.runs.length > 1 && <h3>{nameText(run.head.name)}</h3>}
       {run.head.findings.length === 0 ? <p>Nothing.</p> : <ol
-          class="findings">{run.head.findings.map((finding, i) => <FindingLine finding={finding} key={i} />)}</ol>}
+          class="findings">{run.head.findings.map((finding, i) => <FindingLine run={run}
+          finding={finding} key={i} />)}</ol>}
     </div>)}
   </section>;
 }
