@@ -23,7 +23,8 @@ function spansIn(units: readonly number[], begin: number, end: number): Span[] {
   return units.map((unit) => span(begin, end, unit));
 }
 
-/** Classes of the loop that a node marks, or its single iterations, in the first run: those of other runs are others. */
+/** Classes of the loop that a node marks, or its single iterations, in the first run: those of other runs are
+ * others. */
 function unitsOfLoop(model: Model, node: number, kind: 'class' | 'iteration'): number[] {
   const { first } = model;
   const isOfLoop = (loop: number): boolean => {

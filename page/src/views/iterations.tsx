@@ -113,7 +113,8 @@ function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Ite
       width: of.row.width, curves: of.curves }));
   return <>
     <div class="tools">
-      <Choice label="Values" value={String(rows.indexOf(row))} onChoose={(value) => { state.seriesRow.value = Number(value); }}
+      <Choice label="Values" value={String(rows.indexOf(row))}
+        onChoose={(value) => { state.seriesRow.value = Number(value); }}
         options={rows.map((each, i) => ({ value: String(i), text: labelOf(run, each) }))} />
       <button type="button" onClick={() => { state.iterations.value = null; }}>All iterations</button>
       <button type="button" class="quiet" onClick={() => lines[0]

@@ -2,7 +2,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { errorText, nameText, pathText, shareText, valueText } from '../format';
 import {
-  areCompared, difference, modesOf, rowsOf, scalesOf, shownOf, spansOf, type CoupledTree, type Item, type Mode,
+  areCompared, difference, modes, modesOf, rowsOf, scalesOf, shownOf, spansOf, type CoupledTree, type Item, type Mode,
   type Row, type TreeName, type Unit,
 } from '../model';
 import * as state from '../state';
@@ -120,9 +120,11 @@ function* allItems(roots: readonly Item[]): Generator<Item> {
   }
 }
 
-function find(tree: CoupledTree, text: string): void {
+/** Selects the first row whose name has the text in it, or the next one behind what is selected. */
+function find(tree: CoupledTree, text: string, isNext: boolean): void {
+  if (text === '') return;
   const wanted = text.toLowerCase(), now = state.selected.value[tree.name][0];
-  let first: Item | null = null, isBehind = now === undefined, found: Item | null = null;
+  let first: Item | null = null, isBehind = !isNext || now === undefined, found: Item | null = null;
   for (const item of allItems(tree.roots)) {
     if (item.name.toLowerCase().includes(wanted)) {
       first ??= item;
@@ -139,6 +141,30 @@ function find(tree: CoupledTree, text: string): void {
   for (let at = found.parent; at; at = at.parent) above.push(at.key);
   state.expand(tree.name, above, true);
   state.selected.value = { ...state.selected.value, [tree.name]: [found.key] };
+}
+
+const MOST_NAMES = 3;
+
+/** What is selected in a tree, in words; an open row stands for itself alone. */
+function selectionText(name: TreeName): string {
+  const { selected } = state.coupled.value![name];
+  const names = selected.slice(0, MOST_NAMES).map(({ item, isExpanded }) =>
+      (name === 'call' ? pathText(item.path.slice(-2)) : nameText(item.name)) + (isExpanded ? ' itself' : ''));
+  const more = selected.length - names.length;
+  return names.join(' + ') + (more > 0 ? ` and ${more} more` : '');
+}
+
+/** What the values of a tree are: of what is selected in the trees to its left, and all of what is to its right. */
+function whatIsShown(name: TreeName, mode: Mode): string {
+  const { metrics } = state.model.value!, order = state.order.value;
+  const drives = (other: TreeName): boolean => order.indexOf(other) < order.indexOf(name);
+  const chosen = (other: TreeName): string => other !== name && drives(other) ? selectionText(other) : '';
+  const root = metrics[state.model.value!.rootOfMetric(state.metric.value)]!.title;
+  const metric = name === 'metric' ? 'each metric' : chosen('metric') || nameText(root);
+  const where = name === 'call' ? '' : ` in ${chosen('call') || 'all call paths'}`,
+      ranks = name === 'system' ? '' : ` on ${chosen('system') || 'all ranks'}`;
+  const title = mode === 'absolute' ? '' : `; ${modes.find((row) => row.mode === mode)!.title.toLowerCase()}`;
+  return `Shows ${metric}${where}${ranks}${title}.`;
 }
 
 function Panel({ name }: { name: TreeName }) {
@@ -166,10 +192,13 @@ function Panel({ name }: { name: TreeName }) {
         [name]: value }; }}
         options={offered.map((row) => ({ value: row.mode, text: row.title }))} />
       {name === 'call' && <CallTools />}
-      <Search label={`Find in ${titles[name].toLowerCase()}`} onFind={(text) => find(tree, text)} />
+      <Search label={`Find in ${titles[name].toLowerCase()}`} onText={(text) => find(tree, text, false)}
+        onFind={(text) => find(tree, text, true)} />
       <button type="button" class="quiet" onClick={() => csvOf(tree, rows)}>Save as CSV</button>
     </div>
+    <p class="hint">{whatIsShown(name, mode)}</p>
     <TreeGrid name={name} label={titles[name]} rows={rows} describe={describe}
+      selected={tree.selected[0]?.item.key ?? ''}
       head={[titles[name], 'value', '\u00b1',
           ...runs.slice(1).flatMap((_, i) => [runName(i + 1), `${runName(i + 1)} \u2212 A`])]}
       onExpand={(row, open) => open ? state.expand(name, [row.item.key], true) : state.collapse(name, row)}

@@ -14,8 +14,8 @@ export async function close() {
   browser = undefined;
 }
 
-/** A page of PAGES; `wrong` gets console errors, exceptions, and requests for anything but the file. */
-export async function open(name, { width = 1400, height = 900, dark = false, hash = '' } = {}) {
+/** A page of PAGES, when `until` is to be seen; `wrong` gets console errors, exceptions, and requests for anything but the file. */
+export async function open(name, { width = 1400, height = 900, dark = false, hash = '', until = '[data-tree=call] [data-path]' } = {}) {
   browser ??= await puppeteer.launch({ browser: BROWSER, executablePath: BROWSER_PATH, args: BROWSER === 'chrome' ? ['--no-sandbox'] : [] });
   const page = await browser.newPage(), wrong = [];
   await page.setViewport({ width, height });
@@ -28,7 +28,7 @@ export async function open(name, { width = 1400, height = 900, dark = false, has
   });
   const begin = Date.now();
   await page.goto(`file://${join(PAGES, name)}${hash}`);
-  await page.waitForSelector('[data-tree=call] [data-path]', { timeout: 20_000 });
+  await page.waitForSelector(until, { timeout: 20_000 });
   return { page, wrong, ready: Date.now() - begin };
 }
 
