@@ -9,6 +9,7 @@ import { saveCsv, SvgWriter } from '../widgets/download';
 import { IterationClasses } from '../widgets/iteration_classes';
 import { IterationGraph, type Line } from '../widgets/iteration_graph';
 import { IterationMap } from '../widgets/iteration_map';
+import { TableOfPicture, type Cell } from '../widgets/table';
 
 /** By run; null: not unpacked yet. Unpacked when the view is opened first. */
 const unpacked = signal<readonly (Iterations | null)[] | null>(null);
@@ -66,10 +67,35 @@ function DifferenceText({ lines, loop }: { lines: readonly Of[]; loop: Loop }) {
   })}</>;
 }
 
-function csvOf({ row, curves }: Of, label: string): void {
-  saveCsv('iterations', ['first_iteration', 'iterations', `${label} least`, 'median', 'greatest', 'peak'],
-      Array.from({ length: row.bins }, (_, bin) =>
-    [bin * row.width, row.width, curves.least[bin]!, curves.median[bin]!, curves.greatest[bin]!, curves.peak[bin]!]));
+/** Curves of all runs, point by point. */
+function csvOf(lines: readonly Of[], label: string): void {
+  saveCsv('iterations', ['run', 'values', 'first_iteration', 'iterations', 'least', 'median', 'greatest', 'peak'],
+      lines.flatMap(({ run, row, curves }) => Array.from({ length: row.bins }, (_, bin) =>
+    [String.fromCharCode(65 + run.index), label, bin * row.width, row.width, curves.least[bin]!, curves.median[bin]!,
+        curves.greatest[bin]!, curves.peak[bin]!])));
+}
+
+const TABLE_ROWS = 32;
+
+/** The curves of the first run in some rows, over the iterations that are shown. */
+function CurvesTable({ of, label, range }: { of: Of; label: string; range: readonly [number, number] }) {
+  const { row, curves } = of, first = Math.floor(range[0] / row.width),
+      last = Math.min(row.bins, Math.ceil(range[1] / row.width));
+  const size = Math.max(1, Math.ceil((last - first) / TABLE_ROWS));
+  const begins = Array.from({ length: Math.ceil((last - first) / size) }, (_, i) => first + i * size);
+  const known = (values: Float32Array, begin: number): number[] =>
+      [...values.subarray(begin, Math.min(begin + size, last))].filter((value) => !Number.isNaN(value));
+  const mean = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0) / values.length;
+  const cell = (values: readonly number[], fold: (all: readonly number[]) => number): Cell => {
+    const value = values.length > 0 ? fold(values) : NaN;
+    return { value, shown: valueText(value, row.unit) };
+  };
+  return <TableOfPicture name="iterations_in_parts" caption={`${label} per iteration`}
+    head={['iterations from', 'least', 'mean of medians', 'greatest', 'peak']} numbers={[true, true, true, true, true]}
+    rows={begins.map((begin) => [{ value: begin * row.width },
+      cell(known(curves.least, begin), (all) => Math.min(...all)), cell(known(curves.median, begin), mean),
+      cell(known(curves.greatest, begin), (all) => Math.max(...all)),
+      cell(known(curves.peak, begin), (all) => Math.max(...all))])} />;
 }
 
 /** By bin: which class of the loop most of it is of, from 1 on; 0: none. */
@@ -117,13 +143,15 @@ function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Ite
         onChoose={(value) => { state.seriesRow.value = Number(value); }}
         options={rows.map((each, i) => ({ value: String(i), text: labelOf(run, each) }))} />
       <button type="button" onClick={() => { state.iterations.value = null; }}>All iterations</button>
-      <button type="button" class="quiet" onClick={() => lines[0]
-        && csvOf(lines[0], labelOf(run, row))}>Save as CSV</button>
+      <button type="button" class="quiet" onClick={() =>
+        csvOf(lines, labelOf(run, row))}>Save as CSV</button>
       <button type="button" class="quiet" onClick={() => svgOf(lines, labelOf(run, row))}>Save as SVG</button>
     </div>
     <IterationGraph lines={graph} unit={row.unit} iterations={loop.iterations} range={state.iterations.value}
       onRange={(next) => { state.iterations.value = next; }}
       classes={classesOf(run, loop, data)} classWidth={loop.series.width} />
+    {lines[0] && <CurvesTable of={lines[0]} label={labelOf(run, row)}
+      range={state.iterations.value ?? [0, loop.iterations]} />}
     {lines.length > 1 && <DifferenceText lines={lines} loop={loop} />}
     <p class="hint">
       {row.width > 1 && `Each point is ${row.width} iterations: means, and the greatest single one as peak. `}

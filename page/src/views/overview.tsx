@@ -1,13 +1,13 @@
 /** The first view: what stands out, where the time is, what was run. */
-import { useMemo } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import { classColors, kindColors } from '../colors';
 import { errorText, nameText, pathText, shareText, valueText } from '../format';
-import { span, type Finding, type Model, type Run } from '../model';
+import { rankName, span, type Finding, type Model, type Run } from '../model';
 import * as state from '../state';
-import { Canvas } from '../widgets/canvas';
+import { Canvas, textColor } from '../widgets/canvas';
 import { SvgWriter } from '../widgets/download';
 import { Legend, type Key } from '../widgets/legend';
-import { Table } from '../widgets/table';
+import { Table, TableOfPicture } from '../widgets/table';
 
 function FindingLine({ run, finding }: { run: Run; finding: Finding }) {
   const { share, error, text, part_of: whole } = finding;
@@ -101,19 +101,38 @@ function columnsOf(ranks: number, width: number): [number, number][] {
       Math.floor((i + 1) * ranks / columns))]);
 }
 
-/** Time by class over ranks. Of ranks that share a column the one with most time in user code is shown, so that
+/** Values of a column of the picture: of the ranks that share it those of the one with most time in user code, so that
  * extremes stay. */
+interface Column {
+  begin: number;
+  end: number;
+  rank: number;
+  values: readonly number[];
+}
+
+function columnsWith(ofRank: readonly number[][], user: number, width: number): Column[] {
+  return columnsOf(ofRank.length, width).map(([begin, end]) => {
+    let rank = begin;
+    for (let i = begin + 1; i < end; i++) if (user >= 0 && ofRank[i]![user]! > ofRank[rank]![user]!) rank = i;
+    return { begin, end, rank, values: ofRank[rank]! };
+  });
+}
+
+const TABLE_ROWS = 64;
+
+/** Time by class over ranks: a column each, as far as there are points. Enter, or a click, selects a rank in the
+ * trees. */
 function TimeStrip({ model }: { model: Model }) {
   const run = model.first, bands = useMemo(() => bandsOf(model), [state.cellsRead.value]);
+  const [at, setAt] = useState(0), size = useRef(1);
   const ofRank = useMemo(() => run.ranks.map((rank) =>
       bands.map((band) => band.byPlace.slice(rank.span.begin, rank.span.end).reduce((a, b) => a + b, 0))), [bands]);
   if (bands.length === 0) return <p>{state.cellsRead.value === 0 ? 'Reading\u2026' : 'By rank: not in this file.'}</p>;
   const user = bands.findIndex((band) => band.color === kindColors.user),
       most = Math.max(...ofRank.map((values) => values.reduce((a, b) => a + b, 0)));
   const boxes = (width: number): { x: number; y: number; w: number; h: number; band: number }[] =>
-      columnsOf(ofRank.length, width).flatMap(([begin, end], i, all) => {
-    const values = ofRank.slice(begin, end).reduce((best, each) => user >= 0 && each[user]! > best[user]! ? each
-        : best), w = width / all.length;
+      columnsWith(ofRank, user, width).flatMap(({ values }, i, all) => {
+    const w = width / all.length;
     let y = STRIP;
     return values.map((value, band) => {
       const h = value / most * STRIP;
@@ -121,22 +140,54 @@ function TimeStrip({ model }: { model: Model }) {
     });
   });
   const keys: Key[] = bands.map((band) => ({ color: band.color, text: nameText(band.name) }));
+  const nameOf = (rank: number): string => rankName(run.ranks[rank]!);
+  const textOf = (rank: number): string => keys.map((key, band) => ({ key, value: ofRank[rank]![band]! }))
+      .filter(({ value }) => value > 0).map(({ key, value }) => `${key.text} ${valueText(value, 's')}`).join(', ');
+  const choose = (rank: number): void => {
+    state.selectRanks([run.ranks[rank]!.first]);
+    state.view.value = 'trees';
+  };
+  const rankAt = (x: number): number => {
+    const columns = columnsWith(ofRank, user, size.current);
+    return columns[Math.min(columns.length - 1, Math.max(0, Math.floor(x / size.current * columns.length)))]!.rank;
+  };
   return <figure>
     <figcaption>Time by class over ranks, up to {valueText(most, 's')}</figcaption>
-    <Canvas height={STRIP} label={`Time by class over ${ofRank.length} ranks; the table below has the sums`}
+    <Canvas height={STRIP} label={`Time by class over ${ofRank.length} ranks; the table below has the values`}
+      onWidth={(width) => { size.current = Math.max(1, width); }}
+      onPointer={(kind, x) => {
+        if (kind === 'move') setAt(rankAt(x));
+        else if (kind === 'up') choose(rankAt(x));
+      }}
+      onKey={(event) => {
+        const steps: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1 }, step = steps[event.key];
+        if (step) setAt(Math.min(ofRank.length - 1, Math.max(0, at + step)));
+        else if (event.key === ' ' || event.key === 'Enter') choose(at);
+        else return;
+        event.preventDefault();
+      }}
       draw={({ context, width }) => {
       for (const box of boxes(width)) {
         context.fillStyle = bands[box.band]!.color;
         context.fillRect(box.x, box.y, box.w, box.h);
       }
+      context.strokeStyle = textColor(context);
+      context.strokeRect(at / ofRank.length * width + 0.5, 0.5, Math.max(2, width / ofRank.length - 2), STRIP - 1);
     }} />
     <Legend keys={keys} />
+    <p aria-live="polite">{nameOf(at)}: {textOf(at)}.</p>
     <button type="button" class="quiet" onClick={() => {
       const svg = new SvgWriter(900, STRIP + 20 + 16 * bands.length);
       for (const box of boxes(900)) svg.box(box.x, box.y, box.w, box.h, bands[box.band]!.color);
-      keys.forEach((key, i) => svg.text(0, STRIP + 20 + 16 * i, key.text, key.color));
+      keys.forEach((key, i) => svg.key(0, STRIP + 20 + 16 * i, key.color, key.text));
       svg.save('time_by_rank');
     }}>Save as SVG</button>
+    <TableOfPicture name="time_by_rank" caption="Time by class over ranks"
+      head={['ranks', ...keys.map((key) => key.text)]} numbers={[false, ...keys.map(() => true)]}
+      rows={columnsWith(ofRank, user, TABLE_ROWS).map(({ begin, end, rank, values }) => [
+        { value: nameOf(rank) + (end - begin > 1 ? `, most user code of ${nameOf(begin)} to ${nameOf(end - 1)}` : '') },
+        ...values.map((value) => ({ value, shown: valueText(value, 's') })),
+      ])} />
   </figure>;
 }
 

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { css, valueColor } from '../colors';
 import { Canvas, textColor } from './canvas';
+import { SvgWriter } from './download';
 
 export interface HeatStripProps {
   values: readonly number[];
@@ -51,6 +52,13 @@ export function HeatStrip({ values, nameOf, textOf, isSelected, onChoose }: Heat
         else return;
         event.preventDefault();
       }} />
+    <button type="button" class="quiet" onClick={() => {
+      const svg = new SvgWriter(900, 60), wide = 900 / values.length;
+      values.forEach((value, i) => svg.box(i * wide, 0, wide, 40, css(valueColor(greatest > 0 ? value / greatest : 0)),
+          `${nameOf(i)}: ${textOf(value)}`));
+      svg.text(0, 56, `${nameOf(0)} to ${nameOf(values.length - 1)}, from 0 to ${textOf(greatest)}`);
+      svg.save('by_rank');
+    }}>Save as SVG</button>
     <p aria-live="polite">{text}. Greatest: {nameOf(where)}, {textOf(greatest)}; least: {textOf(least)}.</p>
   </div>;
 }

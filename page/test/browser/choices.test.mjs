@@ -68,3 +68,29 @@ test('the sandwich is in the address', async () => {
   await page.close();
   await other.page.close();
 });
+
+test('pictures are on the page as tables, too, and tables can be saved', async () => {
+  const { page, wrong } = await open('drift.html');
+  await page.waitForSelector('.overview details');
+  assert.equal(await page.$$eval('.overview details tbody tr', (all) => all.length), 2, 'a row for each rank');
+  await show(page, 'Iterations');
+  await page.waitForSelector('[aria-label="Classes of iterations"] table');
+  assert.ok(await page.$$eval('.iterations details tbody tr', (all) => all.length) > 8, 'of the graph and of the map');
+  assert.deepEqual(await page.$$eval('.iterations figure.table', (all) => all.filter((figure) => ![...figure.querySelectorAll('button')].some((button) =>
+    button.textContent === 'Save as CSV')).length), 0);
+  assert.deepEqual(wrong, []);
+  await page.close();
+});
+
+test('the strip of time over ranks is used by keyboard', async () => {
+  const { page } = await open('stencil.html');
+  await page.waitForSelector('.overview figure canvas[tabindex="0"]');
+  await page.focus('.overview figure canvas[tabindex="0"]');
+  await page.keyboard.press('ArrowRight');
+  await settle(page);
+  assert.match(await page.$eval('.overview figure [aria-live]', (text) => text.textContent), /^rank 1: /);
+  await page.keyboard.press('Enter');
+  await settle(page);
+  assert.deepEqual((await rows(page, 'system')).filter((row) => row.selected === 'true').map((row) => row.path.at(-1)), ['rank 1']);
+  await page.close();
+});

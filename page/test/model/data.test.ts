@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { difference } from '../../src/model/compare';
 import { callersOf, flameOf, outermost } from '../../src/model/flame';
 import { merge } from '../../src/model/merge';
-import { levelFor, pyramidOf } from '../../src/model/pyramid';
+import { blocksOf, levelFor, pyramidOf } from '../../src/model/pyramid';
 import { span, union, without } from '../../src/model/span';
 import { valuesOfNodes } from '../../src/model/values';
 import { ALLREDUCE, headOf, modelWith } from './small';
@@ -54,6 +54,13 @@ test('a pyramid keeps means and extremes', () => {
   assert.deepEqual([...levels[1]!.mean], [3.5, 5.5]);
   assert.deepEqual([...levels[2]!.greatest], [9]);
   assert.equal(levelFor(levels, { rows: 1, columns: 1 }, { rows: 1, columns: 2 }), 1);
+});
+
+test('a map as a table has means of blocks', () => {
+  const map = { rows: 3, columns: 4, mean: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12] };
+  assert.deepEqual(blocksOf(map, 0, 4, { rows: 2, columns: 2 }),
+      { height: 2, width: 2, means: [[3.5, 5.5], [9.5, 11.5]] });
+  assert.deepEqual(blocksOf(map, 1, 2, { rows: 8, columns: 8 }).means, [[2], [6], [10]]);
 });
 
 test('differences have the errors of both runs', () => {
