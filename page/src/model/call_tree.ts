@@ -1,4 +1,5 @@
 /** The call tree in its three forms: as it is, by function, and from functions to their callers. */
+import { letterOf } from './compare';
 import { itemOf, type Item } from './items';
 import { MPI, OTHER } from './merge';
 import type { Model } from './model';
@@ -12,11 +13,11 @@ function kindOf(model: Model, node: number): string {
   return model.tree.marked[node] ? 'marked' : kinds[model.tree.kinds[node]!] ?? 'user';
 }
 
-/** Which runs have a call path, where not all have it. */
-function noteOf(model: Model, node: number): string {
-  const all = model.runs.map((_, run) => run), having = all.filter((run) => model.tree.runs[node]! >> run & 1);
-  if (having.length === all.length) return '';
-  return `only in ${having.map((run) => String.fromCharCode(65 + run)).join(', ')}`;
+/** Which runs have one of these call paths, where not all have. */
+export function noteOf(model: Model, nodes: readonly number[]): string {
+  const having = model.runs.map((_, run) => run).filter((run) => nodes.some((node) =>
+      model.tree.runs[node]! >> run & 1));
+  return having.length === model.runs.length ? '' : `only in ${having.map(letterOf).join(', ')}`;
 }
 
 function spansIn(units: readonly number[], begin: number, end: number): Span[] {
@@ -57,7 +58,7 @@ function callPaths(model: Model, parts: readonly number[], byClass: boolean): It
     }
     return tree.children[node]!.map((child) => itemOf(parent, {
       key: `c${units.join('+')}:${child}`, name: tree.names[child]!, kind: kindOf(model, child),
-      note: noteOf(model, child),
+      note: noteOf(model, [child]),
       own: isOfRun && unitsBelow(child, 'class').length > 0 ? [] : spansIn(units, child, child + 1),
       whole: spansIn(units, child, tree.ends[child]!),
       below: (item) => itemsBelow(item, child, units),
@@ -86,7 +87,7 @@ function functions(model: Model, parts: readonly number[]): Item[] {
     const whole = union(nodes.flatMap((node) => spansIn(parts, node, tree.ends[node]!)));
     const rest = without(whole, own);
     return itemOf(null, {
-      key, name: tree.names[first]!, kind: kindOf(model, first), own, whole,
+      key, name: tree.names[first]!, kind: kindOf(model, first), note: noteOf(model, nodes), own, whole,
       below: (item) => rest.length === 0 ? []
           : [itemOf(item, { key: `${key}:calls`, name: 'what it calls', kind: 'calls', own: rest, whole: rest })],
     });
@@ -121,7 +122,7 @@ function callers(model: Model, parts: readonly number[]): Item[] {
     const first = nodes[0]!, key = `r${parts.join('+')}:${first}`;
     const spans = (of: readonly number[]): Span[] => union(of.flatMap((node) => spansIn(parts, node, node + 1)));
     return itemOf(null, {
-      key, name: tree.names[first]!, kind: kindOf(model, first), whole: spans(nodes),
+      key, name: tree.names[first]!, kind: kindOf(model, first), note: noteOf(model, nodes), whole: spans(nodes),
       own: spans(nodes.filter((node) => tree.parents[node]! <= 0)),
       below: (item) => below(item, key, nodes.map((node) => [node, node] as const)),
     });

@@ -6,6 +6,11 @@ export function areCompared(runs: readonly Run[]): 'sums' | 'means' {
   return runs.every((run) => ranksOf(run) === ranksOf(runs[0]!)) ? 'sums' : 'means';
 }
 
+/** A, B, ... in the order of the command line. */
+export function letterOf(run: number): string {
+  return String.fromCharCode(65 + run);
+}
+
 export function ranksOf(run: Run): number {
   return run.head.ranks;
 }

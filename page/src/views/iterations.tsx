@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { nameText, pathText, valueText } from '../format';
-import { loadIterations, type Curves, type Iterations, type Loop, type Run, type SeriesRow } from '../model';
+import { letterOf, loadIterations, type Curves, type Iterations, type Loop, type Run, type SeriesRow } from '../model';
 import * as state from '../state';
 import { Choice } from '../widgets/choice';
 import { saveCsv, SvgWriter } from '../widgets/download';
@@ -60,8 +60,9 @@ function meanDifference(before: Of, now: Of, from: number, to: number): { value:
 function DifferenceText({ lines, loop }: { lines: readonly Of[]; loop: Loop }) {
   const [before, ...others] = lines, [from, to] = state.iterations.value ?? [0, loop.iterations];
   return <>{others.map((now, i) => {
+    const names = `${letterOf(now.run.index)} \u2212 ${letterOf(before!.run.index)}`;
     const of = before && meanDifference(before, now, from, to), unit = before!.row.unit;
-    return <p key={i}>{String.fromCharCode(66 + i)} {'\u2212'} A, the median rank, iterations {from} to {to - 1}: {of ?
+    return <p key={i}>{names}, the median rank, iterations {from} to {to - 1}: {of ?
       `${valueText(of.value, unit)} \u00b1 ${valueText(of.error, unit)} per iteration`
           : 'too few iterations to tell'}.</p>;
   })}</>;
@@ -71,7 +72,7 @@ function DifferenceText({ lines, loop }: { lines: readonly Of[]; loop: Loop }) {
 function csvOf(lines: readonly Of[], label: string): void {
   saveCsv('iterations', ['run', 'values', 'first_iteration', 'iterations', 'least', 'median', 'greatest', 'peak'],
       lines.flatMap(({ run, row, curves }) => Array.from({ length: row.bins }, (_, bin) =>
-    [String.fromCharCode(65 + run.index), label, bin * row.width, row.width, curves.least[bin]!, curves.median[bin]!,
+    [letterOf(run.index), label, bin * row.width, row.width, curves.least[bin]!, curves.median[bin]!,
         curves.greatest[bin]!, curves.peak[bin]!])));
 }
 
@@ -123,6 +124,18 @@ function svgOf(lines: readonly Of[], label: string): void {
   svg.save('iterations');
 }
 
+function showInTrees(units: readonly number[]): void {
+  state.showParts(units);
+  state.view.value = 'trees';
+}
+
+/** Single iterations in a range that the file has call paths of. */
+function keptIn(run: Run, loop: Loop, [begin, end]: readonly [number, number]): number[] {
+  const number = run.head.loops.indexOf(loop);
+  return state.model.value!.units.flatMap((unit, i) => unit.kind === 'iteration' && unit.run === run.index
+      && unit.loop === number && unit.has_values && begin <= unit.first && unit.last < end ? [i] : []);
+}
+
 function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Iterations | null)[] }) {
   const rows = loop.series.rows, row = rows[Math.min(state.seriesRow.value, rows.length - 1)];
   const model = state.model.value!;
@@ -133,9 +146,9 @@ function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Ite
     return loopThere && rowThere && data ? [{ run: other, loop: loopThere, row: rowThere,
         curves: data.curves(rowThere) }] : [];
   }), [run, loop, row, all]);
-  const data = all[run.index];
+  const data = all[run.index], kept = state.iterations.value ? keptIn(run, loop, state.iterations.value) : [];
   if (!row || !data) return <p>Iterations are not in this file.</p>;
-  const graph: Line[] = lines.map((of) => ({ name: model.runs.length > 1 ? String.fromCharCode(65 + of.run.index) : '',
+  const graph: Line[] = lines.map((of) => ({ name: model.runs.length > 1 ? letterOf(of.run.index) : '',
       width: of.row.width, curves: of.curves }));
   return <>
     <div class="tools">
@@ -143,6 +156,9 @@ function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Ite
         onChoose={(value) => { state.seriesRow.value = Number(value); }}
         options={rows.map((each, i) => ({ value: String(i), text: labelOf(run, each) }))} />
       <button type="button" onClick={() => { state.iterations.value = null; }}>All iterations</button>
+      {kept.length > 0 && <button type="button" onClick={() => showInTrees(kept)}>
+        Show {kept.length === 1 ? 'the iteration' : `the ${kept.length} iterations`} of this range that the file has
+      </button>}
       <button type="button" class="quiet" onClick={() =>
         csvOf(lines, labelOf(run, row))}>Save as CSV</button>
       <button type="button" class="quiet" onClick={() => svgOf(lines, labelOf(run, row))}>Save as SVG</button>
@@ -160,29 +176,30 @@ function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Ite
     {loop.maps.length > 0 && <IterationMap loop={loop} data={data} range={state.iterations.value}
         onRange={(next) => { state.iterations.value = next; }} onRank={(rank) => state.selectRanks([rank])}
             run={run} />}
-    <IterationClasses run={run} loop={loop} units={model.units} shown={state.parts.value} onShow={(units) => {
-      state.showParts(units);
-      state.view.value = 'trees';
-    }} />
+    {lines.map((of) => <IterationClasses run={of.run} loop={of.loop} units={model.units} shown={state.parts.value}
+      name={model.runs.length > 1 ? letterOf(of.run.index) : ''} onShow={showInTrees} key={of.run.index} />)}
   </>;
 }
 
 export function IterationsView() {
-  const model = state.model.value!, loops = model.first.head.loops;
+  const model = state.model.value!, loops = model.runs.flatMap((run) => run.head.loops.map((loop) => ({ run, loop })))
+      .filter(({ loop }, i, others) => others.findIndex((other) => other.loop.name === loop.name) === i);
   useEffect(() => { void unpackAll(model.runs); }, [model]);
   if (loops.length === 0) return <p class="message">No loop of this run is
       marked: see <code>REFRAIN_LOOP_BEGIN</code> and <code>REFRAIN_ITERATION_AT</code>.</p>;
-  const loop = loops.find((each) => each.name === state.loopName.value) ?? loops[0]!;
+  const { run, loop } = loops.find((each) => each.loop.name === state.loopName.value) ?? loops[0]!;
+  const titleOf = (of: { run: Run; loop: Loop }): string =>
+      `${nameText(of.loop.name)}, ${of.loop.iterations.toLocaleString('en-US')} iterations`
+      + (of.run === model.first ? '' : `, not in A`);
   return <div class="iterations">
     <div class="tools">
       <Choice label="Loop" value={loop.name} onChoose={(value) => {
         state.loopName.value = value;
         state.iterations.value = null;
         state.seriesRow.value = 0;
-      }} options={loops.map((each) => ({ value: each.name,
-          text: `${nameText(each.name)}, ${each.iterations.toLocaleString('en-US')} iterations` }))} />
+      }} options={loops.map((each) => ({ value: each.loop.name, text: titleOf(each) }))} />
     </div>
-    {unpacked.value ? <LoopView run={model.first} loop={loop} all={unpacked.value} key={loop.name} />
+    {unpacked.value ? <LoopView run={run} loop={loop} all={unpacked.value} key={loop.name} />
         : <p>Reading{'\u2026'}</p>}
   </div>;
 }

@@ -2,12 +2,14 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { classColors, kindColors } from '../colors';
 import { errorText, nameText, pathText, shareText, valueText } from '../format';
-import { rankName, span, type Finding, type Model, type Run } from '../model';
+import {
+  areCompared, difference, letterOf, rankName, scalesOf, span, valuesOfMetrics, type Finding, type Model, type Run,
+} from '../model';
 import * as state from '../state';
 import { Canvas, textColor } from '../widgets/canvas';
 import { SvgWriter } from '../widgets/download';
 import { Legend, type Key } from '../widgets/legend';
-import { Table, TableOfPicture } from '../widgets/table';
+import { Table, TableOfPicture, type Cell } from '../widgets/table';
 
 function FindingLine({ run, finding }: { run: Run; finding: Finding }) {
   const { share, error, text, part_of: whole } = finding;
@@ -31,41 +33,45 @@ function Findings({ model }: { model: Model }) {
   </section>;
 }
 
+/** Of each run that has some. */
 function Properties({ model }: { model: Model }) {
-  const { properties } = model.first.head;
-  if (properties.length === 0) return null;
-  return <section aria-label="Performance properties">
-    <Table name="properties" caption="Performance properties, the most severe first"
+  const of = (run: Run): string => model.runs.length > 1 ? ` of ${nameText(run.head.name)}` : '';
+  return <>{model.runs.filter((run) => run.head.properties.length > 0).map((run) => <section key={run.index}
+      aria-label={`Performance properties${of(run)}`}>
+    <Table name="properties" caption={`Performance properties${of(run)}, the most severe first`}
       head={['property', 'context', 'severity', 'confidence']} numbers={[false, false, true, true]}
-      rows={properties.map((of) => [
-        { value: of.name },
-        { value: of.context, shown: of.node >= 0 ? <button type="button" class="link" onClick={() => {
-          state.selectNode(model.first.numbering.nodes[of.node] ?? 0);
+      rows={run.head.properties.map((each) => [
+        { value: each.name },
+        { value: each.context, shown: each.node >= 0 ? <button type="button" class="link" onClick={() => {
+          state.selectNode(run.numbering.nodes[each.node] ?? 0);
           state.view.value = 'trees';
-        }}>{nameText(of.context)}</button> : nameText(of.context) },
-        { value: of.severity, shown: shareText(of.severity) },
-        { value: of.confidence, shown: of.confidence.toFixed(2) },
+        }}>{nameText(each.context)}</button> : nameText(each.context) },
+        { value: each.severity, shown: shareText(each.severity) },
+        { value: each.confidence, shown: each.confidence.toFixed(2) },
       ])} />
-  </section>;
+  </section>)}</>;
 }
 
-/** Factors as rows, the run and its loops as columns. */
+/** Factors as rows, the runs and their loops as columns. */
 function Efficiencies({ model }: { model: Model }) {
-  const trees = model.first.head.efficiencies ?? [];
-  if (trees.length === 0) return null;
+  const columns = model.runs.flatMap((run) => (run.head.efficiencies ?? []).map((tree) => ({
+    tree, head: (model.runs.length > 1 ? `${letterOf(run.index)}: ` : '')
+        + (tree.loop === '' ? 'the run' : nameText(tree.loop)),
+  })));
+  if (columns.length === 0) return null;
+  const why = columns.find(({ tree }) => tree.why !== '')?.tree.why;
   return <section aria-label="Efficiencies">
     <Table name="efficiencies" caption="Efficiencies (POP): a factor is the product of those below it"
-      head={['factor', ...trees.map((tree) => tree.loop === '' ? 'the run' : nameText(tree.loop))]}
-      numbers={[false, ...trees.map(() => true)]}
-      rows={trees[0]!.factors.map((factor, i) => [
+      head={['factor', ...columns.map(({ head }) => head)]} numbers={[false, ...columns.map(() => true)]}
+      rows={columns[0]!.tree.factors.map((factor) => [
         { value: factor.title, shown: `${'\u00a0\u00a0'.repeat(factor.depth)}${factor.title}` },
-        ...trees.map((tree) => {
-          const { value, error } = tree.factors[i]!;
+        ...columns.map(({ tree }) => {
+          const { value, error } = tree.factors.find((each) => each.name === factor.name) ?? { value: null, error: 0 };
           return { value: value ?? '', shown: value === null ? 'n/a' : `${shareText(value)} ${errorText(error, '1',
               true)}` };
         }),
       ])} />
-    {trees.some((tree) => tree.why !== '') && <p>n/a: {trees.find((tree) => tree.why !== '')!.why}.</p>}
+    {why !== undefined && <p>n/a: {why}.</p>}
   </section>;
 }
 
@@ -191,28 +197,42 @@ function TimeStrip({ model }: { model: Model }) {
   </figure>;
 }
 
-/** Where the time of the whole run is. */
+/** Where the time of the whole run is, and how other runs differ from the first one. */
 function TimeTable({ model }: { model: Model }) {
-  const rows = model.metrics.flatMap((metric, number) => metric.unit === 's' && model.rootOfMetric(number) === 0
-      ? [{ metric, number }] : []);
-  const ofRun = model.runs.map((run) => {
-    const values = model.byMetric({ run, metrics: [], nodes: model.everything([0]), places: null });
-    return (number: number): number => model.metricSpans(number).reduce((sum, each) => {
-      for (let metric = each.begin; metric < each.end; metric++) sum += values[metric] || 0;
-      return sum;
-    }, 0);
-  });
-  return <Table name="time" caption="Time"
-      head={['time in', ...model.runs.flatMap((run) => [nameText(run.head.name), 'share'])]}
-      numbers={[false, ...model.runs.flatMap(() => [true, true])]}
-    rows={rows.filter(({ number }) => ofRun.some((of) => of(number) > 0)).map(({ metric, number }) => [
-      { value: metric.title, shown: <button type="button" class="link" onClick={() => {
-        state.selectMetric(metric.name);
-        state.view.value = 'trees';
-      }}>{metric.overlaps ? `of it: ${metric.title}` : metric.title}</button> },
-      ...ofRun.flatMap((of) => [{ value: of(number), shown: valueText(of(number), 's') },
-          { value: of(number) / of(0), shown: shareText(of(number) / of(0)) }]),
-    ])} />;
+  const { runs } = model, numbers = model.metrics.map((_, number) => number).filter((number) =>
+      model.metrics[number]!.unit === 's' && model.rootOfMetric(number) === 0);
+  const ofRun = useMemo(() => runs.map((run) => {
+    const values = valuesOfMetrics(model, { run, metrics: [], nodes: model.everything([0]), places: null });
+    return new Map(numbers.map((number) => {
+      const spans = model.metricSpans(number);
+      return [number, { value: values.of(spans) || 0, error: values.errorOf(spans) }];
+    }));
+  }), [model]);
+  const value = (run: number, number: number): number => ofRun[run]!.get(number)!.value;
+  const cellsOf = (run: number, number: number): Cell[] => {
+    const share = value(run, number) / value(run, 0);
+    const cells: Cell[] = [{ value: value(run, number), shown: valueText(value(run, number), 's') },
+      { value: share, shown: shareText(share) }];
+    if (run === 0) return cells;
+    const of = difference(ofRun[0]!.get(number)!, ofRun[run]!.get(number)!, scalesOf(runs[0]!, runs[run]!));
+    const text = `${of.value > 0 ? '+' : ''}${valueText(of.value, 's')} ${errorText(of.error, 's', false)}`;
+    return [...cells, { value: of.value, shown: text }];
+  };
+  const isOfMeans = runs.length > 1 && areCompared(runs) === 'means';
+  return <>
+    <Table name="time" caption="Time" head={['time in', ...runs.flatMap((run, i) => [nameText(run.head.name), 'share',
+        ...(i > 0 ? [`${letterOf(i)} \u2212 A`] : [])])]}
+      numbers={[false, ...runs.flatMap((_, i) => i > 0 ? [true, true, true] : [true, true])]}
+      rows={numbers.filter((number) => runs.some((_, run) => value(run, number) > 0)).map((number) => {
+        const metric = model.metrics[number]!;
+        return [{ value: metric.title, shown: <button type="button" class="link" onClick={() => {
+          state.selectMetric(metric.name);
+          state.view.value = 'trees';
+        }}>{metric.overlaps ? `of it: ${metric.title}` : metric.title}</button> },
+        ...runs.flatMap((_, run) => cellsOf(run, number))];
+      })} />
+    {isOfMeans && <p>The runs have different numbers of ranks: differences are of means over ranks.</p>}
+  </>;
 }
 
 function Facts({ model }: { model: Model }) {

@@ -2,8 +2,8 @@
 import { useMemo, useState } from 'preact/hooks';
 import { errorText, nameText, pathText, shareText, valueText } from '../format';
 import {
-  areCompared, difference, modes, modesOf, rowsOf, scalesOf, shownOf, spansOf, type CoupledTree, type Item, type Mode,
-  type Row, type TreeName, type Unit,
+  areCompared, difference, letterOf, modes, modesOf, rowsOf, scalesOf, shownOf, spansOf, type CoupledTree, type Item,
+  type Mode, type Row, type TreeName, type Unit,
 } from '../model';
 import * as state from '../state';
 import { Choice } from '../widgets/choice';
@@ -14,10 +14,6 @@ import { Search } from '../widgets/search';
 import { TreeGrid, type GridCell, type GridRow } from '../widgets/treegrid';
 
 const titles: Readonly<Record<TreeName, string>> = { metric: 'Metrics', call: 'Call paths', system: 'System' };
-
-function runName(index: number): string {
-  return String.fromCharCode(65 + index);
-}
 
 /** The unit of what a row shows: in the tree of metrics each has its own. */
 function unitOf(name: TreeName, item: Item): Unit {
@@ -91,7 +87,7 @@ function describer(tree: CoupledTree, mode: Mode): (row: Row) => GridRow {
 function csvOf(tree: CoupledTree, rows: readonly Row[]): void {
   const { runs } = state.model.value!, coupled = state.coupled.value!;
   saveCsv(titles[tree.name].toLowerCase().replace(' ', '_'),
-      ['path', 'shows', ...runs.flatMap((_, i) => [`value_${runName(i)}`, `error_${runName(i)}`])],
+      ['path', 'shows', ...runs.flatMap((_, i) => [`value_${letterOf(i)}`, `error_${letterOf(i)}`])],
     rows.map((row) => [pathText(row.item.path), row.isExpanded ? 'exclusive' : 'inclusive', ...runs.flatMap((_, i) => {
       const { value, error } = shownOf(coupled, tree.name, 'absolute', row, i);
       return [value, error];
@@ -200,7 +196,7 @@ function Panel({ name }: { name: TreeName }) {
     <TreeGrid name={name} label={titles[name]} rows={rows} describe={describe}
       selected={tree.selected[0]?.item.key ?? ''}
       head={[titles[name], 'value', '\u00b1',
-          ...runs.slice(1).flatMap((_, i) => [runName(i + 1), `${runName(i + 1)} \u2212 A`])]}
+          ...runs.slice(1).flatMap((_, i) => [letterOf(i + 1), `${letterOf(i + 1)} \u2212 A`])]}
       onExpand={(row, open) => open ? state.expand(name, [row.item.key], true) : state.collapse(name, row)}
       onExpandAll={(all) => state.expand(name, all.map((row) => row.item.key), true)}
           onSelect={(row, add) => state.select(name, row.item.key, add)} />
@@ -246,7 +242,7 @@ function About() {
   const names = shown.map((unit) => nameText(units[unit]!.name)).join(', ');
   const isEstimate = shown.some((unit) => units[unit]!.reconstructed), are = runs.length > 1 ? areCompared(runs)
       : 'sums';
-  const letters = runs.map((run, i) => `${runName(i)} = ${nameText(run.head.name)}`).join(', ');
+  const letters = runs.map((run, i) => `${letterOf(i)} = ${nameText(run.head.name)}`).join(', ');
   return <div class="notes">
     {shown.length > 0 && <p>Shown: {names}{isEstimate && ' (reconstructed from clusters of iterations)'}{' '}
       <button type="button" onClick={() => state.showParts([0])}>Show the whole run</button></p>}

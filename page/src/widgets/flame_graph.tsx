@@ -11,6 +11,8 @@ import { Legend, Scale } from './legend';
 export interface BoxDifference {
   /** Of the larger one, from -1 to 1. */
   part: number;
+  /** Letter of the run that is compared with A. */
+  other: string;
   text: string;
 }
 
@@ -59,7 +61,7 @@ export function FlameGraph(props: FlameGraphProps) {
       other.depth < box.depth && other.x <= box.x && box.x + box.width <= other.x + other.width + 1e-12;
   const outer = found.filter((box) => !found.some((other) => isWithin(box, other)));
   const foundShare = outer.reduce((sum, box) => sum + box.width, 0);
-  const active = seen[Math.min(at, seen.length - 1)];
+  const active = seen[Math.min(at, seen.length - 1)], ofActive = active && props.difference?.(active);
   const textOf = (box: Box): string =>
       `${nameText(box.name)}: ${valueText(box.value, unit)}, ${shareText(box.value / total)}`;
   const boxAt = (x: number, y: number): Box | undefined => seen.find((box) => {
@@ -124,12 +126,12 @@ export function FlameGraph(props: FlameGraphProps) {
         else return;
         event.preventDefault();
       }} />
-    <p aria-live="polite">{active ? textOf(active) : 'Nothing.'}{active && props.difference
-      && `; ${props.difference(active).text}`}{wanted
+    <p aria-live="polite">{active ? textOf(active) : 'Nothing.'}{ofActive && `; ${ofActive.text}`}{wanted
       && ` Found: ${found.length} boxes, ${shareText(foundShare)}.`}</p>
     <div class="tools">
       {base && <button type="button" onClick={() => setZoom(null)}>Whole graph</button>}
-      {props.difference ? <Scale from="less in B" to="more in B" isDifference /> : <Legend keys={[
+      {ofActive ? <Scale from={`less in ${ofActive.other}`}
+          to={`more in ${ofActive.other}`} isDifference /> : <Legend keys={[
         { color: kindColors.user!, text: 'user code' }, { color: kindColors.mpi!, text: 'MPI' },
         { color: kindColors.other!, text: 'other' }]} />}
       <button type="button" class="quiet" onClick={() => {

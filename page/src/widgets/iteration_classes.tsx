@@ -12,6 +12,8 @@ export interface IterationClassesProps {
   loop: Loop;
   units: readonly ModelUnit[];
   shown: readonly number[];
+  /** Letter of the run; empty: there is one. */
+  name: string;
   onShow: (units: readonly number[]) => void;
 }
 
@@ -20,6 +22,10 @@ function whereText(unit: ModelUnit): string {
   if (unit.kind === 'iteration') return `iteration ${unit.first}`;
   const ranges = unit.ranges.map(([first, last]) => first === last ? String(first) : `${first} to ${last}`);
   return ranges.length > 0 ? ranges.join(', ') : `here and there from ${unit.first} to ${unit.last}`;
+}
+
+function chosenKinds(units: readonly ModelUnit[], chosen: Iterable<number>): Set<string> {
+  return new Set([...chosen].map((unit) => units[unit]!.kind));
 }
 
 /** What sets a class apart from the mean iteration. */
@@ -34,7 +40,7 @@ function explanation(unit: ModelUnit, mean: { wall: number; mpi: number; user: n
   return parts.length > 0 ? `${length}: ${parts.join(', ')}` : length;
 }
 
-export function IterationClasses({ run, loop, units, shown, onShow }: IterationClassesProps) {
+export function IterationClasses({ run, loop, units, shown, name, onShow }: IterationClassesProps) {
   const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set(shown.filter((unit) => unit > 0)));
   const number = run.head.loops.indexOf(loop);
   const of = units.map((unit, i) => ({ unit, i })).filter(({ unit, i }) => i > 0 && unit.run === run.index
@@ -68,8 +74,10 @@ export function IterationClasses({ run, loop, units, shown, onShow }: IterationC
     const share = unit.count * unit.wall / (all * mean.wall);
     return { value: share, shown: shareText(share) };
   };
-  return <section aria-label="Classes of iterations">
-    <Table name="classes_of_iterations" caption="Classes of iterations of the whole job, and single iterations"
+  const ofRun = name && ` of ${name}`, isTwice = chosenKinds(units, chosen).size > 1;
+  return <section aria-label={`Classes of iterations${ofRun}`}>
+    <Table name="classes_of_iterations"
+      caption={`Classes of iterations of the whole job${ofRun}, and single iterations`}
       head={['class', 'iterations', 'of the time', 'wall', 'MPI', 'user code', 'which', 'what sets it apart']}
       numbers={[false, true, true, true, true, true, false, false]}
       rows={of.map(({ unit, i }) => [
@@ -78,6 +86,7 @@ export function IterationClasses({ run, loop, units, shown, onShow }: IterationC
         time(unit.wall), time(unit.mpi), time(unit.user),
         { value: whereText(unit) }, { value: explanation(unit, mean) },
       ])} />
+    {isTwice && <p>An iteration is a part of its class: what both have is counted twice.</p>}
     <div class="tools">
       <button type="button" disabled={chosen.size === 0}
         onClick={() => onShow([...chosen])}>Show these in the trees</button>

@@ -1,12 +1,15 @@
 // Opens pages in the browser that BROWSER and BROWSER_PATH name, and notes everything that must not happen.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import puppeteer from 'puppeteer-core';
 
 const { BROWSER = 'chrome', BROWSER_PATH, PAGES } = process.env;
 
 export const report = (name) => JSON.parse(readFileSync(join(PAGES, name), 'utf8'));
+
+/** Pages of experiments of all formats. */
+export const goldenPages = () => readdirSync(PAGES).filter((name) => name.startsWith('golden-'));
 
 let browser;
 export async function close() {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { after, test } from 'node:test';
-import { close, near, open, press, report, rowOf, rows, settle, show, textOf } from './page.mjs';
+import { close, goldenPages, near, open, press, report, rowOf, rows, settle, show, textOf } from './page.mjs';
 
 after(close);
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
@@ -65,6 +65,33 @@ test('two runs have a column each, and a difference with its error', async () =>
   assert.ok(b.callpaths.length > 0);
   assert.deepEqual(wrong, []);
   await page.close();
+});
+
+test('three runs have columns each, which scroll where there is no room', async () => {
+  const { page, wrong } = await open('three.html', { width: 420 });
+  const heads = await page.$$eval('[data-tree=call] [role=columnheader]', (all) => all.map((each) => each.textContent));
+  assert.deepEqual(heads, ['Call paths', 'value', '\u00b1', 'B', 'B \u2212 A', 'C', 'C \u2212 A']);
+  for (const [title, element] of [['Iterations', '.graph canvas'], ['Flame graph', '.flame canvas'], ['Overview', '.overview']]) {
+    await show(page, title);
+    await page.waitForSelector(element, { timeout: 5000 });
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1), `${title} is not wider than the window`);
+  }
+  assert.match(await textOf(page), /only in/);
+  assert.deepEqual(wrong, []);
+  await page.close();
+});
+
+test('experiments of every format open in every view', async () => {
+  assert.ok(goldenPages().length > 5);
+  for (const name of goldenPages()) {
+    const { page, wrong } = await open(name);
+    for (const title of ['Iterations', 'Flame graph', 'This file', 'Overview']) {
+      await show(page, title);
+      assert.ok((await page.$eval('main', (main) => main.innerText)).length > 10, `${name}: ${title}`);
+    }
+    assert.deepEqual(wrong, [], name);
+    await page.close();
+  }
 });
 
 test('names do not run', async () => {

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { noteOf } from '../../src/model/call_tree';
 import { difference } from '../../src/model/compare';
+import { placesOf } from '../../src/model/coupling';
 import { callersOf, flameOf, outermost } from '../../src/model/flame';
 import { merge } from '../../src/model/merge';
+import { modelOf } from '../../src/model/model';
 import { blocksOf, levelFor, pyramidOf } from '../../src/model/pyramid';
 import { span, union, without } from '../../src/model/span';
 import { valuesOfNodes } from '../../src/model/values';
-import { ALLREDUCE, headOf, modelWith } from './small';
+import { ALLREDUCE, headOf, modelWith, sumsBuffer } from './small';
 
 test('spans unite and leave out', () => {
   assert.deepEqual(union([span(3, 5), span(0, 2), span(1, 4), span(0, 1, 1)]), [span(0, 5), span(0, 1, 1)]);
@@ -61,6 +64,25 @@ test('a map as a table has means of blocks', () => {
   assert.deepEqual(blocksOf(map, 0, 4, { rows: 2, columns: 2 }),
       { height: 2, width: 2, means: [[3.5, 5.5], [9.5, 11.5]] });
   assert.deepEqual(blocksOf(map, 1, 2, { rows: 8, columns: 8 }).means, [[2], [6], [10]]);
+});
+
+test('ranks of another run are known where it has all of them', () => {
+  const other = headOf();
+  other.places.rank = other.places.last_rank = [0, 1, 2, 9];
+  const { first, runs } = modelOf([headOf(), other], [sumsBuffer(), sumsBuffer()]);
+  assert.deepEqual(placesOf(runs[1]!, first, [span(1, 3)]), [span(1, 3)]);
+  assert.equal(placesOf(runs[1]!, first, [span(2, 4)]), undefined);
+  assert.equal(placesOf(runs[1]!, first, null), null);
+});
+
+test('call paths that not all runs have say so', () => {
+  const other = headOf();
+  other.strings = [...other.strings.slice(0, 4), 'setup', 'one', 'two'];
+  const model = modelOf([headOf(), other, headOf()], [sumsBuffer(), sumsBuffer(), sumsBuffer()]);
+  const node = (name: string): number => model.tree.names.indexOf(name);
+  assert.deepEqual(['main', 'io', 'setup'].map((name) => noteOf(model, [node(name)])),
+      ['', 'only in A, C', 'only in B']);
+  assert.equal(noteOf(model, [node('io'), node('setup')]), '');
 });
 
 test('differences have the errors of both runs', () => {
