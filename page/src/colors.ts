@@ -4,7 +4,7 @@
  * the palette of Okabe and Ito. Differences go from blue over grey to orange.
  */
 
-type Rgb = readonly [number, number, number];
+export type Rgb = readonly [number, number, number];
 
 const viridis: readonly Rgb[] = [
   [68, 1, 84], [72, 40, 120], [62, 74, 137], [49, 104, 142], [38, 130, 142], [31, 158, 137], [53, 183, 121],

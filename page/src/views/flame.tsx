@@ -11,7 +11,7 @@ import { FlameGraph, type BoxDifference } from '../widgets/flame_graph';
 import { Search } from '../widgets/search';
 import { Table, type Cell } from '../widgets/table';
 
-const LEAST = 0.0005; // of the width: half a point of 1,000
+const LEAST = 1e-5; // of the width; what is narrower cannot be enlarged to be seen
 const MOST_FUNCTIONS = 40;
 
 interface FunctionRow {

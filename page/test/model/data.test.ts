@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { noteOf } from '../../src/model/call_tree';
 import { difference } from '../../src/model/compare';
 import { placesOf } from '../../src/model/coupling';
-import { callersOf, flameOf, outermost } from '../../src/model/flame';
+import { callersOf, coveredBy, flameOf, outermost } from '../../src/model/flame';
 import { merge } from '../../src/model/merge';
 import { modelOf } from '../../src/model/model';
 import { blocksOf, levelFor, pyramidOf } from '../../src/model/pyramid';
@@ -49,6 +49,9 @@ test('flame graphs add up', () => {
   assert.deepEqual(callersOf(model, values, [0], outermost(model, 'MPI_Allreduce', 1), 0).map((box) =>
       [box.name, box.depth, box.width]), [['solve', 0, 1], ['main', 1, 1]]);
   assert.equal(model.tree.names[ALLREDUCE], 'MPI_Allreduce');
+  const named = (...names: string[]): number => coveredBy(boxes.filter((box) => names.includes(box.name)));
+  assert.deepEqual([named('solve', 'MPI_Allreduce'), named('io', 'MPI_Allreduce'), named('main', 'io'), named()],
+      [0.75, 0.5, 1, 0]);
 });
 
 test('a pyramid keeps means and extremes', () => {
