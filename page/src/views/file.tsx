@@ -40,6 +40,8 @@ export function FileView() {
       <dl class="facts">
         <div><dt>Trees</dt><dd>Arrows move; right opens, left closes; Space selects, with Ctrl beside what is selected;
           * opens all on a level; letters find.</dd></div>
+        <div><dt>Find</dt><dd>Rows are found as one types; Enter goes to the next one.</dd></div>
+        <div><dt>Ranks</dt><dd>Arrows move through the strips, Enter selects a rank.</dd></div>
         <div><dt>Open and closed</dt><dd>A closed row stands for all below it,
         an open one for what is in none of the rows below it. Selections drive the trees to the right.</dd></div>
         <div><dt>Graph and map</dt><dd>Arrows move, + and {'\u2212'} zoom, Escape shows all.</dd></div>
