@@ -20,6 +20,8 @@ interface Saved {
   w: number;
   n: [string, number] | [];
   a: number;
+  u: number;
+  k: number;
 }
 
 function saved(): Saved {
@@ -32,7 +34,7 @@ function saved(): Saved {
     d: treeNames.map((name) => mode[name]), l: state.loopName.value, r: state.sort.value,
     i: [...state.iterations.value ?? []], w: state.seriesRow.value,
     n: state.sandwich.value ? [state.sandwich.value.name, state.sandwich.value.kind] : [],
-    a: state.flameOfSelected.value ? 1 : 0,
+    a: state.flameOfSelected.value ? 1 : 0, u: state.flameRun.value, k: state.isWide.value ? 1 : 0,
   };
 }
 
@@ -82,6 +84,8 @@ export function restoreState(text: string): void {
     const [name, kind] = Array.isArray(from.n) ? from.n : [];
     state.sandwich.value = typeof name === 'string' && typeof kind === 'number' ? { name, kind } : null;
     state.flameOfSelected.value = from.a === 1;
+    state.flameRun.value = Number.isInteger(from.u) && from.u! >= 0 ? from.u! : 0;
+    state.isWide.value = from.k !== 0;
   });
 }
 

@@ -32,6 +32,10 @@ export const iterations = signal<readonly [number, number] | null>(null);
 export const seriesRow = signal(0);
 /** The function whose callers and callees the flame graph shows. */
 export const sandwich = signal<{ readonly name: string; readonly kind: number } | null>(null);
+/** Run whose values are the widths of the flame graph. */
+export const flameRun = signal(0);
+/** Whether the trees stand beside each other. */
+export const isWide = signal(true);
 /** Whether the flame graph is that of the ranks that are selected in the system tree, or of all. */
 export const flameOfSelected = signal(false);
 
@@ -153,14 +157,17 @@ export function selectNode(node: number): void {
   });
 }
 
-export function selectRanks(ranks: readonly number[]): void {
+/** `add`: beside those that are selected. */
+export function selectRanks(ranks: readonly number[], add = false): void {
   const of = model.value;
   if (!of) return;
   const places = of.first.ranks.filter((rank) => ranks.some((wanted) => rank.first <= wanted && wanted <= rank.last));
   const hosts = [...new Set(of.first.ranks.map((rank) => rank.host))];
   batch(() => {
     expand('system', ['s', ...places.map((rank) => `h${hosts.indexOf(rank.host)}`)], true);
-    selected.value = { ...selected.value, system: places.map((rank) => `s${rank.span.begin}`) };
+    const before = add ? selected.value.system : [];
+    selected.value = { ...selected.value,
+        system: [...new Set([...before, ...places.map((rank) => `s${rank.span.begin}`)])] };
   });
 }
 

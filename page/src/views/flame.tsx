@@ -48,7 +48,7 @@ function differenceOf(model: Model, spans: readonly Span[], before: Values, now:
 
 export function FlameView() {
   const model = state.model.value!, coupled = state.coupled.value!, parts = state.parts.value;
-  const [search, setSearch] = useState(''), [shown, setShown] = useState('0');
+  const [search, setSearch] = useState('');
   const isOfAll = !state.flameOfSelected.value, chosen = state.sandwich.value;
   const setChosen = (of: { name: string; kind: number }): void => { state.sandwich.value = of; };
   const setOfAll = (isAll: boolean): void => { state.flameOfSelected.value = !isAll; };
@@ -59,7 +59,7 @@ export function FlameView() {
       run, metrics: coupled.metric.spans ?? model.metricSpans(0), nodes: [], places: there,
     });
   }), [model, coupled.metric.spans, places]);
-  const run = Math.min(Number(shown), model.runs.length - 1), values = valuesBy[run]!;
+  const run = Math.min(state.flameRun.value, model.runs.length - 1), values = valuesBy[run]!;
   const boxes = useMemo(() => flameOf(model, values, parts, [0], LEAST), [model, values, parts]);
   const functions = useMemo(() => functionsOf(model, valuesBy, parts), [model, valuesBy, parts]);
   const total = values.of(model.everything(parts));
@@ -106,7 +106,8 @@ export function FlameView() {
       <strong>{metric.title}</strong>
       <Choice label="Ranks" value={isOfAll ? 'all' : 'some'} onChoose={(value) => setOfAll(value === 'all')}
         options={[{ value: 'all', text: 'all' }, { value: 'some', text: 'those selected in the system tree' }]} />
-      {model.runs.length > 1 && <Choice label="Widths" value={shown} onChoose={setShown}
+      {model.runs.length > 1 && <Choice label="Widths" value={String(run)}
+        onChoose={(value) => { state.flameRun.value = Number(value); }}
         options={model.runs.map((each, i) =>
             ({ value: String(i), text: `${letterOf(i)}: ${nameText(each.head.name)}` }))} />}
       <Search label="Find functions" onText={setSearch} />

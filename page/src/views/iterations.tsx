@@ -136,6 +136,15 @@ function keptIn(run: Run, loop: Loop, [begin, end]: readonly [number, number]): 
       && unit.loop === number && unit.has_values && begin <= unit.first && unit.last < end ? [i] : []);
 }
 
+/** What a click on the map has selected: the trees show it. */
+function SelectedRanks() {
+  const ranks = state.coupled.value!.system.selected.filter((row) => row.item.kind === 'rank');
+  if (ranks.length === 0) return null;
+  const names = ranks.slice(0, 8).map((row) => row.item.name).join(', ') + (ranks.length > 8 ? ', \u2026' : '');
+  return <p>Selected: {names}. <button type="button"
+      onClick={() => { state.view.value = 'trees'; }}>Show in the trees</button></p>;
+}
+
 function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Iterations | null)[] }) {
   const rows = loop.series.rows, row = rows[Math.min(state.seriesRow.value, rows.length - 1)];
   const model = state.model.value!;
@@ -176,6 +185,7 @@ function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Ite
     {loop.maps.length > 0 && <IterationMap loop={loop} data={data} range={state.iterations.value}
         onRange={(next) => { state.iterations.value = next; }} onRank={(rank) => state.selectRanks([rank])}
             run={run} />}
+    <SelectedRanks />
     {lines.map((of) => <IterationClasses run={of.run} loop={of.loop} units={model.units} shown={state.parts.value}
       name={model.runs.length > 1 ? letterOf(of.run.index) : ''} onShow={showInTrees} key={of.run.index} />)}
   </>;

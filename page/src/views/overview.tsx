@@ -25,7 +25,7 @@ function Findings({ model }: { model: Model }) {
   return <section aria-labelledby="findings">
     <h2 id="findings">What stands out</h2>
     {model.runs.map((run) => <div key={run.index}>
-      {model.runs.length > 1 && <h3>{nameText(run.head.name)}</h3>}
+      {model.runs.length > 1 && <h3>{letterOf(run.index)}: {nameText(run.head.name)}</h3>}
       {run.head.findings.length === 0 ? <p>Nothing.</p> : <ol
           class="findings">{run.head.findings.map((finding, i) => <FindingLine run={run}
           finding={finding} key={i} />)}</ol>}
@@ -33,12 +33,16 @@ function Findings({ model }: { model: Model }) {
   </section>;
 }
 
+/** Which run a table or picture is of, where there are several. */
+function ofRun(model: Model, run: Run): string {
+  return model.runs.length > 1 ? ` of ${letterOf(run.index)} (${nameText(run.head.name)})` : '';
+}
+
 /** Of each run that has some. */
 function Properties({ model }: { model: Model }) {
-  const of = (run: Run): string => model.runs.length > 1 ? ` of ${nameText(run.head.name)}` : '';
   return <>{model.runs.filter((run) => run.head.properties.length > 0).map((run) => <section key={run.index}
-      aria-label={`Performance properties${of(run)}`}>
-    <Table name="properties" caption={`Performance properties${of(run)}, the most severe first`}
+      aria-label={`Performance properties${ofRun(model, run)}`}>
+    <Table name="properties" caption={`Performance properties${ofRun(model, run)}, the most severe first`}
       head={['property', 'context', 'severity', 'confidence']} numbers={[false, false, true, true]}
       rows={run.head.properties.map((each) => [
         { value: each.name },
@@ -82,8 +86,8 @@ interface Band {
 }
 
 /** Time by what it is: the classes of MPI functions, user code, and the rest. */
-function bandsOf(model: Model): Band[] {
-  const run = model.first, all = [span(0, model.tree.size)];
+function bandsOf(model: Model, run: Run): Band[] {
+  const all = [span(0, model.tree.size)];
   if (!run.cells) return [];
   const times = model.metrics.flatMap((metric, i) => metric.unit === 's' && model.rootOfMetric(i) === 0
       && !metric.overlaps ? [i] : []);
@@ -128,8 +132,8 @@ const TABLE_ROWS = 64;
 
 /** Time by class over ranks: a column each, as far as there are points. Enter, or a click, selects a rank in the
  * trees. */
-function TimeStrip({ model }: { model: Model }) {
-  const run = model.first, bands = useMemo(() => bandsOf(model), [state.cellsRead.value]);
+function TimeStrip({ model, run }: { model: Model; run: Run }) {
+  const bands = useMemo(() => bandsOf(model, run), [run, state.cellsRead.value]);
   const [at, setAt] = useState(0), size = useRef(1);
   const ofRank = useMemo(() => run.ranks.map((rank) =>
       bands.map((band) => band.byPlace.slice(rank.span.begin, rank.span.end).reduce((a, b) => a + b, 0))), [bands]);
@@ -158,8 +162,9 @@ function TimeStrip({ model }: { model: Model }) {
     return columns[Math.min(columns.length - 1, Math.max(0, Math.floor(x / size.current * columns.length)))]!.rank;
   };
   return <figure>
-    <figcaption>Time by class over ranks, up to {valueText(most, 's')}</figcaption>
-    <Canvas height={STRIP} label={`Time by class over ${ofRank.length} ranks; the table below has the values`}
+    <figcaption>Time by class over ranks{ofRun(model, run)}, up to {valueText(most, 's')}</figcaption>
+    <Canvas height={STRIP}
+      label={`Time by class over ${ofRank.length} ranks${ofRun(model, run)}; the table below has the values`}
       onWidth={(width) => { size.current = Math.max(1, width); }}
       onPointer={(kind, x) => {
         if (kind === 'move') setAt(rankAt(x));
@@ -188,7 +193,7 @@ function TimeStrip({ model }: { model: Model }) {
       keys.forEach((key, i) => svg.key(0, STRIP + 20 + 16 * i, key.color, key.text));
       svg.save('time_by_rank');
     }}>Save as SVG</button>
-    <TableOfPicture name="time_by_rank" caption="Time by class over ranks"
+    <TableOfPicture name="time_by_rank" caption={`Time by class over ranks${ofRun(model, run)}`}
       head={['ranks', ...keys.map((key) => key.text)]} numbers={[false, ...keys.map(() => true)]}
       rows={columnsWith(ofRank, user, TABLE_ROWS).map(({ begin, end, rank, values }) => [
         { value: nameOf(rank) + (end - begin > 1 ? `, most user code of ${nameOf(begin)} to ${nameOf(end - 1)}` : '') },
@@ -201,27 +206,27 @@ function TimeStrip({ model }: { model: Model }) {
 function TimeTable({ model }: { model: Model }) {
   const { runs } = model, numbers = model.metrics.map((_, number) => number).filter((number) =>
       model.metrics[number]!.unit === 's' && model.rootOfMetric(number) === 0);
-  const ofRun = useMemo(() => runs.map((run) => {
+  const byRun = useMemo(() => runs.map((run) => {
     const values = valuesOfMetrics(model, { run, metrics: [], nodes: model.everything([0]), places: null });
     return new Map(numbers.map((number) => {
       const spans = model.metricSpans(number);
       return [number, { value: values.of(spans) || 0, error: values.errorOf(spans) }];
     }));
   }), [model]);
-  const value = (run: number, number: number): number => ofRun[run]!.get(number)!.value;
+  const value = (run: number, number: number): number => byRun[run]!.get(number)!.value;
   const cellsOf = (run: number, number: number): Cell[] => {
     const share = value(run, number) / value(run, 0);
     const cells: Cell[] = [{ value: value(run, number), shown: valueText(value(run, number), 's') },
       { value: share, shown: shareText(share) }];
     if (run === 0) return cells;
-    const of = difference(ofRun[0]!.get(number)!, ofRun[run]!.get(number)!, scalesOf(runs[0]!, runs[run]!));
+    const of = difference(byRun[0]!.get(number)!, byRun[run]!.get(number)!, scalesOf(runs[0]!, runs[run]!));
     const text = `${of.value > 0 ? '+' : ''}${valueText(of.value, 's')} ${errorText(of.error, 's', false)}`;
     return [...cells, { value: of.value, shown: text }];
   };
   const isOfMeans = runs.length > 1 && areCompared(runs) === 'means';
   return <>
-    <Table name="time" caption="Time" head={['time in', ...runs.flatMap((run, i) => [nameText(run.head.name), 'share',
-        ...(i > 0 ? [`${letterOf(i)} \u2212 A`] : [])])]}
+    <Table name="time" caption="Time" head={['time in', ...runs.flatMap((run, i) => [
+        (runs.length > 1 ? `${letterOf(i)}: ` : '') + nameText(run.head.name), 'share', ...(i > 0 ? [`${letterOf(i)} \u2212 A`] : [])])]}
       numbers={[false, ...runs.flatMap((_, i) => i > 0 ? [true, true, true] : [true, true])]}
       rows={numbers.filter((number) => runs.some((_, run) => value(run, number) > 0)).map((number) => {
         const metric = model.metrics[number]!;
@@ -252,7 +257,7 @@ function Largest({ model }: { model: Model }) {
   const nodes = Array.from({ length: model.tree.size - 1 }, (_, i) => i + 1).map((node) =>
       ({ node, value: values[node + 1]! - values[node]! }))
     .sort((a, b) => b.value - a.value).slice(0, 10).filter(({ value }) => value > 0.005 * all);
-  return <Table name="largest" caption="Call paths with the largest time of their own"
+  return <Table name="largest" caption={`Call paths with the largest time of their own${ofRun(model, run)}`}
       head={['call path', 'time', 'share']} numbers={[false, true, true]} rows={nodes.map(({ node, value }) => [
     { value: pathText(state.pathOf(node)), shown: <button type="button" class="link" onClick={() => {
       state.selectNode(node);
@@ -268,7 +273,7 @@ export function Overview() {
     <Findings model={model} />
     <section aria-label="Where the time is">
       <h2>Where the time is</h2>
-      <TimeStrip model={model} />
+      {model.runs.map((run) => <TimeStrip model={model} run={run} key={run.index} />)}
       <TimeTable model={model} />
       <Largest model={model} />
     </section>

@@ -1,5 +1,5 @@
 /** Three coupled trees: metrics, call paths, system. */
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { errorText, nameText, pathText, shareText, valueText } from '../format';
 import {
   areCompared, difference, letterOf, modes, modesOf, rowsOf, scalesOf, shownOf, spansOf, type CoupledTree, type Item,
@@ -233,7 +233,7 @@ function Strip() {
   return <HeatStrip values={byRank} nameOf={(i) => `rank ${first.ranks[i]!.first}`}
       textOf={(value) => valueText(value, unit)}
     isSelected={(i) => state.selected.value.system.includes(`s${first.ranks[i]!.span.begin}`)}
-        onChoose={(i) => state.selectRanks([first.ranks[i]!.first])} />;
+        onChoose={(i, add) => state.selectRanks([first.ranks[i]!.first], add)} />;
 }
 
 /** What the trees are of, and what is said about it. */
@@ -252,7 +252,7 @@ function About() {
 }
 
 export function TreesView() {
-  const [wide, setWide] = useState(true);
+  const wide = state.isWide.value;
   return <div class="trees">
     <About />
     <div class="tools">
@@ -260,7 +260,7 @@ export function TreesView() {
         options={[{ value: 'tree', text: 'as in the program' }, { value: 'value', text: 'by value' },
             { value: 'name', text: 'by name' }]} />
       <label class="choice"><input type="checkbox" checked={wide}
-        onChange={(event) => setWide(event.currentTarget.checked)} />side by side</label>
+        onChange={(event) => { state.isWide.value = event.currentTarget.checked; }} />side by side</label>
     </div>
     <div class={wide ? 'panels wide' : 'panels'}>{state.order.value.map((name) => <Panel name={name}
       key={name} />)}</div>

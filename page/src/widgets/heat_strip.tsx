@@ -9,7 +9,8 @@ export interface HeatStripProps {
   nameOf: (index: number) => string;
   textOf: (value: number) => string;
   isSelected: (index: number) => boolean;
-  onChoose: (index: number) => void;
+  /** `add`: beside what is selected. */
+  onChoose: (index: number, add: boolean) => void;
 }
 
 const HEIGHT = 28;
@@ -41,14 +42,14 @@ export function HeatStrip({ values, nameOf, textOf, isSelected, onChoose }: Heat
         context.strokeStyle = textColor(context);
         context.strokeRect((at + 0.5) / values.length * points - 1.5, 0.5, 3, BAR - 1);
       }}
-      onPointer={(kind, x) => {
+      onPointer={(kind, x, _, event) => {
         if (kind === 'move') setAt(indexAt(x));
-        else if (kind === 'down') onChoose(indexAt(x));
+        else if (kind === 'down') onChoose(indexAt(x), event.ctrlKey || event.metaKey || event.shiftKey);
       }}
       onKey={(event) => {
         const steps: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1 }, step = steps[event.key];
         if (step) setAt(Math.min(values.length - 1, Math.max(0, at + step)));
-        else if (event.key === ' ' || event.key === 'Enter') onChoose(at);
+        else if (event.key === ' ' || event.key === 'Enter') onChoose(at, event.ctrlKey || event.shiftKey);
         else return;
         event.preventDefault();
       }} />

@@ -104,9 +104,9 @@ test('names do not run', async () => {
   await page.close();
 });
 
-for (const look of [{ width: 420 }, { width: 1400, dark: true }]) {
-  test(`it fits ${look.width} points${look.dark ? ' in the dark' : ''}, and axe finds nothing`, async () => {
-    const { page } = await open('drift.html', look);
+for (const look of [{ width: 420 }, { width: 1400, dark: true }, { width: 1400, name: 'two.html' }]) {
+  test(`${look.name ?? 'drift.html'} fits ${look.width} points${look.dark ? ' in the dark' : ''}, and axe finds nothing`, async () => {
+    const { page } = await open(look.name ?? 'drift.html', look);
     for (const title of ['Overview', 'Iterations', 'Flame graph', 'This file']) {
       await show(page, title);
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1), `${title} is not wider than the window`);
@@ -121,6 +121,15 @@ for (const look of [{ width: 420 }, { width: 1400, dark: true }]) {
 
 test('paper has what is open', async () => {
   const { page } = await open('drift.html');
+  for (let again = true; again;) {
+    const closed = (await rows(page, 'call')).find((row) => row.expanded === 'false');
+    again = Boolean(closed);
+    if (closed) await press(page, 'call', closed.path, '*');
+  }
+  await page.emulateMediaType('print');
+  const isWhole = await page.$$eval('.treegrid .rows', (all) => all.every((box) => box.scrollHeight <= box.clientHeight + 1));
+  assert.ok(isWhole, 'no tree has a window around it');
+  await page.emulateMediaType('screen');
   const pdf = await page.pdf({ format: 'a4' });
   assert.ok(pdf.length > 10_000);
   await page.close();

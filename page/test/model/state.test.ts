@@ -32,6 +32,7 @@ test('the address keeps all that was chosen', () => {
   state.seriesRow.value = 2;
   state.sandwich.value = { name: '"solve"<&>', kind: 0 };
   state.flameOfSelected.value = true;
+  state.isWide.value = false;
   state.select('call', 'c0:1', false);
   state.modeOf.value = { ...state.modeOf.value, call: 'own_root' };
   const text = stateText();
