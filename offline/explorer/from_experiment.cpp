@@ -168,7 +168,8 @@ class Maker {
     return own;
   }
 
-  /// Calls `use` with place in Experiment::ranks(), number in Rank::locations, and place in the file of each location.
+  /// Calls `use` with place in Experiment::ranks(), number in Rank::locations, place in the file, and rank of each
+  /// location.
   template <class Use>
   void for_each_location(const Use& use) {
     const std::size_t all = experiment_->ranks().size();
@@ -178,16 +179,16 @@ class Maker {
       if (!rank) continue;
       for (std::size_t l = 0; l < rank->locations.size(); ++l)
         if (const auto thread = thread_of_.find({rank->rank, rank->locations[l].thread}); thread != thread_of_.end())
-          use(analysis::LocationRef{at, l}, place_of_[thread->second]);
+          use(analysis::LocationRef{at, l}, place_of_[thread->second], rank->rank);
     }
     request_.progress(all, all);
   }
 
   void read_run() {
-    for_each_location([&](const analysis::LocationRef& of, std::size_t place) {
+    for_each_location([&](const analysis::LocationRef& of, std::size_t place, std::int32_t rank) {
       severities_->for_each_node(of, [&](std::uint32_t node, std::span<const double> values) {
         const std::vector<double> own = own_values(values);
-        for (std::size_t m = 0; m < own.size(); ++m) table_->add(0, m, number_[node], place, own[m]);
+        for (std::size_t m = 0; m < own.size(); ++m) table_->add_thread(m, number_[node], place, rank, own[m]);
       });
       add_samples(*severities_->values(of), run_.places[place].samples);
     });

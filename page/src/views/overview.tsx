@@ -226,7 +226,8 @@ function TimeTable({ model }: { model: Model }) {
   const isOfMeans = runs.length > 1 && areCompared(runs) === 'means';
   return <>
     <Table name="time" caption="Time" head={['time in', ...runs.flatMap((run, i) => [
-        (runs.length > 1 ? `${letterOf(i)}: ` : '') + nameText(run.head.name), 'share', ...(i > 0 ? [`${letterOf(i)} \u2212 A`] : [])])]}
+        (runs.length > 1 ? `${letterOf(i)}: ` : '') + nameText(run.head.name), 'share',
+        ...(i > 0 ? [`${letterOf(i)} \u2212 A`] : [])])]}
       numbers={[false, ...runs.flatMap((_, i) => i > 0 ? [true, true, true] : [true, true])]}
       rows={numbers.filter((number) => runs.some((_, run) => value(run, number) > 0)).map((number) => {
         const metric = model.metrics[number]!;

@@ -201,9 +201,24 @@ function Panel({ name }: { name: TreeName }) {
       onExpandAll={(all) => state.expand(name, all.map((row) => row.item.key), true)}
           onSelect={(row, add) => state.select(name, row.item.key, add)} />
     {name === 'metric' && <AboutMetric />}
+    {name === 'call' && <ExtremesOfPath />}
     {name === 'system' && <Strip />}
     <Scale from="0" to={name === 'system' ? 'largest of its level' : 'root'} />
   </section>;
+}
+
+/** Least and greatest over threads of the selected row, where it stands for one call path of the whole run: exact, even
+ * where threads share a place in the file. */
+function ExtremesOfPath() {
+  const model = state.model.value!, { metric, call } = state.coupled.value!, [row, ...others] = call.selected;
+  const [only, ...more] = row && others.length === 0 ? spansOf(row.item, row.isExpanded) : [];
+  if (!only || more.length > 0 || only.unit !== 0 || only.end - only.begin !== 1) return null;
+  const spans = metric.spans ?? model.metricSpans(0), of = model.extremes(model.first, spans, only.begin);
+  if (!of) return null;
+  const { unit } = model.metrics[state.metric.value]!;
+  const least = of.leastRank < 0 ? 'some have nothing' : `least ${valueText(of.least, unit)} on rank ${of.leastRank}`;
+  return <p class="hint">{nameText(row!.item.name)}, thread by thread: greatest {valueText(of.greatest, unit)} on
+    rank {of.greatestRank}, {least}.</p>;
 }
 
 /** Description, formula, unit and advice of the selected metric. */

@@ -78,6 +78,26 @@ test('ranks of another run are known where it has all of them', () => {
   assert.equal(placesOf(runs[1]!, first, null), null);
 });
 
+/** Rows of the section `sums` of one node each. */
+function rowsBuffer(rows: [kind: number, metric: number, node: number, value: number][]): ArrayBuffer {
+  const view = new DataView(new ArrayBuffer(32 * rows.length));
+  rows.forEach(([kind, metric, node, value], row) => {
+    [kind, 0, metric, 1, node].forEach((word, i) => view.setUint32(32 * row + 4 * i, word, true));
+    view.setFloat64(32 * row + 24, value, true);
+  });
+  return view.buffer;
+}
+
+test('extremes are those of threads', () => {
+  const rows: [number, number, number, number][] = [
+    [0, 1, 3, 4], [3, 1, 3, 0], [4, 1, 3, -1], [5, 1, 3, 2], [6, 1, 3, 7]];
+  const model = modelOf([headOf()], [rowsBuffer(rows)]), wall = model.metricSpans(0);
+  assert.deepEqual(model.extremes(model.first, wall, 3), { least: 0, leastRank: -1, greatest: 2, greatestRank: 7 });
+  assert.equal(model.extremes(model.first, wall, 2), null);
+  const two = modelOf([headOf()], [rowsBuffer([...rows, [0, 2, 3, 1]])]);
+  assert.equal(two.extremes(two.first, wall, 3), null, 'sums of metrics have other extremes');
+});
+
 test('call paths that not all runs have say so', () => {
   const other = headOf();
   other.strings = [...other.strings.slice(0, 4), 'setup', 'one', 'two'];
