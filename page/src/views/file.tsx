@@ -1,6 +1,6 @@
 /** What the file holds, what it gives away, and what it lacks. */
 import { nameText } from '../format';
-import { bytesInPage, MPI, type Model } from '../model';
+import { bytesInPage, lacksOf, MPI, type Model } from '../model';
 import * as state from '../state';
 
 function count(number: number, one: string, many = `${one}s`): string {
@@ -25,7 +25,7 @@ function givenAway(model: Model): string[] {
 
 export function FileView() {
   const model = state.model.value!;
-  const lacks = model.runs.flatMap((run) => run.head.lacks.map((lack) => lack.text));
+  const lacks = lacksOf(model, null);
   return <div class="file">
     <section><h2>What this file gives away</h2>
       <ul>{givenAway(model).map((text, i) => <li key={i}>{text}</li>)}</ul>

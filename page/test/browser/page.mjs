@@ -17,8 +17,8 @@ export async function close() {
   browser = undefined;
 }
 
-/** A page of PAGES, when `until` is to be seen; `wrong` gets console errors, exceptions, and requests for anything but the file. */
-export async function open(name, { width = 1400, height = 900, dark = false, hash = '', until = '[data-tree=call] [data-path]' } = {}) {
+/** A page of PAGES, when `until` is to be seen; `before` runs in it first; `wrong` gets console errors, exceptions, and requests for anything but the file. */
+export async function open(name, { width = 1400, height = 900, dark = false, hash = '', until = '[data-tree=call] [data-path]', before } = {}) {
   browser ??= await puppeteer.launch({ browser: BROWSER, executablePath: BROWSER_PATH, args: BROWSER === 'chrome' ? ['--no-sandbox'] : [] });
   const page = await browser.newPage(), wrong = [];
   await page.setViewport({ width, height });
@@ -29,6 +29,7 @@ export async function open(name, { width = 1400, height = 900, dark = false, has
     const url = request.url().split('#')[0];
     if (!/^(data|blob|about):/.test(url) && !url.endsWith(`/${name}`)) wrong.push(`request ${url}`);
   });
+  if (before) await page.evaluateOnNewDocument(before);
   const begin = Date.now();
   await page.goto(`file://${join(PAGES, name)}${hash}`);
   await page.waitForSelector(until, { timeout: 20_000 });

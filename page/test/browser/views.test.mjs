@@ -134,3 +134,9 @@ test('paper has what is open', async () => {
   assert.ok(pdf.length > 10_000);
   await page.close();
 });
+
+test('a browser that is too old gets a sentence', async () => {
+  const { page } = await open('drift.html', { until: 'p.message', before: () => { delete globalThis.DecompressionStream; } });
+  assert.match(await textOf(page), /needs a browser that runs scripts and unpacks gzip/);
+  await page.close();
+});

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { noteOf } from '../../src/model/call_tree';
-import { difference } from '../../src/model/compare';
+import { difference, lacksOf, namesOf } from '../../src/model/compare';
 import { placesOf } from '../../src/model/coupling';
 import { callersOf, coveredBy, flameOf, outermost } from '../../src/model/flame';
 import { merge } from '../../src/model/merge';
@@ -112,4 +112,14 @@ test('differences have the errors of both runs', () => {
   assert.deepEqual(difference({ value: 10, error: 3 }, { value: 20, error: 4 }, [1, 1]),
       { value: 10, error: 5, isCertain: false });
   assert.equal(difference({ value: 10, error: 1 }, { value: 20, error: 1 }, [1, 1]).isCertain, true);
+});
+
+test('what is missing is said of its run', () => {
+  const other = headOf();
+  other.lacks = [{ view: 'trees', text: 'Waiting is not known.' }, { view: 'file', text: 'Cut.' }];
+  const two = modelOf([headOf(), other], [sumsBuffer(), sumsBuffer()]);
+  assert.deepEqual(lacksOf(two, ['trees']), ['B: Waiting is not known.']);
+  assert.equal(lacksOf(two, null).length, 2);
+  assert.deepEqual(namesOf(two), ['A: small', 'B: small']);
+  assert.deepEqual(namesOf(modelOf([headOf()], [sumsBuffer()])), ['small']);
 });
