@@ -25,7 +25,7 @@ using analysis::IterationValue;
 using analysis::PathKind;
 
 constexpr const char* waiting = "wait";
-constexpr std::size_t most_paths = 30, most_iterations = 16, most_loops = 8;
+constexpr std::size_t most_paths = 30, most_iterations = 16, most_loops = 8, most_curve_metrics = 16;
 /// A float for each place and bin: 16 MiB.
 constexpr std::size_t most_curve_values = std::size_t{1} << 22;
 /// Reconstructed values of call paths in single iterations: they take about a second.
@@ -168,7 +168,8 @@ class Maker {
     return own;
   }
 
-  /// Calls `use` with place in Experiment::ranks(), number in Rank::locations, and place in the file of each location.
+  /// Calls `use` with place in Experiment::ranks(), number in Rank::locations, place in the file, and rank of each
+  /// location.
   template <class Use>
   void for_each_location(const Use& use) {
     const std::size_t all = experiment_->ranks().size();
@@ -178,16 +179,16 @@ class Maker {
       if (!rank) continue;
       for (std::size_t l = 0; l < rank->locations.size(); ++l)
         if (const auto thread = thread_of_.find({rank->rank, rank->locations[l].thread}); thread != thread_of_.end())
-          use(analysis::LocationRef{at, l}, place_of_[thread->second]);
+          use(analysis::LocationRef{at, l}, place_of_[thread->second], rank->rank);
     }
     request_.progress(all, all);
   }
 
   void read_run() {
-    for_each_location([&](const analysis::LocationRef& of, std::size_t place) {
+    for_each_location([&](const analysis::LocationRef& of, std::size_t place, std::int32_t rank) {
       severities_->for_each_node(of, [&](std::uint32_t node, std::span<const double> values) {
         const std::vector<double> own = own_values(values);
-        for (std::size_t m = 0; m < own.size(); ++m) table_->add(0, m, number_[node], place, own[m]);
+        for (std::size_t m = 0; m < own.size(); ++m) table_->add_thread(m, number_[node], place, rank, own[m]);
       });
       add_samples(*severities_->values(of), run_.places[place].samples);
     });
@@ -355,9 +356,10 @@ class Maker {
     const auto loops = static_cast<double>(std::clamp<std::size_t>(loops_.groups.size(), 1, most_loops));
     return static_cast<std::size_t>(share * static_cast<double>(request_.bytes) / loops / bytes_of_value);
   }
-  std::size_t most_bins() const {
-    constexpr double share = 0.07, bytes = 37 * 4 * 4;  // 37 rows of four curves
-    return std::clamp<std::size_t>(room(share, bytes), 64, 2048);
+  std::size_t most_bins(const report::LoopGroup& group) const {
+    constexpr double share = 0.07, bytes = 4 * 4;  // of four curves
+    const std::size_t rows = curve_metrics(group).size() + most_paths;
+    return std::clamp<std::size_t>(room(share, bytes * static_cast<double>(rows)), 64, 2048);
   }
   struct MapSize {
     std::size_t rows, columns;
@@ -397,21 +399,44 @@ class Maker {
     run_.loops.push_back(std::move(loop));
   }
 
-  void add_curves(const report::LoopGroup& group, Loop& loop, JobBuilder& job) {
+  /// Whether the loop has so few values that each metric may have a pass over them.
+  static bool is_small(const report::LoopGroup& group) {
+    return group.iterations * static_cast<std::int64_t>(group.locations.size()) <= most_reconstructed;
+  }
+
+  /// The usual ones first. The others follow in small loops; in large ones only those of REFRAIN_METRICS.
+  std::vector<analysis::IterationMetric> curve_metrics(const report::LoopGroup& group) const {
     constexpr std::string_view usual[] = {"wall", "mpi", "user", "cpu", "mpi_calls", "bytes_sent", "bytes_received"};
-    constexpr std::size_t with_map = 3;
-    const std::size_t places = group.locations.size();
     std::vector<analysis::IterationMetric> metrics;
     for (const std::string_view name : usual)
       if (const auto at = std::ranges::find(loops_.metrics, name, &analysis::IterationMetric::name);
           at != loops_.metrics.end())
         metrics.push_back(*at);
+    const std::vector<std::string> own = analysis::iteration_metric_names();
+    for (const analysis::IterationMetric& of : loops_.metrics) {
+      const bool is_asked_for = std::ranges::find(own, of.name) == own.end();
+      if (std::ranges::find(usual, of.name) == std::end(usual) && (is_asked_for || is_small(group)) &&
+          metrics.size() < most_curve_metrics)
+        metrics.push_back(of);
+    }
+    return metrics;
+  }
+
+  void add_curves(const report::LoopGroup& group, Loop& loop, JobBuilder& job) {
+    constexpr std::size_t with_map = 3;
+    const std::size_t places = group.locations.size();
+    const std::vector<analysis::IterationMetric> metrics = curve_metrics(group);
+    if (metrics.size() < loops_.metrics.size())
+      run_.lacks.push_back(
+          {"iterations", fmt::format("{}: {} of {} metrics are not in the file by iteration (refrain report "
+                                     "--iterations --metric NAME).",
+                                     group.name, loops_.metrics.size() - metrics.size(), loops_.metrics.size())});
     const MapSize size = map_size(places);
+    const std::size_t bins = std::min(most_bins(group), most_curve_values / std::max<std::size_t>(places, 1));
     std::vector<CurveBuilder> curves;
     std::vector<MapBuilder> maps;
     for (std::size_t m = 0; m < metrics.size(); ++m) {
-      curves.emplace_back(group.iterations, places,
-                          std::min(most_bins(), most_curve_values / std::max<std::size_t>(places, 1)));
+      curves.emplace_back(group.iterations, places, bins);
       if (m < with_map) maps.emplace_back(group.iterations, places, size.rows, size.columns);
     }
     // Not by name in each iteration: there may be a hundred million.
@@ -438,13 +463,17 @@ class Maker {
     for (std::size_t m = 0; m < metrics.size(); ++m) {
       loop.bins = static_cast<std::int64_t>(curves[m].bins());
       loop.width = curves[m].width();
-      Curves& done = loop.curves.emplace_back(curves[m].finish());
+      Curves done = curves[m].finish();
       done.metric = title_of(metrics[m].name);
       done.unit = unit_of(metrics[m].quantity);
-      if (m >= maps.size()) continue;
-      Map& map = loop.maps.emplace_back(maps[m].finish());
-      map.metric = done.metric;
-      map.unit = done.unit;
+      if (m < maps.size()) {
+        Map& map = loop.maps.emplace_back(maps[m].finish());
+        map.metric = done.metric;
+        map.unit = done.unit;
+      } else if (std::ranges::none_of(done.greatest, [](float value) { return value > 0; })) {
+        continue;  // nothing has any of it, or nothing is known
+      }
+      loop.curves.push_back(std::move(done));
     }
   }
 
@@ -485,7 +514,7 @@ class Maker {
       run_.lacks.push_back(
           {"iterations", fmt::format("{}: call paths are shown of every {}. iteration.", group.name, stride)});
     const std::size_t bins =
-        std::min({most_bins(), most_curve_values / places, static_cast<std::size_t>(group.iterations / stride)});
+        std::min({most_bins(group), most_curve_values / places, static_cast<std::size_t>(group.iterations / stride)});
     std::vector<analysis::PathSelection> selections;
     std::vector<CurveBuilder> curves;
     for (const std::uint32_t node : nodes) {
@@ -548,8 +577,7 @@ class Maker {
       if (nearest >= 0) wanted.push_back(nearest);
       run_.units.push_back(std::move(unit));
     }
-    const bool are_few =
-        width == 1 && group.iterations * static_cast<std::int64_t>(group.locations.size()) <= most_reconstructed;
+    const bool are_few = width == 1 && is_small(group);
     if (!are_few) {
       run_.lacks.push_back(
           {"iterations",
