@@ -244,9 +244,12 @@ function TimeTable({ model }: { model: Model }) {
 function Facts({ model }: { model: Model }) {
   return <section aria-labelledby="facts">
     <h2 id="facts">The run</h2>
-    {model.runs.map((run) => <dl class="facts" key={run.index}>
-      {run.head.facts.map(([label, text], i) => <div key={i}><dt>{label}</dt><dd>{nameText(text)}</dd></div>)}
-    </dl>)}
+    {model.runs.map((run) => <div key={run.index}>
+      {model.runs.length > 1 && <h3>{letterOf(run.index)}: {nameText(run.head.name)}</h3>}
+      <dl class="facts">
+        {run.head.facts.map(([label, text], i) => <div key={i}><dt>{label}</dt><dd>{nameText(text)}</dd></div>)}
+      </dl>
+    </div>)}
   </section>;
 }
 
