@@ -5,7 +5,8 @@ import { errorText, nameText, shareText, valueText } from '../../src/format';
 test('values have three digits and the unit that fits', () => {
   assert.deepEqual([12.6, 0.99986, 0.0042, 3e-7, 0, -2, NaN].map((value) => valueText(value, 's')),
       ['12.6 s', '1.00 s', '4.20 ms', '300 ns', '0 s', '\u22122.00 s', 'not known']);
-  assert.deepEqual([1024, 3.25 * 2 ** 20, 12].map((value) => valueText(value, 'B')), ['1.00 KiB', '3.25 MiB', '12.0 B']);
+  assert.deepEqual([1024, 3.25 * 2 ** 20, 12].map((value) => valueText(value, 'B')),
+      ['1.00 KiB', '3.25 MiB', '12.0 B']);
   assert.equal(valueText(1234, '1'), '1,234');
 });
 
