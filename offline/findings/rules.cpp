@@ -72,7 +72,7 @@ constexpr Rule table[] = {
     {"measurement_cost", "Time that the measurement itself has taken",
      "Refrain itself, for {count} calls of MPI and {samples} samples", "--locations",
      "REFRAIN_TRACE=off makes calls cheaper, and a lower REFRAIN_SAMPLING_FREQUENCY samples fewer", measurement_cost},
-    {"unseen", "Time of which no call path is known", "of this no call path is known: {names}", "--locations", "",
+    {"unseen", "Time of which no call path is known", "no call path is known of this part of all threads' time: {names}", "--locations", "",
      unseen},
     {"events_damaged", "Events that could not be read",
      "events are damaged: what is said of waiting is of the rest of them", "--events", ""},
