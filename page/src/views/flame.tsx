@@ -37,7 +37,8 @@ function functionsOf(model: Model, valuesBy: readonly Values[], units: readonly 
   }
   const most = new Map([...rows.values()].map((row) =>
       [row, Math.max(...valuesBy.map((values) => values.of(row.own) || 0))]));
-  return [...rows.values()].sort((a, b) => most.get(b)! - most.get(a)!);
+  return [...rows.values()].filter((row) => valuesBy.some((values) => (values.of(row.whole) || 0) !== 0))
+      .sort((a, b) => most.get(b)! - most.get(a)!);
 }
 
 /** `before` and `now`: values of two runs. */

@@ -3,7 +3,8 @@ import { useMemo, useRef, useState } from 'preact/hooks';
 import { classColors, kindColors } from '../colors';
 import { errorText, nameText, pathText, shareText, valueText } from '../format';
 import {
-  areCompared, difference, letterOf, rankName, scalesOf, span, valuesOfMetrics, type Finding, type Model, type Run,
+  areCompared, columnsOf, difference, letterOf, rankName, scalesOf, span, valuesOfMetrics, type Finding, type Model,
+  type Run,
 } from '../model';
 import * as state from '../state';
 import { Canvas, textColor } from '../widgets/canvas';
@@ -103,31 +104,6 @@ function bandsOf(model: Model, run: Run): Band[] {
 
 const STRIP = 160;
 
-/** The ranks that share a column of the picture: first, behind the last. */
-function columnsOf(ranks: number, width: number): [number, number][] {
-  const columns = Math.max(1, Math.min(ranks, Math.floor(width)));
-  return Array.from({ length: columns }, (_, i) =>
-      [Math.floor(i * ranks / columns), Math.max(Math.floor(i * ranks / columns) + 1,
-      Math.floor((i + 1) * ranks / columns))]);
-}
-
-/** Values of a column of the picture: of the ranks that share it those of the one with most time in user code, so that
- * extremes stay. */
-interface Column {
-  begin: number;
-  end: number;
-  rank: number;
-  values: readonly number[];
-}
-
-function columnsWith(ofRank: readonly number[][], user: number, width: number): Column[] {
-  return columnsOf(ofRank.length, width).map(([begin, end]) => {
-    let rank = begin;
-    for (let i = begin + 1; i < end; i++) if (user >= 0 && ofRank[i]![user]! > ofRank[rank]![user]!) rank = i;
-    return { begin, end, rank, values: ofRank[rank]! };
-  });
-}
-
 const TABLE_ROWS = 64;
 
 /** Time by class over ranks: a column each, as far as there are points. Enter, or a click, selects a rank in the
@@ -141,7 +117,7 @@ function TimeStrip({ model, run }: { model: Model; run: Run }) {
   const user = bands.findIndex((band) => band.color === kindColors.user),
       most = Math.max(...ofRank.map((values) => values.reduce((a, b) => a + b, 0)));
   const boxes = (width: number): { x: number; y: number; w: number; h: number; band: number }[] =>
-      columnsWith(ofRank, user, width).flatMap(({ values }, i, all) => {
+      columnsOf(ofRank, user, width).flatMap(({ values }, i, all) => {
     const w = width / all.length;
     let y = STRIP;
     return values.map((value, band) => {
@@ -158,7 +134,7 @@ function TimeStrip({ model, run }: { model: Model; run: Run }) {
     state.view.value = 'trees';
   };
   const rankAt = (x: number): number => {
-    const columns = columnsWith(ofRank, user, size.current);
+    const columns = columnsOf(ofRank, user, size.current);
     return columns[Math.min(columns.length - 1, Math.max(0, Math.floor(x / size.current * columns.length)))]!.rank;
   };
   return <figure>
@@ -195,8 +171,9 @@ function TimeStrip({ model, run }: { model: Model; run: Run }) {
     }}>Save as SVG</button>
     <TableOfPicture name="time_by_rank" caption={`Time by class over ranks${ofRun(model, run)}`}
       head={['ranks', ...keys.map((key) => key.text)]} numbers={[false, ...keys.map(() => true)]}
-      rows={columnsWith(ofRank, user, TABLE_ROWS).map(({ begin, end, rank, values }) => [
-        { value: nameOf(rank) + (end - begin > 1 ? `, most user code of ${nameOf(begin)} to ${nameOf(end - 1)}` : '') },
+      rows={columnsOf(ofRank, user, TABLE_ROWS).map(({ begin, end, rank, values, extreme }) => [
+        { value: nameOf(rank)
+            + (extreme ? `, ${extreme} user code of ${nameOf(begin)} to ${nameOf(end - 1)}` : '') },
         ...values.map((value) => ({ value, shown: valueText(value, 's') })),
       ])} />
   </figure>;
@@ -244,9 +221,12 @@ function TimeTable({ model }: { model: Model }) {
 function Facts({ model }: { model: Model }) {
   return <section aria-labelledby="facts">
     <h2 id="facts">The run</h2>
-    {model.runs.map((run) => <dl class="facts" key={run.index}>
-      {run.head.facts.map(([label, text], i) => <div key={i}><dt>{label}</dt><dd>{nameText(text)}</dd></div>)}
-    </dl>)}
+    {model.runs.map((run) => <div key={run.index}>
+      {model.runs.length > 1 && <h3>{letterOf(run.index)}: {nameText(run.head.name)}</h3>}
+      <dl class="facts">
+        {run.head.facts.map(([label, text], i) => <div key={i}><dt>{label}</dt><dd>{nameText(text)}</dd></div>)}
+      </dl>
+    </div>)}
   </section>;
 }
 

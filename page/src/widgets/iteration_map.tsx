@@ -39,6 +39,9 @@ export function IterationMap({ run, loop, data, range, onRange, onRank }: Iterat
     return { levels: pyramidOf(map.rows, map.columns, mean, peaks), most: mean.reduce((a, b) => Math.max(a, b), 0) };
   }, [data, map]);
   const [from, to] = range ?? [0, loop.iterations], [top, bottom] = rows ?? [0, map.rows];
+  const first = Math.floor(from / map.width), last = Math.min(map.columns, Math.ceil(to / map.width));
+  const blocks = useMemo(() => blocksOf({ ...map, mean: levels[0]!.mean }, first, last, { rows: 32, columns: 8 }),
+      [levels, first, last]);
 
   const draw = ({ context, width, height }: Surface): void => {
     const share = { rows: (bottom - top) / map.rows, columns: (to - from) / loop.iterations };
@@ -103,8 +106,7 @@ export function IterationMap({ run, loop, data, range, onRange, onRank }: Iterat
   };
   /** The map in some rows and columns. */
   const table = (): ComponentChildren => {
-    const first = Math.floor(from / map.width), last = Math.min(map.columns, Math.ceil(to / map.width));
-    const { height, width, means } = blocksOf({ ...map, mean: levels[0]!.mean }, first, last, { rows: 32, columns: 8 });
+    const { height, width, means } = blocks;
     const columns = means[0]?.map((_, i) => `iterations from ${(first + i * width) * map.width}`) ?? [];
     return <TableOfPicture name="map" caption={`${map.metric} by ranks and iterations, means`}
       head={['ranks from', ...columns]} numbers={[true, ...columns.map(() => true)]}

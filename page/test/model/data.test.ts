@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { noteOf } from '../../src/model/call_tree';
+import { columnsOf } from '../../src/model/columns';
 import { difference, lacksOf, namesOf } from '../../src/model/compare';
 import { placesOf } from '../../src/model/coupling';
 import { callersOf, coveredBy, flameOf, outermost } from '../../src/model/flame';
@@ -122,4 +123,16 @@ test('what is missing is said of its run', () => {
   assert.equal(lacksOf(two, null).length, 2);
   assert.deepEqual(namesOf(two), ['A: small', 'B: small']);
   assert.deepEqual(namesOf(modelOf([headOf()], [sumsBuffer()])), ['small']);
+});
+
+test('columns keep extremes of the ranks that share them', () => {
+  const ofRank = Array.from({ length: 1000 }, (_, rank) => [1, rank === 123 ? 9 : rank === 777 ? 0 : 5]);
+  const few = columnsOf(ofRank, 1, 64.7);
+  assert.equal(few.length, 64);
+  assert.deepEqual([123, 777].map((rank) => few.find((column) => column.rank === rank)?.extreme), ['most', 'least']);
+  assert.deepEqual([few[0]!.begin, few[1]!.begin, few[63]!.end], [0, 0, 1000]);
+  assert.ok(few.every((column) => column.begin <= column.rank && column.rank < column.end));
+  assert.deepEqual(columnsOf(ofRank.slice(0, 3), 1, 64).map((column) => [column.rank, column.extreme]),
+      [[0, ''], [1, ''], [2, '']]);
+  assert.equal(columnsOf(ofRank, 1, 1)[0]!.end, 1000);
 });
