@@ -91,9 +91,7 @@ std::vector<report::Note> sentences_of(const std::vector<PopPart>& parts) {
 
 }  // namespace
 
-bool is_experiment(const std::string& word) {
-  return experiment::has_file(word, format::manifest_name);
-}
+bool is_experiment(const std::string& word) { return experiment::has_file(word, format::manifest_name); }
 
 void print_pop_scaling(const char* command, const PopScalingRequest& request) {
   std::string program;

@@ -101,7 +101,7 @@ struct Cause {
 };
 
 struct Finding {
-  std::string rule = {};         ///< an id of the table of rules
+  std::string rule = {};  ///< an id of the table of rules
   /// What it costs, of the elapsed time of all ranks, but for `unseen` of the time of all threads; 0: it is no cost.
   double share = 0;
   double error = 0;              ///< standard error of the share; below 0: not known
