@@ -67,10 +67,12 @@ class CubexRun : public RunTables {
       is_time_.push_back(name == "wall");
       metrics_.push_back({std::move(name), metric.unit == "sec" ? "s" : metric.unit == "bytes" ? "B" : "1"});
     }
-    if (std::ranges::find(is_time_, true) == is_time_.end()) input.fail(0, "it has no metric time");
+    const auto wall = std::ranges::find(is_time_, true);
+    if (wall == is_time_.end()) input.fail(0, "it has no metric time");
     // What follows from the kind of a function.
-    metrics_.push_back({"mpi", "s"});
-    metrics_.push_back({"user", "s"});
+    const auto parent = static_cast<int>(wall - is_time_.begin());
+    metrics_.push_back({"mpi", "s", parent});
+    metrics_.push_back({"user", "s", parent});
   }
 
   void for_each_node(std::size_t location, const TakeNode& take) override {
