@@ -13,9 +13,9 @@ struct RunEfficiency {
   std::int64_t processes = 0;
   std::string program;
   std::optional<analysis::Efficiency> efficiency;  ///< nothing: no useful time was measured
-  double useful_s = 0;                             ///< of all processes
+  double useful_s = 0;                             ///< of all processes; ranks that are missing count like the others
   std::string why_no_waits;                        ///< empty: serialisation and transfer are known
-  std::optional<double> instructions, cycles;      ///< of useful time; nothing: not counted
+  std::optional<double> instructions, cycles;      ///< of useful time, likewise; nothing: not counted
 };
 
 /// As `refrain report --efficiency` has them: one for each of `regions`, which are marked regions or functions, and the

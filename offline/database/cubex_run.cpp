@@ -32,6 +32,8 @@ class CubexRun : public RunTables {
   explicit CubexRun(const std::string& path) {
     const experiment::InputFile input{fs::path(path)};
     file_ = parse_cubex(input);
+    // What follows from time and the kind of a function is not taken twice.
+    std::erase_if(file_.metrics, [](const CubexMetric& of) { return of.name == "mpi" || of.name == "user"; });
     Digest digest;
     digest.add(input.read(0, input.size(), "the file"));
     digest_ = digest.text();
@@ -67,10 +69,12 @@ class CubexRun : public RunTables {
       is_time_.push_back(name == "wall");
       metrics_.push_back({std::move(name), metric.unit == "sec" ? "s" : metric.unit == "bytes" ? "B" : "1"});
     }
-    if (std::ranges::find(is_time_, true) == is_time_.end()) input.fail(0, "it has no metric time");
+    const auto wall = std::ranges::find(is_time_, true);
+    if (wall == is_time_.end()) input.fail(0, "it has no metric time");
     // What follows from the kind of a function.
-    metrics_.push_back({"mpi", "s"});
-    metrics_.push_back({"user", "s"});
+    const auto parent = static_cast<int>(wall - is_time_.begin());
+    metrics_.push_back({"mpi", "s", parent});
+    metrics_.push_back({"user", "s", parent});
   }
 
   void for_each_node(std::size_t location, const TakeNode& take) override {

@@ -13,7 +13,7 @@ HeldRun::HeldRun(const std::string& path, const char* source) {
   facts_.program = absolute.parent_path().filename().string();
   facts_.version = "unknown";
   facts_.source = source;
-  metrics_ = {{"wall", "s"}, {"mpi", "s"}, {"user", "s"}};
+  metrics_ = {{"wall", "s"}, {"mpi", "s", wall}, {"user", "s", wall}};
 }
 
 std::uint32_t HeldRun::node_below(std::int32_t parent, const std::string& name) {

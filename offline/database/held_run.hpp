@@ -1,6 +1,6 @@
 #pragma once
 /// A run of another tool's profile, all of which is in memory: what readers of such profiles fill in. Each has the
-/// metrics "wall", "mpi" and "user", seconds; the last two follow from the first by the kind of the node.
+/// metrics "wall", "mpi" and "user", seconds; the last two are parts of the first, by the kind of the node.
 
 #include <cstdint>
 #include <map>

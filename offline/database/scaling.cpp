@@ -80,7 +80,9 @@ std::vector<analysis::SizedRun> sized_runs(Connection& connection, const StoredR
     if (!efficiency) continue;
     double useful_s = 0;
     for (const analysis::RankTimes& rank : of.ranks) useful_s += rank.useful.value;
-    runs.push_back({of.processes, *efficiency, useful_s});
+    // Ranks that are missing count like the others.
+    runs.push_back({of.processes, *efficiency,
+                    useful_s * static_cast<double>(of.processes) / static_cast<double>(of.ranks.size())});
   }
   return runs;
 }

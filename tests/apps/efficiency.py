@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import random
+import shutil
 import subprocess
 import unittest
 from pathlib import Path
@@ -159,6 +160,16 @@ class Efficiency(TestCase):
         self.assertEqual("load balance", steps["largest_loss"]["factor"])
         text = self.refrain("scaling", one, two)
         self.assertIn("strong scaling, against 1 process", text)
+        # A rank of which nothing was written has worked as much as the other one, and not not at all.
+        half = Path(shutil.copytree(two, self.directory / "half"))
+        for kept in half.glob("analysis-*.refrain"):
+            kept.unlink()
+        data = bytearray((half / "profile.refrain").read_bytes())
+        second = int.from_bytes(data[32:40], "little") + 32  # in the rank table (docs/file-format.md)
+        data[second : second + 32] = bytes(32)
+        (half / "profile.refrain").write_bytes(data)
+        of_half = json.loads(self.refrain("scaling", one, half, "--format", "json"))["regions"][0]["by_processes"][1]
+        self.assertLess(abs(of_half["computation_scaling"] - 1), 0.3)
         packed = self.directory / "two.tar"
         self.refrain("pack", two, "-o", packed)
         self.assertEqual(text, self.refrain("scaling", one, packed))

@@ -77,6 +77,13 @@ class Profiles(Exports):
                 for value, time in zip(values, metrics["mpi"][path]):
                     self.assertTrue(0 <= value <= time + 1e-9, (name, path, value, time))
 
+    def test_time_in_mpi_is_there_once_when_it_is_read_again(self) -> None:
+        sql = "SELECT SUM(v.value) AS s FROM value v JOIN metric m ON v.metric = m.id WHERE m.name = 'mpi'"
+        file = self.export("cubex", self.experiment)
+        once = sum(sum(values) for values in readers.cubex(file)["mpi"].values())
+        found = json.loads(self.refrain("query", file, sql, "--format", "json").stdout)["rows"][0]["s"]
+        self.assertAlmostEqual(once, found, delta=1e-9 * once)
+
     def test_one_iteration(self) -> None:
         """Its calls and times are those of the iteration; waiting in it is not known."""
         loop = Report(self.experiment, "--iterations").data["loops"][0]

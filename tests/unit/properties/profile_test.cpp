@@ -82,7 +82,10 @@ TEST_F(Profiles, of_caliper_have_regions_and_functions_of_mpi_below_them) {
                                           {"1 /(outside of regions)", 1}}));
   EXPECT_EQ(values(*run, "mpi"), (Values{{"0 /main/solve/MPI_Wait", .5}}));
   EXPECT_EQ(values(*run, "visits")["0 /main/solve/MPI_Wait"], 7);
-  EXPECT_EQ(run->metrics().size(), 4U);
+  ASSERT_EQ(run->metrics().size(), 4U);
+  EXPECT_EQ(run->metrics()[0].parent, -1);
+  EXPECT_EQ(run->metrics()[1].parent, 0) << "time in MPI is a part of wall time";
+  EXPECT_EQ(run->metrics()[2].parent, 0);
 }
 
 TEST_F(Profiles, of_caliper_with_inclusive_times_alone_become_exclusive) {
