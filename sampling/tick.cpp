@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "measurement/abandoned_scope.hpp"
-#include "measurement/consumers.hpp"
 #include "measurement/entrance.hpp"
+#include "measurement/listener.hpp"
 #include "measurement/off_cpu.hpp"
 #include "platform/floating_point.hpp"
 #include "platform/signal_context.hpp"
@@ -259,10 +259,17 @@ void sample(Location& location, std::int64_t weight, const void* context) {
   std::int64_t* values = location.tree.values(node);
   ++values[column_of(MetricId::Samples)];
   values[column_of(MetricId::Weight)] += weight;
+  const platform::Ticks now = platform::now();
   if (location.extra) [[unlikely]]
-    charge_reading(location, true, {platform::now(), false}, values + columns_of(measurement::NodeKind::Function));
-  if (is_wanted(location, measurement::Wish::Samples)) [[unlikely]]
-    hand_over(location, measurement::SampleRecord{node, weight, platform::now()});
+    charge_reading(location, measurement::ReadAt::Tick, now, values + columns_of(measurement::NodeKind::Function));
+  if (location.keeps_events) {
+    events::Record r;
+    r.kind = events::Kind::Sample;
+    r.node = static_cast<std::uint32_t>(node);
+    r.time = now;
+    r.value = weight;
+    keep(location, r);
+  }
   auto& unit = location.unit;
   ++unit.ticks_user;
   unit.weight_user_ns += weight;
@@ -271,13 +278,16 @@ void sample(Location& location, std::int64_t weight, const void* context) {
 
 /// A tick that is no sample, or that has found Refrain's bookkeeping.
 void take_no_sample(Location& location, Inside inside, const void* context) {
-  if (location.following && !is_bookkeeping(inside)) {
-    const measurement::Hold hold(location, inside, context);
-    if (!hold) return;
+  if (is_bookkeeping(inside)) {
+    ++location.unit.ticks_lost;
+    return;
   }
+  // Time off the CPU goes to call paths: no other thread may read them, nor a handler on top of this one change them.
+  const measurement::Hold hold(location, inside, context);
+  if (!hold) return;
   ++location.unit.ticks_lost;
   if (inside == Inside::Call) location.call.taken_out += tick_settings.tick_cost;
-  else if (inside == Inside::User) measurement::count_off_cpu_in_tick(location);
+  else measurement::count_off_cpu_in_tick(location);
 }
 
 /// A tick that stands for CPU time. False: the measurement of this location is ending.

@@ -16,7 +16,6 @@
 
 using namespace refrain;
 using namespace refrain::bench;
-using clustering::Algorithm;
 
 namespace {
 
@@ -27,14 +26,14 @@ std::vector<std::string> split(const std::string& list) {
   return out;
 }
 
-/// What is compared: an algorithm, and for Refrain's how many bytes there are for the samples of single iterations.
+/// What is compared: a method, and for Refrain's how many bytes there are for the samples of single iterations.
 struct Variant {
-  Algorithm algorithm;
+  Method method;
   std::size_t sample_bytes = 0;
   auto operator<=>(const Variant&) const = default;
 };
-constexpr Variant paper{Algorithm::Paper}, shipped{Algorithm::ScorePShipped}, plain{Algorithm::Refrain},
-    with_samples{Algorithm::Refrain, std::size_t{256} << 10};
+constexpr Variant paper{Method::Paper}, shipped{Method::ScoreP}, plain{Method::Refrain},
+    with_samples{Method::Refrain, std::size_t{256} << 10};
 
 /// Results of one sequence by variant and clusters, so that no run is done twice.
 class Runs {
@@ -42,7 +41,7 @@ class Runs {
   explicit Runs(const Sequence& sequence) : sequence_(sequence) {}
   const Result& get(Variant variant, std::uint32_t clusters) {
     auto [at, fresh] = done_[variant].try_emplace(clusters);
-    if (fresh) at->second = evaluate(sequence_, variant.algorithm, clusters, variant.sample_bytes);
+    if (fresh) at->second = evaluate(sequence_, variant.method, clusters, variant.sample_bytes);
     return at->second;
   }
   /// The largest number of clusters whose bytes are at most `bytes`, nearly; 0: not even one. Bytes grow about in
@@ -311,7 +310,7 @@ int main(int argc, char** argv) {
          {CostCase{4, 3, 1000000, false}, CostCase{4, 3, 1000000}, CostCase{30, 100, 1000000},
           CostCase{30, 100, 1000000, true, samples}, CostCase{60, 470, 1000000}, CostCase{500, 250, 1000000},
           CostCase{500, 1500, 50000}, CostCase{500, 1500, 50000, true, samples}}) {
-      const Cost cost = measure_cost(Algorithm::Refrain, c);
+      const Cost cost = measure_cost(c);
       std::printf(
           "k = 64, 20 metrics, %3u of %4u call paths touched%s: %5.2f us of CPU time an iteration (fastest twentieth "
           "%5.2f), mapped after 10^4 iterations %4zu KiB, after %zu %4zu KiB, vectors %.1f B each\n",

@@ -132,6 +132,11 @@ class CallTreeBuilder::Impl {
           at.exclusive.add(metric, count);
           summary.counts.add(metric, count);
         }
+      if (kind == NodeKind::Region) {
+        const double off_s = static_cast<double>(value(MetricId::CallOffCpu)) * s_per_ns;
+        at.off_cpu_s = at.off_cpu_s.value_or(0) + std::clamp(off_s, 0.0, std::max(seconds(row.ticks), 0.0));
+        if (!rank.off_cpu_is_by_call) untold_calls_.insert(node);
+      }
       weights_[node] += static_cast<double>(value(MetricId::Weight));
       at.mark_visits = add_saturating(at.mark_visits, value(MetricId::MarkVisits));
       at.mark_s += seconds(value(MetricId::MarkTime));
@@ -204,6 +209,7 @@ class CallTreeBuilder::Impl {
   CallTree finish() {
     if (!tree_.spread_over_threads) end_rank();
     const std::size_t size = tree_.nodes.size();
+    for (const std::uint32_t node : untold_calls_) tree_.nodes[node].off_cpu_s = std::nullopt;
     for (const std::uint32_t node : untold_marks_)
       tree_.nodes[node].mark_waited_s = tree_.nodes[node].mark_blocked_s = std::nullopt;
     for (TreeNode& node : tree_.nodes) {
@@ -286,6 +292,7 @@ class CallTreeBuilder::Impl {
   ByPseudo<std::uint32_t> pseudo_{};           ///< their nodes
   std::vector<double> weights_, sampled_s_;    ///< by node, of all locations
   std::set<std::uint32_t> untold_marks_;       ///< of threads whose time off the CPU is not told apart
+  std::set<std::uint32_t> untold_calls_;       ///< of ranks that do not tell it by call path
   std::vector<double> rank_inclusive_;         ///< of the rank in hand
   std::vector<std::int64_t> ticks_, sampled_;  ///< of the location in hand
   std::vector<double> inclusive_;

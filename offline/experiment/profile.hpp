@@ -119,13 +119,16 @@ struct Loop {
   std::string name;
   std::int64_t iterations = 0;
   std::vector<OverallMetric> metrics;
-  std::vector<Cluster> clusters;    ///< by Unit::cluster
-  std::vector<FramePlace> log;      ///< blocks, in order of time
-  std::vector<FramePlace> merges;   ///< pairs of labels, in order of time
-  std::vector<FramePlace> samples;  ///< of single iterations; none or one
-  bool samples_hashed = true;       ///< which ones these are: format/kept_iterations.hpp
-  std::vector<ClassSlopes> slopes;  ///< ascending by class; none: they are not known
-  std::vector<Follows> follows;     ///< by column of an MPI call path, when there are slopes
+  std::vector<Cluster> clusters;                ///< by Unit::cluster
+  std::vector<FramePlace> log;                  ///< blocks, in order of time
+  std::vector<FramePlace> of_first_thread;      ///< the log of the same loop of the rank's first thread, on others
+  std::uint64_t whole_records = 0;              ///< of the log (format::end_of_record)
+  std::vector<format::TimedIteration> slowest;  ///< the slowest first; none: they are not known
+  std::vector<FramePlace> merges;               ///< pairs of labels, in order of time
+  std::vector<FramePlace> samples;              ///< of single iterations; none or one
+  bool samples_hashed = true;                   ///< which ones these are: format/kept_iterations.hpp
+  std::vector<ClassSlopes> slopes;              ///< ascending by class; none: they are not known
+  std::vector<Follows> follows;                 ///< by column of an MPI call path, when there are slopes
 };
 
 /// A call path in the whole run of a location.
@@ -335,6 +338,7 @@ struct Rank : RankDefinition {
   FramePlace event_frames;                     ///< where they are; no file: in events-<rank>.refrain
   std::vector<std::int32_t> function_columns;  ///< by column that the file has of functions: ours; -1: none
   bool off_cpu_is_counted = false;             ///< what of the time off the CPU was in MPI, and waiting for a core
+  bool off_cpu_is_by_call = false;             ///< ... and in which call paths to MPI
 };
 
 /// What all ranks share.

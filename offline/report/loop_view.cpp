@@ -44,6 +44,20 @@ const analysis::PathSelection* selection_of(const LoopView& view) {
   return view.callpath && !view.callpath->selection.everything ? &view.callpath->selection : nullptr;
 }
 
+void add_slowest(LoopGroup& to, const experiment::Loop& loop, double ticks_per_second) {
+  to.whole_records = std::max(to.whole_records, loop.whole_records);
+  for (const format::TimedIteration& of : loop.slowest) {
+    const auto number = static_cast<std::int64_t>(of.number);
+    const double wall_s = static_cast<double>(of.wall) / ticks_per_second;
+    const auto at = std::ranges::find(to.slowest, number, &LoopGroup::Slow::iteration);
+    if (at == to.slowest.end()) to.slowest.push_back({number, wall_s});
+    else at->wall_s = std::max(at->wall_s, wall_s);
+  }
+  std::ranges::sort(to.slowest, [](const auto& a, const auto& b) {
+    return a.wall_s != b.wall_s ? a.wall_s > b.wall_s : a.iteration < b.iteration;
+  });
+}
+
 }  // namespace
 
 LoopView view_loops(const Source& source, const Request& request, const analysis::CallTree& tree) {
@@ -76,10 +90,13 @@ LoopView view_loops(const Source& source, const Request& request, const analysis
           at->iterations = std::max(at->iterations, loop.iterations);
           at->threads = at->threads || thread != 0;
           at->locations.push_back({place, l, number, rank->rank, thread, loop.iterations, loop.clusters.size()});
+          add_slowest(*at, loop, rank->ticks_per_second);
           metrics.push_back(analysis::iteration_metrics(loop));
         }
     }
   }
+  for (LoopGroup& group : view.groups)
+    if (group.slowest.size() > format::slowest_of_loop) group.slowest.resize(format::slowest_of_loop);
   if (any_thread && view.groups.empty())
     throw UsageError(request.thread
                          ? fmt::format("--thread {}: no thread of this number has iterations here", *request.thread)

@@ -40,6 +40,12 @@ struct LoopGroup {
   std::int64_t iterations = 0;  ///< of the location that has most
   std::vector<LoopOfLocation> locations;
   bool threads = false;  ///< some are not the first of their rank
+  struct Slow {
+    std::int64_t iteration;
+    double wall_s;  ///< of the location that took longest
+  };
+  std::vector<Slow> slowest;        ///< the slowest first; none: they are not known
+  std::uint64_t whole_records = 0;  ///< of the logs (format::end_of_record)
 };
 
 struct LoopView {

@@ -430,6 +430,7 @@ TEST(Golden, version_1_10) {
   EXPECT_EQ(profile.ranks[2].cores.throttled_ns, 24'691'357'802);
   EXPECT_EQ(profile.ranks[1].cores.taken_ns, 98'765);
   EXPECT_TRUE(profile.ranks[0].off_cpu_is_counted);
+  EXPECT_FALSE(profile.ranks[0].off_cpu_is_by_call);
   EXPECT_FALSE(experiment::read_experiment(GOLDEN "/profile-1.9").profile.ranks[0].off_cpu_is_counted);
 }
 

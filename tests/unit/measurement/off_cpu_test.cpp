@@ -83,6 +83,22 @@ TEST_F(OffCpuTest, sleep_is_of_user_code_or_of_the_call_that_it_is_in) {
   EXPECT_GT(location->own_times[static_cast<std::size_t>(OwnTime::OffCpu)].each, 0) << "what a look costs is timed";
 }
 
+TEST_F(OffCpuTest, of_calls_is_at_their_call_paths) {
+  bool full = false;
+  NodeId of[2];
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    of[i] = location->tree.child(root_node, NodeKind::Region, i + 1, full);
+    location->call.node = of[i];
+    call([i] { sleep_ms(i == 0 ? 30 : 10); });
+    compute_ms(1);
+  }
+  end_part();
+  const auto at = [&](std::size_t i) { return location->tree.values(of[i])[column_of(MetricId::CallOffCpu)]; };
+  EXPECT_GE(at(0), 29 * ms);
+  EXPECT_GE(at(1), 9 * ms);
+  EXPECT_EQ(location->unit.off_mpi_ns, at(0) + at(1));
+}
+
 TEST_F(OffCpuTest, nothing_is_lost_whoever_looks) {
   const std::int64_t before = location->off_cpu.behind_ns;
   for (int i = 0; i < 30; ++i) {
