@@ -20,12 +20,12 @@
 #include "format/profile_file.hpp"
 #include "offline/analysis/human_units.hpp"
 #include "offline/analysis/iteration_metrics.hpp"
-#include "offline/analysis/severities.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "offline/experiment/manifest_reader.hpp"
 #include "offline/report/difference.hpp"
 #include "offline/report/pattern_iterations.hpp"
 #include "offline/report/wait_iterations.hpp"
+#include "offline/run/metrics.hpp"
 #include "tools/complaints.hpp"
 #include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
@@ -291,7 +291,7 @@ void add_metric_option(Command command, report::Options& options) {
   std::vector<std::string> metrics = analysis::iteration_metric_names();
   std::vector<std::string> of_callpaths;
   for (const auto& metric : analysis::callpath_metrics({})) of_callpaths.push_back(metric.name);
-  const std::vector<std::string> of_locations = analysis::severity_metric_names();
+  const std::vector<std::string> of_locations = run::Metrics::names();
   constexpr const char* asked_for = "or one of REFRAIN_METRICS";
   const std::string help = fmt::format(
       "With --iterations: {}, {} (default: wall); with --iterations --callpath: {}, {}; both also wait, or a pattern "

@@ -69,7 +69,7 @@ std::vector<double> with_children(const CallTree& tree, std::vector<double> valu
 double sampling_error(const Sums& sums, double share) {
   if (share <= 0) return 0;
   if (sums.weight <= 0) return std::numeric_limits<double>::infinity();
-  const double error = standard_error_of_share(std::min(share, 0.5), sums.weight, sums.weight_squares);
+  const double error = run::standard_error_of_share(std::min(share, 0.5), sums.weight, sums.weight_squares);
   return sums.on_cpu * error / sums.members;
 }
 
@@ -103,7 +103,7 @@ Sums sums_of(const IterationProfiles& profiles, const CallTree& tree, std::size_
   const experiment::Unit* unit = profiles.cluster_unit(static_cast<std::int32_t>(k));
   if (unit == nullptr || cluster.members <= 0) return own;
   const auto& paths = profiles.profile().paths;
-  const UnitTimes times = apply_time_rules(*unit, paths, profiles.constants());
+  const run::UnitTimes times = run::apply_time_rules(*unit, paths, profiles.constants());
   own.members = static_cast<double>(cluster.members);
   own.wall = static_cast<double>(times.wall);
   own.mpi = static_cast<double>(times.mpi);
@@ -117,7 +117,7 @@ Sums sums_of(const IterationProfiles& profiles, const CallTree& tree, std::size_
   own.ticks[top_node(tree, blocked_name)] += static_cast<double>(times.blocked);
   for (const auto& row : unit->values) {
     const auto value = [&](MetricId metric) {
-      return static_cast<double>(value_of(*unit, row, paths[row.path].kind, metric));
+      return static_cast<double>(run::value_of(*unit, row, paths[row.path].kind, metric));
     };
     const std::uint32_t node = tree.node_of[row.path];
     own.visits[node] += value(MetricId::Visits);

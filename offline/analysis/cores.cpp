@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "offline/analysis/run_totals.hpp"
+#include "offline/run/totals.hpp"
 
 namespace refrain::analysis {
 namespace {
@@ -31,7 +31,7 @@ Pairs united(Pairs runs) {
 }
 
 double cpu_seconds(const experiment::Location& location) {
-  return static_cast<double>(sums_of_run(location).cpu_ns) * 1e-9;
+  return static_cast<double>(run::sums_of_run(location).cpu_ns) * 1e-9;
 }
 
 }  // namespace

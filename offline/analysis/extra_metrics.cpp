@@ -7,52 +7,26 @@
 
 #include "offline/analysis/iteration_profile.hpp"
 #include "offline/analysis/iterations.hpp"
-#include "offline/analysis/time_rules.hpp"
+#include "offline/run/time_rules.hpp"
 
 namespace refrain::analysis {
 namespace {
 
-using format::MetricId;
-
-std::int64_t sum_of(const std::vector<PathValue>& values) {
+std::int64_t sum_of(const std::vector<run::PathValue>& values) {
   __int128 sum = 0;
-  for (const PathValue& v : values) sum += v.value;
+  for (const run::PathValue& v : values) sum += v.value;
   return static_cast<std::int64_t>(std::min<__int128>(sum, std::numeric_limits<std::int64_t>::max()));
 }
 
 /// Makes the values add up to `total`, in proportion to what they are.
-void share_out(std::int64_t total, std::vector<PathValue>& values) {
+void share_out(std::int64_t total, std::vector<run::PathValue>& values) {
   std::vector<std::int64_t> weights;
-  for (const PathValue& v : values) weights.push_back(v.value);
-  const auto shares = share_by_largest_remainder(total, weights);
+  for (const run::PathValue& v : values) weights.push_back(v.value);
+  const auto shares = run::share_by_largest_remainder(total, weights);
   for (std::size_t i = 0; i < values.size(); ++i) values[i].value = shares[i];
 }
 
 }  // namespace
-
-ExtraShares share_extra(const experiment::Unit& unit, std::span<const experiment::CallPath> paths, std::size_t metric) {
-  ExtraShares shares;
-  shares.total = std::max<std::int64_t>(0, unit.extra.total(metric));
-  std::vector<std::int64_t> mpi, user;
-  const auto claim = [](std::uint32_t path, std::int64_t value, auto& of_paths, auto& values) {
-    if (value <= 0) return;
-    of_paths.push_back({path, 0});
-    values.push_back(value);
-  };
-  for (const experiment::PathValues& row : unit.extra.values) {
-    const std::int64_t value = unit.extra.of(row, metric);
-    if (format::is_sampled(paths[row.path].kind)) claim(row.path, value, shares.user_paths, user);
-    else claim(row.path, value, shares.mpi_paths, mpi);
-  }
-  if (user.empty())
-    for (const experiment::PathValues& row : unit.values)
-      claim(row.path, value_of(unit, row, paths[row.path].kind, MetricId::Weight), shares.user_paths, user);
-  std::vector<format::Remainder> room(std::max(mpi.size(), user.size()) + 1);
-  shares.no_path = format::divide_extra(shares.total, mpi, user, room);
-  for (std::size_t i = 0; i < mpi.size(); ++i) shares.mpi_paths[i].value = mpi[i];
-  for (std::size_t i = 0; i < user.size(); ++i) shares.user_paths[i].value = user[i];
-  return shares;
-}
 
 /// Of one cluster and, by metric, its call paths.
 struct ExtraOfIterations::Model {
@@ -63,12 +37,12 @@ struct ExtraOfIterations::Model {
   struct OfMetric {
     double mean = 0;  ///< of the total
     std::vector<Mpi> mpi;
-    std::vector<PathValue> user;
+    std::vector<run::PathValue> user;
     double user_sum = 0;
 
     /// What passed inside each MPI function where the total is this one: no more than it together. In the order of
     /// `mpi`.
-    void estimate_mpi(std::int64_t total_of_iteration, std::vector<PathValue>& values) const {
+    void estimate_mpi(std::int64_t total_of_iteration, std::vector<run::PathValue>& values) const {
       values.clear();
       for (const Mpi& path : mpi) {
         const double moved = path.mean + path.slope * (static_cast<double>(total_of_iteration) - mean);
@@ -151,7 +125,7 @@ const ExtraOfIterations::Model& ExtraOfIterations::model(std::int32_t index) con
   const auto& regressions = this->regressions(loop_.clusters[static_cast<std::size_t>(index)].class_index);
   for (std::size_t m = 0; m < columns_.size(); ++m) {
     Model::OfMetric of;
-    const ExtraShares sums = share_extra(unit, paths_, m);
+    const run::ExtraShares sums = run::share_extra(unit, paths_, m);
     const double n = members(index);
     of.mean = static_cast<double>(sums.total) / n;
     of.user = sums.user_paths;
@@ -159,7 +133,7 @@ const ExtraOfIterations::Model& ExtraOfIterations::model(std::int32_t index) con
     // As the class tells, as far as it is trusted; for the rest in proportion to the total (as in
     // iteration_profile.cpp).
     const Regression& learned = regressions[m];
-    for (const PathValue& path : sums.mpi_paths) {
+    for (const run::PathValue& path : sums.mpi_paths) {
       const double part = sums.total > 0 ? static_cast<double>(path.value) / static_cast<double>(sums.total) : 0;
       const auto scatter = learned.scatter.find(path.path);
       const double slope =
@@ -182,11 +156,11 @@ experiment::ExtraValues ExtraOfIterations::values_of(std::int32_t cluster, std::
     out.totals[m] = static_cast<std::int64_t>(total_of(row, m));
     if (!has(cluster)) continue;
     const Model::OfMetric& of = model(cluster).metrics[m];
-    std::vector<PathValue> mpi, user = of.user;
+    std::vector<run::PathValue> mpi, user = of.user;
     of.estimate_mpi(out.totals[m], mpi);
     share_out(out.totals[m] - sum_of(mpi), user);
     for (const auto* values : {&mpi, &user})
-      for (const PathValue& v : *values) {
+      for (const run::PathValue& v : *values) {
         if (v.value == 0) continue;
         auto& place = rows[v.path];
         place.resize(width);
@@ -211,11 +185,11 @@ struct ExtraOfIterations::Selected {
     const auto chosen = [&](std::uint32_t path) { return path < selection.paths.size() && selection.paths[path]; };
     for (std::size_t i = 0; i < of.mpi.size(); ++i)
       if (chosen(of.mpi[i].path)) mpi.push_back(i);
-    for (const PathValue& path : of.user)
+    for (const run::PathValue& path : of.user)
       if (chosen(path.path) && of.user_sum > 0) user_share += static_cast<double>(path.value) / of.user_sum;
     if (of.user_sum == 0 && selection.no_sample) user_share = 1;
   }
-  double in(std::int64_t total, std::vector<PathValue>& room) const {
+  double in(std::int64_t total, std::vector<run::PathValue>& room) const {
     if (mpi.empty() && user_share == 0) return 0;
     model->estimate_mpi(total, room);
     double sum = user_share * static_cast<double>(total - sum_of(room));
@@ -226,7 +200,7 @@ struct ExtraOfIterations::Selected {
 
 std::function<double(std::int32_t, std::span<const std::int64_t>)> ExtraOfIterations::selected(
     const PathSelection& selection, std::size_t metric) const {
-  return [this, &selection, metric, clusters = std::vector<Selected>(units_.size()), room = std::vector<PathValue>()](
+  return [this, &selection, metric, clusters = std::vector<Selected>(units_.size()), room = std::vector<run::PathValue>()](
              std::int32_t cluster, std::span<const std::int64_t> row) mutable {
     if (!has(cluster)) return 0.0;
     Selected& of = clusters[static_cast<std::size_t>(cluster)];

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "offline/analysis/iterations.hpp"
-#include "offline/analysis/severities.hpp"
+#include "offline/run/quantities.hpp"
 
 namespace refrain::analysis {
 
@@ -213,23 +213,23 @@ bool is_by_rules(const PathSelection& selection) {
 
 IterationValue known_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
                                   std::string_view metric) {
-  if (selection.everything) return [](auto...) { return static_cast<double>(Known::Exact); };
+  if (selection.everything) return [](auto...) { return static_cast<double>(run::Known::Exact); };
   const bool is_time = metric == "wall" || metric == "user", is_samples = metric == "samples";
   if (is_by_rules(selection) && is_time && !has_sampled(profiles, selection))
-    return [](auto...) { return static_cast<double>(Known::Exact); };
+    return [](auto...) { return static_cast<double>(run::Known::Exact); };
   const bool sampled = is_time && has_sampled(profiles, selection);
   const IterationValue of_cluster = known_of_clusters(
       profiles, selection, [&profiles, sampled, is_samples](std::int64_t, std::int32_t cluster, auto) {
-        if (sampled) return static_cast<double>(Known::Sampled);
+        if (sampled) return static_cast<double>(run::Known::Sampled);
         const bool has_it = profiles.cluster_unit(cluster) != nullptr;
         const bool whole =
             !has_it || (is_samples ? profiles.is_exact(cluster)
                                    : profiles.loop().clusters[static_cast<std::size_t>(cluster)].members == 1);
-        return static_cast<double>(whole ? Known::Exact : Known::Reconstructed);
+        return static_cast<double>(whole ? run::Known::Exact : run::Known::Reconstructed);
       });
   if (!is_samples) return of_cluster;
   return [&profiles, of_cluster](std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) {
-    return profiles.recorded_samples(iteration) ? static_cast<double>(Known::Exact)
+    return profiles.recorded_samples(iteration) ? static_cast<double>(run::Known::Exact)
                                                 : of_cluster(iteration, cluster, row);
   };
 }

@@ -83,7 +83,7 @@ IterationValue error_of_callpaths(const IterationProfiles& profiles, const PathS
                                   std::string_view metric);
 /// Whether only the time rules define the selected call paths: then nothing is reconstructed.
 bool is_by_rules(const PathSelection& selection);
-/// How well that value is known, as the number of a Known (severities.hpp).
+/// How well that value is known, as the number of a Known (run/quantities.hpp).
 IterationValue known_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
                                   std::string_view metric);
 

@@ -37,7 +37,7 @@ IterationProfiles::IterationProfiles(const experiment::ProfileDefinitions& profi
       rank_(rank),
       loop_(location.loops[loop]),
       loop_index_(loop),
-      constants_(constants_of(rank, location)),
+      constants_(run::constants_of(rank, location)),
       columns_(loop_),
       extra_(profile.paths, rank.extra_metrics, loop_, units_) {
   units_.assign(loop_.clusters.size(), nullptr);

@@ -18,8 +18,8 @@
 #include "offline/analysis/iteration_samples.hpp"
 #include "offline/analysis/iteration_shares.hpp"
 #include "offline/analysis/loop_columns.hpp"
-#include "offline/analysis/time_rules.hpp"
 #include "offline/experiment/profile.hpp"
+#include "offline/run/time_rules.hpp"
 
 namespace refrain::analysis {
 
@@ -74,7 +74,7 @@ class IterationProfiles {
   std::size_t loop_index() const { return loop_index_; }
   const experiment::ProfileDefinitions& profile() const { return profile_; }
   const experiment::Rank& rank() const { return rank_; }
-  const RankConstants& constants() const { return constants_; }
+  const run::RankConstants& constants() const { return constants_; }
   const ExtraOfIterations& extra() const { return extra_; }
   const LoopColumns& columns() const { return columns_; }
   /// How the user time of iterations is divided. Made when it is asked for first, which reads the whole log.
@@ -108,7 +108,7 @@ class IterationProfiles {
       ShareSpread spread{};
     };
     bool chosen(std::uint32_t path) const { return path < selection_.paths.size() && selection_.paths[path]; }
-    double other_ticks(const UnitTimes& times) const;
+    double other_ticks(const run::UnitTimes& times) const;
     OfCluster exact_values(std::int32_t cluster) const;
     const OfCluster& of_cluster(std::int32_t cluster) const;
     const ShareOfPool& share_of(const UserShares::Pool& pool) const;
@@ -143,7 +143,7 @@ class IterationProfiles {
   const experiment::Rank& rank_;
   const experiment::Loop& loop_;
   const std::size_t loop_index_;
-  const RankConstants constants_;
+  const run::RankConstants constants_;
   std::vector<const experiment::Unit*> units_;  ///< by cluster
   const LoopColumns columns_;
   mutable format::UnitTotals sums_for_undivided_times_{};

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "offline/analysis/iteration_samples.hpp"
-#include "offline/analysis/time_rules.hpp"
 #include "offline/analysis/user_shares.hpp"
 #include "offline/experiment/profile.hpp"
+#include "offline/run/time_rules.hpp"
 
 namespace refrain::analysis {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "offline/analysis/run_totals.hpp"
+#include "offline/run/totals.hpp"
 
 namespace refrain::analysis {
 
@@ -44,7 +44,7 @@ InMpi in_mpi(const experiment::Rank& rank) {
   constexpr double ns = 1e-9;
   InMpi all;
   for (const experiment::Location& location : rank.locations) {
-    const format::UnitTotals totals = sums_of_run(location);
+    const format::UnitTotals totals = run::sums_of_run(location);
     const double seconds = static_cast<double>(totals.mpi) / rank.ticks_per_second;
     if (totals.ticks_mpi <= 0) continue;
     all.seconds += seconds;

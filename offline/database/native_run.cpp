@@ -44,7 +44,8 @@ class NativeRun : public RunTables {
  public:
   NativeRun(const std::shared_ptr<const experiment::Experiment>& experiment, const analysis::CallTree& tree,
             const std::vector<NodeWaiting>& waiting)
-      : experiment_(experiment), severities_(experiment, tree) {
+      : experiment_(experiment), run_(run_of(*experiment, tree)), by_node_(run::by_node(run_.nodes())) {
+    run_.add_found();
     const experiment::Manifest& manifest = experiment->manifest();
     facts_.executable = manifest.executable;
     facts_.program = fs::path(manifest.executable).filename().string();
@@ -80,24 +81,34 @@ class NativeRun : public RunTables {
       }
       nodes_.push_back(std::move(row));
     }
-    for (const analysis::MetricNode& metric : severities_.metrics()) metrics_.push_back({metric.name, metric.unit});
+    shown_ = run_.metrics().listed();
+    for (const std::size_t m : shown_) metrics_.push_back({run_.metrics()[m].name, run_.metrics()[m].unit});
     for (std::size_t place = 0; place < experiment->ranks().size(); ++place) {
       const auto rank = experiment->rank(place, experiment::Depth::Run);
       if (!rank) continue;
       for (std::size_t i = 0; i < rank->locations.size(); ++i) {
         const experiment::Location& location = rank->locations[i];
-        locations_.push_back({rank->rank, location.thread, location.name,
-                              rank->off_cpu_is_counted && !location.has(format::Loss::RunDelayUnknown)});
+        locations_.push_back(
+            {rank->rank, location.thread, location.name, run::tells_waiting(*rank, location)});
         places_.push_back({place, i});
       }
     }
   }
 
   void for_each_node(std::size_t location, const TakeNode& take) override {
-    // Node 0 of the tree is its root, which nothing belongs to.
-    severities_.for_each_node(places_[location], [&](std::uint32_t node, std::span<const double> values) {
-      if (node > 0) take(node - 1, values);
-    });
+    held_ = experiment_->rank(places_[location].place, experiment::Depth::Run);
+    const RunLocation& of = locations_[location];
+    const run::Where here{[&](std::int32_t rank) { return rank == of.rank; },
+                          [&](std::int32_t, std::int32_t thread) { return thread == of.thread; }};
+    std::vector<double> values(shown_.size());
+    for (const run::Answer& answer : group(run_, {.keys = &by_node_, .metrics = shown_, .has_errors = false}, here))
+      // Node 0 of the tree is its root, which nothing belongs to.
+      for (std::uint32_t node = 1; node < run_.nodes().size(); ++node) {
+        if (!answer.has(node)) continue;
+        for (std::size_t m = 0; m < shown_.size(); ++m)
+          values[m] = run_.metrics()[shown_[m]].in_unit(answer.exclusive(node, m));
+        take(node - 1, values);
+      }
   }
 
   std::int64_t iterations(std::size_t location) override {
@@ -161,8 +172,14 @@ class NativeRun : public RunTables {
   }
 
   std::shared_ptr<const experiment::Experiment> experiment_;
-  analysis::Severities severities_;
-  std::vector<analysis::LocationRef> places_;
+  run::Run run_;
+  run::Keys by_node_;
+  std::vector<std::size_t> shown_;  ///< metrics
+  struct Place {
+    std::size_t place, location;  ///< in Experiment::ranks(), Rank::locations
+  };
+  std::vector<Place> places_;
+  experiment::RankHandle held_;  ///< the next location is mostly of the same rank
   experiment::RankHandle open_;
   std::size_t open_place_ = 0;
 };

@@ -7,7 +7,6 @@
 
 #include "offline/analysis/iteration_metrics.hpp"
 #include "offline/analysis/iterations.hpp"
-#include "offline/analysis/run_totals.hpp"
 
 namespace refrain::findings {
 namespace {
@@ -116,15 +115,15 @@ std::vector<const analysis::LocationSummary*> Facts::first_threads() const {
 }
 
 void Facts::for_each_user_time(const TakeUserTime& take) const {
-  for (std::size_t place = 0; place < experiment.ranks().size(); ++place) {
-    const auto rank = experiment.rank(place, experiment::Depth::Run);
-    for (std::size_t l = 0; rank && l < rank->locations.size(); ++l) {
-      const auto totals = analysis::totals_of_run(*rank, rank->locations[l], experiment.definitions().paths);
-      for (const experiment::PathTotals& path : totals.paths)
-        if (const std::uint32_t node = tree.node_of[path.path]; tree.nodes[node].kind == analysis::PathKind::User)
-          take(rank->rank, rank->locations[l].thread, node, static_cast<double>(path.ticks) / rank->ticks_per_second);
-    }
-  }
+  const run::Run run = run_of(experiment, tree);
+  const run::Keys by_node = run::by_node(run.nodes());
+  group(run,
+        {.keys = &by_node, .place = run::Place::Thread, .metrics = {run::wall}, .has_errors = false}, {},
+        [&](const run::Answer& of) {
+          for (std::uint32_t node = 0; node < tree.nodes.size(); ++node)
+            if (tree.nodes[node].kind == analysis::PathKind::User && of.has(node))
+              take(of.rank, of.thread, node, of.exclusive_s(node, 0));
+        });
 }
 
 double Facts::communicating_s() const {

@@ -64,7 +64,7 @@ struct Facts {
   double communicating_s() const;
   /// Of the first threads of all ranks.
   std::vector<const analysis::LocationSummary*> first_threads() const;
-  /// Own time of user functions, by thread and node of the tree; a node may come several times.
+  /// Own time of user functions, by thread and node of the tree.
   using TakeUserTime = std::function<void(std::int32_t rank, std::int32_t thread, std::uint32_t node, double seconds)>;
   void for_each_user_time(const TakeUserTime& take) const;
   /// Null: it cannot be read.

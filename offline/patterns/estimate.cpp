@@ -7,8 +7,8 @@
 
 #include "format/kept_iterations.hpp"
 #include "offline/analysis/iterations.hpp"
-#include "offline/analysis/run_totals.hpp"
-#include "offline/analysis/time_rules.hpp"
+#include "offline/run/time_rules.hpp"
+#include "offline/run/totals.hpp"
 
 namespace refrain::patterns {
 
@@ -262,8 +262,8 @@ struct Estimate::Location {
     for (const experiment::PathValues& row : unit.values) {
       const format::NodeKind kind = paths[row.path].kind;
       if (kind != format::NodeKind::Region) continue;
-      take(row.path, static_cast<double>(analysis::value_of(unit, row, kind, format::MetricId::Time)) * ns_per_tick,
-           static_cast<double>(analysis::value_of(unit, row, kind, format::MetricId::Visits)));
+      take(row.path, static_cast<double>(run::value_of(unit, row, kind, format::MetricId::Time)) * ns_per_tick,
+           static_cast<double>(run::value_of(unit, row, kind, format::MetricId::Visits)));
     }
   }
 };

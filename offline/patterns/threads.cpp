@@ -5,7 +5,8 @@
 #include <map>
 #include <string_view>
 
-#include "offline/analysis/run_totals.hpp"
+#include "offline/run/quantities.hpp"
+#include "offline/run/totals.hpp"
 
 namespace refrain::patterns {
 
@@ -240,7 +241,7 @@ void finish_threads(const trace::Trace& trace, const Naming& naming, bool is_of_
       if (at == rank->locations.end()) continue;
       const bool is_first = thread == 0;
       OfProfile& to = is_first ? serial : idle;
-      const experiment::RunTotals totals = analysis::totals_of_run(*rank, *at, paths);
+      const experiment::RunTotals totals = run::totals_of_run(*rank, *at, paths);
       const bool is_told_apart = rank->off_cpu_is_counted && !at->has(format::Loss::RunDelayUnknown);
       const std::uint32_t idle_node = is_told_apart ? naming.blocked : naming.not_on_cpu;
       if (!is_first && (!is_wanted || is_wanted(idle_node)))
@@ -249,7 +250,7 @@ void finish_threads(const trace::Trace& trace, const Naming& naming, bool is_of_
       const auto all_weight = static_cast<double>(totals.totals.weight_user_ns);
       double all_ns = 0, weight = 0;
       const auto error_of = [&](double of_weight) {
-        return analysis::standard_error_of_share(of_weight / all_weight, all_weight, totals.totals.weight_user_squared);
+        return run::standard_error_of_share(of_weight / all_weight, all_weight, totals.totals.weight_user_squared);
       };
       for (const experiment::PathTotals& row : totals.paths)
         if (format::is_sampled(paths[row.path].kind)) all_ns += static_cast<double>(row.ticks) * ns_per_tick;

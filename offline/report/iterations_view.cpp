@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "offline/analysis/iterations.hpp"
-#include "offline/analysis/severities.hpp"
 #include "offline/report/loop_view.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/views.hpp"
+#include "offline/run/quantities.hpp"
 
 namespace refrain::report {
 namespace {
@@ -57,7 +57,7 @@ IterationValue cluster_value() {
 
 Column precision_column() {
   Column column{"callpath_precision"};
-  for (const auto known : {analysis::Known::Exact, analysis::Known::Sampled, analysis::Known::Reconstructed})
+  for (const auto known : {run::Known::Exact, run::Known::Sampled, run::Known::Reconstructed})
     column.words.push_back(name_of(known));
   return column;
 }
@@ -74,7 +74,7 @@ Table callpath_table(const LoopView& view, const std::shared_ptr<const OpenLoop>
     const std::uint64_t stride = open->profiles->samples_stride();
     const bool samples = view.metric.name == "samples";
     const bool whole =
-        view.source ? view.source->known() == analysis::Known::Exact : view.callpath->selection.everything;
+        view.source ? view.source->known() == run::Known::Exact : view.callpath->selection.everything;
     Row row{{view.callpath_name, !whole && (!samples || stride != 1), {}, {}}};
     if (samples) row.cells[2] = stride == 1, row.cells[3] = static_cast<std::int64_t>(stride);
     std::vector<Column> columns{{view.metric.column, kind_of(view.metric.quantity)}};

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "offline/analysis/iteration_suggestion.hpp"
-#include "offline/analysis/severities.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
 

@@ -67,7 +67,7 @@ void require_loops(const LoopView& view, const experiment::Experiment& experimen
 analysis::IterationValue shown_value(const LoopView& view, const OpenLoop& loop);
 /// Its standard error; null: it has none.
 analysis::IterationValue shown_error(const LoopView& view, const OpenLoop& loop);
-/// How well the value of a call path is known: a number of analysis::Known.
+/// How well the value of a call path is known: a number of run::Known.
 analysis::IterationValue shown_precision(const LoopView& view, const OpenLoop& loop);
 
 /// "rank 3", or "rank 3 thread 1".

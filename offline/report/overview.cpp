@@ -6,7 +6,7 @@
 #include <set>
 
 #include "offline/analysis/names.hpp"
-#include "offline/analysis/run_totals.hpp"
+#include "offline/run/totals.hpp"
 
 namespace refrain::report {
 namespace {
@@ -23,7 +23,7 @@ double end_of(const experiment::Rank& rank) {
 
 /// How many of a class there were at a location; of those that are timed each, these.
 double count_of(const experiment::Location& location, std::size_t of) {
-  const format::UnitTotals totals = analysis::sums_of_run(location);
+  const format::UnitTotals totals = run::sums_of_run(location);
   const std::int64_t calls = totals.mpi_calls, ticks = totals.ticks_user + totals.ticks_mpi + totals.ticks_lost;
   switch (static_cast<format::OwnTime>(of)) {
     case format::OwnTime::Call: return static_cast<double>(calls);
@@ -127,6 +127,11 @@ Overview OverviewBuilder::finish(const experiment::Experiment& experiment, const
 }
 
 bool Document::chosen(std::int32_t rank) const { return options.chosen(rank); }
+
+run::Where Document::where() const {
+  return {[this](std::int32_t rank) { return options.chosen(rank); },
+          [this](std::int32_t rank, std::int32_t thread) { return options.chosen(rank, thread); }};
+}
 
 void Document::for_each_rank(experiment::Depth depth, const std::function<void(const experiment::Rank&)>& use) const {
   for (std::size_t place = 0; place < experiment->ranks().size(); ++place)

@@ -4,10 +4,10 @@
 #include <limits>
 
 #include "offline/analysis/iterations.hpp"
-#include "offline/analysis/run_totals.hpp"
 #include "offline/report/loop_view.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
+#include "offline/run/totals.hpp"
 
 namespace refrain::report {
 namespace {
@@ -99,6 +99,7 @@ class PartMaker {
       : experiment_(experiment),
         view_(view),
         group_(group),
+        leaves_(experiment.definitions()),
         builder_(experiment.definitions(), symbolizer, options, one_rank) {}
 
   PartTree iteration(std::int64_t number) {
@@ -131,7 +132,7 @@ class PartMaker {
       throw UsageError(fmt::format("--cluster {}: loop {} on {} has {}, counted from 0", number, group_.name,
                                    report::name_of(of),
                                    plural(static_cast<std::int64_t>(of.clusters), "cluster", "clusters")));
-    add(*open, *unit);
+    add(*open, *unit, true);
     const experiment::Cluster& cluster = open->loop().clusters[static_cast<std::size_t>(number)];
     PartTree made{builder_.finish(), {}, of.rank};
     auto& subject = made.part.subject;
@@ -150,9 +151,13 @@ class PartMaker {
   }
 
  private:
-  void add(const OpenLoop& open, const experiment::Unit& unit) {
-    builder_.add(*open.rank, *open.location,
-                 analysis::totals_of({&unit, 1}, *open.rank, *open.location, experiment_.definitions().paths));
+  void add(const OpenLoop& open, const experiment::Unit& unit, bool is_exact) {
+    const experiment::RunTotals totals =
+        run::totals_of({&unit, 1}, *open.rank, *open.location, experiment_.definitions().paths);
+    run::Leaf leaf = leaves_.of(*open.rank, *open.location, totals);
+    leaf.is_whole_run = false;
+    leaf.is_exact = is_exact;
+    builder_.add(leaf);
   }
 
   /// False: the location has no such iteration.
@@ -169,7 +174,8 @@ class PartMaker {
                                if (const auto* samples = profiles.recorded_samples(number)) recorded = *samples;
                                origins.add(profiles, cluster, recorded || profiles.is_exact(cluster));
                                origins.add_pool(profiles, number, cluster, row);
-                               add(*open, profiles.unit_of(number, cluster, row, recorded ? &*recorded : nullptr));
+                               add(*open, profiles.unit_of(number, cluster, row, recorded ? &*recorded : nullptr),
+                                   profiles.is_exact(cluster));
                              });
     return found;
   }
@@ -177,6 +183,7 @@ class PartMaker {
   const experiment::Experiment& experiment_;
   const LoopView& view_;
   const LoopGroup& group_;
+  run::Leaves leaves_;
   analysis::CallTreeBuilder builder_;
 };
 

@@ -17,7 +17,7 @@ class PatternIterations final : public IterationSource {
  public:
   explicit PatternIterations(IterationSeverities found) : found_(std::move(found)) {}
 
-  analysis::Known known() const override { return analysis::Known::Exact; }
+  run::Known known() const override { return run::Known::Exact; }
   std::string origin(double share) const override {
     if (share >= 1) return "As the events of each iteration say.";
     return fmt::format("As the events of {} % of the iterations say; of the rest events were not kept.",

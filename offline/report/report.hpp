@@ -12,12 +12,12 @@
 
 #include "offline/analysis/call_tree.hpp"
 #include "offline/analysis/iteration_metrics.hpp"
-#include "offline/analysis/severities.hpp"
 #include "offline/analysis/symbols.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "offline/findings/finding.hpp"
 #include "offline/report/table.hpp"
 #include "offline/report/terminal.hpp"
+#include "offline/run/quantities.hpp"
 
 namespace refrain::report {
 
@@ -38,7 +38,7 @@ class IterationSource {
   /// NaN. `profiles` and `selection` must outlive the result.
   virtual analysis::IterationValue of(const analysis::IterationProfiles& profiles, std::int32_t thread,
                                       const analysis::PathSelection* selection) const = 0;
-  virtual analysis::Known known() const = 0;
+  virtual run::Known known() const = 0;
   /// A sentence on how the values are known; `share`: of so many of the iterations, more than none.
   virtual std::string origin(double share) const = 0;
   /// Why no iteration of a loop has a value.

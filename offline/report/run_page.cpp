@@ -7,10 +7,10 @@
 
 #include "offline/analysis/functions.hpp"
 #include "offline/analysis/module_fold.hpp"
-#include "offline/analysis/run_totals.hpp"
 #include "offline/analysis/short_names.hpp"
 #include "offline/report/idle_helpers.hpp"
 #include "offline/report/units.hpp"
+#include "offline/run/totals.hpp"
 
 namespace refrain::report {
 namespace {
@@ -27,7 +27,7 @@ std::int64_t bytes_moved(const analysis::Counts& counts) {
   using format::MetricId;
   std::int64_t bytes = 0;
   for (const auto part : {MetricId::BytesSent, MetricId::BytesReceived, MetricId::BytesRead, MetricId::BytesWritten})
-    bytes = analysis::add_saturating(bytes, counts[part]);
+    bytes = format::add_saturating(bytes, counts[part]);
   return bytes;
 }
 

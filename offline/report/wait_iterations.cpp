@@ -70,7 +70,7 @@ class WaitIterations final : public IterationSource {
       if (const auto rank = experiment->rank(place, experiment::Depth::Run)) minima_.add(*rank);
   }
   bool any() const { return minima_.any(); }
-  analysis::Known known() const override { return analysis::Known::Reconstructed; }
+  run::Known known() const override { return run::Known::Reconstructed; }
   std::string origin(double share) const override {
     std::string text = "What the calls of each iteration took longer than calls of their kind do when nobody waits.";
     if (share < 1)

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "offline/analysis/run_totals.hpp"
 #include "offline/analysis/windows.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
+#include "offline/run/totals.hpp"
 
 namespace refrain::report {
 namespace {
@@ -30,7 +30,7 @@ struct Windows {
 };
 
 std::int64_t bytes_of(const WindowPair& pair) {
-  return analysis::add_saturating(pair.traffic.bytes_put, pair.traffic.bytes_got);
+  return format::add_saturating(pair.traffic.bytes_put, pair.traffic.bytes_got);
 }
 
 std::string world_rank(std::int32_t rank) { return rank < 0 ? "?" : std::to_string(rank); }
@@ -108,10 +108,10 @@ class WindowPage : TextPage {
                      [](const WindowPair& a, const WindowPair& b) { return bytes_of(a) > bytes_of(b); });
     WindowPair all{};
     for (const WindowPair& pair : pairs) {
-      all.traffic.puts = analysis::add_saturating(all.traffic.puts, pair.traffic.puts);
-      all.traffic.bytes_put = analysis::add_saturating(all.traffic.bytes_put, pair.traffic.bytes_put);
-      all.traffic.gets = analysis::add_saturating(all.traffic.gets, pair.traffic.gets);
-      all.traffic.bytes_got = analysis::add_saturating(all.traffic.bytes_got, pair.traffic.bytes_got);
+      all.traffic.puts = format::add_saturating(all.traffic.puts, pair.traffic.puts);
+      all.traffic.bytes_put = format::add_saturating(all.traffic.bytes_put, pair.traffic.bytes_put);
+      all.traffic.gets = format::add_saturating(all.traffic.gets, pair.traffic.gets);
+      all.traffic.bytes_got = format::add_saturating(all.traffic.bytes_got, pair.traffic.bytes_got);
     }
     line("  " + right("origin", 8) + right("target", 8) + right("puts", 14) + right("bytes put", 12) +
          right("gets", 14) + right("bytes got", 12) + right("share", 8));

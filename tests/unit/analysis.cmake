@@ -1,7 +1,6 @@
 # Offline analysis. The symbol tests compile small programs while they run and compare with binutils.
 find_program(REFRAIN_FORTRAN_COMPILER NAMES gfortran)
 refrain_unit_test(test_analysis unit.analysis
-  ${CMAKE_CURRENT_LIST_DIR}/analysis/time_rules_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/names_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/symbols_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/call_tree_test.cpp
@@ -17,7 +16,6 @@ refrain_unit_test(test_analysis unit.analysis
   ${CMAKE_CURRENT_LIST_DIR}/analysis/short_names_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/cluster_groups_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/start_up_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/analysis/severities_test.cpp
   LIBRARIES refrain_analysis refrain_clustering refrain_waits refrain_platform)
 target_compile_definitions(test_analysis PRIVATE
   PROGRAMS="${CMAKE_CURRENT_LIST_DIR}/analysis/programs"

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "offline/analysis/functions.hpp"
+#include "tests/unit/analysis/tree_of.hpp"
 
 namespace refrain::analysis {
 namespace {

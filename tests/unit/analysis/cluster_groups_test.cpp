@@ -8,6 +8,7 @@
 
 #include "tests/unit/analysis/loop_builder.hpp"
 #include "tests/unit/analysis/loop_log.hpp"
+#include "tests/unit/analysis/tree_of.hpp"
 
 namespace refrain::analysis {
 namespace {

@@ -29,7 +29,7 @@ void give_weight(experiment::Unit& unit, std::uint32_t path, std::int64_t weight
   unit.columns.insert(unit.columns.end(), {1, weight});
 }
 
-Values values_of(const std::vector<PathValue>& list) {
+Values values_of(const std::vector<run::PathValue>& list) {
   Values values;
   for (const auto& [path, value] : list) values[path] = value;
   return values;
@@ -40,7 +40,7 @@ TEST(ExtraShares, of_user_code_are_in_proportion_to_what_ticks_found) {
   experiment::Unit unit = unit_with(1000, {{send, 100}, {function_10, 30}, {function_20, 10}});
   give_weight(unit, function_10, 1);
   give_weight(unit, function_20, 99);
-  const ExtraShares shares = share_extra(unit, profile.paths, 0);
+  const run::ExtraShares shares = run::share_extra(unit, profile.paths, 0);
   EXPECT_EQ(shares.total, 1000);
   EXPECT_EQ(values_of(shares.mpi_paths), (Values{{send, 100}}));
   EXPECT_EQ(values_of(shares.user_paths), (Values{{function_10, 675}, {function_20, 225}}));
@@ -52,27 +52,27 @@ TEST(ExtraShares, follow_the_weights_where_ticks_found_nothing) {
   experiment::Unit unit = unit_with(1000, {{send, 100}});
   give_weight(unit, function_10, 20);
   give_weight(unit, function_20, 10);
-  EXPECT_EQ(values_of(share_extra(unit, profile.paths, 0).user_paths),
+  EXPECT_EQ(values_of(run::share_extra(unit, profile.paths, 0).user_paths),
             (Values{{function_10, 600}, {function_20, 300}}));
 }
 
 TEST(ExtraShares, without_a_tick_have_no_path) {
   const experiment::Profile profile = empty_profile();
-  const ExtraShares shares = share_extra(unit_with(1000, {{send, 100}}), profile.paths, 0);
+  const run::ExtraShares shares = run::share_extra(unit_with(1000, {{send, 100}}), profile.paths, 0);
   EXPECT_EQ(shares.no_path, 900);
   EXPECT_TRUE(shares.user_paths.empty());
 }
 
 TEST(ExtraShares, of_a_metric_that_the_rank_does_not_have_are_none) {
   const experiment::Profile profile = empty_profile();
-  const ExtraShares shares = share_extra(unit_with(1000, {{send, 100}}), profile.paths, 1);
+  const run::ExtraShares shares = run::share_extra(unit_with(1000, {{send, 100}}), profile.paths, 1);
   EXPECT_EQ(shares.total, 0);
   EXPECT_TRUE(shares.mpi_paths.empty());
 }
 
 TEST(ExtraShares, of_damaged_data_still_add_up) {
   const experiment::Profile profile = empty_profile();
-  const ExtraShares shares = share_extra(unit_with(10, {{send, 600}, {allreduce, 400}}), profile.paths, 0);
+  const run::ExtraShares shares = run::share_extra(unit_with(10, {{send, 600}, {allreduce, 400}}), profile.paths, 0);
   EXPECT_EQ(values_of(shares.mpi_paths), (Values{{send, 6}, {allreduce, 4}}));
   EXPECT_EQ(shares.no_path, 0);
 }

@@ -9,8 +9,9 @@
 #include "offline/analysis/cluster_differences.hpp"
 #include "offline/analysis/iteration_metrics.hpp"
 #include "offline/analysis/iteration_model.hpp"
-#include "offline/analysis/severities.hpp"
+#include "offline/run/quantities.hpp"
 #include "tests/unit/analysis/loop_builder.hpp"
+#include "tests/unit/analysis/tree_of.hpp"
 
 namespace refrain::analysis {
 namespace {
@@ -25,16 +26,16 @@ IterationProfiles profiles_of(const experiment::Profile& profile) {
 
 std::int64_t sum_of(const experiment::Profile& profile, const experiment::Unit& unit, MetricId metric) {
   std::int64_t sum = 0;
-  for (const auto& row : unit.values) sum += value_of(unit, row, profile.paths[row.path].kind, metric);
+  for (const auto& row : unit.values) sum += run::value_of(unit, row, profile.paths[row.path].kind, metric);
   return sum;
 }
 std::int64_t value_at(const experiment::Profile& profile, const experiment::Unit& unit, std::uint32_t path,
                       MetricId metric) {
   for (const auto& row : unit.values)
-    if (row.path == path) return value_of(unit, row, profile.paths[path].kind, metric);
+    if (row.path == path) return run::value_of(unit, row, profile.paths[path].kind, metric);
   return 0;
 }
-std::int64_t exclusive_sum(const UnitTimes& times) {
+std::int64_t exclusive_sum(const run::UnitTimes& times) {
   std::int64_t sum = times.refrain + times.not_on_cpu + times.no_sample + times.no_path + times.mpi_no_path;
   for (const auto& path : times.user_paths) sum += path.ticks;
   for (const auto& path : times.mpi_paths) sum += path.ticks;
@@ -80,7 +81,7 @@ TEST(IterationProfile, time_is_conserved_and_counts_are_exact) {
     const IterationProfiles profiles = profiles_of(profile);
     for (const Iteration& it : iterations) {
       const auto unit = profiles.unit_of(&it - iterations.data(), it.cluster, test::vector_of(it));
-      const UnitTimes times = apply_time_rules(unit, profile.paths, profiles.constants());
+      const run::UnitTimes times = run::apply_time_rules(unit, profile.paths, profiles.constants());
       ASSERT_EQ(exclusive_sum(times), it.wall);
       ASSERT_EQ(times.mpi, it.send[1] + it.allreduce[1]);
       ASSERT_EQ(times.mpi_no_path, 0);
@@ -115,7 +116,7 @@ TEST(IterationProfile, it_is_so_with_learned_slopes_and_recorded_samples) {
   const std::vector<SampledPath> recorded = {{test::function_20, 3}};
   for (const Iteration& it : iterations) {
     const auto unit = profiles.unit_of(&it - iterations.data(), it.cluster, test::vector_of(it), &recorded);
-    ASSERT_EQ(exclusive_sum(apply_time_rules(unit, profile.paths, profiles.constants())), it.wall);
+    ASSERT_EQ(exclusive_sum(run::apply_time_rules(unit, profile.paths, profiles.constants())), it.wall);
     ASSERT_EQ(sum_of(profile, unit, MetricId::Visits), it.send[0] + it.allreduce[0]);
     ASSERT_EQ(sum_of(profile, unit, MetricId::BytesSent), it.send[3] + it.allreduce[3]);
     ASSERT_EQ(sum_of(profile, unit, MetricId::BytesReceived), it.send[5] + it.allreduce[5]);
@@ -184,7 +185,7 @@ TEST(IterationProfile, without_samples_of_its_own_user_code_is_divided_as_in_the
   const IterationProfiles profiles = profiles_of(profile);
   const auto unit = profiles.unit_of(40, 1, test::vector_of(iterations[40]));
   EXPECT_EQ(value_at(profile, unit, test::send, MetricId::Time), 1'000);
-  const UnitTimes times = apply_time_rules(unit, profile.paths, profiles.constants());
+  const run::UnitTimes times = run::apply_time_rules(unit, profile.paths, profiles.constants());
   EXPECT_EQ(exclusive_sum(times), 9'000);
   EXPECT_EQ(times.no_sample, 0);
   ASSERT_EQ(times.user_paths.size(), 2U);
@@ -211,7 +212,7 @@ TEST(IterationProfile, an_iteration_without_cluster_has_its_totals) {
   const experiment::Profile profile = test::profile_of({it});
   const IterationProfiles profiles = profiles_of(profile);
   const auto unit = profiles.unit_of(0, -1, test::vector_of(it));
-  const UnitTimes times = apply_time_rules(unit, profile.paths, profiles.constants());
+  const run::UnitTimes times = run::apply_time_rules(unit, profile.paths, profiles.constants());
   EXPECT_EQ(exclusive_sum(times), 5'000);
   EXPECT_EQ(times.mpi_no_path, 700);
   EXPECT_TRUE(unit.values.empty());
@@ -225,7 +226,7 @@ TEST(IterationProfile, lost_mpi_paths_stay_lost) {
   auto vector = test::vector_of(it);
   vector[1] = 800;
   const IterationProfiles profiles = profiles_of(profile);
-  const UnitTimes times = apply_time_rules(profiles.unit_of(0, 0, vector), profile.paths, profiles.constants());
+  const run::UnitTimes times = run::apply_time_rules(profiles.unit_of(0, 0, vector), profile.paths, profiles.constants());
   EXPECT_EQ(exclusive_sum(times), 5'000);
   EXPECT_EQ(times.mpi_no_path, 200);
 }
@@ -282,11 +283,11 @@ TEST(IterationMetrics, how_well_a_value_is_known_is_told) {
     return known_of_callpaths(profiles, selection, metric)(static_cast<std::int64_t>(i), iterations[i].cluster, row);
   };
   const PathSelection sends = only(test::send), code = only(test::function_10);
-  EXPECT_EQ(known(sends, "mpi", 0), static_cast<double>(Known::Reconstructed));
-  EXPECT_EQ(known(sends, "mpi", 2), static_cast<double>(Known::Exact)) << "alone in its cluster";
-  EXPECT_EQ(known(code, "user", 0), static_cast<double>(Known::Sampled));
-  EXPECT_EQ(known(code, "wall", 2), static_cast<double>(Known::Sampled));
-  EXPECT_EQ(known(sends, "bytes_sent", 1), static_cast<double>(Known::Reconstructed));
+  EXPECT_EQ(known(sends, "mpi", 0), static_cast<double>(run::Known::Reconstructed));
+  EXPECT_EQ(known(sends, "mpi", 2), static_cast<double>(run::Known::Exact)) << "alone in its cluster";
+  EXPECT_EQ(known(code, "user", 0), static_cast<double>(run::Known::Sampled));
+  EXPECT_EQ(known(code, "wall", 2), static_cast<double>(run::Known::Sampled));
+  EXPECT_EQ(known(sends, "bytes_sent", 1), static_cast<double>(run::Known::Reconstructed));
 }
 
 TEST(IterationMetrics, selected_paths_add_up_to_what_is_there) {

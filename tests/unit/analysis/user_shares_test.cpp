@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "offline/analysis/raking.hpp"
-#include "offline/analysis/time_rules.hpp"
+#include "offline/run/time_rules.hpp"
 #include "tests/unit/analysis/planted_shares.hpp"
 
 namespace refrain::analysis {
@@ -361,7 +361,7 @@ TEST(UserShares, iterations_add_up_to_the_run_after_rounding) {
     std::vector<std::int64_t> weights;
     for (const auto& cell : pool.shares) weights.push_back(static_cast<std::int64_t>(cell.share * 0x1p50));
     const auto total = std::llround(shares.on_cpu(pool, of) * ticks);
-    const auto parts = share_by_largest_remainder(total, weights);
+    const auto parts = run::share_by_largest_remainder(total, weights);
     std::int64_t sum = 0;
     for (std::size_t c = 0; c < parts.size(); ++c) {
       sums[pool.shares[c].path] += parts[c];

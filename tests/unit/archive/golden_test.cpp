@@ -263,7 +263,7 @@ TEST(Golden, version_1_1_of_call_paths_in_an_iteration) {
             selected += analysis::IterationProfiles::Selected(profiles, selection).mpi(metric, cluster, row);
           }
           for (const auto& values : unit.values)
-            of_unit += analysis::value_of(unit, values, profile.paths[values.path].kind, metric);
+            of_unit += run::value_of(unit, values, profile.paths[values.path].kind, metric);
           EXPECT_EQ(static_cast<double>(of_unit), selected) << static_cast<int>(metric);
           sums[metric] += of_unit;
         }

@@ -14,8 +14,8 @@
 #include "measurement/iterations.hpp"
 #include "offline/analysis/iteration_samples.hpp"
 #include "offline/analysis/iterations.hpp"
-#include "offline/analysis/run_totals.hpp"
 #include "offline/experiment/experiment.hpp"
+#include "offline/run/totals.hpp"
 #include "tests/fuzz/archive/file_surgery.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 #include "tests/unit/archive/thread_peers.hpp"
@@ -144,7 +144,7 @@ class FactFinder {
   }
   void add_run(const experiment::Rank& rank, const std::string& of) {
     for (const auto& location : rank.locations) {
-      const auto run = analysis::totals_of_run(rank, location, definitions_.paths);
+      const auto run = run::totals_of_run(rank, location, definitions_.paths);
       topic("run" + of);
       add_totals(run.totals);
       for (const auto& column : format::time_columns) add(run.times.*column.time);
@@ -825,7 +825,7 @@ void read_all(const Experiment& experiment) {
     for (const Depth depth : {Depth::Run, Depth::Loops, Depth::Whole})
       if (const auto rank = experiment.rank(place, depth))
         for (const auto& location : rank->locations) {
-          (void)analysis::totals_of_run(*rank, location, experiment.definitions().paths);
+          (void)run::totals_of_run(*rank, location, experiment.definitions().paths);
           for (const auto& loop : location.loops) {
             analysis::for_each_iteration(loop, [](auto, auto, auto) {});
             (void)experiment::read_samples(*rank, loop);

@@ -116,9 +116,7 @@ class Sample {
                    .off_cpu_is_told_apart = false,
                    .mpi_calls = 2'002,
                    .ticks_user = 3'400,
-                   .ticks_mpi = 1'500,
-                   .weight_s = 68,
-                   .weight_squares_s2 = 1.5};
+                   .ticks_mpi = 1'500};
     tree.totals.losses.assign(format::loss_count, 0);
   }
 };
@@ -305,16 +303,9 @@ TEST(TextReport, functions_have_a_standard_error_too) {
   options.flat = true;
   Sample sample;
   EXPECT_EQ(sample.text({140, true, false}, options).find("±"), std::string::npos) << "nothing was sampled";
-  // 68 s by 100 samples of 680 ms: solve has 40, and 88 with what it calls, which is all of them.
   sample.tree.nodes[0].sampled_s = 68;
-  sample.tree.totals.weight_s = 68;
-  sample.tree.totals.weight_squares_s2 = 68 * 0.68;
-  for (auto& node : sample.tree.nodes)
-    if (node.kind == PathKind::User && node.name.starts_with("solve"))
-      node.exclusive_weight_s = 40 * 0.68, node.weight_s = 68;
+  sample.tree.function_errors[{PathKind::User, "solve(Grid<double, 2>&, int)"}] = {3.33, 0.68};  // of 100 s
   const std::string text = sample.text({140, true, false}, options);
-  const double error = 68 * std::sqrt(0.4 * 0.6 / 100);  // 3.33 s of 100 s
-  EXPECT_NEAR(3.33, error, 0.01);
   EXPECT_NE(text.find("   40.0  3.3    40.0 s"), text.npos) << text;
   options.set_format("csv");
   const std::string csv = sample.printed_as(options);

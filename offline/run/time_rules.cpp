@@ -1,9 +1,8 @@
-#include "offline/analysis/time_rules.hpp"
+#include "offline/run/time_rules.hpp"
 
 #include <algorithm>
-#include <cmath>
 
-namespace refrain::analysis {
+namespace refrain::run {
 
 using format::MetricId;
 
@@ -53,11 +52,4 @@ UnitTimes apply_time_rules(const experiment::Unit& unit, std::span<const experim
   return times;
 }
 
-double standard_error_of_share(double share, double weight_sum, double weight_squares) {
-  if (!(weight_sum > 0) || !(weight_squares > 0) || !(share > 0)) return 0;
-  const double samples = weight_sum * weight_sum / weight_squares;
-  constexpr double all = 1 - 1e-9;  // but for rounding
-  return share < all ? std::sqrt(share * (1 - share) / samples) : std::min(1.0, 1 / samples);
-}
-
-}  // namespace refrain::analysis
+}  // namespace refrain::run

@@ -1,10 +1,10 @@
-#include "offline/analysis/run_totals.hpp"
+#include "offline/run/totals.hpp"
 
 #include <algorithm>
 
-#include "offline/analysis/extra_metrics.hpp"
+#include "offline/run/extra_shares.hpp"
 
-namespace refrain::analysis {
+namespace refrain::run {
 namespace {
 
 using experiment::RunTotals;
@@ -100,4 +100,4 @@ format::UnitTotals sums_of_run(const experiment::Location& location) {
   return sums;
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::run

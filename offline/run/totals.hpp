@@ -4,10 +4,10 @@
 #include <span>
 
 #include "format/saturating.hpp"
-#include "offline/analysis/time_rules.hpp"
 #include "offline/experiment/profile.hpp"
+#include "offline/run/time_rules.hpp"
 
-namespace refrain::analysis {
+namespace refrain::run {
 
 /// Of these units of one location together.
 experiment::RunTotals totals_of(std::span<const experiment::Unit> units, const experiment::Rank& rank,
@@ -22,4 +22,4 @@ format::UnitTotals sums_of_run(const experiment::Location& location);
 
 using format::add_saturating;
 
-}  // namespace refrain::analysis
+}  // namespace refrain::run

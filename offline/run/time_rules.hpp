@@ -8,7 +8,7 @@
 #include "format/time_rules.hpp"
 #include "offline/experiment/profile.hpp"
 
-namespace refrain::analysis {
+namespace refrain::run {
 
 struct PathTime {
   std::uint32_t path;
@@ -30,13 +30,8 @@ UnitTimes apply_time_rules(const experiment::Unit& unit, std::span<const experim
 /// remainders are rounded up, earlier ones first where they are equal. All zero when no weight is positive.
 std::vector<std::int64_t> share_by_largest_remainder(std::int64_t total, std::span<const std::int64_t> weights);
 
-/// Standard error of a share p that was estimated from weighted samples: sqrt(p (1 - p) / n) with the effective number
-/// n = (sum w)^2 / sum w^2. Of everything it is 1 / n: that all of a few samples hit one place does not make it
-/// certain. 0 when there are no samples.
-double standard_error_of_share(double share, double weight_sum, double weight_squares);
-
 /// Value of `metric` in the row of a path, 0 when its kind of path does not have it.
 std::int64_t value_of(const experiment::Unit& unit, const experiment::PathValues& row, experiment::NodeKind kind,
                       format::MetricId metric);
 
-}  // namespace refrain::analysis
+}  // namespace refrain::run

@@ -1,11 +1,11 @@
-#include "offline/analysis/time_rules.hpp"
+#include "offline/run/time_rules.hpp"
 
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
 #include <random>
 
-namespace refrain::analysis {
+namespace refrain::run {
 namespace {
 
 using experiment::CallPath;
@@ -318,17 +318,5 @@ TEST(LargestRemainder, rounds_the_largest_remainder_up_first) {
             (std::vector<std::int64_t>{1, 3, 6}));
 }
 
-TEST(StandardError, of_equal_weights_is_the_binomial_one) {
-  EXPECT_NEAR(standard_error_of_share(.1, 400, 400), std::sqrt(.09 / 400), 1e-15);
-  // One sample of weight 10 among ten of weight 1 leaves (20)^2 / 110 effective samples.
-  EXPECT_NEAR(standard_error_of_share(.5, 20, 110), std::sqrt(.25 * 110 / 400), 1e-15);
-  EXPECT_EQ(standard_error_of_share(.5, 0, 0), 0);
-}
-
-TEST(StandardError, is_not_0_when_all_of_a_few_samples_hit_one_place) {
-  EXPECT_EQ(standard_error_of_share(1, 1, 1), 1);
-  EXPECT_EQ(standard_error_of_share(1, 8, 8), .125);
-}
-
 }  // namespace
-}  // namespace refrain::analysis
+}  // namespace refrain::run
