@@ -14,7 +14,6 @@ namespace {
 using format::add_saturating;
 using format::MetricId;
 using run::Answer;
-using run::Place;
 using run::Question;
 
 constexpr double ns = 1e9;  ///< in a second
@@ -87,7 +86,46 @@ bool Counts::all_zero() const {
   return std::ranges::all_of(value_, zero) && std::ranges::all_of(asked_for_, zero);
 }
 
-/// The columns of questions that are asked here begin with these times, and go on with the counted metrics.
+Times& Times::operator+=(const Times& other) {
+  for (double Times::*time :
+       {&Times::wall_s, &Times::mpi_s, &Times::user_s, &Times::refrain_s, &Times::stopped_s, &Times::not_on_cpu_s,
+        &Times::not_on_cpu_low_s, &Times::not_on_cpu_high_s, &Times::waited_for_core_s, &Times::blocked_s,
+        &Times::off_untold_s, &Times::mpi_off_cpu_s})
+    this->*time += other.*time;
+  off_cpu_is_counted &= other.off_cpu_is_counted;
+  off_cpu_is_told_apart &= other.off_cpu_is_told_apart;
+  counts += other.counts;
+  return *this;
+}
+
+namespace {
+
+/// The first columns of what is asked of each location.
+struct TimeOfLocation {
+  run::TimeMetric metric;
+  double Times::*seconds;
+};
+constexpr TimeOfLocation times_of_location[] = {
+    {run::wall, &Times::wall_s},
+    {run::mpi, &Times::mpi_s},
+    {run::user, &Times::user_s},
+    {run::refrain, &Times::refrain_s},
+    {run::measurement_off, &Times::stopped_s},
+    {run::not_on_cpu, &Times::not_on_cpu_s},
+    {run::waited_for_core, &Times::waited_for_core_s},
+    {run::blocked, &Times::blocked_s}};
+constexpr std::size_t off_cpu_column = 5;  ///< the two behind it are its parts
+static_assert(times_of_location[off_cpu_column].metric == run::not_on_cpu);
+
+std::vector<std::size_t> metrics_of_location() {
+  std::vector<std::size_t> metrics;
+  for (const TimeOfLocation& of : times_of_location) metrics.push_back(of.metric);
+  return metrics;
+}
+
+}  // namespace
+
+/// The columns of questions that are asked here begin with times, and go on with the counted metrics.
 class CallTreeBuilder::Impl {
  public:
   Impl(const experiment::ProfileDefinitions& definitions, Symbolizer& symbolizer, const CallTreeOptions& options,
@@ -97,14 +135,11 @@ class CallTreeBuilder::Impl {
         by_node_(run::by_node(nodes_)),
         by_function_(run::by_function(nodes_)),
         values_(nodes_, metrics_, question(&by_node_, {run::wall}, run::mark_metrics)),
-        of_location_(question(nullptr,
-                              {run::wall, run::mpi, run::user, run::refrain, run::measurement_off, run::not_on_cpu,
-                               run::waited_for_core, run::blocked},
-                              {})),
+        of_location_(question(nullptr, metrics_of_location(), {})),
         functions_(nodes_, metrics_, {.keys = &by_function_, .metrics = {run::wall}}),
         spread_(nodes_, metrics_,
                 {.keys = &by_node_,
-                 .place = one_rank ? Place::Thread : Place::Rank,
+                 .place = one_rank ? run::Place::Thread : run::Place::Rank,
                  .metrics = {run::wall},
                  .has_errors = false},
                 [this](const Answer& of) { add_to_spread(of); }) {
@@ -117,30 +152,15 @@ class CallTreeBuilder::Impl {
     for (std::size_t m = 0; m < std::min(leaf.rank.extra_metrics.size(), leaf.totals.extra.totals.size()); ++m)
       metrics_.ask_for(leaf.rank.extra_metrics[m]);
     for (run::Grouping* of : {&values_, &functions_, &spread_}) of->add(leaf);
-    const LocationSummary& of = tree_.locations.emplace_back(summary_of(leaf));
-
+    tree_.totals += tree_.locations.emplace_back(summary_of(leaf));
     const format::UnitTotals& sums = leaf.totals.totals;
     Totals& totals = tree_.totals;
-    totals.off_cpu_is_counted &= of.off_cpu_is_counted;
-    totals.off_cpu_is_told_apart &= of.off_cpu_is_told_apart;
     totals.mpi_calls = add_saturating(totals.mpi_calls, sums.mpi_calls);
     totals.ticks_user = add_saturating(totals.ticks_user, sums.ticks_user);
     totals.ticks_mpi = add_saturating(totals.ticks_mpi, sums.ticks_mpi);
     totals.ticks_without_sample = add_saturating(totals.ticks_without_sample, sums.ticks_lost);
     for (std::size_t i = 0; i < leaf.location.losses.size() && i < totals.losses.size(); ++i)
       totals.losses[i] = add_saturating(totals.losses[i], leaf.location.losses[i]);
-    totals.counts += of.counts;
-    totals.wall_s += of.wall_s;
-    totals.mpi_s += of.mpi_s;
-    totals.user_s += of.user_s;
-    totals.refrain_s += of.refrain_s;
-    totals.stopped_s += of.stopped_s;
-    totals.not_on_cpu_s += of.not_on_cpu_s;
-    totals.not_on_cpu_low_s += of.not_on_cpu_low_s;
-    totals.not_on_cpu_high_s += of.not_on_cpu_high_s;
-    totals.waited_for_core_s += of.waited_for_core_s;
-    totals.blocked_s += of.blocked_s;
-    totals.mpi_off_cpu_s += of.mpi_off_cpu_s;
   }
 
   CallTree finish() {
@@ -215,29 +235,26 @@ class CallTreeBuilder::Impl {
   }
 
   LocationSummary summary_of(const run::Leaf& leaf) const {
-    enum Column : std::size_t { wall, mpi, user, refrain, stopped, not_on_cpu, waited, blocked, counts };
     const Answer of = answer_of(leaf, nodes_, metrics_, of_location_);
-    LocationSummary summary{leaf.location.rank, leaf.location.thread, leaf.location.name};
-    summary.wall_s = of.seconds(wall);
-    summary.mpi_s = of.seconds(mpi);
-    summary.user_s = of.seconds(user);
-    summary.refrain_s = of.seconds(refrain);
-    summary.stopped_s = of.seconds(stopped);
-    summary.not_on_cpu_s = of.seconds(not_on_cpu);
-    summary.waited_for_core_s = of.seconds(waited);
-    summary.blocked_s = of.seconds(blocked);
-    const run::Quantity off_cpu = of.of(not_on_cpu);
+    LocationSummary summary;
+    for (std::size_t column = 0; column < std::size(times_of_location); ++column)
+      summary.*times_of_location[column].seconds = of.seconds(column);
+    summary.rank = leaf.location.rank;
+    summary.thread = leaf.location.thread;
+    summary.name = leaf.location.name;
+    const run::Quantity off_cpu = of.of(off_cpu_column);
     summary.off_untold_s =
-        static_cast<double>(off_cpu.value - of.of(waited).value - of.of(blocked).value) / ns;
+        static_cast<double>(off_cpu.value - of.of(off_cpu_column + 1).value - of.of(off_cpu_column + 2).value) / ns;
     summary.not_on_cpu_low_s = static_cast<double>(off_cpu.value - off_cpu.below) / ns;
     summary.not_on_cpu_high_s = static_cast<double>(off_cpu.value + off_cpu.above) / ns;
     summary.off_cpu_is_counted = leaf.rank.off_cpu_is_counted;
-    summary.off_cpu_is_told_apart = of.of(waited).is_known;
+    summary.off_cpu_is_told_apart = of.of(off_cpu_column + 1).is_known;
     const format::UnitTotals& sums = leaf.totals.totals;
     if (summary.off_cpu_is_counted)
       summary.mpi_off_cpu_s = std::clamp(static_cast<double>(sums.off_mpi_ns) / ns, 0.0, summary.mpi_s);
     summary.samples = sums.ticks_user;
-    summary.counts = counts_of(of, counts, [&](std::size_t column) { return of.of(column); });
+    summary.counts =
+        counts_of(of, std::size(times_of_location), [&](std::size_t column) { return of.of(column); });
     return summary;
   }
 

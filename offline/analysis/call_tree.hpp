@@ -82,32 +82,31 @@ struct TreeNode {
   std::vector<std::uint32_t> children;
 };
 
-struct LocationSummary {
-  std::int32_t rank = 0, thread = 0;
-  std::string name;
-  double wall_s = 0, mpi_s = 0, user_s = 0, refrain_s = 0, stopped_s = 0, not_on_cpu_s = 0;
-  std::int64_t samples = 0;
-  Counts counts;
-  double not_on_cpu_low_s = 0, not_on_cpu_high_s = 0;
-  double waited_for_core_s = 0, blocked_s = 0;  ///< of not_on_cpu_s, where they are told apart
-  double off_untold_s = 0;                      ///< the rest of it
-  double mpi_off_cpu_s = 0;                     ///< of mpi_s, where it was counted
-  bool off_cpu_is_counted = true;               ///< else bounds are all that is known of time off the CPU
-  bool off_cpu_is_told_apart = true;
-};
-
-struct Totals {
+/// What one location did, or several together.
+struct Times {
   double wall_s = 0, mpi_s = 0, user_s = 0, refrain_s = 0;
   double stopped_s = 0;  ///< by MPI_Pcontrol
   double not_on_cpu_s = 0, not_on_cpu_low_s = 0, not_on_cpu_high_s = 0;
   double waited_for_core_s = 0, blocked_s = 0;  ///< of not_on_cpu_s, where they are told apart
-  double mpi_off_cpu_s = 0;                     ///< of mpi_s: the thread had given up its core, or lost it
-  bool off_cpu_is_counted = true;               ///< of all threads: else bounds are all that is known
-  bool off_cpu_is_told_apart = true;            ///< of all threads
+  double off_untold_s = 0;                      ///< the rest of it
+  double mpi_off_cpu_s = 0;                     ///< of mpi_s, where it was counted: the thread had no core
+  bool off_cpu_is_counted = true;               ///< of all: else bounds are all that is known of time off the CPU
+  bool off_cpu_is_told_apart = true;            ///< of all
+  Counts counts;
+
+  Times& operator+=(const Times& other);
+};
+
+struct LocationSummary : Times {
+  std::int32_t rank = 0, thread = 0;
+  std::string name;
+  std::int64_t samples = 0;
+};
+
+struct Totals : Times {
   std::int64_t mpi_calls = 0;
   std::int64_t ticks_user = 0, ticks_mpi = 0, ticks_without_sample = 0;
-  std::vector<std::int64_t> losses;            ///< by format::Loss
-  Counts counts;
+  std::vector<std::int64_t> losses;  ///< by format::Loss
 };
 
 /// Standard errors of what a function has, whatever called it.

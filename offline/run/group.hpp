@@ -3,7 +3,6 @@
 /// thread. This is the one loop over rows (rows.hpp).
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -33,7 +32,7 @@ class Answer {
   std::int32_t rank = 0, thread = 0;
 
   /// Whether any row is of this key.
-  bool has(std::size_t key) const { return (exclusive_.flags[key] & HasRow) != 0; }
+  bool has(std::size_t key) const { return exclusive_.flags[key].has(Flags::Row); }
   /// Of the key's nodes by themselves.
   Quantity exclusive(std::size_t key, std::size_t column) const { return quantity(key, column, exclusive_); }
   /// With everything that they call; a node below another one of its key is in that one's.
@@ -43,18 +42,27 @@ class Answer {
 
   double exclusive_s(std::size_t key, std::size_t column) const { return seconds(exclusive_, key, column); }
   double inclusive_s(std::size_t key, std::size_t column) const { return seconds(inclusive_, key, column); }
-  double seconds(std::size_t column) const { return seconds(exclusive_, 0, column); }
+  double seconds(std::size_t column) const { return seconds(inclusive_, 0, column); }
   /// The column of a metric of REFRAIN_METRICS.
   std::size_t asked_for(std::size_t number) const { return asked_for_ + number; }
 
  private:
   friend class Grouping;
-  enum Flag : std::uint8_t { HasRow = 1, IsDivided = 2, IsBounded = 4, IsUntold = 8 };
+  struct Flags {
+    enum Bit : std::uint8_t { Row = 1, Divided = 2, Bounded = 4, Untold = 8 };
+    std::uint8_t bits = 0;
+    bool has(Bit bit) const { return (bits & bit) != 0; }
+    Flags& operator+=(Flags other) {
+      bits |= other.bits;
+      return *this;
+    }
+  };
+  /// By key; while rows are added, by node or without keys at one place.
   struct Sums {
-    std::vector<std::vector<Integer>> values;  ///< by column, then by key
-    std::vector<Integer> sampled;              ///< by key, as the others
-    std::vector<double> variance;
-    std::vector<std::uint8_t> flags;
+    std::vector<std::vector<Integer>> values;  ///< by column first
+    std::vector<Integer> sampled;
+    std::vector<double> variance;  ///< always by key
+    std::vector<Flags> flags;
   };
   Quantity quantity(std::size_t key, std::size_t column, const Sums& of) const;
   static double seconds(const Sums& of, std::size_t key, std::size_t column) {
@@ -63,13 +71,12 @@ class Answer {
 
   const Metrics* metrics_ = nullptr;
   std::vector<std::size_t> columns_;
-  std::size_t asked_for_ = 0;
+  std::size_t asked_for_ = 0, leaves_ = 0;
   Sums exclusive_, inclusive_;
   std::uint32_t everything_ = Keys::none;  ///< the key whose inclusive values are those of all nodes
   Integer below_ = 0, above_ = 0;
   bool is_exact_ = true, tells_waiting_ = true;
-  bool has_found_error_ = false;      ///< of all nodes together
-  std::vector<double> found_errors_;  ///< by column, in seconds
+  std::vector<double> found_errors_;  ///< by column, in seconds, of the last leaf
 };
 
 /// Answers a question. Several of them may look at the same leaves in one pass.
@@ -77,38 +84,39 @@ class Grouping {
  public:
   using Take = std::function<void(const Answer&)>;
   /// With `take` each answer is handed over when the next place begins, the last one in finish(): no more than one is in
-  /// memory. Leaves of a rank follow each other. `nodes` and `metrics` must outlive the answers.
+  /// memory, but for machines. Leaves of a rank follow each other. `nodes` and `metrics` must outlive the answers.
   Grouping(const Nodes& nodes, const Metrics& metrics, Question question, Take take = {});
-  ~Grouping();
   void add(const Leaf& leaf);
   /// The answers that were not handed over, in the order of their first leaves.
   std::vector<Answer> finish();
 
  private:
-  struct Open;
   /// A column, and which metric of its kind it is.
   struct Column {
     std::size_t column, number;
   };
-  void sort_columns();
-  Open& open_for(const Leaf& leaf);
-  void add_row(Open& to, const Leaf& leaf, const Row& row, std::size_t slot);
-  void add_found(Open& to, const Leaf& leaf);
-  void add_variance(Open& to, const Stratum& stratum);
-  Answer answer(Open& of) const;
+  bool is_place_of(const Answer& answer, const Leaf& leaf) const;
+  Answer& answer_for(const Leaf& leaf);
+  void add_row(Answer& to, const Leaf& leaf, const Row& row, std::size_t slot);
+  void add_found(Answer& to, const Leaf& leaf);
+  void add_variance(Answer& to, const Stratum& stratum);
+  void close(Answer& answer) const;
+  void hand_over();
   std::size_t slots() const { return question_.keys ? nodes_.size() : 1; }
   std::size_t keys() const { return question_.keys ? question_.keys->size() : 1; }
   bool is_chosen(std::uint32_t node) const { return question_.nodes.empty() || question_.nodes[node]; }
   template <class Value>
-  void include_children(std::vector<Value>& values) const;
+  void add_children(std::vector<Value>& by_node) const;
+  template <class Value>
+  std::vector<Value> by_key(const std::vector<Value>& by_node, bool outermost_only) const;
 
   const Nodes& nodes_;
   const Metrics& metrics_;
   Question question_;
   Take take_;
   std::vector<Column> times_, of_mpi_, of_functions_, of_marks_, asked_for_, found_;  ///< by what rows have them
-  std::vector<std::unique_ptr<Open>> open_;
-  std::vector<double> weights_, key_weights_;  ///< of the leaf in hand
+  std::vector<Answer> answers_;
+  std::vector<double> weights_;  ///< of the leaf in hand, by slot
 };
 
 /// What one leaf alone has; `question.place` does not matter.

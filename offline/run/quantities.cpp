@@ -31,18 +31,6 @@ double Stratum::variance_of(double part) const {
   return error * error;
 }
 
-Quantity& Quantity::operator+=(const Quantity& other) {
-  value += other.value;
-  sampled += other.sampled;
-  variance += other.variance;
-  below += other.below;
-  above += other.above;
-  known = std::max(known, other.known);
-  is_known &= other.is_known;
-  has_error &= other.has_error;
-  return *this;
-}
-
 std::optional<double> Quantity::error() const {
   if (!has_error || below > 0 || above > 0) return std::nullopt;
   return std::sqrt(variance);

@@ -38,17 +38,16 @@ struct Stratum {
   double variance_of(double part) const;
 };
 
-/// A value of one metric, or a sum of them.
+/// A value of one metric, added up (group.hpp).
 struct Quantity {
-  Integer value = 0;           ///< nanoseconds, bytes or 1
-  Integer sampled = 0;         ///< part of it that samples have divided
-  double variance = 0;         ///< of that part
+  Integer value = 0;             ///< nanoseconds, bytes or 1
+  Integer sampled = 0;           ///< part of it that samples have divided
+  double variance = 0;           ///< of that part
   Integer below = 0, above = 0;  ///< the truth may be less and more by so much, for reasons that are no chance
   Known known = Known::Exact;
-  bool is_known = true;        ///< of all locations; else `value` is that of the others
-  bool has_error = true;       ///< else `variance` is not all of it
+  bool is_known = true;   ///< of all locations; else `value` is that of the others
+  bool has_error = true;  ///< else `variance` is not all of it
 
-  Quantity& operator+=(const Quantity& other);
   /// The standard error; nothing: it is not known, or bounds are all that is.
   std::optional<double> error() const;
 };

@@ -38,11 +38,20 @@ class Sample {
       rank.tick_cost = {6'000, 5'000, 9'000};
       rank.locations.resize(1);
       experiment.profile.ranks.push_back(rank);
-      tree.locations.push_back({r, 0, "main", 50, 15, 34.9, .1, 0, .7, 1700});
-      tree.locations.back().not_on_cpu_low_s = .5;
-      tree.locations.back().not_on_cpu_high_s = 1;
-      tree.locations.back().off_untold_s = .7;
-      tree.locations.back().off_cpu_is_counted = tree.locations.back().off_cpu_is_told_apart = false;
+      tree.locations.push_back({{.wall_s = 50,
+                                 .mpi_s = 15,
+                                 .user_s = 34.9,
+                                 .refrain_s = .1,
+                                 .not_on_cpu_s = .7,
+                                 .not_on_cpu_low_s = .5,
+                                 .not_on_cpu_high_s = 1,
+                                 .off_untold_s = .7,
+                                 .off_cpu_is_counted = false,
+                                 .off_cpu_is_told_apart = false},
+                                r,
+                                0,
+                                "main",
+                                1700});
     }
     tree.nodes.emplace_back();
     const auto main = add(0, "main", PathKind::User, 2);
@@ -105,18 +114,11 @@ class Sample {
       tree.nodes[tree.nodes[i].parent].inclusive += tree.nodes[i].inclusive;
     }
     for (auto& node : tree.nodes) node.spread = {node.inclusive_s * .4, node.inclusive_s * .5, node.inclusive_s * .6};
-    tree.totals = {.wall_s = 100,
-                   .mpi_s = 30,
-                   .user_s = 69.8,
-                   .refrain_s = .2,
-                   .not_on_cpu_s = 1.4,
-                   .not_on_cpu_low_s = 1,
-                   .not_on_cpu_high_s = 2,
-                   .off_cpu_is_counted = false,
-                   .off_cpu_is_told_apart = false,
-                   .mpi_calls = 2'002,
-                   .ticks_user = 3'400,
-                   .ticks_mpi = 1'500};
+    tree.totals = {};
+    for (const auto& of : tree.locations) tree.totals += of;
+    tree.totals.mpi_calls = 2'002;
+    tree.totals.ticks_user = 3'400;
+    tree.totals.ticks_mpi = 1'500;
     tree.totals.losses.assign(format::loss_count, 0);
   }
 };

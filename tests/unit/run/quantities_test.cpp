@@ -29,20 +29,13 @@ TEST(Stratum, shares_of_one_are_correlated_and_parts_of_the_whole_are_not_added_
   EXPECT_EQ(stratum.variance_of(0), 0);
 }
 
-TEST(Quantity, adds_integers_variances_and_bounds) {
-  Quantity sum;
-  sum += {.value = 40, .sampled = 30, .variance = 9, .below = 1, .above = 2, .known = Known::Sampled};
-  sum += {.value = 2, .variance = 16, .above = 5};
-  EXPECT_TRUE(sum.value == 42 && sum.sampled == 30 && sum.below == 1 && sum.above == 7);
-  EXPECT_EQ(sum.known, Known::Sampled);
-  EXPECT_EQ(sum.error(), std::nullopt) << "bounds are all that is known";
-  sum.below = sum.above = 0;
-  EXPECT_EQ(sum.error(), 5);
-  sum += {.has_error = false};
-  EXPECT_EQ(sum.error(), std::nullopt);
-  EXPECT_TRUE(sum.is_known);
-  sum += {.is_known = false};
-  EXPECT_FALSE(sum.is_known);
+TEST(Quantity, has_a_standard_error_unless_bounds_are_all_that_is_known) {
+  Quantity of{.value = 42, .variance = 25};
+  EXPECT_EQ(of.error(), 5);
+  of.above = 1;
+  EXPECT_EQ(of.error(), std::nullopt);
+  of.above = 0, of.has_error = false;
+  EXPECT_EQ(of.error(), std::nullopt);
 }
 
 TEST(Integer, holds_the_nanoseconds_of_any_job) {
