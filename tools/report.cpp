@@ -19,12 +19,12 @@
 
 #include "format/profile_file.hpp"
 #include "offline/analysis/human_units.hpp"
-#include "offline/analysis/iteration_metrics.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "offline/experiment/manifest_reader.hpp"
 #include "offline/report/difference.hpp"
 #include "offline/report/pattern_iterations.hpp"
 #include "offline/report/wait_iterations.hpp"
+#include "offline/run/iteration_metrics.hpp"
 #include "offline/run/metrics.hpp"
 #include "tools/complaints.hpp"
 #include "tools/console.hpp"
@@ -288,9 +288,9 @@ Option within(Option option, double least, double most) {
 
 /// Each view has metrics of its own.
 void add_metric_option(Command command, report::Options& options) {
-  std::vector<std::string> metrics = analysis::iteration_metric_names();
+  std::vector<std::string> metrics = run::iteration_metric_names();
   std::vector<std::string> of_callpaths;
-  for (const auto& metric : analysis::callpath_metrics({})) of_callpaths.push_back(metric.name);
+  for (const auto& metric : run::callpath_metrics({})) of_callpaths.push_back(metric.name);
   const std::vector<std::string> of_locations = run::Metrics::names();
   constexpr const char* asked_for = "or one of REFRAIN_METRICS";
   const std::string help = fmt::format(

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "offline/analysis/call_tree.hpp"
-#include "offline/analysis/iteration_profile.hpp"
+#include "offline/run/iteration_profile.hpp"
 
 namespace refrain::analysis {
 
 struct CallPathMatch {
   std::vector<std::uint32_t> nodes;  ///< of the tree, none below another one
-  PathSelection selection;           ///< they and everything below them
+  run::PathSelection selection;           ///< they and everything below them
 };
 
 /// `wanted` is function names from caller to callee with slashes between them: the last names of a call path, or one

@@ -65,8 +65,9 @@ void CoreUse::add(const experiment::Rank& rank) {
   of.threads += threads;
   for (const experiment::Location& location : rank.locations) {
     of.cpu_s += cpu_seconds(location);
-    if (location.thread == 0 && rank.ticks_per_second > 0)
-      of.elapsed_s = std::max(of.elapsed_s, static_cast<double>(location.end - location.begin) / rank.ticks_per_second);
+    if (location.thread == 0)
+      of.elapsed_s =
+          std::max(of.elapsed_s, run::seconds_of(rank, static_cast<double>(location.end - location.begin)));
   }
 }
 

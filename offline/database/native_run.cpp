@@ -9,9 +9,9 @@
 #include <fstream>
 #include <map>
 
-#include "offline/analysis/iteration_metrics.hpp"
-#include "offline/analysis/iterations.hpp"
 #include "offline/database/digest.hpp"
+#include "offline/run/iteration_metrics.hpp"
+#include "offline/run/iterations.hpp"
 
 namespace refrain::database {
 namespace {
@@ -125,16 +125,16 @@ class NativeRun : public RunTables {
     if (of == nullptr) return;
     for (std::size_t l = 0; l < of->loops.size(); ++l) {
       const std::size_t loop = loop_named(of->loops[l].name);
-      const analysis::IterationProfiles profiles(experiment_->definitions(), *open_, *of, l);
+      const run::IterationProfiles profiles(experiment_->definitions(), *open_, *of, l);
       constexpr std::array names{"wall", "mpi", "user"};
-      std::array<analysis::IterationValue, names.size()> values;
-      for (std::size_t m = 0; m < names.size(); ++m) values[m] = analysis::value_of_metric(profiles, names[m]);
+      std::array<run::IterationValue, names.size()> values;
+      for (std::size_t m = 0; m < names.size(); ++m) values[m] = run::value_of_metric(profiles, names[m]);
       std::map<std::int32_t, double> wall_of;
       const auto value = [&](std::size_t m, std::int64_t number, std::int32_t cluster,
                              std::span<const std::int64_t> row) {
         return values[m] ? values[m](number, cluster, row) : unknown;
       };
-      analysis::for_each_iteration(of->loops[l],
+      run::for_each_iteration(of->loops[l],
                                    [&](std::int64_t number, std::int32_t cluster, std::span<const std::int64_t> row) {
                                      wall_of[cluster] += value(0, number, cluster, row);
                                    });
@@ -146,7 +146,7 @@ class NativeRun : public RunTables {
                           ? unknown
                           : sum->second / static_cast<double>(cluster.members)});
       }
-      analysis::for_each_iteration(of->loops[l],
+      run::for_each_iteration(of->loops[l],
                                    [&](std::int64_t number, std::int32_t cluster, std::span<const std::int64_t> row) {
                                      take({loop, number, cluster, value(0, number, cluster, row),
                                            value(1, number, cluster, row), value(2, number, cluster, row)});

@@ -28,9 +28,9 @@ class ClusterWaits {
   }
   /// Of all iterations of a cluster, seconds; nothing: it is not known.
   std::optional<double> of(std::size_t cluster) const {
-    const experiment::Unit* unit = open_.profiles->cluster_unit(static_cast<std::int32_t>(cluster));
-    if (!unit || floors_.empty()) return std::nullopt;
-    return waiting_of_cluster(*unit, floors_, open_.profiles->constants().ticks_per_second);
+    const auto number = static_cast<std::int32_t>(cluster);
+    if (!open_.profiles->cluster_unit(number) || floors_.empty()) return std::nullopt;
+    return waiting_of_cluster(*open_.profiles, number, floors_);
   }
 
  private:
@@ -54,7 +54,7 @@ class ClusterTables : TextPage {
     line(paint(style_.strong, cut_to(about(group) + ", clusters", width())));
     const bool all = !d_.options.ranks.empty();
     std::size_t shown = 0;
-    for (const LoopOfLocation& of : group.locations) {
+    for (const LoopPlace& of : group.locations) {
       if (!all && shown == most_tables) {
         wrapped("",
                 fmt::format("{} more: choose ranks with --rank to see theirs.",
@@ -81,7 +81,7 @@ class ClusterTables : TextPage {
   bool is_wide() const { return width() >= 100; }
   bool shows_waits() const { return width() >= 110 && has_waits(d_); }
 
-  void table(const LoopOfLocation& of, bool all) {
+  void table(const LoopPlace& of, bool all) {
     const auto open = d_.loops->open(*d_.experiment, of);
     if (!open) return;
     const auto summaries = summarise_clusters(*open->profiles, d_.tree);
@@ -161,7 +161,7 @@ class ClusterTables : TextPage {
   }
 
   /// The few that differ by more than they scatter, a line each.
-  void print_groups(const std::vector<ClusterGroup>& all, const LoopOfLocation& of, std::size_t clusters) {
+  void print_groups(const std::vector<ClusterGroup>& all, const LoopPlace& of, std::size_t clusters) {
     wrapped("",
             fmt::format("{}: {}, {}", report::name_of(of),
                         plural(static_cast<std::int64_t>(clusters), "cluster", "clusters"),
@@ -263,7 +263,7 @@ Table all_clusters_table(const Document& d) {
         for (const LoopGroup& group : d.loops->groups)
           take({{group.name},
                 {{"per_location", {{"rank", Kind::Id}, {"thread", Kind::Id}}, [&](const TakeRow& take_location) {
-                    for (const LoopOfLocation& of : group.locations)
+                    for (const LoopPlace& of : group.locations)
                       take_location({{std::int64_t{of.rank}, std::int64_t{of.thread}}, {clusters_table(d, of, InCsv)}});
                   }}}});
       }};
@@ -271,7 +271,7 @@ Table all_clusters_table(const Document& d) {
 
 }  // namespace
 
-Table clusters_table(const Document& d, const LoopOfLocation& of, unsigned in, std::shared_ptr<const OpenLoop> known) {
+Table clusters_table(const Document& d, const LoopPlace& of, unsigned in, std::shared_ptr<const OpenLoop> known) {
   std::vector<Column> columns = {{"cluster", Kind::Id, InText | InCsv},
                                  {"size", Kind::Count},
                                  {"class", Kind::Id},

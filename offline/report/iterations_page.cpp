@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 #include <limits>
 
-#include "offline/analysis/iterations.hpp"
 #include "offline/report/loop_view.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
+#include "offline/run/iterations.hpp"
 
 namespace refrain::report {
 namespace {
@@ -45,7 +45,7 @@ struct Place {
   double value;
   double error = 0;  ///< of the value; 0: it has none
   std::int64_t iteration = -1;
-  const LoopOfLocation* location = nullptr;
+  const LoopPlace* location = nullptr;
 };
 
 /// What one pass over the iterations of a loop leaves: a bin per location and column, however many there are.
@@ -68,7 +68,7 @@ struct Picture {
 Picture take_picture(const Document& d, const LoopGroup& group, std::size_t columns) {
   Picture picture;
   picture.columns = columns;
-  for (const LoopOfLocation& of : group.locations) {
+  for (const LoopPlace& of : group.locations) {
     auto& bins = picture.bins.emplace_back(columns);
     picture.clusters += of.clusters;
     const auto open = d.loops->open(*d.experiment, of);
@@ -80,13 +80,13 @@ Picture take_picture(const Document& d, const LoopGroup& group, std::size_t colu
     const auto value = shown_value(*d.loops, *open), error = shown_error(*d.loops, *open);
     const bool is_untold =
         !d.loops->source &&
-        analysis::is_untold(*open->profiles, d.loops->callpath ? &d.loops->callpath->selection : nullptr,
+        run::is_untold(*open->profiles, d.loops->callpath ? &d.loops->callpath->selection : nullptr,
                             d.loops->metric.name);
     const std::uint64_t stride = open->profiles->samples_stride();
     picture.samples_kept |= stride > 0;
     picture.samples_everywhere &= stride == 1;
     picture.largest_stride = std::max(picture.largest_stride, stride);
-    const auto read = analysis::for_each_iteration(
+    const auto read = run::for_each_iteration(
         loop, [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
           if (i < 0 || i >= group.iterations || open->was_absent(cluster, row)) return;
           picture.without_cluster += cluster < 0;
@@ -127,7 +127,7 @@ class LoopGraphs : TextPage {
   }
 
  private:
-  std::string value(double v) const { return human_value(view_.metric.quantity, v); }
+  std::string value(double v) const { return human_value(view_.metric.dimension, v); }
   std::string value(const Place& place) const {
     if (place.error <= 0) return value(place.value);
     if (place.value <= 0) return "< " + value(errors_that_hold_nothing * place.error);
@@ -141,7 +141,7 @@ class LoopGraphs : TextPage {
 
   void iterations(const LoopGroup& group) {
     std::string what = view_.metric.name;
-    if (view_.metric.quantity == analysis::Quantity::Seconds) what += " time";
+    if (view_.metric.dimension == run::Dimension::Seconds) what += " time";
     if (view_.callpath) what += " in " + view_.callpath_name;
     line(paint(style_.strong, cut_to(about(group) + ", " + what, width())));
     const std::size_t room = std::max<std::size_t>(
@@ -190,7 +190,7 @@ class LoopGraphs : TextPage {
 
   void reconstructed(const Picture& picture) {
     if (view_.metric.name == "samples" && recorded(picture)) return;
-    if (analysis::is_by_rules(view_.callpath->selection)) return;
+    if (run::is_by_rules(view_.callpath->selection)) return;
     wrapped("",
             fmt::format("Reconstructed from {}: what the call path has on average in the iteration's cluster, moved by "
                         "the exact totals of the iteration.",
@@ -229,7 +229,7 @@ class LoopGraphs : TextPage {
   }
 
   void unequal(const LoopGroup& group) {
-    const auto fewest = std::ranges::min_element(group.locations, {}, &LoopOfLocation::iterations);
+    const auto fewest = std::ranges::min_element(group.locations, {}, &LoopPlace::iterations);
     if (fewest->iterations < group.iterations)
       wrapped("",
               fmt::format("Not all have as many iterations: {} has {}.", report::name_of(*fewest),
@@ -429,7 +429,7 @@ class LoopGraphs : TextPage {
 
   static std::string row_label(const LoopGroup& group, std::size_t first, std::size_t last) {
     const auto one = [&](std::size_t i) {
-      const LoopOfLocation& of = group.locations[i];
+      const LoopPlace& of = group.locations[i];
       return of.thread == 0 ? fmt::format("{}", of.rank) : fmt::format("{}.{}", of.rank, of.thread);
     };
     return first == last ? "rank " + one(first) : one(first) + "-" + one(last);

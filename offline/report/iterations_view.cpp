@@ -2,21 +2,21 @@
 #include <algorithm>
 #include <cmath>
 
-#include "offline/analysis/iterations.hpp"
 #include "offline/report/loop_view.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/views.hpp"
+#include "offline/run/iterations.hpp"
 #include "offline/run/quantities.hpp"
 
 namespace refrain::report {
 namespace {
 
-using analysis::IterationMetric;
-using analysis::IterationValue;
+using run::IterationMetric;
+using run::IterationValue;
 
-Kind kind_of(analysis::Quantity quantity) {
-  return quantity == analysis::Quantity::Seconds ? Kind::Seconds
-         : quantity == analysis::Quantity::Bytes ? Kind::Bytes
+Kind kind_of(run::Dimension dimension) {
+  return dimension == run::Dimension::Seconds ? Kind::Seconds
+         : dimension == run::Dimension::Bytes ? Kind::Bytes
                                                  : Kind::Count;
 }
 
@@ -25,7 +25,7 @@ constexpr std::string_view usual[] = {
     "wall", "mpi", "user", "cpu", "mpi_calls", "messages_sent", "bytes_sent", "messages_received", "bytes_received"};
 
 std::vector<IterationMetric> metrics_of(const LoopView& view, const experiment::Loop& loop) {
-  std::vector<IterationMetric> metrics = analysis::iteration_metrics(loop);
+  std::vector<IterationMetric> metrics = run::iteration_metrics(loop);
   std::erase_if(metrics, [&](const IterationMetric& metric) {
     const bool asked_for = !view.callpath && !view.source && metric.name == view.metric.name;
     return !asked_for && std::ranges::find(usual, metric.name) == std::end(usual);
@@ -41,7 +41,7 @@ Table series(std::shared_ptr<const OpenLoop> open, std::vector<Column> columns, 
   table.numbers = [open, values = std::move(values),
                    row_values = std::vector<double>()](const TakeNumbers& take) mutable {
     row_values.resize(values.size());
-    analysis::for_each_iteration(open->loop(),
+    run::for_each_iteration(open->loop(),
                                  [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
                                    for (std::size_t v = 0; v < values.size(); ++v)
                                      row_values[v] = values[v] ? values[v](i, cluster, row) : NAN;
@@ -77,7 +77,7 @@ Table callpath_table(const LoopView& view, const std::shared_ptr<const OpenLoop>
         view.source ? view.source->known() == run::Known::Exact : view.callpath->selection.everything;
     Row row{{view.callpath_name, !whole && (!samples || stride != 1), {}, {}}};
     if (samples) row.cells[2] = stride == 1, row.cells[3] = static_cast<std::int64_t>(stride);
-    std::vector<Column> columns{{view.metric.column, kind_of(view.metric.quantity)}};
+    std::vector<Column> columns{{view.metric.column, kind_of(view.metric.dimension)}};
     std::vector<IterationValue> values{shown_value(view, *open)};
     if (auto error = shown_error(view, *open)) {
       columns.push_back({"standard_error_s", Kind::Number});
@@ -89,7 +89,7 @@ Table callpath_table(const LoopView& view, const std::shared_ptr<const OpenLoop>
   return table;
 }
 
-std::vector<Table> location_tables(const Document& d, const LoopOfLocation& of) {
+std::vector<Table> location_tables(const Document& d, const LoopPlace& of) {
   std::vector<Table> tables;
   std::shared_ptr<const OpenLoop> open;
   if (d.options.iterations)
@@ -97,7 +97,7 @@ std::vector<Table> location_tables(const Document& d, const LoopOfLocation& of) 
       std::vector<Column> columns{{"cluster_of", Kind::Count}};
       std::vector<IterationValue> values{cluster_value()};
       for (const IterationMetric& metric : metrics_of(*d.loops, open->loop())) {
-        columns.push_back({metric.column, kind_of(metric.quantity)});
+        columns.push_back({metric.column, kind_of(metric.dimension)});
         values.push_back(value_of_metric(*open->profiles, metric.name));
       }
       if (d.loops->source && !d.loops->callpath) {
@@ -114,15 +114,15 @@ std::vector<Table> location_tables(const Document& d, const LoopOfLocation& of) 
 Table iterations_table(const Document& d) {
   const auto rows_of = [&d](const LoopGroup& group) {
     return [&d, &group](const TakeRow& take) {
-      for (const LoopOfLocation& of : group.locations) {
+      for (const LoopPlace& of : group.locations) {
         const auto open = d.loops->open(*d.experiment, of);
         if (!open) continue;
-        const auto own = analysis::iteration_metrics(open->loop());
+        const auto own = run::iteration_metrics(open->loop());
         std::vector<Column> columns{{"cluster", Kind::Id}};
         std::vector<IterationValue> values{cluster_value()};
         for (const IterationMetric& metric : d.loops->metrics) {
           const bool known = std::ranges::find(own, metric.name, &IterationMetric::name) != own.end();
-          columns.push_back({metric.column, kind_of(metric.quantity)});
+          columns.push_back({metric.column, kind_of(metric.dimension)});
           values.push_back(known ? value_of_metric(*open->profiles, metric.name) : nullptr);
         }
         if (d.loops->source && !d.loops->callpath) {
@@ -130,7 +130,7 @@ Table iterations_table(const Document& d) {
           values.push_back(shown_value(*d.loops, *open));
         }
         if (d.loops->callpath) {
-          columns.push_back({"callpath_" + d.loops->metric.column, kind_of(d.loops->metric.quantity)});
+          columns.push_back({"callpath_" + d.loops->metric.column, kind_of(d.loops->metric.dimension)});
           values.push_back(shown_value(*d.loops, *open));
           if (auto error = shown_error(*d.loops, *open)) {
             columns.push_back({"callpath_standard_error_s", Kind::Number});
@@ -180,7 +180,7 @@ Table loops_table(const Document& d) {
                         {{"per_location",
                           {{"rank", Kind::Id}, {"thread", Kind::Id}},
                           [&d, &group](const TakeRow& take_location) {
-                            for (const LoopOfLocation& of : group.locations)
+                            for (const LoopPlace& of : group.locations)
                               take_location({{std::int64_t{of.rank}, std::int64_t{of.thread}}, location_tables(d, of)});
                           }}}});
               }};

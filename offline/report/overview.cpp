@@ -18,7 +18,7 @@ double end_of(const experiment::Rank& rank) {
     begin = std::min(begin, location.begin);
     end = std::max(end, location.end);
   }
-  return end > begin && rank.ticks_per_second > 0 ? static_cast<double>(end - begin) / rank.ticks_per_second : 0;
+  return end > begin ? run::seconds_of(rank, static_cast<double>(end - begin)) : 0;
 }
 
 /// How many of a class there were at a location; of those that are timed each, these.
@@ -53,7 +53,7 @@ void OverviewBuilder::add(const experiment::Rank& rank) {
   if (!rank.locations.empty()) present_.push_back(rank.rank);
   if (hosts_.insert(rank.host).second) overview_.hosts.push_back(rank.host);
   cores_.add(rank);
-  const double ns = rank.ticks_per_second > 0 ? 1e9 / rank.ticks_per_second : 1;
+  const double ns = run::seconds_of(rank, 1e9);
   const auto add_cost = [&](const experiment::Cost& cost, experiment::Cost& all) {
     all.median += cost.median * ns;
     all.low = ranks_ == 0 ? cost.low * ns : std::min(all.low, cost.low * ns);

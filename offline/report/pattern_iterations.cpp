@@ -26,8 +26,8 @@ class PatternIterations final : public IterationSource {
   std::string why_none() const override {
     return "of no iteration of this loop the events tell of all calls that may have waited";
   }
-  analysis::IterationValue of(const analysis::IterationProfiles& profiles, std::int32_t thread,
-                              const analysis::PathSelection* selection) const override {
+  run::IterationValue of(const run::IterationProfiles& profiles, std::int32_t thread,
+                              const run::PathSelection* selection) const override {
     const auto is_meant = [&](std::uint32_t path) {
       return !selection || (path < selection->paths.size() && selection->paths[path]);
     };

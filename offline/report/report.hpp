@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "offline/analysis/call_tree.hpp"
-#include "offline/analysis/iteration_metrics.hpp"
 #include "offline/analysis/symbols.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "offline/findings/finding.hpp"
 #include "offline/report/table.hpp"
 #include "offline/report/terminal.hpp"
+#include "offline/run/iteration_metrics.hpp"
 #include "offline/run/quantities.hpp"
 
 namespace refrain::report {
@@ -36,8 +36,8 @@ class IterationSource {
   virtual ~IterationSource() = default;
   /// Of a loop of a location; `selection`: of these call paths, null: of all. An iteration that nothing is known of has
   /// NaN. `profiles` and `selection` must outlive the result.
-  virtual analysis::IterationValue of(const analysis::IterationProfiles& profiles, std::int32_t thread,
-                                      const analysis::PathSelection* selection) const = 0;
+  virtual run::IterationValue of(const run::IterationProfiles& profiles, std::int32_t thread,
+                                      const run::PathSelection* selection) const = 0;
   virtual run::Known known() const = 0;
   /// A sentence on how the values are known; `share`: of so many of the iterations, more than none.
   virtual std::string origin(double share) const = 0;

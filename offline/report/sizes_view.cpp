@@ -5,6 +5,7 @@
 
 #include "offline/report/table_page.hpp"
 #include "offline/report/units.hpp"
+#include "offline/run/totals.hpp"
 
 namespace refrain::report {
 namespace {
@@ -40,7 +41,7 @@ Table sizes_table(const Document& d) {
                   if (!of.of.sends() && !of.of.receives()) continue;
                   OfSize& to = sizes[{node.name, of.of.size()}];
                   const std::int64_t calls = of.durations[waits::Column::Calls];
-                  const double seconds = static_cast<double>(of.durations[waits::Column::Time]) / rank.ticks_per_second;
+                  const double seconds = run::seconds_of(rank, static_cast<double>(of.durations[waits::Column::Time]));
                   to.calls += calls;
                   to.seconds += seconds;
                   all.calls += calls;

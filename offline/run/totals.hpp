@@ -22,4 +22,8 @@ format::UnitTotals sums_of_run(const experiment::Location& location);
 
 using format::add_saturating;
 
+inline double seconds_of(const experiment::RankDefinition& rank, double ticks) {
+  return rank.ticks_per_second > 0 ? ticks / rank.ticks_per_second : 0;
+}
+
 }  // namespace refrain::run

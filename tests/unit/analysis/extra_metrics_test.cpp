@@ -1,10 +1,10 @@
-#include "offline/analysis/extra_metrics.hpp"
+#include "offline/run/extra_metrics.hpp"
 
 #include <gtest/gtest.h>
 #include <map>
 
-#include "offline/analysis/iteration_profile.hpp"
-#include "offline/analysis/iterations.hpp"
+#include "offline/run/iteration_profile.hpp"
+#include "offline/run/iterations.hpp"
 #include "tests/unit/analysis/loop_builder.hpp"
 
 namespace refrain::analysis {
@@ -98,9 +98,9 @@ std::int64_t sum(const experiment::ExtraValues& values) {
   return sum;
 }
 
-TEST(ExtraOfIterations, add_up_to_the_total_of_the_iteration) {
+TEST(run::ExtraOfIterations, add_up_to_the_total_of_the_iteration) {
   const TwoClusters of;
-  const ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
+  const run::ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
   for (const std::int64_t total : {0, 1, 20, 30, 1000}) {
     const std::int64_t row[] = {1, total};
     const experiment::ExtraValues values = iterations.values_of(0, row);
@@ -109,34 +109,34 @@ TEST(ExtraOfIterations, add_up_to_the_total_of_the_iteration) {
   }
 }
 
-TEST(ExtraOfIterations, at_the_mean_of_the_cluster_have_its_division) {
+TEST(run::ExtraOfIterations, at_the_mean_of_the_cluster_have_its_division) {
   const TwoClusters of;
-  const ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
+  const run::ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
   const std::int64_t row[] = {1, 30};
   const experiment::ExtraValues values = iterations.values_of(0, row);
   ASSERT_EQ(values.values.size(), 3u);
   EXPECT_EQ(values.columns, (std::vector<std::int64_t>{10, 15, 5}));  // send, then 20 as 3 to 1
 }
 
-TEST(ExtraOfIterations, alone_in_their_cluster_are_as_they_were) {
+TEST(run::ExtraOfIterations, alone_in_their_cluster_are_as_they_were) {
   const TwoClusters of;
-  const ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
+  const run::ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
   const std::int64_t row[] = {1, 100};
   EXPECT_EQ(iterations.values_of(1, row).columns, (std::vector<std::int64_t>{50, 5}));
 }
 
-TEST(ExtraOfIterations, without_a_cluster_have_their_total) {
+TEST(run::ExtraOfIterations, without_a_cluster_have_their_total) {
   const TwoClusters of;
-  const ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
+  const run::ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
   const std::int64_t row[] = {1, 77};
   EXPECT_EQ(iterations.values_of(-1, row).totals, std::vector<std::int64_t>{77});
 }
 
-TEST(ExtraOfIterations, of_selected_paths_are_those_of_the_whole_division) {
+TEST(run::ExtraOfIterations, of_selected_paths_are_those_of_the_whole_division) {
   const TwoClusters of;
-  const ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
+  const run::ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
   for (const std::uint32_t path : {send, function_10, function_20}) {
-    PathSelection selection;
+    run::PathSelection selection;
     selection.paths.resize(path_count);
     selection.paths[path] = true;
     const auto value = iterations.selected(selection, 0);
@@ -152,14 +152,14 @@ TEST(ExtraOfIterations, of_selected_paths_are_those_of_the_whole_division) {
 
 /// Where one MPI function falls as the total grows, it is cut at 0, and all at the total: each for itself. In all
 /// iterations as in one.
-TEST(ExtraOfIterations, of_selected_paths_are_cut_one_by_one) {
+TEST(run::ExtraOfIterations, of_selected_paths_are_cut_one_by_one) {
   TwoClusters of;
   of.first = unit_with(300, {{send, 100}, {allreduce, 190}, {function_10, 10}});
   of.second = unit_with(900, {{send, 890}, {function_10, 10}});
   of.loop.clusters[1].members = 10;
-  const ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
+  const run::ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
   for (const std::uint32_t path : {send, allreduce}) {
-    PathSelection selection;
+    run::PathSelection selection;
     selection.paths.resize(path_count);
     selection.paths[path] = true;
     const auto value = iterations.selected(selection, 0);

@@ -1,12 +1,14 @@
-#include "offline/analysis/iteration_profile.hpp"
+#include "offline/run/iteration_profile.hpp"
 
 #include <algorithm>
 #include <map>
 
-#include "offline/analysis/iteration_model.hpp"
-#include "offline/analysis/reconstruct.hpp"
+#include "offline/run/iteration_model.hpp"
+#include "offline/run/reconstruct.hpp"
+#include "offline/run/rows.hpp"
+#include "offline/run/totals.hpp"
 
-namespace refrain::analysis {
+namespace refrain::run {
 
 using iteration_values::round_to_total;
 using iteration_values::to_count;
@@ -35,9 +37,10 @@ IterationProfiles::IterationProfiles(const experiment::ProfileDefinitions& profi
                                      const experiment::Location& location, std::size_t loop)
     : profile_(profile),
       rank_(rank),
+      location_(location),
       loop_(location.loops[loop]),
       loop_index_(loop),
-      constants_(run::constants_of(rank, location)),
+      constants_(constants_of(rank, location)),
       columns_(loop_),
       extra_(profile.paths, rank.extra_metrics, loop_, units_) {
   units_.assign(loop_.clusters.size(), nullptr);
@@ -53,6 +56,28 @@ IterationProfiles::~IterationProfiles() = default;
 const experiment::Unit* IterationProfiles::cluster_unit(std::int32_t cluster) const {
   return cluster >= 0 && static_cast<std::size_t>(cluster) < units_.size() ? units_[static_cast<std::size_t>(cluster)]
                                                                            : nullptr;
+}
+
+void IterationProfiles::with_rows(const experiment::Unit& unit, bool is_exact,
+                                  const std::function<void(const Leaf&)>& take) const {
+  const experiment::RunTotals totals = run::totals_of({&unit, 1}, rank_, location_, profile_.paths);
+  Leaf leaf = Leaves(profile_).of(rank_, location_, totals);
+  leaf.is_whole_run = false;
+  leaf.is_exact = is_exact;
+  take(leaf);
+}
+
+std::vector<IterationProfiles::Calls> IterationProfiles::calls_of(std::int32_t cluster) const {
+  std::vector<Calls> all;
+  const experiment::Unit* unit = cluster_unit(cluster);
+  for (std::size_t row = 0; unit && row < unit->values.size(); ++row) {
+    const experiment::PathValues& of = unit->values[row];
+    if (profile_.paths[of.path].kind != NodeKind::Region) continue;
+    const auto value = [&](MetricId metric) { return value_of(*unit, of, NodeKind::Region, metric); };
+    all.push_back({of.path, static_cast<double>(value(MetricId::Visits)),
+                   static_cast<double>(value(MetricId::Time)) / constants_.ticks_per_second});
+  }
+  return all;
 }
 
 std::int64_t IterationProfiles::members(std::int32_t cluster) const {
@@ -335,4 +360,4 @@ experiment::Unit IterationProfiles::unit_of(std::int64_t iteration, std::int32_t
   return unit;
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::run

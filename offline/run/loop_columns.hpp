@@ -8,7 +8,7 @@
 
 #include "offline/experiment/profile.hpp"
 
-namespace refrain::analysis {
+namespace refrain::run {
 
 inline constexpr std::size_t region_columns = format::columns_of(experiment::NodeKind::Region);
 /// Columns of MPI call paths.
@@ -40,4 +40,4 @@ class LoopColumns {
   std::array<int, format::metric_count> columns_{};
 };
 
-}  // namespace refrain::analysis
+}  // namespace refrain::run

@@ -15,7 +15,7 @@
 
 #include "offline/experiment/profile.hpp"
 
-namespace refrain::analysis {
+namespace refrain::run {
 
 inline constexpr double expected_samples = 5;
 
@@ -34,4 +34,4 @@ struct ClassSums {
 std::vector<std::vector<bool>> excluded_paths(std::span<const experiment::CallPath> paths,
                                               std::span<const ClassSums> classes);
 
-}  // namespace refrain::analysis
+}  // namespace refrain::run

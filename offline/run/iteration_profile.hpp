@@ -4,24 +4,27 @@
 /// The result is a leaf unit, so the time rules apply to it as to any other: its exclusive times add up to the wall
 /// time of the iteration to the tick. What the vector holds (wall and MPI time, counts, bytes) is exact in the unit's
 /// totals, and the values of the call paths are made to add up to it. How they are divided among the call paths is an
-/// estimate: among those to MPI by offline/analysis/reconstruct.hpp, among those of user code by user_shares.hpp. A
+/// estimate: among those to MPI by offline/run/reconstruct.hpp, among those of user code by user_shares.hpp. A
 /// cluster of one member gives its iteration as it was, unless that has too few samples to divide its user code.
 /// Samples that were recorded in the iteration are given as they are; by themselves they do not divide its user code.
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "offline/analysis/extra_metrics.hpp"
-#include "offline/analysis/iteration_samples.hpp"
-#include "offline/analysis/iteration_shares.hpp"
-#include "offline/analysis/loop_columns.hpp"
 #include "offline/experiment/profile.hpp"
+#include "offline/run/extra_metrics.hpp"
+#include "offline/run/iteration_samples.hpp"
+#include "offline/run/iteration_shares.hpp"
+#include "offline/run/loop_columns.hpp"
 #include "offline/run/time_rules.hpp"
 
-namespace refrain::analysis {
+namespace refrain::run {
+
+struct Leaf;  // rows.hpp
 
 /// Call paths that a value is wanted for, and the paths that only the time rules define.
 struct PathSelection {
@@ -74,9 +77,17 @@ class IterationProfiles {
   std::size_t loop_index() const { return loop_index_; }
   const experiment::ProfileDefinitions& profile() const { return profile_; }
   const experiment::Rank& rank() const { return rank_; }
-  const run::RankConstants& constants() const { return constants_; }
+  const RankConstants& constants() const { return constants_; }
   const ExtraOfIterations& extra() const { return extra_; }
   const LoopColumns& columns() const { return columns_; }
+  /// What a cluster, or an iteration as unit_of() has it, has by call path (rows.hpp).
+  void with_rows(const experiment::Unit& unit, bool is_exact, const std::function<void(const Leaf&)>& take) const;
+  /// The calls that members of a cluster have made of MPI, by call path; nothing when the file does not have it.
+  struct Calls {
+    std::uint32_t path;
+    double number, seconds;
+  };
+  std::vector<Calls> calls_of(std::int32_t cluster) const;
   /// How the user time of iterations is divided. Made when it is asked for first, which reads the whole log.
   const IterationShares& shares() const;
 
@@ -108,7 +119,7 @@ class IterationProfiles {
       ShareSpread spread{};
     };
     bool chosen(std::uint32_t path) const { return path < selection_.paths.size() && selection_.paths[path]; }
-    double other_ticks(const run::UnitTimes& times) const;
+    double other_ticks(const UnitTimes& times) const;
     OfCluster exact_values(std::int32_t cluster) const;
     const OfCluster& of_cluster(std::int32_t cluster) const;
     const ShareOfPool& share_of(const UserShares::Pool& pool) const;
@@ -141,9 +152,10 @@ class IterationProfiles {
 
   const experiment::ProfileDefinitions& profile_;
   const experiment::Rank& rank_;
+  const experiment::Location& location_;
   const experiment::Loop& loop_;
   const std::size_t loop_index_;
-  const run::RankConstants constants_;
+  const RankConstants constants_;
   std::vector<const experiment::Unit*> units_;  ///< by cluster
   const LoopColumns columns_;
   mutable format::UnitTotals sums_for_undivided_times_{};
@@ -165,4 +177,4 @@ class IterationProfiles {
   mutable std::vector<std::pair<std::uint32_t, std::unique_ptr<Pool>>> pools_;
 };
 
-}  // namespace refrain::analysis
+}  // namespace refrain::run

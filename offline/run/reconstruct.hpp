@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace refrain::analysis {
+namespace refrain::run {
 
 /// Of one call path and one of its columns, and of the overall metric that the column scales with.
 struct ReconstructionInput {
@@ -48,4 +48,4 @@ inline double reconstruct_mean(const ReconstructionInput& in) {
   return in.members ? static_cast<double>(in.sum) / static_cast<double>(in.members) : 0;
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::run

@@ -1,9 +1,9 @@
-#include "offline/analysis/raking.hpp"
+#include "offline/run/raking.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-namespace refrain::analysis {
+namespace refrain::run {
 namespace {
 
 constexpr int most_rounds = 1000;
@@ -131,4 +131,4 @@ double rake_beyond_zeros(std::span<RakedRow> rows, std::span<const double> targe
   return rake(rows, targets);
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::run

@@ -12,16 +12,16 @@
 #include <utility>
 #include <vector>
 
-#include "offline/analysis/iteration_profile.hpp"
 #include "offline/experiment/profile.hpp"
+#include "offline/run/iteration_profile.hpp"
 
-namespace refrain::analysis {
+namespace refrain::run {
 
-enum class Quantity : std::uint8_t { Seconds, Bytes, Count };
+enum class Dimension : std::uint8_t { Seconds, Bytes, Count };
 
 struct IterationMetric {
   std::string name;
-  Quantity quantity = Quantity::Count;
+  Dimension dimension = Dimension::Count;
   std::string column;  ///< the name with its unit, as CSV and JSON have it: wall_s
 };
 
@@ -87,4 +87,4 @@ bool is_by_rules(const PathSelection& selection);
 IterationValue known_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
                                   std::string_view metric);
 
-}  // namespace refrain::analysis
+}  // namespace refrain::run

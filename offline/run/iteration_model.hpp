@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "offline/analysis/iteration_profile.hpp"
+#include "offline/run/iteration_profile.hpp"
 
-namespace refrain::analysis {
+namespace refrain::run {
 
 /// What reconstructing the MPI call paths of the iterations of one cluster takes.
 struct IterationProfiles::Model {
@@ -36,4 +36,4 @@ void round_to_total(std::int64_t total, std::span<const double> values, std::vec
 
 }  // namespace iteration_values
 
-}  // namespace refrain::analysis
+}  // namespace refrain::run

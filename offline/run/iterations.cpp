@@ -1,4 +1,4 @@
-#include "offline/analysis/iterations.hpp"
+#include "offline/run/iterations.hpp"
 
 #include <algorithm>
 #include <string>
@@ -7,7 +7,7 @@
 #include "offline/experiment/iteration_frames_reader.hpp"
 #include "offline/experiment/iteration_log_reader.hpp"
 
-namespace refrain::analysis {
+namespace refrain::run {
 namespace {
 
 std::string cost_of(const experiment::Loop& loop) { return "iterations of loop " + loop.name + " are missing"; }
@@ -170,4 +170,4 @@ bool with_iteration(const experiment::Loop& loop, std::int64_t iteration, const 
   return found;
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::run

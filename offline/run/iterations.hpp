@@ -9,7 +9,7 @@
 
 #include "offline/experiment/profile.hpp"
 
-namespace refrain::analysis {
+namespace refrain::run {
 
 /// Index of a metric of whole iterations by name (format/metrics.def), -1 when the file does not have it.
 int overall_index(const experiment::Loop& loop, std::string_view name);
@@ -25,4 +25,4 @@ std::int64_t for_each_iteration(const experiment::Loop& loop, const TakeIteratio
 /// Calls `take` for one iteration, and reads no more than it has to for that. False: there is none of this number.
 bool with_iteration(const experiment::Loop& loop, std::int64_t iteration, const TakeIteration& take);
 
-}  // namespace refrain::analysis
+}  // namespace refrain::run

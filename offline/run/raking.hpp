@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "offline/analysis/share_tree.hpp"
+#include "offline/run/share_tree.hpp"
 
-namespace refrain::analysis {
+namespace refrain::run {
 
 struct RakedRow {
   double mass = 0;                              ///< what the row is to have in all; rows without count for nothing
@@ -31,4 +31,4 @@ double rake(std::span<RakedRow> rows, std::span<const double> targets);
 /// does not have: it stays missed.
 double rake_beyond_zeros(std::span<RakedRow> rows, std::span<const double> targets, double samples);
 
-}  // namespace refrain::analysis
+}  // namespace refrain::run

@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "offline/analysis/iteration_samples.hpp"
-#include "offline/analysis/user_shares.hpp"
 #include "offline/experiment/profile.hpp"
+#include "offline/run/iteration_samples.hpp"
 #include "offline/run/time_rules.hpp"
+#include "offline/run/user_shares.hpp"
 
-namespace refrain::analysis {
+namespace refrain::run {
 
 class IterationProfiles;
 
@@ -47,4 +47,4 @@ class IterationShares {
   UserShares shares_;
 };
 
-}  // namespace refrain::analysis
+}  // namespace refrain::run

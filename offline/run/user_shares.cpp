@@ -1,11 +1,11 @@
-#include "offline/analysis/user_shares.hpp"
+#include "offline/run/user_shares.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "offline/analysis/raking.hpp"
+#include "offline/run/raking.hpp"
 
-namespace refrain::analysis {
+namespace refrain::run {
 namespace {
 
 using Shares = std::vector<ShareTree::Share>;
@@ -384,4 +384,4 @@ double UserShares::on_cpu(const Pool& pool, const Iteration& of) const {
   return of.least_on_cpu + pool.cpu_part * std::max(0.0, of.most_on_cpu - of.least_on_cpu);
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::run

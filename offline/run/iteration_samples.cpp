@@ -1,8 +1,8 @@
-#include "offline/analysis/iteration_samples.hpp"
+#include "offline/run/iteration_samples.hpp"
 
 #include <algorithm>
 
-namespace refrain::analysis {
+namespace refrain::run {
 
 using experiment::NodeKind;
 
@@ -55,4 +55,4 @@ const std::vector<SampledPath>* IterationSamples::of(std::int64_t iteration) {
   return keeps(iteration) && take() ? &paths_ : nullptr;
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::run

@@ -1,8 +1,8 @@
-#include "offline/analysis/excluded_paths.hpp"
+#include "offline/run/excluded_paths.hpp"
 
 #include <unordered_map>
 
-namespace refrain::analysis {
+namespace refrain::run {
 namespace {
 
 /// Of what lies at a call path or below it.
@@ -74,4 +74,4 @@ std::vector<std::vector<bool>> excluded_paths(std::span<const experiment::CallPa
   return excluded;
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::run

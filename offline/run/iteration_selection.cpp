@@ -1,9 +1,9 @@
 // What chosen call paths have in one iteration: IterationProfiles::Selected.
 #include <algorithm>
 
-#include "offline/analysis/iteration_model.hpp"
+#include "offline/run/iteration_model.hpp"
 
-namespace refrain::analysis {
+namespace refrain::run {
 namespace {
 
 using experiment::NodeKind;
@@ -43,7 +43,7 @@ const IterationProfiles::Selected::ShareOfPool& IterationProfiles::Selected::sha
 }
 
 /// Of the call paths that only the time rules define, but for MPI's.
-double IterationProfiles::Selected::other_ticks(const run::UnitTimes& times) const {
+double IterationProfiles::Selected::other_ticks(const UnitTimes& times) const {
   return static_cast<double>((selection_.not_on_cpu ? times.not_on_cpu - times.waited - times.blocked : 0) +
                              (selection_.waited ? times.waited : 0) + (selection_.blocked ? times.blocked : 0) +
                              (selection_.no_sample ? times.no_sample : 0) + (selection_.refrain ? times.refrain : 0));
@@ -53,12 +53,12 @@ IterationProfiles::Selected::OfCluster IterationProfiles::Selected::exact_values
   OfCluster of;
   of.exact = true;
   const experiment::Unit& sums = *profiles_.cluster_unit(cluster);
-  const run::UnitTimes times = run::apply_time_rules(sums, profiles_.profile_.paths, profiles_.constants_);
+  const UnitTimes times = apply_time_rules(sums, profiles_.profile_.paths, profiles_.constants_);
   BesideMpi& beside = of.beside_mpi;
   for (const auto& values : sums.values) {
     if (!chosen(values.path)) continue;
     const NodeKind kind = profiles_.profile_.paths[values.path].kind;
-    const auto get = [&](MetricId metric) { return static_cast<double>(run::value_of(sums, values, kind, metric)); };
+    const auto get = [&](MetricId metric) { return static_cast<double>(value_of(sums, values, kind, metric)); };
     for (std::size_t c = 0; c < region_columns; ++c) of.mpi[c] += get(format::column_metrics<NodeKind::Region>[c]);
     beside.samples += get(MetricId::Samples);
   }
@@ -117,7 +117,7 @@ IterationProfiles::Selected::BesideMpi IterationProfiles::Selected::beside_mpi(
   experiment::Unit unit = profiles_.totals_of(cluster, row);
   IterationShares::Divided divided;
   if (has_cluster) divided = profiles_.divide(iteration, cluster, row, unit);
-  const run::UnitTimes times = run::apply_time_rules(unit, profiles_.profile_.paths, profiles_.constants_);
+  const UnitTimes times = apply_time_rules(unit, profiles_.profile_.paths, profiles_.constants_);
   if (divided.pool != nullptr) {
     const auto& [known, share, spread] = share_of(*divided.pool);
     const double part = 1 - divided.pool->without_path;
@@ -130,4 +130,4 @@ IterationProfiles::Selected::BesideMpi IterationProfiles::Selected::beside_mpi(
   return all;
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::run

@@ -1,28 +1,28 @@
-#include "offline/analysis/extra_metrics.hpp"
+#include "offline/run/extra_metrics.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
 
-#include "offline/analysis/iteration_profile.hpp"
-#include "offline/analysis/iterations.hpp"
+#include "offline/run/iteration_profile.hpp"
+#include "offline/run/iterations.hpp"
 #include "offline/run/time_rules.hpp"
 
-namespace refrain::analysis {
+namespace refrain::run {
 namespace {
 
-std::int64_t sum_of(const std::vector<run::PathValue>& values) {
+std::int64_t sum_of(const std::vector<PathValue>& values) {
   __int128 sum = 0;
-  for (const run::PathValue& v : values) sum += v.value;
+  for (const PathValue& v : values) sum += v.value;
   return static_cast<std::int64_t>(std::min<__int128>(sum, std::numeric_limits<std::int64_t>::max()));
 }
 
 /// Makes the values add up to `total`, in proportion to what they are.
-void share_out(std::int64_t total, std::vector<run::PathValue>& values) {
+void share_out(std::int64_t total, std::vector<PathValue>& values) {
   std::vector<std::int64_t> weights;
-  for (const run::PathValue& v : values) weights.push_back(v.value);
-  const auto shares = run::share_by_largest_remainder(total, weights);
+  for (const PathValue& v : values) weights.push_back(v.value);
+  const auto shares = share_by_largest_remainder(total, weights);
   for (std::size_t i = 0; i < values.size(); ++i) values[i].value = shares[i];
 }
 
@@ -37,12 +37,12 @@ struct ExtraOfIterations::Model {
   struct OfMetric {
     double mean = 0;  ///< of the total
     std::vector<Mpi> mpi;
-    std::vector<run::PathValue> user;
+    std::vector<PathValue> user;
     double user_sum = 0;
 
     /// What passed inside each MPI function where the total is this one: no more than it together. In the order of
     /// `mpi`.
-    void estimate_mpi(std::int64_t total_of_iteration, std::vector<run::PathValue>& values) const {
+    void estimate_mpi(std::int64_t total_of_iteration, std::vector<PathValue>& values) const {
       values.clear();
       for (const Mpi& path : mpi) {
         const double moved = path.mean + path.slope * (static_cast<double>(total_of_iteration) - mean);
@@ -125,7 +125,7 @@ const ExtraOfIterations::Model& ExtraOfIterations::model(std::int32_t index) con
   const auto& regressions = this->regressions(loop_.clusters[static_cast<std::size_t>(index)].class_index);
   for (std::size_t m = 0; m < columns_.size(); ++m) {
     Model::OfMetric of;
-    const run::ExtraShares sums = run::share_extra(unit, paths_, m);
+    const ExtraShares sums = share_extra(unit, paths_, m);
     const double n = members(index);
     of.mean = static_cast<double>(sums.total) / n;
     of.user = sums.user_paths;
@@ -133,7 +133,7 @@ const ExtraOfIterations::Model& ExtraOfIterations::model(std::int32_t index) con
     // As the class tells, as far as it is trusted; for the rest in proportion to the total (as in
     // iteration_profile.cpp).
     const Regression& learned = regressions[m];
-    for (const run::PathValue& path : sums.mpi_paths) {
+    for (const PathValue& path : sums.mpi_paths) {
       const double part = sums.total > 0 ? static_cast<double>(path.value) / static_cast<double>(sums.total) : 0;
       const auto scatter = learned.scatter.find(path.path);
       const double slope =
@@ -156,11 +156,11 @@ experiment::ExtraValues ExtraOfIterations::values_of(std::int32_t cluster, std::
     out.totals[m] = static_cast<std::int64_t>(total_of(row, m));
     if (!has(cluster)) continue;
     const Model::OfMetric& of = model(cluster).metrics[m];
-    std::vector<run::PathValue> mpi, user = of.user;
+    std::vector<PathValue> mpi, user = of.user;
     of.estimate_mpi(out.totals[m], mpi);
     share_out(out.totals[m] - sum_of(mpi), user);
     for (const auto* values : {&mpi, &user})
-      for (const run::PathValue& v : *values) {
+      for (const PathValue& v : *values) {
         if (v.value == 0) continue;
         auto& place = rows[v.path];
         place.resize(width);
@@ -185,11 +185,11 @@ struct ExtraOfIterations::Selected {
     const auto chosen = [&](std::uint32_t path) { return path < selection.paths.size() && selection.paths[path]; };
     for (std::size_t i = 0; i < of.mpi.size(); ++i)
       if (chosen(of.mpi[i].path)) mpi.push_back(i);
-    for (const run::PathValue& path : of.user)
+    for (const PathValue& path : of.user)
       if (chosen(path.path) && of.user_sum > 0) user_share += static_cast<double>(path.value) / of.user_sum;
     if (of.user_sum == 0 && selection.no_sample) user_share = 1;
   }
-  double in(std::int64_t total, std::vector<run::PathValue>& room) const {
+  double in(std::int64_t total, std::vector<PathValue>& room) const {
     if (mpi.empty() && user_share == 0) return 0;
     model->estimate_mpi(total, room);
     double sum = user_share * static_cast<double>(total - sum_of(room));
@@ -200,7 +200,7 @@ struct ExtraOfIterations::Selected {
 
 std::function<double(std::int32_t, std::span<const std::int64_t>)> ExtraOfIterations::selected(
     const PathSelection& selection, std::size_t metric) const {
-  return [this, &selection, metric, clusters = std::vector<Selected>(units_.size()), room = std::vector<run::PathValue>()](
+  return [this, &selection, metric, clusters = std::vector<Selected>(units_.size()), room = std::vector<PathValue>()](
              std::int32_t cluster, std::span<const std::int64_t> row) mutable {
     if (!has(cluster)) return 0.0;
     Selected& of = clusters[static_cast<std::size_t>(cluster)];
@@ -209,4 +209,4 @@ std::function<double(std::int32_t, std::span<const std::int64_t>)> ExtraOfIterat
   };
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::run

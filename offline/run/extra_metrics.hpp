@@ -12,7 +12,7 @@
 #include "offline/experiment/profile.hpp"
 #include "offline/run/extra_shares.hpp"
 
-namespace refrain::analysis {
+namespace refrain::run {
 
 struct PathSelection;
 
@@ -51,4 +51,4 @@ class ExtraOfIterations {
   mutable std::map<std::uint32_t, std::vector<Regression>> regressions_;  ///< by class
 };
 
-}  // namespace refrain::analysis
+}  // namespace refrain::run

@@ -1,12 +1,12 @@
-#include "offline/analysis/iteration_shares.hpp"
+#include "offline/run/iteration_shares.hpp"
 
 #include <map>
 
-#include "offline/analysis/excluded_paths.hpp"
-#include "offline/analysis/iteration_profile.hpp"
-#include "offline/analysis/iterations.hpp"
+#include "offline/run/excluded_paths.hpp"
+#include "offline/run/iteration_profile.hpp"
+#include "offline/run/iterations.hpp"
 
-namespace refrain::analysis {
+namespace refrain::run {
 namespace {
 
 using experiment::NodeKind;
@@ -64,7 +64,7 @@ std::vector<UserShares::Cluster> IterationShares::sums() {
     cluster.class_index = loop.clusters[static_cast<std::size_t>(k)].class_index;
     const experiment::Unit* unit = profiles_.cluster_unit(k);
     if (unit == nullptr) continue;
-    const run::UnitTimes times = run::apply_time_rules(*unit, of_path, profiles_.constants());
+    const UnitTimes times = apply_time_rules(*unit, of_path, profiles_.constants());
     cluster.alone = profiles_.is_exact(k);
     cluster.on_cpu = static_cast<double>(times.user - times.not_on_cpu);
     cluster.without_path = static_cast<double>(times.no_path);
@@ -77,7 +77,7 @@ std::vector<UserShares::Cluster> IterationShares::sums() {
       if (!sampled[row.path]) continue;
       while (time != times.user_paths.end() && time->path < row.path) ++time;
       const bool has_time = time != times.user_paths.end() && time->path == row.path;
-      cluster.paths.push_back({number_[row.path], run::value_of(*unit, row, of_path[row.path].kind, MetricId::Samples),
+      cluster.paths.push_back({number_[row.path], value_of(*unit, row, of_path[row.path].kind, MetricId::Samples),
                                has_time ? static_cast<double>(time->ticks) : 0});
     }
   }
@@ -95,7 +95,7 @@ UserShares::Excluded IterationShares::excluded() const {
     ClassSums& sums = by_class[loop.clusters[k].class_index];
     for (const auto& row : unit->values) {
       const NodeKind kind = of_path[row.path].kind;
-      const auto value = [&](MetricId metric) { return run::value_of(*unit, row, kind, metric); };
+      const auto value = [&](MetricId metric) { return value_of(*unit, row, kind, metric); };
       if (value(MetricId::Visits) > 0 || value(MetricId::MarkVisits) > 0) sums.visited.push_back(row.path);
       if (const std::int64_t samples = value(MetricId::Samples); samples > 0)
         sums.sampled.push_back({row.path, samples});
@@ -119,7 +119,7 @@ UserShares::Excluded IterationShares::excluded() const {
 
 UserShares::Iteration IterationShares::facts(std::int64_t iteration, std::int32_t cluster,
                                              std::span<const std::int64_t> row, const experiment::Unit& totals) const {
-  const run::UnitTimes times = run::apply_time_rules(totals, profiles_.profile().paths, profiles_.constants());
+  const UnitTimes times = apply_time_rules(totals, profiles_.profile().paths, profiles_.constants());
   const LoopColumns& columns = profiles_.columns();
   UserShares::Iteration of;
   of.cluster = cluster;
@@ -147,4 +147,4 @@ IterationShares::Divided IterationShares::of(std::int64_t iteration, std::int32_
   return {pool, shares_.on_cpu(*pool, of)};
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::run

@@ -35,9 +35,9 @@
 #include <span>
 #include <vector>
 
-#include "offline/analysis/share_tree.hpp"
+#include "offline/run/share_tree.hpp"
 
-namespace refrain::analysis {
+namespace refrain::run {
 
 class UserShares {
  public:
@@ -140,4 +140,4 @@ class UserShares {
   double apart_ = 0;
 };
 
-}  // namespace refrain::analysis
+}  // namespace refrain::run

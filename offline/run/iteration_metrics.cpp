@@ -1,17 +1,17 @@
-#include "offline/analysis/iteration_metrics.hpp"
+#include "offline/run/iteration_metrics.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
 
-#include "offline/analysis/iterations.hpp"
+#include "offline/run/iterations.hpp"
 #include "offline/run/quantities.hpp"
 
-namespace refrain::analysis {
+namespace refrain::run {
 
 IterationMetric metric_of(const std::string& name, std::string_view unit) {
-  if (unit == "ticks" || unit == "ns") return {name, Quantity::Seconds, name + "_s"};
-  return {name, unit == "B" ? Quantity::Bytes : Quantity::Count, name};
+  if (unit == "ticks" || unit == "ns") return {name, Dimension::Seconds, name + "_s"};
+  return {name, unit == "B" ? Dimension::Bytes : Dimension::Count, name};
 }
 
 double divisor_of(std::string_view unit) { return unit == "ns" ? 1e9 : 1; }
@@ -213,25 +213,25 @@ bool is_by_rules(const PathSelection& selection) {
 
 IterationValue known_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
                                   std::string_view metric) {
-  if (selection.everything) return [](auto...) { return static_cast<double>(run::Known::Exact); };
+  if (selection.everything) return [](auto...) { return static_cast<double>(Known::Exact); };
   const bool is_time = metric == "wall" || metric == "user", is_samples = metric == "samples";
   if (is_by_rules(selection) && is_time && !has_sampled(profiles, selection))
-    return [](auto...) { return static_cast<double>(run::Known::Exact); };
+    return [](auto...) { return static_cast<double>(Known::Exact); };
   const bool sampled = is_time && has_sampled(profiles, selection);
   const IterationValue of_cluster = known_of_clusters(
       profiles, selection, [&profiles, sampled, is_samples](std::int64_t, std::int32_t cluster, auto) {
-        if (sampled) return static_cast<double>(run::Known::Sampled);
+        if (sampled) return static_cast<double>(Known::Sampled);
         const bool has_it = profiles.cluster_unit(cluster) != nullptr;
         const bool whole =
             !has_it || (is_samples ? profiles.is_exact(cluster)
                                    : profiles.loop().clusters[static_cast<std::size_t>(cluster)].members == 1);
-        return static_cast<double>(whole ? run::Known::Exact : run::Known::Reconstructed);
+        return static_cast<double>(whole ? Known::Exact : Known::Reconstructed);
       });
   if (!is_samples) return of_cluster;
   return [&profiles, of_cluster](std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) {
-    return profiles.recorded_samples(iteration) ? static_cast<double>(run::Known::Exact)
+    return profiles.recorded_samples(iteration) ? static_cast<double>(Known::Exact)
                                                 : of_cluster(iteration, cluster, row);
   };
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::run

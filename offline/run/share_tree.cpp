@@ -1,11 +1,11 @@
-#include "offline/analysis/share_tree.hpp"
+#include "offline/run/share_tree.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
 
-namespace refrain::analysis {
+namespace refrain::run {
 namespace {
 
 double x_log_x(std::int64_t x) {
@@ -362,4 +362,4 @@ std::size_t ShareTree::leaf_of(const ShareVariables& of) const {
   return nodes_[at].leaf;
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::run

@@ -8,7 +8,7 @@
 #include "offline/experiment/iteration_frames_reader.hpp"
 #include "offline/experiment/sample_reader.hpp"
 
-namespace refrain::analysis {
+namespace refrain::run {
 
 struct SampledPath {
   std::uint32_t path;  ///< of the profile
@@ -46,4 +46,4 @@ class IterationSamples {
   std::vector<SampledPath> paths_;
 };
 
-}  // namespace refrain::analysis
+}  // namespace refrain::run

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "offline/analysis/iteration_model.hpp"
-#include "offline/analysis/reconstruct.hpp"
+#include "offline/run/iteration_model.hpp"
+#include "offline/run/reconstruct.hpp"
 
-namespace refrain::analysis {
+namespace refrain::run {
 
 namespace {
 
@@ -112,4 +112,4 @@ std::span<const std::int64_t> IterationProfiles::mpi_column(std::size_t column, 
   return mpi_column_;
 }
 
-}  // namespace refrain::analysis
+}  // namespace refrain::run

@@ -25,7 +25,7 @@
 #include <span>
 #include <vector>
 
-namespace refrain::analysis {
+namespace refrain::run {
 
 /// What iterations are told apart by.
 struct ShareVariables {
@@ -121,4 +121,4 @@ class ShareTree {
   std::int64_t samples_ = 0;
 };
 
-}  // namespace refrain::analysis
+}  // namespace refrain::run
