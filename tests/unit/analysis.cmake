@@ -5,10 +5,7 @@ refrain_unit_test(test_analysis unit.analysis
   ${CMAKE_CURRENT_LIST_DIR}/analysis/symbols_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/call_tree_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/iteration_profile_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/analysis/user_shares_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/analysis/excluded_paths_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/cores_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/analysis/extra_metrics_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/run_comparison_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/run_series_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/iteration_shape_test.cpp

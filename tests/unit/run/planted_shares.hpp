@@ -10,7 +10,7 @@
 #include "format/kept_iterations.hpp"
 #include "offline/run/user_shares.hpp"
 
-namespace refrain::analysis::test {
+namespace refrain::run::test {
 
 enum class Behaviour : std::uint8_t {
   Steady,   ///< nothing changes
@@ -24,13 +24,13 @@ struct PlantedIteration {
   std::int32_t cluster = 0;
   double user = 0;
   std::vector<double> shares;  ///< true ones
-  std::vector<run::PathSamples> samples;
-  run::ShareVariables variables;
+  std::vector<PathSamples> samples;
+  ShareVariables variables;
 };
 
 struct PlantedLoop {
   std::vector<PlantedIteration> iterations;
-  std::vector<run::UserShares::Cluster> clusters;
+  std::vector<UserShares::Cluster> clusters;
 };
 
 inline PlantedLoop plant(Behaviour behaviour, std::size_t count, double samples_each, std::uint64_t seed,
@@ -75,17 +75,17 @@ inline PlantedLoop plant(Behaviour behaviour, std::size_t count, double samples_
       if (hits[p] > 0) it.samples.push_back({p, hits[p]});
     loop.iterations.push_back(std::move(it));
   }
-  for (run::UserShares::Cluster& cluster : loop.clusters)
+  for (UserShares::Cluster& cluster : loop.clusters)
     for (std::uint32_t p = 0; p < paths; ++p) cluster.paths.push_back({p, 0, 0});
   for (const PlantedIteration& it : loop.iterations) {
-    run::UserShares::Cluster& cluster = loop.clusters[static_cast<std::size_t>(it.cluster)];
+    UserShares::Cluster& cluster = loop.clusters[static_cast<std::size_t>(it.cluster)];
     cluster.on_cpu += it.user;
-    for (const run::PathSamples& of : it.samples) {
+    for (const PathSamples& of : it.samples) {
       cluster.paths[of.path].samples += of.samples;
       cluster.user_ticks += static_cast<double>(of.samples);
     }
   }
-  for (run::UserShares::Cluster& cluster : loop.clusters) {
+  for (UserShares::Cluster& cluster : loop.clusters) {
     cluster.user_weight = cluster.user_ticks;
     for (auto& path : cluster.paths)
       path.time = cluster.user_ticks > 0 ? cluster.on_cpu * static_cast<double>(path.samples) / cluster.user_ticks : 0;
@@ -93,19 +93,19 @@ inline PlantedLoop plant(Behaviour behaviour, std::size_t count, double samples_
   return loop;
 }
 
-inline run::UserShares::Iteration facts_of(const PlantedLoop& loop, std::size_t i, unsigned level) {
+inline UserShares::Iteration facts_of(const PlantedLoop& loop, std::size_t i, unsigned level) {
   const PlantedIteration& it = loop.iterations[i];
-  run::UserShares::Iteration of;
+  UserShares::Iteration of;
   of.cluster = it.cluster;
   of.kept = format::KeptIterations{level}.has(i);
   of.variables = it.variables;
   of.least_on_cpu = of.most_on_cpu = of.cpu = it.user;
-  for (const run::PathSamples& path : it.samples) of.user_ticks += static_cast<double>(path.samples);
+  for (const PathSamples& path : it.samples) of.user_ticks += static_cast<double>(path.samples);
   return of;
 }
 
-inline run::UserShares estimate(const PlantedLoop& loop, unsigned level) {
-  run::UserShares shares(loop.clusters);
+inline UserShares estimate(const PlantedLoop& loop, unsigned level) {
+  UserShares shares(loop.clusters);
   for (std::size_t i = 0; i < loop.iterations.size(); ++i)
     if (facts_of(loop, i, level).kept)
       shares.learn(loop.iterations[i].cluster, loop.iterations[i].variables, loop.iterations[i].samples);
@@ -123,7 +123,7 @@ struct Comparison {
 };
 
 inline Comparison compare(const PlantedLoop& loop, unsigned level) {
-  const run::UserShares shares = estimate(loop, level);
+  const UserShares shares = estimate(loop, level);
   Comparison out;
   out.leaves = shares.pools();
   std::size_t rows = 0, within = 0;
@@ -131,10 +131,10 @@ inline Comparison compare(const PlantedLoop& loop, unsigned level) {
   std::vector<double> sums(loop.clusters[0].paths.size(), 0);
   for (std::size_t i = 0; i < loop.iterations.size(); ++i) {
     const PlantedIteration& it = loop.iterations[i];
-    const run::UserShares::Iteration of = facts_of(loop, i, level);
-    const run::UserShares::Pool& pool = *shares.pool_of(of);
+    const UserShares::Iteration of = facts_of(loop, i, level);
+    const UserShares::Pool& pool = *shares.pool_of(of);
     std::vector<double> got(it.shares.size(), 0);
-    std::vector<run::ShareSpread> spread(it.shares.size());
+    std::vector<ShareSpread> spread(it.shares.size());
     for (const auto& cell : pool.shares) {
       got[cell.path] = cell.share;
       spread[cell.path] = cell.spread;
@@ -158,4 +158,4 @@ inline Comparison compare(const PlantedLoop& loop, unsigned level) {
   return out;
 }
 
-}  // namespace refrain::analysis::test
+}  // namespace refrain::run::test

@@ -7,10 +7,10 @@
 #include "offline/run/iterations.hpp"
 #include "tests/unit/analysis/loop_builder.hpp"
 
-namespace refrain::analysis {
+namespace refrain::run {
 namespace {
 
-using namespace test;
+using namespace analysis::test;
 using Values = std::map<std::uint32_t, std::int64_t>;
 
 /// A unit with one metric beside the time: its total, and what paths have of it.
@@ -29,7 +29,7 @@ void give_weight(experiment::Unit& unit, std::uint32_t path, std::int64_t weight
   unit.columns.insert(unit.columns.end(), {1, weight});
 }
 
-Values values_of(const std::vector<run::PathValue>& list) {
+Values values_of(const std::vector<PathValue>& list) {
   Values values;
   for (const auto& [path, value] : list) values[path] = value;
   return values;
@@ -40,7 +40,7 @@ TEST(ExtraShares, of_user_code_are_in_proportion_to_what_ticks_found) {
   experiment::Unit unit = unit_with(1000, {{send, 100}, {function_10, 30}, {function_20, 10}});
   give_weight(unit, function_10, 1);
   give_weight(unit, function_20, 99);
-  const run::ExtraShares shares = run::share_extra(unit, profile.paths, 0);
+  const ExtraShares shares = share_extra(unit, profile.paths, 0);
   EXPECT_EQ(shares.total, 1000);
   EXPECT_EQ(values_of(shares.mpi_paths), (Values{{send, 100}}));
   EXPECT_EQ(values_of(shares.user_paths), (Values{{function_10, 675}, {function_20, 225}}));
@@ -52,27 +52,27 @@ TEST(ExtraShares, follow_the_weights_where_ticks_found_nothing) {
   experiment::Unit unit = unit_with(1000, {{send, 100}});
   give_weight(unit, function_10, 20);
   give_weight(unit, function_20, 10);
-  EXPECT_EQ(values_of(run::share_extra(unit, profile.paths, 0).user_paths),
+  EXPECT_EQ(values_of(share_extra(unit, profile.paths, 0).user_paths),
             (Values{{function_10, 600}, {function_20, 300}}));
 }
 
 TEST(ExtraShares, without_a_tick_have_no_path) {
   const experiment::Profile profile = empty_profile();
-  const run::ExtraShares shares = run::share_extra(unit_with(1000, {{send, 100}}), profile.paths, 0);
+  const ExtraShares shares = share_extra(unit_with(1000, {{send, 100}}), profile.paths, 0);
   EXPECT_EQ(shares.no_path, 900);
   EXPECT_TRUE(shares.user_paths.empty());
 }
 
 TEST(ExtraShares, of_a_metric_that_the_rank_does_not_have_are_none) {
   const experiment::Profile profile = empty_profile();
-  const run::ExtraShares shares = run::share_extra(unit_with(1000, {{send, 100}}), profile.paths, 1);
+  const ExtraShares shares = share_extra(unit_with(1000, {{send, 100}}), profile.paths, 1);
   EXPECT_EQ(shares.total, 0);
   EXPECT_TRUE(shares.mpi_paths.empty());
 }
 
 TEST(ExtraShares, of_damaged_data_still_add_up) {
   const experiment::Profile profile = empty_profile();
-  const run::ExtraShares shares = run::share_extra(unit_with(10, {{send, 600}, {allreduce, 400}}), profile.paths, 0);
+  const ExtraShares shares = share_extra(unit_with(10, {{send, 600}, {allreduce, 400}}), profile.paths, 0);
   EXPECT_EQ(values_of(shares.mpi_paths), (Values{{send, 6}, {allreduce, 4}}));
   EXPECT_EQ(shares.no_path, 0);
 }
@@ -98,9 +98,9 @@ std::int64_t sum(const experiment::ExtraValues& values) {
   return sum;
 }
 
-TEST(run::ExtraOfIterations, add_up_to_the_total_of_the_iteration) {
+TEST(ExtraOfIterations, add_up_to_the_total_of_the_iteration) {
   const TwoClusters of;
-  const run::ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
+  const ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
   for (const std::int64_t total : {0, 1, 20, 30, 1000}) {
     const std::int64_t row[] = {1, total};
     const experiment::ExtraValues values = iterations.values_of(0, row);
@@ -109,34 +109,34 @@ TEST(run::ExtraOfIterations, add_up_to_the_total_of_the_iteration) {
   }
 }
 
-TEST(run::ExtraOfIterations, at_the_mean_of_the_cluster_have_its_division) {
+TEST(ExtraOfIterations, at_the_mean_of_the_cluster_have_its_division) {
   const TwoClusters of;
-  const run::ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
+  const ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
   const std::int64_t row[] = {1, 30};
   const experiment::ExtraValues values = iterations.values_of(0, row);
   ASSERT_EQ(values.values.size(), 3u);
   EXPECT_EQ(values.columns, (std::vector<std::int64_t>{10, 15, 5}));  // send, then 20 as 3 to 1
 }
 
-TEST(run::ExtraOfIterations, alone_in_their_cluster_are_as_they_were) {
+TEST(ExtraOfIterations, alone_in_their_cluster_are_as_they_were) {
   const TwoClusters of;
-  const run::ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
+  const ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
   const std::int64_t row[] = {1, 100};
   EXPECT_EQ(iterations.values_of(1, row).columns, (std::vector<std::int64_t>{50, 5}));
 }
 
-TEST(run::ExtraOfIterations, without_a_cluster_have_their_total) {
+TEST(ExtraOfIterations, without_a_cluster_have_their_total) {
   const TwoClusters of;
-  const run::ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
+  const ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
   const std::int64_t row[] = {1, 77};
   EXPECT_EQ(iterations.values_of(-1, row).totals, std::vector<std::int64_t>{77});
 }
 
-TEST(run::ExtraOfIterations, of_selected_paths_are_those_of_the_whole_division) {
+TEST(ExtraOfIterations, of_selected_paths_are_those_of_the_whole_division) {
   const TwoClusters of;
-  const run::ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
+  const ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
   for (const std::uint32_t path : {send, function_10, function_20}) {
-    run::PathSelection selection;
+    PathSelection selection;
     selection.paths.resize(path_count);
     selection.paths[path] = true;
     const auto value = iterations.selected(selection, 0);
@@ -152,14 +152,14 @@ TEST(run::ExtraOfIterations, of_selected_paths_are_those_of_the_whole_division) 
 
 /// Where one MPI function falls as the total grows, it is cut at 0, and all at the total: each for itself. In all
 /// iterations as in one.
-TEST(run::ExtraOfIterations, of_selected_paths_are_cut_one_by_one) {
+TEST(ExtraOfIterations, of_selected_paths_are_cut_one_by_one) {
   TwoClusters of;
   of.first = unit_with(300, {{send, 100}, {allreduce, 190}, {function_10, 10}});
   of.second = unit_with(900, {{send, 890}, {function_10, 10}});
   of.loop.clusters[1].members = 10;
-  const run::ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
+  const ExtraOfIterations iterations(of.profile.paths, of.metrics, of.loop, of.units);
   for (const std::uint32_t path : {send, allreduce}) {
-    run::PathSelection selection;
+    PathSelection selection;
     selection.paths.resize(path_count);
     selection.paths[path] = true;
     const auto value = iterations.selected(selection, 0);
@@ -174,4 +174,4 @@ TEST(run::ExtraOfIterations, of_selected_paths_are_cut_one_by_one) {
 }
 
 }  // namespace
-}  // namespace refrain::analysis
+}  // namespace refrain::run
