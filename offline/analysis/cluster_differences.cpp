@@ -16,7 +16,7 @@ using format::MetricId;
 constexpr double least_time_share = 0.05;   ///< of the loop's mean wall time: smaller differences of time are left out
 constexpr double least_count_share = 0.05;  ///< of the larger one: the same for counts
 constexpr double certain = 3;               ///< standard errors that a sampled difference must have
-constexpr double nearly_all = 0.9;          ///< of a caller's time: its callee is not told apart from it
+constexpr double most_of_caller = 0.9;          ///< of a caller's time: its callee is not told apart from it
 constexpr std::size_t most = 6, most_times = 4;
 
 constexpr double ns_of_second = 1e9;
@@ -55,7 +55,7 @@ std::uint32_t outermost(const CallTree& tree, const std::vector<double>& inclusi
   const double least = inclusive[leaf];
   std::uint32_t best = leaf;
   for (auto at = static_cast<std::uint32_t>(tree.nodes[leaf].parent);
-       at != 0 && tree.nodes[at].name != loop && least >= nearly_all * inclusive[at];
+       at != 0 && tree.nodes[at].name != loop && least >= most_of_caller * inclusive[at];
        at = static_cast<std::uint32_t>(tree.nodes[at].parent))
     best = at;
   return best;

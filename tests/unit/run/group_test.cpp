@@ -62,7 +62,7 @@ class GroupTest : public testing::Test {
   static std::int64_t ns(const Quantity& of) { return narrowed(of.value); }
 
   std::shared_ptr<const experiment::Experiment> experiment_;
-  Run run_;
+  run::Run run_;
   Keys by_node_ = run::by_node(run_.nodes());
 };
 
