@@ -127,7 +127,7 @@ class LoopGraphs : TextPage {
   }
 
  private:
-  std::string value(double v) const { return human_value(view_.metric.dimension, v); }
+  std::string value(double v) const { return human_value(view_.metric.unit, v); }
   std::string value(const Place& place) const {
     if (place.error <= 0) return value(place.value);
     if (place.value <= 0) return "< " + value(errors_that_hold_nothing * place.error);
@@ -141,7 +141,7 @@ class LoopGraphs : TextPage {
 
   void iterations(const LoopGroup& group) {
     std::string what = view_.metric.name;
-    if (view_.metric.dimension == run::Dimension::Seconds) what += " time";
+    if (view_.metric.unit == "s") what += " time";
     if (view_.callpath) what += " in " + view_.callpath_name;
     line(paint(style_.strong, cut_to(about(group) + ", " + what, width())));
     const std::size_t room = std::max<std::size_t>(

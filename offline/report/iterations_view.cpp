@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "offline/report/loop_view.hpp"
+#include "offline/report/metric_columns.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/views.hpp"
 #include "offline/run/iterations.hpp"
@@ -13,12 +14,6 @@ namespace {
 
 using run::IterationMetric;
 using run::IterationValue;
-
-Kind kind_of(run::Dimension dimension) {
-  return dimension == run::Dimension::Seconds ? Kind::Seconds
-         : dimension == run::Dimension::Bytes ? Kind::Bytes
-                                                 : Kind::Count;
-}
 
 /// Documents have these of every loop, and the metric that was asked for.
 constexpr std::string_view usual[] = {
@@ -77,7 +72,7 @@ Table callpath_table(const LoopView& view, const std::shared_ptr<const OpenLoop>
         view.source ? view.source->known() == run::Known::Exact : view.callpath->selection.everything;
     Row row{{view.callpath_name, !whole && (!samples || stride != 1), {}, {}}};
     if (samples) row.cells[2] = stride == 1, row.cells[3] = static_cast<std::int64_t>(stride);
-    std::vector<Column> columns{{view.metric.column, kind_of(view.metric.dimension)}};
+    std::vector<Column> columns{{view.metric.column, kind_of_unit(view.metric.unit)}};
     std::vector<IterationValue> values{shown_value(view, *open)};
     if (auto error = shown_error(view, *open)) {
       columns.push_back({"standard_error_s", Kind::Number});
@@ -97,7 +92,7 @@ std::vector<Table> location_tables(const Document& d, const LoopPlace& of) {
       std::vector<Column> columns{{"cluster_of", Kind::Count}};
       std::vector<IterationValue> values{cluster_value()};
       for (const IterationMetric& metric : metrics_of(*d.loops, open->loop())) {
-        columns.push_back({metric.column, kind_of(metric.dimension)});
+        columns.push_back({metric.column, kind_of_unit(metric.unit)});
         values.push_back(value_of_metric(*open->profiles, metric.name));
       }
       if (d.loops->source && !d.loops->callpath) {
@@ -122,7 +117,7 @@ Table iterations_table(const Document& d) {
         std::vector<IterationValue> values{cluster_value()};
         for (const IterationMetric& metric : d.loops->metrics) {
           const bool known = std::ranges::find(own, metric.name, &IterationMetric::name) != own.end();
-          columns.push_back({metric.column, kind_of(metric.dimension)});
+          columns.push_back({metric.column, kind_of_unit(metric.unit)});
           values.push_back(known ? value_of_metric(*open->profiles, metric.name) : nullptr);
         }
         if (d.loops->source && !d.loops->callpath) {
@@ -130,7 +125,7 @@ Table iterations_table(const Document& d) {
           values.push_back(shown_value(*d.loops, *open));
         }
         if (d.loops->callpath) {
-          columns.push_back({"callpath_" + d.loops->metric.column, kind_of(d.loops->metric.dimension)});
+          columns.push_back({"callpath_" + d.loops->metric.column, kind_of_unit(d.loops->metric.unit)});
           values.push_back(shown_value(*d.loops, *open));
           if (auto error = shown_error(*d.loops, *open)) {
             columns.push_back({"callpath_standard_error_s", Kind::Number});

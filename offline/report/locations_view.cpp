@@ -17,8 +17,6 @@ namespace {
 constexpr const char* usual_metrics[] = {"wall",    "mpi",     "user",   "not_on_cpu", "waited_for_core",
                                          "blocked", "refrain", "visits", "samples"};
 
-Kind kind_of(std::string_view unit) { return unit == "s" ? Kind::Seconds : unit == "B" ? Kind::Bytes : Kind::Count; }
-
 /// What is shown of each location.
 class Shown {
  public:
@@ -54,7 +52,7 @@ class Shown {
         {"rank", Kind::Id, ForPrograms}, {"thread", Kind::Id, ForPrograms}, {"rank", Kind::Text, InText}, {"node"}};
     for (const std::size_t m : question_.metrics) {
       const run::Metric& metric = run_.metrics()[m];
-      const Kind kind = kind_of(metric.unit);
+      const Kind kind = kind_of_unit(metric.unit);
       const std::string name = metric.unit == "s" ? metric.name + "_s" : metric.name;
       columns.push_back({name, kind, is_in_text(metric.name) ? Everywhere : ForPrograms, heading_of(metric.name)});
       if (kind != Kind::Seconds) continue;

@@ -161,12 +161,9 @@ std::string about(const LoopGroup& group) {
   return loop + " on " + count_of(static_cast<std::int64_t>(group.locations.size()), group);
 }
 
-std::string human_value(run::Dimension dimension, double value) {
-  switch (dimension) {
-    case run::Dimension::Seconds: return human_time(value);
-    case run::Dimension::Bytes: return human_bytes(std::llround(value));
-    case run::Dimension::Count: break;
-  }
+std::string human_value(std::string_view unit, double value) {
+  if (unit == "s") return human_time(value);
+  if (unit == "B") return human_bytes(std::llround(value));
   return std::abs(value) < 100 && value != std::round(value) ? fmt::format("{:.1f}", value)
                                                              : human_count(std::llround(value));
 }

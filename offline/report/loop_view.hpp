@@ -61,7 +61,7 @@ std::string count_of(std::int64_t count, const LoopGroup& group);
 /// The loop's name, its iterations and on how many ranks or threads it ran.
 std::string about(const LoopGroup& group);
 /// Of iterations, as people read it.
-std::string human_value(run::Dimension dimension, double value);
+std::string human_value(std::string_view unit, double value);
 
 /// The member `loops` of JSON documents.
 Table loops_table(const Document& document);

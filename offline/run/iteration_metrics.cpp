@@ -5,16 +5,15 @@
 #include <stdexcept>
 
 #include "offline/run/iterations.hpp"
+#include "offline/run/metrics.hpp"
 #include "offline/run/quantities.hpp"
 
 namespace refrain::run {
 
 IterationMetric metric_of(const std::string& name, std::string_view unit) {
-  if (unit == "ticks" || unit == "ns") return {name, Dimension::Seconds, name + "_s"};
-  return {name, unit == "B" ? Dimension::Bytes : Dimension::Count, name};
+  const std::string shown = shown_unit(unit);
+  return {name, shown, shown == "s" ? name + "_s" : name};
 }
-
-double divisor_of(std::string_view unit) { return unit == "ns" ? 1e9 : 1; }
 
 namespace {
 
@@ -137,7 +136,7 @@ IterationValue value_of_metric(const IterationProfiles& profiles, std::string_vi
   if (index >= 0 && !is_part) {
     const auto column = static_cast<std::size_t>(index);
     const std::string& unit = loop.metrics[column].unit;
-    const double divisor = unit == "ticks" ? second : divisor_of(unit);
+    const double divisor = unit == "ticks" ? second : scale_of(unit);
     return IterationValue::of_row(column, divisor);
   }
   const MetricRow* row = row_named(metric);
@@ -156,7 +155,7 @@ IterationValue value_of_callpaths(const IterationProfiles& profiles, const PathS
   for (std::size_t m = 0; m < extra.size(); ++m)
     if (extra[m].name == metric)
       return known_of_clusters(profiles, selection,
-                               [divisor = divisor_of(extra[m].unit), value = profiles.extra().selected(selection, m)](
+                               [divisor = scale_of(extra[m].unit), value = profiles.extra().selected(selection, m)](
                                    std::int64_t, std::int32_t cluster, std::span<const std::int64_t> row) mutable {
                                  return value(cluster, row) / divisor;
                                });

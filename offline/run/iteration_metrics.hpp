@@ -17,17 +17,14 @@
 
 namespace refrain::run {
 
-enum class Dimension : std::uint8_t { Seconds, Bytes, Count };
-
 struct IterationMetric {
   std::string name;
-  Dimension dimension = Dimension::Count;
+  std::string unit;    ///< "s", "B", "1"
   std::string column;  ///< the name with its unit, as CSV and JSON have it: wall_s
 };
 
+/// `unit`: of the file.
 IterationMetric metric_of(const std::string& name, std::string_view unit);
-/// What a value is divided by to be in seconds, bytes or 1, for a unit that is no ticks.
-double divisor_of(std::string_view unit);
 
 /// Metrics of whole iterations of this loop, in the order of the file; `user` and `refrain` follow from the time rules.
 std::vector<IterationMetric> iteration_metrics(const experiment::Loop& loop);

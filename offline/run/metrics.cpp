@@ -48,10 +48,6 @@ const TimeRow times[] = {
     {"measurement_off", "wall", "stopped by the program (MPI_Pcontrol)"}};
 static_assert(std::size(times) == time_metrics);
 
-bool is_in_ns(std::string_view unit) { return unit == "ticks" || unit == "ns"; }
-const char* shown_unit(std::string_view unit) { return is_in_ns(unit) ? "s" : unit == "B" ? "B" : "1"; }
-double scale_of(std::string_view unit) { return is_in_ns(unit) ? 1e9 : 1; }
-
 std::string_view operation_of(std::string_view function) {
   static const auto operations = [] {
     std::map<std::string_view, std::string_view> of;
@@ -63,6 +59,11 @@ std::string_view operation_of(std::string_view function) {
 }
 
 }  // namespace
+
+const char* shown_unit(std::string_view unit) {
+  return unit == "ticks" || unit == "ns" || unit == "s" ? "s" : unit == "B" ? "B" : "1";
+}
+double scale_of(std::string_view unit) { return unit == "ticks" || unit == "ns" ? 1e9 : 1; }
 
 TimeMetric class_of_mpi(std::string_view function) {
   const std::string_view operation = operation_of(function);

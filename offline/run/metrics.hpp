@@ -112,6 +112,10 @@ class Metrics {
   std::vector<experiment::SavedMetric> found_;
 };
 
+/// The unit that values of a unit of a file are shown in: "s", "B" or "1".
+const char* shown_unit(std::string_view unit);
+/// What integers of that unit are divided by for it; ticks have become nanoseconds.
+double scale_of(std::string_view unit);
 /// The metric that the time in an MPI function is of.
 TimeMetric class_of_mpi(std::string_view function);
 
