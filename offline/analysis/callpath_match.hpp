@@ -21,6 +21,9 @@ struct CallPathMatch {
 /// CSV, the " > " of patterns. No match: `nodes` is empty.
 CallPathMatch match_callpath(const CallTree& tree, std::string_view wanted, std::string_view root = "");
 
+/// By path of the archive: it leads to one of these nodes or below it; what is in no node does not.
+std::vector<bool> paths_below(const CallTree& tree, const std::vector<std::uint32_t>& nodes);
+
 /// Names of functions in the tree that resemble the last one of `wanted`, the most similar first, at most `count`. A
 /// function that has just that name is named with what leads to it.
 std::vector<std::string> similar_functions(const CallTree& tree, std::string_view wanted, std::size_t count);

@@ -153,7 +153,8 @@ class SumsOfClusters {
 };
 
 /// The cluster by itself: without its share and what sets it apart.
-ClusterSummary times_of(const experiment::Loop& loop, std::size_t k, const Sums& own, double second) {
+ClusterSummary times_of(const run::IterationProfiles& profiles, std::size_t k, const Sums& own) {
+  const experiment::Loop& loop = profiles.loop();
   ClusterSummary summary;
   const experiment::Cluster& cluster = *(summary.cluster = &loop.clusters[k]);
   if (own.members <= 0) return summary;
@@ -162,9 +163,9 @@ ClusterSummary times_of(const experiment::Loop& loop, std::size_t k, const Sums&
   const int wall_column = run::overall_index(loop, "wall");
   const auto column = static_cast<std::size_t>(wall_column);
   if (wall_column >= 0 && column < cluster.squares.size()) {
-    summary.deviation_wall_s = std::sqrt(std::max(0.0, cluster.squares[column] / own.members)) / second;
-    summary.min_wall_s = static_cast<double>(cluster.minimum[column]) / second;
-    summary.max_wall_s = static_cast<double>(cluster.maximum[column]) / second;
+    summary.deviation_wall_s = profiles.seconds(std::sqrt(std::max(0.0, cluster.squares[column] / own.members)));
+    summary.min_wall_s = profiles.seconds(static_cast<double>(cluster.minimum[column]));
+    summary.max_wall_s = profiles.seconds(static_cast<double>(cluster.maximum[column]));
   }
   return summary;
 }
@@ -279,13 +280,11 @@ std::vector<ClusterDifference> differences_of(const run::IterationProfiles& prof
 }
 
 std::vector<ClusterSummary> summarise_clusters(const run::IterationProfiles& profiles, const CallTree& tree) {
-  const experiment::Loop& loop = profiles.loop();
-  const double second = profiles.constants().ticks_per_second;
   const std::vector<Sums> sums = SumsOfClusters(profiles, tree).all();
-  const Comparison comparison(tree, loop, sums);
+  const Comparison comparison(tree, profiles.loop(), sums);
   std::vector<ClusterSummary> summaries;
   for (std::size_t k = 0; k < sums.size(); ++k) {
-    ClusterSummary& summary = summaries.emplace_back(times_of(loop, k, sums[k], second));
+    ClusterSummary& summary = summaries.emplace_back(times_of(profiles, k, sums[k]));
     summary.share = comparison.share_of(sums[k]);
     summary.differences = comparison.of(sums[k]);
   }

@@ -176,7 +176,7 @@ class Cuts {
 std::vector<Candidate> candidates_of(const run::IterationProfiles& profiles, const std::vector<ClusterSummary>& summaries,
                                      const Cuts& cuts) {
   const experiment::Loop& loop = profiles.loop();
-  const double second = profiles.constants().ticks_per_second;
+  const double tick_s = profiles.seconds(1);
   const int mpi_column = run::overall_index(loop, "mpi");
   std::vector<std::vector<Candidate>> parts(summaries.size());
   bool any_cut = false;
@@ -193,7 +193,7 @@ std::vector<Candidate> candidates_of(const run::IterationProfiles& profiles, con
     parts[k].push_back({{{k, 0}},
                         false,
                         {members, of.mean_wall_s, of.deviation_wall_s * of.deviation_wall_s * members},
-                        {members, of.mean_mpi_s, has_mpi ? loop.clusters[k].squares[column] / second / second : 0}});
+                        {members, of.mean_mpi_s, has_mpi ? loop.clusters[k].squares[column] * tick_s * tick_s : 0}});
   }
   if (any_cut) {
     const auto mpi_of = run::value_of_metric(profiles, "mpi");

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "offline/analysis/callpath_match.hpp"
 #include "offline/run/iteration_metrics.hpp"
 #include "offline/run/iterations.hpp"
 
@@ -48,19 +49,6 @@ std::vector<std::uint32_t> loop_above(const CallTree& tree, const std::string& l
   return above;
 }
 
-/// What leads below these nodes.
-run::PathSelection select(const CallTree& tree, const std::vector<std::uint32_t>& nodes) {
-  std::vector<bool> chosen(tree.nodes.size());
-  for (const std::uint32_t node : nodes) chosen[node] = true;
-  for (std::size_t i = 1; i < chosen.size(); ++i)
-    chosen[i] = chosen[i] || chosen[static_cast<std::size_t>(tree.nodes[i].parent)];
-  run::PathSelection selection;
-  selection.paths.resize(tree.node_of.size());
-  for (std::size_t path = 0; path < tree.node_of.size(); ++path)
-    selection.paths[path] = tree.node_of[path] != 0 && chosen[tree.node_of[path]];
-  return selection;
-}
-
 OfLoop wanted_of(const CallTree& tree, const std::string& loop, double least_share,
                  const std::set<std::pair<std::string, std::string>>& also) {
   OfLoop of;
@@ -79,7 +67,8 @@ OfLoop wanted_of(const CallTree& tree, const std::string& loop, double least_sha
       squares += tree.nodes[node].standard_error_s * tree.nodes[node].standard_error_s;
     }
     if (!(inclusive > 0) || (inclusive < least_share * time && !also.contains({loop, path}))) continue;
-    run::PathSelection selection = select(tree, nodes);
+    run::PathSelection selection;
+    selection.paths = paths_below(tree, nodes);
     of.wanted.push_back({path, std::move(nodes), std::sqrt(squares) / inclusive, std::move(selection), {}});
   }
   return of;

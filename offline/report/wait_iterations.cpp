@@ -27,7 +27,7 @@ class OfLoop {
     if (floors_.empty()) return NAN;
     const double floor = floor_of(cluster);
     if (std::isnan(floor)) return floor;
-    const double time = values_.mpi(MetricId::Time, cluster, row) / profiles_.constants().ticks_per_second;
+    const double time = profiles_.seconds(values_.mpi(MetricId::Time, cluster, row));
     return std::max(time - floor * values_.mpi(MetricId::Visits, cluster, row), 0.0);
   }
 

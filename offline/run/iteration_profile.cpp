@@ -75,7 +75,7 @@ std::vector<IterationProfiles::Calls> IterationProfiles::calls_of(std::int32_t c
     if (profile_.paths[of.path].kind != NodeKind::Region) continue;
     const auto value = [&](MetricId metric) { return value_of(*unit, of, NodeKind::Region, metric); };
     all.push_back({of.path, static_cast<double>(value(MetricId::Visits)),
-                   static_cast<double>(value(MetricId::Time)) / constants_.ticks_per_second});
+                   seconds(static_cast<double>(value(MetricId::Time)))});
   }
   return all;
 }

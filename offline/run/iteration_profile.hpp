@@ -78,6 +78,7 @@ class IterationProfiles {
   const experiment::ProfileDefinitions& profile() const { return profile_; }
   const experiment::Rank& rank() const { return rank_; }
   const RankConstants& constants() const { return constants_; }
+  double seconds(double ticks) const { return ticks / constants_.ticks_per_second; }
   const ExtraOfIterations& extra() const { return extra_; }
   const LoopColumns& columns() const { return columns_; }
   /// What a cluster, or an iteration as unit_of() has it, has by call path (rows.hpp).
