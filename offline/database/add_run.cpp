@@ -305,7 +305,7 @@ class Loader {
   /// Of regions and call paths.
   void add_timings() {
     struct RegionSum {
-      double exclusive = 0, inclusive = 0, overhead = 0, error_squares = 0;  // NaN: the error is not known
+      double exclusive = 0, inclusive = 0, overhead = 0, error = 0;  // NaN: the error is not known
       std::map<std::int64_t, double> types;
       std::map<std::int64_t, std::pair<double, double>> waits;  // seconds, squares of errors
     };
@@ -329,7 +329,8 @@ class Loader {
       own.exclusive += sums_[n].own[Wall];
       if (is_outermost_[n]) {
         own.inclusive += inclusive[n];
-        own.error_squares += node.error_s * node.error_s;
+        // Shares of samples are correlated: a function has one error, not one for each of its nodes.
+        own.error = node.is_marked ? std::hypot(own.error, node.error_s) : node.function_error_s;
       }
       if (node.kind != RunNode::Mpi) continue;
       const char* type = timing_type_of(node.name);
@@ -348,7 +349,7 @@ class Loader {
     auto& typed = tables_.of("TypedTiming", {"Region_TypTimes", "Run", "Type", "Time"});
     auto& waits = tables_.of("WaitTiming", {"Region_Waits", "Run", "Kind", "Time", "Error"});
     for (const auto& [region, sum] : regions) {
-      totals.add({region, run_, sum.exclusive, sum.inclusive, sum.overhead, value_of(std::sqrt(sum.error_squares))});
+      totals.add({region, run_, sum.exclusive, sum.inclusive, sum.overhead, value_of(sum.error)});
       for (const auto& [type, seconds] : sum.types) typed.add({region, run_, type, seconds});
       for (const auto& [kind, of] : sum.waits) waits.add({region, run_, kind, of.first, std::sqrt(of.second)});
     }

@@ -73,6 +73,8 @@ class NativeRun : public RunTables {
       row.is_marked = node.marked;
       row.error_s = node.standard_error_s;
       row.exclusive_error_s = node.exclusive_error_s;
+      if (const auto of = tree.function_errors.find({node.kind, node.name}); of != tree.function_errors.end())
+        row.function_error_s = of->second.inclusive_s;
       if (i < waiting.size()) {
         row.wait_s = waiting[i].seconds;
         row.wait_error_s = waiting[i].error_s;
