@@ -6,6 +6,7 @@
 #include <random>
 #include <utility>
 
+#include "offline/run/iteration_profile.hpp"
 #include "offline/run/totals.hpp"
 #include "tests/unit/analysis/loop_builder.hpp"
 
@@ -84,6 +85,25 @@ TEST(Leaf, has_bounds_where_time_off_the_cpu_was_not_counted) {
   EXPECT_EQ(off->ns - off->below, 1'000);
   EXPECT_EQ(off->ns + off->above, 4'000);
   EXPECT_FALSE(tells_waiting(made.rank(), made.location()));
+}
+
+TEST(Leaf, of_a_cluster_has_what_its_members_did) {
+  const experiment::Profile profile = test::profile_of({{0, 10'000, {2, 3'000, 2, 64}, {}, {20, 5'000}, {}},
+                                                        {1, 50'000, {2, 6'000, 2, 64}, {1, 4'000}, {10, 10'000}, {}},
+                                                        {0, 20'000, {4, 6'000, 4, 128}, {}, {40, 10'000}, {}}});
+  const IterationProfiles profiles(profile, profile.ranks[0], profile.ranks[0].locations[0], 0);
+  std::int64_t all = 0;
+  profiles.with_rows(*profiles.cluster_unit(0), true, [&](const Leaf& leaf) {
+    for (const Row& row : leaf.rows) all += row.ns;
+    EXPECT_FALSE(leaf.is_whole_run);
+  });
+  EXPECT_EQ(all, 30'000);
+  const auto calls = profiles.calls_of(0);
+  ASSERT_EQ(calls.size(), 1u);
+  EXPECT_EQ(calls[0].path, test::send);
+  EXPECT_EQ(calls[0].number, 6);
+  EXPECT_DOUBLE_EQ(calls[0].seconds, 9'000e-9);
+  EXPECT_TRUE(profiles.calls_of(7).empty());
 }
 
 }  // namespace
