@@ -83,8 +83,8 @@ class Answer {
 class Grouping {
  public:
   using Take = std::function<void(const Answer&)>;
-  /// With `take` each answer is handed over when the next place begins, the last one in finish(): no more than one is in
-  /// memory, but for machines. Leaves of a rank follow each other. `nodes` and `metrics` must outlive the answers.
+  /// With `take` each answer is handed over when the next place begins, the last one in finish(): no more than one is
+  /// in memory, but for machines. Leaves of a rank follow each other. `nodes` and `metrics` must outlive the answers.
   Grouping(const Nodes& nodes, const Metrics& metrics, Question question, Take take = {});
   void add(const Leaf& leaf);
   /// The answers that were not handed over, in the order of their first leaves.

@@ -16,8 +16,8 @@ namespace test = analysis::test;
 using format::MetricId;
 using test::Iteration;
 
-/// Rank 0 has the thread `main`, rank 7 the threads `main` and `worker`, on two nodes. Thread `main` of rank 0: 1,000 ns
-/// outside of loops and three iterations of a loop, two of them in cluster 0. The others: the 1,000 ns alone.
+/// Rank 0 has the thread `main`, rank 7 the threads `main` and `worker`, on two nodes. Thread `main` of rank 0 has 1,000
+/// ns outside of loops and three iterations of a loop, two of them in cluster 0, the others have the 1,000 ns alone.
 class GroupTest : public testing::Test {
  protected:
   enum Node : std::uint32_t { root, caller, send, callee, other_caller, allreduce };
@@ -213,7 +213,8 @@ TEST(Keys, count_a_function_that_calls_itself_once) {
   EXPECT_EQ(by.of_node, (std::vector<std::uint32_t>{Keys::none, 0, 1, 0, 2, 1}));
   EXPECT_EQ(by.first, (std::vector<std::uint32_t>{1, 2, 4}));
   EXPECT_EQ(by.is_outermost, (std::vector<bool>{false, true, true, false, true, true}));
-  EXPECT_EQ(nodes.select(std::vector<std::uint32_t>{2}, true), (std::vector<bool>{false, false, true, true, false, false}));
+  EXPECT_EQ(nodes.select(std::vector<std::uint32_t>{2}, true),
+            (std::vector<bool>{false, false, true, true, false, false}));
   EXPECT_EQ(nodes.select(std::vector<std::uint32_t>{2}, false),
             (std::vector<bool>{false, false, true, false, false, false}));
 }

@@ -43,8 +43,12 @@ struct Made {
 TEST(Leaf, has_times_that_add_up_to_the_nanosecond_at_any_clock) {
   std::mt19937_64 random(7);
   for (int i = 0; i < 200; ++i) {
-    const auto any = [&](std::int64_t most) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most)); };
-    Made made({{0, 3'000'000 + any(1'000'000), {3, any(1'000'000), 3, 8}, {2, any(1'000'000), 0, 0}, {9, 1 + any(9'000)},
+    const auto any = [&](std::uint64_t most) { return static_cast<std::int64_t>(random() % most); };
+    Made made({{0,
+                3'000'000 + any(1'000'000),
+                {3, any(1'000'000), 3, 8},
+                {2, any(1'000'000), 0, 0},
+                {9, 1 + any(9'000)},
                 {4, 1 + any(9'000)}}},
               2.2999e9 + static_cast<double>(any(1'000'000)));
     const Leaf leaf = made.leaf();
