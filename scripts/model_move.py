@@ -1,5 +1,5 @@
 import re,subprocess,os
-os.chdir('/var/tmp/root/trees/model')
+os.chdir(__import__('sys').argv[1])
 files='iteration_profile.hpp iteration_profile.cpp iteration_model.hpp mpi_columns.cpp iteration_selection.cpp iteration_shares.hpp iteration_shares.cpp iteration_samples.hpp iteration_samples.cpp share_tree.hpp share_tree.cpp raking.hpp raking.cpp user_shares.hpp user_shares.cpp excluded_paths.hpp excluded_paths.cpp reconstruct.hpp loop_columns.hpp iterations.hpp iterations.cpp extra_metrics.hpp extra_metrics.cpp iteration_metrics.hpp iteration_metrics.cpp'.split()
 for f in files: subprocess.check_call(['git','mv','offline/analysis/'+f,'offline/run/'+f])
 tests='user_shares_test.cpp excluded_paths_test.cpp planted_shares.hpp'.split()
