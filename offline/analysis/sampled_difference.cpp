@@ -4,10 +4,10 @@
 
 namespace refrain::analysis {
 
-void SampledTimes::add(const CallTree& tree, double user_s, const std::vector<SampledPath>& samples) {
+void SampledTimes::add(const CallTree& tree, double user_s, const std::vector<run::SampledPath>& samples) {
   user_s_ += user_s;
   ++iterations_;
-  for (const SampledPath& of : samples) {
+  for (const run::SampledPath& of : samples) {
     const std::uint32_t node = tree.node_of[of.path];
     if (tree.nodes[node].kind != PathKind::User) continue;
     const auto count = static_cast<double>(of.samples);

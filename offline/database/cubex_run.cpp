@@ -54,7 +54,7 @@ class CubexRun : public RunTables {
       row.kind = node.paradigm == "mpi" ? RunNode::Mpi : RunNode::User;
       row.parent = node.parent < 0 ? -1 : static_cast<std::int32_t>(node_of_[static_cast<std::size_t>(node.parent)]);
       row.name = demangled(node.name);
-      row.error_s = row.exclusive_error_s = 0;  // its functions are instrumented
+      row.error_s = row.exclusive_error_s = row.function_error_s = 0;  // its functions are instrumented
       const auto [at, is_new] =
           known.try_emplace({row.parent, row.name, row.kind}, static_cast<std::uint32_t>(nodes_.size()));
       node_of_.push_back(at->second);

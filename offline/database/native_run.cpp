@@ -9,9 +9,9 @@
 #include <fstream>
 #include <map>
 
-#include "offline/analysis/iteration_metrics.hpp"
-#include "offline/analysis/iterations.hpp"
 #include "offline/database/digest.hpp"
+#include "offline/run/iteration_metrics.hpp"
+#include "offline/run/iterations.hpp"
 
 namespace refrain::database {
 namespace {
@@ -44,7 +44,8 @@ class NativeRun : public RunTables {
  public:
   NativeRun(const std::shared_ptr<const experiment::Experiment>& experiment, const analysis::CallTree& tree,
             const std::vector<NodeWaiting>& waiting)
-      : experiment_(experiment), severities_(experiment, tree) {
+      : experiment_(experiment), run_(run_of(*experiment, tree)), by_node_(run::by_node(run_.nodes())) {
+    run_.add_found();
     const experiment::Manifest& manifest = experiment->manifest();
     facts_.executable = manifest.executable;
     facts_.program = fs::path(manifest.executable).filename().string();
@@ -72,6 +73,8 @@ class NativeRun : public RunTables {
       row.is_marked = node.marked;
       row.error_s = node.standard_error_s;
       row.exclusive_error_s = node.exclusive_error_s;
+      if (const auto of = tree.function_errors.find({node.kind, node.name}); of != tree.function_errors.end())
+        row.function_error_s = of->second.inclusive_s;
       if (i < waiting.size()) {
         row.wait_s = waiting[i].seconds;
         row.wait_error_s = waiting[i].error_s;
@@ -80,24 +83,34 @@ class NativeRun : public RunTables {
       }
       nodes_.push_back(std::move(row));
     }
-    for (const analysis::MetricNode& metric : severities_.metrics()) metrics_.push_back({metric.name, metric.unit});
+    shown_ = run_.metrics().listed();
+    for (const std::size_t m : shown_) metrics_.push_back({run_.metrics()[m].name, run_.metrics()[m].unit});
     for (std::size_t place = 0; place < experiment->ranks().size(); ++place) {
       const auto rank = experiment->rank(place, experiment::Depth::Run);
       if (!rank) continue;
       for (std::size_t i = 0; i < rank->locations.size(); ++i) {
         const experiment::Location& location = rank->locations[i];
-        locations_.push_back({rank->rank, location.thread, location.name,
-                              rank->off_cpu_is_counted && !location.has(format::Loss::RunDelayUnknown)});
+        locations_.push_back(
+            {rank->rank, location.thread, location.name, run::tells_waiting(*rank, location)});
         places_.push_back({place, i});
       }
     }
   }
 
   void for_each_node(std::size_t location, const TakeNode& take) override {
-    // Node 0 of the tree is its root, which nothing belongs to.
-    severities_.for_each_node(places_[location], [&](std::uint32_t node, std::span<const double> values) {
-      if (node > 0) take(node - 1, values);
-    });
+    held_ = experiment_->rank(places_[location].place, experiment::Depth::Run);
+    const RunLocation& of = locations_[location];
+    const run::Where here{[&](std::int32_t rank) { return rank == of.rank; },
+                          [&](std::int32_t, std::int32_t thread) { return thread == of.thread; }};
+    std::vector<double> values(shown_.size());
+    for (const run::Answer& answer : group(run_, {.keys = &by_node_, .metrics = shown_, .has_errors = false}, here))
+      // Node 0 of the tree is its root, which nothing belongs to.
+      for (std::uint32_t node = 1; node < run_.nodes().size(); ++node) {
+        if (!answer.has(node)) continue;
+        for (std::size_t m = 0; m < shown_.size(); ++m)
+          values[m] = run_.metrics()[shown_[m]].in_unit(answer.exclusive(node, m));
+        take(node - 1, values);
+      }
   }
 
   std::int64_t iterations(std::size_t location) override {
@@ -114,16 +127,16 @@ class NativeRun : public RunTables {
     if (of == nullptr) return;
     for (std::size_t l = 0; l < of->loops.size(); ++l) {
       const std::size_t loop = loop_named(of->loops[l].name);
-      const analysis::IterationProfiles profiles(experiment_->definitions(), *open_, *of, l);
+      const run::IterationProfiles profiles(experiment_->definitions(), *open_, *of, l);
       constexpr std::array names{"wall", "mpi", "user"};
-      std::array<analysis::IterationValue, names.size()> values;
-      for (std::size_t m = 0; m < names.size(); ++m) values[m] = analysis::value_of_metric(profiles, names[m]);
+      std::array<run::IterationValue, names.size()> values;
+      for (std::size_t m = 0; m < names.size(); ++m) values[m] = run::value_of_metric(profiles, names[m]);
       std::map<std::int32_t, double> wall_of;
       const auto value = [&](std::size_t m, std::int64_t number, std::int32_t cluster,
                              std::span<const std::int64_t> row) {
         return values[m] ? values[m](number, cluster, row) : unknown;
       };
-      analysis::for_each_iteration(of->loops[l],
+      run::for_each_iteration(of->loops[l],
                                    [&](std::int64_t number, std::int32_t cluster, std::span<const std::int64_t> row) {
                                      wall_of[cluster] += value(0, number, cluster, row);
                                    });
@@ -135,7 +148,7 @@ class NativeRun : public RunTables {
                           ? unknown
                           : sum->second / static_cast<double>(cluster.members)});
       }
-      analysis::for_each_iteration(of->loops[l],
+      run::for_each_iteration(of->loops[l],
                                    [&](std::int64_t number, std::int32_t cluster, std::span<const std::int64_t> row) {
                                      take({loop, number, cluster, value(0, number, cluster, row),
                                            value(1, number, cluster, row), value(2, number, cluster, row)});
@@ -161,8 +174,14 @@ class NativeRun : public RunTables {
   }
 
   std::shared_ptr<const experiment::Experiment> experiment_;
-  analysis::Severities severities_;
-  std::vector<analysis::LocationRef> places_;
+  run::Run run_;
+  run::Keys by_node_;
+  std::vector<std::size_t> shown_;  ///< metrics
+  struct Place {
+    std::size_t place, location;  ///< in Experiment::ranks(), Rank::locations
+  };
+  std::vector<Place> places_;
+  experiment::RankHandle held_;  ///< the next location is mostly of the same rank
   experiment::RankHandle open_;
   std::size_t open_place_ = 0;
 };

@@ -29,6 +29,7 @@ struct RunNode {
   bool is_marked = false;              ///< a loop or region of the program, in the function above it
   double error_s = unknown;            ///< standard error of its time with all below it
   double exclusive_error_s = unknown;  ///< of its own time
+  double function_error_s = unknown;   ///< of all nodes of its name and kind together, with what is below them
   double wait_s = unknown, wait_error_s = unknown, wait_confidence = unknown;
   std::string wait_kind;  ///< a name of enum WaitKind; another one, or none: other_waiting
 };

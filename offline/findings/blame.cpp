@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "offline/analysis/cluster_differences.hpp"
-#include "offline/analysis/iteration_metrics.hpp"
-#include "offline/analysis/iterations.hpp"
 #include "offline/analysis/sampled_difference.hpp"
 #include "offline/analysis/short_names.hpp"
+#include "offline/run/iteration_metrics.hpp"
+#include "offline/run/iterations.hpp"
 
 namespace refrain::findings {
 namespace {
@@ -33,15 +33,15 @@ struct OfRank {
   std::vector<analysis::SampledTimes> sampled;  ///< iterations whose samples were kept, of both
 };
 
-OfRank compare(const Facts& facts, const analysis::IterationProfiles& profiles, const Chosen& chosen) {
+OfRank compare(const Facts& facts, const run::IterationProfiles& profiles, const Chosen& chosen) {
   OfRank of;
   of.members.resize(profiles.loop().clusters.size());
   of.sampled.assign(2, analysis::SampledTimes(facts.tree.nodes.size()));
-  const auto user = analysis::value_of_metric(profiles, "user"),
-             waited = analysis::value_of_metric(profiles, "waited_for_core"),
-             blocked = analysis::value_of_metric(profiles, "blocked");
+  const auto user = run::value_of_metric(profiles, "user"),
+             waited = run::value_of_metric(profiles, "waited_for_core"),
+             blocked = run::value_of_metric(profiles, "blocked");
   const bool has_samples = profiles.samples_stride() > 0;
-  analysis::for_each_iteration(profiles.loop(),
+  run::for_each_iteration(profiles.loop(),
                                [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
                                  const double value = user ? user(i, cluster, row) : 0;
                                  if (i < 0 || !std::isfinite(value)) return;

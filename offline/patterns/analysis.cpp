@@ -7,11 +7,11 @@
 #include <map>
 #include <set>
 
-#include "offline/analysis/run_totals.hpp"
 #include "offline/patterns/estimate.hpp"
 #include "offline/patterns/headlines.hpp"
 #include "offline/patterns/threads.hpp"
 #include "offline/patterns/waits.hpp"
+#include "offline/run/totals.hpp"
 #include "statistics/statistics.hpp"
 
 namespace refrain::patterns {
@@ -383,7 +383,7 @@ class Searched::Analyser {
     if (!last_rank_) return std::nullopt;
     const auto at = std::ranges::find(last_rank_->locations, of.thread, &experiment::Location::thread);
     if (at == last_rank_->locations.end()) return std::nullopt;
-    const auto totals = analysis::totals_of_run(*last_rank_, *at, trace_.experiment().definitions().paths);
+    const auto totals = run::totals_of_run(*last_rank_, *at, trace_.experiment().definitions().paths);
     return static_cast<double>(totals.times.*time) * 1e9 / last_rank_->ticks_per_second;
   }
 
@@ -472,7 +472,7 @@ class Searched::Analyser {
       const auto at = std::ranges::find(rank->locations, of.thread, &experiment::Location::thread);
       if (at == rank->locations.end()) continue;
       const auto& paths = trace_.experiment().definitions().paths;
-      const auto totals = analysis::totals_of_run(*rank, *at, paths);
+      const auto totals = run::totals_of_run(*rank, *at, paths);
       for (const experiment::PathTotals& row : totals.paths) {
         if (paths[row.path].kind != format::NodeKind::Region) continue;
         const auto value = [&](format::MetricId metric) {

@@ -6,8 +6,9 @@
 #include <limits>
 
 #include "format/kept_iterations.hpp"
-#include "offline/analysis/iterations.hpp"
-#include "offline/analysis/run_totals.hpp"
+#include "offline/run/iterations.hpp"
+#include "offline/run/time_rules.hpp"
+#include "offline/run/totals.hpp"
 #include "statistics/statistics.hpp"
 
 namespace refrain::patterns {
@@ -259,8 +260,8 @@ struct Estimate::Location {
     for (const experiment::PathValues& row : unit.values) {
       const format::NodeKind kind = paths[row.path].kind;
       if (kind != format::NodeKind::Region) continue;
-      take(row.path, static_cast<double>(analysis::value_of(unit, row, kind, format::MetricId::Time)) * ns_per_tick,
-           static_cast<double>(analysis::value_of(unit, row, kind, format::MetricId::Visits)));
+      take(row.path, static_cast<double>(run::value_of(unit, row, kind, format::MetricId::Time)) * ns_per_tick,
+           static_cast<double>(run::value_of(unit, row, kind, format::MetricId::Visits)));
     }
   }
 };
@@ -761,7 +762,7 @@ void Estimate::add_loop(Location& of, std::uint16_t loop_index, const std::strin
   for (const std::uint32_t span : parts.census)
     if (span < of.found.spans.size() && of.found.spans[span].loop == loop_index)
       census[of.found.spans[span].number] = span;
-  analysis::for_each_iteration(*loop, [&](std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t>) {
+  run::for_each_iteration(*loop, [&](std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t>) {
     const auto block = by_cluster.find(cluster);
     if (block == by_cluster.end()) return;
     Stratum& stratum = block->second.strata[0];

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "format/mpi_functions.hpp"
-#include "offline/analysis/run_totals.hpp"
+#include "offline/run/totals.hpp"
 #include "offline/trace/matched_messages.hpp"
 #include "statistics/statistics.hpp"
 
@@ -55,7 +55,7 @@ ProfileOfMessages profile_of_messages(const trace::Trace& trace, const Naming& n
       if (calls.of.sends()) of_calls_ns[{calls.path, SideOfMessage::Sends}] += ns;
     }
     const auto& paths = experiment.definitions().paths;
-    const auto totals = analysis::totals_of_run(*rank, *at, paths);
+    const auto totals = run::totals_of_run(*rank, *at, paths);
     for (const experiment::PathTotals& row : totals.paths) {
       if (paths[row.path].kind != format::NodeKind::Region) continue;
       const auto value = [&](MetricId metric) {

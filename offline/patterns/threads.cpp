@@ -6,7 +6,8 @@
 #include <string_view>
 
 #include "offline/analysis/named_paths.hpp"
-#include "offline/analysis/run_totals.hpp"
+#include "offline/run/quantities.hpp"
+#include "offline/run/totals.hpp"
 #include "statistics/statistics.hpp"
 
 namespace refrain::patterns {
@@ -236,7 +237,7 @@ void finish_threads(const trace::Trace& trace, const Naming& naming, bool is_of_
       if (at == rank->locations.end()) continue;
       const bool is_first = thread == 0;
       OfProfile& to = is_first ? serial : idle;
-      const experiment::RunTotals totals = analysis::totals_of_run(*rank, *at, paths);
+      const experiment::RunTotals totals = run::totals_of_run(*rank, *at, paths);
       const bool is_told_apart = rank->off_cpu_is_counted && !at->has(format::Loss::RunDelayUnknown);
       const std::uint32_t idle_node = is_told_apart ? naming.blocked : naming.not_on_cpu;
       if (!is_first && (!is_wanted || is_wanted(idle_node)))

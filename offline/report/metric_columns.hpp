@@ -5,6 +5,8 @@
 
 namespace refrain::report {
 
+/// `unit`: of a file, or as it is shown.
+Kind kind_of_unit(std::string_view unit);
 void add_count_columns(std::vector<Column>& columns);
 void add_counts(Row& row, const analysis::Counts& counts);
 

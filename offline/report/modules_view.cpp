@@ -1,7 +1,6 @@
 // Time by executable and library.
 #include <algorithm>
-#include <cmath>
-#include <map>
+#include <tuple>
 
 #include "offline/report/columns.hpp"
 #include "offline/report/views.hpp"
@@ -10,39 +9,45 @@ namespace refrain::report {
 namespace {
 
 struct OfModule {
+  std::string name;
   double seconds = 0, error_s = 0;
   std::int64_t samples = 0;
 };
 
-/// A region that the program marks has no module of its own: it is in the one of its caller.
-std::string module_of(const analysis::CallTree& tree, std::size_t node) {
-  while (node != 0 && tree.nodes[node].marked && tree.nodes[node].module.empty())
-    node = static_cast<std::size_t>(tree.nodes[node].parent);
-  return tree.nodes[node].module.empty() ? "(unknown)" : tree.nodes[node].module;
+/// A loop or region that the program marks has no module of its own: it is in the one of its caller.
+std::string module_of(const run::Nodes& nodes, std::uint32_t node) {
+  if (nodes.kind(node) == analysis::PathKind::Mpi) return "(MPI)";
+  if (nodes.kind(node) == analysis::PathKind::Other) return nodes.name(node);
+  while (node != 0 && nodes.is_marked(node) && nodes.module(node).empty()) node = nodes.parent(node);
+  return nodes.module(node).empty() ? "(unknown)" : nodes.module(node);
 }
 
 }  // namespace
 
 std::vector<Table> modules_tables(const Document& d) {
-  Table table{"modules", 
-              columns("share: time %, time_s: time, standard_error_s: +-, samples, module"), [&d](const TakeRow& take) {
-            std::map<std::string, OfModule> modules;
-            for (std::size_t i = 1; i < d.tree.nodes.size(); ++i) {
-              const analysis::TreeNode& of = d.tree.nodes[i];
-              const std::string name = of.kind == analysis::PathKind::Mpi     ? "(MPI)"
-                                       : of.kind == analysis::PathKind::Other ? of.name
-                                                                              : module_of(d.tree, i);
-              OfModule& to = modules[name];
-              to.seconds += of.exclusive_s;
-              to.error_s = std::hypot(to.error_s, of.exclusive_error_s);
-              to.samples += of.exclusive[format::MetricId::Samples];
+  Table table{"modules", columns("share: time %, time_s: time, standard_error_s: +-, samples, module"),
+          [&d](const TakeRow& take) {
+            const run::Run run = run_of(*d.experiment, d.tree);
+            const run::Keys by_module = keys_by(run.nodes(), [&](std::uint32_t node) {
+              return node == 0 ? std::nullopt : std::optional(module_of(run.nodes(), node));
+            });
+            std::vector<OfModule> order(by_module.size());
+            for (std::uint32_t i = 1; i < d.tree.nodes.size(); ++i) {
+              OfModule& to = order[by_module.of_node[i]];
+              to.name = module_of(run.nodes(), i);
+              to.seconds += d.tree.nodes[i].exclusive_s;
+              to.samples += d.tree.nodes[i].exclusive[format::MetricId::Samples];
             }
-            std::vector<std::pair<std::string, OfModule>> order(modules.begin(), modules.end());
-            std::ranges::stable_sort(order, std::greater<>{}, [](const auto& of) { return of.second.seconds; });
-            for (const auto& [name, of] : order)
+            for (const run::Answer& of : group(run, {.keys = &by_module, .metrics = {run::wall}}, d.where()))
+              for (std::size_t m = 0; m < order.size(); ++m)
+                order[m].error_s = of.exclusive(m, 0).error().value_or(0) / 1e9;
+            std::ranges::sort(order, [](const OfModule& a, const OfModule& b) {
+              return std::tie(b.seconds, a.name) < std::tie(a.seconds, b.name);
+            });
+            for (const OfModule& of : order)
               if (of.seconds > 0)
                 take({{of.seconds / d.tree.totals.wall_s, of.seconds, of.error_s > 0 ? Cell(of.error_s) : Cell(),
-                       of.samples, name}});
+                       of.samples, of.name}});
           }};
   table.empty = "No time was measured.";
   return {std::move(table)};

@@ -5,9 +5,9 @@
 #include <limits>
 #include <set>
 
-#include "offline/symbols/names.hpp"
-#include "offline/analysis/run_totals.hpp"
 #include "offline/experiment/rank_pass.hpp"
+#include "offline/run/totals.hpp"
+#include "offline/symbols/names.hpp"
 
 namespace refrain::report {
 namespace {
@@ -19,12 +19,12 @@ double end_of_data(const experiment::Rank& rank) {
     begin = std::min(begin, location.begin);
     end = std::max(end, location.end);
   }
-  return end > begin && rank.ticks_per_second > 0 ? static_cast<double>(end - begin) / rank.ticks_per_second : 0;
+  return end > begin ? run::seconds_of(rank, static_cast<double>(end - begin)) : 0;
 }
 
 /// How many of a class there were at a location; of those that are timed each, these.
 double count_of(const experiment::Location& location, std::size_t of) {
-  const format::UnitTotals totals = analysis::sums_of_run(location);
+  const format::UnitTotals totals = run::sums_of_run(location);
   const std::int64_t calls = totals.mpi_calls, ticks = totals.ticks_user + totals.ticks_mpi + totals.ticks_lost;
   switch (static_cast<format::OwnTime>(of)) {
     case format::OwnTime::Call: return static_cast<double>(calls);
@@ -54,7 +54,7 @@ void OverviewBuilder::add(const experiment::Rank& rank) {
   if (!rank.locations.empty()) present_.push_back(rank.rank);
   if (hosts_.insert(rank.host).second) overview_.hosts.push_back(rank.host);
   cores_.add(rank);
-  const double ns = rank.ticks_per_second > 0 ? 1e9 / rank.ticks_per_second : 1;
+  const double ns = run::seconds_of(rank, 1e9);
   const auto add_cost = [&](const experiment::Cost& cost, experiment::Cost& all) {
     all.median += cost.median * ns;
     all.low = ranks_ == 0 ? cost.low * ns : std::min(all.low, cost.low * ns);
@@ -125,6 +125,11 @@ Overview OverviewBuilder::finish(const experiment::Experiment& experiment, const
 }
 
 bool Document::chosen(std::int32_t rank) const { return request.chosen(rank); }
+
+run::Where Document::where() const {
+  return {[this](std::int32_t rank) { return request.chosen(rank); },
+          [this](std::int32_t rank, std::int32_t thread) { return request.chosen(rank, thread); }};
+}
 
 void Document::for_each_rank(experiment::Depth depth, const std::function<void(const experiment::Rank&)>& use) const {
   std::vector<std::size_t> places;

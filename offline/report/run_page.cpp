@@ -7,11 +7,11 @@
 
 #include "offline/analysis/functions.hpp"
 #include "offline/analysis/module_fold.hpp"
-#include "offline/analysis/run_totals.hpp"
 #include "offline/analysis/short_names.hpp"
 #include "offline/report/idle_helpers.hpp"
 #include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
+#include "offline/run/totals.hpp"
 
 namespace refrain::report {
 namespace {
@@ -28,7 +28,7 @@ std::int64_t bytes_moved(const analysis::Counts& counts) {
   using format::MetricId;
   std::int64_t bytes = 0;
   for (const auto part : {MetricId::BytesSent, MetricId::BytesReceived, MetricId::BytesRead, MetricId::BytesWritten})
-    bytes = analysis::add_saturating(bytes, counts[part]);
+    bytes = format::add_saturating(bytes, counts[part]);
   return bytes;
 }
 
@@ -93,24 +93,14 @@ bool RunPage::has_helper_threads() const {
 void RunPage::shares() {
   const analysis::Totals& t = d_.tree.totals;
   // Of all threads, also with what the tree leaves out.
-  analysis::LocationSummary all, first;
+  analysis::Times all, first;
+  double untold_low_s = 0, untold_high_s = 0;
   for (const auto& of : d_.tree.locations) {
-    all.wall_s += of.wall_s;
-    all.waited_for_core_s += of.waited_for_core_s;
-    all.blocked_s += of.blocked_s;
     const double told_s = of.waited_for_core_s + of.blocked_s;
-    all.off_untold_s += of.off_untold_s;
-    all.not_on_cpu_low_s += std::max(of.not_on_cpu_low_s - told_s, 0.0);
-    all.not_on_cpu_high_s += std::max(of.not_on_cpu_high_s - told_s, 0.0);
-    if (of.thread != 0) continue;
-    first.wall_s += of.wall_s;
-    first.mpi_s += of.mpi_s;
-    first.user_s += of.user_s;
-    first.waited_for_core_s += of.waited_for_core_s;
-    first.blocked_s += of.blocked_s;
-    first.off_untold_s += of.off_untold_s;
-    first.refrain_s += of.refrain_s;
-    first.stopped_s += of.stopped_s;
+    untold_low_s += std::max(of.not_on_cpu_low_s - told_s, 0.0);
+    untold_high_s += std::max(of.not_on_cpu_high_s - told_s, 0.0);
+    all += of;
+    if (of.thread == 0) first += of;
   }
   if (has_helper_threads())
     line(paint(style_.faint, left("", 14) + right("all threads", 20) + right("first of each rank", 26)));
@@ -131,8 +121,8 @@ void RunPage::shares() {
   if (!t.off_cpu_is_counted || all.off_untold_s > 0)
     share_line(
         "    not on CPU", all.off_untold_s, first.off_untold_s,
-        human_time(all.not_on_cpu_low_s) != human_time(all.not_on_cpu_high_s)
-            ? fmt::format("between {} and {}", human_time(all.not_on_cpu_low_s), human_time(all.not_on_cpu_high_s))
+        human_time(untold_low_s) != human_time(untold_high_s)
+            ? fmt::format("between {} and {}", human_time(untold_low_s), human_time(untold_high_s))
             : "");
   const auto cost = [&](format::OwnTime of, const experiment::Cost& calibrated, const char* what) {
     const OwnTimeLine& timed = o.own_times[static_cast<std::size_t>(of)];

@@ -2,6 +2,7 @@
 // needed.
 #include "offline/analysis/call_tree.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <gtest/gtest.h>
@@ -9,6 +10,7 @@
 #include <random>
 
 #include "offline/analysis/functions.hpp"
+#include "tests/unit/analysis/tree_of.hpp"
 
 namespace refrain::analysis {
 namespace {
@@ -238,6 +240,38 @@ TEST(CallTree, standard_errors_are_those_of_the_shares) {
   add_function(unit, 6, 30, 300);  // 40 samples of 10
   const CallTree tree = build_call_tree(profile, symbolizer);
   EXPECT_NEAR(by_path(tree).at("/0x10/0x20")->standard_error_s, 1'000e-9 * std::sqrt(.75 * .25 / 40), 1e-15);
+}
+
+TEST(CallTree, a_function_has_one_error_whatever_calls_it_and_ranks_are_independent) {
+  Symbolizer symbolizer;
+  Profile profile = small_profile();
+  profile.paths[8].offset = 0x20;  // the same function below (truncated)
+  auto& unit = profile.ranks[0].locations[0].units[0];
+  unit.values.clear(), unit.columns.clear();
+  unit.mpi = 0, unit.mpi_calls = 0, unit.ticks_user = 0, unit.weight_user_ns = 0, unit.weight_user_squared = 0;
+  add_function(unit, 5, 20, 200);
+  add_function(unit, 6, 10, 100);
+  add_function(unit, 8, 10, 100);  // 40 samples of 10, half of them in 0x20
+  const auto error_of = [&] {
+    const CallTree tree = build_call_tree(profile, symbolizer);
+    const auto functions = function_totals(tree);
+    const auto at = std::ranges::find(functions, "0x20", &FunctionTotals::name);
+    EXPECT_NEAR(at->exclusive_s, .5 * tree.totals.wall_s, 1e-18);
+    EXPECT_NEAR(at->exclusive_error_s, at->inclusive_error_s, 1e-18);
+    return at->exclusive_error_s;
+  };
+  const double of_one = 1'000e-9 * std::sqrt(.5 * .5 / 40);
+  EXPECT_NEAR(error_of(), of_one, 1e-15);
+  profile.ranks.push_back(profile.ranks[0]);
+  profile.ranks[1].rank = profile.ranks[1].locations[0].rank = 1;
+  EXPECT_NEAR(error_of(), std::sqrt(2) * of_one, 1e-15);
+  // A rank that does something else makes the others no less certain: its time has no error at all.
+  auto& other = profile.ranks[1].locations[0].units[0];
+  other.values.clear(), other.columns.clear();
+  other.ticks_user = 0, other.weight_user_ns = 0, other.weight_user_squared = 0;
+  add_function(other, 5, 40, 400);
+  const auto functions = function_totals(build_call_tree(profile, symbolizer));
+  EXPECT_NEAR(std::ranges::find(functions, "0x20", &FunctionTotals::name)->exclusive_error_s, of_one, 1e-15);
 }
 
 TEST(CallTree, time_is_conserved_for_random_experiments) {
