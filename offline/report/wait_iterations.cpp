@@ -45,7 +45,7 @@ class OfLoop {
   double floor_of(std::int32_t cluster) {
     if (const auto at = by_cluster_.find(cluster); at != by_cluster_.end()) return at->second;
     double calls = 0, seconds = 0;
-    for (const IterationProfiles::Calls& of : profiles_.calls_of(cluster)) {
+    for (const run::MpiCalls& of : profiles_.calls_of(cluster)) {
       if (!selected_.paths[of.path]) continue;
       calls += of.number;
       seconds += of.number * floors_.at(of.path);
@@ -116,7 +116,7 @@ CallFloors call_floors(const analysis::MinimumWaits& minima, const experiment::R
 double waiting_of_cluster(const IterationProfiles& profiles, std::int32_t cluster, const CallFloors& floors) {
   if (floors.empty()) return NAN;
   double seconds = 0;
-  for (const IterationProfiles::Calls& of : profiles.calls_of(cluster))
+  for (const run::MpiCalls& of : profiles.calls_of(cluster))
     if (const auto floor = floors.find(of.path); floor != floors.end())
       seconds += std::max(of.seconds - of.number * floor->second, 0.0);
   return seconds;

@@ -67,17 +67,9 @@ void IterationProfiles::with_rows(const experiment::Unit& unit, bool is_exact,
   take(leaf);
 }
 
-std::vector<IterationProfiles::Calls> IterationProfiles::calls_of(std::int32_t cluster) const {
-  std::vector<Calls> all;
+std::vector<MpiCalls> IterationProfiles::calls_of(std::int32_t cluster) const {
   const experiment::Unit* unit = cluster_unit(cluster);
-  for (std::size_t row = 0; unit && row < unit->values.size(); ++row) {
-    const experiment::PathValues& of = unit->values[row];
-    if (profile_.paths[of.path].kind != NodeKind::Region) continue;
-    const auto value = [&](MetricId metric) { return value_of(*unit, of, NodeKind::Region, metric); };
-    all.push_back({of.path, static_cast<double>(value(MetricId::Visits)),
-                   seconds(static_cast<double>(value(MetricId::Time)))});
-  }
-  return all;
+  return unit ? mpi_calls_of(*unit, rank_, profile_.paths) : std::vector<MpiCalls>();
 }
 
 std::int64_t IterationProfiles::members(std::int32_t cluster) const {

@@ -20,6 +20,7 @@
 #include "offline/run/iteration_samples.hpp"
 #include "offline/run/iteration_shares.hpp"
 #include "offline/run/loop_columns.hpp"
+#include "offline/run/totals.hpp"
 #include "offline/run/time_rules.hpp"
 
 namespace refrain::run {
@@ -84,11 +85,7 @@ class IterationProfiles {
   /// What a cluster, or an iteration as unit_of() has it, has by call path (rows.hpp).
   void with_rows(const experiment::Unit& unit, bool is_exact, const std::function<void(const Leaf&)>& take) const;
   /// The calls that members of a cluster have made of MPI, by call path; nothing when the file does not have it.
-  struct Calls {
-    std::uint32_t path;
-    double number, seconds;
-  };
-  std::vector<Calls> calls_of(std::int32_t cluster) const;
+  std::vector<MpiCalls> calls_of(std::int32_t cluster) const;
   /// How the user time of iterations is divided. Made when it is asked for first, which reads the whole log.
   const IterationShares& shares() const;
 

@@ -19,9 +19,11 @@ const char* name_of(Known known) {
   return names[static_cast<std::size_t>(known)];
 }
 
+double Stratum::error_of(double part) const {
+  return part > 0 && weight > 0 ? time * statistics::error_of_share(part / weight, weight, squares) : 0;
+}
 double Stratum::variance_of(double part) const {
-  if (!(part > 0) || !(weight > 0)) return 0;
-  const double error = time * statistics::error_of_share(part / weight, weight, squares);
+  const double error = error_of(part);
   return error * error;
 }
 

@@ -30,6 +30,7 @@ struct Stratum {
   double time = 0;                 ///< in the unit that results have
   double weight = 0, squares = 0;  ///< sums of w and w^2 over all its samples
   /// Of the time that samples of this weight stand for.
+  double error_of(double part) const;
   double variance_of(double part) const;
 };
 

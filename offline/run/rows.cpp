@@ -45,6 +45,13 @@ bool tells_waiting(const experiment::Rank& rank, const experiment::Location& loc
   return rank.off_cpu_is_counted && !location.has(format::Loss::RunDelayUnknown);
 }
 
+std::int64_t Leaf::time(TimeMetric metric) const {
+  std::int64_t ns = 0;
+  for (const Row& row : rows)
+    if (row.has(metric)) ns += row.ns;
+  return ns;
+}
+
 Stratum Leaf::stratum() const {
   Stratum of{0, static_cast<double>(totals.totals.weight_user_ns), totals.totals.weight_user_squared};
   for (const Row& row : rows)

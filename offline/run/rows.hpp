@@ -57,6 +57,8 @@ struct Leaf {
   /// nanosecond.
   std::vector<Row> rows;
 
+  /// All rows together, in nanoseconds.
+  std::int64_t time(TimeMetric metric) const;
   /// The time that samples have divided, in nanoseconds, and the weights of these.
   Stratum stratum() const;
   /// What a row has of a metric of marks, in nanoseconds where it is a time.

@@ -1,5 +1,6 @@
 #include "offline/run/run.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "offline/experiment/rank_pass.hpp"
@@ -29,6 +30,21 @@ void for_each_leaf(const experiment::Experiment& experiment, const Where& where,
     }
     if (after_rank) after_rank(*rank);
   });
+}
+
+const Leaf* LeafReader::of(std::int32_t rank, std::int32_t thread) {
+  leaf_.reset();
+  if (!rank_ || rank_->rank != rank) {
+    const auto at = std::ranges::find(experiment_.ranks(), rank);
+    rank_ = at == experiment_.ranks().end() ? nullptr
+                                            : experiment_.rank(static_cast<std::size_t>(at - experiment_.ranks().begin()),
+                                                               experiment::Depth::Run);
+  }
+  if (!rank_) return nullptr;
+  const auto location = std::ranges::find(rank_->locations, thread, &experiment::Location::thread);
+  if (location == rank_->locations.end()) return nullptr;
+  if (!location->run) totals_ = totals_of(location->units, *rank_, *location, leaves_.definitions().paths);
+  return &leaf_.emplace(leaves_.of(*rank_, *location, location->run ? *location->run : totals_));
 }
 
 std::vector<Answer> group(const Run& run, Question question, const Where& where) {

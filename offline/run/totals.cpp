@@ -93,6 +93,18 @@ RunTotals totals_of_run(const experiment::Rank& rank, const experiment::Location
   return location.run ? *location.run : totals_of(location.units, rank, location, paths);
 }
 
+std::vector<MpiCalls> mpi_calls_of(const experiment::Unit& unit, const experiment::RankDefinition& rank,
+                                   std::span<const experiment::CallPath> paths) {
+  std::vector<MpiCalls> all;
+  for (const experiment::PathValues& row : unit.values) {
+    const format::NodeKind kind = paths[row.path].kind;
+    if (kind != format::NodeKind::Region) continue;
+    const auto value = [&](format::MetricId metric) { return static_cast<double>(value_of(unit, row, kind, metric)); };
+    all.push_back({row.path, value(format::MetricId::Visits), seconds_of(rank, value(format::MetricId::Time))});
+  }
+  return all;
+}
+
 format::UnitTotals sums_of_run(const experiment::Location& location) {
   if (location.run) return location.run->totals;
   format::UnitTotals sums;

@@ -20,6 +20,14 @@ experiment::RunTotals totals_of_run(const experiment::Rank& rank, const experime
 /// Sums of the location's whole run, not divided among call paths: as the file has them, else those of the units.
 format::UnitTotals sums_of_run(const experiment::Location& location);
 
+/// The calls that a unit has made of MPI, of one call path.
+struct MpiCalls {
+  std::uint32_t path;
+  double number, seconds;
+};
+std::vector<MpiCalls> mpi_calls_of(const experiment::Unit& unit, const experiment::RankDefinition& rank,
+                                   std::span<const experiment::CallPath> paths);
+
 using format::add_saturating;
 
 inline double seconds_of(const experiment::RankDefinition& rank, double ticks) {
