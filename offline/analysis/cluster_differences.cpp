@@ -120,24 +120,24 @@ class SumsOfClusters {
 
   void add(const run::Leaf& leaf, Sums& own) const {
     const auto double_of = [](const run::Quantity& of) { return static_cast<double>(of.value); };
-    const run::Answer all = answer_of(leaf, nodes_, metrics_,
-                                      {.metrics = {run::wall, run::mpi, run::user, run::not_on_cpu,
-                                                   metrics_.of(MetricId::BytesSent)},
-                                       .all_asked_for = true});
-    own.wall = double_of(all.of(0));
-    own.mpi = double_of(all.of(1));
-    own.on_cpu = double_of(all.of(2)) - double_of(all.of(3));
-    own.bytes_sent = double_of(all.of(4));
-    for (std::size_t m = 0; m < own.extra.size(); ++m) own.extra[m] = double_of(all.of(all.asked_for(m)));
-    const run::Answer each = answer_of(
+    enum Column : std::size_t { wall, mpi, user, not_on_cpu, bytes_sent, visits, weight };
+    const run::Answer of = answer_of(
         leaf, nodes_, metrics_,
         {.keys = &by_node_,
-         .metrics = {run::wall, metrics_.of(MetricId::Visits), metrics_.of(MetricId::Weight)},
+         .metrics = {run::wall, run::mpi, run::user, run::not_on_cpu, metrics_.of(MetricId::BytesSent),
+                     metrics_.of(MetricId::Visits), metrics_.of(MetricId::Weight)},
+         .all_asked_for = true,
          .has_errors = false});
+    const auto all = [&](std::size_t column) { return double_of(of.inclusive(0, column)); };
+    own.wall = all(wall);
+    own.mpi = all(mpi);
+    own.on_cpu = all(user) - all(not_on_cpu);
+    own.bytes_sent = all(bytes_sent);
+    for (std::size_t m = 0; m < own.extra.size(); ++m) own.extra[m] = all(of.asked_for(m));
     for (std::size_t node = 0; node < nodes_.size(); ++node) {
-      own.ns[node] = double_of(each.exclusive(node, 0));
-      own.visits[node] = double_of(each.exclusive(node, 1));
-      own.weights[node] = double_of(each.exclusive(node, 2));
+      own.ns[node] = double_of(of.exclusive(node, wall));
+      own.visits[node] = double_of(of.exclusive(node, visits));
+      own.weights[node] = double_of(of.exclusive(node, weight));
     }
     // Nothing sets a cluster apart by what is of no call path.
     using run::Pseudo;

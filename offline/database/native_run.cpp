@@ -44,7 +44,7 @@ class NativeRun : public RunTables {
  public:
   NativeRun(const std::shared_ptr<const experiment::Experiment>& experiment, const analysis::CallTree& tree,
             const std::vector<NodeWaiting>& waiting)
-      : experiment_(experiment), run_(run_of(*experiment, tree)), by_node_(run::by_node(run_.nodes())) {
+      : experiment_(experiment), run_(run_of(*experiment, tree)), by_node_(run::by_node(run_.nodes())), reader_(*experiment) {
     run_.add_found();
     const experiment::Manifest& manifest = experiment->manifest();
     facts_.executable = manifest.executable;
@@ -87,30 +87,30 @@ class NativeRun : public RunTables {
     for (const std::size_t m : shown_) metrics_.push_back({run_.metrics()[m].name, run_.metrics()[m].unit});
     for (std::size_t place = 0; place < experiment->ranks().size(); ++place) {
       const auto rank = experiment->rank(place, experiment::Depth::Run);
-      if (!rank) continue;
-      for (std::size_t i = 0; i < rank->locations.size(); ++i) {
+      for (std::size_t i = 0; rank && i < rank->locations.size(); ++i) {
         const experiment::Location& location = rank->locations[i];
-        locations_.push_back(
-            {rank->rank, location.thread, location.name, run::tells_waiting(*rank, location)});
+        locations_.push_back({rank->rank, location.thread, location.name, run::tells_waiting(*rank, location)});
         places_.push_back({place, i});
       }
     }
   }
 
   void for_each_node(std::size_t location, const TakeNode& take) override {
-    held_ = experiment_->rank(places_[location].place, experiment::Depth::Run);
-    const RunLocation& of = locations_[location];
-    const run::Where here{[&](std::int32_t rank) { return rank == of.rank; },
-                          [&](std::int32_t, std::int32_t thread) { return thread == of.thread; }};
+    const auto rank = static_cast<std::int32_t>(locations_[location].rank),
+               thread = static_cast<std::int32_t>(locations_[location].thread);
+    const run::Leaf* leaf = reader_.of(rank, thread);
+    if (!leaf) return;
+    const run::Answer answer =
+        answer_of(*leaf, run_.nodes(), run_.metrics(),
+                  {.keys = &by_node_, .metrics = shown_, .has_errors = false, .has_inclusive = false});
     std::vector<double> values(shown_.size());
-    for (const run::Answer& answer : group(run_, {.keys = &by_node_, .metrics = shown_, .has_errors = false}, here))
-      // Node 0 of the tree is its root, which nothing belongs to.
-      for (std::uint32_t node = 1; node < run_.nodes().size(); ++node) {
-        if (!answer.has(node)) continue;
-        for (std::size_t m = 0; m < shown_.size(); ++m)
-          values[m] = run_.metrics()[shown_[m]].in_unit(answer.exclusive(node, m));
-        take(node - 1, values);
-      }
+    // Node 0 of the tree is its root, which nothing belongs to.
+    for (std::uint32_t node = 1; node < run_.nodes().size(); ++node) {
+      if (!answer.has(node)) continue;
+      for (std::size_t m = 0; m < shown_.size(); ++m)
+        values[m] = run_.metrics()[shown_[m]].in_unit(answer.exclusive(node, m));
+      take(node - 1, values);
+    }
   }
 
   std::int64_t iterations(std::size_t location) override {
@@ -137,9 +137,9 @@ class NativeRun : public RunTables {
         return values[m] ? values[m](number, cluster, row) : unknown;
       };
       run::for_each_iteration(of->loops[l],
-                                   [&](std::int64_t number, std::int32_t cluster, std::span<const std::int64_t> row) {
-                                     wall_of[cluster] += value(0, number, cluster, row);
-                                   });
+                              [&](std::int64_t number, std::int32_t cluster, std::span<const std::int64_t> row) {
+                                wall_of[cluster] += value(0, number, cluster, row);
+                              });
       for (std::size_t c = 0; c < of->loops[l].clusters.size(); ++c) {
         const experiment::Cluster& cluster = of->loops[l].clusters[c];
         const auto sum = wall_of.find(static_cast<std::int32_t>(c));
@@ -149,10 +149,10 @@ class NativeRun : public RunTables {
                           : sum->second / static_cast<double>(cluster.members)});
       }
       run::for_each_iteration(of->loops[l],
-                                   [&](std::int64_t number, std::int32_t cluster, std::span<const std::int64_t> row) {
-                                     take({loop, number, cluster, value(0, number, cluster, row),
-                                           value(1, number, cluster, row), value(2, number, cluster, row)});
-                                   });
+                              [&](std::int64_t number, std::int32_t cluster, std::span<const std::int64_t> row) {
+                                take({loop, number, cluster, value(0, number, cluster, row),
+                                      value(1, number, cluster, row), value(2, number, cluster, row)});
+                              });
     }
   }
 
@@ -176,12 +176,12 @@ class NativeRun : public RunTables {
   std::shared_ptr<const experiment::Experiment> experiment_;
   run::Run run_;
   run::Keys by_node_;
+  run::LeafReader reader_;
   std::vector<std::size_t> shown_;  ///< metrics
   struct Place {
     std::size_t place, location;  ///< in Experiment::ranks(), Rank::locations
   };
   std::vector<Place> places_;
-  experiment::RankHandle held_;  ///< the next location is mostly of the same rank
   experiment::RankHandle open_;
   std::size_t open_place_ = 0;
 };

@@ -371,9 +371,9 @@ class Maker {
     constexpr std::string_view usual[] = {"wall", "mpi", "user", "cpu", "mpi_calls", "bytes_sent", "bytes_received"};
     constexpr std::size_t with_map = 3;
     const std::size_t places = group.locations.size();
-    std::vector<run::IterationMetric> metrics;
+    std::vector<run::Metric> metrics;
     for (const std::string_view name : usual)
-      if (const auto at = std::ranges::find(loops_.metrics, name, &run::IterationMetric::name);
+      if (const auto at = std::ranges::find(loops_.metrics, name, &run::Metric::name);
           at != loops_.metrics.end())
         metrics.push_back(*at);
     const MapSize size = map_size(places);
@@ -386,7 +386,7 @@ class Maker {
     }
     // Not by name in each iteration: there may be a hundred million.
     const auto place_in = [&](std::string_view name) {
-      return static_cast<std::size_t>(std::ranges::find(metrics, name, &run::IterationMetric::name) -
+      return static_cast<std::size_t>(std::ranges::find(metrics, name, &run::Metric::name) -
                                       metrics.begin());
     };
     const std::size_t wall = place_in("wall"), mpi = place_in("mpi"), user = place_in("user");
@@ -418,27 +418,11 @@ class Maker {
     }
   }
 
-  /// The call path with all below it.
-  run::PathSelection selection_of(std::uint32_t top) const {
-    run::PathSelection selection;
-    std::vector<bool> chosen(tree_.nodes.size());
-    chosen[top] = true;
-    for (std::size_t node = top + 1; node < chosen.size(); ++node)  // parents come first
-      if (tree_.nodes[node].parent >= 0) chosen[node] = chosen[static_cast<std::size_t>(tree_.nodes[node].parent)];
-    for (const std::uint32_t node : tree_.node_of) selection.paths.push_back(chosen[node]);
-    return selection;
-  }
-
   /// The largest call paths below the loop.
   std::vector<std::uint32_t> largest_below(std::uint32_t top) const {
-    std::vector<bool> below(tree_.nodes.size());
-    below[top] = true;
     std::vector<std::uint32_t> nodes;
-    for (std::uint32_t node = top + 1; node < tree_.nodes.size(); ++node) {
-      below[node] = tree_.nodes[node].parent >= 0 && below[static_cast<std::size_t>(tree_.nodes[node].parent)];
-      const bool by_rules = tree_.nodes[node].kind == PathKind::Other;
-      if (below[node] && !by_rules && tree_.nodes[node].inclusive_s > 0) nodes.push_back(node);
-    }
+    for (std::uint32_t node = top + 1; node < model_->nodes().end(top); ++node)
+      if (tree_.nodes[node].kind != PathKind::Other && tree_.nodes[node].inclusive_s > 0) nodes.push_back(node);
     std::ranges::stable_sort(nodes, std::greater<>{},
                              [&](std::uint32_t node) { return tree_.nodes[node].inclusive_s; });
     if (nodes.size() > most_paths) nodes.resize(most_paths);
@@ -459,7 +443,7 @@ class Maker {
     std::vector<run::PathSelection> selections;
     std::vector<CurveBuilder> curves;
     for (const std::uint32_t node : nodes) {
-      selections.push_back(selection_of(node));
+      selections.push_back({.paths = analysis::paths_below(tree_, {node})});
       curves.emplace_back(group.iterations, places, std::max<std::size_t>(bins, 1));
     }
     for_each_open(group, [&](std::size_t, const report::OpenLoop& open) {

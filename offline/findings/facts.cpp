@@ -15,7 +15,7 @@ namespace {
 std::vector<LoopFacts> find_loops(const experiment::Experiment& experiment) {
   std::vector<LoopFacts> loops;
   const auto paths = static_cast<std::int64_t>(experiment.definitions().paths.size());
-  run::for_each_loop(experiment, [&](const run::LoopPlace& of, const experiment::Loop& loop) {
+  run::for_each_loop(experiment, [&](const run::LoopPlace& of, const experiment::Loop& loop, auto&) {
     if (of.thread != 0) return;
     auto at = std::ranges::find(loops, loop.name, &LoopFacts::name);
     if (at == loops.end()) at = loops.insert(at, LoopFacts{.name = loop.name});

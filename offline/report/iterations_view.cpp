@@ -13,16 +13,15 @@
 namespace refrain::report {
 namespace {
 
-using run::IterationMetric;
 using run::IterationValue;
 
 /// Documents have these of every loop, and the metric that was asked for.
 constexpr std::string_view usual[] = {
     "wall", "mpi", "user", "cpu", "mpi_calls", "messages_sent", "bytes_sent", "messages_received", "bytes_received"};
 
-std::vector<IterationMetric> metrics_of(const LoopView& view, const experiment::Loop& loop) {
-  std::vector<IterationMetric> metrics = run::iteration_metrics(loop);
-  std::erase_if(metrics, [&](const IterationMetric& metric) {
+std::vector<run::Metric> metrics_of(const LoopView& view, const experiment::Loop& loop) {
+  std::vector<run::Metric> metrics = run::iteration_metrics(loop);
+  std::erase_if(metrics, [&](const run::Metric& metric) {
     const bool asked_for = !view.callpath && !view.source && metric.name == view.metric.name;
     return !asked_for && std::ranges::find(usual, metric.name) == std::end(usual);
   });
@@ -65,7 +64,7 @@ Table callpath_table(const LoopView& view, const std::shared_ptr<const OpenLoop>
   const bool whole = view.source ? view.source->known() == run::Known::Exact : view.callpath->selection.everything;
   Row row{{view.callpath_name, !whole && (!samples || stride != 1), {}, {}}};
   if (samples) row.cells[2] = stride == 1, row.cells[3] = static_cast<std::int64_t>(stride);
-  std::vector<Column> of_series{{view.metric.column, kind_of_unit(view.metric.unit)}};
+  std::vector<Column> of_series{{view.metric.column(), kind_of_unit(view.metric.unit)}};
   std::vector<IterationValue> values{shown_value(view, *open)};
   if (auto error = shown_error(view, *open)) {
     of_series.push_back({"standard_error_s", Kind::Number});
@@ -83,12 +82,12 @@ std::vector<Table> location_tables(const Document& d, const LoopPlace& of) {
     if ((open = d.loops->open(*d.experiment, of))) {
       std::vector<Column> columns{{"cluster_of", Kind::Count}};
       std::vector<IterationValue> values{cluster_value()};
-      for (const IterationMetric& metric : metrics_of(*d.loops, open->loop())) {
-        columns.push_back({metric.column, kind_of_unit(metric.unit)});
+      for (const run::Metric& metric : metrics_of(*d.loops, open->loop())) {
+        columns.push_back({metric.column(), kind_of_unit(metric.unit)});
         values.push_back(value_of_metric(*open->profiles, metric.name));
       }
       if (d.loops->source && !d.loops->callpath) {
-        columns.push_back({d.loops->metric.column, Kind::Seconds});
+        columns.push_back({d.loops->metric.column(), Kind::Seconds});
         values.push_back(shown_value(*d.loops, *open));
       }
       tables.push_back(series(open, std::move(columns), std::move(values)));
@@ -107,17 +106,17 @@ Table iterations_table(const Document& d) {
         const auto own = run::iteration_metrics(open->loop());
         std::vector<Column> columns{{"cluster", Kind::Id}};
         std::vector<IterationValue> values{cluster_value()};
-        for (const IterationMetric& metric : d.loops->metrics) {
-          const bool known = std::ranges::find(own, metric.name, &IterationMetric::name) != own.end();
-          columns.push_back({metric.column, kind_of_unit(metric.unit)});
+        for (const run::Metric& metric : d.loops->metrics) {
+          const bool known = std::ranges::find(own, metric.name, &run::Metric::name) != own.end();
+          columns.push_back({metric.column(), kind_of_unit(metric.unit)});
           values.push_back(known ? value_of_metric(*open->profiles, metric.name) : nullptr);
         }
         if (d.loops->source && !d.loops->callpath) {
-          columns.push_back({d.loops->metric.column, Kind::Seconds});
+          columns.push_back({d.loops->metric.column(), Kind::Seconds});
           values.push_back(shown_value(*d.loops, *open));
         }
         if (d.loops->callpath) {
-          columns.push_back({"callpath_" + d.loops->metric.column, kind_of_unit(d.loops->metric.unit)});
+          columns.push_back({"callpath_" + d.loops->metric.column(), kind_of_unit(d.loops->metric.unit)});
           values.push_back(shown_value(*d.loops, *open));
           if (auto error = shown_error(*d.loops, *open)) {
             columns.push_back({"callpath_standard_error_s", Kind::Number});

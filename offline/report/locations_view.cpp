@@ -51,7 +51,7 @@ class Shown {
     for (const std::size_t m : question_.metrics) {
       const run::Metric& metric = run_.metrics()[m];
       const Kind kind = kind_of_unit(metric.unit);
-      const std::string name = metric.unit == "s" ? metric.name + "_s" : metric.name;
+      const std::string name = metric.column();
       columns.push_back({name, kind, is_in_text(metric.name) ? Everywhere : ForPrograms, heading_of(metric.name)});
       if (kind != Kind::Seconds) continue;
       columns.push_back({name.substr(0, name.size() - 2) + "_standard_error_s", kind,

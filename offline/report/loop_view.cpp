@@ -14,18 +14,18 @@ namespace {
 
 std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, ", ")); }
 
-std::vector<std::string> names_of(const std::vector<run::IterationMetric>& metrics) {
+std::vector<std::string> names_of(const std::vector<run::Metric>& metrics) {
   std::vector<std::string> names;
   for (const auto& metric : metrics) names.push_back(metric.name);
   return names;
 }
 
 /// Chooses the metric that was asked for: it must be in each of the lists, or have a source.
-void choose_metric(LoopView& view, const std::vector<std::vector<run::IterationMetric>>& lists,
+void choose_metric(LoopView& view, const std::vector<std::vector<run::Metric>>& lists,
                    const Source& source, const Request& request, const char* of) {
   const std::string wanted = request.metric.empty() ? "wall" : request.metric;
   for (const auto& metrics : lists) {
-    const auto at = std::ranges::find(metrics, wanted, &run::IterationMetric::name);
+    const auto at = std::ranges::find(metrics, wanted, &run::Metric::name);
     if (at != metrics.end()) {
       view.metric = *at;
       continue;
@@ -49,35 +49,28 @@ LoopView view_loops(const Source& source, const Request& request, const analysis
   const experiment::Experiment& experiment = *source.experiment;
   LoopView view;
   std::vector<std::string> names;
-  std::vector<std::vector<run::IterationMetric>> metrics;  // of each loop
+  std::vector<std::vector<run::Metric>> metrics;  // of each loop
   std::vector<experiment::ExtraMetric> asked_for;
   bool any_thread = false;
   // A loop may be asked for by a name that only other ranks have: then all are looked at.
   for (const bool others : {false, true}) {
     if (others && (request.loop.empty() || !view.groups.empty() || any_thread)) break;
-    for (std::size_t place = 0; place < experiment.ranks().size(); ++place) {
-      if (request.chosen(experiment.ranks()[place]) == others) continue;
-      const auto rank = experiment.rank(place, experiment::Depth::Loops);
-      if (!rank) continue;
-      for (const auto& metric : rank->extra_metrics)
+    const auto take = [&](const LoopPlace& of, const experiment::Loop& loop, const experiment::Rank& rank) {
+      for (const auto& metric : rank.extra_metrics)
         if (std::ranges::find(asked_for, metric.name, &experiment::ExtraMetric::name) == asked_for.end())
           asked_for.push_back(metric);
-      for (std::size_t l = 0; l < rank->locations.size(); ++l)
-        for (std::size_t number = 0; number < rank->locations[l].loops.size(); ++number) {
-          const experiment::Loop& loop = rank->locations[l].loops[number];
-          if (std::ranges::find(names, loop.name) == names.end()) names.push_back(loop.name);
-          if (others || (!request.loop.empty() && loop.name != request.loop)) continue;
-          any_thread = true;
-          const std::int32_t thread = rank->locations[l].thread;
-          if (!request.chosen(rank->rank, thread)) continue;
-          auto at = std::ranges::find(view.groups, loop.name, &LoopGroup::name);
-          if (at == view.groups.end()) at = view.groups.insert(at, LoopGroup{loop.name, 0, {}});
-          at->iterations = std::max(at->iterations, loop.iterations);
-          at->threads = at->threads || thread != 0;
-          at->locations.push_back({place, l, number, rank->rank, thread, loop.iterations, loop.clusters.size()});
-          metrics.push_back(run::iteration_metrics(loop));
-        }
-    }
+      if (std::ranges::find(names, loop.name) == names.end()) names.push_back(loop.name);
+      if (others || (!request.loop.empty() && loop.name != request.loop)) return;
+      any_thread = true;
+      if (!request.chosen(of.rank, of.thread)) return;
+      auto at = std::ranges::find(view.groups, loop.name, &LoopGroup::name);
+      if (at == view.groups.end()) at = view.groups.insert(at, LoopGroup{loop.name, 0, {}});
+      at->iterations = std::max(at->iterations, loop.iterations);
+      at->threads = at->threads || of.thread != 0;
+      at->locations.push_back(of);
+      metrics.push_back(run::iteration_metrics(loop));
+    };
+    run::for_each_loop(experiment, take, [&](std::int32_t rank) { return request.chosen(rank) != others; });
   }
   if (any_thread && view.groups.empty())
     throw UsageError(request.thread

@@ -23,7 +23,7 @@ void add_counts(Row& row, const analysis::Counts& counts) {
 void add_asked_for_columns(std::vector<Column>& columns, const analysis::CallTree& tree, unsigned in,
                            const std::vector<std::string>& group) {
   for (const auto& [name, unit] : tree.extra_metrics)
-    columns.push_back({run::metric_of(name, unit).column, kind_of_unit(unit), in, name, group});
+    columns.push_back({run::metric_of(name, unit).column(), kind_of_unit(unit), in, name, group});
 }
 
 void add_asked_for(Row& row, const analysis::CallTree& tree, const analysis::Counts& counts) {

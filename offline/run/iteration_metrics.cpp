@@ -10,10 +10,7 @@
 
 namespace refrain::run {
 
-IterationMetric metric_of(const std::string& name, std::string_view unit) {
-  const std::string shown = shown_unit(unit);
-  return {name, shown, shown == "s" ? name + "_s" : name};
-}
+Metric metric_of(const std::string& name, std::string_view unit) { return {name, shown_unit(unit)}; }
 
 namespace {
 
@@ -84,8 +81,8 @@ const format::MetricRow* row_named(std::string_view total_name) {
 
 }  // namespace
 
-std::vector<IterationMetric> iteration_metrics(const experiment::Loop& loop) {
-  std::vector<IterationMetric> metrics;
+std::vector<Metric> iteration_metrics(const experiment::Loop& loop) {
+  std::vector<Metric> metrics;
   const auto logged = [&](std::string_view name) {
     const auto at = std::ranges::find(loop.metrics, name, &experiment::OverallMetric::name);
     return at != loop.metrics.end() && at->precision != format::Precision::NotKept ? &*at : nullptr;
@@ -113,8 +110,8 @@ std::vector<std::string> iteration_metric_names() {
   return names;
 }
 
-std::vector<IterationMetric> callpath_metrics(std::span<const experiment::ExtraMetric> asked_for) {
-  std::vector<IterationMetric> metrics;
+std::vector<Metric> callpath_metrics(std::span<const experiment::ExtraMetric> asked_for) {
+  std::vector<Metric> metrics;
   for (std::size_t m = 0; m < format::metric_count; ++m)
     if (const auto& row = format::metric_table[m]; callpaths_have(static_cast<MetricId>(m)))
       metrics.push_back(metric_of(row.total_name, row.unit));

@@ -14,24 +14,19 @@
 
 #include "offline/experiment/profile.hpp"
 #include "offline/run/iteration_profile.hpp"
+#include "offline/run/metrics.hpp"
 
 namespace refrain::run {
 
-struct IterationMetric {
-  std::string name;
-  std::string unit;    ///< "s", "B", "1"
-  std::string column;  ///< the name with its unit, as CSV and JSON have it: wall_s
-};
-
-/// `unit`: of the file.
-IterationMetric metric_of(const std::string& name, std::string_view unit);
+/// Of iterations. `unit`: of the file.
+Metric metric_of(const std::string& name, std::string_view unit);
 
 /// Metrics of whole iterations of this loop, in the order of the file; `user` and `refrain` follow from the time rules.
-std::vector<IterationMetric> iteration_metrics(const experiment::Loop& loop);
+std::vector<Metric> iteration_metrics(const experiment::Loop& loop);
 /// The names that iteration_metrics() gives for files that this version writes, without those of REFRAIN_METRICS.
 std::vector<std::string> iteration_metric_names();
 /// Metrics that a call path has in one iteration; `wall` is its time with everything that it calls.
-std::vector<IterationMetric> callpath_metrics(std::span<const experiment::ExtraMetric> asked_for);
+std::vector<Metric> callpath_metrics(std::span<const experiment::ExtraMetric> asked_for);
 
 /// The value of one iteration, of the cluster and with the vector that for_each_iteration() gives: in seconds, bytes
 /// or 1.

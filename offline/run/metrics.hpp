@@ -77,6 +77,8 @@ struct Metric {
   double scale = 1;        ///< of its integers in its unit: 1e9 for nanoseconds
   bool is_listed = true;
 
+  /// The name with its unit, as CSV and JSON have it: wall_s.
+  std::string column() const { return unit == "s" ? name + "_s" : name; }
   double in_unit(Integer value) const { return static_cast<double>(value) / scale; }
   double in_unit(const Quantity& of) const { return in_unit(of.value); }
 };

@@ -35,10 +35,10 @@ void for_each_leaf(const experiment::Experiment& experiment, const Where& where,
 const Leaf* LeafReader::of(std::int32_t rank, std::int32_t thread) {
   leaf_.reset();
   if (!rank_ || rank_->rank != rank) {
-    const auto at = std::ranges::find(experiment_.ranks(), rank);
-    rank_ = at == experiment_.ranks().end() ? nullptr
-                                            : experiment_.rank(static_cast<std::size_t>(at - experiment_.ranks().begin()),
-                                                               experiment::Depth::Run);
+    const std::vector<std::int32_t>& all = experiment_.ranks();
+    const auto at = std::ranges::lower_bound(all, rank);
+    const bool is_there = at != all.end() && *at == rank;
+    rank_ = is_there ? experiment_.rank(static_cast<std::size_t>(at - all.begin()), experiment::Depth::Run) : nullptr;
   }
   if (!rank_) return nullptr;
   const auto location = std::ranges::find(rank_->locations, thread, &experiment::Location::thread);

@@ -88,11 +88,6 @@ RunTotals totals_of(std::span<const experiment::Unit> units, const experiment::R
   return adder.take();
 }
 
-RunTotals totals_of_run(const experiment::Rank& rank, const experiment::Location& location,
-                        std::span<const experiment::CallPath> paths) {
-  return location.run ? *location.run : totals_of(location.units, rank, location, paths);
-}
-
 std::vector<MpiCalls> mpi_calls_of(const experiment::Unit& unit, const experiment::RankDefinition& rank,
                                    std::span<const experiment::CallPath> paths) {
   std::vector<MpiCalls> all;

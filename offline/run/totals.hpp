@@ -13,10 +13,6 @@ namespace refrain::run {
 experiment::RunTotals totals_of(std::span<const experiment::Unit> units, const experiment::Rank& rank,
                                 const experiment::Location& location, std::span<const experiment::CallPath> paths);
 
-/// Of the run: as the file has it, else from the units.
-experiment::RunTotals totals_of_run(const experiment::Rank& rank, const experiment::Location& location,
-                                    std::span<const experiment::CallPath> paths);
-
 /// Sums of the location's whole run, not divided among call paths: as the file has them, else those of the units.
 format::UnitTotals sums_of_run(const experiment::Location& location);
 

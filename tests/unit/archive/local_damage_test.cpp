@@ -144,7 +144,7 @@ class FactFinder {
   }
   void add_run(const experiment::Rank& rank, const std::string& of) {
     for (const auto& location : rank.locations) {
-      const auto run = run::totals_of_run(rank, location, definitions_.paths);
+      const auto run = location.run ? *location.run : run::totals_of(location.units, rank, location, definitions_.paths);
       topic("run" + of);
       add_totals(run.totals);
       for (const auto& column : format::time_columns) add(run.times.*column.time);
@@ -825,7 +825,7 @@ void read_all(const Experiment& experiment) {
     for (const Depth depth : {Depth::Run, Depth::Loops, Depth::Whole})
       if (const auto rank = experiment.rank(place, depth))
         for (const auto& location : rank->locations) {
-          (void)run::totals_of_run(*rank, location, experiment.definitions().paths);
+          (void)run::totals_of(location.units, *rank, location, experiment.definitions().paths);
           for (const auto& loop : location.loops) {
             run::for_each_iteration(loop, [](auto, auto, auto) {});
             (void)experiment::read_samples(*rank, loop);

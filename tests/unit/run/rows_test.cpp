@@ -32,7 +32,7 @@ struct Made {
   experiment::Rank& rank() { return profile.ranks[0]; }
   experiment::Location& location() { return rank().locations[0]; }
   Leaf leaf() {
-    totals = totals_of_run(rank(), location(), profile.paths);
+    totals = totals_of(location().units, rank(), location(), profile.paths);
     return leaves.of(rank(), location(), totals);
   }
   experiment::Profile profile;
