@@ -149,8 +149,8 @@ void print_found(const AnalyzeRequest& request, report::Found found, const exper
 
 /// The first of these that is no pattern; null: all are.
 const std::string* unknown_pattern(const std::vector<std::string>& wanted, const std::vector<std::string>& all) {
-  const auto at = std::ranges::find_if(
-      wanted, [&](const std::string& name) { return std::ranges::find(all, name) == all.end(); });
+  const auto at =
+      std::ranges::find_if(wanted, [&](const std::string& name) { return std::ranges::find(all, name) == all.end(); });
   return at == wanted.end() ? nullptr : &*at;
 }
 
@@ -164,6 +164,9 @@ std::optional<int> print_kept(const AnalyzeRequest& request) {
     const auto experiment = experiment::Experiment::open(request.experiment);
     const std::size_t damages = experiment->damages();
     auto found = report::kept_found(*experiment, experiment::AnalysisKey{.parameters = parameters_of(request)});
+    // The part that is not needed here may be damaged, too: a search writes all of it anew.
+    static_cast<void>(experiment->saved_metrics());
+    if (experiment->damages() > damages) found.reset();
     if (!found) {
       const auto lines = experiment->damage();
       for (std::size_t i = damages; i < lines.size(); ++i) complain("analyze", exit_ok, lines[i]);
@@ -217,8 +220,7 @@ void keep_metrics(const AnalyzeRequest& request, const patterns::Analysis& analy
       std::ranges::any_of(trace.ranks(), is_list) || kept_analysis(experiment, key))
     return;
   try_to_keep([&] {
-    keep(experiment, {key, REFRAIN_VERSION, trace.records(),
-                      as_metrics(analysis, trace, first_paths(trace, naming))});
+    keep(experiment, {key, REFRAIN_VERSION, trace.records(), as_metrics(analysis, trace, first_paths(trace, naming))});
   });
 }
 

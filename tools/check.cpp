@@ -282,15 +282,16 @@ void print_json(const Outcome& outcome, const Request& request) {
        columns("loop, path, by, before_s, now_s, standard_error_s, difference_low_s, difference_high_s, share_of_loop, "
                "p, significant, slower, cannot_be_told"),
        report::rows_of(outcome.comparisons,
-               [](const analysis::RunDifference& of) -> report::Row {
-                 return {{of.loop, of.path, of.by_means ? "mean" : "faster_half", of.before, of.now, of.error, of.low,
-                          of.high, of.of_loop, of.p, of.is_significant, of.is_slower, of.cannot_be_told}};
-               })},
+                       [](const analysis::RunDifference& of) -> report::Row {
+                         return {{of.loop, of.path, of.by_means ? "mean" : "faster_half", of.before, of.now, of.error,
+                                  of.low, of.high, of.of_loop, of.p, of.is_significant, of.is_slower,
+                                  of.cannot_be_told}};
+                       })},
       {"properties", columns("name, context, severity, confidence"),
        report::rows_of(problems_found,
-               [](const database::Found* of) -> report::Row {
-                 return {{of->property->name, of->context, of->severity, of->confidence}};
-               })},
+                       [](const database::Found* of) -> report::Row {
+                         return {{of->property->name, of->context, of->severity, of->confidence}};
+                       })},
       object_of("", columns("not_checked, cannot_be_told, notes"),
                 {{outcome.not_checked, outcome.uncertain, outcome.notes}})};
   print_tables(tables, report::Format::Json, {}, write_to_stdout);

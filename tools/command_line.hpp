@@ -23,7 +23,8 @@ class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
 
-  /// The word for the value in the help. DIR, EXPERIMENT, FILE and PROGRAM are paths; any other word is for people only.
+  /// The word for the value in the help. DIR, EXPERIMENT, FILE and PROGRAM are paths; any other word is for people
+  /// only.
   Option type(const char* name);
   /// The value is one of these words.
   Option one_of(const std::vector<std::string>& words);

@@ -64,16 +64,19 @@ int add(const Request& request) {
 
 report::Table runs_table(const std::vector<database::StoredRun>& runs) {
   using report::columns;
-  return {.name = "runs",
-          .columns = columns("run, program, version, processes, started: started (UTC), elapsed_s: elapsed, experiment") +
-                     columns("source", report::InTables),
-          .rows = report::rows_of(runs, [](const database::StoredRun& run) -> report::Row {
+  return {
+      .name = "runs",
+      .columns = columns("run, program, version, processes, started: started (UTC), elapsed_s: elapsed, experiment") +
+                 columns("source", report::InTables),
+      .rows = report::rows_of(
+          runs,
+          [](const database::StoredRun& run) -> report::Row {
             const auto start = static_cast<std::time_t>(run.start_us / 1'000'000);
             return {{run.run, run.program, run.version, run.processes,
                      start == 0 ? std::string("?") : fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::gmtime(start)),
                      run.elapsed_s, run.experiment, run.source}};
           }),
-          .empty = "There are no runs."};
+      .empty = "There are no runs."};
 }
 
 int list(const Request& request) {
@@ -82,7 +85,8 @@ int list(const Request& request) {
     database::Store store(*connection, model());
     store.check();
     const auto runs = store.runs({request.program, request.version, {}});
-    print_tables({runs_table(runs)}, report::format_of(request.format), report::detect_terminal(stdout), write_to_stdout);
+    print_tables({runs_table(runs)}, report::format_of(request.format), report::detect_terminal(stdout),
+                 write_to_stdout);
     return exit_ok;
   } catch (const std::exception& error) {
     return complain(name, exit_usage, error.what());

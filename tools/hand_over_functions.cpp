@@ -68,8 +68,7 @@ std::string hand_over_functions(const Program& program) {
   std::vector<std::string> files{file.string()};
   for (const NeededLibrary& library : program.libraries)
     if (!library.file.empty()) files.push_back(library.file.string());
-  const symbols::FunctionTables tables =
-      symbols::function_tables_of(files, most_time, config::largest_function_table);
+  const symbols::FunctionTables tables = symbols::function_tables_of(files, most_time, config::largest_function_table);
   if (tables.bytes.empty()) return {};  // a program without a symbol table has no names
   if (tables.id.empty() || tables.id.size() > config::longest_executable_id)
     return fmt::format("{} cannot be told from other builds of it", file.string());

@@ -75,7 +75,8 @@ class Native {
     analysis::CallTreeOptions options;
     options.also = [&](const experiment::Rank& rank) { minima.add(rank); };
     tree_ = build_call_tree(*experiment_, symbolizer, options);
-    for (const report::NodeWait& of : report::waits_of(tree_, found.waits(are_usual_names()), minima.any() ? &minima : nullptr)) {
+    for (const report::NodeWait& of :
+         report::waits_of(tree_, found.waits(are_usual_names()), minima.any() ? &minima : nullptr)) {
       database::NodeWaiting& row = waiting_.emplace_back();
       if (of.method != report::NodeWait::Method::None) row = {of.seconds, of.error_s, of.confidence, of.kind};
     }

@@ -71,18 +71,19 @@ report::Table properties_table(const database::Evaluation& evaluation, std::size
 std::vector<report::Table> document_of(const database::Evaluation& evaluation, double threshold) {
   using report::columns;
   const auto& run = evaluation.run;
-  std::vector<report::Table> tables{
-      object_of("", columns("run, program, version, experiment, basis, threshold, sentence"),
-                {{run.run, run.program, run.version, run.experiment, evaluation.basis, threshold,
-                  sentence(evaluation, threshold)}})};
+  std::vector<report::Table> tables{object_of("",
+                                              columns("run, program, version, experiment, basis, threshold, sentence"),
+                                              {{run.run, run.program, run.version, run.experiment, evaluation.basis,
+                                                threshold, sentence(evaluation, threshold)}})};
   if (const database::Found* of = bottleneck_of(evaluation))
-    tables.push_back(object_of("bottleneck", columns("name, context, severity, confidence, problem"),
-                               {{of->property->name, of->context, of->severity, of->confidence,
-                                 of->severity > threshold}}));
+    tables.push_back(
+        object_of("bottleneck", columns("name, context, severity, confidence, problem"),
+                  {{of->property->name, of->context, of->severity, of->confidence, of->severity > threshold}}));
   tables.push_back(properties_table(evaluation, evaluation.found.size()));
   tables.push_back({"not_evaluated", columns("name, why"),
-                    report::rows_of(evaluation.not_evaluated,
-                            [](const database::NotEvaluated& of) -> report::Row { return {{of.name, of.why}}; })});
+                    report::rows_of(evaluation.not_evaluated, [](const database::NotEvaluated& of) -> report::Row {
+                      return {{of.name, of.why}};
+                    })});
   return tables;
 }
 

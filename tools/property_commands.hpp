@@ -13,7 +13,8 @@ namespace refrain::tools {
 /// The database of experiments without --database.
 inline constexpr const char* usual_database = "refrain.sqlite";
 
-/// The specifications that come with Refrain, and `files`. A mistake is printed with its place, and nothing is returned.
+/// The specifications that come with Refrain, and `files`. A mistake is printed with its place, and nothing is
+/// returned.
 std::optional<properties::Program> read_specifications(const std::vector<std::string>& files);
 
 /// --database, with the usual one.

@@ -241,7 +241,8 @@ double silence_s(const std::string& experiment) {
 /// The longest time from one snapshot of a running program to the next, seconds; 0: it writes none.
 double snapshot_interval_s(const experiment::Manifest& manifest) {
   constexpr double usual = 600;
-  const auto at = std::ranges::find(manifest.configuration, "REFRAIN_SNAPSHOT", [](const auto& of) { return of.first; });
+  const auto at =
+      std::ranges::find(manifest.configuration, "REFRAIN_SNAPSHOT", [](const auto& of) { return of.first; });
   return at == manifest.configuration.end() ? usual : std::strtod(at->second.c_str(), nullptr);
 }
 
@@ -281,10 +282,10 @@ std::vector<std::pair<const char*, Option>> add_views(Command command, report::R
       ask();
     };
     const bool is_flag = *view.subject == '\0';
-    added.emplace_back(view.option, is_flag ? command.flag(view.option, ask, view.help)
-                                            : command.option(view.option, ask_for, view.help)
-                                                  .type(view.subject)
-                                                  .check(report::wrong_as_name));
+    added.emplace_back(
+        view.option,
+        is_flag ? command.flag(view.option, ask, view.help)
+                : command.option(view.option, ask_for, view.help).type(view.subject).check(report::wrong_as_name));
   }
   return added;
 }
@@ -320,9 +321,7 @@ void add_rows(Command command, report::Request& request) {
 }
 
 /// At least a tenth of a second, at most a day.
-std::string wrong_as_interval(const std::string& text) {
-  return report::wrong_as_number(text, 0.1, 86'400);
-}
+std::string wrong_as_interval(const std::string& text) { return report::wrong_as_number(text, 0.1, 86'400); }
 
 }  // namespace
 

@@ -61,8 +61,9 @@ void forget_preload() {
   });
   if (std::getenv(config::asan_added_variable))
     remove_from_list(config::asan_variable, [](const std::string& option) { return option == config::asan_option; });
-  for (const char* name : {config::mode_variable, config::first_variable, config::asan_added_variable,
-                           config::inlined_code_variable, config::function_table_variable, "REFRAIN_INTERNAL_TOOL", "REFRAIN_INTERNAL_LAUNCHERS"})
+  for (const char* name :
+       {config::mode_variable, config::first_variable, config::asan_added_variable, config::inlined_code_variable,
+        config::function_table_variable, "REFRAIN_INTERNAL_TOOL", "REFRAIN_INTERNAL_LAUNCHERS"})
     unsetenv(name);
 }
 

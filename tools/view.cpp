@@ -94,8 +94,8 @@ explorer::Run run_of_experiment(const std::string& path, std::size_t bytes, int&
   symbols::Symbolizer symbolizer;
   ProgressLine line;
   symbols::use_names(*experiment, symbolizer, {.progress = [&](std::size_t done, std::size_t all) {
-                       line.show([&] { return fmt::format("{}: {} of {} names", path, done, all); });
-                     }});
+    line.show([&] { return fmt::format("{}: {} of {} names", path, done, all); });
+  }});
   request.found = report::found_in(*experiment, [&](double share) {
     line.show([&] { return fmt::format("{}: searching events: {:.0f} %", path, 100 * share); });
   });

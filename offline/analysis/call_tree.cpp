@@ -105,15 +105,14 @@ struct TimeOfLocation {
   run::TimeMetric metric;
   double Times::*seconds;
 };
-constexpr TimeOfLocation times_of_location[] = {
-    {run::wall, &Times::wall_s},
-    {run::mpi, &Times::mpi_s},
-    {run::user, &Times::user_s},
-    {run::refrain, &Times::refrain_s},
-    {run::measurement_off, &Times::stopped_s},
-    {run::not_on_cpu, &Times::not_on_cpu_s},
-    {run::waited_for_core, &Times::waited_for_core_s},
-    {run::blocked, &Times::blocked_s}};
+constexpr TimeOfLocation times_of_location[] = {{run::wall, &Times::wall_s},
+                                                {run::mpi, &Times::mpi_s},
+                                                {run::user, &Times::user_s},
+                                                {run::refrain, &Times::refrain_s},
+                                                {run::measurement_off, &Times::stopped_s},
+                                                {run::not_on_cpu, &Times::not_on_cpu_s},
+                                                {run::waited_for_core, &Times::waited_for_core_s},
+                                                {run::blocked, &Times::blocked_s}};
 constexpr std::size_t off_cpu_column = 5;  ///< the two behind it are its parts
 static_assert(times_of_location[off_cpu_column].metric == run::not_on_cpu);
 
@@ -253,8 +252,7 @@ class CallTreeBuilder::Impl {
     if (summary.off_cpu_is_counted)
       summary.mpi_off_cpu_s = std::clamp(static_cast<double>(sums.off_mpi_ns) / ns, 0.0, summary.mpi_s);
     summary.samples = sums.ticks_user;
-    summary.counts =
-        counts_of(of, std::size(times_of_location), [&](std::size_t column) { return of.of(column); });
+    summary.counts = counts_of(of, std::size(times_of_location), [&](std::size_t column) { return of.of(column); });
     return summary;
   }
 

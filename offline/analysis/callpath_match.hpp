@@ -12,7 +12,7 @@ namespace refrain::analysis {
 
 struct CallPathMatch {
   std::vector<std::uint32_t> nodes;  ///< of the tree, none below another one
-  run::PathSelection selection;           ///< they and everything below them
+  run::PathSelection selection;      ///< they and everything below them
 };
 
 /// `wanted` is function names from caller to callee with slashes between them: the last names of a call path, or one

@@ -16,7 +16,7 @@ using format::MetricId;
 
 constexpr double least_time_share = 0.05;   ///< of the loop's mean wall time: smaller differences of time are left out
 constexpr double least_count_share = 0.05;  ///< of the larger one: the same for counts
-constexpr double most_of_caller = 0.9;          ///< of a caller's time: its callee is not told apart from it
+constexpr double most_of_caller = 0.9;      ///< of a caller's time: its callee is not told apart from it
 constexpr std::size_t most = 6, most_times = 4;
 
 constexpr double ns_of_second = 1e9;
@@ -27,8 +27,7 @@ struct Sums {
   double on_cpu = 0, weight = 0, weight_squares = 0;  ///< of user code: what samples divide, and their weights
   std::vector<double> ns, visits, weights;            ///< by node
   std::vector<double> extra;                          ///< by metric that the user has asked for
-  Sums(std::size_t nodes, std::size_t metrics)
-      : ns(nodes, 0), visits(nodes, 0), weights(nodes, 0), extra(metrics, 0) {}
+  Sums(std::size_t nodes, std::size_t metrics) : ns(nodes, 0), visits(nodes, 0), weights(nodes, 0), extra(metrics, 0) {}
   void operator+=(const Sums& other) { add(other, 1); }
   /// A part of it.
   void add(const Sums& other, double part) {
@@ -121,13 +120,13 @@ class SumsOfClusters {
   void add(const run::Leaf& leaf, Sums& own) const {
     const auto double_of = [](const run::Quantity& of) { return static_cast<double>(of.value); };
     enum Column : std::size_t { wall, mpi, user, not_on_cpu, bytes_sent, visits, weight };
-    const run::Answer of = answer_of(
-        leaf, nodes_, metrics_,
-        {.keys = &by_node_,
-         .metrics = {run::wall, run::mpi, run::user, run::not_on_cpu, metrics_.of(MetricId::BytesSent),
-                     metrics_.of(MetricId::Visits), metrics_.of(MetricId::Weight)},
-         .all_asked_for = true,
-         .has_errors = false});
+    const run::Answer of =
+        answer_of(leaf, nodes_, metrics_,
+                  {.keys = &by_node_,
+                   .metrics = {run::wall, run::mpi, run::user, run::not_on_cpu, metrics_.of(MetricId::BytesSent),
+                               metrics_.of(MetricId::Visits), metrics_.of(MetricId::Weight)},
+                   .all_asked_for = true,
+                   .has_errors = false});
     const auto all = [&](std::size_t column) { return double_of(of.inclusive(0, column)); };
     own.wall = all(wall);
     own.mpi = all(mpi);

@@ -5,9 +5,9 @@
 
 #include "offline/analysis/iteration_shape.hpp"
 #include "offline/analysis/sampled_difference.hpp"
-#include "statistics/statistics.hpp"
 #include "offline/run/iteration_metrics.hpp"
 #include "offline/run/iterations.hpp"
+#include "statistics/statistics.hpp"
 
 namespace refrain::analysis {
 namespace {
@@ -71,10 +71,11 @@ struct Scales {
 Scales scales_of(const run::IterationProfiles& profiles, double usual_s) {
   Scatter wall(profiles.loop().iterations), mpi(profiles.loop().iterations);
   const auto wall_of = run::value_of_metric(profiles, "wall"), mpi_of = run::value_of_metric(profiles, "mpi");
-  run::for_each_iteration(profiles.loop(), [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-    if (wall_of) wall.add(i, wall_of(i, cluster, row));
-    if (mpi_of) mpi.add(i, mpi_of(i, cluster, row));
-  });
+  run::for_each_iteration(profiles.loop(),
+                          [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+                            if (wall_of) wall.add(i, wall_of(i, cluster, row));
+                            if (mpi_of) mpi.add(i, mpi_of(i, cluster, row));
+                          });
   const auto scale = [&](const Scatter& of) {
     return most_deviations * std::max(of.deviation(), least_difference * usual_s / 2);
   };
@@ -128,12 +129,13 @@ class Cuts {
 
   template <class IsWallWanted, class Use>
   void for_each_of(const run::IterationProfiles& profiles, const IsWallWanted& is_wall_wanted, const Use& use) const {
-    run::for_each_iteration(profiles.loop(), [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-      if (cluster < 0 || static_cast<std::size_t>(cluster) >= cuts_.size()) return;
-      const auto k = static_cast<std::size_t>(cluster);
-      const double wall_s = wall_of_ && is_wall_wanted(k) ? wall_of_(i, cluster, row) : 0;
-      use(k, i, std::isfinite(wall_s) ? wall_s : 0, row);
-    });
+    run::for_each_iteration(profiles.loop(),
+                            [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+                              if (cluster < 0 || static_cast<std::size_t>(cluster) >= cuts_.size()) return;
+                              const auto k = static_cast<std::size_t>(cluster);
+                              const double wall_s = wall_of_ && is_wall_wanted(k) ? wall_of_(i, cluster, row) : 0;
+                              use(k, i, std::isfinite(wall_s) ? wall_s : 0, row);
+                            });
   }
   static bool is_mixed(const ClusterSummary& of, double least_gap) {
     return of.cluster->members > 1 && of.deviation_wall_s > least_gap / 2;
@@ -158,8 +160,8 @@ class Cuts {
   std::vector<std::vector<double>> cuts_;  ///< by cluster, ascending
 };
 
-std::vector<Candidate> candidates_of(const run::IterationProfiles& profiles, const std::vector<ClusterSummary>& summaries,
-                                     const Cuts& cuts) {
+std::vector<Candidate> candidates_of(const run::IterationProfiles& profiles,
+                                     const std::vector<ClusterSummary>& summaries, const Cuts& cuts) {
   const experiment::Loop& loop = profiles.loop();
   const double tick_s = profiles.seconds(1);
   const int mpi_column = run::overall_index(loop, "mpi");

@@ -68,8 +68,7 @@ void CoreUse::add(const experiment::Rank& rank) {
   for (const experiment::Location& location : rank.locations) {
     of.cpu_s += cpu_seconds(location);
     if (location.thread == 0)
-      of.elapsed_s =
-          std::max(of.elapsed_s, run::seconds_of(rank, static_cast<double>(location.end - location.begin)));
+      of.elapsed_s = std::max(of.elapsed_s, run::seconds_of(rank, static_cast<double>(location.end - location.begin)));
   }
 }
 

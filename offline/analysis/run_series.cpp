@@ -83,19 +83,19 @@ void add_location(const experiment::ProfileDefinitions& definitions, const exper
     values.push_back(wanted.nodes.empty() ? run::value_of_metric(profiles, "wall")
                                           : run::value_of_callpaths(profiles, wanted.selection, "wall"));
   run::for_each_iteration(location.loops[number],
-                     [&](std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) {
-                       if (iteration < 0 || iteration >= most) return;
-                       const auto place = static_cast<std::size_t>(iteration);
-                       if (of.counts.size() <= place) of.counts.resize(place + 1);
-                       // What the threads of a rank do in a call path is its time together; an iteration is the first
-                       // one's.
-                       of.counts[place] += location.thread == 0;
-                       for (std::size_t i = 0; i < values.size(); ++i) {
-                         if (of.wanted[i].nodes.empty() && location.thread != 0) continue;
-                         if (of.wanted[i].sums.size() <= place) of.wanted[i].sums.resize(place + 1);
-                         if (values[i]) of.wanted[i].sums[place] += values[i](iteration, cluster, row);
-                       }
-                     });
+                          [&](std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) {
+                            if (iteration < 0 || iteration >= most) return;
+                            const auto place = static_cast<std::size_t>(iteration);
+                            if (of.counts.size() <= place) of.counts.resize(place + 1);
+                            // What the threads of a rank do in a call path is its time together; an iteration is the
+                            // first one's.
+                            of.counts[place] += location.thread == 0;
+                            for (std::size_t i = 0; i < values.size(); ++i) {
+                              if (of.wanted[i].nodes.empty() && location.thread != 0) continue;
+                              if (of.wanted[i].sums.size() <= place) of.wanted[i].sums.resize(place + 1);
+                              if (values[i]) of.wanted[i].sums[place] += values[i](iteration, cluster, row);
+                            }
+                          });
 }
 
 /// Of the run, the mean of its locations. What differs within it is not known.

@@ -84,8 +84,8 @@ class Loader {
     looked_at
   };
   static constexpr std::array<const char*, looked_at> names = {
-      "wall",    "mpi",    "user",          "not_on_cpu", "waited_for_core", "blocked",    "refrain",
-      "visits",  "messages_sent", "bytes_sent", "bytes_received",  "bytes_read", "bytes_written"};
+      "wall",   "mpi",           "user",       "not_on_cpu",     "waited_for_core", "blocked",      "refrain",
+      "visits", "messages_sent", "bytes_sent", "bytes_received", "bytes_read",      "bytes_written"};
   using Values = std::array<double, looked_at>;
   static void add(const Values& values, Values& to) {
     for (std::size_t m = 0; m < looked_at; ++m) to[m] += values[m];

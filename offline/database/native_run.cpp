@@ -44,7 +44,10 @@ class NativeRun : public RunTables {
  public:
   NativeRun(const std::shared_ptr<const experiment::Experiment>& experiment, const analysis::CallTree& tree,
             const std::vector<NodeWaiting>& waiting)
-      : experiment_(experiment), run_(run_of(*experiment, tree)), by_node_(run::by_node(run_.nodes())), reader_(*experiment) {
+      : experiment_(experiment),
+        run_(run_of(*experiment, tree)),
+        by_node_(run::by_node(run_.nodes())),
+        reader_(*experiment) {
     run_.add_found();
     const experiment::Manifest& manifest = experiment->manifest();
     facts_.executable = manifest.executable;

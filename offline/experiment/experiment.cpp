@@ -5,10 +5,12 @@
 #include <numeric>
 #include <optional>
 
+#include "format/checksum.hpp"
 #include "format/profile_file.hpp"
 #include "offline/experiment/clean_text.hpp"
 #include "offline/experiment/definition_merger.hpp"
 #include "offline/experiment/iteration_frames_reader.hpp"
+#include "offline/experiment/packed.hpp"
 
 namespace refrain::experiment {
 namespace {
@@ -41,6 +43,17 @@ std::vector<std::pair<std::int32_t, fs::path>> find_parts(const fs::path& direct
 std::string missing(std::int32_t rank) { return "rank " + std::to_string(rank) + " is missing"; }
 
 }  // namespace
+
+std::uint64_t Experiment::fingerprint() const {
+  Packer packer;
+  packer(manifest_.command, manifest_.executable, manifest_.host, manifest_.started, definitions_.ranks_expected,
+         definitions_.regions, std::uint64_t{definitions_.paths.size()});
+  for (const ProfileModule& of : definitions_.modules) packer(of.path);
+  for (const CallPath& of : definitions_.paths) packer(of.parent, of.kind, of.module, of.offset);
+  for (const auto& file : files_)
+    for (const ProfileFile::Entry& of : file->entries()) packer(of.rank, of.offset, of.size);
+  return format::checksum(packer.bytes().data(), packer.bytes().size());
+}
 
 std::vector<SavedMetric> Experiment::saved_metrics() const {
   {

@@ -52,6 +52,9 @@ class Experiment {
   /// A search that is not kept has found this.
   void have_found(std::vector<SavedMetric> metrics) const;
 
+  /// Tells experiments apart, also two runs of one program: what belongs to this one may have been copied from another.
+  std::uint64_t fingerprint() const;
+
   /// What could not be read, as far as anybody has tried: a line each, the first hundred of damages().
   std::vector<std::string> damage() const { return damage_->lines(); }
   std::size_t damages() const { return damage_->count(); }

@@ -19,13 +19,21 @@ namespace refrain::experiment {
 namespace fs = std::filesystem;
 
 template <class Io, Is<AnalysisKey> T>
-void describe(Io& io, T& of) { io(of.rules, of.parameters, of.level); }
+void describe(Io& io, T& of) {
+  io(of.rules, of.parameters, of.level);
+}
 template <class Io, Is<SavedMetric::Value> T>
-void describe(Io& io, T& of) { io(of.path, of.rank, of.thread, of.seconds); }
+void describe(Io& io, T& of) {
+  io(of.path, of.rank, of.thread, of.seconds);
+}
 template <class Io, Is<SavedMetric::OfLocation> T>
-void describe(Io& io, T& of) { io(of.rank, of.thread, of.seconds, of.error_s); }
+void describe(Io& io, T& of) {
+  io(of.rank, of.thread, of.seconds, of.error_s);
+}
 template <class Io, Is<SavedMetric> T>
-void describe(Io& io, T& of) { io(of.name, of.parent, of.help, of.is_sampled, of.values, of.locations); }
+void describe(Io& io, T& of) {
+  io(of.name, of.parent, of.help, of.is_sampled, of.values, of.locations);
+}
 
 namespace {
 
@@ -43,15 +51,6 @@ std::string packed(const T&... values) {
 }
 
 std::uint64_t checksum_of(std::string_view bytes) { return format::checksum(bytes.data(), bytes.size()); }
-
-/// Tells experiments apart: an analysis may have been copied from another one.
-std::uint64_t fingerprint_of(const ProfileDefinitions& definitions) {
-  Packer packer;
-  packer(definitions.ranks_expected, definitions.regions, std::uint64_t{definitions.paths.size()});
-  for (const ProfileModule& of : definitions.modules) packer(of.path);
-  for (const CallPath& of : definitions.paths) packer(of.parent, of.kind, of.module, of.offset);
-  return checksum_of(packer.bytes());
-}
 
 fs::path path_of(const fs::path& experiment, const AnalysisKey& key) {
   std::array<char, 17> hash;
@@ -80,15 +79,15 @@ std::vector<fs::path> find_files(const fs::path& directory) {
 
 /// Before the others.
 auto rank_of(const KeptAnalysis& of) {
-  return std::tuple(of.key().rules != analysis_rules, !of.key().parameters.empty(), of.key().level,
-                    ~of.records(), !of.has_found(), of.key());
+  return std::tuple(of.key().rules != analysis_rules, !of.key().parameters.empty(), of.key().level, ~of.records(),
+                    !of.has_found(), of.key());
 }
 
 }  // namespace
 
-KeptAnalysis::KeptAnalysis(const fs::path& file_path, const ProfileDefinitions& definitions,
+KeptAnalysis::KeptAnalysis(const fs::path& file_path, const Experiment& experiment,
                            const std::shared_ptr<DamageLog>& damage)
-    : path_(file_path), damage_(damage), paths_(definitions.paths.size()) {
+    : path_(file_path), damage_(damage), paths_(experiment.definitions().paths.size()) {
   const InputFile file(path_, damage);
   const auto begin = file.read(0, fixed_size, kept_text);
   if (std::memcmp(begin.data(), magic.data(), magic.size()) != 0) file.fail(0, "not a kept analysis");
@@ -107,7 +106,7 @@ KeptAnalysis::KeptAnalysis(const fs::path& file_path, const ProfileDefinitions& 
   const std::uint64_t room = file.size() - metrics_.offset;
   if (!head.is_good() || metrics_.size > room || found_.size != room - metrics_.size)
     file.fail(fixed_size, "a kept analysis of another size than its head says");
-  if (fingerprint != fingerprint_of(definitions)) file.fail(fixed_size, "it belongs to another experiment");
+  if (fingerprint != experiment.fingerprint()) file.fail(fixed_size, "it belongs to another experiment");
   found_.offset = metrics_.offset + metrics_.size;
 }
 
@@ -144,9 +143,8 @@ std::string KeptAnalysis::found() const {
 std::vector<KeptAnalysis> kept_analyses(const Experiment& experiment) {
   std::vector<KeptAnalysis> all;
   for (const fs::path& path : find_files(experiment.directory()))
-    experiment.damage_log()->survives("what was found in its events is searched for again", [&] {
-      all.emplace_back(path, experiment.definitions(), experiment.damage_log());
-    });
+    experiment.damage_log()->survives("what was found in its events is searched for again",
+                                      [&] { all.emplace_back(path, experiment, experiment.damage_log()); });
   std::ranges::sort(all, {}, rank_of);
   return all;
 }
@@ -159,10 +157,9 @@ std::optional<KeptAnalysis> kept_analysis(const Experiment& experiment, const An
 
 void keep(const Experiment& experiment, const NewAnalysis& analysis) {
   const std::string metrics = packed(analysis.metrics);
-  const std::string head = packed(analysis.key, analysis.version, analysis.records,
-                                  fingerprint_of(experiment.definitions()), std::uint64_t{metrics.size()},
-                                  checksum_of(metrics), std::uint64_t{analysis.found.size()},
-                                  checksum_of(analysis.found));
+  const std::string head =
+      packed(analysis.key, analysis.version, analysis.records, experiment.fingerprint(), std::uint64_t{metrics.size()},
+             checksum_of(metrics), std::uint64_t{analysis.found.size()}, checksum_of(analysis.found));
   const std::string begin = std::string(magic) + fixed(version_of_file, sizeof(std::uint32_t)) +
                             fixed(head.size(), sizeof(std::uint32_t)) + head;
   const std::string file = begin + fixed(checksum_of(begin), sizeof(std::uint64_t)) + metrics + analysis.found;
@@ -176,7 +173,7 @@ void forget_old_analyses(const Experiment& experiment) {
     DamageLog unheard;
     bool is_of_today = false;
     unheard.survives("", [&] {
-      const KeptAnalysis kept(path, experiment.definitions(), std::make_shared<DamageLog>());
+      const KeptAnalysis kept(path, experiment, std::make_shared<DamageLog>());
       is_of_today = kept.key().rules == analysis_rules;
     });
     if (!is_of_today) fs::remove(path, ignored);

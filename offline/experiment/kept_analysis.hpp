@@ -19,7 +19,6 @@ namespace refrain::experiment {
 
 class Experiment;
 class InputFile;
-struct ProfileDefinitions;
 
 /// Rises when the same events would be told of differently.
 inline constexpr std::uint32_t analysis_rules = 1;
@@ -61,7 +60,7 @@ struct NewAnalysis {
 class KeptAnalysis {
  public:
   /// Throws ReadError, also when it belongs to another experiment.
-  KeptAnalysis(const std::filesystem::path& file, const ProfileDefinitions& definitions,
+  KeptAnalysis(const std::filesystem::path& file, const Experiment& experiment,
                const std::shared_ptr<DamageLog>& damage);
   const AnalysisKey& key() const { return key_; }
   const std::string& version() const { return version_; }

@@ -54,13 +54,12 @@ std::vector<SavedMetric> parse_old_metrics(const InputFile& file, std::size_t pa
   const rapidjson::Document json = parse_json_object(file, largest, "file of metrics");
   const OldMetrics old(file);
   if (old.member(json, "version", &Json::IsInt).GetInt() > 1) file.fail(0, "written by a newer Refrain");
-  if (old.member(json, "paths", &Json::IsUint64).GetUint64() != paths)
-    file.fail(0, "it belongs to another experiment");
+  if (old.member(json, "paths", &Json::IsUint64).GetUint64() != paths) file.fail(0, "it belongs to another experiment");
   std::vector<SavedMetric> metrics;
   for (const Json& from : old.member(json, "metrics", &Json::IsArray).GetArray()) {
-    SavedMetric& to = metrics.emplace_back(SavedMetric{old.text(from, "name"), old.text(from, "parent"),
-                                                       old.text(from, "help"),
-                                                       old.member(from, "is_sampled", &Json::IsBool).GetBool()});
+    SavedMetric& to =
+        metrics.emplace_back(SavedMetric{old.text(from, "name"), old.text(from, "parent"), old.text(from, "help"),
+                                         old.member(from, "is_sampled", &Json::IsBool).GetBool()});
     for (const auto& [path, rank, thread, seconds] : old.rows(from, "values")) {
       if (path < -1 || path >= static_cast<double>(paths)) refuse_member(file, "values");
       to.values.push_back({static_cast<std::int64_t>(path), static_cast<std::int32_t>(rank),

@@ -84,8 +84,7 @@ class ReadAhead {
   void work() {
     std::unique_lock lock(mutex_);
     for (;;) {
-      changed_.wait(lock,
-                    [&] { return is_over_ || begun_ == places_.size() || begun_ < taken_ + slots_.size(); });
+      changed_.wait(lock, [&] { return is_over_ || begun_ == places_.size() || begun_ < taken_ + slots_.size(); });
       if (is_over_ || begun_ == places_.size()) return;
       const std::size_t number = begun_++;
       lock.unlock();

@@ -23,7 +23,8 @@ bool write_all(int file, std::span<const std::byte> bytes) {
   return true;
 }
 
-/// While it lives, a file that may not grow (RLIMIT_FSIZE) is an error of write(2), and no signal that ends the program.
+/// While it lives, a file that may not grow (RLIMIT_FSIZE) is an error of write(2), and no signal that ends the
+/// program.
 class WithoutSizeSignal {
  public:
   WithoutSizeSignal() {

@@ -19,8 +19,8 @@
 namespace refrain::explorer {
 namespace {
 
-using run::IterationValue;
 using analysis::PathKind;
+using run::IterationValue;
 
 constexpr const char* waiting = "wait";
 constexpr std::size_t most_paths = 30, most_iterations = 16, most_loops = 8;
@@ -114,8 +114,15 @@ class Maker {
       }
       metrics_.push_back(std::move(metric));
     }
-    Metric wait{waiting, "Waiting", "s", place_of_metric(run::mpi), "time in MPI in which the process has waited for others",
-                {},      true,      false, Metric::Given};
+    Metric wait{waiting,
+                "Waiting",
+                "s",
+                place_of_metric(run::mpi),
+                "time in MPI in which the process has waited for others",
+                {},
+                true,
+                false,
+                Metric::Given};
     wait.advice = "refrain report --waits shows how it is known, and --findings what has caused it.";
     metrics_.push_back(std::move(wait));
     question_.metrics.push_back(all.of(format::MetricId::Weight));
@@ -232,8 +239,8 @@ class Maker {
   }
 
   void add_waits() {
-    const auto waits = report::waits_of(tree_, request_.found.waits(shown_.has_usual_names()),
-                                        minima_.any() ? &minima_ : nullptr);
+    const auto waits =
+        report::waits_of(tree_, request_.found.waits(shown_.has_usual_names()), minima_.any() ? &minima_ : nullptr);
     add_properties(waits);
     const std::size_t metric = metrics_.size() - 1;
     const bool by_rank =
@@ -318,10 +325,9 @@ class Maker {
   }
   template <class Take>
   static void for_each_present(const report::OpenLoop& open, const Take& take) {
-    run::for_each_iteration(open.loop(),
-                                 [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-                                   if (!open.was_absent(cluster, row)) take(i, cluster, row);
-                                 });
+    run::for_each_iteration(open.loop(), [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+      if (!open.was_absent(cluster, row)) take(i, cluster, row);
+    });
   }
 
   /// A part of the bytes that one loop may take, in values of so many bytes.
@@ -373,8 +379,7 @@ class Maker {
     const std::size_t places = group.locations.size();
     std::vector<run::Metric> metrics;
     for (const std::string_view name : usual)
-      if (const auto at = std::ranges::find(loops_.metrics, name, &run::Metric::name);
-          at != loops_.metrics.end())
+      if (const auto at = std::ranges::find(loops_.metrics, name, &run::Metric::name); at != loops_.metrics.end())
         metrics.push_back(*at);
     const MapSize size = map_size(places);
     std::vector<CurveBuilder> curves;
@@ -386,8 +391,7 @@ class Maker {
     }
     // Not by name in each iteration: there may be a hundred million.
     const auto place_in = [&](std::string_view name) {
-      return static_cast<std::size_t>(std::ranges::find(metrics, name, &run::Metric::name) -
-                                      metrics.begin());
+      return static_cast<std::size_t>(std::ranges::find(metrics, name, &run::Metric::name) - metrics.begin());
     };
     const std::size_t wall = place_in("wall"), mpi = place_in("mpi"), user = place_in("user");
     for_each_open(group, [&](std::size_t place, const report::OpenLoop& open) {
@@ -540,9 +544,7 @@ class Maker {
            fmt::format("{}: classes and iterations are in the file for all ranks together only.", group.name)});
   }
 
-  std::size_t place_of(const report::LoopPlace& of) const {
-    return place_of_[thread_of_.at({of.rank, of.thread})];
-  }
+  std::size_t place_of(const report::LoopPlace& of) const { return place_of_[thread_of_.at({of.rank, of.thread})]; }
 
   /// What a location did in a class: of each cluster the part that is in the class, MPI and user code each scaled to
   /// the time that the class has of them, which is exact.
@@ -608,8 +610,8 @@ class Maker {
           const double scale = is_below(m, "mpi")    ? factor(is.mpi, has.mpi)
                                : is_below(m, "user") ? factor(is.user, has.user)
                                                      : 1;
-          table_->add(static_cast<std::uint32_t>(first + key.first), m, key.second,
-                      place_of(group.locations[i]), scale * own[m]);
+          table_->add(static_cast<std::uint32_t>(first + key.first), m, key.second, place_of(group.locations[i]),
+                      scale * own[m]);
         }
     });
   }
@@ -621,18 +623,18 @@ class Maker {
     for_each_open(group, [&](std::size_t i, const report::OpenLoop& open) {
       const std::size_t place = place_of(group.locations[i]);
       for (std::size_t unit = first; unit < run_.units.size(); ++unit)
-        run::with_iteration(
-            open.loop(), run_.units[unit].first,
-            [&](std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) {
-              const run::IterationProfiles& profiles = *open.profiles;
-              profiles.with_rows(profiles.unit_of(iteration, cluster, row), profiles.is_exact(cluster),
-                                 [&](const run::Leaf& leaf) {
-                                   for_each_node_of(leaf, [&](std::uint32_t node, const std::vector<double>& own) {
-                                     for (std::size_t m = 0; m < own.size(); ++m)
-                                       table_->add(static_cast<std::uint32_t>(unit), m, node, place, own[m]);
-                                   });
-                                 });
-            });
+        run::with_iteration(open.loop(), run_.units[unit].first,
+                            [&](std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) {
+                              const run::IterationProfiles& profiles = *open.profiles;
+                              profiles.with_rows(
+                                  profiles.unit_of(iteration, cluster, row), profiles.is_exact(cluster),
+                                  [&](const run::Leaf& leaf) {
+                                    for_each_node_of(leaf, [&](std::uint32_t node, const std::vector<double>& own) {
+                                      for (std::size_t m = 0; m < own.size(); ++m)
+                                        table_->add(static_cast<std::uint32_t>(unit), m, node, place, own[m]);
+                                    });
+                                  });
+                            });
     });
   }
 
@@ -656,7 +658,7 @@ class Maker {
   std::vector<std::uint32_t> place_of_;                                     ///< by thread
   std::vector<Metric> metrics_;                                             ///< those of the model, and waiting
   std::optional<ValueTable> table_;
-  std::vector<double> weights_;                                             ///< by node, seconds
+  std::vector<double> weights_;  ///< by node, seconds
   std::vector<std::pair<std::uint32_t, double>> wait_errors_;
   std::uint32_t user_ = 0, wait_ = 0;
   report::LoopView loops_;

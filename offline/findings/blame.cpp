@@ -37,26 +37,25 @@ OfRank compare(const Facts& facts, const run::IterationProfiles& profiles, const
   OfRank of;
   of.members.resize(profiles.loop().clusters.size());
   of.sampled.assign(2, analysis::SampledTimes(facts.tree.nodes.size()));
-  const auto user = run::value_of_metric(profiles, "user"),
-             waited = run::value_of_metric(profiles, "waited_for_core"),
+  const auto user = run::value_of_metric(profiles, "user"), waited = run::value_of_metric(profiles, "waited_for_core"),
              blocked = run::value_of_metric(profiles, "blocked");
   const bool has_samples = profiles.samples_stride() > 0;
   run::for_each_iteration(profiles.loop(),
-                               [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-                                 const double value = user ? user(i, cluster, row) : 0;
-                                 if (i < 0 || !std::isfinite(value)) return;
-                                 const auto choice = chosen(static_cast<std::size_t>(i));
-                                 if (!choice) return;
-                                 const bool is_chosen = *choice;
-                                 of.all.user_s[is_chosen] += value;
-                                 of.all.waited_s[is_chosen] += waited(i, cluster, row);
-                                 of.all.blocked_s[is_chosen] += blocked(i, cluster, row);
-                                 ++of.all.iterations[is_chosen];
-                                 if (is_chosen && cluster >= 0 && static_cast<std::size_t>(cluster) < of.members.size())
-                                   ++of.members[static_cast<std::size_t>(cluster)];
-                                 if (const auto* samples = has_samples ? profiles.recorded_samples(i) : nullptr)
-                                   of.sampled[is_chosen].add(facts.tree, value, *samples);
-                               });
+                          [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+                            const double value = user ? user(i, cluster, row) : 0;
+                            if (i < 0 || !std::isfinite(value)) return;
+                            const auto choice = chosen(static_cast<std::size_t>(i));
+                            if (!choice) return;
+                            const bool is_chosen = *choice;
+                            of.all.user_s[is_chosen] += value;
+                            of.all.waited_s[is_chosen] += waited(i, cluster, row);
+                            of.all.blocked_s[is_chosen] += blocked(i, cluster, row);
+                            ++of.all.iterations[is_chosen];
+                            if (is_chosen && cluster >= 0 && static_cast<std::size_t>(cluster) < of.members.size())
+                              ++of.members[static_cast<std::size_t>(cluster)];
+                            if (const auto* samples = has_samples ? profiles.recorded_samples(i) : nullptr)
+                              of.sampled[is_chosen].add(facts.tree, value, *samples);
+                          });
   return of;
 }
 

@@ -55,25 +55,24 @@ void read_iterations(const Facts& facts, LoopFacts& loop) {
       continue;
     }
     const auto wall = run::value_of_metric(*open->profiles, "wall"),
-               user = run::value_of_metric(*open->profiles, "user"),
-               mpi = run::value_of_metric(*open->profiles, "mpi");
+               user = run::value_of_metric(*open->profiles, "user"), mpi = run::value_of_metric(*open->profiles, "mpi");
     if (!wall || !user) continue;
     std::vector<double> user_s_of(count);
     run::for_each_iteration(open->profiles->loop(),
-                                 [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-                                   if (i < 0 || i >= all) return;
-                                   const double wall_s = wall(i, cluster, row), user_s = user(i, cluster, row);
-                                   if (!std::isfinite(wall_s) || !std::isfinite(user_s) || wall_s <= 0) return;
-                                   const auto iteration = static_cast<std::size_t>(i);
-                                   loop.wall_s[loop.value_of(iteration)] += wall_s;
-                                   ++known[loop.value_of(iteration)];
-                                   user_s_of[loop.value_of(iteration)] += user_s;
-                                   LoopFacts::Piece& piece = loop.user[r][loop.piece_of(iteration)];
-                                   piece.user_s[iteration % 2] += user_s;
-                                   if (const double mpi_s = mpi ? mpi(i, cluster, row) : 0; std::isfinite(mpi_s))
-                                     piece.mpi_s[iteration % 2] += mpi_s;
-                                   ++piece.iterations[iteration % 2];
-                                 });
+                            [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+                              if (i < 0 || i >= all) return;
+                              const double wall_s = wall(i, cluster, row), user_s = user(i, cluster, row);
+                              if (!std::isfinite(wall_s) || !std::isfinite(user_s) || wall_s <= 0) return;
+                              const auto iteration = static_cast<std::size_t>(i);
+                              loop.wall_s[loop.value_of(iteration)] += wall_s;
+                              ++known[loop.value_of(iteration)];
+                              user_s_of[loop.value_of(iteration)] += user_s;
+                              LoopFacts::Piece& piece = loop.user[r][loop.piece_of(iteration)];
+                              piece.user_s[iteration % 2] += user_s;
+                              if (const double mpi_s = mpi ? mpi(i, cluster, row) : 0; std::isfinite(mpi_s))
+                                piece.mpi_s[iteration % 2] += mpi_s;
+                              ++piece.iterations[iteration % 2];
+                            });
     for (std::size_t v = 0; v < count; ++v) loop.longest_user_s[v] = std::max(loop.longest_user_s[v], user_s_of[v]);
   }
   // What is damaged leaves the others as they are.
@@ -111,8 +110,7 @@ std::vector<const analysis::LocationSummary*> Facts::first_threads() const {
 void Facts::for_each_user_time(const TakeUserTime& take) const {
   const run::Run run = run_of(experiment, tree);
   const run::Keys by_node = run::by_node(run.nodes());
-  group(run,
-        {.keys = &by_node, .place = run::Place::Thread, .metrics = {run::wall}, .has_errors = false}, {},
+  group(run, {.keys = &by_node, .place = run::Place::Thread, .metrics = {run::wall}, .has_errors = false}, {},
         [&](const run::Answer& of) {
           for (std::uint32_t node = 0; node < tree.nodes.size(); ++node)
             if (tree.nodes[node].kind == analysis::PathKind::User && of.has(node))

@@ -309,8 +309,7 @@ class Searched::Analyser {
     const experiment::Experiment& experiment = trace_.experiment();
     const auto at = std::ranges::find(experiment.ranks(), number);
     if (at == experiment.ranks().end()) return nullptr;
-    return experiment.rank(static_cast<std::size_t>(at - experiment.ranks().begin()),
-                           experiment::Depth::Whole);
+    return experiment.rank(static_cast<std::size_t>(at - experiment.ranks().begin()), experiment::Depth::Whole);
   }
 
   /// All time of the locations: of an experiment what its profile says, else from the first event to the last. Of one

@@ -32,10 +32,10 @@ struct Request {
   std::optional<std::int64_t> iteration;  ///< only this one, of any loop
   std::string region;                     ///< only call paths with this name in them
   bool with_causes = false, with_critical_path = false;
-  std::size_t headlines = 0;  ///< at most so many
-  std::function<void(std::int64_t time_ns)> progress;    ///< may throw, which ends the search
-  std::function<void(const trace::Event& event)> also;   ///< gets every event of the pass; not of several processes
-  std::uint64_t most_rows = UINT64_MAX;                  ///< see Search::limit_rows()
+  std::size_t headlines = 0;                            ///< at most so many
+  std::function<void(std::int64_t time_ns)> progress;   ///< may throw, which ends the search
+  std::function<void(const trace::Event& event)> also;  ///< gets every event of the pass; not of several processes
+  std::uint64_t most_rows = UINT64_MAX;                 ///< see Search::limit_rows()
   /// Of a search by several processes, without causes, critical path, headlines and patterns of plug-ins: all call
   /// analyse() with the same request; the first one has the result.
   SearchProcesses* processes = nullptr;

@@ -208,7 +208,7 @@ struct Estimate::Domain {
 struct Estimate::Sampled {
   std::vector<Stratum> strata;
   std::map<std::uint32_t, Scaled> scaled;  ///< by cell
-  Domains domains;                                   ///< of which enough is known; the others are pooled
+  Domains domains;                         ///< of which enough is known; the others are pooled
   /// By cell: what is expected of calls follows from this, where it is not known from what is expected of its domain.
   std::map<std::uint32_t, std::map<Quantity, Sums>> expected;
 
@@ -363,8 +363,8 @@ void Estimate::add_block(Location& of, Block& block) {
 }
 
 /// What calls say whose messages have their other ends in other iterations.
-void Estimate::add_known(const Location& of, const Stratum& stratum,
-                         const std::map<std::uint32_t, Scaled>& scaled, Domains& domains) const {
+void Estimate::add_known(const Location& of, const Stratum& stratum, const std::map<std::uint32_t, Scaled>& scaled,
+                         Domains& domains) const {
   const auto add = [&](std::uint32_t span, bool is_member) {
     for_each_group(of.rows(span), [&](const Group& group) {
       const auto at = scaled.find(group.cell);

@@ -15,15 +15,25 @@ void from_kept_nodes(Analysis& analysis, const Naming& naming);
 using experiment::Is;
 
 template <class Io, Is<Severity> T>
-void describe(Io& io, T& of) { io(of.ns, of.error_ns); }
+void describe(Io& io, T& of) {
+  io(of.ns, of.error_ns);
+}
 template <class Io, Is<About> T>
-void describe(Io& io, T& of) { io(of.name, of.parent, of.title, of.is_wait); }
+void describe(Io& io, T& of) {
+  io(of.name, of.parent, of.title, of.is_wait);
+}
 template <class Io, Is<PatternResult::ByNode> T>
-void describe(Io& io, T& of) { io(of.node, of.severity); }
+void describe(Io& io, T& of) {
+  io(of.node, of.severity);
+}
 template <class Io, Is<PatternResult::ByLocation> T>
-void describe(Io& io, T& of) { io(of.location, of.severity); }
+void describe(Io& io, T& of) {
+  io(of.location, of.severity);
+}
 template <class Io, Is<PatternResult::Worst> T>
-void describe(Io& io, T& of) { io(of.node, of.location, of.ns, of.enter_ns, of.loop, of.iteration); }
+void describe(Io& io, T& of) {
+  io(of.node, of.location, of.ns, of.enter_ns, of.loop, of.iteration);
+}
 /// Without cells: these are metrics (as_metrics()).
 template <class Io, Is<PatternResult> T>
 void describe(Io& io, T& of) {
@@ -31,15 +41,25 @@ void describe(Io& io, T& of) {
      of.worst);
 }
 template <class Io, Is<NamedActivity> T>
-void describe(Io& io, T& of) { io(of.location, of.is_call, of.before, of.after); }
+void describe(Io& io, T& of) {
+  io(of.location, of.is_call, of.before, of.after);
+}
 template <class Io, Is<CauseResult> T>
-void describe(Io& io, T& of) { io(of.activity, of.ns, of.direct_ns, of.by_node); }
+void describe(Io& io, T& of) {
+  io(of.activity, of.ns, of.direct_ns, of.by_node);
+}
 template <class Io, Is<CauseResults> T>
-void describe(Io& io, T& of) { io(of.all, of.waiting_ns, of.unexplained_ns); }
+void describe(Io& io, T& of) {
+  io(of.all, of.waiting_ns, of.unexplained_ns);
+}
 template <class Io, Is<CriticalResult> T>
-void describe(Io& io, T& of) { io(of.activity, of.ns, of.imbalance_ns); }
+void describe(Io& io, T& of) {
+  io(of.activity, of.ns, of.imbalance_ns);
+}
 template <class Io, Is<CriticalResults> T>
-void describe(Io& io, T& of) { io(of.all, of.ns); }
+void describe(Io& io, T& of) {
+  io(of.all, of.ns);
+}
 template <class Io, Is<SearchCounts> T>
 void describe(Io& io, T& of) {
   io(of.messages.sends, of.messages.receives, of.messages.paired, of.messages.left_out, of.known_messages,

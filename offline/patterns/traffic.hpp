@@ -35,7 +35,7 @@ class TrafficCount {
   void leave(const trace::Event& event, const OpenCall& call);
 
   const trace::Trace& trace_;
-  std::vector<std::vector<OpenCall>> open_;                                            ///< by location
+  std::vector<std::vector<OpenCall>> open_;                                             ///< by location
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<std::int32_t>> partners_;  ///< by call path and location
   std::map<std::pair<std::uint32_t, std::int32_t>, Time> times_;  ///< by call path and communicator
 };

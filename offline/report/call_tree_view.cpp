@@ -5,13 +5,13 @@
 #include <memory>
 #include <numeric>
 
-#include "offline/symbols/names.hpp"
 #include "offline/analysis/short_names.hpp"
 #include "offline/report/metric_columns.hpp"
 #include "offline/report/node_waits.hpp"
 #include "offline/report/run_page.hpp"
 #include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
+#include "offline/symbols/names.hpp"
 
 namespace refrain::report {
 namespace {

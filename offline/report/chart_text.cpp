@@ -227,9 +227,9 @@ class ChartText : TextPage {
       fold = ". Each place is the largest value of";
       if (per_row > 1) fold += fmt::format(" up to {} ranks", per_row);
       if (static_cast<std::int64_t>(columns) < chart_.places)
-        fold += fmt::format("{} up to {} iterations", per_row > 1 ? " and" : "",
-                            human_count((chart_.places + static_cast<std::int64_t>(columns) - 1) /
-                                        static_cast<std::int64_t>(columns)));
+        fold += fmt::format(
+            "{} up to {} iterations", per_row > 1 ? " and" : "",
+            human_count((chart_.places + static_cast<std::int64_t>(columns) - 1) / static_cast<std::int64_t>(columns)));
     }
     wrapped("", legend + fold + ".", 0, style_.faint);
   }

@@ -133,7 +133,10 @@ Table clusters_of_location(const Document& d, const LoopPlace& of, const OpenLoo
                       cluster.overflow ? "*" : fmt::format("{}", cluster.class_index), human_count(cluster.first),
                       human_count(cluster.last), human_count(cluster.exemplar), human_time(s.mean_wall_s),
                       human_time(s.deviation_wall_s),
-                      !has_waits(d) ? "" : !wait ? "?" : *wait > 0 ? percent(*wait, wall_s) : "0",
+                      !has_waits(d) ? ""
+                      : !wait       ? "?"
+                      : *wait > 0   ? percent(*wait, wall_s)
+                                    : "0",
                       apart_items(d.tree, s.differences)}});
   }
   Column waiting = narrow("wait %", 8, 5);
@@ -164,8 +167,8 @@ Table clusters_of_location(const Document& d, const LoopPlace& of, const OpenLoo
 Table groups_of_location(const Document& d, const std::vector<ClusterGroup>& all) {
   auto rows = std::make_shared<std::vector<Row>>();
   for (const ClusterGroup& group : all)
-    rows->push_back({{static_cast<std::int64_t>(group.members), percent(group.share, 1),
-                      human_time(group.mean_wall_s), human_time(group.deviation_wall_s), when_words(group.when),
+    rows->push_back({{static_cast<std::int64_t>(group.members), percent(group.share, 1), human_time(group.mean_wall_s),
+                      human_time(group.deviation_wall_s), when_words(group.when),
                       group.is_rest ? std::vector<std::string>{"few, and unlike each other"}
                                     : apart_items(d.tree, group.differences)}});
   return {.name = "groups",
@@ -179,11 +182,12 @@ Table groups_of_location(const Document& d, const std::vector<ClusterGroup>& all
 }
 
 Table apart_table(const analysis::CallTree& tree, const ClusterSummary& summary) {
-  return {"apart", columns("metric, path, cluster_mean, loop_mean"),
-          rows_of(summary.differences, [&tree](const ClusterDifference& of) -> Row {
-            return {{of.metric + (of.seconds ? "_s" : ""),
-                     of.node == 0 ? std::vector<std::string>() : path_to(tree, of.node), of.cluster_mean, of.loop_mean}};
-          })};
+  return {
+      "apart", columns("metric, path, cluster_mean, loop_mean"),
+      rows_of(summary.differences, [&tree](const ClusterDifference& of) -> Row {
+        return {{of.metric + (of.seconds ? "_s" : ""),
+                 of.node == 0 ? std::vector<std::string>() : path_to(tree, of.node), of.cluster_mean, of.loop_mean}};
+      })};
 }
 
 Table all_clusters_table(const Document& d) {
@@ -205,8 +209,9 @@ Table clusters_table(const Document& d, const LoopPlace& of, unsigned in, std::s
   // The first of what sets a cluster apart; documents have all of it.
   std::vector<Column> all =
       columns("cluster", ForPeople | InCsv) +
-      columns("size, class, overflow, first, last, exemplar, wall_share, mean_wall_s, deviation_wall_s, min_wall_s, "
-              "max_wall_s, mean_mpi_s") +
+      columns(
+          "size, class, overflow, first, last, exemplar, wall_share, mean_wall_s, deviation_wall_s, min_wall_s, "
+          "max_wall_s, mean_mpi_s") +
       columns(waits ? "mean_wait_s" : "") +
       columns("apart_metric, apart_path, apart_cluster_mean, apart_loop_mean", InCsv);
   return {
@@ -256,32 +261,32 @@ std::vector<Table> cluster_text_tables(const Document& d, const LoopGroup& group
     ++shown;
     const auto open = d.loops->open(*d.experiment, of);
     if (!open) continue;
-    const std::string name = report::name_of(of) + ": ", clusters = plural(static_cast<std::int64_t>(of.clusters),
-                                                                           "cluster", "clusters");
+    const std::string name = report::name_of(of) + ": ",
+                      clusters = plural(static_cast<std::int64_t>(of.clusters), "cluster", "clusters");
     const auto groups = group_clusters(*open->profiles, d.tree);
     const bool is_grouped = groups.size() < of.clusters;
     if (is_grouped) {
       tables.push_back(groups_of_location(d, groups));
       tables.back().before = {{},
-                              {groups.size() == 1
-                                   ? name + clusters + ", which do not differ by more than they scatter"
-                                   : fmt::format("{}{}, {} that differ by more than they scatter", name, clusters,
-                                                 groups.size())}};
+                              {groups.size() == 1 ? name + clusters + ", which do not differ by more than they scatter"
+                                                  : fmt::format("{}{}, {} that differ by more than they scatter", name,
+                                                                clusters, groups.size())}};
       if (!all) continue;
     }
     tables.push_back(clusters_of_location(d, of, *open, all));
     tables.back().before = {{}};
     if (!is_grouped) tables.back().before.push_back({name + clusters});
   }
-  last.push_back({"Times are per iteration; 2.0x in f is twice what f takes in the mean iteration of the loop. "
-                  "Iterations are counted from 0; the exemplar is the one nearest to the mean of its cluster.",
-                  Note::Faint});
+  last.push_back(
+      {"Times are per iteration; 2.0x in f is twice what f takes in the mean iteration of the loop. "
+       "Iterations are counted from 0; the exemplar is the one nearest to the mean of its cluster.",
+       Note::Faint});
   if (!all)
-    last.push_back({"--clusters --rank N lists the clusters of a rank, --cluster K --rank N shows one of them.",
-                    Note::Faint});
+    last.push_back(
+        {"--clusters --rank N lists the clusters of a rank, --cluster K --rank N shows one of them.", Note::Faint});
   if (has_waits(d))
-    last.push_back({"wait %: of the time of the cluster, what calls took longer than short ones of their kind.",
-                    Note::Faint});
+    last.push_back(
+        {"wait %: of the time of the cluster, what calls took longer than short ones of their kind.", Note::Faint});
   tables.push_back(Table{.before = std::move(last)});
   return tables;
 }

@@ -15,8 +15,9 @@ constexpr NamesOfKind names_of_kinds[] = {
     {Kind::Path, " path names call after before apart_path "},
     {Kind::Share, " share standard_error of_function wait_confidence efficiency severity "},
     {Kind::Seconds, " seconds "},
-    {Kind::Number, " confidence speedup threshold cpu_quota cluster_mean loop_mean before_calls now_calls "
-                   "apart_cluster_mean apart_loop_mean "},
+    {Kind::Number,
+     " confidence speedup threshold cpu_quota cluster_mean loop_mean before_calls now_calls "
+     "apart_cluster_mean apart_loop_mean "},
     {Kind::Flag, " overflow reconstructed samples_recorded problem "},
     {Kind::Words, " callers "},
     {Kind::Id,

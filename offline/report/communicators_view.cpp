@@ -88,21 +88,23 @@ CommunicatorRows rows_of(const Document& d) {
 std::vector<Table> communicators_tables(const Document& d) {
   std::vector<Column> all = columns("share: time %, time_s: time") + columns("calls_kept", ForPrograms) +
                             columns("size, remote_size: remote, made, members: ranks, name: communicator");
-  Table table{"communicators_of_job", std::move(all), [&d](const TakeRow& take) {
-            CommunicatorRows all = rows_of(d);
-            std::ranges::stable_sort(all.rows, std::greater<>{}, &CommunicatorRow::seconds);
-            for (const CommunicatorRow& of : all.rows) {
-              const bool is_known = of.seconds >= 0;
-              take({{is_known ? Cell(of.seconds / d.tree.totals.wall_s) : Cell(), is_known ? Cell(of.seconds) : Cell(),
-                     is_known ? Cell(of.calls) : Cell(), std::int64_t{of.size}, std::int64_t{of.remote_size}, of.made,
-                     rank_list(of.members), of.name}});
-            }
-          }};
+  Table table{
+      "communicators_of_job", std::move(all), [&d](const TakeRow& take) {
+        CommunicatorRows all = rows_of(d);
+        std::ranges::stable_sort(all.rows, std::greater<>{}, &CommunicatorRow::seconds);
+        for (const CommunicatorRow& of : all.rows) {
+          const bool is_known = of.seconds >= 0;
+          take({{is_known ? Cell(of.seconds / d.tree.totals.wall_s) : Cell(), is_known ? Cell(of.seconds) : Cell(),
+                 is_known ? Cell(of.calls) : Cell(), std::int64_t{of.size}, std::int64_t{of.remote_size}, of.made,
+                 rank_list(of.members), of.name}});
+        }
+      }};
   table.empty = "There are none.";
   if (d.found.traffic)
-    table.footnotes = {{"time: of calls that communicate, split among communicators as in the calls whose events were "
-                        "kept.",
-                        Note::Faint}};
+    table.footnotes = {
+        {"time: of calls that communicate, split among communicators as in the calls whose events were "
+         "kept.",
+         Note::Faint}};
   return {std::move(table)};
 }
 

@@ -421,9 +421,8 @@ void render_difference(const RunToCompare& before, const RunToCompare& now, cons
     return out(DifferencePage(of_before, of_now, request, terminal).render(changed, iterations));
   Table by_callpath = arranged(changes_table(changed), request);
   if (request.format != Format::Json) return print_tables({std::move(by_callpath)}, request.format, terminal, out);
-  print_tables({run_table("before", of_before), run_table("now", of_now),
-                table_of("findings_before", before.findings), table_of("findings_now", now.findings),
-                std::move(by_callpath), iterations_table_of(iterations)},
+  print_tables({run_table("before", of_before), run_table("now", of_now), table_of("findings_before", before.findings),
+                table_of("findings_now", now.findings), std::move(by_callpath), iterations_table_of(iterations)},
                request.format, terminal, out);
 }
 

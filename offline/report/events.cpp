@@ -55,8 +55,24 @@ std::vector<Column> event_columns() {
 /// The cells of event_columns().
 struct At {
   enum : std::size_t {
-    Time, Rank, Thread, Word, Region, Peer, Tag, Communicator, BytesSent, BytesReceived, Request, Iteration, Lost,
-    Value, Message, SentAt, Operation, Count
+    Time,
+    Rank,
+    Thread,
+    Word,
+    Region,
+    Peer,
+    Tag,
+    Communicator,
+    BytesSent,
+    BytesReceived,
+    Request,
+    Iteration,
+    Lost,
+    Value,
+    Message,
+    SentAt,
+    Operation,
+    Count
   };
 };
 
@@ -126,7 +142,9 @@ class EventRows {
       case Type::ThreadWait:
       case Type::CommunicatorMade:
       case Type::CommunicatorFreed: communicator(r.communicator, row); break;
-      case Type::WindowCollective: row.cells[At::BytesSent] = r.bytes_sent, row.cells[At::BytesReceived] = r.bytes_received; [[fallthrough]];
+      case Type::WindowCollective:
+        row.cells[At::BytesSent] = r.bytes_sent, row.cells[At::BytesReceived] = r.bytes_received;
+        [[fallthrough]];
       case Type::WindowSync:
       case Type::WindowLockRequested:
       case Type::WindowLocked:
@@ -204,13 +222,15 @@ Row as_text(const Row& row) {
   if (has(At::Tag)) of += fmt::format("  tag {}", number(At::Tag));
   if (has(At::Communicator)) of += "  in " + text(At::Communicator);
   if (has(At::BytesSent) && number(At::BytesSent) != 0) of += fmt::format("  {} bytes sent", number(At::BytesSent));
-  if (has(At::BytesReceived) && number(At::BytesReceived) != 0) of += fmt::format("  {} bytes received", number(At::BytesReceived));
+  if (has(At::BytesReceived) && number(At::BytesReceived) != 0)
+    of += fmt::format("  {} bytes received", number(At::BytesReceived));
   if (has(At::Request)) of += fmt::format("  request {}", number(At::Request));
   if (has(At::Iteration)) of += fmt::format("  iteration {}", number(At::Iteration));
   if (has(At::Lost)) of += fmt::format("  {} records lost", number(At::Lost));
   if (has(At::Value)) of += "  value " + text(At::Value);
   if (has(At::SentAt)) of += fmt::format("  sent at {:.9f}", std::get<double>(row.cells[At::SentAt]));
-  return {{row.cells[At::Time], number(At::Thread) == 0 ? rank : fmt::format("{}.{}", rank, number(At::Thread)), text(At::Word), of}};
+  return {{row.cells[At::Time], number(At::Thread) == 0 ? rank : fmt::format("{}.{}", rank, number(At::Thread)),
+           text(At::Word), of}};
 }
 
 }  // namespace

@@ -20,8 +20,8 @@ struct EventOptions {
 /// In chronological order over all locations of the trace. Throws UsageError when there is no such iteration.
 void print_events(const trace::Trace& trace, const EventOptions& options, const Sink& out);
 
-/// Messages that were sampled one by one, with both ends, in the order of their receives. `options`: the receive ends in
-/// that time; there are no iterations. Throws UsageError when the events are those of an archive.
+/// Messages that were sampled one by one, with both ends, in the order of their receives. `options`: the receive ends
+/// in that time; there are no iterations. Throws UsageError when the events are those of an archive.
 void print_matched_messages(const trace::Trace& trace, const EventOptions& options, const Sink& out);
 
 /// "MPI_COMM_WORLD", or a word for one without a name. `index` into trace::Communicators::all().

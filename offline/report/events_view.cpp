@@ -99,9 +99,8 @@ Table by_rank_table(std::shared_ptr<const KeptEvents> kept) {
               std::uint64_t records = 0, lost = 0;
               for (const trace::LocationOfTrace& location : kept->trace->locations())
                 if (location.rank == rank.rank) records += location.records, lost += location.lost;
-              take({{std::int64_t{rank.rank}, rank.host, count(records),
-                     count(rank.bytes), count(kept->iterations[i].count),
-                     count(lost), fmt::format("{:016x}", kept->iterations[i].hash),
+              take({{std::int64_t{rank.rank}, rank.host, count(records), count(rank.bytes),
+                     count(kept->iterations[i].count), count(lost), fmt::format("{:016x}", kept->iterations[i].hash),
                      seconds_of(rank.clock_offset_ns)}});
             }
           }};
@@ -180,10 +179,9 @@ std::vector<Note> notes_on_clocks(const trace::JobClocks& clocks, std::uint64_t 
       {fmt::format("The clocks of {} machines were compared to {:.1f} us, in MPI_Init and in MPI_Finalize.",
                    clocks.machines(), static_cast<double>(clocks.uncertainty_ns()) / 1e3)}};
   if (clocks.bounds() > 0)
-    notes.push_back(
-        {fmt::format("{} of different machines correct them in between; {} of them are still in the wrong order.",
-                     plural(static_cast<std::int64_t>(clocks.bounds()), "pair of events", "pairs of events"),
-                     violations)});
+    notes.push_back({fmt::format(
+        "{} of different machines correct them in between; {} of them are still in the wrong order.",
+        plural(static_cast<std::int64_t>(clocks.bounds()), "pair of events", "pairs of events"), violations)});
   return notes;
 }
 
@@ -193,11 +191,10 @@ std::vector<Note> notes_on_kept(const KeptEvents& kept) {
   const std::int64_t all = count(kept.of_all_ranks());
   constexpr std::size_t indent = 8;
   std::vector<Note> notes{
-      {fmt::format(
-           "Events: {}{}; {} on every rank", mode_of(kept), sample.empty() ? "" : ", " + sample,
-           kept.has_stretches()
-               ? fmt::format("{} of {}", all, plural(count(kept.trace->stretches()), "stretch", "stretches"))
-               : plural(all, "iteration", "iterations")),
+      {fmt::format("Events: {}{}; {} on every rank", mode_of(kept), sample.empty() ? "" : ", " + sample,
+                   kept.has_stretches()
+                       ? fmt::format("{} of {}", all, plural(count(kept.trace->stretches()), "stretch", "stretches"))
+                       : plural(all, "iteration", "iterations")),
        Note::Plain, indent},
       {line_of_messages(kept.messages), Note::Plain, indent}};
   if (kept.matched) notes.push_back({line_of_matched(*kept.matched), Note::Plain, indent});

@@ -1,6 +1,6 @@
 #pragma once
-/// The common part of formats of one table: a table whose rows have tables becomes one table, in which the cells of a row stand
-/// before each row of its last table.
+/// The common part of formats of one table: a table whose rows have tables becomes one table, in which the cells of a
+/// row stand before each row of its last table.
 
 #include <span>
 #include <string>

@@ -19,30 +19,44 @@
 namespace refrain::findings {
 using experiment::Is;
 template <class Io, Is<Finding> T>
-void describe(Io& io, T& of) { io(of.rule, of.share, of.error, of.text, of.more); }
+void describe(Io& io, T& of) {
+  io(of.rule, of.share, of.error, of.text, of.more);
+}
 }  // namespace refrain::findings
 
 namespace refrain::trace {
 using experiment::Is;
 template <class Io, Is<LocationOfTrace> T>
-void describe(Io& io, T& of) { io(of.rank, of.thread, of.name); }
+void describe(Io& io, T& of) {
+  io(of.rank, of.thread, of.name);
+}
 }  // namespace refrain::trace
 
 namespace refrain::patterns {
 template <class Io, Is<PathWaits::Of::Matched> T>
-void describe(Io& io, T& of) { io(of.seconds, of.error_s, of.messages, of.is_late_receiver); }
+void describe(Io& io, T& of) {
+  io(of.seconds, of.error_s, of.messages, of.is_late_receiver);
+}
 template <class Io, Is<PathWaits::Of> T>
 void describe(Io& io, T& of) {
   io(of.path, of.seconds, of.error_s, of.seen_s, of.known_s, of.matched, of.kind, of.by_rank);
 }
 template <class Io, Is<PathWaits> T>
-void describe(Io& io, T& of) { io(of.paths, of.is_sampled, of.confidence); }
+void describe(Io& io, T& of) {
+  io(of.paths, of.is_sampled, of.confidence);
+}
 template <class Io, Is<Traffic::Partners> T>
-void describe(Io& io, T& of) { io(of.path, of.fewest, of.most); }
+void describe(Io& io, T& of) {
+  io(of.path, of.fewest, of.most);
+}
 template <class Io, Is<Traffic::OnCommunicator> T>
-void describe(Io& io, T& of) { io(of.path, of.communicator, of.seconds, of.calls); }
+void describe(Io& io, T& of) {
+  io(of.path, of.communicator, of.seconds, of.calls);
+}
 template <class Io, Is<Traffic> T>
-void describe(Io& io, T& of) { io(of.partners, of.communicators); }
+void describe(Io& io, T& of) {
+  io(of.partners, of.communicators);
+}
 }  // namespace refrain::patterns
 
 namespace refrain::report {
@@ -245,8 +259,8 @@ void keep_found(const experiment::Experiment& experiment, const Found& found, co
   if (!found.may_be_kept) return;
   experiment::Packer packer;
   packer(found);
-  keep(experiment, {{.parameters = parameters, .level = found.level}, version, found.records, found.metrics,
-                    packer.bytes()});
+  keep(experiment,
+       {{.parameters = parameters, .level = found.level}, version, found.records, found.metrics, packer.bytes()});
 }
 
 Found found_in(const experiment::Experiment& experiment, const SearchProgress& progress) {

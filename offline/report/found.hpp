@@ -33,15 +33,15 @@ struct Found {
   std::vector<findings::Finding> findings;  ///< largest first
   /// By usual_names(), of which the first call path of a name has all; and by each call path.
   patterns::PathWaits by_name, by_path;
-  std::optional<patterns::Traffic> traffic;  ///< of events
+  std::optional<patterns::Traffic> traffic;       ///< of events
   std::vector<trace::LocationOfTrace> locations;  ///< of the analysis: rank, thread and name
   patterns::Analysis analysis;                    ///< by kept nodes (offline/patterns/kept_nodes.hpp)
 
   // Of what was searched.
-  unsigned level = 0;                             ///< see experiment::AnalysisKey
-  std::uint64_t records = 0;                      ///< ... and experiment::NewAnalysis
-  std::vector<experiment::SavedMetric> metrics;   ///< none: events are missing
-  bool may_be_kept = false;                       ///< nothing is damaged, has failed, or still changes
+  unsigned level = 0;                            ///< see experiment::AnalysisKey
+  std::uint64_t records = 0;                     ///< ... and experiment::NewAnalysis
+  std::vector<experiment::SavedMetric> metrics;  ///< none: events are missing
+  bool may_be_kept = false;                      ///< nothing is damaged, has failed, or still changes
 
   /// Waits in events of call paths with their usual names, or with others. Null: they are not known.
   const patterns::PathWaits* waits(bool have_usual_names) const {

@@ -23,9 +23,10 @@ std::vector<Column> function_columns(const Document& d, bool has_errors) {
   for (Column& column : all) column.in = InTables;
   all = std::move(all) + columns("exclusive_share: excl %", InText);
   all.push_back({"exclusive_error", Kind::Text, has_errors ? InText : 0U, "+- %"});
-  return std::move(all) + columns("exclusive_s: time, inclusive_share: incl %, inclusive_s: time, visits: MPI calls, "
-                                  "samples, bytes_sent: sent, bytes_received: received, function",
-                                  InText);
+  return std::move(all) + columns(
+                              "exclusive_s: time, inclusive_share: incl %, inclusive_s: time, visits: MPI calls, "
+                              "samples, bytes_sent: sent, bytes_received: received, function",
+                              InText);
 }
 
 Row row_of_function(const Document& d, const analysis::FunctionTotals& f, const analysis::ReadableNames& names) {
@@ -36,11 +37,11 @@ Row row_of_function(const Document& d, const analysis::FunctionTotals& f, const 
     row.cells.push_back(analysis::has_standard_error(f.name) ? Cell(error) : Cell());
   row.cells.emplace_back(precision_of(d, f.kind, f.name));
   const double wall_s = d.tree.totals.wall_s;
-  row.cells.insert(row.cells.end(), {f.exclusive_s / wall_s, error_in_percent(f.exclusive_error_s, wall_s),
-                                     f.exclusive_s, f.inclusive_s / wall_s, f.inclusive_s,
-                                     f.exclusive[MetricId::Visits], f.exclusive[MetricId::Samples],
-                                     f.exclusive[MetricId::BytesSent], f.exclusive[MetricId::BytesReceived],
-                                     names.of(f.name)});
+  row.cells.insert(
+      row.cells.end(),
+      {f.exclusive_s / wall_s, error_in_percent(f.exclusive_error_s, wall_s), f.exclusive_s, f.inclusive_s / wall_s,
+       f.inclusive_s, f.exclusive[MetricId::Visits], f.exclusive[MetricId::Samples], f.exclusive[MetricId::BytesSent],
+       f.exclusive[MetricId::BytesReceived], names.of(f.name)});
   row.look = f.kind == PathKind::Mpi ? Look::Mpi : f.kind == PathKind::Other ? Look::Other : Look::Plain;
   if (f.kind != PathKind::Other) row.weight = {f.exclusive_s, 0};
   return row;

@@ -15,10 +15,10 @@ namespace refrain::report {
 class IterationSource {
  public:
   virtual ~IterationSource() = default;
-  /// The values of a loop of a location; `selection`: of these call paths, null: of all. An iteration of which nothing is known
-  /// has NaN. `profiles` and `selection` must outlive the result.
+  /// The values of a loop of a location; `selection`: of these call paths, null: of all. An iteration of which nothing
+  /// is known has NaN. `profiles` and `selection` must outlive the result.
   virtual run::IterationValue of(const run::IterationProfiles& profiles, std::int32_t thread,
-                                      const run::PathSelection* selection) const = 0;
+                                 const run::PathSelection* selection) const = 0;
   virtual run::Known known() const = 0;
   /// A sentence on how the values are known; `share`: of so many of the iterations, more than none.
   virtual std::string origin(double share) const = 0;

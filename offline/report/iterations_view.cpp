@@ -36,12 +36,10 @@ Table series(std::shared_ptr<const OpenLoop> open, std::vector<Column> columns, 
   table.numbers = [open, values = std::move(values),
                    row_values = std::vector<double>()](const TakeNumbers& take) mutable {
     row_values.resize(values.size());
-    run::for_each_iteration(open->loop(),
-                                 [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-                                   for (std::size_t v = 0; v < values.size(); ++v)
-                                     row_values[v] = values[v] ? values[v](i, cluster, row) : NAN;
-                                   take(i, row_values);
-                                 });
+    run::for_each_iteration(open->loop(), [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+      for (std::size_t v = 0; v < values.size(); ++v) row_values[v] = values[v] ? values[v](i, cluster, row) : NAN;
+      take(i, row_values);
+    });
   };
   return table;
 }
@@ -154,9 +152,7 @@ Table loops_table(const Document& d) {
   Table table{"loops", columns("name, iterations"), [&d](const TakeRow& take) {
                 for (const LoopGroup& group : d.loops->groups)
                   take({{group.name, group.iterations},
-                        {{"per_location",
-                          columns("rank, thread"),
-                          [&d, &group](const TakeRow& take_location) {
+                        {{"per_location", columns("rank, thread"), [&d, &group](const TakeRow& take_location) {
                             for (const LoopPlace& of : group.locations)
                               take_location({{std::int64_t{of.rank}, std::int64_t{of.thread}}, location_tables(d, of)});
                           }}}});

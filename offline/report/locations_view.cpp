@@ -100,14 +100,12 @@ class Shown {
   }
   static bool is_part_of_off_cpu(std::string_view metric) { return metric == "waited_for_core" || metric == "blocked"; }
   static std::string heading_of(const std::string& metric) { return metric == "waited_for_core" ? "waited" : metric; }
-  bool has_bounds(std::size_t metric) const {
-    return is_of_everything_ && metric == run::not_on_cpu;
-  }
+  bool has_bounds(std::size_t metric) const { return is_of_everything_ && metric == run::not_on_cpu; }
   bool is_one_metric() const { return question_.metrics.size() == 1; }
   static void add_time(Row& row, const run::Metric& metric, const run::Quantity& of, bool has_bounds) {
     const auto error = of.error();
-    row.cells.insert(row.cells.end(), {metric.in_unit(of), error ? Cell(*error / metric.scale) : Cell(),
-                                       name_of(of.known)});
+    row.cells.insert(row.cells.end(),
+                     {metric.in_unit(of), error ? Cell(*error / metric.scale) : Cell(), name_of(of.known)});
     if (!has_bounds) return;
     row.cells.emplace_back(metric.in_unit(of.value - of.below));
     row.cells.emplace_back(metric.in_unit(of.value + of.above));

@@ -51,15 +51,14 @@ Picture take_picture(const Document& d, const LoopGroup& group, std::size_t colu
     const experiment::Loop& loop = open->loop();
     const auto value = shown_value(*d.loops, *open), error = shown_error(*d.loops, *open);
     const bool is_untold =
-        !d.loops->source &&
-        run::is_untold(*open->profiles, d.loops->callpath ? &d.loops->callpath->selection : nullptr,
-                            d.loops->metric.name);
+        !d.loops->source && run::is_untold(*open->profiles, d.loops->callpath ? &d.loops->callpath->selection : nullptr,
+                                           d.loops->metric.name);
     const std::uint64_t stride = open->profiles->samples_stride();
     picture.samples_kept |= stride > 0;
     picture.samples_everywhere &= stride == 1;
     picture.largest_stride = std::max(picture.largest_stride, stride);
-    const auto read = run::for_each_iteration(
-        loop, [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+    const auto read =
+        run::for_each_iteration(loop, [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
           if (i < 0 || i >= group.iterations || open->was_absent(cluster, row)) return;
           picture.without_cluster += cluster < 0;
           const double v = value ? value(i, cluster, row) : std::numeric_limits<double>::quiet_NaN();
@@ -141,7 +140,8 @@ class LoopNotes {
   void reconstructed() {
     if (view_.metric.name == "samples" && recorded()) return;
     if (run::is_by_rules(view_.callpath->selection)) return;
-    add(fmt::format("Reconstructed from {}: what the call path has on average in the iteration's cluster, moved by the "
+    add(
+        fmt::format("Reconstructed from {}: what the call path has on average in the iteration's cluster, moved by the "
                     "exact totals of the iteration.",
                     plural(static_cast<std::int64_t>(picture_.clusters), "cluster", "clusters")));
     if (picture_.largest_error > 0 || picture_.largest_unseen > 0) {

@@ -21,8 +21,8 @@ std::vector<std::string> names_of(const std::vector<run::Metric>& metrics) {
 }
 
 /// Chooses the metric that was asked for: it must be in each of the lists, or have a source.
-void choose_metric(LoopView& view, const std::vector<std::vector<run::Metric>>& lists,
-                   const Source& source, const Request& request, const char* of) {
+void choose_metric(LoopView& view, const std::vector<std::vector<run::Metric>>& lists, const Source& source,
+                   const Request& request, const char* of) {
   const std::string wanted = request.metric.empty() ? "wall" : request.metric;
   for (const auto& metrics : lists) {
     const auto at = std::ranges::find(metrics, wanted, &run::Metric::name);

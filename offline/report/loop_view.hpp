@@ -29,8 +29,8 @@ struct LoopGroup {
 struct LoopView {
   std::vector<LoopGroup> groups;  ///< in the order in which the locations have them; none: no loop is marked
   run::Metric metric;
-  std::vector<run::Metric> metrics;  ///< of the first loop: what tables of all loops have
-  std::shared_ptr<const IterationSource> source;   ///< of the metric; null: the profiles
+  std::vector<run::Metric> metrics;               ///< of the first loop: what tables of all loops have
+  std::shared_ptr<const IterationSource> source;  ///< of the metric; null: the profiles
   std::optional<analysis::CallPathMatch> callpath;
   std::string callpath_name;
 

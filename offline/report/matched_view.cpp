@@ -41,12 +41,10 @@ Row row_of_message(const trace::Trace& trace, const MatchedMessage& of) {
   return row;
 }
 
-const std::vector<Column> matched_text_columns = {{.name = "receive, s", .kind = Kind::Moment, .width = 15},
-                                                  {.name = "rank", .width = 7},
-                                                  {.name = "send, s", .kind = Kind::Moment, .width = 15},
-                                                  {.name = "rank", .width = 7},
-                                                  {.name = "waiting, s", .kind = Kind::Moment, .width = 12},
-                                                  {.name = "of", .kind = Kind::Words}};
+const std::vector<Column> matched_text_columns = {
+    {.name = "receive, s", .kind = Kind::Moment, .width = 15}, {.name = "rank", .width = 7},
+    {.name = "send, s", .kind = Kind::Moment, .width = 15},    {.name = "rank", .width = 7},
+    {.name = "waiting, s", .kind = Kind::Moment, .width = 12}, {.name = "of", .kind = Kind::Words}};
 
 Row text_row_of_message(const trace::Trace& trace, const MatchedMessage& of) {
   const auto place = [&](const MessageEnd& end) {

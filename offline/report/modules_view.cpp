@@ -26,29 +26,29 @@ std::string module_of(const run::Nodes& nodes, std::uint32_t node) {
 
 std::vector<Table> modules_tables(const Document& d) {
   Table table{"modules", columns("share: time %, time_s: time, standard_error_s: +-, samples, module"),
-          [&d](const TakeRow& take) {
-            const run::Run run = run_of(*d.experiment, d.tree);
-            const run::Keys by_module = keys_by(run.nodes(), [&](std::uint32_t node) {
-              return node == 0 ? std::nullopt : std::optional(module_of(run.nodes(), node));
-            });
-            std::vector<OfModule> order(by_module.size());
-            for (std::uint32_t i = 1; i < d.tree.nodes.size(); ++i) {
-              OfModule& to = order[by_module.of_node[i]];
-              to.name = module_of(run.nodes(), i);
-              to.seconds += d.tree.nodes[i].exclusive_s;
-              to.samples += d.tree.nodes[i].exclusive[format::MetricId::Samples];
-            }
-            for (const run::Answer& of : group(run, {.keys = &by_module, .metrics = {run::wall}}, d.where()))
-              for (std::size_t m = 0; m < order.size(); ++m)
-                order[m].error_s = of.exclusive(m, 0).error().value_or(0) / 1e9;
-            std::ranges::sort(order, [](const OfModule& a, const OfModule& b) {
-              return std::tie(b.seconds, a.name) < std::tie(a.seconds, b.name);
-            });
-            for (const OfModule& of : order)
-              if (of.seconds > 0)
-                take({{of.seconds / d.tree.totals.wall_s, of.seconds, of.error_s > 0 ? Cell(of.error_s) : Cell(),
-                       of.samples, of.name}});
-          }};
+              [&d](const TakeRow& take) {
+                const run::Run run = run_of(*d.experiment, d.tree);
+                const run::Keys by_module = keys_by(run.nodes(), [&](std::uint32_t node) {
+                  return node == 0 ? std::nullopt : std::optional(module_of(run.nodes(), node));
+                });
+                std::vector<OfModule> order(by_module.size());
+                for (std::uint32_t i = 1; i < d.tree.nodes.size(); ++i) {
+                  OfModule& to = order[by_module.of_node[i]];
+                  to.name = module_of(run.nodes(), i);
+                  to.seconds += d.tree.nodes[i].exclusive_s;
+                  to.samples += d.tree.nodes[i].exclusive[format::MetricId::Samples];
+                }
+                for (const run::Answer& of : group(run, {.keys = &by_module, .metrics = {run::wall}}, d.where()))
+                  for (std::size_t m = 0; m < order.size(); ++m)
+                    order[m].error_s = of.exclusive(m, 0).error().value_or(0) / 1e9;
+                std::ranges::sort(order, [](const OfModule& a, const OfModule& b) {
+                  return std::tie(b.seconds, a.name) < std::tie(a.seconds, b.name);
+                });
+                for (const OfModule& of : order)
+                  if (of.seconds > 0)
+                    take({{of.seconds / d.tree.totals.wall_s, of.seconds, of.error_s > 0 ? Cell(of.error_s) : Cell(),
+                           of.samples, of.name}});
+              }};
   table.empty = "No time was measured.";
   return {std::move(table)};
 }

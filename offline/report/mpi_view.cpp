@@ -101,9 +101,8 @@ class CallSites {
   void add_ranks() {
     const run::Nodes nodes = columns_of(d_.tree);
     const run::Metrics metrics;
-    const run::Keys by_site = keys_by(nodes, [&](std::uint32_t node) {
-      return place_[node] == none ? std::nullopt : std::optional(place_[node]);
-    });
+    const run::Keys by_site = keys_by(
+        nodes, [&](std::uint32_t node) { return place_[node] == none ? std::nullopt : std::optional(place_[node]); });
     const auto add_rank = [&](const run::Answer& of) {
       for (std::size_t key = 0; key < by_site.size(); ++key) {
         CallSite& site = sites_[place_[by_site.first[key]]];
@@ -114,9 +113,9 @@ class CallSites {
         ++site.ranks;
       }
     };
-    run::Grouping by_rank(
-        nodes, metrics,
-        {.keys = &by_site, .place = run::Place::Rank, .metrics = {run::wall}, .has_errors = false}, add_rank);
+    run::Grouping by_rank(nodes, metrics,
+                          {.keys = &by_site, .place = run::Place::Rank, .metrics = {run::wall}, .has_errors = false},
+                          add_rank);
     run::for_each_leaf(*d_.experiment, d_.where(), [&](const run::Leaf& leaf) {
       by_rank.add(leaf);
       for (const experiment::CallDurations& of : leaf.location.durations)
@@ -140,29 +139,30 @@ Row row_of(const Document& d, const CallSite& of) {
   const double mean_s = of.sum_s / std::max(of.ranks, 1);
   return {{of.seconds / wall_s, of.seconds, is_wait_known ? Cell(of.wait_s / wall_s) : Cell(), of.calls, of.low_s,
            mean_s, of.high_s, of.bytes / of.calls, of.largest ? Cell(*of.largest + 1) : Cell(),
-           partners(&patterns::Traffic::Partners::fewest),
-           partners(&patterns::Traffic::Partners::most), path_to(d.tree, of.node),
-           name, site, site.empty() ? name : fmt::format("{} in {}", name, site)}};
+           partners(&patterns::Traffic::Partners::fewest), partners(&patterns::Traffic::Partners::most),
+           path_to(d.tree, of.node), name, site, site.empty() ? name : fmt::format("{} in {}", name, site)}};
 }
 
 }  // namespace
 
 std::vector<Table> mpi_tables(const Document& d) {
   std::vector<Column> all =
-      columns("share: time %, time_s: time, wait_share: wait %, calls, min_s: min, mean_s: mean, max_s: max, mean_bytes: "
-              "mean size, below_bytes: below") +
+      columns(
+          "share: time %, time_s: time, wait_share: wait %, calls, min_s: min, mean_s: mean, max_s: max, mean_bytes: "
+          "mean size, below_bytes: below") +
       columns("partners_min", ForPrograms) + columns("partners_max: partners") +
       columns("path, function, site", ForPrograms);
   all.push_back({"call", Kind::Words, ForPeople, "called in"});
   Table table{"mpi_call_sites", std::move(all), [&d](const TakeRow& take) {
-            std::vector<CallSite> sites = CallSites(d).all();
-            std::ranges::stable_sort(sites, std::greater<>{}, &CallSite::seconds);
-            for (const CallSite& of : sites) take(row_of(d, of));
-          }};
+                std::vector<CallSite> sites = CallSites(d).all();
+                std::ranges::stable_sort(sites, std::greater<>{}, &CallSite::seconds);
+                for (const CallSite& of : sites) take(row_of(d, of));
+              }};
   table.empty = "The program has called no function of MPI.";
-  table.footnotes = {{"size: bytes sent, received, read and written by a call. partners: the most ranks that one "
-                      "exchanges messages with, of the events that were kept. min, mean, max: time over ranks.",
-                      Note::Faint}};
+  table.footnotes = {
+      {"size: bytes sent, received, read and written by a call. partners: the most ranks that one "
+       "exchanges messages with, of the events that were kept. min, mean, max: time over ranks.",
+       Note::Faint}};
   return {std::move(table)};
 }
 

@@ -11,19 +11,19 @@ namespace refrain::report {
 std::vector<Table> nodes_tables(const Document& d) {
   const bool is_told = std::ranges::any_of(d.tree.locations, &analysis::LocationSummary::off_cpu_is_told_apart);
   const unsigned parts = is_told ? Everywhere : ForPrograms;
-  std::vector<Column> all =
-      columns("wall_s: wall, mpi_share: MPI %, user_share: user %, not_on_cpu_share: off CPU %") +
-      columns("waited_for_core_share: waited %, blocked_share: blocked %", parts) + columns("ranks, threads, cores") +
-      columns("cpu_quota", ForPrograms) + columns("which, node");
+  std::vector<Column> all = columns("wall_s: wall, mpi_share: MPI %, user_share: user %, not_on_cpu_share: off CPU %") +
+                            columns("waited_for_core_share: waited %, blocked_share: blocked %", parts) +
+                            columns("ranks, threads, cores") + columns("cpu_quota", ForPrograms) +
+                            columns("which, node");
   Table table{
       "nodes", std::move(all), [&d](const TakeRow& take) {
         enum Column : std::size_t { wall, mpi, user, not_on_cpu, waited, blocked };
         const run::Nodes nodes = columns_of(d.tree);
         const run::Metrics metrics;
-        run::Grouping grouping(nodes, metrics,
-                               {.place = run::Place::Machine,
-                                .metrics = {run::wall, run::mpi, run::user, run::not_on_cpu, run::waited_for_core,
-                                            run::blocked}});
+        run::Grouping grouping(
+            nodes, metrics,
+            {.place = run::Place::Machine,
+             .metrics = {run::wall, run::mpi, run::user, run::not_on_cpu, run::waited_for_core, run::blocked}});
         std::map<std::string, std::vector<std::int32_t>> ranks_of;
         run::for_each_leaf(
             *d.experiment, d.where(), [&](const run::Leaf& leaf) { grouping.add(leaf); },

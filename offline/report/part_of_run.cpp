@@ -158,17 +158,17 @@ class PartMaker {
     bool found = false;
     if (!open) return found;
     run::with_iteration(open->loop(), number,
-                             [&](std::int64_t, std::int32_t cluster, std::span<const std::int64_t> row) {
-                               if (open->was_absent(cluster, row)) return;
-                               found = true;
-                               const run::IterationProfiles& profiles = *open->profiles;
-                               std::optional<std::vector<run::SampledPath>> recorded;
-                               if (const auto* samples = profiles.recorded_samples(number)) recorded = *samples;
-                               origins.add(profiles, cluster, recorded || profiles.is_exact(cluster));
-                               origins.add_pool(profiles, number, cluster, row);
-                               add(*open, profiles.unit_of(number, cluster, row, recorded ? &*recorded : nullptr),
-                                   profiles.is_exact(cluster));
-                             });
+                        [&](std::int64_t, std::int32_t cluster, std::span<const std::int64_t> row) {
+                          if (open->was_absent(cluster, row)) return;
+                          found = true;
+                          const run::IterationProfiles& profiles = *open->profiles;
+                          std::optional<std::vector<run::SampledPath>> recorded;
+                          if (const auto* samples = profiles.recorded_samples(number)) recorded = *samples;
+                          origins.add(profiles, cluster, recorded || profiles.is_exact(cluster));
+                          origins.add_pool(profiles, number, cluster, row);
+                          add(*open, profiles.unit_of(number, cluster, row, recorded ? &*recorded : nullptr),
+                              profiles.is_exact(cluster));
+                        });
     return found;
   }
 

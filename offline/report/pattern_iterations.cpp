@@ -27,7 +27,7 @@ class PatternIterations final : public IterationSource {
     return "of no iteration of this loop the events tell of all calls that may have waited";
   }
   run::IterationValue of(const run::IterationProfiles& profiles, std::int32_t thread,
-                              const run::PathSelection* selection) const override {
+                         const run::PathSelection* selection) const override {
     const auto is_meant = [&](std::uint32_t path) {
       return !selection || (path < selection->paths.size() && selection->paths[path]);
     };

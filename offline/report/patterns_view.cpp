@@ -47,9 +47,7 @@ struct PatternsShown {
 };
 
 Table by_callpath_table(const PatternsShown& shown, const std::vector<PatternResult::ByNode>& all) {
-  return {"by_callpath",
-          columns("path, severity_s, standard_error_s"),
-          [&shown, &all](const TakeRow& take) {
+  return {"by_callpath", columns("path, severity_s, standard_error_s"), [&shown, &all](const TakeRow& take) {
             for (std::size_t i = 0; i < shown.rows(all.size()); ++i) {
               const auto& row = all[i];
               take({{shown.path(row.node), seconds_of_ns(row.severity.ns), seconds_of_ns(row.severity.error_ns)}});
@@ -85,8 +83,7 @@ Table worst_table(const PatternsShown& shown, const PatternResult& of) {
 }
 
 Table patterns_table(const PatternsShown& shown) {
-  return {"patterns",
-          columns("name, parent, severity_s, share, confidence, stands_for, standard_error_s, names"),
+  return {"patterns", columns("name, parent, severity_s, share, confidence, stands_for, standard_error_s, names"),
           [&shown](const TakeRow& take) {
             for (const PatternResult& of : shown.analysis.patterns) {
               if (!shown.has(of)) continue;
@@ -126,25 +123,23 @@ Table activities_table(const PatternsShown& shown, const char* name, const std::
 
 /// The causes of waiting; in JSON a computation has its functions, too.
 Table causes_table(const PatternsShown& shown) {
-  return activities_table(
-      shown, "causes", columns("severity_s, share, direct_s"),
-      shown.analysis.causes->all, [&shown](Row& row, const patterns::CauseResult& of) {
-        row.cells.insert(row.cells.end(),
-                         {seconds_of_ns(of.ns), shown.share_of_waiting(of.ns), seconds_of_ns(of.direct_ns)});
-        if (shown.options.format == Format::Json && !of.by_node.empty())
-          row.tables.push_back(by_callpath_table(shown, of.by_node));
-      });
+  return activities_table(shown, "causes", columns("severity_s, share, direct_s"), shown.analysis.causes->all,
+                          [&shown](Row& row, const patterns::CauseResult& of) {
+                            row.cells.insert(row.cells.end(), {seconds_of_ns(of.ns), shown.share_of_waiting(of.ns),
+                                                               seconds_of_ns(of.direct_ns)});
+                            if (shown.options.format == Format::Json && !of.by_node.empty())
+                              row.tables.push_back(by_callpath_table(shown, of.by_node));
+                          });
 }
 
 /// The longest chain of what could not begin before something else.
 Table critical_path_table(const PatternsShown& shown) {
   const patterns::CriticalResults& path = *shown.analysis.critical_path;
-  return activities_table(
-      shown, "critical_path", columns("time_s, share, imbalance_s"),
-      path.all, [&path](Row& row, const patterns::CriticalResult& of) {
-        row.cells.insert(row.cells.end(),
-                         {seconds_of_ns(of.ns), path.ns > 0 ? of.ns / path.ns : 0, seconds_of_ns(of.imbalance_ns)});
-      });
+  return activities_table(shown, "critical_path", columns("time_s, share, imbalance_s"), path.all,
+                          [&path](Row& row, const patterns::CriticalResult& of) {
+                            row.cells.insert(row.cells.end(), {seconds_of_ns(of.ns), path.ns > 0 ? of.ns / path.ns : 0,
+                                                               seconds_of_ns(of.imbalance_ns)});
+                          });
 }
 
 /// The sentences in front of the patterns: what is not known of them.
@@ -177,11 +172,11 @@ std::vector<Note> doubts(const PatternsShown& shown) {
     add(fmt::format("{} held few kept iterations, and were put to others.",
                     plural(static_cast<std::int64_t>(a.merged_strata), "stratum", "strata")));
   if (a.counts.gaps > 0)
-    add(fmt::format("At {} events are missing{}.",
-                    plural(static_cast<std::int64_t>(a.counts.gaps), "place", "places"),
-                    a.seen_share < 1 && !a.is_sampled
-                        ? fmt::format("; what is said is of the rest, {} % of the time in MPI", percent(a.seen_share, 1))
-                        : ""));
+    add(fmt::format(
+        "At {} events are missing{}.", plural(static_cast<std::int64_t>(a.counts.gaps), "place", "places"),
+        a.seen_share < 1 && !a.is_sampled
+            ? fmt::format("; what is said is of the rest, {} % of the time in MPI", percent(a.seen_share, 1))
+            : ""));
   return notes;
 }
 
@@ -229,11 +224,10 @@ Table pattern_tree_table(const PatternsShown& shown) {
               }};
   const Analysis& a = shown.analysis;
   table.before = doubts(shown);
-  table.before.insert(
-      table.before.begin(),
-      {fmt::format("{} of {} {}{}", human_time(seconds_of_ns(a.total_ns)), shown.locations.size(),
-                   shown.locations.size() == 1 ? "location" : "locations",
-                   a.is_sampled ? "; estimated from the iterations that were kept" : "")});
+  table.before.insert(table.before.begin(),
+                      {fmt::format("{} of {} {}{}", human_time(seconds_of_ns(a.total_ns)), shown.locations.size(),
+                                   shown.locations.size() == 1 ? "location" : "locations",
+                                   a.is_sampled ? "; estimated from the iterations that were kept" : "")});
   table.before.push_back({});
   return table;
 }
@@ -308,15 +302,14 @@ std::vector<Table> document_of(const PatternsShown& shown) {
   const Analysis& a = shown.analysis;
   const auto count = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
   std::vector<Table> tables{
-      object_of("", columns("total_time_s, level, not_covered_s, unknown_s, merged_strata, clock_violations, gaps"),
-                {{seconds_of_ns(a.total_ns), count(a.level), seconds_of_ns(a.not_covered_ns),
-                  seconds_of_ns(a.unknown_ns), count(a.merged_strata), count(a.counts.violations),
-                  count(a.counts.gaps)}}),
+      object_of(
+          "", columns("total_time_s, level, not_covered_s, unknown_s, merged_strata, clock_violations, gaps"),
+          {{seconds_of_ns(a.total_ns), count(a.level), seconds_of_ns(a.not_covered_ns), seconds_of_ns(a.unknown_ns),
+            count(a.merged_strata), count(a.counts.violations), count(a.counts.gaps)}}),
       patterns_table(shown)};
   if (a.causes) {
-    tables.push_back(
-        object_of("", columns("waiting_s, waiting_unexplained_s"),
-                  {{seconds_of_ns(a.causes->waiting_ns), seconds_of_ns(a.causes->unexplained_ns)}}));
+    tables.push_back(object_of("", columns("waiting_s, waiting_unexplained_s"),
+                               {{seconds_of_ns(a.causes->waiting_ns), seconds_of_ns(a.causes->unexplained_ns)}}));
     tables.push_back(causes_table(shown));
   }
   if (a.critical_path) {

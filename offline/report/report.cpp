@@ -26,10 +26,9 @@ void refuse_threads(const experiment::Experiment& experiment, const Request& req
   for (std::size_t place = 0; place < experiment.ranks().size(); ++place)
     if (const auto rank = experiment.rank(place, experiment::Depth::Run); rank && request.chosen(rank->rank))
       for (const experiment::Location& location : rank->locations) most = std::max(most, location.thread);
-  const std::string option =
-      request.thread
-          ? fmt::format("--thread {}", *request.thread)
-          : fmt::format("--rank {}.{}", request.threads_of_ranks[0].first, request.threads_of_ranks[0].second);
+  const std::string option = request.thread ? fmt::format("--thread {}", *request.thread)
+                                            : fmt::format("--rank {}.{}", request.threads_of_ranks[0].first,
+                                                          request.threads_of_ranks[0].second);
   throw UsageError(fmt::format("{}: no thread of this number is here; the last one is {}", option, most));
 }
 
@@ -109,11 +108,10 @@ void render(const Source& source, const Request& request, const Terminal& termin
   if (loops && must_have_rows) require_loops(view, experiment, &tree);
   const Overview about = overview.finish(experiment, request, tree);
   if (request.asks(Show::Waits) && must_have_rows && !found.has_events && !minima->any())
-    throw UsageError(
-        found.not_searched.empty()
-            ? "--waits: the experiment has neither events nor durations of calls, which tell this"
-            : "--waits: the experiment has no durations of calls, and its events were not searched: " +
-                  found.not_searched);
+    throw UsageError(found.not_searched.empty()
+                         ? "--waits: the experiment has neither events nor durations of calls, which tell this"
+                         : "--waits: the experiment has no durations of calls, and its events were not searched: " +
+                               found.not_searched);
   print_document(
       {source.experiment, request, tree, about, {}, loops ? &view : nullptr, minima ? &*minima : nullptr, found},
       terminal, out);

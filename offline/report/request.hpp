@@ -65,9 +65,9 @@ struct Request {
   std::string callpath;  ///< ... of these call paths (offline/analysis/callpath_match.hpp); empty: of all
 
   // How a table is arranged.
-  std::string sort;                    ///< a column; a minus before it: the other way round
-  std::optional<std::int64_t> limit;   ///< rows
-  std::vector<std::string> columns;    ///< in this order; empty: all
+  std::string sort;                   ///< a column; a minus before it: the other way round
+  std::optional<std::int64_t> limit;  ///< rows
+  std::vector<std::string> columns;   ///< in this order; empty: all
 
   bool asks(Show view) const;
   /// Whether a view that was asked for needs any of these (enum Need in views.hpp).

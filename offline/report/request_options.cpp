@@ -40,32 +40,31 @@ RequestOption metric_option() {
 std::vector<RequestOption> make_options() {
   using Of = RequestOption;
   constexpr const char *of_paths = "of call paths", *of_tables = "of tables";
-  return {metric_option(),
-          {Ask::Callpath, "--callpath", "NAMES", "of iterations and locations", &Request::callpath, Of::Name,
-           "With --iterations or --locations: only below these functions, as in main/solve/MPI_Allreduce, or as a "
-           "report prints them"},
-          {Ask::Loop, "--loop", "NAME", "of marked loops", &Request::loop, Of::Name,
-           "Only the marked loop of this name"},
-          {Ask::Thread, "--thread", "N", "of threads", &Request::thread, Of::Ordinal,
-           "Only the threads of this number; 0 is a rank's first"},
-          {Ask::Iteration, "--iteration", "N", of_paths, &Request::iteration, Of::Ordinal,
-           "The call tree of this iteration, counted from 0"},
-          {Ask::Cluster, "--cluster", "K", of_paths, &Request::cluster, Of::Ordinal,
-           "The call tree of this cluster of one rank (see --rank, --thread)"},
-          {Ask::Sort, "--sort", "COLUMN", of_tables, &Request::sort, Of::Name,
-           "Column that a table is sorted by, numbers from the largest one on; -COLUMN: the other way round"},
-          {Ask::Limit, "--limit", "N", of_tables, &Request::limit, Of::Count, "Rows of a table"},
-          {Ask::Columns, "--columns", "LIST", of_tables, &Request::columns, Of::List,
-           "Columns of a table, in this order"},
-          {Ask::Callsites, "--callsites", "", of_paths, &Request::callsites, Of::None,
-           "Keep the call sites of one function apart, with module, file and line"},
-          {Ask::CallpathDepth, "--callpath-depth", "N", of_paths, &Request::callpath_depth, Of::Range,
-           "Frames to keep of each call path; MPI functions stay below the last one", 1, 1'000'000},
-          {Ask::MinShare, "--min-share", "PERCENT", of_paths, &Request::min_share, Of::Range,
-           fmt::format("Percent of the wall time below which the text folds a call path (default: {}, or more so that "
-                       "the call tree fits on a screen)",
-                       usual_min_share),
-           0, 100}};
+  return {
+      metric_option(),
+      {Ask::Callpath, "--callpath", "NAMES", "of iterations and locations", &Request::callpath, Of::Name,
+       "With --iterations or --locations: only below these functions, as in main/solve/MPI_Allreduce, or as a "
+       "report prints them"},
+      {Ask::Loop, "--loop", "NAME", "of marked loops", &Request::loop, Of::Name, "Only the marked loop of this name"},
+      {Ask::Thread, "--thread", "N", "of threads", &Request::thread, Of::Ordinal,
+       "Only the threads of this number; 0 is a rank's first"},
+      {Ask::Iteration, "--iteration", "N", of_paths, &Request::iteration, Of::Ordinal,
+       "The call tree of this iteration, counted from 0"},
+      {Ask::Cluster, "--cluster", "K", of_paths, &Request::cluster, Of::Ordinal,
+       "The call tree of this cluster of one rank (see --rank, --thread)"},
+      {Ask::Sort, "--sort", "COLUMN", of_tables, &Request::sort, Of::Name,
+       "Column that a table is sorted by, numbers from the largest one on; -COLUMN: the other way round"},
+      {Ask::Limit, "--limit", "N", of_tables, &Request::limit, Of::Count, "Rows of a table"},
+      {Ask::Columns, "--columns", "LIST", of_tables, &Request::columns, Of::List, "Columns of a table, in this order"},
+      {Ask::Callsites, "--callsites", "", of_paths, &Request::callsites, Of::None,
+       "Keep the call sites of one function apart, with module, file and line"},
+      {Ask::CallpathDepth, "--callpath-depth", "N", of_paths, &Request::callpath_depth, Of::Range,
+       "Frames to keep of each call path; MPI functions stay below the last one", 1, 1'000'000},
+      {Ask::MinShare, "--min-share", "PERCENT", of_paths, &Request::min_share, Of::Range,
+       fmt::format("Percent of the wall time below which the text folds a call path (default: {}, or more so that "
+                   "the call tree fits on a screen)",
+                   usual_min_share),
+       0, 100}};
 }
 
 /// The largest number fits the names of iterations and clusters.

@@ -119,11 +119,10 @@ void RunPage::shares() {
     share_line("    blocked", all.blocked_s, first.blocked_s, "sleep, locks, files, page faults");
   }
   if (!t.off_cpu_is_counted || all.off_untold_s > 0)
-    share_line(
-        "    not on CPU", all.off_untold_s, first.off_untold_s,
-        human_time(untold_low_s) != human_time(untold_high_s)
-            ? fmt::format("between {} and {}", human_time(untold_low_s), human_time(untold_high_s))
-            : "");
+    share_line("    not on CPU", all.off_untold_s, first.off_untold_s,
+               human_time(untold_low_s) != human_time(untold_high_s)
+                   ? fmt::format("between {} and {}", human_time(untold_low_s), human_time(untold_high_s))
+                   : "");
   const auto cost = [&](format::OwnTime of, const experiment::Cost& calibrated, const char* what) {
     const OwnTimeLine& timed = o.own_times[static_cast<std::size_t>(of)];
     if (timed.timed == 0) return fmt::format("{} per {}", human_time(calibrated.median * 1e-9), what);

@@ -112,8 +112,7 @@ Table totals_table(const Document& d) {
 Table findings_table(const Document& d) { return table_of("findings", d.found.findings); }
 
 Table table_of(const char* name, const std::vector<findings::Finding>& all) {
-  return {name,
-          columns("rule, share, standard_error, text, options"),
+  return {name, columns("rule, share, standard_error, text, options"),
           rows_of(all, [](const findings::Finding& of) -> Row {
             return {{of.rule, of.share, of.error < 0 ? Cell() : Cell(of.error), of.text,
                      fmt::format("{}", fmt::join(of.more, " "))}};

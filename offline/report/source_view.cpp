@@ -39,7 +39,8 @@ std::set<std::string> files_of(const analysis::CallTree& tree) {
 std::string chosen_file(const Document& d) {
   const std::set<std::string> files = files_of(d.tree);
   std::vector<std::string> found;
-  std::ranges::copy_if(files, std::back_inserter(found), [&](const auto& of) { return is_file(of, d.request.subject); });
+  std::ranges::copy_if(files, std::back_inserter(found),
+                       [&](const auto& of) { return is_file(of, d.request.subject); });
   // A path from elsewhere to a file of the same name.
   if (found.empty())
     std::ranges::copy_if(files, std::back_inserter(found), [&](const std::string& of) {
@@ -51,8 +52,8 @@ std::string chosen_file(const Document& d) {
   constexpr std::size_t most = 5;
   const bool are_more = found.size() > most;
   if (are_more) found.resize(most);
-  throw UsageError(fmt::format("--source {}: {}{}{}", d.request.subject, what, fmt::join(found, ", "),
-                               are_more ? ", ..." : ""));
+  throw UsageError(
+      fmt::format("--source {}: {}{}{}", d.request.subject, what, fmt::join(found, ", "), are_more ? ", ..." : ""));
 }
 
 /// A function that calls itself counts once on a line.
@@ -75,8 +76,7 @@ std::map<int, OfLine> lines_of(const analysis::CallTree& tree, const std::string
 }
 
 Table source_table(const Document& d, std::shared_ptr<const std::string> file) {
-  return {"source",
-          columns("line, calls_share: calls %, calls_s: calls, own_share: own %, own_s: own, function"),
+  return {"source", columns("line, calls_share: calls %, calls_s: calls, own_share: own %, own_s: own, function"),
           [&d, file = std::move(file)](const TakeRow& take) {
             const double wall_s = d.tree.totals.wall_s;
             for (const auto& [line, of] : lines_of(d.tree, *file))

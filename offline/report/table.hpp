@@ -60,9 +60,9 @@ struct Column {
   std::vector<std::string> words = {};  ///< of a Series in CSV and Markdown: the words that its numbers stand for
   // Of text:
   bool is_optional = false;  ///< a column without any value is left out
-  int gives_way = 0;         ///< where there is no room the column with the largest number goes first; then the last ones
+  int gives_way = 0;  ///< where there is no room the column with the largest number goes first; then the last ones
   Align align = Align::Usual;
-  std::size_t width = 0;     ///< 0: as wide as its values. Where all columns but the last have one, rows are not held
+  std::size_t width = 0;  ///< 0: as wide as its values. Where all columns but the last have one, rows are not held
 };
 
 /// Texts by name: an object in JSON.
@@ -114,13 +114,13 @@ struct Bin {
   }
 };
 
-/// Values of ranks or threads over many iterations: a graph of the least, the median and the largest over the ranks, and
-/// a map of ranks and iterations.
+/// Values of ranks or threads over many iterations: a graph of the least, the median and the largest over the ranks,
+/// and a map of ranks and iterations.
 struct Chart {
-  std::int64_t places = 0;             ///< iterations
-  std::vector<std::string> labels = {};  ///< "0", "1.2"
+  std::int64_t places = 0;                  ///< iterations
+  std::vector<std::string> labels = {};     ///< "0", "1.2"
   std::vector<std::vector<Bin>> bins = {};  ///< by label, by column
-  Bin all = {};                        ///< empty: only the notes are printed
+  Bin all = {};                             ///< empty: only the notes are printed
   std::function<std::string(double value)> text = {};
   std::vector<Note> before = {}, after = {};
 };
@@ -143,8 +143,8 @@ struct Table {
   // Of text:
   std::string empty = {};  ///< printed where there are no rows
   std::vector<Note> before = {}, after = {};
-  std::vector<Note> footnotes = {};  ///< at the end of the page
-  MakeChart chart = {};              ///< in place of rows
+  std::vector<Note> footnotes = {};                     ///< at the end of the page
+  MakeChart chart = {};                                 ///< in place of rows
   const char *row_name = "line", *row_names = "lines";  ///< of those that are left out as too small
 };
 

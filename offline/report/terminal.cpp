@@ -35,7 +35,8 @@ Terminal detect_terminal(std::FILE* out) {
   if (columns > 0) terminal.width = columns;
   else if (interactive && ioctl(descriptor, TIOCGWINSZ, &size) == 0) terminal.width = size.ws_col;
   terminal.is_screen = interactive;
-  terminal.utf8 = locale_is_utf8();
+  const bool is_file = !interactive && columns <= 0;
+  terminal.utf8 = is_file || locale_is_utf8();
   terminal.colour = interactive && environment("NO_COLOR").empty() && environment("TERM") != "dumb";
   return terminal;
 }

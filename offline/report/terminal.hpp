@@ -12,8 +12,9 @@ struct Terminal {
   bool is_screen = false;  ///< a page is seen at once: what is long is left out
 };
 
-/// Width from COLUMNS or the terminal (no limit elsewhere), UTF-8 by the locale of the environment, colour on a
-/// terminal unless NO_COLOR is set or TERM is dumb.
+/// Width from COLUMNS or the terminal (no limit elsewhere); UTF-8 by the locale of the environment where there is a
+/// width, always elsewhere: a file has the same bytes for everybody. Colour on a terminal unless NO_COLOR is set or
+/// TERM is dumb.
 Terminal detect_terminal(std::FILE* out);
 
 }  // namespace refrain::report

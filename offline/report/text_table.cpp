@@ -186,7 +186,8 @@ void TextPage::print(const std::vector<Note>& notes) {
     const char* const styles[] = {"", style_.faint, style_.strong, style_.warning};
     const char* const style = styles[note.tone];
     std::string text = note.text;
-    for (std::size_t at = 0; (at = text.find(" +- ", at)) != text.npos; ++at) text.replace(at + 1, 2, glyphs_.plus_minus);
+    for (std::size_t at = 0; (at = text.find(" +- ", at)) != text.npos; ++at)
+      text.replace(at + 1, 2, glyphs_.plus_minus);
     if (text.empty()) line();
     else if (note.is_cut) line(paint(style, cut_to(text, width())));
     else wrapped("", text, note.indent, style);
@@ -213,9 +214,8 @@ void TextPage::print(const Table& table, Small* small) {
       line(paint(style_.faint, text.head()));
       const char* const styles[] = {"", style_.mpi, style_.faint};
       for (const Row& row : rows)
-        line(text.line(row, [&](const std::string& last) {
-          return paint(styles[static_cast<std::size_t>(row.look)], last);
-        }));
+        line(text.line(
+            row, [&](const std::string& last) { return paint(styles[static_cast<std::size_t>(row.look)], last); }));
     }
   }
   print(table.after);

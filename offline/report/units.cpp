@@ -126,7 +126,8 @@ std::string fit_sentence(const std::vector<std::string>& parts, std::size_t widt
   constexpr std::size_t least_path = 20;
   const auto is_path = [](std::size_t part) { return part % 2 == 1; };
   std::size_t words = 0, paths = 0;
-  for (std::size_t i = 0; i < parts.size(); ++i) (is_path(i) ? paths : words) += is_path(i) ? 1 : display_width(parts[i]);
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    (is_path(i) ? paths : words) += is_path(i) ? 1 : display_width(parts[i]);
   const std::size_t each = width > words && paths > 0 ? (width - words) / paths : 0;
   std::string text;
   for (std::size_t i = 0; i < parts.size(); ++i)

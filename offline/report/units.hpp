@@ -16,8 +16,8 @@ using analysis::human_time;
 using analysis::percent;
 using analysis::rank_list;
 
-/// Number of terminal columns of a UTF-8 text by wcwidth: two for wide characters (Chinese, Japanese, Korean, emoji), none
-/// for combining marks. A byte that is no UTF-8 is one column.
+/// Number of terminal columns of a UTF-8 text by wcwidth: two for wide characters (Chinese, Japanese, Korean, emoji),
+/// none for combining marks. A byte that is no UTF-8 is one column.
 std::size_t display_width(std::string_view text);
 /// As much of the beginning as `width` columns hold.
 std::string cut_to(std::string_view text, std::size_t width);

@@ -135,9 +135,8 @@ std::string first_view_option(const Request& request) {
 void print_document(const Document& document, const Terminal& terminal, const Sink& out) {
   const View& view = *wanted_views(document.request)[0];
   const auto tree = without_idle_helpers(document.tree);
-  const Document without_helpers{document.experiment, document.request, tree ? *tree : document.tree,
-                                 document.overview,   document.part,    document.loops,
-                                 document.minimum_waits, document.found};
+  const Document without_helpers{document.experiment, document.request, tree ? *tree : document.tree, document.overview,
+                                 document.part,       document.loops,   document.minimum_waits,       document.found};
   switch (const FormatRow& format = row_of(document.request.format); format.format) {
     case Format::Json: return write_json(document_tables(document, without_helpers), out);
     case Format::Text:

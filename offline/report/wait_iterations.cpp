@@ -33,7 +33,7 @@ class OfLoop {
 
  private:
   static run::PathSelection select(const IterationProfiles& profiles, const CallFloors& floors,
-                                        const run::PathSelection* wanted) {
+                                   const run::PathSelection* wanted) {
     run::PathSelection selection;
     selection.paths.resize(profiles.profile().paths.size());
     for (const auto& [path, floor] : floors)
@@ -81,7 +81,7 @@ class WaitIterations final : public IterationSource {
            "known";
   }
   run::IterationValue of(const IterationProfiles& profiles, std::int32_t,
-                              const run::PathSelection* selection) const override {
+                         const run::PathSelection* selection) const override {
     const auto loop = std::make_shared<OfLoop>(profiles, floors_of(profiles.rank()), selection);
     return [loop](std::int64_t, std::int32_t cluster, std::span<const std::int64_t> row) {
       return loop->of(cluster, row);

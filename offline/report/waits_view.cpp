@@ -113,17 +113,14 @@ std::string share_of(const Document& d, const std::optional<double>& seconds) {
 std::vector<Column> columns_of_waits(const Document& d) {
   std::vector<Column> all = columns("id", InJson) + columns("path", InTables);
   if (d.request.callsites) all = std::move(all) + columns("module, file, line", InTables);
-  all = std::move(all) + columns("mpi_s, calls, wait_s, wait_error_s, wait_method, wait_kind, wait_confidence, events_s, "
-                                 "matched_s, minimum_s, minimum_least_s, minimum_most_s, shortest_s",
-                                 InTables);
+  all = std::move(all) + columns(
+                             "mpi_s, calls, wait_s, wait_error_s, wait_method, wait_kind, wait_confidence, events_s, "
+                             "matched_s, minimum_s, minimum_least_s, minimum_most_s, shortest_s",
+                             InTables);
   // Those that are needed least go first where there is no room.
   const auto add_to_text = [&](const char* name, const char* head, int gives_way) {
-    all.push_back({.name = name,
-                   .in = InText,
-                   .head = head,
-                   .is_optional = true,
-                   .gives_way = gives_way,
-                   .align = Align::Right});
+    all.push_back(
+        {.name = name, .in = InText, .head = head, .is_optional = true, .gives_way = gives_way, .align = Align::Right});
   };
   add_to_text("wait_share", "wait %", 0);
   add_to_text("wait_error_share", "+- %", 2);
@@ -182,7 +179,7 @@ std::vector<Table> waits_tables(const Document& d) {
                   take(row);
                 }
               }};
-  table.empty = paths->empty()                     ? "This experiment has no wait-state information."
+  table.empty = paths->empty()                    ? "This experiment has no wait-state information."
                 : paths->front().wait.seconds > 0 ? "No call path has waited for others long enough to be shown."
                                                   : "No call path has waited for others.";
   table.row_name = "call path";

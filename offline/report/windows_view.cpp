@@ -38,8 +38,7 @@ std::string world_rank(std::int32_t rank) { return rank < 0 ? "?" : std::to_stri
 
 Table traffic_table(const Document& d) {
   return {
-      "windows",
-      columns("window, communicator, kind, name, made, origin, target, puts, bytes_put, gets, bytes_got"),
+      "windows", columns("window, communicator, kind, name, made, origin, target, puts, bytes_put, gets, bytes_got"),
       [&d](const TakeRow& take) {
         const Windows all(d);
         for (std::size_t i = 0; i < all.job.windows.size(); ++i) {
@@ -95,8 +94,7 @@ Table busiest_pairs_table(const JobWindow& window) {
         const auto& t = pair.traffic;
         const auto whole = static_cast<double>(bytes_of(all));
         take({{origin, target, human_count(t.puts), human_bytes(t.bytes_put), human_count(t.gets),
-               human_bytes(t.bytes_got),
-               whole > 0 ? Cell(static_cast<double>(bytes_of(pair)) / whole) : Cell()}});
+               human_bytes(t.bytes_got), whole > 0 ? Cell(static_cast<double>(bytes_of(pair)) / whole) : Cell()}});
       };
       row("all", {}, all);
       for (std::size_t i = 0; i < std::min(pairs.size(), most_pairs); ++i)
@@ -124,9 +122,7 @@ std::vector<Table> windows_view_tables(const Document& d) {
 
 std::vector<Table> windows_tables(const Document& d) {
   if (!d.part.subject.empty()) return {};  // not known of a part
-  return {{"windows",
-           columns("on_rank, id, window, communicator, kind, made, name"),
-           [&d](const TakeRow& take) {
+  return {{"windows", columns("on_rank, id, window, communicator, kind, made, name"), [&d](const TakeRow& take) {
              const Windows all(d);
              for (std::size_t r = 0; r < all.ranks.size(); ++r)
                for (std::size_t id = 0; id < all.ranks[r]->windows.size(); ++id) {

@@ -20,8 +20,8 @@
 #include "offline/run/iteration_samples.hpp"
 #include "offline/run/iteration_shares.hpp"
 #include "offline/run/loop_columns.hpp"
-#include "offline/run/totals.hpp"
 #include "offline/run/time_rules.hpp"
+#include "offline/run/totals.hpp"
 
 namespace refrain::run {
 

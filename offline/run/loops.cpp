@@ -8,10 +8,9 @@ bool OpenLoop::was_absent(std::int32_t cluster, std::span<const std::int64_t> ro
   return wall >= 0 && row[static_cast<std::size_t>(wall)] == 0;
 }
 
-void for_each_loop(
-    const experiment::Experiment& experiment,
-    const std::function<void(const LoopPlace&, const experiment::Loop&, const experiment::Rank&)>& take,
-    const std::function<bool(std::int32_t rank)>& ranks) {
+void for_each_loop(const experiment::Experiment& experiment,
+                   const std::function<void(const LoopPlace&, const experiment::Loop&, const experiment::Rank&)>& take,
+                   const std::function<bool(std::int32_t rank)>& ranks) {
   for (std::size_t place = 0; place < experiment.ranks().size(); ++place) {
     if (ranks && !ranks(experiment.ranks()[place])) continue;
     const auto rank = experiment.rank(place, experiment::Depth::Loops);

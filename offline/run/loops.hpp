@@ -31,10 +31,9 @@ struct OpenLoop {
 };
 
 /// Rank by rank, of which one is in memory at a time, without what clusters have. `ranks`: only these; empty: all.
-void for_each_loop(
-    const experiment::Experiment& experiment,
-    const std::function<void(const LoopPlace&, const experiment::Loop&, const experiment::Rank&)>& take,
-    const std::function<bool(std::int32_t rank)>& ranks = {});
+void for_each_loop(const experiment::Experiment& experiment,
+                   const std::function<void(const LoopPlace&, const experiment::Loop&, const experiment::Rank&)>& take,
+                   const std::function<bool(std::int32_t rank)>& ranks = {});
 
 /// Null: it cannot be read (Experiment::damage()). What has become damaged meanwhile may cost locations and loops.
 std::shared_ptr<const OpenLoop> open_loop(const experiment::Experiment& experiment, const LoopPlace& of);

@@ -71,16 +71,15 @@ Metrics::Metrics() {
 
 std::optional<std::size_t> Metrics::find(std::string_view name) const {
   if (name == format::row_of(format::MetricId::Visits).total_name) name = format::row_of(format::MetricId::Visits).name;
-  const auto at = std::ranges::find_if(
-      metrics_, [&](const Metric& metric) { return metric.is_listed && metric.name == name; });
+  const auto at =
+      std::ranges::find_if(metrics_, [&](const Metric& metric) { return metric.is_listed && metric.name == name; });
   if (at == metrics_.end()) return std::nullopt;
   return static_cast<std::size_t>(at - metrics_.begin());
 }
 
 std::size_t Metrics::of(format::MetricId metric) const {
   const auto at = std::ranges::find_if(metrics_, [&](const Metric& one) {
-    return (one.from == Metric::Columns || one.from == Metric::Marks) &&
-           one.number == static_cast<std::size_t>(metric);
+    return (one.from == Metric::Columns || one.from == Metric::Marks) && one.number == static_cast<std::size_t>(metric);
   });
   return static_cast<std::size_t>(at - metrics_.begin());
 }

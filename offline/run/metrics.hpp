@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "format/metrics.hpp"
-#include "offline/experiment/profile.hpp"
 #include "offline/experiment/kept_analysis.hpp"
+#include "offline/experiment/profile.hpp"
 #include "offline/run/quantities.hpp"
 
 namespace refrain::run {

@@ -33,8 +33,8 @@ class Rounder {
 }  // namespace
 
 Clock::Clock(double ticks_per_second)
-    : rate_(std::max<std::int64_t>(
-          format::time_rules::fixed_point(ticks_per_second, format::time_rules::bits_of_rate), 1)) {}
+    : rate_(std::max<std::int64_t>(format::time_rules::fixed_point(ticks_per_second, format::time_rules::bits_of_rate),
+                                   1)) {}
 
 std::int64_t Clock::ns(std::int64_t ticks) const {
   using namespace format::time_rules;
@@ -112,10 +112,8 @@ Leaf Leaves::of(const experiment::Rank& rank, const experiment::Location& locati
   add_paths(true);
   add_by_rules(times.mpi_no_path, {.pseudo = Pseudo::MpiWithoutPath, .times = bits_of(wall, mpi, mpi_other)});
   add_paths(false);
-  add_by_rules(no_sample, {.pseudo = Pseudo::NoSample,
-                           .times = of_user,
-                           .is_divided = true,
-                           .asked_for = totals.extra_no_path});
+  add_by_rules(no_sample,
+               {.pseudo = Pseudo::NoSample, .times = of_user, .is_divided = true, .asked_for = totals.extra_no_path});
   add_by_rules(lost ? times.no_path : 0, {.pseudo = Pseudo::ArenaFull, .times = of_user, .is_divided = true});
   add_by_rules(times.not_on_cpu - times.waited - times.blocked,
                {.pseudo = Pseudo::NotOnCpu, .times = off_cpu, .below = below, .above = above});

@@ -32,11 +32,11 @@ struct Row {
   Pseudo pseudo{};          ///< of those by rules
   format::NodeKind kind{};  ///< of the others
   std::int64_t ns = 0;
-  std::uint32_t times = 0;                 ///< what metrics the time is of: bits by TimeMetric
-  bool is_divided = false;                 ///< the time is a share of what samples have divided, or would have
-  std::int64_t below = 0, above = 0;       ///< what it may be wrong by, where time off the CPU was not counted
-  std::span<const std::int64_t> columns;   ///< by format::column_of()
-  std::span<const std::int64_t> asked_for; ///< by Rank::extra_metrics; may be shorter
+  std::uint32_t times = 0;                  ///< what metrics the time is of: bits by TimeMetric
+  bool is_divided = false;                  ///< the time is a share of what samples have divided, or would have
+  std::int64_t below = 0, above = 0;        ///< what it may be wrong by, where time off the CPU was not counted
+  std::span<const std::int64_t> columns;    ///< by format::column_of()
+  std::span<const std::int64_t> asked_for;  ///< by Rank::extra_metrics; may be shorter
 
   std::int64_t value(format::MetricId metric) const { return format::value_of(kind, columns, metric); }
   bool is_sampled() const { return is_divided && path != by_rules; }

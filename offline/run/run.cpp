@@ -8,8 +8,7 @@
 
 namespace refrain::run {
 
-Run::Run(const experiment::Experiment& experiment, Nodes nodes,
-         const std::vector<experiment::ExtraMetric>& asked_for)
+Run::Run(const experiment::Experiment& experiment, Nodes nodes, const std::vector<experiment::ExtraMetric>& asked_for)
     : experiment_(experiment), nodes_(std::move(nodes)) {
   for (const experiment::ExtraMetric& metric : asked_for) metrics_.ask_for(metric);
 }

@@ -17,8 +17,8 @@ struct NamingOptions {
 
 /// Gives the symbolizer the names that the experiment keeps. If the job has ended, all addresses of its call paths that
 /// have no names there are looked up at once and kept in the experiment; in memory alone, if its directory cannot be
-/// written. While the job runs nothing is kept. A file of names that cannot be read is damage of the experiment; it stays
-/// as it is.
+/// written. While the job runs nothing is kept. A file of names that cannot be read is damage of the experiment; it
+/// stays as it is.
 void use_names(const experiment::Experiment& experiment, Symbolizer& symbolizer, const NamingOptions& options = {});
 
 /// How many addresses of a module occur, and how many of them the experiment has names and source lines of.

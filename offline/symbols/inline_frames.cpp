@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <string_view>
 
+#include "offline/experiment/clean_text.hpp"
 #include "offline/symbols/debug_units.hpp"
 #include "offline/symbols/names.hpp"
-#include "offline/experiment/clean_text.hpp"
 
 namespace refrain::symbols {
 namespace {

@@ -78,13 +78,15 @@ SampleOfLocation sample_of(const experiment::EventFile& file, std::int32_t threa
   constexpr unsigned sparse = 2;  // before one of four the one before: a quarter more is read
   SampleOfLocation sample;
   Spans spans;
-  for_each_record(file, thread, [](std::int64_t) {}, [&](const Record& record) {
-    if (record.kind != Kind::Span) return;
-    sample.spans.push_back(spans.next(record));
-    const auto is_it = [&](const SampleOfLocation::Level& of) { return of.region == record.region; };
-    if (record.region != 0 && std::ranges::none_of(sample.levels, is_it))
-      sample.levels.push_back({record.region, level, sparse});
-  });
+  for_each_record(
+      file, thread, [](std::int64_t) {},
+      [&](const Record& record) {
+        if (record.kind != Kind::Span) return;
+        sample.spans.push_back(spans.next(record));
+        const auto is_it = [&](const SampleOfLocation::Level& of) { return of.region == record.region; };
+        if (record.region != 0 && std::ranges::none_of(sample.levels, is_it))
+          sample.levels.push_back({record.region, level, sparse});
+      });
   return sample;
 }
 

@@ -2,10 +2,10 @@
 /// The events of one location of an OTF2 archive, from its file, some kilobytes of which are in memory at a time. The
 /// file is open only while they are read, so that there may be more locations than descriptors.
 
+#include <compare>
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <compare>
 #include <unordered_map>
 #include <vector>
 

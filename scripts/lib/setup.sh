@@ -17,6 +17,9 @@ TEST_PACKAGES=("${EXAMPLE_PACKAGES[@]}" "${MPICH_PACKAGES[@]}"
   libgtest-dev nlohmann-json3-dev libbenchmark-dev clang-format binutils lammps lammps-examples netpipe-openmpi netpipe-tcp
   musl-tools netbase otf2-tools python3-otf2 python3-six python3-mpi4py make valgrind xz-utils autoconf automake libtool
   postgresql)
+# npm builds the page of `refrain view`, and the page is tried in these browsers. An npm that comes from elsewhere stays.
+PAGE_PACKAGES=(chromium firefox-esr)
+command -v npm >/dev/null || PAGE_PACKAGES+=(npm)
 DEMO_PACKAGES=(lammps netbase)
 
 # Refrain is built for the MPIs that are there. Where there is none it is Open MPI.

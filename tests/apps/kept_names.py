@@ -206,26 +206,30 @@ class KeptNames(TestCase):
         self.assertEqual(b"1 mapped, 0 open, 0 variables\ndone\n", done.stdout, done.stderr)
 
     def test_nothing_is_kept_while_the_program_runs(self) -> None:
-        experiment = self.directory / "running"
-        command = [REFRAIN, "run", "--experiment", experiment, "--", self.program, "60"]
-        run = subprocess.Popen(list(map(str, command)), cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               env=clean_environment({"REFRAIN_SNAPSHOT": "30"}))
-        deadline = time.monotonic() + 30
-        while not (experiment / "part-0.refrain").exists() and time.monotonic() < deadline:
-            time.sleep(0.1)
-        self.assertLessEqual({"main", "outer_work"}, self.own_functions(self.text(experiment)))
-        self.assertFalse((experiment / NAMES).exists())
-        (process,) = [int(p.name) for p in Path("/proc").iterdir() if p.name.isdigit() and self.is_program(p)]
-        os.kill(process, signal.SIGKILL)
-        run.communicate(timeout=60)
+        experiment, program = self.directory / "running", self.directory / "waits"
+        shutil.copy(PROGRAMS / f"analyze_waits_{MPIS[0]}", program)
+        command = [REFRAIN, "run", "--experiment", experiment, "--",
+                   *mpiexec(MPIS[0], 2, program, "recv", 100000, 0.005, self.directory / "times")]
+        functions = lambda text: {name for path in json.loads(text)["callpaths"] for name in path["path"]}
+        with subprocess.Popen(list(map(str, command)), cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env=clean_environment({"REFRAIN_SNAPSHOT": "1"})) as run:
+            deadline = time.monotonic() + 60
+            while not (experiment / "part-0.refrain").exists() and time.monotonic() < deadline:
+                time.sleep(0.1)
+            self.assertLessEqual({"main", "one_step"}, functions(self.text(experiment)))
+            self.assertFalse((experiment / NAMES).exists())
+            for process in Path("/proc").iterdir():
+                if process.name.isdigit() and self.is_program(process, program):
+                    os.kill(int(process.name), signal.SIGKILL)
+            run.communicate(timeout=60)
         before = self.text(experiment)
         self.assertTrue((experiment / NAMES).exists(), "refrain run knows that it has ended")
-        self.program.unlink()
+        program.unlink()
         self.assertEqual(before, self.text(experiment))
 
-    def is_program(self, process: Path) -> bool:
+    def is_program(self, process: Path, program: Path) -> bool:
         try:
-            return (process / "exe").readlink() == self.program
+            return (process / "exe").readlink() == program
         except OSError:
             return False
 

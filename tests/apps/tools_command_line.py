@@ -75,7 +75,7 @@ class WrongWords(ToolsTest):
             self.assertNotIn("3 ./mini", line)
 
     def test_what_is_missing_is_listed(self):
-        self.assertIn("one of config, mpi, metrics, version, build", self.one_line("info"))
+        self.assertIn("one of config, mpi, names, metrics, version, build", self.one_line("info"))
         self.assertIn("one of run, exec, report,", self.one_line())
         self.assertIn("experiment is required", self.one_line("check"))
 

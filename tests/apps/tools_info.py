@@ -39,7 +39,7 @@ class Info(ToolsTest):
     def test_every_package_is_explained_and_nothing_else(self):
         setup = (SOURCE / "scripts/lib/setup.sh").read_text()
         listed = set()
-        for words in re.findall(r"^[A-Z]+_PACKAGES=\(([^)]*)\)", setup, re.MULTILINE):
+        for words in re.findall(r"\b[A-Z]+_PACKAGES\+?=\(([^)]*)\)", setup):
             listed |= {word for word in words.split() if "$" not in word}  # of other lists
         explained = set(re.findall(r"^\| `([^`]+)` \|", (SOURCE / "docs/dependencies.md").read_text(), re.MULTILINE))
         self.assertEqual(listed, explained)

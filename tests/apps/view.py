@@ -179,5 +179,13 @@ class WithoutPage(TestCase):
         self.assertIn("scripts/build", done.stderr)
 
 
+class Page(TestCase):
+    def test_the_model(self) -> None:
+        if not (SOURCE / "page/node_modules/esbuild").is_dir():
+            self.skipTest("page.model: page/node_modules has no esbuild (npm ci in page/)")
+        done = subprocess.run(["npm", "test", "--silent"], cwd=SOURCE / "page", capture_output=True, text=True, timeout=300)
+        self.assertEqual(0, done.returncode, done.stdout[-5000:] + done.stderr[-2000:])
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -17,7 +17,7 @@ class ScriptsConfigure(unittest.TestCase):
         self.directory = Path(tempfile.mkdtemp(prefix="refrain-configure-"))
         self.addCleanup(shutil.rmtree, self.directory)
         self.tree = self.directory / "refrain"
-        shutil.copytree(SOURCE, self.tree, ignore=shutil.ignore_patterns("build*", ".git", "docs", "bench"))
+        shutil.copytree(SOURCE, self.tree, ignore=shutil.ignore_patterns("build", "build-*", ".git", "docs", "bench"))
 
     def commands(self, without: str = "/") -> str:
         """A directory with all commands, but for those with this in their name, for PATH."""

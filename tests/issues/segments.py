@@ -58,8 +58,12 @@ class WithoutBuildId(Programs):
         outcome = self.measured(mpiexec(MPIS[0], 2, program, 0.01))
         self.assertEqual(0, outcome.code, outcome.stderr)
         steps = lambda: [c for c in self.report(outcome).callpaths if "step" in c["path"]]
-        self.assertTrue(steps())
+        before = steps()
+        self.assertTrue(before)
         subprocess.run([f"mpicc.{MPIS[0]}", "-O0", str(SOURCE / "tests/issues/segments.c"), "-Wl,--build-id=none", "-o", str(program)], check=True)
+        self.assertEqual(before, steps(), "names are kept")
+        assert outcome.experiment
+        (outcome.experiment / "names.refrain").unlink()
         self.assertEqual([], steps())
 
 

@@ -62,9 +62,10 @@ function bandsOf(model: Model): Band[] {
   const bands = times.map((metric) => ({ metric,
       byPlace: run.cells!.byPlace([span(metric, metric + 1)],
       all) })).filter((band) => band.byPlace.some((value) => value > 0));
+  const others = classColors.filter((color) => color !== kindColors.user);
   return bands.map(({ metric, byPlace }, i) => {
     const { name, title } = model.metrics[metric]!;
-    return { name: title, color: name === 'user' ? kindColors.user! : classColors[i % classColors.length]!, byPlace };
+    return { name: title, color: name === 'user' ? kindColors.user! : others[i % others.length]!, byPlace };
   });
 }
 

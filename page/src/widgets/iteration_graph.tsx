@@ -27,6 +27,7 @@ export interface IterationGraphProps {
 
 const HEIGHT = 280;
 const SIDE = 80; // room for numbers on the left
+const END = 20; // and for half of the last one on the right
 const lineColors = ['#0072b2', '#d55e00', '#009e73', '#cc79a7'];
 
 /** Points of all lines on the axis of the first one. */
@@ -50,7 +51,7 @@ function optionsOf(lines: readonly Line[], unit: Unit, width: number, color: str
   const axis = { stroke: color, grid: { stroke: 'rgba(128, 128, 128, 0.25)' },
       ticks: { stroke: 'rgba(128, 128, 128, 0.5)' } };
   return {
-    width, height: HEIGHT, padding: [8, 0, 0, 0],
+    width, height: HEIGHT, padding: [8, END, 0, 0],
     scales: { x: { time: false }, y: { range: (_, __, most) => [0, most > 0 ? 1.05 * most : 1] } },
     axes: [{ ...axis, label: 'iteration' },
         { ...axis, size: SIDE, values: (_, splits) => splits.map((split) => valueText(split, unit)) }],
@@ -117,7 +118,7 @@ export function IterationGraph(props: IterationGraphProps) {
     <div ref={place} class="graph" />
     <Canvas height={14} label="Classes of iterations along the axis; the table below lists them"
       draw={({ context, width }) => {
-      const room = width - SIDE;
+      const room = width - SIDE - END;
       for (let x = 0; x < room; x++) {
         const of = classes[Math.floor((from + (x + 0.5) / room * (to - from)) / classWidth)];
         if (!of) continue;

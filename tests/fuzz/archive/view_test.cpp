@@ -43,7 +43,8 @@ void print_something(const std::string& bytes, Random& random) {
   std::size_t printed = 0;
   try {
     const auto experiment = experiment::Experiment::of_file("f", std::as_bytes(std::span(bytes)));
-    render({experiment, symbolizer}, request, {80, false, false}, [&](std::string_view text) { printed += text.size(); });
+    render({experiment, symbolizer}, request, {80, false, false},
+           [&](std::string_view text) { printed += text.size(); });
     ASSERT_GT(printed, 0u);
     analysis::MinimumWaits minima(experiment->definitions());
     const analysis::CallTree tree = analysis::build_call_tree(*experiment, symbolizer, {});

@@ -1,4 +1,5 @@
-// Damaged files of names and of functions, the same ones every time: each is read or refused with a ReadError, nothing else.
+// Damaged files of names and of functions, the same ones every time: each is read or refused with a ReadError, nothing
+// else.
 
 #include <algorithm>
 #include <functional>
@@ -62,7 +63,8 @@ std::string functions_file() {
   return text_of(symbols::container_of(texts, format::Section::Functions, contents, 1));
 }
 
-/// A file with other contents of its two sections, which are stored as they are: behind the checksums and the compression.
+/// A file with other contents of its two sections, which are stored as they are: behind the checksums and the
+/// compression.
 std::string file_with(const std::string& texts, const std::string& names,
                       format::Section second = format::Section::Names) {
   const std::size_t table_size = format::section_table_size(2);
@@ -94,8 +96,9 @@ std::string file_with(const std::string& texts, const std::string& names,
 
 std::string contents_of(const std::string& file, format::Section type) {
   const experiment::InputFile in("f", bytes_of(file));
-  auto section = experiment::BlockReader(in, format::names_header_size, file.size() - format::names_header_size, "names")
-                     .section(type, "contents");
+  auto section =
+      experiment::BlockReader(in, format::names_header_size, file.size() - format::names_header_size, "names")
+          .section(type, "contents");
   return text_of(section.raw(section.remaining()));
 }
 
@@ -154,8 +157,10 @@ TEST(Names, behind_the_checksums) {
 
 TEST(Functions, of_files_as_they_are) {
   const std::string file = functions_file();
-  EXPECT_EQ(1, read_all(1, 24, [&](Random&) { return file; }, read_functions));
-  read_all(10'000, 25, [&](Random& random) { return mutate(file, random); }, read_functions);
+  EXPECT_EQ(1, read_all(
+                   1, 24, [&](Random&) { return file; }, read_functions));
+  read_all(
+      10'000, 25, [&](Random& random) { return mutate(file, random); }, read_functions);
 }
 
 TEST(Functions, behind_the_checksums) {

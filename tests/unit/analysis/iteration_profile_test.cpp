@@ -226,7 +226,8 @@ TEST(IterationProfile, lost_mpi_paths_stay_lost) {
   auto vector = test::vector_of(it);
   vector[1] = 800;
   const run::IterationProfiles profiles = profiles_of(profile);
-  const run::UnitTimes times = run::apply_time_rules(profiles.unit_of(0, 0, vector), profile.paths, profiles.constants());
+  const run::UnitTimes times =
+      run::apply_time_rules(profiles.unit_of(0, 0, vector), profile.paths, profiles.constants());
   EXPECT_EQ(exclusive_sum(times), 5'000);
   EXPECT_EQ(times.mpi_no_path, 200);
 }
@@ -280,7 +281,8 @@ TEST(IterationMetrics, how_well_a_value_is_known_is_told) {
   const run::IterationProfiles profiles = profiles_of(profile);
   const auto known = [&](const run::PathSelection& selection, const char* metric, std::size_t i) {
     const auto row = test::vector_of(iterations[i]);
-    return run::known_of_callpaths(profiles, selection, metric)(static_cast<std::int64_t>(i), iterations[i].cluster, row);
+    return run::known_of_callpaths(profiles, selection, metric)(static_cast<std::int64_t>(i), iterations[i].cluster,
+                                                                row);
   };
   const run::PathSelection sends = only(test::send), code = only(test::function_10);
   EXPECT_EQ(known(sends, "mpi", 0), static_cast<double>(run::Known::Reconstructed));

@@ -22,7 +22,9 @@ struct Several {
   bool operator==(const Several&) const = default;
 };
 template <class Io, Is<Several> T>
-void describe(Io& io, T& of) { io(of.number, of.real, of.texts, of.maybe, of.map); }
+void describe(Io& io, T& of) {
+  io(of.number, of.real, of.texts, of.maybe, of.map);
+}
 
 namespace {
 

@@ -144,7 +144,8 @@ class FactFinder {
   }
   void add_run(const experiment::Rank& rank, const std::string& of) {
     for (const auto& location : rank.locations) {
-      const auto run = location.run ? *location.run : run::totals_of(location.units, rank, location, definitions_.paths);
+      const auto run =
+          location.run ? *location.run : run::totals_of(location.units, rank, location, definitions_.paths);
       topic("run" + of);
       add_totals(run.totals);
       for (const auto& column : format::time_columns) add(run.times.*column.time);

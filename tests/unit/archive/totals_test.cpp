@@ -78,8 +78,7 @@ Sums sums_of_units(const Profile& profile, const Rank& rank, const Location& loc
     renumber(unit.values, own_number);
     renumber(unit.extra.values, own_number);
     sums.totals += unit;
-    const run::UnitTimes times =
-        run::apply_time_rules(unit, own_paths, run::constants_of(rank, location));
+    const run::UnitTimes times = run::apply_time_rules(unit, own_paths, run::constants_of(rank, location));
     sums.times += times;
     for (const auto* paths : {&times.mpi_paths, &times.user_paths})
       for (const auto& [path, ticks] : *paths) add(of_path(path).ticks, ticks);

@@ -38,7 +38,10 @@ const std::vector<Asked>& views_asked_for() {
       {"--iterations", [](Request& o) { o.views = {Show::Iterations}; }},
       {"--iterations --metric mpi", [](Request& o) { o.views = {Show::Iterations}, o.metric = "mpi"; }},
       {"--clusters", [](Request& o) { o.views = {Show::Clusters}; }},
-      {"--iterations --clusters", [](Request& o) { o.views = {Show::Iterations, Show::Clusters}; }},
+      {"--iterations --clusters",
+       [](Request& o) {
+         o.views = {Show::Iterations, Show::Clusters};
+       }},
       {"--iteration 0", [](Request& o) { o.iteration = 0; }},
       {"--cluster 0 --rank 0", [](Request& o) { o.cluster = 0, o.ranks = {0}; }},
       {"--windows", [](Request& o) { o.views = {Show::Windows}; }},

@@ -56,7 +56,9 @@ TEST(TextTable, of_fixed_widths_is_printed_as_it_comes) {
                     .columns = {{.name = "time, s", .kind = Kind::Moment, .width = 12},
                                 {.name = "event", .align = Align::Left, .width = 6},
                                 {.name = "of", .kind = Kind::Words}},
-                    .rows = [](const TakeRow& take) { take({{0.5, "enter", "MPI_Send"}}); }};
+                    .rows = [](const TakeRow& take) {
+                      take({{0.5, "enter", "MPI_Send"}});
+                    }};
   EXPECT_EQ(text_of(table, 20),
             "     time, s  event   of\n"
             " 0.500000000  enter   MPI_Send\n")
@@ -73,7 +75,9 @@ TEST(TextTable, errors_have_the_sign_of_the_terminal) {
 TEST(Arranged, takes_the_column_that_the_format_shows) {
   Table table{.name = "functions",
               .columns = {{"name", Kind::Text, InTables}, {"name", Kind::Text, InText}},
-              .rows = [](const TakeRow& take) { take({{"ns::f(int)", "f"}}); }};
+              .rows = [](const TakeRow& take) {
+                take({{"ns::f(int)", "f"}});
+              }};
   Request request;
   request.columns = {"name"};
   EXPECT_EQ(text_of(arranged(table, request)), "name\nf\n");
@@ -84,7 +88,8 @@ TEST(Arranged, takes_the_column_that_the_format_shows) {
 }
 
 TEST(Columns, have_the_kinds_of_their_names) {
-  const std::vector<Column> all = columns("share: time %, time_s: time, rank, calls, mean_bytes, path, name", ForPeople);
+  const std::vector<Column> all =
+      columns("share: time %, time_s: time, rank, calls, mean_bytes, path, name", ForPeople);
   const std::vector<Kind> kinds{Kind::Share, Kind::Seconds, Kind::Id, Kind::Count, Kind::Bytes, Kind::Path, Kind::Text};
   ASSERT_EQ(all.size(), kinds.size());
   for (std::size_t c = 0; c < all.size(); ++c) {

@@ -91,8 +91,9 @@ TEST(Units, width_is_counted_in_columns_of_a_terminal) {
 TEST(Units, sentences_shorten_the_call_paths_in_them) {
   const std::vector<std::string> parts{"rank 0: smooth between ", "main > timestep > exchange > MPI_Sendrecv", " and ",
                                        "main > timestep > MPI_Win_fence"};
-  EXPECT_EQ(fit_sentence(parts, 200, "…"), "rank 0: smooth between main > timestep > exchange > MPI_Sendrecv and main > "
-                                           "timestep > MPI_Win_fence");
+  EXPECT_EQ(fit_sentence(parts, 200, "…"),
+            "rank 0: smooth between main > timestep > exchange > MPI_Sendrecv and main > "
+            "timestep > MPI_Win_fence");
   EXPECT_EQ(fit_sentence(parts, 74, "…"), "rank 0: smooth between …> MPI_Sendrecv and …> MPI_Win_fence");
 }
 

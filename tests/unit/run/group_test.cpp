@@ -16,8 +16,9 @@ namespace test = analysis::test;
 using format::MetricId;
 using test::Iteration;
 
-/// Rank 0 has the thread `main`, rank 7 the threads `main` and `worker`, on two nodes. Thread `main` of rank 0 has 1,000
-/// ns outside of loops and three iterations of a loop, two of them in cluster 0, the others have the 1,000 ns alone.
+/// Rank 0 has the thread `main`, rank 7 the threads `main` and `worker`, on two nodes. Thread `main` of rank 0 has
+/// 1,000 ns outside of loops and three iterations of a loop, two of them in cluster 0, the others have the 1,000 ns
+/// alone.
 class GroupTest : public testing::Test {
  protected:
   enum Node : std::uint32_t { root, caller, send, callee, other_caller, allreduce };
@@ -139,8 +140,8 @@ TEST_F(GroupTest, a_part_of_the_locations_is_asked_for) {
 
 TEST_F(GroupTest, chosen_nodes_are_added_up) {
   const auto of = [&](std::vector<std::uint32_t> nodes, bool inclusive) {
-    return std::move(group(run_, {.metrics = {wall, metric(MetricId::Visits)},
-                                  .nodes = run_.nodes().select(nodes, inclusive)})[0]);
+    return std::move(
+        group(run_, {.metrics = {wall, metric(MetricId::Visits)}, .nodes = run_.nodes().select(nodes, inclusive)})[0]);
   };
   EXPECT_EQ(ns(of({send, allreduce}, false).of(1)), 12);
   EXPECT_EQ(ns(of({send, allreduce}, false).of(0)), 19'300);
