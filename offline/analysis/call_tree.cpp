@@ -64,26 +64,19 @@ void prune(CallTree& tree) {
 
 }  // namespace
 
-void Counts::add(MetricId metric, std::int64_t value) {
-  std::int64_t& sum = value_[place(metric)];
-  sum = add_saturating(sum, value);
-}
-
-void Counts::add_asked_for(std::size_t place, std::int64_t value) {
+void Counts::add_at(std::size_t place, std::int64_t value) {
   if (value == 0) return;
-  if (asked_for_.size() <= place) asked_for_.resize(place + 1);
-  asked_for_[place] = add_saturating(asked_for_[place], value);
+  if (values_.size() <= place) values_.resize(place + 1);
+  values_[place] = add_saturating(values_[place], value);
 }
 
 Counts& Counts::operator+=(const Counts& other) {
-  for (std::size_t i = 0; i < value_.size(); ++i) value_[i] = add_saturating(value_[i], other.value_[i]);
-  for (std::size_t i = 0; i < other.asked_for_.size(); ++i) add_asked_for(i, other.asked_for_[i]);
+  for (std::size_t i = 0; i < other.values_.size(); ++i) add_at(i, other.values_[i]);
   return *this;
 }
 
 bool Counts::all_zero() const {
-  const auto zero = [](std::int64_t value) { return value == 0; };
-  return std::ranges::all_of(value_, zero) && std::ranges::all_of(asked_for_, zero);
+  return std::ranges::all_of(values_, [](std::int64_t value) { return value == 0; });
 }
 
 Times& Times::operator+=(const Times& other) {
@@ -197,7 +190,7 @@ class CallTreeBuilder::Impl {
   /// Of these times, of what is counted and asked for, and of these metrics.
   Question question(const run::Keys* keys, std::vector<std::size_t> times, std::span<const MetricId> more) const {
     Question question{.keys = keys, .metrics = std::move(times), .all_asked_for = true};
-    for (const MetricId metric : counted_metrics) question.metrics.push_back(metrics_.of(metric));
+    for (const MetricId metric : run::counted_metrics) question.metrics.push_back(metrics_.of(metric));
     for (const MetricId metric : more) question.metrics.push_back(metrics_.of(metric));
     return question;
   }
@@ -208,8 +201,8 @@ class CallTreeBuilder::Impl {
   template <class QuantityOf>
   Counts counts_of(const Answer& answer, std::size_t first, const QuantityOf& quantity) const {
     Counts counts;
-    for (std::size_t m = 0; m < counted_metrics.size(); ++m)
-      counts.add(counted_metrics[m], run::narrowed(quantity(first + m).value));
+    for (std::size_t m = 0; m < run::counted_metrics.size(); ++m)
+      counts.add(run::counted_metrics[m], run::narrowed(quantity(first + m).value));
     for (std::size_t m = 0; m < metrics_.asked_for().size(); ++m)
       counts.add_asked_for(m, run::narrowed(quantity(answer.asked_for(m)).value));
     return counts;
@@ -225,7 +218,7 @@ class CallTreeBuilder::Impl {
     node.standard_error_s = error_s(inclusive);
     node.exclusive = counts_of(of, 1, [&](std::size_t column) { return of.exclusive(number, column); });
     node.inclusive = counts_of(of, 1, [&](std::size_t column) { return of.inclusive(number, column); });
-    const std::size_t marks = 1 + counted_metrics.size();
+    const std::size_t marks = 1 + run::counted_metrics.size();
     node.mark_visits = run::narrowed(of.exclusive(number, marks).value);
     node.mark_s = of.exclusive_s(number, marks + 1);
     if (node.mark_visits == 0 || !of.exclusive(number, marks + 3).is_known) return;

@@ -5,7 +5,6 @@
 /// libc and of threads, Refrain's own frames) is left out; call sites of one function in one caller are merged unless
 /// asked otherwise; paths of `kind` Other that the time rules define stand at the top level.
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -22,40 +21,26 @@
 
 namespace refrain::analysis {
 
-using run::arena_full_name;
-using run::blocked_name;
-using run::counted_metrics;
-using run::has_standard_error;
-using run::is_exact;
-using run::is_off_cpu;
-using run::mpi_without_path_name;
-using run::name_of;
-using run::no_sample_name;
-using run::not_on_cpu_name;
-using run::PathKind;
-using run::refrain_name;
-using run::stopped_name;
-using run::truncated_name;
-using run::waited_name;
 using symbols::Symbolizer;
 
 /// One integer of each, and one of each metric that the user has asked for, by its place in CallTree::extra_metrics.
 /// Sums are saturating.
 class Counts {
  public:
-  std::int64_t operator[](format::MetricId metric) const { return value_[place(metric)]; }
-  void add(format::MetricId metric, std::int64_t value);
-  std::int64_t asked_for(std::size_t place) const { return place < asked_for_.size() ? asked_for_[place] : 0; }
-  void add_asked_for(std::size_t place, std::int64_t value);
+  std::int64_t operator[](format::MetricId metric) const { return at(place(metric)); }
+  std::int64_t asked_for(std::size_t number) const { return at(run::counted_metrics.size() + number); }
+  void add(format::MetricId metric, std::int64_t value) { add_at(place(metric), value); }
+  void add_asked_for(std::size_t number, std::int64_t value) { add_at(run::counted_metrics.size() + number, value); }
   Counts& operator+=(const Counts& other);
   bool all_zero() const;
 
  private:
   static constexpr std::size_t place(format::MetricId metric) {
-    return static_cast<std::size_t>(std::ranges::find(counted_metrics, metric) - counted_metrics.begin());
+    return static_cast<std::size_t>(std::ranges::find(run::counted_metrics, metric) - run::counted_metrics.begin());
   }
-  std::array<std::int64_t, counted_metrics.size()> value_{};
-  std::vector<std::int64_t> asked_for_;  ///< zeros at its end may be missing
+  std::int64_t at(std::size_t place) const { return place < values_.size() ? values_[place] : 0; }
+  void add_at(std::size_t place, std::int64_t value);
+  std::vector<std::int64_t> values_;  ///< zeros at its end may be missing
 };
 
 struct Spread {
@@ -64,7 +49,7 @@ struct Spread {
 
 struct TreeNode {
   std::int32_t parent = -1;
-  PathKind kind = PathKind::User;
+  run::PathKind kind = run::PathKind::User;
   std::string name;
   bool marked = false;       ///< a loop or region of the program, below the function that marks it
   std::string module, file;  ///< of the call site, with callsites only
@@ -123,7 +108,7 @@ struct CallTree {
   std::vector<experiment::ExtraMetric> extra_metrics;
   bool spread_over_threads = false;
   std::vector<std::uint32_t> node_of;  ///< by archive path; 0 for paths outside of `main` or without any value
-  std::map<std::pair<PathKind, std::string>, FunctionErrors> function_errors;
+  std::map<std::pair<run::PathKind, std::string>, FunctionErrors> function_errors;
 
   /// What one sample stands for; 0: there are none. A function without any may have up to about that.
   double period_s() const;

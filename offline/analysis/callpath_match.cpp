@@ -77,12 +77,12 @@ CallPathMatch match_callpath(const CallTree& tree, std::string_view wanted, std:
   for (const std::uint32_t child : match.nodes) {
     const std::string& name = tree.nodes[child].name;
     if (tree.nodes[child].parent != 0) continue;
-    match.selection.not_on_cpu |= name == not_on_cpu_name;
-    match.selection.waited |= name == waited_name;
-    match.selection.blocked |= name == blocked_name;
-    match.selection.no_sample |= name == no_sample_name;
-    match.selection.refrain |= name == refrain_name;
-    match.selection.mpi_without_path |= name == mpi_without_path_name;
+    match.selection.not_on_cpu |= name == run::not_on_cpu_name;
+    match.selection.waited |= name == run::waited_name;
+    match.selection.blocked |= name == run::blocked_name;
+    match.selection.no_sample |= name == run::no_sample_name;
+    match.selection.refrain |= name == run::refrain_name;
+    match.selection.mpi_without_path |= name == run::mpi_without_path_name;
   }
   return match;
 }

@@ -50,7 +50,7 @@ struct Sums {
 /// The function to blame for what `leaf` has: the outermost caller that does little else, but not the loop itself.
 std::uint32_t outermost(const CallTree& tree, const std::vector<double>& inclusive, std::uint32_t leaf,
                         const std::string& loop) {
-  if (tree.nodes[leaf].kind != PathKind::User) return leaf;
+  if (tree.nodes[leaf].kind != run::PathKind::User) return leaf;
   const double least = inclusive[leaf];
   std::uint32_t best = leaf;
   for (auto at = static_cast<std::uint32_t>(tree.nodes[leaf].parent);

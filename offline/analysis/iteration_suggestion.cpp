@@ -25,7 +25,7 @@ bool is_of_all(std::string_view function) {
 }
 
 bool is_of_class(const TreeNode& node, format::MpiClass wanted) {
-  const format::MpiFunction* known = node.kind == PathKind::Mpi ? format::find_mpi_function(node.name) : nullptr;
+  const format::MpiFunction* known = node.kind == run::PathKind::Mpi ? format::find_mpi_function(node.name) : nullptr;
   return known && known->of == wanted;
 }
 bool is_init(const TreeNode& node) { return is_of_class(node, format::MpiClass::init); }
@@ -37,7 +37,7 @@ bool is_of_launcher(const TreeNode& node) { return is_init(node) || is_of_class(
 std::optional<std::string> caller_of(const CallTree& tree, std::uint32_t node) {
   if (node == 0) return std::nullopt;  // outside of what is shown
   const auto caller = static_cast<std::uint32_t>(tree.nodes[node].parent);
-  if (caller == 0 || tree.nodes[caller].kind != PathKind::User || !is_of_all(tree.nodes[node].name))
+  if (caller == 0 || tree.nodes[caller].kind != run::PathKind::User || !is_of_all(tree.nodes[node].name))
     return std::nullopt;
   std::string name = qualified_name(tree.nodes[caller].name);
   const bool is_name = name.find_first_of("[]()<>+ ") == name.npos;
@@ -119,13 +119,14 @@ class Cycles {
 std::vector<int> depths_of_covering(const CallTree& tree) {
   double most_s = 0;  // of what is called by nobody: helper threads have a root of their own
   for (const std::uint32_t child : tree.nodes[0].children)
-    if (tree.nodes[child].kind == PathKind::User) most_s = std::max(most_s, tree.nodes[child].inclusive_s);
+    if (tree.nodes[child].kind == run::PathKind::User) most_s = std::max(most_s, tree.nodes[child].inclusive_s);
   for (const TreeNode& node : tree.nodes)
     if (is_of_launcher(node)) most_s -= node.exclusive_s;
   std::vector<int> depth(tree.nodes.size()), covering(tree.nodes.size());
   for (std::size_t node = 1; node < tree.nodes.size(); ++node) {
     depth[node] = depth[static_cast<std::size_t>(tree.nodes[node].parent)] + 1;
-    const bool covers = tree.nodes[node].kind == PathKind::User && tree.nodes[node].inclusive_s >= least_cover * most_s;
+    const bool covers =
+        tree.nodes[node].kind == run::PathKind::User && tree.nodes[node].inclusive_s >= least_cover * most_s;
     covering[node] = covers ? depth[node] : 0;
   }
   return covering;

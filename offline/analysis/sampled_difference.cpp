@@ -9,7 +9,7 @@ void SampledTimes::add(const CallTree& tree, double user_s, const std::vector<ru
   ++iterations_;
   for (const run::SampledPath& of : samples) {
     const std::uint32_t node = tree.node_of[of.path];
-    if (tree.nodes[node].kind != PathKind::User) continue;
+    if (tree.nodes[node].kind != run::PathKind::User) continue;
     const auto count = static_cast<double>(of.samples);
     all_ += count;
     for (std::uint32_t at = node; at != 0; at = static_cast<std::uint32_t>(tree.nodes[at].parent))

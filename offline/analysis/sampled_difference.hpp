@@ -40,7 +40,7 @@ std::uint32_t innermost_difference(const CallTree& tree, double more_s, const Mo
     std::uint32_t best = 0;
     double best_s = 0;
     for (const std::uint32_t child : tree.nodes[at].children) {
-      if (tree.nodes[child].kind != PathKind::User) continue;
+      if (tree.nodes[child].kind != run::PathKind::User) continue;
       const double here_s = more(child);
       if (here_s <= best_s || here_s <= statistics::certain_errors * error(child)) continue;
       best = child;

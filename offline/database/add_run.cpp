@@ -105,7 +105,7 @@ class Loader {
   void find_columns() {
     const auto& metrics = source_.metrics();
     for (std::size_t m = 0; m < looked_at; ++m) {
-      const auto at = std::ranges::find(metrics, names[m], &RunMetric::name);
+      const auto at = std::ranges::find(metrics, names[m], &run::Metric::name);
       columns_[m] = at == metrics.end() ? -1 : at - metrics.begin();
     }
     if (columns_[Wall] < 0) throw std::logic_error("a run without wall time");
@@ -242,7 +242,7 @@ class Loader {
     std::map<std::string, std::int64_t> known;
     connection_.query("SELECT \"id\", \"Name\" FROM \"Metric\"",
                       [&](std::span<const Value> row) { known[text_of(row[1])] = integer_of(row[0]); });
-    for (const RunMetric& metric : source_.metrics()) {
+    for (const run::Metric& metric : source_.metrics()) {
       const auto [at, is_new] = known.try_emplace(clean_text(metric.name));
       if (is_new)
         at->second = tables_.of("Metric", {"Name", "Unit"}).add({clean_text(metric.name), clean_text(metric.unit)});

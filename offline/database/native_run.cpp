@@ -67,10 +67,10 @@ class NativeRun : public RunTables {
       const analysis::TreeNode& node = tree.nodes[i];
       RunNode row;
       // What only the time rules define is no function.
-      const bool is_function = !node.name.starts_with('(') || node.kind == analysis::PathKind::User;
-      row.kind = !is_function || node.kind == analysis::PathKind::Other ? RunNode::Other
-                 : node.kind == analysis::PathKind::Mpi                 ? RunNode::Mpi
-                                                                        : RunNode::User;
+      const bool is_function = !node.name.starts_with('(') || node.kind == run::PathKind::User;
+      row.kind = !is_function || node.kind == run::PathKind::Other ? RunNode::Other
+                 : node.kind == run::PathKind::Mpi                 ? RunNode::Mpi
+                                                                   : RunNode::User;
       row.parent = node.parent - 1;
       row.name = node.name;
       row.is_marked = node.marked;
@@ -87,7 +87,7 @@ class NativeRun : public RunTables {
       nodes_.push_back(std::move(row));
     }
     shown_ = run_.metrics().listed();
-    for (const std::size_t m : shown_) metrics_.push_back({run_.metrics()[m].name, run_.metrics()[m].unit});
+    for (const std::size_t m : shown_) metrics_.push_back(run_.metrics()[m]);
     for (std::size_t place = 0; place < experiment->ranks().size(); ++place) {
       const auto rank = experiment->rank(place, experiment::Depth::Run);
       for (std::size_t i = 0; rank && i < rank->locations.size(); ++i) {

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "offline/run/metrics.hpp"
+
 namespace refrain::database {
 
 inline constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
@@ -40,10 +42,6 @@ struct RunLocation {
   bool off_cpu_is_told_apart = false;  ///< waiting for a core from being blocked
 };
 
-struct RunMetric {
-  std::string name, unit;
-};
-
 struct RunIteration {
   std::size_t loop;
   std::int64_t number, cluster;  ///< cluster: -1: none
@@ -63,7 +61,7 @@ class RunSource {
   virtual const RunFacts& facts() const = 0;
   virtual const std::vector<RunNode>& nodes() const = 0;          ///< parents before children
   virtual const std::vector<RunLocation>& locations() const = 0;  ///< those of a rank follow each other
-  virtual const std::vector<RunMetric>& metrics() const = 0;
+  virtual const std::vector<run::Metric>& metrics() const = 0;
   /// Names of marked loops of any location.
   virtual const std::vector<std::string>& loops() const = 0;
 
@@ -82,14 +80,14 @@ class RunTables : public RunSource {
   const RunFacts& facts() const override { return facts_; }
   const std::vector<RunNode>& nodes() const override { return nodes_; }
   const std::vector<RunLocation>& locations() const override { return locations_; }
-  const std::vector<RunMetric>& metrics() const override { return metrics_; }
+  const std::vector<run::Metric>& metrics() const override { return metrics_; }
   const std::vector<std::string>& loops() const override { return loops_; }
 
  protected:
   RunFacts facts_;
   std::vector<RunNode> nodes_;
   std::vector<RunLocation> locations_;
-  std::vector<RunMetric> metrics_;
+  std::vector<run::Metric> metrics_;
   std::vector<std::string> loops_;
 };
 

@@ -19,8 +19,8 @@
 namespace refrain::explorer {
 namespace {
 
-using analysis::PathKind;
 using run::IterationValue;
+using run::PathKind;
 
 constexpr const char* waiting = "wait";
 constexpr std::size_t most_paths = 30, most_iterations = 16, most_loops = 8;

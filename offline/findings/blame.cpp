@@ -91,10 +91,10 @@ const analysis::ClusterDifference& innermost_of(const analysis::CallTree& tree,
 }
 
 OffCpu off_cpu_of(std::string_view name) {
-  return name == analysis::waited_name       ? OffCpu::Waited
-         : name == analysis::blocked_name    ? OffCpu::Blocked
-         : name == analysis::not_on_cpu_name ? OffCpu::Unknown
-                                             : OffCpu::No;
+  return name == run::waited_name       ? OffCpu::Waited
+         : name == run::blocked_name    ? OffCpu::Blocked
+         : name == run::not_on_cpu_name ? OffCpu::Unknown
+                                        : OffCpu::No;
 }
 
 std::string in_words(OffCpu off_cpu) {
@@ -161,21 +161,20 @@ std::optional<Blame> blame(const Facts& facts, const LoopFacts& loop, double exc
   const auto more = [](const analysis::ClusterDifference& of) { return of.cluster_mean - of.loop_mean; };
   for (const auto& of : differences)
     if (of.metric == "time" && of.node != 0) largest_s = std::max(largest_s, more(of));
-  const std::pair<analysis::PathKind, double> of_user[] = {{analysis::PathKind::User, 0.25},
-                                                           {analysis::PathKind::Other, 0.5}},
-                                              of_mpi[] = {{analysis::PathKind::Mpi, 1}};
-  for (const auto& [kind, part] : is_user ? std::span<const std::pair<analysis::PathKind, double>>(of_user)
-                                          : std::span<const std::pair<analysis::PathKind, double>>(of_mpi))
+  const std::pair<run::PathKind, double> of_user[] = {{run::PathKind::User, 0.25}, {run::PathKind::Other, 0.5}},
+                                         of_mpi[] = {{run::PathKind::Mpi, 1}};
+  for (const auto& [kind, part] : is_user ? std::span<const std::pair<run::PathKind, double>>(of_user)
+                                          : std::span<const std::pair<run::PathKind, double>>(of_mpi))
     for (const auto& of : differences) {
       const analysis::TreeNode& node = facts.tree.nodes[of.node];
       if (of.metric != "time" || of.node == 0 || node.kind != kind || !(more(of) > 0) || more(of) < part * largest_s)
         continue;
-      if (kind == analysis::PathKind::Other) {
+      if (kind == run::PathKind::Other) {
         blame.off_cpu = off_cpu_of(node.name);
         if (blame.off_cpu == OffCpu::No) continue;
         return blame;
       }
-      blame.is_user = kind == analysis::PathKind::User;
+      blame.is_user = kind == run::PathKind::User;
       blame.path = analysis::short_path(path_to(facts.tree, innermost_of(facts.tree, differences, of, more).node));
       return blame;
     }

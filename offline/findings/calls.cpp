@@ -77,7 +77,7 @@ void small_messages(const Facts& facts, std::vector<Finding>& found) {
     const analysis::TreeNode& of = facts.tree.nodes[node];
     const double sent = static_cast<double>(of.exclusive[MetricId::MessagesSent]),
                  received = static_cast<double>(of.exclusive[MetricId::MessagesReceived]);
-    if (of.kind != analysis::PathKind::Mpi || sent + received <= 0) continue;
+    if (of.kind != run::PathKind::Mpi || sent + received <= 0) continue;
     messages += sent;
     bytes += sent > 0 ? static_cast<double>(of.exclusive[MetricId::BytesSent]) : 0;
     // What is not known counts for nothing.
@@ -121,8 +121,8 @@ void measurement_cost(const Facts& facts, std::vector<Finding>& found) {
 namespace {
 
 std::string why_unseen(const std::string& name) {
-  if (name == analysis::no_sample_name) return ", for which timer ticks came too late or not at all";
-  if (name == analysis::arena_full_name) return ", for which the call tree had no room (REFRAIN_MEMORY)";
+  if (name == run::no_sample_name) return ", for which timer ticks came too late or not at all";
+  if (name == run::arena_full_name) return ", for which the call tree had no room (REFRAIN_MEMORY)";
   return {};
 }
 
@@ -133,8 +133,8 @@ void unseen(const Facts& facts, std::vector<Finding>& found) {
   std::vector<std::string> names;
   for (const std::uint32_t child : facts.tree.nodes[0].children) {
     const analysis::TreeNode& of = facts.tree.nodes[child];
-    const bool is_unknown = of.name == analysis::no_sample_name || of.name == analysis::arena_full_name ||
-                            of.name == analysis::mpi_without_path_name;
+    const bool is_unknown =
+        of.name == run::no_sample_name || of.name == run::arena_full_name || of.name == run::mpi_without_path_name;
     if (!is_unknown || !(of.inclusive_s > 0)) continue;
     seconds += of.inclusive_s;
     names.push_back(of.name);

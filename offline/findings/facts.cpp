@@ -113,7 +113,7 @@ void Facts::for_each_user_time(const TakeUserTime& take) const {
   group(run, {.keys = &by_node, .place = run::Place::Thread, .metrics = {run::wall}, .has_errors = false}, {},
         [&](const run::Answer& of) {
           for (std::uint32_t node = 0; node < tree.nodes.size(); ++node)
-            if (tree.nodes[node].kind == analysis::PathKind::User && of.has(node))
+            if (tree.nodes[node].kind == run::PathKind::User && of.has(node))
               take(of.rank, of.thread, node, of.exclusive_s(node, 0));
         });
 }

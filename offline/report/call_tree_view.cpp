@@ -16,9 +16,9 @@
 namespace refrain::report {
 namespace {
 
-using analysis::PathKind;
 using analysis::TreeNode;
 using format::MetricId;
+using run::PathKind;
 
 constexpr std::size_t least_name_width = 30;
 
@@ -165,7 +165,7 @@ class CallTreePage : public RunPage {
                             off_cpu_of(node));
     if (node.exclusive[MetricId::BytesCompleted] > 0)
       remark += fmt::format("  [completes {}]", human_bytes(node.exclusive[MetricId::BytesCompleted]));
-    if (node.name == analysis::not_on_cpu_name && node.parent == 0)
+    if (node.name == run::not_on_cpu_name && node.parent == 0)
       if (const std::string text = bounds_of_not_on_cpu();
           columns_.width() + display_width(lines + name + text) <= width())
         remark += text;
@@ -386,7 +386,7 @@ Table call_paths_table(const Document& d) {
       add_counts(row, node.exclusive);
       for (const double value : {node.spread.min, node.spread.mean, node.spread.max}) row.cells.emplace_back(value);
       row.cells.emplace_back();
-      if (analysis::has_standard_error(node.name)) row.cells.back() = node.standard_error_s;
+      if (run::has_standard_error(node.name)) row.cells.back() = node.standard_error_s;
       add_asked_for(row, tree, node.exclusive);
       add_asked_for(row, tree, node.inclusive);
       const auto known = [](std::optional<double> seconds) { return seconds ? Cell(*seconds) : Cell(); };

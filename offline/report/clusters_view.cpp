@@ -54,7 +54,7 @@ std::string short_path(const analysis::CallTree& tree, std::uint32_t node) {
   const auto names = path_to(tree, node);
   std::string text = fit_name(names.back(), longest_with_caller, ellipsis);
   for (std::size_t i = names.size() - 1; i-- > 0;) {
-    const bool is_caller = i + 2 == names.size() && tree.nodes[node].kind == analysis::PathKind::Mpi;
+    const bool is_caller = i + 2 == names.size() && tree.nodes[node].kind == run::PathKind::Mpi;
     const std::size_t most = is_caller ? longest_with_caller : longest, used = display_width(text) + 1;
     std::string name = names[i];
     if (is_caller && used + least_name <= most) name = fit_name(name, most - used, ellipsis);

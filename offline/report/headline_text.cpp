@@ -35,7 +35,7 @@ std::string function_text(const patterns::CauseResult& of, const patterns::Namin
   double all_ns = 0, not_on_cpu_ns = 0;
   std::erase_if(on_cpu.by_node, [&](const auto& row) {
     const auto names = naming.names_of(row.node);
-    const bool is_not_on_cpu = names.size() == 1 && names[0] == analysis::not_on_cpu_name;
+    const bool is_not_on_cpu = names.size() == 1 && names[0] == run::not_on_cpu_name;
     all_ns += row.severity.ns;
     if (is_not_on_cpu) not_on_cpu_ns += row.severity.ns;
     return is_not_on_cpu;

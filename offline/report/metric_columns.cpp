@@ -10,14 +10,14 @@ Kind kind_of_unit(std::string_view unit) {
 }
 
 void add_count_columns(std::vector<Column>& columns) {
-  for (const auto metric : analysis::counted_metrics) {
+  for (const auto metric : run::counted_metrics) {
     const auto& row = format::row_of(metric);
     columns.push_back({row.name, kind_of_unit(row.unit)});
   }
 }
 
 void add_counts(Row& row, const analysis::Counts& counts) {
-  for (const auto metric : analysis::counted_metrics) row.cells.emplace_back(counts[metric]);
+  for (const auto metric : run::counted_metrics) row.cells.emplace_back(counts[metric]);
 }
 
 void add_asked_for_columns(std::vector<Column>& columns, const analysis::CallTree& tree, unsigned in,
@@ -35,10 +35,10 @@ void add_asked_for(Row& row, const analysis::CallTree& tree, const analysis::Cou
   }
 }
 
-std::string precision_of(const Document& document, analysis::PathKind kind, std::string_view name) {
-  const bool is_counted = name == analysis::not_on_cpu_name && document.tree.totals.off_cpu_is_counted;
-  if (!is_counted && !analysis::is_exact(kind, name)) return "sampled";
-  return kind == analysis::PathKind::Mpi && document.part.reconstructed.value_or(false) ? "reconstructed" : "exact";
+std::string precision_of(const Document& document, run::PathKind kind, std::string_view name) {
+  const bool is_counted = name == run::not_on_cpu_name && document.tree.totals.off_cpu_is_counted;
+  if (!is_counted && !run::is_exact(kind, name)) return "sampled";
+  return kind == run::PathKind::Mpi && document.part.reconstructed.value_or(false) ? "reconstructed" : "exact";
 }
 
 }  // namespace refrain::report

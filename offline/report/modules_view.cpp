@@ -16,8 +16,8 @@ struct OfModule {
 
 /// A loop or region that the program marks has no module of its own: it is in the one of its caller.
 std::string module_of(const run::Nodes& nodes, std::uint32_t node) {
-  if (nodes.kind(node) == analysis::PathKind::Mpi) return "(MPI)";
-  if (nodes.kind(node) == analysis::PathKind::Other) return nodes.name(node);
+  if (nodes.kind(node) == run::PathKind::Mpi) return "(MPI)";
+  if (nodes.kind(node) == run::PathKind::Other) return nodes.name(node);
   while (node != 0 && nodes.is_marked(node) && nodes.module(node).empty()) node = nodes.parent(node);
   return nodes.module(node).empty() ? "(unknown)" : nodes.module(node);
 }
@@ -25,30 +25,27 @@ std::string module_of(const run::Nodes& nodes, std::uint32_t node) {
 }  // namespace
 
 std::vector<Table> modules_tables(const Document& d) {
-  Table table{"modules", columns("share: time %, time_s: time, standard_error_s: +-, samples, module"),
-              [&d](const TakeRow& take) {
-                const run::Run run = run_of(*d.experiment, d.tree);
-                const run::Keys by_module = keys_by(run.nodes(), [&](std::uint32_t node) {
-                  return node == 0 ? std::nullopt : std::optional(module_of(run.nodes(), node));
-                });
-                std::vector<OfModule> order(by_module.size());
-                for (std::uint32_t i = 1; i < d.tree.nodes.size(); ++i) {
-                  OfModule& to = order[by_module.of_node[i]];
-                  to.name = module_of(run.nodes(), i);
-                  to.seconds += d.tree.nodes[i].exclusive_s;
-                  to.samples += d.tree.nodes[i].exclusive[format::MetricId::Samples];
-                }
-                for (const run::Answer& of : group(run, {.keys = &by_module, .metrics = {run::wall}}, d.where()))
-                  for (std::size_t m = 0; m < order.size(); ++m)
-                    order[m].error_s = of.exclusive(m, 0).error().value_or(0) / 1e9;
-                std::ranges::sort(order, [](const OfModule& a, const OfModule& b) {
-                  return std::tie(b.seconds, a.name) < std::tie(a.seconds, b.name);
-                });
-                for (const OfModule& of : order)
-                  if (of.seconds > 0)
-                    take({{of.seconds / d.tree.totals.wall_s, of.seconds, of.error_s > 0 ? Cell(of.error_s) : Cell(),
-                           of.samples, of.name}});
-              }};
+  Table table{
+      "modules", columns("share: time %, time_s: time, standard_error_s: +-, samples, module"),
+      [&d](const TakeRow& take) {
+        const run::Run run = run_of(*d.experiment, d.tree);
+        const run::Keys by_module = keys_by(run.nodes(), [&](std::uint32_t node) {
+          return node == 0 ? std::nullopt : std::optional(module_of(run.nodes(), node));
+        });
+        const std::size_t samples = run.metrics().of(format::MetricId::Samples);
+        std::vector<OfModule> order;
+        for (const run::Answer& of : group(run, {.keys = &by_module, .metrics = {run::wall, samples}}, d.where()))
+          for (std::size_t m = 0; m < by_module.size(); ++m)
+            order.push_back({module_of(run.nodes(), by_module.first[m]), of.exclusive_s(m, 0),
+                             of.exclusive(m, 0).error().value_or(0) / 1e9, run::narrowed(of.exclusive(m, 1).value)});
+        std::ranges::sort(order, [](const OfModule& a, const OfModule& b) {
+          return std::tie(b.seconds, a.name) < std::tie(a.seconds, b.name);
+        });
+        for (const OfModule& of : order)
+          if (of.seconds > 0)
+            take({{of.seconds / d.tree.totals.wall_s, of.seconds, of.error_s > 0 ? Cell(of.error_s) : Cell(),
+                   of.samples, of.name}});
+      }};
   table.empty = "No time was measured.";
   return {std::move(table)};
 }

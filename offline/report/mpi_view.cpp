@@ -50,7 +50,7 @@ class CallSites {
     std::map<std::pair<std::string, std::string>, std::size_t> known;
     for (std::uint32_t i = 1; i < d.tree.nodes.size(); ++i) {
       const analysis::TreeNode& of = d.tree.nodes[i];
-      if (of.kind != analysis::PathKind::Mpi || of.exclusive[MetricId::Visits] <= 0) continue;
+      if (of.kind != run::PathKind::Mpi || of.exclusive[MetricId::Visits] <= 0) continue;
       const auto [at, is_new] = known.try_emplace({of.name, site_of(d.tree, i)}, sites_.size());
       if (is_new) sites_.emplace_back();
       place_[i] = at->second;

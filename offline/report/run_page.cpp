@@ -17,9 +17,9 @@ namespace refrain::report {
 namespace {
 
 std::string words_of(const std::string& name, const analysis::ReadableNames& names) {
-  if (name == analysis::waited_name) return "waiting for a core";
-  if (name == analysis::blocked_name) return "time spent blocked";
-  return name == analysis::not_on_cpu_name ? "threads not on a CPU" : names.of(name);
+  if (name == run::waited_name) return "waiting for a core";
+  if (name == run::blocked_name) return "time spent blocked";
+  return name == run::not_on_cpu_name ? "threads not on a CPU" : names.of(name);
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ std::map<int, OfLine> lines_of(const analysis::CallTree& tree, const std::string
   std::map<int, OfLine> lines;
   for (std::uint32_t i = 1; i < tree.nodes.size(); ++i) {
     const analysis::TreeNode& node = tree.nodes[i];
-    if (by_line.of_node[i] == run::Keys::none || node.kind != analysis::PathKind::User) continue;
+    if (by_line.of_node[i] == run::Keys::none || node.kind != run::PathKind::User) continue;
     OfLine& of = lines[node.line];
     of.own_s += node.exclusive_s;
     of.function = node.name;

@@ -55,10 +55,6 @@ inline constexpr PseudoPath pseudo_paths[] = {
     {not_on_cpu_name, PathKind::Other}, {no_sample_name, PathKind::Other}, {arena_full_name, PathKind::Other},
     {refrain_name, PathKind::Other},    {stopped_name, PathKind::Other},   {mpi_without_path_name, PathKind::Mpi},
     {waited_name, PathKind::Other},     {blocked_name, PathKind::Other}};
-/// One value for each of them.
-template <class Value>
-using ByPseudo = std::array<Value, std::size(pseudo_paths)>;
-
 /// Whether the time of a path is what the time rules make of exact sums, not a division by samples.
 bool is_exact(PathKind kind, std::string_view name);
 /// Time off the CPU of versions that did not count it has none: how far it may be wrong is not a matter of how many
@@ -113,7 +109,7 @@ class Nodes {
   std::unordered_map<std::string, std::uint32_t> numbers_;
   std::vector<const std::string*> strings_;  ///< keys of numbers_
   std::vector<std::uint32_t> of_path_;
-  ByPseudo<std::uint32_t> pseudo_{};
+  std::array<std::uint32_t, std::size(pseudo_paths)> pseudo_{};
 };
 
 /// What values are added up by: a number for each node.

@@ -85,11 +85,11 @@ TEST(CallTree, frames_and_functions_of_one_name_are_one_node) {
   ASSERT_TRUE(nodes.contains("/0x10"));
   EXPECT_NEAR(nodes.at("/0x10")->exclusive_s, 100e-9, 1e-18);
   EXPECT_NEAR(nodes.at("/0x10/0x20")->exclusive_s, 500e-9, 1e-18);
-  EXPECT_EQ(nodes.at("/0x10/MPI_Send")->kind, PathKind::Mpi);
+  EXPECT_EQ(nodes.at("/0x10/MPI_Send")->kind, run::PathKind::Mpi);
   EXPECT_EQ(nodes.at("/0x10/MPI_Send")->exclusive[format::MetricId::Visits], 3);
   EXPECT_EQ(nodes.at("/0x10")->exclusive[format::MetricId::Visits], 0);
   EXPECT_EQ(nodes.at("/0x10")->inclusive[format::MetricId::Visits], 3);
-  EXPECT_EQ(nodes.at("/(truncated)")->kind, PathKind::Other);
+  EXPECT_EQ(nodes.at("/(truncated)")->kind, run::PathKind::Other);
   EXPECT_EQ(nodes.at("/(truncated)/0x30")->exclusive[format::MetricId::Samples], 1);
   EXPECT_NEAR(nodes.at("/0x10")->inclusive_s, 700e-9, 1e-18);
   EXPECT_FALSE(nodes.contains("/(no sample)"));  // nothing there
@@ -143,7 +143,7 @@ TEST(CallTree, callsites_keep_calls_apart) {
   const CallTree tree = build_call_tree(profile, symbolizer, options);
   std::multimap<std::string, std::int64_t> visits;
   for (const auto& node : tree.nodes)
-    if (node.kind == PathKind::Mpi) visits.emplace(node.name, node.exclusive[format::MetricId::Visits]);
+    if (node.kind == run::PathKind::Mpi) visits.emplace(node.name, node.exclusive[format::MetricId::Visits]);
   EXPECT_EQ(visits, (std::multimap<std::string, std::int64_t>{{"MPI_Send", 3}, {"MPI_Send", 4}}));
 }
 
@@ -326,7 +326,7 @@ TEST(CallTree, time_is_conserved_for_random_experiments) {
     ASSERT_NEAR(exclusive_sum(tree) / tree.totals.wall_s, 1, 1e-12);
     ASSERT_NEAR(tree.nodes[0].inclusive_s / tree.totals.wall_s, 1, 1e-12);
     double mpi = 0;
-    for (const auto& node : tree.nodes) mpi += node.kind == PathKind::Mpi ? node.exclusive_s : 0;
+    for (const auto& node : tree.nodes) mpi += node.kind == run::PathKind::Mpi ? node.exclusive_s : 0;
     ASSERT_NEAR(mpi, tree.totals.mpi_s, 1e-9 * tree.totals.wall_s);
     ASSERT_NEAR(tree.totals.mpi_s + tree.totals.user_s + tree.totals.refrain_s, tree.totals.wall_s,
                 1e-12 * tree.totals.wall_s);

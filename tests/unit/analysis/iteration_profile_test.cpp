@@ -322,7 +322,7 @@ TEST(IterationMetrics, vectors_and_time_rules_give_the_metrics_of_an_iteration) 
   std::vector<std::string> names, columns;
   for (const auto& metric : run::iteration_metrics(profiles.loop())) {
     names.push_back(metric.name);
-    columns.push_back(metric.column);
+    columns.push_back(metric.column());
   }
   EXPECT_EQ(names, (std::vector<std::string>{"wall", "mpi_calls", "mpi", "user", "cpu", "off_cpu", "refrain",
                                              "messages_sent", "bytes_sent", "messages_received", "bytes_received",
@@ -355,7 +355,7 @@ CallTree small_tree() {
   add(1, "output");                // 4
   add(4, "MPI_Allreduce");         // 5
   add(2, "b::solve(Grid&, int)");  // 6
-  add(0, not_on_cpu_name);         // 7
+  add(0, run::not_on_cpu_name);    // 7
   return tree;
 }
 

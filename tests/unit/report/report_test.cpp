@@ -12,7 +12,7 @@ namespace refrain::report {
 namespace {
 
 using analysis::CallTree;
-using analysis::PathKind;
+using run::PathKind;
 using Json = nlohmann::json;
 
 /// 100 s on two ranks, built as analysis builds it: exclusive values are given, the others follow.
@@ -63,8 +63,8 @@ class Sample {
     add(main, "output", PathKind::User, 5.8);
     for (int i = 0; i < 3; ++i) add(main, "tiny" + std::to_string(i), PathKind::User, .2);
     add(add(main, "setup", PathKind::User, 0), "MPI_Bcast", PathKind::Mpi, 2, {2, 2, 3'000'000, 2, 3'000'000});
-    add(0, analysis::not_on_cpu_name, PathKind::Other, 1.4);
-    add(0, analysis::refrain_name, PathKind::Other, .2);
+    add(0, run::not_on_cpu_name, PathKind::Other, 1.4);
+    add(0, run::refrain_name, PathKind::Other, .2);
     finish();
   }
   std::uint32_t add(std::uint32_t parent, const std::string& name, PathKind kind, double seconds,
@@ -210,8 +210,8 @@ TEST(TextReport, time_off_the_cpu_that_was_counted_is_told_apart) {
     of.waited_for_core_s = .5;
     of.blocked_s = .2;
   }
-  auto& node = *std::ranges::find(sample.tree.nodes, analysis::not_on_cpu_name, &analysis::TreeNode::name);
-  node.name = analysis::waited_name;
+  auto& node = *std::ranges::find(sample.tree.nodes, run::not_on_cpu_name, &analysis::TreeNode::name);
+  node.name = run::waited_name;
   const std::string text = sample.text({110, true, false});
   EXPECT_NE(text.find("\n  MPI             30.0 s    30.0 %   2,002 calls, off the CPU for 3.00 s\n"), text.npos)
       << text;
