@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <span>
+#include <utility>
 
 #include "format/saturating.hpp"
 #include "offline/analysis/named_paths.hpp"
@@ -93,27 +94,15 @@ Times& Times::operator+=(const Times& other) {
 
 namespace {
 
-/// The first columns of what is asked of each location.
-struct TimeOfLocation {
-  run::TimeMetric metric;
-  double Times::*seconds;
-};
-constexpr TimeOfLocation times_of_location[] = {{run::wall, &Times::wall_s},
-                                                {run::mpi, &Times::mpi_s},
-                                                {run::user, &Times::user_s},
-                                                {run::refrain, &Times::refrain_s},
-                                                {run::measurement_off, &Times::stopped_s},
-                                                {run::not_on_cpu, &Times::not_on_cpu_s},
-                                                {run::waited_for_core, &Times::waited_for_core_s},
-                                                {run::blocked, &Times::blocked_s}};
-constexpr std::size_t off_cpu_column = 5;  ///< the two behind it are its parts
-static_assert(times_of_location[off_cpu_column].metric == run::not_on_cpu);
-
-std::vector<std::size_t> metrics_of_location() {
-  std::vector<std::size_t> metrics;
-  for (const TimeOfLocation& of : times_of_location) metrics.push_back(of.metric);
-  return metrics;
-}
+constexpr std::pair<run::TimeMetric, double Times::*> times_of_location[] = {
+    {run::wall, &Times::wall_s},
+    {run::mpi, &Times::mpi_s},
+    {run::user, &Times::user_s},
+    {run::refrain, &Times::refrain_s},
+    {run::measurement_off, &Times::stopped_s},
+    {run::not_on_cpu, &Times::not_on_cpu_s},
+    {run::waited_for_core, &Times::waited_for_core_s},
+    {run::blocked, &Times::blocked_s}};
 
 }  // namespace
 
@@ -127,7 +116,7 @@ class CallTreeBuilder::Impl {
         by_node_(run::by_node(nodes_)),
         by_function_(run::by_function(nodes_)),
         values_(nodes_, metrics_, question(&by_node_, {run::wall}, run::mark_metrics)),
-        of_location_(question(nullptr, metrics_of_location(), {})),
+        of_location_(question(nullptr, {run::not_on_cpu}, {})),
         functions_(nodes_, metrics_, {.keys = &by_function_, .metrics = {run::wall}}),
         spread_(nodes_, metrics_,
                 {.keys = &by_node_,
@@ -228,24 +217,23 @@ class CallTreeBuilder::Impl {
 
   LocationSummary summary_of(const run::Leaf& leaf) const {
     const Answer of = answer_of(leaf, nodes_, metrics_, of_location_);
+    const auto seconds = [](run::Integer of_ns) { return static_cast<double>(of_ns) / ns; };
     LocationSummary summary;
-    for (std::size_t column = 0; column < std::size(times_of_location); ++column)
-      summary.*times_of_location[column].seconds = of.seconds(column);
+    for (const auto& [metric, time] : times_of_location) summary.*time = seconds(leaf.time(metric));
     summary.rank = leaf.location.rank;
     summary.thread = leaf.location.thread;
     summary.name = leaf.location.name;
-    const run::Quantity off_cpu = of.of(off_cpu_column);
-    summary.off_untold_s =
-        static_cast<double>(off_cpu.value - of.of(off_cpu_column + 1).value - of.of(off_cpu_column + 2).value) / ns;
-    summary.not_on_cpu_low_s = static_cast<double>(off_cpu.value - off_cpu.below) / ns;
-    summary.not_on_cpu_high_s = static_cast<double>(off_cpu.value + off_cpu.above) / ns;
+    const run::Quantity off_cpu = of.of(0);
+    summary.off_untold_s = seconds(off_cpu.value - leaf.time(run::waited_for_core) - leaf.time(run::blocked));
+    summary.not_on_cpu_low_s = seconds(off_cpu.value - off_cpu.below);
+    summary.not_on_cpu_high_s = seconds(off_cpu.value + off_cpu.above);
     summary.off_cpu_is_counted = leaf.rank.off_cpu_is_counted;
-    summary.off_cpu_is_told_apart = of.of(off_cpu_column + 1).is_known;
+    summary.off_cpu_is_told_apart = run::tells_waiting(leaf.rank, leaf.location);
     const format::UnitTotals& sums = leaf.totals.totals;
     if (summary.off_cpu_is_counted)
       summary.mpi_off_cpu_s = std::clamp(static_cast<double>(sums.off_mpi_ns) / ns, 0.0, summary.mpi_s);
     summary.samples = sums.ticks_user;
-    summary.counts = counts_of(of, std::size(times_of_location), [&](std::size_t column) { return of.of(column); });
+    summary.counts = counts_of(of, 1, [&](std::size_t column) { return of.of(column); });
     return summary;
   }
 
@@ -277,11 +265,11 @@ CallTree CallTreeBuilder::finish() { return impl_->finish(); }
 
 CallTree build_call_tree(const experiment::Experiment& experiment, Symbolizer& symbolizer,
                          const CallTreeOptions& options) {
-  const auto is_chosen = [&](std::int32_t rank) { return !options.ranks || options.ranks(rank); };
+  const auto is_chosen = [&](std::int32_t rank) { return !options.where.ranks || options.where.ranks(rank); };
   CallTreeBuilder builder(experiment.definitions(), symbolizer, options,
                           std::ranges::count_if(experiment.ranks(), is_chosen) <= 1);
   run::for_each_leaf(
-      experiment, {is_chosen, options.threads}, [&](const run::Leaf& leaf) { builder.add(leaf); }, options.also);
+      experiment, options.where, [&](const run::Leaf& leaf) { builder.add(leaf); }, options.also);
   return builder.finish();
 }
 

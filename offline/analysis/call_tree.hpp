@@ -116,10 +116,9 @@ struct CallTree {
 
 struct CallTreeOptions {
   bool callsites = false;
-  ModuleFold fold = {};                 ///< frames of these modules are one node where they follow each other
-  int depth = 0;                        ///< frames kept below the root, 0: all; MPI functions stay below the last one
-  std::function<bool(int rank)> ranks;  ///< empty: all
-  std::function<bool(int rank, int thread)> threads;  ///< of these ranks; empty: all
+  ModuleFold fold = {};  ///< frames of these modules are one node where they follow each other
+  int depth = 0;         ///< frames kept below the root, 0: all; MPI functions stay below the last one
+  run::Where where = {};
   std::function<void(std::size_t done, std::size_t all)> progress;
   std::function<void(const experiment::Rank& rank)> also;  ///< gets every rank that is read
 };

@@ -5,6 +5,7 @@
 
 #include "offline/analysis/human_units.hpp"
 #include "offline/analysis/short_names.hpp"
+#include "offline/experiment/rank_pass.hpp"
 #include "offline/findings/facts.hpp"
 #include "offline/findings/rules_of.hpp"
 #include "offline/findings/wording.hpp"
@@ -26,13 +27,11 @@ std::string rank_that_polls(const Facts& facts, double all_s) {
   if (ranks < 2 || ranks > most_ranks) return {};
   double most_s = 0;
   std::int32_t most = 0;
-  for (std::size_t place = 0; place < ranks; ++place) {
-    const auto rank = facts.experiment.rank(place, experiment::Depth::Run);
-    if (!rank) continue;
+  for_each_rank(facts.experiment, {}, experiment::Depth::Run, [&](const experiment::Rank& rank) {
     double here_s = 0;
-    for (const auto& of : facts.minima.of_rank(*rank)) here_s += of.polls_s;
-    if (here_s > most_s) most = rank->rank, most_s = here_s;
-  }
+    for (const auto& of : facts.minima.of_rank(rank)) here_s += of.polls_s;
+    if (here_s > most_s) most = rank.rank, most_s = here_s;
+  });
   const double clearly = 0.5 + 0.5 / static_cast<double>(ranks);
   return most_s > clearly * all_s ? fmt::format(", mostly on rank {}", most) : std::string();
 }

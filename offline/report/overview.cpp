@@ -6,6 +6,7 @@
 #include <set>
 
 #include "offline/experiment/rank_pass.hpp"
+#include "offline/report/report.hpp"
 #include "offline/run/totals.hpp"
 #include "offline/symbols/names.hpp"
 
@@ -124,20 +125,10 @@ Overview OverviewBuilder::finish(const experiment::Experiment& experiment, const
   return overview;
 }
 
-bool Document::chosen(std::int32_t rank) const { return request.chosen(rank); }
-
-run::Where Document::where() const {
-  return {[this](std::int32_t rank) { return request.chosen(rank); },
-          [this](std::int32_t rank, std::int32_t thread) { return request.chosen(rank, thread); }};
-}
+run::Where Document::where() const { return where_of(request); }
 
 void Document::for_each_rank(experiment::Depth depth, const std::function<void(const experiment::Rank&)>& use) const {
-  std::vector<std::size_t> places;
-  for (std::size_t place = 0; place < experiment->ranks().size(); ++place)
-    if (chosen(experiment->ranks()[place])) places.push_back(place);
-  experiment::for_each_rank(*experiment, places, depth, [&](const experiment::RankHandle& rank) {
-    if (rank) use(*rank);
-  });
+  experiment::for_each_rank(*experiment, where().ranks, depth, use);
 }
 
 std::string root_name(const experiment::Experiment& experiment) {

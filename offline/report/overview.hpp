@@ -102,7 +102,6 @@ struct Document {
   const analysis::MinimumWaits* minimum_waits = nullptr;
   const Found& found = nothing_found();
 
-  bool chosen(std::int32_t rank) const;
   /// The chosen locations.
   run::Where where() const;
   /// Calls `use` with the chosen ranks, one after the other.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <map>
 
+#include "offline/experiment/rank_pass.hpp"
 #include "offline/report/units.hpp"
 
 namespace refrain::report {
@@ -64,8 +65,7 @@ class WaitIterations final : public IterationSource {
  public:
   explicit WaitIterations(const std::shared_ptr<const experiment::Experiment>& experiment)
       : experiment_(experiment), minima_(experiment->definitions()) {
-    for (std::size_t place = 0; place < experiment->ranks().size(); ++place)
-      if (const auto rank = experiment->rank(place, experiment::Depth::Run)) minima_.add(*rank);
+    for_each_rank(*experiment, {}, experiment::Depth::Run, [&](const experiment::Rank& rank) { minima_.add(rank); });
   }
   bool any() const { return minima_.any(); }
   run::Known known() const override { return run::Known::Reconstructed; }

@@ -17,17 +17,13 @@ void for_each_leaf(const experiment::Experiment& experiment, const Where& where,
                    const std::function<void(const Leaf&)>& take,
                    const std::function<void(const experiment::Rank&)>& after_rank) {
   const Leaves leaves(experiment.definitions());
-  std::vector<std::size_t> places;
-  for (std::size_t place = 0; place < experiment.ranks().size(); ++place)
-    if (!where.ranks || where.ranks(experiment.ranks()[place])) places.push_back(place);
-  for_each_rank(experiment, places, experiment::Depth::Run, [&](const experiment::RankHandle& rank) {
-    if (!rank) return;
-    for (const experiment::Location& location : rank->locations) {
-      if (where.threads && !where.threads(rank->rank, location.thread)) continue;
-      if (location.run) take(leaves.of(*rank, location, *location.run));
-      else take(leaves.of(*rank, location, totals_of(location.units, *rank, location, leaves.definitions().paths)));
+  for_each_rank(experiment, where.ranks, experiment::Depth::Run, [&](const experiment::Rank& rank) {
+    for (const experiment::Location& location : rank.locations) {
+      if (where.threads && !where.threads(rank.rank, location.thread)) continue;
+      if (location.run) take(leaves.of(rank, location, *location.run));
+      else take(leaves.of(rank, location, totals_of(location.units, rank, location, leaves.definitions().paths)));
     }
-    if (after_rank) after_rank(*rank);
+    if (after_rank) after_rank(rank);
   });
 }
 

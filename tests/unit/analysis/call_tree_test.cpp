@@ -204,7 +204,7 @@ TEST(CallTree, spread_is_over_ranks_and_absent_ranks_count_as_zero) {
   EXPECT_NEAR(tree.totals.wall_s, 1'500e-9, 1e-18);
   EXPECT_NEAR(exclusive_sum(tree), tree.totals.wall_s, 1e-18);
   CallTreeOptions options;
-  options.ranks = [](int rank) { return rank == 1; };
+  options.where.ranks = [](int rank) { return rank == 1; };
   const CallTree one = build_call_tree(profile, symbolizer, options);
   EXPECT_NEAR(one.totals.wall_s, 500e-9, 1e-18);
   EXPECT_FALSE(by_path(one).contains("/0x10/MPI_Send"));  // of no value there
