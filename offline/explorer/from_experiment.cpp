@@ -114,17 +114,10 @@ class Maker {
       }
       metrics_.push_back(std::move(metric));
     }
-    Metric wait{waiting,
-                "Waiting",
-                "s",
-                place_of_metric(run::mpi),
-                "time in MPI in which the process has waited for others",
-                {},
-                true,
-                false,
-                Metric::Given};
-    wait.advice = "refrain report --waits shows how it is known, and --findings what has caused it.";
-    metrics_.push_back(std::move(wait));
+    metrics_.push_back({waiting, "Waiting", "s", place_of_metric(run::mpi),
+                        "time in MPI in which the process has waited for others",
+                        "refrain report --waits shows how it is known, and --findings what has caused it.", true, false,
+                        Metric::Given});
     question_.metrics.push_back(all.of(format::MetricId::Weight));
   }
   /// In the list of metrics.

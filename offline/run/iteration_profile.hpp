@@ -75,7 +75,6 @@ class IterationProfiles {
   /// Sums over the members of a cluster; null when the file does not have it.
   const experiment::Unit* cluster_unit(std::int32_t cluster) const;
   const experiment::Loop& loop() const { return loop_; }
-  std::size_t loop_index() const { return loop_index_; }
   const experiment::ProfileDefinitions& profile() const { return profile_; }
   const experiment::Rank& rank() const { return rank_; }
   const RankConstants& constants() const { return constants_; }
