@@ -188,6 +188,7 @@ void try_to_keep(const std::function<void()>& keep) {
   } catch (const std::system_error& error) {
     const bool is_of_others = error.code() == std::errc::permission_denied ||
                               error.code() == std::errc::operation_not_permitted ||
+                              error.code() == std::errc::not_a_directory ||  // it is packed
                               error.code() == std::errc::read_only_file_system;
     if (!is_of_others) complain("analyze", exit_ok, std::string("what was found is not kept: ") + error.what());
   }

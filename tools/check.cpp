@@ -17,6 +17,7 @@
 #include "tools/exit_codes.hpp"
 #include "tools/load_run.hpp"
 #include "tools/property_commands.hpp"
+#include "tools/run_efficiency.hpp"
 #include "tools/subcommands.hpp"
 
 namespace refrain::tools {
@@ -26,7 +27,7 @@ constexpr const char* name = "check";
 
 struct Request {
   std::string experiment, format = "text", basis;
-  std::vector<std::string> against, files;
+  std::vector<std::string> against, files, efficiencies;
   double tolerance_percent = 3, threshold = 0.05;
   bool all = false;  ///< every comparison is shown
 };
@@ -38,7 +39,16 @@ std::string seconds(double value) {
                         : fmt::format("{:.3f} us", value * 1e6);
 }
 
+/// A factor of the run against a bound on it.
+struct EfficiencyCheck {
+  EfficiencyBound bound;
+  analysis::Measured found;
+  bool fails = false;           ///< also with two standard errors in its favour
+  bool cannot_be_told = false;  ///< the bound is within two standard errors
+};
+
 struct Outcome {
+  std::vector<EfficiencyCheck> efficiencies;
   std::vector<analysis::RunDifference> comparisons;
   std::optional<database::Evaluation> evaluation;
   std::vector<std::string> notes;
@@ -46,6 +56,16 @@ struct Outcome {
   std::vector<std::string> uncertain;    ///< what was compared, and errors are larger than what is tolerated
   std::size_t properties = 0;            ///< that were evaluated
 };
+
+std::string line_of(const EfficiencyCheck& of) {
+  return fmt::format("{} is {:.3f}{}, and is to be at {} {}", of.bound.factor->words, of.found.value,
+                     of.found.error > 0 ? fmt::format(" +- {:.3f}", of.found.error) : "",
+                     of.bound.is_least ? "least" : "most", of.bound.value);
+}
+
+std::size_t failed_efficiencies(const Outcome& outcome) {
+  return static_cast<std::size_t>(std::ranges::count_if(outcome.efficiencies, &EfficiencyCheck::fails));
+}
 
 std::vector<const database::Found*> problems(const Outcome& outcome, double threshold) {
   std::vector<const database::Found*> found;
@@ -220,6 +240,28 @@ void evaluate(const Request& request, Outcome& outcome, const properties::Progra
       outcome.not_checked.push_back(fmt::format("{} was not evaluated: {}", of.name, of.why));
 }
 
+void check_efficiencies(const Request& request, Outcome& outcome) {
+  if (request.efficiencies.empty()) return;
+  const RunEfficiency run = run_efficiencies(name, request.experiment, {""}).at(0);
+  for (const std::string& text : request.efficiencies) {
+    EfficiencyCheck check{*parse_efficiency_bound(text), {}};
+    const auto found = run.efficiency ? check.bound.factor->of(*run.efficiency) : std::nullopt;
+    if (!found) {
+      const bool is_of_waits = run.efficiency && !run.why_no_waits.empty();
+      outcome.not_checked.push_back(
+          fmt::format("{}: not known{}", text, is_of_waits ? ", as " + run.why_no_waits : ""));
+      continue;
+    }
+    check.found = *found;
+    constexpr double certain = 2;
+    const double missing = check.bound.is_least ? check.bound.value - found->value : found->value - check.bound.value;
+    check.fails = missing > certain * found->error;
+    check.cannot_be_told = !check.fails && found->error > 0 && missing > -certain * found->error;
+    if (check.cannot_be_told) outcome.uncertain.push_back(line_of(check));
+    outcome.efficiencies.push_back(check);
+  }
+}
+
 std::string name_of_case(const database::Found& of, const database::Evaluation& evaluation) {
   std::vector<std::string> parts;
   for (const auto& [parameter, object] : of.context)
@@ -246,7 +288,8 @@ std::vector<const analysis::RunDifference*> slower(const Outcome& outcome) {
 }
 
 int exit_code_of(const Outcome& outcome, double threshold) {
-  if (!slower(outcome).empty() || !problems(outcome, threshold).empty()) return exit_failed_check;
+  if (!slower(outcome).empty() || !problems(outcome, threshold).empty() || failed_efficiencies(outcome) > 0)
+    return exit_failed_check;
   return outcome.not_checked.empty() ? exit_ok : exit_usage;
 }
 
@@ -255,14 +298,17 @@ void print_text(const Outcome& outcome, const Request& request) {
     show("slower: {}{}\n", line_of(*of), of->by_means ? "; on average, most iterations are not" : "");
   for (const database::Found* of : problems(outcome, request.threshold))
     show("property: {}\n", line_of(*of, *outcome.evaluation));
+  for (const EfficiencyCheck& of : outcome.efficiencies)
+    if (of.fails || (request.all && !of.cannot_be_told)) show("efficiency: {}\n", line_of(of));
   if (request.all)
     for (const analysis::RunDifference& of : outcome.comparisons)
       if (!of.is_slower && !of.by_means) show("{}: {}\n", verdict(of), line_of(of));
   for (const std::string& of : outcome.uncertain) show("cannot be told: {}\n", of);
   for (const std::string& why : outcome.not_checked) show("not checked: {}\n", why);
   for (const std::string& note : outcome.notes) show("note: {}\n", note);
-  const std::size_t compared = outcome.comparisons.size(),
-                    failures = slower(outcome).size() + problems(outcome, request.threshold).size();
+  const std::size_t compared = outcome.comparisons.size(), failures = slower(outcome).size() +
+                                                                      problems(outcome, request.threshold).size() +
+                                                                      failed_efficiencies(outcome);
   show("{}: {} comparison{}, {} propert{}, {}\n", request.experiment, compared, compared == 1 ? "" : "s",
        outcome.properties, outcome.properties == 1 ? "y" : "ies",
        failures > 0 ? fmt::format("{} failed", failures)
@@ -291,6 +337,12 @@ void print_json(const Outcome& outcome, const Request& request) {
        report::rows_of(problems_found,
                        [](const database::Found* of) -> report::Row {
                          return {{of->property->name, of->context, of->severity, of->confidence}};
+                       })},
+      {"efficiencies", columns("factor, value, standard_error, bound, is_least, failed, cannot_be_told"),
+       report::rows_of(outcome.efficiencies,
+                       [](const EfficiencyCheck& of) -> report::Row {
+                         return {{of.bound.factor->name, of.found.value, of.found.error, of.bound.value,
+                                  of.bound.is_least, of.fails, of.cannot_be_told}};
                        })},
       object_of("", columns("not_checked, cannot_be_told, notes"),
                 {{outcome.not_checked, outcome.uncertain, outcome.notes}})};
@@ -326,6 +378,9 @@ std::vector<JunitCase> junit_cases(const Outcome& outcome, const Request& reques
     if (at != failed.end()) made.failure = line_of(**at);
     else if (of.cannot_be_told) made.skipped = "cannot be told: " + line_of(of);
   }
+  for (const EfficiencyCheck& of : outcome.efficiencies)
+    cases.push_back({of.bound.factor->words, of.fails ? line_of(of) : "",
+                     of.cannot_be_told ? "cannot be told: " + line_of(of) : ""});
   for (const database::Found* of : problems(outcome, request.threshold))
     cases.push_back({name_of_case(*of, *outcome.evaluation), line_of(*of, *outcome.evaluation), {}});
   return cases;
@@ -356,14 +411,17 @@ void print_junit(const Outcome& outcome, const Request& request) {
 }
 
 int run(const Request& request) {
-  if (request.against.empty() && request.files.empty())
-    return complain(name, exit_usage, "nothing to check: --against EXPERIMENT, --properties FILE, or both");
+  if (request.against.empty() && request.files.empty() && request.efficiencies.empty())
+    return complain(
+        name, exit_usage,
+        "nothing to check: --against EXPERIMENT, --properties FILE, --efficiency BOUND, or several of them");
   const auto program = read_specifications(request.files);
   if (!program) return exit_usage;
   try {
     Outcome outcome;
     compare(request, outcome);
     evaluate(request, outcome, *program);
+    check_efficiencies(request, outcome);
     if (request.format == "json") print_json(outcome, request);
     else if (request.format == "junit") print_junit(outcome, request);
     else print_text(outcome, request);
@@ -394,6 +452,12 @@ void add_check(Command root, Invocation& invocation) {
       .shows_default();
   command.option("--basis", request->basis, "The region whose time severities are shares of (default: main)")
       .type("REGION");
+  command
+      .option("--efficiency", request->efficiencies,
+              "A bound on an efficiency of the run, as in 'parallel>=0.8'; may be repeated")
+      .type("BOUND")
+      .repeated()
+      .check(wrong_as_efficiency_bound);
   command.flag("--all", request->all, "Show every comparison, with its confidence interval");
   command.option("--format", request->format, "How to print").one_of({"text", "json", "junit"}).shows_default();
   command.footer(

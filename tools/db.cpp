@@ -169,7 +169,9 @@ void add_db(Command root, Invocation& invocation) {
     command.option("--version", request->version, "Its version; it is the build-id otherwise").type("NAME");
   };
   Command add_command = db.add("add", "Add experiments; one that is there already is recognised");
-  add_command.option("experiment", request->experiments, "Experiment directories").type("EXPERIMENT").required();
+  add_command.option("experiment", request->experiments, "Experiment directories, or profiles of other tools")
+      .type("EXPERIMENT")
+      .required();
   common(add_command);
   add_command.when_chosen([request, &invocation] { invocation.exit_code = add(*request); });
   Command list_command = db.add("list", "List what is in a database");

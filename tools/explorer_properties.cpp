@@ -8,6 +8,7 @@
 #include "offline/database/evaluation.hpp"
 #include "offline/database/native_run.hpp"
 #include "tools/property_commands.hpp"
+#include "tools/read_run.hpp"
 
 namespace refrain::tools {
 
@@ -16,11 +17,7 @@ std::vector<explorer::FoundProperty> properties_of(const std::shared_ptr<const e
                                                    const std::vector<report::NodeWait>& waits, std::size_t most) {
   const auto program = read_specifications({});
   if (!program) return {};
-  std::vector<database::NodeWaiting> waiting;
-  for (const report::NodeWait& of : waits) {
-    database::NodeWaiting& row = waiting.emplace_back();
-    if (of.method != report::NodeWait::Method::None) row = {of.seconds, of.error_s, of.confidence, of.kind};
-  }
+  const std::vector<database::NodeWaiting> waiting = waiting_of(waits);
   const auto connection = database::Connection::open(":memory:", true);
   database::Store store(*connection, *program->model);
   {

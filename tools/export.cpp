@@ -1,14 +1,18 @@
-/// `refrain export EXPERIMENT --format otf2`, also called refrain-export: the events of an experiment for other tools.
-/// When a launcher starts several processes they do it together.
+/// `refrain export EXPERIMENT --format FORMAT`, also called refrain-export: what an experiment has, for other tools.
+/// When a launcher starts several processes they write an archive of OTF2 together.
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
+#include <optional>
 
+#include "offline/export/formats.hpp"
 #include "offline/export/otf2.hpp"
 #include "offline/export/process_group.hpp"
+#include "offline/export/run_of_experiment.hpp"
 #include "offline/symbols/experiment_names.hpp"
 #include "tools/complaints.hpp"
 #include "tools/console.hpp"
@@ -20,82 +24,185 @@
 namespace refrain::tools {
 namespace {
 
+constexpr const char* command_name = "export";
+constexpr const char* call_path_regions = "callpath";
+
 struct Request {
-  std::string experiment, format = "otf2", output, regions = "mpi";
-  std::vector<std::string> ranks;
+  std::vector<std::string> experiments, ranks;
+  std::string format = "otf2", output, regions = "mpi", loop;
+  std::optional<double> from_s, until_s;
+  std::optional<std::int64_t> iteration;
   int patience = 120;
 };
 
 /// Without -o in the working directory, with the experiment's name.
-std::filesystem::path directory_of(const Request& request) {
+std::filesystem::path output_of(const Request& request) {
+  if (request.output == "-") return request.output;
   std::filesystem::path path =
-      std::filesystem::absolute(request.output.empty() ? request.experiment : request.output).lexically_normal();
+      std::filesystem::absolute(request.output.empty() ? request.experiments[0] : request.output).lexically_normal();
   if (!path.has_filename()) path = path.parent_path();
-  if (request.output.empty()) return path.filename().string() + "-otf2";
+  if (request.output.empty()) return path.filename().string() + exports::find_format(request.format)->ending;
   return request.output.ends_with('/') ? path : std::filesystem::path(request.output);
 }
 
 /// `processes`: null for this one alone.
-int export_events(const Request& request, exports::ProcessGroup* processes) {
-  return with_trace("export", request.experiment, request.ranks, [&](const trace::Trace& trace) {
-    const std::filesystem::path directory = directory_of(request);
+int write_archive(const Request& request, exports::ProcessGroup* processes) {
+  return with_trace(command_name, request.experiments[0], request.ranks, [&](const trace::Trace& trace) {
+    const std::filesystem::path directory = output_of(request);
     symbols::Symbolizer symbolizer;
     symbols::use_names(trace.experiment(), symbolizer);
     const exports::Otf2Summary done =
-        exports::write_otf2(trace, symbolizer, {directory, request.regions == "callpath", processes});
+        exports::write_otf2(trace, symbolizer, {directory, request.regions == call_path_regions, processes});
     if (processes && !processes->is_first()) return;
     show("{}: {} events of {} locations\n", (directory / "traces.otf2").string(), done.events,
          trace.locations().size());
     if (done.left_out > 0)
       complain(
-          "export", exit_ok,
+          command_name, exit_ok,
           fmt::format("{} communications are not in it: OTF2 has no record for them, or their communicator or their "
                       "other side is not known",
                       done.left_out));
   });
 }
 
-int run(const Request& request) {
+/// With all processes that the launcher has started.
+int write_archive(const Request& request) {
   const exports::PlaceInJob place = exports::place_in_job();
-  if (place.size == 1) return export_events(request, nullptr);
-  // Nobody makes it before all have met: another job is at it, and its meeting place must not be touched.
+  if (place.size == 1) return write_archive(request, nullptr);
+  // The directory is made after all have met: one that exists belongs to another job, whose meeting place must not be
+  // touched.
   try {
-    exports::must_not_exist(directory_of(request));
+    exports::must_not_exist(output_of(request));
   } catch (const exports::ExportError& error) {
-    return place.rank == 0 ? complain("export", exit_usage, error.what()) : exit_ok;
+    return place.rank == 0 ? complain(command_name, exit_usage, error.what()) : exit_ok;
   }
-  std::filesystem::path meeting = directory_of(request);
+  std::filesystem::path meeting = output_of(request);
   meeting += ".processes";
-  return work_together("export", meeting, place, std::chrono::seconds(request.patience),
-                       [&](exports::ProcessGroup& processes) { return export_events(request, &processes); });
+  return work_together(command_name, meeting, place, std::chrono::seconds(request.patience),
+                       [&](exports::ProcessGroup& processes) { return write_archive(request, &processes); });
+}
+
+/// Says what was written, and what the format has no place for.
+void tell_written(const exports::Format& format, const std::filesystem::path& path, const std::string& contents) {
+  if (path != "-") show("{}: {}\n", path.string(), contents);
+  complain(command_name, exit_ok, fmt::format("{} has no place for {}", format.name, format.cannot));
+}
+
+int write_events(const exports::Format& format, const Request& request) {
+  constexpr double ns_per_second = 1e9;
+  exports::EventChoice choice{.iteration = request.iteration};
+  if (request.from_s) choice.from_ns = std::llround(*request.from_s * ns_per_second);
+  if (request.until_s) choice.until_ns = std::llround(*request.until_s * ns_per_second);
+  return with_trace(command_name, request.experiments[0], request.ranks, [&](const trace::Trace& trace) {
+    exports::OutputFile out(output_of(request));
+    format.write_events(trace, choice, out);
+    out.finish();
+    tell_written(format, out.path(), fmt::format("events of {} locations", trace.locations().size()));
+  });
+}
+
+int write_profile(const exports::Format& format, const Request& request) {
+  try {
+    int code = exit_ok;
+    exports::OutputFile out(output_of(request));
+    std::size_t call_paths = 0, locations = 0;
+    for (const std::string& name : request.experiments) {
+      if (is_archive(command_name, name)) return exit_usage;
+      const auto experiment = experiment::Experiment::open(name);
+      std::optional<exports::IterationOfLoop> iteration;
+      if (request.iteration) iteration = {request.loop, *request.iteration};
+      const auto run = exports::run_of_experiment(experiment, REFRAIN_VERSION, iteration);
+      format.write_run(*run, out);
+      call_paths += run->nodes().size();
+      locations += run->locations().size();
+      if (experiment->damage_log()->count() == 0) continue;
+      tell_damage(command_name, *experiment->damage_log());
+      code = exit_damaged;
+    }
+    out.finish();
+    tell_written(format, out.path(), fmt::format("{} call paths of {} locations", call_paths, locations));
+    return code;
+  } catch (const experiment::ReadError& error) {
+    return complain(command_name, exit_unreadable, error.what());
+  } catch (const std::exception& error) {
+    return complain(command_name, exit_usage, error.what());
+  }
+}
+
+/// Options that the format does not take; empty: there are none.
+std::string wrong_options(const exports::Format& format, const Request& request) {
+  const bool is_archive_format = !format.write_run && !format.write_events;
+  const auto wrong = [&](const char* option, const char* formats) {
+    return fmt::format("{} requires --format {}", option, formats);
+  };
+  if (request.regions == call_path_regions && !is_archive_format) return wrong("--regions callpath", "otf2");
+  if (!request.ranks.empty() && format.write_run) return wrong("--rank", "otf2, perfetto, chrome or paraver");
+  if ((request.from_s || request.until_s) && !format.write_events)
+    return wrong(request.from_s ? "--from" : "--until", "perfetto, chrome or paraver");
+  if (request.iteration && is_archive_format) return "--iteration does not go with otf2";
+  if (!request.loop.empty() && (!request.iteration || !format.write_run))
+    return "--loop requires --iteration and a format of profiles";
+  if (request.experiments.size() > 1 && !format.takes_several)
+    return fmt::format("{} takes one experiment; extrap takes several", format.name);
+  if (request.output == "-" && is_archive_format) return "-o -: otf2 is a directory";
+  return "";
+}
+
+int run(const Request& request) {
+  const exports::Format& format = *exports::find_format(request.format);
+  if (const std::string wrong = wrong_options(format, request); !wrong.empty())
+    return complain(command_name, exit_usage, wrong);
+  if (!format.write_run && !format.write_events) return write_archive(request);
+  if (exports::place_in_job().rank != 0) return exit_ok;  // the first process writes it alone
+  return format.write_events ? write_events(format, request) : write_profile(format, request);
 }
 
 }  // namespace
 
 void add_export(Command root, Invocation& invocation) {
   auto request = std::make_shared<Request>();
-  Command command = root.add("export", "Write the events of an experiment for other tools");
-  command.option("experiment", request->experiment, "Experiment directory").type("EXPERIMENT").required();
-  command.option("--format", request->format, "What to write").one_of({"otf2"}).shows_default();
-  command.option("-o,--output", request->output, "Directory to make (default: EXPERIMENT-otf2 here)").type("DIRECTORY");
+  std::vector<std::string> names;
+  std::string table;
+  for (const exports::Format& format : exports::formats()) {
+    names.emplace_back(format.name);
+    table += fmt::format("  {:<11}{}\n", format.name, format.holds);
+  }
+  Command command = root.add(command_name, "Write an experiment in a format of other tools");
+  command.option("experiment", request->experiments, "Experiment directory; several with --format extrap")
+      .type("EXPERIMENT")
+      .required();
+  command.option("--format", request->format, "Format to write").one_of(names).shows_default();
+  command
+      .option("-o,--output", request->output,
+              "File, of otf2 the directory, to make; - is standard output (default: EXPERIMENT and an ending of the "
+              "format, here)")
+      .type("FILE");
   command
       .option("--regions", request->regions,
-              "What is entered and left: MPI functions and marks, or also the functions on their call paths")
-      .one_of({"mpi", "callpath"})
+              "Of otf2, what is entered and left: MPI functions and marks, or also the functions on their call paths")
+      .one_of({"mpi", call_path_regions})
       .shows_default();
-  command.option("--rank", request->ranks, "Only these ranks, as in 0,4-7; may be repeated")
+  command.option("--rank", request->ranks, "Events of these ranks alone, as in 0,4-7; may be repeated")
       .type("LIST")
       .separated_by(',');
+  command.option("--iteration", request->iteration, "This iteration, counted from 0, instead of the run; not of otf2")
+      .type("NUMBER");
+  command.option("--loop", request->loop, "Of profiles with --iteration, the loop; needed where several are marked")
+      .type("NAME");
+  command.option("--from", request->from_s, "Of perfetto, chrome and paraver, events from this time on")
+      .type("SECONDS");
+  command.option("--until", request->until_s, "Of perfetto, chrome and paraver, events up to this time")
+      .type("SECONDS");
   command
       .option("--patience", request->patience,
               "When several processes write together: how long one may be silent before it is taken for dead")
       .type("SECONDS")
       .check([](const std::string& value) { return std::atoi(value.c_str()) > 0 ? "" : "must be at least 1"; })
       .shows_default();
-  command.footer(
-      "mpirun -n N refrain-export EXPERIMENT (or srun) writes the same archive with N processes.\n"
-      "Exit status: 0 done, 1 wrong usage or not written, 2 the experiment cannot be read, 4 done, but a "
-      "part of it is damaged; what is missing is named.");
+  command.footer("Formats:\n" + table +
+                 "mpirun -n N refrain-export EXPERIMENT (or srun) writes the same archive of OTF2 with N processes.\n"
+                 "Exit status: 0 done, 1 wrong usage or not written, 2 the experiment cannot be read, 4 done, but a "
+                 "part of it is damaged; what is missing is named.");
   command.when_chosen([request, &invocation] { invocation.exit_code = run(*request); });
 }
 

@@ -14,8 +14,8 @@ struct Loaded {
   std::vector<std::string> notes;
 };
 
-/// `name`: an experiment directory, or a .cubex file. Throws what reading the experiment or the database throws.
-/// `notify` gets lines for people.
+/// `name`: an experiment directory, or a profile of another tool (database/profile_run.hpp). Throws what reading the
+/// experiment or the database throws. `notify` gets lines for people.
 Loaded load_experiment(const std::string& name, database::Connection& connection, const properties::Model& model,
                        const std::string& program, const std::string& version,
                        const std::function<void(const std::string&)>& notify);

@@ -1,4 +1,4 @@
-/// `refrain properties`: performance properties of a run, ranked by their severity.
+/// `refrain properties`: performance properties of a run, of an experiment or in a database, ranked by their severity.
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -11,6 +11,7 @@
 #include "tools/complaints.hpp"
 #include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
+#include "tools/load_run.hpp"
 #include "tools/progress_line.hpp"
 #include "tools/property_commands.hpp"
 #include "tools/subcommands.hpp"
@@ -22,6 +23,7 @@ constexpr const char* name = "properties";
 constexpr std::size_t usual_rows = 20;
 
 struct Request {
+  std::string experiment;  ///< empty: a run of the database
   std::string database = usual_database, program, version, basis, format = "text";
   std::optional<std::int64_t> run;
   std::vector<std::string> files, only;
@@ -101,6 +103,16 @@ void print_text(const database::Evaluation& evaluation, const Request& request, 
   for (const database::NotEvaluated& of : evaluation.not_evaluated) show("  {}: {}\n", of.name, of.why);
 }
 
+/// A database in memory of the one experiment. `code`: whether a part of it is missing, which is said.
+std::unique_ptr<database::Connection> open_experiment(const Request& request, const properties::Model& model,
+                                                      int& code) {
+  auto connection = database::Connection::open(":memory:", true);
+  const Loaded loaded = load_experiment(request.experiment, *connection, model, "", "", [](const std::string&) {});
+  for (const std::string& note : loaded.notes)
+    code = complain(name, exit_damaged, fmt::format("{}: {}", request.experiment, note));
+  return connection;
+}
+
 int run(const Request& request) {
   try {
     const auto program = read_specifications(request.files);
@@ -110,7 +122,9 @@ int run(const Request& request) {
         return complain(name, exit_usage,
                         fmt::format("--property {}: there is none of this name; there are {}", wanted,
                                     fmt::join(property_names(*program), ", ")));
-    const auto connection = database::Connection::open(request.database, false);
+    int code = exit_ok;
+    const auto connection = request.experiment.empty() ? database::Connection::open(request.database, false)
+                                                       : open_experiment(request, *program->model, code);
     database::Store store(*connection, *program->model);
     store.check();
     const auto runs = store.runs({request.program, request.version, request.run});
@@ -135,7 +149,9 @@ int run(const Request& request) {
       print_tables(format == report::Format::Json ? document_of(result, request.threshold)
                                                   : std::vector{properties_table(result, rows)},
                    format, {}, write_to_stdout);
-    return exit_ok;
+    return code;
+  } catch (const experiment::ReadError& error) {
+    return complain(name, exit_unreadable, error.what());
   } catch (const std::exception& error) {
     return complain(name, exit_usage, error.what());
   }
@@ -145,11 +161,18 @@ int run(const Request& request) {
 
 void add_properties(Command root, Invocation& invocation) {
   auto request = std::make_shared<Request>();
-  Command command = root.add("properties", "Evaluate performance properties of a run in a database");
-  add_database_option(command, request->database);
-  command.option("--program", request->program, "Only runs of this program").type("NAME");
-  command.option("--version", request->version, "Only runs of this version").type("NAME");
-  command.option("--run", request->run, "This run (default: the last one that was added)").type("N");
+  Command command =
+      root.add("properties", "Evaluate performance properties of an experiment, or of a run in a database");
+  Option experiment = command
+                          .option("experiment", request->experiment,
+                                  "Experiment directory or profile of CUBE (.cubex); no database is needed")
+                          .type("EXPERIMENT");
+  add_database_option(command, request->database).excludes(experiment);
+  command.option("--program", request->program, "Only runs of this program").type("NAME").excludes(experiment);
+  command.option("--version", request->version, "Only runs of this version").type("NAME").excludes(experiment);
+  command.option("--run", request->run, "This run (default: the last one that was added)")
+      .type("N")
+      .excludes(experiment);
   command.option("--properties", request->files, "Further specifications").type("FILE").repeated();
   command.option("--property", request->only, "Only this property; may be repeated").type("PROPERTY").repeated();
   command.option("--basis", request->basis, "The region whose time severities are shares of (default: main)")

@@ -17,8 +17,8 @@ std::optional<properties::Program> read_specifications(const std::vector<std::st
   }
 }
 
-void add_database_option(Command command, std::string& database) {
-  command.option("--database", database, "File of SQLite, or postgresql://...").type("DATABASE").shows_default();
+Option add_database_option(Command command, std::string& database) {
+  return command.option("--database", database, "File of SQLite, or postgresql://...").type("DATABASE").shows_default();
 }
 
 std::vector<std::string> property_names(const properties::Program& program) {

@@ -18,7 +18,7 @@ inline constexpr const char* usual_database = "refrain.sqlite";
 std::optional<properties::Program> read_specifications(const std::vector<std::string>& files);
 
 /// --database, with the usual one.
-void add_database_option(Command command, std::string& database);
+Option add_database_option(Command command, std::string& database);
 
 /// Names of properties, in the order of the program.
 std::vector<std::string> property_names(const properties::Program& program);

@@ -52,9 +52,11 @@ int refrain_command(int argc, char** argv) {
   add_exec(root, invocation);
   add_report(root, invocation);
   add_view(root, invocation);
+  add_pack(root, invocation);
   add_events(root, invocation);
   add_analyze(root, invocation);
   add_export(root, invocation);
+  add_query(root, invocation);
   add_properties(root, invocation);
   add_scaling(root, invocation);
   add_check(root, invocation);

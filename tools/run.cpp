@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "config/configuration.hpp"
+#include "offline/findings/sentence.hpp"
 #include "offline/report/found.hpp"
 #include "tools/console.hpp"
 #include "tools/exemplars.hpp"

@@ -1,16 +1,20 @@
-/// `refrain scaling`: how the time of regions changes with the number of processes, over the runs of a version.
+/// `refrain scaling`: how the time of regions changes with the number of processes, over the runs of a version in a
+/// database; or the efficiencies of experiment directories (pop_scaling.hpp).
 
 #include "offline/database/scaling.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <memory>
+#include <optional>
 
+#include "offline/experiment/experiment.hpp"
 #include "offline/report/columns.hpp"
 #include "offline/report/print_tables.hpp"
 #include "tools/complaints.hpp"
 #include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
+#include "tools/pop_scaling.hpp"
 #include "tools/property_commands.hpp"
 #include "tools/subcommands.hpp"
 
@@ -21,7 +25,10 @@ constexpr const char* name = "scaling";
 
 struct Request {
   std::string database = usual_database, program, version, format = "text";
-  std::vector<std::string> regions;
+  std::vector<std::string> words;    ///< experiment directories, or regions in the database
+  std::vector<std::string> regions;  ///< beside the run, of experiment directories
+  bool is_weak = false;
+  bool efficiencies = false;  ///< of runs in the database
   double min_share_percent = 1;
 };
 
@@ -61,8 +68,37 @@ std::vector<report::Table> document_of(const database::Scaling& scaling) {
           std::move(regions)};
 }
 
+/// Nothing: none of the words is an experiment directory, so that the database is meant.
+std::optional<int> run_directories(const Request& request) {
+  const auto first = std::ranges::find_if(request.words, is_experiment);
+  if (first == request.words.end()) {
+    if (!request.efficiencies && request.is_weak)
+      return complain(name, exit_usage, "--weak requires experiment directories or --efficiency");
+    if (request.regions.empty()) return std::nullopt;
+    return complain(name, exit_usage, "--region requires experiment directories");
+  }
+  const auto other = std::ranges::find_if_not(request.words, is_experiment);
+  if (other != request.words.end())
+    return complain(name, exit_usage,
+                    fmt::format("{} is no experiment directory, and {} is: regions of directories go with --region",
+                                *other, *first));
+  print_pop_scaling(name, {request.words, request.regions, request.is_weak, report::format_of(request.format)});
+  return exit_ok;
+}
+
+int print_efficiencies(database::Connection& connection, const database::StoredRun& run, const Request& request,
+                       report::Format format) {
+  if (!request.words.empty()) return complain(name, exit_usage, "--efficiency is of whole runs: it takes no regions");
+  const auto runs = database::sized_runs(connection, run);
+  if (runs.empty())
+    return complain(name, exit_usage, connection.name() + ": no useful time was measured in the runs of this version");
+  print_pop_table({run.program, request.is_weak, {{"", scaling_points(runs, request.is_weak)}}}, format);
+  return exit_ok;
+}
+
 int run(const Request& request) {
   try {
+    if (const auto code = run_directories(request)) return *code;
     const auto connection = database::Connection::open(request.database, false);
     const properties::Program program = properties::compile({properties::builtin_model()});
     database::Store store(*connection, *program.model);
@@ -72,13 +108,16 @@ int run(const Request& request) {
       return complain(
           name, exit_usage,
           fmt::format("{}: there is no such run; `refrain db list` shows what there is", connection->name()));
-    const database::Scaling scaling =
-        database::scaling_of(*connection, *std::ranges::max_element(runs, {}, &database::StoredRun::run),
-                             request.regions, request.min_share_percent / 100);
     const report::Format format = report::format_of(request.format);
+    const database::StoredRun& last = *std::ranges::max_element(runs, {}, &database::StoredRun::run);
+    if (request.efficiencies) return print_efficiencies(*connection, last, request, format);
+    const database::Scaling scaling =
+        database::scaling_of(*connection, last, request.words, request.min_share_percent / 100);
     print_tables(format == report::Format::Json ? document_of(scaling) : std::vector{flat_table(scaling)}, format,
                  report::detect_terminal(stdout), write_to_stdout);
     return exit_ok;
+  } catch (const experiment::ReadError& error) {
+    return complain(name, exit_unreadable, error.what());
   } catch (const std::exception& error) {
     return complain(name, exit_usage, error.what());
   }
@@ -88,8 +127,20 @@ int run(const Request& request) {
 
 void add_scaling(Command root, Invocation& invocation) {
   auto request = std::make_shared<Request>();
-  Command command = root.add("scaling", "Time, speedup, efficiency and cost of regions over numbers of processes");
-  command.option("region", request->regions, "Regions; all that have time enough otherwise").type("REGION");
+  Command command = root.add("scaling", "Efficiencies, time, speedup and cost over numbers of processes");
+  command
+      .option("run", request->words,
+              "Experiment directories, for their efficiencies; or regions of the runs in the database, instead of all "
+              "that have time enough")
+      .type("EXPERIMENT");
+  command
+      .option("--region", request->regions,
+              "Of experiment directories: also this marked region or function; may be repeated")
+      .type("NAME")
+      .repeated();
+  command.flag("--efficiency", request->efficiencies,
+               "Of runs in the database: their efficiencies instead of times of regions");
+  command.flag("--weak", request->is_weak, "Of efficiencies: the problem grows with the processes");
   add_database_option(command, request->database);
   command.option("--program", request->program, "Only runs of this program").type("NAME");
   command.option("--version", request->version, "This version (default: that of the last run that was added)")

@@ -23,9 +23,11 @@ void add_exec(Command root, Invocation& invocation);
 /// one line on stderr that begins with "refrain report:".
 void add_report(Command root, Invocation& invocation);
 void add_view(Command root, Invocation& invocation);
+void add_pack(Command root, Invocation& invocation);
 void add_events(Command root, Invocation& invocation);
 void add_analyze(Command root, Invocation& invocation);
 void add_export(Command root, Invocation& invocation);
+void add_query(Command root, Invocation& invocation);
 void add_properties(Command root, Invocation& invocation);
 void add_scaling(Command root, Invocation& invocation);
 void add_check(Command root, Invocation& invocation);

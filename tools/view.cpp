@@ -1,8 +1,6 @@
 /// `refrain view EXPERIMENT [OTHER...]`: the explorer, one HTML file with the data in it.
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
@@ -11,7 +9,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include "offline/database/cubex_file.hpp"
+#include "offline/database/profile_run.hpp"
 #include "offline/explorer/anonymous.hpp"
 #include "offline/explorer/foreign.hpp"
 #include "offline/explorer/from_experiment.hpp"
@@ -23,6 +21,7 @@
 #include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/explorer_properties.hpp"
+#include "tools/new_file.hpp"
 #include "tools/progress_line.hpp"
 #include "tools/subcommands.hpp"
 #include "tools/which_experiment.hpp"
@@ -38,44 +37,6 @@ struct Request {
   std::vector<std::string> others;
   double megabytes = 20;
   bool anonymous = false, open = false;
-};
-
-/// A file that is there as a whole, or not at all.
-class NewFile {
- public:
-  explicit NewFile(std::string path) : path_(std::move(path)), partial_(path_ + ".part") {
-    file_ = std::fopen(partial_.c_str(), "w");
-    if (file_ == nullptr) fail();
-  }
-  ~NewFile() {
-    if (file_ == nullptr) return;
-    std::fclose(file_);
-    std::remove(partial_.c_str());
-  }
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
-
-  void write(std::string_view text) {
-    if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) fail();
-    size_ += text.size();
-  }
-  void finish() {
-    const bool is_written = std::fflush(file_) == 0;
-    if (std::fclose(std::exchange(file_, nullptr)) != 0 || !is_written ||
-        std::rename(partial_.c_str(), path_.c_str()) != 0) {
-      const int error = errno;
-      std::remove(partial_.c_str());
-      errno = error;
-      fail();
-    }
-  }
-  std::size_t size() const { return size_; }
-
- private:
-  [[noreturn]] void fail() const { throw std::runtime_error(path_ + ": " + std::strerror(errno)); }
-  std::string path_, partial_;
-  std::FILE* file_ = nullptr;
-  std::size_t size_ = 0;
 };
 
 /// The name of the first experiment, in the working directory.
@@ -133,10 +94,9 @@ explorer::Run run_of_archive(const fs::path& anchor, int& code) {
   return run;
 }
 
-/// Whatever it is: an experiment, a profile of CUBE, an OTF2 archive.
+/// Whatever it is: an experiment, a profile of another tool, an OTF2 archive.
 explorer::Run read_run(const std::string& path, std::size_t bytes, int& code) {
-  if (std::error_code error; fs::is_regular_file(path, error) && database::is_cubex(path))
-    return explorer::run_of_cubex(path);
+  if (database::is_profile(path)) return explorer::run_of_profile(path);
   if (const auto anchor = trace::find_otf2_anchor(path)) return run_of_archive(*anchor, code);
   return run_of_experiment(path, bytes, code);
 }
@@ -186,7 +146,8 @@ int run(Request request) {
 void add_view(Command root, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   Command command = root.add("view", "Write the explorer: one HTML file that opens in any browser");
-  add_experiment(command, request->experiment, "Experiment directory, profile of CUBE (.cubex), or OTF2 archive");
+  add_experiment(command, request->experiment,
+                 "Experiment directory, profile of CUBE (.cubex), Caliper or TAU, or OTF2 archive");
   command.option("other", request->others, "Further ones, which the first one is compared with").type("EXPERIMENT");
   command.option("-o,--output", request->output, "File to write (default: EXPERIMENT.html here)").type("FILE");
   command.option("--size", request->megabytes, "MB that the data may take in the file; what is cut is said in it")

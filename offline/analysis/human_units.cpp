@@ -1,5 +1,6 @@
 #include "offline/analysis/human_units.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -22,6 +23,12 @@ std::string digits_by_error(double value, double error) {
   return fmt::format("{:.{}f}", value, digits);
 }
 
+/// "3:05:12".
+std::string in_hours(double seconds) {
+  const auto whole = static_cast<std::int64_t>(seconds + 0.5);
+  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
 }  // namespace
 
 std::string human_time(double seconds) {
@@ -32,8 +39,22 @@ std::string human_time(double seconds) {
   if (size < 0.9995) return three_digits(seconds * 1e3) + " ms";
   if (size < 999.5) return three_digits(seconds) + " s";
   if (size < 6000) return fmt::format("{:.0f} s", seconds);
-  const auto whole = static_cast<std::int64_t>(seconds + 0.5);
-  return fmt::format("{}:{:02}:{:02} h", whole / 3600, whole / 60 % 60, whole % 60);
+  return in_hours(seconds) + " h";
+}
+
+HumanTimes human_times(const std::vector<double>& seconds) {
+  const std::string largest = human_time(seconds.empty() ? 0 : std::ranges::max(seconds));
+  const std::size_t space = largest.rfind(' '), point = std::min(largest.find('.'), space);
+  HumanTimes times{{}, largest.substr(space + 1)};
+  const std::size_t digits = point == space ? 0 : space - point - 1;
+  const double in_unit = times.unit == "ns" ? 1e9 : times.unit == "us" ? 1e6 : times.unit == "ms" ? 1e3 : 1;
+  const double least = std::pow(10.0, -static_cast<double>(digits));
+  for (const double of : seconds)
+    times.numbers.push_back(of == 0                      ? "0"
+                            : times.unit == "h"          ? in_hours(of)
+                            : of * in_unit < 0.5 * least ? fmt::format("<{:.{}f}", least, digits)
+                                                         : fmt::format("{:.{}f}", of * in_unit, digits));
+  return times;
 }
 
 std::string human_time(double seconds, double error) {

@@ -60,8 +60,8 @@ class Loader {
     add_test_run();
     tables_.finish(run_, {"TestRun", "TotalTiming", "TypedTiming", "WaitTiming", "CallTiming", "Location", "PathTiming",
                           "Severity", "Loop", "Step", "Iteration", "Cluster"});
-    connection_.execute(fmt::format("INSERT INTO refrain_runs VALUES ({}, {}, {})", run_,
-                                    quoted_text(source_.facts().digest), quoted_text(options_.added)));
+    connection_.execute(fmt::format("INSERT INTO refrain_runs VALUES ({}, {}, {})", run_, quoted_text(source_.digest()),
+                                    quoted_text(options_.added)));
     return {run_, notes_};
   }
 

@@ -11,55 +11,17 @@
 #include <pugixml.hpp>
 
 #include "offline/experiment/clean_text.hpp"
+#include "offline/experiment/folder.hpp"
 
 namespace refrain::database {
 namespace {
 
 using experiment::clean_text;
 using experiment::InputFile;
+using Member = experiment::TarMember;
 
-constexpr std::size_t block = 512;  // of tar
 constexpr std::size_t value_bytes = 8;
-constexpr std::size_t most_members = 100'000;
 constexpr int deepest = 10'000;
-
-/// A file in the archive.
-struct Member {
-  std::uint64_t offset = 0, size = 0;
-};
-
-/// A number of a tar header: octal digits with blanks around. Nothing: it is none.
-std::optional<std::uint64_t> octal(const char* text, std::size_t length) {
-  std::uint64_t value = 0;
-  bool any = false;
-  for (std::size_t i = 0; i < length && text[i] != '\0'; ++i) {
-    if (text[i] == ' ') {
-      if (any) break;
-      continue;
-    }
-    if (text[i] < '0' || text[i] > '7' || value >> 58 != 0) return std::nullopt;
-    value = value * 8 + static_cast<std::uint64_t>(text[i] - '0');
-    any = true;
-  }
-  return any ? std::optional(value) : std::nullopt;
-}
-
-/// POSIX.1-1988 (ustar), section 10.1.1.
-std::map<std::string, Member> members_of(const InputFile& file) {
-  constexpr std::size_t name_length = 100, size_at = 124, size_length = 12;
-  std::map<std::string, Member> members;
-  for (std::uint64_t at = 0; at + block <= file.size();) {
-    const std::vector<std::byte> bytes = file.read(at, block, "the head of a file in it");
-    const char* head = reinterpret_cast<const char*>(bytes.data());
-    if (head[0] == '\0') break;  // the end
-    const auto size = octal(head + size_at, size_length);
-    if (!size || *size > file.size()) file.fail(at, "the head of a file in it has no size");
-    members[std::string(head, strnlen(head, name_length))] = {at + block, *size};
-    if (members.size() > most_members) file.fail(at, "too many files in it");
-    at += block + (*size + block - 1) / block * block;
-  }
-  return members;
-}
 
 struct Anchor {
   CubexFile file;
@@ -300,14 +262,11 @@ class ValueReader {
 }  // namespace
 
 bool is_cubex(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  char head[block] = {};
-  if (!file.read(head, sizeof head)) return false;
-  return std::string_view(path).ends_with(".cubex") || std::memcmp(head + 257, "ustar", 5) == 0;
+  return path.ends_with(".cubex") || (experiment::is_tar(path) && !experiment::is_packed(path));
 }
 
 CubexFile parse_cubex(const InputFile& file, std::size_t most_values) {
-  const std::map<std::string, Member> members = members_of(file);
+  const std::map<std::string, Member> members = experiment::tar_members(file);
   const auto anchor_member = members.find("anchor.xml");
   if (anchor_member == members.end()) file.fail(0, "there is no anchor.xml in it, so it is no profile of CUBE");
   Anchor anchor = AnchorReader(file, anchor_member->second).read();

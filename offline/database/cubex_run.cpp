@@ -34,7 +34,7 @@ class CubexRun : public RunTables {
     file_ = parse_cubex(input);
     Digest digest;
     digest.add(input.read(0, input.size(), "the file"));
-    facts_.digest = digest.text();
+    digest_ = digest.text();
     std::error_code error;
     const fs::path absolute = fs::absolute(path, error).lexically_normal();
     facts_.experiment = absolute.string();
@@ -90,12 +90,14 @@ class CubexRun : public RunTables {
       if (!values[node].empty()) take(node, values[node]);
   }
 
+  std::string digest() const override { return digest_; }
   std::int64_t iterations(std::size_t) override { return 0; }
   void for_each_iteration(std::size_t, const std::function<void(const RunCluster&)>&,
                           const std::function<void(const RunIteration&)>&) override {}
 
  private:
   CubexFile file_;
+  std::string digest_;
   std::vector<std::uint32_t> node_of_;  ///< by call path of the file
   std::vector<bool> is_time_;
 };

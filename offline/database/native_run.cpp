@@ -6,10 +6,12 @@
 #include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <map>
+#include <tuple>
 
+#include "format/profile_file.hpp"
 #include "offline/database/digest.hpp"
+#include "offline/experiment/folder.hpp"
 #include "offline/run/iteration_metrics.hpp"
 #include "offline/run/iterations.hpp"
 
@@ -44,11 +46,9 @@ class NativeRun : public RunTables {
  public:
   NativeRun(const std::shared_ptr<const experiment::Experiment>& experiment, const analysis::CallTree& tree,
             const std::vector<NodeWaiting>& waiting)
-      : experiment_(experiment),
-        run_(run_of(*experiment, tree)),
-        by_node_(run::by_node(run_.nodes())),
-        reader_(*experiment) {
+      : experiment_(experiment), run_(run_of(*experiment, tree)) {
     run_.add_found();
+    values_.emplace(run_);
     const experiment::Manifest& manifest = experiment->manifest();
     facts_.executable = manifest.executable;
     facts_.program = fs::path(manifest.executable).filename().string();
@@ -58,7 +58,6 @@ class NativeRun : public RunTables {
     facts_.version = facts_.build_id.empty() ? "unknown" : facts_.build_id;
     facts_.experiment = name_of_directory(experiment->directory());
     facts_.source = "refrain";
-    facts_.digest = digest_of_experiment(experiment->directory());
     facts_.start_us = microseconds_of(manifest.started);
     facts_.compiled_us = compiled_us(manifest.executable, facts_.start_us);
     facts_.processes = manifest.ranks;
@@ -83,11 +82,11 @@ class NativeRun : public RunTables {
         row.wait_error_s = waiting[i].error_s;
         row.wait_confidence = waiting[i].confidence;
         row.wait_kind = waiting[i].kind;
+        row.wait_by_rank.assign(waiting[i].by_rank.begin(), waiting[i].by_rank.end());
       }
       nodes_.push_back(std::move(row));
     }
-    shown_ = run_.metrics().listed();
-    for (const std::size_t m : shown_) metrics_.push_back(run_.metrics()[m]);
+    metrics_ = run_.metrics().list();
     for (std::size_t place = 0; place < experiment->ranks().size(); ++place) {
       const auto rank = experiment->rank(place, experiment::Depth::Run);
       for (std::size_t i = 0; rank && i < rank->locations.size(); ++i) {
@@ -98,22 +97,41 @@ class NativeRun : public RunTables {
     }
   }
 
-  void for_each_node(std::size_t location, const TakeNode& take) override {
-    const auto rank = static_cast<std::int32_t>(locations_[location].rank),
-               thread = static_cast<std::int32_t>(locations_[location].thread);
-    const run::Leaf* leaf = reader_.of(rank, thread);
-    if (!leaf) return;
-    const run::Answer answer =
-        answer_of(*leaf, run_.nodes(), run_.metrics(),
-                  {.keys = &by_node_, .metrics = shown_, .has_errors = false, .has_inclusive = false});
-    std::vector<double> values(shown_.size());
-    // Node 0 of the tree is its root, which nothing belongs to.
-    for (std::uint32_t node = 1; node < run_.nodes().size(); ++node) {
-      if (!answer.has(node)) continue;
-      for (std::size_t m = 0; m < shown_.size(); ++m)
-        values[m] = run_.metrics()[shown_[m]].in_unit(answer.exclusive(node, m));
-      take(node - 1, values);
+  std::string digest() const override { return digest_of_experiment(experiment_->directory()); }
+
+  void for_each_node(std::size_t location, const TakeNode& take) override { for_each_node_of(location, {}, take); }
+
+  void for_each_node_of(std::size_t location, const run::UnitRef& unit, const TakeNode& take) override {
+    // Node 0 of the tree is its root.
+    values_->for_each_node(static_cast<std::int32_t>(locations_[location].rank),
+                           static_cast<std::int32_t>(locations_[location].thread), unit,
+                           [&](std::uint32_t node, std::span<const double> values) { take(node - 1, values); });
+  }
+
+  std::vector<run::UnitRef> units(std::size_t location) override {
+    const experiment::Location* of = open(location);
+    // A location that cannot be divided is shown as a whole.
+    if (of == nullptr || of->units.empty()) return {{}};
+    std::vector<run::UnitRef> units{{run::UnitRef::Outside}};
+    for (const experiment::Unit& unit : of->units) {
+      if (unit.loop < 0) continue;
+      const auto loop = static_cast<std::size_t>(unit.loop);
+      if (loop >= of->loops.size() || unit.cluster < 0 ||
+          std::cmp_greater_equal(unit.cluster, of->loops[loop].clusters.size()))
+        return {{}};
+      units.push_back({run::UnitRef::Cluster, loop, unit.cluster});
     }
+    std::ranges::sort(units);
+    // Two sums of one cluster are in no file that is whole.
+    if (std::ranges::adjacent_find(units) != units.end()) return {{}};
+    return units;
+  }
+
+  std::vector<RunLoop> loops_of(std::size_t location) override {
+    std::vector<RunLoop> loops;
+    if (const experiment::Location* of = open(location))
+      for (const experiment::Loop& loop : of->loops) loops.push_back({loop_named(loop.name), loop.iterations});
+    return loops;
   }
 
   std::int64_t iterations(std::size_t location) override {
@@ -178,9 +196,7 @@ class NativeRun : public RunTables {
 
   std::shared_ptr<const experiment::Experiment> experiment_;
   run::Run run_;
-  run::Keys by_node_;
-  run::LeafReader reader_;
-  std::vector<std::size_t> shown_;  ///< metrics
+  std::optional<run::ValueReader> values_;
   struct Place {
     std::size_t place, location;  ///< in Experiment::ranks(), Rank::locations
   };
@@ -204,24 +220,19 @@ std::string name_of_directory(const fs::path& directory) {
 }
 
 std::string digest_of_experiment(const fs::path& directory) {
-  // An analysis that is kept later (analysis-*.refrain) makes no other run of it.
-  std::vector<fs::path> files;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(directory, error)) {
-    const std::string name = entry.path().filename().string();
-    if (name == "manifest.json" ||
-        ((name.starts_with("profile") || name.starts_with("part-")) && name.ends_with(".refrain")))
-      files.push_back(entry.path());
-  }
-  std::ranges::sort(files);
+  // An analysis that is kept later (analysis-*.refrain) makes no other run of it, nor does packing it.
   Digest digest;
-  std::vector<char> buffer(1 << 20);
-  for (const fs::path& file : files) {
-    const std::string name = file.filename().string() + '\0';
-    digest.add(std::as_bytes(std::span(name)));
-    std::ifstream in(file, std::ios::binary);
-    while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) || in.gcount() > 0)
-      digest.add(std::as_bytes(std::span(buffer.data(), static_cast<std::size_t>(in.gcount()))));
+  std::error_code error;
+  for (const std::string& name : experiment::files_in(directory, error)) {
+    if (name != format::manifest_name &&
+        !((name.starts_with("profile") || name.starts_with("part-")) && name.ends_with(".refrain")))
+      continue;
+    const std::string named = name + '\0';
+    digest.add(std::as_bytes(std::span(named)));
+    const experiment::InputFile file(directory / name);
+    constexpr std::uint64_t piece = 1 << 20;
+    for (std::uint64_t at = 0; at < file.size(); at += piece)
+      digest.add(file.read(at, std::min(piece, file.size() - at), "the file"));
   }
   return digest.text();
 }

@@ -1,6 +1,7 @@
 #pragma once
 /// An experiment of Refrain as a run for a database.
 
+#include <map>
 #include <memory>
 
 #include "offline/analysis/call_tree.hpp"
@@ -13,6 +14,7 @@ namespace refrain::database {
 struct NodeWaiting {
   double seconds = unknown, error_s = unknown, confidence = unknown;
   std::string kind;
+  std::map<std::int32_t, double> by_rank = {};  ///< of the seconds, where ranks are told apart
 };
 
 /// `tree` is the experiment's, `waiting` by its nodes or empty; both must outlive the source.

@@ -7,9 +7,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "offline/run/metrics.hpp"
+#include "offline/run/leaf_reader.hpp"
 
 namespace refrain::database {
 
@@ -17,7 +18,7 @@ inline constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 struct RunFacts {
   std::string program, version;  ///< as the experiment has them
-  std::string executable, build_id, experiment, source, digest;
+  std::string executable, build_id, experiment, source;
   std::optional<std::int64_t> compiled_us, start_us;  ///< since 1970
   std::int64_t processes = 1;
   bool complete = true;
@@ -34,12 +35,19 @@ struct RunNode {
   double function_error_s = unknown;   ///< of all nodes of its name and kind together, with what is below them
   double wait_s = unknown, wait_error_s = unknown, wait_confidence = unknown;
   std::string wait_kind;  ///< a name of enum WaitKind; another one, or none: other_waiting
+  std::vector<std::pair<std::int64_t, double>> wait_by_rank;  ///< seconds of wait_s, as far as ranks are told apart
 };
 
 struct RunLocation {
   std::int64_t rank = 0, thread = 0;
   std::string name;
   bool off_cpu_is_told_apart = false;  ///< waiting for a core from being blocked
+};
+
+/// A loop of a location.
+struct RunLoop {
+  std::size_t name;  ///< by place in RunSource::loops()
+  std::int64_t iterations;
 };
 
 struct RunIteration {
@@ -59,6 +67,8 @@ class RunSource {
  public:
   virtual ~RunSource() = default;
   virtual const RunFacts& facts() const = 0;
+  /// By what the run is recognised: of all that is read of its files.
+  virtual std::string digest() const = 0;
   virtual const std::vector<RunNode>& nodes() const = 0;          ///< parents before children
   virtual const std::vector<RunLocation>& locations() const = 0;  ///< those of a rank follow each other
   virtual const std::vector<run::Metric>& metrics() const = 0;
@@ -68,6 +78,15 @@ class RunSource {
   using TakeNode = std::function<void(std::uint32_t node, std::span<const double> by_metric)>;
   /// Exclusive values of a location, of nodes that have any, ascending.
   virtual void for_each_node(std::size_t location, const TakeNode& take) = 0;
+  /// The units of a location, which add up to its run: time outside of loops, then clusters by loop. One of
+  /// UnitRef::Run alone: the run is not divided.
+  virtual std::vector<run::UnitRef> units(std::size_t) { return {{}}; }
+  /// As for_each_node(), of one of units().
+  virtual void for_each_node_of(std::size_t location, const run::UnitRef&, const TakeNode& take) {
+    for_each_node(location, take);
+  }
+  /// By UnitRef::loop.
+  virtual std::vector<RunLoop> loops_of(std::size_t) { return {}; }
   /// Clusters first, then iterations in their order; each loop by itself. How many iterations there are of all loops.
   virtual std::int64_t iterations(std::size_t location) = 0;
   virtual void for_each_iteration(std::size_t location, const std::function<void(const RunCluster&)>& take_cluster,

@@ -55,4 +55,34 @@ Scaling scaling_of(Connection& connection, const StoredRun& run, const std::vect
   return scaling;
 }
 
+std::vector<analysis::SizedRun> sized_runs(Connection& connection, const StoredRun& run) {
+  struct OfRun {
+    std::int64_t processes = 0;
+    std::vector<analysis::RankTimes> ranks;
+  };
+  std::map<std::int64_t, OfRun> by_run;
+  connection.query(
+      fmt::format("SELECT t.\"id\", t.\"NoPe\", l.\"Rank\", l.\"User\", l.\"Mpi\" FROM \"Location\" l "
+                  "JOIN \"TestRun\" t ON t.\"id\" = l.\"TestRun_Locations\" WHERE t.\"ProgVersion_Runs\" = {} "
+                  "AND l.\"Thread\" = 0 ORDER BY t.\"id\", l.\"Rank\"",
+                  run.version_id),
+      [&](std::span<const Value> row) {
+        OfRun& of = by_run[integer_of(row[0])];
+        of.processes = integer_of(row[1]);
+        analysis::RankTimes& rank = of.ranks.emplace_back();
+        rank.rank = static_cast<std::int32_t>(integer_of(row[2]));
+        rank.useful.value = real_of(row[3]);
+        rank.mpi_s = real_of(row[4]);
+      });
+  std::vector<analysis::SizedRun> runs;
+  for (const auto& [id, of] : by_run) {
+    const auto efficiency = analysis::efficiency_of(of.ranks);
+    if (!efficiency) continue;
+    double useful_s = 0;
+    for (const analysis::RankTimes& rank : of.ranks) useful_s += rank.useful.value;
+    runs.push_back({of.processes, *efficiency, useful_s});
+  }
+  return runs;
+}
+
 }  // namespace refrain::database

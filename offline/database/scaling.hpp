@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "offline/analysis/efficiency.hpp"
 #include "offline/database/store.hpp"
 
 namespace refrain::database {
@@ -31,5 +32,10 @@ struct Scaling {
 /// Throws DatabaseError.
 Scaling scaling_of(Connection& connection, const StoredRun& run, const std::vector<std::string>& wanted,
                    double least_share);
+
+/// The runs of the version of `run`, with their efficiencies: of the whole run, by the first threads of processes. A
+/// database has neither machines nor waiting by process, so serialisation and transfer are not known. Runs without any
+/// useful time are left out. Throws DatabaseError.
+std::vector<analysis::SizedRun> sized_runs(Connection& connection, const StoredRun& run);
 
 }  // namespace refrain::database

@@ -11,6 +11,14 @@ void SectionReader::refuse(const std::string& what) const {
   file_.fail(offset_, name_ + ": " + what + " (byte " + std::to_string(position()) + " of its contents)");
 }
 
+std::string_view SectionReader::name(NameKind kind) {
+  const std::size_t begin = position();
+  const std::string_view found = text();
+  if (NamePlaces* const places = file_.source()->names.get(); places && !failed())
+    places->add(offset_, begin, {position(), kind});
+  return found;
+}
+
 void SectionReader::finish() const {
   check();
   if (remaining() != 0) refuse("longer than it says");

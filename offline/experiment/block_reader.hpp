@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "format/bytes.hpp"
 #include "format/profile_file.hpp"
 #include "offline/experiment/input_file.hpp"
+#include "offline/experiment/name_places.hpp"
 
 namespace refrain::experiment {
 
@@ -23,6 +25,8 @@ class SectionReader : public format::ByteCursor {
   // The cursor looks into `contents_`, whose elements stay where they are when the vector moves.
   SectionReader(SectionReader&&) = default;
 
+  /// A text that the program, its user or its machine has chosen; text() is for words of the format.
+  std::string_view name(NameKind kind);
   /// Throws ReadError when a read has failed so far.
   void check() const {
     if (failed()) refuse("malformed or shorter than it says");
@@ -53,12 +57,15 @@ class BlockReader {
   };
   Place place(format::Section type, const char* name) const;
 
- private:
+  /// A section, as the table of the block has it.
   struct Entry {
     std::uint32_t type;
     std::uint16_t version, encoding;
     std::uint64_t offset, stored, raw, checksum;
   };
+  const std::vector<Entry>& entries() const { return entries_; }
+
+ private:
   const Entry& entry(format::Section type, const std::string& name) const;
 
   const InputFile& file_;

@@ -10,6 +10,7 @@
 #include "format/event_file.hpp"
 #include "format/kept_iterations.hpp"
 #include "offline/experiment/clean_text.hpp"
+#include "offline/experiment/folder.hpp"
 #include "offline/experiment/frame_search.hpp"
 #include "offline/experiment/unpack.hpp"
 
@@ -178,7 +179,7 @@ EventsOfRank read_events(SectionReader& in, const Rank& rank) {
   events.first = read_clock(in);
   events.last = read_clock(in);
   events.first_region = static_cast<std::uint32_t>(in.varint());
-  for (std::size_t n = in.count(1); n > 0; --n) events.regions.push_back(clean_text(in.text()));
+  for (std::size_t n = in.count(1); n > 0; --n) events.regions.push_back(clean_text(in.name(NameKind::Region)));
   for (std::size_t n = in.count(5); n > 0; --n) {
     EventsOfLocation& of = events.locations.emplace_back();
     of.thread = static_cast<std::int32_t>(in.signed_varint());
@@ -223,8 +224,7 @@ EventFile::EventFile(const std::filesystem::path& directory, const Rank& rank, c
   }
   const std::string name = format::events_name_begin + std::to_string(rank.rank) + std::string(format::events_name_end);
   // A process that was killed may have written its first events after its last snapshot.
-  std::error_code ignored;
-  if (rank.events->bytes == 0 && !std::filesystem::exists(directory / name, ignored)) return;
+  if (rank.events->bytes == 0 && !has_file(directory, name)) return;
   damage->survives(
       cost,
       [&] {

@@ -9,6 +9,7 @@
 #include "format/profile_file.hpp"
 #include "offline/experiment/clean_text.hpp"
 #include "offline/experiment/definition_merger.hpp"
+#include "offline/experiment/folder.hpp"
 #include "offline/experiment/iteration_frames_reader.hpp"
 #include "offline/experiment/packed.hpp"
 
@@ -33,8 +34,8 @@ std::optional<std::int32_t> part_rank(std::string_view name) {
 std::vector<std::pair<std::int32_t, fs::path>> find_parts(const fs::path& directory) {
   std::vector<std::pair<std::int32_t, fs::path>> parts;
   std::error_code error;
-  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
-    if (const auto rank = part_rank(at->path().filename().string())) parts.emplace_back(*rank, at->path());
+  for (const std::string& name : files_in(directory, error))
+    if (const auto rank = part_rank(name)) parts.emplace_back(*rank, directory / name);
   if (error) throw ReadError(clean_text(directory.string()) + ": cannot be read: " + error.message());
   std::sort(parts.begin(), parts.end());
   return parts;
@@ -66,9 +67,10 @@ std::vector<SavedMetric> Experiment::saved_metrics() const {
   };
   for (const KeptAnalysis& kept : kept_analyses(*this))
     if (read([&] { return kept.metrics(); })) return metrics;
-  const fs::path path = directory_ / old_metrics_name;
-  if (std::error_code error; !directory_.empty() && fs::exists(path, error))
-    read([&] { return parse_old_metrics(InputFile(path, damage_), definitions_.paths.size()); });
+  if (!directory_.empty() && has_file(directory_, old_metrics_name))
+    read([&] {
+      return parse_old_metrics(InputFile(directory_ / old_metrics_name, damage_), definitions_.paths.size());
+    });
   return metrics;
 }
 
@@ -82,9 +84,9 @@ void Experiment::read_manifest() {
   const std::string name = clean_text(directory_.string());
   std::error_code error;
   if (!fs::exists(directory_, error)) throw ReadError(name + ": does not exist");
-  if (!fs::is_directory(directory_, error)) throw ReadError(name + ": is not a directory");
-  const bool has_profile = fs::exists(directory_ / format::profile_name, error) || !find_parts(directory_).empty();
-  if (!fs::exists(manifest, error) && !has_profile)
+  if (!fs::is_directory(directory_, error) && !is_packed(directory_)) throw ReadError(name + ": is not a directory");
+  const bool has_profile = has_file(directory_, format::profile_name) || !find_parts(directory_).empty();
+  if (!has_file(directory_, format::manifest_name) && !has_profile)
     throw ReadError(name + ": is not an experiment directory: it has no " + format::manifest_name);
   damage_->survives("the command, its settings and when it ran are not known",
                     [&] { manifest_ = parse_manifest(InputFile(manifest, damage_)); });
@@ -93,8 +95,7 @@ void Experiment::read_manifest() {
 void Experiment::find_files() {
   const fs::path common = directory_ / format::profile_name;
   const auto parts = find_parts(directory_);
-  std::error_code error;
-  const bool has_common = fs::exists(common, error);
+  const bool has_common = has_file(directory_, format::profile_name);
   if (!has_common && parts.empty())
     throw ReadError(clean_text(directory_.string()) +
                     (manifest_.state == "running"

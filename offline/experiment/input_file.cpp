@@ -1,17 +1,27 @@
 #include "offline/experiment/input_file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "offline/experiment/clean_text.hpp"
+#include "offline/experiment/folder.hpp"
 
 namespace refrain::experiment {
 
 void InputFile::open(FileSource& found) {
-  descriptor_ = ::open(found.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  constexpr int how = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
+  descriptor_ = ::open(found.path.c_str(), how);
+  std::optional<TarMember> packed;
+  if (descriptor_ < 0 && errno == ENOTDIR) {
+    packed = packed_file(found.path);
+    if (!packed) throw ReadError(found.name + ": cannot be opened: " + std::strerror(ENOENT));
+    descriptor_ = ::open(found.path.parent_path().c_str(), how);
+  }
   struct stat status {};
   if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) {
     const int error = errno;
@@ -22,13 +32,16 @@ void InputFile::open(FileSource& found) {
     ::close(descriptor_);
     throw ReadError(found.name + ": is not a file");
   }
-  size_ = static_cast<std::uint64_t>(status.st_size);
+  const auto whole = static_cast<std::uint64_t>(status.st_size);
+  begin_ = packed ? std::min(packed->offset, whole) : 0;
+  size_ = packed ? std::min(packed->size, whole - begin_) : whole;
   found.device = status.st_dev;
   found.number = status.st_ino;
 }
 
-InputFile::InputFile(const std::filesystem::path& path, std::shared_ptr<DamageLog> damage) {
-  FileSource found{path, clean_text(path.string()), {}, 0, 0, std::move(damage)};
+InputFile::InputFile(const std::filesystem::path& path, std::shared_ptr<DamageLog> damage,
+                     std::shared_ptr<NamePlaces> names) {
+  FileSource found{path, clean_text(path.string()), {}, 0, 0, std::move(damage), std::move(names)};
   open(found);
   source_ = std::make_shared<const FileSource>(std::move(found));
 }
@@ -62,7 +75,8 @@ std::vector<std::byte> InputFile::read(std::uint64_t offset, std::uint64_t size,
             source_->memory.begin() + static_cast<std::ptrdiff_t>(offset + size)};
   std::vector<std::byte> bytes(size);
   for (std::uint64_t done = 0; done < size;) {
-    const ssize_t got = ::pread(descriptor_, bytes.data() + done, size - done, static_cast<off_t>(offset + done));
+    const ssize_t got =
+        ::pread(descriptor_, bytes.data() + done, size - done, static_cast<off_t>(begin_ + offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail(offset + done, std::string("cannot be read: ") + std::strerror(errno));
     if (got == 0) fail(offset + done, std::string(what) + " has become shorter while it was read");

@@ -14,6 +14,8 @@
 
 namespace refrain::experiment {
 
+class NamePlaces;  // name_places.hpp
+
 /// What to open again later: files of thousands of ranks are not all kept open.
 struct FileSource {
   std::filesystem::path path;
@@ -21,13 +23,15 @@ struct FileSource {
   std::span<const std::byte> memory;
   std::uint64_t device = 0, number = 0;  ///< of the file that was opened first: another one of its name is not taken
   std::shared_ptr<DamageLog> damage;     ///< never null
+  std::shared_ptr<NamePlaces> names = nullptr;  ///< readers put in where they meet names; null: nobody asks
 };
 
 class InputFile {
  public:
-  /// Throws ReadError.
+  /// `path` may be that of a file in a packed experiment (folder.hpp). Throws ReadError.
   explicit InputFile(const std::filesystem::path& path,
-                     std::shared_ptr<DamageLog> damage = std::make_shared<DamageLog>(true));
+                     std::shared_ptr<DamageLog> damage = std::make_shared<DamageLog>(true),
+                     std::shared_ptr<NamePlaces> names = nullptr);
   /// `bytes` must outlive this; `name` stands in the messages.
   InputFile(std::string name, std::span<const std::byte> bytes,
             std::shared_ptr<DamageLog> damage = std::make_shared<DamageLog>(true));
@@ -54,6 +58,7 @@ class InputFile {
 
   std::shared_ptr<const FileSource> source_;
   int descriptor_ = -1;
+  std::uint64_t begin_ = 0;  ///< in what was opened: a file of a packed experiment lies within it
   std::uint64_t size_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
-/// A file that is one JSON value. For the readers of such files alone: RapidJSON is not seen above this floor.
+/// A file that is one JSON value. For the readers of such files alone: nothing else
+/// sees RapidJSON.
 
 #include <cstdint>
 #include <rapidjson/document.h>

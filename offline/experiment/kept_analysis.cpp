@@ -11,6 +11,7 @@
 
 #include "format/checksum.hpp"
 #include "offline/experiment/experiment.hpp"
+#include "offline/experiment/folder.hpp"
 #include "offline/experiment/packed.hpp"
 #include "offline/experiment/whole_file.hpp"
 
@@ -62,19 +63,6 @@ std::string fixed(std::uint64_t value, std::size_t size) {
   std::array<std::byte, sizeof value> raw;
   format::store_little_endian(raw.data(), value);
   return {reinterpret_cast<const char*>(raw.data()), size};
-}
-
-/// Those of this name that a directory holds, in the order of their names.
-std::vector<fs::path> find_files(const fs::path& directory) {
-  std::vector<fs::path> files;
-  std::error_code error;
-  if (directory.empty()) return files;
-  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
-    if (const std::string name = at->path().filename().string();
-        name.starts_with(name_begin) && name.ends_with(name_end))
-      files.push_back(at->path());
-  std::ranges::sort(files);
-  return files;
 }
 
 /// Before the others.
@@ -142,7 +130,7 @@ std::string KeptAnalysis::found() const {
 
 std::vector<KeptAnalysis> kept_analyses(const Experiment& experiment) {
   std::vector<KeptAnalysis> all;
-  for (const fs::path& path : find_files(experiment.directory()))
+  for (const fs::path& path : files_like(experiment.directory(), name_begin, name_end))
     experiment.damage_log()->survives("what was found in its events is searched for again",
                                       [&] { all.emplace_back(path, experiment, experiment.damage_log()); });
   std::ranges::sort(all, {}, rank_of);
@@ -169,7 +157,7 @@ void keep(const Experiment& experiment, const NewAnalysis& analysis) {
 void forget_old_analyses(const Experiment& experiment) {
   std::error_code ignored;
   fs::remove(experiment.directory() / old_metrics_name, ignored);
-  for (const fs::path& path : find_files(experiment.directory())) {
+  for (const fs::path& path : files_like(experiment.directory(), name_begin, name_end)) {
     DamageLog unheard;
     bool is_of_today = false;
     unheard.survives("", [&] {

@@ -20,8 +20,8 @@ namespace refrain::experiment {
 class Experiment;
 class InputFile;
 
-/// Rises when the same events would be told of differently.
-inline constexpr std::uint32_t analysis_rules = 1;
+/// Rises when the same events would be told of differently, and when what is found is kept in another form.
+inline constexpr std::uint32_t analysis_rules = 2;
 
 struct AnalysisKey {
   std::uint32_t rules = analysis_rules;

@@ -38,7 +38,7 @@ std::int64_t iteration_number(SectionReader& in) {
 
 Loop read_loop(SectionReader& in, const std::vector<OverallMetric>& metrics) {
   Loop loop;
-  loop.name = clean_text(in.text());
+  loop.name = clean_text(in.name(NameKind::Region));
   loop.iterations = iteration_number(in);
   loop.metrics = metrics;
   for (std::size_t n = in.count(7); n > 0 && !in.failed(); --n) {

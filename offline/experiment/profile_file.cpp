@@ -114,15 +114,15 @@ std::string hex(std::string_view bytes) {
 }
 
 void read_regions(SectionReader in, ProfileDefinitions& definitions) {
-  for (std::size_t n = in.count(1); n > 0; --n) definitions.regions.push_back(clean_text(in.text()));
+  for (std::size_t n = in.count(1); n > 0; --n) definitions.regions.push_back(clean_text(in.name(NameKind::Region)));
   in.finish();
 }
 
 void read_modules(SectionReader in, ProfileDefinitions& definitions) {
   for (std::size_t n = in.count(2); n > 0; --n) {
     ProfileModule module;
-    module.path = clean_text(in.text());
-    module.build_id = hex(in.text());
+    module.path = clean_text(in.name(NameKind::Module));
+    module.build_id = hex(in.name(NameKind::BuildId));
     definitions.modules.push_back(std::move(module));
   }
   in.finish();

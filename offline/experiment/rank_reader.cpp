@@ -21,7 +21,7 @@ void read_process(SectionReader in, Rank& rank) {
   const std::uint64_t number = in.varint();
   if (number != static_cast<std::uint64_t>(rank.rank)) in.refuse("belongs to another rank");
   rank.process_id = in.signed_varint();
-  rank.host = clean_text(in.text());
+  rank.host = clean_text(in.name(NameKind::Host));
   rank.ticks_per_second = finite(in);
   rank.begin_epoch_ns = in.signed_varint();
   for (Cost* cost : {&rank.call_cost, &rank.tick_cost}) {
@@ -229,7 +229,7 @@ void read_communicators(SectionReader& in, Rank& rank) {
     Communicator c{};
     for (std::int32_t* value : {&c.id, &c.parent, &c.ordinal, &c.leader, &c.rank, &c.size, &c.remote_size})
       *value = narrow(in);
-    c.name = clean_text(in.text());
+    c.name = clean_text(in.name(NameKind::Communicator));
     read_members(in, c.members);
     communicators.push_back(std::move(c));
   }
@@ -261,7 +261,7 @@ void read_windows(SectionReader& in, Rank& rank) {
     if (kind > static_cast<std::uint8_t>(format::WindowKind::Dynamic)) in.refuse("a window of an unknown kind");
     window.kind = static_cast<format::WindowKind>(kind);
     window.made = read_made(in);
-    window.name = clean_text(in.text());
+    window.name = clean_text(in.name(NameKind::Window));
   }
   for (std::size_t n = in.count(6); n > 0; --n) {
     format::WindowTraffic traffic{};

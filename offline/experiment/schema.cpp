@@ -40,7 +40,7 @@ template void sort_by_path(SectionReader&, std::vector<PathTotals>&);
 void read_location_head(SectionReader& in, const Schema& schema, LocationDefinition& location) {
   location.thread = narrow(in);
   location.os_thread_id = in.signed_varint();
-  location.name = clean_text(in.text());
+  location.name = clean_text(in.name(NameKind::Thread));
   location.begin = in.signed_varint();
   location.end = in.signed_varint();
   location.arena_bytes = in.signed_varint();

@@ -54,6 +54,8 @@ void make_anonymous(std::span<Run> runs) {
     }
     for (Property& property : run.properties)
       property.context = property.node ? run.nodes[*property.node].name : "the run";
+    for (EfficiencyTree& of : run.efficiencies)
+      if (!of.loop.empty()) of.loop = marks.of(of.loop);
     for (Lack& lack : run.lacks) lack.text = "A part was cut, or is not known (the reason holds names).";
   }
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// Measurements of other tools as the explorer shows them: profiles of CUBE 4 (.cubex), and OTF2 archives.
+/// Measurements of other tools as the explorer shows them: profiles (database/profile_run.hpp), and OTF2 archives.
 
 #include <functional>
 #include <string>
@@ -10,7 +10,7 @@
 namespace refrain::explorer {
 
 /// Throws experiment::ReadError.
-Run run_of_cubex(const std::string& path);
+Run run_of_profile(const std::string& path);
 
 /// Reads the archive twice: for the time at each call path, and to search it for patterns of waiting. `progress`: part
 /// of the second pass. Throws experiment::ReadError.

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "offline/analysis/callpath_match.hpp"
 #include "offline/explorer/advice.hpp"
 #include "offline/explorer/facts.hpp"
 #include "offline/explorer/loop_summary.hpp"
@@ -13,6 +12,7 @@
 #include "offline/explorer/places.hpp"
 #include "offline/explorer/told.hpp"
 #include "offline/explorer/value_table.hpp"
+#include "offline/report/loop_efficiency.hpp"
 #include "offline/report/loop_view.hpp"
 #include "offline/run/iterations.hpp"
 
@@ -102,10 +102,8 @@ class Maker {
     const auto advice = advice_of(embedded_patterns);
     const run::Metrics& all = model_->metrics();
     question_ = {.keys = &by_node_, .metrics = all.listed(), .has_errors = false, .has_inclusive = false};
-    for (const std::size_t number : question_.metrics) {
-      const run::Metric& of = all[number];
-      Metric metric{of.name, title_of(of.name), of.unit, -1, of.help, {}, false, true, Metric::Exact};
-      if (of.parent >= 0) metric.parent = place_of_metric(static_cast<std::size_t>(of.parent));
+    for (const run::Metric& of : all.list()) {
+      Metric metric{of.name, title_of(of.name), of.unit, of.parent, of.help, {}, false, true, Metric::Exact};
       metric.overlaps = of.from == run::Metric::Found;
       if (metric.name == "user") metric.error = Metric::Samples;
       if (const auto at = advice.find(of.name); at != advice.end() && metric.overlaps) {
@@ -231,10 +229,29 @@ class Maker {
                                  of.region.empty() ? std::nullopt : node_of_function(of.region)});
   }
 
+  void add_efficiency(const std::string& loop, const report::PartTimes& times) {
+    const auto of = analysis::efficiency_of(times.ranks);
+    if (!of || of->processes < 2) return;
+    EfficiencyTree& tree = run_.efficiencies.emplace_back(EfficiencyTree{loop, times.why_no_waits, {}});
+    for (const analysis::EfficiencyFactor& factor : analysis::efficiency_factors()) {
+      const auto value = factor.of(*of);
+      tree.factors.push_back({factor.name, factor.words, factor.depth,
+                              value ? std::optional(value->value) : std::nullopt, value ? value->error : 0});
+    }
+  }
+
+  void add_efficiencies(const std::vector<report::NodeWait>& waits) {
+    const report::EfficiencyInput input{*experiment_, tree_, waits, &minima_};
+    add_efficiency("", report::times_of_run(input));
+    for (const report::LoopTimes& loop : report::times_of_loops(experiment_, input))
+      add_efficiency(loop.name, loop.times);
+  }
+
   void add_waits() {
     const auto waits =
         report::waits_of(tree_, request_.found.waits(shown_.has_usual_names()), minima_.any() ? &minima_ : nullptr);
     add_properties(waits);
+    add_efficiencies(waits);
     const std::size_t metric = metrics_.size() - 1;
     const bool by_rank =
         std::ranges::any_of(waits, [](const auto& of) { return of.seconds > 0; }) &&
@@ -285,9 +302,15 @@ class Maker {
   }
 
   void tell() {
-    const auto node_of = [&](const std::string& path) -> std::optional<std::uint32_t> {
-      const auto match = match_callpath(tree_, path, report::root_name(*experiment_));
-      return match.nodes.size() == 1 ? std::optional(match.nodes[0]) : std::nullopt;
+    const auto node_of = [&](const findings::Path& path) -> std::optional<std::uint32_t> {
+      std::uint32_t node = 0;
+      for (const std::string& name : path) {
+        const auto& children = tree_.nodes[node].children;
+        const auto child = std::ranges::find(children, name, [&](std::uint32_t of) { return tree_.nodes[of].name; });
+        if (child == children.end()) return std::nullopt;
+        node = *child;
+      }
+      return node;
     };
     const auto is_loop = [&](const std::string& name) {
       return std::ranges::find(run_.loops, name, &Loop::name) != run_.loops.end();

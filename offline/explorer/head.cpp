@@ -159,6 +159,7 @@ void put_findings(JsonWriter& json, const Run& run) {
         json.member("share", told.share);
         json.member("error", told.error);
         json.member("text", told.text);
+        if (told.part_of) json.member("part_of", static_cast<std::int64_t>(*told.part_of));
         json.member_object("select", [&] {
           if (!told.metric.empty()) json.member("metric", told.metric);
           if (told.node) json.member("node", *told.node);
@@ -180,6 +181,27 @@ void put_properties(JsonWriter& json, const Run& run) {
         json.member("severity", property.severity);
         json.member("confidence", property.confidence);
         json.member("node", property.node ? static_cast<std::int64_t>(*property.node) : std::int64_t{-1});
+      });
+  });
+}
+
+void put_efficiencies(JsonWriter& json, const Run& run) {
+  json.member_array("efficiencies", [&] {
+    for (const EfficiencyTree& of : run.efficiencies)
+      json.object([&] {
+        json.member("loop", of.loop);
+        json.member("why", of.why);
+        json.member_array("factors", [&] {
+          for (const EfficiencyTree::Factor& factor : of.factors)
+            json.object([&] {
+              json.member("name", factor.name);
+              json.member("title", factor.title);
+              json.member("depth", factor.depth);
+              if (factor.value) json.member("value", *factor.value);
+              else json.member("value", nullptr);
+              json.member("error", factor.error);
+            });
+        });
       });
   });
 }
@@ -224,6 +246,7 @@ std::string head_section(const Run& run) {
     });
     put_findings(json, run);
     put_properties(json, run);
+    put_efficiencies(json, run);
     json.member("strings", strings.all());
   });
   json.end_document();

@@ -108,17 +108,31 @@ struct Loop {
 struct Told {
   std::string rule, text;
   double share = 0, error = 0;  ///< of the elapsed time
-  std::string metric;           ///< empty: any
-  std::optional<std::uint32_t> node;
-  std::vector<std::int32_t> ranks;
-  std::optional<std::string> loop;
-  std::optional<std::pair<std::int64_t, std::int64_t>> iterations;  ///< first and last; last -1: up to the end
+  std::string metric = {};      ///< empty: any
+  std::optional<std::uint32_t> node = {};
+  std::vector<std::int32_t> ranks = {};
+  std::optional<std::string> loop = {};
+  std::optional<std::pair<std::int64_t, std::int64_t>> iterations = {};  ///< first and last
+  std::optional<std::size_t> part_of = {};  ///< place of the finding whose cost has this one in it
 };
 
 struct Property {
   std::string name, context;
   double severity = 0, confidence = 0;
   std::optional<std::uint32_t> node;
+};
+
+/// Efficiencies of the run or a loop, in the terms of POP.
+struct EfficiencyTree {
+  std::string loop;  ///< empty: the run
+  std::string why;   ///< why serialisation and transfer are not known; empty: they are
+  struct Factor {
+    std::string name, title;
+    int depth = 0;                ///< in the tree of factors
+    std::optional<double> value;  ///< nothing: not known
+    double error = 0;             ///< 0: it is exact
+  };
+  std::vector<Factor> factors;
 };
 
 /// What is missing, in a sentence, and the view that says so: "overview", "trees", "iterations", "flame", "file".
@@ -141,6 +155,7 @@ struct Run {
   std::vector<Loop> loops;
   std::vector<Told> findings;
   std::vector<Property> properties;
+  std::vector<EfficiencyTree> efficiencies;  ///< the run first; none of runs of one process
 };
 
 }  // namespace refrain::explorer

@@ -1,6 +1,5 @@
 #pragma once
-/// Findings as links: which metric, call path, ranks and loop one is about. Findings are sentences with options of
-/// `refrain report`; what they are about is read from both until they are records.
+/// Findings as links: the metric, the call path, the ranks, the loop and the iterations that one is about.
 
 #include <cstdint>
 #include <functional>
@@ -12,10 +11,9 @@
 
 namespace refrain::explorer {
 
-/// `node_of`: the node that a call path as people write it is; nothing: none, or several. `is_loop`: whether a loop has
-/// this name.
+/// `node_of`: the node of a call path; nothing: the page has none. `is_loop`: whether a loop has this name.
 Told told_of(const findings::Finding& finding,
-             const std::function<std::optional<std::uint32_t>(const std::string& path)>& node_of,
+             const std::function<std::optional<std::uint32_t>(const findings::Path& path)>& node_of,
              const std::function<bool(const std::string& name)>& is_loop);
 
 }  // namespace refrain::explorer

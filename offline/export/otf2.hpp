@@ -9,20 +9,14 @@
 /// first one the definitions. It has what a single process writes.
 
 #include <filesystem>
-#include <memory>
-#include <stdexcept>
 
+#include "offline/export/export_error.hpp"
 #include "offline/symbols/symbols.hpp"
 #include "offline/trace/trace.hpp"
 
 namespace refrain::exports {
 
 class ProcessGroup;
-
-class ExportError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 struct Otf2Options {
   std::filesystem::path directory;  ///< does not exist
@@ -38,9 +32,6 @@ struct Otf2Summary {
   /// other sides are.
   std::uint64_t left_out = 0;
 };
-
-/// Nothing is overwritten: throws ExportError when it exists, as a link that leads nowhere does, too.
-void must_not_exist(const std::filesystem::path& directory);
 
 /// For all processes. Throws ExportError when the archive cannot be written; what there is of it is removed, with
 /// several processes by the first one, once the others have ended.

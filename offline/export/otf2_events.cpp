@@ -522,11 +522,6 @@ void make_directory(const std::filesystem::path& directory) {
 
 }  // namespace
 
-void must_not_exist(const std::filesystem::path& directory) {
-  if (std::filesystem::exists(std::filesystem::symlink_status(directory)))
-    throw ExportError(directory.string() + " exists; nothing is overwritten");
-}
-
 Otf2Summary write_otf2(const trace::Trace& trace, symbols::Symbolizer& symbolizer, const Otf2Options& options) {
   ProcessGroup* const processes = options.processes;
   if (processes && !processes->is_first()) return write_archive(trace, symbolizer, options);

@@ -2,21 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
 #include <span>
 #include <string_view>
 #include <utility>
 
 #include "offline/analysis/cluster_differences.hpp"
 #include "offline/analysis/sampled_difference.hpp"
-#include "offline/analysis/short_names.hpp"
 #include "offline/run/iteration_metrics.hpp"
 #include "offline/run/iterations.hpp"
 
 namespace refrain::findings {
 namespace {
 
-/// Of the others, and of the chosen iterations.
+/// Sums over the iterations that are not chosen, and over those that are.
 struct Halves {
   double iterations[2] = {}, user_s[2] = {}, waited_s[2] = {}, blocked_s[2] = {};
 
@@ -26,7 +24,7 @@ struct Halves {
   }
 };
 
-/// What a rank has in both, and how many of each cluster the chosen iterations are.
+/// The sums of one rank, and how many iterations of each cluster are chosen.
 struct OfRank {
   Halves all;
   std::vector<double> members;
@@ -76,7 +74,7 @@ bool is_within(const analysis::CallTree& tree, std::uint32_t node, std::uint32_t
   return node == caller;
 }
 
-/// Of the differences that are nearly all of that one, the one of the last function on the way.
+/// The difference of the innermost function that still has nearly all of the given one.
 template <class More>
 const analysis::ClusterDifference& innermost_of(const analysis::CallTree& tree,
                                                 const std::vector<analysis::ClusterDifference>& differences,
@@ -91,24 +89,16 @@ const analysis::ClusterDifference& innermost_of(const analysis::CallTree& tree,
 }
 
 OffCpu off_cpu_of(std::string_view name) {
-  return name == run::waited_name       ? OffCpu::Waited
+  return name == run::waited_name       ? OffCpu::WaitedForCore
          : name == run::blocked_name    ? OffCpu::Blocked
          : name == run::not_on_cpu_name ? OffCpu::Unknown
                                         : OffCpu::No;
 }
 
-std::string in_words(OffCpu off_cpu) {
-  switch (off_cpu) {
-    case OffCpu::Waited: return "; the difference is time spent waiting for a core";
-    case OffCpu::Blocked: return "; the difference is time blocked in user code (sleep, locks or files)";
-    default: return "; the difference is time that was not on a CPU (a shared core, sleep or files)";
-  }
-}
-
 }  // namespace
 
-std::optional<Blame> blame(const Facts& facts, const LoopFacts& loop, double excess_s, const Chosen& chosen,
-                           std::optional<std::size_t> of_rank) {
+Cause blame(const Facts& facts, const LoopFacts& loop, double excess_s, const Chosen& chosen,
+            std::optional<std::size_t> of_rank) {
   constexpr double most_of_it = 0.5;
   std::optional<OfRank> most;
   std::size_t at = 0;
@@ -126,32 +116,35 @@ std::optional<Blame> blame(const Facts& facts, const LoopFacts& loop, double exc
     most = std::move(of);
     at = static_cast<std::size_t>(r);
   }
-  if (!most) return std::nullopt;
+  if (!most) return {};
   const auto open = facts.open(loop.ranks[at]);
-  if (!open) return std::nullopt;
+  if (!open) return {};
   const double more_s = most->all.more_s();
-  Blame blame{.is_of_all_ranks = least_s > more_s / 2};
-  if (loop.has_all_ranks && (step == 1 || of_rank)) blame.rank = loop.ranks[at].rank;
-  // Else the time is in MPI, and what ranks have more in their own code says nothing of it.
+  Cause cause;
+  // Where the others have at least half as much more, it is on all ranks.
+  const bool is_of_all_ranks = least_s > more_s / 2;
+  if (loop.has_all_ranks && (step == 1 || of_rank) && !is_of_all_ranks && facts.first_threads().size() > 1)
+    cause.ranks = Ranks({loop.ranks[at].rank});
+  // Otherwise the time is in MPI, and the extra time of user code does not explain it.
   const bool is_user = more_s > 0 && (excess_s <= 0 || longest_more_s(loop, chosen) >= most_of_it * excess_s);
   if (more_s < most_of_it * excess_s) {  // now this rank has it, now another
-    if (step > 1) return blame;          // or one that was not looked at
-    blame.rank.reset();
-    blame.is_of_changing_ranks = is_user && !blame.is_of_all_ranks && loop.ranks.size() > 1;
+    if (step > 1) return {};             // or one that was not looked at
+    cause.ranks = {};
+    cause.is_in_turn = is_user && !is_of_all_ranks && loop.ranks.size() > 1;
   }
   if (is_user) {
-    // What was counted explains more than samples, which a thread has only while it runs. Not a number where it was
-    // not.
+    // Counted time off the CPU explains more than samples, which a thread has only while it runs. It is not a number
+    // where it was not counted.
     const double waited_s = most->all.more(most->all.waited_s), blocked_s = most->all.more(most->all.blocked_s);
     if (std::max(waited_s, blocked_s) > most_of_it * more_s) {
-      blame.off_cpu = waited_s > blocked_s ? OffCpu::Waited : OffCpu::Blocked;
-      return blame;
+      cause.off_cpu = waited_s > blocked_s ? OffCpu::WaitedForCore : OffCpu::Blocked;
+      return cause;
     }
     if (const std::uint32_t node = node_of_difference(facts.tree, most->sampled[1], most->sampled[0], more_s);
         node != 0) {
-      blame.path = analysis::short_path(path_to(facts.tree, node));
-      blame.is_user = true;
-      return blame;
+      cause.path = path_to(facts.tree, node);
+      cause.is_user = true;
+      return cause;
     }
   }
   // A cluster that holds other iterations, too, tells less than there is: differences are compared with each other. A
@@ -170,36 +163,16 @@ std::optional<Blame> blame(const Facts& facts, const LoopFacts& loop, double exc
       if (of.metric != "time" || of.node == 0 || node.kind != kind || !(more(of) > 0) || more(of) < part * largest_s)
         continue;
       if (kind == run::PathKind::Other) {
-        blame.off_cpu = off_cpu_of(node.name);
-        if (blame.off_cpu == OffCpu::No) continue;
-        return blame;
+        cause.off_cpu = off_cpu_of(node.name);
+        if (cause.off_cpu == OffCpu::No) continue;
+        return cause;
       }
-      blame.is_user = kind == run::PathKind::User;
-      blame.path = analysis::short_path(path_to(facts.tree, innermost_of(facts.tree, differences, of, more).node));
-      return blame;
+      cause.is_user = kind == run::PathKind::User;
+      if (!cause.is_user) cause.ranks = {}, cause.is_in_turn = false;  // it says nothing of who makes them wait
+      cause.path = path_to(facts.tree, innermost_of(facts.tree, differences, of, more).node);
+      return cause;
     }
-  return blame;
-}
-
-const char* because(OffCpu off_cpu) {
-  switch (off_cpu) {
-    case OffCpu::Waited: return ", because it waited for a core";
-    case OffCpu::Blocked: return ", because it was blocked (sleep, locks or files)";
-    case OffCpu::Unknown: return ", because it was not on a CPU (a shared core, sleep or files)";
-    default: return "";
-  }
-}
-
-std::string text_of(const Facts& facts, const std::optional<Blame>& blame) {
-  if (!blame) return {};
-  const bool one_rank = facts.first_threads().size() > 1 && !blame->is_of_all_ranks && blame->rank;
-  const std::string on_rank = blame->is_of_changing_ranks ? ", now on one rank and now on another"
-                              : one_rank                  ? fmt::format(" on rank {}", *blame->rank)
-                                                          : "";
-  if (blame->off_cpu != OffCpu::No) return in_words(blame->off_cpu) + on_rank;
-  if (blame->path.empty()) return {};
-  if (!blame->is_user) return ", most of that in " + blame->path;
-  return ", in " + blame->path + on_rank;
+  return {};
 }
 
 }  // namespace refrain::findings

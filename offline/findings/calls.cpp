@@ -1,27 +1,21 @@
-// What calls of MPI cost beside waiting, and what no call path is known of.
+// What calls of MPI cost beside waiting, and time of which no call path is known.
 #include <algorithm>
-#include <fmt/format.h>
 #include <map>
+#include <utility>
 
-#include "offline/analysis/human_units.hpp"
-#include "offline/analysis/short_names.hpp"
 #include "offline/experiment/rank_pass.hpp"
 #include "offline/findings/facts.hpp"
 #include "offline/findings/rules_of.hpp"
-#include "offline/findings/wording.hpp"
 #include "statistics/statistics.hpp"
 
 namespace refrain::findings {
-
-using analysis::human_count;
-using analysis::human_time;
 
 using format::MetricId;
 
 namespace {
 
 /// The rank that has most of the polling, where it has clearly more than the others.
-std::string rank_that_polls(const Facts& facts, double all_s) {
+Ranks rank_that_polls(const Facts& facts, double all_s) {
   constexpr std::size_t most_ranks = 1024;
   const auto ranks = facts.experiment.ranks().size();
   if (ranks < 2 || ranks > most_ranks) return {};
@@ -33,7 +27,7 @@ std::string rank_that_polls(const Facts& facts, double all_s) {
     if (here_s > most_s) most = rank.rank, most_s = here_s;
   });
   const double clearly = 0.5 + 0.5 / static_cast<double>(ranks);
-  return most_s > clearly * all_s ? fmt::format(", mostly on rank {}", most) : std::string();
+  return most_s > clearly * all_s ? Ranks({most}) : Ranks();
 }
 
 }  // namespace
@@ -47,16 +41,13 @@ void polling(const Facts& facts, std::vector<Finding>& found) {
     seconds += of.polls_s;
     by_node[facts.tree.node_of[of.path]] += of.polls_s;
   }
-  const double all_s = facts.communicating_s(), share = all_s > 0 ? seconds / all_s : 0;
-  if (share < least_share || by_node.empty()) return;
+  const double share = seconds / facts.elapsed_s();
+  if (!(share >= least_share) || by_node.empty()) return;
   const auto largest = std::ranges::max_element(by_node, {}, [](const auto& of) { return of.second; });
-  found.push_back(
-      {"",
-       share,
-       0,
-       fmt::format("polling: {} tests found nothing, most of it in {}{}", human_count(static_cast<std::int64_t>(polls)),
-                   analysis::short_path(path_to(facts.tree, largest->first)), rank_that_polls(facts, seconds)),
-       {"--waits"}});
+  found.push_back({.share = share,
+                   .paths = {path_to(facts.tree, largest->first)},
+                   .ranks = rank_that_polls(facts, seconds),
+                   .figures = {{Figure::Count, polls}}});
 }
 
 void small_messages(const Facts& facts, std::vector<Finding>& found) {
@@ -79,7 +70,7 @@ void small_messages(const Facts& facts, std::vector<Finding>& found) {
     if (of.kind != run::PathKind::Mpi || sent + received <= 0) continue;
     messages += sent;
     bytes += sent > 0 ? static_cast<double>(of.exclusive[MetricId::BytesSent]) : 0;
-    // What is not known counts for nothing.
+    // Unknown time counts for nothing.
     const double here_s = without_waiting[node] > 0 ? std::min(without_waiting[node], of.exclusive_s) : 0;
     seconds += here_s;
     error_s += here_s > 0 ? errors[node] : 0;
@@ -88,18 +79,14 @@ void small_messages(const Facts& facts, std::vector<Finding>& found) {
       largest = node;
     }
   }
-  const double all_s = facts.communicating_s(), share = seconds / all_s;
+  const double all_s = facts.elapsed_s(), share = seconds / all_s;
   if (!(all_s > 0) || messages < least_messages || bytes > small_message_bytes * messages || share < least_share ||
       largest == 0)
     return;
-  found.push_back({"",
-                   share,
-                   error_s / all_s,
-                   fmt::format("{} messages of {:.0f} B each on average cost at least that in calls alone, without any "
-                               "waiting, most of it in {}",
-                               human_count(static_cast<std::int64_t>(messages)), bytes / messages,
-                               analysis::short_path(path_to(facts.tree, largest))),
-                   {"--sizes"}});
+  found.push_back({.share = share,
+                   .error = error_s / all_s,
+                   .paths = {path_to(facts.tree, largest)},
+                   .figures = {{Figure::Count, messages}, {Figure::Bytes, bytes / messages}}});
 }
 
 void measurement_cost(const Facts& facts, std::vector<Finding>& found) {
@@ -107,25 +94,10 @@ void measurement_cost(const Facts& facts, std::vector<Finding>& found) {
   for (const auto* of : facts.first_threads()) seconds += of->refrain_s;
   const double share = seconds / facts.elapsed_s();
   if (share < least_share) return;
-  const analysis::Totals& totals = facts.tree.totals;
-  found.push_back({"",
-                   share,
-                   0,
-                   fmt::format("Refrain itself, for {} calls of MPI and {} samples; REFRAIN_TRACE=off makes calls "
-                               "cheaper, and a lower REFRAIN_SAMPLING_FREQUENCY samples fewer",
-                               human_count(totals.mpi_calls), human_count(totals.ticks_user)),
-                   {"--locations"}});
+  found.push_back({.share = share,
+                   .figures = {{Figure::Count, static_cast<double>(facts.tree.totals.mpi_calls)},
+                               {Figure::Samples, static_cast<double>(facts.tree.totals.ticks_user)}}});
 }
-
-namespace {
-
-std::string why_unseen(const std::string& name) {
-  if (name == run::no_sample_name) return ", for which timer ticks came too late or not at all";
-  if (name == run::arena_full_name) return ", for which the call tree had no room (REFRAIN_MEMORY)";
-  return {};
-}
-
-}  // namespace
 
 void unseen(const Facts& facts, std::vector<Finding>& found) {
   double seconds = 0;
@@ -138,12 +110,9 @@ void unseen(const Facts& facts, std::vector<Finding>& found) {
     seconds += of.inclusive_s;
     names.push_back(of.name);
   }
-  // Of all threads: any of them may not be seen.
+  // This is a share of the time of all threads, as any of them may not be seen.
   const double share = seconds / facts.tree.totals.wall_s;
-  if (share < least_share) return;
-  std::string text = "of this no call path is known:";
-  for (const std::string& name : names) text += (name == names[0] ? " " : ", ") + name + why_unseen(name);
-  found.push_back({"", share, 0, text, {"--locations"}});
+  if (share >= least_share) found.push_back({.share = share, .names = std::move(names)});
 }
 
 }  // namespace refrain::findings

@@ -11,7 +11,7 @@
 namespace refrain::findings {
 namespace {
 
-/// Of the first threads; those of others follow them.
+/// Finds the loops of first threads; the loops of other threads follow these.
 std::vector<LoopFacts> find_loops(const experiment::Experiment& experiment) {
   std::vector<LoopFacts> loops;
   const auto paths = static_cast<std::int64_t>(experiment.definitions().paths.size());
@@ -75,7 +75,7 @@ void read_iterations(const Facts& facts, LoopFacts& loop) {
                             });
     for (std::size_t v = 0; v < count; ++v) loop.longest_user_s[v] = std::max(loop.longest_user_s[v], user_s_of[v]);
   }
-  // What is damaged leaves the others as they are.
+  // A damaged rank leaves the others as they are.
   loop.has_all_ranks &= unread.empty();
   for (auto at = unread.rbegin(); at != unread.rend(); ++at) {
     loop.ranks.erase(loop.ranks.begin() + static_cast<std::ptrdiff_t>(*at));
@@ -116,13 +116,6 @@ void Facts::for_each_user_time(const TakeUserTime& take) const {
             if (tree.nodes[node].kind == run::PathKind::User && of.has(node))
               take(of.rank, of.thread, node, of.exclusive_s(node, 0));
         });
-}
-
-double Facts::communicating_s() const {
-  double seconds = 0;
-  for (const analysis::LocationSummary& of : tree.locations)
-    if (of.mpi_s > 0) seconds += of.wall_s;
-  return seconds;
 }
 
 void read_loops(Facts& facts) {

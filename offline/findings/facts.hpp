@@ -1,5 +1,5 @@
 #pragma once
-/// What the rules look at: of a whole experiment, read once.
+/// The rules look at this: a whole experiment, read once.
 
 #include <array>
 #include <functional>
@@ -30,7 +30,7 @@ struct LoopFacts {
   std::vector<run::LoopPlace> ranks;    ///< those that were read
   bool has_all_ranks = true;            ///< else there is too much to read of them all
   std::int64_t iterations_to_read = 0;  ///< of one rank, and as many for what its clusters have, by call path
-  /// Of so many iterations that follow each other `wall_s` has the mean; 1: every iteration has its own value.
+  /// `wall_s` has the mean of so many consecutive iterations; 1: every iteration has its own value.
   std::int64_t stride = 1;
   std::vector<double> wall_s;          ///< seconds of an iteration, the mean over ranks; NaN: not all of them have it
   std::vector<double> longest_user_s;  ///< likewise, of the rank that is longest outside of MPI; with a stride, of sums
@@ -48,11 +48,9 @@ struct Facts {
   const analysis::MinimumWaits& minima;
   std::vector<LoopFacts> loops;
 
-  /// Of all ranks: the time of their first threads, which shares are of. Helper threads that wait add nothing to it.
+  /// Shares are of the elapsed time of all ranks, that of their first threads: helper threads that wait add nothing.
   double elapsed_s() const { return analysis::elapsed_s(tree); }
-  /// Of the threads that have called MPI: what shares of time in MPI are of.
-  double communicating_s() const;
-  /// Of the first threads of all ranks.
+  /// The first threads of all ranks.
   std::vector<const analysis::LocationSummary*> first_threads() const;
   /// Own time of user functions, by thread and node of the tree.
   using TakeUserTime = std::function<void(std::int32_t rank, std::int32_t thread, std::uint32_t node, double seconds)>;

@@ -1,37 +1,19 @@
 // Iterations that differ: slow ones, steps to other levels, stretches, growth.
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <fmt/format.h>
 #include <optional>
 #include <vector>
 
-#include "offline/analysis/human_units.hpp"
 #include "offline/findings/blame.hpp"
 #include "offline/findings/rules_of.hpp"
-#include "offline/findings/wording.hpp"
 #include "statistics/statistics.hpp"
 
 namespace refrain::findings {
 
-using analysis::human_count;
-using analysis::human_time;
 namespace {
 
-/// "2nd", "20th".
-std::string ordinal_text(std::size_t number) {
-  constexpr std::size_t ten = 10;
-  const bool is_teen = number / ten % ten == 1;
-  const char* const ending = is_teen             ? "th"
-                             : number % ten == 1 ? "st"
-                             : number % ten == 2 ? "nd"
-                             : number % ten == 3 ? "rd"
-                                                 : "th";
-  return fmt::format("{}{}", number, ending);
-}
-
-/// Of these iterations those that the period connects with another one. One may be slow between them, for a reason of
-/// its own.
+/// The iterations that the period connects with another one. An iteration between them may be slow for a reason of its
+/// own.
 std::vector<std::size_t> in_turn(const std::vector<std::size_t>& places, std::size_t period) {
   std::vector<std::size_t> of;
   for (const std::size_t place : places)
@@ -41,7 +23,27 @@ std::vector<std::size_t> in_turn(const std::vector<std::size_t>& places, std::si
   return of;
 }
 
+/// The first few.
+std::vector<std::int64_t> first_of(const std::vector<std::size_t>& places) {
+  constexpr std::size_t most = 5;
+  return {places.begin(), places.begin() + static_cast<std::ptrdiff_t>(std::min(places.size(), most))};
+}
+
 }  // namespace
+
+double share_of(const Facts& facts, const LoopFacts& loop, double seconds) {
+  return seconds * static_cast<double>(loop.processes) / facts.elapsed_s();
+}
+
+Iterations iterations_of(const Facts& facts, const LoopFacts& loop) {
+  Iterations of{.loop = loop.name, .of = loop.iterations, .first = 0, .last = loop.iterations - 1};
+  if (!loop.has_all_ranks) {
+    of.ranks_read = static_cast<std::int64_t>(loop.ranks.size());
+    of.ranks = static_cast<std::int64_t>(loop.processes);
+  }
+  of.is_one_of_several = facts.loops.size() > 1;
+  return of;
+}
 
 void slow_iterations(const Facts& facts, std::vector<Finding>& found) {
   for (const LoopFacts& loop : facts.loops) {
@@ -51,20 +53,16 @@ void slow_iterations(const Facts& facts, std::vector<Finding>& found) {
     if (share < least_share) continue;
     const std::size_t count = peaks.places.size();
     const double excess_s = peaks.excess / static_cast<double>(count), usual_s = peaks.mean - excess_s;
-    const auto cause = blame(facts, loop, excess_s,
-                             [&](std::size_t i) { return std::optional(std::ranges::binary_search(peaks.places, i)); });
-    const bool is_one = count == 1 || peaks.period > 0;
-    std::string which = fmt::format("{} of {} iterations of {} ({})", human_count(static_cast<std::int64_t>(count)),
-                                    human_count(loop.iterations), name_of(loop), list_text(peaks.places));
-    if (count == 1) which = fmt::format("iteration {} of {}", peaks.places[0], name_of(loop));
-    if (peaks.period > 0)
-      which = fmt::format("every {} iteration of {} ({})", ordinal_text(peaks.period), name_of(loop),
-                          list_text(in_turn(peaks.places, peaks.period)));
-    found.push_back({"", share, share_of(facts, loop, peaks.error),
-                     fmt::format("{} take{} {} as long as those around {}, {} instead of {}{}", which,
-                                 is_one ? "s" : "", times_text(peaks.mean / usual_s), is_one ? "it" : "them",
-                                 human_time(peaks.mean), human_time(usual_s), text_of(facts, cause)),
-                     more_of(facts, loop)});
+    Finding& finding = found.emplace_back();
+    finding.share = share;
+    finding.error = share_of(facts, loop, peaks.error);
+    finding.figures = {{Figure::Mean, peaks.mean}, {Figure::Others, usual_s}};
+    Iterations& which = finding.iterations.emplace(iterations_of(facts, loop));
+    which.count = static_cast<std::int64_t>(count);
+    which.period = static_cast<std::int64_t>(peaks.period);
+    which.numbers = first_of(peaks.period > 0 ? in_turn(peaks.places, peaks.period) : peaks.places);
+    finding.cause = blame(facts, loop, excess_s,
+                          [&](std::size_t i) { return std::optional(std::ranges::binary_search(peaks.places, i)); });
   }
 }
 
@@ -82,8 +80,8 @@ double iterations_between(const LoopFacts& loop, std::size_t begin, std::size_t 
   return count * static_cast<double>(loop.stride);
 }
 
-/// What a step costs: of the iterations on its slower side what they take more than those on its faster side, at most
-/// as much as the step is high.
+/// The cost of a step: by how much iterations on its slower side are longer than those on its faster side, at most by
+/// the height of the step.
 double seconds_of_step(const LoopFacts& loop, std::size_t number) {
   const auto& steps = loop.shape.steps;
   const double least_s = std::min(steps[number].before, steps[number].after),
@@ -119,13 +117,15 @@ void step_of_iterations(const Facts& facts, std::vector<Finding>& found) {
         return iteration < from || iteration >= to || is_peak(loop, i) ? std::nullopt
                                                                        : std::optional((iteration >= at) == is_slower);
       };
-      if (share >= least_share)
-        found.push_back(
-            {"", share, share_of(facts, loop, step.error / height_s * seconds),
-             fmt::format("from iteration {} on an iteration of {} takes {}, {} against {} before{}", human_count(at),
-                         name_of(loop), is_slower ? "longer" : "less", human_time(step.after), human_time(step.before),
-                         text_of(facts, blame(facts, loop, height_s, is_of_slower))),
-             more_of(facts, loop)});
+      if (share >= least_share) {
+        Finding& finding = found.emplace_back();
+        finding.share = share;
+        finding.error = share_of(facts, loop, step.error / height_s * seconds);
+        finding.figures = {{Figure::Mean, step.after}, {Figure::Others, step.before}};
+        finding.iterations = iterations_of(facts, loop);
+        finding.iterations->first = at;
+        finding.cause = blame(facts, loop, height_s, is_of_slower);
+      }
       from = at;
     }
   }
@@ -140,15 +140,17 @@ void slow_stretch(const Facts& facts, std::vector<Finding>& found) {
     const double count = iterations_between(loop, stretch.begin, stretch.end),
                  excess_s = stretch.level - stretch.around, share = share_of(facts, loop, excess_s * count);
     if (share < least_share) continue;
-    const auto cause = blame(facts, loop, excess_s, [&](std::size_t i) {
+    Finding& finding = found.emplace_back();
+    finding.share = share;
+    finding.error = share_of(facts, loop, stretch.error * count);
+    finding.figures = {{Figure::Mean, stretch.level}, {Figure::Others, stretch.around}};
+    finding.iterations = iterations_of(facts, loop);
+    finding.iterations->first = begin;
+    finding.iterations->last = end - 1;
+    finding.cause = blame(facts, loop, excess_s, [&](std::size_t i) {
       const auto iteration = static_cast<std::int64_t>(i);
       return is_peak(loop, i) ? std::nullopt : std::optional(iteration >= begin && iteration < end);
     });
-    found.push_back({"", share, share_of(facts, loop, stretch.error * count),
-                     fmt::format("iterations {} to {} of {} take {}, {} before and afterwards{}", human_count(begin),
-                                 human_count(end - 1), name_of(loop), human_time(stretch.level),
-                                 human_time(stretch.around), text_of(facts, cause)),
-                     more_of(facts, loop)});
   }
 }
 
@@ -162,14 +164,14 @@ void growing_iterations(const Facts& facts, std::vector<Finding>& found) {
                  more_s = std::max(growth.mean - std::min(growth.first, growth.last), 0.0);
     const double share = share_of(facts, loop, more_s * count);
     if (share < least_share) continue;
-    const auto cause = blame(facts, loop, change_s / 2, [&](std::size_t i) {
+    Finding& finding = found.emplace_back();
+    finding.share = share;
+    finding.error = share_of(facts, loop, growth.error * half);
+    finding.figures = {{Figure::Low, growth.first}, {Figure::High, growth.last}};
+    finding.iterations = iterations_of(facts, loop);
+    finding.cause = blame(facts, loop, change_s / 2, [&](std::size_t i) {
       return is_peak(loop, i) ? std::nullopt : std::optional((static_cast<double>(i) >= half) == grows);
     });
-    found.push_back({"", share, share_of(facts, loop, growth.error * half),
-                     fmt::format("an iteration of {} takes ever {} time, from {} in the beginning to {} in the end{}",
-                                 name_of(loop), grows ? "more" : "less", human_time(growth.first),
-                                 human_time(growth.last), text_of(facts, cause)),
-                     more_of(facts, loop)});
   }
 }
 
@@ -191,16 +193,18 @@ void varying_iterations(const Facts& facts, std::vector<Finding>& found) {
     const auto [low, high] = statistics::range_without_tails(times_s, tail);
     const double share = share_of(facts, loop, more_s);
     if (share < least_share || (high < least_ratio * low && !shape.wander)) continue;
-    const auto cause = blame(facts, loop, more_s / longer, [&](std::size_t i) {
+    Finding& finding = found.emplace_back();
+    finding.share = share;
+    finding.figures = {{Figure::Low, times_s.front()}, {Figure::High, times_s.back()}, {Figure::Median, shape.usual}};
+    if (shape.wander) {
+      finding.figures[Figure::LevelLow] = shape.wander->low;
+      finding.figures[Figure::LevelHigh] = shape.wander->high;
+    }
+    finding.iterations = iterations_of(facts, loop);
+    finding.cause = blame(facts, loop, more_s / longer, [&](std::size_t i) {
       const double seconds = loop.wall_s[loop.value_of(i)];
       return std::isfinite(seconds) ? std::optional(seconds > shape.usual) : std::nullopt;
     });
-    std::string text = fmt::format("iterations of {} take {} to {}, half of them more than {}", name_of(loop),
-                                   human_time(times_s.front()), human_time(times_s.back()), human_time(shape.usual));
-    if (shape.wander)
-      text += fmt::format(": their level wanders between {} and {}", human_time(shape.wander->low),
-                          human_time(shape.wander->high));
-    found.push_back({"", share, 0, text + text_of(facts, cause), more_of(facts, loop)});
   }
 }
 

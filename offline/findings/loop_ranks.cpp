@@ -2,19 +2,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fmt/format.h>
 #include <optional>
 
-#include "offline/analysis/human_units.hpp"
 #include "offline/findings/blame.hpp"
 #include "offline/findings/rules_of.hpp"
-#include "offline/findings/wording.hpp"
 #include "statistics/statistics.hpp"
 
 namespace refrain::findings {
-
-using analysis::human_count;
-using analysis::human_time;
 
 namespace {
 
@@ -37,7 +31,7 @@ class MoreThanUsual {
     }
   }
   const std::vector<std::size_t>& pieces() const { return pieces_; }
-  /// Of an iteration.
+  /// Seconds of an iteration.
   double seconds(std::size_t rank, std::size_t piece, std::size_t half) const {
     const LoopFacts::Piece& of = loop_.user[rank][piece];
     return of.user_s[half] / of.iterations[half];
@@ -176,22 +170,21 @@ void late_for_a_while(const Facts& facts, std::vector<Finding>& found) {
     const auto first = static_cast<std::int64_t>(std::ceil(static_cast<double>(late->begin) * iterations)),
                last = static_cast<std::int64_t>(std::ceil(static_cast<double>(late->end) * iterations)) - 1;
     if ((own_s - others_s) * static_cast<double>(last - first + 1) < late->seconds / 2) continue;
-    const auto cause = blame(
+    Finding& finding = found.emplace_back();
+    finding.share = share;
+    finding.error = share_of(facts, loop, late->error_s);
+    finding.ranks = Ranks({loop.ranks[spot->main_rank].rank});
+    finding.iterations = iterations_of(facts, loop);
+    finding.iterations->first = first;
+    finding.iterations->last = last;
+    finding.figures = {{Figure::Mean, own_s}, {Figure::Others, others_s}};
+    finding.cause = blame(
         facts, loop, 0,
         [&](std::size_t i) {
           const std::size_t piece = loop.piece_of(i);
           return std::optional(piece >= late->begin && piece < late->end);
         },
         spot->main_rank);
-    const OffCpu off_cpu = cause ? cause->off_cpu : OffCpu::No;
-    found.push_back(
-        {"", share, share_of(facts, loop, late->error_s),
-         fmt::format("rank {} {} from about iteration {} to {} of {}, {} each against their mean of {}{}",
-                     loop.ranks[spot->main_rank].rank,
-                     off_cpu == OffCpu::No ? "computes longer than the others" : "takes longer than the others",
-                     human_count(first), human_count(last), name_of(loop), human_time(own_s), human_time(others_s),
-                     cause && cause->is_user ? ", in " + cause->path : because(off_cpu)),
-         more_of(facts, loop, metric_of(off_cpu))});
   }
 }
 
@@ -211,15 +204,13 @@ void moving_hot_spot(const Facts& facts, std::vector<Finding>& found) {
       if (spot->of_rank_s[r] > least_of_one * spot->seconds) hot.push_back(loop.ranks[r].rank);
     std::array<bool, LoopFacts::pieces> is_of_main{};
     for (const HotSpot::Piece& piece : spot->pieces) is_of_main[piece.number] = piece.halves[0].rank == spot->main_rank;
-    const auto is_hot = [&](std::size_t i) { return std::optional(is_of_main[loop.piece_of(i)]); };
-    const auto cause = blame(facts, loop, 0, is_hot, spot->main_rank);
-    const OffCpu off_cpu = cause ? cause->off_cpu : OffCpu::No;
-    found.push_back({"", share, share_of(facts, loop, spot->error_s),
-                     fmt::format("in {} the rank that takes longest outside of MPI changes as the iterations go ({}), "
-                                 "and the others wait for it{}",
-                                 name_of(loop), ranks_text(hot),
-                                 cause && cause->is_user ? ", mostly in " + cause->path : because(off_cpu)),
-                     more_of(facts, loop, metric_of(off_cpu))});
+    Finding& finding = found.emplace_back();
+    finding.share = share;
+    finding.error = share_of(facts, loop, spot->error_s);
+    finding.ranks = Ranks(hot);
+    finding.iterations = iterations_of(facts, loop);
+    finding.cause = blame(
+        facts, loop, 0, [&](std::size_t i) { return std::optional(is_of_main[loop.piece_of(i)]); }, spot->main_rank);
   }
 }
 

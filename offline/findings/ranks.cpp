@@ -1,29 +1,23 @@
 // Ranks that differ over the whole run, and cores that they share.
 #include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "offline/analysis/cores.hpp"
-#include "offline/analysis/human_units.hpp"
 #include "offline/analysis/sampled_difference.hpp"
 #include "offline/analysis/short_names.hpp"
 #include "offline/findings/facts.hpp"
 #include "offline/findings/rules_of.hpp"
-#include "offline/findings/wording.hpp"
 #include "statistics/statistics.hpp"
 
 namespace refrain::findings {
 
-using analysis::human_count;
-using analysis::human_time;
 namespace {
 
 /// Time of user code on a CPU, and how far it may be wrong.
@@ -59,10 +53,10 @@ std::uint32_t late_node(const Facts& facts, const NodeTimes& times, double more_
       });
 }
 
-/// The functions whose own time, with that of all their call paths below the node, makes most of the difference: "a
-/// 35 %, b 33 %, c 32 %". Empty: fewer than two of them have a part that is certain.
-std::string late_functions(const Facts& facts, const NodeTimes& times, std::uint32_t top, double more_s) {
-  constexpr double least_part = 0.1, percent = 100;
+/// The functions whose own time, with that of all their call paths below the node, makes most of the difference. Empty:
+/// fewer than two of them have a part that is certain.
+std::vector<Cause::Part> late_functions(const Facts& facts, const NodeTimes& times, std::uint32_t top, double more_s) {
+  constexpr double least_part = 0.1;
   constexpr std::size_t most = 3;
   const analysis::CallTree& tree = facts.tree;
   struct Own {
@@ -83,29 +77,16 @@ std::string late_functions(const Facts& facts, const NodeTimes& times, std::uint
     sum.more_s += own - others;
     sum.both_s += own + others;
   }
-  std::vector<std::pair<double, std::string>> parts;
+  std::vector<Cause::Part> parts;
   for (const auto& [name, of] : by_name)
     if (of.more_s >= least_part * more_s &&
         of.more_s > statistics::certain_errors * statistics::error_of_sampled_time(of.both_s, tree.period_s()))
-      parts.emplace_back(of.more_s, name);
+      parts.push_back({name, std::min(of.more_s / more_s, 1.0)});
   if (parts.size() < 2) return {};
-  std::ranges::sort(parts, std::greater<>{});
+  std::ranges::stable_sort(parts, std::greater<>{}, &Cause::Part::share);
   parts.resize(std::min(parts.size(), most));
-  std::string text;
-  for (const auto& [seconds, name] : parts)
-    text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", name, percent * std::min(seconds / more_s, 1.0));
-  return text;
+  return parts;
 }
-
-/// Percent: "20 to 40 %", or "20 %".
-std::string bounds_text(double low, double high) {
-  const std::string from = fmt::format("{:.0f}", low), to = fmt::format("{:.0f}", high);
-  return from == to ? from + " %" : from + " to " + to + " %";
-}
-
-}  // namespace
-
-namespace {
 
 /// Some ranks take longer in user code than the others, by one measure of it.
 struct LateRanks {
@@ -171,29 +152,23 @@ void late_rank(const Facts& facts, std::vector<Finding>& found) {
   bool is_on_cpu = false;
   const auto ranks = late_ranks_of(facts, is_on_cpu);
   if (!ranks) return;
-  const bool is_one = ranks->late.size() == 1;
   const NodeTimes times = node_times(facts, ranks->late, ranks->others);
   // Functions have the time on a CPU, which is a part of that in user code.
   const double difference_s = is_on_cpu ? ranks->late_s - ranks->others_s : times.own[0] - times.others[0];
   const std::uint32_t node = late_node(facts, times, difference_s);
-  std::string text =
-      is_on_cpu
-          ? fmt::format("{} compute{} longer than the others", ranks_text(ranks->late), is_one ? "s" : "")
-          : fmt::format("{} {} longer in user code than the others", ranks_text(ranks->late), is_one ? "is" : "are");
-  text += fmt::format(", {} against their mean of {}", human_time(ranks->late_s), human_time(ranks->others_s));
-  if (!is_on_cpu) text += " (how much of it on a CPU is not known)";
+  const double all_s = facts.elapsed_s() / static_cast<double>(facts.first_threads().size());
+  Finding& finding = found.emplace_back();
+  finding.share = ranks->more_s / all_s;
+  finding.error = ranks->error_s / all_s;
+  finding.ranks = Ranks(ranks->late);
+  finding.figures = {{Figure::Mean, ranks->late_s}, {Figure::Others, ranks->others_s}};
+  if (!is_on_cpu) finding.method = by_user_code;
   // A function that has all of the rank's time tells nothing of where in it the difference is.
   constexpr double nearly_all = 0.9;
   const bool is_everything = node == 0 || times.own[node] > nearly_all * times.own[0];
-  const std::string functions = is_everything ? late_functions(facts, times, node, difference_s) : std::string();
-  if (!functions.empty()) text += ", in " + functions;
-  else if (node != 0) text += ", in " + analysis::short_path(path_to(facts.tree, node));
-  const double all_s = facts.elapsed_s() / static_cast<double>(facts.first_threads().size());
-  found.push_back({"",
-                   ranks->more_s / all_s,
-                   ranks->error_s / all_s,
-                   text + (is_one ? "; they wait for it" : "; they wait for them"),
-                   {"--locations"}});
+  if (is_everything) finding.cause.parts = late_functions(facts, times, node, difference_s);
+  if (finding.cause.parts.empty() && node != 0) finding.cause.path = path_to(facts.tree, node);
+  finding.cause.is_user = true;
 }
 
 namespace {
@@ -206,8 +181,6 @@ struct CoresOfRun {
   };
   std::vector<analysis::SharedCores> shared;  ///< worst first
   std::map<std::string, OfHost> hosts;
-
-  std::string sentence(const analysis::SharedCores& of) const { return analysis::sentence(of, hosts.size() > 1); }
 };
 
 CoresOfRun cores_of(const Facts& facts) {
@@ -227,29 +200,28 @@ CoresOfRun cores_of(const Facts& facts) {
   return all;
 }
 
+/// A host's ranks; the host is named where there are several.
+std::optional<analysis::SharedCores> named(const CoresOfRun& cores, analysis::SharedCores of) {
+  if (cores.hosts.size() < 2) of.host.clear();
+  return of;
+}
+
 /// Why the ranks of the host with most of the waiting had no core, as far as that is known.
-std::string why_no_core(const CoresOfRun& cores) {
-  const auto waited_s = [](const auto& host) { return host.second.waited_s; };
-  const auto most = std::ranges::max_element(cores.hosts, {}, waited_s);
-  if (most == cores.hosts.end()) return "";
+void add_why_no_core(const CoresOfRun& cores, Finding& finding) {
+  const auto most = std::ranges::max_element(cores.hosts, {}, [](const auto& host) { return host.second.waited_s; });
+  if (most == cores.hosts.end()) return;
   constexpr double worth_a_word = 0.25;
   const auto& [host, of] = *most;
-  const bool is_throttled = of.throttled_s > worth_a_word * of.waited_s;
   const auto here = std::ranges::find(cores.shared, host, &analysis::SharedCores::host);
-  if (here != cores.shared.end()) {
-    const bool tells_quota = is_throttled && here->quota > 0;
-    return ", because " + cores.sentence(*here) +
-           (tells_quota ? fmt::format(", which held threads back for {}", human_time(of.throttled_s)) : "");
-  }
-  if (is_throttled)
-    return fmt::format(", because the quota of the control group held threads back for {}", human_time(of.throttled_s));
-  return cores.shared.empty() ? "; other threads or processes had it" : "; " + cores.sentence(cores.shared[0]);
+  if (here != cores.shared.end()) finding.cores = named(cores, *here);
+  if (of.throttled_s > worth_a_word * of.waited_s && (!finding.cores || finding.cores->quota > 0))
+    finding.figures[Figure::Throttled] = of.throttled_s;
 }
 
 /// A part of the time of the first threads.
 struct PartOfTime {
   double seconds = 0, low_s = 0, high_s = 0;
-  std::string of_one;  ///< ", mostly on rank 3"; empty: it is not one rank's
+  Ranks mostly = {};  ///< one that has most of it
 };
 
 PartOfTime part_of_time(const Facts& facts, const std::function<PartOfTime(const analysis::LocationSummary&)>& part) {
@@ -268,11 +240,11 @@ PartOfTime part_of_time(const Facts& facts, const std::function<PartOfTime(const
     rank = of->rank;
   }
   // The others may have up to what they are uncertain by.
-  if (threads.size() > 1 && most_s > most_of_it * all.high_s) all.of_one = fmt::format(", mostly on rank {}", rank);
+  if (threads.size() > 1 && most_s > most_of_it * all.high_s) all.mostly = Ranks({rank});
   return all;
 }
 
-PartOfTime exact(double seconds) { return {seconds, seconds, seconds, {}}; }
+PartOfTime exact(double seconds) { return {seconds, seconds, seconds}; }
 
 }  // namespace
 
@@ -281,44 +253,31 @@ void waiting_for_core(const Facts& facts, std::vector<Finding>& found) {
       part_of_time(facts, [](const analysis::LocationSummary& of) { return exact(of.waited_for_core_s); });
   const double all_s = facts.elapsed_s();
   if (part.seconds < least_share * all_s) return;
-  found.push_back({"",
-                   part.seconds / all_s,
-                   0,
-                   "user code waited for a core" + part.of_one + why_no_core(cores_of(facts)),
-                   {"--locations", "--metric", "waited_for_core"}});
+  found.push_back({.share = part.seconds / all_s, .ranks = part.mostly});
+  add_why_no_core(cores_of(facts), found.back());
 }
 
 void blocked(const Facts& facts, std::vector<Finding>& found) {
   const PartOfTime part = part_of_time(facts, [](const analysis::LocationSummary& of) { return exact(of.blocked_s); });
   const double all_s = facts.elapsed_s();
   if (part.seconds < least_share * all_s) return;
-  found.push_back({"",
-                   part.seconds / all_s,
-                   0,
-                   fmt::format("user code was blocked{} (sleep, locks, files or page faults)", part.of_one),
-                   {"--locations", "--metric", "blocked"}});
+  found.push_back({.share = part.seconds / all_s, .ranks = part.mostly});
 }
 
 void shared_core(const Facts& facts, std::vector<Finding>& found) {
   const PartOfTime part = part_of_time(facts, [](const analysis::LocationSummary& of) {
     const double told_apart_s = of.waited_for_core_s + of.blocked_s;
-    return PartOfTime{of.off_untold_s,
-                      std::max(of.not_on_cpu_low_s - told_apart_s, 0.0),
-                      std::max(of.not_on_cpu_high_s - told_apart_s, 0.0),
-                      {}};
+    return PartOfTime{of.off_untold_s, std::max(of.not_on_cpu_low_s - told_apart_s, 0.0),
+                      std::max(of.not_on_cpu_high_s - told_apart_s, 0.0)};
   });
   const double all_s = facts.elapsed_s();
   if (part.low_s < least_share * all_s) return;
-  constexpr double percent = 100;
-  const CoresOfRun cores = cores_of(facts);
-  found.push_back({"",
-                   part.seconds / all_s,
-                   statistics::uniform_deviation(part.high_s - part.low_s) / all_s,
-                   fmt::format("in user code the program was not on a CPU ({}){}: {}",
-                               bounds_text(percent * part.low_s / all_s, percent * part.high_s / all_s), part.of_one,
-                               cores.shared.empty() ? "threads share cores, sleep, or read and write files"
-                                                    : cores.sentence(cores.shared[0])),
-                   {"--locations", "--metric", "not_on_cpu"}});
+  Finding& finding = found.emplace_back();
+  finding.share = part.seconds / all_s;
+  finding.error = statistics::uniform_deviation(part.high_s - part.low_s) / all_s;
+  finding.ranks = part.mostly;
+  finding.figures = {{Figure::LowShare, part.low_s / all_s}, {Figure::HighShare, part.high_s / all_s}};
+  if (const CoresOfRun cores = cores_of(facts); !cores.shared.empty()) finding.cores = named(cores, cores.shared[0]);
 }
 
 }  // namespace refrain::findings

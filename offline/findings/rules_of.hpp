@@ -1,16 +1,21 @@
 #pragma once
 /// The rules, a file for each kind of cause.
 
+#include "offline/findings/facts.hpp"
 #include "offline/findings/finding.hpp"
 
 namespace refrain::findings {
 
-/// Less of the time of all threads is not worth a sentence.
+/// A smaller share is not worth a sentence.
 inline constexpr double least_share = 0.03;
 /// Messages of no more bytes cost by their number: SmallMessage of offline/properties/library.asl.
 inline constexpr double small_message_bytes = 1024;
 
 // iterations.cpp
+/// Seconds of one rank as a share of the time of all.
+double share_of(const Facts& facts, const LoopFacts& loop, double seconds);
+/// All iterations of a loop.
+Iterations iterations_of(const Facts& facts, const LoopFacts& loop);
 void slow_iterations(const Facts& facts, std::vector<Finding>& found);
 void step_of_iterations(const Facts& facts, std::vector<Finding>& found);
 void slow_stretch(const Facts& facts, std::vector<Finding>& found);

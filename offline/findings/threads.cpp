@@ -1,24 +1,19 @@
 // Threads that have nothing to do while others compute.
 #include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
 #include <map>
 #include <set>
 #include <utility>
 
-#include "offline/analysis/human_units.hpp"
 #include "offline/analysis/named_paths.hpp"
-#include "offline/analysis/short_names.hpp"
 #include "offline/findings/facts.hpp"
 #include "offline/findings/rules_of.hpp"
 #include "statistics/statistics.hpp"
 
 namespace refrain::findings {
-
-using analysis::human_time;
 namespace {
 
-/// By node of the tree.
+/// The nodes of parallel constructs, by node of the tree.
 struct ParallelNodes {
   std::vector<bool> in_body;    ///< of a parallel construct, with what it calls
   std::vector<bool> in_either;  ///< or in the runtime that has called it
@@ -48,10 +43,10 @@ ParallelNodes parallel_nodes(const analysis::CallTree& tree) {
   return of;
 }
 
-/// What the threads of a rank do in one construct, by thread: seconds in its body, without waiting there.
+/// Seconds of the threads of a rank in the body of one construct, without waiting there.
 using WorkOfThreads = std::map<std::int32_t, double>;
 
-/// Of a construct on a rank, how much longer the thread with most work has it than all have on average.
+/// How much longer than the mean the thread with most work of a construct is, on one rank.
 struct Unevenness {
   double seconds = 0, error_s = 0;
   std::int32_t most = 0, least = 0;  ///< threads
@@ -74,12 +69,12 @@ Unevenness unevenness_of(const WorkOfThreads& work, double period_s) {
 }  // namespace
 
 void uneven_threads(const Facts& facts, std::vector<Finding>& found) {
-  // Of many threads one has a few standard errors more by chance.
+  // Among many threads one has a few standard errors more by chance.
   constexpr double certain = 5;
   const analysis::CallTree& tree = facts.tree;
   const ParallelNodes parallel = parallel_nodes(tree);
   if (!parallel.any) return;
-  // What has no frame of its body may be of any of them: then all are taken together.
+  // Time without a frame of its body may belong to any construct: then all are taken together.
   constexpr std::uint32_t all_together = 0;
   std::map<std::uint32_t, std::map<std::int32_t, WorkOfThreads>> work;   // by body and rank
   std::map<std::int32_t, std::map<std::int32_t, bool>> works_somewhere;  // of threads that wait for work, or have it
@@ -119,21 +114,20 @@ void uneven_threads(const Facts& facts, std::vector<Finding>& found) {
         worst_rank = rank;
       }
     }
-  // Who has less of one construct may have other work meanwhile, as with tasks: then nobody waits.
+  // A thread with less of one construct may have other work meanwhile, as with tasks: then no thread waits.
   double all_s = 0;
   for (const auto& [rank, seconds] : excess_s)
     all_s += std::min(seconds, waiting_s[rank] / static_cast<double>(works_somewhere[rank].size()));
   const double share = all_s / facts.elapsed_s();
   if (share < least_share) return;
-  const std::string of_rank = facts.first_threads().size() > 1 ? fmt::format(" of rank {}", worst_rank) : "";
-  found.push_back({"",
-                   share,
-                   std::sqrt(squares) / facts.elapsed_s(),
-                   fmt::format("threads of OpenMP have unequal work, mostly in {}: {} of thread {}{} against a mean of "
-                               "{}, and the others wait for it",
-                               analysis::short_path(path_to(tree, worst_node)), human_time(worst.most_s), worst.most,
-                               of_rank, human_time(worst.mean_s)),
-                   {"--rank", fmt::format("{}.{}", worst_rank, worst.least)}});
+  found.push_back({.share = share,
+                   .error = std::sqrt(squares) / facts.elapsed_s(),
+                   .paths = {path_to(tree, worst_node)},
+                   .ranks = facts.first_threads().size() > 1 ? Ranks({worst_rank}) : Ranks(),
+                   .figures = {{Figure::Mean, worst.most_s},
+                               {Figure::Others, worst.mean_s},
+                               {Figure::Thread, static_cast<double>(worst.most)},
+                               {Figure::OtherThread, static_cast<double>(worst.least)}}});
 }
 
 void serial_section(const Facts& facts, std::vector<Finding>& found) {
@@ -163,7 +157,7 @@ void serial_section(const Facts& facts, std::vector<Finding>& found) {
   for (std::size_t node = serial.size(); node-- > 1;)
     serial[static_cast<std::size_t>(tree.nodes[node].parent)] += serial[node];
   const double share = serial[0] / facts.elapsed_s();
-  constexpr double least_serial = 0.1, most_work = 0.7, most_of_it = 0.6, percent = 100;
+  constexpr double least_serial = 0.1, most_work = 0.7, most_of_it = 0.6;
   if (share < least_serial || work_s > most_work * capacity_s) return;
   std::uint32_t at = 0;
   for (bool goes_on = true; goes_on;) {
@@ -175,16 +169,10 @@ void serial_section(const Facts& facts, std::vector<Finding>& found) {
         break;
       }
   }
-  std::string text = fmt::format(
-      "the first threads of ranks compute alone, while worker threads of OpenMP have work for "
-      "{:.0f} % of their time",
-      percent * work_s / capacity_s);
-  if (at != 0) text += ", mostly in " + analysis::short_path(path_to(tree, at));
-  found.push_back({"",
-                   share,
-                   statistics::error_of_sampled_time(serial[0], tree.period_s()) / facts.elapsed_s(),
-                   text,
-                   {"--thread", "0"}});
+  found.push_back({.share = share,
+                   .error = statistics::error_of_sampled_time(serial[0], tree.period_s()) / facts.elapsed_s(),
+                   .figures = {{Figure::WorkShare, work_s / capacity_s}}});
+  if (at != 0) found.back().paths.push_back(path_to(tree, at));
 }
 
 }  // namespace refrain::findings

@@ -11,7 +11,7 @@
 #include "offline/patterns/headlines.hpp"
 #include "offline/patterns/threads.hpp"
 #include "offline/patterns/waits.hpp"
-#include "offline/run/run.hpp"
+#include "offline/run/leaf_reader.hpp"
 #include "statistics/statistics.hpp"
 
 namespace refrain::patterns {

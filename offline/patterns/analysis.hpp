@@ -108,16 +108,12 @@ struct CauseResults {
   double unexplained_ns = 0;     ///< of that
 };
 
-/// What should be told first (headlines.hpp): a kind of waiting.
+/// A kind of waiting that should be told first (headlines.hpp).
 struct Headline {
   std::string pattern;
-  Severity severity;
-  std::uint32_t node;                     ///< the call path that waits; of several the one that waits most
-  std::size_t others = 0;                 ///< so many further call paths, all of which are small
-  std::vector<std::uint32_t> nodes = {};  ///< all of its call paths
-  std::optional<std::uint32_t> location;  ///< has most of it, clearly more than one of as many by chance
-  std::optional<CauseResult> cause;       ///< the largest one of waiting at that call path
-  double cause_share = 0;                 ///< of that waiting
+  double ns;                         ///< of the pattern
+  std::vector<std::uint32_t> nodes;  ///< the call path that waits, or several small ones, the largest first
+  CauseResults causes = {};          ///< of waiting at the call path; none of several ones
 };
 
 struct CriticalResults {

@@ -1,9 +1,7 @@
 #include "offline/patterns/headlines.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
-#include <set>
 #include <span>
 
 namespace refrain::patterns {
@@ -26,7 +24,7 @@ class NamedTimes {
       if (names.size() > path.size() && std::ranges::equal(path, std::span(names).first(path.size()))) ns += of;
     return ns;
   }
-  /// What is called there with most of it, and how much that is.
+  /// The callee with most of the time, and its time.
   std::pair<std::string, double> largest_child(std::span<const std::string> path) const {
     std::map<std::string, double> children;
     for (const auto& [names, of] : paths_)
@@ -42,7 +40,8 @@ class NamedTimes {
   double all_ns_ = 0;
 };
 
-/// What the paths of both calls have in common, without the functions of MPI.
+}  // namespace
+
 std::vector<std::string> common_path(const NamedActivity& computation, const Naming& naming) {
   const auto names_of = [&](const std::optional<std::uint32_t>& node) {
     auto names = node ? naming.names_of(*node) : std::vector<std::string>();
@@ -56,8 +55,6 @@ std::vector<std::string> common_path(const NamedActivity& computation, const Nam
   return path;
 }
 
-}  // namespace
-
 std::vector<std::string> main_function(const CauseResult& computation, const Naming& naming) {
   constexpr double half = 0.5, nearly_all = 0.8;
   const NamedTimes times(computation.by_node, naming);
@@ -68,7 +65,7 @@ std::vector<std::string> main_function(const CauseResult& computation, const Nam
   double here_ns = times.all_ns();
   for (double least = half; here_ns > 0; least = nearly_all) {
     auto [name, ns] = times.largest_child(path);
-    // What libraries have inside says nothing of the program.
+    // Internal functions of libraries say nothing of the program.
     if (name.empty() || ns < least * here_ns) break;
     if (path.size() > common && (name[0] == '_' || name[0] == '[' || name[0] == '(')) break;
     path.push_back(std::move(name));
@@ -79,46 +76,18 @@ std::vector<std::string> main_function(const CauseResult& computation, const Nam
 
 namespace {
 
-/// The location that has clearly more of a wait at these call paths than the others.
-std::optional<std::uint32_t> main_location(const PatternResult& of, const std::set<std::uint32_t>& nodes) {
-  std::map<std::uint32_t, double> ns;
-  double all_ns = 0;
-  for (const PatternResult::Cell& cell : of.cells)
-    if (nodes.contains(cell.node)) {
-      ns[cell.location] += cell.ns;
-      all_ns += cell.ns;
-    }
-  if (ns.empty()) return std::nullopt;
-  // Of two that wait alike one has a bit more than half by chance.
-  const double least = 0.5 + 0.5 / static_cast<double>(std::max<std::size_t>(of.by_location.size(), 2));
-  const auto most = std::ranges::max_element(ns, {}, [](const auto& one) { return one.second; });
-  return most->second > least * all_ns ? std::optional(most->first) : std::nullopt;
-}
-
 /// One for each call path that is worth it, and one for all others together.
 void add_headlines(const PatternResult& of, double least_ns, std::vector<Headline>& all) {
-  std::set<std::uint32_t> others;
-  Severity rest;
+  Headline rest{of.about.name, 0, {}};
   for (const PatternResult::ByNode& row : of.by_node) {
     if (row.severity.ns >= least_ns) {
-      all.push_back({of.about.name, row.severity, row.node, 0, {row.node}, main_location(of, {row.node}), {}, 0});
+      all.push_back({of.about.name, row.severity.ns, {row.node}});
       continue;
     }
     rest.ns += row.severity.ns;
-    if (rest.error_ns >= 0)
-      rest.error_ns = row.severity.error_ns < 0 ? not_known : std::hypot(rest.error_ns, row.severity.error_ns);
-    others.insert(row.node);
+    rest.nodes.push_back(row.node);
   }
-  if (rest.ns < least_ns) return;
-  const auto first = std::ranges::find_if(of.by_node, [&](const auto& row) { return others.contains(row.node); });
-  all.push_back({of.about.name,
-                 rest,
-                 first->node,
-                 others.size() - 1,
-                 {others.begin(), others.end()},
-                 main_location(of, others),
-                 {},
-                 0});
+  if (!rest.nodes.empty() && rest.ns >= least_ns) all.push_back(std::move(rest));
 }
 
 }  // namespace
@@ -129,19 +98,15 @@ std::vector<Headline> headlines(const Analysis& analysis, std::size_t most, doub
   if (analysis.patterns.empty() || analysis.patterns[0].by_location.empty()) return all;
   for (const PatternResult& of : analysis.patterns)
     if (of.about.is_wait && of.about.parent != "init_finalize") add_headlines(of, least_share * analysis.total_ns, all);
-  std::ranges::stable_sort(all, std::greater<>{}, [](const Headline& of) { return of.severity.ns; });
+  std::ranges::stable_sort(all, std::greater<>{}, &Headline::ns);
   // A call may have waited for a send and for a receive at once.
   std::vector<Headline> chosen;
   for (Headline& of : all)
-    if (chosen.size() < most && std::ranges::find(chosen, of.node, &Headline::node) == chosen.end())
+    if (const auto first = [](const Headline& one) { return one.nodes.front(); };
+        chosen.size() < most && std::ranges::find(chosen, first(of), first) == chosen.end())
       chosen.push_back(std::move(of));
-  for (Headline& of : chosen) {
-    if (of.others > 0) continue;  // each has its own
-    const CauseResults causes = causes_of(of.node);
-    if (causes.all.empty() || causes.waiting_ns <= 0) continue;
-    of.cause = causes.all[0];
-    of.cause_share = causes.all[0].ns / causes.waiting_ns;
-  }
+  for (Headline& of : chosen)
+    if (of.nodes.size() == 1) of.causes = causes_of(of.nodes.front());
   return chosen;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What of an analysis should be told first: the kinds of waiting that cost most, where, and what has caused them.
+/// The parts of an analysis that should be told first: the kinds of waiting that cost most, where, and their causes.
 
 #include <functional>
 #include <optional>
@@ -9,7 +9,10 @@
 
 namespace refrain::patterns {
 
-/// Of a computation between two calls the function that takes most of it: the largest one that is called where the
+/// The functions, from the root, in which both calls around a computation are made.
+std::vector<std::string> common_path(const NamedActivity& computation, const Naming& naming);
+
+/// The function that takes most of a computation between two calls: the largest one that is called where the
 /// paths of both calls part, if it takes half of it; from there down as long as one has nearly all of its caller. Its
 /// names from the root; empty: none takes half of it, or there are no samples.
 std::vector<std::string> main_function(const CauseResult& computation, const Naming& naming);

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "format/mpi_functions.hpp"
-#include "offline/run/run.hpp"
+#include "offline/run/leaf_reader.hpp"
 #include "offline/run/totals.hpp"
 #include "offline/trace/matched_messages.hpp"
 #include "statistics/statistics.hpp"

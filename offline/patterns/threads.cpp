@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "offline/analysis/named_paths.hpp"
-#include "offline/run/run.hpp"
+#include "offline/run/leaf_reader.hpp"
 
 namespace refrain::patterns {
 

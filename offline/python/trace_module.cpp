@@ -220,7 +220,7 @@ class EventTrace {
 PYBIND11_MODULE(trace, module) {
   using refrain::python::EventTrace;
   module.doc() = "The events of a Refrain experiment or of an OTF2 archive, after the event model of EARL.";
-  py::register_exception<refrain::experiment::ReadError>(module, "ReadError", PyExc_OSError);
+  py::register_local_exception<refrain::experiment::ReadError>(module, "ReadError", PyExc_OSError);
   py::class_<EventTrace>(
       module, "EventTrace",
       "Events in chronological order over all locations, numbered from 0. Positions may be asked for "

@@ -1,9 +1,10 @@
 // Where the time went, by call path.
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
-#include <map>
 #include <memory>
 #include <numeric>
+#include <span>
 
 #include "offline/analysis/short_names.hpp"
 #include "offline/report/metric_columns.hpp"
@@ -24,12 +25,16 @@ constexpr std::size_t least_name_width = 30;
 
 /// Which numbers fit beside the names.
 struct Columns {
-  bool error = true, exclusive = true, wait = true, calls = true, bytes = true, spread = true;
+  bool error = true, exclusive = true, wait = true, calls = true, bytes = true;
+  std::string spread;              ///< head of the least time; empty: there is no room for the spread
+  std::size_t time_width = 6;      ///< of a time of the spread
   std::vector<std::size_t> extra;  ///< widths, of as many of the metrics asked for as there is room for
   std::size_t extra_width() const { return std::accumulate(extra.begin(), extra.end(), std::size_t{0}); }
   std::size_t width() const {
-    return 7 + 10 + 6 * error + 8 * exclusive + 8 * wait + 12 * calls + 10 * bytes + extra_width() + 27 * spread + 2;
+    return 7 + 10 + 6 * error + 8 * exclusive + 8 * wait + 12 * calls + 10 * bytes + extra_width() + spread_width() + 2;
   }
+  std::size_t least_time_width() const { return std::max(spread.size(), time_width) + 2; }
+  std::size_t spread_width() const { return spread.empty() ? 0 : least_time_width() + 2 * time_width + 3; }
 };
 
 class CallTreePage : public RunPage {
@@ -40,56 +45,27 @@ class CallTreePage : public RunPage {
   static constexpr std::ptrdiff_t most_lines = 40;
 
  private:
-  std::pair<const char*, const char*> folded_names() const override { return {"call path", "call paths"}; }
-  void more_footnotes() override {
-    wrapped("", "Times, calls and bytes include what is called. A line without a branch is called by the one above.", 0,
-            style_.faint);
-    if (columns_.wait) wrapped("", "wait %: for other processes, " + how_waits_are_known(), 0, style_.faint);
-  }
+  /// A line of the tree: call paths of which each is all that the one before calls.
+  struct Line {
+    std::vector<std::uint32_t> chain;
+    std::string branches;
+  };
+  struct Layout {
+    std::vector<Line> lines;
+    std::size_t folded = 0;
+    double folded_s = 0;
+  };
+  struct Children {
+    std::vector<std::uint32_t> shown;  ///< by inclusive time; the pseudo paths of the top level last
+    std::size_t folded = 0;
+    double folded_s = 0;
+  };
 
-  std::string how_waits_are_known() const {
-    using Method = NodeWait::Method;
-    constexpr std::pair<Method, const char*> methods[] = {
-        {Method::Events, "of all events"},
-        {Method::Sampled, "an estimate from the events that were kept"},
-        {Method::Matched, "an estimate from single messages"},
-        {Method::Minimum, "what calls took longer than short ones of their kind"}};
-    constexpr double worth_a_word = 0.01;
-    struct Sum {
-      double waiting_s = 0, known_s = 0, time_s = 0;
-    };
-    std::map<Method, Sum> by_method;
-    double all = 0, polling = 0, untold = 0;
-    for (std::size_t node = 0; node < waits_.size(); ++node) {
-      const NodeWait& of = waits_[node];
-      const double time = d_.tree.nodes[node].exclusive_s;
-      Sum& sum = by_method[of.method];
-      sum.waiting_s += of.seconds;
-      sum.known_s += of.known_s;
-      sum.time_s += time;
-      all += of.seconds;
-      if (of.kind == waits::polling_name) polling += of.seconds;
-      if (is_untold(d_.tree.nodes[node], of)) untold += time;
-    }
-    std::string text;
-    for (const auto& [method, words] : methods) {
-      const Sum& of = by_method[method];
-      if (of.waiting_s <= worth_a_word * all) continue;
-      text += fmt::format("{}{}", text.empty() ? "" : "; where they tell nothing, ", words);
-      if (const double known = of.time_s > 0 ? of.known_s / of.time_s : 1; known < 1 - worth_a_word)
-        text += fmt::format(", which tell of {:.0f} % of these calls' time", 100 * known);
-    }
-    if (polling > worth_a_word * all) text += "; calls that tested and found nothing count as waiting";
-    if (untold > worth_a_word * wall())
-      text += fmt::format("; {} % of the time is in calls of which nothing tells whether they waited",
-                          percent(untold, wall()));
-    return text + " (--waits).";
-  }
+  std::pair<const char*, const char*> folded_names() const override { return {"call path", "call paths"}; }
 
   Columns choose_columns() const {
     Columns columns;
     const analysis::Counts& all = d_.tree.nodes[0].inclusive;
-    columns.spread = d_.tree.locations.size() > 1;
     columns.error = d_.tree.nodes[0].sampled_s > 0;
     columns.wait = !waiting_.empty() && waiting_[0] > 0;
     columns.calls = all[MetricId::Visits] > 0;
@@ -97,7 +73,13 @@ class CallTreePage : public RunPage {
     const std::size_t names = least_name_width * (d_.request.callsites ? 2 : 1);  // call sites stand behind them
     for (const auto& metric : d_.tree.extra_metrics)
       columns.extra.push_back(std::max<std::size_t>(metric.name.size(), 9) + 2);
-    if (columns.width() + names > width()) columns.spread = false;
+    const std::string longest = analysis::human_times({d_.tree.nodes[0].spread.max}).numbers[0];
+    columns.time_width = std::max(columns.time_width, longest.size() + 2);
+    if (d_.tree.locations.size() > 1)
+      for (const char* head : {"time over {}: min", "{}: min", ""}) {
+        columns.spread = fmt::format(fmt::runtime(head), d_.tree.spread_over_threads ? "threads" : "ranks");
+        if (columns.width() + names <= width()) break;
+      }
     while (!columns.extra.empty() && columns.width() + names > width()) columns.extra.pop_back();
     for (bool* drop : {&columns.error, &columns.bytes, &columns.calls, &columns.wait, &columns.exclusive})
       if (columns.width() + names > width()) *drop = false;
@@ -106,15 +88,119 @@ class CallTreePage : public RunPage {
 
   void view() override {
     for (const TreeNode& node : d_.tree.nodes) names_.add(node.name);
-    waits_ = waits_of(d_);
-    for (const NodeWait& of : waits_) waiting_.push_back(of.seconds);
+    for (const NodeWait& of : waits()) waiting_.push_back(of.seconds);
     // Parents come first.
     for (std::size_t node = waiting_.size(); node-- > 1;)
       waiting_[static_cast<std::size_t>(d_.tree.nodes[node].parent)] += waiting_[node];
     columns_ = choose_columns();
-    if (!d_.request.min_share && is_screen_) fit_on_screen();
+    find_named();
+    Layout tree = layout();
+    // The page is to be seen at once: where it would be too long, more is left out.
+    constexpr std::ptrdiff_t fewest_rows = 10;
+    const std::ptrdiff_t rows = std::max(fewest_rows, most_lines - lines_below_ - std::ranges::count(out_, '\n'));
+    if (!d_.request.min_share && is_screen_)
+      for (const double share : {1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0}) {
+        if (std::ssize(tree.lines) <= rows) break;
+        min_share_ = share;
+        tree = layout();
+      }
+    print_head();
+    for (const Line& of : tree.lines) print_line(of);
+    fold(tree.folded, tree.folded_s);
+  }
+
+  /// Call paths that a finding names are shown, however small they are.
+  void find_named() {
+    is_named_.assign(d_.tree.nodes.size(), false);
+    for (const findings::Finding& of : d_.found.findings) {
+      for (const findings::Path& path : of.paths) mark_named(0, path);
+      mark_named(0, of.cause.path);
+    }
+  }
+  bool mark_named(std::uint32_t node, std::span<const std::string> path) {
+    bool is_there = path.empty();
+    for (const std::uint32_t child : d_.tree.nodes[node].children)
+      if (!path.empty() && d_.tree.nodes[child].name == path[0]) is_there |= mark_named(child, path.subspan(1));
+    if (is_there) is_named_[node] = true;
+    return is_there;
+  }
+
+  bool is_small(double seconds) const { return seconds == 0 || seconds < least_time(); }
+
+  Children children_of(std::uint32_t index) const {
+    Children children;
+    for (const auto child : d_.tree.nodes[index].children) {
+      const TreeNode& node = d_.tree.nodes[child];
+      if (index == 0 && is_in_head(node)) continue;
+      if (node.inclusive_s >= least_time() || is_named_[child]) {
+        children.shown.push_back(child);
+      } else {
+        children.folded += subtree_size(child);
+        children.folded_s += node.inclusive_s;
+      }
+    }
+    std::ranges::stable_sort(children.shown, [&](std::uint32_t a, std::uint32_t b) {
+      const TreeNode &x = d_.tree.nodes[a], &y = d_.tree.nodes[b];
+      const bool x_last = index == 0 && x.kind == PathKind::Other, y_last = index == 0 && y.kind == PathKind::Other;
+      return x_last != y_last ? y_last : x.inclusive_s > y.inclusive_s;
+    });
+    return children;
+  }
+  /// Whether its time has a line among the shares of the run.
+  static bool is_in_head(const TreeNode& node) { return run::is_off_cpu(node.name) || node.name == run::refrain_name; }
+
+  std::size_t subtree_size(std::uint32_t root) const {
+    std::size_t size = 0;
+    std::vector<std::uint32_t> open{root};
+    while (!open.empty()) {
+      const auto& children = d_.tree.nodes[open.back()].children;
+      open.pop_back();
+      ++size;
+      open.insert(open.end(), children.begin(), children.end());
+    }
+    return size;
+  }
+
+  Layout layout() const {
+    Layout tree;
+    add_lines(children_of(0), "", true, tree);
+    return tree;
+  }
+
+  void add_lines(const Children& children, const std::string& branches, bool is_top, Layout& tree) const {
+    tree.folded += children.folded;
+    tree.folded_s += children.folded_s;
+    for (const std::uint32_t child : children.shown) {
+      const bool is_last = child == children.shown.back();
+      Line line{{child}, branches + (is_top ? "" : is_last ? glyphs_.last : glyphs_.branch)};
+      Children next = children_of(child);
+      while (is_one_with(line.chain, next)) {
+        tree.folded += next.folded;
+        tree.folded_s += next.folded_s;
+        line.chain.push_back(next.shown[0]);
+        next = children_of(next.shown[0]);
+      }
+      tree.lines.push_back(std::move(line));
+      add_lines(next, branches + (is_top ? "" : is_last ? glyphs_.space : glyphs_.through), false, tree);
+    }
+  }
+
+  /// Call paths of which each calls one other, and has next to nothing besides, share a line, with what is told of one
+  /// region of the program. Programs are deep, terminals are not wide.
+  bool is_one_with(const std::vector<std::uint32_t>& chain, const Children& next) const {
+    return !d_.request.callsites && next.shown.size() == 1 && is_small(next.folded_s) &&
+           is_small(d_.tree.nodes[chain.back()].exclusive_s) &&
+           (region_of(chain) == nullptr || d_.tree.nodes[next.shown[0]].mark_visits == 0);
+  }
+  const TreeNode* region_of(const std::vector<std::uint32_t>& chain) const {
+    for (const std::uint32_t node : chain)
+      if (d_.tree.nodes[node].mark_visits > 0) return &d_.tree.nodes[node];
+    return nullptr;
+  }
+
+  void print_head() {
     std::string head = right("incl %", 7);
-    if (columns_.error) head += right(std::string(glyphs_.plus_minus) + " %", 6);
+    if (columns_.error) head += right(glyphs_.plus_minus, 6);
     if (columns_.exclusive) head += right("excl %", 8);
     if (columns_.wait) head += right("wait %", 8);
     head += right("time", 10);
@@ -122,73 +208,55 @@ class CallTreePage : public RunPage {
     if (columns_.bytes) head += right("bytes", 10);
     for (std::size_t m = 0; m < columns_.extra.size(); ++m)
       head += right(d_.tree.extra_metrics[m].name, columns_.extra[m]);
-    if (columns_.spread) head += right("min", 9) + right("mean", 9) + right("max", 9);
-    if (columns_.spread) {
-      const std::string over = d_.tree.spread_over_threads ? "time over threads" : "time over ranks";
-      line(paint(style_.faint, std::string(display_width(head) - 27, ' ') + right("-- " + over + " --", 27)));
-    }
+    if (!columns_.spread.empty())
+      head += right(columns_.spread, columns_.least_time_width()) + right("mean", columns_.time_width) +
+              right("max", columns_.time_width) + "   ";
     line(paint(style_.faint, head + "  call path"));
-    print_node(0, "", root_name(*d_.experiment), 1);
-    print_children(0, "");
   }
 
-  /// The page is to be seen at once: where it would be too long, more is left out.
-  void fit_on_screen() {
-    constexpr std::ptrdiff_t fewest_rows = 10;
-    const std::ptrdiff_t rows = std::max(fewest_rows, most_lines - lines_below_ - std::ranges::count(out_, '\n'));
-    for (const double share : {usual_min_share, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0}) {
-      min_share_ = share;
-      if (lines_of_tree() <= rows) return;
+  /// Recursion is told once: "solve > dive ×3".
+  std::string name_of_chain(const std::vector<std::uint32_t>& chain) const {
+    std::string text;
+    for (std::size_t i = 0; i < chain.size();) {
+      const std::string& name = d_.tree.nodes[chain[i]].name;
+      std::size_t end = i + 1;
+      while (end < chain.size() && d_.tree.nodes[chain[end]].name == name) ++end;
+      text += (i == 0 ? "" : " > ") + names_.of(name);
+      if (end - i > 1) text += fmt::format(" {}{}", glyphs_.times, end - i);
+      i = end;
     }
+    return text;
   }
 
-  /// As print_children() will print it, including the lines that sum up the smaller children of a call path.
-  std::ptrdiff_t lines_of_tree() const {
-    std::ptrdiff_t lines = 0;
-    for (const TreeNode& node : d_.tree.nodes) {
-      if (node.inclusive_s < least_time()) continue;
-      double smaller_s = 0;
-      for (const std::uint32_t child : node.children)
-        if (const double seconds = d_.tree.nodes[child].inclusive_s; seconds < least_time()) smaller_s += seconds;
-      lines += 1 + (smaller_s > 0 && smaller_s >= least_time());
-    }
-    return lines;
-  }
-
-  void print_node(std::uint32_t index, const std::string& lines, const std::string& name, int repeats) {
-    const TreeNode& node = d_.tree.nodes[index];
-    print_row(index);
-    std::string text = name, remark;
-    if (repeats > 1) remark += fmt::format(" {}{}", glyphs_.times, repeats);
-    if (node.mark_visits > 0)
-      remark += fmt::format("  [{}, {}{}]", plural(node.mark_visits, "visit", "visits"), human_time(node.mark_s),
-                            off_cpu_of(node));
+  void print_line(const Line& of) {
+    const TreeNode& node = d_.tree.nodes[of.chain.back()];
+    const std::string row = cells_of(of.chain), name = name_of_chain(of.chain);
+    std::string remark;
+    if (const TreeNode* const region = region_of(of.chain))
+      remark += fmt::format("  [{}, {}{}]", plural(region->mark_visits, "visit", "visits"), human_time(region->mark_s),
+                            off_cpu_of(*region));
     if (node.exclusive[MetricId::BytesCompleted] > 0)
       remark += fmt::format("  [completes {}]", human_bytes(node.exclusive[MetricId::BytesCompleted]));
-    if (node.name == run::not_on_cpu_name && node.parent == 0)
-      if (const std::string text = bounds_of_not_on_cpu();
-          columns_.width() + display_width(lines + name + text) <= width())
-        remark += text;
     if (d_.request.callsites) remark += site(node);
-    // Where a path is so deep that there is no room, the outer lines are left out, and as much of the remark.
+    // Where a path is so deep that there is no room, the outer branches are left out, and as much of the remark.
     constexpr std::size_t least_name = 8;
     const std::size_t room = width() > columns_.width() + least_name ? width() - columns_.width() - least_name : 0;
-    const std::string shown_lines = end_of(lines, room);
-    const std::size_t left = room - display_width(shown_lines);
-    // Of call sites the place tells them apart; else the name does.
-    if (!d_.request.callsites) {
-      const std::size_t for_name = std::min(display_width(text), least_name + left);
-      remark = fit_words(remark, least_name + left - for_name, glyphs_.ellipsis);
-    } else remark = fit_words(remark, left, glyphs_.ellipsis);
-    text = fit_name(text, least_name + left - display_width(remark), glyphs_.ellipsis);
+    const std::string branches = end_of(of.branches, room);
+    const std::size_t left = room - display_width(branches);
+    // Call sites are told apart by their place, functions by their name.
+    const std::size_t for_name = d_.request.callsites ? 0 : std::min(display_width(name), least_name + left);
+    remark = fit_words(remark, d_.request.callsites ? left : least_name + left - for_name, glyphs_.ellipsis);
+    const std::size_t room_of_name = least_name + left - display_width(remark);
+    const std::string text = of.chain.size() > 1 ? fit_path(name, room_of_name, glyphs_.ellipsis)
+                                                 : fit_name(name, room_of_name, glyphs_.ellipsis);
     const char* style = node.kind == PathKind::Mpi                                      ? style_.mpi
                         : node.kind == PathKind::Other                                  ? style_.faint
                         : node.exclusive_s >= 10 * least_time() && node.exclusive_s > 0 ? style_.strong
                                                                                         : "";
-    line(row_ + "  " + paint(style_.faint, shown_lines) + paint(style, text) + paint(style_.faint, remark));
+    line(row + "  " + paint(style_.faint, branches) + paint(style, text) + paint(style_.faint, remark));
   }
 
-  /// What is worth a word of a region's time off the CPU.
+  /// A region's time off the CPU, where it is worth a word.
   static std::string off_cpu_of(const TreeNode& node) {
     constexpr double least = 0.01;
     std::string text;
@@ -199,35 +267,36 @@ class CallTreePage : public RunPage {
     return text;
   }
 
-  /// Of versions that did not count it.
-  std::string bounds_of_not_on_cpu() const {
-    const analysis::Totals& totals = d_.tree.totals;
-    if (totals.off_cpu_is_counted || !(totals.not_on_cpu_high_s > 0)) return {};
-    const double told_s = totals.waited_for_core_s + totals.blocked_s;
-    return fmt::format("  [{} to {}]", human_time(std::max(totals.not_on_cpu_low_s - told_s, 0.0)),
-                       human_time(std::max(totals.not_on_cpu_high_s - told_s, 0.0)));
-  }
-
-  void print_row(std::uint32_t index) {
-    const TreeNode& node = d_.tree.nodes[index];
+  /// Inclusive figures are those of the first call path; the exclusive time is that of all, which are next to nothing
+  /// but for the last one.
+  std::string cells_of(const std::vector<std::uint32_t>& chain) const {
+    const TreeNode& node = d_.tree.nodes[chain.front()];
     const analysis::Counts& counts = node.inclusive;
     const analysis::Spread& spread = node.spread;
     const double error = node.standard_error_s;
-    row_ = right(percent(node.inclusive_s, wall(), error), 7);
-    if (columns_.error) row_ += right(error_in_percent(error, wall()), 6);
-    if (columns_.exclusive) row_ += right(percent(node.exclusive_s, wall(), node.exclusive_error_s), 8);
-    if (columns_.wait) row_ += right(percent(waiting_[index], wall()), 8);
-    row_ += right(human_time(node.inclusive_s, error), 10);
-    const auto if_any = [](std::int64_t value, std::string text) { return value != 0 ? text : ""; };
-    if (columns_.calls) row_ += right(if_any(counts[MetricId::Visits], human_count(counts[MetricId::Visits])), 12);
+    double exclusive_s = 0, exclusive_error_s = 0;
+    for (const std::uint32_t of : chain) {
+      exclusive_s += d_.tree.nodes[of].exclusive_s;
+      exclusive_error_s = std::hypot(exclusive_error_s, d_.tree.nodes[of].exclusive_error_s);
+    }
+    std::string row = right(percent(node.inclusive_s, wall(), error), 7);
+    if (columns_.error) row += right(error_in_percent(error, wall()), 6);
+    if (columns_.exclusive) row += right(percent(exclusive_s, wall(), exclusive_error_s), 8);
+    if (columns_.wait) row += right(percent(waiting_[chain.front()], wall()), 8);
+    row += right(human_time(node.inclusive_s, error), 10);
+    const auto if_not_0 = [](std::int64_t value, std::string text) { return value != 0 ? text : ""; };
+    if (columns_.calls) row += right(if_not_0(counts[MetricId::Visits], human_count(counts[MetricId::Visits])), 12);
     const std::int64_t bytes = bytes_moved(counts);
-    if (columns_.bytes) row_ += right(if_any(bytes, human_bytes(bytes)), 10);
+    if (columns_.bytes) row += right(if_not_0(bytes, human_bytes(bytes)), 10);
     for (std::size_t m = 0; m < columns_.extra.size(); ++m)
-      row_ += right(if_any(counts.asked_for(m), human_extra(d_.tree.extra_metrics[m], counts.asked_for(m))),
-                    columns_.extra[m]);
-    if (columns_.spread)
-      row_ += paint(style_.faint, right(human_time(spread.min), 9) + right(human_time(spread.mean), 9) +
-                                      right(human_time(spread.max), 9));
+      row += right(if_not_0(counts.asked_for(m), human_extra(d_.tree.extra_metrics[m], counts.asked_for(m))),
+                   columns_.extra[m]);
+    if (!columns_.spread.empty()) {
+      const auto [times, unit] = analysis::human_times({spread.min, spread.mean, spread.max});
+      row += paint(style_.faint, right(times[0], columns_.least_time_width()) + right(times[1], columns_.time_width) +
+                                     right(times[2], columns_.time_width) + left(" " + unit, 3));
+    }
+    return row;
   }
 
   /// File and line; the place in the module where there are none, or where two call sites have the same.
@@ -246,85 +315,12 @@ class CallTreePage : public RunPage {
     return "  [" + line + (alone ? "]" : ", " + place + "]");
   }
 
-  struct Shown {
-    std::vector<std::uint32_t> children;  ///< by inclusive time; the pseudo paths of the top level last
-    std::size_t folded = 0;
-    double folded_s = 0;
-  };
-
-  Shown shown_children(std::uint32_t index) {
-    Shown shown;
-    for (const auto child : d_.tree.nodes[index].children) {
-      const TreeNode& node = d_.tree.nodes[child];
-      if (node.inclusive_s >= least_time()) {
-        shown.children.push_back(child);
-      } else {
-        shown.folded += subtree_size(child);
-        shown.folded_s += node.inclusive_s;
-      }
-    }
-    std::stable_sort(shown.children.begin(), shown.children.end(), [&](std::uint32_t a, std::uint32_t b) {
-      const TreeNode &x = d_.tree.nodes[a], &y = d_.tree.nodes[b];
-      const bool x_last = index == 0 && x.kind == PathKind::Other, y_last = index == 0 && y.kind == PathKind::Other;
-      return x_last != y_last ? y_last : x.inclusive_s > y.inclusive_s;
-    });
-    fold(shown.folded, shown.folded_s);
-    return shown;
-  }
-
-  std::size_t subtree_size(std::uint32_t root) const {
-    std::size_t size = 0;
-    std::vector<std::uint32_t> open{root};
-    while (!open.empty()) {
-      const auto& children = d_.tree.nodes[open.back()].children;
-      open.pop_back();
-      ++size;
-      open.insert(open.end(), children.begin(), children.end());
-    }
-    return size;
-  }
-
-  void print_children(std::uint32_t index, const std::string& lines) {
-    Shown shown = shown_children(index);
-    // A call chain without branches stays in its column: programs are deep, terminals are not wide.
-    while (index != 0 && shown.children.size() == 1 && shown.folded_s < least_time()) {
-      index = shown.children[0];
-      Shown next = shown_children(index);
-      const std::string name = d_.tree.nodes[index].name;  // recursion is told by whole names
-      const std::uint32_t first = index;
-      int repeats = 1;  // recursion: a run of equal names is one line
-      while (!d_.request.callsites && next.children.size() == 1 && next.folded_s < least_time() &&
-             d_.tree.nodes[next.children[0]].name == name && d_.tree.nodes[index].exclusive_s < least_time()) {
-        index = next.children[0];
-        next = shown_children(index);
-        ++repeats;
-      }
-      print_node(first, lines, names_.of(name), repeats);
-      shown = std::move(next);
-    }
-    const bool fold_line = shown.folded > 0 && shown.folded_s >= least_time() && shown.folded_s > 0;
-    for (std::size_t i = 0; i < shown.children.size(); ++i) {
-      const bool last = i + 1 == shown.children.size() && !fold_line;
-      print_node(shown.children[i], lines + (last ? glyphs_.last : glyphs_.branch),
-                 names_.of(d_.tree.nodes[shown.children[i]].name), 1);
-      print_children(shown.children[i], lines + (last ? glyphs_.space : glyphs_.through));
-    }
-    if (!fold_line) return;
-    row_ = right(percent(shown.folded_s, wall()), 7) +
-           std::string((columns_.error ? 6 : 0) + (columns_.exclusive ? 8 : 0) + (columns_.wait ? 8 : 0), ' ') +
-           right(human_time(shown.folded_s), 10);
-    const std::string text = lines + glyphs_.last + fmt::format("{} {} smaller", glyphs_.ellipsis, shown.folded);
-    line(left(row_, columns_.width()) +
-         paint(style_.faint, end_of(text, width() > columns_.width() ? width() - columns_.width() : 0)));
-  }
-
   const std::ptrdiff_t lines_below_;
   const bool is_screen_;
   Columns columns_;
-  std::vector<NodeWait> waits_;  ///< by node
   std::vector<double> waiting_;  ///< by node, with what is called; empty: not known
+  std::vector<bool> is_named_;   ///< by node: a finding names it, or what it calls
   analysis::ReadableNames names_;
-  std::string row_;
 };
 
 /// Nothing where it is not known: of user code, and of functions of which nobody knows who waits in them.
@@ -338,9 +334,9 @@ void add_wait(const NodeWait& of, Row& row) {
 }  // namespace
 
 std::string call_tree_page(const Document& document, const Terminal& terminal) {
-  constexpr std::ptrdiff_t usual_lines_below = 11;
+  constexpr std::ptrdiff_t usual_lines_below = 3;
   std::string page;
-  // More to say of the numbers than usual, and many branches, leave less room for call paths.
+  // More to say below it than usual leaves less room for call paths.
   for (std::ptrdiff_t below = usual_lines_below, more = 1; more > 0 && below < CallTreePage::most_lines;
        below += more) {
     page = CallTreePage(document, terminal, below).render();

@@ -47,7 +47,7 @@ void add_times(const Document& d, CommunicatorRows& to) {
   }
 }
 
-CommunicatorRows rows_of(const Document& d) {
+CommunicatorRows communicator_rows(const Document& d) {
   // All ranks count, as they do in events, whichever are chosen.
   trace::Communicators all;
   std::map<std::int32_t, std::int64_t> made;  // by index, the most of one rank
@@ -90,7 +90,7 @@ std::vector<Table> communicators_tables(const Document& d) {
                             columns("size, remote_size: remote, made, members: ranks, name: communicator");
   Table table{
       "communicators_of_job", std::move(all), [&d](const TakeRow& take) {
-        CommunicatorRows all = rows_of(d);
+        CommunicatorRows all = communicator_rows(d);
         std::ranges::stable_sort(all.rows, std::greater<>{}, &CommunicatorRow::seconds);
         for (const CommunicatorRow& of : all.rows) {
           const bool is_known = of.seconds >= 0;

@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 #include <map>
 #include <set>
-#include <sstream>
 #include <tuple>
 #include <utility>
 
 #include "offline/analysis/run_series.hpp"
 #include "offline/analysis/short_names.hpp"
+#include "offline/findings/sentence.hpp"
 #include "offline/report/arrangement.hpp"
 #include "offline/report/columns.hpp"
 #include "offline/report/idle_helpers.hpp"
@@ -65,7 +65,7 @@ Side side_of(const RunToCompare& run, const Request& request, analysis::Symboliz
   return side;
 }
 
-/// Of time that was not on a CPU the bounds are known: as if all between them were as likely.
+/// Time that was not on a CPU is known by its bounds: all values between them are taken to be as likely.
 double error_of(const Side& side, const analysis::TreeNode& node) {
   const analysis::Totals& totals = side.tree.totals;
   if (node.name == run::not_on_cpu_name && node.parent == 0)
@@ -151,7 +151,7 @@ ChangedIteration changed_iteration(const analysis::RunSeries* before, const anal
           0};
 }
 
-/// Of loops that both have: a call path that one of them does not have takes no time there.
+/// Changes of loops that both runs have; a call path that one of them does not have takes no time there.
 std::vector<ChangedIteration> iteration_changes(const Side& before, const Side& now, double least_share) {
   if (before.ranks != now.ranks) return {};
   auto of_before = series_of_run(*before.experiment, before.tree, least_share);
@@ -179,24 +179,6 @@ std::vector<ChangedIteration> iteration_changes(const Side& before, const Side& 
   return all;
 }
 
-/// The same kind of finding at the same place: without its figures and what stands for more of them.
-std::string kind_of(const findings::Finding& of) {
-  constexpr const char* of_the_whole_run[] = {"waiting_for_core", "blocked", "shared_core", "measurement_cost"};
-  if (std::ranges::find(of_the_whole_run, of.rule) != std::end(of_the_whole_run)) return of.rule;
-  const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
-  std::string kind = of.rule;
-  std::istringstream words(of.text);
-  bool is_figure = false, is_rank = false;
-  for (std::string word; words >> word; is_rank = word.starts_with("rank")) {
-    const std::size_t first = word.find_first_not_of('(');
-    const bool begins_with_digit = first != word.npos && std::isdigit(static_cast<unsigned char>(word[first]));
-    const bool was_figure = std::exchange(is_figure, begins_with_digit && !is_rank);
-    const bool is_unit = was_figure && word.size() <= 3;
-    if (!is_figure && !is_unit && std::ranges::any_of(word, is_letter)) kind += " " + word;
-  }
-  return kind;
-}
-
 /// Whether a run can have that finding: time off the CPU is in others where it was not told apart.
 bool is_told(const Side& side, const findings::Finding& of) {
   const bool is_part = of.rule == "waiting_for_core" || of.rule == "blocked", is_whole = of.rule == "shared_core";
@@ -212,12 +194,11 @@ struct StandsOut {
 
 std::vector<StandsOut> findings_of_both(const Side& before, const Side& now) {
   std::vector<StandsOut> all;
-  std::map<std::string, std::size_t> at;
   const auto add = [&](const findings::Finding& of, double StandsOut::*share) {
     if (!(of.share > 0)) return;
-    const auto [place, is_new] = at.try_emplace(kind_of(of), all.size());
-    if (is_new) all.push_back({&of});
-    all[place->second].*share = std::max(all[place->second].*share, of.share);
+    auto at = std::ranges::find_if(all, [&](const StandsOut& other) { return is_same_kind(of, *other.of); });
+    if (at == all.end()) at = all.insert(at, {&of});
+    (*at).*share = std::max((*at).*share, of.share);
   };
   for (const findings::Finding& of : now.findings) add(of, &StandsOut::now);
   for (const findings::Finding& of : before.findings) add(of, &StandsOut::before);
@@ -308,12 +289,12 @@ class DifferencePage : TextPage {
     };
     for (std::size_t i = 0; i < all.size() && i < most; ++i) {
       const findings::Finding& of = *all[i].of;
-      wrapped(share(all[i].before, before_, of) + share(all[i].now, now_, of) + "  ", of.text, 22);
+      wrapped(share(all[i].before, before_, of) + share(all[i].now, now_, of) + "  ", sentence_of(of), 22);
     }
     if (some_are_untold)
       wrapped("", "?: one of the runs does not tell waiting for a core from being blocked.", 0, style_.faint);
     if (!before_.is_searched || !now_.is_searched)
-      wrapped("", "?: the search for what stands out did not come to its end; there may be more.", 0, style_.faint);
+      wrapped("", "?: events of one of the runs were not searched; there may be more.", 0, style_.faint);
     if (all.size() > most)
       wrapped("", fmt::format("{} more: --findings of each run.", all.size() - most), 0, style_.faint);
     line();

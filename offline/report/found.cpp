@@ -2,27 +2,21 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 #include <new>
 #include <stdexcept>
 
 #include "format/kept_iterations.hpp"
 #include "offline/analysis/minimum_waits.hpp"
 #include "offline/findings/facts.hpp"
+#include "offline/findings/record.hpp"
 #include "offline/patterns/kept_nodes.hpp"
 #include "offline/patterns/path_names.hpp"
 #include "offline/patterns/results.hpp"
 #include "offline/patterns/traffic.hpp"
-#include "offline/report/headline_text.hpp"
 #include "offline/report/node_waits.hpp"
 #include "offline/report/request.hpp"
-
-namespace refrain::findings {
-using experiment::Is;
-template <class Io, Is<Finding> T>
-void describe(Io& io, T& of) {
-  io(of.rule, of.share, of.error, of.text, of.more);
-}
-}  // namespace refrain::findings
+#include "offline/report/wait_findings.hpp"
 
 namespace refrain::trace {
 using experiment::Is;
@@ -82,6 +76,10 @@ struct SearchedProfile {
   explicit SearchedProfile(const experiment::Experiment& of, const SearchProgress& progress = {})
       : experiment(of), minima(of.definitions()), names(of, tree_options(progress)) {}
   findings::Facts facts() const { return {experiment, names.tree(), minima, {}}; }
+  /// `in_events`: null: they were not searched.
+  std::vector<NodeWait> waits(const patterns::PathWaits* in_events) const {
+    return waits_of(names.tree(), in_events, minima.any() ? &minima : nullptr);
+  }
 
  private:
   analysis::CallTreeOptions tree_options(const SearchProgress& progress) {
@@ -101,6 +99,11 @@ void search_profile(const SearchedProfile& profile, Found& found) {
   findings::Facts facts = profile.facts();
   found.findings = find(facts);
   found.may_be_kept = may_be_kept(profile.experiment);
+}
+
+void add(std::vector<findings::Finding> more, const SearchedProfile& profile, Found& found) {
+  note_short_run(profile.names.tree(), more);
+  std::ranges::move(more, std::back_inserter(found.findings));
 }
 
 void search_events(const trace::Trace& trace, const SearchedProfile& profile, patterns::Request request, Found& found) {
@@ -128,28 +131,15 @@ void search_events(const trace::Trace& trace, const SearchedProfile& profile, pa
   found.level = trace.thinned();
   found.records = trace.records() >> found.level;
 
-  const analysis::MinimumWaits* const minima = profile.minima.any() ? &profile.minima : nullptr;
-  const auto waits = waits_of(profile.names.tree(), &found.by_name, minima);
-  for (findings::Finding& of : findings_of(found.analysis, trace.locations(), naming,
-                                           {profile.names.tree(), waits, profile.facts().communicating_s()})) {
-    of.text += findings::how_short(profile.names.tree());
-    found.findings.push_back(std::move(of));
-  }
-  if (profile.experiment.damage_log()->has_damaged_events())
-    found.findings.push_back({.rule = "events_damaged",
-                              .text = "events are damaged: what is said of waiting is of the rest of them",
-                              .more = {"--events"}});
+  const auto waits = profile.waits(&found.by_name);
+  add(findings_of_waiting({profile.names.tree(), waits}, found.analysis, trace, naming), profile, found);
+  if (profile.experiment.damage_log()->has_damaged_events()) found.findings.push_back({.rule = "events_damaged"});
   // What was left out on purpose makes no metrics of the run.
   const auto is_list = [](const trace::RankOfTrace& of) { return of.mode == format::EventMode::List; };
   if (std::ranges::none_of(trace.ranks(), is_list)) found.metrics = as_metrics(found.analysis, trace, path_of);
   found.may_be_kept = may_be_kept(profile.experiment) && found.analysis.failures.empty();
   to_kept_nodes(found.analysis, trace.path_count(), naming);
   found.has_events = true;
-}
-
-void put_in_order(Found& found) {
-  leave_out_repeats(found.findings);
-  std::ranges::stable_sort(found.findings, std::greater<>{}, &findings::Finding::share);
 }
 
 /// As it is when it was kept and read again: so nobody sees more of it before it is kept.
@@ -167,24 +157,24 @@ Found as_kept(const Found& found) {
   return kept;
 }
 
-Found read_found(const experiment::KeptAnalysis& kept) {
+/// Nothing: other rules have kept it in another form.
+std::optional<Found> read_found(const experiment::KeptAnalysis& kept) {
   const std::string bytes = kept.found();
   experiment::Unpacker unpacker(std::as_bytes(std::span(bytes)));
   Found found;
   unpacker(found);
   const auto is_there = [&](const auto& row) { return row.location < found.locations.size(); };
-  bool is_good = unpacker.is_good();
+  bool is_good = unpacker.is_good() && are_sound(found.findings);
   for (const patterns::PatternResult& of : found.analysis.patterns)
     is_good &= std::ranges::all_of(of.by_location, is_there) && std::ranges::all_of(of.worst, is_there);
   if (const auto& causes = found.analysis.causes)
     for (const patterns::CauseResult& of : causes->all) is_good &= is_there(of.activity);
   if (const auto& path = found.analysis.critical_path)
     for (const patterns::CriticalResult& of : path->all) is_good &= is_there(of.activity);
-  if (!is_good) kept.refuse("a kept analysis that says nothing");
-  if (kept.key().rules != experiment::analysis_rules)
-    found.findings.push_back(
-        {.rule = "analysed_by_another_version",
-         .text = fmt::format("analysed by Refrain {}; refrain analyze --again searches again", kept.version())});
+  const bool has_these_rules = kept.key().rules == experiment::analysis_rules;
+  if (!is_good && has_these_rules) kept.refuse("a kept analysis that says nothing");
+  if (!is_good) return std::nullopt;
+  if (!has_these_rules) found.findings.push_back({.rule = "analysed_by_another_version", .names = {kept.version()}});
   return found;
 }
 
@@ -197,9 +187,9 @@ std::optional<Found> kept_found(const experiment::Experiment& experiment,
   std::optional<Found> found;
   for (const experiment::KeptAnalysis& kept : kept_analyses(experiment)) {
     if (!kept.has_found() || (key && kept.key() != *key)) continue;
-    const bool is_read = experiment.damage_log()->survives("what was found in its events is searched for again",
-                                                           [&] { found = read_found(kept); });
-    if (is_read) return found;
+    experiment.damage_log()->survives("what was found in its events is searched for again",
+                                      [&] { found = read_found(kept); });
+    if (found) return found;
   }
   return std::nullopt;
 }
@@ -237,11 +227,11 @@ Found search_some(const std::filesystem::path& directory, const SearchProgress& 
     }
     if (found.not_searched.empty()) continue;
     found.level = level_of_none;
-    found.findings.push_back(
-        {.rule = "events_not_searched", .text = "the events were not searched: " + found.not_searched});
+    found.findings.push_back({.rule = "events_not_searched", .names = {found.not_searched}});
     break;
   }
-  put_in_order(found);
+  if (!found.has_events) add(findings_of_waiting({profile.names.tree(), profile.waits(nullptr)}), profile, found);
+  relate(found.findings);
   return as_kept(found);
 }
 
@@ -250,7 +240,7 @@ Found search_all(const trace::Trace& trace, const patterns::Request& request) {
   Found found;
   search_profile(profile, found);
   search_events(trace, profile, request, found);
-  put_in_order(found);
+  relate(found.findings);
   return as_kept(found);
 }
 

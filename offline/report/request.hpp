@@ -20,6 +20,7 @@ enum class Show : std::uint8_t {
   Clusters,
   Windows,
   Events,
+  Efficiency,
   Waits,
   Mpi,
   Modules,
@@ -60,6 +61,8 @@ struct Request {
   std::optional<std::int64_t> callpath_depth;  ///< frames that are kept; nothing: all
   analysis::ModuleFold fold = {{}, true};
   std::optional<double> min_share;  ///< percent of the wall time below which text leaves a call path out
+
+  std::string region;  ///< of efficiencies: a marked region or a function instead of the loops; empty: the loops
 
   std::string metric;    ///< of iterations and locations; empty: what is usual
   std::string callpath;  ///< ... of these call paths (offline/analysis/callpath_match.hpp); empty: of all

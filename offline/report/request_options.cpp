@@ -64,7 +64,9 @@ std::vector<RequestOption> make_options() {
        fmt::format("Percent of the wall time below which the text folds a call path (default: {}, or more so that "
                    "the call tree fits on a screen)",
                    usual_min_share),
-       0, 100}};
+       0, 100},
+      {Ask::Region, "--region", "NAME", "of efficiencies", &Request::region, Of::Name,
+       "With --efficiency: this marked region or function instead of the loops"}};
 }
 
 /// The largest number fits the names of iterations and clusters.

@@ -25,7 +25,8 @@ enum class Ask : std::uint8_t {
   Columns,
   Callsites,
   CallpathDepth,
-  MinShare
+  MinShare,
+  Region
 };
 
 struct RequestOption {

@@ -3,26 +3,17 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <functional>
+#include <map>
+#include <set>
 
-#include "offline/analysis/functions.hpp"
 #include "offline/analysis/module_fold.hpp"
-#include "offline/analysis/short_names.hpp"
+#include "offline/findings/sentence.hpp"
 #include "offline/report/idle_helpers.hpp"
 #include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
 #include "offline/run/totals.hpp"
 
 namespace refrain::report {
-namespace {
-
-std::string words_of(const std::string& name, const analysis::ReadableNames& names) {
-  if (name == run::waited_name) return "waiting for a core";
-  if (name == run::blocked_name) return "time spent blocked";
-  return name == run::not_on_cpu_name ? "threads not on a CPU" : names.of(name);
-}
-
-}  // namespace
 
 std::int64_t bytes_moved(const analysis::Counts& counts) {
   using format::MetricId;
@@ -40,16 +31,24 @@ std::string human_extra(const experiment::ExtraMetric& metric, std::int64_t valu
 std::string RunPage::render() {
   warnings(d_);
   heading(d_);
-  shares();
-  if (d_.request.is_first_page() && d_.part.subject.empty()) where_time_goes();
+  const bool is_first_page = d_.request.is_first_page() && d_.part.subject.empty();
+  fitness(d_, is_first_page ? efficiency_line(d_, waits()) : "");
   findings();
+  shares();
   view();
   footnotes();
   losses();
   return std::move(out_);
 }
 
-void RunPage::share_line(const std::string& label, double seconds, double of_first_threads, const std::string& remark) {
+const std::vector<NodeWait>& RunPage::waits() {
+  if (!waits_) waits_ = waits_of(d_);
+  return *waits_;
+}
+
+/// Remarks that do not fit are left out, the last ones first.
+void RunPage::share_line(const std::string& label, double seconds, double of_first_threads,
+                         std::vector<std::string> remarks) {
   // All threads, with time that the tree leaves out.
   double all_s = 0;
   for (const auto& of : d_.tree.locations) all_s += of.wall_s;
@@ -57,30 +56,61 @@ void RunPage::share_line(const std::string& label, double seconds, double of_fir
     const std::string share = percent(part, whole);
     return right(human_time(part), 10) + right(share, 8) + (share.empty() ? "     " : " %   ");
   };
-  std::string text = left(label, 14) + cells(seconds, all_s);
+  std::string text = left(" " + label, 14) + cells(seconds, all_s);
   if (has_helper_threads()) text += cells(of_first_threads, elapsed_s(d_.tree));
-  const std::size_t used = display_width(text);
-  // What does not fit is left out part by part.
-  std::string shown = remark;
-  while (!shown.empty() && used + display_width(shown) > width()) {
-    const std::size_t part = shown.rfind(", ");
-    shown = part == shown.npos ? std::string() : shown.substr(0, part);
+  std::erase(remarks, "");
+  const auto remark = [&] { return fmt::format("{}", fmt::join(remarks, ", ")); };
+  while (!remarks.empty() && display_width(text) + display_width(remark()) > width()) remarks.pop_back();
+  line(text + paint(style_.faint, remark()));
+}
+
+namespace {
+
+std::string how_sampled(const std::string& source) {
+  if (source == "task_clock") return "by the task clock";
+  if (source == "wall") return "by the wall clock";
+  return source == "timer" ? "by the kernel's tick" : "";
+}
+
+}  // namespace
+
+/// How much of the time in MPI is waiting, and how that is known.
+std::string RunPage::about_waiting() {
+  if (!d_.request.shows_call_tree()) return {};
+  if (waits().empty())
+    return d_.found.not_searched.empty() ? "waiting: not known"
+                                         : fmt::format("waiting: not known ({})", d_.found.not_searched);
+  using Method = NodeWait::Method;
+  constexpr std::pair<Method, const char*> methods[] = {{Method::Events, "all events"},
+                                                        {Method::Sampled, "events that were kept"},
+                                                        {Method::Matched, "single messages"},
+                                                        {Method::Minimum, "durations of calls"}};
+  constexpr double worth_a_word = 0.01;
+  std::map<Method, double> by_method_s;
+  double all_s = 0, error_s = 0, untold_s = 0;
+  for (std::size_t node = 0; node < waits().size(); ++node) {
+    const NodeWait& of = waits()[node];
+    by_method_s[of.method] += of.seconds;
+    all_s += of.seconds;
+    error_s += of.error_s;  // call paths share the iterations that were kept: their errors do not cancel
+    if (is_untold(d_.tree.nodes[node], of)) untold_s += d_.tree.nodes[node].exclusive_s;
   }
-  line(text + paint(style_.faint, shown));
+  std::vector<std::string> how;
+  for (const auto& [method, words] : methods)
+    if (by_method_s[method] > worth_a_word * all_s) how.emplace_back(words);
+  if (untold_s > worth_a_word * wall()) how.push_back(fmt::format("not known of {} %", percent(untold_s, wall())));
+  const bool has_error = error_s > worth_a_word * all_s;
+  return fmt::format("of it waiting {}{}{}", human_time(all_s), has_error ? " +- " + human_time(error_s) : "",
+                     how.empty() ? "" : fmt::format(" ({})", fmt::join(how, "; ")));
 }
 
-std::string RunPage::how_sampled() const {
-  const std::string& source = d_.overview.sampling_source;
-  if (source == "task_clock") return ", by the task clock";
-  if (source == "wall") return ", by the wall clock";
-  return source == "timer" ? ", by the kernel's tick" : "";
-}
-
-/// A rank that yields while it waits for a message does not wait for a core.
-std::string RunPage::mpi_off_cpu() const {
-  constexpr double least = 0.01;
+std::vector<std::string> RunPage::about_mpi() {
   const analysis::Totals& t = d_.tree.totals;
-  return t.mpi_off_cpu_s > least * t.mpi_s ? fmt::format(", off the CPU for {}", human_time(t.mpi_off_cpu_s)) : "";
+  if (t.mpi_calls == 0) return {};
+  // A rank that yields while it waits for a message does not wait for a core.
+  constexpr double least = 0.01;
+  return {about_waiting(), plural(t.mpi_calls, "call", "calls"),
+          t.mpi_off_cpu_s > least * t.mpi_s ? fmt::format("off the CPU for {}", human_time(t.mpi_off_cpu_s)) : ""};
 }
 
 /// Threads that wait for work most of the time say little by their share of all: the ranks' first threads stand beside
@@ -92,7 +122,7 @@ bool RunPage::has_helper_threads() const {
 
 void RunPage::shares() {
   const analysis::Totals& t = d_.tree.totals;
-  // Of all threads, also with what the tree leaves out.
+  // Sums over all threads, with time that the tree leaves out.
   analysis::Times all, first;
   double untold_low_s = 0, untold_high_s = 0;
   for (const auto& of : d_.tree.locations) {
@@ -102,69 +132,35 @@ void RunPage::shares() {
     all += of;
     if (of.thread == 0) first += of;
   }
-  if (has_helper_threads())
-    line(paint(style_.faint, left("", 14) + right("all threads", 20) + right("first of each rank", 26)));
-  const std::size_t count = d_.tree.locations.size();
-  double longest = 0;
-  for (const auto& l : d_.tree.locations) longest = std::max(longest, l.wall_s);
-  share_line("wall time", all.wall_s, first.wall_s,
-             count > 1 ? fmt::format("sum of {} threads, the longest {}", count, human_time(longest)) : "");
+  std::string head = left("", 14) + right("time", 10) + right("share", 10);
+  if (has_helper_threads()) head = left("", 14) + right("all threads", 20) + right("first of each rank", 26);
+  line(paint(style_.faint, head));
   const Overview& o = d_.overview;
-  if (!o.without_mpi)
-    share_line("  MPI", t.mpi_s, first.mpi_s,
-               t.mpi_calls > 0 ? plural(t.mpi_calls, "call", "calls") + mpi_off_cpu() : "");
-  share_line("  user code", t.user_s, first.user_s, plural(t.ticks_user, "sample", "samples") + how_sampled());
+  if (!o.without_mpi) share_line("MPI", t.mpi_s, first.mpi_s, about_mpi());
+  const auto off_s = [](const analysis::Times& of) { return of.waited_for_core_s + of.blocked_s + of.off_untold_s; };
+  share_line("user code", std::max(t.user_s - off_s(all), 0.0), std::max(first.user_s - off_s(first), 0.0),
+             {plural(t.ticks_user, "sample", "samples"), how_sampled(o.sampling_source)});
   if (all.waited_for_core_s > 0 || all.blocked_s > 0) {
-    share_line("    waiting", all.waited_for_core_s, first.waited_for_core_s, "for a core");
-    share_line("    blocked", all.blocked_s, first.blocked_s, "sleep, locks, files, page faults");
+    share_line("no core", all.waited_for_core_s, first.waited_for_core_s);
+    share_line("blocked", all.blocked_s, first.blocked_s, {"sleep, locks, files, page faults"});
   }
   if (!t.off_cpu_is_counted || all.off_untold_s > 0)
-    share_line("    not on CPU", all.off_untold_s, first.off_untold_s,
-               human_time(untold_low_s) != human_time(untold_high_s)
-                   ? fmt::format("between {} and {}", human_time(untold_low_s), human_time(untold_high_s))
-                   : "");
+    share_line("not on CPU", all.off_untold_s, first.off_untold_s,
+               {human_time(untold_low_s) != human_time(untold_high_s)
+                    ? fmt::format("between {} and {}", human_time(untold_low_s), human_time(untold_high_s))
+                    : ""});
   const auto cost = [&](format::OwnTime of, const experiment::Cost& calibrated, const char* what) {
     const OwnTimeLine& timed = o.own_times[static_cast<std::size_t>(of)];
     if (timed.timed == 0) return fmt::format("{} per {}", human_time(calibrated.median * 1e-9), what);
     const std::string mean = fmt::format("{} per {}", human_time(timed.mean_ns * 1e-9), what);
     return timed.error_ns > 0 ? fmt::format("{} (+- {})", mean, human_time(timed.error_ns * 1e-9)) : mean;
   };
-  std::string each = t.mpi_calls > 0 ? cost(format::OwnTime::Call, o.call_cost_ns, "MPI call") : "";
-  if (t.ticks_user + t.ticks_mpi + t.ticks_without_sample > 0)
-    each += (each.empty() ? "" : ", ") + cost(format::OwnTime::Tick, o.tick_cost_ns, "tick");
-  share_line("  Refrain", t.refrain_s, first.refrain_s, each);
-  if (t.stopped_s > 0) share_line("  off", t.stopped_s, first.stopped_s, "stopped by the program (MPI_Pcontrol)");
+  const bool has_ticks = t.ticks_user + t.ticks_mpi + t.ticks_without_sample > 0;
+  share_line("Refrain", t.refrain_s, first.refrain_s,
+             {t.mpi_calls > 0 ? cost(format::OwnTime::Call, o.call_cost_ns, "MPI call") : "",
+              has_ticks ? cost(format::OwnTime::Tick, o.tick_cost_ns, "tick") : ""});
+  if (t.stopped_s > 0) share_line("off", t.stopped_s, first.stopped_s, {"stopped by the program (MPI_Pcontrol)"});
   line();
-}
-
-/// The functions that have most of it themselves.
-void RunPage::where_time_goes() {
-  constexpr std::size_t most = 3;
-  constexpr double least = 0.05;
-  auto functions = function_totals(d_.tree);
-  if (functions.empty() || !(wall() > 0)) return;
-  std::ranges::stable_sort(functions, std::greater<>{}, &analysis::FunctionTotals::exclusive_s);
-  analysis::ReadableNames names;
-  for (const auto& of : functions) names.add(of.name);
-  std::vector<std::string> parts;
-  for (const auto& of : functions) {
-    if (parts.size() == most || of.exclusive_s < least * wall()) break;
-    const std::string error = error_in_percent(of.exclusive_error_s, wall());
-    parts.push_back(fmt::format("{} ({}{} %)", words_of(of.name, names),
-                                percent(of.exclusive_s, wall(), of.exclusive_error_s),
-                                error.empty() ? "" : fmt::format(" +- {}", error)));
-  }
-  if (parts.empty())
-    wrapped("",
-            fmt::format("No function has {:.0f} % of the time; {} has most of it.", 100 * least,
-                        words_of(functions[0].name, names)),
-            2);
-  else
-    wrapped("",
-            fmt::format("{} goes to {}{}{}.",
-                        idle_helpers_s(d_.tree) > 0 ? "Most time, but for idle helper threads," : "Most time",
-                        fmt::join(parts.begin(), parts.end() - 1, ", "), parts.size() > 1 ? " and " : "", parts.back()),
-            2);
 }
 
 namespace {
@@ -186,43 +182,69 @@ std::string typed(const std::vector<std::string>& words) {
 
 }  // namespace
 
+/// Behind the last line of the text stands what shows more, where it fits.
+void RunPage::with_options(const std::string& first, const std::string& text, const std::string& options) {
+  const std::size_t indent = display_width(first), limit = text_width(indent);
+  wrapped(first, text, indent, style_.strong);
+  if (options.empty()) return;
+  const std::size_t begin = out_.rfind('\n', out_.size() - 2) + 1;  // 0 of the first line
+  const std::size_t used = display_width(std::string_view(out_).substr(begin)) - 1 -
+                           (*style_.strong == '\0' ? 0 : display_width(style_.strong) + display_width(style_.plain));
+  if (used + 2 + display_width(options) > limit)
+    return wrapped(std::string(indent, ' '), options, indent, style_.faint);
+  out_.pop_back();
+  out_ += right(options, limit - used) + "\n";
+}
+
+namespace {
+
+constexpr std::size_t width_of_share = 15;  // of "12.3 +- 0.4 %", behind a number of four columns
+
+}  // namespace
+
+void RunPage::finding(std::size_t number) {
+  const findings::Finding& of = d_.found.findings[number];
+  const std::string part = of.part_of ? fmt::format("; part of {}", *of.part_of + 1) : "";
+  with_options(right(std::to_string(number + 1), 2) + "  " + left(share_text(of), width_of_share),
+               sentence_of(of) + part, typed(options_of(of)));
+}
+
 void RunPage::findings() {
   const auto& all = d_.found.findings;
   constexpr std::ptrdiff_t most_lines = 6;
   const auto lines = [&] { return std::ranges::count(out_, '\n'); };
   const std::ptrdiff_t before = lines();
-  std::size_t left_out = 0;
-  for (const findings::Finding& of : all) {
-    // What could not be seen costs nothing, and is to be known.
-    if (!d_.request.needs(Findings) && lines() - before >= most_lines && of.share > 0) ++left_out;
-    else
-      wrapped("", of.more.empty() ? line_of(of) : fmt::format("{} ({})", line_of(of), typed(of.more)), 2,
-              style_.strong);
+  std::int64_t left_out = 0;
+  std::set<std::string> advised;
+  for (std::size_t number = 0; number < all.size(); ++number) {
+    // Findings without a share tell what could not be seen, and are never left out.
+    if (!d_.request.needs(Findings) && lines() - before >= most_lines && all[number].share > 0) {
+      ++left_out;
+      continue;
+    }
+    finding(number);
+    const std::string advice = rule_of(all[number]).advice;
+    if (d_.request.needs(Findings) && !advice.empty() && advised.insert(advice).second)
+      wrapped(std::string(4 + width_of_share, ' '), advice + ".", 4 + width_of_share, style_.faint);
   }
-  if (left_out > 0)
-    wrapped(
-        "",
-        fmt::format("{} (--findings).", plural(static_cast<std::int64_t>(left_out), "more finding", "more findings")),
-        2);
-  if (d_.request.is_first_page() || !all.empty()) line();
+  if (left_out > 0) with_options("    ", human_count(left_out) + " more", "--findings");
+  if (!all.empty()) line();
 }
 
 void RunPage::footnotes() {
-  line();
   if (folded_ > 0) {
     const std::string share = percent(folded_s_, wall());
-    wrapped("",
-            fmt::format("{} below {} % {} not shown ({} in all): --min-share 0 shows everything.",
+    wrapped(" ",
+            fmt::format("{} below {} % ({} together): --min-share 0",
                         plural(static_cast<std::int64_t>(folded_), folded_names().first, folded_names().second),
-                        min_share_, folded_ == 1 ? "is" : "are", share.empty() ? "no time" : share + " %"),
-            0, style_.faint);
+                        min_share_, share.empty() ? "no time" : share + " %"),
+            1, style_.faint);
   }
   if (const double idle_s = idle_helpers_s(d_.tree); idle_s > 0 && !d_.request.asks(Show::Nodes))
     wrapped("",
-            fmt::format("Threads other than the first of each rank were idle for {}; shares below the head leave that "
-                        "out.{}",
-                        human_time(idle_s),
-                        d_.found.findings.empty() ? "" : " What stands out has shares of the first threads' time."),
+            fmt::format("Shares of call paths are without {} in which helper threads were idle; those of findings are "
+                        "of the time of first threads.",
+                        human_time(idle_s)),
             0, style_.faint);
   folded_runtimes();
   totals_of_extra();
@@ -242,7 +264,7 @@ void RunPage::footnotes() {
   more_footnotes();
 }
 
-/// Who does not know that frames were put together looks for them.
+/// Names frames that were put together, which a reader would otherwise look for.
 void RunPage::folded_runtimes() {
   if (!d_.request.fold.runtimes) return;
   for (const analysis::TreeNode& node : d_.tree.nodes)
@@ -251,7 +273,7 @@ void RunPage::folded_runtimes() {
                      style_.faint);
 }
 
-/// Of the whole run, or of the part that is shown: also those that found no room beside the call paths.
+/// Totals of metrics that users asked for; some of them found no room beside the call paths.
 void RunPage::totals_of_extra() {
   std::string text;
   for (std::size_t m = 0; m < d_.tree.extra_metrics.size(); ++m) {
@@ -263,26 +285,14 @@ void RunPage::totals_of_extra() {
 }
 
 void RunPage::losses() {
-  const auto& losses = d_.overview.losses;
-  if (losses.empty()) return;
-  line();
-  const auto size_of = [](const LossLine& loss) {
-    return loss.is_time ? human_time(static_cast<double>(loss.count) * 1e-9) : human_count(loss.count);
-  };
-  if (losses.size() == 1)
-    return wrapped(paint(style_.warning, "Missed by the measurement:"),
-                   fmt::format("{} {}, {}", size_of(losses[0]), losses[0].name, losses[0].help), 2);
-  line(paint(style_.warning, d_.part.subject.empty() ? "What the measurement missed:"
-                                                     : "What the measurement missed in the whole run:"));
-  std::size_t longest_name = 0;
-  for (const LossLine& loss : losses) longest_name = std::max(longest_name, loss.name.size());
-  constexpr std::size_t size_width = 13, least_help = 40;
-  for (const LossLine& loss : losses) {
-    const std::string size = right(size_of(loss), size_width - 2) + "  ";
-    if (size_width + longest_name + 1 + least_help <= width())
-      wrapped(size + left(loss.name, longest_name + 1), loss.help, size_width + longest_name + 1);
-    else wrapped(size, loss.name + ", " + loss.help, size_width);
-  }
+  if (d_.overview.losses.empty()) return;
+  std::vector<std::string> all;
+  for (const LossLine& of : d_.overview.losses)
+    all.push_back(fmt::format("{} {} ({})",
+                              of.is_time ? human_time(static_cast<double>(of.count) * 1e-9) : human_count(of.count),
+                              of.name, of.help.substr(0, of.help.find(';'))));
+  wrapped(paint(style_.warning, d_.part.subject.empty() ? "Not seen:" : "Not seen in the whole run:"),
+          fmt::format("{}.", fmt::join(all, "; ")), 2);
 }
 
 }  // namespace refrain::report

@@ -1,14 +1,17 @@
 #pragma once
-/// The page of a run, or of a part of it: its times, then a view, then what one should know about the numbers.
+/// The page of a run, or of a part of it: what was run and on what, whether there were enough cores, findings by cost,
+/// where the time is, a view, and what was not seen. One line each, where one is enough.
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "offline/report/node_waits.hpp"
 #include "offline/report/text_page.hpp"
 
 namespace refrain::report {
 
-/// What was moved; what a call only completed has been counted where it was begun.
+/// Bytes that calls have moved; those that a call only completed count where they were begun.
 std::int64_t bytes_moved(const analysis::Counts& counts);
 std::string human_extra(const experiment::ExtraMetric& metric, std::int64_t value);
 
@@ -28,18 +31,22 @@ class RunPage : protected TextPage {
   double wall() const { return d_.tree.totals.wall_s; }
   double least_time() const { return wall() * min_share_ / 100; }
   void fold(std::size_t count, double seconds) { folded_ += count, folded_s_ += seconds; }
+  /// By node of the tree; empty: nothing is known of this document.
+  const std::vector<NodeWait>& waits();
 
   const Document& d_;
   double min_share_;  ///< percent of the wall time
 
  private:
-  void share_line(const std::string& label, double seconds, double of_first_threads, const std::string& remark = "");
+  void share_line(const std::string& label, double seconds, double of_first_threads,
+                  std::vector<std::string> remarks = {});
   bool has_helper_threads() const;
-  std::string how_sampled() const;
-  std::string mpi_off_cpu() const;
+  std::vector<std::string> about_mpi();
+  std::string about_waiting();
   void shares();
-  void where_time_goes();
   void findings();
+  void finding(std::size_t number);
+  void with_options(const std::string& first, const std::string& text, const std::string& options);
   void footnotes();
   void folded_runtimes();
   void totals_of_extra();
@@ -47,6 +54,7 @@ class RunPage : protected TextPage {
 
   std::size_t folded_ = 0;
   double folded_s_ = 0;
+  std::optional<std::vector<NodeWait>> waits_;
 };
 
 }  // namespace refrain::report

@@ -1,7 +1,4 @@
 // The tables of the run as a whole that every document has: its origin, totals, damage and communicators.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "offline/analysis/windows.hpp"
 #include "offline/report/columns.hpp"
 #include "offline/report/metric_columns.hpp"
@@ -107,16 +104,6 @@ Table totals_table(const Document& d) {
   table.row.tables.push_back(own.take());
   table.row.tables.push_back(losses.take());
   return table.take();
-}
-
-Table findings_table(const Document& d) { return table_of("findings", d.found.findings); }
-
-Table table_of(const char* name, const std::vector<findings::Finding>& all) {
-  return {name, columns("rule, share, standard_error, text, options"),
-          rows_of(all, [](const findings::Finding& of) -> Row {
-            return {{of.rule, of.share, of.error < 0 ? Cell() : Cell(of.error), of.text,
-                     fmt::format("{}", fmt::join(of.more, " "))}};
-          })};
 }
 
 Table damage_table(const Document& d) {

@@ -1,6 +1,7 @@
 #include "offline/report/text_page.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fmt/format.h>
 
 #include "offline/report/units.hpp"
@@ -16,10 +17,13 @@ constexpr Glyphs ascii{"|-", "`-", "| ", "  ", "...",
                        "+",  ":",  "#",  "^",  {".", ":", "-", "=", "+", "*", "#", "@"},
                        8};
 
-/// "2024-05-06T07:08:09Z" without what people do not read; anything else as it is.
+/// "6 May 2024 07:08 UTC" of "2024-05-06T07:08:09Z"; anything else as it is.
 std::string short_time(const std::string& iso) {
+  constexpr const char* months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
   if (iso.size() != 20 || iso[10] != 'T' || iso[19] != 'Z') return iso;
-  return iso.substr(0, 10) + " " + iso.substr(11, 5) + " UTC";
+  const int month = std::atoi(iso.substr(5, 2).c_str()), day = std::atoi(iso.substr(8, 2).c_str());
+  if (month < 1 || month > 12) return iso;
+  return fmt::format("{} {} {} {} UTC", day, months[month - 1], iso.substr(0, 4), iso.substr(11, 5));
 }
 
 }  // namespace
@@ -69,8 +73,12 @@ std::size_t end_of_word(std::string_view text, std::size_t at) {
 
 }  // namespace
 
+std::size_t TextPage::text_width(std::size_t indent) const {
+  return std::clamp<std::size_t>(width(), indent + 30, std::max<std::size_t>(100, indent + 60));
+}
+
 void TextPage::wrapped(const std::string& first, const std::string& text, std::size_t indent, const char* style) {
-  const std::size_t limit = std::clamp<std::size_t>(width(), indent + 30, std::max<std::size_t>(100, indent + 60));
+  const std::size_t limit = text_width(indent);
   std::string now = first;
   std::size_t at = 0;
   bool has_word = false;
@@ -145,7 +153,7 @@ std::string where(const Overview& o) {
   return o.hosts.size() > 1 ? fmt::format("{} {} {} nodes", on, known ? "of" : "on", o.hosts.size()) : on;
 }
 
-/// What must be known before any time is looked at. Nothing: there were enough.
+/// A sentence on cores that were shared; empty: there were enough.
 std::string too_few_cores(const Document& d) {
   const auto& shared = d.overview.shared;
   if (shared.empty()) return "";
@@ -171,31 +179,48 @@ std::string too_few_cores(const Document& d) {
 
 void TextPage::heading(const Document& d) {
   const experiment::Manifest& manifest = d.experiment->manifest();
-  const std::string command = joined_command(manifest.command);
-  if (!command.empty()) line(paint(style_.strong, cut_to(command, width())));
   std::string about = d.overview.without_mpi ? "1 process without MPI" : plural(d.overview.ranks, "rank", "ranks");
+  std::size_t ranks = static_cast<std::size_t>(d.overview.ranks);
   if (!d.request.ranks.empty()) {
-    auto ranks = d.request.ranks;
-    std::sort(ranks.begin(), ranks.end());
-    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-    about = fmt::format("rank{} {} of {}", ranks.size() == 1 ? "" : "s", rank_list(ranks), d.overview.ranks);
+    auto chosen = d.request.ranks;
+    std::sort(chosen.begin(), chosen.end());
+    chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+    ranks = chosen.size();
+    about = fmt::format("rank{} {} of {}", ranks == 1 ? "" : "s", rank_list(chosen), d.overview.ranks);
   }
-  about += where(d.overview);
-  about += ", " + plural(static_cast<std::int64_t>(d.tree.locations.size()), "thread", "threads");
-  if (d.request.thread) about += fmt::format(" (number {} of each rank)", *d.request.thread);
+  if (d.tree.locations.size() > ranks)
+    about += ", " + plural(static_cast<std::int64_t>(d.tree.locations.size()), "thread", "threads");
+  if (d.request.thread) about += fmt::format(" (thread {} of each)", *d.request.thread);
   std::string threads;
   for (const auto& [rank, thread] : d.request.threads_of_ranks)
     threads += fmt::format("{}{}.{}", threads.empty() ? " (" : ", ", rank, thread);
   if (!threads.empty()) about += threads + ")";
+  about += where(d.overview);
   // MPI libraries tell much about themselves; the name and version come first.
   const std::string library = manifest.mpi_library.substr(0, manifest.mpi_library.find_first_of(",\n"));
   if (!library.empty()) about += ", " + library;
-  if (!manifest.started.empty()) about += ", " + short_time(manifest.started);
-  about += ", " + d.overview.state;
-  wrapped("", about, 0);
+  const std::string command = joined_command(manifest.command);
+  constexpr std::size_t widest = 110, between = 3;
+  const std::size_t whole = std::min(width(), widest), used = display_width(about);
+  if (!command.empty() && display_width(command) + between + used <= whole) {
+    line(paint(style_.strong, command) + std::string(whole - used - display_width(command), ' ') + about);
+  } else {
+    if (!command.empty()) line(paint(style_.strong, cut_to(command, width())));
+    wrapped("", about, 0);
+  }
+  double longest_s = 0;
+  for (const auto& of : d.tree.locations) longest_s = std::max(longest_s, of.wall_s);
+  std::string when = manifest.started.empty() ? "" : short_time(manifest.started) + ", ";
+  wrapped("", fmt::format("{}{}, {}", when, human_time(longest_s), d.overview.state), 0);
   for (const std::string& text : d.part.subject) wrapped("", text, 0);
-  if (const std::string text = too_few_cores(d); !text.empty()) wrapped("", text, 0, style_.warning);
   line();
+}
+
+void TextPage::fitness(const Document& d, const std::string& efficiency) {
+  const std::string cores = too_few_cores(d);
+  if (!efficiency.empty()) wrapped("", efficiency, 2, style_.strong);
+  if (!cores.empty()) wrapped("", cores, 0, style_.warning);
+  if (!efficiency.empty() || !cores.empty()) line();
 }
 
 }  // namespace refrain::report

@@ -1,5 +1,5 @@
 #pragma once
-/// What all texts for the terminal share: its width, its colours and the lines that say which experiment this is.
+/// Parts that all texts for the terminal share: its width, its colours and the lines that say which experiment this is.
 
 #include <string>
 #include <string_view>
@@ -34,6 +34,8 @@ class TextPage {
   std::size_t width() const { return terminal_.width > 0 ? static_cast<std::size_t>(terminal_.width) : 100'000; }
   void line(std::string text = "");
   std::string paint(const char* style, const std::string& text) const;
+  /// Texts are not wider.
+  std::size_t text_width(std::size_t indent) const;
   /// Breaks `text` at spaces; lines after the first are indented.
   void wrapped(const std::string& first, const std::string& text, std::size_t indent, const char* style = "");
   void warning(const std::string& text) { wrapped("warning: ", text, 9, style_.warning); }
@@ -51,6 +53,8 @@ class TextPage {
 
   void warnings(const Document& document);
   void heading(const Document& document);
+  /// The line of efficiencies, which may be empty, and a sentence on cores that were shared.
+  void fitness(const Document& document, const std::string& efficiency = "");
 
   const Terminal& terminal_;
   const Style style_;

@@ -38,6 +38,7 @@ class HeadingPage : TextPage {
     const std::string body = std::exchange(out_, {});
     warnings(d);  // also of what was found to be damaged just now
     heading(d);
+    fitness(d);
     return out_ + body;
   }
 };

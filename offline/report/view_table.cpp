@@ -5,10 +5,11 @@ namespace refrain::report {
 
 // A file each.
 Tables findings_tables(const Document&), iterations_tables(const Document&), clusters_tables(const Document&),
-    windows_view_tables(const Document&), events_tables(const Document&), waits_tables(const Document&),
-    mpi_tables(const Document&), modules_tables(const Document&), callers_tables(const Document&),
-    source_tables(const Document&), sizes_tables(const Document&), communicators_tables(const Document&),
-    nodes_tables(const Document&), locations_tables(const Document&), functions_tables(const Document&);
+    windows_view_tables(const Document&), efficiency_tables(const Document&), events_tables(const Document&),
+    waits_tables(const Document&), mpi_tables(const Document&), modules_tables(const Document&),
+    callers_tables(const Document&), source_tables(const Document&), sizes_tables(const Document&),
+    communicators_tables(const Document&), nodes_tables(const Document&), locations_tables(const Document&),
+    functions_tables(const Document&);
 std::string call_tree_page(const Document&, const Terminal&);
 
 namespace {
@@ -57,6 +58,14 @@ std::span<const View> views() {
        0,
        Frame::Heading},
       {Show::Events, "--events", "", "What events were kept, rank by rank", {}, events_tables, 0, Frame::Heading},
+      {Show::Efficiency,
+       "--efficiency",
+       "",
+       "Efficiencies of the run and its loops, in the terms of POP",
+       {Ask::Region},
+       efficiency_tables,
+       Waiting | AllRanks,
+       Frame::Heading},
       {Show::Waits,
        "--waits",
        "",

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "offline/report/node_waits.hpp"
 #include "offline/report/overview.hpp"
 #include "offline/report/request_options.hpp"
 #include "offline/report/table.hpp"
@@ -72,6 +73,10 @@ std::string first_view_option(const Request& request);
 
 /// Prints the views of the document's request, in its format.
 void print_document(const Document& document, const Terminal& terminal, const Sink& out);
+
+/// "Parallel efficiency 28 % = load balance 61 % x communication 46 %", with what waiting tells where that is known;
+/// empty: there are not several ranks, or there is no time.
+std::string efficiency_line(const Document& document, const std::vector<NodeWait>& waits);
 
 /// The text of tables in their frame.
 std::string page_of(const Document& document, const Terminal& terminal, Frame frame, Tables tables);

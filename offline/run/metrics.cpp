@@ -49,7 +49,7 @@ TimeMetric class_of_mpi(std::string_view function) {
 std::vector<std::string> Metrics::names() {
   const Metrics all;
   std::vector<std::string> names;
-  for (const std::size_t m : all.listed()) names.push_back(all[m].name);
+  for (const Metric& metric : all.list()) names.push_back(metric.name);
   return names;
 }
 
@@ -89,6 +89,18 @@ std::vector<std::size_t> Metrics::listed() const {
   for (std::size_t m = 0; m < metrics_.size(); ++m)
     if (metrics_[m].is_listed) numbers.push_back(m);
   return numbers;
+}
+
+std::vector<Metric> Metrics::list() const {
+  const std::vector<std::size_t> numbers = listed();
+  std::vector<Metric> shown;
+  for (const std::size_t m : numbers) {
+    Metric& metric = shown.emplace_back(metrics_[m]);
+    if (metric.parent >= 0)
+      metric.parent = static_cast<int>(std::ranges::lower_bound(numbers, static_cast<std::size_t>(metric.parent)) -
+                                       numbers.begin());
+  }
+  return shown;
 }
 
 std::size_t Metrics::asked_for_begin() {

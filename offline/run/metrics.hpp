@@ -81,6 +81,8 @@ struct Metric {
   std::string column() const { return unit == "s" ? name + "_s" : name; }
   double in_unit(Integer value) const { return static_cast<double>(value) / scale; }
   double in_unit(const Quantity& of) const { return in_unit(of.value); }
+  /// Not known of parts of what a location did.
+  bool is_of_run_only() const { return from == Found; }
 };
 
 class Metrics {
@@ -97,6 +99,8 @@ class Metrics {
   std::size_t of(format::MetricId metric) const;
   /// The numbers of those that lists show.
   std::vector<std::size_t> listed() const;
+  /// These, with parents by their places there.
+  std::vector<Metric> list() const;
 
   /// Ranks have lists of their own: a metric that a rank was asked for is added when it is new.
   void ask_for(const experiment::ExtraMetric& metric);

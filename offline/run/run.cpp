@@ -27,21 +27,6 @@ void for_each_leaf(const experiment::Experiment& experiment, const Where& where,
   });
 }
 
-const Leaf* LeafReader::of(std::int32_t rank, std::int32_t thread) {
-  leaf_.reset();
-  if (!rank_ || rank_->rank != rank) {
-    const std::vector<std::int32_t>& all = experiment_.ranks();
-    const auto at = std::ranges::lower_bound(all, rank);
-    const bool is_there = at != all.end() && *at == rank;
-    rank_ = is_there ? experiment_.rank(static_cast<std::size_t>(at - all.begin()), experiment::Depth::Run) : nullptr;
-  }
-  if (!rank_) return nullptr;
-  const auto location = std::ranges::find(rank_->locations, thread, &experiment::Location::thread);
-  if (location == rank_->locations.end()) return nullptr;
-  if (!location->run) totals_ = totals_of(location->units, *rank_, *location, leaves_.definitions().paths);
-  return &leaf_.emplace(leaves_.of(*rank_, *location, location->run ? *location->run : totals_));
-}
-
 std::vector<Answer> group(const Run& run, Question question, const Where& where) {
   Grouping grouping(run.nodes(), run.metrics(), std::move(question));
   for_each_leaf(run.experiment(), where, [&](const Leaf& leaf) { grouping.add(leaf); });

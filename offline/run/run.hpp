@@ -2,7 +2,6 @@
 /// A run: the call paths and metrics of an experiment, and group(), which adds up what its locations have of them.
 
 #include <functional>
-#include <optional>
 #include <vector>
 
 #include "offline/experiment/experiment.hpp"
@@ -38,22 +37,6 @@ class Run {
 void for_each_leaf(const experiment::Experiment& experiment, const Where& where,
                    const std::function<void(const Leaf&)>& take,
                    const std::function<void(const experiment::Rank&)>& after_rank = {});
-
-/// The same of one location after the other, in the order in which they are asked for. Holds one rank.
-class LeafReader {
- public:
-  explicit LeafReader(const experiment::Experiment& experiment)
-      : experiment_(experiment), leaves_(experiment.definitions()) {}
-  /// Null: there is no such thread, or it cannot be read. Valid until the next call.
-  const Leaf* of(std::int32_t rank, std::int32_t thread);
-
- private:
-  const experiment::Experiment& experiment_;
-  Leaves leaves_;
-  experiment::RankHandle rank_;
-  experiment::RunTotals totals_;
-  std::optional<Leaf> leaf_;
-};
 
 /// The answers by place, in the order of their first locations.
 std::vector<Answer> group(const Run& run, Question question, const Where& where = {});

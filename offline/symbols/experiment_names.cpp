@@ -10,6 +10,7 @@
 
 #include "format/names_file.hpp"
 #include "format/profile_file.hpp"
+#include "offline/experiment/folder.hpp"
 #include "offline/symbols/function_table.hpp"
 #include "offline/symbols/layers.hpp"
 #include "offline/symbols/names.hpp"
@@ -48,9 +49,8 @@ std::map<std::int32_t, std::vector<Place>> places_of(const experiment::ProfileDe
 /// Nothing: there is a file that cannot be read.
 std::optional<std::vector<ModuleNames>> read_names(const Experiment& experiment) {
   std::vector<ModuleNames> names;
-  std::error_code error;
   const fs::path path = experiment.directory() / names_file_name;
-  if (experiment.directory().empty() || !fs::exists(path, error)) return names;
+  if (experiment.directory().empty() || !experiment::has_file(experiment.directory(), names_file_name)) return names;
   const bool is_good = experiment.damage_log()->survives(
       "functions are looked up in the binaries of this machine, and are kept when the file is deleted",
       [&] { names = parse_names(experiment::InputFile(path, experiment.damage_log())); });
@@ -61,19 +61,14 @@ std::optional<std::vector<ModuleNames>> read_names(const Experiment& experiment)
 class KeptTables {
  public:
   explicit KeptTables(const Experiment& experiment) {
-    std::error_code error;
-    if (experiment.directory().empty()) return;
-    for (fs::directory_iterator at(experiment.directory(), error), end; !error && at != end; at.increment(error)) {
-      const std::string name = at->path().filename().string();
-      if (!name.starts_with(format::functions_name_begin) || !name.ends_with(format::functions_name_end)) continue;
-      files_.push_back(at->path());
+    files_ = experiment::files_like(experiment.directory(), format::functions_name_begin, format::functions_name_end);
+    for (const fs::path& file : files_)
       experiment.damage_log()->survives("functions that only it names are shown as addresses", [&] {
-        for (FunctionTable& of : parse_function_tables(experiment::InputFile(at->path(), experiment.damage_log()))) {
+        for (FunctionTable& of : parse_function_tables(experiment::InputFile(file, experiment.damage_log()))) {
           const ModuleKey key = key_of(of);
           by_module_.try_emplace(key, std::make_shared<const FunctionTable>(std::move(of)));
         }
       });
-    }
   }
 
   std::shared_ptr<const FunctionTable> find(const ModuleKey& module) const {

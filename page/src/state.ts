@@ -170,7 +170,7 @@ export function showParts(units: readonly number[]): void {
 function rangeAround(of: Model, [first, last]: readonly [number, number]): readonly [number, number] | null {
   const loops = of.first.head.loops, loop = loops.find((each) => each.name === loopName.value) ?? loops[0];
   if (!loop) return null;
-  const end = last < 0 ? loop.iterations : last + 1, around = Math.max(10, end - first);
+  const end = last + 1, around = Math.max(10, end - first);
   const range: readonly [number, number] = [Math.max(0, first - around), Math.min(loop.iterations, end + around)];
   return range[0] === 0 && range[1] === loop.iterations ? null : range;
 }

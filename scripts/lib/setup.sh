@@ -15,7 +15,8 @@ MPICH_PACKAGES=(libmpich-dev mpich)
 EXAMPLE_PACKAGES=("${OPENMPI_PACKAGES[@]}" gfortran)
 TEST_PACKAGES=("${EXAMPLE_PACKAGES[@]}" "${MPICH_PACKAGES[@]}"
   libgtest-dev nlohmann-json3-dev libbenchmark-dev clang-format binutils lammps lammps-examples netpipe-openmpi netpipe-tcp
-  musl-tools netbase otf2-tools python3-otf2 python3-six python3-mpi4py make valgrind xz-utils autoconf automake libtool
+  musl-tools netbase otf2-tools python3-otf2 python3-six python3-mpi4py
+  python3-pandas python3-pip python3-setuptools python3-venv python3-wheel make valgrind xz-utils autoconf automake libtool
   postgresql)
 # npm builds the page of `refrain view`, and the page is tried in these browsers. An npm that comes from elsewhere stays.
 PAGE_PACKAGES=(chromium firefox-esr)

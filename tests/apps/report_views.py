@@ -107,7 +107,7 @@ class Views(TestCase):
     def test_a_terminal_may_be_too_narrow(self) -> None:
         experiment = self.threads()
         for width in (1, 20, 36, 59):
-            self.assertIn("wall time", self.refrain("report", experiment, COLUMNS=str(width)).stdout)
+            self.assertIn("user code", self.refrain("report", experiment, COLUMNS=str(width)).stdout)
 
     def test_sizes_and_communicators(self) -> None:
         experiment = self.cause("messages", 50)
@@ -267,9 +267,9 @@ class Views(TestCase):
         self.assertNotIn("PAGED", self.in_terminal("report", experiment, "--format", "json", lines=5, REFRAIN_PAGER=marked))
         self.assertNotIn("PAGED", self.refrain("report", experiment, REFRAIN_PAGER=marked).stdout)
         for pager in ("cat", "no-such-pager", ""):
-            self.assertIn("wall time", self.in_terminal("report", experiment, lines=5, REFRAIN_PAGER=pager), pager)
+            self.assertIn("user code", self.in_terminal("report", experiment, lines=5, REFRAIN_PAGER=pager), pager)
         # Who leaves the pager early has seen enough.
-        self.assertNotIn("wall time", self.in_terminal("report", experiment, lines=5, REFRAIN_PAGER="head -2; exit 1"))
+        self.assertNotIn("user code", self.in_terminal("report", experiment, lines=5, REFRAIN_PAGER="head -2; exit 1"))
 
     def test_a_job_that_runs_is_watched_until_it_ends(self) -> None:
         experiment = self.directory / "running"

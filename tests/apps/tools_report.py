@@ -109,7 +109,7 @@ class Report(ToolsTest):
         self.assertGreater(totals["blocked_s"], 0.299)
         self.assertLess(totals["blocked_s"], 0.45)
         text = self.report("polls-exp").stdout
-        self.assertRegex(text, r"(?m)^    blocked +[34]\d\d ms ")
+        self.assertRegex(text, r"(?m)^ blocked +[34]\d\d ms ")
         self.assertNotIn("not on CPU", text)
 
     def test_callsites_without_debug_information_are_told_apart(self):

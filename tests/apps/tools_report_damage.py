@@ -93,7 +93,7 @@ class DamagedReport(ToolsTest):
         text = self.report("exp")
         self.assertEqual((4, ""), (text.returncode, text.stderr), "the text says it itself")
         self.assertIn("rank 7 is missing", " ".join(text.stdout.split()))
-        self.assertIn("wall time", text.stdout)
+        self.assertIn("user code", text.stdout)
         table = self.report("exp", "--format", "csv", "--locations")
         self.assertEqual((4, errors), (table.returncode, table.stderr))
         rows = list(csv.DictReader(io.StringIO(table.stdout)))

@@ -138,6 +138,18 @@ class Payload(TestCase):
         view, report = self.view(outcome.experiment), Report(outcome.experiment)
         self.assertEqual([finding["text"] for finding in report.data["findings"]], [finding["text"] for finding in view.head["findings"]])
 
+    def test_efficiencies_are_those_of_the_report(self) -> None:
+        experiment = self.stencil()
+        wanted = Report(experiment, "--efficiency").data["efficiencies"]
+        found = self.view(experiment).head["efficiencies"]
+        self.assertEqual([of["name"] if of["kind"] == "loop" else "" for of in wanted], [of["loop"] for of in found])
+        for of, tree in zip(wanted, found):
+            for factor in tree["factors"]:
+                if factor["value"] is None:
+                    self.assertIsNone(of.get(factor["name"]))
+                else:
+                    self.assertAlmostEqual(of[factor["name"]], factor["value"], delta=1e-9)
+
     def test_several_runs_are_in_one_file(self) -> None:
         view = self.view(self.stencil(), self.stencil("--imbalance", 0))
         self.assertEqual({0, 1}, {run for run, _ in view.sections})

@@ -21,7 +21,7 @@ class AlikeWaits(TestCase):
                                      {"REFRAIN_EXPERIMENT_DIRECTORY": str(experiment)})
                 self.assertEqual(0, outcome.code, outcome.stderr)
                 findings = self.plain([REFRAIN, "report", experiment, "--findings"]).stdout.decode()
-                waits = re.findall(r"late sender in Halo::exchange > MPI_Recv below (\w+)", " ".join(findings.split()))
+                waits = re.findall(r"waits? in Halo::exchange > MPI_Recv below (\w+)", " ".join(findings.split()))
                 self.assertEqual({"pressure_step", "velocity_step"}, set(waits), findings)
                 search = self.plain([REFRAIN, "analyze", experiment]).stdout.decode()
                 self.assertRegex(search, r"late_sender +main > pressure_step > Halo::exchange > MPI_Recv\n")

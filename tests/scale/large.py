@@ -1,4 +1,4 @@
-"""Reports of experiments as large as those of large machines: what they cost.
+"""Reports and exports of experiments as large as those of large machines: what they cost.
 
 What a limit of wall time means on a machine that others use, too: the best of up to three runs must keep it. Memory and
 CPU time are the process's own; CPU time is compared with that of another program which is run in turn with it. A report
@@ -32,6 +32,20 @@ class LargeExperiments(ScaleTest):
         self.assertLessEqual(best.wall_s, wall_s, f"too slow: {best}")
         self.assertLessEqual(best.resident, resident, f"too large: {best}")
 
+    def check_export(self, experiment: Path, wall_s: float, resident: int) -> None:
+        """As .cubex, whose rows hold all ranks: what is in memory does not grow with them."""
+        file = experiment.parent / "large.cubex"
+
+        def export() -> Usage:
+            file.unlink(missing_ok=True)
+            usage = account([REFRAIN, "export", experiment, "--format", "cubex", "-o", file], Bounds(10 * wall_s, 8 * resident))
+            print(f"refrain export {experiment.name}: {usage}, {file.stat().st_size / MIB:.0f} MiB", flush=True)
+            return usage
+
+        best = best_of(TRIES, export, lambda usage: usage.wall_s <= wall_s and usage.resident <= resident)
+        self.assertLessEqual(best.wall_s, wall_s, f"too slow: {best}")
+        self.assertLessEqual(best.resident, resident, f"too large: {best}")
+
     def test_one_rank_of_ten_thousand(self) -> None:
         experiment = self.make("wide", ranks=10_000, paths=500, clusters=64, iterations=128)
         self.check(experiment, ["--rank", 4711], wall_s=1, resident=100 * MIB)
@@ -41,6 +55,7 @@ class LargeExperiments(ScaleTest):
         # What stands out is found once, as `refrain run` does it; there are no events beside that.
         self.assertEqual(1, subprocess.run([REFRAIN, "analyze", experiment], capture_output=True, timeout=600, env=clean_environment()).returncode)
         self.check(experiment, [], wall_s=3, resident=1024 * MIB)
+        self.check_export(experiment, wall_s=30, resident=500 * MIB)
 
     def test_all_iterations_of_long_loops(self) -> None:
         """Three times the CPU time of reading the same logs, in 300 MiB; the least of up to three runs of each."""

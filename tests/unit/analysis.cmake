@@ -11,6 +11,7 @@ refrain_unit_test(test_analysis unit.analysis
   ${CMAKE_CURRENT_LIST_DIR}/analysis/cluster_groups_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/start_up_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/job_classes_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/analysis/efficiency_test.cpp
   LIBRARIES refrain_analysis refrain_clustering refrain_waits refrain_platform)
 target_compile_definitions(test_analysis PRIVATE
   PROGRAMS="${CMAKE_CURRENT_LIST_DIR}/analysis/programs" C_COMPILER="${CMAKE_C_COMPILER}")

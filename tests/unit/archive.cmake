@@ -12,6 +12,8 @@ refrain_unit_test(test_archive unit.archive
   ${CMAKE_CURRENT_LIST_DIR}/archive/format_document_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/kept_analysis_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/manifest_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/archive/packed_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/archive/renamed_profile_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/extra_metrics_test.cpp ${CMAKE_CURRENT_LIST_DIR}/archive/totals_test.cpp ${CMAKE_CURRENT_LIST_DIR}/archive/golden_test.cpp
   LIBRARIES refrain_report refrain_trace refrain_analysis refrain_experiment refrain_archive refrain_clustering refrain_waits refrain_events refrain_platform
   nlohmann_json::nlohmann_json)

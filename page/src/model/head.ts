@@ -84,6 +84,7 @@ export interface Finding {
   share: number;
   error: number;
   text: string;
+  part_of?: number;
   select: { metric?: string; node?: number; ranks?: number[]; loop?: string; iterations?: [number, number] };
 }
 
@@ -95,10 +96,17 @@ export interface Property {
   node: number;
 }
 
+/** Of the run, or of a loop. A value of null is not known; an error of 0: it is exact. */
+export interface EfficiencyTree {
+  loop: string;
+  why: string;
+  factors: { name: string; title: string; depth: number; value: number | null; error: number }[];
+}
+
 export interface Head {
   format: number;
   name: string;
-  source: 'refrain' | 'cubex' | 'otf2';
+  source: 'refrain' | 'cubex' | 'caliper' | 'tau' | 'otf2';
   ranks: number;
   facts: [string, string][];
   lacks: { view: string; text: string }[];
@@ -114,4 +122,5 @@ export interface Head {
   loops: Loop[];
   findings: Finding[];
   properties: Property[];
+  efficiencies?: EfficiencyTree[];
 }

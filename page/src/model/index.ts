@@ -3,7 +3,7 @@ export * from './call_tree';
 export * from './compare';
 export * from './coupling';
 export * from './flame';
-export type { Finding, Loop, Metric, PlaceMap, Property, SeriesRow, Unit } from './head';
+export type { EfficiencyTree, Finding, Loop, Metric, PlaceMap, Property, SeriesRow, Unit } from './head';
 export * from './items';
 export { MPI, OTHER, USER, type ModelUnit } from './merge';
 export * from './metric_tree';

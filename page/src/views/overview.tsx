@@ -10,10 +10,11 @@ import { Legend, type Key } from '../widgets/legend';
 import { Table } from '../widgets/table';
 
 function FindingLine({ finding }: { finding: Finding }) {
-  const { share, error, text } = finding;
+  const { share, error, text, part_of: whole } = finding;
   return <li>
     <button type="button" class="link" onClick={() => state.follow(finding)}>
       {share > 0 && <strong>{shareText(share)} {error > 0 && errorText(error, '1', true)} </strong>}{nameText(text)}
+      {whole !== undefined && `; part of ${whole + 1}`}
     </button>
   </li>;
 }
@@ -44,6 +45,26 @@ function Properties({ model }: { model: Model }) {
         { value: of.severity, shown: shareText(of.severity) },
         { value: of.confidence, shown: of.confidence.toFixed(2) },
       ])} />
+  </section>;
+}
+
+/** Factors as rows, the run and its loops as columns. */
+function Efficiencies({ model }: { model: Model }) {
+  const trees = model.first.head.efficiencies ?? [];
+  if (trees.length === 0) return null;
+  return <section aria-label="Efficiencies">
+    <Table name="efficiencies" caption="Efficiencies (POP): a factor is the product of those below it"
+      head={['factor', ...trees.map((tree) => tree.loop === '' ? 'the run' : nameText(tree.loop))]}
+      numbers={[false, ...trees.map(() => true)]}
+      rows={trees[0]!.factors.map((factor, i) => [
+        { value: factor.title, shown: `${'\u00a0\u00a0'.repeat(factor.depth)}${factor.title}` },
+        ...trees.map((tree) => {
+          const { value, error } = tree.factors[i]!;
+          return { value: value ?? '', shown: value === null ? 'n/a' : `${shareText(value)} ${errorText(error, '1',
+              true)}` };
+        }),
+      ])} />
+    {trees.some((tree) => tree.why !== '') && <p>n/a: {trees.find((tree) => tree.why !== '')!.why}.</p>}
   </section>;
 }
 
@@ -179,6 +200,7 @@ export function Overview() {
       <TimeTable model={model} />
       <Largest model={model} />
     </section>
+    <Efficiencies model={model} />
     <Properties model={model} />
     <Facts model={model} />
   </div>;

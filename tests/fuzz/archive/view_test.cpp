@@ -19,7 +19,7 @@ void print_something(const std::string& bytes, Random& random) {
   report::Request request;
   const auto formats = report::format_names();
   request.format = report::format_of(formats[random() % formats.size()]);
-  switch (random() % 18) {
+  switch (random() % 19) {
     case 0: request.views = {report::Show::Functions}; break;
     case 1: request.views = {report::Show::Iterations}; break;
     case 2: request.views = {report::Show::Clusters}; break;
@@ -37,6 +37,7 @@ void print_something(const std::string& bytes, Random& random) {
     case 14: request.views = {report::Show::Callers}, request.subject = "MPI_Send"; break;
     case 15: request.views = {report::Show::Source}, request.subject = "solver.c"; break;
     case 16: request.views = {report::Show::Functions}, request.sort = "function", request.limit = 3; break;
+    case 17: request.views = {report::Show::Efficiency}; break;
     default: break;
   }
   if (random() % 4 == 0) request.ranks = {1};

@@ -123,6 +123,20 @@ TEST(Sections, the_head_says_where_curves_and_maps_are) {
   EXPECT_EQ(maps.size(), head["loops"][1]["maps"][0]["offset"].get<std::size_t>() + 8);
 }
 
+TEST(Sections, unknown_efficiencies_are_null) {
+  explorer::Run run = small_run();
+  run.efficiencies = {{"step",
+                       "no waits",
+                       {{"parallel", "parallel efficiency", 0, .5, .1}, {"transfer", "transfer", 2, std::nullopt, 0}}}};
+  const auto head = nlohmann::json::parse(head_section(run));
+  const auto& of = head["efficiencies"][0];
+  EXPECT_EQ("step", of["loop"]);
+  EXPECT_EQ("no waits", of["why"]);
+  EXPECT_EQ(.5, of["factors"][0]["value"]);
+  EXPECT_TRUE(of["factors"][1]["value"].is_null());
+  EXPECT_EQ(2, of["factors"][1]["depth"]);
+}
+
 TEST(Page, names_are_data) {
   explorer::Run run = small_run();
   run.nodes[1].name = "</script><img src=x onerror=alert(1)>";
@@ -153,6 +167,7 @@ TEST(Anonymous, names_go_and_what_they_tell_apart_stays) {
     run.facts = {{"Command", "./secret --key"}, {"Ranks", "2"}};
     run.findings = {{"late_rank", "rank 1 computes longer, in secret"}};
     run.lacks = {{"trees", "secret was cut"}};
+    run.efficiencies = {{"", "", {}}, {"secret loop", "", {}}};
   }
   runs[1].nodes[2].name = "other secret";
   make_anonymous(runs);

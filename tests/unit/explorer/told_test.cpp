@@ -5,61 +5,84 @@
 
 #include "offline/explorer/advice.hpp"
 #include "offline/explorer/page.hpp"
+#include "offline/findings/sentence.hpp"
 
 namespace refrain::explorer {
 namespace {
 
+using findings::Figure;
+using findings::Iterations;
+using findings::Path;
+using findings::Ranks;
+
 Told told(const findings::Finding& finding) {
   return told_of(
       finding,
-      [](const std::string& path) -> std::optional<std::uint32_t> {
-        return path == "smooth"                    ? std::optional(7U)
-               : path == "exchange > MPI_Sendrecv" ? std::optional(9U)
-                                                   : std::nullopt;
+      [](const Path& path) -> std::optional<std::uint32_t> {
+        return path == Path{"main", "smooth"}                     ? std::optional(7U)
+               : path == Path{"main", "exchange", "MPI_Sendrecv"} ? std::optional(9U)
+                                                                  : std::nullopt;
       },
       [](const std::string& name) { return name == "step"; });
 }
 
-TEST(Told, names_ranks_and_function) {
-  const Told of = told({"late_rank",
-                        0.2,
-                        0.01,
-                        "ranks 0, 4-6 compute longer than the others, 5 s against their mean of 2 s: smooth 80 %",
-                        {"--locations"}});
+TEST(Told, has_ranks_and_function) {
+  const Told of = told({.rule = "late_rank",
+                        .share = 0.2,
+                        .error = 0.01,
+                        .ranks = Ranks({0, 4, 5, 6}),
+                        .cause = {.path = {"main", "smooth"}, .is_user = true},
+                        .figures = {{Figure::Mean, 5}, {Figure::Others, 2}}});
   EXPECT_EQ("user", of.metric);
   EXPECT_EQ((std::vector<std::int32_t>{0, 4, 5, 6}), of.ranks);
   EXPECT_EQ(7U, of.node);
   EXPECT_FALSE(of.loop);
 }
 
-TEST(Told, takes_options_first) {
-  const Told of = told({"step_of_iterations",
-                        0.2,
-                        -1,
-                        "from iteration 100 on an iteration of step takes 5 ms",
-                        {"--iterations", "--loop", "step", "--callpath", "exchange > MPI_Sendrecv"}});
+TEST(Told, has_loop_and_iterations) {
+  const Told of = told({.rule = "step_of_iterations",
+                        .share = 0.2,
+                        .error = -1,
+                        .paths = {{"main", "exchange", "MPI_Sendrecv"}},
+                        .iterations = Iterations{.loop = "step", .of = 400, .first = 100, .last = 399}});
   EXPECT_EQ("step", of.loop);
-  EXPECT_EQ((std::pair<std::int64_t, std::int64_t>{100, -1}), of.iterations);
+  EXPECT_EQ((std::pair<std::int64_t, std::int64_t>{100, 399}), of.iterations);
   EXPECT_EQ(9U, of.node);
   EXPECT_EQ(0, of.error) << "not known";
   EXPECT_TRUE(of.ranks.empty());
 }
 
-TEST(Told, ranges_of_iterations_have_commas) {
-  const Told of = told(
-      {"slow_stretch", 0.1, 0.01, "iterations 1,200 to 1,499 of step take 5 ms", {"--iterations", "--loop", "step"}});
-  EXPECT_EQ((std::pair<std::int64_t, std::int64_t>{1200, 1499}), of.iterations);
+TEST(Told, has_no_iterations_where_they_are_no_range) {
+  Iterations all{.loop = "step", .of = 400, .first = 0, .last = 399};
+  EXPECT_FALSE(told({.rule = "varying_iterations", .iterations = all}).iterations);
+  all.count = 20;
+  all.numbers = {7, 27};
+  EXPECT_FALSE(told({.rule = "slow_iterations", .iterations = all}).iterations);
+  all.count = 1;
+  all.numbers = {7};
+  EXPECT_EQ((std::pair<std::int64_t, std::int64_t>{7, 7}),
+            told({.rule = "slow_iterations", .iterations = all}).iterations);
+}
+
+TEST(Told, metrics_are_those_of_rules_and_their_options) {
+  EXPECT_EQ("blocked", told({.rule = "blocked"}).metric);
+  EXPECT_EQ("mpi", told({.rule = "polling"}).metric);
+  EXPECT_EQ("", told({.rule = "unseen"}).metric);
 }
 
 TEST(Told, waiting_is_the_metric_of_waits) {
-  const Told of = told({"late_sender",
-                        0.3,
-                        0,
-                        "late sender in exchange > MPI_Sendrecv, mostly on rank 2; caused by smooth on rank 0",
-                        {"--waits"}});
-  EXPECT_EQ("wait", of.metric);
-  EXPECT_EQ(9U, of.node);
-  EXPECT_EQ((std::vector<std::int32_t>{2}), of.ranks);
+  findings::Finding finding{.rule = "late_sender",
+                            .share = 0.3,
+                            .paths = {{"main", "exchange", "MPI_Sendrecv"}},
+                            .cause = {.path = {"main", "smooth"}, .is_user = true, .ranks = Ranks({0})},
+                            .part_of = 0};
+  EXPECT_EQ("wait", told(finding).metric);
+  EXPECT_EQ(9U, told(finding).node);
+  EXPECT_EQ((std::vector<std::int32_t>{0}), told(finding).ranks) << "those that are waited for";
+  EXPECT_EQ(findings::sentence_of(finding), told(finding).text);
+  EXPECT_EQ(std::optional<std::size_t>(0), told(finding).part_of);
+  finding.ranks = Ranks({2});
+  EXPECT_EQ((std::vector<std::int32_t>{2}), told(finding).ranks);
 }
 
 TEST(Advice, comes_from_the_document) {

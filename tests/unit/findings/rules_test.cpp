@@ -9,6 +9,7 @@
 #include "offline/findings/facts.hpp"
 #include "offline/findings/finding.hpp"
 #include "offline/findings/rules_of.hpp"
+#include "offline/findings/sentence.hpp"
 #include "tests/unit/analysis/loop_builder.hpp"
 #include "tests/unit/analysis/loop_log.hpp"
 
@@ -147,8 +148,8 @@ TEST(LateRank, is_named_with_its_function) {
   ASSERT_TRUE(late) << rules_of(found);
   // Of 14 ms three more than the mean of all four.
   EXPECT_NEAR(3.0 / 14, late->share, 0.01);
-  EXPECT_EQ(0u, late->text.find("rank 2 computes longer than the others, 2.8")) << late->text;
-  EXPECT_NE(std::string::npos, late->text.find("in 0x10 > 0x20; they wait for it")) << late->text;
+  EXPECT_EQ(0u, sentence_of(*late).find("rank 2 computes longer than the others, 2.8")) << sentence_of(*late);
+  EXPECT_NE(std::string::npos, sentence_of(*late).find("in 0x10 > 0x20; they wait for it")) << sentence_of(*late);
 }
 
 TEST(LateRank, no_rank_is_when_all_are_the_same) {
@@ -165,8 +166,9 @@ TEST(LateRank, the_others_are_those_that_are_not_late) {
   const auto found = program.found();
   const Finding* late = of_rule(found, "late_rank");
   ASSERT_TRUE(late) << rules_of(found);
-  EXPECT_EQ(0u, late->text.find("ranks 1-3 compute longer than the others, 8.00 s against their mean of 2.00 s"))
-      << late->text;
+  EXPECT_EQ(0u,
+            sentence_of(*late).find("ranks 1-3 compute longer than the others, 8.00 s against their mean of 2.00 s"))
+      << sentence_of(*late);
 }
 
 TEST(MovingHotSpot, is_none_where_the_same_ranks_are_always_slow) {
@@ -194,9 +196,9 @@ TEST(SlowIterations, what_takes_time_in_mpi_is_not_blamed_on_a_function) {
   const auto found = program.add_noise(10, 0.02).found();
   const Finding* slow = of_rule(found, "slow_iterations");
   ASSERT_TRUE(slow) << rules_of(found);
-  EXPECT_EQ(std::string::npos, slow->text.find("0x10,")) << slow->text;
-  EXPECT_EQ(std::string::npos, slow->text.find("on rank")) << slow->text;
-  EXPECT_NE(std::string::npos, slow->text.find("MPI_Allreduce")) << slow->text;
+  EXPECT_EQ(std::string::npos, sentence_of(*slow).find("0x10,")) << sentence_of(*slow);
+  EXPECT_EQ(std::string::npos, sentence_of(*slow).find("on rank")) << sentence_of(*slow);
+  EXPECT_NE(std::string::npos, sentence_of(*slow).find("MPI_Allreduce")) << sentence_of(*slow);
 }
 
 TEST(SlowIterations, what_stops_early_does_not_come_every_time) {
@@ -205,7 +207,8 @@ TEST(SlowIterations, what_stops_early_does_not_come_every_time) {
   const auto found = program.add_noise(11, 0.02).found();
   const Finding* slow = of_rule(found, "slow_iterations");
   ASSERT_TRUE(slow) << rules_of(found);
-  EXPECT_EQ(0u, slow->text.find("4 of 1,000 iterations of loop step (7, 27, 47, 67) take")) << slow->text;
+  EXPECT_EQ(0u, sentence_of(*slow).find("4 of 1,000 iterations of loop step (7, 27, 47, 67) take"))
+      << sentence_of(*slow);
 }
 
 TEST(MovingHotSpot, is_told_with_its_ranks) {
@@ -216,7 +219,7 @@ TEST(MovingHotSpot, is_told_with_its_ranks) {
   ASSERT_TRUE(moving) << rules_of(found);
   EXPECT_FALSE(of_rule(found, "late_rank")) << rules_of(found);
   EXPECT_NEAR(5 * 0.75 / 15, moving->share, 0.02);
-  EXPECT_NE(std::string::npos, moving->text.find("(ranks 0-3)")) << moving->text;
+  EXPECT_NE(std::string::npos, sentence_of(*moving).find("(ranks 0-3)")) << sentence_of(*moving);
 }
 
 TEST(MovingHotSpot, is_none_where_nobody_waits) {
@@ -232,9 +235,10 @@ TEST(SlowIterations, come_with_their_period_and_place) {
   const auto found = program.add_noise(4, 0.02).found();
   const Finding* slow = of_rule(found, "slow_iterations");
   ASSERT_TRUE(slow) << rules_of(found);
-  EXPECT_EQ(0u, slow->text.find("every 20th iteration of loop step (7, 27, 47, 67, ...) takes 4.9 times as long"))
-      << slow->text;
-  EXPECT_NE(std::string::npos, slow->text.find("0x20 on rank 1")) << slow->text;
+  EXPECT_EQ(0u,
+            sentence_of(*slow).find("every 20th iteration of loop step (7, 27, 47, 67, ...) takes 4.9 times as long"))
+      << sentence_of(*slow);
+  EXPECT_NE(std::string::npos, sentence_of(*slow).find("0x20 on rank 1")) << sentence_of(*slow);
   EXPECT_NEAR(15 * 40.0 / (15 * 50 + 285 * 10.3), slow->share, 0.02);
 }
 
@@ -245,7 +249,8 @@ TEST(SlowIterations, one_between_those_of_a_period_is_none_of_them) {
   const auto found = program.add_noise(4, 0.02).found();
   const Finding* slow = of_rule(found, "slow_iterations");
   ASSERT_TRUE(slow) << rules_of(found);
-  EXPECT_EQ(0u, slow->text.find("every 20th iteration of loop step (7, 27, 47, 67, ...) takes")) << slow->text;
+  EXPECT_EQ(0u, sentence_of(*slow).find("every 20th iteration of loop step (7, 27, 47, 67, ...) takes"))
+      << sentence_of(*slow);
 }
 
 TEST(StepOfIterations, begins_where_it_was_planted) {
@@ -255,8 +260,9 @@ TEST(StepOfIterations, begins_where_it_was_planted) {
   const auto found = program.add_noise(5, 0.02).found();
   const Finding* step = of_rule(found, "step_of_iterations");
   ASSERT_TRUE(step) << rules_of(found);
-  EXPECT_EQ(0u, step->text.find("from iteration 100 on an iteration of loop step takes longer, 13.")) << step->text;
-  EXPECT_NE(std::string::npos, step->text.find("0x20")) << step->text;
+  EXPECT_EQ(0u, sentence_of(*step).find("from iteration 100 on an iteration of loop step takes 13."))
+      << sentence_of(*step);
+  EXPECT_NE(std::string::npos, sentence_of(*step).find("0x20")) << sentence_of(*step);
   EXPECT_NEAR(200 * 3.0 / (300 * 10.1 + 600), step->share, 0.01);
 }
 
@@ -268,7 +274,7 @@ TEST(StepOfIterations, is_blamed_on_its_function_although_one_iteration_is_slow)
   const auto found = program.add_noise(12, 0.02).found();
   const Finding* step = of_rule(found, "step_of_iterations");
   ASSERT_TRUE(step) << rules_of(found);
-  EXPECT_NE(std::string::npos, step->text.find("in 0x10 > 0x20")) << step->text;
+  EXPECT_NE(std::string::npos, sentence_of(*step).find("in 0x10 > 0x20")) << sentence_of(*step);
 }
 
 TEST(StepOfIterations, each_of_two_is_told) {
@@ -312,8 +318,8 @@ TEST(SlowStretch, is_told_with_its_ends) {
   const auto found = program.add_noise(14, 0.02).found();
   const Finding* slow = of_rule(found, "slow_stretch");
   ASSERT_TRUE(slow) << rules_of(found);
-  EXPECT_EQ(0u, slow->text.find("iterations 200 to 279 of loop step take 25.")) << slow->text;
-  EXPECT_NE(std::string::npos, slow->text.find("in 0x10 > 0x20")) << slow->text;
+  EXPECT_EQ(0u, sentence_of(*slow).find("iterations 200 to 279 of loop step take 25.")) << sentence_of(*slow);
+  EXPECT_NE(std::string::npos, sentence_of(*slow).find("in 0x10 > 0x20")) << sentence_of(*slow);
   EXPECT_NEAR(80 * 15.0 / (500 * 10.1 + 80 * 15), slow->share, 0.01);
   EXPECT_EQ(1u, found.size()) << rules_of(found);
 }
@@ -332,8 +338,9 @@ TEST(LateForAWhile, is_told_with_rank_and_iterations) {
     const auto found = program.add_noise(16, 0.02).found();
     const Finding* late = of_rule(found, "late_for_a_while");
     ASSERT_TRUE(late) << rules_of(found);
-    EXPECT_EQ(0u, late->text.find("rank 1 computes longer than the others from about iteration ")) << late->text;
-    EXPECT_NE(std::string::npos, late->text.find(", in 0x10 > 0x20")) << late->text;
+    EXPECT_EQ(0u, sentence_of(*late).find("rank 1 computes longer than the others from about iteration "))
+        << sentence_of(*late);
+    EXPECT_NE(std::string::npos, sentence_of(*late).find(", in 0x10 > 0x20")) << sentence_of(*late);
     const auto count = static_cast<double>(end - begin);
     EXPECT_NEAR(count * 3 / (count * 6 + 500 * 10.1), late->share, 0.01);
     EXPECT_FALSE(of_rule(found, "moving_hot_spot")) << rules_of(found);
@@ -363,7 +370,8 @@ TEST(GrowingIterations, are_told_with_begin_and_end) {
   const auto found = program.add_noise(6, 0.02).found();
   const Finding* growing = of_rule(found, "growing_iterations");
   ASSERT_TRUE(growing) << rules_of(found);
-  EXPECT_EQ(0u, growing->text.find("an iteration of loop step takes ever more time, from 10.")) << growing->text;
+  EXPECT_EQ(0u, sentence_of(*growing).find("an iteration of loop step takes ever more time, from 10."))
+      << sentence_of(*growing);
   EXPECT_NEAR(4.5 / 14.6, growing->share, 0.03);
 }
 
@@ -379,9 +387,9 @@ TEST(VaryingIterations, are_told_with_their_spread_and_function) {
   const auto found = program.found();
   const Finding* varying = of_rule(found, "varying_iterations");
   ASSERT_TRUE(varying) << rules_of(found);
-  EXPECT_EQ(0u, varying->text.find("iterations of loop step take 1.00 ms to 29.7 ms, half of them more than "))
-      << varying->text;
-  EXPECT_NE(std::string::npos, varying->text.find(", in 0x10 > 0x20")) << varying->text;
+  EXPECT_EQ(0u, sentence_of(*varying).find("iterations of loop step take 1.00 ms to 29.7 ms, half of them more than "))
+      << sentence_of(*varying);
+  EXPECT_NE(std::string::npos, sentence_of(*varying).find(", in 0x10 > 0x20")) << sentence_of(*varying);
 }
 
 TEST(VaryingIterations, that_wander_are_told_so) {
@@ -395,7 +403,7 @@ TEST(VaryingIterations, that_wander_are_told_so) {
   const auto found = program.found();
   const Finding* varying = of_rule(found, "varying_iterations");
   ASSERT_TRUE(varying) << rules_of(found);
-  EXPECT_NE(std::string::npos, varying->text.find(": their level wanders between ")) << varying->text;
+  EXPECT_NE(std::string::npos, sentence_of(*varying).find(": their level wanders between ")) << sentence_of(*varying);
 }
 
 TEST(Rules, tell_how_little_was_measured) {
@@ -404,7 +412,8 @@ TEST(Rules, tell_how_little_was_measured) {
   const auto found = program.found();
   const Finding* late = of_rule(found, "late_rank");
   ASSERT_TRUE(late) << rules_of(found);
-  EXPECT_NE(std::string::npos, late->text.find("; they wait for it; only 280 ms measured")) << late->text;
+  EXPECT_NE(std::string::npos, sentence_of(*late).find("; they wait for it; only 280 ms measured"))
+      << sentence_of(*late);
 }
 
 /// One rank of ten seconds, without iterations; call paths are given by hand.
@@ -464,6 +473,8 @@ class HandMade {
     for (const auto& rank : whole.profile.ranks) minima.add(rank);
     std::vector<Finding> all;
     rule(Facts{*held, tree, minima, {}}, all);
+    const auto of_table = std::ranges::find(rules(), rule, &Rule::find);
+    for (Finding& of : all) of.rule = of_table->id;
     return all;
   }
 
@@ -498,10 +509,9 @@ TEST(LateRank, is_told_by_user_code_where_it_is_not_known_how_much_of_that_was_o
   other.mpi_s = 9.9984;
   const auto found = program.found(late_rank);
   ASSERT_EQ(1u, found.size());
-  EXPECT_EQ(0u,
-            found[0].text.find("rank 0 is longer in user code than the others, 5.50 s against their mean of 1.60 ms "
-                               "(how much of it on a CPU is not known)"))
-      << found[0].text;
+  EXPECT_EQ(0u, sentence_of(found[0]).find("rank 0 takes longer than the others, 5.50 s against their mean of 1.60 ms "
+                                           "(how much of it on a CPU is not known)"))
+      << sentence_of(found[0]);
   one.not_on_cpu_low_s = one.not_on_cpu_s = 5;  // it slept: that is another sentence
   EXPECT_TRUE(program.found(late_rank).empty());
 }
@@ -523,7 +533,8 @@ TEST(LateRank, whose_work_is_in_several_functions_is_told_with_their_parts) {
   other.mpi_s = 10;
   const auto found = program.found(late_rank);
   ASSERT_EQ(1u, found.size());
-  EXPECT_NE(std::string::npos, found[0].text.find(", in a 35 %, b 33 %, c 32 %; they wait for it")) << found[0].text;
+  EXPECT_NE(std::string::npos, sentence_of(found[0]).find(", in a 35 %, b 33 %, c 32 %; they wait for it"))
+      << sentence_of(found[0]);
 }
 
 /// Two threads; the first computes alone for `serial_s`, in which the second one waits.
@@ -542,8 +553,9 @@ TEST(SerialSection, is_named_with_its_function) {
   const auto found = serial(6);
   ASSERT_EQ(1u, found.size());
   EXPECT_NEAR(0.6, found[0].share, 0.001);
-  EXPECT_NE(std::string::npos, found[0].text.find("have work for 40 % of their time, mostly in main > assemble"))
-      << found[0].text;
+  EXPECT_NE(std::string::npos,
+            sentence_of(found[0]).find("have work for 40 % of their time, mostly in main > assemble"))
+      << sentence_of(found[0]);
 }
 
 TEST(SerialSection, helper_threads_of_other_kinds_are_no_workers) {
@@ -602,9 +614,9 @@ TEST(UnevenThreads, are_told_with_their_construct) {
     ASSERT_EQ(1u, found.size());
     EXPECT_NEAR((9 - (9 + least_s) / 2) / 10, found[0].share, 0.001);
     EXPECT_NE(std::string::npos,
-              found[0].text.find("GOMP_parallel > solve._omp_fn.0: 9.00 s of thread 0 against a mean"))
-        << found[0].text;
-    EXPECT_EQ((std::vector<std::string>{"--rank", "0.1"}), found[0].more);
+              sentence_of(found[0]).find("GOMP_parallel > solve._omp_fn.0: 9.00 s of thread 0 against a mean"))
+        << sentence_of(found[0]);
+    EXPECT_EQ((std::vector<std::string>{"--rank", "0.1"}), options_of(found[0]));
   }
 }
 
@@ -650,7 +662,7 @@ TEST(SharedCore, is_told_with_its_bounds) {
   const auto found = not_on_cpu(2, 3, 4);
   ASSERT_EQ(1u, found.size());
   EXPECT_NEAR(0.3, found[0].share, 0.001);
-  EXPECT_NE(std::string::npos, found[0].text.find("(20 to 40 %)")) << found[0].text;
+  EXPECT_NE(std::string::npos, sentence_of(found[0]).find("(20 to 40 %)")) << sentence_of(found[0]);
 }
 
 TEST(SharedCore, the_rank_that_has_it_is_named) {
@@ -661,9 +673,9 @@ TEST(SharedCore, the_rank_that_has_it_is_named) {
   of.not_on_cpu_s = of.not_on_cpu_low_s = of.not_on_cpu_high_s = of.off_untold_s = 4;
   const auto found = program.found(shared_core);
   ASSERT_EQ(1u, found.size());
-  EXPECT_NE(std::string::npos, found[0].text.find("(20 %), mostly on rank 1: ")) << found[0].text;
+  EXPECT_NE(std::string::npos, sentence_of(found[0]).find("(20 %), mostly on rank 1: ")) << sentence_of(found[0]);
   program.tree.locations[0].not_on_cpu_s = program.tree.locations[0].not_on_cpu_high_s = 3;
-  EXPECT_EQ(std::string::npos, program.found(shared_core)[0].text.find("mostly"));
+  EXPECT_EQ(std::string::npos, sentence_of(program.found(shared_core)[0]).find("mostly"));
 }
 
 TEST(SharedCore, nothing_is_claimed_that_bounds_do_not_carry) {
@@ -691,10 +703,10 @@ TEST(WaitingForCore, is_told_exactly_and_of_whom) {
   ASSERT_EQ(1u, found.size());
   EXPECT_NEAR(0.3, found[0].share, 1e-9);
   EXPECT_EQ(0, found[0].error);
-  EXPECT_EQ("user code waited for a core; other threads or processes had it", found[0].text);
+  EXPECT_EQ("user code waited for a core; other threads or processes had it", sentence_of(found[0]));
   found = off_cpu({0, 4}, {1, 1}).found(waiting_for_core);
   ASSERT_EQ(1u, found.size());
-  EXPECT_EQ("user code waited for a core, mostly on rank 1; other threads or processes had it", found[0].text);
+  EXPECT_EQ("user code waited for a core, mostly on rank 1; other threads or processes had it", sentence_of(found[0]));
   EXPECT_TRUE(off_cpu({0.2, 0.3}, {5, 5}).found(waiting_for_core).empty());
 }
 
@@ -704,19 +716,19 @@ TEST(WaitingForCore, a_quota_is_named_where_it_has_held_threads_back) {
   auto found = program.found(waiting_for_core);
   ASSERT_EQ(1u, found.size());
   EXPECT_EQ("user code waited for a core, because the quota of the control group held threads back for 3.00 s",
-            found[0].text);
+            sentence_of(found[0]));
   program.whole.profile.ranks[0].cores.throttled_ns = 300'000'000;
-  EXPECT_EQ(std::string::npos, program.found(waiting_for_core)[0].text.find("quota"));
+  EXPECT_EQ(std::string::npos, sentence_of(program.found(waiting_for_core)[0]).find("quota"));
 }
 
 TEST(Blocked, is_told_exactly_and_of_whom) {
   auto found = off_cpu({2, 4}, {1, 1}).found(blocked);
   ASSERT_EQ(1u, found.size());
   EXPECT_NEAR(0.1, found[0].share, 1e-9);
-  EXPECT_EQ("user code was blocked (sleep, locks, files or page faults)", found[0].text);
+  EXPECT_EQ("user code was blocked (sleep, locks, files or page faults)", sentence_of(found[0]));
   found = off_cpu({0, 0}, {5, 0.1}).found(blocked);
   ASSERT_EQ(1u, found.size());
-  EXPECT_EQ("user code was blocked, mostly on rank 0 (sleep, locks, files or page faults)", found[0].text);
+  EXPECT_EQ("user code was blocked, mostly on rank 0 (sleep, locks, files or page faults)", sentence_of(found[0]));
   EXPECT_TRUE(off_cpu({5, 5}, {0.2, 0.3}).found(blocked).empty());
 }
 
@@ -748,7 +760,7 @@ TEST(SmallMessages, are_told_with_their_number_and_size) {
   const auto found = messages(100'000, 8, 20);
   ASSERT_EQ(1u, found.size());
   EXPECT_NEAR(0.2, found[0].share, 0.01);
-  EXPECT_EQ(0u, found[0].text.find("100,000 messages of 8 B each on average")) << found[0].text;
+  EXPECT_EQ(0u, sentence_of(found[0]).find("100,000 messages of 8 B each on average")) << sentence_of(found[0]);
 }
 
 TEST(SmallMessages, few_or_large_or_fast_ones_are_none) {
@@ -779,8 +791,8 @@ TEST(Polling, names_the_tests_that_found_nothing) {
   const auto found = tests_for_messages(4'000'000);
   ASSERT_EQ(1u, found.size());
   EXPECT_NEAR(0.4, found[0].share, 0.001);
-  EXPECT_EQ(0u, found[0].text.find("polling: 4,000,000 tests found nothing, most of it in main > MPI_Test"))
-      << found[0].text;
+  EXPECT_EQ(0u, sentence_of(found[0]).find("polling: 4,000,000 tests found nothing, mostly in main > MPI_Test"))
+      << sentence_of(found[0]);
 }
 
 TEST(Polling, a_few_tests_are_none) { EXPECT_TRUE(tests_for_messages(100'000).empty()); }
@@ -793,35 +805,13 @@ TEST(Unseen, is_what_has_no_call_path) {
     const auto found = program.found(unseen);
     ASSERT_EQ(1u, found.size()) << name;
     EXPECT_NEAR(0.1, found[0].share, 0.001);
-    EXPECT_NE(std::string::npos, found[0].text.find(name));
+    EXPECT_NE(std::string::npos, sentence_of(found[0]).find(name));
   }
   HandMade program;
   program.tree.totals.wall_s = 10;
   program.add(0, run::no_sample_name, PathKind::Other, 0.1);
   program.add(0, run::not_on_cpu_name, PathKind::Other, 5);
   EXPECT_TRUE(program.found(unseen).empty());
-}
-
-TEST(IsCertain, what_is_within_three_standard_errors_is_not) {
-  EXPECT_TRUE(is_certain({"", 0.10, 0.03, "", {}}));
-  EXPECT_FALSE(is_certain({"", 0.10, 0.04, "", {}}));
-  EXPECT_TRUE(is_certain({"", 0.10, -1, "", {}}));  // not known: "about"
-  EXPECT_EQ(0u, line_of({"", 0.10, -1, "waits", {}}).find("about 10.0 % of the time: waits"));
-}
-
-TEST(Rules, have_names_and_say_what_they_find) {
-  std::vector<std::string> names;
-  for (const Rule& rule : rules()) {
-    EXPECT_GT(std::string(rule.help).size(), 20u);
-    EXPECT_EQ(std::ranges::find(names, rule.name), names.end());
-    names.emplace_back(rule.name);
-  }
-}
-
-TEST(LineOfFinding, has_share_and_error) {
-  EXPECT_EQ("12.3 +- 0.4 % of the time: x", line_of({"r", 0.123, 0.004, "x", {}}));
-  EXPECT_EQ("12.3 % of the time: x", line_of({"r", 0.123, 0, "x", {}}));
-  EXPECT_EQ("x", line_of({"r", 0, 0, "x", {}}));
 }
 
 }  // namespace

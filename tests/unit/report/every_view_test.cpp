@@ -46,6 +46,8 @@ const std::vector<Asked>& views_asked_for() {
       {"--cluster 0 --rank 0", [](Request& o) { o.cluster = 0, o.ranks = {0}; }},
       {"--windows", [](Request& o) { o.views = {Show::Windows}; }},
       {"--events", [](Request& o) { o.views = {Show::Events}; }},
+      {"--efficiency", [](Request& o) { o.views = {Show::Efficiency}; }},
+      {"--efficiency --region main", [](Request& o) { o.views = {Show::Efficiency}, o.region = "main"; }},
       {"--waits", [](Request& o) { o.views = {Show::Waits}; }},
       {"--findings", [](Request& o) { o.views = {Show::Findings}; }},
       {"--locations", [](Request& o) { o.views = {Show::Locations}; }},
@@ -89,15 +91,19 @@ Request request_of(const Asked& asked) {
 }
 
 /// As a search would have left them.
-Found two_findings() {
+Found some_findings() {
   Found found;
-  found.findings = {{"late_rank",
-                     0.123,
-                     0.01,
-                     "ranks 3-17 compute longer than the others, in a_function_with_quite_a_long_name > another_one, "
-                     "as long as a sentence may become",
-                     {"--locations", "--metric", "user"}},
-                    {"unseen", 0, 0, "of this no call path is known: (no sample)", {}}};
+  found.findings = {
+      {.rule = "late_rank",
+       .share = 0.123,
+       .error = 0.01,
+       .ranks = findings::Ranks({3, 4, 5, 6, 17}),
+       .cause = {.path = {"main", "a_function_with_quite_a_long_name", "another_one_as_long_as_names_may_become"},
+                 .is_user = true}},
+      {.rule = "step_of_iterations", .share = 0.1, .iterations = findings::Iterations{.loop = "a 'loop'"}},
+      {.rule = "unseen", .names = {"(no sample)"}}};
+  found.findings[1].part_of = 0;
+  found.findings[1].iterations->is_one_of_several = true;
   return found;
 }
 
@@ -107,7 +113,7 @@ std::optional<std::string> rendered(const std::shared_ptr<const experiment::Expe
   analysis::Symbolizer symbolizer;
   std::string out;
   try {
-    const Source source{experiment, symbolizer, {}, two_findings};
+    const Source source{experiment, symbolizer, {}, some_findings};
     render(source, request, terminal, [&](std::string_view text) { out += text; });
   } catch (const UsageError& error) {
     EXPECT_GT(std::string(error.what()).size(), 10u);
@@ -185,7 +191,10 @@ TEST(EveryView, differences_are_as_wide_as_asked_for_at_most) {
   const auto before = experiment::Experiment::open(directories.front().string()),
              now = experiment::Experiment::open(directories.back().string());
   const std::vector<findings::Finding> found{
-      {"late_rank", 0.2, 0.01, "rank 1 computes longer than the others, in " + std::string(300, 'f') + " > g", {}}};
+      {.rule = "late_rank",
+       .share = 0.2,
+       .ranks = findings::Ranks({1}),
+       .cause = {.path = {"main", std::string(300, 'f'), "g"}, .is_user = true}}};
   for (int width = 80; width <= 250; ++width) {
     const Terminal terminal{width, width % 2 == 0, width % 3 == 0};
     analysis::Symbolizer symbolizer;
@@ -198,14 +207,14 @@ TEST(EveryView, differences_are_as_wide_as_asked_for_at_most) {
 
 TEST(EveryView, what_a_run_does_not_tell_apart_is_no_change) {
   const auto open = [](const char* name) { return experiment::Experiment::open((fs::path(GOLDEN) / name).string()); };
-  const std::vector<findings::Finding> whole{{"shared_core", 0.3, 0.01, "the program was not on a CPU", {}}},
-      part{{"waiting_for_core", 0.2, 0, "user code waited for a core", {}}};
+  const std::vector<findings::Finding> whole{{.rule = "shared_core", .share = 0.3, .error = 0.01}},
+      part{{.rule = "waiting_for_core", .share = 0.2}};
   analysis::Symbolizer symbolizer;
   std::string out;
   render_difference({open("profile-1.9"), whole}, {open("profile-1.10"), part}, {}, {}, symbolizer,
                     [&](std::string_view text) { out += text; });
   EXPECT_NE(out.find("  ?    20.0 %  user code waited for a core"), out.npos) << out;
-  EXPECT_NE(out.find("30.0 %         ?  the program was not on a CPU"), out.npos) << out;
+  EXPECT_NE(out.find("30.0 %         ?  in user code the program was not on a CPU"), out.npos) << out;
   EXPECT_NE(out.find("?: one of the runs does not tell waiting for a core from being blocked."), out.npos) << out;
 }
 

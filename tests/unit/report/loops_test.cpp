@@ -95,8 +95,8 @@ std::string on_new_line(std::string text) {
 
 TEST(IterationsText, reads_like_this) {
   EXPECT_EQ(on_new_line(rendered(two_ranks(), iterations())), R"(
-./heat
-2 ranks, 2 threads, complete
+./heat                                                                   2 ranks
+28.0 ms, complete
 
 loop step: 10 iterations on 2 ranks, wall time
 least 1.00 ms (iteration 0 of rank 0), mean 2.10 ms, largest 10.0 ms (iteration
@@ -231,8 +231,8 @@ TEST(ClustersText, reads_like_this) {
   request.views = {Show::Clusters};
   request.ranks = {0};
   EXPECT_EQ(on_new_line(rendered(two_ranks(), request, {110, true, false})), R"(
-./heat
-rank 0 of 2, 1 thread, complete
+./heat                                                                                             rank 0 of 2
+14.0 ms, complete
 
 loop step: 10 iterations, clusters
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "offline/findings/sentence.hpp"
 #include "offline/report/views.hpp"
 
 namespace refrain::report {
@@ -95,6 +96,7 @@ class Sample {
 
   experiment::WholeExperiment experiment;
   CallTree tree;
+  Found found;
 
  private:
   std::string printed(const Request& request, const Terminal& terminal = {}) {
@@ -103,7 +105,8 @@ class Sample {
     for (const auto& rank : experiment.profile.ranks) builder.add(rank);
     const Overview overview = builder.finish(*held, request, tree);
     std::string out;
-    print_document({held, request, tree, overview}, terminal, [&](std::string_view text) { out += text; });
+    print_document({held, request, tree, overview, {}, nullptr, nullptr, found}, terminal,
+                   [&](std::string_view text) { out += text; });
     return out;
   }
 
@@ -131,63 +134,72 @@ std::string on_new_line(std::string text) {
 
 TEST(TextReport, reads_like_this) {
   EXPECT_EQ(on_new_line(Sample().text({110, true, false})), R"(
-./heat in, put.dat
-2 ranks on node1, 2 threads, Open MPI 4.1.4, 2024-05-06 07:08 UTC, complete
+./heat in, put.dat                                                            2 ranks on node1, Open MPI 4.1.4
+6 May 2024 07:08 UTC, 50.0 s, complete
 
-wall time          100 s   100.0 %   sum of 2 threads, the longest 50.0 s
-  MPI             30.0 s    30.0 %   2,002 calls
-  user code       69.8 s    69.8 %   3,400 samples
-    not on CPU    1.40 s     1.4 %   between 1.00 s and 2.00 s
-  Refrain         200 ms     0.2 %   90 ns per MPI call, 6.00 us per tick
+Parallel efficiency 70 % = load balance 100 % x communication 70 %
 
-Most time goes to solve (40.0 %), MPI_Allreduce (28.0 %) and dive (20.0 %).
+                    time     share
+ MPI              30.0 s    30.0 %   waiting: not known, 2,002 calls
+ user code        68.4 s    68.4 %   3,400 samples
+ not on CPU       1.40 s     1.4 %   between 1.00 s and 2.00 s
+ Refrain          200 ms     0.2 %   90 ns per MPI call, 6.00 us per tick
 
-                                                     -- time over ranks --
- incl %  excl %      time   MPI calls     bytes      min     mean      max  call path
-  100.0             100 s       2,002  5.75 MiB   40.0 s   50.0 s   60.0 s  heat
-   98.4     2.0    98.4 s       2,002  5.75 MiB   39.4 s   49.2 s   59.0 s  ├ main
-   88.0    40.0    88.0 s       2,000  31.2 KiB   35.2 s   44.0 s   52.8 s  │ ├ solve
-   48.0            48.0 s       2,000  31.2 KiB   19.2 s   24.0 s   28.8 s  │ │ dive ×3
-   28.0    28.0    28.0 s       2,000  31.2 KiB   11.2 s   14.0 s   16.8 s  │ │ MPI_Allreduce
-    5.8     5.8    5.80 s                         2.32 s   2.90 s   3.48 s  │ ├ output
-    2.0            2.00 s           2  5.72 MiB   800 ms   1.00 s   1.20 s  │ └ setup
-    2.0     2.0    2.00 s           2  5.72 MiB   800 ms   1.00 s   1.20 s  │   MPI_Bcast
-    1.4     1.4    1.40 s                         560 ms   700 ms   840 ms  └ (not on CPU)  [1.00 s to 2.00 s]
-
-4 call paths below 1 % are not shown (0.8 % in all): --min-share 0 shows everything.
-Times, calls and bytes include what is called. A line without a branch is called by the one above.
+ incl %  excl %      time   MPI calls     bytes  ranks: min  mean   max     call path
+   98.4     2.0    98.4 s       2,002  5.75 MiB        39.4  49.2  59.0 s   main
+   88.0    40.0    88.0 s       2,000  31.2 KiB        35.2  44.0  52.8 s   ├ solve
+   48.0    20.0    48.0 s       2,000  31.2 KiB        19.2  24.0  28.8 s   │ └ dive ×3
+   28.0    28.0    28.0 s       2,000  31.2 KiB        11.2  14.0  16.8 s   │   └ MPI_Allreduce
+    5.8     5.8    5.80 s                              2.32  2.90  3.48 s   ├ output
+    2.0     2.0    2.00 s           2  5.72 MiB        0.80  1.00  1.20 s   └ setup > MPI_Bcast
+ 3 call paths below 1 % (0.6 % together): --min-share 0
 )");
 }
 
 TEST(TextReport, fits_narrow_terminals_in_ascii) {
   EXPECT_EQ(on_new_line(Sample().text({80, false, false})), R"(
-./heat in, put.dat
-2 ranks on node1, 2 threads, Open MPI 4.1.4, 2024-05-06 07:08 UTC, complete
+./heat in, put.dat                              2 ranks on node1, Open MPI 4.1.4
+6 May 2024 07:08 UTC, 50.0 s, complete
 
-wall time          100 s   100.0 %   sum of 2 threads, the longest 50.0 s
-  MPI             30.0 s    30.0 %   2,002 calls
-  user code       69.8 s    69.8 %   3,400 samples
-    not on CPU    1.40 s     1.4 %   between 1.00 s and 2.00 s
-  Refrain         200 ms     0.2 %   90 ns per MPI call, 6.00 us per tick
+Parallel efficiency 70 % = load balance 100 % x communication 70 %
 
-Most time goes to solve (40.0 %), MPI_Allreduce (28.0 %) and dive (20.0 %).
+                    time     share
+ MPI              30.0 s    30.0 %   waiting: not known, 2,002 calls
+ user code        68.4 s    68.4 %   3,400 samples
+ not on CPU       1.40 s     1.4 %   between 1.00 s and 2.00 s
+ Refrain          200 ms     0.2 %   90 ns per MPI call, 6.00 us per tick
 
  incl %  excl %      time   MPI calls     bytes  call path
-  100.0             100 s       2,002  5.75 MiB  heat
-   98.4     2.0    98.4 s       2,002  5.75 MiB  |-main
-   88.0    40.0    88.0 s       2,000  31.2 KiB  | |-solve
-   48.0            48.0 s       2,000  31.2 KiB  | | dive x3
-   28.0    28.0    28.0 s       2,000  31.2 KiB  | | MPI_Allreduce
-    5.8     5.8    5.80 s                        | |-output
-    2.0            2.00 s           2  5.72 MiB  | `-setup
-    2.0     2.0    2.00 s           2  5.72 MiB  |   MPI_Bcast
-    1.4     1.4    1.40 s                        `-(not on CPU)
-
-4 call paths below 1 % are not shown (0.8 % in all): --min-share 0 shows
-everything.
-Times, calls and bytes include what is called. A line without a branch is called
-by the one above.
+   98.4     2.0    98.4 s       2,002  5.75 MiB  main
+   88.0    40.0    88.0 s       2,000  31.2 KiB  |-solve
+   48.0    20.0    48.0 s       2,000  31.2 KiB  | `-dive x3
+   28.0    28.0    28.0 s       2,000  31.2 KiB  |   `-MPI_Allreduce
+    5.8     5.8    5.80 s                        |-output
+    2.0     2.0    2.00 s           2  5.72 MiB  `-setup > MPI_Bcast
+ 3 call paths below 1 % (0.6 % together): --min-share 0
 )");
+}
+
+TEST(TextReport, findings_are_numbered_and_what_they_name_is_in_the_tree) {
+  Sample sample;
+  EXPECT_EQ(sample.text({110, true, false}).find("tiny1"), std::string::npos);
+  sample.found.findings = {{.rule = "blocked", .share = 0.3, .error = 0.01},
+                           {.rule = "late_rank",
+                            .share = 0.2,
+                            .ranks = findings::Ranks({1}),
+                            .cause = {.path = {"main", "tiny1"}, .is_user = true},
+                            .figures = {{findings::Figure::Mean, 2}, {findings::Figure::Others, 1}},
+                            .part_of = 0}};
+  const std::string text = sample.text({110, true, false});
+  EXPECT_NE(text.find("\n 1  30.0 +- 1.0 %  user code was blocked (sleep, locks, files or page faults)"), text.npos)
+      << text;
+  EXPECT_NE(text.find("--locations --metric blocked\n"), text.npos) << text;
+  EXPECT_NE(
+      text.find("\n 2  20.0 %         rank 1 computes longer than the others, 2.00 s against their mean of 1.00 s,"),
+      text.npos)
+      << text;
+  EXPECT_NE(text.find("; part of 1"), text.npos) << text;
+  EXPECT_NE(text.find("└ tiny1\n"), text.npos) << text;
 }
 
 TEST(TextReport, no_line_is_wider_than_the_terminal) {
@@ -213,11 +225,13 @@ TEST(TextReport, time_off_the_cpu_that_was_counted_is_told_apart) {
   auto& node = *std::ranges::find(sample.tree.nodes, run::not_on_cpu_name, &analysis::TreeNode::name);
   node.name = run::waited_name;
   const std::string text = sample.text({110, true, false});
-  EXPECT_NE(text.find("\n  MPI             30.0 s    30.0 %   2,002 calls, off the CPU for 3.00 s\n"), text.npos)
+  EXPECT_NE(
+      text.find("\n MPI              30.0 s    30.0 %   waiting: not known, 2,002 calls, off the CPU for 3.00 s\n"),
+      text.npos)
       << text;
-  EXPECT_NE(text.find("\n    waiting       1.00 s     1.0 %   for a core\n"), text.npos) << text;
-  EXPECT_NE(text.find("\n    blocked       400 ms     0.4 %   sleep, locks, files, page faults\n"), text.npos) << text;
-  EXPECT_NE(text.find(" └ (waited for a core)\n"), text.npos) << text;
+  EXPECT_NE(text.find("\n no core          1.00 s     1.0 %\n"), text.npos) << text;
+  EXPECT_NE(text.find("\n blocked          400 ms     0.4 %   sleep, locks, files, page faults\n"), text.npos) << text;
+  EXPECT_EQ(text.find("(waited for a core)"), text.npos) << "it is among the shares: " << text;
   EXPECT_EQ(text.find("not on CPU"), text.npos) << text;
   const Json totals = Json::parse(sample.json())["totals"];
   EXPECT_EQ(totals["waited_for_core_s"], 1);
@@ -231,9 +245,8 @@ TEST(TextReport, time_off_the_cpu_that_is_not_told_apart_has_no_bounds_where_it_
   sample.tree.totals.off_cpu_is_counted = true;
   for (auto& of : sample.tree.locations) of.not_on_cpu_low_s = of.not_on_cpu_high_s = of.not_on_cpu_s;
   const std::string text = sample.text({110, true, false});
-  EXPECT_NE(text.find("\n    not on CPU    1.40 s     1.4 %\n"), text.npos) << text;
-  EXPECT_NE(text.find(" └ (not on CPU)\n"), text.npos) << text;
-  EXPECT_EQ(text.find("waiting"), text.npos) << text;
+  EXPECT_NE(text.find("\n not on CPU       1.40 s     1.4 %\n"), text.npos) << text;
+  EXPECT_EQ(text.find("no core"), text.npos) << text;
   EXPECT_TRUE(Json::parse(sample.json())["totals"]["blocked_s"].is_null()) << "unknown is not 0";
 }
 
@@ -245,7 +258,7 @@ TEST(TextReport, a_program_without_mpi_has_no_ranks_and_no_cost_of_calls) {
   sample.tree.locations.pop_back();
   sample.tree.totals.mpi_s = 0, sample.tree.totals.mpi_calls = 0;
   const std::string text = sample.text({});
-  EXPECT_NE(text.find("1 process without MPI on node1, 1 thread, 2024-05-06"), text.npos) << text;
+  EXPECT_NE(text.find("1 process without MPI on node1\n6 May 2024 07:08 UTC, "), text.npos) << text;
   EXPECT_NE(text.find("0.4 %   6.00 us per tick\n"), text.npos) << text;
   EXPECT_EQ(text.find("  MPI  "), text.npos) << text;
   EXPECT_EQ(text.find("1 rank"), text.npos) << text;
@@ -274,7 +287,7 @@ TEST(TextReport, min_share_0_shows_everything) {
   request.min_share = 0;
   const std::string text = Sample().text({}, request);
   EXPECT_NE(text.find("tiny0"), text.npos);
-  EXPECT_EQ(text.find("not shown"), text.npos);
+  EXPECT_EQ(text.find("together"), text.npos);
   EXPECT_EQ(Sample().text({}).find("tiny0"), text.npos);
 }
 
@@ -286,7 +299,7 @@ TEST(TextReport, sampled_times_have_a_standard_error_and_no_digits_beyond_it) {
   const std::string text = sample.text({140, true, false});
   EXPECT_NE(text.find("    88   1.2      40      88 s       2,000"), text.npos) << text;
   EXPECT_NE(text.find("  28.0          28.0    28.0 s       2,000"), text.npos) << "exact" << text;
-  EXPECT_NE(text.find(" incl %   ± %  excl %"), text.npos) << text;
+  EXPECT_NE(text.find(" incl %     ±  excl %"), text.npos) << text;
   EXPECT_EQ(Sample().text({140, true, false}).find("±"), std::string::npos) << "nothing was sampled";
 }
 
@@ -322,11 +335,11 @@ TEST(TextReport, colours_only_where_they_are_wanted) {
 
 TEST(TextReport, losses_come_with_their_explanation) {
   Sample sample;
-  EXPECT_EQ(sample.text({}).find("missed"), std::string::npos);
+  EXPECT_EQ(sample.text({}).find("Not seen"), std::string::npos);
   const auto loss = static_cast<std::size_t>(format::Loss::ArenaFull);
   sample.tree.totals.losses[loss] = 1234;
   const std::string text = sample.text({});
-  EXPECT_NE(text.find("Missed by the measurement: 1,234 arena_full, the call tree has outgrown"), text.npos) << text;
+  EXPECT_NE(text.find("Not seen: 1,234 arena_full (the call tree has outgrown REFRAIN_MEMORY)."), text.npos) << text;
 }
 
 TEST(TextReport, incomplete_experiments_name_the_missing_ranks) {
@@ -345,14 +358,14 @@ TEST(TextReport, flat_is_by_function) {
   Request request;
   request.views = {Show::Functions};
   EXPECT_EQ(on_new_line(Sample().text({100, true, false}, request)), R"(
-./heat in, put.dat
-2 ranks on node1, 2 threads, Open MPI 4.1.4, 2024-05-06 07:08 UTC, complete
+./heat in, put.dat                                                  2 ranks on node1, Open MPI 4.1.4
+6 May 2024 07:08 UTC, 50.0 s, complete
 
-wall time          100 s   100.0 %   sum of 2 threads, the longest 50.0 s
-  MPI             30.0 s    30.0 %   2,002 calls
-  user code       69.8 s    69.8 %   3,400 samples
-    not on CPU    1.40 s     1.4 %   between 1.00 s and 2.00 s
-  Refrain         200 ms     0.2 %   90 ns per MPI call, 6.00 us per tick
+                    time     share
+ MPI              30.0 s    30.0 %   2,002 calls
+ user code        68.4 s    68.4 %   3,400 samples
+ not on CPU       1.40 s     1.4 %   between 1.00 s and 2.00 s
+ Refrain          200 ms     0.2 %   90 ns per MPI call, 6.00 us per tick
 
  excl %      time  incl %      time   MPI calls     samples      sent  received  function
    40.0    40.0 s    88.0    88.0 s                                              solve
@@ -363,8 +376,7 @@ wall time          100 s   100.0 %   sum of 2 threads, the longest 50.0 s
     2.0    2.00 s     2.0    2.00 s           2              2.86 MiB  2.86 MiB  MPI_Bcast
     1.4    1.40 s     1.4    1.40 s                                              (not on CPU)
     0.2    200 ms     0.2    200 ms                                              (refrain)
-
-4 functions below 1 % are not shown (0.6 % in all): --min-share 0 shows everything.
+ 4 functions below 1 % (0.6 % together): --min-share 0
 )");
 }
 
@@ -399,6 +411,46 @@ TEST(JsonReport, has_the_fields_that_programs_rely_on) {
   EXPECT_EQ(reduce["path"], (Json{"main", "solve(Grid<double, 2>&, int)", "dive", "dive", "dive", "MPI_Allreduce"}));
   EXPECT_EQ(reduce["bytes_sent"], 16'000);
   EXPECT_EQ(reduce["inclusive_s"], 28);
+}
+
+TEST(JsonReport, findings_are_records) {
+  using findings::Figure;
+  Sample sample;
+  sample.found.findings = {
+      {.rule = "blocked", .share = 0.3},
+      {.rule = "slow_iterations",
+       .share = 0.2,
+       .error = 0.01,
+       .paths = {{"main", "f"}, {"main", "g"}},
+       .ranks = findings::Ranks({1, 2, 3, 7}),
+       .iterations =
+           findings::Iterations{.loop = "step", .of = 100, .last = 99, .count = 5, .period = 20, .numbers = {7, 27}},
+       .cause = {.path = {"main", "write"}, .is_user = true, .ranks = findings::Ranks({1})},
+       .figures = {{Figure::Mean, 4}, {Figure::Others, 1}},
+       .part_of = 0}};
+  const Json all = Json::parse(sample.json())["findings"];
+  ASSERT_EQ(2u, all.size());
+  for (const char* absent : {"path", "further_paths", "ranks", "method", "iterations", "cause", "figures", "part_of"})
+    EXPECT_FALSE(all[0].contains(absent)) << absent;
+  EXPECT_EQ("--locations --metric blocked", all[0]["options"]);
+  const Json& of = all[1];
+  EXPECT_EQ(findings::sentence_of(sample.found.findings[1]), of["text"]);
+  EXPECT_EQ((Json{"main", "f"}), of["path"]);
+  EXPECT_EQ((Json{"main > g"}), of["further_paths"]);
+  EXPECT_EQ("1-3, 7", of["ranks"]);
+  EXPECT_EQ((Json{{"loop", "step"},
+                  {"of", 100},
+                  {"first", 0},
+                  {"last", 99},
+                  {"count", 5},
+                  {"period", 20},
+                  {"numbers", {7, 27}}}),
+            of["iterations"]);
+  EXPECT_EQ((Json{"main", "write"}), of["cause"]["path"]);
+  EXPECT_EQ("1", of["cause"]["ranks"]);
+  EXPECT_EQ(1, of["cause"]["share"]);
+  EXPECT_EQ((Json{{"mean_s", 4}, {"others_s", 1}}), of["figures"]);
+  EXPECT_EQ(0, of["part_of"]);
 }
 
 TEST(JsonReport, any_bytes_in_names_give_valid_json) {
@@ -463,6 +515,37 @@ TEST(Render, an_empty_experiment_gives_a_report_in_every_format) {
       render({experiment::Experiment::of(empty), symbolizer}, request, {}, [&](std::string_view text) { out += text; });
       EXPECT_FALSE(out.empty());
     }
+}
+
+TEST(Efficiency, of_a_run_without_waits_has_nulls_and_the_reason) {
+  Request request;
+  request.views = {Show::Efficiency};
+  const Json document = Json::parse(Sample().json(request));
+  const Json& of = document.at("efficiency");
+  EXPECT_NEAR(of.at("parallel").get<double>(), 34.9 / 49.9, 1e-9);
+  EXPECT_NEAR(of.at("load_balance").get<double>(), 1, 1e-9);
+  EXPECT_TRUE(of.at("serialisation").is_null());
+  EXPECT_TRUE(of.at("processor_availability").is_null()) << "it was not counted";
+  EXPECT_NE(of.at("why").get<std::string>().find("REFRAIN_WAIT_STATES"), std::string::npos);
+  ASSERT_EQ(document.at("efficiencies").size(), 1U);
+  EXPECT_EQ(document.at("efficiencies")[0].at("kind"), "run");
+}
+
+TEST(Efficiency, is_a_tree_of_factors_for_people) {
+  Request request;
+  request.views = {Show::Efficiency};
+  const std::string text = Sample().text({200, true, false}, request);
+  for (const char* line : {"The run: 2 ranks, 49.9 s\n", "69.9  parallel efficiency\n", "100.0    load balance\n",
+                           "69.9    communication\n", "n/a      serialisation (the experiment has neither events nor",
+                           "Below 80 %, which POP calls acceptable: communication.\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+}
+
+TEST(Efficiency, a_region_that_is_not_there_is_refused) {
+  Request request;
+  request.views = {Show::Efficiency};
+  request.region = "nowhere";
+  EXPECT_THROW(Sample().json(request), UsageError);
 }
 
 }  // namespace

@@ -17,6 +17,22 @@ TEST(Units, times_have_three_digits) {
   EXPECT_EQ(human_time(3 * 3600 + 5 * 60 + 12), "3:05:12 h");
 }
 
+TEST(Units, several_times_have_the_unit_and_digits_of_the_largest) {
+  const auto text = [](const std::vector<double>& seconds) {
+    const auto [numbers, unit] = analysis::human_times(seconds);
+    std::string all;
+    for (const std::string& number : numbers) all += number + " ";
+    return all + unit;
+  };
+  EXPECT_EQ(text({0.8, 4.911, 4.99}), "0.80 4.91 4.99 s");
+  EXPECT_EQ(text({0, 0.004, 4.99}), "0 <0.01 4.99 s");
+  EXPECT_EQ(text({0.0076, 0.0249, 0.0513}), "7.6 24.9 51.3 ms");
+  EXPECT_EQ(text({4e-9, 12e-9}), "4 12 ns");
+  EXPECT_EQ(text({0.1e-3, 0.5}), "<1 500 ms");
+  EXPECT_EQ(text({5, 3 * 3600 + 5 * 60 + 12}), "0:00:05 3:05:12 h");
+  EXPECT_EQ(text({0, 0}), "0 0 s");
+}
+
 TEST(Units, bytes_are_binary) {
   EXPECT_EQ(human_bytes(0), "0 B");
   EXPECT_EQ(human_bytes(1023), "1023 B");

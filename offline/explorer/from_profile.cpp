@@ -1,10 +1,10 @@
-// Profiles of CUBE 4.
+// Profiles of other tools.
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
 #include <set>
 
-#include "offline/database/cubex_run.hpp"
+#include "offline/database/profile_run.hpp"
 #include "offline/explorer/advice.hpp"
 #include "offline/explorer/foreign.hpp"
 #include "offline/explorer/path_trie.hpp"
@@ -28,11 +28,11 @@ std::vector<std::size_t> order_of(const std::vector<run::Metric>& metrics) {
 
 }  // namespace
 
-Run run_of_cubex(const std::string& path) {
-  const auto source = database::cubex_run(path);
+Run run_of_profile(const std::string& path) {
+  const auto source = database::profile_run(path);
   Run run;
   run.name = std::filesystem::path(path).filename().string();
-  run.source = "cubex";
+  run.source = source->facts().source;
   std::set<std::int64_t> ranks;
   for (const database::RunLocation& of : source->locations()) {
     ranks.insert(of.rank);
@@ -41,7 +41,7 @@ Run run_of_cubex(const std::string& path) {
   }
   run.ranks = static_cast<std::int64_t>(ranks.size());
   run.facts = {{"Profile", path}, {"Ranks", std::to_string(run.ranks)}, {"Threads", std::to_string(run.places.size())}};
-  run.lacks.push_back({"iterations", "Profiles of CUBE have no iterations here."});
+  run.lacks.push_back({"iterations", "Profiles of other tools have no iterations here."});
   const std::vector<std::size_t> order = order_of(source->metrics());
   std::vector<int> number(order.size());
   for (const std::size_t m : order) {

@@ -1,0 +1,28 @@
+/// Folded stacks, as Brendan Gregg's flamegraph.pl reads them: "main;solve;MPI_Wait 1234", a line for each call path
+/// that has any wall time of its own, in whole microseconds. Readers take lines of another form for nothing, without a
+/// word, so there is no comment.
+
+#include <cmath>
+#include <fmt/format.h>
+
+#include "offline/experiment/clean_text.hpp"
+#include "offline/export/formats.hpp"
+
+namespace refrain::exports {
+
+void write_folded(Run& run, OutputFile& out) {
+  const std::size_t wall = run.metric(wall_metric).value();
+  const std::vector<double> seconds = sums_of(run, 0, run.locations().size(), {&wall, 1});
+  std::string stack;                // of the node and those above it
+  std::vector<std::size_t> length;  // of the stack of each node
+  for (std::size_t node = 0; node < seconds.size(); ++node) {
+    const RunNode& of = run.nodes()[node];
+    stack.resize(of.parent < 0 ? 0 : length[static_cast<std::size_t>(of.parent)]);
+    if (of.parent >= 0) stack += ';';
+    for (const char c : experiment::clean_text(of.name)) stack += c == ';' ? ',' : c;
+    length.push_back(stack.size());
+    if (const long long us = std::llround(seconds[node] * 1e6); us > 0) out.write(fmt::format("{} {}\n", stack, us));
+  }
+}
+
+}  // namespace refrain::exports

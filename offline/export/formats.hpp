@@ -1,0 +1,51 @@
+#pragma once
+/// The formats that `refrain export` writes, one row each: help, documents' test and writers know them from here alone.
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "offline/export/output_file.hpp"
+#include "offline/export/run.hpp"
+#include "offline/trace/trace.hpp"
+
+namespace refrain::exports {
+
+/// Which of the kept events are written, in nanoseconds of the trace.
+struct EventChoice {
+  std::optional<std::int64_t> iteration = std::nullopt;  ///< of any loop, counted from 0; nothing: all
+  std::int64_t from_ns = std::numeric_limits<std::int64_t>::min();
+  std::int64_t until_ns = std::numeric_limits<std::int64_t>::max();
+};
+
+/// Each row has one of the functions, for a profile or for events. OTF2 has none: it is a directory, and several
+/// processes may write it together (otf2.hpp).
+struct Format {
+  const char* name;    ///< of --format
+  const char* ending;  ///< of a file of this format
+  const char* holds;   ///< for the help
+  const char* cannot;  ///< what the format has no place for; empty: nothing is left out
+  void (*write_run)(Run& run, OutputFile& out) = nullptr;
+  bool takes_several = false;  ///< write_run may be called for one run after the other, with the same file
+  void (*write_events)(const trace::Trace& trace, const EventChoice& choice, OutputFile& out) = nullptr;
+};
+
+std::span<const Format> formats();
+/// Null: there is none of this name.
+const Format* find_format(std::string_view name);
+
+// The writers. All throw ExportError, and what the reader of the run or trace throws.
+void write_cubex(Run& run, OutputFile& out);
+void write_speedscope(Run& run, OutputFile& out);
+void write_folded(Run& run, OutputFile& out);
+void write_pprof(Run& run, OutputFile& out);
+void write_hatchet(Run& run, OutputFile& out);
+void write_callgrind(Run& run, OutputFile& out);
+void write_extrap(Run& run, OutputFile& out);
+void write_perfetto(const trace::Trace& trace, const EventChoice& choice, OutputFile& out);
+void write_paraver(const trace::Trace& trace, const EventChoice& choice, OutputFile& out);
+void write_chrome(const trace::Trace& trace, const EventChoice& choice, OutputFile& out);
+
+}  // namespace refrain::exports

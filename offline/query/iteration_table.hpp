@@ -1,0 +1,24 @@
+#pragma once
+/// The table `iteration`: whole iterations of marked loops, read one location at a time.
+
+#include "offline/query/runs.hpp"
+#include "offline/query/streamed_table.hpp"
+
+namespace refrain::query {
+
+class IterationTable : public StreamedTable {
+ public:
+  /// `runs` must outlive it.
+  explicit IterationTable(Runs& runs) : runs_(runs) {}
+
+  const char* declaration() const override;
+  std::vector<Bounded> bounded() const override;
+  std::vector<int> order() const override;
+  double rows() const override;
+  std::unique_ptr<RowStream> open(std::span<const Bound> bounds) override;
+
+ private:
+  Runs& runs_;
+};
+
+}  // namespace refrain::query

@@ -1,0 +1,51 @@
+#pragma once
+/// SQL over experiments: the tables of schema.hpp in a SQLite database in memory, and statements that read them.
+/// Nothing can be written: no other statement than a SELECT is taken, nor one that opens a file.
+///
+/// Belongs to one thread.
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "offline/database/connection.hpp"
+#include "offline/query/runs.hpp"
+
+namespace refrain::query {
+
+/// The statement is wrong, or fails: "line 1, column 8: no such column: x". Columns count bytes from 1.
+class SqlError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+using TakeValues = std::function<void(std::span<const database::Value> row)>;
+
+/// The result of a statement. Rows are made while they are taken.
+class Answer {
+ public:
+  virtual ~Answer() = default;
+  /// Their names, each once: a second `id` is `id:1`.
+  virtual const std::vector<std::string>& columns() const = 0;
+  /// The first row; empty: there is none.
+  virtual const std::vector<database::Value>& first() const = 0;
+  /// All rows, once. Throws SqlError, and the exceptions of reading an experiment.
+  virtual void for_each_row(const TakeValues& take) = 0;
+};
+
+class Query {
+ public:
+  explicit Query(std::vector<Run> runs);
+  ~Query();
+  /// Valid as long as this. Throws as Answer::for_each_row() does.
+  std::unique_ptr<Answer> ask(const std::string& sql);
+
+ private:
+  class Database;
+  std::unique_ptr<Database> database_;
+};
+
+}  // namespace refrain::query

@@ -1,0 +1,25 @@
+#pragma once
+/// The tables of SQL, a row each: the one source of the tables themselves and of `refrain query --schema`. A test
+/// compares the list in docs/query.md with it.
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace refrain::query {
+
+struct TableRow {
+  const char* name;
+  const char* text;      ///< CREATE TABLE, with a comment for each column
+  bool is_streamed;      ///< its rows are made while they are read (streamed_table.hpp)
+  bool needs_locations;  ///< all locations are read for it, so it is filled when a statement names it
+};
+
+/// In the order in which they are shown.
+std::span<const TableRow> tables();
+const TableRow& table_named(std::string_view name);
+
+/// All of them, as SQL with comments.
+std::string schema_text();
+
+}  // namespace refrain::query

@@ -1,0 +1,70 @@
+#pragma once
+/// Tables of SQLite whose rows are made while they are read ("virtual tables"), in an order that is known beforehand.
+/// Constraints on some of their columns bound the rows that are read; SQLite checks every row against its statement by
+/// itself, so bounds may be too wide. SQLite pushes no sums down to them: each row crosses the border.
+///
+/// All cells are integers, reals or nothing. Nothing here knows the meaning of a table.
+
+#include <cstdint>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <span>
+#include <variant>
+#include <vector>
+
+struct sqlite3;
+
+namespace refrain::query {
+
+using Number = std::variant<std::monostate, std::int64_t, double>;
+
+/// From `first` to `last`. Rows with nothing in the column are left out when it is `narrow`.
+struct Bound {
+  std::int64_t first = std::numeric_limits<std::int64_t>::min(), last = std::numeric_limits<std::int64_t>::max();
+  bool is_narrow() const {
+    return first != std::numeric_limits<std::int64_t>::min() || last != std::numeric_limits<std::int64_t>::max();
+  }
+  bool has(std::int64_t value) const { return first <= value && value <= last; }
+};
+
+/// One pass over the rows. Members may throw the exceptions of reading an experiment.
+class RowStream {
+ public:
+  virtual ~RowStream() = default;
+  virtual bool at_end() const = 0;
+  virtual void next() = 0;
+  virtual Number at(int column) const = 0;
+  /// The row has it in every pass, whatever the bounds are, and no other row has it.
+  virtual std::int64_t id() const = 0;
+};
+
+class StreamedTable {
+ public:
+  /// A column whose constraints are used. `values`: about how many different ones it has. `is_quicker`: a search for
+  /// one of them reads less; else it only hands over fewer rows.
+  struct Bounded {
+    int column;
+    double values;
+    bool is_quicker = true;
+  };
+  virtual ~StreamedTable() = default;
+  virtual const char* declaration() const = 0;
+  virtual std::vector<Bounded> bounded() const = 0;
+  /// The columns by which rows ascend, the first one first; those with nothing come before numbers.
+  virtual std::vector<int> order() const = 0;
+  /// About how many there are.
+  virtual double rows() const = 0;
+  /// `bounds`: by bounded().
+  virtual std::unique_ptr<RowStream> open(std::span<const Bound> bounds) = 0;
+};
+
+/// The exception that a table has thrown while SQLite ran: SQLite itself returns a code only.
+struct Failure {
+  std::exception_ptr why;
+};
+
+/// Adds the table under a name. `table` and `failure` must outlive the connection. Returns SQLite's code.
+int add_streamed_table(sqlite3* database, const char* name, StreamedTable& table, Failure& failure);
+
+}  // namespace refrain::query

@@ -1,0 +1,179 @@
+"""Efficiencies in the terms of POP, against programs that draw their factors and keep their own book: wall time and CPU time around each call of MPI."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+import subprocess
+import unittest
+from pathlib import Path
+from typing import Any
+
+from refrain_testing import MPIS, PROGRAMS, REFRAIN, SOURCE, TestCase, clean_environment, mpiexec
+
+TOLERANCE = 0.02
+EXACT = 1e-9
+
+
+class Book:
+    """What the ranks of the program have counted themselves."""
+
+    def __init__(self, ranks: list[dict[str, Any]]):
+        useful = [rank["useful_s"] for rank in ranks]
+        elapsed = max(rank["elapsed_s"] for rank in ranks)
+        self.load_balance = sum(useful) / len(useful) / max(useful)
+        self.communication = max(useful) / elapsed
+        self.availability = sum(rank["on_cpu_s"] for rank in ranks) / sum(useful)
+
+
+class Efficiency(TestCase):
+    def refrain(self, *words: object, code: int = 0) -> str:
+        done = subprocess.run([str(REFRAIN), *map(str, words)], capture_output=True, text=True, env=clean_environment(), timeout=300)
+        self.assertEqual(code, done.returncode, done.stdout + done.stderr)
+        return done.stdout + (done.stderr if code else "")
+
+    def run_kind(self, mpi: str, ranks: int, kind: str, even_s: float, odd_s: float, steps: int, options: dict[str, str] | None = None) -> tuple[Path, Book]:
+        outcome = self.measured(mpiexec(mpi, ranks, PROGRAMS / f"efficiency_{mpi}", kind, even_s, odd_s, steps), options)
+        self.assertEqual(0, outcome.code, outcome.stderr)
+        assert outcome.experiment
+        return outcome.experiment, Book(outcome.json_lines())
+
+    def document(self, experiment: Path, *options: object) -> dict[str, Any]:
+        return json.loads(self.refrain("report", experiment, "--efficiency", "--format", "json", *options))
+
+    def loop(self, document: dict[str, Any]) -> dict[str, Any]:
+        (loop,) = [of for of in document["efficiencies"] if of["kind"] == "loop"]
+        self.assertEqual("steps", loop["name"])
+        return loop
+
+    def assert_products(self, of: dict[str, Any]) -> None:
+        self.assertAlmostEqual(of["parallel"], of["load_balance"] * of["communication"], delta=EXACT)
+        self.assertAlmostEqual(of["load_balance"], of["load_balance_across_machines"] * of["load_balance_within_machines"], delta=EXACT)
+        self.assertAlmostEqual(of["parallel"], of["additive"]["load_balance"] + of["additive"]["communication"] - 1, delta=EXACT)
+        if of["serialisation"] is not None:
+            self.assertAlmostEqual(of["communication"], of["serialisation"] * of["transfer"], delta=EXACT)
+
+    def assert_close(self, truth: float, of: dict[str, Any], factor: str) -> None:
+        self.assertLessEqual(abs(of[factor] - truth), TOLERANCE + 2 * of.get(f"{factor}_error", 0), f"{factor}: {of[factor]}, truth {truth}")
+
+    def test_unequal_work_lacks_load_balance(self) -> None:
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                self.undisturbed(lambda: self.check_kind(mpi, "balance"))
+
+    def test_work_in_turn_lacks_serialisation(self) -> None:
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                self.undisturbed(lambda: self.check_kind(mpi, "chain"))
+
+    def check_kind(self, mpi: str, kind: str) -> None:
+        even_s, odd_s = random.uniform(0.004, 0.02), random.uniform(0.004, 0.02)
+        experiment, book = self.run_kind(mpi, 2, kind, even_s, odd_s, 100, {"REFRAIN_TRACE": "all"})
+        document = self.document(experiment)
+        for of in document["efficiencies"]:
+            self.assert_products(of)
+        self.assert_products(document["efficiency"])
+        loop = self.loop(document)
+        self.assert_close(book.load_balance, loop, "load_balance")
+        self.assert_close(book.communication, loop, "communication")
+        # All time outside of useful time is waiting: transfer costs microseconds.
+        self.assert_close(1, loop, "transfer")
+        self.assert_close(book.communication, loop, "serialisation")
+        self.assert_close(book.availability, loop, "processor_availability")
+
+    def test_four_ranks_on_two_cores_have_less_availability_and_the_same_definition(self) -> None:
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                self.undisturbed(lambda: self.check_shared_cores(mpi))
+
+    def check_shared_cores(self, mpi: str) -> None:
+        experiment, book = self.run_kind(mpi, 4, "balance", 0.02, 0.02, 60, {"REFRAIN_TRACE": "all"})
+        loop = self.loop(self.document(experiment))
+        self.assert_products(loop)
+        self.assertLess(book.availability, 0.9)
+        self.assert_close(book.availability, loop, "processor_availability")
+        self.assert_close(book.load_balance, loop, "load_balance")
+        self.assert_close(book.communication, loop, "communication")
+        self.assertAlmostEqual(1, loop["processor_availability"] + loop["waited_for_core"] + loop["blocked"], delta=EXACT)
+
+    def test_formats_and_the_first_page_have_the_same_figures(self) -> None:
+        experiment, _ = self.run_kind(MPIS[0], 2, "balance", 0.01, 0.005, 60)
+        document = self.document(experiment)
+        rows = list(csv.DictReader(io.StringIO(self.refrain("report", experiment, "--efficiency", "--format", "csv"))))
+        self.assertEqual([of["kind"] for of in document["efficiencies"]], [row["kind"] for row in rows])
+        run = document["efficiency"]
+        self.assertAlmostEqual(run["parallel"], float(rows[0]["parallel"]), delta=EXACT)
+        text = self.refrain("report", experiment, "--efficiency")
+        self.assertRegex(text, r"(?m)^ *%.* factor$")
+        self.assertRegex(text, rf"(?m)^ *{100 * run['parallel']:.1f} .*parallel efficiency$")
+        self.assertIn("| run", self.refrain("report", experiment, "--efficiency", "--format", "markdown"))
+        page = self.refrain("report", experiment)
+        self.assertIn(f"Parallel efficiency {100 * run['parallel']:.0f} % = load balance {100 * run['load_balance']:.0f} % x communication", page)
+        loop = self.loop(document)
+        region = self.document(experiment, "--region", "steps")["efficiencies"][1]
+        self.assertEqual(("region", "steps"), (region["kind"], region["name"]))
+        self.assertAlmostEqual(loop["parallel"], region["parallel"], delta=EXACT)
+        self.assertIn("no marked region", self.refrain("report", experiment, "--efficiency", "--region", "nowhere", code=1))
+        self.assertEqual(60, sum(of["iterations"] for of in loop["classes"]))
+        self.assertAlmostEqual(1, sum(of["share"] for of in loop["classes"]), delta=EXACT)
+        last = loop["ranges"][-1]
+        self.assertEqual(59, last["last"])
+        self.assertAlmostEqual(last["parallel"], last["load_balance"] * last["communication"], delta=EXACT)
+
+    def test_without_waits_serialisation_and_transfer_are_null(self) -> None:
+        experiment, _ = self.run_kind(MPIS[0], 2, "chain", 0.004, 0.004, 20, {"REFRAIN_TRACE": "off", "REFRAIN_WAIT_STATES": "off"})
+        of = self.document(experiment)["efficiency"]
+        self.assertIsNone(of["serialisation"])
+        self.assertIsNone(of["transfer"])
+        self.assertIn("REFRAIN_WAIT_STATES", of["why"])
+        self.assertGreater(of["load_balance"], 0)
+        self.assertRegex(self.refrain("report", experiment, "--efficiency"), r"n/a .*serialisation \(")
+        self.assertIn("not checked", self.refrain("check", experiment, "--efficiency", "serialisation>=0.1", code=1))
+
+    def test_check_fails_below_a_bound(self) -> None:
+        experiment, _ = self.run_kind(MPIS[0], 2, "chain", 0.01, 0.01, 60)
+        self.assertIn("0 propert", self.refrain("check", experiment, "--efficiency", "parallel>=0.1"))
+        failed = self.refrain("check", experiment, "--efficiency", "parallel>=0.9", "--efficiency", "load_balance>=0.1", code=3)
+        self.assertIn("efficiency: parallel efficiency is 0.", failed)
+        self.assertIn("1 failed", failed)
+        document = json.loads(self.refrain("check", experiment, "--efficiency", "communication<=0.01", "--format", "json", code=3))
+        self.assertEqual([("communication", True)], [(of["factor"], of["failed"]) for of in document["efficiencies"]])
+        self.assertIn("<failure", self.refrain("check", experiment, "--efficiency", "parallel>=0.9", "--format", "junit", code=3))
+        self.assertIn("as in parallel>=0.8", self.refrain("check", experiment, "--efficiency", "speed>=0.8", code=1))
+
+    def test_scaling_of_directories_is_the_table_of_pop(self) -> None:
+        one, _ = self.run_kind(MPIS[0], 1, "balance", 0.01, 0.01, 40)
+        two, _ = self.run_kind(MPIS[0], 2, "balance", 0.005, 0.0025, 40)
+        again, _ = self.run_kind(MPIS[0], 2, "balance", 0.005, 0.0025, 40)
+        document = json.loads(self.refrain("scaling", one, two, again, "--region", "steps", "--format", "json"))
+        self.assertEqual("strong", document["scaling"])
+        run, steps = document["regions"]
+        self.assertEqual(("(run)", "steps"), (run["region"], steps["region"]))
+        small, large = steps["by_processes"]
+        self.assertEqual((1, 1, 2, 2), (small["processes"], small["runs"], large["processes"], large["runs"]))
+        self.assertAlmostEqual(1, small["computation_scaling"], delta=EXACT)
+        self.assertAlmostEqual(large["global"], large["parallel"] * large["computation_scaling"], delta=EXACT)
+        self.assertLess(abs(large["computation_scaling"] - 0.01 / 0.0075), 0.2)
+        self.assertEqual("load balance", steps["largest_loss"]["factor"])
+        text = self.refrain("scaling", one, two)
+        self.assertIn("strong scaling, against 1 process", text)
+        database = self.directory / "runs.sqlite"
+        self.refrain("db", "add", one, two, again, "--database", database, "--version", "1")
+        stored = json.loads(self.refrain("scaling", "--database", database, "--efficiency", "--format", "json"))
+        for of, wanted in zip(stored["regions"][0]["by_processes"], run["by_processes"]):
+            for factor in ("processes", "runs", "parallel", "load_balance", "communication", "computation_scaling"):
+                self.assertAlmostEqual(wanted[factor], of[factor], delta=1e-6, msg=factor)
+            self.assertNotIn("serialisation", of)
+        properties = SOURCE / "examples/properties/efficiency.asl"
+        found = json.loads(self.refrain("properties", "--database", database, "--properties", properties, "--format", "json"))
+        self.assertNotIn("LowLoadBalance", [of["name"] for of in found["not_evaluated"]])
+        self.assertIn("requires", self.refrain("scaling", "--database", database, "--weak", code=1))
+        weak = json.loads(self.refrain("scaling", one, two, "--weak", "--format", "json"))
+        self.assertEqual("weak", weak["scaling"])
+        self.assertIn("no experiment directory", self.refrain("scaling", one, "main", code=1))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,37 @@
+#pragma once
+/// Efficiencies over numbers of processes, from experiment directories or others: the table of POP.
+
+#include <string>
+#include <vector>
+
+#include "offline/analysis/efficiency.hpp"
+#include "offline/report/table.hpp"
+
+namespace refrain::tools {
+
+struct PopScalingRequest {
+  std::vector<std::string> runs;     ///< experiment directories
+  std::vector<std::string> regions;  ///< marked regions or functions beside the whole run
+  bool is_weak = false;              ///< the problem grows with the processes
+  report::Format format = report::Format::Text;
+};
+
+/// Whether the word names an experiment directory.
+bool is_experiment(const std::string& word);
+
+/// Prints the table. Throws what reading an experiment throws, and report::UsageError when runs are of different
+/// programs, have no useful time, or lack a region.
+void print_pop_scaling(const char* command, const PopScalingRequest& request);
+
+struct PopPart {
+  std::string region;  ///< empty: the run
+  std::vector<analysis::ScalingPoint> points;
+};
+struct PopTable {
+  std::string program;
+  bool is_weak = false;
+  std::vector<PopPart> parts;  ///< each with a point
+};
+void print_pop_table(const PopTable& of, report::Format format);
+
+}  // namespace refrain::tools

@@ -1,0 +1,66 @@
+#include "tools/read_run.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+
+#include "offline/database/profile_run.hpp"
+#include "offline/experiment/folder.hpp"
+#include "offline/report/found.hpp"
+#include "offline/symbols/experiment_names.hpp"
+#include "offline/symbols/names.hpp"
+#include "tools/progress_line.hpp"
+
+namespace refrain::tools {
+namespace {
+
+/// Call paths with all frames are those with their usual names.
+bool has_nothing_to_fold(const experiment::Experiment& experiment) {
+  const analysis::ModuleFold fold = report::usual_names().fold;
+  return std::ranges::none_of(experiment.definitions().modules, [&](const experiment::ProfileModule& of) {
+    return fold.folds(symbols::base_name(of.path));
+  });
+}
+
+}  // namespace
+
+std::vector<database::NodeWaiting> waiting_of(const std::vector<report::NodeWait>& waits) {
+  std::vector<database::NodeWaiting> waiting;
+  for (const report::NodeWait& of : waits) {
+    database::NodeWaiting& row = waiting.emplace_back();
+    if (of.method != report::NodeWait::Method::None) row = {of.seconds, of.error_s, of.confidence, of.kind, of.by_rank};
+  }
+  return waiting;
+}
+
+std::shared_ptr<ReadRun> read_run(const std::string& name, RunNames names) {
+  auto run = std::make_shared<ReadRun>();
+  std::error_code error;
+  const bool is_file = std::filesystem::is_regular_file(name, error) && !experiment::is_packed(name);
+  if (is_file || database::is_profile(name)) {
+    run->source = database::profile_run(name);
+    return run;
+  }
+  run->experiment = experiment::Experiment::open(name);
+  const experiment::Experiment& experiment = *run->experiment;
+  symbols::Symbolizer symbolizer;
+  symbols::use_names(experiment, symbolizer);
+  ProgressLine line;
+  const report::Found found = report::found_in(experiment, [&](double share) {
+    line.show([&] { return fmt::format("{}: searching events: {:.0f} %", name, 100 * share); });
+  });
+  line.end();
+  analysis::MinimumWaits minima(experiment.definitions());
+  analysis::CallTreeOptions options;
+  if (names == RunNames::Usual) options = report::usual_names();
+  options.also = [&](const experiment::Rank& rank) { minima.add(rank); };
+  run->tree = build_call_tree(experiment, symbolizer, options);
+  const bool are_usual = names == RunNames::Usual || has_nothing_to_fold(experiment);
+  run->waiting = waiting_of(report::waits_of(run->tree, found.waits(are_usual), minima.any() ? &minima : nullptr));
+  run->findings = found.findings;
+  run->not_searched = found.not_searched;
+  run->source = database::native_run(run->experiment, run->tree, run->waiting);
+  return run;
+}
+
+}  // namespace refrain::tools

@@ -1,0 +1,35 @@
+#pragma once
+/// A run as databases and queries take it, with all that it was read from: an experiment, or the profile of another
+/// tool.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "offline/database/native_run.hpp"
+#include "offline/findings/finding.hpp"
+#include "offline/report/node_waits.hpp"
+
+namespace refrain::tools {
+
+struct ReadRun {
+  std::shared_ptr<const experiment::Experiment> experiment;  ///< null: a profile of another tool
+  analysis::CallTree tree;
+  std::vector<database::NodeWaiting> waiting;
+  std::vector<findings::Finding> findings;
+  std::string not_searched;                     ///< why events were not searched; empty: there is nothing to say
+  std::unique_ptr<database::RunSource> source;  ///< uses the others
+};
+
+enum class RunNames {
+  Usual,     ///< as reports have them
+  AllFrames  ///< with each frame of language runtimes
+};
+
+/// `name`: an experiment, or a profile of another tool (database/profile_run.hpp). Throws experiment::ReadError.
+std::shared_ptr<ReadRun> read_run(const std::string& name, RunNames names);
+
+/// By node of the tree that `waits` is of.
+std::vector<database::NodeWaiting> waiting_of(const std::vector<report::NodeWait>& waits);
+
+}  // namespace refrain::tools

@@ -1,0 +1,66 @@
+#include "tools/run_efficiency.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "offline/report/rank_times.hpp"
+#include "offline/report/report.hpp"
+#include "offline/symbols/experiment_names.hpp"
+#include "tools/complaints.hpp"
+
+namespace refrain::tools {
+
+std::vector<RunEfficiency> run_efficiencies(const char* command, const std::string& name,
+                                            const std::vector<std::string>& regions) {
+  const auto experiment = experiment::Experiment::open(name);
+  analysis::Symbolizer symbolizer;
+  symbols::use_names(*experiment, symbolizer, {});
+  analysis::MinimumWaits minima(experiment->definitions());
+  analysis::CallTreeOptions options = report::usual_names();
+  options.also = [&](const experiment::Rank& rank) { minima.add(rank); };
+  const analysis::CallTree tree = build_call_tree(*experiment, symbolizer, options);
+  const report::Found found = report::found_in(*experiment);
+  const auto* const in_events = found.waits(true);
+  std::vector<report::NodeWait> waits;
+  if (in_events || minima.any()) waits = report::waits_of(tree, in_events, minima.any() ? &minima : nullptr);
+  const report::EfficiencyInput input{*experiment, tree, waits, &minima};
+  std::vector<RunEfficiency> all;
+  for (const std::string& region : regions) {
+    const report::PartTimes times =
+        region.empty() ? report::times_of_run(input) : report::times_of_region(input, region);
+    RunEfficiency& run = all.emplace_back(
+        RunEfficiency{experiment->definitions().ranks_expected, report::root_name(*experiment),
+                      analysis::efficiency_of(times.ranks), 0, times.why_no_waits, times.instructions, times.cycles});
+    for (const analysis::RankTimes& of : times.ranks) run.useful_s += of.useful.value;
+  }
+  if (experiment->damages() > 0) tell_damage(command, *experiment->damage_log());
+  return all;
+}
+
+std::optional<EfficiencyBound> parse_efficiency_bound(const std::string& text) {
+  const std::size_t at = text.find_first_of("<>");
+  if (at == text.npos || at + 1 >= text.size() || text[at + 1] != '=') return std::nullopt;
+  const auto factors = analysis::efficiency_factors();
+  const auto factor = std::ranges::find_if(
+      factors, [&](const analysis::EfficiencyFactor& of) { return text.compare(0, at, of.name) == 0; });
+  EfficiencyBound bound;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data() + at + 2, end, bound.value);
+  if (factor == factors.end() || read.ec != std::errc() || read.ptr != end || !(bound.value >= 0 && bound.value <= 1))
+    return std::nullopt;
+  bound.factor = &*factor;
+  bound.is_least = text[at] == '>';
+  return bound;
+}
+
+std::string wrong_as_efficiency_bound(const std::string& text) {
+  if (parse_efficiency_bound(text)) return {};
+  std::vector<std::string> names;
+  for (const analysis::EfficiencyFactor& of : analysis::efficiency_factors()) names.emplace_back(of.name);
+  return fmt::format("{}: a factor, >= or <=, and a number from 0 to 1, as in parallel>=0.8; factors are {}", text,
+                     fmt::join(names, ", "));
+}
+
+}  // namespace refrain::tools
