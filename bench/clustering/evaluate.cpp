@@ -247,7 +247,9 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
           in.overall_sum = static_cast<std::int64_t>(mean_user * n);
           in.overall_value = user;
         }
-        double got = keeps_vectors ? run::reconstruct(in) : run::reconstruct_mean(in);
+        // In the paper every member is the mean of its cluster.
+        double got =
+            keeps_vectors ? run::reconstruct(in) : static_cast<double>(in.sum) / static_cast<double>(in.members);
         if (algorithm == Algorithm::ScorePShipped) got = std::trunc(got);
         if (samples_kept && !shape.exact)
           got = path < kept_stamp.size() && kept_stamp[path] == i

@@ -201,16 +201,16 @@ class Loader {
       Place& place = places_[i];
       const Place above = node.parent < 0 ? Place{} : places_[static_cast<std::size_t>(node.parent)];
       const std::string name = clean_text(node.name);
-      const std::int64_t kind = enumerator("PathKind", node.is_marked                ? "MarkedPath"
-                                                       : node.kind == RunNode::Mpi   ? "MpiPath"
-                                                       : node.kind == RunNode::Other ? "OtherPath"
-                                                                                     : "UserPath");
+      const std::int64_t kind = enumerator("PathKind", node.is_marked                      ? "MarkedPath"
+                                                       : node.kind == run::PathKind::Mpi   ? "MpiPath"
+                                                       : node.kind == run::PathKind::Other ? "OtherPath"
+                                                                                           : "UserPath");
       std::string path = above.path == 0 ? name : above.path_name + " > " + name;
       // Names that differ in bytes which are no UTF-8.
       while (!of_this_run.emplace(above.path, path, kind).second) path += '?';
-      if (node.kind != RunNode::Other) {
+      if (node.kind != run::PathKind::Other) {
         place.function =
-            node.is_marked && above.function != 0 ? above.function : function(name, node.kind == RunNode::Mpi);
+            node.is_marked && above.function != 0 ? above.function : function(name, node.kind == run::PathKind::Mpi);
         place.region = region(place.function, node.is_marked ? above.region : 0, name);
         if (!node.is_marked) {
           const auto [call, is_new] = calls_.try_emplace({above.region, place.function});
@@ -342,7 +342,7 @@ class Loader {
         // Shares of samples are correlated: a function has one error, not one for each of its nodes.
         own.error = node.is_marked ? std::hypot(own.error, node.error_s) : node.function_error_s;
       }
-      if (node.kind != RunNode::Mpi) continue;
+      if (node.kind != run::PathKind::Mpi) continue;
       const std::int64_t type_id = enumerator("TimingType", timing_type_of(node.name));
       for (const std::int64_t region : around) {
         regions[region].overhead += sums_[n].own[Wall];
@@ -374,7 +374,7 @@ class Loader {
       const double least =
           sum.inclusive.moments.count < processes ? std::min(sum.inclusive.least, 0.0) : sum.inclusive.least;
       const auto counted = [&](Looked metric) {
-        return node.kind == RunNode::Mpi ? if_known(sum.own, metric) : Value();
+        return node.kind == run::PathKind::Mpi ? if_known(sum.own, metric) : Value();
       };
       const bool waits_here = std::isfinite(node.wait_s);
       paths.add({places_[n].path, run_, sum.own[Wall], inclusive[n], value_of(node.exclusive_error_s),
@@ -403,7 +403,7 @@ class Loader {
                        "MaxCallsPe", "MinTime", "MaxTime", "MeanTime", "StdevTime", "MinTimePe", "MaxTimePe"});
     std::map<std::int64_t, bool> is_counted;
     for (std::size_t n = 0; n < nodes_.size(); ++n)
-      if (places_[n].call != 0) is_counted[places_[n].call] = nodes_[n].kind == RunNode::Mpi;
+      if (places_[n].call != 0) is_counted[places_[n].call] = nodes_[n].kind == run::PathKind::Mpi;
     for (auto& [call, sum] : call_sums_) {
       sum.time.add_idle(processes_, sum.has);
       sum.visits.add_idle(processes_, sum.has);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
 #include <map>
@@ -19,17 +18,6 @@ namespace refrain::database {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::optional<std::int64_t> microseconds_of(const std::string& iso) {
-  int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
-  if (std::sscanf(iso.c_str(), "%d-%d-%dT%d:%d:%d", &year, &month, &day, &hour, &minute, &second) != 6)
-    return std::nullopt;
-  const std::chrono::year_month_day ymd{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
-                                        std::chrono::day(static_cast<unsigned>(day))};
-  if (!ymd.ok()) return std::nullopt;
-  const std::int64_t days = std::chrono::sys_days(ymd).time_since_epoch().count();
-  return (((days * 24 + hour) * 60 + minute) * 60 + second) * 1'000'000;
-}
 
 /// When the executable was made, if the file that is there now may be the one that ran.
 std::optional<std::int64_t> compiled_us(const std::string& executable, std::optional<std::int64_t> start_us) {
@@ -58,7 +46,7 @@ class NativeRun : public RunTables {
     facts_.version = facts_.build_id.empty() ? "unknown" : facts_.build_id;
     facts_.experiment = name_of_directory(experiment->directory());
     facts_.source = "refrain";
-    facts_.start_us = microseconds_of(manifest.started);
+    if (const auto seconds = manifest.started_s()) facts_.start_us = *seconds * 1'000'000;
     facts_.compiled_us = compiled_us(manifest.executable, facts_.start_us);
     facts_.processes = manifest.ranks;
     facts_.complete = experiment->definitions().complete;
@@ -67,9 +55,7 @@ class NativeRun : public RunTables {
       RunNode row;
       // What only the time rules define is no function.
       const bool is_function = !node.name.starts_with('(') || node.kind == run::PathKind::User;
-      row.kind = !is_function || node.kind == run::PathKind::Other ? RunNode::Other
-                 : node.kind == run::PathKind::Mpi                 ? RunNode::Mpi
-                                                                   : RunNode::User;
+      row.kind = is_function ? node.kind : run::PathKind::Other;
       row.parent = node.parent - 1;
       row.name = node.name;
       row.is_marked = node.marked;

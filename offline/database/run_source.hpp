@@ -26,8 +26,8 @@ struct RunFacts {
 
 /// A node of the call tree.
 struct RunNode {
-  enum Kind : std::uint8_t { User, Mpi, Other } kind = User;  ///< as enum PathKind of the model
-  std::int32_t parent = -1;                                   ///< -1: at the top
+  run::PathKind kind = run::PathKind::User;
+  std::int32_t parent = -1;  ///< -1: at the top
   std::string name;
   bool is_marked = false;              ///< a loop or region of the program, in the function above it
   double error_s = unknown;            ///< standard error of its time with all below it

@@ -90,12 +90,7 @@ class Maker {
   }
 
   void list_nodes() {
-    for (const analysis::TreeNode& of : tree_.nodes) {
-      const Node::Kind kind = of.kind == PathKind::Mpi    ? Node::Mpi
-                              : of.kind == PathKind::User ? Node::User
-                                                          : Node::Other;
-      run_.nodes.push_back({of.parent, of.name, kind, of.marked});
-    }
+    for (const analysis::TreeNode& of : tree_.nodes) run_.nodes.push_back({of.parent, of.name, of.kind, of.marked});
   }
 
   void list_metrics() {

@@ -53,12 +53,8 @@ Run run_of_profile(const std::string& path) {
   }
   PathTrie trie;
   std::vector<std::uint32_t> node_of;
-  for (const database::RunNode& of : source->nodes()) {
-    const auto kind = of.kind == database::RunNode::Mpi    ? Node::Mpi
-                      : of.kind == database::RunNode::User ? Node::User
-                                                           : Node::Other;
-    node_of.push_back(trie.below(of.parent < 0 ? 0 : node_of[static_cast<std::size_t>(of.parent)], of.name, kind));
-  }
+  for (const database::RunNode& of : source->nodes())
+    node_of.push_back(trie.below(of.parent < 0 ? 0 : node_of[static_cast<std::size_t>(of.parent)], of.name, of.kind));
   const auto [nodes, place] = trie.in_preorder();
   run.nodes = nodes;
   ValueTable table(run.metrics.size(), run.nodes.size(), run.places.size());

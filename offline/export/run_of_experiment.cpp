@@ -1,8 +1,6 @@
 #include "offline/export/run_of_experiment.hpp"
 
 #include <array>
-#include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -27,17 +25,6 @@ constexpr std::array<std::string_view, 14> waiting_names{
     "wait_at_nxn", "wait_at_barrier", "wait_at_finalize", "wait_at_init", "wait_at_fence",
     "late_post",   "early_wait",      "lock_contention",  "polling"};
 
-/// Of "2024-05-01T12:00:00Z"; 0: it is none.
-std::int64_t nanoseconds_since_1970(const std::string& iso) {
-  int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
-  if (std::sscanf(iso.c_str(), "%d-%d-%dT%d:%d:%d", &year, &month, &day, &hour, &minute, &second) != 6) return 0;
-  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
-                                         std::chrono::day(static_cast<unsigned>(day))};
-  if (!date.ok()) return 0;
-  const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
-  return (((days * 24 + hour) * 60 + minute) * 60 + second) * 1'000'000'000;
-}
-
 RunNode::Kind kind_of(const analysis::TreeNode& node) {
   if (node.kind == run::PathKind::Mpi) return RunNode::Mpi;
   if (node.marked) return RunNode::Mark;
@@ -55,7 +42,7 @@ class RunOfExperiment final : public Run {
     facts_.program = std::filesystem::path(manifest.executable).filename().string();
     if (facts_.program.empty()) facts_.program = "program";
     facts_.creator = "Refrain " + std::string(version);
-    facts_.started_ns = nanoseconds_since_1970(manifest.started);
+    facts_.started_ns = manifest.started_s().value_or(0) * 1'000'000'000;
     facts_.processes = experiment_->definitions().ranks_expected;
 
     symbols::Symbolizer symbolizer;
@@ -131,15 +118,13 @@ class RunOfExperiment final : public Run {
     const auto is_waiting = [](const std::string& name) {
       return std::ranges::find(waiting_names, name) != waiting_names.end();
     };
-    const std::vector<run::Metric> all = model_->metrics().list();
-    for (const run::Metric& metric : all) {
-      const bool is_below_found =
-          metric.parent >= 0 && all[static_cast<std::size_t>(metric.parent)].from == run::Metric::Found;
-      if (is_waiting(metric.name)) kinds_.push_back(metrics_.size());
-      const bool is_below_waiting = is_below_found && below_waiting_[static_cast<std::size_t>(metric.parent)];
-      below_waiting_.push_back(is_waiting(metric.name) || is_below_waiting);
-      const bool is_at_top = metric.from == run::Metric::Found && !is_below_found;
-      metrics_.push_back({metric.name, metric.unit, is_at_top ? -1 : metric.parent, metric.help});
+    metrics_ = model_->metrics().list();
+    for (run::Metric& metric : metrics_) {
+      const auto above = static_cast<std::size_t>(metric.parent);
+      const bool is_below_found = metric.parent >= 0 && metrics_[above].from == run::Metric::Found;
+      if (is_waiting(metric.name)) kinds_.push_back(below_waiting_.size());
+      below_waiting_.push_back(is_waiting(metric.name) || (is_below_found && below_waiting_[above]));
+      if (metric.from == run::Metric::Found && !is_below_found) metric.parent = -1;
     }
     if (is_of_iteration_ || !kinds_.empty() || !minima_.any()) return;
     for (const analysis::MinimumWaits::OfPath& of : minima_.paths())

@@ -43,9 +43,4 @@ inline double reconstruct(const ReconstructionInput& in) {
   return value;
 }
 
-/// `paper`: every member is the mean of its cluster.
-inline double reconstruct_mean(const ReconstructionInput& in) {
-  return in.members ? static_cast<double>(in.sum) / static_cast<double>(in.members) : 0;
-}
-
 }  // namespace refrain::run

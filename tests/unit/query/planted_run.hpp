@@ -18,17 +18,16 @@ namespace refrain::query {
 class PlantedRun : public database::RunTables {
  public:
   explicit PlantedRun(std::string name = "planted") {
-    using database::RunNode;
     facts_.experiment = std::move(name);
     facts_.program = "app";
     facts_.processes = 2;
     // In the order of levels, which is not the preorder.
     nodes_.resize(5);
     nodes_[0] = {.name = "main"};
-    nodes_[1] = {.kind = RunNode::Mpi, .parent = 0, .name = "MPI_Recv"};
+    nodes_[1] = {.kind = run::PathKind::Mpi, .parent = 0, .name = "MPI_Recv"};
     nodes_[2] = {.parent = 0, .name = "solve", .error_s = 0.25};
-    nodes_[3] = {.kind = RunNode::Other, .name = "(blocked)"};
-    nodes_[4] = {.kind = RunNode::Mpi, .parent = 2, .name = "MPI_Recv"};
+    nodes_[3] = {.kind = run::PathKind::Other, .name = "(blocked)"};
+    nodes_[4] = {.kind = run::PathKind::Mpi, .parent = 2, .name = "MPI_Recv"};
     nodes_[1].wait_s = 6;
     nodes_[1].wait_by_rank = {{0, 2.0}, {1, 3.0}};
     nodes_[1].wait_kind = "late_sender";
