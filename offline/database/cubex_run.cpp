@@ -91,9 +91,6 @@ class CubexRun : public RunTables {
   }
 
   std::string digest() const override { return digest_; }
-  std::int64_t iterations(std::size_t) override { return 0; }
-  void for_each_iteration(std::size_t, const std::function<void(const RunCluster&)>&,
-                          const std::function<void(const RunIteration&)>&) override {}
 
  private:
   CubexFile file_;

@@ -88,9 +88,9 @@ class RunSource {
   /// By UnitRef::loop.
   virtual std::vector<RunLoop> loops_of(std::size_t) { return {}; }
   /// Clusters first, then iterations in their order; each loop by itself. How many iterations there are of all loops.
-  virtual std::int64_t iterations(std::size_t location) = 0;
-  virtual void for_each_iteration(std::size_t location, const std::function<void(const RunCluster&)>& take_cluster,
-                                  const std::function<void(const RunIteration&)>& take) = 0;
+  virtual std::int64_t iterations(std::size_t) { return 0; }
+  virtual void for_each_iteration(std::size_t, const std::function<void(const RunCluster&)>&,
+                                  const std::function<void(const RunIteration&)>&) {}
 };
 
 /// One that has read everything but values.

@@ -62,7 +62,9 @@ class TwoRanks {
     run.columns.resize(columns + format::columns_of(experiment::NodeKind::Region));
     tree.nodes[2].exclusive_s += static_cast<double>(receive_s);
     tree.nodes[3].exclusive_s += static_cast<double>(write_s);
-    tree.locations.push_back({rank.rank, 0, "main", static_cast<double>(mark_s)});
+    analysis::LocationSummary& first = tree.locations.emplace_back();
+    first.rank = rank.rank;
+    first.wall_s = static_cast<double>(mark_s);
   }
 };
 

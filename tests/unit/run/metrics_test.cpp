@@ -47,8 +47,13 @@ TEST(Metrics, that_tools_have_found_come_last_and_once) {
   late.name = "late_sender", late.parent = "mpi_point_to_point", late.is_sampled = true;
   experiment::SavedMetric taken;
   taken.name = "wall";
-  metrics.add({late, taken});
-  ASSERT_EQ(metrics.found().size(), 1u);
+  experiment::SavedMetric part;
+  part.name = "part_of_it", part.parent = "late_sender";
+  metrics.add({late, taken, part});
+  ASSERT_EQ(metrics.found().size(), 2u);
+  EXPECT_TRUE(metrics.list().back().is_of_run_only());
+  const std::vector<Metric> listed = metrics.list();
+  EXPECT_EQ(listed[static_cast<std::size_t>(listed.back().parent)].name, "late_sender") << "by its place in the list";
   const Metric& found = metrics[*metrics.find("late_sender")];
   EXPECT_EQ(found.parent, static_cast<int>(mpi_point_to_point));
   EXPECT_EQ(found.adds, Adds::Estimate);
