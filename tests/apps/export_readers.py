@@ -236,15 +236,15 @@ def paraver(path: Path) -> Timeline:
     """Names of values are in the .pcf beside it, places in the .row."""
     names: dict[int, dict[int, str]] = defaultdict(dict)
     types: list[int] = []
-    in_values = False
+    section = ""
     for line in path.with_suffix(".pcf").read_text().splitlines():
         words = line.split(None, 2)
         if line in ("EVENT_TYPE", "STATES", "VALUES"):
-            in_values = line == "VALUES"
+            section = line
             types = [] if line == "EVENT_TYPE" else types
-        elif len(words) == 3 and not in_values:
+        elif section == "EVENT_TYPE" and len(words) == 3:
             types.append(int(words[1]))
-        elif in_values and len(line.split(None, 1)) == 2:
+        elif section == "VALUES" and len(line.split(None, 1)) == 2:
             value, name = line.split(None, 1)
             for of in types:
                 names[of][int(value)] = name

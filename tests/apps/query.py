@@ -118,10 +118,10 @@ class Query(QueryTest):
 
     def test_all_formats_have_the_same(self) -> None:
         words = ("query", SOURCE / "tests/golden/profile-1.10",
-                 "SELECT name, unit, 7 AS n, 0.25 AS part, NULL AS nothing FROM metric WHERE name = 'wall'")
+                 "SELECT name, unit, 7 AS n, 0.25 AS part, NULL AS unknown FROM metric WHERE name = 'wall'")
         document = json.loads(self.refrain(*words, "--format", "json").stdout)
         self.assertEqual([{"name": "wall", "unit": "s", "n": 7, "part": 0.25}], document["rows"])
-        self.assertEqual("name,unit,n,part,nothing\nwall,s,7,0.25,\n", self.refrain(*words, "--format", "csv").stdout.replace("\r", ""))
+        self.assertEqual("name,unit,n,part,unknown\nwall,s,7,0.25,\n", self.refrain(*words, "--format", "csv").stdout.replace("\r", ""))
         for name in ("text", "markdown"):
             self.assertRegex(self.refrain(*words, "--format", name).stdout, r"wall\W+s\W+7\W+0\.25")
         self.assertIn("There are no rows", self.refrain(*words[:2], "SELECT 1 FROM metric WHERE FALSE").stdout)

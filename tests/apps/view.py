@@ -7,6 +7,7 @@ import base64
 import gzip
 import json
 import re
+import shutil
 import struct
 import subprocess
 import unittest
@@ -193,7 +194,7 @@ class WithoutPage(TestCase):
 
 class Page(TestCase):
     def test_the_model(self) -> None:
-        if not (SOURCE / "page/node_modules/esbuild").is_dir():
+        if not shutil.which("npm") or not (SOURCE / "page/node_modules/esbuild").is_dir():
             self.skipTest("page.model: page/node_modules has no esbuild (npm ci in page/)")
         done = subprocess.run(["npm", "test", "--silent"], cwd=SOURCE / "page", capture_output=True, text=True, timeout=300)
         self.assertEqual(0, done.returncode, done.stdout[-5000:] + done.stderr[-2000:])
