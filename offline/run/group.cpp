@@ -61,7 +61,7 @@ void Grouping::add(const Leaf& leaf) {
   for (const Row& row : leaf.rows) {
     const std::uint32_t node = leaf.node_of(nodes_, row);
     if (!is_chosen(node)) continue;
-    const std::size_t slot = question_.keys ? node : 0;
+    const std::size_t slot = slot_of(node);
     add_row(to, leaf, row, slot);
     if (!row.is_sampled()) continue;
     to.exclusive_.sampled[slot] += row.ns;
@@ -112,7 +112,7 @@ void Grouping::add_found(Answer& to, const Leaf& leaf) {
     for (const auto& of : std::ranges::equal_range(found.values, place, {}, place_of)) {
       const std::uint32_t node = of.path < 0 ? 0 : nodes_.of_path(static_cast<std::uint32_t>(of.path));
       if (!is_chosen(node)) continue;
-      const std::size_t slot = question_.keys ? node : 0;
+      const std::size_t slot = slot_of(node);
       to.exclusive_.values[column.column][slot] += std::llround(of.seconds * scale);
       to.exclusive_.flags[slot] += {Answer::Flags::Row};
     }
@@ -140,9 +140,9 @@ std::vector<Value> Grouping::by_key(const std::vector<Value>& by_node, bool oute
 /// Shares of a stratum are correlated: the weights of a key add up first.
 void Grouping::add_variance(Answer& to, const Stratum& stratum) {
   const auto add = [&](const std::vector<double>& weights, std::vector<double>& variance) {
-    for (std::size_t key = 0; key < weights.size(); ++key) variance[key] += stratum.variance_of(weights[key]);
+    for (std::size_t key = 0; key < variance.size(); ++key) variance[key] += stratum.variance_of(weights[key]);
   };
-  if (!question_.keys) return add(weights_, to.exclusive_.variance);
+  if (!question_.keys || !question_.has_inclusive) return add(weights_, to.exclusive_.variance);
   add(by_key(weights_, false), to.exclusive_.variance);
   add_children(weights_);
   add(by_key(weights_, true), to.inclusive_.variance);
@@ -156,13 +156,10 @@ void Grouping::close(Answer& answer) const {
       answer.columns_.push_back(Metrics::asked_for_begin() + m);
   own.values.resize(answer.columns_.size(), std::vector<Integer>(slots()));
   if (question_.nodes.empty()) answer.everything_ = question_.keys ? question_.keys->of_node[0] : 0;
-  if (!question_.keys) {
-    all = own;
-    return;
-  }
+  if (!question_.keys) all = own;
+  if (!question_.keys || !question_.has_inclusive) return;
   const auto add_up = [this](auto& exclusive, auto& inclusive) {
     auto by_node = std::exchange(exclusive, by_key(exclusive, false));
-    if (!question_.has_inclusive) return;
     add_children(by_node);
     inclusive = by_key(by_node, true);
   };

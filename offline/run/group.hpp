@@ -2,6 +2,7 @@
 /// Adds up what locations have: by call path, function, module or whatever keys tell apart, and by machine, rank or
 /// thread. This is the one loop over rows (rows.hpp).
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -22,7 +23,7 @@ struct Question {
   std::vector<std::size_t> metrics;
   bool all_asked_for = false;    ///< and the metrics of REFRAIN_METRICS that any rank has, behind them
   bool has_errors = true;        ///< else no standard errors are made
-  bool has_inclusive = true;     ///< else keys have exclusive values only
+  bool has_inclusive = true;     ///< else keys have exclusive values only, and memory is by key, not by node
   std::vector<bool> nodes = {};  ///< only these (Nodes::select()); empty: all
 };
 
@@ -58,7 +59,7 @@ class Answer {
       return *this;
     }
   };
-  /// By key; while rows are added, by node or without keys at one place.
+  /// By key; while rows are added, by slot (Grouping::slot_of()).
   struct Sums {
     std::vector<std::vector<Integer>> values;  ///< by column first
     std::vector<Integer> sampled;
@@ -103,7 +104,16 @@ class Grouping {
   void add_variance(Answer& to, const Stratum& stratum);
   void close(Answer& answer) const;
   void hand_over();
-  std::size_t slots() const { return question_.keys ? nodes_.size() : 1; }
+  /// Where values of a node are added up: by node where they are needed for inclusive ones, else by key, with one slot
+  /// for all nodes that are not shown.
+  std::size_t slot_of(std::uint32_t node) const {
+    if (!question_.keys) return 0;
+    return question_.has_inclusive ? node : std::min<std::size_t>(question_.keys->of_node[node], keys());
+  }
+  std::size_t slots() const {
+    if (!question_.keys) return 1;
+    return question_.has_inclusive ? nodes_.size() : keys() + 1;
+  }
   std::size_t keys() const { return question_.keys ? question_.keys->size() : 1; }
   bool is_chosen(std::uint32_t node) const { return question_.nodes.empty() || question_.nodes[node]; }
   template <class Value>

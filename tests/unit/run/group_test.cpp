@@ -220,5 +220,21 @@ TEST(Keys, count_a_function_that_calls_itself_once) {
             (std::vector<bool>{false, false, true, false, false, false}));
 }
 
+TEST_F(GroupTest, exclusive_values_alone_are_the_same) {
+  const Keys functions = by_function(run_.nodes());
+  const Question question{.keys = &functions, .metrics = {wall, mpi, metric(MetricId::BytesSent)}};
+  Question own = question;
+  own.has_inclusive = false;
+  const Answer both = std::move(group(run_, question)[0]), alone = std::move(group(run_, own)[0]);
+  for (std::size_t key = 0; key < functions.size(); ++key)
+    for (std::size_t column = 0; column < question.metrics.size(); ++column) {
+      const Quantity of_both = both.exclusive(key, column), of_alone = alone.exclusive(key, column);
+      EXPECT_EQ(ns(of_both), ns(of_alone));
+      EXPECT_EQ(of_both.error(), of_alone.error());
+      EXPECT_EQ(of_both.known, of_alone.known);
+      EXPECT_EQ(both.has(key), alone.has(key));
+    }
+}
+
 }  // namespace
 }  // namespace refrain::run
