@@ -34,7 +34,7 @@ class Shown {
     const auto metric = run_.metrics().find(d.request.metric);
     if (!metric) {
       std::vector<std::string> names;
-      for (const std::size_t one : run_.metrics().listed()) names.push_back(run_.metrics()[one].name);
+      for (const run::Metric& one : run_.metrics().list()) names.push_back(one.name);
       throw UsageError(
           fmt::format("--metric {}: a call path of a location has {}", d.request.metric, fmt::join(names, ", ")));
     }

@@ -39,19 +39,19 @@ Part whole_run(const analysis::CallTree& tree) {
 
 /// Marks win over functions of the same name.
 Part part_of_name(const analysis::CallTree& tree, const std::string& name) {
-  Part part{std::vector<bool>(tree.nodes.size()), std::vector<bool>(tree.nodes.size()), false};
+  Part part;
   part.is_marked =
       std::ranges::any_of(tree.nodes, [&](const analysis::TreeNode& node) { return node.marked && node.name == name; });
-  bool any = false;
-  for (std::size_t i = 1; i < tree.nodes.size(); ++i) {
-    const analysis::TreeNode& node = tree.nodes[i];
-    const bool is_below = part.is_inside[static_cast<std::size_t>(node.parent)];
-    part.is_root[i] = !is_below && node.kind == PathKind::User && node.name == name && (node.marked || !part.is_marked);
-    part.is_inside[i] = is_below || part.is_root[i];
-    any |= part.is_root[i];
-  }
-  if (!any)
+  const run::Keys named = keys_by(columns_of(tree), [&](std::uint32_t node) {
+    const analysis::TreeNode& of = tree.nodes[node];
+    const bool is_it = node != 0 && of.kind == PathKind::User && of.name == name && (of.marked || !part.is_marked);
+    return is_it ? std::optional(0) : std::nullopt;
+  });
+  if (named.size() == 0)
     throw UsageError(fmt::format("--region {}: the run has no marked region, loop or function of this name", name));
+  part.is_inside = part.is_root = named.is_outermost;
+  for (std::size_t i = 1; i < tree.nodes.size(); ++i)
+    if (part.is_inside[static_cast<std::size_t>(tree.nodes[i].parent)]) part.is_inside[i] = true;
   return part;
 }
 

@@ -30,9 +30,10 @@ run::Where where_of(const Request& request) {
 
 void refuse_threads(const experiment::Experiment& experiment, const Request& request) {
   std::int32_t most = 0;
-  for (std::size_t place = 0; place < experiment.ranks().size(); ++place)
-    if (const auto rank = experiment.rank(place, experiment::Depth::Run); rank && request.chosen(rank->rank))
-      for (const experiment::Location& location : rank->locations) most = std::max(most, location.thread);
+  const auto is_chosen = [&](std::int32_t rank) { return request.chosen(rank); };
+  for_each_rank(experiment, is_chosen, experiment::Depth::Run, [&](const experiment::Rank& rank) {
+    for (const experiment::Location& location : rank.locations) most = std::max(most, location.thread);
+  });
   const std::string option = request.thread ? fmt::format("--thread {}", *request.thread)
                                             : fmt::format("--rank {}.{}", request.threads_of_ranks[0].first,
                                                           request.threads_of_ranks[0].second);
