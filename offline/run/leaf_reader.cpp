@@ -13,20 +13,17 @@ namespace refrain::run {
 std::optional<std::vector<experiment::Unit>> LeafReader::units_of(const experiment::Location& location,
                                                                   const UnitRef& unit, bool& is_exact) const {
   if (unit.of == UnitRef::Run) return location.units;
+  // Units that cannot be read are not known to be empty.
+  if (location.units.empty() && location.run) return std::nullopt;
   std::vector<experiment::Unit> units;
-  if (unit.of == UnitRef::Outside) {
-    // Units that cannot be read are not known to be empty.
-    if (location.units.empty() && location.run) return std::nullopt;
-    std::ranges::copy_if(location.units, std::back_inserter(units), [](const auto& of) { return of.loop < 0; });
-    return units;
-  }
-  if (unit.loop >= location.loops.size()) return std::nullopt;
-  const IterationProfiles profiles(experiment_.definitions(), *rank_, location, unit.loop);
-  if (unit.of == UnitRef::Cluster) {
-    const bool is_number = std::in_range<std::int32_t>(unit.number);
-    if (const auto* sums = is_number ? profiles.cluster_unit(static_cast<std::int32_t>(unit.number)) : nullptr)
-      units.push_back(*sums);
-  } else {
+  if (unit.of != UnitRef::Iteration) {
+    const bool is_outside = unit.of == UnitRef::Outside;
+    std::ranges::copy_if(location.units, std::back_inserter(units), [&](const experiment::Unit& of) {
+      return is_outside ? of.loop < 0 : std::cmp_equal(of.loop, unit.loop) && of.cluster == unit.number;
+    });
+    if (is_outside) return units;
+  } else if (unit.loop < location.loops.size()) {
+    const IterationProfiles profiles(experiment_.definitions(), *rank_, location, unit.loop);
     with_iteration(profiles.loop(), unit.number,
                    [&](std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) {
                      is_exact = profiles.is_exact(cluster);

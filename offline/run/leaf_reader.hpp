@@ -26,7 +26,8 @@ class LeafReader {
  public:
   explicit LeafReader(const experiment::Experiment& experiment)
       : experiment_(experiment), leaves_(experiment.definitions()) {}
-  /// Null: there is no such thread or unit, or it cannot be read. Valid until the next call.
+  /// Null: there is no such thread or unit, or it cannot be read. Valid until the next call. An iteration costs as much
+  /// as opening its loop (loops.hpp), which is better for many of them.
   const Leaf* of(std::int32_t rank, std::int32_t thread, const UnitRef& unit = {});
   /// The rank that was asked for last; null: it cannot be read.
   const experiment::RankHandle& rank() const { return rank_; }
