@@ -1,13 +1,10 @@
 #include "tools/load_run.hpp"
 
 #include <ctime>
-#include <filesystem>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "offline/database/native_run.hpp"
-#include "offline/database/profile_run.hpp"
-#include "offline/experiment/folder.hpp"
 #include "tools/progress_line.hpp"
 #include "tools/read_run.hpp"
 
@@ -17,10 +14,8 @@ Loaded load_experiment(const std::string& name, database::Connection& connection
                        const std::string& program, const std::string& version,
                        const std::function<void(const std::string&)>& notify) {
   std::shared_ptr<ReadRun> run;
-  std::error_code error;
   // Reading is the work: of an experiment that is there already only its files are looked at.
-  const bool is_file = std::filesystem::is_regular_file(name, error) && !experiment::is_packed(name);
-  if (is_file || database::is_profile(name)) run = read_run(name, RunNames::AllFrames);
+  if (is_of_another_tool(name)) run = read_run(name, RunNames::AllFrames);
   const std::string digest = run ? run->source->digest() : database::digest_of_experiment(name);
   database::Store store(connection, model);
   if (connection.has_table("refrain_about"))

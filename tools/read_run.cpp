@@ -33,11 +33,15 @@ std::vector<database::NodeWaiting> waiting_of(const std::vector<report::NodeWait
   return waiting;
 }
 
-std::shared_ptr<ReadRun> read_run(const std::string& name, RunNames names) {
-  auto run = std::make_shared<ReadRun>();
+bool is_of_another_tool(const std::string& name) {
   std::error_code error;
   const bool is_file = std::filesystem::is_regular_file(name, error) && !experiment::is_packed(name);
-  if (is_file || database::is_profile(name)) {
+  return is_file || database::is_profile(name);
+}
+
+std::shared_ptr<ReadRun> read_run(const std::string& name, RunNames names) {
+  auto run = std::make_shared<ReadRun>();
+  if (is_of_another_tool(name)) {
     run->source = database::profile_run(name);
     return run;
   }

@@ -26,6 +26,9 @@ enum class RunNames {
   AllFrames  ///< with each frame of language runtimes
 };
 
+/// Whether a run of this name is read as a profile of another tool: that, or a file that is no packed experiment.
+bool is_of_another_tool(const std::string& name);
+
 /// `name`: an experiment, or a profile of another tool (database/profile_run.hpp). Throws experiment::ReadError.
 std::shared_ptr<ReadRun> read_run(const std::string& name, RunNames names);
 

@@ -59,13 +59,14 @@ class RunOfExperiment final : public Run {
     if (iteration) find_iteration(*iteration);
     else model_->add_found();
     values_.emplace(*model_);
+    leaves_.emplace(*experiment_);
     add_nodes();
     add_metrics();
   }
 
   void for_each_node(std::size_t location, const TakeNode& take) override {
     const Thread thread{locations_[location].rank, locations_[location].thread};
-    if (thread.first != open_rank_) open_rank(location);
+    if (thread.first != open_rank_) open_rank(thread.first);
     run::UnitRef unit;
     if (is_of_iteration_) {
       const auto at = units_.find(thread);
@@ -135,20 +136,19 @@ class RunOfExperiment final : public Run {
         }
   }
 
-  /// That of this location. A rank's waiting is divided among its threads as their time in the calls is.
-  void open_rank(std::size_t location) {
-    open_rank_ = locations_[location].rank;
+  /// A rank's waiting is divided among its threads as their time in the calls is.
+  void open_rank(std::int32_t rank) {
+    open_rank_ = rank;
     waits_.clear();
     if (estimated_ == 0) return;
     const run::Keys by_node = run::by_node(model_->nodes());
-    run::LeafReader leaves(*experiment_);
     run::Grouping calls(model_->nodes(), model_->metrics(),
                         {.keys = &by_node, .metrics = {run::mpi}, .has_errors = false, .has_inclusive = false});
-    for (std::size_t i = location, end = end_of_rank(*this, location); i < end; ++i)
-      if (const run::Leaf* leaf = leaves.of(open_rank_, locations_[i].thread)) calls.add(*leaf);
+    for (const RunLocation& of : std::ranges::equal_range(locations_, rank, {}, &RunLocation::rank))
+      if (const run::Leaf* leaf = leaves_->of(rank, of.thread)) calls.add(*leaf);
     const std::vector<run::Answer> of_rank = calls.finish();
     if (of_rank.empty()) return;
-    for (const analysis::MinimumWaits::OfPath& of : minima_.of_rank(*leaves.rank())) {
+    for (const analysis::MinimumWaits::OfPath& of : minima_.of_rank(*leaves_->rank())) {
       const std::uint32_t node = model_->nodes().of_path(of.path);
       auto& waits = waits_[node];
       waits.calls_s = of_rank[0].exclusive_s(node, 0);
@@ -190,6 +190,7 @@ class RunOfExperiment final : public Run {
   analysis::CallTree tree_;
   std::optional<run::Run> model_;
   std::optional<run::ValueReader> values_;
+  std::optional<run::LeafReader> leaves_;       ///< holds the rank that waits_ is of, so that it is read once
   std::map<Thread, run::UnitRef> units_;        ///< of an iteration: of the threads that have it
   std::vector<double> row_;                     ///< of one node
   std::vector<std::size_t> kinds_;              ///< metrics of waiting that a search has found
