@@ -88,11 +88,16 @@ void tell_written(const exports::Format& format, const std::filesystem::path& pa
   complain(command_name, exit_ok, fmt::format("{} has no place for {}", format.name, format.cannot));
 }
 
+/// Times beyond those that 64 bits hold are the last ones of these.
+std::int64_t nanoseconds_of(double seconds) {
+  constexpr double ns_per_second = 1e9, most_s = 9e9;
+  return std::llround(std::clamp(seconds, -most_s, most_s) * ns_per_second);
+}
+
 int write_events(const exports::Format& format, const Request& request) {
-  constexpr double ns_per_second = 1e9;
   exports::EventChoice choice{.iteration = request.iteration};
-  if (request.from_s) choice.from_ns = std::llround(*request.from_s * ns_per_second);
-  if (request.until_s) choice.until_ns = std::llround(*request.until_s * ns_per_second);
+  if (request.from_s) choice.from_ns = nanoseconds_of(*request.from_s);
+  if (request.until_s) choice.until_ns = nanoseconds_of(*request.until_s);
   return with_trace(command_name, request.experiments[0], request.ranks, [&](const trace::Trace& trace) {
     exports::OutputFile out(output_of(request));
     format.write_events(trace, choice, out);

@@ -1,9 +1,9 @@
 #include "tools/pop_scaling.hpp"
 
-#include <filesystem>
 #include <fmt/format.h>
 
 #include "format/profile_file.hpp"
+#include "offline/experiment/folder.hpp"
 #include "offline/report/columns.hpp"
 #include "offline/report/print_tables.hpp"
 #include "offline/report/request.hpp"
@@ -91,10 +91,7 @@ std::vector<report::Note> sentences_of(const std::vector<PopPart>& parts) {
 
 }  // namespace
 
-bool is_experiment(const std::string& word) {
-  std::error_code error;
-  return std::filesystem::exists(std::filesystem::path(word) / format::manifest_name, error);
-}
+bool is_experiment(const std::string& word) { return experiment::has_file(word, format::manifest_name); }
 
 void print_pop_scaling(const char* command, const PopScalingRequest& request) {
   std::string program;

@@ -10,13 +10,14 @@
 namespace refrain::tools {
 
 struct PopScalingRequest {
-  std::vector<std::string> runs;     ///< experiment directories
+  std::vector<std::string> runs;     ///< experiments
   std::vector<std::string> regions;  ///< marked regions or functions beside the whole run
   bool is_weak = false;              ///< the problem grows with the processes
   report::Format format = report::Format::Text;
 };
 
-/// Whether the word names an experiment directory.
+/// Whether the word names an experiment, as a directory or packed. Throws experiment::ReadError when it is a damaged
+/// archive.
 bool is_experiment(const std::string& word);
 
 /// Prints the table. Throws what reading an experiment throws, and report::UsageError when runs are of different

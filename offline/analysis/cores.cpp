@@ -129,9 +129,13 @@ std::string sentence(const SharedCores& shared, bool with_host) {
                                         : fmt::format("{} {}", shared.ranks, shared.ranks == 1 ? "rank" : "ranks");
   const bool one = shared.threads == 0 && shared.ranks == 1;
   text += one ? " has" : " share";
-  if (shared.quota > 0)
-    text += fmt::format(" {:.3g} cores by the quota of {} control group", shared.quota, one ? "its" : "their");
-  else text += fmt::format(" {} {}", shared.cores, shared.cores == 1 ? "core" : "cores");
+  if (shared.quota > 0) {
+    const std::string cores = fmt::format("{:.3g}", shared.quota);
+    text += fmt::format(" {} {} by the quota of {} control group", cores, cores == "1" ? "core" : "cores",
+                        one ? "its" : "their");
+  } else {
+    text += fmt::format(" {} {}", shared.cores, shared.cores == 1 ? "core" : "cores");
+  }
   if (with_host) text += " of " + shared.host;
   return text;
 }

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <optional>
 #include <string_view>
 
+#include "format/mpi_functions.hpp"
 #include "offline/symbols/layers.hpp"
 #include "offline/symbols/names.hpp"
 
@@ -26,29 +28,37 @@ constexpr std::string_view start_up_functions[] = {"_start",
                                                    "__clone3",
                                                    "start_thread"};
 
-/// True when `function` ("mpi_send_", "mpi_send_f08ts_large_", "MPIR_Send_cdesc") is MPI's Fortran layer of `region`
-/// ("MPI_Send").
-bool is_fortran_layer_of(std::string_view function, std::string_view region) {
-  const auto small = [](std::string_view text) {
-    std::string letters(text);
-    for (char& c : letters) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return letters;
-  };
-  std::string name = small(function), wanted = small(region);
+std::string in_small_letters(std::string_view text) {
+  std::string letters(text);
+  for (char& c : letters) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return letters;
+}
+
+void strip(std::string& text, std::string_view suffix) {
+  if (text.ends_with(suffix)) text.resize(text.size() - suffix.size());
+}
+
+/// "send" of a function of MPI's Fortran layer ("mpi_send_", "mpi_send_f08ts_large_", "MPIR_Send_cdesc"). Nothing: it
+/// is none.
+std::optional<std::string> called_by_fortran_layer(std::string_view function) {
+  std::string name = in_small_letters(function);
   if (name != function && !function.ends_with("_cdesc") &&
       std::any_of(function.begin(), function.end(), [](char c) { return c >= 'a' && c <= 'z'; }))
-    return false;  // C's own
-  const auto strip = [](std::string& text, std::string_view suffix) {
-    if (text.ends_with(suffix)) text.resize(text.size() - suffix.size());
-  };
+    return std::nullopt;  // C's own
   while (name.ends_with('_')) name.pop_back();
   for (const std::string_view suffix : {"_cdesc", "_large", "_f08ts", "_f08", "_cptr"}) strip(name, suffix);
-  for (const std::string_view prefix : {"pmpixr_", "pmpir_", "mpixr_", "mpir_", "pmpix_", "pmpi_", "mpix_", "mpi_"}) {
-    if (!name.starts_with(prefix)) continue;
-    strip(wanted, "_c");
-    return name.substr(prefix.size()) == wanted.substr(wanted.find('_') + 1);
-  }
-  return false;
+  for (const std::string_view prefix : {"pmpixr_", "pmpir_", "mpixr_", "mpir_", "pmpix_", "pmpi_", "mpix_", "mpi_"})
+    if (name.starts_with(prefix)) return name.substr(prefix.size());
+  return std::nullopt;
+}
+
+/// True when `function` is MPI's Fortran layer of `region` ("MPI_Send").
+bool is_fortran_layer_of(std::string_view function, std::string_view region) {
+  const auto called = called_by_fortran_layer(function);
+  if (!called) return false;
+  std::string wanted = in_small_letters(region);
+  strip(wanted, "_c");
+  return *called == wanted.substr(wanted.find('_') + 1);
 }
 
 bool is_start_up_function(std::string_view name) {
@@ -65,6 +75,12 @@ bool is_libc(std::string_view file) {
 }
 
 }  // namespace
+
+bool is_told_by_name(std::string_view function) {
+  const auto called = called_by_fortran_layer(function);
+  return is_start_up_function(function) || is_scope_object(function) ||
+         (called && format::find_mpi_function("MPI_" + *called) != nullptr);
+}
 
 bool is_parallel_body(std::string_view function) {
   return function.find("._omp_fn.") != std::string_view::npos ||

@@ -18,6 +18,10 @@ bool is_parallel_body(std::string_view function);
 /// Whether a node is of the OpenMP runtime, by its name alone.
 bool is_openmp_runtime(std::string_view name);
 
+/// Whether call trees look at the name of the function itself: start-up code, layers of MPI in Fortran, and the objects
+/// of Refrain's marks.
+bool is_told_by_name(std::string_view function);
+
 /// Finds the tree node of every call path.
 class NamedPaths {
  public:

@@ -8,6 +8,8 @@
 
 #include "format/checksum.hpp"
 #include "format/mpi_functions.hpp"
+#include "offline/analysis/module_fold.hpp"
+#include "offline/analysis/named_paths.hpp"
 #include "offline/symbols/layers.hpp"
 #include "offline/symbols/names.hpp"
 
@@ -22,16 +24,23 @@ bool begins_with_any(std::string_view name, std::initializer_list<std::string_vi
   return std::ranges::any_of(beginnings, [&](std::string_view beginning) { return name.starts_with(beginning); });
 }
 
-bool is_public_region(std::string_view name) {
-  return begins_with_any(name, {"MPI_", "pthread_"}) || format::find_mpi_function(name) != nullptr;
+/// Functions that analyses find by their names, and those of MPI.
+bool is_public_function(std::string_view name) {
+  return name == "main" || name == "MAIN__" || analysis::is_told_by_name(name) ||
+         format::find_mpi_function(name) != nullptr;
 }
 
-/// Functions that analyses find by their names.
-bool is_public_function(std::string_view name) {
-  constexpr std::string_view names[] = {"main",  "_start",  "MAIN__", "start_thread", "generic_start_main",
-                                        "clone", "__clone", "clone3", "__clone3"};
-  return std::ranges::find(names, name) != std::end(names) ||
-         begins_with_any(name, {"MPI_", "PMPI_", "MPIR_", "mpi_", "pmpi_", "__libc_start"});
+bool is_openmp_library(std::string_view file) { return analysis::ModuleFold{{}, true}.folds_unnamed(file); }
+
+/// The file of a library that analyses find by its name: "libpython3.11.so.1.0", or its beginning, where there is more
+/// behind it than a version. Empty: it is none.
+std::string_view public_file(std::string_view file) {
+  // The name of Refrain's library tells its own frames.
+  if (symbols::is_layer(file)) return file;
+  if (!analysis::ModuleFold{{}, true}.folds(file) && !is_openmp_library(file)) return {};
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto letters = static_cast<std::size_t>(std::ranges::find_if_not(file, is_letter) - file.begin());
+  return file.find_first_not_of("0123456789.-som", letters) == file.npos ? file : file.substr(0, letters);
 }
 
 std::string bytes_of_hex(std::string_view digits) {
@@ -72,7 +81,7 @@ std::string Pseudonyms::word(std::string_view kind, std::string_view name) const
 
 std::string Pseudonyms::of(NameKind kind, std::string_view name) const {
   switch (kind) {
-    case NameKind::Region: return is_public_region(name) ? std::string(name) : word("mark", name);
+    case NameKind::Region: return format::find_mpi_function(name) ? std::string(name) : word("mark", name);
     case NameKind::Module: return module(name);
     case NameKind::BuildId: {
       std::string bytes;
@@ -84,17 +93,27 @@ std::string Pseudonyms::of(NameKind kind, std::string_view name) const {
     }
     case NameKind::Host: return word("machine", name);
     case NameKind::Thread: return word("thread", name);
-    case NameKind::Communicator: return name.starts_with("MPI_COMM_") ? std::string(name) : word("communicator", name);
+    case NameKind::Communicator: {
+      const bool is_of_mpi = name == "MPI_COMM_WORLD" || name == "MPI_COMM_SELF" || name == "mpi://WORLD";
+      return is_of_mpi ? std::string(name) : word("communicator", name);
+    }
     case NameKind::Window: return word("window", name);
+    case NameKind::Metric: {
+      // Behind the component of PAPI stand devices and file systems of the machine: "net:::ib0:rx:bytes".
+      constexpr std::string_view behind_component = ":::";
+      const std::size_t end = name.find(behind_component);
+      if (end == name.npos) return std::string(name);
+      return std::string(name.substr(0, end)) + std::string(behind_component) + word("event", name);
+    }
   }
   return {};
 }
 
 std::string Pseudonyms::module(std::string_view path) const {
   if (is_public_module(path)) return std::string(path);
-  const std::string base(symbols::base_name(path));
-  // The name of Refrain's library tells its own frames; the directory of its installation does not stay.
-  return symbols::is_layer(base) ? "/" + base : "/" + word("module", path);
+  // The directory of an installation does not stay.
+  const std::string_view file = public_file(symbols::base_name(path));
+  return "/" + (file.empty() ? word("module", path) : std::string(file));
 }
 
 std::string Pseudonyms::build_id(std::string_view hexadecimal) const {
@@ -104,14 +123,19 @@ std::string Pseudonyms::build_id(std::string_view hexadecimal) const {
 std::string Pseudonyms::function(const std::string& name) const {
   if (is_public_function(name)) return name;
   // A function that a compiler has made of a construct of OpenMP is known by its end.
-  const std::size_t end = std::min(name.find("._omp_fn."), name.size());
-  return word("function", name.substr(0, end)) + name.substr(end);
+  for (const std::string_view part : {"._omp_fn.", ".omp_outlined", "..omp_par."}) {
+    const std::size_t at = name.find(part);
+    if (at == name.npos) continue;
+    const std::size_t end = std::min(name.find_first_not_of("0123456789.", at + part.size()), name.size());
+    return word("function", name.substr(0, at)) + name.substr(at, end - at) + word("", name.substr(end));
+  }
+  return word("function", name);
 }
 
 symbols::SourceFrame Pseudonyms::frame(const symbols::SourceFrame& of, std::string_view module) const {
   symbols::SourceFrame frame = of;
   if (is_public_module(module)) return frame;
-  if (of.named) frame.function = function(of.function);
+  if (of.named && !is_openmp_library(symbols::base_name(module))) frame.function = function(of.function);
   if (!of.file.empty()) frame.file = "/" + word("file", of.file);
   return frame;
 }

@@ -3,7 +3,8 @@
 /// experiment and then forgotten, so that nobody can look them up. Equal names have equal words.
 ///
 /// Public names stay: functions of MPI, `main` and start-up code, the files of the system below /usr/lib and /lib with
-/// their functions, Refrain's own libraries.
+/// their functions, Refrain's own libraries and the objects of its marks, runtimes of languages, and those of OpenMP
+/// with their functions. So call trees fold, leave out and move what they do in the experiment.
 
 #include <string>
 #include <string_view>

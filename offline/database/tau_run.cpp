@@ -112,10 +112,14 @@ class TauRun final : public HeldRun {
         std::from_chars(line.data(), line.data() + line.size(), count).ec != std::errc() ||
         line.find("templated_functions") == line.npos)
       input.fail(0, "it does not begin as a profile of TAU");
+    // "templated_functions_MULTI_GET_TIME_OF_DAY"; of one metric alone there is no directory of its name.
+    if (const std::size_t metric = line.find("_MULTI_"); metric != line.npos && line.find("TIME", metric) == line.npos)
+      input.fail(0, "its metric is none of time");
     std::getline(lines, line);  // the names of the columns
     std::map<std::string, Sum> in_paths;
     std::vector<Line> flat;
-    for (std::size_t i = 0; i < count && std::getline(lines, line); ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!std::getline(lines, line)) input.fail(text.size(), "it ends before all of its functions");
       const auto of = parse(line);
       if (!of) input.fail(0, "line " + std::to_string(i + 3) + " is none of a function");
       if (is_of_samples(of->names)) continue;

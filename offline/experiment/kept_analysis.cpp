@@ -131,8 +131,14 @@ std::string KeptAnalysis::found() const {
 std::vector<KeptAnalysis> kept_analyses(const Experiment& experiment) {
   std::vector<KeptAnalysis> all;
   for (const fs::path& path : files_like(experiment.directory(), name_begin, name_end))
-    experiment.damage_log()->survives("what was found in its events is searched for again",
-                                      [&] { all.emplace_back(path, experiment, experiment.damage_log()); });
+    experiment.damage_log()->survives("what was found in its events is searched for again", [&] {
+      try {
+        all.emplace_back(path, experiment, experiment.damage_log());
+      } catch (const ReadError&) {
+        // Another tool that has searched again may have removed it.
+        if (has_file(experiment.directory(), path.filename())) throw;
+      }
+    });
   std::ranges::sort(all, {}, rank_of);
   return all;
 }

@@ -19,7 +19,7 @@ std::vector<OverallMetric> read_overall(SectionReader& in) {
   if (count > format::max_overall) in.refuse("more metrics than any version has");
   for (std::size_t i = 0; i < count; ++i) {
     OverallMetric metric;
-    metric.name = clean_text(present_name(in.text()));
+    metric.name = clean_text(present_name(in.name(NameKind::Metric)));
     metric.unit = clean_text(in.text());
     const auto precision = in.fixed<std::uint8_t>();
     in.check();

@@ -15,7 +15,8 @@ enum class NameKind : std::uint8_t {
   Host,
   Thread,
   Communicator,
-  Window
+  Window,
+  Metric  ///< that was asked for (REFRAIN_METRICS); of an iteration also one of the format
 };
 
 class NamePlaces {

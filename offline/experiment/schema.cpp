@@ -74,7 +74,7 @@ std::vector<std::size_t> read_extra_metrics(SectionReader& in, std::vector<Extra
   const std::size_t metrics = in.count(2);
   in.check();
   for (std::size_t m = 0; m < metrics; ++m) {
-    ExtraMetric metric{clean_text(in.text()), {}};
+    ExtraMetric metric{clean_text(in.name(NameKind::Metric)), {}};
     metric.unit = clean_text(in.text());
     in.check();
     const auto at =

@@ -1,6 +1,7 @@
 #include "offline/experiment/tar_file.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <numeric>
@@ -12,8 +13,9 @@ namespace {
 
 constexpr std::size_t tar_block = 512, tar_name_length = 100, tar_mode_at = 100, tar_user_at = 108, tar_group_at = 116,
                       tar_size_at = 124, tar_size_length = 12, tar_time_at = 136, tar_checksum_at = 148,
-                      tar_checksum_length = 8, tar_type_at = 156, tar_magic_at = 257;
-constexpr char regular_file = '0';
+                      tar_checksum_length = 8, tar_type_at = 156, tar_magic_at = 257, tar_prefix_at = 345,
+                      tar_prefix_length = 155;
+constexpr char regular_file = '0', gnu_long_name = 'L', pax_records = 'x';
 constexpr std::uint64_t most_octal = (std::uint64_t{1} << 33) - 1;  // eleven digits
 constexpr unsigned char base_256 = 0x80;
 
@@ -51,21 +53,76 @@ void put_octal(std::string& head, std::size_t at, std::size_t length, std::uint6
 
 std::uint64_t padding_of(std::uint64_t size) { return (tar_block - size % tar_block) % tar_block; }
 
+/// A name in a field, which ends where the field does or with a null character.
+std::string name_in(const char* field, std::size_t length) { return {field, strnlen(field, length)}; }
+
+/// The whole name by the head alone: ustar has the directories of a long one in a field of their own. GNU tar has other
+/// things there, and another magic.
+std::string name_of_head(const char* head) {
+  std::string name = name_in(head, tar_name_length);
+  const bool is_ustar = std::memcmp(head + tar_magic_at, "ustar\0", 6) == 0;
+  const std::string prefix = is_ustar ? name_in(head + tar_prefix_at, tar_prefix_length) : std::string();
+  return prefix.empty() ? name : prefix + "/" + name;
+}
+
+/// What stands before a head and counts instead of what is in it.
+struct Override {
+  std::optional<std::string> name;
+  std::optional<std::uint64_t> size;
+};
+
+/// Records "LENGTH KEY=VALUE\n" (POSIX.1-2001, pax). False: they are none.
+bool read_pax(std::string_view text, Override& to) {
+  while (!text.empty()) {
+    std::uint64_t length = 0;
+    const auto [behind, error] = std::from_chars(text.data(), text.data() + text.size(), length);
+    const auto digits = static_cast<std::size_t>(behind - text.data());
+    if (error != std::errc() || length < digits + 2 || length > text.size() || *behind != ' ') return false;
+    const std::string_view record = text.substr(digits + 1, length - digits - 2);
+    const std::size_t equals = record.find('=');
+    if (equals == record.npos) return false;
+    const std::string_view key = record.substr(0, equals), value = record.substr(equals + 1);
+    if (key == "path") to.name = value;
+    if (key == "size") {
+      std::uint64_t size = 0;
+      const auto read = std::from_chars(value.data(), value.data() + value.size(), size);
+      if (read.ec != std::errc() || read.ptr != value.data() + value.size()) return false;
+      to.size = size;
+    }
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 }  // namespace
 
 std::map<std::string, TarMember> tar_members(const InputFile& file) {
   constexpr std::size_t most_members = 100'000;
+  constexpr std::uint64_t largest_override = 1 << 16;
   std::map<std::string, TarMember> members;
+  Override next;
   for (std::uint64_t at = 0; at + tar_block <= file.size();) {
     const std::vector<std::byte> bytes = file.read(at, tar_block, "the head of a file in it");
     const char* head = reinterpret_cast<const char*>(bytes.data());
     if (head[0] == '\0') break;  // the end
-    const auto size = size_in({head + tar_size_at, tar_size_length});
-    if (!size || *size > file.size()) file.fail(at, "the head of a file in it has no size");
-    if (head[tar_type_at] == regular_file || head[tar_type_at] == '\0')
-      members[std::string(head, strnlen(head, tar_name_length))] = {at + tar_block, *size};
+    const char type = head[tar_type_at];
+    const bool is_override = type == gnu_long_name || type == pax_records;
+    const auto size = !is_override && next.size ? next.size : size_in({head + tar_size_at, tar_size_length});
+    if (!size) file.fail(at, "the head of a file in it has no size");
+    const std::uint64_t begin = at + tar_block;
+    if (*size > file.size() - begin) file.fail(at, "the archive ends before a file in it does");
+    if (is_override) {
+      if (*size > largest_override) file.fail(at, "the name of a file in it has an impossible length");
+      const auto text = file.read(begin, *size, "the name of a file in it");
+      const std::string_view all(reinterpret_cast<const char*>(text.data()), text.size());
+      if (type == gnu_long_name) next.name = all.substr(0, all.find('\0'));
+      else if (!read_pax(all, next)) file.fail(begin, "the head of a file in it is no list of records");
+    } else {
+      if (type == regular_file || type == '\0') members[next.name.value_or(name_of_head(head))] = {begin, *size};
+      next = {};
+    }
     if (members.size() > most_members) file.fail(at, "too many files in it");
-    at += tar_block + *size + padding_of(*size);
+    at = begin + *size + padding_of(*size);
   }
   return members;
 }

@@ -23,6 +23,10 @@ bool write_all(int file, std::span<const std::byte> bytes) {
   return true;
 }
 
+/// The data first, then the name: otherwise a machine that loses its power may have the name of a file without data.
+/// Only here some file systems say that they are full.
+bool is_on_disk(int file) { return fsync(file) == 0 || errno == EINVAL || errno == ENOSYS; }
+
 /// While it lives, a file that may not grow (RLIMIT_FSIZE) is an error of write(2), and no signal that ends the
 /// program.
 class WithoutSizeSignal {
@@ -50,9 +54,12 @@ void write_whole_file(const std::filesystem::path& path, std::span<const std::by
   if (file < 0) throw std::system_error(errno, std::generic_category(), path.string());
   const mode_t mask = umask(0);
   umask(mask);
-  bool good = write_all(file, bytes) && fchmod(file, 0666 & ~mask) == 0;
+  bool good = write_all(file, bytes) && fchmod(file, 0666 & ~mask) == 0 && is_on_disk(file);
   int error = errno;
-  good = close(file) == 0 && good;
+  if (close(file) != 0 && good) {
+    error = errno;
+    good = false;
+  }
   if (good && std::rename(made.c_str(), path.c_str()) == 0) return;
   if (good) error = errno;
   unlink(made.c_str());

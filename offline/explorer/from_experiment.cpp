@@ -23,7 +23,7 @@ using run::IterationValue;
 using run::PathKind;
 
 constexpr const char* waiting = "wait";
-constexpr std::size_t most_paths = 30, most_iterations = 16, most_loops = 8;
+constexpr std::size_t most_paths = 30, most_iterations = 16, most_loops = 8, most_curve_metrics = 16;
 /// A float for each place and bin: 16 MiB.
 constexpr std::size_t most_curve_values = std::size_t{1} << 22;
 /// Reconstructed values of call paths in single iterations: they take about a second.
@@ -181,7 +181,7 @@ class Maker {
           if (thread == thread_of_.end()) return;
           const std::uint32_t place = place_of_[thread->second];
           const run::Answer all = for_each_node_of(leaf, [&](std::uint32_t node, const std::vector<double>& own) {
-            for (std::size_t m = 0; m < own.size(); ++m) table_->add(0, m, node, place, own[m]);
+            for (std::size_t m = 0; m < own.size(); ++m) table_->add_thread(m, node, place, leaf.rank.rank, own[m]);
           });
           for (std::uint32_t node = 0; node < weights_.size(); ++node) weights_[node] += all.exclusive_s(node, weight);
           add_samples(leaf.stratum(), run_.places[place].samples);
@@ -346,9 +346,10 @@ class Maker {
     const auto loops = static_cast<double>(std::clamp<std::size_t>(loops_.groups.size(), 1, most_loops));
     return static_cast<std::size_t>(share * static_cast<double>(request_.bytes) / loops / bytes_of_value);
   }
-  std::size_t most_bins() const {
-    constexpr double share = 0.07, bytes = 37 * 4 * 4;  // 37 rows of four curves
-    return std::clamp<std::size_t>(room(share, bytes), 64, 2048);
+  std::size_t most_bins(const report::LoopGroup& group) const {
+    constexpr double share = 0.07, bytes = 4 * 4;  // of four curves
+    const std::size_t rows = curve_metrics(group).size() + most_paths;
+    return std::clamp<std::size_t>(room(share, bytes * static_cast<double>(rows)), 64, 2048);
   }
   struct MapSize {
     std::size_t rows, columns;
@@ -384,20 +385,43 @@ class Maker {
     run_.loops.push_back(std::move(loop));
   }
 
-  void add_curves(const report::LoopGroup& group, Loop& loop, JobBuilder& job) {
+  /// Whether the loop has so few values that each metric may have a pass over them.
+  static bool is_small(const report::LoopGroup& group) {
+    return group.iterations * static_cast<std::int64_t>(group.locations.size()) <= most_reconstructed;
+  }
+
+  /// The usual ones first. The others follow in small loops; in large ones only those of REFRAIN_METRICS.
+  std::vector<run::Metric> curve_metrics(const report::LoopGroup& group) const {
     constexpr std::string_view usual[] = {"wall", "mpi", "user", "cpu", "mpi_calls", "bytes_sent", "bytes_received"};
-    constexpr std::size_t with_map = 3;
-    const std::size_t places = group.locations.size();
     std::vector<run::Metric> metrics;
     for (const std::string_view name : usual)
       if (const auto at = std::ranges::find(loops_.metrics, name, &run::Metric::name); at != loops_.metrics.end())
         metrics.push_back(*at);
+    const std::vector<std::string> own = run::iteration_metric_names();
+    for (const run::Metric& of : loops_.metrics) {
+      const bool is_asked_for = std::ranges::find(own, of.name) == own.end();
+      if (std::ranges::find(usual, of.name) == std::end(usual) && (is_asked_for || is_small(group)) &&
+          metrics.size() < most_curve_metrics)
+        metrics.push_back(of);
+    }
+    return metrics;
+  }
+
+  void add_curves(const report::LoopGroup& group, Loop& loop, JobBuilder& job) {
+    constexpr std::size_t with_map = 3;
+    const std::size_t places = group.locations.size();
+    const std::vector<run::Metric> metrics = curve_metrics(group);
+    if (metrics.size() < loops_.metrics.size())
+      run_.lacks.push_back(
+          {"iterations", fmt::format("{}: {} of {} metrics are not in the file by iteration (refrain report "
+                                     "--iterations --metric NAME).",
+                                     group.name, loops_.metrics.size() - metrics.size(), loops_.metrics.size())});
     const MapSize size = map_size(places);
+    const std::size_t bins = std::min(most_bins(group), most_curve_values / std::max<std::size_t>(places, 1));
     std::vector<CurveBuilder> curves;
     std::vector<MapBuilder> maps;
     for (std::size_t m = 0; m < metrics.size(); ++m) {
-      curves.emplace_back(group.iterations, places,
-                          std::min(most_bins(), most_curve_values / std::max<std::size_t>(places, 1)));
+      curves.emplace_back(group.iterations, places, bins);
       if (m < with_map) maps.emplace_back(group.iterations, places, size.rows, size.columns);
     }
     // Not by name in each iteration: there may be a hundred million.
@@ -423,13 +447,17 @@ class Maker {
     for (std::size_t m = 0; m < metrics.size(); ++m) {
       loop.bins = static_cast<std::int64_t>(curves[m].bins());
       loop.width = curves[m].width();
-      Curves& done = loop.curves.emplace_back(curves[m].finish());
+      Curves done = curves[m].finish();
       done.metric = title_of(metrics[m].name);
       done.unit = metrics[m].unit;
-      if (m >= maps.size()) continue;
-      Map& map = loop.maps.emplace_back(maps[m].finish());
-      map.metric = done.metric;
-      map.unit = done.unit;
+      if (m < maps.size()) {
+        Map& map = loop.maps.emplace_back(maps[m].finish());
+        map.metric = done.metric;
+        map.unit = done.unit;
+      } else if (std::ranges::none_of(done.greatest, [](float value) { return value > 0; })) {
+        continue;  // nothing has any of it, or nothing is known
+      }
+      loop.curves.push_back(std::move(done));
     }
   }
 
@@ -454,7 +482,7 @@ class Maker {
       run_.lacks.push_back(
           {"iterations", fmt::format("{}: call paths are shown of every {}. iteration.", group.name, stride)});
     const std::size_t bins =
-        std::min({most_bins(), most_curve_values / places, static_cast<std::size_t>(group.iterations / stride)});
+        std::min({most_bins(group), most_curve_values / places, static_cast<std::size_t>(group.iterations / stride)});
     std::vector<run::PathSelection> selections;
     std::vector<CurveBuilder> curves;
     for (const std::uint32_t node : nodes) {
@@ -517,8 +545,7 @@ class Maker {
       if (nearest >= 0) wanted.push_back(nearest);
       run_.units.push_back(std::move(unit));
     }
-    const bool are_few =
-        width == 1 && group.iterations * static_cast<std::int64_t>(group.locations.size()) <= most_reconstructed;
+    const bool are_few = width == 1 && is_small(group);
     if (!are_few) {
       run_.lacks.push_back(
           {"iterations",

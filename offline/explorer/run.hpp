@@ -65,9 +65,10 @@ struct Unit {
   std::vector<std::pair<std::int64_t, std::int64_t>> ranges;  ///< first and last of runs of iterations
 };
 
-/// Values of one unit and metric by node, over all places; ascending by node.
+/// Values of one unit and metric by node, over all places; ascending by node. Extremes are those of single threads,
+/// whatever places these share; a rank of -1: threads that have nothing of it.
 struct Sums {
-  enum Kind : std::uint32_t { Values, Errors, Weights } kind = Values;
+  enum Kind : std::uint32_t { Values, Errors, Weights, Least, LeastRank, Greatest, GreatestRank } kind = Values;
   std::uint32_t unit = 0, metric = 0;
   std::vector<std::uint32_t> nodes;
   std::vector<double> values;

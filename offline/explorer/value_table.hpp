@@ -19,6 +19,8 @@ class ValueTable {
   /// Of these units values are kept by place, too.
   void keep_by_place(std::uint32_t unit, bool are_kept);
   void add(std::uint32_t unit, std::size_t metric, std::uint32_t node, std::size_t place, double value);
+  /// What a thread has in the whole run, once for each metric and node: extremes over threads are kept, too.
+  void add_thread(std::size_t metric, std::uint32_t node, std::size_t place, std::int32_t rank, double value);
   /// A value of which nothing is known by place.
   void add_sum(std::uint32_t unit, std::size_t metric, std::uint32_t node, double value);
   /// Whether anything was added to the metric that is not 0.
@@ -27,12 +29,21 @@ class ValueTable {
   void finish(const std::vector<std::uint32_t>& number, Run& run);
 
  private:
+  struct Extremes {
+    double least = 0, greatest = 0;
+    std::int32_t least_rank = -1, greatest_rank = -1;
+    std::int64_t threads = 0;  ///< that have some
+    void add(std::int32_t rank, double value);
+  };
   struct Entry {
     std::uint32_t unit, metric, node;
     double sum = 0;
     std::vector<float> by_place;
+    Extremes extremes;
   };
   Entry& entry(std::uint32_t unit, std::size_t metric, std::uint32_t node);
+  void put(Entry& to, std::size_t place, double value);
+  void finish_extremes(Run& run) const;
   std::size_t metrics_, nodes_, places_;
   std::vector<bool> by_place_{true};  ///< by unit
   std::vector<Entry> entries_;

@@ -1,6 +1,6 @@
 /// JSON lines as Extra-P reads them (extra-p/extrap, extrap/fileio/file_reader/jsonlines_file_reader.py): a value of a
 /// metric at a call path for a point of the parameters. The only parameter is the number of processes, p. Values are
-/// exclusive means over processes. Runs of the same size are repetitions.
+/// exclusive means over the processes that are in the run. Runs of the same size are repetitions.
 ///
 /// `waiting` and `transfer`, the rest of the time in MPI, are there where the run knows its waiting.
 
@@ -24,6 +24,7 @@ class ExtrapWriter {
          {wall_metric, mpi_metric, visits_metric, std::string_view("bytes_sent"), std::string_view("bytes_received")})
       if (const auto metric = run.metric(name)) plain_.push_back(*metric);
     chosen_ = plain_;
+    for (std::size_t first = 0; first < run.locations().size(); first = end_of_rank(run, first)) ++ranks_;
     for (const std::string_view kind : kinds_of_waiting())
       if (const auto metric = run.metric(kind)) chosen_.push_back(*metric);
   }
@@ -59,7 +60,7 @@ class ExtrapWriter {
       json.member_object("params", [&] { json.member("p", run_.facts().processes); });
       json.member("callpath", path);
       json.member("metric", metric);
-      json.member("value", sum / static_cast<double>(std::max<std::int64_t>(run_.facts().processes, 1)));
+      json.member("value", sum / static_cast<double>(std::max<std::size_t>(ranks_, 1)));
     });
     json.end_document();
     out_.write(line);
@@ -67,6 +68,7 @@ class ExtrapWriter {
 
   Run& run_;
   OutputFile& out_;
+  std::size_t ranks_ = 0;            ///< of the run; of some processes there may be nothing
   std::vector<std::size_t> plain_;   ///< metrics that are written as they are
   std::vector<std::size_t> chosen_;  ///< these, then kinds of waiting
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "offline/trace/pairing.hpp"
@@ -86,6 +87,17 @@ void for_each_event(const trace::Trace& trace, std::span<const std::uint32_t> lo
     use(*event);
 }
 
+/// In the order of time. Iterations of one number may lie in each other, of nested loops: each event is in one stretch.
+std::vector<Stretch> united(std::vector<Stretch> stretches) {
+  std::ranges::sort(stretches, {}, &Stretch::from_ns);
+  std::vector<Stretch> apart;
+  for (const Stretch& of : stretches) {
+    if (apart.empty() || of.from_ns > apart.back().until_ns) apart.push_back(of);
+    else apart.back().until_ns = std::max(apart.back().until_ns, of.until_ns);
+  }
+  return apart;
+}
+
 std::vector<Stretch> stretches_of(const trace::Trace& trace, std::uint32_t location, const EventChoice& choice) {
   const Stretch whole{choice.from_ns, choice.until_ns};
   if (!choice.iteration) return {whole};
@@ -95,7 +107,7 @@ std::vector<Stretch> stretches_of(const trace::Trace& trace, std::uint32_t locat
         !trace.loop_of(event).empty())
       stretches.push_back({std::max(trace.time_of(location, event.record.begin), whole.from_ns), event.time_ns});
   });
-  return stretches;
+  return united(std::move(stretches));
 }
 
 }  // namespace

@@ -101,8 +101,9 @@ struct Cause {
 };
 
 struct Finding {
-  std::string rule = {};         ///< an id of the table of rules
-  double share = 0;              ///< what it costs, of the elapsed time of all ranks; 0: it is no cost
+  std::string rule = {};  ///< an id of the table of rules
+  /// What it costs, of the elapsed time of all ranks, but for `unseen` of the time of all threads; 0: it is no cost.
+  double share = 0;
   double error = 0;              ///< standard error of the share; below 0: not known
   std::vector<Path> paths = {};  ///< call paths that have it, the largest first
   Ranks ranks = {};              ///< that have most of it; empty: no few of them have

@@ -53,4 +53,13 @@ void from_kept_nodes(Analysis& analysis, const Naming& naming) {
   });
 }
 
+bool are_kept_nodes(Analysis& analysis, std::size_t paths) {
+  bool are_good = true;
+  change_nodes(analysis, [&](std::uint32_t node) {
+    are_good &= node < first_path + paths;
+    return node;
+  });
+  return are_good;
+}
+
 }  // namespace refrain::patterns

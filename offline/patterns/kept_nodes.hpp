@@ -11,6 +11,8 @@ namespace refrain::patterns {
 void to_kept_nodes(Analysis& analysis, std::size_t paths, const Naming& naming);
 /// ... and to those of another one.
 void from_kept_nodes(Analysis& analysis, const Naming& naming);
+/// Whether nodes that were read are those of an experiment with so many call paths.
+bool are_kept_nodes(Analysis& analysis, std::size_t paths);
 
 using experiment::Is;
 

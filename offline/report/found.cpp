@@ -152,19 +152,20 @@ Found as_kept(const Found& found) {
   if (!unpacker.is_good()) throw std::logic_error("what was found cannot be kept");
   kept.level = found.level;
   kept.records = found.records;
+  kept.fingerprint = found.fingerprint;
   kept.metrics = found.metrics;
   kept.may_be_kept = found.may_be_kept;
   return kept;
 }
 
 /// Nothing: other rules have kept it in another form.
-std::optional<Found> read_found(const experiment::KeptAnalysis& kept) {
+std::optional<Found> read_found(const experiment::KeptAnalysis& kept, std::size_t paths) {
   const std::string bytes = kept.found();
   experiment::Unpacker unpacker(std::as_bytes(std::span(bytes)));
   Found found;
   unpacker(found);
   const auto is_there = [&](const auto& row) { return row.location < found.locations.size(); };
-  bool is_good = unpacker.is_good() && are_sound(found.findings);
+  bool is_good = unpacker.is_good() && are_sound(found.findings) && patterns::are_kept_nodes(found.analysis, paths);
   for (const patterns::PatternResult& of : found.analysis.patterns)
     is_good &= std::ranges::all_of(of.by_location, is_there) && std::ranges::all_of(of.worst, is_there);
   if (const auto& causes = found.analysis.causes)
@@ -186,9 +187,10 @@ std::optional<Found> kept_found(const experiment::Experiment& experiment,
                                 const std::optional<experiment::AnalysisKey>& key) {
   std::optional<Found> found;
   for (const experiment::KeptAnalysis& kept : kept_analyses(experiment)) {
-    if (!kept.has_found() || (key && kept.key() != *key)) continue;
+    // Other parameters find other things.
+    if (!kept.has_found() || (key ? kept.key() != *key : !kept.key().parameters.empty())) continue;
     experiment.damage_log()->survives("what was found in its events is searched for again",
-                                      [&] { found = read_found(kept); });
+                                      [&] { found = read_found(kept, experiment.definitions().paths.size()); });
     if (found) return found;
   }
   return std::nullopt;
@@ -198,6 +200,7 @@ Found search_some(const std::filesystem::path& directory, const SearchProgress& 
   const auto experiment = experiment::Experiment::open(directory);
   const SearchedProfile profile(*experiment, progress);
   Found found;
+  found.fingerprint = experiment->fingerprint();
   search_profile(profile, found);
   constexpr int most_tries = 5;
   unsigned least_thinned = 0;
@@ -244,6 +247,19 @@ Found search_all(const trace::Trace& trace, const patterns::Request& request) {
   return as_kept(found);
 }
 
+namespace {
+
+/// Its call paths have other numbers.
+Found of_other_paths(Found found) {
+  Found told;
+  told.not_searched = "the experiment has changed since it was opened, as the program still runs";
+  told.findings = std::move(found.findings);
+  told.findings.push_back({.rule = "events_not_searched", .names = {told.not_searched}});
+  return told;
+}
+
+}  // namespace
+
 void keep_found(const experiment::Experiment& experiment, const Found& found, const std::string& parameters,
                 const std::string& version) {
   if (!found.may_be_kept) return;
@@ -256,6 +272,7 @@ void keep_found(const experiment::Experiment& experiment, const Found& found, co
 Found found_in(const experiment::Experiment& experiment, const SearchProgress& progress) {
   if (auto kept = kept_found(experiment)) return std::move(*kept);
   Found found = search_some(experiment.directory(), progress);
+  if (found.has_events && found.fingerprint != experiment.fingerprint()) found = of_other_paths(std::move(found));
   experiment.have_found(found.metrics);
   return found;
 }

@@ -40,6 +40,7 @@ struct Found {
   // Of what was searched.
   unsigned level = 0;                            ///< see experiment::AnalysisKey
   std::uint64_t records = 0;                     ///< ... and experiment::NewAnalysis
+  std::uint64_t fingerprint = 0;                 ///< see experiment::Experiment
   std::vector<experiment::SavedMetric> metrics;  ///< none: events are missing
   bool may_be_kept = false;                      ///< nothing is damaged, has failed, or still changes
 
@@ -58,8 +59,8 @@ inline const Found& nothing_found() {
 /// How far a search has come, from 0 to 1. May throw, which ends the search.
 using SearchProgress = std::function<void(double share)>;
 
-/// What is kept: of the key, or of none the default. Nothing: there is none. What is damaged goes to the experiment's
-/// log.
+/// What is kept of the key; without one the default of those with the usual parameters. Nothing: there is none. What is
+/// damaged goes to the experiment's log.
 std::optional<Found> kept_found(const experiment::Experiment& experiment,
                                 const std::optional<experiment::AnalysisKey>& key = std::nullopt);
 
@@ -75,7 +76,8 @@ Found search_all(const trace::Trace& trace, const patterns::Request& request);
 void keep_found(const experiment::Experiment& experiment, const Found& found, const std::string& parameters,
                 const std::string& version);
 
-/// What is kept, or else what search_some() finds, which the experiment has as its metrics, too.
+/// What is kept, or else what search_some() finds, which the experiment has as its metrics, too. While the program
+/// runs, the files may have become others since the experiment was opened: then nothing is told of call paths.
 Found found_in(const experiment::Experiment& experiment, const SearchProgress& progress = {});
 
 }  // namespace refrain::report

@@ -1,5 +1,6 @@
 #include "offline/symbols/experiment_names.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -64,9 +65,11 @@ class KeptTables {
     files_ = experiment::files_like(experiment.directory(), format::functions_name_begin, format::functions_name_end);
     for (const fs::path& file : files_)
       experiment.damage_log()->survives("functions that only it names are shown as addresses", [&] {
-        for (FunctionTable& of : parse_function_tables(experiment::InputFile(file, experiment.damage_log()))) {
-          const ModuleKey key = key_of(of);
-          by_module_.try_emplace(key, std::make_shared<const FunctionTable>(std::move(of)));
+        try {
+          take(experiment::InputFile(file, experiment.damage_log()));
+        } catch (const experiment::ReadError&) {
+          // Another tool that has kept the names removes it.
+          if (experiment::has_file(experiment.directory(), file.filename())) throw;
         }
       });
   }
@@ -82,19 +85,37 @@ class KeptTables {
   }
 
  private:
+  void take(const experiment::InputFile& file) {
+    for (FunctionTable& of : parse_function_tables(file)) {
+      const ModuleKey key = key_of(of);
+      by_module_.try_emplace(key, std::make_shared<const FunctionTable>(std::move(of)));
+    }
+  }
+
   std::vector<fs::path> files_;
   std::map<ModuleKey, std::shared_ptr<const FunctionTable>> by_module_;
 };
+
+using NamesByModule = std::map<ModuleKey, ModuleNames>;
+NamesByModule by_module(const std::vector<ModuleNames>& all) {
+  NamesByModule names;
+  for (const ModuleNames& of : all) names.try_emplace(key_of(of), of);
+  return names;
+}
 
 bool has_ended(const Experiment& experiment) {
   return experiment.definitions().complete || experiment.manifest().state == "complete" ||
          experiment.manifest().state == "incomplete";
 }
 
-/// What the file is to have of a module: what it had, and all that is known of `places`.
+/// What the file is to have of a module: what it had, and all that is known of `places`, but for what a better source
+/// has told it.
 void add(ModuleNames& kept, const ModuleNames& known, std::span<const Place> places) {
+  const bool is_worse = known.source < kept.source;
   for (const Place& place : places)
-    if (const auto at = known.frames.find(place); at != known.frames.end()) kept.frames[place] = at->second;
+    if (const auto at = known.frames.find(place); at != known.frames.end())
+      if (!is_worse || !kept.frames.contains(place)) kept.frames[place] = at->second;
+  if (is_worse) return;
   kept.source = known.source;
   kept.why = known.why;
 }
@@ -126,38 +147,58 @@ std::vector<NamesOfModule> names_by_module(const Experiment& experiment, bool& h
 }
 
 void use_names(const Experiment& experiment, Symbolizer& symbolizer, const NamingOptions& options) {
-  const auto file = read_names(experiment);
-  std::map<ModuleKey, ModuleNames> kept;
-  if (file)
-    for (const ModuleNames& of : *file) kept.try_emplace(key_of(of), of);
-
+  // Before the names: a tool that keeps these removes the tables afterwards.
   const KeptTables tables(experiment);
+  const auto file = read_names(experiment);
+  const NamesByModule kept = by_module(file.value_or(std::vector<ModuleNames>()));
+
   const auto& definitions = experiment.definitions();
   const auto places = places_of(definitions);
+  std::map<ModuleKey, std::set<Place>> places_of_file;
   std::size_t done = 0, all = 0;
-  for (const auto& [module, of] : places) all += of.size();
+  for (const auto& [number, of] : places) {
+    places_of_file[key_of(definitions.modules[number])].insert(of.begin(), of.end());
+    all += of.size();
+  }
   const auto step = [&] {
-    if (options.progress && done++ % 64 == 0) options.progress(done, all + 1);
+    if (options.progress && done++ % 64 == 0) options.progress(std::min(done, all), all + 1);
   };
   bool has_new = false;
+  // Of modules of one file, each knows what those before it know.
+  std::map<ModuleKey, const NamedModule*> best;
+  const auto take_from = [](const NamedModule* other, NamedModule& named) {
+    if (other && other != &named && other->names().source != NameSource::None) named.take(other->names());
+  };
   for (const auto& [number, of] : places) {
     const ProfileModule& module = definitions.modules[number];
+    const ModuleKey key = key_of(module);
     NamedModule& named = symbolizer.module(module.path, module.build_id);
-    if (const auto at = kept.find(key_of(module)); at != kept.end()) named.take(at->second);
-    if (auto table = tables.find(key_of(module))) named.take(std::move(table));
-    if (options.has_ended || has_ended(experiment)) has_new |= named.complete(of, step);
+    if (const auto at = kept.find(key); at != kept.end()) named.take(at->second);
+    if (auto table = tables.find(key)) named.take(std::move(table));
+    take_from(std::exchange(best[key], &named), named);
+    if (!options.has_ended && !has_ended(experiment)) continue;
+    const std::set<Place>& of_file = places_of_file[key];
+    has_new |= named.complete(std::vector<Place>(of_file.begin(), of_file.end()), step);
+  }
+  for (const auto& [number, of] : places) {
+    const ProfileModule& module = definitions.modules[number];
+    take_from(best[key_of(module)], symbolizer.module(module.path, module.build_id));
   }
   if (options.progress && done > 0) options.progress(all, all);
   if (!has_new || !file || experiment.directory().empty()) return;
 
+  // Another tool may have kept better ones in the meantime.
+  const auto latest = read_names(experiment);
+  if (!latest) return;
+  NamesByModule names = by_module(*latest);
   for (const auto& [number, of] : places) {
     const ProfileModule& module = definitions.modules[number];
-    const auto [at, is_new] = kept.try_emplace(key_of(module));
+    const auto [at, is_new] = names.try_emplace(key_of(module));
     if (is_new) at->second.path = module.path, at->second.build_id = module.build_id;
     add(at->second, symbolizer.module(module.path, module.build_id).names(), of);
   }
   std::vector<ModuleNames> modules;
-  for (auto& [key, of] : kept) modules.push_back(std::move(of));
+  for (auto& [key, of] : names) modules.push_back(std::move(of));
   try {
     write_names(experiment.directory(), modules);
     if (experiment.damages() == 0) tables.remove();

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <gelf.h>
+#include <sys/stat.h>
 #include <tuple>
 #include <unistd.h>
 
@@ -74,10 +75,16 @@ bool ModuleSymbols::open(const std::string& file, const std::string& build_id) {
   if (dwfl_ != nullptr) dwfl_end(dwfl_);
   module_ = nullptr;
   dwfl_ = dwfl_begin(&callbacks_);
-  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {
     note_ =
         name + ": " + file + " cannot be opened (" + std::strerror(errno) + "); its functions are shown as addresses";
+    return false;
+  }
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
+    close(descriptor);
+    note_ = name + ": " + file + " is not a file; its functions are shown as addresses";
     return false;
   }
   const bool by_contents = is_by_contents(build_id);

@@ -15,6 +15,13 @@ interface Saved {
   b: number;
   d: string[];
   l: string;
+  r: string;
+  i: number[];
+  w: number;
+  n: [string, number] | [];
+  a: number;
+  u: number;
+  k: number;
 }
 
 function saved(): Saved {
@@ -24,21 +31,32 @@ function saved(): Saved {
     s: [...system],
     e: [[...open.metric], [...open.call], [...open.system]], p: [...state.parts.value], f: state.form.value,
     b: state.byClass.value ? 1 : 0,
-    d: treeNames.map((name) => mode[name]), l: state.loopName.value,
+    d: treeNames.map((name) => mode[name]), l: state.loopName.value, r: state.sort.value,
+    i: [...state.iterations.value ?? []], w: state.seriesRow.value,
+    n: state.sandwich.value ? [state.sandwich.value.name, state.sandwich.value.kind] : [],
+    a: state.flameOfSelected.value ? 1 : 0, u: state.flameRun.value, k: state.isWide.value ? 1 : 0,
   };
 }
 
 const strings = (value: unknown): string[] => Array.isArray(value)
     ? value.filter((each): each is string => typeof each === 'string') : [];
 
+/** Iterations from and up to; null: all. */
+function rangeOf(value: unknown): readonly [number, number] | null {
+  const [begin, end] = Array.isArray(value) ? value as unknown[] : [];
+  if (!Number.isInteger(begin) || !Number.isInteger(end)) return null;
+  return 0 <= (begin as number) && (begin as number) < (end as number) ? [begin as number, end as number] : null;
+}
+
 /** What does not fit the file is left out: an address may come from anywhere. */
-function restore(text: string): void {
+export function restoreState(text: string): void {
   let from: Partial<Saved>;
   try {
     from = JSON.parse(decodeURIComponent(text)) as Partial<Saved>;
   } catch {
     return;
   }
+  if (typeof from !== 'object' || from === null) return;
   const units = state.model.value?.units.length ?? 1;
   batch(() => {
     if (['overview', 'trees', 'iterations', 'flame',
@@ -60,6 +78,14 @@ function restore(text: string): void {
     const at = (i: number): Mode => mode[i] ?? 'absolute';
     state.modeOf.value = { metric: at(0), call: at(1), system: at(2) };
     if (typeof from.l === 'string' && from.l) state.loopName.value = from.l;
+    state.sort.value = state.sorts.find((sort) => sort === from.r) ?? 'tree';
+    state.iterations.value = rangeOf(from.i);
+    state.seriesRow.value = Number.isInteger(from.w) && from.w! >= 0 ? from.w! : 0;
+    const [name, kind] = Array.isArray(from.n) ? from.n : [];
+    state.sandwich.value = typeof name === 'string' && typeof kind === 'number' ? { name, kind } : null;
+    state.flameOfSelected.value = from.a === 1;
+    state.flameRun.value = Number.isInteger(from.u) && from.u! >= 0 ? from.u! : 0;
+    state.isWide.value = from.k !== 0;
   });
 }
 
@@ -70,10 +96,10 @@ export function stateText(): string {
 /** Call once, after begin(): takes what the address says, then keeps it up to date. */
 export function keepAddress(): void {
   let own = location.hash.slice(1);
-  if (own) restore(own);
+  if (own) restoreState(own);
   addEventListener('hashchange', () => {
     const now = location.hash.slice(1);
-    if (now !== own) restore(own = now);
+    if (now !== own) restoreState(own = now);
   });
   let timer = 0;
   effect(() => {

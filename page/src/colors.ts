@@ -4,7 +4,7 @@
  * the palette of Okabe and Ito. Differences go from blue over grey to orange.
  */
 
-type Rgb = readonly [number, number, number];
+export type Rgb = readonly [number, number, number];
 
 const viridis: readonly Rgb[] = [
   [68, 1, 84], [72, 40, 120], [62, 74, 137], [49, 104, 142], [38, 130, 142], [31, 158, 137], [53, 183, 121],
@@ -42,9 +42,16 @@ export function css([r, g, b]: Rgb): string {
   return `rgb(${r}, ${g}, ${b})`;
 }
 
-/** Whether dark text is read better on it. */
-export function isLight([r, g, b]: Rgb): boolean {
-  return 0.299 * r + 0.587 * g + 0.114 * b > 140;
+/** Relative luminance (WCAG 2). */
+export function luminance(color: Rgb): number {
+  const [r, g, b] = color.map((part) => part <= 10.31475 ? part / 255 / 12.92
+      : ((part / 255 + 0.055) / 1.055) ** 2.4) as unknown as Rgb;
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+/** Whether black text has more contrast on it than white text; the better of both has at least 4.58 to 1. */
+export function isLight(color: Rgb): boolean {
+  return (luminance(color) + 0.05) ** 2 > 1.05 * 0.05;
 }
 
 export function rgbOf(hex: string): Rgb {

@@ -4,8 +4,9 @@ import type { Unit } from './model';
 const digits = (value: number): string => value === 0 ? '0' : value >= 999.5 ? Math.round(value).toLocaleString('en-US')
     : value.toPrecision(3);
 
+/** In the largest unit that leaves one in front of the point, as it is rounded. */
 function scaled(value: number, steps: readonly [number, string][]): string {
-  const size = Math.abs(value), [divisor, unit] = steps.find(([least]) => size >= least) ?? steps.at(-1)!;
+  const size = Math.abs(value), [divisor, unit] = steps.find(([least]) => size >= 0.9995 * least) ?? steps.at(-1)!;
   return `${value < 0 ? '\u2212' : ''}${digits(size / divisor)} ${unit}`;
 }
 

@@ -3,7 +3,7 @@ import { render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { keepAddress, stateText } from './address';
 import { nameText } from './format';
-import { loadModel } from './model';
+import { lacksOf, loadModel, namesOf } from './model';
 import * as state from './state';
 import { FileView } from './views/file';
 import { FlameView } from './views/flame';
@@ -17,10 +17,9 @@ const views: readonly { name: state.ViewName; title: string }[] = [
   { name: 'file', title: 'This file' },
 ];
 
-/** Which part of what is missing belongs to a view. */
+/** What is missing in a view; the flame graph shows what the trees show. */
 function Lacks({ view }: { view: state.ViewName }) {
-  const texts = state.model.value!.runs.flatMap((run) =>
-      run.head.lacks.filter((lack) => lack.view === view).map((lack) => lack.text));
+  const texts = lacksOf(state.model.value!, view === 'flame' ? ['flame', 'trees'] : [view]);
   return texts.length === 0 ? null : <ul class="lacks">{texts.map((text, i) => <li key={i}>{nameText(text)}</li>)}</ul>;
 }
 
@@ -57,7 +56,7 @@ function First({ view }: { view: state.ViewName }) {
 
 function Page() {
   const model = state.model.value!, view = state.view.value,
-      names = model.runs.map((run) => nameText(run.head.name)).join(' and ');
+      names = namesOf(model).map(nameText).join(' and ');
   return <>
     <a class="skip" href="#content" onClick={(event) => {
       event.preventDefault();

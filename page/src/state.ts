@@ -3,11 +3,12 @@
 import { batch, computed, signal } from '@preact/signals';
 import {
   Trees, keyOfNode, metricOf, openAtFirst, pathOfNode, treeNames, type CallForm, type Coupled, type Finding, type Item,
-  type Mode, type Model, type Row, type Setting, type TreeName,
+  type Mode, type Model, type Row, type Run, type Setting, type TreeName,
 } from './model';
 
 export type ViewName = 'overview' | 'trees' | 'iterations' | 'flame' | 'file';
-export type Sort = 'tree' | 'value' | 'name';
+export const sorts = ['tree', 'value', 'name'] as const;
+export type Sort = typeof sorts[number];
 
 export const model = signal<Model | null>(null);
 /** Grows when values by place have been unpacked. */
@@ -27,6 +28,16 @@ export const sort = signal<Sort>('tree');
 export const loopName = signal('');
 /** Iterations that it shows, from and up to; null: all. */
 export const iterations = signal<readonly [number, number] | null>(null);
+/** Row of the loop's values that its graph shows. */
+export const seriesRow = signal(0);
+/** The function whose callers and callees the flame graph shows. */
+export const sandwich = signal<{ readonly name: string; readonly kind: number } | null>(null);
+/** Run whose values are the widths of the flame graph. */
+export const flameRun = signal(0);
+/** Whether the trees stand beside each other. */
+export const isWide = signal(true);
+/** Whether the flame graph is that of the ranks that are selected in the system tree, or of all. */
+export const flameOfSelected = signal(false);
 
 const trees = computed(() => model.value && new Trees(model.value));
 
@@ -96,10 +107,15 @@ export function collapse(tree: TreeName, row: Row): void {
   });
 }
 
+function unitOfMetric(key: string): string | undefined {
+  return model.value?.metrics[Number(key.slice(1))]?.unit;
+}
+
 /** `add`: beside what is selected, or no longer. Without: this alone; a second time nothing, except in the tree of
- * metrics. */
+ * metrics. Metrics of different units have no sum: such a one takes the place of those that are selected. */
 export function select(tree: TreeName, key: string, add: boolean): void {
-  const now = selected.value[tree], has = now.includes(key);
+  const all = selected.value[tree], has = all.includes(key);
+  const now = tree === 'metric' ? all.filter((each) => unitOfMetric(each) === unitOfMetric(key)) : all;
   let next: readonly string[];
   if (add) next = has ? now.filter((each) => each !== key) : [...now, key];
   else next = has && now.length === 1 && tree !== 'metric' ? [] : [key];
@@ -141,14 +157,17 @@ export function selectNode(node: number): void {
   });
 }
 
-export function selectRanks(ranks: readonly number[]): void {
+/** `add`: beside those that are selected. */
+export function selectRanks(ranks: readonly number[], add = false): void {
   const of = model.value;
   if (!of) return;
   const places = of.first.ranks.filter((rank) => ranks.some((wanted) => rank.first <= wanted && wanted <= rank.last));
   const hosts = [...new Set(of.first.ranks.map((rank) => rank.host))];
   batch(() => {
     expand('system', ['s', ...places.map((rank) => `h${hosts.indexOf(rank.host)}`)], true);
-    selected.value = { ...selected.value, system: places.map((rank) => `s${rank.span.begin}`) };
+    const before = add ? selected.value.system : [];
+    selected.value = { ...selected.value,
+        system: [...new Set([...before, ...places.map((rank) => `s${rank.span.begin}`)])] };
   });
 }
 
@@ -167,26 +186,26 @@ export function showParts(units: readonly number[]): void {
 }
 
 /** The iterations of a finding with as many around them, so that what sets them apart is to be seen. */
-function rangeAround(of: Model, [first, last]: readonly [number, number]): readonly [number, number] | null {
-  const loops = of.first.head.loops, loop = loops.find((each) => each.name === loopName.value) ?? loops[0];
+function rangeAround(run: Run, [first, last]: readonly [number, number]): readonly [number, number] | null {
+  const loops = run.head.loops, loop = loops.find((each) => each.name === loopName.value) ?? loops[0];
   if (!loop) return null;
   const end = last + 1, around = Math.max(10, end - first);
   const range: readonly [number, number] = [Math.max(0, first - around), Math.min(loop.iterations, end + around)];
   return range[0] === 0 && range[1] === loop.iterations ? null : range;
 }
 
-/** Shows in the other views what a finding is about. */
-export function follow(finding: Finding): void {
+/** Shows in the other views what a finding of a run is about. */
+export function follow(run: Run, finding: Finding): void {
   const of = model.value, { select: what } = finding;
   if (!of) return;
   batch(() => {
     parts.value = [0];
     selected.value = { metric: ['m0'], call: [], system: [] };
     if (what.metric) selectMetric(what.metric);
-    if (what.node !== undefined) selectNode(of.first.numbering.nodes[what.node] ?? 0);
+    if (what.node !== undefined) selectNode(run.numbering.nodes[what.node] ?? 0);
     if (what.ranks && what.ranks.length > 0) selectRanks(what.ranks);
     if (what.loop !== undefined) loopName.value = what.loop;
-    if (what.iterations) iterations.value = rangeAround(of, what.iterations);
+    if (what.iterations) iterations.value = rangeAround(run, what.iterations);
     view.value = what.loop !== undefined && what.node === undefined ? 'iterations' : 'trees';
   });
 }

@@ -174,6 +174,18 @@ class KeptAnalyses(TestCase):
             self.said("analyze", experiment, *part)
         self.assertEqual(2, len(kept_in(experiment)))
 
+    def test_other_parameters_are_no_default(self) -> None:
+        experiment = self.experiment()
+        usual = [path.name for path in kept_in(experiment)]
+        pages = self.pages(experiment)
+        copy = self.without_kept(experiment)
+        self.said("analyze", copy, "--frequent", "1e9")
+        (others,) = [path.name for path in kept_in(copy)]
+        self.assertNotEqual(usual, [others])
+        self.assertEqual(pages, self.pages(copy), "found in memory")
+        self.said("pack", copy, "-o", self.directory / "packed.tar")
+        self.assertEqual(sorted([*usual, others]), [path.name for path in kept_in(copy)], "an archive has what its reports say")
+
     def test_again(self) -> None:
         """Replaces what is kept; of what was found before nothing stays."""
         experiment = self.experiment()

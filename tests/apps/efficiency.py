@@ -159,6 +159,9 @@ class Efficiency(TestCase):
         self.assertEqual("load balance", steps["largest_loss"]["factor"])
         text = self.refrain("scaling", one, two)
         self.assertIn("strong scaling, against 1 process", text)
+        packed = self.directory / "two.tar"
+        self.refrain("pack", two, "-o", packed)
+        self.assertEqual(text, self.refrain("scaling", one, packed))
         database = self.directory / "runs.sqlite"
         self.refrain("db", "add", one, two, again, "--database", database, "--version", "1")
         stored = json.loads(self.refrain("scaling", "--database", database, "--efficiency", "--format", "json"))

@@ -145,7 +145,7 @@ class Views(TestCase):
         page = self.refrain("report", experiment, "--flat", "--sort", "samples", "--limit", "2").stdout
         head = next(line for line in page.splitlines() if "excl %" in line)
         self.assertRegex(head, r"incl % .* MPI calls .* samples .* function$")
-        self.assertEqual(2, len(page[page.index(head):].split("\n\n")[0].splitlines()[1:]))
+        self.assertEqual(2, len(re.findall(r"(?m)^ +[\d.<]+ ", page[page.index(head):])))
 
     def test_mistakes_get_a_line_that_helps(self) -> None:
         experiment = self.cause("late_rank", 300)

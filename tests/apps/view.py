@@ -121,6 +121,17 @@ class Payload(TestCase):
             want = Report(experiment, "--rank", str(rank)).sum("exclusive_s", lambda call: call["path"][:2] == top)
             self.assertAlmostEqual(want, got, delta=1e-3 * want)
 
+    def test_extremes_are_those_of_ranks(self) -> None:
+        experiment = self.stencil()
+        view = self.view(experiment)
+        greatest = view.sums("mpi", kind=5)
+        node = max(greatest, key=lambda of: greatest[of])
+        path = view.nodes()[node]
+        by_rank = [Report(experiment, "--rank", str(rank)).sum("exclusive_s", lambda call: call["path"] == path) for rank in range(4)]
+        self.assertAlmostEqual(max(by_rank), greatest[node], delta=1e-9 * greatest[node])
+        self.assertEqual(by_rank.index(max(by_rank)), view.sums("mpi", kind=6)[node])
+        self.assertAlmostEqual(min(by_rank), view.sums("mpi", kind=3)[node], delta=1e-9 * greatest[node])
+
     def test_classes_of_a_loop_add_up_to_it(self) -> None:
         experiment = self.stencil()
         view = self.view(experiment)

@@ -34,6 +34,9 @@ class Browsers(TestCase):
                 (pages / target).write_bytes(done.stdout)
             self.view(pages / f"{name}.html", name)
         self.view(pages / "two.html", "stencil", "even")
+        self.view(pages / "three.html", "stencil", "even", "drift")
+        for golden in sorted((SOURCE / "tests/golden").iterdir()):
+            self.view(pages / f"golden-{golden.name}.html", str(golden))
         return pages
 
     def view(self, page: Path, *names: str) -> None:

@@ -14,8 +14,9 @@ refrain_unit_test(test_archive unit.archive
   ${CMAKE_CURRENT_LIST_DIR}/archive/manifest_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/packed_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/renamed_profile_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/archive/extra_metrics_test.cpp ${CMAKE_CURRENT_LIST_DIR}/archive/totals_test.cpp ${CMAKE_CURRENT_LIST_DIR}/archive/golden_test.cpp
-  LIBRARIES refrain_report refrain_trace refrain_analysis refrain_experiment refrain_archive refrain_clustering refrain_waits refrain_events refrain_platform
+  ${CMAKE_CURRENT_LIST_DIR}/archive/extra_metrics_test.cpp ${CMAKE_CURRENT_LIST_DIR}/archive/totals_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/archive/whole_file_test.cpp ${CMAKE_CURRENT_LIST_DIR}/archive/golden_test.cpp
+  LIBRARIES refrain_report_patterns refrain_report refrain_trace refrain_analysis refrain_experiment refrain_archive refrain_clustering refrain_waits refrain_events refrain_platform
   nlohmann_json::nlohmann_json)
 target_compile_definitions(test_archive PRIVATE GOLDEN="${CMAKE_CURRENT_LIST_DIR}/../golden"
   FORMAT_DOCUMENT="${REFRAIN_SOURCE}/docs/file-format.md"

@@ -1,4 +1,5 @@
 /** The call tree in its three forms: as it is, by function, and from functions to their callers. */
+import { letterOf } from './compare';
 import { itemOf, type Item } from './items';
 import { MPI, OTHER } from './merge';
 import type { Model } from './model';
@@ -12,44 +13,53 @@ function kindOf(model: Model, node: number): string {
   return model.tree.marked[node] ? 'marked' : kinds[model.tree.kinds[node]!] ?? 'user';
 }
 
-/** Which runs have a call path, where not all have it. */
-function noteOf(model: Model, node: number): string {
-  const all = model.runs.map((_, run) => run), having = all.filter((run) => model.tree.runs[node]! >> run & 1);
-  if (having.length === all.length) return '';
-  return `only in ${having.map((run) => String.fromCharCode(65 + run)).join(', ')}`;
+/** Which runs have one of these call paths, where not all have. */
+export function noteOf(model: Model, nodes: readonly number[]): string {
+  const having = model.runs.map((_, run) => run).filter((run) => nodes.some((node) =>
+      model.tree.runs[node]! >> run & 1));
+  return having.length === model.runs.length ? '' : `only in ${having.map(letterOf).join(', ')}`;
 }
 
 function spansIn(units: readonly number[], begin: number, end: number): Span[] {
   return units.map((unit) => span(begin, end, unit));
 }
 
-/** Classes of the loop that a node marks, in the first run: those of other runs are others. */
-function unitsOfLoop(model: Model, node: number): number[] {
+/** Classes of the loop that a node marks, or its single iterations, in the first run: those of other runs are
+ * others. */
+function unitsOfLoop(model: Model, node: number, kind: 'class' | 'iteration'): number[] {
   const { first } = model;
   const isOfLoop = (loop: number): boolean => {
     const of = first.head.loops[loop];
     return of !== undefined && first.numbering.nodes[of.node] === node;
   };
   return model.units.flatMap((unit, number) =>
-      unit.kind === 'class' && unit.has_values && unit.run === first.index && isOfLoop(unit.loop) ? [number] : []);
+      unit.kind === kind && unit.has_values && unit.run === first.index && isOfLoop(unit.loop) ? [number] : []);
 }
 
-/** `byClass`: below a loop stand its classes of iterations instead of its call paths. */
+/** `byClass`: below a loop stand its classes of iterations instead of its call paths. They have all of it between them,
+ * so an open loop has nothing of its own. Single iterations follow, in which a part of a class is shown again. */
 function callPaths(model: Model, parts: readonly number[], byClass: boolean): Item[] {
-  const { tree } = model;
+  const { tree } = model, isWhole = byClass && parts.length === 1 && parts[0] === 0;
+  const unitsBelow = (node: number, kind: 'class' | 'iteration'): number[] =>
+      isWhole ? unitsOfLoop(model, node, kind) : [];
+  const unitItem = (parent: Item | null, node: number, unit: number, isPart: boolean): Item => {
+    const whole = [span(node, tree.ends[node]!, unit)];
+    return itemOf(parent, {
+      key: `c${unit}:${node}:class`, name: model.units[unit]!.name, kind: isPart ? 'part' : 'class',
+      note: isPart ? 'part of a class' : `${model.units[unit]!.count} iterations`,
+      own: [span(node, node + 1, unit)], whole, below: (item) => itemsBelow(item, node, [unit]),
+    });
+  };
   const itemsBelow = (parent: Item | null, node: number, units: readonly number[]): Item[] => {
-    const classes = byClass && units.length === 1 && units[0] === 0 ? unitsOfLoop(model, node) : [];
+    const isOfRun = units[0] === 0, classes = isOfRun ? unitsBelow(node, 'class') : [];
     if (classes.length > 0) {
-      return classes.map((unit) => itemOf(parent, {
-        key: `c${unit}:${node}:class`, name: model.units[unit]!.name, kind: 'class',
-        note: `${model.units[unit]!.count} iterations`,
-        own: [span(node, node + 1, unit)], whole: [span(node, tree.ends[node]!, unit)],
-        below: (item) => itemsBelow(item, node, [unit]),
-      }));
+      return [...classes.map((unit) => unitItem(parent, node, unit, false)),
+        ...unitsBelow(node, 'iteration').map((unit) => unitItem(parent, node, unit, true))];
     }
     return tree.children[node]!.map((child) => itemOf(parent, {
       key: `c${units.join('+')}:${child}`, name: tree.names[child]!, kind: kindOf(model, child),
-      note: noteOf(model, child), own: spansIn(units, child, child + 1),
+      note: noteOf(model, [child]),
+      own: isOfRun && unitsBelow(child, 'class').length > 0 ? [] : spansIn(units, child, child + 1),
       whole: spansIn(units, child, tree.ends[child]!),
       below: (item) => itemsBelow(item, child, units),
     }));
@@ -77,7 +87,7 @@ function functions(model: Model, parts: readonly number[]): Item[] {
     const whole = union(nodes.flatMap((node) => spansIn(parts, node, tree.ends[node]!)));
     const rest = without(whole, own);
     return itemOf(null, {
-      key, name: tree.names[first]!, kind: kindOf(model, first), own, whole,
+      key, name: tree.names[first]!, kind: kindOf(model, first), note: noteOf(model, nodes), own, whole,
       below: (item) => rest.length === 0 ? []
           : [itemOf(item, { key: `${key}:calls`, name: 'what it calls', kind: 'calls', own: rest, whole: rest })],
     });
@@ -112,7 +122,7 @@ function callers(model: Model, parts: readonly number[]): Item[] {
     const first = nodes[0]!, key = `r${parts.join('+')}:${first}`;
     const spans = (of: readonly number[]): Span[] => union(of.flatMap((node) => spansIn(parts, node, node + 1)));
     return itemOf(null, {
-      key, name: tree.names[first]!, kind: kindOf(model, first), whole: spans(nodes),
+      key, name: tree.names[first]!, kind: kindOf(model, first), note: noteOf(model, nodes), whole: spans(nodes),
       own: spans(nodes.filter((node) => tree.parents[node]! <= 0)),
       below: (item) => below(item, key, nodes.map((node) => [node, node] as const)),
     });

@@ -1,9 +1,15 @@
 /** Differences between runs. Runs of different numbers of ranks are compared by their means over ranks. */
+import type { Model } from './model';
 import type { Run } from './run';
 
 /** Whether sums of these runs say nothing beside each other. */
 export function areCompared(runs: readonly Run[]): 'sums' | 'means' {
   return runs.every((run) => ranksOf(run) === ranksOf(runs[0]!)) ? 'sums' : 'means';
+}
+
+/** A, B, ... in the order of the command line. */
+export function letterOf(run: number): string {
+  return String.fromCharCode(65 + run);
 }
 
 export function ranksOf(run: Run): number {
@@ -27,4 +33,15 @@ export function difference(before: { value: number; error: number }, now: { valu
 
 export function scalesOf(before: Run, now: Run): [number, number] {
   return areCompared([before, now]) === 'sums' ? [1, 1] : [1 / ranksOf(before), 1 / ranksOf(now)];
+}
+
+/** Names of the runs, each with its letter where there are several: they may be the same. */
+export function namesOf({ runs }: Model): string[] {
+  return runs.map((run) => (runs.length > 1 ? `${letterOf(run.index)}: ` : '') + run.head.name);
+}
+
+/** What is missing in these views, and in which run; null: in all views. */
+export function lacksOf({ runs }: Model, views: readonly string[] | null): string[] {
+  return runs.flatMap((run) => run.head.lacks.filter((lack) => !views || views.includes(lack.view)).map((lack) =>
+      (runs.length > 1 ? `${letterOf(run.index)}: ` : '') + lack.text));
 }

@@ -11,7 +11,7 @@ import type { Model } from './model';
 import type { Run } from './run';
 import { span, union, type Span } from './span';
 import { systemTree } from './system_tree';
-import { valuesOfMetrics, valuesOfNodes, valuesOfPlaces, type Context, type Values } from './values';
+import { notKnown, valuesOfMetrics, valuesOfNodes, valuesOfPlaces, type Context, type Values } from './values';
 
 export type TreeName = 'metric' | 'call' | 'system';
 export const treeNames: readonly TreeName[] = ['metric', 'call', 'system'];
@@ -46,13 +46,14 @@ function selectionOf(rows: readonly Row[], keys: readonly string[]): Pick<Couple
       ? union(selected.flatMap((row) => spansOf(row.item, row.isExpanded))) : null };
 }
 
-/** The same ranks of another run. */
-function placesOf(run: Run, first: Run, places: readonly Span[] | null): readonly Span[] | null {
+/** The same ranks of another run; undefined: it does not have them all, or not by themselves. */
+export function placesOf(run: Run, first: Run, places: readonly Span[] | null): readonly Span[] | null | undefined {
   if (run === first || !places) return places;
   const wanted = new Set<number>();
   for (const each of places)
     for (let place = each.begin; place < each.end; place++) wanted.add(first.head.places.rank[place]!);
-  return union(run.ranks.filter((rank) => wanted.has(rank.first) && rank.first === rank.last).map((rank) => rank.span));
+  const found = run.ranks.filter((rank) => wanted.has(rank.first) && rank.first === rank.last);
+  return found.length === wanted.size ? union(found.map((rank) => rank.span)) : undefined;
 }
 
 /** The trees of a model, which stay the same while selections change. */
@@ -91,19 +92,20 @@ export class Trees {
     const everything = model.everything(setting.parts);
     const place = (name: TreeName): number => setting.order.indexOf(name);
 
-    const contextOf = (name: TreeName, run: Run): Context => {
+    const valuesOf = (name: TreeName, run: Run): Values => {
       const drives = (other: TreeName): boolean => place(other) < place(name);
-      return {
+      const places = drives('system') ? placesOf(run, model.first, chosen.system.spans) : null;
+      return places === undefined ? notKnown : makers[name](model, {
         run,
         metrics: drives('metric') ? selectedMetrics : rootMetrics,
         nodes: drives('call') && chosen.call.spans ? chosen.call.spans : everything,
-        places: drives('system') ? placesOf(run, model.first, chosen.system.spans) : null,
-      };
+        places,
+      });
     };
     const makers = { metric: valuesOfMetrics, call: valuesOfNodes, system: (of: Model, context: Context) =>
         ofSameRanks(of, context) };
     return Object.fromEntries(treeNames.map((name) => [name, {
-      ...chosen[name], values: model.runs.map((run) => makers[name](model, contextOf(name, run))),
+      ...chosen[name], values: model.runs.map((run) => valuesOf(name, run)),
     }])) as unknown as Coupled;
   }
 }
@@ -115,8 +117,8 @@ function ofSameRanks(model: Model, context: Context): Values {
   if (run === first) return values;
   const isAll = (spans: readonly Span[]): boolean =>
       spans.reduce((sum, each) => sum + each.end - each.begin, 0) === first.places;
-  const mine = (spans: readonly Span[]): readonly Span[] | null => isAll(spans) ? [span(0, run.places)] :
-    run.ranks.length === first.ranks.length ? placesOf(run, first, spans) : null;
+  const mine = (spans: readonly Span[]): readonly Span[] | null | undefined => isAll(spans) ? [span(0, run.places)] :
+    run.ranks.length === first.ranks.length ? placesOf(run, first, spans) : undefined;
   const ask = (spans: readonly Span[], answer: (of: readonly Span[]) => number): number => {
     const of = mine(spans);
     return of ? answer(of) : NaN;

@@ -77,8 +77,9 @@ export function callersOf(model: Model, values: Values, units: readonly number[]
     const { pairs: all, x, depth } = stack.pop()!, groups = new Map<string, typeof pairs>();
     for (const pair of all) {
       if (pair.at <= 0) continue;
-      const key = `${tree.kinds[pair.at]} ${tree.names[pair.at]}`;
-      groups.set(key, [...(groups.get(key) ?? []), pair]);
+      const key = `${tree.kinds[pair.at]} ${tree.names[pair.at]}`, group = groups.get(key);
+      if (group) group.push(pair);
+      else groups.set(key, [pair]);
     }
     let at = x;
     const sumOf = (group: typeof pairs): number => group.reduce((sum, pair) => sum + pair.value, 0);
@@ -105,4 +106,16 @@ export function outermost(model: Model, name: string, kind: number): number[] {
     } else node++;
   }
   return found;
+}
+
+/** Part of the width that these boxes cover: a box within another one of them adds nothing. */
+export function coveredBy(boxes: readonly Box[]): number {
+  const sorted = [...boxes].sort((a, b) => a.x - b.x || b.width - a.width);
+  let sum = 0, end = 0;
+  for (const box of sorted) {
+    if (box.x + box.width <= end + 1e-12) continue;
+    sum += box.width;
+    end = box.x + box.width;
+  }
+  return sum;
 }

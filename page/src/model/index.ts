@@ -1,5 +1,6 @@
 /** All that views know of the data. */
 export * from './call_tree';
+export * from './columns';
 export * from './compare';
 export * from './coupling';
 export * from './flame';

@@ -2,7 +2,7 @@
 import { FORMAT, type Head, type Metric } from './head';
 import { merge, type CallTree, type ModelUnit } from './merge';
 import { runsInPage, unpack } from './payload';
-import { Run } from './run';
+import { Run, type Extremes } from './run';
 import { prefixSums, span, union, type Span } from './span';
 import { readSums } from './sums';
 import type { Context } from './values';
@@ -69,6 +69,13 @@ export class Model {
       for (let metric = range.begin; metric < range.end; metric++)
         if (this.has(run, metric) && !this.metrics[metric]!.by_place) return false;
     return true;
+  }
+
+  /** Over threads, of a call path alone; null: not known, as where several of these metrics have a part of it. */
+  extremes(run: Run, metrics: readonly Span[], node: number): Extremes | null {
+    const having = metrics.flatMap(({ begin, end }) => Array.from({ length: end - begin }, (_, i) => begin + i))
+        .filter((metric) => run.sums(0, metric)?.[node]);
+    return having.length === 1 ? run.extremesOf(having[0]!, node) : null;
   }
 
   /** Exclusive values by call path in one unit, as sums before each; null: not known. */

@@ -25,7 +25,7 @@ export const modes: readonly ModeRow[] = [
   { mode: 'system_selection', title: 'System selection percent', of: 'system', only: null },
   { mode: 'peer', title: 'Peer percent', of: null, only: 'system' },
   { mode: 'peer_distribution', title: 'Peer distribution', of: null, only: 'system' },
-  { mode: 'other_run', title: 'Percent of the other run', of: null, only: null },
+  { mode: 'other_run', title: 'Percent of run B', of: null, only: null },
 ];
 
 /** Modes that a tree offers: the reference is to its left, and the metrics are, too. */

@@ -52,3 +52,21 @@ export function levelFor(levels: readonly Level[], share: { rows: number; column
       && levels[level + 1]!.rows * share.rows >= points.rows) level++;
   return level;
 }
+
+/** Means of blocks of a map, at most so many rows and columns of them. `from` and `to`: columns of the map. */
+export function blocksOf(map: { rows: number; columns: number; mean: ArrayLike<number> }, from: number, to: number,
+    most: { rows: number; columns: number }): { height: number; width: number; means: number[][] } {
+  const height = Math.ceil(map.rows / most.rows), width = Math.max(1, Math.ceil((to - from) / most.columns));
+  const means: number[][] = [];
+  for (let top = 0; top < map.rows; top += height) {
+    const row: number[] = [];
+    for (let left = from; left < to; left += width) {
+      let sum = 0, count = 0;
+      for (let y = top; y < Math.min(top + height, map.rows); y++)
+        for (let x = left; x < Math.min(left + width, to); x++, count++) sum += map.mean[y * map.columns + x]!;
+      row.push(sum / count);
+    }
+    means.push(row);
+  }
+  return { height, width, means };
+}

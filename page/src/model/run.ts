@@ -4,7 +4,7 @@ import type { Head, Samples } from './head';
 import type { Numbering } from './merge';
 import { unpack } from './payload';
 import { prefixSums, type Span } from './span';
-import { ERROR, VALUE, WEIGHT, type SumRow } from './sums';
+import { ERROR, LEAST, VALUE, WEIGHT, type SumRow } from './sums';
 
 /** A rank, or ranks that stand together, as a range of places. */
 export interface RankPlace {
@@ -12,6 +12,14 @@ export interface RankPlace {
   first: number; // rank
   last: number;
   span: Span;
+}
+
+/** Of single threads, exact. A rank of -1: threads that have nothing. */
+export interface Extremes {
+  least: number;
+  leastRank: number;
+  greatest: number;
+  greatestRank: number;
 }
 
 export class Run {
@@ -25,6 +33,8 @@ export class Run {
   readonly weights: Float64Array;
   private readonly values = new Map<string, Float64Array>();
   private readonly errors = new Map<number, Float64Array>();
+  /** By metric and node: the four numbers. */
+  private readonly extremes = new Map<string, number[]>();
   private readonly nodes: number;
 
   constructor(index: number, head: Head, rows: readonly SumRow[], numbering: Numbering, nodes: number) {
@@ -34,6 +44,10 @@ export class Run {
     this.nodes = nodes;
     let weights = new Float64Array(nodes);
     for (const row of rows) {
+      if (row.kind >= LEAST) {
+        this.readExtremes(row);
+        continue;
+      }
       const dense = this.dense(row);
       if (row.kind === VALUE) this.values.set(`${numbering.units[row.unit]} ${numbering.metrics[row.metric]}`, dense);
       else if (row.kind === ERROR) this.errors.set(numbering.metrics[row.metric]!, prefixSums(dense));
@@ -47,6 +61,23 @@ export class Run {
     const values = new Float64Array(this.nodes);
     row.nodes.forEach((node, i) => { values[this.numbering.nodes[node]!]! += row.values[i]!; });
     return values;
+  }
+
+  private readExtremes(row: SumRow): void {
+    row.nodes.forEach((node, i) => {
+      const key = `${this.numbering.metrics[row.metric]} ${this.numbering.nodes[node]}`;
+      const known = this.extremes.get(key) ?? [];
+      known.push(row.values[i]!);
+      this.extremes.set(key, known);
+    });
+  }
+
+  /** Null: not known, as of call paths of one name, which the model has as one. */
+  extremesOf(metric: number, node: number): Extremes | null {
+    const known = this.extremes.get(`${metric} ${node}`);
+    if (known?.length !== 4) return null;
+    const [least, leastRank, greatest, greatestRank] = known as [number, number, number, number];
+    return { least, leastRank, greatest, greatestRank };
   }
 
   private ranksOfPlaces(): RankPlace[] {

@@ -3,6 +3,8 @@
 export const VALUE = 0;
 export const ERROR = 1;
 export const WEIGHT = 2;
+/** The first of four kinds: least value of a thread, its rank, greatest, its rank. */
+export const LEAST = 3;
 
 export interface SumRow {
   kind: number;

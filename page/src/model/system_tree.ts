@@ -3,7 +3,7 @@ import { itemOf, type Item } from './items';
 import type { RankPlace, Run } from './run';
 import { span } from './span';
 
-function nameOf(rank: RankPlace): string {
+export function rankName(rank: RankPlace): string {
   return rank.first === rank.last ? `rank ${rank.first}` : `ranks ${rank.first} to ${rank.last}`;
 }
 
@@ -11,7 +11,7 @@ function rankItem(run: Run, parent: Item, rank: RankPlace): Item {
   const { begin, end } = rank.span, { thread, locations } = run.head.places;
   const count = locations[begin] ?? 1;
   return itemOf(parent, {
-    key: `s${begin}`, name: nameOf(rank), kind: 'rank', note: count > 1 ? `${count} threads together` : '', own: [],
+    key: `s${begin}`, name: rankName(rank), kind: 'rank', note: count > 1 ? `${count} threads together` : '', own: [],
     whole: [rank.span],
     below: (item) => end - begin < 2 ? [] : Array.from({ length: end - begin }, (_, i) => {
       const place = [span(begin + i, begin + i + 1)];

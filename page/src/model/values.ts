@@ -21,6 +21,8 @@ export interface Values {
   errorOf(spans: readonly Span[]): number;
 }
 
+export const notKnown: Values = { of: () => NaN, errorOf: () => NaN };
+
 /** That of a part p of time that samples divide (docs/explorer-format.md). */
 export function errorOfShare(share: number, samples: Samples): number {
   if (!(samples.weight > 0) || !(samples.squares > 0) || !(share > 0)) return 0;

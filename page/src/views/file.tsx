@@ -1,6 +1,6 @@
 /** What the file holds, what it gives away, and what it lacks. */
 import { nameText } from '../format';
-import { bytesInPage, MPI, type Model } from '../model';
+import { bytesInPage, lacksOf, MPI, type Model } from '../model';
 import * as state from '../state';
 
 function count(number: number, one: string, many = `${one}s`): string {
@@ -25,7 +25,7 @@ function givenAway(model: Model): string[] {
 
 export function FileView() {
   const model = state.model.value!;
-  const lacks = model.runs.flatMap((run) => run.head.lacks.map((lack) => lack.text));
+  const lacks = lacksOf(model, null);
   return <div class="file">
     <section><h2>What this file gives away</h2>
       <ul>{givenAway(model).map((text, i) => <li key={i}>{text}</li>)}</ul>
@@ -40,6 +40,8 @@ export function FileView() {
       <dl class="facts">
         <div><dt>Trees</dt><dd>Arrows move; right opens, left closes; Space selects, with Ctrl beside what is selected;
           * opens all on a level; letters find.</dd></div>
+        <div><dt>Find</dt><dd>Rows are found as one types; Enter goes to the next one.</dd></div>
+        <div><dt>Ranks</dt><dd>Arrows move through the strips, Enter selects a rank.</dd></div>
         <div><dt>Open and closed</dt><dd>A closed row stands for all below it,
         an open one for what is in none of the rows below it. Selections drive the trees to the right.</dd></div>
         <div><dt>Graph and map</dt><dd>Arrows move, + and {'\u2212'} zoom, Escape shows all.</dd></div>

@@ -2,68 +2,102 @@
 import { useMemo, useState } from 'preact/hooks';
 import { errorText, nameText, shareText, valueText } from '../format';
 import {
-  callersOf, difference, flameOf, outermost, scalesOf, span, USER, valuesOfNodes, type Box, type Model, type Values,
+  callersOf, difference, flameOf, letterOf, notKnown, noteOf, outermost, placesOf, scalesOf, span, USER, valuesOfNodes,
+  type Box, type Difference, type Model, type Span, type Values,
 } from '../model';
 import * as state from '../state';
 import { Choice } from '../widgets/choice';
 import { FlameGraph, type BoxDifference } from '../widgets/flame_graph';
 import { Search } from '../widgets/search';
-import { Table } from '../widgets/table';
+import { Table, type Cell } from '../widgets/table';
 
-const LEAST = 0.0005; // of the width: half a point of 1,000
+const LEAST = 1e-5; // of the width; what is narrower cannot be enlarged to be seen
 const MOST_FUNCTIONS = 40;
 
 interface FunctionRow {
   name: string;
   kind: number;
-  own: number;
-  whole: number;
+  /** Its call paths, and these with all that they call; each once. */
+  own: Span[];
+  whole: Span[];
 }
 
-/** By function: its own time, and that with all it calls. */
-function functionsOf(model: Model, values: Values, units: readonly number[]): FunctionRow[] {
+/** By function, the one with most time of its own in any run first. */
+function functionsOf(model: Model, valuesBy: readonly Values[], units: readonly number[]): FunctionRow[] {
   const { tree } = model, rows = new Map<string, FunctionRow>();
   for (let node = 1; node < tree.size; node++) {
     const key = `${tree.kinds[node]} ${tree.names[node]}`;
     let row = rows.get(key);
-    if (!row) rows.set(key, row = { name: tree.names[node]!, kind: tree.kinds[node]!, own: 0, whole: 0 });
-    row.own += values.of(units.map((unit) => span(node, node + 1, unit)));
+    if (!row) rows.set(key, row = { name: tree.names[node]!, kind: tree.kinds[node]!, own: [], whole: [] });
+    row.own.push(...units.map((unit) => span(node, node + 1, unit)));
   }
-  for (const row of rows.values())
-    for (const node of outermost(model, row.name, row.kind)) row.whole += values.of(units.map((unit) =>
-        span(node, tree.ends[node]!, unit)));
-  return [...rows.values()].sort((a, b) => b.own - a.own);
+  for (const row of rows.values()) {
+    row.whole = outermost(model, row.name, row.kind).flatMap((node) =>
+        units.map((unit) => span(node, tree.ends[node]!, unit)));
+  }
+  const most = new Map([...rows.values()].map((row) =>
+      [row, Math.max(...valuesBy.map((values) => values.of(row.own) || 0))]));
+  return [...rows.values()].filter((row) => valuesBy.some((values) => (values.of(row.whole) || 0) !== 0))
+      .sort((a, b) => most.get(b)! - most.get(a)!);
+}
+
+/** `before` and `now`: values of two runs. */
+function differenceOf(model: Model, spans: readonly Span[], before: Values, now: Values, run: number): Difference {
+  const [a, b] = [before, now].map((of) => ({ value: of.of(spans), error: of.errorOf(spans) }));
+  return difference(a!, b!, scalesOf(model.runs[0]!, model.runs[run]!));
 }
 
 export function FlameView() {
   const model = state.model.value!, coupled = state.coupled.value!, parts = state.parts.value;
-  const [isOfAll, setOfAll] = useState(true), [search, setSearch] = useState(''),
-      [chosen, setChosen] = useState<{ name: string; kind: number } | null>(null);
-  const [shown, setShown] = useState('0');
+  const [search, setSearch] = useState('');
+  const isOfAll = !state.flameOfSelected.value, chosen = state.sandwich.value;
+  const setChosen = (of: { name: string; kind: number }): void => { state.sandwich.value = of; };
+  const setOfAll = (isAll: boolean): void => { state.flameOfSelected.value = !isAll; };
   const metric = model.metrics[state.metric.value]!, places = isOfAll ? null : coupled.system.spans;
-  const valuesBy = useMemo(() => model.runs.map((run) => valuesOfNodes(model, {
-    run, metrics: coupled.metric.spans ?? model.metricSpans(0), nodes: [], places: run === model.first ? places : null,
-  })), [model, coupled.metric.spans, places]);
-  const run = Math.min(Number(shown), model.runs.length - 1), values = valuesBy[run]!;
+  const valuesBy = useMemo(() => model.runs.map((run) => {
+    const there = placesOf(run, model.first, places);
+    return there === undefined ? notKnown : valuesOfNodes(model, {
+      run, metrics: coupled.metric.spans ?? model.metricSpans(0), nodes: [], places: there,
+    });
+  }), [model, coupled.metric.spans, places]);
+  const run = Math.min(state.flameRun.value, model.runs.length - 1), values = valuesBy[run]!;
   const boxes = useMemo(() => flameOf(model, values, parts, [0], LEAST), [model, values, parts]);
-  const functions = useMemo(() => functionsOf(model, values, parts), [model, values, parts]);
+  const functions = useMemo(() => functionsOf(model, valuesBy, parts), [model, valuesBy, parts]);
   const total = values.of(model.everything(parts));
   const callees = useMemo(() => chosen ? flameOf(model, values, parts, outermost(model, chosen.name, chosen.kind),
       LEAST) : [], [chosen, values, parts]);
   const callers = useMemo(() => chosen ? callersOf(model, values, parts, outermost(model, chosen.name, chosen.kind),
       LEAST) : [], [chosen, values, parts]);
 
-  /** What the second run takes more in a box, with its error; only of several runs. */
+  /** The run that is compared with the first one: the one that is shown, or the second one. */
+  const other = Math.max(run, 1), otherName = letterOf(other);
+  /** What the other run takes more in a box, with its error; only of several runs. */
   const compare = model.runs.length < 2 ? undefined : (box: Box): BoxDifference => {
     const spans = box.nodes.flatMap((node) => parts.map((unit) => span(node, model.tree.ends[node]!, unit)));
-    const [before, now] = valuesBy.slice(0, 2).map((of) => ({ value: of.of(spans), error: of.errorOf(spans) }));
-    const scales = scalesOf(model.runs[0]!, model.runs[1]!), of = difference(before!, now!, scales);
-    const largest = Math.max(before!.value * scales[0], now!.value * scales[1]);
+    const scales = scalesOf(model.runs[0]!, model.runs[other]!);
+    const largest = Math.max(valuesBy[0]!.of(spans) * scales[0], valuesBy[other]!.of(spans) * scales[1]);
+    const of = differenceOf(model, spans, valuesBy[0]!, valuesBy[other]!, other);
     return {
-      part: largest > 0 ? of.value / largest : 0,
-      text: `B \u2212 A: ${valueText(of.value, metric.unit)} ${errorText(of.error, metric.unit, false)}`,
+      part: largest > 0 ? of.value / largest : 0, other: otherName,
+      text: `${otherName} \u2212 A: ${valueText(of.value, metric.unit)} ${errorText(of.error, metric.unit, false)}`,
     };
   };
+  const shareOf = (value: number): Cell => ({ value: value / total, shown: shareText(value / total) });
+  const valueOf = (value: number): Cell => ({ value, shown: valueText(value, metric.unit) });
+  const differenceCell = (spans: readonly Span[], i: number): Cell => {
+    const of = differenceOf(model, spans, valuesBy[0]!, valuesBy[i]!, i);
+    if (Number.isNaN(of.value)) return { value: NaN, shown: 'not known' };
+    const text = `${of.value > 0 ? '+' : ''}${valueText(of.value, metric.unit)}`;
+    return { value: of.value, shown: `${text} ${errorText(of.error, metric.unit, false)}` };
+  };
+  const cellsOf = ({ own, whole }: FunctionRow): Cell[] => model.runs.length < 2
+      ? [valueOf(values.of(own)), shareOf(values.of(own)), valueOf(values.of(whole)), shareOf(values.of(whole))]
+      : model.runs.flatMap((_, i) => [valueOf(valuesBy[i]!.of(own)), valueOf(valuesBy[i]!.of(whole)),
+          ...(i > 0 ? [differenceCell(own, i)] : [])]);
+  const heads = model.runs.length < 2 ? ['own', 'share', 'with what it calls', 'share'] : model.runs.flatMap((_, i) =>
+      [`own in ${letterOf(i)}`, `with what it calls in ${letterOf(i)}`,
+      ...(i > 0 ? [`own, ${letterOf(i)} \u2212 A`] : [])]);
+  const nodesOf = (spans: readonly Span[]): number[] => spans.map((each) => each.begin);
   const choose = (box: Box): void => setChosen({ name: box.name, kind: kindOf(model, box) });
   const graph = { unit: metric.unit, total, search, onChoose: choose };
   if (Number.isNaN(total)) return <p class="message">By call path this is not known here. <button type="button"
@@ -73,9 +107,10 @@ export function FlameView() {
       <strong>{metric.title}</strong>
       <Choice label="Ranks" value={isOfAll ? 'all' : 'some'} onChoose={(value) => setOfAll(value === 'all')}
         options={[{ value: 'all', text: 'all' }, { value: 'some', text: 'those selected in the system tree' }]} />
-      {model.runs.length > 1 && <Choice label="Widths" value={shown} onChoose={setShown}
+      {model.runs.length > 1 && <Choice label="Widths" value={String(run)}
+        onChoose={(value) => { state.flameRun.value = Number(value); }}
         options={model.runs.map((each, i) =>
-            ({ value: String(i), text: `${String.fromCharCode(65 + i)}: ${nameText(each.head.name)}` }))} />}
+            ({ value: String(i), text: `${letterOf(i)}: ${nameText(each.head.name)}` }))} />}
       <Search label="Find functions" onText={setSearch} />
     </div>
     <h2>Flame graph</h2>
@@ -94,15 +129,13 @@ export function FlameView() {
       <FlameGraph {...graph} difference={compare} name="callees" label={`What ${nameText(chosen.name)} calls`}
         boxes={callees} />
     </>}
-    <Table name="functions" caption="Functions" head={['function', 'own', 'share', 'with what it calls', 'share']}
-      numbers={[false, true, true, true, true]}
+    <Table name="functions" caption="Functions" head={['function', ...heads]}
+      numbers={[false, ...heads.map(() => true)]}
       rows={functions.slice(0, MOST_FUNCTIONS).map((of) => [
-        { value: of.name, shown: <button type="button" class="link"
-            onClick={() => setChosen(of)}>{nameText(of.name)}</button> },
-        { value: of.own, shown: valueText(of.own, metric.unit) },
-        { value: of.own / total, shown: shareText(of.own / total) },
-        { value: of.whole, shown: valueText(of.whole, metric.unit) },
-        { value: of.whole / total, shown: shareText(of.whole / total) },
+        { value: of.name, shown: <><button type="button" class="link"
+            onClick={() => setChosen({ name: of.name, kind: of.kind })}>{nameText(of.name)}</button>{' '}
+          <small>{noteOf(model, nodesOf(of.own))}</small></> },
+        ...cellsOf(of),
       ])} />
   </div>;
 }

@@ -1,14 +1,15 @@
 /** Iterations of a loop: a graph, a map of ranks and iterations, and classes of iterations. */
 import { signal } from '@preact/signals';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { nameText, pathText, valueText } from '../format';
-import { loadIterations, type Curves, type Iterations, type Loop, type Run, type SeriesRow } from '../model';
+import { letterOf, loadIterations, type Curves, type Iterations, type Loop, type Run, type SeriesRow } from '../model';
 import * as state from '../state';
 import { Choice } from '../widgets/choice';
 import { saveCsv, SvgWriter } from '../widgets/download';
 import { IterationClasses } from '../widgets/iteration_classes';
 import { IterationGraph, type Line } from '../widgets/iteration_graph';
 import { IterationMap } from '../widgets/iteration_map';
+import { TableOfPicture, type Cell } from '../widgets/table';
 
 /** By run; null: not unpacked yet. Unpacked when the view is opened first. */
 const unpacked = signal<readonly (Iterations | null)[] | null>(null);
@@ -59,17 +60,43 @@ function meanDifference(before: Of, now: Of, from: number, to: number): { value:
 function DifferenceText({ lines, loop }: { lines: readonly Of[]; loop: Loop }) {
   const [before, ...others] = lines, [from, to] = state.iterations.value ?? [0, loop.iterations];
   return <>{others.map((now, i) => {
+    const names = `${letterOf(now.run.index)} \u2212 ${letterOf(before!.run.index)}`;
     const of = before && meanDifference(before, now, from, to), unit = before!.row.unit;
-    return <p key={i}>{String.fromCharCode(66 + i)} {'\u2212'} A, the median rank, iterations {from} to {to - 1}: {of ?
+    return <p key={i}>{names}, the median rank, iterations {from} to {to - 1}: {of ?
       `${valueText(of.value, unit)} \u00b1 ${valueText(of.error, unit)} per iteration`
           : 'too few iterations to tell'}.</p>;
   })}</>;
 }
 
-function csvOf({ row, curves }: Of, label: string): void {
-  saveCsv('iterations', ['first_iteration', 'iterations', `${label} least`, 'median', 'greatest', 'peak'],
-      Array.from({ length: row.bins }, (_, bin) =>
-    [bin * row.width, row.width, curves.least[bin]!, curves.median[bin]!, curves.greatest[bin]!, curves.peak[bin]!]));
+/** Curves of all runs, point by point. */
+function csvOf(lines: readonly Of[], label: string): void {
+  saveCsv('iterations', ['run', 'values', 'first_iteration', 'iterations', 'least', 'median', 'greatest', 'peak'],
+      lines.flatMap(({ run, row, curves }) => Array.from({ length: row.bins }, (_, bin) =>
+    [letterOf(run.index), label, bin * row.width, row.width, curves.least[bin]!, curves.median[bin]!,
+        curves.greatest[bin]!, curves.peak[bin]!])));
+}
+
+const TABLE_ROWS = 32;
+
+/** The curves of the first run in some rows, over the iterations that are shown. */
+function CurvesTable({ of, label, range }: { of: Of; label: string; range: readonly [number, number] }) {
+  const { row, curves } = of, first = Math.floor(range[0] / row.width),
+      last = Math.min(row.bins, Math.ceil(range[1] / row.width));
+  const size = Math.max(1, Math.ceil((last - first) / TABLE_ROWS));
+  const begins = Array.from({ length: Math.ceil((last - first) / size) }, (_, i) => first + i * size);
+  const known = (values: Float32Array, begin: number): number[] =>
+      [...values.subarray(begin, Math.min(begin + size, last))].filter((value) => !Number.isNaN(value));
+  const mean = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0) / values.length;
+  const cell = (values: readonly number[], fold: (all: readonly number[]) => number): Cell => {
+    const value = values.length > 0 ? fold(values) : NaN;
+    return { value, shown: valueText(value, row.unit) };
+  };
+  return <TableOfPicture name="iterations_in_parts" caption={`${label} per iteration`}
+    head={['iterations from', 'least', 'mean of medians', 'greatest', 'peak']} numbers={[true, true, true, true, true]}
+    rows={begins.map((begin) => [{ value: begin * row.width },
+      cell(known(curves.least, begin), (all) => Math.min(...all)), cell(known(curves.median, begin), mean),
+      cell(known(curves.greatest, begin), (all) => Math.max(...all)),
+      cell(known(curves.peak, begin), (all) => Math.max(...all))])} />;
 }
 
 /** By bin: which class of the loop most of it is of, from 1 on; 0: none. */
@@ -97,8 +124,29 @@ function svgOf(lines: readonly Of[], label: string): void {
   svg.save('iterations');
 }
 
+function showInTrees(units: readonly number[]): void {
+  state.showParts(units);
+  state.view.value = 'trees';
+}
+
+/** Single iterations in a range that the file has call paths of. */
+function keptIn(run: Run, loop: Loop, [begin, end]: readonly [number, number]): number[] {
+  const number = run.head.loops.indexOf(loop);
+  return state.model.value!.units.flatMap((unit, i) => unit.kind === 'iteration' && unit.run === run.index
+      && unit.loop === number && unit.has_values && begin <= unit.first && unit.last < end ? [i] : []);
+}
+
+/** What a click on the map has selected: the trees show it. */
+function SelectedRanks() {
+  const ranks = state.coupled.value!.system.selected.filter((row) => row.item.kind === 'rank');
+  if (ranks.length === 0) return null;
+  const names = ranks.slice(0, 8).map((row) => row.item.name).join(', ') + (ranks.length > 8 ? ', \u2026' : '');
+  return <p>Selected: {names}. <button type="button"
+      onClick={() => { state.view.value = 'trees'; }}>Show in the trees</button></p>;
+}
+
 function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Iterations | null)[] }) {
-  const rows = loop.series.rows, [chosen, setChosen] = useState(0), row = rows[Math.min(chosen, rows.length - 1)];
+  const rows = loop.series.rows, row = rows[Math.min(state.seriesRow.value, rows.length - 1)];
   const model = state.model.value!;
   const lines = useMemo<Of[]>(() => model.runs.flatMap((other) => {
     const loopThere = other === run ? loop : other.head.loops.find((each) => each.name === loop.name),
@@ -107,22 +155,28 @@ function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Ite
     return loopThere && rowThere && data ? [{ run: other, loop: loopThere, row: rowThere,
         curves: data.curves(rowThere) }] : [];
   }), [run, loop, row, all]);
-  const data = all[run.index];
+  const data = all[run.index], kept = state.iterations.value ? keptIn(run, loop, state.iterations.value) : [];
   if (!row || !data) return <p>Iterations are not in this file.</p>;
-  const graph: Line[] = lines.map((of) => ({ name: model.runs.length > 1 ? String.fromCharCode(65 + of.run.index) : '',
+  const graph: Line[] = lines.map((of) => ({ name: model.runs.length > 1 ? letterOf(of.run.index) : '',
       width: of.row.width, curves: of.curves }));
   return <>
     <div class="tools">
-      <Choice label="Values" value={String(rows.indexOf(row))} onChoose={(value) => setChosen(Number(value))}
+      <Choice label="Values" value={String(rows.indexOf(row))}
+        onChoose={(value) => { state.seriesRow.value = Number(value); }}
         options={rows.map((each, i) => ({ value: String(i), text: labelOf(run, each) }))} />
       <button type="button" onClick={() => { state.iterations.value = null; }}>All iterations</button>
-      <button type="button" class="quiet" onClick={() => lines[0]
-        && csvOf(lines[0], labelOf(run, row))}>Save as CSV</button>
+      {kept.length > 0 && <button type="button" onClick={() => showInTrees(kept)}>
+        Show {kept.length === 1 ? 'the iteration' : `the ${kept.length} iterations`} of this range that the file has
+      </button>}
+      <button type="button" class="quiet" onClick={() =>
+        csvOf(lines, labelOf(run, row))}>Save as CSV</button>
       <button type="button" class="quiet" onClick={() => svgOf(lines, labelOf(run, row))}>Save as SVG</button>
     </div>
     <IterationGraph lines={graph} unit={row.unit} iterations={loop.iterations} range={state.iterations.value}
       onRange={(next) => { state.iterations.value = next; }}
       classes={classesOf(run, loop, data)} classWidth={loop.series.width} />
+    {lines[0] && <CurvesTable of={lines[0]} label={labelOf(run, row)}
+      range={state.iterations.value ?? [0, loop.iterations]} />}
     {lines.length > 1 && <DifferenceText lines={lines} loop={loop} />}
     <p class="hint">
       {row.width > 1 && `Each point is ${row.width} iterations: means, and the greatest single one as peak. `}
@@ -131,28 +185,31 @@ function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Ite
     {loop.maps.length > 0 && <IterationMap loop={loop} data={data} range={state.iterations.value}
         onRange={(next) => { state.iterations.value = next; }} onRank={(rank) => state.selectRanks([rank])}
             run={run} />}
-    <IterationClasses run={run} loop={loop} units={model.units} shown={state.parts.value} onShow={(units) => {
-      state.showParts(units);
-      state.view.value = 'trees';
-    }} />
+    <SelectedRanks />
+    {lines.map((of) => <IterationClasses run={of.run} loop={of.loop} units={model.units} shown={state.parts.value}
+      name={model.runs.length > 1 ? letterOf(of.run.index) : ''} onShow={showInTrees} key={of.run.index} />)}
   </>;
 }
 
 export function IterationsView() {
-  const model = state.model.value!, loops = model.first.head.loops;
+  const model = state.model.value!, loops = model.runs.flatMap((run) => run.head.loops.map((loop) => ({ run, loop })))
+      .filter(({ loop }, i, others) => others.findIndex((other) => other.loop.name === loop.name) === i);
   useEffect(() => { void unpackAll(model.runs); }, [model]);
   if (loops.length === 0) return <p class="message">No loop of this run is
       marked: see <code>REFRAIN_LOOP_BEGIN</code> and <code>REFRAIN_ITERATION_AT</code>.</p>;
-  const loop = loops.find((each) => each.name === state.loopName.value) ?? loops[0]!;
+  const { run, loop } = loops.find((each) => each.loop.name === state.loopName.value) ?? loops[0]!;
+  const titleOf = (of: { run: Run; loop: Loop }): string =>
+      `${nameText(of.loop.name)}, ${of.loop.iterations.toLocaleString('en-US')} iterations`
+      + (of.run === model.first ? '' : `, not in A`);
   return <div class="iterations">
     <div class="tools">
       <Choice label="Loop" value={loop.name} onChoose={(value) => {
         state.loopName.value = value;
         state.iterations.value = null;
-      }} options={loops.map((each) => ({ value: each.name,
-          text: `${nameText(each.name)}, ${each.iterations.toLocaleString('en-US')} iterations` }))} />
+        state.seriesRow.value = 0;
+      }} options={loops.map((each) => ({ value: each.loop.name, text: titleOf(each) }))} />
     </div>
-    {unpacked.value ? <LoopView run={model.first} loop={loop} all={unpacked.value} key={loop.name} />
+    {unpacked.value ? <LoopView run={run} loop={loop} all={unpacked.value} key={loop.name} />
         : <p>Reading{'\u2026'}</p>}
   </div>;
 }

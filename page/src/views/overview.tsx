@@ -1,18 +1,21 @@
 /** The first view: what stands out, where the time is, what was run. */
-import { useMemo } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import { classColors, kindColors } from '../colors';
 import { errorText, nameText, pathText, shareText, valueText } from '../format';
-import { span, type Finding, type Model } from '../model';
+import {
+  areCompared, columnsOf, difference, letterOf, rankName, scalesOf, span, valuesOfMetrics, type Finding, type Model,
+  type Run,
+} from '../model';
 import * as state from '../state';
-import { Canvas } from '../widgets/canvas';
+import { Canvas, textColor } from '../widgets/canvas';
 import { SvgWriter } from '../widgets/download';
 import { Legend, type Key } from '../widgets/legend';
-import { Table } from '../widgets/table';
+import { Table, TableOfPicture, type Cell } from '../widgets/table';
 
-function FindingLine({ finding }: { finding: Finding }) {
+function FindingLine({ run, finding }: { run: Run; finding: Finding }) {
   const { share, error, text, part_of: whole } = finding;
   return <li>
-    <button type="button" class="link" onClick={() => state.follow(finding)}>
+    <button type="button" class="link" onClick={() => state.follow(run, finding)}>
       {share > 0 && <strong>{shareText(share)} {error > 0 && errorText(error, '1', true)} </strong>}{nameText(text)}
       {whole !== undefined && `; part of ${whole + 1}`}
     </button>
@@ -23,48 +26,57 @@ function Findings({ model }: { model: Model }) {
   return <section aria-labelledby="findings">
     <h2 id="findings">What stands out</h2>
     {model.runs.map((run) => <div key={run.index}>
-      {model.runs.length > 1 && <h3>{nameText(run.head.name)}</h3>}
+      {model.runs.length > 1 && <h3>{letterOf(run.index)}: {nameText(run.head.name)}</h3>}
       {run.head.findings.length === 0 ? <p>Nothing.</p> : <ol
-          class="findings">{run.head.findings.map((finding, i) => <FindingLine finding={finding} key={i} />)}</ol>}
+          class="findings">{run.head.findings.map((finding, i) => <FindingLine run={run}
+          finding={finding} key={i} />)}</ol>}
     </div>)}
   </section>;
 }
 
-function Properties({ model }: { model: Model }) {
-  const { properties } = model.first.head;
-  if (properties.length === 0) return null;
-  return <section aria-label="Performance properties">
-    <Table name="properties" caption="Performance properties, the most severe first"
-      head={['property', 'context', 'severity', 'confidence']} numbers={[false, false, true, true]}
-      rows={properties.map((of) => [
-        { value: of.name },
-        { value: of.context, shown: of.node >= 0 ? <button type="button" class="link" onClick={() => {
-          state.selectNode(model.first.numbering.nodes[of.node] ?? 0);
-          state.view.value = 'trees';
-        }}>{nameText(of.context)}</button> : nameText(of.context) },
-        { value: of.severity, shown: shareText(of.severity) },
-        { value: of.confidence, shown: of.confidence.toFixed(2) },
-      ])} />
-  </section>;
+/** Which run a table or picture is of, where there are several. */
+function ofRun(model: Model, run: Run): string {
+  return model.runs.length > 1 ? ` of ${letterOf(run.index)} (${nameText(run.head.name)})` : '';
 }
 
-/** Factors as rows, the run and its loops as columns. */
+/** Of each run that has some. */
+function Properties({ model }: { model: Model }) {
+  return <>{model.runs.filter((run) => run.head.properties.length > 0).map((run) => <section key={run.index}
+      aria-label={`Performance properties${ofRun(model, run)}`}>
+    <Table name="properties" caption={`Performance properties${ofRun(model, run)}, the most severe first`}
+      head={['property', 'context', 'severity', 'confidence']} numbers={[false, false, true, true]}
+      rows={run.head.properties.map((each) => [
+        { value: each.name },
+        { value: each.context, shown: each.node >= 0 ? <button type="button" class="link" onClick={() => {
+          state.selectNode(run.numbering.nodes[each.node] ?? 0);
+          state.view.value = 'trees';
+        }}>{nameText(each.context)}</button> : nameText(each.context) },
+        { value: each.severity, shown: shareText(each.severity) },
+        { value: each.confidence, shown: each.confidence.toFixed(2) },
+      ])} />
+  </section>)}</>;
+}
+
+/** Factors as rows, the runs and their loops as columns. */
 function Efficiencies({ model }: { model: Model }) {
-  const trees = model.first.head.efficiencies ?? [];
-  if (trees.length === 0) return null;
+  const columns = model.runs.flatMap((run) => (run.head.efficiencies ?? []).map((tree) => ({
+    tree, head: (model.runs.length > 1 ? `${letterOf(run.index)}: ` : '')
+        + (tree.loop === '' ? 'the run' : nameText(tree.loop)),
+  })));
+  if (columns.length === 0) return null;
+  const why = columns.find(({ tree }) => tree.why !== '')?.tree.why;
   return <section aria-label="Efficiencies">
     <Table name="efficiencies" caption="Efficiencies (POP): a factor is the product of those below it"
-      head={['factor', ...trees.map((tree) => tree.loop === '' ? 'the run' : nameText(tree.loop))]}
-      numbers={[false, ...trees.map(() => true)]}
-      rows={trees[0]!.factors.map((factor, i) => [
+      head={['factor', ...columns.map(({ head }) => head)]} numbers={[false, ...columns.map(() => true)]}
+      rows={columns[0]!.tree.factors.map((factor) => [
         { value: factor.title, shown: `${'\u00a0\u00a0'.repeat(factor.depth)}${factor.title}` },
-        ...trees.map((tree) => {
-          const { value, error } = tree.factors[i]!;
+        ...columns.map(({ tree }) => {
+          const { value, error } = tree.factors.find((each) => each.name === factor.name) ?? { value: null, error: 0 };
           return { value: value ?? '', shown: value === null ? 'n/a' : `${shareText(value)} ${errorText(error, '1',
               true)}` };
         }),
       ])} />
-    {trees.some((tree) => tree.why !== '') && <p>n/a: {trees.find((tree) => tree.why !== '')!.why}.</p>}
+    {why !== undefined && <p>n/a: {why}.</p>}
   </section>;
 }
 
@@ -75,8 +87,8 @@ interface Band {
 }
 
 /** Time by what it is: the classes of MPI functions, user code, and the rest. */
-function bandsOf(model: Model): Band[] {
-  const run = model.first, all = [span(0, model.tree.size)];
+function bandsOf(model: Model, run: Run): Band[] {
+  const all = [span(0, model.tree.size)];
   if (!run.cells) return [];
   const times = model.metrics.flatMap((metric, i) => metric.unit === 's' && model.rootOfMetric(i) === 0
       && !metric.overlaps ? [i] : []);
@@ -92,27 +104,21 @@ function bandsOf(model: Model): Band[] {
 
 const STRIP = 160;
 
-/** The ranks that share a column of the picture: first, behind the last. */
-function columnsOf(ranks: number, width: number): [number, number][] {
-  const columns = Math.max(1, Math.min(ranks, Math.floor(width)));
-  return Array.from({ length: columns }, (_, i) =>
-      [Math.floor(i * ranks / columns), Math.max(Math.floor(i * ranks / columns) + 1,
-      Math.floor((i + 1) * ranks / columns))]);
-}
+const TABLE_ROWS = 64;
 
-/** Time by class over ranks. Of ranks that share a column the one with most time in user code is shown, so that
- * extremes stay. */
-function TimeStrip({ model }: { model: Model }) {
-  const run = model.first, bands = useMemo(() => bandsOf(model), [state.cellsRead.value]);
+/** Time by class over ranks: a column each, as far as there are points. Enter, or a click, selects a rank in the
+ * trees. */
+function TimeStrip({ model, run }: { model: Model; run: Run }) {
+  const bands = useMemo(() => bandsOf(model, run), [run, state.cellsRead.value]);
+  const [at, setAt] = useState(0), size = useRef(1);
   const ofRank = useMemo(() => run.ranks.map((rank) =>
       bands.map((band) => band.byPlace.slice(rank.span.begin, rank.span.end).reduce((a, b) => a + b, 0))), [bands]);
   if (bands.length === 0) return <p>{state.cellsRead.value === 0 ? 'Reading\u2026' : 'By rank: not in this file.'}</p>;
   const user = bands.findIndex((band) => band.color === kindColors.user),
       most = Math.max(...ofRank.map((values) => values.reduce((a, b) => a + b, 0)));
   const boxes = (width: number): { x: number; y: number; w: number; h: number; band: number }[] =>
-      columnsOf(ofRank.length, width).flatMap(([begin, end], i, all) => {
-    const values = ofRank.slice(begin, end).reduce((best, each) => user >= 0 && each[user]! > best[user]! ? each
-        : best), w = width / all.length;
+      columnsOf(ofRank, user, width).flatMap(({ values }, i, all) => {
+    const w = width / all.length;
     let y = STRIP;
     return values.map((value, band) => {
       const h = value / most * STRIP;
@@ -120,55 +126,107 @@ function TimeStrip({ model }: { model: Model }) {
     });
   });
   const keys: Key[] = bands.map((band) => ({ color: band.color, text: nameText(band.name) }));
+  const nameOf = (rank: number): string => rankName(run.ranks[rank]!);
+  const textOf = (rank: number): string => keys.map((key, band) => ({ key, value: ofRank[rank]![band]! }))
+      .filter(({ value }) => value > 0).map(({ key, value }) => `${key.text} ${valueText(value, 's')}`).join(', ');
+  const choose = (rank: number): void => {
+    state.selectRanks([run.ranks[rank]!.first]);
+    state.view.value = 'trees';
+  };
+  const rankAt = (x: number): number => {
+    const columns = columnsOf(ofRank, user, size.current);
+    return columns[Math.min(columns.length - 1, Math.max(0, Math.floor(x / size.current * columns.length)))]!.rank;
+  };
   return <figure>
-    <figcaption>Time by class over ranks, up to {valueText(most, 's')}</figcaption>
-    <Canvas height={STRIP} label={`Time by class over ${ofRank.length} ranks; the table below has the sums`}
+    <figcaption>Time by class over ranks{ofRun(model, run)}, up to {valueText(most, 's')}</figcaption>
+    <Canvas height={STRIP}
+      label={`Time by class over ${ofRank.length} ranks${ofRun(model, run)}; the table below has the values`}
+      onWidth={(width) => { size.current = Math.max(1, width); }}
+      onPointer={(kind, x) => {
+        if (kind === 'move') setAt(rankAt(x));
+        else if (kind === 'up') choose(rankAt(x));
+      }}
+      onKey={(event) => {
+        const steps: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1 }, step = steps[event.key];
+        if (step) setAt(Math.min(ofRank.length - 1, Math.max(0, at + step)));
+        else if (event.key === ' ' || event.key === 'Enter') choose(at);
+        else return;
+        event.preventDefault();
+      }}
       draw={({ context, width }) => {
       for (const box of boxes(width)) {
         context.fillStyle = bands[box.band]!.color;
         context.fillRect(box.x, box.y, box.w, box.h);
       }
+      context.strokeStyle = textColor(context);
+      context.strokeRect(at / ofRank.length * width + 0.5, 0.5, Math.max(2, width / ofRank.length - 2), STRIP - 1);
     }} />
     <Legend keys={keys} />
+    <p aria-live="polite">{nameOf(at)}: {textOf(at)}.</p>
     <button type="button" class="quiet" onClick={() => {
       const svg = new SvgWriter(900, STRIP + 20 + 16 * bands.length);
       for (const box of boxes(900)) svg.box(box.x, box.y, box.w, box.h, bands[box.band]!.color);
-      keys.forEach((key, i) => svg.text(0, STRIP + 20 + 16 * i, key.text, key.color));
+      keys.forEach((key, i) => svg.key(0, STRIP + 20 + 16 * i, key.color, key.text));
       svg.save('time_by_rank');
     }}>Save as SVG</button>
+    <TableOfPicture name="time_by_rank" caption={`Time by class over ranks${ofRun(model, run)}`}
+      head={['ranks', ...keys.map((key) => key.text)]} numbers={[false, ...keys.map(() => true)]}
+      rows={columnsOf(ofRank, user, TABLE_ROWS).map(({ begin, end, rank, values, extreme }) => [
+        { value: nameOf(rank)
+            + (extreme ? `, ${extreme} user code of ${nameOf(begin)} to ${nameOf(end - 1)}` : '') },
+        ...values.map((value) => ({ value, shown: valueText(value, 's') })),
+      ])} />
   </figure>;
 }
 
-/** Where the time of the whole run is. */
+/** Where the time of the whole run is, and how other runs differ from the first one. */
 function TimeTable({ model }: { model: Model }) {
-  const rows = model.metrics.flatMap((metric, number) => metric.unit === 's' && model.rootOfMetric(number) === 0
-      ? [{ metric, number }] : []);
-  const ofRun = model.runs.map((run) => {
-    const values = model.byMetric({ run, metrics: [], nodes: model.everything([0]), places: null });
-    return (number: number): number => model.metricSpans(number).reduce((sum, each) => {
-      for (let metric = each.begin; metric < each.end; metric++) sum += values[metric] || 0;
-      return sum;
-    }, 0);
-  });
-  return <Table name="time" caption="Time"
-      head={['time in', ...model.runs.flatMap((run) => [nameText(run.head.name), 'share'])]}
-      numbers={[false, ...model.runs.flatMap(() => [true, true])]}
-    rows={rows.filter(({ number }) => ofRun.some((of) => of(number) > 0)).map(({ metric, number }) => [
-      { value: metric.title, shown: <button type="button" class="link" onClick={() => {
-        state.selectMetric(metric.name);
-        state.view.value = 'trees';
-      }}>{metric.overlaps ? `of it: ${metric.title}` : metric.title}</button> },
-      ...ofRun.flatMap((of) => [{ value: of(number), shown: valueText(of(number), 's') },
-          { value: of(number) / of(0), shown: shareText(of(number) / of(0)) }]),
-    ])} />;
+  const { runs } = model, numbers = model.metrics.map((_, number) => number).filter((number) =>
+      model.metrics[number]!.unit === 's' && model.rootOfMetric(number) === 0);
+  const byRun = useMemo(() => runs.map((run) => {
+    const values = valuesOfMetrics(model, { run, metrics: [], nodes: model.everything([0]), places: null });
+    return new Map(numbers.map((number) => {
+      const spans = model.metricSpans(number);
+      return [number, { value: values.of(spans) || 0, error: values.errorOf(spans) }];
+    }));
+  }), [model]);
+  const value = (run: number, number: number): number => byRun[run]!.get(number)!.value;
+  const cellsOf = (run: number, number: number): Cell[] => {
+    const share = value(run, number) / value(run, 0);
+    const cells: Cell[] = [{ value: value(run, number), shown: valueText(value(run, number), 's') },
+      { value: share, shown: shareText(share) }];
+    if (run === 0) return cells;
+    const of = difference(byRun[0]!.get(number)!, byRun[run]!.get(number)!, scalesOf(runs[0]!, runs[run]!));
+    const text = `${of.value > 0 ? '+' : ''}${valueText(of.value, 's')} ${errorText(of.error, 's', false)}`;
+    return [...cells, { value: of.value, shown: text }];
+  };
+  const isOfMeans = runs.length > 1 && areCompared(runs) === 'means';
+  return <>
+    <Table name="time" caption="Time" head={['time in', ...runs.flatMap((run, i) => [
+        (runs.length > 1 ? `${letterOf(i)}: ` : '') + nameText(run.head.name), 'share',
+        ...(i > 0 ? [`${letterOf(i)} \u2212 A`] : [])])]}
+      numbers={[false, ...runs.flatMap((_, i) => i > 0 ? [true, true, true] : [true, true])]}
+      rows={numbers.filter((number) => runs.some((_, run) => value(run, number) > 0)).map((number) => {
+        const metric = model.metrics[number]!;
+        return [{ value: metric.title, shown: <button type="button" class="link" onClick={() => {
+          state.selectMetric(metric.name);
+          state.view.value = 'trees';
+        }}>{metric.overlaps ? `of it: ${metric.title}` : metric.title}</button> },
+        ...runs.flatMap((_, run) => cellsOf(run, number))];
+      })} />
+    {isOfMeans && <p>The runs have different numbers of ranks: differences are of means over ranks.</p>}
+  </>;
 }
 
 function Facts({ model }: { model: Model }) {
   return <section aria-labelledby="facts">
     <h2 id="facts">The run</h2>
-    {model.runs.map((run) => <dl class="facts" key={run.index}>
-      {run.head.facts.map(([label, text], i) => <div key={i}><dt>{label}</dt><dd>{nameText(text)}</dd></div>)}
-    </dl>)}
+    {model.runs.map((run) => <div key={run.index}>
+      {model.runs.length > 1 && <h3>{letterOf(run.index)}: {nameText(run.head.name)}</h3>}
+      <dl class="facts">
+        {run.head.facts.map(([label, text], i) => <div key={i}><dt>{label}</dt><dd>{nameText(text)}</dd></div>)}
+      </dl>
+    </div>)}
   </section>;
 }
 
@@ -180,7 +238,7 @@ function Largest({ model }: { model: Model }) {
   const nodes = Array.from({ length: model.tree.size - 1 }, (_, i) => i + 1).map((node) =>
       ({ node, value: values[node + 1]! - values[node]! }))
     .sort((a, b) => b.value - a.value).slice(0, 10).filter(({ value }) => value > 0.005 * all);
-  return <Table name="largest" caption="Call paths with the largest time of their own"
+  return <Table name="largest" caption={`Call paths with the largest time of their own${ofRun(model, run)}`}
       head={['call path', 'time', 'share']} numbers={[false, true, true]} rows={nodes.map(({ node, value }) => [
     { value: pathText(state.pathOf(node)), shown: <button type="button" class="link" onClick={() => {
       state.selectNode(node);
@@ -196,7 +254,7 @@ export function Overview() {
     <Findings model={model} />
     <section aria-label="Where the time is">
       <h2>Where the time is</h2>
-      <TimeStrip model={model} />
+      {model.runs.map((run) => <TimeStrip model={model} run={run} key={run.index} />)}
       <TimeTable model={model} />
       <Largest model={model} />
     </section>

@@ -1,9 +1,9 @@
 /** Three coupled trees: metrics, call paths, system. */
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { errorText, nameText, pathText, shareText, valueText } from '../format';
 import {
-  areCompared, difference, modesOf, rowsOf, scalesOf, shownOf, spansOf, type CoupledTree, type Item, type Mode,
-  type Row, type TreeName, type Unit,
+  areCompared, difference, letterOf, modes, modesOf, rowsOf, scalesOf, shownOf, spansOf, type CoupledTree, type Item,
+  type Mode, type Row, type TreeName, type Unit,
 } from '../model';
 import * as state from '../state';
 import { Choice } from '../widgets/choice';
@@ -14,10 +14,6 @@ import { Search } from '../widgets/search';
 import { TreeGrid, type GridCell, type GridRow } from '../widgets/treegrid';
 
 const titles: Readonly<Record<TreeName, string>> = { metric: 'Metrics', call: 'Call paths', system: 'System' };
-
-function runName(index: number): string {
-  return String.fromCharCode(65 + index);
-}
 
 /** The unit of what a row shows: in the tree of metrics each has its own. */
 function unitOf(name: TreeName, item: Item): Unit {
@@ -91,7 +87,7 @@ function describer(tree: CoupledTree, mode: Mode): (row: Row) => GridRow {
 function csvOf(tree: CoupledTree, rows: readonly Row[]): void {
   const { runs } = state.model.value!, coupled = state.coupled.value!;
   saveCsv(titles[tree.name].toLowerCase().replace(' ', '_'),
-      ['path', 'shows', ...runs.flatMap((_, i) => [`value_${runName(i)}`, `error_${runName(i)}`])],
+      ['path', 'shows', ...runs.flatMap((_, i) => [`value_${letterOf(i)}`, `error_${letterOf(i)}`])],
     rows.map((row) => [pathText(row.item.path), row.isExpanded ? 'exclusive' : 'inclusive', ...runs.flatMap((_, i) => {
       const { value, error } = shownOf(coupled, tree.name, 'absolute', row, i);
       return [value, error];
@@ -120,9 +116,11 @@ function* allItems(roots: readonly Item[]): Generator<Item> {
   }
 }
 
-function find(tree: CoupledTree, text: string): void {
+/** Selects the first row whose name has the text in it, or the next one behind what is selected. */
+function find(tree: CoupledTree, text: string, isNext: boolean): void {
+  if (text === '') return;
   const wanted = text.toLowerCase(), now = state.selected.value[tree.name][0];
-  let first: Item | null = null, isBehind = now === undefined, found: Item | null = null;
+  let first: Item | null = null, isBehind = !isNext || now === undefined, found: Item | null = null;
   for (const item of allItems(tree.roots)) {
     if (item.name.toLowerCase().includes(wanted)) {
       first ??= item;
@@ -139,6 +137,30 @@ function find(tree: CoupledTree, text: string): void {
   for (let at = found.parent; at; at = at.parent) above.push(at.key);
   state.expand(tree.name, above, true);
   state.selected.value = { ...state.selected.value, [tree.name]: [found.key] };
+}
+
+const MOST_NAMES = 3;
+
+/** What is selected in a tree, in words; an open row stands for itself alone. */
+function selectionText(name: TreeName): string {
+  const { selected } = state.coupled.value![name];
+  const names = selected.slice(0, MOST_NAMES).map(({ item, isExpanded }) =>
+      (name === 'call' ? pathText(item.path.slice(-2)) : nameText(item.name)) + (isExpanded ? ' itself' : ''));
+  const more = selected.length - names.length;
+  return names.join(' + ') + (more > 0 ? ` and ${more} more` : '');
+}
+
+/** What the values of a tree are: of what is selected in the trees to its left, and all of what is to its right. */
+function whatIsShown(name: TreeName, mode: Mode): string {
+  const { metrics } = state.model.value!, order = state.order.value;
+  const drives = (other: TreeName): boolean => order.indexOf(other) < order.indexOf(name);
+  const chosen = (other: TreeName): string => other !== name && drives(other) ? selectionText(other) : '';
+  const root = metrics[state.model.value!.rootOfMetric(state.metric.value)]!.title;
+  const metric = name === 'metric' ? 'each metric' : chosen('metric') || nameText(root);
+  const where = name === 'call' ? '' : ` in ${chosen('call') || 'all call paths'}`,
+      ranks = name === 'system' ? '' : ` on ${chosen('system') || 'all ranks'}`;
+  const title = mode === 'absolute' ? '' : `; ${modes.find((row) => row.mode === mode)!.title.toLowerCase()}`;
+  return `Shows ${metric}${where}${ranks}${title}.`;
 }
 
 function Panel({ name }: { name: TreeName }) {
@@ -166,19 +188,37 @@ function Panel({ name }: { name: TreeName }) {
         [name]: value }; }}
         options={offered.map((row) => ({ value: row.mode, text: row.title }))} />
       {name === 'call' && <CallTools />}
-      <Search label={`Find in ${titles[name].toLowerCase()}`} onFind={(text) => find(tree, text)} />
+      <Search label={`Find in ${titles[name].toLowerCase()}`} onText={(text) => find(tree, text, false)}
+        onFind={(text) => find(tree, text, true)} />
       <button type="button" class="quiet" onClick={() => csvOf(tree, rows)}>Save as CSV</button>
     </div>
+    <p class="hint">{whatIsShown(name, mode)}</p>
     <TreeGrid name={name} label={titles[name]} rows={rows} describe={describe}
+      selected={tree.selected[0]?.item.key ?? ''}
       head={[titles[name], 'value', '\u00b1',
-          ...runs.slice(1).flatMap((_, i) => [runName(i + 1), `${runName(i + 1)} \u2212 A`])]}
+          ...runs.slice(1).flatMap((_, i) => [letterOf(i + 1), `${letterOf(i + 1)} \u2212 A`])]}
       onExpand={(row, open) => open ? state.expand(name, [row.item.key], true) : state.collapse(name, row)}
       onExpandAll={(all) => state.expand(name, all.map((row) => row.item.key), true)}
           onSelect={(row, add) => state.select(name, row.item.key, add)} />
     {name === 'metric' && <AboutMetric />}
+    {name === 'call' && <ExtremesOfPath />}
     {name === 'system' && <Strip />}
     <Scale from="0" to={name === 'system' ? 'largest of its level' : 'root'} />
   </section>;
+}
+
+/** Least and greatest over threads of the selected row, where it stands for one call path of the whole run: exact, even
+ * where threads share a place in the file. */
+function ExtremesOfPath() {
+  const model = state.model.value!, { metric, call } = state.coupled.value!, [row, ...others] = call.selected;
+  const [only, ...more] = row && others.length === 0 ? spansOf(row.item, row.isExpanded) : [];
+  if (!only || more.length > 0 || only.unit !== 0 || only.end - only.begin !== 1) return null;
+  const spans = metric.spans ?? model.metricSpans(0), of = model.extremes(model.first, spans, only.begin);
+  if (!of) return null;
+  const { unit } = model.metrics[state.metric.value]!;
+  const least = of.leastRank < 0 ? 'some have nothing' : `least ${valueText(of.least, unit)} on rank ${of.leastRank}`;
+  return <p class="hint">{nameText(row!.item.name)}, thread by thread: greatest {valueText(of.greatest, unit)} on
+    rank {of.greatestRank}, {least}.</p>;
 }
 
 /** Description, formula, unit and advice of the selected metric. */
@@ -208,7 +248,7 @@ function Strip() {
   return <HeatStrip values={byRank} nameOf={(i) => `rank ${first.ranks[i]!.first}`}
       textOf={(value) => valueText(value, unit)}
     isSelected={(i) => state.selected.value.system.includes(`s${first.ranks[i]!.span.begin}`)}
-        onChoose={(i) => state.selectRanks([first.ranks[i]!.first])} />;
+        onChoose={(i, add) => state.selectRanks([first.ranks[i]!.first], add)} />;
 }
 
 /** What the trees are of, and what is said about it. */
@@ -217,7 +257,7 @@ function About() {
   const names = shown.map((unit) => nameText(units[unit]!.name)).join(', ');
   const isEstimate = shown.some((unit) => units[unit]!.reconstructed), are = runs.length > 1 ? areCompared(runs)
       : 'sums';
-  const letters = runs.map((run, i) => `${runName(i)} = ${nameText(run.head.name)}`).join(', ');
+  const letters = runs.map((run, i) => `${letterOf(i)} = ${nameText(run.head.name)}`).join(', ');
   return <div class="notes">
     {shown.length > 0 && <p>Shown: {names}{isEstimate && ' (reconstructed from clusters of iterations)'}{' '}
       <button type="button" onClick={() => state.showParts([0])}>Show the whole run</button></p>}
@@ -227,7 +267,7 @@ function About() {
 }
 
 export function TreesView() {
-  const [wide, setWide] = useState(true);
+  const wide = state.isWide.value;
   return <div class="trees">
     <About />
     <div class="tools">
@@ -235,7 +275,7 @@ export function TreesView() {
         options={[{ value: 'tree', text: 'as in the program' }, { value: 'value', text: 'by value' },
             { value: 'name', text: 'by name' }]} />
       <label class="choice"><input type="checkbox" checked={wide}
-        onChange={(event) => setWide(event.currentTarget.checked)} />side by side</label>
+        onChange={(event) => { state.isWide.value = event.currentTarget.checked; }} />side by side</label>
     </div>
     <div class={wide ? 'panels wide' : 'panels'}>{state.order.value.map((name) => <Panel name={name}
       key={name} />)}</div>

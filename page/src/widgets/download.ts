@@ -40,6 +40,7 @@ export class SvgWriter {
   constructor(width: number, height: number) {
     this.width = width;
     this.height = height;
+    this.box(0, 0, width, height, '#fff'); // texts are black, whatever the picture is put on
   }
 
   box(x: number, y: number, width: number, height: number, fill: string, title = ''): void {
@@ -48,6 +49,12 @@ export class SvgWriter {
 
   text(x: number, y: number, text: string, fill = '#000'): void {
     this.parts.push(element('text', { x, y, fill, 'font-size': 12, 'font-family': 'sans-serif' }, escaped(text)));
+  }
+
+  /** A box of a colour, and what it means. */
+  key(x: number, y: number, color: string, text: string): void {
+    this.box(x, y - 10, 10, 10, color);
+    this.text(x + 16, y, text);
   }
 
   line(points: readonly (readonly [number, number])[], stroke: string): void {

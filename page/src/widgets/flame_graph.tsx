@@ -1,9 +1,9 @@
 /** Boxes of a flame graph on a canvas. A box can be enlarged: click, or Enter; Escape goes back. Arrows move through
  * the boxes. */
 import { useMemo, useState } from 'preact/hooks';
-import { css, differenceColor, isLight, kindColors, rgbOf } from '../colors';
+import { css, differenceColor, isLight, kindColors, rgbOf, type Rgb } from '../colors';
 import { nameText, shareText, valueText } from '../format';
-import type { Box, Unit } from '../model';
+import { coveredBy, type Box, type Unit } from '../model';
 import { Canvas, textColor } from './canvas';
 import { SvgWriter } from './download';
 import { Legend, Scale } from './legend';
@@ -11,6 +11,8 @@ import { Legend, Scale } from './legend';
 export interface BoxDifference {
   /** Of the larger one, from -1 to 1. */
   part: number;
+  /** Letter of the run that is compared with A. */
+  other: string;
   text: string;
 }
 
@@ -29,6 +31,8 @@ export interface FlameGraphProps {
 }
 
 const ROW = 20;
+const MOST_ROWS = 200;
+const LEAST = 0.0005; // of the width: half a point of 1,000
 
 /** A letter is about so wide. */
 const LETTER = 6.2;
@@ -41,25 +45,31 @@ function colorOf(box: Box, props: FlameGraphProps): string {
   return css([Math.round(r * shade), Math.round(g * shade), Math.round(b * shade)]);
 }
 
+/** Black or white; `color`: "#rrggbb", or as css() has it. */
+function lettersOn(color: string): string {
+  const rgb = color.startsWith('#') ? rgbOf(color) : color.match(/\d+/g)!.map(Number) as unknown as Rgb;
+  return isLight(rgb) ? '#000' : '#fff';
+}
+
 export function FlameGraph(props: FlameGraphProps) {
   const { boxes, unit, total, search, isUpsideDown } = props;
   const [zoom, setZoom] = useState<Box | null>(null), [at, setAt] = useState(0), [width, setWidth] = useState(1);
   const base = zoom && boxes.includes(zoom) ? zoom : null, left = base?.x ?? 0, part = base?.width ?? 1;
   const depths = useMemo(() => boxes.reduce((most, box) => Math.max(most, box.depth + 1), 1), [boxes]),
-      height = Math.min(depths, 200) * ROW;
-  const seen = boxes.filter((box) => box.x < left + part - 1e-12 && box.x + box.width > left + 1e-12);
+      height = Math.min(depths, MOST_ROWS) * ROW;
+  // Of very deep graphs an enlarged box is at the top, so that all levels can be reached.
+  const top = depths > MOST_ROWS ? base?.depth ?? 0 : 0;
+  const seen = boxes.filter((box) => box.x < left + part - 1e-12 && box.x + box.width > left + 1e-12
+      && box.width >= LEAST * part && box.depth >= top && box.depth < top + MOST_ROWS);
   const rect = (box: Box): { x: number; y: number; w: number } => {
     const x = Math.max(0, (box.x - left) / part), end = Math.min(1, (box.x + box.width - left) / part);
-    return { x: x * width, w: (end - x) * width, y: isUpsideDown ? height - (box.depth + 1) * ROW : box.depth * ROW };
+    const row = box.depth - top;
+    return { x: x * width, w: (end - x) * width, y: isUpsideDown ? height - (row + 1) * ROW : row * ROW };
   };
   const wanted = search.toLowerCase(), isFound = (box: Box): boolean => wanted !== ''
       && box.name.toLowerCase().includes(wanted);
-  // A box within another one that was found adds nothing.
-  const found = boxes.filter(isFound), isWithin = (box: Box, other: Box): boolean =>
-      other.depth < box.depth && other.x <= box.x && box.x + box.width <= other.x + other.width + 1e-12;
-  const outer = found.filter((box) => !found.some((other) => isWithin(box, other)));
-  const foundShare = outer.reduce((sum, box) => sum + box.width, 0);
-  const active = seen[Math.min(at, seen.length - 1)];
+  const found = boxes.filter(isFound);
+  const active = seen[Math.min(at, seen.length - 1)], ofActive = active && props.difference?.(active);
   const textOf = (box: Box): string =>
       `${nameText(box.name)}: ${valueText(box.value, unit)}, ${shareText(box.value / total)}`;
   const boxAt = (x: number, y: number): Box | undefined => seen.find((box) => {
@@ -76,14 +86,13 @@ export function FlameGraph(props: FlameGraphProps) {
       context.textBaseline = 'middle';
       for (const box of seen) {
         const { x, y, w } = rect(box);
-        const color = isFound(box) ? '#f0e442' : colorOf(box, props), rgb = color.startsWith('#') ? rgbOf(color)
-            : color.match(/\d+/g)!.map(Number) as unknown as [number, number, number];
+        const color = isFound(box) ? '#f0e442' : colorOf(box, props);
         context.globalAlpha = wanted && !isFound(box) ? 0.45 : 1;
         context.fillStyle = color;
         context.fillRect(x, y, Math.max(w - 0.5, 0.5), ROW - 1);
         if (w > 5 * LETTER) {
           const letters = Math.floor((w - 6) / LETTER), name = nameText(box.name);
-          context.fillStyle = isLight(rgb) ? '#000' : '#fff';
+          context.fillStyle = lettersOn(color);
           context.fillText(name.length > letters ? `${name.slice(0, letters - 1)}\u2026` : name, x + 3, y + ROW / 2);
         }
       }
@@ -124,20 +133,23 @@ export function FlameGraph(props: FlameGraphProps) {
         else return;
         event.preventDefault();
       }} />
-    <p aria-live="polite">{active ? textOf(active) : 'Nothing.'}{active && props.difference
-      && `; ${props.difference(active).text}`}{wanted
-      && ` Found: ${found.length} boxes, ${shareText(foundShare)}.`}</p>
+    <p aria-live="polite">{active ? textOf(active) : 'Nothing.'}{ofActive && `; ${ofActive.text}`}{wanted
+      && ` Found: ${found.length} boxes, ${shareText(coveredBy(found))}.`}</p>
+    {depths > top + MOST_ROWS && <p class="hint">{(depths - top - MOST_ROWS).toLocaleString('en-US')} further levels:
+      enlarge a box to see them.</p>}
     <div class="tools">
       {base && <button type="button" onClick={() => setZoom(null)}>Whole graph</button>}
-      {props.difference ? <Scale from="less in B" to="more in B" isDifference /> : <Legend keys={[
+      {ofActive ? <Scale from={`less in ${ofActive.other}`}
+          to={`more in ${ofActive.other}`} isDifference /> : <Legend keys={[
         { color: kindColors.user!, text: 'user code' }, { color: kindColors.mpi!, text: 'MPI' },
         { color: kindColors.other!, text: 'other' }]} />}
       <button type="button" class="quiet" onClick={() => {
         const svg = new SvgWriter(width, height);
         for (const box of seen) {
           const { x, y, w } = rect(box);
-          svg.box(x, y, Math.max(w - 0.5, 0.5), ROW - 1, colorOf(box, props), textOf(box));
-          if (w > 5 * LETTER) svg.text(x + 3, y + 14, nameText(box.name).slice(0, Math.floor((w - 6) / LETTER)));
+          const color = colorOf(box, props), letters = nameText(box.name).slice(0, Math.floor((w - 6) / LETTER));
+          svg.box(x, y, Math.max(w - 0.5, 0.5), ROW - 1, color, textOf(box));
+          if (w > 5 * LETTER) svg.text(x + 3, y + 14, letters, lettersOn(color));
         }
         svg.save(props.name);
       }}>Save as SVG</button>

@@ -2,13 +2,15 @@
 import { useState } from 'preact/hooks';
 import { css, valueColor } from '../colors';
 import { Canvas, textColor } from './canvas';
+import { SvgWriter } from './download';
 
 export interface HeatStripProps {
   values: readonly number[];
   nameOf: (index: number) => string;
   textOf: (value: number) => string;
   isSelected: (index: number) => boolean;
-  onChoose: (index: number) => void;
+  /** `add`: beside what is selected. */
+  onChoose: (index: number, add: boolean) => void;
 }
 
 const HEIGHT = 28;
@@ -40,17 +42,24 @@ export function HeatStrip({ values, nameOf, textOf, isSelected, onChoose }: Heat
         context.strokeStyle = textColor(context);
         context.strokeRect((at + 0.5) / values.length * points - 1.5, 0.5, 3, BAR - 1);
       }}
-      onPointer={(kind, x) => {
+      onPointer={(kind, x, _, event) => {
         if (kind === 'move') setAt(indexAt(x));
-        else if (kind === 'down') onChoose(indexAt(x));
+        else if (kind === 'down') onChoose(indexAt(x), event.ctrlKey || event.metaKey || event.shiftKey);
       }}
       onKey={(event) => {
         const steps: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1 }, step = steps[event.key];
         if (step) setAt(Math.min(values.length - 1, Math.max(0, at + step)));
-        else if (event.key === ' ' || event.key === 'Enter') onChoose(at);
+        else if (event.key === ' ' || event.key === 'Enter') onChoose(at, event.ctrlKey || event.shiftKey);
         else return;
         event.preventDefault();
       }} />
+    <button type="button" class="quiet" onClick={() => {
+      const svg = new SvgWriter(900, 60), wide = 900 / values.length;
+      values.forEach((value, i) => svg.box(i * wide, 0, wide, 40, css(valueColor(greatest > 0 ? value / greatest : 0)),
+          `${nameOf(i)}: ${textOf(value)}`));
+      svg.text(0, 56, `${nameOf(0)} to ${nameOf(values.length - 1)}, from 0 to ${textOf(greatest)}`);
+      svg.save('by_rank');
+    }}>Save as SVG</button>
     <p aria-live="polite">{text}. Greatest: {nameOf(where)}, {textOf(greatest)}; least: {textOf(least)}.</p>
   </div>;
 }

@@ -1,15 +1,19 @@
 /** Classes of iterations of the job, and the single iterations that the file carries: what they are, and which of them
  * the trees show. */
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { classColors } from '../colors';
 import { nameText, shareText, valueText } from '../format';
 import type { Loop, ModelUnit, Run } from '../model';
+import { Table, type Cell } from './table';
 
 export interface IterationClassesProps {
   run: Run;
   loop: Loop;
   units: readonly ModelUnit[];
   shown: readonly number[];
+  /** Letter of the run; empty: there is one. */
+  name: string;
   onShow: (units: readonly number[]) => void;
 }
 
@@ -18,6 +22,10 @@ function whereText(unit: ModelUnit): string {
   if (unit.kind === 'iteration') return `iteration ${unit.first}`;
   const ranges = unit.ranges.map(([first, last]) => first === last ? String(first) : `${first} to ${last}`);
   return ranges.length > 0 ? ranges.join(', ') : `here and there from ${unit.first} to ${unit.last}`;
+}
+
+function chosenKinds(units: readonly ModelUnit[], chosen: Iterable<number>): Set<string> {
+  return new Set([...chosen].map((unit) => units[unit]!.kind));
 }
 
 /** What sets a class apart from the mean iteration. */
@@ -32,7 +40,7 @@ function explanation(unit: ModelUnit, mean: { wall: number; mpi: number; user: n
   return parts.length > 0 ? `${length}: ${parts.join(', ')}` : length;
 }
 
-export function IterationClasses({ run, loop, units, shown, onShow }: IterationClassesProps) {
+export function IterationClasses({ run, loop, units, shown, name, onShow }: IterationClassesProps) {
   const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set(shown.filter((unit) => unit > 0)));
   const number = run.head.loops.indexOf(loop);
   const of = units.map((unit, i) => ({ unit, i })).filter(({ unit, i }) => i > 0 && unit.run === run.index
@@ -48,32 +56,37 @@ export function IterationClasses({ run, loop, units, shown, onShow }: IterationC
     const place = classes.findIndex((each) => each.i === i);
     return place < 0 ? undefined : classColors[place % classColors.length];
   };
-  return <section aria-label="Classes of iterations">
-    <div class="scroll" tabIndex={0} role="region" aria-label="Table of classes of iterations"><table>
-      <caption>Classes of iterations of the whole job, and single iterations</caption>
-      <thead><tr><th scope="col">show</th><th scope="col">class</th><th scope="col" class="number">iterations</th><th
-        scope="col" class="number">of the time</th>
-        <th scope="col" class="number">wall</th><th scope="col" class="number">MPI</th><th scope="col"
-          class="number">user code</th><th scope="col">which</th><th scope="col">what sets it apart</th></tr></thead>
-      <tbody>{of.map(({ unit, i }) => <tr key={i}>
-        <td><input type="checkbox" aria-label={`Show ${nameText(unit.name)}`} checked={chosen.has(i)}
-          disabled={!unit.has_values} onChange={(event) => {
-          const next = new Set(chosen);
-          if (event.currentTarget.checked) next.add(i);
-          else next.delete(i);
-          setChosen(next);
-        }} /></td>
-        <td><i class="box" aria-hidden="true" style={{ background: colorOf(i) ?? 'transparent' }} /><button
-          type="button" class="link" disabled={!unit.has_values}
-          onClick={() => onShow([i])}>{nameText(unit.name)}</button></td>
-        <td class="number">{unit.count.toLocaleString('en-US')}</td>
-        <td class="number">{unit.kind === 'class' && mean.wall > 0
-          ? shareText(unit.count * unit.wall / (all * mean.wall)) : ''}</td>
-        <td class="number">{valueText(unit.wall, 's')}</td><td class="number">{valueText(unit.mpi, 's')}</td><td
-          class="number">{valueText(unit.user, 's')}</td>
-        <td>{whereText(unit)}</td><td>{explanation(unit, mean)}</td>
-      </tr>)}</tbody>
-    </table></div>
+  const show = (i: number, isShown: boolean): void => {
+    const next = new Set(chosen);
+    if (isShown) next.add(i);
+    else next.delete(i);
+    setChosen(next);
+  };
+  const nameOf = (unit: ModelUnit, i: number): ComponentChildren => <>
+    <input type="checkbox" aria-label={`Show ${nameText(unit.name)}`} checked={chosen.has(i)}
+      disabled={!unit.has_values} onChange={(event) => show(i, event.currentTarget.checked)} />{' '}
+    <i class="box" aria-hidden="true" style={{ background: colorOf(i) ?? 'transparent' }} /><button
+      type="button" class="link" disabled={!unit.has_values} onClick={() => onShow([i])}>{nameText(unit.name)}</button>
+  </>;
+  const time = (seconds: number): Cell => ({ value: seconds, shown: valueText(seconds, 's') });
+  const shareOf = (unit: ModelUnit): Cell => {
+    if (unit.kind !== 'class' || !(mean.wall > 0)) return { value: '' };
+    const share = unit.count * unit.wall / (all * mean.wall);
+    return { value: share, shown: shareText(share) };
+  };
+  const ofRun = name && ` of ${name}`, isTwice = chosenKinds(units, chosen).size > 1;
+  return <section aria-label={`Classes of iterations${ofRun}`}>
+    <Table name="classes_of_iterations"
+      caption={`Classes of iterations of the whole job${ofRun}, and single iterations`}
+      head={['class', 'iterations', 'of the time', 'wall', 'MPI', 'user code', 'which', 'what sets it apart']}
+      numbers={[false, true, true, true, true, true, false, false]}
+      rows={of.map(({ unit, i }) => [
+        { value: nameText(unit.name), shown: nameOf(unit, i) },
+        { value: unit.count, shown: unit.count.toLocaleString('en-US') }, shareOf(unit),
+        time(unit.wall), time(unit.mpi), time(unit.user),
+        { value: whereText(unit) }, { value: explanation(unit, mean) },
+      ])} />
+    {isTwice && <p>An iteration is a part of its class: what both have is counted twice.</p>}
     <div class="tools">
       <button type="button" disabled={chosen.size === 0}
         onClick={() => onShow([...chosen])}>Show these in the trees</button>

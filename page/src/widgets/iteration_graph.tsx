@@ -106,10 +106,11 @@ export function IterationGraph(props: IterationGraphProps) {
     const begin = Math.max(0, Math.round(middle - half)), end = Math.min(iterations, Math.round(middle + half));
     props.onRange(begin === 0 && end === iterations ? null : [begin, Math.max(begin + 1, end)]);
   };
-  return <figure tabIndex={0} role="group" aria-label="Graph over the iterations: arrows move, plus and minus zoom"
+  return <figure tabIndex={0} role="group"
+      aria-label="Graph over the iterations: arrows move, plus and minus zoom, Escape shows all"
       onKeyDown={(event) => {
     const keys: Record<string, () => void> = { ArrowLeft: () => move(-0.25, 1), ArrowRight: () => move(0.25, 1),
-        '+': () => move(0, 0.5), '-': () => move(0, 2) };
+        '+': () => move(0, 0.5), '-': () => move(0, 2), Escape: () => props.onRange(null) };
     const act = keys[event.key];
     if (!act) return;
     event.preventDefault();

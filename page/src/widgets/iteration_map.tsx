@@ -1,13 +1,15 @@
 /** Ranks x iterations by colour. The wheel, or plus and minus, zoom; dragging, or the arrows, move; Escape shows all.
  * */
+import type { ComponentChildren } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { css, valueColor } from '../colors';
 import { valueText } from '../format';
-import { levelFor, pyramidOf, type Iterations, type Loop, type Run } from '../model';
+import { blocksOf, levelFor, pyramidOf, type Iterations, type Loop, type Run } from '../model';
 import { Canvas, type Surface } from './canvas';
 import { Choice } from './choice';
 import { SvgWriter } from './download';
 import { Scale } from './legend';
+import { TableOfPicture } from './table';
 
 export interface IterationMapProps {
   run: Run;
@@ -37,6 +39,9 @@ export function IterationMap({ run, loop, data, range, onRange, onRank }: Iterat
     return { levels: pyramidOf(map.rows, map.columns, mean, peaks), most: mean.reduce((a, b) => Math.max(a, b), 0) };
   }, [data, map]);
   const [from, to] = range ?? [0, loop.iterations], [top, bottom] = rows ?? [0, map.rows];
+  const first = Math.floor(from / map.width), last = Math.min(map.columns, Math.ceil(to / map.width));
+  const blocks = useMemo(() => blocksOf({ ...map, mean: levels[0]!.mean }, first, last, { rows: 32, columns: 8 }),
+      [levels, first, last]);
 
   const draw = ({ context, width, height }: Surface): void => {
     const share = { rows: (bottom - top) / map.rows, columns: (to - from) / loop.iterations };
@@ -80,8 +85,9 @@ export function IterationMap({ run, loop, data, range, onRange, onRank }: Iterat
 
   const place = Math.min(at.row, map.rows - 1), column = Math.min(at.column, map.columns - 1),
       cell = place * map.columns + column;
-  const iteration = column * map.width, rank = run.ranks[Math.min(run.ranks.length - 1,
-      Math.floor(place * map.places_in_row * run.ranks.length / Math.max(1, loop.places)))]?.first ?? 0;
+  const rankOf = (row: number): number => run.ranks[Math.min(run.ranks.length - 1,
+      Math.floor(row * map.places_in_row * run.ranks.length / Math.max(1, loop.places)))]?.first ?? 0;
+  const iteration = column * map.width, rank = rankOf(place);
   const mean = levels[0]!.mean[cell] ?? NaN, peak = levels[0]!.greatest[cell] ?? NaN;
   const ranks = map.places_in_row > 1 ? `ranks from ${rank}` : `rank ${rank}`;
   const iterations = map.width > 1 ? `iterations from ${iteration}` : `iteration ${iteration}`;
@@ -97,6 +103,15 @@ export function IterationMap({ run, loop, data, range, onRange, onRank }: Iterat
       svg.box(x * width, y * height, width, height, css(valueColor(value / most)));
     });
     svg.save('iterations_map');
+  };
+  /** The map in some rows and columns. */
+  const table = (): ComponentChildren => {
+    const { height, width, means } = blocks;
+    const columns = means[0]?.map((_, i) => `iterations from ${(first + i * width) * map.width}`) ?? [];
+    return <TableOfPicture name="map" caption={`${map.metric} by ranks and iterations, means`}
+      head={['ranks from', ...columns]} numbers={[true, ...columns.map(() => true)]}
+      rows={means.map((row, i) => [{ value: rankOf(i * height) },
+          ...row.map((mean) => ({ value: mean, shown: valueText(mean, map.unit) }))])} />;
   };
   return <figure>
     <figcaption>Ranks (down) x iterations (to the right)</figcaption>
@@ -140,5 +155,6 @@ export function IterationMap({ run, loop, data, range, onRange, onRank }: Iterat
       }} />
     <p aria-live="polite">{text}</p>
     <Scale from="0" to={valueText(most, map.unit)} />
+    {table()}
   </figure>;
 }

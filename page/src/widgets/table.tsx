@@ -17,6 +17,11 @@ export interface TableProps {
   rows: readonly (readonly Cell[])[];
 }
 
+/** Numbers of a picture, for those who cannot see it. */
+export function TableOfPicture(props: TableProps) {
+  return <details><summary>As a table</summary><Table {...props} /></details>;
+}
+
 export function Table({ name, caption, head, numbers, rows }: TableProps) {
   const kind = (column: number): string => numbers[column] ? 'number' : '';
   return <figure class="table">

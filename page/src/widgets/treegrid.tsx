@@ -1,7 +1,7 @@
 /**
- * A tree as WAI-ARIA's treegrid: one tab stop, arrows move and open, Space selects, letters find. Long trees keep only
- * the rows in the document that
- * are to be seen; on paper all of them.
+ * A tree as WAI-ARIA's treegrid: one tab stop, arrows move and open, Space selects, letters find. A row that is
+ * selected from elsewhere is scrolled into sight. Long trees keep only the rows in the document that are to be seen; on
+ * paper all of them.
  */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { css, valueColor } from '../colors';
@@ -31,6 +31,8 @@ export interface TreeGridProps {
   label: string;
   head: readonly string[];
   rows: readonly Row[];
+  /** Key of the first selected row; empty: none is. */
+  selected: string;
   /** Asked for rows that are shown. */
   describe: (row: Row) => GridRow;
   onExpand: (row: Row, open: boolean) => void;
@@ -65,14 +67,14 @@ function useWindow(count: number): { begin: number; end: number; scroller: { cur
   return { begin: Math.max(0, top - MARGIN), end: Math.min(count, top + seen + 2 * MARGIN), scroller, onScroll };
 }
 
-function GridLine({ grid, isActive, onKey, onFocus, onPress, onToggle }: {
-  grid: GridRow; isActive: boolean; onKey: (event: KeyboardEvent) => void; onFocus: () => void;
+function GridLine({ grid, index, isActive, onKey, onFocus, onPress, onToggle }: {
+  grid: GridRow; index: number; isActive: boolean; onKey: (event: KeyboardEvent) => void; onFocus: () => void;
       onPress: (event: MouseEvent) => void; onToggle: () => void;
 }) {
   const { row, value, error } = grid, { item } = row, known = !Number.isNaN(value);
   return <div role="row" class={`row ${item.kind}`} data-key={item.key} data-path={JSON.stringify(item.path)}
       data-value={known ? value : undefined}
-    data-error={Number.isNaN(error) ? undefined : error} aria-level={item.level}
+    data-error={Number.isNaN(error) ? undefined : error} aria-rowindex={index} aria-level={item.level}
         aria-expanded={row.hasChildren ? row.isExpanded : undefined}
     aria-selected={grid.isSelected} aria-setsize={row.siblings} aria-posinset={row.position}
         tabIndex={isActive ? 0 : -1}
@@ -93,21 +95,30 @@ function GridLine({ grid, isActive, onKey, onFocus, onPress, onToggle }: {
 }
 
 export function TreeGrid(props: TreeGridProps) {
-  const { rows } = props, [activeKey, setActiveKey] = useState(''), moves = useRef(false),
+  const { rows, selected } = props, [activeKey, setActiveKey] = useState(''), moves = useRef(false),
       typed = useRef({ text: '', at: 0 });
   const place = useMemo(() => new Map(rows.map((row, i) => [row.item.key, i])), [rows]);
   const { begin, end, scroller, onScroll } = useWindow(rows.length);
   const active = Math.min(place.get(activeKey) ?? 0, rows.length - 1);
 
+  /** `below`: rows behind it that are to be seen, too. */
+  const showRow = (box: HTMLElement, at: number, below: number): void => {
+    const top = ROW_HEIGHT * at, bottom = top + (1 + below) * ROW_HEIGHT;
+    if (top < box.scrollTop || bottom > box.scrollTop + box.clientHeight) box.scrollTop = top - box.clientHeight / 2;
+  };
   const moveTo = (target: number): void => {
     const row = rows[Math.min(Math.max(target, 0), rows.length - 1)], box = scroller.current;
     if (!row || !box) return;
-    const top = ROW_HEIGHT * place.get(row.item.key)!;
-    if (top < box.scrollTop || top + 3 * ROW_HEIGHT > box.scrollTop
-        + box.clientHeight) box.scrollTop = top - box.clientHeight / 2;
+    showRow(box, place.get(row.item.key)!, 2);
     moves.current = true;
     setActiveKey(row.item.key);
   };
+  useEffect(() => {
+    const box = scroller.current, at = place.get(selected);
+    if (!box || at === undefined || box.contains(document.activeElement)) return;
+    showRow(box, at, 0);
+    setActiveKey(selected);
+  }, [selected]);
   useLayoutEffect(() => {
     if (!moves.current) return;
     const line = [...scroller.current?.querySelectorAll<HTMLElement>('[data-key]') ?? []].find((each) =>
@@ -160,6 +171,7 @@ export function TreeGrid(props: TreeGridProps) {
     <div role="rowgroup" class="scroll rows" ref={scroller} onScroll={onScroll}>
       <div role="presentation" style={{ height: `${ROW_HEIGHT * begin}px` }} />
       {rows.slice(begin, end).map((row, i) => <GridLine key={row.item.key} grid={props.describe(row)}
+          index={begin + i + 2}
           isActive={begin + i === active}
         onKey={onKey(row, begin + i)} onFocus={() => setActiveKey(row.item.key)}
             onToggle={() => props.onExpand(row, !row.isExpanded)}

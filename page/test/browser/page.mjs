@@ -1,6 +1,6 @@
 // Opens pages in the browser that BROWSER and BROWSER_PATH name, and notes everything that must not happen.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import puppeteer from 'puppeteer-core';
 
@@ -8,14 +8,17 @@ const { BROWSER = 'chrome', BROWSER_PATH, PAGES } = process.env;
 
 export const report = (name) => JSON.parse(readFileSync(join(PAGES, name), 'utf8'));
 
+/** Pages of experiments of all formats. */
+export const goldenPages = () => readdirSync(PAGES).filter((name) => name.startsWith('golden-'));
+
 let browser;
 export async function close() {
   await browser?.close();
   browser = undefined;
 }
 
-/** A page of PAGES; `wrong` gets console errors, exceptions, and requests for anything but the file. */
-export async function open(name, { width = 1400, height = 900, dark = false, hash = '' } = {}) {
+/** A page of PAGES, when `until` is to be seen; `before` runs in it first; `wrong` gets console errors, exceptions, and requests for anything but the file. */
+export async function open(name, { width = 1400, height = 900, dark = false, hash = '', until = '[data-tree=call] [data-path]', before } = {}) {
   browser ??= await puppeteer.launch({ browser: BROWSER, executablePath: BROWSER_PATH, args: BROWSER === 'chrome' ? ['--no-sandbox'] : [] });
   const page = await browser.newPage(), wrong = [];
   await page.setViewport({ width, height });
@@ -26,9 +29,10 @@ export async function open(name, { width = 1400, height = 900, dark = false, has
     const url = request.url().split('#')[0];
     if (!/^(data|blob|about):/.test(url) && !url.endsWith(`/${name}`)) wrong.push(`request ${url}`);
   });
+  if (before) await page.evaluateOnNewDocument(before);
   const begin = Date.now();
   await page.goto(`file://${join(PAGES, name)}${hash}`);
-  await page.waitForSelector('[data-tree=call] [data-path]', { timeout: 20_000 });
+  await page.waitForSelector(until, { timeout: 20_000 });
   return { page, wrong, ready: Date.now() - begin };
 }
 

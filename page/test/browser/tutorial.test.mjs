@@ -9,12 +9,11 @@ after(close);
 const text = readFileSync(new URL('../../../docs/explorer.md', import.meta.url), 'utf8');
 const steps = [...text.matchAll(/^<!-- browser: (\w+) ?(.*) -->$/gm)].map(([, verb, rest]) => ({ verb, rest }));
 
-/** Types into the field of a tree, then Enter. */
+/** Types into the field of a tree, which finds as one types. */
 async function find(page, tree, name) {
   const label = { metric: 'Find in metrics', call: 'Find in call paths', system: 'Find in system' }[tree];
   await page.evaluate((of) => document.querySelector(`input[aria-label="${of}"]`).select(), label);
   await page.type(`input[aria-label="${label}"]`, name);
-  await page.keyboard.press('Enter');
   await settle(page);
   await page.$eval(`input[aria-label="${label}"]`, (field) => { field.value = ''; });
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { after, test } from 'node:test';
-import { close, near, open, press, report, rowOf, rows, settle, show, textOf } from './page.mjs';
+import { close, goldenPages, near, open, press, report, rowOf, rows, settle, show, textOf } from './page.mjs';
 
 after(close);
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
@@ -67,6 +67,33 @@ test('two runs have a column each, and a difference with its error', async () =>
   await page.close();
 });
 
+test('three runs have columns each, which scroll where there is no room', async () => {
+  const { page, wrong } = await open('three.html', { width: 420 });
+  const heads = await page.$$eval('[data-tree=call] [role=columnheader]', (all) => all.map((each) => each.textContent));
+  assert.deepEqual(heads, ['Call paths', 'value', '\u00b1', 'B', 'B \u2212 A', 'C', 'C \u2212 A']);
+  for (const [title, element] of [['Iterations', '.graph canvas'], ['Flame graph', '.flame canvas'], ['Overview', '.overview']]) {
+    await show(page, title);
+    await page.waitForSelector(element, { timeout: 5000 });
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1), `${title} is not wider than the window`);
+  }
+  assert.match(await textOf(page), /only in/);
+  assert.deepEqual(wrong, []);
+  await page.close();
+});
+
+test('experiments of every format open in every view', async () => {
+  assert.ok(goldenPages().length > 5);
+  for (const name of goldenPages()) {
+    const { page, wrong } = await open(name);
+    for (const title of ['Iterations', 'Flame graph', 'This file', 'Overview']) {
+      await show(page, title);
+      assert.ok((await page.$eval('main', (main) => main.innerText)).length > 10, `${name}: ${title}`);
+    }
+    assert.deepEqual(wrong, [], name);
+    await page.close();
+  }
+});
+
 test('names do not run', async () => {
   const { page, wrong } = await open('names.html');
   assert.equal(await page.evaluate(() => window.ran), undefined);
@@ -77,9 +104,9 @@ test('names do not run', async () => {
   await page.close();
 });
 
-for (const look of [{ width: 420 }, { width: 1400, dark: true }]) {
-  test(`it fits ${look.width} points${look.dark ? ' in the dark' : ''}, and axe finds nothing`, async () => {
-    const { page } = await open('drift.html', look);
+for (const look of [{ width: 420 }, { width: 1400, dark: true }, { width: 1400, name: 'two.html' }]) {
+  test(`${look.name ?? 'drift.html'} fits ${look.width} points${look.dark ? ' in the dark' : ''}, and axe finds nothing`, async () => {
+    const { page } = await open(look.name ?? 'drift.html', look);
     for (const title of ['Overview', 'Iterations', 'Flame graph', 'This file']) {
       await show(page, title);
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1), `${title} is not wider than the window`);
@@ -94,7 +121,22 @@ for (const look of [{ width: 420 }, { width: 1400, dark: true }]) {
 
 test('paper has what is open', async () => {
   const { page } = await open('drift.html');
+  for (let again = true; again;) {
+    const closed = (await rows(page, 'call')).find((row) => row.expanded === 'false');
+    again = Boolean(closed);
+    if (closed) await press(page, 'call', closed.path, '*');
+  }
+  await page.emulateMediaType('print');
+  const isWhole = await page.$$eval('.treegrid .rows', (all) => all.every((box) => box.scrollHeight <= box.clientHeight + 1));
+  assert.ok(isWhole, 'no tree has a window around it');
+  await page.emulateMediaType('screen');
   const pdf = await page.pdf({ format: 'a4' });
   assert.ok(pdf.length > 10_000);
+  await page.close();
+});
+
+test('a browser that is too old gets a sentence', async () => {
+  const { page } = await open('drift.html', { until: 'p.message', before: () => { delete globalThis.DecompressionStream; } });
+  assert.match(await textOf(page), /needs a browser that runs scripts and unpacks gzip/);
   await page.close();
 });

@@ -51,6 +51,8 @@ TEST(Cores, a_quota_is_what_there_is) {
   const std::vector<experiment::Rank> four(4, rank_on("a", {{0, 8}}, 1, 1, 1500));
   EXPECT_EQ(sentences(four),
             std::vector<std::string>{"4 ranks share 1.5 cores by the quota of their control group of a"});
+  EXPECT_EQ(sentences(std::vector<experiment::Rank>(2, rank_on("a", {{0, 8}}, 1, 1, 1000))),
+            std::vector<std::string>{"2 ranks share 1 core by the quota of their control group of a"});
 }
 
 /// Ranks of one control group tell the same.

@@ -30,6 +30,51 @@ TEST(Pseudonyms, what_says_nothing_stays) {
   EXPECT_TRUE(words.module("/home/me/app").starts_with("/module_"));
 }
 
+TEST(Pseudonyms, names_of_users_that_begin_like_public_ones_do_not_stay) {
+  const Pseudonyms words("key");
+  EXPECT_TRUE(words.of(NameKind::Region, "MPI_secret").starts_with("mark_"));
+  EXPECT_TRUE(words.of(NameKind::Region, "pthread_secret").starts_with("mark_"));
+  EXPECT_TRUE(words.of(NameKind::Communicator, "MPI_COMM_SECRET").starts_with("communicator_"));
+  symbols::SourceFrame frame;
+  for (const char* name : {"MPI_Secret_halo", "mpi_secret_", "MPIR_secret", "__libc_start_secret", "gomp_secret"}) {
+    frame.function = name;
+    EXPECT_TRUE(words.frame(frame, "/home/me/app").function.starts_with("function_")) << name;
+  }
+  EXPECT_EQ(words.module("/home/me/python-secret"), "/python");
+  frame.function = "secret.omp_outlined_secret";
+  EXPECT_EQ(words.frame(frame, "/home/me/app").function.find("secret"), std::string::npos);
+}
+
+TEST(Pseudonyms, names_that_call_trees_look_at_stay) {
+  const Pseudonyms words("key");
+  symbols::SourceFrame frame;
+  for (const char* name : {"refrain::Loop::Loop(char const*)", "mpi_send_f08_", "MPI_Send", "__libc_start_main_impl"}) {
+    frame.function = name;
+    EXPECT_EQ(words.frame(frame, "/home/me/app").function, name);
+  }
+  frame.function = "solve";
+  const std::string solve = words.frame(frame, "/home/me/app").function;
+  for (const std::string end : {".omp_outlined", "..omp_par.3", "._omp_fn.0"}) {
+    frame.function = "solve" + end;
+    EXPECT_EQ(words.frame(frame, "/home/me/app").function, solve + end);
+  }
+  EXPECT_EQ(words.module("/opt/conda/lib/libpython3.11.so.1.0"), "/libpython3.11.so.1.0");
+  EXPECT_EQ(words.module("/usr/bin/python3.11"), "/python3.11");
+  EXPECT_EQ(words.module("/opt/gcc/lib64/libgomp.so.1.0.0"), "/libgomp.so.1.0.0");
+  frame = {.function = "gomp_team_end", .file = "/home/me/gcc/team.c"};
+  EXPECT_EQ(words.frame(frame, "/opt/gcc/lib64/libgomp.so.1").function, "gomp_team_end");
+  EXPECT_TRUE(words.frame(frame, "/opt/gcc/lib64/libgomp.so.1").file.starts_with("/file_"));
+}
+
+TEST(Pseudonyms, metrics_lose_devices_of_the_machine) {
+  const Pseudonyms words("key");
+  EXPECT_EQ(words.of(NameKind::Metric, "PAPI_TOT_INS"), "PAPI_TOT_INS");
+  EXPECT_EQ(words.of(NameKind::Metric, "perf::PAGE-FAULTS"), "perf::PAGE-FAULTS");
+  const std::string bytes = words.of(NameKind::Metric, "net:::ib0:rx:bytes");
+  EXPECT_TRUE(bytes.starts_with("net:::event_")) << bytes;
+  EXPECT_NE(bytes, words.of(NameKind::Metric, "net:::ib1:rx:bytes"));
+}
+
 TEST(Pseudonyms, build_ids_stay_as_long_as_they_are_and_both_writings_agree) {
   const Pseudonyms words("key");
   const std::string bytes("\x00\x12\xab\xff\x01\x02\x03\x04\x05\x06\x07", 11);

@@ -9,6 +9,7 @@
 
 #include "offline/experiment/experiment.hpp"
 #include "offline/experiment/packed.hpp"
+#include "offline/report/found.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 
 namespace refrain::experiment {
@@ -137,6 +138,42 @@ TEST_F(KeptAnalysisTest, of_another_experiment_is_not_taken) {
   const auto opened = Experiment::open(other.path);
   EXPECT_TRUE(kept_analyses(*opened).empty());
   EXPECT_EQ(opened->damages(), 1U);
+}
+
+TEST_F(KeptAnalysisTest, files_that_have_become_others_tell_nothing_of_call_paths) {
+  const report::Found before = report::found_in(*experiment_);
+  EXPECT_TRUE(before.has_events);
+  EXPECT_EQ(before.fingerprint, experiment_->fingerprint());
+  const fs::path manifest = fs::path(scratch_.path) / "manifest.json";
+  std::string text = read_file(manifest);
+  const std::string year = "\"1970-";
+  ASSERT_NE(text.find(year), text.npos);
+  write_file(manifest, text.replace(text.find(year), year.size(), "\"1971-"));
+  const report::Found found = report::found_in(*experiment_);
+  EXPECT_FALSE(found.has_events);
+  EXPECT_NE(found.not_searched, "");
+  EXPECT_TRUE(found.by_path.paths.empty());
+  EXPECT_TRUE(experiment_->saved_metrics().empty());
+}
+
+TEST_F(KeptAnalysisTest, of_call_paths_that_there_are_not_is_not_taken) {
+  report::Found found;
+  found.may_be_kept = true;
+  patterns::PatternResult& pattern = found.analysis.patterns.emplace_back();
+  pattern.by_node.push_back({.node = 3});  // the first call path
+  report::keep_found(*experiment_, found, "", "0.1.0");
+  EXPECT_TRUE(report::kept_found(*experiment_));
+  pattern.by_node[0].node += static_cast<std::uint32_t>(experiment_->definitions().paths.size());
+  report::keep_found(*experiment_, found, "", "0.1.0");
+  EXPECT_FALSE(report::kept_found(*experiment_));
+  EXPECT_EQ(experiment_->damages(), 1U);
+}
+
+TEST_F(KeptAnalysisTest, that_another_tool_removes_is_no_damage) {
+  keep(*experiment_, made("", 0, "bytes"));
+  fs::create_symlink(scratch_.path + "/nowhere", scratch_.path + "/analysis-0123456789abcdef.refrain");
+  EXPECT_EQ(kept_analyses(*experiment_).size(), 1U);
+  EXPECT_EQ(experiment_->damages(), 0U);
 }
 
 }  // namespace

@@ -77,6 +77,38 @@ TEST(Tar, a_head_without_a_size_is_damage) {
   EXPECT_THROW(tar_members(file), ReadError);
 }
 
+TEST(Tar, an_archive_that_was_cut_is_damage) {
+  const std::string bytes = archive_of({{"a", "1"}, {"b", std::string(600, 'x')}}).substr(0, 1024 + 512 + 599);
+  const InputFile file("test.tar", std::as_bytes(std::span(bytes)));
+  EXPECT_THROW(tar_members(file), ReadError);
+}
+
+/// A head of another type.
+std::string head_of_type(char type, std::string_view name, std::size_t size) {
+  std::string head = tar_head(name, size);
+  head[156] = type;
+  return head;
+}
+
+TEST(Tar, long_names_are_whole) {
+  const std::string folder(120, 'd'), of_gnu = folder + "/gnu", of_pax = folder + "/pax", of_ustar = folder + "/ustar";
+  std::string ustar = tar_head("ustar", 1);
+  ustar.replace(345, folder.size(), folder);
+  const auto padded = [](const std::string& contents) { return contents + tar_padding(contents.size()); };
+  const std::string records = "134 path=" + of_pax + "\n" + "10 size=2\n";
+  const std::string bytes = head_of_type('L', "././@LongLink", of_gnu.size() + 1) + padded(of_gnu + '\0') +
+                            tar_head(of_gnu.substr(0, 100), 3) + padded("gnu") +
+                            head_of_type('x', "PaxHeaders/pax", records.size()) + padded(records) +
+                            tar_head(of_pax.substr(0, 100), 0) + padded("22") + ustar + padded("3") +
+                            head_of_type('2', "link", 0) + tar_end();
+  const InputFile file("test.tar", std::as_bytes(std::span(bytes)));
+  const auto members = tar_members(file);
+  ASSERT_EQ(members.size(), 3u);
+  EXPECT_EQ(members.at(of_gnu).size, 3u);
+  EXPECT_EQ(members.at(of_pax).size, 2u);
+  EXPECT_EQ(members.at(of_ustar).size, 1u);
+}
+
 TEST(Packed, its_files_have_the_names_of_a_directory) {
   const ScratchDirectory scratch;
   const fs::path packed = fs::path(scratch.path) / "exp.tar";

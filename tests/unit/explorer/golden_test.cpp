@@ -107,5 +107,24 @@ TEST(Golden, classes_have_every_iteration_once) {
   }
 }
 
+TEST(Golden, each_metric_has_one_curve_and_time_comes_first) {
+  for (const fs::path& directory : golden()) {
+    SCOPED_TRACE(directory.filename().string());
+    symbols::Symbolizer symbolizer;
+    const explorer::Run run = run_of(experiment::Experiment::open(directory), symbolizer, {});
+    for (const Loop& loop : run.loops) {
+      std::set<std::string> titles;
+      for (const Curves& curves : loop.curves) {
+        const bool is_new = curves.node || titles.insert(curves.metric).second;
+        EXPECT_TRUE(is_new) << curves.metric;
+      }
+      EXPECT_EQ("Time", loop.curves.at(0).metric);
+      EXPECT_LE(titles.size(), 16U);
+      EXPECT_LE(loop.maps.size(), 3U);
+      for (std::size_t m = 0; m < loop.maps.size(); ++m) EXPECT_EQ(loop.curves.at(m).metric, loop.maps[m].metric);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace refrain::explorer

@@ -1,4 +1,5 @@
 // What is kept where not all fits: places, curves, maps, values.
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <set>
@@ -96,6 +97,23 @@ TEST(Job, has_the_slowest_place_of_each_iteration) {
   EXPECT_EQ(3, iterations[0].slowest);
   EXPECT_EQ(1.5, iterations[0].user);
   EXPECT_EQ(1, iterations[1].slowest);
+}
+
+TEST(Values, extremes_are_those_of_threads_that_share_a_place) {
+  ValueTable table(2, 10, 1);
+  explorer::Run run;
+  run.places = {{"one", 0, 0, 3, 2}};
+  for (const std::int32_t rank : {0, 1, 2}) table.add_thread(1, 4, 0, rank, rank == 1 ? 9.25 : 2.5 + rank);
+  table.add_thread(1, 5, 0, 1, 7);
+  table.finish({0, 1}, run);
+  ASSERT_EQ(5U, run.sums.size());
+  const auto row = [&](Sums::Kind kind) { return *std::ranges::find(run.sums, kind, &Sums::kind); };
+  EXPECT_EQ((std::vector<double>{16.25, 7}), row(Sums::Values).values);
+  EXPECT_EQ((std::vector<double>{2.5, 0}), row(Sums::Least).values);
+  EXPECT_EQ((std::vector<double>{0, -1}), row(Sums::LeastRank).values) << "two threads have nothing of node 5";
+  EXPECT_EQ((std::vector<double>{9.25, 7}), row(Sums::Greatest).values);
+  EXPECT_EQ((std::vector<double>{1, 1}), row(Sums::GreatestRank).values);
+  EXPECT_EQ((std::vector<std::uint32_t>{4, 5}), row(Sums::Greatest).nodes);
 }
 
 TEST(Values, become_ascending_rows) {

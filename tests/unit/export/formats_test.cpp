@@ -255,6 +255,18 @@ TEST(Extrap, values_are_means_over_processes) {
   EXPECT_FALSE(values.contains({"main", "waiting"})) << "only calls of MPI wait for other processes";
 }
 
+TEST(Extrap, processes_that_are_missing_lower_no_mean) {
+  MadeRun run;
+  run.expect(6);
+  std::istringstream lines(written("extrap", run));
+  std::string line;
+  std::getline(lines, line);
+  const json of = json::parse(line);
+  EXPECT_EQ(of["params"], json({{"p", 6}}));
+  EXPECT_EQ(of["metric"], "time");
+  EXPECT_DOUBLE_EQ(of["value"], 4. / 3);
+}
+
 TEST(Callgrind, costs_are_those_of_functions_and_calls) {
   MadeRun run;
   const std::string text = written("callgrind", run);

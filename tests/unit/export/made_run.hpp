@@ -38,6 +38,9 @@ class MadeRun final : public Run {
                 {"bytes_read", "B", -1, "bytes"}, {"late_receiver", "s", InMpi, "waiting"}};
   }
 
+  /// More than have written anything.
+  void expect(std::int64_t processes) { facts_.processes = processes; }
+
   void for_each_node(std::size_t location, const TakeNode& take) override {
     const auto give = [&](std::uint32_t node, std::map<std::size_t, double> some) {
       std::vector<double> values(metric_count);

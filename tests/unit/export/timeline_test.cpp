@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
 
 #include "offline/export/sorted_lines.hpp"
 #include "tests/unit/export/made_run.hpp"
@@ -78,6 +79,37 @@ TEST_F(TimelineTest, a_slice_that_began_before_the_chosen_time_is_left_out) {
 }
 
 TEST_F(TimelineTest, an_iteration_that_was_not_kept_is_an_error) { EXPECT_THROW(read({.iteration = 3}), ExportError); }
+
+TEST(Timeline, iterations_that_lie_in_each_other_are_there_once) {
+  enum : std::uint32_t { Outer, Inner, Send };
+  const test::Directory directory;
+  trace::ArchiveWriter archive(directory / "archive");
+  archive.creator("Refrain");
+  archive.events(0, [](OTF2_EvtWriter* writer) {
+    OTF2_EvtWriter_Enter(writer, nullptr, 100, Outer);
+    OTF2_EvtWriter_Enter(writer, nullptr, 110, Inner);
+    for (std::uint32_t iteration = 0; iteration < 2; ++iteration) {
+      OTF2_EvtWriter_Enter(writer, nullptr, 120 + 50 * iteration, Send);
+      OTF2_EvtWriter_Leave(writer, nullptr, 130 + 50 * iteration, Send);
+      OTF2_EvtWriter_ParameterInt(writer, nullptr, 140 + 50 * iteration, Inner, iteration);
+    }
+    OTF2_EvtWriter_Leave(writer, nullptr, 200, Inner);
+    OTF2_EvtWriter_ParameterInt(writer, nullptr, 210, Outer, 0);
+    OTF2_EvtWriter_Leave(writer, nullptr, 220, Outer);
+  });
+  archive.close([&](OTF2_GlobalDefWriter* writer) {
+    archive.region(writer, Outer, "outer");
+    archive.region(writer, Inner, "inner");
+    archive.region(writer, Send, "MPI_Send", OTF2_PARADIGM_MPI, OTF2_REGION_ROLE_POINT2POINT);
+    for (const auto& [parameter, name] :
+         {std::pair(Outer, "iteration of outer"), std::pair(Inner, "iteration of inner")})
+      OTF2_GlobalDefWriter_WriteParameter(writer, parameter, archive.text(writer, name), OTF2_PARAMETER_TYPE_INT64);
+  });
+  Recorded recorded;
+  read_timeline(*trace::Trace::open_archive(archive.anchor()), {.iteration = 0}, recorded);
+  EXPECT_EQ(recorded.words, (std::vector<std::string>{"B outer", "B inner", "B MPI_Send", "E MPI_Send", "B MPI_Send",
+                                                      "E MPI_Send", "E inner", "E outer"}));
+}
 
 TEST_F(TimelineTest, chrome_has_begins_and_ends_with_names) {
   OutputFile out(directory_ / "chrome");

@@ -32,6 +32,8 @@ TEST(LineOfFinding, has_share_and_error) {
   EXPECT_EQ("about 10.0 %", share_text({.share = 0.10, .error = -1}));
   EXPECT_EQ("user code was blocked, mostly on rank 3 (sleep, locks, files or page faults)",
             line_of({.rule = "blocked", .ranks = Ranks({3})}));
+  EXPECT_EQ("5.0 % of the time: no call path is known of this part of all threads' time: a, b",
+            line_of({.rule = "unseen", .share = 0.05, .names = {"a", "b"}}));
 }
 
 /// Of a call path that some ranks wait in.

@@ -139,7 +139,9 @@ TEST_F(Profiles, of_tau_in_directories_of_metrics_are_those_of_time) {
 
 TEST_F(Profiles, of_tau_that_are_cut_or_none_are_refused) {
   EXPECT_FALSE(is_tau(directory_.string()));
-  for (const char* text : {"", "hello\n", "1 templated_functions_MULTI_TIME\n#\nno function\n"}) {
+  for (const char* text : {"", "hello\n", "1 templated_functions_MULTI_TIME\n#\nno function\n",
+                           "2 templated_functions_MULTI_TIME\n#\n\"f\" 1 0 5 5 0 GROUP=\"U\"\n",
+                           "1 templated_functions_MULTI_PAPI_TOT_INS\n#\n\"f\" 1 0 5 5 0 GROUP=\"U\"\n"}) {
     (void)file("profile.0.0.0", text);
     EXPECT_THROW((void)profile_run(directory_.string()), experiment::ReadError) << text;
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <sys/stat.h>
 
 #include "tests/unit/symbols/compiled_programs.hpp"
 
@@ -34,6 +35,10 @@ class KeptNames : public CompiledPrograms {
     for (const Function& of : functions_) {
       whole.profile.paths.push_back({0, format::NodeKind::Function, 0, of.begin});
       whole.profile.paths.push_back({0, format::NodeKind::Frame, 0, of.begin + of.size / 2 + 1});
+    }
+    if (!copy_.empty()) {
+      whole.profile.modules.push_back({copy_, id_});
+      for (const Function& of : functions_) whole.profile.paths.push_back({0, format::NodeKind::Function, 3, of.begin});
     }
     return experiment::Experiment::of(std::move(whole));
   }
@@ -68,6 +73,7 @@ class KeptNames : public CompiledPrograms {
 
   fs::path directory_;
   std::string program_, id_;
+  std::string copy_;  ///< the program under another path, on which its functions were interrupted, too; empty: none
   std::vector<Function> functions_;
 };
 
@@ -147,6 +153,57 @@ TEST_F(KeptNames, stay_open_where_no_binary_is) {
   EXPECT_EQ(kept(), "") << "nothing was found that would be worth it";
   fs::rename(folder_ / "elsewhere", program_);
   EXPECT_TRUE(ask().notes.empty());
+}
+
+TEST_F(KeptNames, of_a_copy_that_is_gone_are_those_of_the_file_that_is_there) {
+  const std::string name = fs::path(program_).filename();
+  for (const bool is_first : {false, true}) {
+    fs::remove(directory_ / names_file_name);
+    copy_ = (folder_ / "gone" / name).string();
+    if (is_first) std::swap(program_, copy_);
+    const Answer answer = ask();
+    EXPECT_TRUE(answer.notes.empty()) << is_first;
+    constexpr std::size_t without_file = 2;
+    ASSERT_EQ(answer.frames.size(), without_file + 3 * functions_.size());
+    for (std::size_t i = 0; i < functions_.size(); ++i) {
+      EXPECT_TRUE(answer.frames[without_file + 2 * i].back().named) << i;
+      EXPECT_EQ(answer.frames[without_file + 2 * functions_.size() + i], answer.frames[without_file + 2 * i]) << i;
+    }
+    if (is_first) std::swap(program_, copy_);
+    fs::rename(program_, folder_ / "elsewhere");
+    if (is_first) std::swap(program_, copy_);
+    EXPECT_EQ(ask(), answer) << is_first;
+    if (is_first) std::swap(program_, copy_);
+    fs::rename(folder_ / "elsewhere", program_);
+  }
+}
+
+TEST_F(KeptNames, of_a_better_source_are_not_replaced_by_a_tool_that_has_begun_before_it) {
+  fs::copy(program_, folder_ / "whole");
+  const Answer whole = ask();
+  const std::string file = kept();
+  fs::remove(directory_ / names_file_name);
+  output_of("strip " + program_);
+  const auto other_tool_keeps = [&](std::size_t, std::size_t) {
+    std::ofstream(directory_ / names_file_name, std::ios::binary) << file;
+  };
+  ask(true, {.progress = other_tool_keeps});
+  fs::remove(program_);
+  EXPECT_EQ(ask(), whole);
+}
+
+TEST_F(KeptNames, can_miss_a_table_that_another_tool_removes) {
+  fs::create_symlink(folder_ / "nowhere", directory_ / "functions-0123.refrain");
+  EXPECT_TRUE(ask().notes.empty());  // an experiment in memory is strict
+  EXPECT_NE(kept(), "");
+}
+
+TEST_F(KeptNames, do_not_wait_for_what_is_no_file) {
+  fs::remove(program_);
+  ASSERT_EQ(mkfifo(program_.c_str(), 0600), 0);
+  const Answer answer = ask();
+  ASSERT_EQ(answer.notes.size(), 1u);
+  EXPECT_NE(answer.notes[0].find("is not a file"), std::string::npos);
 }
 
 TEST_F(KeptNames, that_cannot_be_read_are_damage_and_stay) {

@@ -40,6 +40,8 @@ void ArchiveWriter::own_definitions(OTF2_LocationRef location, const std::functi
   own_[location] = write;
 }
 
+void ArchiveWriter::creator(const char* name) { require(OTF2_Archive_SetCreator(archive_, name)); }
+
 OTF2_StringRef ArchiveWriter::text(OTF2_GlobalDefWriter* writer, const std::string& value) {
   const auto [at, is_new] = texts_.try_emplace(value, static_cast<OTF2_StringRef>(1000 + texts_.size()));
   if (is_new) require(OTF2_GlobalDefWriter_WriteString(writer, at->second, value.c_str()));

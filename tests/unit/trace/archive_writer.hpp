@@ -24,6 +24,8 @@ class ArchiveWriter {
   /// At last. One process on a node for each location, unless `write` says otherwise; regions, communicators are its.
   void close(const std::function<void(OTF2_GlobalDefWriter*)>& write, bool with_locations = true);
 
+  void creator(const char* name);
+
   std::filesystem::path anchor() const { return directory_ / "traces.otf2"; }
   /// A number for the text.
   OTF2_StringRef text(OTF2_GlobalDefWriter* writer, const std::string& value);
