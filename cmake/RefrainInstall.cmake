@@ -102,5 +102,5 @@ install(FILES ${completion}/refrain ${completion}/refrain-export ${completion}/r
 # Documents lie as in the sources, so that their links to each other work; examples are there to be read and built.
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
   ${PROJECT_SOURCE_DIR}/CONTRIBUTING.md TYPE DOC)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs TYPE DOC FILES_MATCHING PATTERN "*.md" PATTERN man EXCLUDE)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs TYPE DOC FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN man EXCLUDE)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples TYPE DOC PATTERN CMakeLists.txt EXCLUDE)
