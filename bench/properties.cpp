@@ -54,17 +54,16 @@ class Synthetic : public database::RunTables {
     facts_.version = "1";
     facts_.experiment = fmt::format("run {}", number);
     facts_.source = "bench";
-    facts_.digest = fmt::format("digest {}", number);
     facts_.start_us = number * std::int64_t{1'000'000};
     facts_.processes = static_cast<std::int64_t>(ranks);
-    nodes_.push_back({database::RunNode::User, -1, "main"});
+    nodes_.push_back({run::PathKind::User, -1, "main"});
     const char* const functions[] = {"MPI_Allreduce", "MPI_Barrier", "MPI_Recv", "MPI_Send", "MPI_Waitall"};
     for (std::size_t i = 1; i < paths; ++i) {
       database::RunNode node;
       const bool is_mpi = i % 5 == 0;
-      node.kind = is_mpi ? database::RunNode::Mpi : database::RunNode::User;
+      node.kind = is_mpi ? run::PathKind::Mpi : run::PathKind::User;
       node.parent = static_cast<std::int32_t>((i - 1) / 4);
-      while (nodes_[static_cast<std::size_t>(node.parent)].kind == database::RunNode::Mpi) --node.parent;
+      while (nodes_[static_cast<std::size_t>(node.parent)].kind == run::PathKind::Mpi) --node.parent;
       node.name = is_mpi ? functions[i / 5 % 5] : fmt::format("function_{}", i % 200);
       node.error_s = 0.01;
       if (is_mpi) {
@@ -79,10 +78,11 @@ class Synthetic : public database::RunTables {
     for (const char* name : {"wall", "mpi", "user", "not_on_cpu", "visits", "messages_sent", "bytes_sent"})
       metrics_.push_back({name, "s"});
   }
+  std::string digest() const override { return "digest of " + facts_.experiment; }
   void for_each_node(std::size_t location, const TakeNode& take) override {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       const double time = 1 + static_cast<double>((i * 7 + location * 3) % 11) / 8;
-      const bool is_mpi = nodes_[i].kind == database::RunNode::Mpi;
+      const bool is_mpi = nodes_[i].kind == run::PathKind::Mpi;
       const double values[] = {
           time, is_mpi ? time : 0, is_mpi ? 0 : time, 0, is_mpi ? 100.0 : 0, is_mpi ? 50.0 : 0, is_mpi ? 5e4 : 0};
       take(static_cast<std::uint32_t>(i), values);

@@ -110,7 +110,7 @@ struct Run {
   bool fold_off_cpu() {
     analysis::RunSeries all;
     std::erase_if(series, [&](const analysis::RunSeries& of) {
-      if (!of.loop.empty() || !analysis::is_off_cpu(of.path)) return false;
+      if (!of.loop.empty() || !run::is_off_cpu(of.path)) return false;
       const double seconds = all.mean.value + of.mean.value, error = std::hypot(all.mean.error, of.mean.error);
       all = of;
       all.mean.value = all.lower.value = seconds;
@@ -118,8 +118,8 @@ struct Run {
       return true;
     });
     if (all.path.empty()) return false;
-    const bool is_folded = all.path != analysis::not_on_cpu_name;
-    all.path = analysis::not_on_cpu_name;
+    const bool is_folded = all.path != run::not_on_cpu_name;
+    all.path = run::not_on_cpu_name;
     series.push_back(std::move(all));
     return is_folded;
   }

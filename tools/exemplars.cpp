@@ -8,6 +8,7 @@
 
 #include "config/trace_selection.hpp"
 #include "offline/experiment/experiment.hpp"
+#include "offline/run/loops.hpp"
 #include "tools/console.hpp"
 
 namespace refrain::tools {
@@ -19,13 +20,9 @@ constexpr std::string_view prefix = "exemplars:";
 /// How many iterations each of them stands for, on all threads together.
 std::map<std::int64_t, std::int64_t> exemplars_of(const experiment::Experiment& experiment) {
   std::map<std::int64_t, std::int64_t> members;
-  for (std::size_t i = 0; i < experiment.ranks().size(); ++i) {
-    const experiment::RankHandle rank = experiment.rank(i, experiment::Depth::Loops);
-    if (!rank) continue;
-    for (const experiment::Location& location : rank->locations)
-      for (const experiment::Loop& loop : location.loops)
-        for (const experiment::Cluster& cluster : loop.clusters) members[cluster.exemplar] += cluster.members;
-  }
+  run::for_each_loop(experiment, [&](auto&, const experiment::Loop& loop, auto&) {
+    for (const experiment::Cluster& cluster : loop.clusters) members[cluster.exemplar] += cluster.members;
+  });
   return members;
 }
 

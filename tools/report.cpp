@@ -18,7 +18,6 @@
 
 #include "format/profile_file.hpp"
 #include "offline/analysis/human_units.hpp"
-#include "offline/analysis/severities.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "offline/experiment/manifest_reader.hpp"
 #include "offline/report/difference.hpp"
@@ -26,6 +25,7 @@
 #include "offline/report/pattern_iterations.hpp"
 #include "offline/report/views.hpp"
 #include "offline/report/wait_iterations.hpp"
+#include "offline/run/metrics.hpp"
 #include "offline/symbols/experiment_names.hpp"
 #include "tools/complaints.hpp"
 #include "tools/console.hpp"
@@ -108,7 +108,7 @@ report::Found found_with_progress(const experiment::Experiment& experiment) {
 /// A pattern is a metric of locations once it was searched for. What an earlier version has found is shown as that.
 /// Nothing: nothing had to be searched.
 std::optional<report::Found> find_metric(const experiment::Experiment& experiment, const std::string& metric) {
-  const std::vector<std::string> known = analysis::severity_metric_names();
+  const std::vector<std::string> known = run::Metrics::names();
   const auto is_it = [&](const experiment::SavedMetric& of) { return of.name == metric; };
   const std::vector<std::string> all = patterns::pattern_names();
   if (std::ranges::find(known, metric) != known.end() || std::ranges::find(all, metric) == all.end())

@@ -10,9 +10,9 @@
 #include "clustering/clusterer.hpp"
 #include "clustering/iteration_log.hpp"
 #include "clustering/sample_store.hpp"
-#include "offline/analysis/reconstruct.hpp"
 #include "offline/experiment/iteration_log_reader.hpp"
 #include "offline/experiment/sample_reader.hpp"
+#include "offline/run/reconstruct.hpp"
 #include "tests/unit/clustering/as_stored.hpp"
 
 namespace refrain::bench {
@@ -226,7 +226,7 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
       const ShapeTable& shape = sequence.shapes[row.shape];
       for (unsigned c = 0; c < row.columns; ++c) {
         const std::uint8_t overall = shape.columns[c].scales_with;
-        analysis::ReconstructionInput in;
+        run::ReconstructionInput in;
         in.sum = row.sum[c];
         in.members = f.view.members;
         if (keeps_vectors && overall != no_metric && sequence.overall[overall].precision != Precision::NotKept) {
@@ -247,7 +247,9 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
           in.overall_sum = static_cast<std::int64_t>(mean_user * n);
           in.overall_value = user;
         }
-        double got = keeps_vectors ? analysis::reconstruct(in) : analysis::reconstruct_mean(in);
+        // In the paper every member is the mean of its cluster.
+        double got =
+            keeps_vectors ? run::reconstruct(in) : static_cast<double>(in.sum) / static_cast<double>(in.members);
         if (algorithm == Algorithm::ScorePShipped) got = std::trunc(got);
         if (samples_kept && !shape.exact)
           got = path < kept_stamp.size() && kept_stamp[path] == i

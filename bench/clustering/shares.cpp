@@ -4,13 +4,13 @@
 #include <cmath>
 #include <map>
 
-#include "offline/analysis/user_shares.hpp"
+#include "offline/run/user_shares.hpp"
 
 namespace refrain::bench {
 
-using analysis::PathSamples;
-using analysis::ShareVariables;
-using analysis::UserShares;
+using run::PathSamples;
+using run::ShareVariables;
+using run::UserShares;
 
 namespace {
 
@@ -123,7 +123,7 @@ SharesResult divide_user_time(const Sequence& sequence, std::span<const std::uin
       truth[path] = time;
       all += time;
     }
-    const auto compare = [&](std::uint32_t path, double share, const analysis::ShareSpread& spread) {
+    const auto compare = [&](std::uint32_t path, double share, const run::ShareSpread& spread) {
       const double difference = std::fabs(share * user - truth[path]);
       out.wrong += difference;
       ++rows;

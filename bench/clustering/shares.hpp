@@ -1,6 +1,6 @@
 #pragma once
 /// User time of the iterations of a sequence, divided by the function that the report divides it with
-/// (offline/analysis/user_shares.hpp), against the time that was really spent.
+/// (offline/run/user_shares.hpp), against the time that was really spent.
 
 #include <cstdint>
 #include <functional>

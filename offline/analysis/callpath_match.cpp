@@ -55,34 +55,34 @@ std::vector<std::uint32_t> outermost(const CallTree& tree, std::string_view want
   return nodes;
 }
 
-/// Those and everything below them.
-std::vector<bool> with_all_below(const CallTree& tree, const std::vector<std::uint32_t>& nodes) {
-  std::vector<bool> chosen(tree.nodes.size(), false);
+}  // namespace
+
+std::vector<bool> paths_below(const CallTree& tree, const std::vector<std::uint32_t>& nodes) {
+  std::vector<bool> chosen(tree.nodes.size());
   for (const std::uint32_t node : nodes) chosen[node] = true;
   for (std::size_t i = 1; i < tree.nodes.size(); ++i)
     if (chosen[static_cast<std::size_t>(tree.nodes[i].parent)]) chosen[i] = true;
-  return chosen;
+  std::vector<bool> paths(tree.node_of.size());
+  for (std::size_t path = 0; path < paths.size(); ++path)
+    paths[path] = tree.node_of[path] != 0 && chosen[tree.node_of[path]];
+  return paths;
 }
-
-}  // namespace
 
 CallPathMatch match_callpath(const CallTree& tree, std::string_view wanted, std::string_view root) {
   CallPathMatch match;
   match.nodes = outermost(tree, with_slashes(wanted), root);
   match.selection.everything = match.nodes == std::vector<std::uint32_t>{0};
-  const std::vector<bool> chosen = with_all_below(tree, match.nodes);
-  match.selection.paths.assign(tree.node_of.size(), false);
-  for (std::size_t path = 0; path < tree.node_of.size(); ++path)
-    match.selection.paths[path] = match.selection.everything || (tree.node_of[path] != 0 && chosen[tree.node_of[path]]);
+  match.selection.paths = paths_below(tree, match.nodes);
+  if (match.selection.everything) match.selection.paths.assign(tree.node_of.size(), true);
   for (const std::uint32_t child : match.nodes) {
     const std::string& name = tree.nodes[child].name;
     if (tree.nodes[child].parent != 0) continue;
-    match.selection.not_on_cpu |= name == not_on_cpu_name;
-    match.selection.waited |= name == waited_name;
-    match.selection.blocked |= name == blocked_name;
-    match.selection.no_sample |= name == no_sample_name;
-    match.selection.refrain |= name == refrain_name;
-    match.selection.mpi_without_path |= name == mpi_without_path_name;
+    match.selection.not_on_cpu |= name == run::not_on_cpu_name;
+    match.selection.waited |= name == run::waited_name;
+    match.selection.blocked |= name == run::blocked_name;
+    match.selection.no_sample |= name == run::no_sample_name;
+    match.selection.refrain |= name == run::refrain_name;
+    match.selection.mpi_without_path |= name == run::mpi_without_path_name;
   }
   return match;
 }

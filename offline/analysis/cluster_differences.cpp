@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
-#include "offline/analysis/iteration_metrics.hpp"
-#include "offline/analysis/iterations.hpp"
+#include "offline/run/iteration_metrics.hpp"
+#include "offline/run/iterations.hpp"
 #include "statistics/statistics.hpp"
 
 namespace refrain::analysis {
@@ -16,17 +16,18 @@ using format::MetricId;
 
 constexpr double least_time_share = 0.05;   ///< of the loop's mean wall time: smaller differences of time are left out
 constexpr double least_count_share = 0.05;  ///< of the larger one: the same for counts
-constexpr double nearly_all = 0.9;          ///< of a caller's time: its callee is not told apart from it
+constexpr double most_of_caller = 0.9;      ///< of a caller's time: its callee is not told apart from it
 constexpr std::size_t most = 6, most_times = 4;
 
-/// Sums over the iterations of one cluster, or of the loop.
+constexpr double ns_of_second = 1e9;
+
+/// Sums over the iterations of one cluster, or of the loop. Times are in nanoseconds.
 struct Sums {
   double members = 0, wall = 0, mpi = 0, bytes_sent = 0;
   double on_cpu = 0, weight = 0, weight_squares = 0;  ///< of user code: what samples divide, and their weights
-  std::vector<double> ticks, visits, weights;         ///< by node
+  std::vector<double> ns, visits, weights;            ///< by node
   std::vector<double> extra;                          ///< by metric that the user has asked for
-  Sums(std::size_t nodes, std::size_t metrics)
-      : ticks(nodes, 0), visits(nodes, 0), weights(nodes, 0), extra(metrics, 0) {}
+  Sums(std::size_t nodes, std::size_t metrics) : ns(nodes, 0), visits(nodes, 0), weights(nodes, 0), extra(metrics, 0) {}
   void operator+=(const Sums& other) { add(other, 1); }
   /// A part of it.
   void add(const Sums& other, double part) {
@@ -38,8 +39,8 @@ struct Sums {
     weight += part * other.weight;
     weight_squares += part * other.weight_squares;
     for (std::size_t i = 0; i < extra.size(); ++i) extra[i] += part * other.extra[i];
-    for (std::size_t i = 0; i < ticks.size(); ++i) {
-      ticks[i] += part * other.ticks[i];
+    for (std::size_t i = 0; i < ns.size(); ++i) {
+      ns[i] += part * other.ns[i];
       visits[i] += part * other.visits[i];
       weights[i] += part * other.weights[i];
     }
@@ -49,11 +50,11 @@ struct Sums {
 /// The function to blame for what `leaf` has: the outermost caller that does little else, but not the loop itself.
 std::uint32_t outermost(const CallTree& tree, const std::vector<double>& inclusive, std::uint32_t leaf,
                         const std::string& loop) {
-  if (tree.nodes[leaf].kind != PathKind::User) return leaf;
+  if (tree.nodes[leaf].kind != run::PathKind::User) return leaf;
   const double least = inclusive[leaf];
   std::uint32_t best = leaf;
   for (auto at = static_cast<std::uint32_t>(tree.nodes[leaf].parent);
-       at != 0 && tree.nodes[at].name != loop && least >= nearly_all * inclusive[at];
+       at != 0 && tree.nodes[at].name != loop && least >= most_of_caller * inclusive[at];
        at = static_cast<std::uint32_t>(tree.nodes[at].parent))
     best = at;
   return best;
@@ -89,63 +90,81 @@ double usual_count(const std::vector<Sums>& clusters, double members, Total tota
 
 bool differ(double a, double b) { return std::abs(a - b) > least_count_share * std::max(a, b); }
 
-/// The place of the paths that only the time rules define, at the end of the tree; 0: nowhere in the run.
-std::uint32_t top_node(const CallTree& tree, const char* name) {
-  for (const std::uint32_t child : tree.nodes[0].children)
-    if (tree.nodes[child].name == name) return child;
-  return 0;
-}
+/// Of clusters without members, or whose values cannot be read: nothing.
+class SumsOfClusters {
+ public:
+  SumsOfClusters(const run::IterationProfiles& profiles, const CallTree& tree)
+      : profiles_(profiles), nodes_(columns_of(tree)), by_node_(run::by_node(nodes_)) {
+    for (const experiment::ExtraMetric& metric : tree.extra_metrics) metrics_.ask_for(metric);
+  }
 
-/// Of a cluster without members, or whose values cannot be read: nothing.
-Sums sums_of(const IterationProfiles& profiles, const CallTree& tree, std::size_t k) {
-  Sums own(tree.nodes.size(), tree.extra_metrics.size());
-  const experiment::Cluster& cluster = profiles.loop().clusters[k];
-  const experiment::Unit* unit = profiles.cluster_unit(static_cast<std::int32_t>(k));
-  if (unit == nullptr || cluster.members <= 0) return own;
-  const auto& paths = profiles.profile().paths;
-  const UnitTimes times = apply_time_rules(*unit, paths, profiles.constants());
-  own.members = static_cast<double>(cluster.members);
-  own.wall = static_cast<double>(times.wall);
-  own.mpi = static_cast<double>(times.mpi);
-  own.on_cpu = static_cast<double>(times.user - times.not_on_cpu);
-  own.weight = static_cast<double>(unit->weight_user_ns);
-  own.weight_squares = unit->weight_user_squared;
-  for (const auto* of_paths : {&times.mpi_paths, &times.user_paths})
-    for (const auto& [path, ticks] : *of_paths) own.ticks[tree.node_of[path]] += static_cast<double>(ticks);
-  own.ticks[top_node(tree, not_on_cpu_name)] += static_cast<double>(times.not_on_cpu - times.waited - times.blocked);
-  own.ticks[top_node(tree, waited_name)] += static_cast<double>(times.waited);
-  own.ticks[top_node(tree, blocked_name)] += static_cast<double>(times.blocked);
-  for (const auto& row : unit->values) {
-    const auto value = [&](MetricId metric) {
-      return static_cast<double>(value_of(*unit, row, paths[row.path].kind, metric));
-    };
-    const std::uint32_t node = tree.node_of[row.path];
-    own.visits[node] += value(MetricId::Visits);
-    own.weights[node] += value(MetricId::Weight);
-    own.bytes_sent += value(MetricId::BytesSent);
+  std::vector<Sums> all() const {
+    std::vector<Sums> sums;
+    for (std::size_t k = 0; k < profiles_.loop().clusters.size(); ++k) sums.push_back(of(k));
+    return sums;
   }
-  const auto& metrics = profiles.rank().extra_metrics;
-  for (std::size_t m = 0; m < metrics.size(); ++m) {
-    const auto at = std::ranges::find(tree.extra_metrics, metrics[m].name, &experiment::ExtraMetric::name);
-    if (at != tree.extra_metrics.end())
-      own.extra[static_cast<std::size_t>(at - tree.extra_metrics.begin())] = static_cast<double>(unit->extra.total(m));
+
+ private:
+  Sums of(std::size_t k) const {
+    Sums own(nodes_.size(), metrics_.asked_for().size());
+    const experiment::Cluster& cluster = profiles_.loop().clusters[k];
+    const experiment::Unit* unit = profiles_.cluster_unit(static_cast<std::int32_t>(k));
+    if (unit == nullptr || cluster.members <= 0) return own;
+    own.members = static_cast<double>(cluster.members);
+    own.weight = static_cast<double>(unit->weight_user_ns);
+    own.weight_squares = unit->weight_user_squared;
+    profiles_.with_rows(*unit, true, [&](const run::Leaf& leaf) { add(leaf, own); });
+    return own;
   }
-  return own;
-}
+
+  void add(const run::Leaf& leaf, Sums& own) const {
+    const auto double_of = [](const run::Quantity& of) { return static_cast<double>(of.value); };
+    enum Column : std::size_t { wall, mpi, user, not_on_cpu, bytes_sent, visits, weight };
+    const run::Answer of =
+        answer_of(leaf, nodes_, metrics_,
+                  {.keys = &by_node_,
+                   .metrics = {run::wall, run::mpi, run::user, run::not_on_cpu, metrics_.of(MetricId::BytesSent),
+                               metrics_.of(MetricId::Visits), metrics_.of(MetricId::Weight)},
+                   .all_asked_for = true,
+                   .has_errors = false});
+    const auto all = [&](std::size_t column) { return double_of(of.inclusive(0, column)); };
+    own.wall = all(wall);
+    own.mpi = all(mpi);
+    own.on_cpu = all(user) - all(not_on_cpu);
+    own.bytes_sent = all(bytes_sent);
+    for (std::size_t m = 0; m < own.extra.size(); ++m) own.extra[m] = all(of.asked_for(m));
+    for (std::size_t node = 0; node < nodes_.size(); ++node) {
+      own.ns[node] = double_of(of.exclusive(node, wall));
+      own.visits[node] = double_of(of.exclusive(node, visits));
+      own.weights[node] = double_of(of.exclusive(node, weight));
+    }
+    // Nothing sets a cluster apart by what is of no call path.
+    using run::Pseudo;
+    for (const Pseudo path :
+         {Pseudo::NoSample, Pseudo::ArenaFull, Pseudo::Refrain, Pseudo::Stopped, Pseudo::MpiWithoutPath})
+      own.ns[nodes_.of(path)] = 0;
+  }
+
+  const run::IterationProfiles& profiles_;
+  const run::Nodes nodes_;
+  const run::Keys by_node_;
+  run::Metrics metrics_;
+};
 
 /// The cluster by itself: without its share and what sets it apart.
-ClusterSummary times_of(const experiment::Loop& loop, std::size_t k, const Sums& own, double second) {
+ClusterSummary times_of(const run::IterationProfiles& profiles, std::size_t k, const Sums& own) {
+  const experiment::Loop& loop = profiles.loop();
   ClusterSummary summary;
   const experiment::Cluster& cluster = *(summary.cluster = &loop.clusters[k]);
   if (own.members <= 0) return summary;
-  summary.mean_wall_s = own.wall / own.members / second;
-  summary.mean_mpi_s = own.mpi / own.members / second;
-  const int wall_column = overall_index(loop, "wall");
+  summary.mean_wall_s = own.wall / own.members / ns_of_second;
+  summary.mean_mpi_s = own.mpi / own.members / ns_of_second;
+  const int wall_column = run::overall_index(loop, "wall");
   const auto column = static_cast<std::size_t>(wall_column);
   if (wall_column >= 0 && column < cluster.squares.size()) {
-    summary.deviation_wall_s = std::sqrt(std::max(0.0, cluster.squares[column] / own.members)) / second;
-    summary.min_wall_s = static_cast<double>(cluster.minimum[column]) / second;
-    summary.max_wall_s = static_cast<double>(cluster.maximum[column]) / second;
+    summary.deviation_wall_s = profiles.seconds(std::sqrt(std::max(0.0, cluster.squares[column] / own.members)));
+    summary.min_wall_s = profiles.seconds(static_cast<double>(cluster.minimum[column]));
+    summary.max_wall_s = profiles.seconds(static_cast<double>(cluster.maximum[column]));
   }
   return summary;
 }
@@ -153,10 +172,10 @@ ClusterSummary times_of(const experiment::Loop& loop, std::size_t k, const Sums&
 /// Compares clusters with the loop that they are of.
 class Comparison {
  public:
-  Comparison(const CallTree& tree, const experiment::Loop& loop, double second, const std::vector<Sums>& clusters)
-      : tree_(tree), loop_(loop), second_(second), all_(tree.nodes.size(), tree.extra_metrics.size()) {
+  Comparison(const CallTree& tree, const experiment::Loop& loop, const std::vector<Sums>& clusters)
+      : tree_(tree), loop_(loop), all_(tree.nodes.size(), tree.extra_metrics.size()) {
     for (const Sums& own : clusters) all_ += own;
-    inclusive_ = with_children(tree, all_.ticks);
+    inclusive_ = with_children(tree, all_.ns);
     weights_ = with_children(tree, all_.weights);
     const auto usual = [&](auto total) { return usual_count(clusters, all_.members, total); };
     for (std::size_t i = 0; i < all_.visits.size(); ++i)
@@ -186,21 +205,21 @@ class Comparison {
 
   Candidates times(const Sums& own) const {
     Candidates found;
-    const std::vector<double> inclusive = with_children(tree_, own.ticks);
+    const std::vector<double> inclusive = with_children(tree_, own.ns);
     const double wall = own.wall / own.members, usual_wall = all_.wall / all_.members;
     for (std::uint32_t i = 1; i < tree_.nodes.size(); ++i) {
-      if (own.ticks[i] == 0 && all_.ticks[i] == 0) continue;
+      if (own.ns[i] == 0 && all_.ns[i] == 0) continue;
       const std::uint32_t node = outermost(tree_, inclusive_, i, loop_.name);
       const double here = inclusive[node] / own.members, usual = inclusive_[node] / all_.members;
       const double share = all_.weight > 0 ? weights_[node] / all_.weight : 0;
       const double error = sampling_error(own, share) + sampling_error(all_, share);
       const double apart = std::abs(here - usual);
       if (apart > least_time_share * usual_wall && apart > statistics::certain_errors * error)
-        found.push_back({apart, {node, "time", true, here / second_, usual / second_}});
+        found.push_back({apart, {node, "time", true, here / ns_of_second, usual / ns_of_second}});
     }
     // Without a call path to blame, the wall time as a whole.
     if (found.empty() && std::abs(wall - usual_wall) > least_time_share * usual_wall)
-      found.push_back({0, {0, "wall", true, wall / second_, usual_wall / second_}});
+      found.push_back({0, {0, "wall", true, wall / ns_of_second, usual_wall / ns_of_second}});
     return found;
   }
 
@@ -217,7 +236,7 @@ class Comparison {
     add({0, "bytes_sent", false}, own.bytes_sent, all_.bytes_sent, usual_bytes_);
     for (std::size_t m = 0; m < own.extra.size(); ++m) {
       const auto& [name, unit] = tree_.extra_metrics[m];
-      const double divisor = divisor_of(unit);
+      const double divisor = run::scale_of(unit);
       add({0, name, unit == "ns"}, own.extra[m] / divisor, all_.extra[m] / divisor, usual_extra_[m] / divisor);
     }
     return found;
@@ -237,24 +256,17 @@ class Comparison {
 
   const CallTree& tree_;
   const experiment::Loop& loop_;
-  double second_;  ///< in ticks
   Sums all_;
   std::vector<double> inclusive_, weights_;        ///< of the loop, by node, with children
   std::vector<double> usual_calls_, usual_extra_;  ///< per iteration, by node, by metric
   double usual_bytes_ = 0;
 };
 
-std::vector<Sums> sums_of_clusters(const IterationProfiles& profiles, const CallTree& tree) {
-  std::vector<Sums> sums;
-  for (std::size_t k = 0; k < profiles.loop().clusters.size(); ++k) sums.push_back(sums_of(profiles, tree, k));
-  return sums;
-}
-
 }  // namespace
 
-std::vector<ClusterDifference> differences_of(const IterationProfiles& profiles, const CallTree& tree,
+std::vector<ClusterDifference> differences_of(const run::IterationProfiles& profiles, const CallTree& tree,
                                               std::span<const double> members) {
-  const std::vector<Sums> sums = sums_of_clusters(profiles, tree);
+  const std::vector<Sums> sums = SumsOfClusters(profiles, tree).all();
   Sums own(tree.nodes.size(), tree.extra_metrics.size()), others = own;
   for (std::size_t k = 0; k < std::min(sums.size(), members.size()); ++k) {
     if (!(sums[k].members > 0)) continue;
@@ -263,17 +275,15 @@ std::vector<ClusterDifference> differences_of(const IterationProfiles& profiles,
     others.add(sums[k], 1 - part);
   }
   if (!(others.members > 0)) return {};
-  return Comparison(tree, profiles.loop(), profiles.constants().ticks_per_second, {others}).of(own);
+  return Comparison(tree, profiles.loop(), {others}).of(own);
 }
 
-std::vector<ClusterSummary> summarise_clusters(const IterationProfiles& profiles, const CallTree& tree) {
-  const experiment::Loop& loop = profiles.loop();
-  const double second = profiles.constants().ticks_per_second;
-  const std::vector<Sums> sums = sums_of_clusters(profiles, tree);
-  const Comparison comparison(tree, loop, second, sums);
+std::vector<ClusterSummary> summarise_clusters(const run::IterationProfiles& profiles, const CallTree& tree) {
+  const std::vector<Sums> sums = SumsOfClusters(profiles, tree).all();
+  const Comparison comparison(tree, profiles.loop(), sums);
   std::vector<ClusterSummary> summaries;
   for (std::size_t k = 0; k < sums.size(); ++k) {
-    ClusterSummary& summary = summaries.emplace_back(times_of(loop, k, sums[k], second));
+    ClusterSummary& summary = summaries.emplace_back(times_of(profiles, k, sums[k]));
     summary.share = comparison.share_of(sums[k]);
     summary.differences = comparison.of(sums[k]);
   }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "offline/analysis/call_tree.hpp"
-#include "offline/analysis/iteration_profile.hpp"
+#include "offline/run/iteration_profile.hpp"
 
 namespace refrain::analysis {
 
@@ -27,11 +27,11 @@ struct ClusterSummary {
 };
 
 /// One entry per cluster of the loop. `tree` is one of the whole run, made from the same profile.
-std::vector<ClusterSummary> summarise_clusters(const IterationProfiles& profiles, const CallTree& tree);
+std::vector<ClusterSummary> summarise_clusters(const run::IterationProfiles& profiles, const CallTree& tree);
 
 /// What sets some iterations apart from all others, which take the place of the loop: `members[k]` of them are in the
 /// k-th cluster. Iterations of a cluster count as alike.
-std::vector<ClusterDifference> differences_of(const IterationProfiles& profiles, const CallTree& tree,
+std::vector<ClusterDifference> differences_of(const run::IterationProfiles& profiles, const CallTree& tree,
                                               std::span<const double> members);
 
 }  // namespace refrain::analysis

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "offline/analysis/iteration_metrics.hpp"
 #include "offline/analysis/iteration_shape.hpp"
-#include "offline/analysis/iterations.hpp"
 #include "offline/analysis/sampled_difference.hpp"
+#include "offline/run/iteration_metrics.hpp"
+#include "offline/run/iterations.hpp"
 #include "statistics/statistics.hpp"
 
 namespace refrain::analysis {
@@ -68,13 +68,14 @@ struct Scales {
   double wall = 0, mpi = 0;
 };
 
-Scales scales_of(const IterationProfiles& profiles, double usual_s) {
+Scales scales_of(const run::IterationProfiles& profiles, double usual_s) {
   Scatter wall(profiles.loop().iterations), mpi(profiles.loop().iterations);
-  const auto wall_of = value_of_metric(profiles, "wall"), mpi_of = value_of_metric(profiles, "mpi");
-  for_each_iteration(profiles.loop(), [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-    if (wall_of) wall.add(i, wall_of(i, cluster, row));
-    if (mpi_of) mpi.add(i, mpi_of(i, cluster, row));
-  });
+  const auto wall_of = run::value_of_metric(profiles, "wall"), mpi_of = run::value_of_metric(profiles, "mpi");
+  run::for_each_iteration(profiles.loop(),
+                          [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+                            if (wall_of) wall.add(i, wall_of(i, cluster, row));
+                            if (mpi_of) mpi.add(i, mpi_of(i, cluster, row));
+                          });
   const auto scale = [&](const Scatter& of) {
     return most_deviations * std::max(of.deviation(), least_difference * usual_s / 2);
   };
@@ -92,8 +93,8 @@ double distance(const Candidate& a, const Candidate& b, const Scales& scales) {
 /// Where clusters hold iterations of quite different times: on line there was no room for more of them.
 class Cuts {
  public:
-  Cuts(const IterationProfiles& profiles, const std::vector<ClusterSummary>& summaries, double least_gap)
-      : wall_of_(value_of_metric(profiles, "wall")), cuts_(summaries.size()) {
+  Cuts(const run::IterationProfiles& profiles, const std::vector<ClusterSummary>& summaries, double least_gap)
+      : wall_of_(run::value_of_metric(profiles, "wall")), cuts_(summaries.size()) {
     std::vector<std::vector<double>> values(summaries.size());
     std::vector<std::int64_t> seen(summaries.size());
     const std::int64_t mixed =
@@ -118,7 +119,7 @@ class Cuts {
   /// `use(cluster, iteration, wall time, row of the log)`. A time that is not known, or of a cluster that is not cut,
   /// is 0, in the first part.
   template <class Use>
-  void for_each(const IterationProfiles& profiles, const Use& use) const {
+  void for_each(const run::IterationProfiles& profiles, const Use& use) const {
     for_each_of(
         profiles, [this](std::size_t k) { return is_cut(k); }, use);
   }
@@ -127,13 +128,14 @@ class Cuts {
   static constexpr std::int64_t most_values = 16384;  ///< that are held, of all clusters
 
   template <class IsWallWanted, class Use>
-  void for_each_of(const IterationProfiles& profiles, const IsWallWanted& is_wall_wanted, const Use& use) const {
-    for_each_iteration(profiles.loop(), [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-      if (cluster < 0 || static_cast<std::size_t>(cluster) >= cuts_.size()) return;
-      const auto k = static_cast<std::size_t>(cluster);
-      const double wall_s = wall_of_ && is_wall_wanted(k) ? wall_of_(i, cluster, row) : 0;
-      use(k, i, std::isfinite(wall_s) ? wall_s : 0, row);
-    });
+  void for_each_of(const run::IterationProfiles& profiles, const IsWallWanted& is_wall_wanted, const Use& use) const {
+    run::for_each_iteration(profiles.loop(),
+                            [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+                              if (cluster < 0 || static_cast<std::size_t>(cluster) >= cuts_.size()) return;
+                              const auto k = static_cast<std::size_t>(cluster);
+                              const double wall_s = wall_of_ && is_wall_wanted(k) ? wall_of_(i, cluster, row) : 0;
+                              use(k, i, std::isfinite(wall_s) ? wall_s : 0, row);
+                            });
   }
   static bool is_mixed(const ClusterSummary& of, double least_gap) {
     return of.cluster->members > 1 && of.deviation_wall_s > least_gap / 2;
@@ -154,15 +156,15 @@ class Cuts {
     return cuts;
   }
 
-  IterationValue wall_of_;
+  run::IterationValue wall_of_;
   std::vector<std::vector<double>> cuts_;  ///< by cluster, ascending
 };
 
-std::vector<Candidate> candidates_of(const IterationProfiles& profiles, const std::vector<ClusterSummary>& summaries,
-                                     const Cuts& cuts) {
+std::vector<Candidate> candidates_of(const run::IterationProfiles& profiles,
+                                     const std::vector<ClusterSummary>& summaries, const Cuts& cuts) {
   const experiment::Loop& loop = profiles.loop();
-  const double second = profiles.constants().ticks_per_second;
-  const int mpi_column = overall_index(loop, "mpi");
+  const double tick_s = profiles.seconds(1);
+  const int mpi_column = run::overall_index(loop, "mpi");
   std::vector<std::vector<Candidate>> parts(summaries.size());
   bool any_cut = false;
   for (std::size_t k = 0; k < summaries.size(); ++k) {
@@ -178,10 +180,10 @@ std::vector<Candidate> candidates_of(const IterationProfiles& profiles, const st
     parts[k].push_back({{{k, 0}},
                         false,
                         {members, of.mean_wall_s, of.deviation_wall_s * of.deviation_wall_s * members},
-                        {members, of.mean_mpi_s, has_mpi ? loop.clusters[k].squares[column] / second / second : 0}});
+                        {members, of.mean_mpi_s, has_mpi ? loop.clusters[k].squares[column] * tick_s * tick_s : 0}});
   }
   if (any_cut) {
-    const auto mpi_of = value_of_metric(profiles, "mpi");
+    const auto mpi_of = run::value_of_metric(profiles, "mpi");
     cuts.for_each(profiles, [&](std::size_t k, std::int64_t i, double wall_s, std::span<const std::int64_t> row) {
       if (!cuts.is_cut(k)) return;
       Candidate& to = parts[k][cuts.part_of(k, wall_s)];
@@ -333,7 +335,7 @@ std::vector<ClusterDifference> differences_of_parts(const CallTree& tree, const 
 
 }  // namespace
 
-std::vector<ClusterGroup> group_clusters(const IterationProfiles& profiles, const CallTree& tree) {
+std::vector<ClusterGroup> group_clusters(const run::IterationProfiles& profiles, const CallTree& tree) {
   const experiment::Loop& loop = profiles.loop();
   const auto summaries = summarise_clusters(profiles, tree);
   double all_s = 0, count = 0;
@@ -356,7 +358,7 @@ std::vector<ClusterGroup> group_clusters(const IterationProfiles& profiles, cons
     }
   std::vector<Places> places(candidates.size() + 1);
   std::vector<SampledTimes> samples(cuts.any() ? candidates.size() : 0, SampledTimes(tree.nodes.size()));
-  const auto user_of = value_of_metric(profiles, "user");
+  const auto user_of = run::value_of_metric(profiles, "user");
   const bool has_samples = cuts.any() && user_of && profiles.samples_stride() > 0;
   cuts.for_each(profiles, [&](std::size_t k, std::int64_t i, double wall_s, std::span<const std::int64_t> row) {
     const std::size_t g = group_of[k][cuts.is_cut(k) ? cuts.part_of(k, wall_s) : 0];

@@ -31,6 +31,6 @@ struct ClusterGroup {
 };
 
 /// Largest share first. Reads the log of the loop.
-std::vector<ClusterGroup> group_clusters(const IterationProfiles& profiles, const CallTree& tree);
+std::vector<ClusterGroup> group_clusters(const run::IterationProfiles& profiles, const CallTree& tree);
 
 }  // namespace refrain::analysis

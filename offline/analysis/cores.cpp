@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "offline/analysis/run_totals.hpp"
+#include "offline/run/totals.hpp"
 
 namespace refrain::analysis {
 namespace {
@@ -31,7 +31,7 @@ Pairs united(Pairs runs) {
 }
 
 double cpu_seconds(const experiment::Location& location) {
-  return static_cast<double>(sums_of_run(location).cpu_ns) * 1e-9;
+  return static_cast<double>(run::sums_of_run(location).cpu_ns) * 1e-9;
 }
 
 }  // namespace
@@ -67,8 +67,8 @@ void CoreUse::add(const experiment::Rank& rank) {
   of.threads += threads;
   for (const experiment::Location& location : rank.locations) {
     of.cpu_s += cpu_seconds(location);
-    if (location.thread == 0 && rank.ticks_per_second > 0)
-      of.elapsed_s = std::max(of.elapsed_s, static_cast<double>(location.end - location.begin) / rank.ticks_per_second);
+    if (location.thread == 0)
+      of.elapsed_s = std::max(of.elapsed_s, run::seconds_of(rank, static_cast<double>(location.end - location.begin)));
   }
 }
 

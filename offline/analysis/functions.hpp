@@ -10,7 +10,7 @@ namespace refrain::analysis {
 
 struct FunctionTotals {
   std::string name;
-  PathKind kind = PathKind::User;
+  run::PathKind kind = run::PathKind::User;
   double exclusive_s = 0;
   double inclusive_s = 0;  ///< a path that passes through the function several times counts once
   double exclusive_error_s = 0, inclusive_error_s = 0;  ///< standard errors

@@ -11,6 +11,7 @@
 
 #include "format/mpi_functions.hpp"
 #include "offline/analysis/short_names.hpp"
+#include "offline/run/totals.hpp"
 
 namespace refrain::analysis {
 namespace {
@@ -23,28 +24,8 @@ bool is_of_all(std::string_view function) {
   return known && format::is_collective(known->of) && known->form == format::MpiForm::Blocking;
 }
 
-/// Calls f(path, run) for the call paths of one rank's first thread.
-template <class F>
-void for_each_path(const experiment::Rank& rank, F&& f) {
-  for (const experiment::Location& location : rank.locations) {
-    if (location.thread != 0 || !location.run) continue;
-    for (const experiment::PathTotals& path : location.run->paths) f(path, *location.run);
-  }
-}
-
-/// By node of the tree, the calls of one rank's first thread.
-std::map<std::uint32_t, std::int64_t> calls_of(const experiment::Experiment& experiment, const experiment::Rank& rank,
-                                               const CallTree& tree) {
-  std::map<std::uint32_t, std::int64_t> calls;
-  for_each_path(rank, [&](const experiment::PathTotals& path, const experiment::RunTotals& run) {
-    if (experiment.definitions().paths[path.path].kind == experiment::NodeKind::Region)
-      calls[tree.node_of[path.path]] += run.columns[path.first + format::column_of(format::MetricId::Visits)];
-  });
-  return calls;
-}
-
 bool is_of_class(const TreeNode& node, format::MpiClass wanted) {
-  const format::MpiFunction* known = node.kind == PathKind::Mpi ? format::find_mpi_function(node.name) : nullptr;
+  const format::MpiFunction* known = node.kind == run::PathKind::Mpi ? format::find_mpi_function(node.name) : nullptr;
   return known && known->of == wanted;
 }
 bool is_init(const TreeNode& node) { return is_of_class(node, format::MpiClass::init); }
@@ -52,20 +33,11 @@ bool is_init(const TreeNode& node) { return is_of_class(node, format::MpiClass::
 /// The launcher's time is no part of a short run's work.
 bool is_of_launcher(const TreeNode& node) { return is_init(node) || is_of_class(node, format::MpiClass::finalize); }
 
-/// What one rank's first thread has of MPI_Init.
-double ticks_of_init(const experiment::Rank& rank, const CallTree& tree) {
-  double ticks = 0;
-  for_each_path(rank, [&](const experiment::PathTotals& path, const experiment::RunTotals&) {
-    if (is_init(tree.nodes[tree.node_of[path.path]])) ticks += static_cast<double>(path.ticks);
-  });
-  return ticks;
-}
-
 /// By a name that the setting takes; nothing: what calls it has none, or it is no operation of all.
 std::optional<std::string> caller_of(const CallTree& tree, std::uint32_t node) {
   if (node == 0) return std::nullopt;  // outside of what is shown
   const auto caller = static_cast<std::uint32_t>(tree.nodes[node].parent);
-  if (caller == 0 || tree.nodes[caller].kind != PathKind::User || !is_of_all(tree.nodes[node].name))
+  if (caller == 0 || tree.nodes[caller].kind != run::PathKind::User || !is_of_all(tree.nodes[node].name))
     return std::nullopt;
   std::string name = qualified_name(tree.nodes[caller].name);
   const bool is_name = name.find_first_of("[]()<>+ ") == name.npos;
@@ -80,18 +52,19 @@ using Place = std::pair<std::string, std::string>;
 /// one that distributes input, is called only before the loop or after it.
 class Cycles {
  public:
-  Cycles(const experiment::Rank& rank, const CallTree& tree) {
+  /// `init_ns`: what the thread has of MPI_Init.
+  Cycles(const experiment::Rank& rank, const CallTree& tree, double init_ns) {
     if (!rank.events) return;
     double known = 0;
     for (const auto& stretch : rank.events->stretch_classes) {
-      const auto ticks = static_cast<double>(stretch.ticks);
-      all_ += ticks;
+      const double ns = 1e9 * run::seconds_of(rank, static_cast<double>(stretch.ticks));
+      all_ += ns;
       const auto from = vertex_of(stretch.opened, tree), to = vertex_of(stretch.closed, tree);
       if (!from || !to) continue;
-      edges_.push_back({*from, *to, ticks});
-      known += ticks;
+      edges_.push_back({*from, *to, ns});
+      known += ns;
     }
-    all_ = std::max(all_ - ticks_of_init(rank, tree), known);
+    all_ = std::max(all_ - init_ns, known);
   }
 
   /// The part of the run that was spent on cycles through a place; nothing: it is not known.
@@ -100,16 +73,16 @@ class Cycles {
     if (found == vertices_.end() || !(all_ > 0)) return std::nullopt;
     const std::set<std::size_t> later = reached_from(found->second, false), sooner = reached_from(found->second, true);
     const auto is_on = [&](std::size_t vertex) { return later.contains(vertex) && sooner.contains(vertex); };
-    double ticks = 0;
+    double ns = 0;
     for (const Edge& edge : edges_)
-      if (is_on(edge.from) && is_on(edge.to)) ticks += edge.ticks;
-    return ticks / all_;
+      if (is_on(edge.from) && is_on(edge.to)) ns += edge.ns;
+    return ns / all_;
   }
 
  private:
   struct Edge {
     std::size_t from, to;
-    double ticks;
+    double ns;
   };
 
   /// Nothing: stretches of several call paths were counted together, or nothing opened the first one.
@@ -146,13 +119,14 @@ class Cycles {
 std::vector<int> depths_of_covering(const CallTree& tree) {
   double most_s = 0;  // of what is called by nobody: helper threads have a root of their own
   for (const std::uint32_t child : tree.nodes[0].children)
-    if (tree.nodes[child].kind == PathKind::User) most_s = std::max(most_s, tree.nodes[child].inclusive_s);
+    if (tree.nodes[child].kind == run::PathKind::User) most_s = std::max(most_s, tree.nodes[child].inclusive_s);
   for (const TreeNode& node : tree.nodes)
     if (is_of_launcher(node)) most_s -= node.exclusive_s;
   std::vector<int> depth(tree.nodes.size()), covering(tree.nodes.size());
   for (std::size_t node = 1; node < tree.nodes.size(); ++node) {
     depth[node] = depth[static_cast<std::size_t>(tree.nodes[node].parent)] + 1;
-    const bool covers = tree.nodes[node].kind == PathKind::User && tree.nodes[node].inclusive_s >= least_cover * most_s;
+    const bool covers =
+        tree.nodes[node].kind == run::PathKind::User && tree.nodes[node].inclusive_s >= least_cover * most_s;
     covering[node] = covers ? depth[node] : 0;
   }
   return covering;
@@ -163,22 +137,31 @@ std::vector<int> depths_of_covering(const CallTree& tree) {
 std::optional<IterationSuggestion> suggest_iterations(const experiment::Experiment& experiment, const CallTree& tree) {
   std::map<Place, std::int64_t> common;
   std::optional<Cycles> cycles;  // of the first rank: all go through the same operations
-  for (std::size_t place = 0; place < experiment.ranks().size(); ++place) {
-    const auto rank = experiment.rank(place, experiment::Depth::Run);
-    if (!rank) continue;
+  const run::Nodes nodes = columns_of(tree);
+  const run::Metrics metrics;
+  const run::Keys by_node = run::by_node(nodes);
+  const run::Question question{
+      .keys = &by_node, .metrics = {run::wall, metrics.of(format::MetricId::Visits)}, .has_errors = false};
+  const auto is_first = [](std::int32_t, std::int32_t thread) { return thread == 0; };
+  run::for_each_leaf(experiment, {{}, is_first}, [&](const run::Leaf& leaf) {
+    const run::Answer of = answer_of(leaf, nodes, metrics, question);
     std::map<Place, std::int64_t> calls;
-    for (const auto& [node, count] : calls_of(experiment, *rank, tree))
-      if (const auto caller = caller_of(tree, node)) calls[{tree.nodes[node].name, *caller}] += count;
-    if (!cycles) {
-      cycles.emplace(*rank, tree);
-      common = std::move(calls);
-      continue;
+    double init_ns = 0;
+    for (std::uint32_t node = 1; node < nodes.size(); ++node) {
+      if (is_init(tree.nodes[node])) init_ns += 1e9 * of.exclusive_s(node, 0);
+      if (const std::int64_t count = run::narrowed(of.exclusive(node, 1).value); count > 0)
+        if (const auto caller = caller_of(tree, node)) calls[{tree.nodes[node].name, *caller}] += count;
     }
-    std::erase_if(common, [&](const auto& of) {
-      const auto at = calls.find(of.first);
-      return at == calls.end() || at->second != of.second;
+    if (!cycles) {
+      cycles.emplace(leaf.rank, tree, init_ns);
+      common = std::move(calls);
+      return;
+    }
+    std::erase_if(common, [&](const auto& of_all) {
+      const auto at = calls.find(of_all.first);
+      return at == calls.end() || at->second != of_all.second;
     });
-  }
+  });
   // The main loop is in the innermost function that covers the run.
   const std::vector<int> covering = depths_of_covering(tree);
   std::map<Place, int> depth;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "offline/analysis/run_totals.hpp"
+#include "offline/run/totals.hpp"
 
 namespace refrain::analysis {
 
@@ -24,7 +24,7 @@ std::span<const waits::WaitKind> MinimumWaits::kinds_of(std::uint32_t path) cons
 /// waits.
 template <class Use>
 void MinimumWaits::for_each_known(const experiment::Rank& rank, const Use& use) const {
-  const double seconds_per_tick = 1 / rank.ticks_per_second;
+  const double seconds_per_tick = run::seconds_of(rank, 1);
   for (const experiment::Location& location : rank.locations)
     for (const experiment::CallDurations& of : location.durations)
       if (!kinds_of(of.path).empty())
@@ -44,8 +44,8 @@ InMpi in_mpi(const experiment::Rank& rank) {
   constexpr double ns = 1e-9;
   InMpi all;
   for (const experiment::Location& location : rank.locations) {
-    const format::UnitTotals totals = sums_of_run(location);
-    const double seconds = static_cast<double>(totals.mpi) / rank.ticks_per_second;
+    const format::UnitTotals totals = run::sums_of_run(location);
+    const double seconds = run::seconds_of(rank, static_cast<double>(totals.mpi));
     if (totals.ticks_mpi <= 0) continue;
     all.seconds += seconds;
     all.off_processor_s += std::max(seconds - static_cast<double>(totals.weight_mpi_ns) * ns, 0.0);

@@ -96,7 +96,8 @@ bool is_openmp_runtime(std::string_view name) {
 namespace {
 
 const char* name_of_special(std::uint64_t path) {
-  return path == static_cast<std::uint64_t>(format::SpecialPath::ArenaFull) ? arena_full_name : truncated_name;
+  return path == static_cast<std::uint64_t>(format::SpecialPath::ArenaFull) ? run::arena_full_name
+                                                                            : run::truncated_name;
 }
 
 }  // namespace
@@ -152,7 +153,7 @@ std::uint32_t NamedPaths::construct_of(std::uint32_t body, const std::vector<std
   if (common.empty()) return 0;
   const TreeNode of = nodes_[body];
   return places == 1 ? common.back()
-                     : child(common.back(), of.name, PathKind::User, {of.module, of.file, of.line, of.offset});
+                     : child(common.back(), of.name, run::PathKind::User, {of.module, of.file, of.line, of.offset});
 }
 
 /// What worker threads of OpenMP do belongs below the construct that has started it.
@@ -182,7 +183,7 @@ void NamedPaths::move_workers() {
   for (Place& place : places_) place.node = moved[place.node];
 }
 
-std::uint32_t NamedPaths::child(std::uint32_t parent, const std::string& name, PathKind kind, const Site& site,
+std::uint32_t NamedPaths::child(std::uint32_t parent, const std::string& name, run::PathKind kind, const Site& site,
                                 bool marked) {
   const auto [at, fresh] =
       index_.try_emplace({parent, name, kind, marked, site}, static_cast<std::uint32_t>(nodes_.size()));
@@ -211,13 +212,13 @@ NamedPaths::Place NamedPaths::place(const experiment::CallPath& path) {
       std::uint32_t node = parent.node;  // below MPI's Fortran layer, when it is linked into the program
       while (node != 0 && is_fortran_layer_of(nodes_[node].name, name))
         node = static_cast<std::uint32_t>(nodes_[node].parent);
-      return {child(node, name, PathKind::Mpi, {}), StartUp::Done};
+      return {child(node, name, run::PathKind::Mpi, {}), StartUp::Done};
     }
     case NodeKind::Special:
-      return {child(parent.node, name_of_special(path.offset), PathKind::Other, {}), StartUp::Done};
+      return {child(parent.node, name_of_special(path.offset), run::PathKind::Other, {}), StartUp::Done};
     case NodeKind::Marked: {
       const std::string name = path.offset < profile_.regions.size() ? profile_.regions[path.offset] : "region";
-      return {child(parent.node, name, PathKind::User, {}, true), StartUp::Done, path.parent};
+      return {child(parent.node, name, run::PathKind::User, {}, true), StartUp::Done, path.parent};
     }
     case NodeKind::Frame: return place_frames(path, parent, Lookup::ReturnAddress);
     case NodeKind::Function: return place_frames(path, parent, Lookup::Entry);
@@ -270,7 +271,7 @@ NamedPaths::Place NamedPaths::place_frames(const experiment::CallPath& path, Pla
     const std::string name = name_of_fold(file);
     const bool is_full = options_.depth > 0 && depths_[at.node] >= options_.depth;
     const Site site = options_.callsites ? Site{module.path, {}, 0, 0} : Site{};
-    if (!is_full && nodes_[at.node].name != name) at.node = child(at.node, name, PathKind::User, site);
+    if (!is_full && nodes_[at.node].name != name) at.node = child(at.node, name, run::PathKind::User, site);
     return at;
   }
   for (std::size_t i = frames.size() - (mark_site ? shared_with_mark(frames, mark_site) : 0); i-- > 0;) {
@@ -280,7 +281,7 @@ NamedPaths::Place NamedPaths::place_frames(const experiment::CallPath& path, Pla
     if (frame.part && nodes_[at.node].name == frame.function) continue;  // one activation, two pieces of code
     Site site;
     if (options_.callsites) site = {module.path, frame.file, frame.line, path.offset};
-    at.node = child(at.node, is_main ? "main" : frame.function, PathKind::User, site);
+    at.node = child(at.node, is_main ? "main" : frame.function, run::PathKind::User, site);
   }
   return at;
 }

@@ -31,7 +31,7 @@ class NamedPaths {
   void place_all();
   std::uint32_t node_of(std::uint32_t path) const { return places_[path].node; }
   /// A node below the root that no call path leads to.
-  std::uint32_t pseudo_node(const char* name, PathKind kind) { return child(0, name, kind, {}); }
+  std::uint32_t pseudo_node(const char* name, run::PathKind kind) { return child(0, name, kind, {}); }
   std::size_t size() const { return nodes_.size(); }
   std::vector<TreeNode> take_nodes() { return std::move(nodes_); }
 
@@ -49,7 +49,7 @@ class NamedPaths {
     auto operator<=>(const Site&) const = default;
   };
 
-  std::uint32_t child(std::uint32_t parent, const std::string& name, PathKind kind, const Site& site,
+  std::uint32_t child(std::uint32_t parent, const std::string& name, run::PathKind kind, const Site& site,
                       bool marked = false);
   Place place(const experiment::CallPath& path);
   void move_workers();
@@ -65,7 +65,7 @@ class NamedPaths {
   std::vector<TreeNode> nodes_;
   std::vector<int> depths_;
   std::vector<Place> places_;
-  std::map<std::tuple<std::uint32_t, std::string, PathKind, bool, Site>, std::uint32_t> index_;
+  std::map<std::tuple<std::uint32_t, std::string, run::PathKind, bool, Site>, std::uint32_t> index_;
 };
 
 }  // namespace refrain::analysis

@@ -4,8 +4,9 @@
 #include <cmath>
 #include <map>
 
-#include "offline/analysis/iteration_metrics.hpp"
-#include "offline/analysis/iterations.hpp"
+#include "offline/analysis/callpath_match.hpp"
+#include "offline/run/iteration_metrics.hpp"
+#include "offline/run/iterations.hpp"
 
 namespace refrain::analysis {
 namespace {
@@ -28,7 +29,7 @@ struct Wanted {
   std::vector<std::uint32_t> nodes;  ///< several where the loop is marked in several places; none: all of it
   /// Of its time, as a part of it: iterations share samples out, and all of them have the same ones.
   double sampling_error = 0;
-  PathSelection selection;
+  run::PathSelection selection;
   std::vector<double> sums;  ///< by iteration
 };
 
@@ -46,19 +47,6 @@ std::vector<std::uint32_t> loop_above(const CallTree& tree, const std::string& l
     above[i] = is_loop ? parent : above[parent];
   }
   return above;
-}
-
-/// What leads below these nodes.
-PathSelection select(const CallTree& tree, const std::vector<std::uint32_t>& nodes) {
-  std::vector<bool> chosen(tree.nodes.size());
-  for (const std::uint32_t node : nodes) chosen[node] = true;
-  for (std::size_t i = 1; i < chosen.size(); ++i)
-    chosen[i] = chosen[i] || chosen[static_cast<std::size_t>(tree.nodes[i].parent)];
-  PathSelection selection;
-  selection.paths.resize(tree.node_of.size());
-  for (std::size_t path = 0; path < tree.node_of.size(); ++path)
-    selection.paths[path] = tree.node_of[path] != 0 && chosen[tree.node_of[path]];
-  return selection;
 }
 
 OfLoop wanted_of(const CallTree& tree, const std::string& loop, double least_share,
@@ -79,7 +67,8 @@ OfLoop wanted_of(const CallTree& tree, const std::string& loop, double least_sha
       squares += tree.nodes[node].standard_error_s * tree.nodes[node].standard_error_s;
     }
     if (!(inclusive > 0) || (inclusive < least_share * time && !also.contains({loop, path}))) continue;
-    PathSelection selection = select(tree, nodes);
+    run::PathSelection selection;
+    selection.paths = paths_below(tree, nodes);
     of.wanted.push_back({path, std::move(nodes), std::sqrt(squares) / inclusive, std::move(selection), {}});
   }
   return of;
@@ -87,26 +76,26 @@ OfLoop wanted_of(const CallTree& tree, const std::string& loop, double least_sha
 
 void add_location(const experiment::ProfileDefinitions& definitions, const experiment::Rank& rank,
                   const experiment::Location& location, std::size_t number, OfLoop& of) {
-  const IterationProfiles profiles(definitions, rank, location, number);
-  std::vector<IterationValue> values;
+  const run::IterationProfiles profiles(definitions, rank, location, number);
+  std::vector<run::IterationValue> values;
   const std::int64_t most = std::min(most_iterations, most_values / static_cast<std::int64_t>(of.wanted.size()));
   for (const Wanted& wanted : of.wanted)
-    values.push_back(wanted.nodes.empty() ? value_of_metric(profiles, "wall")
-                                          : value_of_callpaths(profiles, wanted.selection, "wall"));
-  for_each_iteration(location.loops[number],
-                     [&](std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) {
-                       if (iteration < 0 || iteration >= most) return;
-                       const auto place = static_cast<std::size_t>(iteration);
-                       if (of.counts.size() <= place) of.counts.resize(place + 1);
-                       // What the threads of a rank do in a call path is its time together; an iteration is the first
-                       // one's.
-                       of.counts[place] += location.thread == 0;
-                       for (std::size_t i = 0; i < values.size(); ++i) {
-                         if (of.wanted[i].nodes.empty() && location.thread != 0) continue;
-                         if (of.wanted[i].sums.size() <= place) of.wanted[i].sums.resize(place + 1);
-                         if (values[i]) of.wanted[i].sums[place] += values[i](iteration, cluster, row);
-                       }
-                     });
+    values.push_back(wanted.nodes.empty() ? run::value_of_metric(profiles, "wall")
+                                          : run::value_of_callpaths(profiles, wanted.selection, "wall"));
+  run::for_each_iteration(location.loops[number],
+                          [&](std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) {
+                            if (iteration < 0 || iteration >= most) return;
+                            const auto place = static_cast<std::size_t>(iteration);
+                            if (of.counts.size() <= place) of.counts.resize(place + 1);
+                            // What the threads of a rank do in a call path is its time together; an iteration is the
+                            // first one's.
+                            of.counts[place] += location.thread == 0;
+                            for (std::size_t i = 0; i < values.size(); ++i) {
+                              if (of.wanted[i].nodes.empty() && location.thread != 0) continue;
+                              if (of.wanted[i].sums.size() <= place) of.wanted[i].sums.resize(place + 1);
+                              if (values[i]) of.wanted[i].sums[place] += values[i](iteration, cluster, row);
+                            }
+                          });
 }
 
 /// Of the run, the mean of its locations. What differs within it is not known.

@@ -4,12 +4,12 @@
 
 namespace refrain::analysis {
 
-void SampledTimes::add(const CallTree& tree, double user_s, const std::vector<SampledPath>& samples) {
+void SampledTimes::add(const CallTree& tree, double user_s, const std::vector<run::SampledPath>& samples) {
   user_s_ += user_s;
   ++iterations_;
-  for (const SampledPath& of : samples) {
+  for (const run::SampledPath& of : samples) {
     const std::uint32_t node = tree.node_of[of.path];
-    if (tree.nodes[node].kind != PathKind::User) continue;
+    if (tree.nodes[node].kind != run::PathKind::User) continue;
     const auto count = static_cast<double>(of.samples);
     all_ += count;
     for (std::uint32_t at = node; at != 0; at = static_cast<std::uint32_t>(tree.nodes[at].parent))

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "offline/analysis/call_tree.hpp"
-#include "offline/analysis/iteration_samples.hpp"
+#include "offline/run/iteration_samples.hpp"
 #include "statistics/statistics.hpp"
 
 namespace refrain::analysis {
@@ -15,7 +15,7 @@ class SampledTimes {
  public:
   explicit SampledTimes(std::size_t nodes) : samples_(nodes) {}
   /// An iteration whose samples were kept.
-  void add(const CallTree& tree, double user_s, const std::vector<SampledPath>& samples);
+  void add(const CallTree& tree, double user_s, const std::vector<run::SampledPath>& samples);
   void add(const SampledTimes& other);
   /// Seconds of an iteration outside of MPI.
   double user_s() const { return iterations_ > 0 ? user_s_ / iterations_ : 0; }
@@ -40,7 +40,7 @@ std::uint32_t innermost_difference(const CallTree& tree, double more_s, const Mo
     std::uint32_t best = 0;
     double best_s = 0;
     for (const std::uint32_t child : tree.nodes[at].children) {
-      if (tree.nodes[child].kind != PathKind::User) continue;
+      if (tree.nodes[child].kind != run::PathKind::User) continue;
       const double here_s = more(child);
       if (here_s <= best_s || here_s <= statistics::certain_errors * error(child)) continue;
       best = child;

@@ -1,6 +1,7 @@
 #include "offline/database/add_run.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
@@ -65,15 +66,34 @@ class Loader {
   }
 
  private:
-  /// What a call path has in the run, exclusively.
-  struct NodeSum {
-    double time = 0, visits = 0, messages = 0, sent = 0, received = 0, read = 0, written = 0;
-    OverProcesses inclusive;
+  /// The metrics that are looked at by name.
+  enum Looked : std::size_t {
+    Wall,
+    Mpi,
+    User,
+    NotOnCpu,
+    Waited,
+    Blocked,
+    Refrain,
+    Visits,
+    Messages,
+    Sent,
+    Received,
+    Read,
+    Written,
+    looked_at
   };
-  /// What the times that are looked at are called.
-  struct Columns {
-    std::ptrdiff_t wall = -1, mpi = -1, user = -1, not_on_cpu = -1, waited = -1, blocked = -1, refrain = -1,
-                   visits = -1, messages = -1, sent = -1, received = -1, read = -1, written = -1;
+  static constexpr std::array<const char*, looked_at> names = {
+      "wall",   "mpi",           "user",       "not_on_cpu",     "waited_for_core", "blocked",      "refrain",
+      "visits", "messages_sent", "bytes_sent", "bytes_received", "bytes_read",      "bytes_written"};
+  using Values = std::array<double, looked_at>;
+  static void add(const Values& values, Values& to) {
+    for (std::size_t m = 0; m < looked_at; ++m) to[m] += values[m];
+  }
+  /// What a call path has in the run.
+  struct NodeSum {
+    Values own{};
+    OverProcesses inclusive;
   };
 
   std::int64_t enumerator(const char* enumeration, std::string_view name) const {
@@ -84,31 +104,24 @@ class Loader {
 
   void find_columns() {
     const auto& metrics = source_.metrics();
-    const auto find = [&](const char* name) {
-      const auto at = std::ranges::find(metrics, name, &RunMetric::name);
-      return at == metrics.end() ? std::ptrdiff_t{-1} : at - metrics.begin();
-    };
-    columns_ = {find("wall"),
-                find("mpi"),
-                find("user"),
-                find("not_on_cpu"),
-                find("waited_for_core"),
-                find("blocked"),
-                find("refrain"),
-                find("visits"),
-                find("messages_sent"),
-                find("bytes_sent"),
-                find("bytes_received"),
-                find("bytes_read"),
-                find("bytes_written")};
-    if (columns_.wall < 0) throw std::logic_error("a run without wall time");
+    for (std::size_t m = 0; m < looked_at; ++m) {
+      const auto at = std::ranges::find(metrics, names[m], &run::Metric::name);
+      columns_[m] = at == metrics.end() ? -1 : at - metrics.begin();
+    }
+    if (columns_[Wall] < 0) throw std::logic_error("a run without wall time");
   }
-  static double at(std::span<const double> values, std::ptrdiff_t column) {
-    return column < 0 ? 0 : values[static_cast<std::size_t>(column)];
+  Values values_of(std::span<const double> values) const {
+    Values looked{};
+    for (std::size_t m = 0; m < looked_at; ++m)
+      if (columns_[m] >= 0) looked[m] = values[static_cast<std::size_t>(columns_[m])];
+    return looked;
   }
 
   /// Missing when the run does not tell.
-  static Value if_known(double value, std::ptrdiff_t column) { return column < 0 ? Value() : value_of(value); }
+  Value if_known(const Values& of, Looked metric) const {
+    return columns_[metric] < 0 ? Value() : value_of(of[metric]);
+  }
+  static Value if_told(bool is_told, double value) { return is_told ? value_of(value) : Value(); }
 
   // What versions and runs share.
 
@@ -188,16 +201,16 @@ class Loader {
       Place& place = places_[i];
       const Place above = node.parent < 0 ? Place{} : places_[static_cast<std::size_t>(node.parent)];
       const std::string name = clean_text(node.name);
-      const std::int64_t kind = enumerator("PathKind", node.is_marked                ? "MarkedPath"
-                                                       : node.kind == RunNode::Mpi   ? "MpiPath"
-                                                       : node.kind == RunNode::Other ? "OtherPath"
-                                                                                     : "UserPath");
+      const std::int64_t kind = enumerator("PathKind", node.is_marked                      ? "MarkedPath"
+                                                       : node.kind == run::PathKind::Mpi   ? "MpiPath"
+                                                       : node.kind == run::PathKind::Other ? "OtherPath"
+                                                                                           : "UserPath");
       std::string path = above.path == 0 ? name : above.path_name + " > " + name;
       // Names that differ in bytes which are no UTF-8.
       while (!of_this_run.emplace(above.path, path, kind).second) path += '?';
-      if (node.kind != RunNode::Other) {
+      if (node.kind != run::PathKind::Other) {
         place.function =
-            node.is_marked && above.function != 0 ? above.function : function(name, node.kind == RunNode::Mpi);
+            node.is_marked && above.function != 0 ? above.function : function(name, node.kind == run::PathKind::Mpi);
         place.region = region(place.function, node.is_marked ? above.region : 0, name);
         if (!node.is_marked) {
           const auto [call, is_new] = calls_.try_emplace({above.region, place.function});
@@ -229,7 +242,7 @@ class Loader {
     std::map<std::string, std::int64_t> known;
     connection_.query("SELECT \"id\", \"Name\" FROM \"Metric\"",
                       [&](std::span<const Value> row) { known[text_of(row[1])] = integer_of(row[0]); });
-    for (const RunMetric& metric : source_.metrics()) {
+    for (const run::Metric& metric : source_.metrics()) {
       const auto [at, is_new] = known.try_emplace(clean_text(metric.name));
       if (is_new)
         at->second = tables_.of("Metric", {"Name", "Unit"}).add({clean_text(metric.name), clean_text(metric.unit)});
@@ -250,48 +263,29 @@ class Loader {
     auto& severities = tables_.of("Severity", {"CallPath_Severities", "Run", "Of", "At", "Value"});
     std::size_t i = first;
     for (; i < locations.size() && locations[i].rank == rank; ++i) {
-      double wall = 0, mpi = 0, user = 0, off = 0, waited = 0, blocked = 0, refrain = 0;
+      Values here{};
       std::vector<std::tuple<std::uint32_t, std::size_t, double>> cells;
       source_.for_each_node(i, [&](std::uint32_t node, std::span<const double> values) {
-        const double here = at(values, columns_.wall);
-        wall += here;
-        mpi += at(values, columns_.mpi);
-        user += at(values, columns_.user);
-        off += at(values, columns_.not_on_cpu);
-        waited += at(values, columns_.waited);
-        blocked += at(values, columns_.blocked);
-        refrain += at(values, columns_.refrain);
-        time[node] += here;
-        visits[node] += at(values, columns_.visits);
+        const Values own = values_of(values);
+        add(own, here);
+        add(own, sums_[node].own);
+        time[node] += own[Wall];
+        visits[node] += own[Visits];
         has[node] = true;
-        NodeSum& sum = sums_[node];
-        sum.time += here;
-        sum.visits += at(values, columns_.visits);
-        sum.messages += at(values, columns_.messages);
-        sum.sent += at(values, columns_.sent);
-        sum.received += at(values, columns_.received);
-        sum.read += at(values, columns_.read);
-        sum.written += at(values, columns_.written);
         for (std::size_t m = 0; m < values.size(); ++m)
           if (values[m] != 0) cells.emplace_back(node, m, values[m]);
       });
       const bool is_told_apart = locations[i].off_cpu_is_told_apart;
       off_cpu_is_told_apart_ &= is_told_apart;
       const std::int64_t location =
-          location_table.add({run_, rank, locations[i].thread, clean_text(locations[i].name), wall, mpi, user,
-                              if_known(off, columns_.not_on_cpu), is_told_apart ? value_of(waited) : Value(),
-                              is_told_apart ? value_of(blocked) : Value(), if_known(refrain, columns_.refrain)});
+          location_table.add({run_, rank, locations[i].thread, clean_text(locations[i].name), here[Wall], here[Mpi],
+                              here[User], if_known(here, NotOnCpu), if_told(is_told_apart, here[Waited]),
+                              if_told(is_told_apart, here[Blocked]), if_known(here, Refrain)});
       location_ids_.push_back(location);
       for (const auto& [node, m, value] : cells)
         severities.add({places_[node].path, run_, metrics_[m], location, value_of(value)});
-      run_wall_ += wall;
-      run_mpi_ += mpi;
-      run_user_ += user;
-      run_off_ += off;
-      run_waited_ += waited;
-      run_blocked_ += blocked;
-      run_refrain_ += refrain;
-      elapsed_ = std::max(elapsed_, wall);
+      add(here, all_);
+      elapsed_ = std::max(elapsed_, here[Wall]);
       options_.progress(i + 1, locations.size());
     }
     // Calls of this process; times of call paths with all below them.
@@ -321,14 +315,14 @@ class Loader {
   /// Of regions and call paths.
   void add_timings() {
     struct RegionSum {
-      double exclusive = 0, inclusive = 0, overhead = 0, error_squares = 0;  // NaN: the error is not known
+      double exclusive = 0, inclusive = 0, overhead = 0, error = 0;  // NaN: the error is not known
       std::map<std::int64_t, double> types;
       std::map<std::int64_t, std::pair<double, double>> waits;  // seconds, squares of errors
     };
     std::map<std::int64_t, RegionSum> regions;
     std::vector<double> inclusive(nodes_.size());
     for (std::size_t n = nodes_.size(); n-- > 0;) {
-      inclusive[n] += sums_[n].time;
+      inclusive[n] += sums_[n].own[Wall];
       if (nodes_[n].parent >= 0) inclusive[static_cast<std::size_t>(nodes_[n].parent)] += inclusive[n];
     }
     std::vector<std::int64_t> around;
@@ -342,16 +336,17 @@ class Loader {
         if (region != 0 && std::ranges::find(around, region) == around.end()) around.push_back(region);
       }
       RegionSum& own = regions[places_[n].region];
-      own.exclusive += sums_[n].time;
+      own.exclusive += sums_[n].own[Wall];
       if (is_outermost_[n]) {
         own.inclusive += inclusive[n];
-        own.error_squares += node.error_s * node.error_s;
+        // Shares of samples are correlated: a function has one error, not one for each of its nodes.
+        own.error = node.is_marked ? std::hypot(own.error, node.error_s) : node.function_error_s;
       }
-      if (node.kind != RunNode::Mpi) continue;
+      if (node.kind != run::PathKind::Mpi) continue;
       const std::int64_t type_id = enumerator("TimingType", timing_type_of(node.name));
       for (const std::int64_t region : around) {
-        regions[region].overhead += sums_[n].time;
-        regions[region].types[type_id] += sums_[n].time;
+        regions[region].overhead += sums_[n].own[Wall];
+        regions[region].types[type_id] += sums_[n].own[Wall];
         if (std::isfinite(node.wait_s) && node.wait_s > 0) {
           auto& [seconds, squares] = regions[region].waits[wait_kind(node)];
           seconds += node.wait_s;
@@ -363,7 +358,7 @@ class Loader {
     auto& typed = tables_.of("TypedTiming", {"Region_TypTimes", "Run", "Type", "Time"});
     auto& waits = tables_.of("WaitTiming", {"Region_Waits", "Run", "Kind", "Time", "Error"});
     for (const auto& [region, sum] : regions) {
-      totals.add({region, run_, sum.exclusive, sum.inclusive, sum.overhead, value_of(std::sqrt(sum.error_squares))});
+      totals.add({region, run_, sum.exclusive, sum.inclusive, sum.overhead, value_of(sum.error)});
       for (const auto& [type, seconds] : sum.types) typed.add({region, run_, type, seconds});
       for (const auto& [kind, of] : sum.waits) waits.add({region, run_, kind, of.first, std::sqrt(of.second)});
     }
@@ -378,16 +373,14 @@ class Loader {
       const double processes = static_cast<double>(processes_.size());
       const double least =
           sum.inclusive.moments.count < processes ? std::min(sum.inclusive.least, 0.0) : sum.inclusive.least;
-      const auto counted = [&](double value, std::ptrdiff_t column) {
-        return node.kind == RunNode::Mpi ? if_known(value, column) : Value();
+      const auto counted = [&](Looked metric) {
+        return node.kind == run::PathKind::Mpi ? if_known(sum.own, metric) : Value();
       };
       const bool waits_here = std::isfinite(node.wait_s);
-      paths.add({places_[n].path, run_, sum.time, inclusive[n], value_of(node.exclusive_error_s),
+      paths.add({places_[n].path, run_, sum.own[Wall], inclusive[n], value_of(node.exclusive_error_s),
                  value_of(node.error_s), least, inclusive[n] / processes, std::max(sum.inclusive.most, 0.0),
-                 counted(sum.visits, columns_.visits), counted(sum.messages, columns_.messages),
-                 counted(sum.sent, columns_.sent), counted(sum.received, columns_.received),
-                 counted(sum.read, columns_.read), counted(sum.written, columns_.written), value_of(node.wait_s),
-                 value_of(node.wait_error_s), value_of(node.wait_confidence),
+                 counted(Visits), counted(Messages), counted(Sent), counted(Received), counted(Read), counted(Written),
+                 value_of(node.wait_s), value_of(node.wait_error_s), value_of(node.wait_confidence),
                  waits_here && node.wait_s > 0 ? Value(wait_kind(node)) : Value()});
     }
   }
@@ -410,7 +403,7 @@ class Loader {
                        "MaxCallsPe", "MinTime", "MaxTime", "MeanTime", "StdevTime", "MinTimePe", "MaxTimePe"});
     std::map<std::int64_t, bool> is_counted;
     for (std::size_t n = 0; n < nodes_.size(); ++n)
-      if (places_[n].call != 0) is_counted[places_[n].call] = nodes_[n].kind == RunNode::Mpi;
+      if (places_[n].call != 0) is_counted[places_[n].call] = nodes_[n].kind == run::PathKind::Mpi;
     for (auto& [call, sum] : call_sums_) {
       sum.time.add_idle(processes_, sum.has);
       sum.visits.add_idle(processes_, sum.has);
@@ -429,10 +422,9 @@ class Loader {
         .of("TestRun", {"ProgVersion_Runs", "Version", "Start", "NoPe", "Experiment", "Source", "Elapsed", "Wall",
                         "Mpi", "User", "NotOnCpu", "WaitedForCore", "Blocked", "Refrain", "Complete"})
         .add({version_, version_, date_of(facts.start_us), facts.processes, clean_text(facts.experiment), facts.source,
-              elapsed_, run_wall_, run_mpi_, run_user_, if_known(run_off_, columns_.not_on_cpu),
-              off_cpu_is_told_apart_ ? value_of(run_waited_) : Value(),
-              off_cpu_is_told_apart_ ? value_of(run_blocked_) : Value(), if_known(run_refrain_, columns_.refrain),
-              std::int64_t{facts.complete}});
+              elapsed_, all_[Wall], all_[Mpi], all_[User], if_known(all_, NotOnCpu),
+              if_told(off_cpu_is_told_apart_, all_[Waited]), if_told(off_cpu_is_told_apart_, all_[Blocked]),
+              if_known(all_, Refrain), std::int64_t{facts.complete}});
   }
 
   struct Place {
@@ -450,7 +442,7 @@ class Loader {
   const AddOptions& options_;
   ObjectTables tables_;
   const std::vector<RunNode>& nodes_;
-  Columns columns_;
+  std::array<std::ptrdiff_t, looked_at> columns_{};  ///< among the run's metrics; -1: it has none of the name
   std::int64_t program_ = 0, version_ = 0, run_ = 0;
   std::map<std::string, std::int64_t> functions_;
   std::map<std::tuple<std::int64_t, std::int64_t, std::string>, std::int64_t> regions_;  ///< by function, parent, name
@@ -461,8 +453,8 @@ class Loader {
   std::vector<std::int64_t> metrics_, location_ids_, processes_;
   std::vector<NodeSum> sums_;
   std::map<std::int64_t, CallSum> call_sums_;
-  double run_wall_ = 0, run_mpi_ = 0, run_user_ = 0, run_off_ = 0, run_waited_ = 0, run_blocked_ = 0;
-  double run_refrain_ = 0, elapsed_ = 0;
+  Values all_{};
+  double elapsed_ = 0;
   bool off_cpu_is_told_apart_ = true;
   std::vector<std::string> notes_;
 };

@@ -50,13 +50,13 @@ class CubexRun : public RunTables {
     }
     facts_.processes = static_cast<std::int64_t>(ranks.size());
     // Siblings of one name are one call path.
-    std::map<std::tuple<std::int32_t, std::string, RunNode::Kind>, std::uint32_t> known;
+    std::map<std::tuple<std::int32_t, std::string, run::PathKind>, std::uint32_t> known;
     for (const CubexNode& node : file_.nodes) {
       RunNode row;
-      row.kind = node.paradigm == "mpi" ? RunNode::Mpi : RunNode::User;
+      row.kind = node.paradigm == "mpi" ? run::PathKind::Mpi : run::PathKind::User;
       row.parent = node.parent < 0 ? -1 : static_cast<std::int32_t>(node_of_[static_cast<std::size_t>(node.parent)]);
       row.name = demangled(node.name);
-      row.error_s = row.exclusive_error_s = 0;  // its functions are instrumented
+      row.error_s = row.exclusive_error_s = row.function_error_s = 0;  // its functions are instrumented
       const auto [at, is_new] =
           known.try_emplace({row.parent, row.name, row.kind}, static_cast<std::uint32_t>(nodes_.size()));
       node_of_.push_back(at->second);
@@ -87,7 +87,7 @@ class CubexRun : public RunTables {
         values[node].resize(metrics_.size());
         values[node][m] += rows[i][location];
         if (is_time_[m])
-          values[node][metrics_.size() - (nodes_[node].kind == RunNode::Mpi ? 2 : 1)] += rows[i][location];
+          values[node][metrics_.size() - (nodes_[node].kind == run::PathKind::Mpi ? 2 : 1)] += rows[i][location];
       }
     }
     for (std::uint32_t node = 0; node < nodes_.size(); ++node)
@@ -95,9 +95,6 @@ class CubexRun : public RunTables {
   }
 
   std::string digest() const override { return digest_; }
-  std::int64_t iterations(std::size_t) override { return 0; }
-  void for_each_iteration(std::size_t, const std::function<void(const RunCluster&)>&,
-                          const std::function<void(const RunIteration&)>&) override {}
 
  private:
   CubexFile file_;

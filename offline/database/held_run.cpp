@@ -22,8 +22,8 @@ std::uint32_t HeldRun::node_below(std::int32_t parent, const std::string& name) 
     RunNode& node = nodes_.emplace_back();
     node.parent = parent;
     node.name = name;
-    if (name.starts_with("MPI_")) node.kind = RunNode::Mpi;
-    else if (name.starts_with('(')) node.kind = RunNode::Other;
+    if (name.starts_with("MPI_")) node.kind = run::PathKind::Mpi;
+    else if (name.starts_with('(')) node.kind = run::PathKind::Other;
   }
   return at->second;
 }
@@ -40,8 +40,8 @@ void HeldRun::add(Thread thread, std::uint32_t node, std::size_t metric, double 
   row.resize(std::max(row.size(), metrics_.size()));
   row[metric] += value;
   if (metric != wall) return;
-  if (nodes_[node].kind == RunNode::Mpi) row[mpi] += value;
-  if (nodes_[node].kind == RunNode::User) row[user] += value;
+  if (nodes_[node].kind == run::PathKind::Mpi) row[mpi] += value;
+  if (nodes_[node].kind == run::PathKind::User) row[user] += value;
 }
 
 void HeldRun::finish() {

@@ -16,9 +16,6 @@ class HeldRun : public RunTables {
  public:
   std::string digest() const override { return digest_; }
   void for_each_node(std::size_t location, const TakeNode& take) override;
-  std::int64_t iterations(std::size_t) override { return 0; }
-  void for_each_iteration(std::size_t, const std::function<void(const RunCluster&)>&,
-                          const std::function<void(const RunIteration&)>&) override {}
 
  protected:
   static constexpr std::size_t wall = 0, mpi = 1, user = 2;  ///< metrics

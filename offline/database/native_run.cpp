@@ -3,33 +3,21 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <tuple>
 
 #include "format/profile_file.hpp"
-#include "offline/analysis/iteration_metrics.hpp"
-#include "offline/analysis/iterations.hpp"
 #include "offline/database/digest.hpp"
 #include "offline/experiment/folder.hpp"
+#include "offline/run/iteration_metrics.hpp"
+#include "offline/run/iterations.hpp"
 
 namespace refrain::database {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::optional<std::int64_t> microseconds_of(const std::string& iso) {
-  int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
-  if (std::sscanf(iso.c_str(), "%d-%d-%dT%d:%d:%d", &year, &month, &day, &hour, &minute, &second) != 6)
-    return std::nullopt;
-  const std::chrono::year_month_day ymd{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
-                                        std::chrono::day(static_cast<unsigned>(day))};
-  if (!ymd.ok()) return std::nullopt;
-  const std::int64_t days = std::chrono::sys_days(ymd).time_since_epoch().count();
-  return (((days * 24 + hour) * 60 + minute) * 60 + second) * 1'000'000;
-}
 
 /// When the executable was made, if the file that is there now may be the one that ran.
 std::optional<std::int64_t> compiled_us(const std::string& executable, std::optional<std::int64_t> start_us) {
@@ -46,7 +34,9 @@ class NativeRun : public RunTables {
  public:
   NativeRun(const std::shared_ptr<const experiment::Experiment>& experiment, const analysis::CallTree& tree,
             const std::vector<NodeWaiting>& waiting)
-      : experiment_(experiment), severities_(experiment, tree) {
+      : experiment_(experiment), run_(run_of(*experiment, tree)) {
+    run_.add_found();
+    values_.emplace(run_);
     const experiment::Manifest& manifest = experiment->manifest();
     facts_.executable = manifest.executable;
     facts_.program = fs::path(manifest.executable).filename().string();
@@ -56,7 +46,7 @@ class NativeRun : public RunTables {
     facts_.version = facts_.build_id.empty() ? "unknown" : facts_.build_id;
     facts_.experiment = name_of_directory(experiment->directory());
     facts_.source = "refrain";
-    facts_.start_us = microseconds_of(manifest.started);
+    if (const auto seconds = manifest.started_s()) facts_.start_us = *seconds * 1'000'000;
     facts_.compiled_us = compiled_us(manifest.executable, facts_.start_us);
     facts_.processes = manifest.ranks;
     facts_.complete = experiment->definitions().complete;
@@ -64,15 +54,15 @@ class NativeRun : public RunTables {
       const analysis::TreeNode& node = tree.nodes[i];
       RunNode row;
       // What only the time rules define is no function.
-      const bool is_function = !node.name.starts_with('(') || node.kind == analysis::PathKind::User;
-      row.kind = !is_function || node.kind == analysis::PathKind::Other ? RunNode::Other
-                 : node.kind == analysis::PathKind::Mpi                 ? RunNode::Mpi
-                                                                        : RunNode::User;
+      const bool is_function = !node.name.starts_with('(') || node.kind == run::PathKind::User;
+      row.kind = is_function ? node.kind : run::PathKind::Other;
       row.parent = node.parent - 1;
       row.name = node.name;
       row.is_marked = node.marked;
       row.error_s = node.standard_error_s;
       row.exclusive_error_s = node.exclusive_error_s;
+      if (const auto of = tree.function_errors.find({node.kind, node.name}); of != tree.function_errors.end())
+        row.function_error_s = of->second.inclusive_s;
       if (i < waiting.size()) {
         row.wait_s = waiting[i].seconds;
         row.wait_error_s = waiting[i].error_s;
@@ -82,16 +72,12 @@ class NativeRun : public RunTables {
       }
       nodes_.push_back(std::move(row));
     }
-    const std::size_t first_found = analysis::severity_metric_names().size() + tree.extra_metrics.size();
-    for (const analysis::MetricNode& metric : severities_.metrics())
-      metrics_.push_back({metric.name, metric.unit, metric.parent, metric.help, metrics_.size() >= first_found});
+    metrics_ = run_.metrics().list();
     for (std::size_t place = 0; place < experiment->ranks().size(); ++place) {
       const auto rank = experiment->rank(place, experiment::Depth::Run);
-      if (!rank) continue;
-      for (std::size_t i = 0; i < rank->locations.size(); ++i) {
+      for (std::size_t i = 0; rank && i < rank->locations.size(); ++i) {
         const experiment::Location& location = rank->locations[i];
-        locations_.push_back({rank->rank, location.thread, location.name,
-                              rank->off_cpu_is_counted && !location.has(format::Loss::RunDelayUnknown)});
+        locations_.push_back({rank->rank, location.thread, location.name, run::tells_waiting(*rank, location)});
         places_.push_back({place, i});
       }
     }
@@ -101,36 +87,29 @@ class NativeRun : public RunTables {
 
   void for_each_node(std::size_t location, const TakeNode& take) override { for_each_node_of(location, {}, take); }
 
-  void for_each_node_of(std::size_t location, const RunUnit& unit, const TakeNode& take) override {
-    constexpr std::pair<RunUnit::Of, analysis::UnitRef::Of> kinds[] = {{RunUnit::Run, analysis::UnitRef::Run},
-                                                                       {RunUnit::Outside, analysis::UnitRef::Outside},
-                                                                       {RunUnit::Cluster, analysis::UnitRef::Cluster}};
-    const auto kind = std::ranges::find(kinds, unit.of, &std::pair<RunUnit::Of, analysis::UnitRef::Of>::first);
-    // Node 0 of the tree is its root, which nothing belongs to.
-    severities_.for_each_node(places_[location],
-                              [&](std::uint32_t node, std::span<const double> values) {
-                                if (node > 0) take(node - 1, values);
-                              },
-                              {kind->second, unit.loop, unit.cluster});
+  void for_each_node_of(std::size_t location, const run::UnitRef& unit, const TakeNode& take) override {
+    // Node 0 of the tree is its root.
+    values_->for_each_node(static_cast<std::int32_t>(locations_[location].rank),
+                           static_cast<std::int32_t>(locations_[location].thread), unit,
+                           [&](std::uint32_t node, std::span<const double> values) { take(node - 1, values); });
   }
 
-  std::vector<RunUnit> units(std::size_t location) override {
+  std::vector<run::UnitRef> units(std::size_t location) override {
     const experiment::Location* of = open(location);
-    // What cannot be divided is shown as a whole.
+    // A location that cannot be divided is shown as a whole.
     if (of == nullptr || of->units.empty()) return {{}};
-    std::vector<RunUnit> units{{RunUnit::Outside}};
+    std::vector<run::UnitRef> units{{run::UnitRef::Outside}};
     for (const experiment::Unit& unit : of->units) {
       if (unit.loop < 0) continue;
       const auto loop = static_cast<std::size_t>(unit.loop);
       if (loop >= of->loops.size() || unit.cluster < 0 ||
           std::cmp_greater_equal(unit.cluster, of->loops[loop].clusters.size()))
         return {{}};
-      units.push_back({RunUnit::Cluster, loop, unit.cluster});
+      units.push_back({run::UnitRef::Cluster, loop, unit.cluster});
     }
-    const auto order = [](const RunUnit& unit) { return std::tuple(unit.of, unit.loop, unit.cluster); };
-    std::ranges::sort(units, {}, order);
+    std::ranges::sort(units);
     // Two sums of one cluster are in no file that is whole.
-    if (std::ranges::adjacent_find(units, {}, order) != units.end()) return {{}};
+    if (std::ranges::adjacent_find(units) != units.end()) return {{}};
     return units;
   }
 
@@ -155,19 +134,19 @@ class NativeRun : public RunTables {
     if (of == nullptr) return;
     for (std::size_t l = 0; l < of->loops.size(); ++l) {
       const std::size_t loop = loop_named(of->loops[l].name);
-      const analysis::IterationProfiles profiles(experiment_->definitions(), *open_, *of, l);
+      const run::IterationProfiles profiles(experiment_->definitions(), *open_, *of, l);
       constexpr std::array names{"wall", "mpi", "user"};
-      std::array<analysis::IterationValue, names.size()> values;
-      for (std::size_t m = 0; m < names.size(); ++m) values[m] = analysis::value_of_metric(profiles, names[m]);
+      std::array<run::IterationValue, names.size()> values;
+      for (std::size_t m = 0; m < names.size(); ++m) values[m] = run::value_of_metric(profiles, names[m]);
       std::map<std::int32_t, double> wall_of;
       const auto value = [&](std::size_t m, std::int64_t number, std::int32_t cluster,
                              std::span<const std::int64_t> row) {
         return values[m] ? values[m](number, cluster, row) : unknown;
       };
-      analysis::for_each_iteration(of->loops[l],
-                                   [&](std::int64_t number, std::int32_t cluster, std::span<const std::int64_t> row) {
-                                     wall_of[cluster] += value(0, number, cluster, row);
-                                   });
+      run::for_each_iteration(of->loops[l],
+                              [&](std::int64_t number, std::int32_t cluster, std::span<const std::int64_t> row) {
+                                wall_of[cluster] += value(0, number, cluster, row);
+                              });
       for (std::size_t c = 0; c < of->loops[l].clusters.size(); ++c) {
         const experiment::Cluster& cluster = of->loops[l].clusters[c];
         const auto sum = wall_of.find(static_cast<std::int32_t>(c));
@@ -176,11 +155,11 @@ class NativeRun : public RunTables {
                           ? unknown
                           : sum->second / static_cast<double>(cluster.members)});
       }
-      analysis::for_each_iteration(of->loops[l],
-                                   [&](std::int64_t number, std::int32_t cluster, std::span<const std::int64_t> row) {
-                                     take({loop, number, cluster, value(0, number, cluster, row),
-                                           value(1, number, cluster, row), value(2, number, cluster, row)});
-                                   });
+      run::for_each_iteration(of->loops[l],
+                              [&](std::int64_t number, std::int32_t cluster, std::span<const std::int64_t> row) {
+                                take({loop, number, cluster, value(0, number, cluster, row),
+                                      value(1, number, cluster, row), value(2, number, cluster, row)});
+                              });
     }
   }
 
@@ -202,8 +181,12 @@ class NativeRun : public RunTables {
   }
 
   std::shared_ptr<const experiment::Experiment> experiment_;
-  analysis::Severities severities_;
-  std::vector<analysis::LocationRef> places_;
+  run::Run run_;
+  std::optional<run::ValueReader> values_;
+  struct Place {
+    std::size_t place, location;  ///< in Experiment::ranks(), Rank::locations
+  };
+  std::vector<Place> places_;
   experiment::RankHandle open_;
   std::size_t open_place_ = 0;
 };

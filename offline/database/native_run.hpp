@@ -4,7 +4,7 @@
 #include <map>
 #include <memory>
 
-#include "offline/analysis/severities.hpp"
+#include "offline/analysis/call_tree.hpp"
 #include "offline/database/run_source.hpp"
 #include "offline/experiment/experiment.hpp"
 

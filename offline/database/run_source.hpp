@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "offline/run/leaf_reader.hpp"
+
 namespace refrain::database {
 
 inline constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
@@ -24,12 +26,13 @@ struct RunFacts {
 
 /// A node of the call tree.
 struct RunNode {
-  enum Kind : std::uint8_t { User, Mpi, Other } kind = User;  ///< as enum PathKind of the model
-  std::int32_t parent = -1;                                   ///< -1: at the top
+  run::PathKind kind = run::PathKind::User;
+  std::int32_t parent = -1;  ///< -1: at the top
   std::string name;
   bool is_marked = false;              ///< a loop or region of the program, in the function above it
   double error_s = unknown;            ///< standard error of its time with all below it
   double exclusive_error_s = unknown;  ///< of its own time
+  double function_error_s = unknown;   ///< of all nodes of its name and kind together, with what is below them
   double wait_s = unknown, wait_error_s = unknown, wait_confidence = unknown;
   std::string wait_kind;  ///< a name of enum WaitKind; another one, or none: other_waiting
   std::vector<std::pair<std::int64_t, double>> wait_by_rank;  ///< seconds of wait_s, as far as ranks are told apart
@@ -39,20 +42,6 @@ struct RunLocation {
   std::int64_t rank = 0, thread = 0;
   std::string name;
   bool off_cpu_is_told_apart = false;  ///< waiting for a core from being blocked
-};
-
-struct RunMetric {
-  std::string name, unit;
-  int parent = -1;              ///< the metric that this one is a part of; -1: none
-  std::string help;             ///< a sentence without its point, or nothing
-  bool is_of_run_only = false;  ///< not known of the units of a location
-};
-
-/// A part of what a location did.
-struct RunUnit {
-  enum Of : std::uint8_t { Run, Outside, Cluster } of = Run;
-  std::size_t loop = 0;  ///< of Cluster: by place in the location's own list of loops
-  std::int64_t cluster = 0;
 };
 
 /// A loop of a location.
@@ -82,7 +71,7 @@ class RunSource {
   virtual std::string digest() const = 0;
   virtual const std::vector<RunNode>& nodes() const = 0;          ///< parents before children
   virtual const std::vector<RunLocation>& locations() const = 0;  ///< those of a rank follow each other
-  virtual const std::vector<RunMetric>& metrics() const = 0;
+  virtual const std::vector<run::Metric>& metrics() const = 0;
   /// Names of marked loops of any location.
   virtual const std::vector<std::string>& loops() const = 0;
 
@@ -90,18 +79,18 @@ class RunSource {
   /// Exclusive values of a location, of nodes that have any, ascending.
   virtual void for_each_node(std::size_t location, const TakeNode& take) = 0;
   /// The units of a location, which add up to its run: time outside of loops, then clusters by loop. One of
-  /// RunUnit::Run alone: the run is not divided.
-  virtual std::vector<RunUnit> units(std::size_t) { return {{}}; }
+  /// UnitRef::Run alone: the run is not divided.
+  virtual std::vector<run::UnitRef> units(std::size_t) { return {{}}; }
   /// As for_each_node(), of one of units().
-  virtual void for_each_node_of(std::size_t location, const RunUnit&, const TakeNode& take) {
+  virtual void for_each_node_of(std::size_t location, const run::UnitRef&, const TakeNode& take) {
     for_each_node(location, take);
   }
-  /// By RunUnit::loop.
+  /// By UnitRef::loop.
   virtual std::vector<RunLoop> loops_of(std::size_t) { return {}; }
   /// Clusters first, then iterations in their order; each loop by itself. How many iterations there are of all loops.
-  virtual std::int64_t iterations(std::size_t location) = 0;
-  virtual void for_each_iteration(std::size_t location, const std::function<void(const RunCluster&)>& take_cluster,
-                                  const std::function<void(const RunIteration&)>& take) = 0;
+  virtual std::int64_t iterations(std::size_t) { return 0; }
+  virtual void for_each_iteration(std::size_t, const std::function<void(const RunCluster&)>&,
+                                  const std::function<void(const RunIteration&)>&) {}
 };
 
 /// One that has read everything but values.
@@ -110,14 +99,14 @@ class RunTables : public RunSource {
   const RunFacts& facts() const override { return facts_; }
   const std::vector<RunNode>& nodes() const override { return nodes_; }
   const std::vector<RunLocation>& locations() const override { return locations_; }
-  const std::vector<RunMetric>& metrics() const override { return metrics_; }
+  const std::vector<run::Metric>& metrics() const override { return metrics_; }
   const std::vector<std::string>& loops() const override { return loops_; }
 
  protected:
   RunFacts facts_;
   std::vector<RunNode> nodes_;
   std::vector<RunLocation> locations_;
-  std::vector<RunMetric> metrics_;
+  std::vector<run::Metric> metrics_;
   std::vector<std::string> loops_;
 };
 

@@ -34,7 +34,7 @@ void note_damage(const FramePlace& place, const char* what, const std::string& c
 /// Labels of clusters that ended, and what they became, in order of time; of one piece.
 std::vector<std::pair<std::uint32_t, std::uint32_t>> read_merges(const FramePlace& place, const std::string& cost = {});
 
-/// The samples of single iterations. Read them with offline/analysis/iteration_samples.hpp.
+/// The samples of single iterations. Read them with offline/run/iteration_samples.hpp.
 struct StoredSamples {
   format::KeptIterations kept;
   std::uint64_t count = 0;

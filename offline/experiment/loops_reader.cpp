@@ -11,7 +11,7 @@ namespace refrain::experiment {
 namespace {
 
 /// The metrics of whole iterations with which the iterations of a rank were logged. They are found by name later
-/// (offline/analysis/iterations.hpp), whatever metrics this program knows.
+/// (offline/run/iterations.hpp), whatever metrics this program knows.
 std::vector<OverallMetric> read_overall(SectionReader& in) {
   std::vector<OverallMetric> metrics;
   const std::size_t count = in.count(3);

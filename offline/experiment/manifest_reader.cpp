@@ -1,5 +1,8 @@
 #include "offline/experiment/manifest_reader.hpp"
 
+#include <chrono>
+#include <cstdio>
+
 #include "format/profile_file.hpp"
 #include "offline/experiment/clean_text.hpp"
 #include "offline/experiment/json_file.hpp"
@@ -60,6 +63,17 @@ class MemberReader {
 };
 
 }  // namespace
+
+std::optional<std::int64_t> Manifest::started_s() const {
+  int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
+  if (std::sscanf(started.c_str(), "%d-%d-%dT%d:%d:%d", &year, &month, &day, &hour, &minute, &second) != 6)
+    return std::nullopt;
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
+                                         std::chrono::day(static_cast<unsigned>(day))};
+  if (!date.ok()) return std::nullopt;
+  const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
+  return ((days * 24 + hour) * 60 + minute) * 60 + second;
+}
 
 Manifest parse_manifest(const InputFile& file) {
   const rapidjson::Document json = parse_json_object(file, largest_manifest, "manifest");

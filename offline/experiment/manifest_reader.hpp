@@ -2,6 +2,8 @@
 /// Reads manifest.json.
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +24,8 @@ struct Manifest {
   std::string host;
   std::string mpi_library;
   std::vector<std::pair<std::string, std::string>> configuration;  ///< REFRAIN_* in force
+
+  std::optional<std::int64_t> started_s() const;  ///< since 1970; nothing: `started` is no time
 };
 
 /// Samples came by wall time, also while threads did not run.

@@ -114,7 +114,7 @@ struct Follows {
   std::int32_t first = -1, second = -1;
 };
 
-/// A loop of one location. Read its log with offline/analysis/iterations.hpp.
+/// A loop of one location. Read its log with offline/run/iterations.hpp.
 struct Loop {
   std::string name;
   std::int64_t iterations = 0;

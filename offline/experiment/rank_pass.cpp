@@ -118,4 +118,14 @@ void for_each_rank(const Experiment& experiment, std::span<const std::size_t> pl
   for (std::size_t i = 0; i < places.size(); ++i) use(ahead.next());
 }
 
+void for_each_rank(const Experiment& experiment, const std::function<bool(std::int32_t rank)>& wanted, Depth depth,
+                   const std::function<void(const Rank& rank)>& use) {
+  std::vector<std::size_t> places;
+  for (std::size_t place = 0; place < experiment.ranks().size(); ++place)
+    if (!wanted || wanted(experiment.ranks()[place])) places.push_back(place);
+  for_each_rank(experiment, places, depth, [&](const RankHandle& rank) {
+    if (rank) use(*rank);
+  });
+}
+
 }  // namespace refrain::experiment

@@ -19,4 +19,8 @@ inline constexpr const char* threads_variable = "REFRAIN_THREADS";
 void for_each_rank(const Experiment& experiment, std::span<const std::size_t> places, Depth depth,
                    const std::function<void(const RankHandle& rank)>& use);
 
+/// The same of the ranks that are wanted, `wanted` empty: of all; but for those of which nothing can be read.
+void for_each_rank(const Experiment& experiment, const std::function<bool(std::int32_t rank)>& wanted, Depth depth,
+                   const std::function<void(const Rank& rank)>& use);
+
 }  // namespace refrain::experiment

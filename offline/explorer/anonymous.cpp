@@ -23,7 +23,8 @@ class Words {
 
 /// What says nothing of the program.
 bool is_public(const Node& node) {
-  return node.name.empty() || node.kind == Node::Other || (node.kind == Node::Mpi && node.name.starts_with("MPI_")) ||
+  return node.name.empty() || node.kind == run::PathKind::Other ||
+         (node.kind == run::PathKind::Mpi && node.name.starts_with("MPI_")) ||
          (node.name.starts_with('(') && node.name.ends_with(')')) || node.name == "main";
 }
 

@@ -64,8 +64,9 @@ class Nodes {
       const trace::RegionOfTrace& region = trace_.region(*at);
       const std::uint32_t parent = trace_.parent_of(*at);
       const auto above = known_.find(parent);
-      known_[*at] = trie_.below(above == known_.end() ? 0 : above->second, region.name,
-                                region.is_mpi() ? Node::Mpi : Node::User, region.role == trace::Role::Loop);
+      known_[*at] =
+          trie_.below(above == known_.end() ? 0 : above->second, region.name,
+                      region.is_mpi() ? run::PathKind::Mpi : run::PathKind::User, region.role == trace::Role::Loop);
     }
     return known_[path];
   }
@@ -146,7 +147,7 @@ Run run_of_archive(const trace::Trace& trace, const std::function<void(double pa
   constexpr double s_per_ns = 1e-9;
   for (std::size_t location = 0; location < times.size(); ++location) {
     for (const auto& [path, ns] : times[location].ns)
-      table.add(0, run.nodes[place[nodes.of(path)]].kind == Node::Mpi ? Mpi : User, place[nodes.of(path)],
+      table.add(0, run.nodes[place[nodes.of(path)]].kind == run::PathKind::Mpi ? Mpi : User, place[nodes.of(path)],
                 place_of[location], static_cast<double>(ns) * s_per_ns);
     for (const auto& [path, calls] : times[location].calls)
       table.add(0, Calls, place[nodes.of(path)], place_of[location], static_cast<double>(calls));

@@ -4,10 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
-#include <stdexcept>
 
-#include "offline/analysis/iterations.hpp"
-#include "offline/analysis/severities.hpp"
 #include "offline/explorer/advice.hpp"
 #include "offline/explorer/facts.hpp"
 #include "offline/explorer/loop_summary.hpp"
@@ -17,12 +14,13 @@
 #include "offline/explorer/value_table.hpp"
 #include "offline/report/loop_efficiency.hpp"
 #include "offline/report/loop_view.hpp"
+#include "offline/run/iterations.hpp"
 
 namespace refrain::explorer {
 namespace {
 
-using analysis::IterationValue;
-using analysis::PathKind;
+using run::IterationValue;
+using run::PathKind;
 
 constexpr const char* waiting = "wait";
 constexpr std::size_t most_paths = 30, most_iterations = 16, most_loops = 8, most_curve_metrics = 16;
@@ -44,8 +42,10 @@ class Maker {
         request_(request),
         minima_(experiment_->definitions()) {
     read_tree();
-    severities_.emplace(experiment_, tree_);
-    number_nodes();
+    model_.emplace(run_of(*experiment_, tree_));
+    model_->add_found();
+    by_node_ = run::by_node(model_->nodes());
+    list_nodes();
     list_metrics();
     list_places();
     table_.emplace(metrics_.size(), tree_.nodes.size(), run_.places.size());
@@ -89,31 +89,17 @@ class Maker {
       run_.lacks.push_back({"overview", "The run did not end as it should: what was written last is shown."});
   }
 
-  /// In preorder, children in the order of the tree.
-  void number_nodes() {
-    number_.resize(tree_.nodes.size());
-    std::vector<std::uint32_t> open{0};
-    while (!open.empty()) {
-      const std::uint32_t at = open.back();
-      open.pop_back();
-      const analysis::TreeNode& of = tree_.nodes[at];
-      number_[at] = static_cast<std::uint32_t>(run_.nodes.size());
-      const std::int32_t parent =
-          at == 0 ? -1 : static_cast<std::int32_t>(number_[static_cast<std::size_t>(of.parent)]);
-      const Node::Kind kind = of.kind == PathKind::Mpi    ? Node::Mpi
-                              : of.kind == PathKind::User ? Node::User
-                                                          : Node::Other;
-      run_.nodes.push_back({parent, of.name, kind, of.marked});
-      open.insert(open.end(), of.children.rbegin(), of.children.rend());
-    }
+  void list_nodes() {
+    for (const analysis::TreeNode& of : tree_.nodes) run_.nodes.push_back({of.parent, of.name, of.kind, of.marked});
   }
 
   void list_metrics() {
     const auto advice = advice_of(embedded_patterns);
-    const std::size_t first_found = analysis::severity_metric_names().size() + tree_.extra_metrics.size();
-    for (const analysis::MetricNode& of : severities_->metrics()) {
+    const run::Metrics& all = model_->metrics();
+    question_ = {.keys = &by_node_, .metrics = all.listed(), .has_errors = false, .has_inclusive = false};
+    for (const run::Metric& of : all.list()) {
       Metric metric{of.name, title_of(of.name), of.unit, of.parent, of.help, {}, false, true, Metric::Exact};
-      metric.overlaps = metrics_.size() >= first_found;
+      metric.overlaps = of.from == run::Metric::Found;
       if (metric.name == "user") metric.error = Metric::Samples;
       if (const auto at = advice.find(of.name); at != advice.end() && metric.overlaps) {
         if (metric.help.empty()) metric.help = at->second.help;
@@ -121,11 +107,15 @@ class Maker {
       }
       metrics_.push_back(std::move(metric));
     }
-    const int mpi = static_cast<int>(severities_->metric("mpi").value_or(0));
-    Metric wait{waiting, "Waiting", "s",   mpi,          "time in MPI in which the process has waited for others",
-                {},      true,      false, Metric::Given};
-    wait.advice = "refrain report --waits shows how it is known, and --findings what has caused it.";
-    metrics_.push_back(std::move(wait));
+    metrics_.push_back({waiting, "Waiting", "s", place_of_metric(run::mpi),
+                        "time in MPI in which the process has waited for others",
+                        "refrain report --waits shows how it is known, and --findings what has caused it.", true, false,
+                        Metric::Given});
+    question_.metrics.push_back(all.of(format::MetricId::Weight));
+  }
+  /// In the list of metrics.
+  int place_of_metric(std::size_t number) const {
+    return static_cast<int>(std::ranges::find(question_.metrics, number) - question_.metrics.begin());
   }
 
   /// As many as the values by place have room for.
@@ -156,53 +146,56 @@ class Maker {
                threads.size())});
   }
 
-  /// Values of a metric without those below it.
-  std::vector<double> own_values(std::span<const double> values) const {
-    std::vector<double> own(values.begin(), values.end());
-    for (std::size_t m = 0; m < values.size(); ++m)
-      if (metrics_[m].parent >= 0 && !metrics_[m].overlaps)
-        own[static_cast<std::size_t>(metrics_[m].parent)] -= values[m];
-    constexpr double rounding = 1e-12;
-    for (std::size_t m = 0; m < values.size(); ++m)
-      if (std::abs(own[m]) <= rounding * std::abs(values[m])) own[m] = 0;
-    return own;
-  }
-
-  /// Calls `use` with place in Experiment::ranks(), number in Rank::locations, place in the file, and rank of each
-  /// location.
-  template <class Use>
-  void for_each_location(const Use& use) {
-    const std::size_t all = experiment_->ranks().size();
-    for (std::size_t at = 0; at < all; ++at) {
-      request_.progress(at, all);
-      const auto rank = experiment_->rank(at, experiment::Depth::Run);
-      if (!rank) continue;
-      for (std::size_t l = 0; l < rank->locations.size(); ++l)
-        if (const auto thread = thread_of_.find({rank->rank, rank->locations[l].thread}); thread != thread_of_.end())
-          use(analysis::LocationRef{at, l}, place_of_[thread->second], rank->rank);
+  /// Calls `take` with each call path that has anything in the leaf, and its own values by metric, but for waiting: a
+  /// metric without those below it.
+  template <class Take>
+  run::Answer for_each_node_of(const run::Leaf& leaf, const Take& take) const {
+    run::Answer all = answer_of(leaf, model_->nodes(), model_->metrics(), question_);
+    const std::size_t count = metrics_.size() - 1;
+    std::vector<run::Integer> integers(count);
+    std::vector<double> own(count);
+    for (std::uint32_t node = 0; node < tree_.nodes.size(); ++node) {
+      if (!all.has(node)) continue;
+      std::ranges::fill(integers, 0);
+      for (std::size_t m = 0; m < count; ++m) {
+        const run::Integer value = all.exclusive(node, m).value;
+        integers[m] += value;
+        if (metrics_[m].parent >= 0 && !metrics_[m].overlaps)
+          integers[static_cast<std::size_t>(metrics_[m].parent)] -= value;
+      }
+      for (std::size_t m = 0; m < count; ++m) own[m] = model_->metrics()[question_.metrics[m]].in_unit(integers[m]);
+      take(node, own);
     }
-    request_.progress(all, all);
+    return all;
   }
 
   void read_run() {
-    for_each_location([&](const analysis::LocationRef& of, std::size_t place, std::int32_t rank) {
-      severities_->for_each_node(of, [&](std::uint32_t node, std::span<const double> values) {
-        const std::vector<double> own = own_values(values);
-        for (std::size_t m = 0; m < own.size(); ++m) table_->add_thread(m, number_[node], place, rank, own[m]);
-      });
-      add_samples(*severities_->values(of), run_.places[place].samples);
-    });
-    run_.samples = {tree_.nodes[0].sampled_s, tree_.totals.weight_s, tree_.totals.weight_squares_s2};
+    weights_.resize(tree_.nodes.size());
+    const std::size_t ranks = experiment_->ranks().size(), weight = question_.metrics.size() - 1;
+    std::size_t done = 0;
+    request_.progress(done, ranks);
+    run::for_each_leaf(
+        *experiment_, {},
+        [&](const run::Leaf& leaf) {
+          const auto thread = thread_of_.find({leaf.rank.rank, leaf.location.thread});
+          if (thread == thread_of_.end()) return;
+          const std::uint32_t place = place_of_[thread->second];
+          const run::Answer all = for_each_node_of(leaf, [&](std::uint32_t node, const std::vector<double>& own) {
+            for (std::size_t m = 0; m < own.size(); ++m) table_->add_thread(m, node, place, leaf.rank.rank, own[m]);
+          });
+          for (std::uint32_t node = 0; node < weights_.size(); ++node) weights_[node] += all.exclusive_s(node, weight);
+          add_samples(leaf.stratum(), run_.places[place].samples);
+          add_samples(leaf.stratum(), run_.samples);
+        },
+        [&](const experiment::Rank&) { request_.progress(++done, ranks); });
+    request_.progress(ranks, ranks);
   }
 
-  void add_samples(const analysis::NodeValues& values, Samples& samples) const {
+  static void add_samples(const run::Stratum& of, Samples& samples) {
     constexpr double s_per_ns = 1e-9;
-    for (const analysis::NodeValues::Row& row : values.rows)
-      if (row.path != analysis::NodeValues::none &&
-          format::is_sampled(experiment_->definitions().paths[values.totals.paths[row.path].path].kind))
-        samples.seconds += static_cast<double>(row.ticks) / values.rank->ticks_per_second;
-    samples.weight += static_cast<double>(values.totals.totals.weight_user_ns) * s_per_ns;
-    samples.squares += values.totals.totals.weight_user_squared * s_per_ns * s_per_ns;
+    samples.seconds += of.time * s_per_ns;
+    samples.weight += of.weight * s_per_ns;
+    samples.squares += of.squares * s_per_ns * s_per_ns;
   }
 
   /// The largest call path that ends in a function.
@@ -211,7 +204,7 @@ class Maker {
     for (std::uint32_t node = 1; node < tree_.nodes.size(); ++node)
       if (tree_.nodes[node].name == name && (!best || tree_.nodes[node].inclusive_s > tree_.nodes[*best].inclusive_s))
         best = node;
-    return best ? std::optional(number_[*best]) : std::nullopt;
+    return best ? std::optional(*best) : std::nullopt;
   }
 
   void add_properties(const std::vector<report::NodeWait>& waits) {
@@ -219,7 +212,7 @@ class Maker {
     constexpr std::size_t most = 200'000;  // rows of a database: about a second
     std::size_t rows = tree_.nodes.size() * tree_.locations.size();
     for (const report::LoopGroup& group : loops_.groups)
-      for (const report::LoopOfLocation& of : group.locations) rows += static_cast<std::size_t>(of.iterations);
+      for (const report::LoopPlace& of : group.locations) rows += static_cast<std::size_t>(of.iterations);
     if (rows > most) {
       run_.lacks.push_back(
           {"overview",
@@ -263,11 +256,11 @@ class Maker {
     for (std::size_t node = 0; node < waits.size(); ++node) {
       const report::NodeWait& of = waits[node];
       is_known |= of.method != report::NodeWait::Method::None;
-      if (of.error_s > 0) wait_errors_.emplace_back(number_[node], of.error_s);
-      if (!by_rank) table_->add_sum(0, metric, number_[node], of.seconds);
+      if (of.error_s > 0) wait_errors_.emplace_back(node, of.error_s);
+      if (!by_rank) table_->add_sum(0, metric, node, of.seconds);
       for (const auto& [rank, seconds] : of.by_rank)
         if (const auto thread = thread_of_.find({rank, 0}); by_rank && thread != thread_of_.end())
-          table_->add(0, metric, number_[node], place_of_[thread->second], seconds);
+          table_->add(0, metric, node, place_of_[thread->second], seconds);
     }
     if (!is_known)
       run_.lacks.push_back(
@@ -289,16 +282,14 @@ class Maker {
       if (metric.parent >= 0) metric.parent = static_cast<int>(number[static_cast<std::size_t>(metric.parent)]);
     }
     table_->finish(number, run_);
-    user_ = number[severities_->metric("user").value_or(0)];
+    user_ = number[static_cast<std::size_t>(place_of_metric(run::user))];
     wait_ = number[metrics_.size() - 1];
   }
 
   void add_weights() {
     Sums weights{Sums::Weights, 0, user_, {}, {}}, errors{Sums::Errors, 0, wait_, {}, {}};
-    std::map<std::uint32_t, double> by_node;
-    for (std::size_t node = 0; node < tree_.nodes.size(); ++node)
-      if (tree_.nodes[node].exclusive_weight_s > 0) by_node[number_[node]] = tree_.nodes[node].exclusive_weight_s;
-    for (const auto& [node, weight] : by_node) weights.nodes.push_back(node), weights.values.push_back(weight);
+    for (std::uint32_t node = 0; node < weights_.size(); ++node)
+      if (weights_[node] > 0) weights.nodes.push_back(node), weights.values.push_back(weights_[node]);
     std::ranges::sort(wait_errors_);
     for (const auto& [node, error] : wait_errors_) errors.nodes.push_back(node), errors.values.push_back(error);
     run_.sums.push_back(std::move(weights));
@@ -314,7 +305,7 @@ class Maker {
         if (child == children.end()) return std::nullopt;
         node = *child;
       }
-      return number_[node];
+      return node;
     };
     const auto is_loop = [&](const std::string& name) {
       return std::ranges::find(run_.loops, name, &Loop::name) != run_.loops.end();
@@ -345,10 +336,9 @@ class Maker {
   }
   template <class Take>
   static void for_each_present(const report::OpenLoop& open, const Take& take) {
-    analysis::for_each_iteration(open.loop(),
-                                 [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-                                   if (!open.was_absent(cluster, row)) take(i, cluster, row);
-                                 });
+    run::for_each_iteration(open.loop(), [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+      if (!open.was_absent(cluster, row)) take(i, cluster, row);
+    });
   }
 
   /// A part of the bytes that one loop may take, in values of so many bytes.
@@ -374,15 +364,11 @@ class Maker {
     return {rows, std::min(cells / rows, most_columns)};
   }
 
-  static const char* unit_of(analysis::Quantity quantity) {
-    return quantity == analysis::Quantity::Seconds ? "s" : quantity == analysis::Quantity::Bytes ? "B" : "1";
-  }
-
   void add_loop(const report::LoopGroup& group) {
     Loop loop;
     loop.name = group.name;
     const std::uint32_t top = node_of_loop(group.name);
-    loop.node = number_[top];
+    loop.node = top;
     loop.iterations = group.iterations;
     loop.places = static_cast<std::int64_t>(group.locations.size());
     JobBuilder job(group.iterations);
@@ -405,15 +391,14 @@ class Maker {
   }
 
   /// The usual ones first. The others follow in small loops; in large ones only those of REFRAIN_METRICS.
-  std::vector<analysis::IterationMetric> curve_metrics(const report::LoopGroup& group) const {
+  std::vector<run::Metric> curve_metrics(const report::LoopGroup& group) const {
     constexpr std::string_view usual[] = {"wall", "mpi", "user", "cpu", "mpi_calls", "bytes_sent", "bytes_received"};
-    std::vector<analysis::IterationMetric> metrics;
+    std::vector<run::Metric> metrics;
     for (const std::string_view name : usual)
-      if (const auto at = std::ranges::find(loops_.metrics, name, &analysis::IterationMetric::name);
-          at != loops_.metrics.end())
+      if (const auto at = std::ranges::find(loops_.metrics, name, &run::Metric::name); at != loops_.metrics.end())
         metrics.push_back(*at);
-    const std::vector<std::string> own = analysis::iteration_metric_names();
-    for (const analysis::IterationMetric& of : loops_.metrics) {
+    const std::vector<std::string> own = run::iteration_metric_names();
+    for (const run::Metric& of : loops_.metrics) {
       const bool is_asked_for = std::ranges::find(own, of.name) == own.end();
       if (std::ranges::find(usual, of.name) == std::end(usual) && (is_asked_for || is_small(group)) &&
           metrics.size() < most_curve_metrics)
@@ -425,7 +410,7 @@ class Maker {
   void add_curves(const report::LoopGroup& group, Loop& loop, JobBuilder& job) {
     constexpr std::size_t with_map = 3;
     const std::size_t places = group.locations.size();
-    const std::vector<analysis::IterationMetric> metrics = curve_metrics(group);
+    const std::vector<run::Metric> metrics = curve_metrics(group);
     if (metrics.size() < loops_.metrics.size())
       run_.lacks.push_back(
           {"iterations", fmt::format("{}: {} of {} metrics are not in the file by iteration (refrain report "
@@ -441,8 +426,7 @@ class Maker {
     }
     // Not by name in each iteration: there may be a hundred million.
     const auto place_in = [&](std::string_view name) {
-      return static_cast<std::size_t>(std::ranges::find(metrics, name, &analysis::IterationMetric::name) -
-                                      metrics.begin());
+      return static_cast<std::size_t>(std::ranges::find(metrics, name, &run::Metric::name) - metrics.begin());
     };
     const std::size_t wall = place_in("wall"), mpi = place_in("mpi"), user = place_in("user");
     for_each_open(group, [&](std::size_t place, const report::OpenLoop& open) {
@@ -465,7 +449,7 @@ class Maker {
       loop.width = curves[m].width();
       Curves done = curves[m].finish();
       done.metric = title_of(metrics[m].name);
-      done.unit = unit_of(metrics[m].quantity);
+      done.unit = metrics[m].unit;
       if (m < maps.size()) {
         Map& map = loop.maps.emplace_back(maps[m].finish());
         map.metric = done.metric;
@@ -477,27 +461,11 @@ class Maker {
     }
   }
 
-  /// The call path with all below it.
-  analysis::PathSelection selection_of(std::uint32_t top) const {
-    analysis::PathSelection selection;
-    std::vector<bool> chosen(tree_.nodes.size());
-    chosen[top] = true;
-    for (std::size_t node = top + 1; node < chosen.size(); ++node)  // parents come first
-      if (tree_.nodes[node].parent >= 0) chosen[node] = chosen[static_cast<std::size_t>(tree_.nodes[node].parent)];
-    for (const std::uint32_t node : tree_.node_of) selection.paths.push_back(chosen[node]);
-    return selection;
-  }
-
   /// The largest call paths below the loop.
   std::vector<std::uint32_t> largest_below(std::uint32_t top) const {
-    std::vector<bool> below(tree_.nodes.size());
-    below[top] = true;
     std::vector<std::uint32_t> nodes;
-    for (std::uint32_t node = top + 1; node < tree_.nodes.size(); ++node) {
-      below[node] = tree_.nodes[node].parent >= 0 && below[static_cast<std::size_t>(tree_.nodes[node].parent)];
-      const bool by_rules = tree_.nodes[node].kind == PathKind::Other;
-      if (below[node] && !by_rules && tree_.nodes[node].inclusive_s > 0) nodes.push_back(node);
-    }
+    for (std::uint32_t node = top + 1; node < model_->nodes().end(top); ++node)
+      if (tree_.nodes[node].kind != PathKind::Other && tree_.nodes[node].inclusive_s > 0) nodes.push_back(node);
     std::ranges::stable_sort(nodes, std::greater<>{},
                              [&](std::uint32_t node) { return tree_.nodes[node].inclusive_s; });
     if (nodes.size() > most_paths) nodes.resize(most_paths);
@@ -515,10 +483,10 @@ class Maker {
           {"iterations", fmt::format("{}: call paths are shown of every {}. iteration.", group.name, stride)});
     const std::size_t bins =
         std::min({most_bins(group), most_curve_values / places, static_cast<std::size_t>(group.iterations / stride)});
-    std::vector<analysis::PathSelection> selections;
+    std::vector<run::PathSelection> selections;
     std::vector<CurveBuilder> curves;
     for (const std::uint32_t node : nodes) {
-      selections.push_back(selection_of(node));
+      selections.push_back({.paths = analysis::paths_below(tree_, {node})});
       curves.emplace_back(group.iterations, places, std::max<std::size_t>(bins, 1));
     }
     for_each_open(group, [&](std::size_t, const report::OpenLoop& open) {
@@ -533,7 +501,7 @@ class Maker {
     });
     for (std::size_t n = 0; n < nodes.size(); ++n) {
       Curves& done = loop.curves.emplace_back(curves[n].finish());
-      done.node = number_[nodes[n]];
+      done.node = nodes[n];
       done.unit = "s";
     }
   }
@@ -614,9 +582,7 @@ class Maker {
            fmt::format("{}: classes and iterations are in the file for all ranks together only.", group.name)});
   }
 
-  std::size_t place_of(const report::LoopOfLocation& of) const {
-    return place_of_[thread_of_.at({of.rank, of.thread})];
-  }
+  std::size_t place_of(const report::LoopPlace& of) const { return place_of_[thread_of_.at({of.rank, of.thread})]; }
 
   /// What a location did in a class: of each cluster the part that is in the class, MPI and user code each scaled to
   /// the time that the class has of them, which is exact.
@@ -654,18 +620,20 @@ class Maker {
       std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<double>> sums;  // by class and node
       for (std::size_t k = 0; k < count; ++k) {
         if (of_cluster[k] == 0) continue;
-        for_each_node_of(group.locations[i],
-                         {analysis::UnitRef::Cluster, group.locations[i].loop, static_cast<std::int64_t>(k)},
-                         [&](std::uint32_t node, const std::vector<double>& own) {
-                           for (std::uint32_t c = 0; c < classes.count; ++c) {
-                             const double part = members[k * classes.count + c] / of_cluster[k];
-                             if (part == 0) continue;
-                             std::vector<double>& to = sums[{c, node}];
-                             to.resize(own.size());
-                             for (std::size_t m = 0; m < own.size(); ++m) to[m] += part * own[m];
-                             if (part < 1) run_.units[first + c].reconstructed = true;
-                           }
-                         });
+        const experiment::Unit* unit = open.profiles->cluster_unit(static_cast<std::int32_t>(k));
+        if (unit == nullptr) continue;
+        open.profiles->with_rows(*unit, true, [&](const run::Leaf& leaf) {
+          for_each_node_of(leaf, [&](std::uint32_t node, const std::vector<double>& own) {
+            for (std::uint32_t c = 0; c < classes.count; ++c) {
+              const double part = members[k * classes.count + c] / of_cluster[k];
+              if (part == 0) continue;
+              std::vector<double>& to = sums[{c, node}];
+              to.resize(own.size());
+              for (std::size_t m = 0; m < own.size(); ++m) to[m] += part * own[m];
+              if (part < 1) run_.units[first + c].reconstructed = true;
+            }
+          });
+        });
       }
       std::vector<Exact> estimated(classes.count);
       for (const auto& [key, own] : sums)
@@ -680,8 +648,8 @@ class Maker {
           const double scale = is_below(m, "mpi")    ? factor(is.mpi, has.mpi)
                                : is_below(m, "user") ? factor(is.user, has.user)
                                                      : 1;
-          table_->add(static_cast<std::uint32_t>(first + key.first), m, number_[key.second],
-                      place_of(group.locations[i]), scale * own[m]);
+          table_->add(static_cast<std::uint32_t>(first + key.first), m, key.second, place_of(group.locations[i]),
+                      scale * own[m]);
         }
     });
   }
@@ -690,24 +658,22 @@ class Maker {
     const std::size_t count = run_.units.size() - first;
     if (count == 0) return;
     keep_units_by_place(group, first, count);
-    for (const report::LoopOfLocation& of : group.locations)
+    for_each_open(group, [&](std::size_t i, const report::OpenLoop& open) {
+      const std::size_t place = place_of(group.locations[i]);
       for (std::size_t unit = first; unit < run_.units.size(); ++unit)
-        for_each_node_of(of, {analysis::UnitRef::Iteration, of.loop, run_.units[unit].first},
-                         [&](std::uint32_t node, const std::vector<double>& own) {
-                           for (std::size_t m = 0; m < own.size(); ++m)
-                             table_->add(static_cast<std::uint32_t>(unit), m, number_[node], place_of(of), own[m]);
-                         });
-  }
-
-  /// Nothing where the location does not have the unit, or it cannot be read.
-  template <class Take>
-  void for_each_node_of(const report::LoopOfLocation& of, const analysis::UnitRef& unit, const Take& take) const {
-    try {
-      severities_->for_each_node(
-          {of.place, of.location},
-          [&](std::uint32_t node, std::span<const double> values) { take(node, own_values(values)); }, unit);
-    } catch (const std::out_of_range&) {
-    }
+        run::with_iteration(open.loop(), run_.units[unit].first,
+                            [&](std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) {
+                              const run::IterationProfiles& profiles = *open.profiles;
+                              profiles.with_rows(
+                                  profiles.unit_of(iteration, cluster, row), profiles.is_exact(cluster),
+                                  [&](const run::Leaf& leaf) {
+                                    for_each_node_of(leaf, [&](std::uint32_t node, const std::vector<double>& own) {
+                                      for (std::size_t m = 0; m < own.size(); ++m)
+                                        table_->add(static_cast<std::uint32_t>(unit), m, node, place, own[m]);
+                                    });
+                                  });
+                            });
+    });
   }
 
   bool is_below(std::size_t metric, std::string_view above) const {
@@ -722,13 +688,15 @@ class Maker {
   const report::Request shown_ = {};  ///< without any option
   analysis::MinimumWaits minima_;
   analysis::CallTree tree_;
-  std::optional<analysis::Severities> severities_;
+  std::optional<run::Run> model_;
+  run::Keys by_node_;
+  run::Question question_;  ///< of all listed metrics, in the order of metrics_, and of the weight
   std::map<std::int32_t, std::string> hosts_;
   std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> thread_of_;  ///< by rank and thread
   std::vector<std::uint32_t> place_of_;                                     ///< by thread
-  std::vector<std::uint32_t> number_;                                       ///< by node of the tree
-  std::vector<Metric> metrics_;                                             ///< those of Severities, and waiting
+  std::vector<Metric> metrics_;                                             ///< those of the model, and waiting
   std::optional<ValueTable> table_;
+  std::vector<double> weights_;  ///< by node, seconds
   std::vector<std::pair<std::uint32_t, double>> wait_errors_;
   std::uint32_t user_ = 0, wait_ = 0;
   report::LoopView loops_;

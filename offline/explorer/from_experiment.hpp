@@ -1,6 +1,6 @@
 #pragma once
-/// An experiment as the explorer shows it. The one place that knows both the explorer's tables and how values are asked
-/// for today (Severities, IterationProfiles, report::waits_of); another model of a run replaces this file alone.
+/// An experiment as the explorer shows it: the one place that knows both the explorer's tables and the model of a run
+/// (offline/run/).
 
 #include <cstddef>
 #include <functional>
@@ -36,7 +36,7 @@ struct Request {
   std::function<void(std::size_t done, std::size_t all)> progress = [](std::size_t, std::size_t) {};
 };
 
-/// Reads the ranks one after the other, twice. Throws experiment::ReadError.
+/// Reads the ranks one after the other, twice, and those with loops again for these. Throws experiment::ReadError.
 Run run_of(const std::shared_ptr<const experiment::Experiment>& experiment, symbols::Symbolizer& symbolizer,
            const Request& request);
 

@@ -16,7 +16,7 @@ namespace {
 constexpr const char* time_name = "wall";
 
 /// Time first, with its parts in MPI and user code; all other metrics are roots.
-std::vector<std::size_t> order_of(const std::vector<database::RunMetric>& metrics) {
+std::vector<std::size_t> order_of(const std::vector<run::Metric>& metrics) {
   std::vector<std::size_t> order;
   for (const std::string_view name : {time_name, "mpi", "user"})
     for (std::size_t m = 0; m < metrics.size(); ++m)
@@ -45,7 +45,7 @@ Run run_of_profile(const std::string& path) {
   const std::vector<std::size_t> order = order_of(source->metrics());
   std::vector<int> number(order.size());
   for (const std::size_t m : order) {
-    const database::RunMetric& of = source->metrics()[m];
+    const run::Metric& of = source->metrics()[m];
     number[m] = static_cast<int>(run.metrics.size());
     const bool is_part = of.name == "mpi" || of.name == "user";
     run.metrics.push_back(
@@ -53,12 +53,8 @@ Run run_of_profile(const std::string& path) {
   }
   PathTrie trie;
   std::vector<std::uint32_t> node_of;
-  for (const database::RunNode& of : source->nodes()) {
-    const auto kind = of.kind == database::RunNode::Mpi    ? Node::Mpi
-                      : of.kind == database::RunNode::User ? Node::User
-                                                           : Node::Other;
-    node_of.push_back(trie.below(of.parent < 0 ? 0 : node_of[static_cast<std::size_t>(of.parent)], of.name, kind));
-  }
+  for (const database::RunNode& of : source->nodes())
+    node_of.push_back(trie.below(of.parent < 0 ? 0 : node_of[static_cast<std::size_t>(of.parent)], of.name, of.kind));
   const auto [nodes, place] = trie.in_preorder();
   run.nodes = nodes;
   ValueTable table(run.metrics.size(), run.nodes.size(), run.places.size());

@@ -16,7 +16,7 @@ class PathTrie {
  public:
   PathTrie() : nodes_(1) {}
   /// The number of the node below `parent`, which stays; 0 is the root.
-  std::uint32_t below(std::uint32_t parent, const std::string& name, Node::Kind kind, bool marked = false) {
+  std::uint32_t below(std::uint32_t parent, const std::string& name, run::PathKind kind, bool marked = false) {
     const auto [at, is_new] =
         index_.try_emplace({parent, name, kind, marked}, static_cast<std::uint32_t>(nodes_.size()));
     if (is_new) {
@@ -50,7 +50,7 @@ class PathTrie {
     std::vector<std::uint32_t> children;
   };
   std::vector<Placed> nodes_;
-  std::map<std::tuple<std::uint32_t, std::string, Node::Kind, bool>, std::uint32_t> index_;
+  std::map<std::tuple<std::uint32_t, std::string, run::PathKind, bool>, std::uint32_t> index_;
 };
 
 }  // namespace refrain::explorer

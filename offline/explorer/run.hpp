@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "offline/run/nodes.hpp"
+
 namespace refrain::explorer {
 
 struct Metric {
@@ -37,7 +39,7 @@ struct Samples {
 struct Node {
   std::int32_t parent = -1;
   std::string name;
-  enum Kind : std::uint8_t { User, Mpi, Other } kind = User;
+  run::PathKind kind = run::PathKind::User;
   bool marked = false;
 };
 

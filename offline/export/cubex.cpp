@@ -114,7 +114,7 @@ class CubexWriter {
 
   void add_metrics(std::string& text, int parent) const {
     for (std::size_t m = 0; m < run_.metrics().size(); ++m) {
-      const RunMetric& metric = run_.metrics()[m];
+      const run::Metric& metric = run_.metrics()[m];
       if (!is_kept_[m] || metric.parent != parent) continue;
       const ScalascaMetric* known = scalasca_metric(metric.name);
       text += fmt::format(

@@ -40,7 +40,7 @@ class ExtrapWriter {
       const std::span<const double> row = std::span(sums).subspan(node * columns, columns);
       double mpi = 0, waiting = 0;
       for (std::size_t m = 0; m < columns; ++m) {
-        const RunMetric& metric = run_.metrics()[chosen_[m]];
+        const run::Metric& metric = run_.metrics()[chosen_[m]];
         if (metric.unit != "s" && of.kind != RunNode::Mpi) continue;  // calls of other functions are not counted
         if (metric.name == mpi_metric) mpi = row[m];
         if (m >= plain_.size()) waiting += row[m];

@@ -12,7 +12,7 @@ namespace {
 constexpr const char* hatchet_kinds[] = {"function", "mpi", "region", "other"};
 
 /// Hatchet looks for "time".
-std::string hatchet_name(const RunMetric& metric) { return metric.name == wall_metric ? "time" : metric.name; }
+std::string hatchet_name(const run::Metric& metric) { return metric.name == wall_metric ? "time" : metric.name; }
 
 class HatchetWriter {
  public:
@@ -79,7 +79,7 @@ class HatchetWriter {
 
   void write_names(const char* member, const char* ending) {
     json_.member_array(member, [&] {
-      for (const RunMetric& metric : run_.metrics()) json_.value(hatchet_name(metric) + ending);
+      for (const run::Metric& metric : run_.metrics()) json_.value(hatchet_name(metric) + ending);
     });
   }
 

@@ -8,7 +8,7 @@
 namespace refrain::exports {
 namespace {
 
-using analysis::PathKind;
+using run::PathKind;
 
 /// Begin with the same: the first group holds the first location of each rank.
 constexpr OTF2_GroupRef all_ranks = 0;

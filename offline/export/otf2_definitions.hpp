@@ -41,7 +41,7 @@ class Otf2Definitions {
  private:
   struct Region {
     std::string name, file;
-    analysis::PathKind kind;
+    run::PathKind kind;
     bool is_marked;
     int line;
   };

@@ -66,7 +66,7 @@ struct Contents {
         definitions(of_trace, of_tree),
         lost_partners(lost_partners_of(of_trace, chosen.processes)) {
     for (const analysis::TreeNode& node : tree.nodes)
-      operations.push_back(node.kind == analysis::PathKind::Mpi ? operation_of(node.name) : std::nullopt);
+      operations.push_back(node.kind == run::PathKind::Mpi ? operation_of(node.name) : std::nullopt);
   }
   const trace::Trace& trace;
   const analysis::CallTree& tree;
@@ -179,7 +179,7 @@ class Writer {
   /// left, and what is new is entered. A function that was active and still is goes on, from whichever line it calls.
   void begin_functions(std::uint32_t node) {
     if (!functions_) return;
-    if (node > 0 && tree_.nodes[node].kind == analysis::PathKind::Mpi) node = above(node);
+    if (node > 0 && tree_.nodes[node].kind == run::PathKind::Mpi) node = above(node);
     path_.clear();
     for (std::uint32_t at = node; at > 0; at = above(at)) path_.push_back(definitions_.region_of(at));
     std::ranges::reverse(path_);

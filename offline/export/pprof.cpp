@@ -39,7 +39,7 @@ class PprofWriter {
     // Counts first, wall time last.
     for (std::size_t m = 0; m < run.metrics().size(); ++m) order_.push_back(m);
     std::ranges::stable_sort(order_, {}, [&](std::size_t m) {
-      const RunMetric& metric = run.metrics()[m];
+      const run::Metric& metric = run.metrics()[m];
       return metric.name == wall_metric ? 2 : metric.unit == "s" ? 1 : 0;
     });
   }
@@ -48,7 +48,7 @@ class PprofWriter {
     (void)string("");
     ProtoMessage profile;
     for (const std::size_t m : order_) {
-      const RunMetric& metric = run_.metrics()[m];
+      const run::Metric& metric = run_.metrics()[m];
       ProtoMessage type;
       type.integer(pprof_field::Type, string(metric.name));
       type.integer(pprof_field::Unit, string(metric.unit == "s"   ? "nanoseconds"

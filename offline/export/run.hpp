@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "offline/run/metrics.hpp"
+
 namespace refrain::exports {
 
 struct RunFacts {
@@ -38,13 +40,6 @@ struct RunLocation {
   std::string name, host;
 };
 
-/// A node of the tree of metrics; a parent's values include those of its children.
-struct RunMetric {
-  std::string name, unit;  ///< "s", "B", "1"
-  int parent = -1;         ///< -1: a root
-  std::string help;
-};
-
 /// Names that writers look for: every run has the first one.
 inline constexpr std::string_view wall_metric = "wall", mpi_metric = "mpi", visits_metric = "visits";
 
@@ -55,9 +50,9 @@ class Run {
   const RunFacts& facts() const { return facts_; }
   const std::vector<RunNode>& nodes() const { return nodes_; }              ///< in preorder
   const std::vector<RunLocation>& locations() const { return locations_; }  ///< those of a rank follow each other
-  const std::vector<RunMetric>& metrics() const { return metrics_; }
+  const std::vector<run::Metric>& metrics() const { return metrics_; }
   std::optional<std::size_t> metric(std::string_view name) const {
-    const auto at = std::ranges::find(metrics_, name, &RunMetric::name);
+    const auto at = std::ranges::find(metrics_, name, &run::Metric::name);
     if (at == metrics_.end()) return std::nullopt;
     return static_cast<std::size_t>(at - metrics_.begin());
   }
@@ -71,7 +66,7 @@ class Run {
   RunFacts facts_;
   std::vector<RunNode> nodes_;
   std::vector<RunLocation> locations_;
-  std::vector<RunMetric> metrics_;
+  std::vector<run::Metric> metrics_;
 };
 
 /// Sums of the locations from `first` on up to `end`: by node, then by the chosen metrics.

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "offline/analysis/cluster_differences.hpp"
-#include "offline/analysis/iteration_metrics.hpp"
-#include "offline/analysis/iterations.hpp"
 #include "offline/analysis/sampled_difference.hpp"
+#include "offline/run/iteration_metrics.hpp"
+#include "offline/run/iterations.hpp"
 
 namespace refrain::findings {
 namespace {
@@ -31,30 +31,29 @@ struct OfRank {
   std::vector<analysis::SampledTimes> sampled;  ///< iterations whose samples were kept, of both
 };
 
-OfRank compare(const Facts& facts, const analysis::IterationProfiles& profiles, const Chosen& chosen) {
+OfRank compare(const Facts& facts, const run::IterationProfiles& profiles, const Chosen& chosen) {
   OfRank of;
   of.members.resize(profiles.loop().clusters.size());
   of.sampled.assign(2, analysis::SampledTimes(facts.tree.nodes.size()));
-  const auto user = analysis::value_of_metric(profiles, "user"),
-             waited = analysis::value_of_metric(profiles, "waited_for_core"),
-             blocked = analysis::value_of_metric(profiles, "blocked");
+  const auto user = run::value_of_metric(profiles, "user"), waited = run::value_of_metric(profiles, "waited_for_core"),
+             blocked = run::value_of_metric(profiles, "blocked");
   const bool has_samples = profiles.samples_stride() > 0;
-  analysis::for_each_iteration(profiles.loop(),
-                               [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-                                 const double value = user ? user(i, cluster, row) : 0;
-                                 if (i < 0 || !std::isfinite(value)) return;
-                                 const auto choice = chosen(static_cast<std::size_t>(i));
-                                 if (!choice) return;
-                                 const bool is_chosen = *choice;
-                                 of.all.user_s[is_chosen] += value;
-                                 of.all.waited_s[is_chosen] += waited(i, cluster, row);
-                                 of.all.blocked_s[is_chosen] += blocked(i, cluster, row);
-                                 ++of.all.iterations[is_chosen];
-                                 if (is_chosen && cluster >= 0 && static_cast<std::size_t>(cluster) < of.members.size())
-                                   ++of.members[static_cast<std::size_t>(cluster)];
-                                 if (const auto* samples = has_samples ? profiles.recorded_samples(i) : nullptr)
-                                   of.sampled[is_chosen].add(facts.tree, value, *samples);
-                               });
+  run::for_each_iteration(profiles.loop(),
+                          [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+                            const double value = user ? user(i, cluster, row) : 0;
+                            if (i < 0 || !std::isfinite(value)) return;
+                            const auto choice = chosen(static_cast<std::size_t>(i));
+                            if (!choice) return;
+                            const bool is_chosen = *choice;
+                            of.all.user_s[is_chosen] += value;
+                            of.all.waited_s[is_chosen] += waited(i, cluster, row);
+                            of.all.blocked_s[is_chosen] += blocked(i, cluster, row);
+                            ++of.all.iterations[is_chosen];
+                            if (is_chosen && cluster >= 0 && static_cast<std::size_t>(cluster) < of.members.size())
+                              ++of.members[static_cast<std::size_t>(cluster)];
+                            if (const auto* samples = has_samples ? profiles.recorded_samples(i) : nullptr)
+                              of.sampled[is_chosen].add(facts.tree, value, *samples);
+                          });
   return of;
 }
 
@@ -90,10 +89,10 @@ const analysis::ClusterDifference& innermost_of(const analysis::CallTree& tree,
 }
 
 OffCpu off_cpu_of(std::string_view name) {
-  return name == analysis::waited_name       ? OffCpu::WaitedForCore
-         : name == analysis::blocked_name    ? OffCpu::Blocked
-         : name == analysis::not_on_cpu_name ? OffCpu::Unknown
-                                             : OffCpu::No;
+  return name == run::waited_name       ? OffCpu::WaitedForCore
+         : name == run::blocked_name    ? OffCpu::Blocked
+         : name == run::not_on_cpu_name ? OffCpu::Unknown
+                                        : OffCpu::No;
 }
 
 }  // namespace
@@ -155,21 +154,20 @@ Cause blame(const Facts& facts, const LoopFacts& loop, double excess_s, const Ch
   const auto more = [](const analysis::ClusterDifference& of) { return of.cluster_mean - of.loop_mean; };
   for (const auto& of : differences)
     if (of.metric == "time" && of.node != 0) largest_s = std::max(largest_s, more(of));
-  const std::pair<analysis::PathKind, double> of_user[] = {{analysis::PathKind::User, 0.25},
-                                                           {analysis::PathKind::Other, 0.5}},
-                                              of_mpi[] = {{analysis::PathKind::Mpi, 1}};
-  for (const auto& [kind, part] : is_user ? std::span<const std::pair<analysis::PathKind, double>>(of_user)
-                                          : std::span<const std::pair<analysis::PathKind, double>>(of_mpi))
+  const std::pair<run::PathKind, double> of_user[] = {{run::PathKind::User, 0.25}, {run::PathKind::Other, 0.5}},
+                                         of_mpi[] = {{run::PathKind::Mpi, 1}};
+  for (const auto& [kind, part] : is_user ? std::span<const std::pair<run::PathKind, double>>(of_user)
+                                          : std::span<const std::pair<run::PathKind, double>>(of_mpi))
     for (const auto& of : differences) {
       const analysis::TreeNode& node = facts.tree.nodes[of.node];
       if (of.metric != "time" || of.node == 0 || node.kind != kind || !(more(of) > 0) || more(of) < part * largest_s)
         continue;
-      if (kind == analysis::PathKind::Other) {
+      if (kind == run::PathKind::Other) {
         cause.off_cpu = off_cpu_of(node.name);
         if (cause.off_cpu == OffCpu::No) continue;
         return cause;
       }
-      cause.is_user = kind == analysis::PathKind::User;
+      cause.is_user = kind == run::PathKind::User;
       if (!cause.is_user) cause.ranks = {}, cause.is_in_turn = false;  // it says nothing of who makes them wait
       cause.path = path_to(facts.tree, innermost_of(facts.tree, differences, of, more).node);
       return cause;

@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "offline/experiment/rank_pass.hpp"
 #include "offline/findings/facts.hpp"
 #include "offline/findings/rules_of.hpp"
 #include "statistics/statistics.hpp"
@@ -20,13 +21,11 @@ Ranks rank_that_polls(const Facts& facts, double all_s) {
   if (ranks < 2 || ranks > most_ranks) return {};
   double most_s = 0;
   std::int32_t most = 0;
-  for (std::size_t place = 0; place < ranks; ++place) {
-    const auto rank = facts.experiment.rank(place, experiment::Depth::Run);
-    if (!rank) continue;
+  for_each_rank(facts.experiment, {}, experiment::Depth::Run, [&](const experiment::Rank& rank) {
     double here_s = 0;
-    for (const auto& of : facts.minima.of_rank(*rank)) here_s += of.polls_s;
-    if (here_s > most_s) most = rank->rank, most_s = here_s;
-  }
+    for (const auto& of : facts.minima.of_rank(rank)) here_s += of.polls_s;
+    if (here_s > most_s) most = rank.rank, most_s = here_s;
+  });
   const double clearly = 0.5 + 0.5 / static_cast<double>(ranks);
   return most_s > clearly * all_s ? Ranks({most}) : Ranks();
 }
@@ -68,7 +67,7 @@ void small_messages(const Facts& facts, std::vector<Finding>& found) {
     const analysis::TreeNode& of = facts.tree.nodes[node];
     const double sent = static_cast<double>(of.exclusive[MetricId::MessagesSent]),
                  received = static_cast<double>(of.exclusive[MetricId::MessagesReceived]);
-    if (of.kind != analysis::PathKind::Mpi || sent + received <= 0) continue;
+    if (of.kind != run::PathKind::Mpi || sent + received <= 0) continue;
     messages += sent;
     bytes += sent > 0 ? static_cast<double>(of.exclusive[MetricId::BytesSent]) : 0;
     // Unknown time counts for nothing.
@@ -105,8 +104,8 @@ void unseen(const Facts& facts, std::vector<Finding>& found) {
   std::vector<std::string> names;
   for (const std::uint32_t child : facts.tree.nodes[0].children) {
     const analysis::TreeNode& of = facts.tree.nodes[child];
-    const bool is_unknown = of.name == analysis::no_sample_name || of.name == analysis::arena_full_name ||
-                            of.name == analysis::mpi_without_path_name;
+    const bool is_unknown =
+        of.name == run::no_sample_name || of.name == run::arena_full_name || of.name == run::mpi_without_path_name;
     if (!is_unknown || !(of.inclusive_s > 0)) continue;
     seconds += of.inclusive_s;
     names.push_back(of.name);

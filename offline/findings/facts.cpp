@@ -5,9 +5,8 @@
 #include <limits>
 #include <string>
 
-#include "offline/analysis/iteration_metrics.hpp"
-#include "offline/analysis/iterations.hpp"
-#include "offline/analysis/run_totals.hpp"
+#include "offline/run/iteration_metrics.hpp"
+#include "offline/run/iterations.hpp"
 
 namespace refrain::findings {
 namespace {
@@ -16,22 +15,16 @@ namespace {
 std::vector<LoopFacts> find_loops(const experiment::Experiment& experiment) {
   std::vector<LoopFacts> loops;
   const auto paths = static_cast<std::int64_t>(experiment.definitions().paths.size());
-  for (std::size_t place = 0; place < experiment.ranks().size(); ++place) {
-    const auto rank = experiment.rank(place, experiment::Depth::Loops);
-    for (std::size_t l = 0; rank && l < rank->locations.size(); ++l) {
-      if (rank->locations[l].thread != 0) continue;
-      for (std::size_t number = 0; number < rank->locations[l].loops.size(); ++number) {
-        const experiment::Loop& loop = rank->locations[l].loops[number];
-        auto at = std::ranges::find(loops, loop.name, &LoopFacts::name);
-        if (at == loops.end()) at = loops.insert(at, LoopFacts{.name = loop.name});
-        at->iterations = std::max(at->iterations, loop.iterations);
-        at->iterations_to_read =
-            std::max(at->iterations_to_read, loop.iterations + static_cast<std::int64_t>(loop.clusters.size()) * paths);
-        at->ranks.push_back({place, l, number, rank->rank});
-        ++at->processes;
-      }
-    }
-  }
+  run::for_each_loop(experiment, [&](const run::LoopPlace& of, const experiment::Loop& loop, auto&) {
+    if (of.thread != 0) return;
+    auto at = std::ranges::find(loops, loop.name, &LoopFacts::name);
+    if (at == loops.end()) at = loops.insert(at, LoopFacts{.name = loop.name});
+    at->iterations = std::max(at->iterations, loop.iterations);
+    at->iterations_to_read =
+        std::max(at->iterations_to_read, loop.iterations + static_cast<std::int64_t>(of.clusters) * paths);
+    at->ranks.push_back(of);
+    ++at->processes;
+  });
   return loops;
 }
 
@@ -40,7 +33,7 @@ void leave_out_ranks(LoopFacts& loop) {
   const auto most = static_cast<std::size_t>(most_iterations_read / std::max<std::int64_t>(loop.iterations_to_read, 1));
   if (loop.ranks.size() <= most) return;
   loop.has_all_ranks = false;
-  std::vector<LoopFacts::OfRank> some;
+  std::vector<run::LoopPlace> some;
   const std::size_t count = std::max<std::size_t>(most, 1);
   for (std::size_t i = 0; i < count; ++i) some.push_back(loop.ranks[i * loop.ranks.size() / count]);
   loop.ranks = std::move(some);
@@ -61,26 +54,25 @@ void read_iterations(const Facts& facts, LoopFacts& loop) {
       unread.push_back(r);
       continue;
     }
-    const auto wall = analysis::value_of_metric(*open->profiles, "wall"),
-               user = analysis::value_of_metric(*open->profiles, "user"),
-               mpi = analysis::value_of_metric(*open->profiles, "mpi");
+    const auto wall = run::value_of_metric(*open->profiles, "wall"),
+               user = run::value_of_metric(*open->profiles, "user"), mpi = run::value_of_metric(*open->profiles, "mpi");
     if (!wall || !user) continue;
     std::vector<double> user_s_of(count);
-    analysis::for_each_iteration(open->profiles->loop(),
-                                 [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-                                   if (i < 0 || i >= all) return;
-                                   const double wall_s = wall(i, cluster, row), user_s = user(i, cluster, row);
-                                   if (!std::isfinite(wall_s) || !std::isfinite(user_s) || wall_s <= 0) return;
-                                   const auto iteration = static_cast<std::size_t>(i);
-                                   loop.wall_s[loop.value_of(iteration)] += wall_s;
-                                   ++known[loop.value_of(iteration)];
-                                   user_s_of[loop.value_of(iteration)] += user_s;
-                                   LoopFacts::Piece& piece = loop.user[r][loop.piece_of(iteration)];
-                                   piece.user_s[iteration % 2] += user_s;
-                                   if (const double mpi_s = mpi ? mpi(i, cluster, row) : 0; std::isfinite(mpi_s))
-                                     piece.mpi_s[iteration % 2] += mpi_s;
-                                   ++piece.iterations[iteration % 2];
-                                 });
+    run::for_each_iteration(open->profiles->loop(),
+                            [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+                              if (i < 0 || i >= all) return;
+                              const double wall_s = wall(i, cluster, row), user_s = user(i, cluster, row);
+                              if (!std::isfinite(wall_s) || !std::isfinite(user_s) || wall_s <= 0) return;
+                              const auto iteration = static_cast<std::size_t>(i);
+                              loop.wall_s[loop.value_of(iteration)] += wall_s;
+                              ++known[loop.value_of(iteration)];
+                              user_s_of[loop.value_of(iteration)] += user_s;
+                              LoopFacts::Piece& piece = loop.user[r][loop.piece_of(iteration)];
+                              piece.user_s[iteration % 2] += user_s;
+                              if (const double mpi_s = mpi ? mpi(i, cluster, row) : 0; std::isfinite(mpi_s))
+                                piece.mpi_s[iteration % 2] += mpi_s;
+                              ++piece.iterations[iteration % 2];
+                            });
     for (std::size_t v = 0; v < count; ++v) loop.longest_user_s[v] = std::max(loop.longest_user_s[v], user_s_of[v]);
   }
   // A damaged rank leaves the others as they are.
@@ -116,26 +108,14 @@ std::vector<const analysis::LocationSummary*> Facts::first_threads() const {
 }
 
 void Facts::for_each_user_time(const TakeUserTime& take) const {
-  for (std::size_t place = 0; place < experiment.ranks().size(); ++place) {
-    const auto rank = experiment.rank(place, experiment::Depth::Run);
-    for (std::size_t l = 0; rank && l < rank->locations.size(); ++l) {
-      const auto totals = analysis::totals_of_run(*rank, rank->locations[l], experiment.definitions().paths);
-      for (const experiment::PathTotals& path : totals.paths)
-        if (const std::uint32_t node = tree.node_of[path.path]; tree.nodes[node].kind == analysis::PathKind::User)
-          take(rank->rank, rank->locations[l].thread, node, static_cast<double>(path.ticks) / rank->ticks_per_second);
-    }
-  }
-}
-
-std::optional<OpenLoopOfRank> Facts::open(const LoopFacts::OfRank& of) const {
-  OpenLoopOfRank open{experiment.rank(of.place, experiment::Depth::Whole), nullptr};
-  // Damage in what is read now, and was not read before, may cost locations and loops.
-  if (!open.rank || of.location >= open.rank->locations.size()) return std::nullopt;
-  const experiment::Location& location = open.rank->locations[of.location];
-  if (of.loop >= location.loops.size()) return std::nullopt;
-  open.profiles =
-      std::make_unique<analysis::IterationProfiles>(experiment.definitions(), *open.rank, location, of.loop);
-  return open;
+  const run::Run run = run_of(experiment, tree);
+  const run::Keys by_node = run::by_node(run.nodes());
+  group(run, {.keys = &by_node, .place = run::Place::Thread, .metrics = {run::wall}, .has_errors = false}, {},
+        [&](const run::Answer& of) {
+          for (std::uint32_t node = 0; node < tree.nodes.size(); ++node)
+            if (tree.nodes[node].kind == run::PathKind::User && of.has(node))
+              take(of.rank, of.thread, node, of.exclusive_s(node, 0));
+        });
 }
 
 void read_loops(Facts& facts) {

@@ -9,19 +9,15 @@
 #include <vector>
 
 #include "offline/analysis/call_tree.hpp"
-#include "offline/analysis/iteration_profile.hpp"
 #include "offline/analysis/iteration_shape.hpp"
 #include "offline/analysis/minimum_waits.hpp"
 #include "offline/experiment/experiment.hpp"
+#include "offline/run/loops.hpp"
 
 namespace refrain::findings {
 
 /// A marked loop as the first threads of ranks have it.
 struct LoopFacts {
-  struct OfRank {
-    std::size_t place, location, loop;  ///< in Experiment::ranks(), Rank::locations, Location::loops
-    std::int32_t rank;
-  };
   /// Iterations that follow each other, those of even numbers and those of odd ones: what is chosen by one half is
   /// measured by the other.
   struct Piece {
@@ -31,7 +27,7 @@ struct LoopFacts {
 
   std::string name;
   std::int64_t iterations = 0;          ///< of the rank that has most
-  std::vector<OfRank> ranks;            ///< those that were read
+  std::vector<run::LoopPlace> ranks;    ///< those that were read
   bool has_all_ranks = true;            ///< else there is too much to read of them all
   std::int64_t iterations_to_read = 0;  ///< of one rank, and as many for what its clusters have, by call path
   /// `wall_s` has the mean of so many consecutive iterations; 1: every iteration has its own value.
@@ -46,12 +42,6 @@ struct LoopFacts {
   std::size_t piece_of(std::size_t iteration) const;
 };
 
-/// A loop of a rank, read.
-struct OpenLoopOfRank {
-  experiment::RankHandle rank;
-  std::unique_ptr<const analysis::IterationProfiles> profiles;
-};
-
 struct Facts {
   const experiment::Experiment& experiment;
   const analysis::CallTree& tree;
@@ -62,11 +52,11 @@ struct Facts {
   double elapsed_s() const { return analysis::elapsed_s(tree); }
   /// The first threads of all ranks.
   std::vector<const analysis::LocationSummary*> first_threads() const;
-  /// Own time of user functions, by thread and node of the tree; a node may come several times.
+  /// Own time of user functions, by thread and node of the tree.
   using TakeUserTime = std::function<void(std::int32_t rank, std::int32_t thread, std::uint32_t node, double seconds)>;
   void for_each_user_time(const TakeUserTime& take) const;
   /// Null: it cannot be read.
-  std::optional<OpenLoopOfRank> open(const LoopFacts::OfRank& of) const;
+  std::shared_ptr<const run::OpenLoop> open(const run::LoopPlace& of) const { return run::open_loop(experiment, of); }
 };
 
 /// At most so many values of iterations are read: more ranks are left out, but for the first one.

@@ -67,7 +67,7 @@ std::vector<Cause::Part> late_functions(const Facts& facts, const NodeTimes& tim
   for (std::uint32_t node = 0; node < tree.nodes.size(); ++node) {
     const analysis::TreeNode& of = tree.nodes[node];
     is_below[node] = node == top || (node != 0 && is_below[static_cast<std::size_t>(of.parent)]);
-    if (!is_below[node] || of.kind != analysis::PathKind::User) continue;
+    if (!is_below[node] || of.kind != run::PathKind::User) continue;
     double own = times.own[node], others = times.others[node];
     for (const std::uint32_t child : of.children) {
       own -= times.own[child];

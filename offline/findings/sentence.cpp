@@ -127,8 +127,8 @@ std::string unseen_text(const Finding& f) {
   std::string text;
   for (const std::string& name : f.names) {
     text += (text.empty() ? "" : ", ") + name;
-    if (name == analysis::no_sample_name) text += ", for which timer ticks came too late or not at all";
-    if (name == analysis::arena_full_name) text += ", for which the call tree had no room (REFRAIN_MEMORY)";
+    if (name == run::no_sample_name) text += ", for which timer ticks came too late or not at all";
+    if (name == run::arena_full_name) text += ", for which the call tree had no room (REFRAIN_MEMORY)";
   }
   return text;
 }

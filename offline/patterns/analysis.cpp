@@ -7,11 +7,11 @@
 #include <map>
 #include <set>
 
-#include "offline/analysis/run_totals.hpp"
 #include "offline/patterns/estimate.hpp"
 #include "offline/patterns/headlines.hpp"
 #include "offline/patterns/threads.hpp"
 #include "offline/patterns/waits.hpp"
+#include "offline/run/leaf_reader.hpp"
 #include "statistics/statistics.hpp"
 
 namespace refrain::patterns {
@@ -298,18 +298,18 @@ class Searched::Analyser {
     experiment::RankHandle rank;
     for (std::uint32_t location = 0; location < found.size(); ++location) {
       const std::int32_t number = trace_.locations()[location].rank;
-      if (is_extrapolated_ && (!rank || rank->rank != number)) rank = rank_of(number, experiment::Depth::Whole);
+      if (is_extrapolated_ && (!rank || rank->rank != number)) rank = rank_of(number);
       for (Estimate& estimate : estimates)
         if (rank) estimate.add_sampled(location, found[location], *rank);
         else estimate.add_exact(location, found[location], is_wanted);
     }
   }
 
-  experiment::RankHandle rank_of(std::int32_t number, experiment::Depth depth) const {
+  experiment::RankHandle rank_of(std::int32_t number) const {
     const experiment::Experiment& experiment = trace_.experiment();
     const auto at = std::ranges::find(experiment.ranks(), number);
     if (at == experiment.ranks().end()) return nullptr;
-    return experiment.rank(static_cast<std::size_t>(at - experiment.ranks().begin()), depth);
+    return experiment.rank(static_cast<std::size_t>(at - experiment.ranks().begin()), experiment::Depth::Whole);
   }
 
   /// All time of the locations: of an experiment what its profile says, else from the first event to the last. Of one
@@ -321,7 +321,7 @@ class Searched::Analyser {
       double ns = static_cast<double>(
           found[location].last_ns >= found[location].first_ns ? found[location].last_ns - found[location].first_ns : 0);
       if (!trace_.archive() && !has_limits() && !request_.iteration)
-        if (const auto wall = time_of(location, &format::UnitTimes::wall)) ns = *wall;
+        if (const auto wall = time_of(location, run::wall)) ns = *wall;
       if (request_.iteration) {
         ns = 0;
         for (const SpanEnd& span : found[location].spans)
@@ -362,7 +362,7 @@ class Searched::Analyser {
         for (const Findings::Value& value : cell.values)
           if (value.quantity < trace::call_classes && (mpi >> value.quantity & 1) != 0)
             seen += static_cast<double>(value.ns);
-      all += time_of(location, &format::UnitTimes::mpi).value_or(0);
+      all += time_of(location, run::mpi).value_or(0);
     }
     return all > seen ? seen / all : 1;
   }
@@ -377,14 +377,13 @@ class Searched::Analyser {
   }
 
   /// Of the run, nanoseconds, as the profile has it.
-  std::optional<double> time_of(std::uint32_t location, std::int64_t format::UnitTimes::*time) {
-    const trace::LocationOfTrace& of = trace_.locations()[location];
-    if (!last_rank_ || last_rank_->rank != of.rank) last_rank_ = rank_of(of.rank, experiment::Depth::Run);
-    if (!last_rank_) return std::nullopt;
-    const auto at = std::ranges::find(last_rank_->locations, of.thread, &experiment::Location::thread);
-    if (at == last_rank_->locations.end()) return std::nullopt;
-    const auto totals = analysis::totals_of_run(*last_rank_, *at, trace_.experiment().definitions().paths);
-    return static_cast<double>(totals.times.*time) * 1e9 / last_rank_->ticks_per_second;
+  std::optional<double> time_of(std::uint32_t location, run::TimeMetric time) {
+    const run::Leaf* leaf = leaf_of(location);
+    return leaf ? std::optional(static_cast<double>(leaf->time(time))) : std::nullopt;
+  }
+  const run::Leaf* leaf_of(std::uint32_t location) {
+    if (!profile_) profile_.emplace(trace_.experiment());
+    return profile_->of(trace_.locations()[location].rank, trace_.locations()[location].thread);
   }
 
   /// Call paths of one name are one. `add(result, one)`. Largest first.
@@ -447,7 +446,7 @@ class Searched::Analyser {
 
   // Patterns of the profile: from the sums at call paths alone.
 
-  Statements statements_of(const Search& search, const PatternResult& from, bool is_extrapolated) const {
+  Statements statements_of(const Search& search, const PatternResult& from, bool is_extrapolated) {
     Statements all;
     for (const PatternResult::Cell& cell : from.cells) all[{cell.node, cell.location}].ns += cell.ns;
     const auto add = [&](std::uint32_t path, std::uint32_t location, std::uint64_t visits, std::uint64_t messages,
@@ -459,29 +458,20 @@ class Searched::Analyser {
       at->second.bytes += bytes;
     };
     const auto& found = search.findings().locations();
-    experiment::RankHandle rank;
     for (std::uint32_t location = 0; location < found.size(); ++location) {
       if (!is_extrapolated) {
         for (const Findings::Cell& cell : found[location].cells)
           add(cell.path, location, cell.visits, cell.messages, cell.bytes);
         continue;
       }
-      const trace::LocationOfTrace& of = trace_.locations()[location];
-      if (!rank || rank->rank != of.rank) rank = rank_of(of.rank, experiment::Depth::Run);
-      if (!rank) continue;
-      const auto at = std::ranges::find(rank->locations, of.thread, &experiment::Location::thread);
-      if (at == rank->locations.end()) continue;
-      const auto& paths = trace_.experiment().definitions().paths;
-      const auto totals = analysis::totals_of_run(*rank, *at, paths);
-      for (const experiment::PathTotals& row : totals.paths) {
-        if (paths[row.path].kind != format::NodeKind::Region) continue;
-        const auto value = [&](format::MetricId metric) {
-          const std::size_t column = format::column_of(metric);
-          return static_cast<std::uint64_t>(totals.columns[row.first + static_cast<std::uint32_t>(column)]);
-        };
-        add(row.path, location, value(format::MetricId::Visits),
-            value(format::MetricId::MessagesSent) + value(format::MetricId::MessagesReceived),
-            value(format::MetricId::BytesSent) + value(format::MetricId::BytesReceived));
+      const run::Leaf* leaf = leaf_of(location);
+      for (std::size_t r = 0; leaf && r < leaf->rows.size(); ++r) {
+        const run::Row& row = leaf->rows[r];
+        const auto value = [&](format::MetricId metric) { return static_cast<std::uint64_t>(row.value(metric)); };
+        if (row.kind == format::NodeKind::Region)
+          add(row.path, location, value(format::MetricId::Visits),
+              value(format::MetricId::MessagesSent) + value(format::MetricId::MessagesReceived),
+              value(format::MetricId::BytesSent) + value(format::MetricId::BytesReceived));
       }
     }
     return all;
@@ -589,7 +579,7 @@ class Searched::Analyser {
   std::optional<Waits> waits_;
   std::optional<Causes> causes_;
   std::optional<CriticalPath> critical_path_;
-  experiment::RankHandle last_rank_;
+  std::optional<run::LeafReader> profile_;
 };
 
 Searched::Searched(const trace::Trace& trace, Request request, Patterns further)

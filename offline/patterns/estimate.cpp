@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "format/kept_iterations.hpp"
-#include "offline/analysis/iterations.hpp"
-#include "offline/analysis/run_totals.hpp"
+#include "offline/run/iterations.hpp"
+#include "offline/run/totals.hpp"
 #include "statistics/statistics.hpp"
 
 namespace refrain::patterns {
@@ -223,7 +223,6 @@ struct Estimate::Location {
   const experiment::Location& profile;
   std::vector<std::size_t> first_row;  ///< by span, and the end
   const std::vector<experiment::CallPath>& paths;
-  double ns_per_tick;
   Domains pooled;  ///< of iterations that stand for themselves, and of blocks of which too little is known
   std::vector<Sampled> sampled;  ///< of blocks that were added
   unsigned blocks = 0;           ///< so many were added
@@ -235,8 +234,7 @@ struct Estimate::Location {
         rank(rank_),
         profile(profile_),
         first_row(found_.spans.size() + 2, 0),
-        paths(paths_),
-        ns_per_tick(1e9 / rank_.ticks_per_second) {
+        paths(paths_) {
     std::size_t row = 0;
     for (std::size_t span = 0; span + 1 < first_row.size(); ++span) {
       first_row[span] = row;
@@ -256,12 +254,7 @@ struct Estimate::Location {
   /// Time in MPI of a unit: takes the call path, nanoseconds and the number of calls.
   template <class Take>
   void for_each_mpi_path(const experiment::Unit& unit, const Take& take) const {
-    for (const experiment::PathValues& row : unit.values) {
-      const format::NodeKind kind = paths[row.path].kind;
-      if (kind != format::NodeKind::Region) continue;
-      take(row.path, static_cast<double>(analysis::value_of(unit, row, kind, format::MetricId::Time)) * ns_per_tick,
-           static_cast<double>(analysis::value_of(unit, row, kind, format::MetricId::Visits)));
-    }
+    for (const run::MpiCalls& of : run::mpi_calls_of(unit, rank, paths)) take(of.path, of.seconds * 1e9, of.number);
   }
 };
 
@@ -761,7 +754,7 @@ void Estimate::add_loop(Location& of, std::uint16_t loop_index, const std::strin
   for (const std::uint32_t span : parts.census)
     if (span < of.found.spans.size() && of.found.spans[span].loop == loop_index)
       census[of.found.spans[span].number] = span;
-  analysis::for_each_iteration(*loop, [&](std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t>) {
+  run::for_each_iteration(*loop, [&](std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t>) {
     const auto block = by_cluster.find(cluster);
     if (block == by_cluster.end()) return;
     Stratum& stratum = block->second.strata[0];

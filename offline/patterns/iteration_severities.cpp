@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "offline/patterns/pattern.hpp"
+#include "offline/run/loops.hpp"
 
 namespace refrain::patterns {
 namespace {
@@ -41,14 +42,10 @@ class KnownIterations {
         if (span.loop != 0 && span.is_whole) ++ranks_[span.loop][span.number];
     }
     // Whoever has lost all events has the loop even so.
-    const experiment::Experiment& experiment = search.trace().experiment();
-    for (std::size_t place = 0; place < experiment.ranks().size(); ++place) {
-      const auto rank = experiment.rank(place, experiment::Depth::Loops);
-      if (!rank || rank->locations.empty()) continue;
-      std::set<std::string> names;
-      for (const experiment::Loop& loop : rank->locations[0].loops) names.insert(loop.name);
-      for (const std::string& name : names) ++ranks_with_[name];
-    }
+    std::set<std::pair<std::int32_t, std::string>> known;
+    run::for_each_loop(search.trace().experiment(), [&](const run::LoopPlace& of, const experiment::Loop& loop, auto&) {
+      if (of.location == 0 && known.emplace(of.rank, loop.name).second) ++ranks_with_[loop.name];
+    });
   }
   bool has(const SpanEnd& span) const {
     if (span.loop == 0 || !span.is_whole || unknown_.contains({span.loop, span.number})) return false;

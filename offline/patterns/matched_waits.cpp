@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "format/mpi_functions.hpp"
-#include "offline/analysis/run_totals.hpp"
+#include "offline/run/leaf_reader.hpp"
+#include "offline/run/totals.hpp"
 #include "offline/trace/matched_messages.hpp"
 #include "statistics/statistics.hpp"
 
@@ -34,35 +35,21 @@ struct ProfileOfMessages {
 
 ProfileOfMessages profile_of_messages(const trace::Trace& trace, const Naming& naming) {
   ProfileOfMessages profile;
-  const experiment::Experiment& experiment = trace.experiment();
-  experiment::RankHandle rank;
+  run::LeafReader reader(trace.experiment());
   for (std::uint32_t location = 0; location < trace.locations().size(); ++location) {
-    const trace::LocationOfTrace& of = trace.locations()[location];
-    if (!rank || rank->rank != of.rank) {
-      const auto at = std::ranges::find(experiment.ranks(), of.rank);
-      if (at == experiment.ranks().end()) continue;
-      rank = experiment.rank(static_cast<std::size_t>(at - experiment.ranks().begin()), experiment::Depth::Run);
-    }
-    if (!rank) continue;
-    const auto at = std::ranges::find(rank->locations, of.thread, &experiment::Location::thread);
-    if (at == rank->locations.end()) continue;
-    const double ns_per_tick = 1e9 / rank->ticks_per_second;
+    const run::Leaf* leaf = reader.of(trace.locations()[location].rank, trace.locations()[location].thread);
+    if (!leaf) continue;
     // Other calls of the same call path move nothing, or to the other side.
     std::map<std::pair<std::uint32_t, SideOfMessage>, double> of_calls_ns;
-    for (const experiment::CallDurations& calls : at->durations) {
-      const double ns = static_cast<double>(calls.durations[waits::Column::Time]) * ns_per_tick;
+    for (const experiment::CallDurations& calls : leaf->location.durations) {
+      const double ns = 1e9 * run::seconds_of(leaf->rank, static_cast<double>(calls.durations[waits::Column::Time]));
       if (calls.of.receives()) of_calls_ns[{calls.path, SideOfMessage::Receives}] += ns;
       if (calls.of.sends()) of_calls_ns[{calls.path, SideOfMessage::Sends}] += ns;
     }
-    const auto& paths = experiment.definitions().paths;
-    const auto totals = analysis::totals_of_run(*rank, *at, paths);
-    for (const experiment::PathTotals& row : totals.paths) {
-      if (paths[row.path].kind != format::NodeKind::Region) continue;
-      const auto value = [&](MetricId metric) {
-        return static_cast<double>(totals.columns[row.first + format::column_of(metric)]);
-      };
-      const double completed = value(MetricId::MessagesCompleted),
-                   time_ns = static_cast<double>(row.ticks) * ns_per_tick;
+    for (const run::Row& row : leaf->rows) {
+      if (row.kind != format::NodeKind::Region) continue;
+      const auto value = [&](MetricId metric) { return static_cast<double>(row.value(metric)); };
+      const double completed = value(MetricId::MessagesCompleted), time_ns = static_cast<double>(row.ns);
       profile.time_ns[naming.node_of(row.path)] += time_ns;
       const std::pair<SideOfMessage, double> sides[] = {
           {SideOfMessage::Receives, completed > 0 ? completed : value(MetricId::MessagesReceived)},

@@ -23,8 +23,8 @@ void PathNames::name(const experiment::Experiment* experiment, const analysis::C
   symbols::use_names(*experiment, symbolizer_, {.progress = options.progress});
   tree_ = analysis::build_call_tree(*experiment, symbolizer_, options);
   // The profile tells waiting for a core from being blocked; events and samples do not.
-  naming_.not_on_cpu = node_for(analysis::not_on_cpu_name);
-  naming_.blocked = node_for(analysis::blocked_name);
+  naming_.not_on_cpu = node_for(run::not_on_cpu_name);
+  naming_.blocked = node_for(run::blocked_name);
 }
 
 /// Of a path that only the time rules define; it is made where the profile has no time of it.
@@ -34,7 +34,7 @@ std::uint32_t PathNames::node_for(const char* name) {
   if (at != tree_.nodes.end()) return node;
   analysis::TreeNode made;
   made.name = name;
-  made.kind = analysis::PathKind::Other;
+  made.kind = run::PathKind::Other;
   made.parent = 0;
   tree_.nodes[0].children.push_back(node);
   tree_.nodes.push_back(std::move(made));

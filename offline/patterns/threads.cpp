@@ -6,8 +6,7 @@
 #include <string_view>
 
 #include "offline/analysis/named_paths.hpp"
-#include "offline/analysis/run_totals.hpp"
-#include "statistics/statistics.hpp"
+#include "offline/run/leaf_reader.hpp"
 
 namespace refrain::patterns {
 
@@ -216,42 +215,29 @@ void finish_threads(const trace::Trace& trace, const Naming& naming, bool is_of_
     serial.finish(are_there ? 0 : 1);
     return;
   }
-  const experiment::Experiment& experiment = trace.experiment();
-  const auto& paths = experiment.definitions().paths;
+  run::LeafReader profile(trace.experiment());
   std::map<std::uint32_t, PlaceOfNode> places;
   std::size_t with_threads = 0, read = 0, with_regions = 0;
   for (const auto& [number, locations] : processes) {
     if (locations.size() < 2) continue;
-    const auto place = std::ranges::find(experiment.ranks(), number) - experiment.ranks().begin();
     ++with_threads;
-    if (static_cast<std::size_t>(place) >= experiment.ranks().size()) continue;
-    const experiment::RankHandle rank = experiment.rank(static_cast<std::size_t>(place), experiment::Depth::Run);
-    if (!rank) continue;
-    ++read;
-    const double ns_per_tick = 1e9 / rank->ticks_per_second;
-    bool has_regions = false;
+    bool is_read = false, has_regions = false;
     for (const std::uint32_t location : locations) {
       const std::int32_t thread = trace.locations()[location].thread;
-      const auto at = std::ranges::find(rank->locations, thread, &experiment::Location::thread);
-      if (at == rank->locations.end()) continue;
+      const run::Leaf* leaf = profile.of(number, thread);
+      if (!leaf) continue;
+      is_read = true;
       const bool is_first = thread == 0;
       OfProfile& to = is_first ? serial : idle;
-      const experiment::RunTotals totals = analysis::totals_of_run(*rank, *at, paths);
-      const bool is_told_apart = rank->off_cpu_is_counted && !at->has(format::Loss::RunDelayUnknown);
-      const std::uint32_t idle_node = is_told_apart ? naming.blocked : naming.not_on_cpu;
+      const std::uint32_t idle_node =
+          run::tells_waiting(leaf->rank, leaf->location) ? naming.blocked : naming.not_on_cpu;
       if (!is_first && (!is_wanted || is_wanted(idle_node)))
-        idle.add(idle_node, location, static_cast<double>(totals.times.not_on_cpu - totals.times.waited) * ns_per_tick,
-                 0);
-      const auto all_weight = static_cast<double>(totals.totals.weight_user_ns);
-      double all_ns = 0, weight = 0;
-      const auto error_of = [&](double of_weight) {
-        return statistics::error_of_share(of_weight / all_weight, all_weight, totals.totals.weight_user_squared);
-      };
-      for (const experiment::PathTotals& row : totals.paths)
-        if (format::is_sampled(paths[row.path].kind)) all_ns += static_cast<double>(row.ticks) * ns_per_tick;
-      for (const experiment::PathTotals& row : totals.paths) {
-        const format::NodeKind kind = paths[row.path].kind;
-        if (!format::is_sampled(kind) || row.ticks <= 0 || all_weight <= 0) continue;
+        idle.add(idle_node, location,
+                 static_cast<double>(leaf->time(run::not_on_cpu) - leaf->time(run::waited_for_core)), 0);
+      const run::Stratum divided = leaf->stratum();
+      double weight = 0;
+      for (const run::Row& row : leaf->rows) {
+        if (!row.is_sampled() || row.ns <= 0 || divided.weight <= 0) continue;
         const std::uint32_t node = naming.node_of(row.path);
         const auto [known, is_new] = places.try_emplace(node);
         if (is_new) known->second = place_of(naming.names_of(node));
@@ -260,13 +246,13 @@ void finish_threads(const trace::Trace& trace, const Naming& naming, bool is_of_
         const bool counts = !known->second.is_parallel && known->second.is_of_runtime == !is_first;
         if (!counts) continue;
         if (is_wanted && !is_wanted(node)) continue;
-        const auto own = static_cast<double>(
-            format::value_of(kind, std::span(totals.columns).subspan(row.first), format::MetricId::Weight));
+        const auto own = static_cast<double>(row.value(format::MetricId::Weight));
         weight += own;
-        to.add(node, location, static_cast<double>(row.ticks) * ns_per_tick, all_ns * error_of(own));
+        to.add(node, location, static_cast<double>(row.ns), divided.error_of(own));
       }
-      if (weight > 0) to.add_error(location, all_ns * error_of(weight));
+      if (weight > 0) to.add_error(location, divided.error_of(weight));
     }
+    read += is_read;
     with_regions += has_regions;
   }
   const auto share = [&](std::size_t of) {

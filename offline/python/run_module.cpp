@@ -6,13 +6,13 @@
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
-#include "offline/analysis/iterations.hpp"
 #include "offline/export/run_of_experiment.hpp"
 #include "offline/python/columns.hpp"
 #include "offline/python/values.hpp"
 #include "offline/report/difference.hpp"
 #include "offline/report/loop_view.hpp"
 #include "offline/report/views.hpp"
+#include "offline/run/iterations.hpp"
 #include "offline/symbols/experiment_names.hpp"
 
 namespace py = pybind11;
@@ -92,7 +92,7 @@ class NativeRun {
 
   py::list metrics() {
     py::list all;
-    for (const exports::RunMetric& of : run().metrics()) {
+    for (const run::Metric& of : run().metrics()) {
       py::dict metric;
       metric["name"] = of.name;
       metric["unit"] = of.unit;
@@ -146,15 +146,15 @@ class NativeRun {
     const report::LoopView view = loops_of(loop);
     if (view.groups.empty()) throw report::UsageError("no loop is marked in this experiment");
     if (view.groups.size() > 1) throw report::UsageError("there are several loops (Run.loops): name one of them");
-    const std::vector<analysis::IterationMetric> metrics = metrics_of(view, wanted);
+    const std::vector<run::Metric> metrics = metrics_of(view, wanted);
     Integers iterations, ranks, threads, clusters;
     std::vector<Reals> values(metrics.size());
-    for (const report::LoopOfLocation& of : view.groups[0].locations) {
+    for (const report::LoopPlace& of : view.groups[0].locations) {
       const auto open = view.open(*experiment_, of);
       if (!open) continue;
-      std::vector<analysis::IterationValue> of_metrics;
+      std::vector<run::IterationValue> of_metrics;
       for (const auto& metric : metrics) of_metrics.push_back(value_of_metric(*open->profiles, metric.name));
-      analysis::for_each_iteration(
+      run::for_each_iteration(
           open->loop(), [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
             if (open->was_absent(cluster, row)) return;
             iterations.add(i);
@@ -171,7 +171,7 @@ class NativeRun {
     all["rank"] = std::move(ranks);
     all["thread"] = std::move(threads);
     all["cluster"] = std::move(clusters);
-    for (std::size_t m = 0; m < metrics.size(); ++m) all[py::str(metrics[m].column)] = std::move(values[m]);
+    for (std::size_t m = 0; m < metrics.size(); ++m) all[py::str(metrics[m].column())] = std::move(values[m]);
     return all;
   }
 
@@ -238,13 +238,13 @@ class NativeRun {
   }
 
   /// Throws ValueError for names that there are not.
-  static std::vector<analysis::IterationMetric> metrics_of(const report::LoopView& view,
-                                                           const std::optional<std::vector<std::string>>& wanted) {
+  static std::vector<run::Metric> metrics_of(const report::LoopView& view,
+                                             const std::optional<std::vector<std::string>>& wanted) {
     if (!wanted) return view.metrics;
-    std::vector<analysis::IterationMetric> metrics;
+    std::vector<run::Metric> metrics;
     for (const std::string& name : *wanted) {
       const auto at = std::ranges::find_if(
-          view.metrics, [&](const analysis::IterationMetric& of) { return of.name == name || of.column == name; });
+          view.metrics, [&](const run::Metric& of) { return of.name == name || of.column() == name; });
       if (at == view.metrics.end()) throw py::value_error("iterations have no metric " + name);
       metrics.push_back(*at);
     }

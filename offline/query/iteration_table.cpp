@@ -9,7 +9,7 @@ namespace refrain::query {
 namespace {
 
 using database::RunIteration;
-using database::RunUnit;
+using run::UnitRef;
 
 enum IterationColumn { in_location, in_loop, has_number, in_unit, has_wall, has_mpi, has_user };
 
@@ -67,7 +67,7 @@ class IterationStream : public RowStream {
     const auto here = source.loops_of(place.location);
     const auto all = runs_.units_of(place);
     for (std::size_t i = 0; i < all.size(); ++i)
-      if (all[i].of == RunUnit::Cluster) units[{here[all[i].loop].name, all[i].cluster}] = Runs::unit_id(location_, i);
+      if (all[i].of == UnitRef::Cluster) units[{here[all[i].loop].name, all[i].number}] = Runs::unit_id(location_, i);
     source.for_each_iteration(
         place.location, [](const database::RunCluster&) {},
         [&](const RunIteration& one) {

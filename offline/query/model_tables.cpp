@@ -12,7 +12,6 @@
 namespace refrain::query {
 namespace {
 
-using database::RunNode;
 using database::Value;
 using database::value_of;
 using experiment::clean_text;
@@ -42,7 +41,7 @@ void add_locations(Runs& runs, const AddRow& add) {
 
 void add_metrics(Runs& runs, const AddRow& add) {
   for (std::size_t i = 0; i < runs.metrics().size(); ++i) {
-    const Metric& of = runs.metrics()[i];
+    const run::Metric& of = runs.metrics()[i];
     put(add, {integer(i), of.name, of.unit, id_or_null(of.parent), text_or_null(of.help)});
   }
 }
@@ -55,9 +54,8 @@ void add_functions(Runs& runs, const AddRow& add) {
 void add_paths(Runs& runs, const AddRow& add) {
   for (std::size_t i = 0; i < runs.paths().size(); ++i) {
     const Path& of = runs.paths()[i];
-    const char* kind = of.kind == RunNode::Mpi ? "mpi" : of.kind == RunNode::User ? "user" : "other";
-    put(add, {integer(i), id_or_null(of.parent), of.last, of.depth, of.name, std::string(kind), integer(of.is_marked),
-              id_or_null(of.function)});
+    put(add, {integer(i), id_or_null(of.parent), of.last, of.depth, of.name, std::string(name_of(of.kind)),
+              integer(of.is_marked), id_or_null(of.function)});
   }
 }
 
@@ -66,7 +64,7 @@ void add_estimates(Runs& runs, const AddRow& add) {
     const auto& nodes = runs.source(run).nodes();
     std::vector<bool> has(runs.paths().size());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      const RunNode& of = nodes[i];
+      const database::RunNode& of = nodes[i];
       const std::int64_t path = runs.path_of(run, i);
       // Where names make one call path of two, the first one stands.
       if (has[static_cast<std::size_t>(path)]) continue;

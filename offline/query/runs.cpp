@@ -9,8 +9,9 @@
 namespace refrain::query {
 
 using database::RunNode;
-using database::RunUnit;
 using experiment::clean_text;
+using run::PathKind;
+using run::UnitRef;
 
 Runs::Runs(std::vector<Run> runs) : runs_(std::move(runs)) {
   unite_paths();
@@ -20,7 +21,7 @@ Runs::Runs(std::vector<Run> runs) : runs_(std::move(runs)) {
 
 void Runs::unite_paths() {
   // In the order in which they come first, then in preorder.
-  std::map<std::tuple<std::int64_t, std::string, RunNode::Kind, bool>, std::size_t> known;
+  std::map<std::tuple<std::int64_t, std::string, PathKind, bool>, std::size_t> known;
   std::vector<Path> found;
   std::vector<std::vector<std::size_t>> children;
   std::vector<std::size_t> top;
@@ -63,12 +64,12 @@ void Runs::unite_paths() {
   std::map<std::pair<std::string, bool>, std::int64_t> functions;
   for (Path& path : paths_) {
     const std::int64_t around = path.parent < 0 ? -1 : paths_[static_cast<std::size_t>(path.parent)].function;
-    if (path.kind == RunNode::Other) continue;
+    if (path.kind == PathKind::Other) continue;
     if (path.is_marked && around >= 0) {
       path.function = around;
       continue;
     }
-    const bool is_mpi = path.kind == RunNode::Mpi;
+    const bool is_mpi = path.kind == PathKind::Mpi;
     const auto [at, is_new] = functions.try_emplace({path.name, is_mpi}, static_cast<std::int64_t>(functions_.size()));
     if (is_new) functions_.push_back({path.name, is_mpi});
     path.function = at->second;
@@ -76,24 +77,23 @@ void Runs::unite_paths() {
 }
 
 void Runs::unite_metrics() {
-  std::map<std::string, std::int64_t> known;
-  const auto add = [&](const std::string& name, const std::string& unit, std::int64_t parent, const std::string& help) {
-    const auto [at, is_new] = known.try_emplace(name, static_cast<std::int64_t>(metrics_.size()));
-    if (is_new) metrics_.push_back({name, unit, parent, help});
+  std::map<std::string, int> known;
+  const auto add = [&](run::Metric metric) {
+    const auto [at, is_new] = known.try_emplace(metric.name, static_cast<int>(metrics_.size()));
+    if (is_new) metrics_.push_back(std::move(metric));
     return at->second;
   };
   for (const Run& run : runs_) {
     std::vector<std::int64_t>& of_run = metric_of_.emplace_back();
-    for (const database::RunMetric& metric : run.source->metrics()) {
+    for (const run::Metric& metric : run.source->metrics()) {
       const auto parent = static_cast<std::size_t>(metric.parent);
-      of_run.push_back(add(clean_text(metric.name), clean_text(metric.unit),
-                           metric.parent >= 0 && parent < of_run.size() ? of_run[parent] : -1,
-                           clean_text(metric.help)));
+      const int above = metric.parent >= 0 && parent < of_run.size() ? static_cast<int>(of_run[parent]) : -1;
+      of_run.push_back(add({clean_text(metric.name), clean_text(metric.unit), above, clean_text(metric.help)}));
     }
   }
   const auto mpi = known.find("mpi");
-  wait_ = add(wait_metric, "s", mpi == known.end() ? -1 : mpi->second,
-              "time in MPI in which the process has waited for others");
+  wait_ = add({wait_metric, "s", mpi == known.end() ? -1 : mpi->second,
+               "time in MPI in which the process has waited for others"});
 }
 
 void Runs::list_locations() {
@@ -120,20 +120,20 @@ void Runs::read_loops() {
       of.iterations = std::max(of.iterations, loop.iterations);
       loops.push_back(at->second);
     }
-    const std::vector<RunUnit> units = units_of({run, place});
+    const std::vector<UnitRef> units = units_of({run, place});
     for (std::size_t i = 0; i < units.size(); ++i) {
       Unit& unit = units_.emplace_back(Unit{unit_id(location, i), location});
-      if (units[i].of != RunUnit::Cluster) continue;
+      if (units[i].of != UnitRef::Cluster) continue;
       unit.loop = loops[units[i].loop];
-      unit.cluster = units[i].cluster;
+      unit.cluster = units[i].number;
     }
   }
   are_loops_read_ = true;
 }
 
-std::vector<RunUnit> Runs::units_of(const Place& place) const {
-  std::vector<RunUnit> units = source(place.run).units(place.location);
-  if (std::ranges::any_of(units, [](const RunUnit& unit) { return unit.of == RunUnit::Run; }) ||
+std::vector<UnitRef> Runs::units_of(const Place& place) const {
+  std::vector<UnitRef> units = source(place.run).units(place.location);
+  if (std::ranges::any_of(units, [](const UnitRef& unit) { return unit.of == UnitRef::Run; }) ||
       std::cmp_greater(units.size(), units_of_location))
     units.clear();
   return units;

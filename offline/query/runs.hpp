@@ -28,7 +28,7 @@ struct Path {
   std::int64_t parent = -1, last = 0;  ///< in preorder: those below it are the next ones up to `last`; -1: at the top
   std::int64_t depth = 1;
   std::string name;
-  database::RunNode::Kind kind = database::RunNode::User;
+  run::PathKind kind = run::PathKind::User;
   bool is_marked = false;
   std::int64_t function = -1;  ///< that it is in; -1: none
 };
@@ -36,12 +36,6 @@ struct Path {
 struct Function {
   std::string name;
   bool is_mpi = false;
-};
-
-struct Metric {
-  std::string name, unit;
-  std::int64_t parent = -1;
-  std::string help;
 };
 
 /// A location, by its run and its place there.
@@ -68,7 +62,7 @@ class Runs {
   database::RunSource& source(std::size_t run) const { return *runs_[run].source; }
   const std::vector<Path>& paths() const { return paths_; }
   const std::vector<Function>& functions() const { return functions_; }
-  const std::vector<Metric>& metrics() const { return metrics_; }
+  const std::vector<run::Metric>& metrics() const { return metrics_; }
   const std::vector<Place>& locations() const { return locations_; }
   /// Those of a run follow each other.
   std::int64_t first_location(std::size_t run) const { return first_location_[run]; }
@@ -83,7 +77,7 @@ class Runs {
   /// A location that has more is not divided.
   static constexpr std::int64_t units_of_location = std::int64_t{1} << 16;
   /// RunSource::units() of a location; none: it is not divided.
-  std::vector<database::RunUnit> units_of(const Place& place) const;
+  std::vector<run::UnitRef> units_of(const Place& place) const;
   /// The id of a unit, by its place there: a location's units follow each other.
   static std::int64_t unit_id(std::int64_t location, std::size_t unit) {
     return location * units_of_location + static_cast<std::int64_t>(unit);
@@ -105,7 +99,7 @@ class Runs {
   std::vector<Run> runs_;
   std::vector<Path> paths_;
   std::vector<Function> functions_;
-  std::vector<Metric> metrics_;
+  std::vector<run::Metric> metrics_;
   std::vector<Place> locations_;
   std::vector<std::int64_t> first_location_;
   std::vector<std::vector<std::int64_t>> path_of_, metric_of_;  ///< by run

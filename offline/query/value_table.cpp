@@ -11,7 +11,7 @@
 namespace refrain::query {
 namespace {
 
-using database::RunUnit;
+using run::UnitRef;
 
 enum ValueColumn { of_run, of_location, of_unit, of_node, of_metric, of_value };
 
@@ -125,7 +125,8 @@ class ValueStream : public RowStream {
     bool wants_units = false, wants_whole = false;
     const auto& metrics = runs_.source(run_).metrics();
     for (std::size_t m = 0; m < metrics.size(); ++m)
-      if (bounds_.metric.has(runs_.metric_of(run_, m))) (metrics[m].is_of_run_only ? wants_whole : wants_units) = true;
+      if (bounds_.metric.has(runs_.metric_of(run_, m)))
+        (metrics[m].is_of_run_only() ? wants_whole : wants_units) = true;
     if (wants_units) units_ = runs_.units_of({run_, location});
     const bool is_divided = !units_.empty();
     if (bounds_.unit.is_narrow()) return;
@@ -135,14 +136,14 @@ class ValueStream : public RowStream {
   }
 
   /// `only_whole`: only of metrics that are not known of units.
-  void add_values(const RunUnit& unit, bool only_whole) {
+  void add_values(const UnitRef& unit, bool only_whole) {
     const auto& metrics = runs_.source(run_).metrics();
     runs_.source(run_).for_each_node_of(
         static_cast<std::size_t>(location_), unit, [&](std::uint32_t node, std::span<const double> values) {
           const std::int64_t path = runs_.path_of(run_, node);
           if (!bounds_.node.has(path)) return;
           for (std::size_t m = 0; m < values.size(); ++m)
-            if (values[m] != 0 && (!only_whole || metrics[m].is_of_run_only))
+            if (values[m] != 0 && (!only_whole || metrics[m].is_of_run_only()))
               if (const std::int64_t metric = runs_.metric_of(run_, m); bounds_.metric.has(metric))
                 rows_.push_back({path, metric, values[m]});
         });
@@ -204,7 +205,7 @@ class ValueStream : public RowStream {
   std::size_t run_ = 0;
   std::int64_t location_ = -1;  ///< of the run; -1: no location
   std::size_t unit_ = 0;        ///< 0: no unit; else one more than its place
-  std::vector<RunUnit> units_;
+  std::vector<UnitRef> units_;
   using NodeSeconds = std::vector<std::pair<std::size_t, double>>;
   std::map<std::int64_t, NodeSeconds> waits_of_rank_;
   NodeSeconds other_waits_;

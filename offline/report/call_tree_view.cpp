@@ -17,9 +17,9 @@
 namespace refrain::report {
 namespace {
 
-using analysis::PathKind;
 using analysis::TreeNode;
 using format::MetricId;
+using run::PathKind;
 
 constexpr std::size_t least_name_width = 30;
 
@@ -147,9 +147,7 @@ class CallTreePage : public RunPage {
     return children;
   }
   /// Whether its time has a line among the shares of the run.
-  static bool is_in_head(const TreeNode& node) {
-    return analysis::is_off_cpu(node.name) || node.name == analysis::refrain_name;
-  }
+  static bool is_in_head(const TreeNode& node) { return run::is_off_cpu(node.name) || node.name == run::refrain_name; }
 
   std::size_t subtree_size(std::uint32_t root) const {
     std::size_t size = 0;
@@ -384,7 +382,7 @@ Table call_paths_table(const Document& d) {
       add_counts(row, node.exclusive);
       for (const double value : {node.spread.min, node.spread.mean, node.spread.max}) row.cells.emplace_back(value);
       row.cells.emplace_back();
-      if (analysis::has_standard_error(node.name)) row.cells.back() = node.standard_error_s;
+      if (run::has_standard_error(node.name)) row.cells.back() = node.standard_error_s;
       add_asked_for(row, tree, node.exclusive);
       add_asked_for(row, tree, node.inclusive);
       const auto known = [](std::optional<double> seconds) { return seconds ? Cell(*seconds) : Cell(); };

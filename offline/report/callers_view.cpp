@@ -17,14 +17,12 @@ bool is_called(const std::string& name, const std::string& wanted) {
 
 /// The outermost calls: the time of a function includes that of its calls of itself.
 std::vector<std::uint32_t> calls_of(const analysis::CallTree& tree, const std::string& wanted) {
-  std::vector<bool> inside(tree.nodes.size());
+  const run::Keys called = keys_by(columns_of(tree), [&](std::uint32_t node) {
+    return node != 0 && is_called(tree.nodes[node].name, wanted) ? std::optional(0) : std::nullopt;
+  });
   std::vector<std::uint32_t> calls;
-  for (std::uint32_t i = 1; i < tree.nodes.size(); ++i) {
-    inside[i] = inside[static_cast<std::size_t>(tree.nodes[i].parent)];
-    if (inside[i] || !is_called(tree.nodes[i].name, wanted)) continue;
-    calls.push_back(i);
-    inside[i] = true;
-  }
+  for (std::uint32_t i = 1; i < tree.nodes.size(); ++i)
+    if (called.is_outermost[i]) calls.push_back(i);
   if (calls.empty()) {
     const auto near = analysis::similar_functions(tree, wanted, 5);
     throw UsageError(fmt::format("--callers {}: no function of this name has any time{}{}", wanted,

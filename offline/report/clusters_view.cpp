@@ -27,9 +27,9 @@ class ClusterWaits {
   }
   /// The waiting in all iterations of a cluster, seconds; nothing: it is not known.
   std::optional<double> of(std::size_t cluster) const {
-    const experiment::Unit* unit = open_.profiles->cluster_unit(static_cast<std::int32_t>(cluster));
-    if (!unit || floors_.empty()) return std::nullopt;
-    return waiting_of_cluster(*unit, floors_, open_.profiles->constants().ticks_per_second);
+    const auto number = static_cast<std::int32_t>(cluster);
+    if (!open_.profiles->cluster_unit(number) || floors_.empty()) return std::nullopt;
+    return waiting_of_cluster(*open_.profiles, number, floors_);
   }
 
  private:
@@ -54,7 +54,7 @@ std::string short_path(const analysis::CallTree& tree, std::uint32_t node) {
   const auto names = path_to(tree, node);
   std::string text = fit_name(names.back(), longest_with_caller, ellipsis);
   for (std::size_t i = names.size() - 1; i-- > 0;) {
-    const bool is_caller = i + 2 == names.size() && tree.nodes[node].kind == analysis::PathKind::Mpi;
+    const bool is_caller = i + 2 == names.size() && tree.nodes[node].kind == run::PathKind::Mpi;
     const std::size_t most = is_caller ? longest_with_caller : longest, used = display_width(text) + 1;
     std::string name = names[i];
     if (is_caller && used + least_name <= most) name = fit_name(name, most - used, ellipsis);
@@ -109,7 +109,7 @@ Column narrow(const char* name, std::size_t width, int gives_way = 0) {
 }
 
 /// The differences of a cluster say most: where there is no room the other columns make it.
-Table clusters_of_location(const Document& d, const LoopOfLocation& of, const OpenLoop& open, bool all) {
+Table clusters_of_location(const Document& d, const LoopPlace& of, const OpenLoop& open, bool all) {
   constexpr std::size_t most_rows = 12;
   const auto summaries = summarise_clusters(*open.profiles, d.tree);
   std::vector<std::size_t> order(summaries.size());
@@ -196,7 +196,7 @@ Table all_clusters_table(const Document& d) {
         for (const LoopGroup& group : d.loops->groups)
           take({{group.name},
                 {{"per_location", columns("rank, thread"), [&](const TakeRow& take_location) {
-                    for (const LoopOfLocation& of : group.locations)
+                    for (const LoopPlace& of : group.locations)
                       take_location({{std::int64_t{of.rank}, std::int64_t{of.thread}}, {clusters_table(d, of, InCsv)}});
                   }}}});
       }};
@@ -204,7 +204,7 @@ Table all_clusters_table(const Document& d) {
 
 }  // namespace
 
-Table clusters_table(const Document& d, const LoopOfLocation& of, unsigned in, std::shared_ptr<const OpenLoop> known) {
+Table clusters_table(const Document& d, const LoopPlace& of, unsigned in, std::shared_ptr<const OpenLoop> known) {
   const bool waits = has_waits(d);
   // The first of what sets a cluster apart; documents have all of it.
   std::vector<Column> all =
@@ -251,7 +251,7 @@ std::vector<Table> cluster_text_tables(const Document& d, const LoopGroup& group
   std::vector<Table> tables{Table{.before = {{about(group) + ", clusters", Note::Strong, 0, true}}}};
   std::vector<Note> last;
   std::size_t shown = 0;
-  for (const LoopOfLocation& of : group.locations) {
+  for (const LoopPlace& of : group.locations) {
     if (!all && shown == most_locations) {
       last.push_back({fmt::format("{} more: choose ranks with --rank to see theirs.",
                                   count_of(static_cast<std::int64_t>(group.locations.size() - shown), group)),

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "offline/experiment/rank_pass.hpp"
 #include "offline/report/columns.hpp"
 #include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
@@ -51,15 +52,13 @@ CommunicatorRows communicator_rows(const Document& d) {
   // All ranks count, as they do in events, whichever are chosen.
   trace::Communicators all;
   std::map<std::int32_t, std::int64_t> made;  // by index, the most of one rank
-  for (std::size_t place = 0; place < d.experiment->ranks().size(); ++place) {
-    const auto rank = d.experiment->rank(place, experiment::Depth::Run);
-    if (!rank) continue;
-    all.add(*rank);
-    for (const experiment::Communicator& of : rank->communicators) {
-      std::int64_t& most = made[all.index_of(rank->rank, of.id)];
+  for_each_rank(*d.experiment, {}, experiment::Depth::Run, [&](const experiment::Rank& rank) {
+    all.add(rank);
+    for (const experiment::Communicator& of : rank.communicators) {
+      std::int64_t& most = made[all.index_of(rank.rank, of.id)];
       most = std::max(most, of.made);
     }
-  }
+  });
   CommunicatorRows result;
   std::map<std::string, std::size_t> of_one;
   constexpr std::size_t most_members = 10'000;

@@ -24,7 +24,7 @@ namespace refrain::report {
 namespace {
 
 using analysis::CallTree;
-using analysis::PathKind;
+using run::PathKind;
 
 struct OfRun {
   double exclusive_s = 0, inclusive_s = 0, error_s = 0, calls = 0;
@@ -68,7 +68,7 @@ Side side_of(const RunToCompare& run, const Request& request, analysis::Symboliz
 /// Time that was not on a CPU is known by its bounds: all values between them are taken to be as likely.
 double error_of(const Side& side, const analysis::TreeNode& node) {
   const analysis::Totals& totals = side.tree.totals;
-  if (node.name == analysis::not_on_cpu_name && node.parent == 0)
+  if (node.name == run::not_on_cpu_name && node.parent == 0)
     return statistics::uniform_deviation(totals.not_on_cpu_high_s - totals.not_on_cpu_low_s);
   return node.exclusive_error_s;
 }
@@ -81,7 +81,7 @@ std::vector<Changed> changes(const Side& before, const Side& now) {
     for (std::uint32_t i = 1; i < side.tree.nodes.size(); ++i) {
       const analysis::TreeNode& node = side.tree.nodes[i];
       std::vector<std::string> path = path_to(side.tree, i);
-      if (!are_told_apart && path.size() == 1 && analysis::is_off_cpu(path[0])) path[0] = analysis::not_on_cpu_name;
+      if (!are_told_apart && path.size() == 1 && run::is_off_cpu(path[0])) path[0] = run::not_on_cpu_name;
       Changed& to = all[{path, node.kind}];
       to.path = std::move(path);
       to.kind = node.kind;

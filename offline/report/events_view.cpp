@@ -27,7 +27,7 @@ struct KeptEvents : KeptOfTrace {
   std::shared_ptr<const trace::Trace> trace;  ///< null: there are no events
 
   explicit KeptEvents(const Document& d)
-      : trace(trace::Trace::open(d.experiment, [&](std::int32_t rank) { return d.chosen(rank); })) {
+      : trace(trace::Trace::open(d.experiment, [&](std::int32_t rank) { return d.request.chosen(rank); })) {
     if (trace) KeptOfTrace::operator=(count_kept(*trace));
   }
   bool has_stretches() const {

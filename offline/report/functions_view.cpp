@@ -11,8 +11,8 @@
 namespace refrain::report {
 namespace {
 
-using analysis::PathKind;
 using format::MetricId;
+using run::PathKind;
 
 /// Text has fewer columns than the tables, in another order, and readable names.
 std::vector<Column> function_columns(const Document& d, bool has_errors) {
@@ -34,7 +34,7 @@ Row row_of_function(const Document& d, const analysis::FunctionTotals& f, const 
   add_counts(row, f.exclusive);
   add_asked_for(row, d.tree, f.exclusive);
   for (const double error : {f.exclusive_error_s, f.inclusive_error_s})
-    row.cells.push_back(analysis::has_standard_error(f.name) ? Cell(error) : Cell());
+    row.cells.push_back(run::has_standard_error(f.name) ? Cell(error) : Cell());
   row.cells.emplace_back(precision_of(d, f.kind, f.name));
   const double wall_s = d.tree.totals.wall_s;
   row.cells.insert(

@@ -10,7 +10,7 @@ namespace {
 double idle_s(const analysis::LocationSummary& of) { return of.not_on_cpu_s - of.waited_for_core_s; }
 /// The time of idle threads is one of the two: blocked, or of old versions all time off the CPU.
 bool has_idle_time(const analysis::TreeNode& node) {
-  return node.parent == 0 && (node.name == analysis::blocked_name || node.name == analysis::not_on_cpu_name);
+  return node.parent == 0 && (node.name == run::blocked_name || node.name == run::not_on_cpu_name);
 }
 
 analysis::Spread spread_of(const std::map<std::int32_t, double>& by_number) {
@@ -54,7 +54,7 @@ std::optional<analysis::CallTree> without_idle_helpers(const analysis::CallTree&
   for (const std::uint32_t child : root.children) {
     analysis::TreeNode& node = without.nodes[child];
     if (!has_idle_time(node)) continue;
-    const bool is_blocked = node.name == analysis::blocked_name;
+    const bool is_blocked = node.name == run::blocked_name;
     const double out_s = is_blocked ? blocked_s : all_idle_s - blocked_s;
     node.exclusive_s = std::max(node.exclusive_s - out_s, 0.0);
     node.inclusive_s = std::max(node.inclusive_s - out_s, 0.0);

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "offline/analysis/iteration_metrics.hpp"
-#include "offline/analysis/severities.hpp"
+#include "offline/run/iteration_metrics.hpp"
+#include "offline/run/quantities.hpp"
 
 namespace refrain::report {
 
@@ -17,9 +17,9 @@ class IterationSource {
   virtual ~IterationSource() = default;
   /// The values of a loop of a location; `selection`: of these call paths, null: of all. An iteration of which nothing
   /// is known has NaN. `profiles` and `selection` must outlive the result.
-  virtual analysis::IterationValue of(const analysis::IterationProfiles& profiles, std::int32_t thread,
-                                      const analysis::PathSelection* selection) const = 0;
-  virtual analysis::Known known() const = 0;
+  virtual run::IterationValue of(const run::IterationProfiles& profiles, std::int32_t thread,
+                                 const run::PathSelection* selection) const = 0;
+  virtual run::Known known() const = 0;
   /// A sentence on how the values are known; `share`: of so many of the iterations, more than none.
   virtual std::string origin(double share) const = 0;
   /// The reason why no iteration of a loop has a value.

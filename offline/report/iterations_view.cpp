@@ -3,31 +3,25 @@
 #include <cmath>
 #include <iterator>
 
-#include "offline/analysis/iterations.hpp"
-#include "offline/analysis/severities.hpp"
 #include "offline/report/columns.hpp"
 #include "offline/report/loop_view.hpp"
+#include "offline/report/metric_columns.hpp"
 #include "offline/report/views.hpp"
+#include "offline/run/iterations.hpp"
+#include "offline/run/quantities.hpp"
 
 namespace refrain::report {
 namespace {
 
-using analysis::IterationMetric;
-using analysis::IterationValue;
-
-Kind kind_of(analysis::Quantity quantity) {
-  return quantity == analysis::Quantity::Seconds ? Kind::Seconds
-         : quantity == analysis::Quantity::Bytes ? Kind::Bytes
-                                                 : Kind::Count;
-}
+using run::IterationValue;
 
 /// Documents have these of every loop, and the metric that was asked for.
 constexpr std::string_view usual[] = {
     "wall", "mpi", "user", "cpu", "mpi_calls", "messages_sent", "bytes_sent", "messages_received", "bytes_received"};
 
-std::vector<IterationMetric> metrics_of(const LoopView& view, const experiment::Loop& loop) {
-  std::vector<IterationMetric> metrics = analysis::iteration_metrics(loop);
-  std::erase_if(metrics, [&](const IterationMetric& metric) {
+std::vector<run::Metric> metrics_of(const LoopView& view, const experiment::Loop& loop) {
+  std::vector<run::Metric> metrics = run::iteration_metrics(loop);
+  std::erase_if(metrics, [&](const run::Metric& metric) {
     const bool asked_for = !view.callpath && !view.source && metric.name == view.metric.name;
     return !asked_for && std::ranges::find(usual, metric.name) == std::end(usual);
   });
@@ -42,12 +36,10 @@ Table series(std::shared_ptr<const OpenLoop> open, std::vector<Column> columns, 
   table.numbers = [open, values = std::move(values),
                    row_values = std::vector<double>()](const TakeNumbers& take) mutable {
     row_values.resize(values.size());
-    analysis::for_each_iteration(open->loop(),
-                                 [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-                                   for (std::size_t v = 0; v < values.size(); ++v)
-                                     row_values[v] = values[v] ? values[v](i, cluster, row) : NAN;
-                                   take(i, row_values);
-                                 });
+    run::for_each_iteration(open->loop(), [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+      for (std::size_t v = 0; v < values.size(); ++v) row_values[v] = values[v] ? values[v](i, cluster, row) : NAN;
+      take(i, row_values);
+    });
   };
   return table;
 }
@@ -58,7 +50,7 @@ IterationValue cluster_value() {
 
 Column precision_column() {
   Column column{"callpath_precision"};
-  for (const auto known : {analysis::Known::Exact, analysis::Known::Sampled, analysis::Known::Reconstructed})
+  for (const auto known : {run::Known::Exact, run::Known::Sampled, run::Known::Reconstructed})
     column.words.push_back(name_of(known));
   return column;
 }
@@ -67,10 +59,10 @@ Column precision_column() {
 Table callpath_table(const LoopView& view, const std::shared_ptr<const OpenLoop>& open) {
   const std::uint64_t stride = open->profiles->samples_stride();
   const bool samples = view.metric.name == "samples";
-  const bool whole = view.source ? view.source->known() == analysis::Known::Exact : view.callpath->selection.everything;
+  const bool whole = view.source ? view.source->known() == run::Known::Exact : view.callpath->selection.everything;
   Row row{{view.callpath_name, !whole && (!samples || stride != 1), {}, {}}};
   if (samples) row.cells[2] = stride == 1, row.cells[3] = static_cast<std::int64_t>(stride);
-  std::vector<Column> of_series{{view.metric.column, kind_of(view.metric.quantity)}};
+  std::vector<Column> of_series{{view.metric.column(), kind_of_unit(view.metric.unit)}};
   std::vector<IterationValue> values{shown_value(view, *open)};
   if (auto error = shown_error(view, *open)) {
     of_series.push_back({"standard_error_s", Kind::Number});
@@ -81,19 +73,19 @@ Table callpath_table(const LoopView& view, const std::shared_ptr<const OpenLoop>
                    std::move(row));
 }
 
-std::vector<Table> location_tables(const Document& d, const LoopOfLocation& of) {
+std::vector<Table> location_tables(const Document& d, const LoopPlace& of) {
   std::vector<Table> tables;
   std::shared_ptr<const OpenLoop> open;
   if (d.request.asks(Show::Iterations))
     if ((open = d.loops->open(*d.experiment, of))) {
       std::vector<Column> columns{{"cluster_of", Kind::Count}};
       std::vector<IterationValue> values{cluster_value()};
-      for (const IterationMetric& metric : metrics_of(*d.loops, open->loop())) {
-        columns.push_back({metric.column, kind_of(metric.quantity)});
+      for (const run::Metric& metric : metrics_of(*d.loops, open->loop())) {
+        columns.push_back({metric.column(), kind_of_unit(metric.unit)});
         values.push_back(value_of_metric(*open->profiles, metric.name));
       }
       if (d.loops->source && !d.loops->callpath) {
-        columns.push_back({d.loops->metric.column, Kind::Seconds});
+        columns.push_back({d.loops->metric.column(), Kind::Seconds});
         values.push_back(shown_value(*d.loops, *open));
       }
       tables.push_back(series(open, std::move(columns), std::move(values)));
@@ -106,23 +98,23 @@ std::vector<Table> location_tables(const Document& d, const LoopOfLocation& of) 
 Table iterations_table(const Document& d) {
   const auto rows_of = [&d](const LoopGroup& group) {
     return [&d, &group](const TakeRow& take) {
-      for (const LoopOfLocation& of : group.locations) {
+      for (const LoopPlace& of : group.locations) {
         const auto open = d.loops->open(*d.experiment, of);
         if (!open) continue;
-        const auto own = analysis::iteration_metrics(open->loop());
+        const auto own = run::iteration_metrics(open->loop());
         std::vector<Column> columns{{"cluster", Kind::Id}};
         std::vector<IterationValue> values{cluster_value()};
-        for (const IterationMetric& metric : d.loops->metrics) {
-          const bool known = std::ranges::find(own, metric.name, &IterationMetric::name) != own.end();
-          columns.push_back({metric.column, kind_of(metric.quantity)});
+        for (const run::Metric& metric : d.loops->metrics) {
+          const bool known = std::ranges::find(own, metric.name, &run::Metric::name) != own.end();
+          columns.push_back({metric.column(), kind_of_unit(metric.unit)});
           values.push_back(known ? value_of_metric(*open->profiles, metric.name) : nullptr);
         }
         if (d.loops->source && !d.loops->callpath) {
-          columns.push_back({d.loops->metric.column, Kind::Seconds});
+          columns.push_back({d.loops->metric.column(), Kind::Seconds});
           values.push_back(shown_value(*d.loops, *open));
         }
         if (d.loops->callpath) {
-          columns.push_back({"callpath_" + d.loops->metric.column, kind_of(d.loops->metric.quantity)});
+          columns.push_back({"callpath_" + d.loops->metric.column(), kind_of_unit(d.loops->metric.unit)});
           values.push_back(shown_value(*d.loops, *open));
           if (auto error = shown_error(*d.loops, *open)) {
             columns.push_back({"callpath_standard_error_s", Kind::Number});
@@ -161,7 +153,7 @@ Table loops_table(const Document& d) {
                 for (const LoopGroup& group : d.loops->groups)
                   take({{group.name, group.iterations},
                         {{"per_location", columns("rank, thread"), [&d, &group](const TakeRow& take_location) {
-                            for (const LoopOfLocation& of : group.locations)
+                            for (const LoopPlace& of : group.locations)
                               take_location({{std::int64_t{of.rank}, std::int64_t{of.thread}}, location_tables(d, of)});
                           }}}});
               }};

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "offline/analysis/severities.hpp"
 #include "offline/report/columns.hpp"
 #include "offline/report/loop_view.hpp"
 #include "offline/report/metric_columns.hpp"
@@ -12,36 +11,30 @@
 namespace refrain::report {
 namespace {
 
-using analysis::LocationRef;
-using analysis::Severities;
-using analysis::Severity;
-
 /// Text shows not_on_cpu only where its parts are not told apart.
 constexpr const char* usual_metrics[] = {"wall",    "mpi",     "user",   "not_on_cpu", "waited_for_core",
                                          "blocked", "refrain", "visits", "samples"};
-
-Kind kind_of_unit(std::string_view unit) {
-  return unit == "s" ? Kind::Seconds : unit == "B" ? Kind::Bytes : Kind::Count;
-}
 
 /// The values that are shown of each location.
 class Shown {
  public:
   explicit Shown(const Document& d)
-      : severities_(d.experiment, d.tree),
+      : run_(run_of(*d.experiment, d.tree)),
         is_told_of_all_(d.tree.totals.off_cpu_is_told_apart),
         is_told_of_any_(std::ranges::any_of(d.tree.locations, &analysis::LocationSummary::off_cpu_is_told_apart)) {
+    run_.add_found();
     std::vector<std::uint32_t> nodes{0};
     if (!d.request.callpath.empty()) nodes = match_or_refuse(*d.experiment, d.tree, d.request.callpath).nodes;
-    nodes_ = severities_.select(nodes, true);
+    is_of_everything_ = nodes == std::vector<std::uint32_t>{0};
+    question_.nodes = run_.nodes().select(nodes, true);
     if (d.request.metric.empty()) {
-      for (const char* name : usual_metrics) metrics_.push_back(*severities_.metric(name));
+      for (const char* name : usual_metrics) question_.metrics.push_back(*run_.metrics().find(name));
       return;
     }
-    const auto metric = severities_.metric(d.request.metric);
+    const auto metric = run_.metrics().find(d.request.metric);
     if (!metric) {
       std::vector<std::string> names;
-      for (const auto& one : severities_.metrics()) names.push_back(one.name);
+      for (const run::Metric& one : run_.metrics().list()) names.push_back(one.name);
       throw UsageError(
           fmt::format("--metric {}: a call path of a location has {}", d.request.metric, fmt::join(names, ", ")));
     }
@@ -49,24 +42,24 @@ class Shown {
       throw UsageError(fmt::format(
           "--metric {}: this experiment does not tell waiting for a core from being blocked; not_on_cpu is both",
           d.request.metric));
-    metrics_.push_back(*metric);
+    question_.metrics.push_back(*metric);
   }
 
   std::vector<Column> columns() const {
     std::vector<Column> columns = {
         {"rank", Kind::Id, ForPrograms}, {"thread", Kind::Id, ForPrograms}, {"rank", Kind::Text, ForPeople}, {"node"}};
-    for (const std::size_t m : metrics_) {
-      const analysis::MetricNode& metric = severities_.metrics()[m];
+    for (const std::size_t m : question_.metrics) {
+      const run::Metric& metric = run_.metrics()[m];
       const Kind kind = kind_of_unit(metric.unit);
-      const std::string name = metric.unit == "s" ? metric.name + "_s" : metric.name;
+      const std::string name = metric.column();
       columns.push_back({name, kind, is_in_text(metric.name) ? Everywhere : ForPrograms, heading_of(metric.name)});
       if (kind != Kind::Seconds) continue;
       columns.push_back({name.substr(0, name.size() - 2) + "_standard_error_s", kind,
-                         metrics_.size() == 1 ? Everywhere : ForPrograms, "std error"});
+                         is_one_metric() ? Everywhere : ForPrograms, "std error"});
       columns.push_back({metric.name + "_precision", Kind::Text, ForPrograms});
       if (!has_bounds(m)) continue;
       for (const char* bound : {"low", "high"})
-        columns.push_back({metric.name + "_" + bound + "_s", kind, metrics_.size() == 1 ? Everywhere : ForPrograms,
+        columns.push_back({metric.name + "_" + bound + "_s", kind, is_one_metric() ? Everywhere : ForPrograms,
                            bound == std::string_view("low") ? "at least" : "at most"});
     }
     columns.push_back({"cores_at_begin", Kind::Text, ForPrograms});
@@ -76,28 +69,23 @@ class Shown {
   }
 
   void rows(const Document& d, const TakeRow& take) const {
-    for (std::size_t place = 0; place < d.experiment->ranks().size(); ++place) {
-      if (!d.chosen(d.experiment->ranks()[place])) continue;
-      const auto rank = d.experiment->rank(place, experiment::Depth::Run);
-      for (std::size_t l = 0; rank && l < rank->locations.size(); ++l)
-        if (d.request.chosen(rank->rank, rank->locations[l].thread)) take(row(*rank, {place, l}));
-    }
+    run::for_each_leaf(*d.experiment, d.where(), [&](const run::Leaf& leaf) { take(row(leaf)); });
   }
 
  private:
-  Row row(const experiment::Rank& rank, const LocationRef& at) const {
-    const experiment::Location& location = rank.locations[at.location];
+  Row row(const run::Leaf& leaf) const {
+    const experiment::Rank& rank = leaf.rank;
+    const experiment::Location& location = leaf.location;
     Row row{{std::int64_t{rank.rank}, std::int64_t{location.thread},
              location.thread == 0 ? fmt::format("{}", rank.rank) : fmt::format("{}.{}", rank.rank, location.thread),
              rank.host}};
-    const std::vector<Severity> values = severities_.of(metrics_, nodes_, at);
-    for (std::size_t m = 0; m < metrics_.size(); ++m) {
-      const Severity& of = values[m];
-      const bool is_unknown = is_part_of_off_cpu(severities_.metrics()[metrics_[m]].name) &&
-                              (!rank.off_cpu_is_counted || location.has(format::Loss::RunDelayUnknown));
-      if (is_unknown) row.cells.resize(row.cells.size() + 3);
-      else if (severities_.metrics()[metrics_[m]].unit == "s") add_time(row, of, has_bounds(metrics_[m]));
-      else row.cells.emplace_back(static_cast<std::int64_t>(std::clamp(of.value, -9e18, 9e18)));
+    const run::Answer values = answer_of(leaf, run_.nodes(), run_.metrics(), question_);
+    for (std::size_t column = 0; column < question_.metrics.size(); ++column) {
+      const run::Metric& metric = run_.metrics()[question_.metrics[column]];
+      const run::Quantity of = values.of(column);
+      if (!of.is_known) row.cells.resize(row.cells.size() + 3);
+      else if (metric.unit == "s") add_time(row, metric, of, has_bounds(question_.metrics[column]));
+      else row.cells.emplace_back(run::narrowed(of.value));
     }
     row.cells.emplace_back(analysis::core_list(rank.cores.at_begin));
     row.cells.emplace_back(analysis::core_list(rank.cores.at_end));
@@ -106,27 +94,26 @@ class Shown {
   }
 
   bool is_in_text(std::string_view metric) const {
-    if (metrics_.size() == 1) return true;
+    if (is_one_metric()) return true;
     if (metric == "not_on_cpu") return !is_told_of_all_;
     return is_told_of_any_ || !is_part_of_off_cpu(metric);
   }
   static bool is_part_of_off_cpu(std::string_view metric) { return metric == "waited_for_core" || metric == "blocked"; }
   static std::string heading_of(const std::string& metric) { return metric == "waited_for_core" ? "waited" : metric; }
-  bool has_bounds(std::size_t metric) const {
-    return nodes_.all() && severities_.metrics()[metric].name == "not_on_cpu";
-  }
-  static void add_time(Row& row, const Severity& of, bool has_bounds) {
-    const Cell error = of.standard_error ? Cell(*of.standard_error) : Cell();
-    row.cells.insert(row.cells.end(), {of.value, error, name_of(of.known)});
+  bool has_bounds(std::size_t metric) const { return is_of_everything_ && metric == run::not_on_cpu; }
+  bool is_one_metric() const { return question_.metrics.size() == 1; }
+  static void add_time(Row& row, const run::Metric& metric, const run::Quantity& of, bool has_bounds) {
+    const auto error = of.error();
+    row.cells.insert(row.cells.end(),
+                     {metric.in_unit(of), error ? Cell(*error / metric.scale) : Cell(), name_of(of.known)});
     if (!has_bounds) return;
-    row.cells.push_back(of.bounds ? Cell(of.bounds->first) : Cell());
-    row.cells.push_back(of.bounds ? Cell(of.bounds->second) : Cell());
+    row.cells.emplace_back(metric.in_unit(of.value - of.below));
+    row.cells.emplace_back(metric.in_unit(of.value + of.above));
   }
 
-  Severities severities_;
-  bool is_told_of_all_, is_told_of_any_;
-  analysis::NodeSet nodes_;
-  std::vector<std::size_t> metrics_;
+  run::Run run_;
+  bool is_told_of_all_, is_told_of_any_, is_of_everything_ = true;
+  run::Question question_;
 };
 
 }  // namespace

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 #include <limits>
 
-#include "offline/analysis/iterations.hpp"
 #include "offline/report/loop_view.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
+#include "offline/run/iterations.hpp"
 
 namespace refrain::report {
 namespace {
@@ -19,7 +19,7 @@ struct Place {
   double value;
   double error = 0;  ///< of the value; 0: it has none
   std::int64_t iteration = -1;
-  const LoopOfLocation* location = nullptr;
+  const LoopPlace* location = nullptr;
 };
 
 /// The result of one pass over the iterations of a loop: a bin per location and column, however many there are.
@@ -40,7 +40,7 @@ struct Picture {
 
 Picture take_picture(const Document& d, const LoopGroup& group, std::size_t columns) {
   Picture picture;
-  for (const LoopOfLocation& of : group.locations) {
+  for (const LoopPlace& of : group.locations) {
     auto& bins = picture.bins.emplace_back(columns);
     picture.clusters += of.clusters;
     const auto open = d.loops->open(*d.experiment, of);
@@ -51,15 +51,14 @@ Picture take_picture(const Document& d, const LoopGroup& group, std::size_t colu
     const experiment::Loop& loop = open->loop();
     const auto value = shown_value(*d.loops, *open), error = shown_error(*d.loops, *open);
     const bool is_untold =
-        !d.loops->source &&
-        analysis::is_untold(*open->profiles, d.loops->callpath ? &d.loops->callpath->selection : nullptr,
-                            d.loops->metric.name);
+        !d.loops->source && run::is_untold(*open->profiles, d.loops->callpath ? &d.loops->callpath->selection : nullptr,
+                                           d.loops->metric.name);
     const std::uint64_t stride = open->profiles->samples_stride();
     picture.samples_kept |= stride > 0;
     picture.samples_everywhere &= stride == 1;
     picture.largest_stride = std::max(picture.largest_stride, stride);
-    const auto read = analysis::for_each_iteration(
-        loop, [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+    const auto read =
+        run::for_each_iteration(loop, [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
           if (i < 0 || i >= group.iterations || open->was_absent(cluster, row)) return;
           picture.without_cluster += cluster < 0;
           const double v = value ? value(i, cluster, row) : std::numeric_limits<double>::quiet_NaN();
@@ -102,7 +101,7 @@ class LoopNotes {
     else if (view_.callpath && !view_.callpath->selection.everything) reconstructed();
     add(fmt::format("least {} ({}), mean {}, largest {} ({})", value(picture_.least), where(picture_.least),
                     value(picture_.all.sum / known), value(picture_.largest), where(picture_.largest)));
-    const auto fewest = std::ranges::min_element(group_.locations, {}, &LoopOfLocation::iterations);
+    const auto fewest = std::ranges::min_element(group_.locations, {}, &LoopPlace::iterations);
     if (fewest->iterations < group_.iterations)
       add(fmt::format("Not all have as many iterations: {} has {}.", report::name_of(*fewest),
                       human_count(fewest->iterations)));
@@ -127,7 +126,7 @@ class LoopNotes {
     notes_.push_back({fmt::format("warning: {}", fmt::format(fmt::runtime(text), count)), Note::Warning, indent});
   }
 
-  std::string value(double v) const { return human_value(view_.metric.quantity, v); }
+  std::string value(double v) const { return human_value(view_.metric.unit, v); }
   std::string value(const Place& place) const {
     if (place.error <= 0) return value(place.value);
     if (place.value <= 0) return "< " + value(errors_that_hold_nothing * place.error);
@@ -140,7 +139,7 @@ class LoopNotes {
 
   void reconstructed() {
     if (view_.metric.name == "samples" && recorded()) return;
-    if (analysis::is_by_rules(view_.callpath->selection)) return;
+    if (run::is_by_rules(view_.callpath->selection)) return;
     add(
         fmt::format("Reconstructed from {}: what the call path has on average in the iteration's cluster, moved by the "
                     "exact totals of the iteration.",
@@ -184,11 +183,11 @@ Chart chart_of(const Document& d, const LoopGroup& group, std::size_t room) {
   LoopNotes notes(*d.loops, group, picture);
   Chart chart{.places = group.iterations,
               .all = picture.all,
-              .text = [quantity = d.loops->metric.quantity](double value) { return human_value(quantity, value); },
+              .text = [unit = d.loops->metric.unit](double value) { return human_value(unit, value); },
               .before = notes.before(),
               .after = notes.after()};
   chart.bins = std::move(picture.bins);
-  for (const LoopOfLocation& of : group.locations)
+  for (const LoopPlace& of : group.locations)
     chart.labels.push_back(of.thread == 0 ? fmt::format("{}", of.rank) : fmt::format("{}.{}", of.rank, of.thread));
   return chart;
 }
@@ -198,7 +197,7 @@ Chart chart_of(const Document& d, const LoopGroup& group, std::size_t room) {
 Table chart_table(const Document& d, const LoopGroup& group) {
   const LoopView& view = *d.loops;
   std::string title = about(group) + ", " + view.metric.name;
-  if (view.metric.quantity == analysis::Quantity::Seconds) title += " time";
+  if (view.metric.unit == "s") title += " time";
   if (view.callpath) title += " in " + view.callpath_name;
   return {.name = "iterations",
           .before = {{std::move(title), Note::Strong, 0, true}},

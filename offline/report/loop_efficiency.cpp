@@ -5,10 +5,10 @@
 #include <cmath>
 #include <optional>
 
-#include "offline/analysis/iterations.hpp"
 #include "offline/analysis/job_classes.hpp"
 #include "offline/findings/facts.hpp"
 #include "offline/report/wait_iterations.hpp"
+#include "offline/run/iterations.hpp"
 
 namespace refrain::report {
 namespace {
@@ -59,12 +59,11 @@ void add_halves(const findings::Facts& facts, const findings::LoopFacts& loop, c
     if (at == to.end() || !open || !at->wait) continue;
     const auto wait = source.of(*open->profiles, 0, nullptr);
     std::array<double, 2> wait_s{}, mpi_s{};
-    analysis::for_each_iteration(open->profiles->loop(),
-                                 [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-                                   const double seconds = wait(i, cluster, row);
-                                   if (i >= 0 && std::isfinite(seconds))
-                                     wait_s[static_cast<std::size_t>(i % 2)] += seconds;
-                                 });
+    run::for_each_iteration(open->profiles->loop(),
+                            [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+                              const double seconds = wait(i, cluster, row);
+                              if (i >= 0 && std::isfinite(seconds)) wait_s[static_cast<std::size_t>(i % 2)] += seconds;
+                            });
     for (const auto& piece : loop.user[r])
       for (const std::size_t half : {0U, 1U}) mpi_s[half] += piece.mpi_s[half];
     const double all_s = wait_s[0] + wait_s[1];
@@ -80,16 +79,15 @@ void add_halves(const findings::Facts& facts, const findings::LoopFacts& loop, c
 
 /// Calls `take` with each iteration of a rank: its number, its cluster and its times in seconds.
 template <class Take>
-void for_each_time(const findings::OpenLoopOfRank& open, const Take& take) {
-  const auto user = analysis::value_of_metric(*open.profiles, "user"),
-             mpi = analysis::value_of_metric(*open.profiles, "mpi");
+void for_each_time(const run::OpenLoop& open, const Take& take) {
+  const auto user = run::value_of_metric(*open.profiles, "user"), mpi = run::value_of_metric(*open.profiles, "mpi");
   if (!user || !mpi) return;
-  analysis::for_each_iteration(open.profiles->loop(),
-                               [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-                                 const double user_s = user(i, cluster, row), mpi_s = mpi(i, cluster, row);
-                                 if (i >= 0 && std::isfinite(user_s) && std::isfinite(mpi_s))
-                                   take(i, cluster, user_s, mpi_s);
-                               });
+  run::for_each_iteration(open.profiles->loop(),
+                          [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+                            const double user_s = user(i, cluster, row), mpi_s = mpi(i, cluster, row);
+                            if (i >= 0 && std::isfinite(user_s) && std::isfinite(mpi_s))
+                              take(i, cluster, user_s, mpi_s);
+                          });
 }
 
 /// The iterations of a loop as the job has them. Nothing: a rank cannot be read, or lacks some.

@@ -6,7 +6,6 @@
 #include <fmt/ranges.h>
 
 #include "offline/analysis/iteration_suggestion.hpp"
-#include "offline/analysis/severities.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
 
@@ -15,18 +14,18 @@ namespace {
 
 std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, ", ")); }
 
-std::vector<std::string> names_of(const std::vector<analysis::IterationMetric>& metrics) {
+std::vector<std::string> names_of(const std::vector<run::Metric>& metrics) {
   std::vector<std::string> names;
   for (const auto& metric : metrics) names.push_back(metric.name);
   return names;
 }
 
 /// Chooses the metric that was asked for: it must be in each of the lists, or have a source.
-void choose_metric(LoopView& view, const std::vector<std::vector<analysis::IterationMetric>>& lists,
-                   const Source& source, const Request& request, const char* of) {
+void choose_metric(LoopView& view, const std::vector<std::vector<run::Metric>>& lists, const Source& source,
+                   const Request& request, const char* of) {
   const std::string wanted = request.metric.empty() ? "wall" : request.metric;
   for (const auto& metrics : lists) {
-    const auto at = std::ranges::find(metrics, wanted, &analysis::IterationMetric::name);
+    const auto at = std::ranges::find(metrics, wanted, &run::Metric::name);
     if (at != metrics.end()) {
       view.metric = *at;
       continue;
@@ -35,12 +34,12 @@ void choose_metric(LoopView& view, const std::vector<std::vector<analysis::Itera
     if (!view.source)
       throw UsageError(fmt::format("--metric {}: {} has {}{}", wanted, of, joined(names_of(metrics)),
                                    source.other_metric ? "; wait, and patterns of waiting, such as late_sender" : ""));
-    view.metric = analysis::metric_of(wanted, "ticks");
+    view.metric = run::metric_of(wanted, "ticks");
     return;
   }
 }
 
-const analysis::PathSelection* selection_of(const LoopView& view) {
+const run::PathSelection* selection_of(const LoopView& view) {
   return view.callpath && !view.callpath->selection.everything ? &view.callpath->selection : nullptr;
 }
 
@@ -50,35 +49,28 @@ LoopView view_loops(const Source& source, const Request& request, const analysis
   const experiment::Experiment& experiment = *source.experiment;
   LoopView view;
   std::vector<std::string> names;
-  std::vector<std::vector<analysis::IterationMetric>> metrics;  // of each loop
+  std::vector<std::vector<run::Metric>> metrics;  // of each loop
   std::vector<experiment::ExtraMetric> asked_for;
   bool any_thread = false;
   // A loop may be asked for by a name that only other ranks have: then all are looked at.
   for (const bool others : {false, true}) {
     if (others && (request.loop.empty() || !view.groups.empty() || any_thread)) break;
-    for (std::size_t place = 0; place < experiment.ranks().size(); ++place) {
-      if (request.chosen(experiment.ranks()[place]) == others) continue;
-      const auto rank = experiment.rank(place, experiment::Depth::Loops);
-      if (!rank) continue;
-      for (const auto& metric : rank->extra_metrics)
+    const auto take = [&](const LoopPlace& of, const experiment::Loop& loop, const experiment::Rank& rank) {
+      for (const auto& metric : rank.extra_metrics)
         if (std::ranges::find(asked_for, metric.name, &experiment::ExtraMetric::name) == asked_for.end())
           asked_for.push_back(metric);
-      for (std::size_t l = 0; l < rank->locations.size(); ++l)
-        for (std::size_t number = 0; number < rank->locations[l].loops.size(); ++number) {
-          const experiment::Loop& loop = rank->locations[l].loops[number];
-          if (std::ranges::find(names, loop.name) == names.end()) names.push_back(loop.name);
-          if (others || (!request.loop.empty() && loop.name != request.loop)) continue;
-          any_thread = true;
-          const std::int32_t thread = rank->locations[l].thread;
-          if (!request.chosen(rank->rank, thread)) continue;
-          auto at = std::ranges::find(view.groups, loop.name, &LoopGroup::name);
-          if (at == view.groups.end()) at = view.groups.insert(at, LoopGroup{loop.name, 0, {}});
-          at->iterations = std::max(at->iterations, loop.iterations);
-          at->threads = at->threads || thread != 0;
-          at->locations.push_back({place, l, number, rank->rank, thread, loop.iterations, loop.clusters.size()});
-          metrics.push_back(analysis::iteration_metrics(loop));
-        }
-    }
+      if (std::ranges::find(names, loop.name) == names.end()) names.push_back(loop.name);
+      if (others || (!request.loop.empty() && loop.name != request.loop)) return;
+      any_thread = true;
+      if (!request.chosen(of.rank, of.thread)) return;
+      auto at = std::ranges::find(view.groups, loop.name, &LoopGroup::name);
+      if (at == view.groups.end()) at = view.groups.insert(at, LoopGroup{loop.name, 0, {}});
+      at->iterations = std::max(at->iterations, loop.iterations);
+      at->threads = at->threads || of.thread != 0;
+      at->locations.push_back(of);
+      metrics.push_back(run::iteration_metrics(loop));
+    };
+    run::for_each_loop(experiment, take, [&](std::int32_t rank) { return request.chosen(rank) != others; });
   }
   if (any_thread && view.groups.empty())
     throw UsageError(request.thread
@@ -95,7 +87,7 @@ LoopView view_loops(const Source& source, const Request& request, const analysis
     choose_metric(view, metrics, source, request, "an iteration");
     return view;
   }
-  choose_metric(view, {analysis::callpath_metrics(asked_for)}, source, request, "a call path of an iteration");
+  choose_metric(view, {run::callpath_metrics(asked_for)}, source, request, "a call path of an iteration");
   view.callpath = match_or_refuse(experiment, tree, request.callpath);
   view.callpath_name = request.callpath;
   return view;
@@ -110,16 +102,9 @@ analysis::CallPathMatch match_or_refuse(const experiment::Experiment& experiment
                                similar.empty() ? "" : "; near it: " + joined(similar)));
 }
 
-std::shared_ptr<const OpenLoop> LoopView::open(const experiment::Experiment& experiment,
-                                               const LoopOfLocation& of) const {
-  const auto open = std::make_shared<OpenLoop>();
-  open->rank = last_ = experiment.rank(of.place, experiment::Depth::Whole);
-  if (!open->rank || of.location >= open->rank->locations.size() ||
-      of.loop >= open->rank->locations[of.location].loops.size())
-    return nullptr;
-  open->location = &open->rank->locations[of.location];
-  open->profiles = std::make_unique<const analysis::IterationProfiles>(experiment.definitions(), *open->rank,
-                                                                       *open->location, of.loop);
+std::shared_ptr<const OpenLoop> LoopView::open(const experiment::Experiment& experiment, const LoopPlace& of) const {
+  auto open = run::open_loop(experiment, of);
+  if (open) last_ = open->rank;
   return open;
 }
 
@@ -136,30 +121,24 @@ void require_loops(const LoopView& view, const experiment::Experiment& experimen
                               : text + " (REFRAIN_ITERATION_AT)");
 }
 
-bool OpenLoop::was_absent(std::int32_t cluster, std::span<const std::int64_t> row) const {
-  if (cluster >= 0) return false;
-  const int wall = profiles->columns()[format::MetricId::Wall];
-  return wall >= 0 && row[static_cast<std::size_t>(wall)] == 0;
-}
-
-analysis::IterationValue shown_value(const LoopView& view, const OpenLoop& loop) {
+run::IterationValue shown_value(const LoopView& view, const OpenLoop& loop) {
   if (view.source) return view.source->of(*loop.profiles, loop.location->thread, selection_of(view));
   return view.callpath ? value_of_callpaths(*loop.profiles, view.callpath->selection, view.metric.name)
                        : value_of_metric(*loop.profiles, view.metric.name);
 }
 
-analysis::IterationValue shown_error(const LoopView& view, const OpenLoop& loop) {
+run::IterationValue shown_error(const LoopView& view, const OpenLoop& loop) {
   if (view.source || !view.callpath) return nullptr;
   return error_of_callpaths(*loop.profiles, view.callpath->selection, view.metric.name);
 }
 
-analysis::IterationValue shown_precision(const LoopView& view, const OpenLoop& loop) {
+run::IterationValue shown_precision(const LoopView& view, const OpenLoop& loop) {
   if (!view.callpath) return nullptr;
   if (view.source) return [known = view.source->known()](auto...) { return static_cast<double>(known); };
   return known_of_callpaths(*loop.profiles, view.callpath->selection, view.metric.name);
 }
 
-std::string name_of(const LoopOfLocation& of) {
+std::string name_of(const LoopPlace& of) {
   return of.thread == 0 ? fmt::format("rank {}", of.rank) : fmt::format("rank {} thread {}", of.rank, of.thread);
 }
 
@@ -173,12 +152,9 @@ std::string about(const LoopGroup& group) {
   return loop + " on " + count_of(static_cast<std::int64_t>(group.locations.size()), group);
 }
 
-std::string human_value(analysis::Quantity quantity, double value) {
-  switch (quantity) {
-    case analysis::Quantity::Seconds: return human_time(value);
-    case analysis::Quantity::Bytes: return human_bytes(std::llround(value));
-    case analysis::Quantity::Count: break;
-  }
+std::string human_value(std::string_view unit, double value) {
+  if (unit == "s") return human_time(value);
+  if (unit == "B") return human_bytes(std::llround(value));
   return std::abs(value) < 100 && value != std::round(value) ? fmt::format("{:.1f}", value)
                                                              : human_count(std::llround(value));
 }

@@ -8,50 +8,34 @@
 #include <vector>
 
 #include "offline/analysis/callpath_match.hpp"
-#include "offline/analysis/iteration_metrics.hpp"
-#include "offline/analysis/iteration_profile.hpp"
 #include "offline/report/overview.hpp"
 #include "offline/report/report.hpp"
+#include "offline/run/iteration_metrics.hpp"
+#include "offline/run/loops.hpp"
 
 namespace refrain::report {
 
-/// A loop of one location.
-struct LoopOfLocation {
-  std::size_t place = 0, location = 0, loop = 0;  ///< in Experiment::ranks(), Rank::locations, Location::loops
-  std::int32_t rank = 0, thread = 0;
-  std::int64_t iterations = 0;
-  std::size_t clusters = 0;
-};
-
-/// The same, read.
-struct OpenLoop {
-  experiment::RankHandle rank;
-  const experiment::Location* location = nullptr;
-  std::unique_ptr<const analysis::IterationProfiles> profiles;
-
-  const experiment::Loop& loop() const { return profiles->loop(); }
-  /// Whether the location had no thread in an iteration of these, so that there is nothing to show: not even a zero.
-  bool was_absent(std::int32_t cluster, std::span<const std::int64_t> row) const;
-};
+using run::LoopPlace;
+using run::OpenLoop;
 
 /// A loop of all chosen ranks.
 struct LoopGroup {
   std::string name;
   std::int64_t iterations = 0;  ///< of the location that has most
-  std::vector<LoopOfLocation> locations;
+  std::vector<LoopPlace> locations;
   bool threads = false;  ///< some are not the first of their rank
 };
 
 struct LoopView {
   std::vector<LoopGroup> groups;  ///< in the order in which the locations have them; none: no loop is marked
-  analysis::IterationMetric metric;
-  std::vector<analysis::IterationMetric> metrics;  ///< of the first loop: what tables of all loops have
-  std::shared_ptr<const IterationSource> source;   ///< of the metric; null: the profiles
+  run::Metric metric;
+  std::vector<run::Metric> metrics;               ///< of the first loop: what tables of all loops have
+  std::shared_ptr<const IterationSource> source;  ///< of the metric; null: the profiles
   std::optional<analysis::CallPathMatch> callpath;
   std::string callpath_name;
 
   /// Null: the rank cannot be read (Experiment::damage()). One thread at a time.
-  std::shared_ptr<const OpenLoop> open(const experiment::Experiment& experiment, const LoopOfLocation& of) const;
+  std::shared_ptr<const OpenLoop> open(const experiment::Experiment& experiment, const LoopPlace& of) const;
 
  private:
   mutable experiment::RankHandle last_;  ///< locations of a rank come one after the other
@@ -65,25 +49,25 @@ analysis::CallPathMatch match_or_refuse(const experiment::Experiment& experiment
 /// Throws UsageError when there is no loop at all, with what to do about it. `tree`: of the run; null: it is not known.
 void require_loops(const LoopView& view, const experiment::Experiment& experiment, const analysis::CallTree* tree);
 
-analysis::IterationValue shown_value(const LoopView& view, const OpenLoop& loop);
+run::IterationValue shown_value(const LoopView& view, const OpenLoop& loop);
 /// Its standard error; null: it has none.
-analysis::IterationValue shown_error(const LoopView& view, const OpenLoop& loop);
-/// How well the value of a call path is known: a number of analysis::Known.
-analysis::IterationValue shown_precision(const LoopView& view, const OpenLoop& loop);
+run::IterationValue shown_error(const LoopView& view, const OpenLoop& loop);
+/// How well the value of a call path is known: a number of run::Known.
+run::IterationValue shown_precision(const LoopView& view, const OpenLoop& loop);
 
 /// "rank 3", or "rank 3 thread 1".
-std::string name_of(const LoopOfLocation& of);
+std::string name_of(const LoopPlace& of);
 /// "2 ranks", or "2 threads" where some ranks have several.
 std::string count_of(std::int64_t count, const LoopGroup& group);
 /// The loop's name, its iterations and on how many ranks or threads it ran.
 std::string about(const LoopGroup& group);
-/// The value of a metric of iterations, as people read it.
-std::string human_value(analysis::Quantity quantity, double value);
+/// Of iterations, as people read it.
+std::string human_value(std::string_view unit, double value);
 
 /// The member `loops` of JSON documents.
 Table loops_table(const Document& document);
 /// The columns of a location's clusters, and their rows. `open`: the loop, if it is read already.
-Table clusters_table(const Document& document, const LoopOfLocation& of, unsigned in,
+Table clusters_table(const Document& document, const LoopPlace& of, unsigned in,
                      std::shared_ptr<const OpenLoop> open = nullptr);
 
 /// The view's metric as a graph over the iterations, and as a map of ranks and iterations.

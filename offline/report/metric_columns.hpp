@@ -5,6 +5,8 @@
 
 namespace refrain::report {
 
+/// `unit`: of a file, or as it is shown.
+Kind kind_of_unit(std::string_view unit);
 void add_count_columns(std::vector<Column>& columns);
 void add_counts(Row& row, const analysis::Counts& counts);
 
@@ -15,6 +17,6 @@ void add_asked_for(Row& row, const analysis::CallTree& tree, const analysis::Cou
 
 /// How well the values of a call path are known: those of MPI are exact sums, or in one iteration reconstructed from
 /// its cluster and its exact totals; those of other code come from samples.
-std::string precision_of(const Document& document, analysis::PathKind kind, std::string_view name);
+std::string precision_of(const Document& document, run::PathKind kind, std::string_view name);
 
 }  // namespace refrain::report

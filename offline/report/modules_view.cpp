@@ -1,7 +1,6 @@
 // Time by executable and library.
 #include <algorithm>
-#include <cmath>
-#include <map>
+#include <tuple>
 
 #include "offline/report/columns.hpp"
 #include "offline/report/views.hpp"
@@ -10,40 +9,43 @@ namespace refrain::report {
 namespace {
 
 struct OfModule {
+  std::string name;
   double seconds = 0, error_s = 0;
   std::int64_t samples = 0;
 };
 
-/// A region that the program marks has no module of its own: it is in the one of its caller.
-std::string module_of(const analysis::CallTree& tree, std::size_t node) {
-  while (node != 0 && tree.nodes[node].marked && tree.nodes[node].module.empty())
-    node = static_cast<std::size_t>(tree.nodes[node].parent);
-  return tree.nodes[node].module.empty() ? "(unknown)" : tree.nodes[node].module;
+/// A loop or region that the program marks has no module of its own: it is in the one of its caller.
+std::string module_of(const run::Nodes& nodes, std::uint32_t node) {
+  if (nodes.kind(node) == run::PathKind::Mpi) return "(MPI)";
+  if (nodes.kind(node) == run::PathKind::Other) return nodes.name(node);
+  while (node != 0 && nodes.is_marked(node) && nodes.module(node).empty()) node = nodes.parent(node);
+  return nodes.module(node).empty() ? "(unknown)" : nodes.module(node);
 }
 
 }  // namespace
 
 std::vector<Table> modules_tables(const Document& d) {
-  Table table{"modules", columns("share: time %, time_s: time, standard_error_s: +-, samples, module"),
-              [&d](const TakeRow& take) {
-                std::map<std::string, OfModule> modules;
-                for (std::size_t i = 1; i < d.tree.nodes.size(); ++i) {
-                  const analysis::TreeNode& of = d.tree.nodes[i];
-                  const std::string name = of.kind == analysis::PathKind::Mpi     ? "(MPI)"
-                                           : of.kind == analysis::PathKind::Other ? of.name
-                                                                                  : module_of(d.tree, i);
-                  OfModule& to = modules[name];
-                  to.seconds += of.exclusive_s;
-                  to.error_s = std::hypot(to.error_s, of.exclusive_error_s);
-                  to.samples += of.exclusive[format::MetricId::Samples];
-                }
-                std::vector<std::pair<std::string, OfModule>> order(modules.begin(), modules.end());
-                std::ranges::stable_sort(order, std::greater<>{}, [](const auto& of) { return of.second.seconds; });
-                for (const auto& [name, of] : order)
-                  if (of.seconds > 0)
-                    take({{of.seconds / d.tree.totals.wall_s, of.seconds, of.error_s > 0 ? Cell(of.error_s) : Cell(),
-                           of.samples, name}});
-              }};
+  Table table{
+      "modules", columns("share: time %, time_s: time, standard_error_s: +-, samples, module"),
+      [&d](const TakeRow& take) {
+        const run::Run run = run_of(*d.experiment, d.tree);
+        const run::Keys by_module = keys_by(run.nodes(), [&](std::uint32_t node) {
+          return node == 0 ? std::nullopt : std::optional(module_of(run.nodes(), node));
+        });
+        const std::size_t samples = run.metrics().of(format::MetricId::Samples);
+        std::vector<OfModule> order;
+        for (const run::Answer& of : group(run, {.keys = &by_module, .metrics = {run::wall, samples}}, d.where()))
+          for (std::size_t m = 0; m < by_module.size(); ++m)
+            order.push_back({module_of(run.nodes(), by_module.first[m]), of.exclusive_s(m, 0),
+                             of.exclusive(m, 0).error().value_or(0) / 1e9, run::narrowed(of.exclusive(m, 1).value)});
+        std::ranges::sort(order, [](const OfModule& a, const OfModule& b) {
+          return std::tie(b.seconds, a.name) < std::tie(a.seconds, b.name);
+        });
+        for (const OfModule& of : order)
+          if (of.seconds > 0)
+            take({{of.seconds / d.tree.totals.wall_s, of.seconds, of.error_s > 0 ? Cell(of.error_s) : Cell(),
+                   of.samples, of.name}});
+      }};
   table.empty = "No time was measured.";
   return {std::move(table)};
 }

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "offline/analysis/run_totals.hpp"
+#include "format/saturating.hpp"
 #include "offline/analysis/short_names.hpp"
 #include "offline/report/columns.hpp"
 #include "offline/report/node_waits.hpp"
@@ -26,7 +26,8 @@ struct CallSite {
   double wait_s = 0;
   double wait_known_s = 0;  ///< time of the call paths whose waiting is known
   std::optional<patterns::Traffic::Partners> partners;
-  std::map<std::int32_t, double> by_rank_s;
+  double low_s = 0, high_s = 0, sum_s = 0;  ///< over ranks
+  int ranks = 0;
 };
 
 /// "solve, solve.c:12": what calls it.
@@ -49,7 +50,7 @@ class CallSites {
     std::map<std::pair<std::string, std::string>, std::size_t> known;
     for (std::uint32_t i = 1; i < d.tree.nodes.size(); ++i) {
       const analysis::TreeNode& of = d.tree.nodes[i];
-      if (of.kind != analysis::PathKind::Mpi || of.exclusive[MetricId::Visits] <= 0) continue;
+      if (of.kind != run::PathKind::Mpi || of.exclusive[MetricId::Visits] <= 0) continue;
       const auto [at, is_new] = known.try_emplace({of.name, site_of(d.tree, i)}, sites_.size());
       if (is_new) sites_.emplace_back();
       place_[i] = at->second;
@@ -79,10 +80,10 @@ class CallSites {
       to.most_s = of.exclusive_s;
     }
     to.seconds += of.exclusive_s;
-    to.calls = analysis::add_saturating(to.calls, of.exclusive[MetricId::Visits]);
+    to.calls = format::add_saturating(to.calls, of.exclusive[MetricId::Visits]);
     for (const MetricId metric : {MetricId::BytesSent, MetricId::BytesReceived, MetricId::BytesRead,
                                   MetricId::BytesWritten, MetricId::BytesCompleted})
-      to.bytes = analysis::add_saturating(to.bytes, of.exclusive[metric]);
+      to.bytes = format::add_saturating(to.bytes, of.exclusive[metric]);
   }
   static void add(CallSite& to, const patterns::Traffic::Partners& of) {
     if (!to.partners) to.partners = of;
@@ -98,19 +99,30 @@ class CallSites {
     }
   }
   void add_ranks() {
-    d_.for_each_rank(experiment::Depth::Run, [&](const experiment::Rank& rank) {
-      for (CallSite& site : sites_) site.by_rank_s[rank.rank];
-      for (const experiment::Location& location : rank.locations) {
-        if (!d_.request.chosen(rank.rank, location.thread)) continue;
-        const auto totals = analysis::totals_of_run(rank, location, d_.experiment->definitions().paths);
-        for (const experiment::PathTotals& path : totals.paths)
-          if (CallSite* site = of_path(path.path))
-            site->by_rank_s[rank.rank] += static_cast<double>(path.ticks) / rank.ticks_per_second;
-        for (const experiment::CallDurations& of : location.durations)
-          if (CallSite* site = of_path(of.path); site && of.of.size() > 0)
-            site->largest = std::max(site->largest.value_or(0), of.of.most_bytes());
+    const run::Nodes nodes = columns_of(d_.tree);
+    const run::Metrics metrics;
+    const run::Keys by_site = keys_by(
+        nodes, [&](std::uint32_t node) { return place_[node] == none ? std::nullopt : std::optional(place_[node]); });
+    const auto add_rank = [&](const run::Answer& of) {
+      for (std::size_t key = 0; key < by_site.size(); ++key) {
+        CallSite& site = sites_[place_[by_site.first[key]]];
+        const double seconds = of.exclusive_s(key, 0);
+        site.low_s = site.ranks == 0 ? seconds : std::min(site.low_s, seconds);
+        site.high_s = std::max(site.high_s, seconds);
+        site.sum_s += seconds;
+        ++site.ranks;
       }
+    };
+    run::Grouping by_rank(nodes, metrics,
+                          {.keys = &by_site, .place = run::Place::Rank, .metrics = {run::wall}, .has_errors = false},
+                          add_rank);
+    run::for_each_leaf(*d_.experiment, d_.where(), [&](const run::Leaf& leaf) {
+      by_rank.add(leaf);
+      for (const experiment::CallDurations& of : leaf.location.durations)
+        if (CallSite* site = of_path(of.path); site && of.of.size() > 0)
+          site->largest = std::max(site->largest.value_or(0), of.of.most_bytes());
     });
+    by_rank.finish();
   }
 
   const Document& d_;
@@ -120,19 +132,13 @@ class CallSites {
 
 Row row_of(const Document& d, const CallSite& of) {
   const double wall_s = d.tree.totals.wall_s;
-  double low_s = of.seconds, high_s = 0, sum_s = 0;
-  for (const auto& [rank, seconds] : of.by_rank_s) {
-    low_s = std::min(low_s, seconds);
-    high_s = std::max(high_s, seconds);
-    sum_s += seconds;
-  }
   const std::string name = d.tree.nodes[of.node].name, site = site_of(d.tree, of.node);
   const auto partners = [&](auto value) { return of.partners ? Cell((*of.partners).*value) : Cell(); };
   constexpr double nearly_all = 0.95;
   const bool is_wait_known = of.wait_known_s > 0 && of.wait_known_s >= nearly_all * of.seconds;
-  const double mean_s = sum_s / std::max(static_cast<double>(of.by_rank_s.size()), 1.0);
-  return {{of.seconds / wall_s, of.seconds, is_wait_known ? Cell(of.wait_s / wall_s) : Cell(), of.calls, low_s, mean_s,
-           high_s, of.bytes / of.calls, of.largest ? Cell(*of.largest + 1) : Cell(),
+  const double mean_s = of.sum_s / std::max(of.ranks, 1);
+  return {{of.seconds / wall_s, of.seconds, is_wait_known ? Cell(of.wait_s / wall_s) : Cell(), of.calls, of.low_s,
+           mean_s, of.high_s, of.bytes / of.calls, of.largest ? Cell(*of.largest + 1) : Cell(),
            partners(&patterns::Traffic::Partners::fewest), partners(&patterns::Traffic::Partners::most),
            path_to(d.tree, of.node), name, site, site.empty() ? name : fmt::format("{} in {}", name, site)}};
 }

@@ -149,7 +149,7 @@ std::vector<NodeWait> waits_of(const analysis::CallTree& tree, const patterns::P
 }
 
 bool is_untold(const analysis::TreeNode& node, const NodeWait& wait) {
-  if (node.kind != analysis::PathKind::Mpi || wait.method != NodeWait::Method::None) return false;
+  if (node.kind != run::PathKind::Mpi || wait.method != NodeWait::Method::None) return false;
   const format::MpiFunction* known = format::find_mpi_function(node.name);
   return known && known->waits != format::MpiWaits::nobody && known->waits != format::MpiWaits::job;
 }

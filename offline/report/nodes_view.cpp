@@ -1,4 +1,5 @@
 // Time by machine: the sums over the ranks on each.
+#include <algorithm>
 #include <map>
 
 #include "offline/report/columns.hpp"
@@ -6,15 +7,6 @@
 #include "offline/report/views.hpp"
 
 namespace refrain::report {
-namespace {
-
-struct OfNode {
-  std::vector<std::int32_t> ranks;
-  double wall_s = 0, mpi_s = 0, user_s = 0, not_on_cpu_s = 0, waited_s = 0, blocked_s = 0;
-  bool is_told_apart = true;
-};
-
-}  // namespace
 
 std::vector<Table> nodes_tables(const Document& d) {
   const bool is_told = std::ranges::any_of(d.tree.locations, &analysis::LocationSummary::off_cpu_is_told_apart);
@@ -25,32 +17,32 @@ std::vector<Table> nodes_tables(const Document& d) {
                             columns("which, node");
   Table table{
       "nodes", std::move(all), [&d](const TakeRow& take) {
-        std::map<std::string, OfNode> nodes;
-        std::map<std::int32_t, std::string> node_of;
-        d.for_each_rank(experiment::Depth::Run, [&](const experiment::Rank& rank) {
-          nodes[rank.host].ranks.push_back(rank.rank);
-          node_of[rank.rank] = rank.host;
-        });
-        for (const analysis::LocationSummary& of : d.tree.locations) {
-          OfNode& to = nodes[node_of[of.rank]];
-          to.wall_s += of.wall_s;
-          to.mpi_s += of.mpi_s;
-          to.user_s += of.user_s;
-          to.not_on_cpu_s += of.not_on_cpu_s;
-          to.waited_s += of.waited_for_core_s;
-          to.blocked_s += of.blocked_s;
-          to.is_told_apart &= of.off_cpu_is_told_apart;
-        }
+        enum Column : std::size_t { wall, mpi, user, not_on_cpu, waited, blocked };
+        const run::Nodes nodes = columns_of(d.tree);
+        const run::Metrics metrics;
+        run::Grouping grouping(
+            nodes, metrics,
+            {.place = run::Place::Machine,
+             .metrics = {run::wall, run::mpi, run::user, run::not_on_cpu, run::waited_for_core, run::blocked}});
+        std::map<std::string, std::vector<std::int32_t>> ranks_of;
+        run::for_each_leaf(
+            *d.experiment, d.where(), [&](const run::Leaf& leaf) { grouping.add(leaf); },
+            [&](const experiment::Rank& rank) { ranks_of[rank.host].push_back(rank.rank); });
+        std::vector<run::Answer> machines = grouping.finish();
+        std::ranges::sort(machines, {}, &run::Answer::machine);
         std::map<std::string, analysis::NodeCores> cores_of;
         for (const analysis::NodeCores& of : d.overview.nodes) cores_of[of.host] = of;
-        for (const auto& [name, of] : nodes) {
-          if (!(of.wall_s > 0)) continue;
-          const analysis::NodeCores& there = cores_of[name];
-          take({{of.wall_s, of.mpi_s / of.wall_s, of.user_s / of.wall_s, of.not_on_cpu_s / of.wall_s,
-                 of.is_told_apart ? Cell(of.waited_s / of.wall_s) : Cell(),
-                 of.is_told_apart ? Cell(of.blocked_s / of.wall_s) : Cell(), static_cast<std::int64_t>(of.ranks.size()),
-                 there.threads, there.cores ? Cell(*there.cores) : Cell(), there.quota > 0 ? Cell(there.quota) : Cell(),
-                 rank_list(of.ranks), name}});
+        for (const run::Answer& of : machines) {
+          const double wall_s = of.seconds(wall);
+          if (!(wall_s > 0)) continue;
+          const analysis::NodeCores& there = cores_of[of.machine];
+          const std::vector<std::int32_t>& ranks = ranks_of[of.machine];
+          const auto share = [&](Column column) {
+            return of.of(column).is_known ? Cell(of.seconds(column) / wall_s) : Cell();
+          };
+          take({{wall_s, share(mpi), share(user), share(not_on_cpu), share(waited), share(blocked),
+                 static_cast<std::int64_t>(ranks.size()), there.threads, there.cores ? Cell(*there.cores) : Cell(),
+                 there.quota > 0 ? Cell(there.quota) : Cell(), rank_list(ranks), of.machine}});
         }
       }};
   table.empty = "No time was measured.";

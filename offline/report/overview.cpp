@@ -5,8 +5,9 @@
 #include <limits>
 #include <set>
 
-#include "offline/analysis/run_totals.hpp"
 #include "offline/experiment/rank_pass.hpp"
+#include "offline/report/report.hpp"
+#include "offline/run/totals.hpp"
 #include "offline/symbols/names.hpp"
 
 namespace refrain::report {
@@ -19,12 +20,12 @@ double end_of_data(const experiment::Rank& rank) {
     begin = std::min(begin, location.begin);
     end = std::max(end, location.end);
   }
-  return end > begin && rank.ticks_per_second > 0 ? static_cast<double>(end - begin) / rank.ticks_per_second : 0;
+  return end > begin ? run::seconds_of(rank, static_cast<double>(end - begin)) : 0;
 }
 
 /// How many of a class there were at a location; of those that are timed each, these.
 double count_of(const experiment::Location& location, std::size_t of) {
-  const format::UnitTotals totals = analysis::sums_of_run(location);
+  const format::UnitTotals totals = run::sums_of_run(location);
   const std::int64_t calls = totals.mpi_calls, ticks = totals.ticks_user + totals.ticks_mpi + totals.ticks_lost;
   switch (static_cast<format::OwnTime>(of)) {
     case format::OwnTime::Call: return static_cast<double>(calls);
@@ -54,7 +55,7 @@ void OverviewBuilder::add(const experiment::Rank& rank) {
   if (!rank.locations.empty()) present_.push_back(rank.rank);
   if (hosts_.insert(rank.host).second) overview_.hosts.push_back(rank.host);
   cores_.add(rank);
-  const double ns = rank.ticks_per_second > 0 ? 1e9 / rank.ticks_per_second : 1;
+  const double ns = run::seconds_of(rank, 1e9);
   const auto add_cost = [&](const experiment::Cost& cost, experiment::Cost& all) {
     all.median += cost.median * ns;
     all.low = ranks_ == 0 ? cost.low * ns : std::min(all.low, cost.low * ns);
@@ -124,15 +125,10 @@ Overview OverviewBuilder::finish(const experiment::Experiment& experiment, const
   return overview;
 }
 
-bool Document::chosen(std::int32_t rank) const { return request.chosen(rank); }
+run::Where Document::where() const { return where_of(request); }
 
 void Document::for_each_rank(experiment::Depth depth, const std::function<void(const experiment::Rank&)>& use) const {
-  std::vector<std::size_t> places;
-  for (std::size_t place = 0; place < experiment->ranks().size(); ++place)
-    if (chosen(experiment->ranks()[place])) places.push_back(place);
-  experiment::for_each_rank(*experiment, places, depth, [&](const experiment::RankHandle& rank) {
-    if (rank) use(*rank);
-  });
+  experiment::for_each_rank(*experiment, where().ranks, depth, use);
 }
 
 std::string root_name(const experiment::Experiment& experiment) {

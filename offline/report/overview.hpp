@@ -102,7 +102,8 @@ struct Document {
   const analysis::MinimumWaits* minimum_waits = nullptr;
   const Found& found = nothing_found();
 
-  bool chosen(std::int32_t rank) const;
+  /// The chosen locations.
+  run::Where where() const;
   /// Calls `use` with the chosen ranks, one after the other.
   void for_each_rank(experiment::Depth depth, const std::function<void(const experiment::Rank&)>& use) const;
 };

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 #include <limits>
 
-#include "offline/analysis/iterations.hpp"
-#include "offline/analysis/run_totals.hpp"
 #include "offline/report/loop_view.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
+#include "offline/run/iterations.hpp"
 
 namespace refrain::report {
 namespace {
@@ -26,7 +25,7 @@ struct Origins {
   std::optional<SamplesOfPools> pool;
   bool threads = false;  ///< some ranks have several
 
-  void add(const analysis::IterationProfiles& profiles, std::int32_t cluster, bool samples_recorded) {
+  void add(const run::IterationProfiles& profiles, std::int32_t cluster, bool samples_recorded) {
     recorded += samples_recorded;
     if (profiles.cluster_unit(cluster) == nullptr) {
       ++unsaved;
@@ -42,7 +41,7 @@ struct Origins {
     most = std::max(most, of.members);
   }
 
-  void add_pool(const analysis::IterationProfiles& profiles, std::int64_t number, std::int32_t cluster,
+  void add_pool(const run::IterationProfiles& profiles, std::int64_t number, std::int32_t cluster,
                 std::span<const std::int64_t> row) {
     if (profiles.cluster_unit(cluster) == nullptr || profiles.is_exact(cluster)) return;
     const auto divided = profiles.shares().of(number, cluster, row, profiles.totals_of(cluster, row));
@@ -105,7 +104,7 @@ class PartMaker {
     std::vector<std::string> absent;
     Origins origins;
     origins.threads = group_.threads;
-    for (const LoopOfLocation& of : group_.locations)
+    for (const LoopPlace& of : group_.locations)
       if (!add_iteration(of, number, origins)) absent.push_back(report::name_of(of));
     if (absent.size() == group_.locations.size())
       throw UsageError(fmt::format("--iteration {}: loop {} has {}, counted from 0", number, group_.name,
@@ -124,14 +123,14 @@ class PartMaker {
   }
 
   PartTree cluster(std::int32_t number) {
-    const LoopOfLocation& of = group_.locations[0];
+    const LoopPlace& of = group_.locations[0];
     const auto open = view_.open(experiment_, of);
     const experiment::Unit* unit = open ? open->profiles->cluster_unit(number) : nullptr;
     if (unit == nullptr)
       throw UsageError(fmt::format("--cluster {}: loop {} on {} has {}, counted from 0", number, group_.name,
                                    report::name_of(of),
                                    plural(static_cast<std::int64_t>(of.clusters), "cluster", "clusters")));
-    add(*open, *unit);
+    add(*open, *unit, true);
     const experiment::Cluster& cluster = open->loop().clusters[static_cast<std::size_t>(number)];
     PartTree made{builder_.finish(), {}, of.rank};
     auto& subject = made.part.subject;
@@ -140,8 +139,7 @@ class PartMaker {
     subject.push_back(fmt::format(
         "first {}, last {}, nearest to their mean {}; {} per iteration{}", human_count(cluster.first),
         human_count(cluster.last), human_count(cluster.exemplar),
-        human_time(static_cast<double>(unit->wall) / static_cast<double>(std::max<std::int64_t>(1, cluster.members)) /
-                   open->profiles->constants().ticks_per_second),
+        human_time(made.tree.totals.wall_s / static_cast<double>(std::max<std::int64_t>(1, cluster.members))),
         cluster.overflow ? "; of several classes (overflow)" : ""));
     if (group_.locations.size() > 1)
       subject.push_back(group_.threads ? "Every thread has clusters of its own: --rank and --thread choose another."
@@ -150,27 +148,27 @@ class PartMaker {
   }
 
  private:
-  void add(const OpenLoop& open, const experiment::Unit& unit) {
-    builder_.add(*open.rank, *open.location,
-                 analysis::totals_of({&unit, 1}, *open.rank, *open.location, experiment_.definitions().paths));
+  void add(const OpenLoop& open, const experiment::Unit& unit, bool is_exact) {
+    open.profiles->with_rows(unit, is_exact, [this](const run::Leaf& leaf) { builder_.add(leaf); });
   }
 
   /// False: the location has no such iteration.
-  bool add_iteration(const LoopOfLocation& of, std::int64_t number, Origins& origins) {
+  bool add_iteration(const LoopPlace& of, std::int64_t number, Origins& origins) {
     const auto open = view_.open(experiment_, of);
     bool found = false;
     if (!open) return found;
-    analysis::with_iteration(open->loop(), number,
-                             [&](std::int64_t, std::int32_t cluster, std::span<const std::int64_t> row) {
-                               if (open->was_absent(cluster, row)) return;
-                               found = true;
-                               const analysis::IterationProfiles& profiles = *open->profiles;
-                               std::optional<std::vector<analysis::SampledPath>> recorded;
-                               if (const auto* samples = profiles.recorded_samples(number)) recorded = *samples;
-                               origins.add(profiles, cluster, recorded || profiles.is_exact(cluster));
-                               origins.add_pool(profiles, number, cluster, row);
-                               add(*open, profiles.unit_of(number, cluster, row, recorded ? &*recorded : nullptr));
-                             });
+    run::with_iteration(open->loop(), number,
+                        [&](std::int64_t, std::int32_t cluster, std::span<const std::int64_t> row) {
+                          if (open->was_absent(cluster, row)) return;
+                          found = true;
+                          const run::IterationProfiles& profiles = *open->profiles;
+                          std::optional<std::vector<run::SampledPath>> recorded;
+                          if (const auto* samples = profiles.recorded_samples(number)) recorded = *samples;
+                          origins.add(profiles, cluster, recorded || profiles.is_exact(cluster));
+                          origins.add_pool(profiles, number, cluster, row);
+                          add(*open, profiles.unit_of(number, cluster, row, recorded ? &*recorded : nullptr),
+                              profiles.is_exact(cluster));
+                        });
     return found;
   }
 
@@ -184,7 +182,7 @@ class PartMaker {
 
 PartTree part_of_run(const Source& source, const Request& request, const LoopView& view) {
   const LoopGroup& group = only_loop(view, request.iteration ? "--iteration" : "--cluster");
-  const auto is_first = [&](const LoopOfLocation& of) { return of.rank == group.locations[0].rank; };
+  const auto is_first = [&](const LoopPlace& of) { return of.rank == group.locations[0].rank; };
   const bool one_rank = request.cluster || std::ranges::all_of(group.locations, is_first);
   const analysis::CallTreeOptions options = tree_options(request, source.progress);
   PartMaker maker(*source.experiment, view, group, source.symbolizer, options, one_rank);

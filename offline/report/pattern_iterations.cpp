@@ -17,7 +17,7 @@ class PatternIterations final : public IterationSource {
  public:
   explicit PatternIterations(IterationSeverities found) : found_(std::move(found)) {}
 
-  analysis::Known known() const override { return analysis::Known::Exact; }
+  run::Known known() const override { return run::Known::Exact; }
   std::string origin(double share) const override {
     if (share >= 1) return "As the events of each iteration say.";
     return fmt::format("As the events of {} % of the iterations say; of the rest events were not kept.",
@@ -26,8 +26,8 @@ class PatternIterations final : public IterationSource {
   std::string why_none() const override {
     return "of no iteration of this loop the events tell of all calls that may have waited";
   }
-  analysis::IterationValue of(const analysis::IterationProfiles& profiles, std::int32_t thread,
-                              const analysis::PathSelection* selection) const override {
+  run::IterationValue of(const run::IterationProfiles& profiles, std::int32_t thread,
+                         const run::PathSelection* selection) const override {
     const auto is_meant = [&](std::uint32_t path) {
       return !selection || (path < selection->paths.size() && selection->paths[path]);
     };

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "offline/experiment/experiment.hpp"
 #include "offline/report/iteration_source.hpp"
 #include "offline/report/request.hpp"
 

@@ -5,16 +5,15 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "offline/analysis/run_totals.hpp"
-#include "offline/trace/functions.hpp"
+#include "offline/run/run.hpp"
 #include "statistics/statistics.hpp"
 
 namespace refrain::report {
 namespace {
 
-using analysis::PathKind;
 using analysis::RankTimes;
 using format::MetricId;
+using run::PathKind;
 
 /// The names of PAPI, and those of perf that PAPI passes through.
 constexpr std::string_view instruction_names[] = {"PAPI_TOT_INS", "perf::INSTRUCTIONS"};
@@ -40,19 +39,19 @@ Part whole_run(const analysis::CallTree& tree) {
 
 /// Marks win over functions of the same name.
 Part part_of_name(const analysis::CallTree& tree, const std::string& name) {
-  Part part{std::vector<bool>(tree.nodes.size()), std::vector<bool>(tree.nodes.size()), false};
+  Part part;
   part.is_marked =
       std::ranges::any_of(tree.nodes, [&](const analysis::TreeNode& node) { return node.marked && node.name == name; });
-  bool any = false;
-  for (std::size_t i = 1; i < tree.nodes.size(); ++i) {
-    const analysis::TreeNode& node = tree.nodes[i];
-    const bool is_below = part.is_inside[static_cast<std::size_t>(node.parent)];
-    part.is_root[i] = !is_below && node.kind == PathKind::User && node.name == name && (node.marked || !part.is_marked);
-    part.is_inside[i] = is_below || part.is_root[i];
-    any |= part.is_root[i];
-  }
-  if (!any)
+  const run::Keys named = keys_by(columns_of(tree), [&](std::uint32_t node) {
+    const analysis::TreeNode& of = tree.nodes[node];
+    const bool is_it = node != 0 && of.kind == PathKind::User && of.name == name && (of.marked || !part.is_marked);
+    return is_it ? std::optional(0) : std::nullopt;
+  });
+  if (named.size() == 0)
     throw UsageError(fmt::format("--region {}: the run has no marked region, loop or function of this name", name));
+  part.is_inside = part.is_root = named.is_outermost;
+  for (std::size_t i = 1; i < tree.nodes.size(); ++i)
+    if (part.is_inside[static_cast<std::size_t>(tree.nodes[i].parent)]) part.is_inside[i] = true;
   return part;
 }
 
@@ -66,8 +65,8 @@ class TimesByRank {
   PartTimes read() {
     PartTimes times;
     times.is_sampled = !is_run_ && !part_.is_marked;
-    for (std::size_t place = 0; place < input_.experiment.ranks().size(); ++place)
-      if (const auto rank = input_.experiment.rank(place, experiment::Depth::Run)) add(*rank, times);
+    run::for_each_leaf(input_.experiment, {.threads = [](std::int32_t, std::int32_t thread) { return thread == 0; }},
+                       [&](const run::Leaf& leaf) { add(leaf, times); });
     constexpr double most_untold = 0.5;
     if (input_.waits.empty())
       times.why_no_waits = "the experiment has neither events nor durations of calls (REFRAIN_WAIT_STATES)";
@@ -79,57 +78,54 @@ class TimesByRank {
   }
 
  private:
-  void add(const experiment::Rank& rank, PartTimes& times) {
-    const auto first = std::ranges::find(rank.locations, 0, &experiment::Location::thread);
-    const auto summaries = locations_.find(rank.rank);
-    if (first == rank.locations.end() || summaries == locations_.end()) return;
+  /// A first thread.
+  void add(const run::Leaf& leaf, PartTimes& times) {
+    const auto summaries = locations_.find(leaf.rank.rank);
+    if (summaries == locations_.end()) return;
     RankTimes of;
-    of.rank = rank.rank;
-    of.machine = machines_.emplace(rank.host, machines_.size()).first->second;
-    const auto totals = analysis::totals_of_run(rank, *first, input_.experiment.definitions().paths);
-    add_mpi(rank, totals, of);
+    of.rank = leaf.rank.rank;
+    of.machine = machines_.emplace(leaf.rank.host, machines_.size()).first->second;
+    add_mpi(leaf, of);
     if (is_run_) add_useful_of_run(summaries->second, of);
-    else if (part_.is_marked) add_useful_of_mark(rank, *first, totals, of);
-    else add_useful_of_function(rank, totals, of);
-    if (!input_.waits.empty()) add_waits(rank, of);
+    else if (part_.is_marked) add_useful_of_mark(leaf, of);
+    else add_useful_of_function(leaf, of);
+    if (!input_.waits.empty()) add_waits(leaf.rank, of);
     if (!(of.all_s() > 0)) return;
-    add_counter(instruction_names, rank, totals, times.instructions);
-    add_counter(cycle_names, rank, totals, times.cycles);
+    add_counter(instruction_names, leaf, times.instructions);
+    add_counter(cycle_names, leaf, times.cycles);
     times.ranks.push_back(std::move(of));
   }
 
+  /// 0: a call path that the tree does not have.
+  std::uint32_t node_of(const run::Row& row) const {
+    return row.path == run::Row::by_rules ? 0 : input_.tree.node_of[row.path];
+  }
+  static double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
+
   /// Of the run all that was not counted in MPI, exactly; of a part of it what ticks have found there.
-  void add_counter(std::span<const std::string_view> names, const experiment::Rank& rank,
-                   const experiment::RunTotals& totals, std::optional<double>& to) const {
-    const auto at = std::ranges::find_first_of(rank.extra_metrics, names, {}, &experiment::ExtraMetric::name);
-    if (at == rank.extra_metrics.end()) to.reset();
+  void add_counter(std::span<const std::string_view> names, const run::Leaf& leaf, std::optional<double>& to) const {
+    const auto& own = leaf.rank.extra_metrics;
+    const auto at = std::ranges::find_first_of(own, names, {}, &experiment::ExtraMetric::name);
+    if (at == own.end()) to.reset();
     if (!to) return;
-    const auto metric = static_cast<std::size_t>(at - rank.extra_metrics.begin());
-    const experiment::ExtraValues& extra = totals.extra;
-    std::int64_t in_mpi = 0, in_part = 0;
-    for (const experiment::PathValues& row : extra.values) {
-      const std::uint32_t node = input_.tree.node_of[row.path];
-      const bool is_mpi = input_.tree.nodes[node].kind == PathKind::Mpi;
-      (is_mpi ? in_mpi : in_part) += is_mpi || part_.is_inside[node] ? extra.of(row, metric) : 0;
-    }
-    *to += static_cast<double>(is_run_ ? extra.total(metric) - in_mpi : in_part);
+    const auto metric = static_cast<std::size_t>(at - own.begin());
+    for (const run::Row& row : leaf.rows)
+      if (metric < row.asked_for.size() && !row.has(run::mpi) && (is_run_ || part_.is_inside[node_of(row)]))
+        *to += static_cast<double>(row.asked_for[metric]);
   }
 
   /// Fills mpi_s_, by node.
-  void add_mpi(const experiment::Rank& rank, const experiment::RunTotals& totals, RankTimes& to) {
+  void add_mpi(const run::Leaf& leaf, RankTimes& to) {
     std::ranges::fill(mpi_s_, 0);
-    for (const experiment::PathTotals& path : totals.paths) {
-      const std::uint32_t node = input_.tree.node_of[path.path];
+    for (const run::Row& row : leaf.rows) {
+      const std::uint32_t node = node_of(row);
       if (!part_.is_inside[node] || input_.tree.nodes[node].kind != PathKind::Mpi) continue;
-      const double seconds = static_cast<double>(path.ticks) / rank.ticks_per_second;
-      mpi_s_[node] += seconds;
-      to.mpi_s += seconds;
-      if (is_io(node)) to.io_s += seconds;
+      mpi_s_[node] += seconds(row.ns);
+      to.mpi_s += seconds(row.ns);
+      if (is_io(node)) to.io_s += seconds(row.ns);
     }
   }
-  bool is_io(std::uint32_t node) const {
-    return trace::function_of_mpi(input_.tree.nodes[node].name).call_class == trace::CallClass::Io;
-  }
+  bool is_io(std::uint32_t node) const { return run::class_of_mpi(input_.tree.nodes[node].name) == run::mpi_io; }
 
   void add_useful_of_run(const std::vector<const analysis::LocationSummary*>& locations, RankTimes& to) const {
     constexpr double least_part = 0.05;  // of the first thread's time, for a thread that works
@@ -140,41 +136,28 @@ class TimesByRank {
         to.workers_s.push_back(on_cpu_s);
   }
 
-  void add_useful_of_mark(const experiment::Rank& rank, const experiment::Location& first,
-                          const experiment::RunTotals& totals, RankTimes& to) const {
+  void add_useful_of_mark(const run::Leaf& leaf, RankTimes& to) const {
     double wall_s = 0, off_s = 0, waited_s = 0;
-    constexpr double s_per_ns = 1e-9;
-    for (const experiment::PathTotals& path : totals.paths) {
-      if (!part_.is_root[input_.tree.node_of[path.path]]) continue;
-      const auto kind = input_.experiment.definitions().paths[path.path].kind;
-      const auto value = [&](MetricId metric) {
-        return static_cast<double>(format::value_of(kind, std::span(totals.columns).subspan(path.first), metric));
-      };
-      wall_s += value(MetricId::MarkTime) / rank.ticks_per_second;
-      off_s += std::max(value(MetricId::MarkOffCpu) * s_per_ns, 0.0);
-      waited_s += std::max(value(MetricId::MarkWaited) * s_per_ns, 0.0);
+    for (const run::Row& row : leaf.rows) {
+      if (!part_.is_root[node_of(row)]) continue;
+      wall_s += seconds(leaf.mark_of(row, MetricId::MarkTime));
+      off_s += seconds(leaf.mark_of(row, MetricId::MarkOffCpu));
+      waited_s += seconds(leaf.mark_of(row, MetricId::MarkWaited));
     }
     to.useful.value = std::max(wall_s - to.mpi_s, 0.0);
-    if (!rank.off_cpu_is_counted) return;
+    if (!leaf.rank.off_cpu_is_counted) return;
     to.off_cpu_s = std::min(off_s, to.useful.value);
-    if (!first.has(format::Loss::RunDelayUnknown)) to.waited_for_core_s = std::min(waited_s, *to.off_cpu_s);
+    if (run::tells_waiting(leaf.rank, leaf.location)) to.waited_for_core_s = std::min(waited_s, *to.off_cpu_s);
   }
 
-  void add_useful_of_function(const experiment::Rank& rank, const experiment::RunTotals& totals, RankTimes& to) const {
-    double all_s = 0, weight = 0;
-    for (const experiment::PathTotals& path : totals.paths) {
-      const auto kind = input_.experiment.definitions().paths[path.path].kind;
-      if (!format::is_sampled(kind)) continue;
-      const double seconds = static_cast<double>(path.ticks) / rank.ticks_per_second;
-      all_s += seconds;
-      if (!part_.is_inside[input_.tree.node_of[path.path]]) continue;
-      to.useful.value += seconds;
-      weight +=
-          static_cast<double>(format::value_of(kind, std::span(totals.columns).subspan(path.first), MetricId::Weight));
+  void add_useful_of_function(const run::Leaf& leaf, RankTimes& to) const {
+    double weight = 0;
+    for (const run::Row& row : leaf.rows) {
+      if (!row.is_sampled() || !part_.is_inside[node_of(row)]) continue;
+      to.useful.value += seconds(row.ns);
+      weight += static_cast<double>(row.value(MetricId::Weight));
     }
-    if (const auto all_weight = static_cast<double>(totals.totals.weight_user_ns); all_weight > 0)
-      to.useful.error =
-          all_s * statistics::error_of_share(weight / all_weight, all_weight, totals.totals.weight_user_squared);
+    to.useful.error = leaf.stratum().error_of(weight) * 1e-9;
   }
 
   struct MinimumOfNode {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "offline/experiment/rank_pass.hpp"
 #include "offline/report/loop_view.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/views.hpp"
@@ -16,16 +17,23 @@ analysis::CallTreeOptions tree_options(const Request& request, const Progress& p
   of_tree.depth = static_cast<int>(request.callpath_depth.value_or(0));
   of_tree.fold = request.fold;
   of_tree.progress = progress;
-  if (!request.ranks.empty()) of_tree.ranks = [&](int rank) { return request.chosen(rank); };
-  if (request.some_threads()) of_tree.threads = [&](int rank, int thread) { return request.chosen(rank, thread); };
+  of_tree.where = where_of(request);
   return of_tree;
+}
+
+run::Where where_of(const Request& request) {
+  run::Where where;
+  if (!request.ranks.empty()) where.ranks = [&](int rank) { return request.chosen(rank); };
+  if (request.some_threads()) where.threads = [&](int rank, int thread) { return request.chosen(rank, thread); };
+  return where;
 }
 
 void refuse_threads(const experiment::Experiment& experiment, const Request& request) {
   std::int32_t most = 0;
-  for (std::size_t place = 0; place < experiment.ranks().size(); ++place)
-    if (const auto rank = experiment.rank(place, experiment::Depth::Run); rank && request.chosen(rank->rank))
-      for (const experiment::Location& location : rank->locations) most = std::max(most, location.thread);
+  const auto is_chosen = [&](std::int32_t rank) { return request.chosen(rank); };
+  for_each_rank(experiment, is_chosen, experiment::Depth::Run, [&](const experiment::Rank& rank) {
+    for (const experiment::Location& location : rank.locations) most = std::max(most, location.thread);
+  });
   const std::string option = request.thread ? fmt::format("--thread {}", *request.thread)
                                             : fmt::format("--rank {}.{}", request.threads_of_ranks[0].first,
                                                           request.threads_of_ranks[0].second);
@@ -62,9 +70,8 @@ void render_part(const Source& source, const Request& request, const Terminal& t
   Request of_part = request;
   if (of.rank) of_part.ranks = {*of.rank};
   OverviewBuilder overview;
-  for (std::size_t place = 0; place < experiment.ranks().size(); ++place)
-    if (of_part.chosen(experiment.ranks()[place]))
-      if (const auto rank = experiment.rank(place, experiment::Depth::Run)) overview.add(*rank);
+  for_each_rank(experiment, where_of(of_part).ranks, experiment::Depth::Run,
+                [&](const experiment::Rank& rank) { overview.add(rank); });
   const Overview about = overview.finish(experiment, of_part, of.tree);
   print_document({source.experiment, of_part, of.tree, about, of.part}, terminal, out);
 }

@@ -28,6 +28,8 @@ struct Source {
   FindIterationSource other_metric = {};  ///< of metrics that profiles of iterations do not have; null: there are none
 };
 
+/// The ranks and threads that are asked for. `request` must outlive it.
+run::Where where_of(const Request& request);
 /// The ranks and threads of the call tree, and how call paths are told apart; symbols are resolved with progress.
 analysis::CallTreeOptions tree_options(const Request& request, const Progress& progress);
 

@@ -5,18 +5,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "offline/analysis/iteration_metrics.hpp"
-#include "offline/analysis/severities.hpp"
+#include "offline/run/iteration_metrics.hpp"
+#include "offline/run/metrics.hpp"
 
 namespace refrain::report {
 namespace {
 
 /// Iterations, call paths of iterations, and locations have metrics of their own.
 RequestOption metric_option() {
-  std::vector<std::string> likely = analysis::iteration_metric_names();
+  std::vector<std::string> likely = run::iteration_metric_names();
   std::vector<std::string> of_callpaths;
-  for (const auto& metric : analysis::callpath_metrics({})) of_callpaths.push_back(metric.name);
-  const std::vector<std::string> of_locations = analysis::severity_metric_names();
+  for (const auto& metric : run::callpath_metrics({})) of_callpaths.push_back(metric.name);
+  const std::vector<std::string> of_locations = run::Metrics::names();
   constexpr const char* asked_for = "or one of REFRAIN_METRICS";
   std::string help = fmt::format(
       "With --iterations: {}, {} (default: wall); with --iterations --callpath: {}, {}; both also wait, or a pattern "

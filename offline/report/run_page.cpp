@@ -7,11 +7,11 @@
 #include <set>
 
 #include "offline/analysis/module_fold.hpp"
-#include "offline/analysis/run_totals.hpp"
 #include "offline/findings/sentence.hpp"
 #include "offline/report/idle_helpers.hpp"
 #include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
+#include "offline/run/totals.hpp"
 
 namespace refrain::report {
 
@@ -19,7 +19,7 @@ std::int64_t bytes_moved(const analysis::Counts& counts) {
   using format::MetricId;
   std::int64_t bytes = 0;
   for (const auto part : {MetricId::BytesSent, MetricId::BytesReceived, MetricId::BytesRead, MetricId::BytesWritten})
-    bytes = analysis::add_saturating(bytes, counts[part]);
+    bytes = format::add_saturating(bytes, counts[part]);
   return bytes;
 }
 
@@ -123,33 +123,21 @@ bool RunPage::has_helper_threads() const {
 void RunPage::shares() {
   const analysis::Totals& t = d_.tree.totals;
   // Sums over all threads, with time that the tree leaves out.
-  analysis::LocationSummary all, first;
+  analysis::Times all, first;
+  double untold_low_s = 0, untold_high_s = 0;
   for (const auto& of : d_.tree.locations) {
-    all.wall_s += of.wall_s;
-    all.waited_for_core_s += of.waited_for_core_s;
-    all.blocked_s += of.blocked_s;
     const double told_s = of.waited_for_core_s + of.blocked_s;
-    all.off_untold_s += of.off_untold_s;
-    all.not_on_cpu_low_s += std::max(of.not_on_cpu_low_s - told_s, 0.0);
-    all.not_on_cpu_high_s += std::max(of.not_on_cpu_high_s - told_s, 0.0);
-    if (of.thread != 0) continue;
-    first.wall_s += of.wall_s;
-    first.mpi_s += of.mpi_s;
-    first.user_s += of.user_s;
-    first.waited_for_core_s += of.waited_for_core_s;
-    first.blocked_s += of.blocked_s;
-    first.off_untold_s += of.off_untold_s;
-    first.refrain_s += of.refrain_s;
-    first.stopped_s += of.stopped_s;
+    untold_low_s += std::max(of.not_on_cpu_low_s - told_s, 0.0);
+    untold_high_s += std::max(of.not_on_cpu_high_s - told_s, 0.0);
+    all += of;
+    if (of.thread == 0) first += of;
   }
   std::string head = left("", 14) + right("time", 10) + right("share", 10);
   if (has_helper_threads()) head = left("", 14) + right("all threads", 20) + right("first of each rank", 26);
   line(paint(style_.faint, head));
   const Overview& o = d_.overview;
   if (!o.without_mpi) share_line("MPI", t.mpi_s, first.mpi_s, about_mpi());
-  const auto off_s = [](const analysis::LocationSummary& of) {
-    return of.waited_for_core_s + of.blocked_s + of.off_untold_s;
-  };
+  const auto off_s = [](const analysis::Times& of) { return of.waited_for_core_s + of.blocked_s + of.off_untold_s; };
   share_line("user code", std::max(t.user_s - off_s(all), 0.0), std::max(first.user_s - off_s(first), 0.0),
              {plural(t.ticks_user, "sample", "samples"), how_sampled(o.sampling_source)});
   if (all.waited_for_core_s > 0 || all.blocked_s > 0) {
@@ -157,11 +145,10 @@ void RunPage::shares() {
     share_line("blocked", all.blocked_s, first.blocked_s, {"sleep, locks, files, page faults"});
   }
   if (!t.off_cpu_is_counted || all.off_untold_s > 0)
-    share_line(
-        "not on CPU", all.off_untold_s, first.off_untold_s,
-        {human_time(all.not_on_cpu_low_s) != human_time(all.not_on_cpu_high_s)
-             ? fmt::format("between {} and {}", human_time(all.not_on_cpu_low_s), human_time(all.not_on_cpu_high_s))
-             : ""});
+    share_line("not on CPU", all.off_untold_s, first.off_untold_s,
+               {human_time(untold_low_s) != human_time(untold_high_s)
+                    ? fmt::format("between {} and {}", human_time(untold_low_s), human_time(untold_high_s))
+                    : ""});
   const auto cost = [&](format::OwnTime of, const experiment::Cost& calibrated, const char* what) {
     const OwnTimeLine& timed = o.own_times[static_cast<std::size_t>(of)];
     if (timed.timed == 0) return fmt::format("{} per {}", human_time(calibrated.median * 1e-9), what);

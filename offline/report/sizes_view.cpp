@@ -6,6 +6,7 @@
 #include "offline/report/columns.hpp"
 #include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
+#include "offline/run/totals.hpp"
 
 namespace refrain::report {
 namespace {
@@ -39,7 +40,7 @@ std::vector<Table> sizes_tables(const Document& d) {
                       OfSize& to = sizes[{node.name, of.of.size()}];
                       const std::int64_t calls = of.durations[waits::Column::Calls];
                       const double seconds =
-                          static_cast<double>(of.durations[waits::Column::Time]) / rank.ticks_per_second;
+                          run::seconds_of(rank, static_cast<double>(of.durations[waits::Column::Time]));
                       to.calls += calls;
                       to.seconds += seconds;
                       all.calls += calls;

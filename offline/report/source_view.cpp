@@ -58,19 +58,19 @@ std::string chosen_file(const Document& d) {
 
 /// A function that calls itself counts once on a line.
 std::map<int, OfLine> lines_of(const analysis::CallTree& tree, const std::string& file) {
+  const run::Nodes nodes = columns_of(tree);
+  const run::Keys by_line = keys_by(nodes, [&](std::uint32_t node) {
+    const bool is_there = nodes.file(node) == file && nodes.line(node) > 0;
+    return is_there ? std::optional(nodes.line(node)) : std::nullopt;
+  });
   std::map<int, OfLine> lines;
   for (std::uint32_t i = 1; i < tree.nodes.size(); ++i) {
     const analysis::TreeNode& node = tree.nodes[i];
-    if (node.file != file || node.line <= 0 || node.kind != analysis::PathKind::User) continue;
+    if (by_line.of_node[i] == run::Keys::none || node.kind != run::PathKind::User) continue;
     OfLine& of = lines[node.line];
     of.own_s += node.exclusive_s;
     of.function = node.name;
-    bool is_inner = false;
-    for (std::int32_t at = node.parent; at > 0; at = tree.nodes[static_cast<std::size_t>(at)].parent) {
-      const analysis::TreeNode& above = tree.nodes[static_cast<std::size_t>(at)];
-      is_inner = is_inner || (above.file == file && above.line == node.line);
-    }
-    if (!is_inner) of.calls_s += node.inclusive_s - node.exclusive_s;
+    if (by_line.is_outermost[i]) of.calls_s += node.inclusive_s - node.exclusive_s;
   }
   return lines;
 }

@@ -40,7 +40,7 @@ Cause cause_of(patterns::CauseResult of, const patterns::Naming& naming, OffCpu 
   double all_ns = 0, not_on_cpu_ns = 0;
   std::erase_if(of.by_node, [&](const auto& row) {
     const auto names = naming.names_of(row.node);
-    const bool is_not_on_cpu = names.size() == 1 && names[0] == analysis::not_on_cpu_name;
+    const bool is_not_on_cpu = names.size() == 1 && names[0] == run::not_on_cpu_name;
     all_ns += row.severity.ns;
     if (is_not_on_cpu) not_on_cpu_ns += row.severity.ns;
     return is_not_on_cpu;

@@ -5,18 +5,19 @@
 #include <fmt/format.h>
 #include <map>
 
+#include "offline/experiment/rank_pass.hpp"
 #include "offline/report/units.hpp"
 
 namespace refrain::report {
 namespace {
 
-using analysis::IterationProfiles;
 using format::MetricId;
+using run::IterationProfiles;
 
 /// The waiting in one loop of one location.
 class OfLoop {
  public:
-  OfLoop(const IterationProfiles& profiles, CallFloors floors, const analysis::PathSelection* selection)
+  OfLoop(const IterationProfiles& profiles, CallFloors floors, const run::PathSelection* selection)
       : profiles_(profiles),
         floors_(std::move(floors)),
         selected_(select(profiles, floors_, selection)),
@@ -27,14 +28,14 @@ class OfLoop {
     if (floors_.empty()) return NAN;
     const double floor = floor_of(cluster);
     if (std::isnan(floor)) return floor;
-    const double time = values_.mpi(MetricId::Time, cluster, row) / profiles_.constants().ticks_per_second;
+    const double time = profiles_.seconds(values_.mpi(MetricId::Time, cluster, row));
     return std::max(time - floor * values_.mpi(MetricId::Visits, cluster, row), 0.0);
   }
 
  private:
-  static analysis::PathSelection select(const IterationProfiles& profiles, const CallFloors& floors,
-                                        const analysis::PathSelection* wanted) {
-    analysis::PathSelection selection;
+  static run::PathSelection select(const IterationProfiles& profiles, const CallFloors& floors,
+                                   const run::PathSelection* wanted) {
+    run::PathSelection selection;
     selection.paths.resize(profiles.profile().paths.size());
     for (const auto& [path, floor] : floors)
       if (!wanted || (path < wanted->paths.size() && wanted->paths[path])) selection.paths[path] = true;
@@ -44,20 +45,18 @@ class OfLoop {
   /// The time of a call in the cluster's mean iteration. NaN: the cluster is not known.
   double floor_of(std::int32_t cluster) {
     if (const auto at = by_cluster_.find(cluster); at != by_cluster_.end()) return at->second;
-    const experiment::Unit* unit = profiles_.cluster_unit(cluster);
     double calls = 0, seconds = 0;
-    for (const experiment::PathValues& row : unit ? unit->values : std::vector<experiment::PathValues>()) {
-      if (!selected_.paths[row.path]) continue;
-      const auto visits = static_cast<double>(unit->columns[row.first + format::column_of(MetricId::Visits)]);
-      calls += visits;
-      seconds += visits * floors_.at(row.path);
+    for (const run::MpiCalls& of : profiles_.calls_of(cluster)) {
+      if (!selected_.paths[of.path]) continue;
+      calls += of.number;
+      seconds += of.number * floors_.at(of.path);
     }
-    return by_cluster_[cluster] = !unit ? NAN : calls > 0 ? seconds / calls : 0;
+    return by_cluster_[cluster] = !profiles_.cluster_unit(cluster) ? NAN : calls > 0 ? seconds / calls : 0;
   }
 
   const IterationProfiles& profiles_;
   const CallFloors floors_;
-  const analysis::PathSelection selected_;
+  const run::PathSelection selected_;
   const IterationProfiles::Selected values_;
   std::map<std::int32_t, double> by_cluster_;
 };
@@ -66,11 +65,10 @@ class WaitIterations final : public IterationSource {
  public:
   explicit WaitIterations(const std::shared_ptr<const experiment::Experiment>& experiment)
       : experiment_(experiment), minima_(experiment->definitions()) {
-    for (std::size_t place = 0; place < experiment->ranks().size(); ++place)
-      if (const auto rank = experiment->rank(place, experiment::Depth::Run)) minima_.add(*rank);
+    for_each_rank(*experiment, {}, experiment::Depth::Run, [&](const experiment::Rank& rank) { minima_.add(rank); });
   }
   bool any() const { return minima_.any(); }
-  analysis::Known known() const override { return analysis::Known::Reconstructed; }
+  run::Known known() const override { return run::Known::Reconstructed; }
   std::string origin(double share) const override {
     std::string text = "What the calls of each iteration took longer than calls of their kind do when nobody waits.";
     if (share < 1)
@@ -82,8 +80,8 @@ class WaitIterations final : public IterationSource {
     return "of no iteration of this loop it is known: its ranks have no durations of calls, or its clusters are not "
            "known";
   }
-  analysis::IterationValue of(const IterationProfiles& profiles, std::int32_t,
-                              const analysis::PathSelection* selection) const override {
+  run::IterationValue of(const IterationProfiles& profiles, std::int32_t,
+                         const run::PathSelection* selection) const override {
     const auto loop = std::make_shared<OfLoop>(profiles, floors_of(profiles.rank()), selection);
     return [loop](std::int64_t, std::int32_t cluster, std::span<const std::int64_t> row) {
       return loop->of(cluster, row);
@@ -115,17 +113,12 @@ CallFloors call_floors(const analysis::MinimumWaits& minima, const experiment::R
   return floors;
 }
 
-double waiting_of_cluster(const experiment::Unit& cluster, const CallFloors& floors, double ticks_per_second) {
+double waiting_of_cluster(const IterationProfiles& profiles, std::int32_t cluster, const CallFloors& floors) {
   if (floors.empty()) return NAN;
   double seconds = 0;
-  for (const experiment::PathValues& row : cluster.values) {
-    const auto floor = floors.find(row.path);
-    if (floor == floors.end()) continue;
-    const auto column = [&](MetricId metric) {
-      return static_cast<double>(cluster.columns[row.first + format::column_of(metric)]);
-    };
-    seconds += std::max(column(MetricId::Time) / ticks_per_second - column(MetricId::Visits) * floor->second, 0.0);
-  }
+  for (const run::MpiCalls& of : profiles.calls_of(cluster))
+    if (const auto floor = floors.find(of.path); floor != floors.end())
+      seconds += std::max(of.seconds - of.number * floor->second, 0.0);
   return seconds;
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "offline/analysis/minimum_waits.hpp"
+#include "offline/experiment/experiment.hpp"
 #include "offline/report/iteration_source.hpp"
 #include "offline/report/request.hpp"
 
@@ -20,7 +21,7 @@ using CallFloors = std::map<std::uint32_t, double>;
 CallFloors call_floors(const analysis::MinimumWaits& minima, const experiment::Rank& rank);
 
 /// Waiting in a cluster, all iterations together, seconds. NaN: the rank has no floors.
-double waiting_of_cluster(const experiment::Unit& cluster, const CallFloors& floors, double ticks_per_second);
+double waiting_of_cluster(const run::IterationProfiles& profiles, std::int32_t cluster, const CallFloors& floors);
 
 /// Throws UsageError when the experiment has no durations of calls.
 std::shared_ptr<const IterationSource> wait_iterations(const std::shared_ptr<const experiment::Experiment>& experiment);

@@ -13,8 +13,8 @@
 namespace refrain::report {
 namespace {
 
-using analysis::PathKind;
 using format::MetricId;
+using run::PathKind;
 
 struct WaitingPath {
   std::uint32_t node;

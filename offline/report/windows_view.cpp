@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <fmt/format.h>
 
-#include "offline/analysis/run_totals.hpp"
 #include "offline/analysis/windows.hpp"
 #include "offline/report/columns.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
+#include "offline/run/totals.hpp"
 
 namespace refrain::report {
 namespace {
@@ -31,7 +31,7 @@ struct Windows {
 };
 
 std::int64_t bytes_of(const WindowPair& pair) {
-  return analysis::add_saturating(pair.traffic.bytes_put, pair.traffic.bytes_got);
+  return format::add_saturating(pair.traffic.bytes_put, pair.traffic.bytes_got);
 }
 
 std::string world_rank(std::int32_t rank) { return rank < 0 ? "?" : std::to_string(rank); }
@@ -73,10 +73,10 @@ Table busiest_pairs_table(const JobWindow& window) {
   std::ranges::stable_sort(pairs, std::greater<>{}, bytes_of);
   WindowPair all{};
   for (const auto& [origin, target, t] : pairs) {
-    all.traffic.puts = analysis::add_saturating(all.traffic.puts, t.puts);
-    all.traffic.bytes_put = analysis::add_saturating(all.traffic.bytes_put, t.bytes_put);
-    all.traffic.gets = analysis::add_saturating(all.traffic.gets, t.gets);
-    all.traffic.bytes_got = analysis::add_saturating(all.traffic.bytes_got, t.bytes_got);
+    all.traffic.puts = format::add_saturating(all.traffic.puts, t.puts);
+    all.traffic.bytes_put = format::add_saturating(all.traffic.bytes_put, t.bytes_put);
+    all.traffic.gets = format::add_saturating(all.traffic.gets, t.gets);
+    all.traffic.bytes_got = format::add_saturating(all.traffic.bytes_got, t.bytes_got);
   }
   Table table{.name = "pairs",
               .columns = {{"origin", Kind::Id},

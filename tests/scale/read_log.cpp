@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <exception>
 
-#include "offline/analysis/iterations.hpp"
 #include "offline/experiment/experiment.hpp"
+#include "offline/run/iterations.hpp"
 
 int main(int argc, char** argv) {
   using namespace refrain;
@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
       const auto rank = opened->rank(place, experiment::Depth::Loops);
       for (const experiment::Location& location : rank->locations)
         for (const experiment::Loop& loop : location.loops)
-          iterations += analysis::for_each_iteration(loop, [](std::int64_t, std::int32_t, auto) {});
+          iterations += run::for_each_iteration(loop, [](std::int64_t, std::int32_t, auto) {});
     }
     std::printf("%lld\n", static_cast<long long>(iterations));
   } catch (const std::exception& error) {

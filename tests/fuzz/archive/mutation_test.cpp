@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 #include <map>
 
-#include "offline/analysis/iteration_samples.hpp"
-#include "offline/analysis/iterations.hpp"
 #include "offline/analysis/windows.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "offline/experiment/manifest_reader.hpp"
+#include "offline/run/iteration_samples.hpp"
+#include "offline/run/iterations.hpp"
 #include "tests/fuzz/archive/file_surgery.hpp"
 #include "tests/fuzz/archive/mutations.hpp"
 #include "tests/unit/archive/sample_job.hpp"
@@ -73,7 +73,7 @@ void check_invariants(const Profile& profile) {
       if (::testing::Test::HasFatalFailure()) return;
       for (const auto& loop : location.loops) {
         const auto clusters = static_cast<std::int32_t>(loop.clusters.size());
-        analysis::IterationSamples samples(profile, rank, loop);
+        run::IterationSamples samples(profile, rank, loop);
         for (std::int64_t i = 0; i < 20; ++i)
           if (const auto* recorded = samples.of(i)) {
             std::int64_t last_path = -1;
@@ -87,7 +87,7 @@ void check_invariants(const Profile& profile) {
           for (const auto& of : slopes.paths) ASSERT_LT(of.path, profile.paths.size());
         for (const auto& follows : loop.follows)
           ASSERT_LT(std::max(follows.first, follows.second), static_cast<std::int32_t>(loop.metrics.size()));
-        analysis::for_each_iteration(loop, [&](std::int64_t, std::int32_t cluster, auto row) {
+        run::for_each_iteration(loop, [&](std::int64_t, std::int32_t cluster, auto row) {
           ASSERT_LT(cluster, clusters);
           ASSERT_EQ(row.size(), loop.metrics.size());
         });

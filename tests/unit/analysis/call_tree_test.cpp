@@ -2,6 +2,7 @@
 // needed.
 #include "offline/analysis/call_tree.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <gtest/gtest.h>
@@ -9,6 +10,7 @@
 #include <random>
 
 #include "offline/analysis/functions.hpp"
+#include "tests/unit/analysis/tree_of.hpp"
 
 namespace refrain::analysis {
 namespace {
@@ -83,11 +85,11 @@ TEST(CallTree, frames_and_functions_of_one_name_are_one_node) {
   ASSERT_TRUE(nodes.contains("/0x10"));
   EXPECT_NEAR(nodes.at("/0x10")->exclusive_s, 100e-9, 1e-18);
   EXPECT_NEAR(nodes.at("/0x10/0x20")->exclusive_s, 500e-9, 1e-18);
-  EXPECT_EQ(nodes.at("/0x10/MPI_Send")->kind, PathKind::Mpi);
+  EXPECT_EQ(nodes.at("/0x10/MPI_Send")->kind, run::PathKind::Mpi);
   EXPECT_EQ(nodes.at("/0x10/MPI_Send")->exclusive[format::MetricId::Visits], 3);
   EXPECT_EQ(nodes.at("/0x10")->exclusive[format::MetricId::Visits], 0);
   EXPECT_EQ(nodes.at("/0x10")->inclusive[format::MetricId::Visits], 3);
-  EXPECT_EQ(nodes.at("/(truncated)")->kind, PathKind::Other);
+  EXPECT_EQ(nodes.at("/(truncated)")->kind, run::PathKind::Other);
   EXPECT_EQ(nodes.at("/(truncated)/0x30")->exclusive[format::MetricId::Samples], 1);
   EXPECT_NEAR(nodes.at("/0x10")->inclusive_s, 700e-9, 1e-18);
   EXPECT_FALSE(nodes.contains("/(no sample)"));  // nothing there
@@ -141,7 +143,7 @@ TEST(CallTree, callsites_keep_calls_apart) {
   const CallTree tree = build_call_tree(profile, symbolizer, options);
   std::multimap<std::string, std::int64_t> visits;
   for (const auto& node : tree.nodes)
-    if (node.kind == PathKind::Mpi) visits.emplace(node.name, node.exclusive[format::MetricId::Visits]);
+    if (node.kind == run::PathKind::Mpi) visits.emplace(node.name, node.exclusive[format::MetricId::Visits]);
   EXPECT_EQ(visits, (std::multimap<std::string, std::int64_t>{{"MPI_Send", 3}, {"MPI_Send", 4}}));
 }
 
@@ -202,7 +204,7 @@ TEST(CallTree, spread_is_over_ranks_and_absent_ranks_count_as_zero) {
   EXPECT_NEAR(tree.totals.wall_s, 1'500e-9, 1e-18);
   EXPECT_NEAR(exclusive_sum(tree), tree.totals.wall_s, 1e-18);
   CallTreeOptions options;
-  options.ranks = [](int rank) { return rank == 1; };
+  options.where.ranks = [](int rank) { return rank == 1; };
   const CallTree one = build_call_tree(profile, symbolizer, options);
   EXPECT_NEAR(one.totals.wall_s, 500e-9, 1e-18);
   EXPECT_FALSE(by_path(one).contains("/0x10/MPI_Send"));  // of no value there
@@ -238,6 +240,38 @@ TEST(CallTree, standard_errors_are_those_of_the_shares) {
   add_function(unit, 6, 30, 300);  // 40 samples of 10
   const CallTree tree = build_call_tree(profile, symbolizer);
   EXPECT_NEAR(by_path(tree).at("/0x10/0x20")->standard_error_s, 1'000e-9 * std::sqrt(.75 * .25 / 40), 1e-15);
+}
+
+TEST(CallTree, a_function_has_one_error_whatever_calls_it_and_ranks_are_independent) {
+  Symbolizer symbolizer;
+  Profile profile = small_profile();
+  profile.paths[8].offset = 0x20;  // the same function below (truncated)
+  auto& unit = profile.ranks[0].locations[0].units[0];
+  unit.values.clear(), unit.columns.clear();
+  unit.mpi = 0, unit.mpi_calls = 0, unit.ticks_user = 0, unit.weight_user_ns = 0, unit.weight_user_squared = 0;
+  add_function(unit, 5, 20, 200);
+  add_function(unit, 6, 10, 100);
+  add_function(unit, 8, 10, 100);  // 40 samples of 10, half of them in 0x20
+  const auto error_of = [&] {
+    const CallTree tree = build_call_tree(profile, symbolizer);
+    const auto functions = function_totals(tree);
+    const auto at = std::ranges::find(functions, "0x20", &FunctionTotals::name);
+    EXPECT_NEAR(at->exclusive_s, .5 * tree.totals.wall_s, 1e-18);
+    EXPECT_NEAR(at->exclusive_error_s, at->inclusive_error_s, 1e-18);
+    return at->exclusive_error_s;
+  };
+  const double of_one = 1'000e-9 * std::sqrt(.5 * .5 / 40);
+  EXPECT_NEAR(error_of(), of_one, 1e-15);
+  profile.ranks.push_back(profile.ranks[0]);
+  profile.ranks[1].rank = profile.ranks[1].locations[0].rank = 1;
+  EXPECT_NEAR(error_of(), std::sqrt(2) * of_one, 1e-15);
+  // A rank that does something else makes the others no less certain: its time has no error at all.
+  auto& other = profile.ranks[1].locations[0].units[0];
+  other.values.clear(), other.columns.clear();
+  other.ticks_user = 0, other.weight_user_ns = 0, other.weight_user_squared = 0;
+  add_function(other, 5, 40, 400);
+  const auto functions = function_totals(build_call_tree(profile, symbolizer));
+  EXPECT_NEAR(std::ranges::find(functions, "0x20", &FunctionTotals::name)->exclusive_error_s, of_one, 1e-15);
 }
 
 TEST(CallTree, time_is_conserved_for_random_experiments) {
@@ -292,7 +326,7 @@ TEST(CallTree, time_is_conserved_for_random_experiments) {
     ASSERT_NEAR(exclusive_sum(tree) / tree.totals.wall_s, 1, 1e-12);
     ASSERT_NEAR(tree.nodes[0].inclusive_s / tree.totals.wall_s, 1, 1e-12);
     double mpi = 0;
-    for (const auto& node : tree.nodes) mpi += node.kind == PathKind::Mpi ? node.exclusive_s : 0;
+    for (const auto& node : tree.nodes) mpi += node.kind == run::PathKind::Mpi ? node.exclusive_s : 0;
     ASSERT_NEAR(mpi, tree.totals.mpi_s, 1e-9 * tree.totals.wall_s);
     ASSERT_NEAR(tree.totals.mpi_s + tree.totals.user_s + tree.totals.refrain_s, tree.totals.wall_s,
                 1e-12 * tree.totals.wall_s);

@@ -8,6 +8,7 @@
 
 #include "tests/unit/analysis/loop_builder.hpp"
 #include "tests/unit/analysis/loop_log.hpp"
+#include "tests/unit/analysis/tree_of.hpp"
 
 namespace refrain::analysis {
 namespace {
@@ -29,7 +30,7 @@ std::vector<ClusterGroup> groups_of(std::size_t count, const std::function<doubl
   test::add_log(profile.ranks[0].locations[0].loops[0], iterations);
   Symbolizer symbolizer;
   const CallTree tree = build_call_tree(profile, symbolizer, {});
-  const IterationProfiles profiles(profile, profile.ranks[0], profile.ranks[0].locations[0], 0);
+  const run::IterationProfiles profiles(profile, profile.ranks[0], profile.ranks[0].locations[0], 0);
   return group_clusters(profiles, tree);
 }
 

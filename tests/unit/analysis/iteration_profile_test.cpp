@@ -1,5 +1,5 @@
 // Single iterations reconstructed from clusters whose members are known.
-#include "offline/analysis/iteration_profile.hpp"
+#include "offline/run/iteration_profile.hpp"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -7,10 +7,11 @@
 
 #include "offline/analysis/callpath_match.hpp"
 #include "offline/analysis/cluster_differences.hpp"
-#include "offline/analysis/iteration_metrics.hpp"
-#include "offline/analysis/iteration_model.hpp"
-#include "offline/analysis/severities.hpp"
+#include "offline/run/iteration_metrics.hpp"
+#include "offline/run/iteration_model.hpp"
+#include "offline/run/quantities.hpp"
 #include "tests/unit/analysis/loop_builder.hpp"
+#include "tests/unit/analysis/tree_of.hpp"
 
 namespace refrain::analysis {
 namespace {
@@ -19,22 +20,22 @@ using format::MetricId;
 using format::NodeKind;
 using test::Iteration;
 
-IterationProfiles profiles_of(const experiment::Profile& profile) {
+run::IterationProfiles profiles_of(const experiment::Profile& profile) {
   return {profile, profile.ranks[0], profile.ranks[0].locations[0], 0};
 }
 
 std::int64_t sum_of(const experiment::Profile& profile, const experiment::Unit& unit, MetricId metric) {
   std::int64_t sum = 0;
-  for (const auto& row : unit.values) sum += value_of(unit, row, profile.paths[row.path].kind, metric);
+  for (const auto& row : unit.values) sum += run::value_of(unit, row, profile.paths[row.path].kind, metric);
   return sum;
 }
 std::int64_t value_at(const experiment::Profile& profile, const experiment::Unit& unit, std::uint32_t path,
                       MetricId metric) {
   for (const auto& row : unit.values)
-    if (row.path == path) return value_of(unit, row, profile.paths[path].kind, metric);
+    if (row.path == path) return run::value_of(unit, row, profile.paths[path].kind, metric);
   return 0;
 }
-std::int64_t exclusive_sum(const UnitTimes& times) {
+std::int64_t exclusive_sum(const run::UnitTimes& times) {
   std::int64_t sum = times.refrain + times.not_on_cpu + times.no_sample + times.no_path + times.mpi_no_path;
   for (const auto& path : times.user_paths) sum += path.ticks;
   for (const auto& path : times.mpi_paths) sum += path.ticks;
@@ -64,7 +65,7 @@ TEST(IterationProfile, ticks_without_a_call_path_have_cost_their_time) {
   std::vector<Iteration> iterations(2);
   for (std::size_t i = 0; i < 2; ++i) iterations[i] = {0, 1'000'000, {}, {}, {10, 100'000}, {}, i == 0 ? 3 : 5};
   const auto profile = test::profile_of(iterations);
-  const IterationProfiles profiles = profiles_of(profile);
+  const run::IterationProfiles profiles = profiles_of(profile);
   for (const Iteration& it : iterations)
     EXPECT_EQ(profiles.totals_of(0, test::vector_of(it)).ticks_lost, it.ticks_lost);
 }
@@ -77,10 +78,10 @@ TEST(IterationProfile, time_is_conserved_and_counts_are_exact) {
     profile.ranks[0].locations[0].loops[0].clusters[0].overflow = true;
     profile.ranks[0].call_cost.median = 30;
     profile.ranks[0].tick_cost.median = 2'000;
-    const IterationProfiles profiles = profiles_of(profile);
+    const run::IterationProfiles profiles = profiles_of(profile);
     for (const Iteration& it : iterations) {
       const auto unit = profiles.unit_of(&it - iterations.data(), it.cluster, test::vector_of(it));
-      const UnitTimes times = apply_time_rules(unit, profile.paths, profiles.constants());
+      const run::UnitTimes times = run::apply_time_rules(unit, profile.paths, profiles.constants());
       ASSERT_EQ(exclusive_sum(times), it.wall);
       ASSERT_EQ(times.mpi, it.send[1] + it.allreduce[1]);
       ASSERT_EQ(times.mpi_no_path, 0);
@@ -111,11 +112,11 @@ TEST(IterationProfile, it_is_so_with_learned_slopes_and_recorded_samples) {
   const auto iterations = random_iterations(random, 4);
   experiment::Profile profile = test::profile_of(iterations);
   learn_random_slopes(random, profile.ranks[0].locations[0].loops[0]);
-  const IterationProfiles profiles = profiles_of(profile);
-  const std::vector<SampledPath> recorded = {{test::function_20, 3}};
+  const run::IterationProfiles profiles = profiles_of(profile);
+  const std::vector<run::SampledPath> recorded = {{test::function_20, 3}};
   for (const Iteration& it : iterations) {
     const auto unit = profiles.unit_of(&it - iterations.data(), it.cluster, test::vector_of(it), &recorded);
-    ASSERT_EQ(exclusive_sum(apply_time_rules(unit, profile.paths, profiles.constants())), it.wall);
+    ASSERT_EQ(exclusive_sum(run::apply_time_rules(unit, profile.paths, profiles.constants())), it.wall);
     ASSERT_EQ(sum_of(profile, unit, MetricId::Visits), it.send[0] + it.allreduce[0]);
     ASSERT_EQ(sum_of(profile, unit, MetricId::BytesSent), it.send[3] + it.allreduce[3]);
     ASSERT_EQ(sum_of(profile, unit, MetricId::BytesReceived), it.send[5] + it.allreduce[5]);
@@ -135,10 +136,10 @@ TEST(IterationProfile, learned_slopes_tell_calls_of_one_size_from_one_call_of_an
   experiment::Loop& loop = profile.ranks[0].locations[0].loops[0];
   loop.follows = {{4, -1}, {1, -1}, {5, -1}, {6, 5}, {7, -1}, {8, 7}};
   loop.slopes = {{0, {{test::send, {1, 0, 1, 0}, {0, 0, 0, 400}}, {test::allreduce, {0, 0, 0, 1}, {0, 0, 0, -400}}}}};
-  const IterationProfiles profiles = profiles_of(profile);
-  PathSelection sends{std::vector<bool>(test::path_count, false), false, false, false, false};
+  const run::IterationProfiles profiles = profiles_of(profile);
+  run::PathSelection sends{std::vector<bool>(test::path_count, false), false, false, false, false};
   sends.paths[test::send] = true;
-  const auto sent = value_of_callpaths(profiles, sends, "bytes_sent");
+  const auto sent = run::value_of_callpaths(profiles, sends, "bytes_sent");
   for (const Iteration& it : iterations) {
     const auto unit = profiles.unit_of(0, 0, test::vector_of(it));
     EXPECT_EQ(value_at(profile, unit, test::send, MetricId::Visits), it.send[0]);
@@ -154,7 +155,7 @@ TEST(IterationProfile, a_cluster_of_one_member_is_its_iteration) {
   other.cluster = 1;
   other.function_10 = {1, 10};
   const experiment::Profile profile = test::profile_of({it, other, other});
-  const IterationProfiles profiles = profiles_of(profile);
+  const run::IterationProfiles profiles = profiles_of(profile);
   EXPECT_TRUE(profiles.is_exact(0));
   EXPECT_FALSE(profiles.is_exact(1));
   const auto unit = profiles.unit_of(0, 0, test::vector_of(it));
@@ -164,10 +165,10 @@ TEST(IterationProfile, a_cluster_of_one_member_is_its_iteration) {
   EXPECT_EQ(unit.wall, truth.wall);
   ASSERT_EQ(unit.values.size(), truth.values.size());
   // And so do its chosen call paths, column by column.
-  PathSelection sends{std::vector<bool>(test::path_count, false), false, false, false, false};
+  run::PathSelection sends{std::vector<bool>(test::path_count, false), false, false, false, false};
   sends.paths[test::send] = true;
   const auto of_sends = [&](const char* metric) {
-    return value_of_callpaths(profiles, sends, metric)(0, 0, test::vector_of(it));
+    return run::value_of_callpaths(profiles, sends, metric)(0, 0, test::vector_of(it));
   };
   EXPECT_EQ(of_sends("mpi_calls"), 3);
   EXPECT_DOUBLE_EQ(of_sends("mpi"), 700e-9);
@@ -181,10 +182,10 @@ TEST(IterationProfile, without_samples_of_its_own_user_code_is_divided_as_in_the
   std::vector<Iteration> iterations(41, Iteration{0, 5'000, {3, 1'000, 3, 24, 0, 0}, {}, {3, 3'000}, {1, 1'000}});
   iterations[40] = {1, 9'000, {3, 1'000, 3, 24, 0, 0}, {}, {}, {}};
   const experiment::Profile profile = test::profile_of(iterations);
-  const IterationProfiles profiles = profiles_of(profile);
+  const run::IterationProfiles profiles = profiles_of(profile);
   const auto unit = profiles.unit_of(40, 1, test::vector_of(iterations[40]));
   EXPECT_EQ(value_at(profile, unit, test::send, MetricId::Time), 1'000);
-  const UnitTimes times = apply_time_rules(unit, profile.paths, profiles.constants());
+  const run::UnitTimes times = run::apply_time_rules(unit, profile.paths, profiles.constants());
   EXPECT_EQ(exclusive_sum(times), 9'000);
   EXPECT_EQ(times.no_sample, 0);
   ASSERT_EQ(times.user_paths.size(), 2U);
@@ -198,7 +199,7 @@ TEST(IterationProfile, a_path_that_never_changes_keeps_its_calls_when_another_on
     for (int i = 0; i < 20; ++i)
       iterations.push_back({cluster, 100'000, {100 * cluster + i, 0, 0, 0, 0, 0}, {1, 0, 0, 0, 0, 0}, {}, {}});
   const experiment::Profile profile = test::profile_of(iterations);
-  const IterationProfiles profiles = profiles_of(profile);
+  const run::IterationProfiles profiles = profiles_of(profile);
   for (const Iteration& it : iterations) {
     const auto unit = profiles.unit_of(&it - iterations.data(), it.cluster, test::vector_of(it));
     EXPECT_EQ(value_at(profile, unit, test::allreduce, MetricId::Visits), 1) << it.send[0];
@@ -209,9 +210,9 @@ TEST(IterationProfile, a_path_that_never_changes_keeps_its_calls_when_another_on
 TEST(IterationProfile, an_iteration_without_cluster_has_its_totals) {
   const Iteration it{-1, 5'000, {3, 700, 3, 24, 0, 0}, {}, {}, {}};
   const experiment::Profile profile = test::profile_of({it});
-  const IterationProfiles profiles = profiles_of(profile);
+  const run::IterationProfiles profiles = profiles_of(profile);
   const auto unit = profiles.unit_of(0, -1, test::vector_of(it));
-  const UnitTimes times = apply_time_rules(unit, profile.paths, profiles.constants());
+  const run::UnitTimes times = run::apply_time_rules(unit, profile.paths, profiles.constants());
   EXPECT_EQ(exclusive_sum(times), 5'000);
   EXPECT_EQ(times.mpi_no_path, 700);
   EXPECT_TRUE(unit.values.empty());
@@ -224,14 +225,15 @@ TEST(IterationProfile, lost_mpi_paths_stay_lost) {
   profile.ranks[0].locations[0].units[0].mpi = 1'600;  // 1,200 of it have a call path
   auto vector = test::vector_of(it);
   vector[1] = 800;
-  const IterationProfiles profiles = profiles_of(profile);
-  const UnitTimes times = apply_time_rules(profiles.unit_of(0, 0, vector), profile.paths, profiles.constants());
+  const run::IterationProfiles profiles = profiles_of(profile);
+  const run::UnitTimes times =
+      run::apply_time_rules(profiles.unit_of(0, 0, vector), profile.paths, profiles.constants());
   EXPECT_EQ(exclusive_sum(times), 5'000);
   EXPECT_EQ(times.mpi_no_path, 200);
 }
 
-PathSelection only(std::uint32_t path) {
-  PathSelection selection;
+run::PathSelection only(std::uint32_t path) {
+  run::PathSelection selection;
   selection.paths.resize(test::path_count);
   selection.paths[path] = true;
   return selection;
@@ -244,10 +246,10 @@ TEST(IterationMetrics, selected_paths_have_what_the_profile_of_the_iteration_has
   profile.ranks[0].locations[0].units[1].mpi *= 2;  // the other half has lost its call paths
   for (const bool learned : {false, true}) {
     if (learned) learn_random_slopes(random, profile.ranks[0].locations[0].loops[0]);
-    const IterationProfiles profiles = profiles_of(profile);
+    const run::IterationProfiles profiles = profiles_of(profile);
     for (const std::uint32_t path : {test::send, test::allreduce}) {
-      const PathSelection selection = only(path);
-      const IterationProfiles::Selected selected(profiles, selection);
+      const run::PathSelection selection = only(path);
+      const run::IterationProfiles::Selected selected(profiles, selection);
       for (const Iteration& it : iterations) {
         const auto row = test::vector_of(it);
         const auto unit = profiles.unit_of(0, it.cluster, row);
@@ -264,9 +266,9 @@ TEST(IterationMetrics, mpi_without_a_call_path_is_what_the_time_rules_leave) {
   profile.ranks[0].locations[0].units[0].mpi = 1'600;  // 1,200 of it have a call path
   auto row = test::vector_of(it);
   row[1] = 800;
-  const IterationProfiles profiles = profiles_of(profile);
-  PathSelection selection{std::vector<bool>(test::path_count), false, false, false, true, false};
-  const IterationProfiles::Selected selected(profiles, selection);
+  const run::IterationProfiles profiles = profiles_of(profile);
+  run::PathSelection selection{std::vector<bool>(test::path_count), false, false, false, true, false};
+  const run::IterationProfiles::Selected selected(profiles, selection);
   EXPECT_EQ(selected.mpi(MetricId::Time, 0, row), 200);
   EXPECT_EQ(selected.mpi(MetricId::Time, -1, row), 800) << "no cluster, no call path";
 }
@@ -276,31 +278,32 @@ TEST(IterationMetrics, how_well_a_value_is_known_is_told) {
                                              {0, 6'000, {3, 800, 4, 24, 2, 48}, {}, {9, 900}, {}},
                                              {1, 7'000, {3, 900, 4, 24, 2, 48}, {}, {9, 900}, {}}};
   const experiment::Profile profile = test::profile_of(iterations);
-  const IterationProfiles profiles = profiles_of(profile);
-  const auto known = [&](const PathSelection& selection, const char* metric, std::size_t i) {
+  const run::IterationProfiles profiles = profiles_of(profile);
+  const auto known = [&](const run::PathSelection& selection, const char* metric, std::size_t i) {
     const auto row = test::vector_of(iterations[i]);
-    return known_of_callpaths(profiles, selection, metric)(static_cast<std::int64_t>(i), iterations[i].cluster, row);
+    return run::known_of_callpaths(profiles, selection, metric)(static_cast<std::int64_t>(i), iterations[i].cluster,
+                                                                row);
   };
-  const PathSelection sends = only(test::send), code = only(test::function_10);
-  EXPECT_EQ(known(sends, "mpi", 0), static_cast<double>(Known::Reconstructed));
-  EXPECT_EQ(known(sends, "mpi", 2), static_cast<double>(Known::Exact)) << "alone in its cluster";
-  EXPECT_EQ(known(code, "user", 0), static_cast<double>(Known::Sampled));
-  EXPECT_EQ(known(code, "wall", 2), static_cast<double>(Known::Sampled));
-  EXPECT_EQ(known(sends, "bytes_sent", 1), static_cast<double>(Known::Reconstructed));
+  const run::PathSelection sends = only(test::send), code = only(test::function_10);
+  EXPECT_EQ(known(sends, "mpi", 0), static_cast<double>(run::Known::Reconstructed));
+  EXPECT_EQ(known(sends, "mpi", 2), static_cast<double>(run::Known::Exact)) << "alone in its cluster";
+  EXPECT_EQ(known(code, "user", 0), static_cast<double>(run::Known::Sampled));
+  EXPECT_EQ(known(code, "wall", 2), static_cast<double>(run::Known::Sampled));
+  EXPECT_EQ(known(sends, "bytes_sent", 1), static_cast<double>(run::Known::Reconstructed));
 }
 
 TEST(IterationMetrics, selected_paths_add_up_to_what_is_there) {
   std::mt19937 random(11);
   const auto iterations = random_iterations(random, 6);
   const experiment::Profile profile = test::profile_of(iterations);
-  const IterationProfiles profiles = profiles_of(profile);
-  PathSelection everything{std::vector<bool>(test::path_count, true), true, true, true, true};
-  PathSelection sends{std::vector<bool>(test::path_count, false), false, false, false, false};
+  const run::IterationProfiles profiles = profiles_of(profile);
+  run::PathSelection everything{std::vector<bool>(test::path_count, true), true, true, true, true};
+  run::PathSelection sends{std::vector<bool>(test::path_count, false), false, false, false, false};
   sends.paths[test::send] = true;
-  const auto wall = value_of_callpaths(profiles, everything, "wall");
-  const auto calls = value_of_callpaths(profiles, everything, "mpi_calls");
-  const auto time = value_of_callpaths(profiles, sends, "mpi");
-  const auto user = value_of_callpaths(profiles, sends, "user");
+  const auto wall = run::value_of_callpaths(profiles, everything, "wall");
+  const auto calls = run::value_of_callpaths(profiles, everything, "mpi_calls");
+  const auto time = run::value_of_callpaths(profiles, sends, "mpi");
+  const auto user = run::value_of_callpaths(profiles, sends, "user");
   double sent = 0, truth = 0;
   for (const Iteration& it : iterations) {
     const auto row = test::vector_of(it);
@@ -315,11 +318,11 @@ TEST(IterationMetrics, selected_paths_add_up_to_what_is_there) {
 
 TEST(IterationMetrics, vectors_and_time_rules_give_the_metrics_of_an_iteration) {
   const experiment::Profile profile = test::profile_of({{0, 5'000, {3, 700, 3, 24, 0, 0}, {}, {}, {}}});
-  const IterationProfiles profiles = profiles_of(profile);
+  const run::IterationProfiles profiles = profiles_of(profile);
   std::vector<std::string> names, columns;
-  for (const auto& metric : iteration_metrics(profiles.loop())) {
+  for (const auto& metric : run::iteration_metrics(profiles.loop())) {
     names.push_back(metric.name);
-    columns.push_back(metric.column);
+    columns.push_back(metric.column());
   }
   EXPECT_EQ(names, (std::vector<std::string>{"wall", "mpi_calls", "mpi", "user", "cpu", "off_cpu", "refrain",
                                              "messages_sent", "bytes_sent", "messages_received", "bytes_received",
@@ -327,10 +330,10 @@ TEST(IterationMetrics, vectors_and_time_rules_give_the_metrics_of_an_iteration) 
   EXPECT_EQ(columns[0], "wall_s");
   EXPECT_EQ(columns[8], "bytes_sent");
   const std::vector<std::int64_t> row = {5'000, 700, 0, 5'000, 3, 3, 24, 0, 0, 0, 0, 0, 0};
-  EXPECT_DOUBLE_EQ(value_of_metric(profiles, "user")(0, 0, row), 4'300e-9);
-  EXPECT_DOUBLE_EQ(value_of_metric(profiles, "bytes_sent")(0, 0, row), 24);
-  EXPECT_DOUBLE_EQ(value_of_metric(profiles, "off_cpu")(0, 0, row), 0);
-  EXPECT_FALSE(value_of_metric(profiles, "weather"));
+  EXPECT_DOUBLE_EQ(run::value_of_metric(profiles, "user")(0, 0, row), 4'300e-9);
+  EXPECT_DOUBLE_EQ(run::value_of_metric(profiles, "bytes_sent")(0, 0, row), 24);
+  EXPECT_DOUBLE_EQ(run::value_of_metric(profiles, "off_cpu")(0, 0, row), 0);
+  EXPECT_FALSE(run::value_of_metric(profiles, "weather"));
 }
 
 /// Calls of a, b::solve(int) and solve below each other.
@@ -352,7 +355,7 @@ CallTree small_tree() {
   add(1, "output");                // 4
   add(4, "MPI_Allreduce");         // 5
   add(2, "b::solve(Grid&, int)");  // 6
-  add(0, not_on_cpu_name);         // 7
+  add(0, run::not_on_cpu_name);    // 7
   return tree;
 }
 
@@ -489,7 +492,7 @@ TEST(RoundToTotal, parts_are_within_1_of_their_shares_and_add_up) {
     }
     // Small ones are shared in floating point, large ones in integers.
     const auto total = static_cast<std::int64_t>(random() >> (random() % 60 + 4));
-    iteration_values::round_to_total(total, values, out, room);
+    run::iteration_values::round_to_total(total, values, out, room);
     if (sum == 0) continue;
     ASSERT_EQ(total, std::accumulate(out.begin(), out.end(), std::int64_t{0}));
     for (std::size_t k = 0; k < values.size(); ++k) {

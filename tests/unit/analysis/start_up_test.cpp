@@ -6,7 +6,7 @@
 #include <map>
 #include <sstream>
 
-#include "offline/analysis/call_tree.hpp"
+#include "tests/unit/analysis/tree_of.hpp"
 
 namespace refrain::analysis {
 namespace {

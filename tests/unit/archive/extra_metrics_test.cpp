@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "offline/analysis/call_tree.hpp"
+#include "tests/unit/analysis/tree_of.hpp"
 
 namespace refrain::testing {
 namespace {

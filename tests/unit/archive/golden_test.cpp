@@ -15,10 +15,10 @@
 #include "events/message_numbers.hpp"
 #include "events/metric_values.hpp"
 #include "measurement/regions.hpp"
-#include "offline/analysis/iteration_profile.hpp"
-#include "offline/analysis/iteration_samples.hpp"
-#include "offline/analysis/iterations.hpp"
 #include "offline/experiment/experiment.hpp"
+#include "offline/run/iteration_profile.hpp"
+#include "offline/run/iteration_samples.hpp"
+#include "offline/run/iterations.hpp"
 #include "offline/trace/trace.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 #include "tests/unit/archive/thread_peers.hpp"
@@ -231,7 +231,7 @@ TEST(Golden, version_1_1) {
   EXPECT_EQ(profile.ranks[2].locations[1].units.size(), 6u);
   // Numbers read off when the file was written, not computed anew.
   std::int64_t iterations = 0, walls = 0, clusters = 0;
-  analysis::for_each_iteration(loop, [&](std::int64_t, std::int32_t cluster, auto row) {
+  run::for_each_iteration(loop, [&](std::int64_t, std::int32_t cluster, auto row) {
     ++iterations;
     walls += row[0];
     clusters += cluster;
@@ -249,21 +249,21 @@ TEST(Golden, version_1_1_of_call_paths_in_an_iteration) {
   std::map<MetricId, std::int64_t> sums;
   for (const experiment::Rank& rank : profile.ranks)
     for (const experiment::Location& location : rank.locations) {
-      const analysis::IterationProfiles profiles(profile, rank, location, 0);
-      analysis::with_iteration(profiles.loop(), 3, [&](std::int64_t i, std::int32_t cluster, auto row) {
+      const run::IterationProfiles profiles(profile, rank, location, 0);
+      run::with_iteration(profiles.loop(), 3, [&](std::int64_t i, std::int32_t cluster, auto row) {
         const experiment::Unit unit = profiles.unit_of(i, cluster, row);
         for (const auto metric : {MetricId::Time, MetricId::BytesSent, MetricId::MessagesSent}) {
           std::int64_t of_unit = 0;
           double selected = 0;
           for (std::uint32_t region = 0; region < profile.regions.size(); ++region) {
-            analysis::PathSelection selection{std::vector<bool>(profile.paths.size()), {}, {}, {}, {}, {}};
+            run::PathSelection selection{std::vector<bool>(profile.paths.size()), {}, {}, {}, {}, {}};
             for (std::size_t path = 0; path < profile.paths.size(); ++path)
               selection.paths[path] =
                   profile.paths[path].kind == format::NodeKind::Region && profile.paths[path].offset == region;
-            selected += analysis::IterationProfiles::Selected(profiles, selection).mpi(metric, cluster, row);
+            selected += run::IterationProfiles::Selected(profiles, selection).mpi(metric, cluster, row);
           }
           for (const auto& values : unit.values)
-            of_unit += analysis::value_of(unit, values, profile.paths[values.path].kind, metric);
+            of_unit += run::value_of(unit, values, profile.paths[values.path].kind, metric);
           EXPECT_EQ(static_cast<double>(of_unit), selected) << static_cast<int>(metric);
           sums[metric] += of_unit;
         }
@@ -283,8 +283,8 @@ TEST(Golden, version_1_2) {
   const experiment::Loop& loop = rank.locations[1].loops[0];
   // Numbers read off when the file was written, not computed anew.
   std::int64_t walls = 0, samples = 0, paths = 0;
-  analysis::IterationSamples recorded(profile, rank, loop);
-  analysis::for_each_iteration(loop, [&](std::int64_t i, std::int32_t, auto row) {
+  run::IterationSamples recorded(profile, rank, loop);
+  run::for_each_iteration(loop, [&](std::int64_t i, std::int32_t, auto row) {
     walls += row[0];
     const auto* of = recorded.of(i);
     ASSERT_NE(of, nullptr);
@@ -335,7 +335,7 @@ TEST(Golden, version_1_4) {
   ASSERT_EQ(rank.locations[1].loops.size(), 2u);
   // Numbers read off when the file was written, not computed anew.
   const experiment::Loop& loop = rank.locations[0].loops[0];
-  analysis::IterationSamples recorded(profile, rank, loop);
+  run::IterationSamples recorded(profile, rank, loop);
   EXPECT_EQ(recorded.stride(), 4u);
   std::int64_t kept = 0, numbers = 0, samples = 0;
   for (std::int64_t i = 0; i < 150; ++i)

@@ -1,6 +1,6 @@
 // Loops, clusters and iterations: written, spilled, and read again.
 
-#include "offline/analysis/iterations.hpp"
+#include "offline/run/iterations.hpp"
 
 #include <cerrno>
 #include <filesystem>
@@ -11,8 +11,8 @@
 #include "archive/spill_file.hpp"
 #include "archive/writer.hpp"
 #include "measurement/iterations.hpp"
-#include "offline/analysis/iteration_samples.hpp"
 #include "offline/experiment/experiment.hpp"
+#include "offline/run/iteration_samples.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 #include "tests/unit/archive/thread_peers.hpp"
 
@@ -30,7 +30,7 @@ experiment::WholeExperiment write_and_read(archive::RankRecord& record, const Sc
 /// Every iteration is there, in order, with its vector (as far as it is kept) and the cluster that its label became.
 void expect_sample_iterations(const experiment::Loop& loop, int from, int count, int clusters) {
   int at = from;
-  const auto read = analysis::for_each_iteration(loop, [&](std::int64_t iteration, std::int32_t cluster, auto row) {
+  const auto read = run::for_each_iteration(loop, [&](std::int64_t iteration, std::int32_t cluster, auto row) {
     ASSERT_EQ(iteration, at);
     ASSERT_EQ(cluster, std::min<int>(static_cast<int>(sample_label(at)), clusters - 1));
     for (std::size_t m = 0; m < measurement::logged_count; ++m) {
@@ -82,7 +82,7 @@ TEST(Iterations, are_found_one_by_one) {
   const experiment::Loop& loop = experiment.profile.ranks[0].locations[0].loops[0];
   for (int i = -1; i < 152; ++i) {
     int found = 0;
-    const bool there = analysis::with_iteration(loop, i, [&](std::int64_t iteration, std::int32_t cluster, auto row) {
+    const bool there = run::with_iteration(loop, i, [&](std::int64_t iteration, std::int32_t cluster, auto row) {
       ++found;
       EXPECT_EQ(iteration, i);
       EXPECT_EQ(cluster, std::min<int>(static_cast<int>(sample_label(i)), 3));
@@ -128,19 +128,19 @@ TEST(Iterations, without_a_thread_are_filled_in) {
     if (is_absent(i)) EXPECT_TRUE(std::ranges::all_of(values, [](std::int64_t v) { return v == 0; }));
     EXPECT_EQ(values.size(), columns.size());
   };
-  EXPECT_EQ(1000, analysis::for_each_iteration(loop, [&](std::int64_t i, std::int32_t cluster, auto values) {
+  EXPECT_EQ(1000, run::for_each_iteration(loop, [&](std::int64_t i, std::int32_t cluster, auto values) {
               EXPECT_EQ(next++, i);
               check(i, cluster, values);
             }));
   for (const int i : {0, 149, 150, 199, 200, 209, 210, 299, 300, 999})
-    EXPECT_TRUE(analysis::with_iteration(loop, i, [&](std::int64_t number, std::int32_t cluster, auto values) {
+    EXPECT_TRUE(run::with_iteration(loop, i, [&](std::int64_t number, std::int32_t cluster, auto values) {
       EXPECT_EQ(i, number);
       check(i, cluster, values);
     })) << i;
-  EXPECT_FALSE(analysis::with_iteration(loop, 1000, [](auto, auto, auto) {}));
+  EXPECT_FALSE(run::with_iteration(loop, 1000, [](auto, auto, auto) {}));
   // What a damaged file says beyond the loop's end is left out.
   loop.iterations = 400;
-  EXPECT_EQ(400, analysis::for_each_iteration(loop, [](auto, auto, auto) {}));
+  EXPECT_EQ(400, run::for_each_iteration(loop, [](auto, auto, auto) {}));
 }
 
 TEST(Iterations, are_found_without_reading_the_rest) {
@@ -153,9 +153,9 @@ TEST(Iterations, are_found_without_reading_the_rest) {
   bytes[loop.log[0].offset + loop.log[0].size - 20] ^= 1;
   write_file(directory.path + "/profile.refrain", bytes);
   const auto nothing = [](auto, auto, auto) {};
-  EXPECT_TRUE(analysis::with_iteration(loop, 149, nothing)) << "which is in the second piece";
-  EXPECT_THROW(analysis::with_iteration(loop, 0, nothing), experiment::ReadError);
-  EXPECT_THROW(analysis::for_each_iteration(loop, nothing), experiment::ReadError);
+  EXPECT_TRUE(run::with_iteration(loop, 149, nothing)) << "which is in the second piece";
+  EXPECT_THROW(run::with_iteration(loop, 0, nothing), experiment::ReadError);
+  EXPECT_THROW(run::for_each_iteration(loop, nothing), experiment::ReadError);
 }
 
 /// Of a call path, which ranks number differently.
@@ -184,7 +184,7 @@ void expect_sample_samples_and_slopes(const experiment::Profile& profile, int ra
   for (const experiment::Rank& rank : profile.ranks)
     for (int thread = 0; thread < 2; ++thread) {
       const experiment::Loop& loop = rank.locations[static_cast<std::size_t>(thread)].loops[0];
-      analysis::IterationSamples samples(profile, rank, loop);
+      run::IterationSamples samples(profile, rank, loop);
       EXPECT_EQ(samples.stride(), 1U << level);
       const auto functions = sample_paths(rank.rank, thread, NodeKind::Function);
       const auto calls = sample_paths(rank.rank, thread, NodeKind::Region);
@@ -258,7 +258,7 @@ TEST(Iterations, are_not_taken_from_a_file_that_has_been_replaced) {
   write_file(path + ".new", read_file(path));
   std::filesystem::rename(path + ".new", path);
   try {
-    analysis::for_each_iteration(experiment.profile.ranks[0].locations[0].loops[0], [](auto, auto, auto) {});
+    run::for_each_iteration(experiment.profile.ranks[0].locations[0].loops[0], [](auto, auto, auto) {});
     FAIL() << "was read";
   } catch (const experiment::ReadError& error) {
     EXPECT_NE(std::string(error.what()).find("was replaced while it was read"), std::string::npos);
@@ -326,7 +326,7 @@ TEST_F(Spilled, damage_is_named_with_its_place) {
   const auto error_of = [&] {
     try {
       for (const auto& rank : experiment::read_experiment(directory.path).profile.ranks)
-        analysis::for_each_iteration(rank.locations[0].loops[0], [](auto, auto, auto) {});
+        run::for_each_iteration(rank.locations[0].loops[0], [](auto, auto, auto) {});
     } catch (const experiment::ReadError& error) {
       return std::string(error.what());
     }

@@ -12,10 +12,10 @@
 #include "format/checksum.hpp"
 #include "format/profile_file.hpp"
 #include "measurement/iterations.hpp"
-#include "offline/analysis/iteration_samples.hpp"
-#include "offline/analysis/iterations.hpp"
-#include "offline/analysis/run_totals.hpp"
 #include "offline/experiment/experiment.hpp"
+#include "offline/run/iteration_samples.hpp"
+#include "offline/run/iterations.hpp"
+#include "offline/run/totals.hpp"
 #include "tests/fuzz/archive/file_surgery.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 #include "tests/unit/archive/thread_peers.hpp"
@@ -144,7 +144,8 @@ class FactFinder {
   }
   void add_run(const experiment::Rank& rank, const std::string& of) {
     for (const auto& location : rank.locations) {
-      const auto run = analysis::totals_of_run(rank, location, definitions_.paths);
+      const auto run =
+          location.run ? *location.run : run::totals_of(location.units, rank, location, definitions_.paths);
       topic("run" + of);
       add_totals(run.totals);
       for (const auto& column : format::time_columns) add(run.times.*column.time);
@@ -209,12 +210,12 @@ class FactFinder {
       }
     }
     topic("iterations");
-    analysis::for_each_iteration(loop, [&](std::int64_t iteration, std::int32_t cluster, auto row) {
+    run::for_each_iteration(loop, [&](std::int64_t iteration, std::int32_t cluster, auto row) {
       add(iteration, cluster);
       for (const std::int64_t value : row) add(value);
     });
     topic("samples of iterations");
-    analysis::IterationSamples samples(definitions_, rank, loop);
+    run::IterationSamples samples(definitions_, rank, loop);
     for (std::int64_t i = 0; i < loop.iterations; ++i)
       if (const auto* recorded = samples.of(i)) {
         std::map<std::string, std::string> rows;
@@ -279,7 +280,7 @@ bool strictly_refused(const std::string& directory) {
     for (const auto& rank : experiment::read_experiment(directory).profile.ranks)
       for (const auto& location : rank.locations)
         for (const auto& loop : location.loops) {
-          analysis::for_each_iteration(loop, [](auto, auto, auto) {});
+          run::for_each_iteration(loop, [](auto, auto, auto) {});
           (void)experiment::read_samples(rank, loop);
         }
   } catch (const experiment::ReadError&) {
@@ -717,9 +718,9 @@ class DamagedFrames : public ::testing::Test {
         values.push_back(cluster);
       };
     };
-    analysis::for_each_iteration(loop, take(read.values));
+    run::for_each_iteration(loop, take(read.values));
     std::map<std::int64_t, std::vector<std::int64_t>> one_by_one;
-    for (const int i : first) analysis::with_iteration(loop, i, take(one_by_one));
+    for (const int i : first) run::with_iteration(loop, i, take(one_by_one));
     for (const int i : first)
       if (one_by_one.contains(i) != read.values.contains(i) ||
           (one_by_one.contains(i) && one_by_one[i] != read.values[i]))
@@ -825,9 +826,9 @@ void read_all(const Experiment& experiment) {
     for (const Depth depth : {Depth::Run, Depth::Loops, Depth::Whole})
       if (const auto rank = experiment.rank(place, depth))
         for (const auto& location : rank->locations) {
-          (void)analysis::totals_of_run(*rank, location, experiment.definitions().paths);
+          (void)run::totals_of(location.units, *rank, location, experiment.definitions().paths);
           for (const auto& loop : location.loops) {
-            analysis::for_each_iteration(loop, [](auto, auto, auto) {});
+            run::for_each_iteration(loop, [](auto, auto, auto) {});
             (void)experiment::read_samples(*rank, loop);
           }
         }

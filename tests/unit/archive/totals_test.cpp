@@ -5,10 +5,10 @@
 #include "archive/encoder.hpp"
 #include "archive/writer.hpp"
 #include "format/saturating.hpp"
-#include "offline/analysis/extra_metrics.hpp"
-#include "offline/analysis/time_rules.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "offline/experiment/totals_reader.hpp"
+#include "offline/run/extra_metrics.hpp"
+#include "offline/run/time_rules.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 #include "tests/unit/archive/thread_peers.hpp"
 
@@ -78,8 +78,7 @@ Sums sums_of_units(const Profile& profile, const Rank& rank, const Location& loc
     renumber(unit.values, own_number);
     renumber(unit.extra.values, own_number);
     sums.totals += unit;
-    const analysis::UnitTimes times =
-        analysis::apply_time_rules(unit, own_paths, analysis::constants_of(rank, location));
+    const run::UnitTimes times = run::apply_time_rules(unit, own_paths, run::constants_of(rank, location));
     sums.times += times;
     for (const auto* paths : {&times.mpi_paths, &times.user_paths})
       for (const auto& [path, ticks] : *paths) add(of_path(path).ticks, ticks);
@@ -87,7 +86,7 @@ Sums sums_of_units(const Profile& profile, const Rank& rank, const Location& loc
       for (std::size_t c = 0; c < format::columns_of(own_paths[row.path].kind); ++c)
         add(of_path(row.path).columns[c], unit.columns[row.first + c]);
     for (std::size_t m = 0; m < metrics; ++m) {
-      const analysis::ExtraShares shares = analysis::share_extra(unit, own_paths, m);
+      const run::ExtraShares shares = run::share_extra(unit, own_paths, m);
       add(sums.extra[m], shares.total);
       add(sums.extra_no_path[m], shares.no_path);
       for (const auto* paths : {&shares.mpi_paths, &shares.user_paths})

@@ -6,14 +6,14 @@
 #include <map>
 #include <numeric>
 
-#include "offline/analysis/reconstruct.hpp"
+#include "offline/run/reconstruct.hpp"
 #include "tests/unit/clustering/sequences.hpp"
 
 namespace refrain::clustering {
 namespace {
 
-using analysis::reconstruct;
-using analysis::ReconstructionInput;
+using run::reconstruct;
+using run::ReconstructionInput;
 
 using test::Iteration;
 using test::random_iterations;

@@ -43,7 +43,7 @@ explorer::Run small_run() {
   run.source = "refrain";
   run.ranks = 2;
   run.metrics = {{"wall", "Time", "s"}, {"mpi", "MPI", "s", 0}};
-  run.nodes = {{-1, ""}, {0, "main"}, {1, "MPI_Barrier", Node::Mpi}};
+  run.nodes = {{-1, ""}, {0, "main"}, {1, "MPI_Barrier", run::PathKind::Mpi}};
   run.places = {{"one", 0}, {"two", 1, 0, 1, 1}};
   run.sums = {{Sums::Values, 0, 1, {2}, {3.5}}, {Sums::Weights, 0, 0, {1, 2}, {1, 2}}};
   run.cells = {{0, 1, 2, {1.5F, 2}}};
@@ -163,7 +163,11 @@ TEST(Page, a_page_without_a_place_for_data_is_refused) {
 TEST(Anonymous, names_go_and_what_they_tell_apart_stays) {
   std::vector<explorer::Run> runs{small_run(), small_run()};
   for (explorer::Run& run : runs) {
-    run.nodes = {{-1, ""}, {0, "main"}, {1, "secret"}, {2, "MPI_Barrier", Node::Mpi}, {1, "(blocked)", Node::Other}};
+    run.nodes = {{-1, ""},
+                 {0, "main"},
+                 {1, "secret"},
+                 {2, "MPI_Barrier", run::PathKind::Mpi},
+                 {1, "(blocked)", run::PathKind::Other}};
     run.facts = {{"Command", "./secret --key"}, {"Ranks", "2"}};
     run.findings = {{"late_rank", "rank 1 computes longer, in secret"}};
     run.lacks = {{"trees", "secret was cut"}};

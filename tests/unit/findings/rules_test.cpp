@@ -16,8 +16,8 @@
 namespace refrain::findings {
 namespace {
 
-using analysis::PathKind;
 using analysis::test::Iteration;
+using run::PathKind;
 
 /// Milliseconds of an iteration in functions 0x10 and 0x20.
 struct Work {
@@ -798,7 +798,7 @@ TEST(Polling, names_the_tests_that_found_nothing) {
 TEST(Polling, a_few_tests_are_none) { EXPECT_TRUE(tests_for_messages(100'000).empty()); }
 
 TEST(Unseen, is_what_has_no_call_path) {
-  for (const char* name : {analysis::no_sample_name, analysis::arena_full_name, analysis::mpi_without_path_name}) {
+  for (const char* name : {run::no_sample_name, run::arena_full_name, run::mpi_without_path_name}) {
     HandMade program;
     program.tree.totals.wall_s = 10;
     program.add(0, name, PathKind::Other, 1);
@@ -809,8 +809,8 @@ TEST(Unseen, is_what_has_no_call_path) {
   }
   HandMade program;
   program.tree.totals.wall_s = 10;
-  program.add(0, analysis::no_sample_name, PathKind::Other, 0.1);
-  program.add(0, analysis::not_on_cpu_name, PathKind::Other, 5);
+  program.add(0, run::no_sample_name, PathKind::Other, 0.1);
+  program.add(0, run::not_on_cpu_name, PathKind::Other, 5);
   EXPECT_TRUE(program.found(unseen).empty());
 }
 

@@ -18,24 +18,23 @@ namespace refrain::query {
 class PlantedRun : public database::RunTables {
  public:
   explicit PlantedRun(std::string name = "planted") {
-    using database::RunNode;
     facts_.experiment = std::move(name);
     facts_.program = "app";
     facts_.processes = 2;
     // In the order of levels, which is not the preorder.
     nodes_.resize(5);
     nodes_[0] = {.name = "main"};
-    nodes_[1] = {.kind = RunNode::Mpi, .parent = 0, .name = "MPI_Recv"};
+    nodes_[1] = {.kind = run::PathKind::Mpi, .parent = 0, .name = "MPI_Recv"};
     nodes_[2] = {.parent = 0, .name = "solve", .error_s = 0.25};
-    nodes_[3] = {.kind = RunNode::Other, .name = "(blocked)"};
-    nodes_[4] = {.kind = RunNode::Mpi, .parent = 2, .name = "MPI_Recv"};
+    nodes_[3] = {.kind = run::PathKind::Other, .name = "(blocked)"};
+    nodes_[4] = {.kind = run::PathKind::Mpi, .parent = 2, .name = "MPI_Recv"};
     nodes_[1].wait_s = 6;
     nodes_[1].wait_by_rank = {{0, 2.0}, {1, 3.0}};
     nodes_[1].wait_kind = "late_sender";
     nodes_[4].wait_s = 10;
     locations_ = {{0, 0, "rank 0"}, {1, 0, "rank 1"}};
-    metrics_ = {
-        {"wall", "s"}, {"mpi", "s", 0}, {"visits", "1"}, {"late_sender", "s", 1, "messages that come late", true}};
+    metrics_ = {{"wall", "s"}, {"mpi", "s", 0}, {"visits", "1"}};
+    metrics_.push_back({"late_sender", "s", 1, "messages that come late", run::Adds::Exact, run::Metric::Found});
     loops_ = {"steps"};
   }
 
@@ -50,21 +49,21 @@ class PlantedRun : public database::RunTables {
     if (location == 0) take(3, blocked);
     else take(4, in_solve);
   }
-  std::vector<database::RunUnit> units(std::size_t location) override {
-    using database::RunUnit;
+  std::vector<run::UnitRef> units(std::size_t location) override {
+    using run::UnitRef;
     if (location == 1) return {{}};
-    return {{RunUnit::Outside}, {RunUnit::Cluster, 0, 0}, {RunUnit::Cluster, 0, 1}};
+    return {{UnitRef::Outside}, {UnitRef::Cluster, 0, 0}, {UnitRef::Cluster, 0, 1}};
   }
-  void for_each_node_of(std::size_t location, const database::RunUnit& unit, const TakeNode& take) override {
-    if (unit.of == database::RunUnit::Run) return for_each_node(location, take);
+  void for_each_node_of(std::size_t location, const run::UnitRef& unit, const TakeNode& take) override {
+    if (unit.of == run::UnitRef::Run) return for_each_node(location, take);
     const std::vector<double> outside = {1, 0, 0, 0}, blocked = {64, 0, 0, 0}, first = {2, 0, 0, 0},
                               second = {8, 8, 3, 0};
     ++passes;
-    if (unit.of == database::RunUnit::Outside) {
+    if (unit.of == run::UnitRef::Outside) {
       take(0, outside);
       take(3, blocked);
     } else {
-      take(unit.cluster == 0 ? 0 : 1, unit.cluster == 0 ? first : second);
+      take(unit.number == 0 ? 0 : 1, unit.number == 0 ? first : second);
     }
   }
   std::vector<database::RunLoop> loops_of(std::size_t location) override {

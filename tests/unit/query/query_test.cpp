@@ -235,7 +235,7 @@ TEST(Query, names_of_columns_differ) {
 
 TEST(Query, what_reading_throws_comes_through) {
   class Unreadable : public PlantedRun {
-    std::vector<database::RunUnit> units(std::size_t) override { throw experiment::ReadError("rank 3 is damaged"); }
+    std::vector<run::UnitRef> units(std::size_t) override { throw experiment::ReadError("rank 3 is damaged"); }
   };
   std::vector<query::Run> runs;
   runs.push_back({std::make_shared<Unreadable>()});

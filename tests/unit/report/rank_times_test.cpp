@@ -20,10 +20,10 @@ class TwoRanks {
                            {1, NodeKind::Region, -1, 0},
                            {1, NodeKind::Region, -1, 1}};
     tree.node_of = {0, 1, 2, 3};
-    add_node(-1, "", analysis::PathKind::User);
-    add_node(0, "steps", analysis::PathKind::User);
-    add_node(1, "MPI_Recv", analysis::PathKind::Mpi);
-    add_node(1, "MPI_File_write", analysis::PathKind::Mpi);
+    add_node(-1, "", run::PathKind::User);
+    add_node(0, "steps", run::PathKind::User);
+    add_node(1, "MPI_Recv", run::PathKind::Mpi);
+    add_node(1, "MPI_File_write", run::PathKind::Mpi);
     tree.nodes[1].marked = true;
     waits.resize(tree.nodes.size());
     add_rank(10, 2, 1);
@@ -41,7 +41,7 @@ class TwoRanks {
   std::vector<NodeWait> waits;
 
  private:
-  void add_node(std::int32_t parent, const char* name, analysis::PathKind kind) {
+  void add_node(std::int32_t parent, const char* name, run::PathKind kind) {
     analysis::TreeNode node;
     node.parent = parent;
     node.name = name;
@@ -62,7 +62,9 @@ class TwoRanks {
     run.columns.resize(columns + format::columns_of(experiment::NodeKind::Region));
     tree.nodes[2].exclusive_s += static_cast<double>(receive_s);
     tree.nodes[3].exclusive_s += static_cast<double>(write_s);
-    tree.locations.push_back({rank.rank, 0, "main", static_cast<double>(mark_s)});
+    analysis::LocationSummary& first = tree.locations.emplace_back();
+    first.rank = rank.rank;
+    first.wall_s = static_cast<double>(mark_s);
   }
 };
 

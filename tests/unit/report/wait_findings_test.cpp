@@ -8,7 +8,7 @@
 namespace refrain::report {
 namespace {
 
-using analysis::PathKind;
+using run::PathKind;
 using Method = NodeWait::Method;
 
 /// Two ranks of 50 s that call MPI at three call paths.

@@ -1,0 +1,136 @@
+#pragma once
+/// Adds up what locations have: by call path, function, module or whatever keys tell apart, and by machine, rank or
+/// thread. This is the one loop over rows (rows.hpp).
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "offline/run/metrics.hpp"
+#include "offline/run/nodes.hpp"
+#include "offline/run/quantities.hpp"
+#include "offline/run/rows.hpp"
+
+namespace refrain::run {
+
+/// Where values are kept apart.
+enum class Place : std::uint8_t { Everywhere, Machine, Rank, Thread };
+
+struct Question {
+  const Keys* keys = nullptr;  ///< of the nodes, must outlive the answer; null: all together
+  Place place = Place::Everywhere;
+  std::vector<std::size_t> metrics;
+  bool all_asked_for = false;    ///< and the metrics of REFRAIN_METRICS that any rank has, behind them
+  bool has_errors = true;        ///< else no standard errors are made
+  bool has_inclusive = true;     ///< else keys have exclusive values only, and memory is by key, not by node
+  std::vector<bool> nodes = {};  ///< only these (Nodes::select()); empty: all
+};
+
+/// The values at one place. Columns are those of Question::metrics.
+class Answer {
+ public:
+  std::string machine;  ///< of what was added first
+  std::int32_t rank = 0, thread = 0;
+
+  /// Whether any row, or what tools have found, is of this key.
+  bool has(std::size_t key) const { return exclusive_.flags[key].has(Flags::Row); }
+  /// Of the key's nodes by themselves.
+  Quantity exclusive(std::size_t key, std::size_t column) const { return quantity(key, column, exclusive_); }
+  /// With everything that they call; a node below another one of its key is in that one's.
+  Quantity inclusive(std::size_t key, std::size_t column) const { return quantity(key, column, inclusive_); }
+  /// Without keys.
+  Quantity of(std::size_t column) const { return inclusive(0, column); }
+
+  double exclusive_s(std::size_t key, std::size_t column) const { return seconds(exclusive_, key, column); }
+  double inclusive_s(std::size_t key, std::size_t column) const { return seconds(inclusive_, key, column); }
+  double seconds(std::size_t column) const { return seconds(inclusive_, 0, column); }
+  /// The column of a metric of REFRAIN_METRICS.
+  std::size_t asked_for(std::size_t number) const { return asked_for_ + number; }
+
+ private:
+  friend class Grouping;
+  struct Flags {
+    enum Bit : std::uint8_t { Row = 1, Divided = 2, Bounded = 4, Untold = 8 };
+    std::uint8_t bits = 0;
+    bool has(Bit bit) const { return (bits & bit) != 0; }
+    Flags& operator+=(Flags other) {
+      bits |= other.bits;
+      return *this;
+    }
+  };
+  /// By key; while rows are added, by slot (Grouping::slot_of()).
+  struct Sums {
+    std::vector<std::vector<Integer>> values;  ///< by column first
+    std::vector<Integer> sampled;
+    std::vector<double> variance;  ///< always by key
+    std::vector<Flags> flags;
+  };
+  Quantity quantity(std::size_t key, std::size_t column, const Sums& of) const;
+  static double seconds(const Sums& of, std::size_t key, std::size_t column) {
+    return static_cast<double>(of.values[column][key]) / 1e9;
+  }
+
+  const Metrics* metrics_ = nullptr;
+  std::vector<std::size_t> columns_;
+  std::size_t asked_for_ = 0, leaves_ = 0;
+  Sums exclusive_, inclusive_;
+  std::uint32_t everything_ = Keys::none;  ///< the key whose inclusive values are those of all nodes
+  Integer below_ = 0, above_ = 0;
+  bool is_exact_ = true, tells_waiting_ = true;
+  std::vector<double> found_errors_;  ///< by column, in seconds, of the last leaf
+};
+
+/// Answers a question. Several of them may look at the same leaves in one pass.
+class Grouping {
+ public:
+  using Take = std::function<void(const Answer&)>;
+  /// With `take` each answer is handed over when the next place begins, the last one in finish(): no more than one is
+  /// in memory, but for machines. Leaves of a rank follow each other. `nodes` and `metrics` must outlive the answers.
+  Grouping(const Nodes& nodes, const Metrics& metrics, Question question, Take take = {});
+  void add(const Leaf& leaf);
+  /// The answers that were not handed over, in the order of their first leaves.
+  std::vector<Answer> finish();
+
+ private:
+  /// A column, and which metric of its kind it is.
+  struct Column {
+    std::size_t column, number;
+  };
+  bool is_place_of(const Answer& answer, const Leaf& leaf) const;
+  Answer& answer_for(const Leaf& leaf);
+  void add_row(Answer& to, const Leaf& leaf, const Row& row, std::size_t slot);
+  void add_found(Answer& to, const Leaf& leaf);
+  void add_variance(Answer& to, const Stratum& stratum);
+  void close(Answer& answer) const;
+  void hand_over();
+  /// Where values of a node are added up: by node where they are needed for inclusive ones, else by key, with one slot
+  /// for all nodes that are not shown.
+  std::size_t slot_of(std::uint32_t node) const {
+    if (!question_.keys) return 0;
+    return question_.has_inclusive ? node : std::min<std::size_t>(question_.keys->of_node[node], keys());
+  }
+  std::size_t slots() const {
+    if (!question_.keys) return 1;
+    return question_.has_inclusive ? nodes_.size() : keys() + 1;
+  }
+  std::size_t keys() const { return question_.keys ? question_.keys->size() : 1; }
+  bool is_chosen(std::uint32_t node) const { return question_.nodes.empty() || question_.nodes[node]; }
+  template <class Value>
+  void add_children(std::vector<Value>& by_node) const;
+  template <class Value>
+  std::vector<Value> by_key(const std::vector<Value>& by_node, bool outermost_only) const;
+
+  const Nodes& nodes_;
+  const Metrics& metrics_;
+  Question question_;
+  Take take_;
+  std::vector<Column> times_, of_mpi_, of_functions_, of_marks_, asked_for_, found_;  ///< by what rows have them
+  std::vector<Answer> answers_;
+  std::vector<double> weights_;  ///< of the leaf in hand, by slot
+};
+
+/// What one leaf alone has; `question.place` does not matter.
+Answer answer_of(const Leaf& leaf, const Nodes& nodes, const Metrics& metrics, Question question);
+
+}  // namespace refrain::run

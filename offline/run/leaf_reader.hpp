@@ -1,0 +1,68 @@
+#pragma once
+/// What one location after the other did, in the order in which they are asked for, in the run or in a part of it. One
+/// rank is in memory: locations of a rank should be asked for one after the other.
+
+#include <compare>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "offline/experiment/experiment.hpp"
+#include "offline/run/run.hpp"
+
+namespace refrain::run {
+
+/// A part of what a location did.
+struct UnitRef {
+  enum Of : std::uint8_t { Run, Outside, Cluster, Iteration } of = Run;  ///< Outside: of all marked loops
+  std::size_t loop = 0;                                                  ///< in Location::loops
+  std::int64_t number = 0;                                               ///< of the cluster or iteration
+
+  auto operator<=>(const UnitRef&) const = default;
+};
+
+class LeafReader {
+ public:
+  explicit LeafReader(const experiment::Experiment& experiment)
+      : experiment_(experiment), leaves_(experiment.definitions()) {}
+  /// Null: there is no such thread or unit, or it cannot be read. Valid until the next call. An iteration costs as much
+  /// as opening its loop (loops.hpp), which is better for many of them.
+  const Leaf* of(std::int32_t rank, std::int32_t thread, const UnitRef& unit = {});
+  /// The rank that was asked for last; null: it cannot be read.
+  const experiment::RankHandle& rank() const { return rank_; }
+
+ private:
+  /// The units that add up to `unit`; nothing: they are not there.
+  std::optional<std::vector<experiment::Unit>> units_of(const experiment::Location& location, const UnitRef& unit,
+                                                        bool& is_exact) const;
+
+  const experiment::Experiment& experiment_;
+  Leaves leaves_;
+  experiment::RankHandle rank_;
+  experiment::Depth depth_{};  ///< of rank_
+  experiment::RunTotals totals_;
+  std::optional<Leaf> leaf_;
+};
+
+/// The exclusive values of call paths at locations, in the metrics that lists show, with the numbers of Metrics::list()
+/// and in their units.
+class ValueReader {
+ public:
+  /// The run must outlive it, and has all its metrics.
+  explicit ValueReader(const Run& run);
+  using Take = std::function<void(std::uint32_t node, std::span<const double> by_metric)>;
+  /// Calls `take` with each node that has anything there, ascending, but for the root.
+  void for_each_node(std::int32_t rank, std::int32_t thread, const UnitRef& unit, const Take& take);
+
+ private:
+  /// Those that have a row, each by itself.
+  Keys nodes_of(const Leaf& leaf) const;
+
+  const Run& run_;
+  Keys by_node_;
+  std::vector<std::size_t> metrics_;
+  LeafReader leaves_;
+};
+
+}  // namespace refrain::run

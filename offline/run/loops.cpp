@@ -1,0 +1,38 @@
+#include "offline/run/loops.hpp"
+
+namespace refrain::run {
+
+bool OpenLoop::was_absent(std::int32_t cluster, std::span<const std::int64_t> row) const {
+  if (cluster >= 0) return false;
+  const int wall = profiles->columns()[format::MetricId::Wall];
+  return wall >= 0 && row[static_cast<std::size_t>(wall)] == 0;
+}
+
+void for_each_loop(const experiment::Experiment& experiment,
+                   const std::function<void(const LoopPlace&, const experiment::Loop&, const experiment::Rank&)>& take,
+                   const std::function<bool(std::int32_t rank)>& ranks) {
+  for (std::size_t place = 0; place < experiment.ranks().size(); ++place) {
+    if (ranks && !ranks(experiment.ranks()[place])) continue;
+    const auto rank = experiment.rank(place, experiment::Depth::Loops);
+    for (std::size_t l = 0; rank && l < rank->locations.size(); ++l)
+      for (std::size_t number = 0; number < rank->locations[l].loops.size(); ++number) {
+        const experiment::Loop& loop = rank->locations[l].loops[number];
+        take({place, l, number, rank->rank, rank->locations[l].thread, loop.iterations, loop.clusters.size()}, loop,
+             *rank);
+      }
+  }
+}
+
+std::shared_ptr<const OpenLoop> open_loop(const experiment::Experiment& experiment, const LoopPlace& of) {
+  const auto open = std::make_shared<OpenLoop>();
+  open->rank = experiment.rank(of.place, experiment::Depth::Whole);
+  if (!open->rank || of.location >= open->rank->locations.size() ||
+      of.loop >= open->rank->locations[of.location].loops.size())
+    return nullptr;
+  open->location = &open->rank->locations[of.location];
+  open->profiles =
+      std::make_unique<const IterationProfiles>(experiment.definitions(), *open->rank, *open->location, of.loop);
+  return open;
+}
+
+}  // namespace refrain::run
