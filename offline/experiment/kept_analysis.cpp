@@ -31,15 +31,24 @@ template <class Io, Is<SavedMetric::OfLocation> T>
 void describe(Io& io, T& of) {
   io(of.rank, of.thread, of.seconds, of.error_s);
 }
+template <class Io, Is<SavedMetric::Replicated> T>
+void describe(Io& io, T& of) {
+  io(of.path, of.rank, of.ns);
+}
 template <class Io, Is<SavedMetric> T>
 void describe(Io& io, T& of) {
   io(of.name, of.parent, of.help, of.is_sampled, of.values, of.locations);
+}
+/// Behind all metrics, since version 2 of the file.
+template <class Io, class Metrics>
+void describe_replicates(Io& io, Metrics& metrics) {
+  for (auto& metric : metrics) io(metric.ranks_in_block, metric.replicates);
 }
 
 namespace {
 
 constexpr std::string_view magic = "RTanlyss", name_begin = "analysis-", name_end = ".refrain";
-constexpr std::uint32_t version_of_file = 1;
+constexpr std::uint32_t version_of_file = 2;
 constexpr std::size_t fixed_size = 16;  // magic, version, size of the packed head
 constexpr std::uint32_t largest_head = 1 << 16;
 constexpr const char* kept_text = "a kept analysis";
@@ -79,7 +88,8 @@ KeptAnalysis::KeptAnalysis(const fs::path& file_path, const Experiment& experime
   const InputFile file(path_, damage);
   const auto begin = file.read(0, fixed_size, kept_text);
   if (std::memcmp(begin.data(), magic.data(), magic.size()) != 0) file.fail(0, "not a kept analysis");
-  if (format::load_little_endian<std::uint32_t>(&begin[8]) != version_of_file)
+  version_of_file_ = format::load_little_endian<std::uint32_t>(&begin[8]);
+  if (version_of_file_ < 1 || version_of_file_ > version_of_file)
     file.fail(8, "a kept analysis of another version of Refrain");
   const auto size = format::load_little_endian<std::uint32_t>(&begin[12]);
   if (size > largest_head) file.fail(12, "a kept analysis with an impossible head");
@@ -113,11 +123,13 @@ std::vector<SavedMetric> KeptAnalysis::metrics() const {
   std::vector<SavedMetric> metrics;
   Unpacker unpacker(bytes);
   unpacker(metrics);
+  if (version_of_file_ >= 2) describe_replicates(unpacker, metrics);
   const auto paths = static_cast<std::int64_t>(paths_);
+  const auto is_path = [&](const auto& row) { return row.path >= -1 && row.path < paths; };
+  const auto is_finite = [](const SavedMetric::Value& value) { return std::isfinite(value.seconds); };
   const auto is_good = [&](const SavedMetric& of) {
-    return std::ranges::all_of(of.values, [&](const SavedMetric::Value& value) {
-      return value.path >= -1 && value.path < paths && std::isfinite(value.seconds);
-    });
+    return std::ranges::all_of(of.values, is_path) && std::ranges::all_of(of.values, is_finite) &&
+           std::ranges::all_of(of.replicates, is_path) && of.ranks_in_block >= 0;
   };
   if (!unpacker.is_good() || !std::ranges::all_of(metrics, is_good)) refuse("a kept analysis with impossible metrics");
   return metrics;
@@ -150,7 +162,10 @@ std::optional<KeptAnalysis> kept_analysis(const Experiment& experiment, const An
 }
 
 void keep(const Experiment& experiment, const NewAnalysis& analysis) {
-  const std::string metrics = packed(analysis.metrics);
+  Packer packer;
+  packer(analysis.metrics);
+  describe_replicates(packer, analysis.metrics);
+  const std::string& metrics = packer.bytes();
   const std::string head =
       packed(analysis.key, analysis.version, analysis.records, experiment.fingerprint(), std::uint64_t{metrics.size()},
              checksum_of(metrics), std::uint64_t{analysis.found.size()}, checksum_of(analysis.found));
