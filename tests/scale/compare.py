@@ -57,6 +57,8 @@ RULES: list[Rule] = [
     Rule("truer", r" json \.findings\[\]\.(share|standard_error)$", "",
          "shares are of the elapsed time of all ranks, and of waits those of the call tree"),
     Rule("added", r"^findings (csv|markdown) ", "", "the table of findings has more columns"),
+    Rule("truer", r"(wait_error_s|standard_error(_s)?|serialisation_error|transfer_error)(\[\d*\])?$", "",
+         "errors of waits come from replicates, which sums add one by one"),
 ]
 UNSTEADY = "unsteady"
 
