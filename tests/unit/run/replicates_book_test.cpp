@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "offline/run/quantities.hpp"
+#include "tests/unit/run/distances.hpp"
 
 namespace refrain::run {
 namespace {
@@ -74,16 +75,6 @@ class Book {
   std::vector<bool> is_kept_;
 };
 
-/// How far estimates are off, in their errors.
-struct Distances {
-  double within = 0, squares = 0;
-  void add(double distance) {
-    within += std::abs(distance) <= 2 ? 1. / trials : 0;
-    squares += distance * distance / trials;
-  }
-  double rms() const { return std::sqrt(squares); }
-};
-
 TEST(BookOfWaits, estimates_are_off_by_their_errors_for_all_sites_and_ranks_and_for_each) {
   std::mt19937_64 random(46);
   Distances of_all, of_rank, of_site, of_one, as_if_independent;
@@ -109,10 +100,10 @@ TEST(BookOfWaits, estimates_are_off_by_their_errors_for_all_sites_and_ranks_and_
     as_if_independent.add((all.seconds - all_s) / std::sqrt(variance));
   }
   for (const auto& [what, of] : {std::pair("all", of_all), {"rank", of_rank}, {"site", of_site}, {"one", of_one}}) {
-    EXPECT_GE(of.within, .9) << what;
+    EXPECT_GE(of.within(), .9) << what;
     EXPECT_GT(of.rms(), .6) << what;
     EXPECT_LT(of.rms(), 1.5) << what;
-    RecordProperty(std::string("within_") + what, std::to_string(of.within));
+    RecordProperty(std::string("within_") + what, std::to_string(of.within()));
     RecordProperty(std::string("rms_") + what, std::to_string(of.rms()));
   }
   EXPECT_GT(as_if_independent.rms(), 2.5) << "variances that are added say too little";
