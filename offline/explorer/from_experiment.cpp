@@ -302,6 +302,7 @@ class Maker {
       run_.sums.push_back(std::move(row));
     };
     put(Sums::Errors, 0, [](const run::Estimate& of) { return of.bounds_deviation_s(); });
+    if (std::ranges::all_of(wait_errors_, [](const auto& of) { return of.second.replicates.empty(); })) return;
     for (std::uint32_t r = 0; r < run::Replicates::count; ++r)
       put(Sums::Replicate, r, [r](const run::Estimate& of) { return static_cast<double>(of.replicates.ns[r]) * 1e-9; });
   }

@@ -1,7 +1,6 @@
 #include "offline/report/rank_times.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 #include <map>
 
