@@ -173,9 +173,7 @@ std::optional<int> print_kept(const AnalyzeRequest& request) {
     }
     if (!found || !found->has_events) return std::nullopt;
     print_found(request, std::move(*found), *experiment);
-    if (experiment->damages() == 0) return exit_ok;
-    tell_damage("analyze", *experiment->damage_log());
-    return exit_damaged;
+    return tell_damage("analyze", *experiment->damage_log());
   } catch (const experiment::ReadError&) {
     return std::nullopt;
   }

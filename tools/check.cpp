@@ -417,20 +417,14 @@ int run(const Request& request) {
         "nothing to check: --against EXPERIMENT, --properties FILE, --efficiency BOUND, or several of them");
   const auto program = read_specifications(request.files);
   if (!program) return exit_usage;
-  try {
-    Outcome outcome;
-    compare(request, outcome);
-    evaluate(request, outcome, *program);
-    check_efficiencies(request, outcome);
-    if (request.format == "json") print_json(outcome, request);
-    else if (request.format == "junit") print_junit(outcome, request);
-    else print_text(outcome, request);
-    return exit_code_of(outcome, request.threshold);
-  } catch (const experiment::ReadError& error) {
-    return complain(name, exit_unreadable, error.what());
-  } catch (const std::exception& error) {
-    return complain(name, exit_usage, error.what());
-  }
+  Outcome outcome;
+  compare(request, outcome);
+  evaluate(request, outcome, *program);
+  check_efficiencies(request, outcome);
+  if (request.format == "json") print_json(outcome, request);
+  else if (request.format == "junit") print_junit(outcome, request);
+  else print_text(outcome, request);
+  return exit_code_of(outcome, request.threshold);
 }
 
 }  // namespace
@@ -463,7 +457,7 @@ void add_check(Command root, Invocation& invocation) {
   command.footer(
       "Exit status: 0 nothing is worse as far as it can be told, 3 something is, 1 wrong usage, or a part of what was\n"
       "asked for was not checked, 2 an experiment that cannot be read.");
-  command.when_chosen([request, &invocation] { invocation.exit_code = run(*request); });
+  command.when_chosen([request, &invocation] { invocation.exit_code = guarded(name, [&] { return run(*request); }); });
 }
 
 }  // namespace refrain::tools

@@ -107,31 +107,23 @@ int write_events(const exports::Format& format, const Request& request) {
 }
 
 int write_profile(const exports::Format& format, const Request& request) {
-  try {
-    int code = exit_ok;
-    exports::OutputFile out(output_of(request));
-    std::size_t call_paths = 0, locations = 0;
-    for (const std::string& name : request.experiments) {
-      if (is_archive(command_name, name)) return exit_usage;
-      const auto experiment = experiment::Experiment::open(name);
-      std::optional<exports::IterationOfLoop> iteration;
-      if (request.iteration) iteration = {request.loop, *request.iteration};
-      const auto run = exports::run_of_experiment(experiment, REFRAIN_VERSION, iteration);
-      format.write_run(*run, out);
-      call_paths += run->nodes().size();
-      locations += run->locations().size();
-      if (experiment->damage_log()->count() == 0) continue;
-      tell_damage(command_name, *experiment->damage_log());
-      code = exit_damaged;
-    }
-    out.finish();
-    tell_written(format, out.path(), fmt::format("{} call paths of {} locations", call_paths, locations));
-    return code;
-  } catch (const experiment::ReadError& error) {
-    return complain(command_name, exit_unreadable, error.what());
-  } catch (const std::exception& error) {
-    return complain(command_name, exit_usage, error.what());
+  int code = exit_ok;
+  exports::OutputFile out(output_of(request));
+  std::size_t call_paths = 0, locations = 0;
+  for (const std::string& name : request.experiments) {
+    if (is_archive(command_name, name)) return exit_usage;
+    const auto experiment = experiment::Experiment::open(name);
+    std::optional<exports::IterationOfLoop> iteration;
+    if (request.iteration) iteration = {request.loop, *request.iteration};
+    const auto run = exports::run_of_experiment(experiment, REFRAIN_VERSION, iteration);
+    format.write_run(*run, out);
+    call_paths += run->nodes().size();
+    locations += run->locations().size();
+    code = std::max(code, tell_damage(command_name, *experiment->damage_log()));
   }
+  out.finish();
+  tell_written(format, out.path(), fmt::format("{} call paths of {} locations", call_paths, locations));
+  return code;
 }
 
 /// Options that the format does not take; empty: there are none.
@@ -159,7 +151,8 @@ int run(const Request& request) {
     return complain(command_name, exit_usage, wrong);
   if (!format.write_run && !format.write_events) return write_archive(request);
   if (exports::place_in_job().rank != 0) return exit_ok;  // the first process writes it alone
-  return format.write_events ? write_events(format, request) : write_profile(format, request);
+  if (format.write_events) return write_events(format, request);
+  return guarded(command_name, [&] { return write_profile(format, request); });
 }
 
 }  // namespace

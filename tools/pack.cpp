@@ -119,37 +119,31 @@ std::string make_anonymous(const std::string& experiment, const std::string& dir
 
 int run(Request request) {
   if (!find_experiment(name, request.experiment)) return exit_usage;
-  try {
-    std::string folder = name_of_experiment(request.experiment);
-    if (request.output.empty()) request.output = folder + ".tar";
-    std::optional<ScratchDirectory> scratch;
-    if (request.anonymous) {
-      request.experiment = make_anonymous(request.experiment, scratch.emplace().path());
-      folder = "experiment";
-    }
-    const auto experiment = experiment::Experiment::open(request.experiment);
-    const bool is_kept = keep_what_is_known(*experiment);
-    const std::vector<std::string> files = files_to_pack(request);
-    std::error_code error;
-    const bool has_events = std::ranges::any_of(experiment::files_in(request.experiment, error), is_of_events);
-    if (request.without_events && has_events && !is_kept)
-      return complain(name, exit_usage,
-                      fmt::format("--without-events: what its events tell cannot be kept in {}, so it would be lost",
-                                  request.experiment));
-    constexpr std::size_t longest_folder = 60;  // with a file's name in 100 bytes
-    NewFile archive(request.output);
-    for (const std::string& file : files)
-      add(archive, folder.size() > longest_folder ? "experiment" : folder, fs::path(request.experiment) / file);
-    archive.write(experiment::tar_end());
-    archive.finish();
-    constexpr double bytes_of_megabyte = 1e6;
-    show("{}: {:.1f} MB\n", request.output, static_cast<double>(archive.size()) / bytes_of_megabyte);
-    return exit_ok;
-  } catch (const experiment::ReadError& error) {
-    return complain(name, exit_unreadable, error.what());
-  } catch (const std::exception& error) {
-    return complain(name, exit_usage, error.what());
+  std::string folder = name_of_experiment(request.experiment);
+  if (request.output.empty()) request.output = folder + ".tar";
+  std::optional<ScratchDirectory> scratch;
+  if (request.anonymous) {
+    request.experiment = make_anonymous(request.experiment, scratch.emplace().path());
+    folder = "experiment";
   }
+  const auto experiment = experiment::Experiment::open(request.experiment);
+  const bool is_kept = keep_what_is_known(*experiment);
+  const std::vector<std::string> files = files_to_pack(request);
+  std::error_code error;
+  const bool has_events = std::ranges::any_of(experiment::files_in(request.experiment, error), is_of_events);
+  if (request.without_events && has_events && !is_kept)
+    return complain(name, exit_usage,
+                    fmt::format("--without-events: what its events tell cannot be kept in {}, so it would be lost",
+                                request.experiment));
+  constexpr std::size_t longest_folder = 60;  // with a file's name in 100 bytes
+  NewFile archive(request.output);
+  for (const std::string& file : files)
+    add(archive, folder.size() > longest_folder ? "experiment" : folder, fs::path(request.experiment) / file);
+  archive.write(experiment::tar_end());
+  archive.finish();
+  constexpr double bytes_of_megabyte = 1e6;
+  show("{}: {:.1f} MB\n", request.output, static_cast<double>(archive.size()) / bytes_of_megabyte);
+  return exit_ok;
 }
 
 }  // namespace
@@ -167,7 +161,7 @@ void add_pack(Command root, Invocation& invocation) {
   command.footer(
       "Exit status: 0 done, 1 wrong usage or not written, 2 the experiment cannot be read.\n"
       "The file is an archive of tar: tar -xf makes the directory of it.");
-  command.when_chosen([request, &invocation] { invocation.exit_code = run(*request); });
+  command.when_chosen([request, &invocation] { invocation.exit_code = guarded(name, [&] { return run(*request); }); });
 }
 
 }  // namespace refrain::tools

@@ -114,47 +114,40 @@ std::unique_ptr<database::Connection> open_experiment(const Request& request, co
 }
 
 int run(const Request& request) {
-  try {
-    const auto program = read_specifications(request.files);
-    if (!program) return exit_usage;
-    for (const std::string& wanted : request.only)
-      if (program->property(wanted) == nullptr)
-        return complain(name, exit_usage,
-                        fmt::format("--property {}: there is none of this name; there are {}", wanted,
-                                    fmt::join(property_names(*program), ", ")));
-    int code = exit_ok;
-    const auto connection = request.experiment.empty() ? database::Connection::open(request.database, false)
-                                                       : open_experiment(request, *program->model, code);
-    database::Store store(*connection, *program->model);
-    store.check();
-    const auto runs = store.runs({request.program, request.version, request.run});
-    if (runs.empty())
-      return complain(
-          name, exit_usage,
-          fmt::format("{}: there is no such run; `refrain db list` shows what there is", connection->name()));
-    database::EvaluationRequest evaluation;
-    evaluation.run = *std::ranges::max_element(runs, {}, &database::StoredRun::run);
-    evaluation.basis = request.basis;
-    evaluation.only = request.only;
-    ProgressLine line;
-    evaluation.progress = [&](std::size_t done, std::size_t all) {
-      line.show([&] { return fmt::format("evaluating: {} of {} properties", done, all); });
-    };
-    const database::Evaluation result = evaluate(*connection, *program, evaluation);
-    line.end();
-    const report::Format format = report::format_of(request.format);
-    const std::size_t rows = request.limit > 0 ? static_cast<std::size_t>(request.limit) : result.found.size();
-    if (format == report::Format::Text) print_text(result, request, rows);
-    else
-      print_tables(format == report::Format::Json ? document_of(result, request.threshold)
-                                                  : std::vector{properties_table(result, rows)},
-                   format, {}, write_to_stdout);
-    return code;
-  } catch (const experiment::ReadError& error) {
-    return complain(name, exit_unreadable, error.what());
-  } catch (const std::exception& error) {
-    return complain(name, exit_usage, error.what());
-  }
+  const auto program = read_specifications(request.files);
+  if (!program) return exit_usage;
+  for (const std::string& wanted : request.only)
+    if (program->property(wanted) == nullptr)
+      return complain(name, exit_usage,
+                      fmt::format("--property {}: there is none of this name; there are {}", wanted,
+                                  fmt::join(property_names(*program), ", ")));
+  int code = exit_ok;
+  const auto connection = request.experiment.empty() ? database::Connection::open(request.database, false)
+                                                     : open_experiment(request, *program->model, code);
+  database::Store store(*connection, *program->model);
+  store.check();
+  const auto runs = store.runs({request.program, request.version, request.run});
+  if (runs.empty())
+    return complain(name, exit_usage,
+                    fmt::format("{}: there is no such run; `refrain db list` shows what there is", connection->name()));
+  database::EvaluationRequest evaluation;
+  evaluation.run = *std::ranges::max_element(runs, {}, &database::StoredRun::run);
+  evaluation.basis = request.basis;
+  evaluation.only = request.only;
+  ProgressLine line;
+  evaluation.progress = [&](std::size_t done, std::size_t all) {
+    line.show([&] { return fmt::format("evaluating: {} of {} properties", done, all); });
+  };
+  const database::Evaluation result = evaluate(*connection, *program, evaluation);
+  line.end();
+  const report::Format format = report::format_of(request.format);
+  const std::size_t rows = request.limit > 0 ? static_cast<std::size_t>(request.limit) : result.found.size();
+  if (format == report::Format::Text) print_text(result, request, rows);
+  else
+    print_tables(format == report::Format::Json ? document_of(result, request.threshold)
+                                                : std::vector{properties_table(result, rows)},
+                 format, {}, write_to_stdout);
+  return code;
 }
 
 }  // namespace
@@ -182,7 +175,7 @@ void add_properties(Command root, Invocation& invocation) {
       .shows_default();
   command.option("--limit", request->limit, "Rows of a table; 0: all").type("N").shows_default();
   command.option("--format", request->format, "How to print").one_of(report::format_names()).shows_default();
-  command.when_chosen([request, &invocation] { invocation.exit_code = run(*request); });
+  command.when_chosen([request, &invocation] { invocation.exit_code = guarded(name, [&] { return run(*request); }); });
 }
 
 }  // namespace refrain::tools

@@ -97,30 +97,23 @@ int print_efficiencies(database::Connection& connection, const database::StoredR
 }
 
 int run(const Request& request) {
-  try {
-    if (const auto code = run_directories(request)) return *code;
-    const auto connection = database::Connection::open(request.database, false);
-    const properties::Program program = properties::compile({properties::builtin_model()});
-    database::Store store(*connection, *program.model);
-    store.check();
-    const auto runs = store.runs({request.program, request.version, {}});
-    if (runs.empty())
-      return complain(
-          name, exit_usage,
-          fmt::format("{}: there is no such run; `refrain db list` shows what there is", connection->name()));
-    const report::Format format = report::format_of(request.format);
-    const database::StoredRun& last = *std::ranges::max_element(runs, {}, &database::StoredRun::run);
-    if (request.efficiencies) return print_efficiencies(*connection, last, request, format);
-    const database::Scaling scaling =
-        database::scaling_of(*connection, last, request.words, request.min_share_percent / 100);
-    print_tables(format == report::Format::Json ? document_of(scaling) : std::vector{flat_table(scaling)}, format,
-                 report::detect_terminal(stdout), write_to_stdout);
-    return exit_ok;
-  } catch (const experiment::ReadError& error) {
-    return complain(name, exit_unreadable, error.what());
-  } catch (const std::exception& error) {
-    return complain(name, exit_usage, error.what());
-  }
+  if (const auto code = run_directories(request)) return *code;
+  const auto connection = database::Connection::open(request.database, false);
+  const properties::Program program = properties::compile({properties::builtin_model()});
+  database::Store store(*connection, *program.model);
+  store.check();
+  const auto runs = store.runs({request.program, request.version, {}});
+  if (runs.empty())
+    return complain(name, exit_usage,
+                    fmt::format("{}: there is no such run; `refrain db list` shows what there is", connection->name()));
+  const report::Format format = report::format_of(request.format);
+  const database::StoredRun& last = *std::ranges::max_element(runs, {}, &database::StoredRun::run);
+  if (request.efficiencies) return print_efficiencies(*connection, last, request, format);
+  const database::Scaling scaling =
+      database::scaling_of(*connection, last, request.words, request.min_share_percent / 100);
+  print_tables(format == report::Format::Json ? document_of(scaling) : std::vector{flat_table(scaling)}, format,
+               report::detect_terminal(stdout), write_to_stdout);
+  return exit_ok;
 }
 
 }  // namespace
@@ -149,7 +142,7 @@ void add_scaling(Command root, Invocation& invocation) {
       .type("PERCENT")
       .shows_default();
   command.option("--format", request->format, "How to print").one_of(report::format_names()).shows_default();
-  command.when_chosen([request, &invocation] { invocation.exit_code = run(*request); });
+  command.when_chosen([request, &invocation] { invocation.exit_code = guarded(name, [&] { return run(*request); }); });
 }
 
 }  // namespace refrain::tools

@@ -74,11 +74,8 @@ explorer::Run run_of_experiment(const std::string& path, std::size_t bytes, int&
     line.show([&] { return fmt::format("{}: {} of {} ranks", path, done, all); });
   };
   explorer::Run run = explorer::run_of(experiment, symbolizer, request);
-  if (experiment->damages() > 0) {
-    tell_damage(name, *experiment->damage_log());
-    for (const std::string& damage : experiment->damage()) run.lacks.push_back({"overview", damage});
-    code = exit_damaged;
-  }
+  code = std::max(code, tell_damage(name, *experiment->damage_log()));
+  for (const std::string& damage : experiment->damage()) run.lacks.push_back({"overview", damage});
   return run;
 }
 
@@ -87,10 +84,7 @@ explorer::Run run_of_archive(const fs::path& anchor, int& code) {
   ProgressLine line;
   explorer::Run run = explorer::run_of_archive(
       *trace, [&](double part) { line.show([&] { return fmt::format("searching events: {:.0f} %", 100 * part); }); });
-  if (trace->damage().count() > 0) {
-    tell_damage(name, trace->damage());
-    code = exit_damaged;
-  }
+  code = std::max(code, tell_damage(name, trace->damage()));
   return run;
 }
 
@@ -118,27 +112,21 @@ int run(Request request) {
         "(scripts/dist)");
   if (!find_experiment(name, request.experiment)) return exit_usage;
   int code = exit_ok;
-  try {
-    std::vector<std::string> paths{request.experiment};
-    paths.insert(paths.end(), request.others.begin(), request.others.end());
-    constexpr double bytes_of_megabyte = 1e6;
-    const auto bytes =
-        static_cast<std::size_t>(request.megabytes * bytes_of_megabyte / static_cast<double>(paths.size()));
-    std::vector<explorer::Run> runs;
-    for (const std::string& path : paths) runs.push_back(read_run(path, bytes, code));
-    if (request.anonymous) explorer::make_anonymous(runs);
-    if (request.output.empty()) request.output = usual_output(request.experiment);
-    NewFile file(request.output);
-    explorer::write_page(explorer::embedded_page, runs, [&](std::string_view text) { file.write(text); });
-    file.finish();
-    show("{}: {:.1f} MB\n", request.output, static_cast<double>(file.size()) / bytes_of_megabyte);
-    if (request.open) open_in_browser(request.output);
-    return code;
-  } catch (const experiment::ReadError& error) {
-    return complain(name, exit_unreadable, error.what());
-  } catch (const std::exception& error) {
-    return complain(name, exit_usage, error.what());
-  }
+  std::vector<std::string> paths{request.experiment};
+  paths.insert(paths.end(), request.others.begin(), request.others.end());
+  constexpr double bytes_of_megabyte = 1e6;
+  const auto bytes =
+      static_cast<std::size_t>(request.megabytes * bytes_of_megabyte / static_cast<double>(paths.size()));
+  std::vector<explorer::Run> runs;
+  for (const std::string& path : paths) runs.push_back(read_run(path, bytes, code));
+  if (request.anonymous) explorer::make_anonymous(runs);
+  if (request.output.empty()) request.output = usual_output(request.experiment);
+  NewFile file(request.output);
+  explorer::write_page(explorer::embedded_page, runs, [&](std::string_view text) { file.write(text); });
+  file.finish();
+  show("{}: {:.1f} MB\n", request.output, static_cast<double>(file.size()) / bytes_of_megabyte);
+  if (request.open) open_in_browser(request.output);
+  return code;
 }
 
 }  // namespace
@@ -161,7 +149,7 @@ void add_view(Command root, Invocation& invocation) {
       "Exit status: 0 done, 1 wrong usage or not written, 2 the experiment cannot be read, 4 done, but a part of it is "
       "damaged;\n"
       "what is missing is named.");
-  command.when_chosen([request, &invocation] { invocation.exit_code = run(*request); });
+  command.when_chosen([request, &invocation] { invocation.exit_code = guarded(name, [&] { return run(*request); }); });
 }
 
 }  // namespace refrain::tools
