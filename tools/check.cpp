@@ -9,6 +9,7 @@
 
 #include "offline/analysis/run_series.hpp"
 #include "offline/database/evaluation.hpp"
+#include "offline/experiment/clean_text.hpp"
 #include "offline/report/columns.hpp"
 #include "offline/report/print_tables.hpp"
 #include "offline/symbols/experiment_names.hpp"
@@ -22,6 +23,8 @@
 
 namespace refrain::tools {
 namespace {
+
+using experiment::xml_text;
 
 constexpr const char* name = "check";
 
@@ -349,18 +352,6 @@ void print_json(const Outcome& outcome, const Request& request) {
   print_tables(tables, report::Format::Json, {}, write_to_stdout);
 }
 
-std::string xml(std::string_view text) {
-  std::string result;
-  for (const char c : text) switch (c) {
-      case '&': result += "&amp;"; break;
-      case '<': result += "&lt;"; break;
-      case '>': result += "&gt;"; break;
-      case '"': result += "&quot;"; break;
-      default: result += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-    }
-  return result;
-}
-
 struct JunitCase {
   std::string name, failure, skipped;  ///< empty: it has not failed, was not skipped
 };
@@ -397,16 +388,16 @@ void print_junit(const Outcome& outcome, const Request& request) {
       cases.size() + outcome.not_checked.size(), count(&JunitCase::failure), outcome.not_checked.size(),
       count(&JunitCase::skipped));
   for (const JunitCase& of : cases) {
-    show("<testcase classname=\"{}\" name=\"{}\"", xml(request.experiment), xml(of.name));
-    if (!of.failure.empty()) show("><failure message=\"{}\"/></testcase>\n", xml(of.failure));
-    else if (!of.skipped.empty()) show("><skipped message=\"{}\"/></testcase>\n", xml(of.skipped));
+    show("<testcase classname=\"{}\" name=\"{}\"", xml_text(request.experiment), xml_text(of.name));
+    if (!of.failure.empty()) show("><failure message=\"{}\"/></testcase>\n", xml_text(of.failure));
+    else if (!of.skipped.empty()) show("><skipped message=\"{}\"/></testcase>\n", xml_text(of.skipped));
     else show("/>\n");
   }
   for (const std::string& why : outcome.not_checked)
     show("<testcase classname=\"{}\" name=\"{}\"><error message=\"not checked\"/></testcase>\n",
-         xml(request.experiment), xml(why));
-  for (const std::string& of : outcome.uncertain) show("<system-out>cannot be told: {}</system-out>\n", xml(of));
-  for (const std::string& note : outcome.notes) show("<system-out>{}</system-out>\n", xml(note));
+         xml_text(request.experiment), xml_text(why));
+  for (const std::string& of : outcome.uncertain) show("<system-out>cannot be told: {}</system-out>\n", xml_text(of));
+  for (const std::string& note : outcome.notes) show("<system-out>{}</system-out>\n", xml_text(note));
   show("</testsuite>\n</testsuites>\n");
 }
 

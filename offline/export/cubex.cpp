@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "offline/experiment/clean_text.hpp"
+#include "offline/experiment/tar_file.hpp"
 #include "offline/export/formats.hpp"
 #include "offline/export/scalasca_names.hpp"
 #include "offline/export/value_scratch.hpp"
@@ -17,45 +18,13 @@
 namespace refrain::exports {
 namespace {
 
-constexpr std::size_t tar_block = 512;
-constexpr std::size_t most_of_member = std::size_t{8} << 30;  // sizes have 11 octal digits
+using experiment::xml_text;
 
-/// POSIX.1-1988 (ustar), section 10.1.1.
+constexpr std::size_t most_of_member = std::size_t{8} << 30;  // readers take sizes of 11 octal digits
+
 void begin_member(OutputFile& out, const std::string& name, std::size_t size) {
   if (size >= most_of_member) throw ExportError(out.path().string() + ": more than 8 GiB of values of one metric");
-  std::string head(tar_block, '\0');
-  const auto put = [&](std::size_t at, std::string_view text) { head.replace(at, text.size(), text); };
-  put(0, name);
-  put(100, "0000644");
-  put(108, "0000000");
-  put(116, "0000000");
-  put(124, fmt::format("{:011o}", size));
-  put(136, "00000000000");
-  put(148, "        ");  // the checksum counts as blanks
-  put(156, "0");
-  put(257, "ustar");
-  put(263, "00");
-  unsigned sum = 0;
-  for (const char c : head) sum += static_cast<unsigned char>(c);
-  put(148, fmt::format("{:06o}", sum));
-  head[154] = '\0';
-  out.write(head);
-}
-
-void end_member(OutputFile& out, std::size_t size) {
-  out.write(std::string((tar_block - size % tar_block) % tar_block, '\0'));
-}
-
-std::string xml_text(std::string_view text) {
-  std::string escaped;
-  for (const char c : experiment::clean_text(text)) {
-    if (c == '&') escaped += "&amp;";
-    else if (c == '<') escaped += "&lt;";
-    else if (c == '>') escaped += "&gt;";
-    else if (c == '"') escaped += "&quot;";
-    else escaped += c;
-  }
-  return escaped;
+  out.write(experiment::tar_head(name, size));
 }
 
 template <class T>
@@ -82,10 +51,10 @@ class CubexWriter {
     const std::string anchor = this->anchor();
     begin_member(out_, "anchor.xml", anchor.size());
     out_.write(anchor);
-    end_member(out_, anchor.size());
+    out_.write(experiment::tar_padding(anchor.size()));
     for (std::size_t m = 0; m < run_.metrics().size(); ++m)
       if (is_kept_[m]) write_values(m);
-    out_.write(std::string(2 * tar_block, '\0'));
+    out_.write(experiment::tar_end());
   }
 
  private:
@@ -205,7 +174,7 @@ class CubexWriter {
     for (const std::uint32_t cnode : kept) index += raw_bytes(cnode);
     begin_member(out_, fmt::format("{}.index", metric), index.size());
     out_.write(index);
-    end_member(out_, index.size());
+    out_.write(experiment::tar_padding(index.size()));
     constexpr std::string_view head = "CUBEX.DATA";
     const std::size_t size = head.size() + kept.size() * order_.size() * sizeof(double);
     begin_member(out_, fmt::format("{}.data", metric), size);
@@ -214,7 +183,7 @@ class CubexWriter {
       const std::span<const double> row = values_.row(row_of(metric, cnode));
       out_.write({reinterpret_cast<const char*>(row.data()), row.size_bytes()});
     }
-    end_member(out_, size);
+    out_.write(experiment::tar_padding(size));
   }
 
   Run& run_;
