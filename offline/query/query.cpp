@@ -7,10 +7,9 @@
 #include <sqlite3.h>
 #include <utility>
 
-#include "offline/query/iteration_table.hpp"
 #include "offline/query/model_tables.hpp"
 #include "offline/query/schema.hpp"
-#include "offline/query/value_table.hpp"
+#include "offline/query/streamed_tables.hpp"
 
 namespace refrain::query {
 
@@ -91,7 +90,8 @@ std::vector<std::string> names_of(sqlite3_stmt* statement) {
 
 class Query::Database {
  public:
-  explicit Database(std::vector<Run> runs) : runs_(std::move(runs)), values_(runs_), iterations_(runs_) {
+  explicit Database(std::vector<Run> runs)
+      : runs_(std::move(runs)), values_(value_table(runs_)), iterations_(iteration_table(runs_)) {
     sqlite3* opened = nullptr;
     const int result =
         sqlite3_open_v2(":memory:", &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY, nullptr);
@@ -213,8 +213,7 @@ class Query::Database {
   }
 
   Runs runs_;
-  ValueTable values_;
-  IterationTable iterations_;
+  const StreamedTable values_, iterations_;
   Failure failure_;
   std::unique_ptr<sqlite3, Close> database_;  // after the tables, which it uses
   bool is_open_ = false;                      ///< for statements of users; else tables are filled
