@@ -12,12 +12,12 @@
 #include "format/event_file.hpp"
 #include "offline/anonymous/experiment_copy.hpp"
 #include "offline/experiment/folder.hpp"
+#include "offline/experiment/whole_file.hpp"
 #include "offline/report/found.hpp"
 #include "offline/symbols/experiment_names.hpp"
 #include "tools/complaints.hpp"
 #include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
-#include "tools/new_file.hpp"
 #include "tools/progress_line.hpp"
 #include "tools/subcommands.hpp"
 #include "tools/which_experiment.hpp"
@@ -78,7 +78,7 @@ std::vector<std::string> files_to_pack(const Request& request) {
   return files;
 }
 
-void add(NewFile& archive, const std::string& folder, const fs::path& path) {
+void add(experiment::NewFile& archive, const std::string& folder, const fs::path& path) {
   const experiment::InputFile file(path);
   archive.write(experiment::tar_head(folder + "/" + path.filename().string(), file.size()));
   constexpr std::uint64_t piece = 1 << 20;
@@ -136,13 +136,14 @@ int run(Request request) {
                     fmt::format("--without-events: what its events tell cannot be kept in {}, so it would be lost",
                                 request.experiment));
   constexpr std::size_t longest_folder = 60;  // with a file's name in 100 bytes
-  NewFile archive(request.output);
+  experiment::NewFile archive(request.output);
   for (const std::string& file : files)
     add(archive, folder.size() > longest_folder ? "experiment" : folder, fs::path(request.experiment) / file);
   archive.write(experiment::tar_end());
   archive.finish();
   constexpr double bytes_of_megabyte = 1e6;
-  show("{}: {:.1f} MB\n", request.output, static_cast<double>(archive.size()) / bytes_of_megabyte);
+  if (!archive.is_standard_output())
+    show("{}: {:.1f} MB\n", request.output, static_cast<double>(archive.size()) / bytes_of_megabyte);
   return exit_ok;
 }
 
@@ -152,7 +153,8 @@ void add_pack(Command root, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   Command command = root.add("pack", "Make one file of an experiment, which all commands open like the directory");
   add_experiment(command, request->experiment, "Experiment directory");
-  command.option("-o,--output", request->output, "File to write (default: EXPERIMENT.tar here)").type("FILE");
+  command.option("-o,--output", request->output, "File to write, - for standard output (default: EXPERIMENT.tar here)")
+      .type("FILE");
   command.flag("--without-events", request->without_events,
                "Leave out the files of events; what was found in them stays, and so does the sample of iterations");
   command.flag(

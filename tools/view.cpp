@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "offline/database/profile_run.hpp"
+#include "offline/experiment/whole_file.hpp"
 #include "offline/explorer/anonymous.hpp"
 #include "offline/explorer/foreign.hpp"
 #include "offline/explorer/from_experiment.hpp"
@@ -21,7 +22,6 @@
 #include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/explorer_properties.hpp"
-#include "tools/new_file.hpp"
 #include "tools/progress_line.hpp"
 #include "tools/subcommands.hpp"
 #include "tools/which_experiment.hpp"
@@ -121,9 +121,10 @@ int run(Request request) {
   for (const std::string& path : paths) runs.push_back(read_run(path, bytes, code));
   if (request.anonymous) explorer::make_anonymous(runs);
   if (request.output.empty()) request.output = usual_output(request.experiment);
-  NewFile file(request.output);
+  experiment::NewFile file(request.output);
   explorer::write_page(explorer::embedded_page, runs, [&](std::string_view text) { file.write(text); });
   file.finish();
+  if (file.is_standard_output()) return code;
   show("{}: {:.1f} MB\n", request.output, static_cast<double>(file.size()) / bytes_of_megabyte);
   if (request.open) open_in_browser(request.output);
   return code;
@@ -137,7 +138,8 @@ void add_view(Command root, Invocation& invocation) {
   add_experiment(command, request->experiment,
                  "Experiment directory, profile of CUBE (.cubex), Caliper or TAU, or OTF2 archive");
   command.option("other", request->others, "Further ones, which the first one is compared with").type("EXPERIMENT");
-  command.option("-o,--output", request->output, "File to write (default: EXPERIMENT.html here)").type("FILE");
+  command.option("-o,--output", request->output, "File to write, - for standard output (default: EXPERIMENT.html here)")
+      .type("FILE");
   command.option("--size", request->megabytes, "MB that the data may take in the file; what is cut is said in it")
       .type("MB")
       .check([](const std::string& text) { return std::atof(text.c_str()) >= 1 ? "" : text + ": at least 1"; })

@@ -291,7 +291,7 @@ TEST(Output, nothing_is_overwritten_and_no_half_file_is_left) {
   }
   EXPECT_EQ(test::contents_of(directory / "file"), "whole");
   EXPECT_THROW(OutputFile(directory / "file"), ExportError);
-  EXPECT_THROW(OutputFile(directory / "missing/file"), ExportError);
+  EXPECT_THROW(OutputFile(directory / "missing/file"), std::system_error);
   EXPECT_EQ(directory.files(), 1u);
 }
 
