@@ -75,8 +75,8 @@ auto rank_of(const KeptAnalysis& of) {
 
 KeptAnalysis::KeptAnalysis(const fs::path& file_path, const Experiment& experiment,
                            const std::shared_ptr<DamageLog>& damage)
-    : path_(file_path), damage_(damage), paths_(experiment.definitions().paths.size()) {
-  const InputFile file(path_, damage);
+    : file_(std::make_shared<InputFile>(file_path, damage)), paths_(experiment.definitions().paths.size()) {
+  const InputFile& file = *file_;
   const auto begin = file.read(0, fixed_size, kept_text);
   if (std::memcmp(begin.data(), magic.data(), magic.size()) != 0) file.fail(0, "not a kept analysis");
   if (format::load_little_endian<std::uint32_t>(&begin[8]) != version_of_file)
@@ -99,14 +99,13 @@ KeptAnalysis::KeptAnalysis(const fs::path& file_path, const Experiment& experime
 }
 
 std::vector<std::byte> KeptAnalysis::read(const Part& part) const {
-  const InputFile file(path_, damage_);
-  auto bytes = file.read(part.offset, part.size, kept_text);
+  auto bytes = file_->read(part.offset, part.size, kept_text);
   if (format::checksum(bytes.data(), bytes.size()) != part.checksum)
-    file.fail(part.offset, "a kept analysis has a wrong checksum");
+    file_->fail(part.offset, "a kept analysis has a wrong checksum");
   return bytes;
 }
 
-void KeptAnalysis::refuse(const char* what) const { InputFile(path_, damage_).fail(0, what); }
+void KeptAnalysis::refuse(const char* what) const { file_->fail(0, what); }
 
 std::vector<SavedMetric> KeptAnalysis::metrics() const {
   const auto bytes = read(metrics_);
