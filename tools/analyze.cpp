@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "config/number.hpp"
+#include "offline/experiment/folder.hpp"
 #include "offline/patterns/kept_nodes.hpp"
 #include "offline/patterns/path_names.hpp"
 #include "offline/patterns/plugin_loader.hpp"
@@ -311,8 +312,7 @@ int run_analyze(AnalyzeRequest& request, bool is_together) {
   if (const std::string wrong = needs_one_process(request); !wrong.empty())
     return place.rank == 0 ? complain("analyze", exit_usage, wrong) : exit_ok;
   // In the working directory, as the experiment may belong to others. Two experiments of one name are told apart.
-  std::filesystem::path path = std::filesystem::absolute(request.experiment).lexically_normal();
-  if (!path.has_filename()) path = path.parent_path();
+  const std::filesystem::path path = experiment::full_name(request.experiment);
   const std::string meeting =
       fmt::format("{}-{:08x}-analyze.processes", path.filename().string(),
                   static_cast<std::uint32_t>(std::hash<std::string>()(path.parent_path().string())));

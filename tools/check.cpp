@@ -266,11 +266,7 @@ void check_efficiencies(const Request& request, Outcome& outcome) {
 }
 
 std::string name_of_case(const database::Found& of, const database::Evaluation& evaluation) {
-  std::vector<std::string> parts;
-  for (const auto& [parameter, object] : of.context)
-    if (parameter != "Basis" && object != evaluation.run.experiment) parts.push_back(object);
-  return fmt::format("{} of {}", of.property->name,
-                     parts.empty() ? "the run" : fmt::format("{}", fmt::join(parts, ", ")));
+  return fmt::format("{} of {}", of.property->name, context_text(of, evaluation));
 }
 
 std::string line_of(const database::Found& of, const database::Evaluation& evaluation) {

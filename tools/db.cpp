@@ -94,7 +94,7 @@ int remove(const Request& request) {
   std::vector<database::StoredRun> chosen;
   const auto all = store.runs({request.program, request.version, {}});
   for (const std::string& word : request.runs) {
-    const std::string directory = database::name_of_directory(word);
+    const std::string directory = experiment::full_name(word);
     const std::size_t before = chosen.size();
     for (const auto& run : all)
       if (std::to_string(run.run) == word || run.experiment == directory) chosen.push_back(run);

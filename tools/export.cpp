@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "offline/experiment/folder.hpp"
 #include "offline/export/formats.hpp"
 #include "offline/export/otf2.hpp"
 #include "offline/export/process_group.hpp"
@@ -37,12 +38,10 @@ struct Request {
 
 /// Without -o in the working directory, with the experiment's name.
 std::filesystem::path output_of(const Request& request) {
-  if (request.output == "-") return request.output;
-  std::filesystem::path path =
-      std::filesystem::absolute(request.output.empty() ? request.experiments[0] : request.output).lexically_normal();
-  if (!path.has_filename()) path = path.parent_path();
-  if (request.output.empty()) return path.filename().string() + exports::find_format(request.format)->ending;
-  return request.output.ends_with('/') ? path : std::filesystem::path(request.output);
+  if (request.output.ends_with('/')) return experiment::full_name(request.output);
+  if (!request.output.empty()) return request.output;
+  const std::filesystem::path path = experiment::full_name(request.experiments[0]);
+  return path.filename().string() + exports::find_format(request.format)->ending;
 }
 
 /// `processes`: null for this one alone.

@@ -35,8 +35,7 @@ struct Request {
 
 /// The directory's own name, also where it is packed already; that of the working directory for ".".
 std::string name_of_experiment(const std::string& experiment) {
-  fs::path path = fs::absolute(experiment).lexically_normal();
-  if (!path.has_filename()) path = path.parent_path();
+  const fs::path path = experiment::full_name(experiment);
   return (path.extension() == ".tar" ? path.stem() : path.filename()).string();
 }
 
@@ -49,13 +48,9 @@ bool is_of_events(const std::string& file) {
 bool keep_what_is_known(const experiment::Experiment& experiment) {
   ProgressLine line;
   symbols::Symbolizer symbolizer;
-  symbols::use_names(experiment, symbolizer, {.progress = [&](std::size_t done, std::size_t all) {
-                       line.show([&] { return fmt::format("{} of {} names", done, all); });
-                     }});
+  symbols::use_names(experiment, symbolizer, {.progress = line.naming()});
   if (report::kept_found(experiment)) return true;
-  const report::Found found = report::search_some(experiment.directory(), [&](double share) {
-    line.show([&] { return fmt::format("searching events: {:.0f} %", 100 * share); });
-  });
+  const report::Found found = report::search_some(experiment.directory(), line.searching());
   line.end();
   if (!found.may_be_kept) return false;
   try {
@@ -81,11 +76,9 @@ std::vector<std::string> files_to_pack(const Request& request) {
 void add(experiment::NewFile& archive, const std::string& folder, const fs::path& path) {
   const experiment::InputFile file(path);
   archive.write(experiment::tar_head(folder + "/" + path.filename().string(), file.size()));
-  constexpr std::uint64_t piece = 1 << 20;
-  for (std::uint64_t at = 0; at < file.size(); at += piece) {
-    const auto bytes = file.read(at, std::min(piece, file.size() - at), "the file");
+  file.for_each_piece([&](std::span<const std::byte> bytes) {
     archive.write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  }
+  });
   archive.write(experiment::tar_padding(file.size()));
 }
 

@@ -31,14 +31,6 @@ struct Request {
   int limit = usual_rows;
 };
 
-/// "r: solve", without the run and the basis, which all have.
-std::string context_text(const database::Found& found, const database::Evaluation& evaluation) {
-  std::vector<std::string> parts;
-  for (const auto& [parameter, object] : found.context)
-    if (parameter != "Basis" && object != evaluation.run.experiment) parts.push_back(object);
-  return parts.empty() ? "the run" : fmt::format("{}", fmt::join(parts, ", "));
-}
-
 std::string sentence(const database::Evaluation& evaluation, double threshold) {
   const database::Found* bottleneck = bottleneck_of(evaluation);
   if (bottleneck == nullptr) return "No property was found: there is no bottleneck.";
@@ -126,12 +118,8 @@ int run(const Request& request) {
                                                      : open_experiment(request, *program->model, code);
   database::Store store(*connection, *program->model);
   store.check();
-  const auto runs = store.runs({request.program, request.version, request.run});
-  if (runs.empty())
-    return complain(name, exit_usage,
-                    fmt::format("{}: there is no such run; `refrain db list` shows what there is", connection->name()));
   database::EvaluationRequest evaluation;
-  evaluation.run = *std::ranges::max_element(runs, {}, &database::StoredRun::run);
+  evaluation.run = store.last_run({request.program, request.version, request.run});
   evaluation.basis = request.basis;
   evaluation.only = request.only;
   ProgressLine line;

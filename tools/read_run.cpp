@@ -50,9 +50,7 @@ std::shared_ptr<ReadRun> read_run(const std::string& name, RunNames names) {
   symbols::Symbolizer symbolizer;
   symbols::use_names(experiment, symbolizer);
   ProgressLine line;
-  const report::Found found = report::found_in(experiment, [&](double share) {
-    line.show([&] { return fmt::format("{}: searching events: {:.0f} %", name, 100 * share); });
-  });
+  const report::Found found = report::found_in(experiment, line.searching(name + ": "));
   line.end();
   analysis::MinimumWaits minima(experiment.definitions());
   analysis::CallTreeOptions options;

@@ -66,7 +66,7 @@ void analyse_and_tell(const std::string& experiment) {
   try {
     const report::Found found = report::search_some(experiment, [&](double share) {
       held.check();
-      line.show([&] { return fmt::format("searching events: {:.0f} %", 100 * share); });
+      line.searching()(share);
     });
     line.end();
     for (std::size_t i = 0; i < std::min(found.findings.size(), most); ++i)

@@ -102,12 +102,8 @@ int run(const Request& request) {
   const properties::Program program = properties::compile({properties::builtin_model()});
   database::Store store(*connection, *program.model);
   store.check();
-  const auto runs = store.runs({request.program, request.version, {}});
-  if (runs.empty())
-    return complain(name, exit_usage,
-                    fmt::format("{}: there is no such run; `refrain db list` shows what there is", connection->name()));
   const report::Format format = report::format_of(request.format);
-  const database::StoredRun& last = *std::ranges::max_element(runs, {}, &database::StoredRun::run);
+  const database::StoredRun last = store.last_run({request.program, request.version, {}});
   if (request.efficiencies) return print_efficiencies(*connection, last, request, format);
   const database::Scaling scaling =
       database::scaling_of(*connection, last, request.words, request.min_share_percent / 100);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "offline/database/profile_run.hpp"
+#include "offline/experiment/folder.hpp"
 #include "offline/experiment/whole_file.hpp"
 #include "offline/explorer/anonymous.hpp"
 #include "offline/explorer/foreign.hpp"
@@ -41,8 +42,7 @@ struct Request {
 
 /// The name of the first experiment, in the working directory.
 std::string usual_output(const std::string& experiment) {
-  fs::path path = fs::absolute(experiment).lexically_normal();
-  if (!path.has_filename()) path = path.parent_path();
+  fs::path path = experiment::full_name(experiment);
   if (path.extension() == ".otf2") path = path.parent_path();  // traces.otf2 says nothing
   return path.filename().string() + ".html";
 }
@@ -54,12 +54,8 @@ explorer::Run run_of_experiment(const std::string& path, std::size_t bytes, int&
   const auto experiment = experiment::Experiment::open(path);
   symbols::Symbolizer symbolizer;
   ProgressLine line;
-  symbols::use_names(*experiment, symbolizer, {.progress = [&](std::size_t done, std::size_t all) {
-    line.show([&] { return fmt::format("{}: {} of {} names", path, done, all); });
-  }});
-  request.found = report::found_in(*experiment, [&](double share) {
-    line.show([&] { return fmt::format("{}: searching events: {:.0f} %", path, 100 * share); });
-  });
+  symbols::use_names(*experiment, symbolizer, {.progress = line.naming(path + ": ")});
+  request.found = report::found_in(*experiment, line.searching(path + ": "));
   if (!request.found.not_searched.empty())
     request.lacks.push_back({"overview", "Events were not searched for waiting: " + request.found.not_searched});
   request.properties = [&](const analysis::CallTree& tree, const std::vector<report::NodeWait>& waits) {
@@ -82,8 +78,7 @@ explorer::Run run_of_experiment(const std::string& path, std::size_t bytes, int&
 explorer::Run run_of_archive(const fs::path& anchor, int& code) {
   const auto trace = trace::Trace::open_archive(anchor);
   ProgressLine line;
-  explorer::Run run = explorer::run_of_archive(
-      *trace, [&](double part) { line.show([&] { return fmt::format("searching events: {:.0f} %", 100 * part); }); });
+  explorer::Run run = explorer::run_of_archive(*trace, line.searching());
   code = std::max(code, tell_damage(name, trace->damage()));
   return run;
 }
