@@ -128,13 +128,10 @@ class Sqlite : public Connection {
   }
 
   std::unique_ptr<Appender> append(const std::string& table, const std::vector<std::string>& columns) override {
-    std::vector<std::string> names;
-    for (const std::string& column : columns) names.push_back(properties::quoted_name(column));
     const std::vector<std::string> places(columns.size(), "?");
     return std::make_unique<SqliteAppender>(
         database_, name_,
-        fmt::format("INSERT INTO {} ({}) VALUES ({})", properties::quoted_name(table), fmt::join(names, ", "),
-                    fmt::join(places, ", ")));
+        fmt::format("INSERT INTO {} VALUES ({})", table_and_columns(table, columns), fmt::join(places, ", ")));
   }
 
   void begin_writing(const std::function<void()>& waiting) override {

@@ -233,11 +233,11 @@ class Checker {
     return value;
   }
 
-  Binding bind(const syntax::Binding& written, const Scope* scope) {
-    ExpressionPtr members = set(*written.set, scope);
+  Binding bind(const std::string& name, const Written& written_set, const Scope* scope) {
+    ExpressionPtr members = set(written_set, scope);
     Type type = members->type;
     type.is_set = false;
-    return {make_variable(written.name, type), std::move(members)};
+    return {make_variable(name, type), std::move(members)};
   }
 
   ExpressionPtr check(const Written& written, const Scope* scope) {
@@ -272,12 +272,9 @@ class Checker {
         return make(Kind::Unique, type, {std::move(members)});
       }
       case Written::Kind::Count: {
-        ExpressionPtr members = set(*written.parts[0], scope);
-        Type type = members->type;
-        type.is_set = false;
         auto result = make(Kind::Aggregate, {Type::Int});
         result->aggregate = Aggregate::Count;
-        result->bindings.push_back({make_variable("member", type), std::move(members)});
+        result->bindings.push_back(bind("member", *written.parts[0], scope));
         result->parts.push_back(variable(result->bindings[0].variable));
         return done(std::move(result));
       }
@@ -418,7 +415,7 @@ class Checker {
   }
 
   ExpressionPtr quantified(const Written& written, const Scope* scope) {
-    Binding binding = bind(written.bindings[0], scope);
+    Binding binding = bind(written.bindings[0].name, *written.bindings[0].set, scope);
     const bool makes_set = written.kind == Written::Kind::Comprehension;
     auto result = make(makes_set                               ? Kind::Comprehension
                        : written.kind == Written::Kind::Exists ? Kind::Exists
@@ -438,7 +435,7 @@ class Checker {
     std::vector<std::unique_ptr<Scope>> scopes;
     const Scope* inner = scope;
     for (const syntax::Binding& one : written.bindings) {
-      result->bindings.push_back(bind(one, inner));
+      result->bindings.push_back(bind(one.name, *one.set, inner));
       scopes.push_back(std::make_unique<Scope>(Scope{inner, one.name, variable(result->bindings.back().variable)}));
       inner = scopes.back().get();
     }
