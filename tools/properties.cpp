@@ -144,10 +144,11 @@ void add_properties(Command root, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   Command command =
       root.add("properties", "Evaluate performance properties of an experiment, or of a run in a database");
-  Option experiment = command
-                          .option("experiment", request->experiment,
-                                  "Experiment directory or profile of CUBE (.cubex); no database is needed")
-                          .type("EXPERIMENT");
+  Option experiment =
+      command
+          .option("experiment", request->experiment,
+                  "Experiment directory or profile of CUBE (.cubex), Caliper or TAU; no database is needed")
+          .type("EXPERIMENT");
   add_database_option(command, request->database).excludes(experiment);
   command.option("--program", request->program, "Only runs of this program").type("NAME").excludes(experiment);
   command.option("--version", request->version, "Only runs of this version").type("NAME").excludes(experiment);
