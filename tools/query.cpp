@@ -41,13 +41,13 @@ struct CellOf {
   report::Cell operator()(const std::string& text) const { return experiment::clean_text(text); }
 };
 
-report::Table table_of(query::Answer& answer, bool is_for_people) {
+report::Table table_of(const query::Answer& answer, bool is_for_people) {
   report::Table table{.name = "rows", .empty = "There are no rows."};
-  const auto& first = answer.first();
-  for (std::size_t i = 0; i < answer.columns().size(); ++i) {
+  const auto& first = answer.first;
+  for (std::size_t i = 0; i < answer.columns.size(); ++i) {
     const bool is_number = i < first.size() &&
                            (std::holds_alternative<std::int64_t>(first[i]) || std::holds_alternative<double>(first[i]));
-    table.columns.push_back({.name = experiment::clean_text(answer.columns()[i]),
+    table.columns.push_back({.name = experiment::clean_text(answer.columns[i]),
                              .kind = is_number ? report::Kind::Number : report::Kind::Text,
                              .align = is_number ? report::Align::Right : report::Align::Left});
   }
@@ -86,7 +86,7 @@ int run(const Request& request) {
   const bool is_for_people = format == report::Format::Text || format == report::Format::Markdown;
   report::Terminal terminal = report::detect_terminal(stdout);
   terminal.width = 0;  // no column is dropped: a user has asked for each
-  print_tables({table_of(*answer, is_for_people)}, format, terminal, write_to_stdout);
+  print_tables({table_of(answer, is_for_people)}, format, terminal, write_to_stdout);
   std::fflush(stdout);
   for (const auto& of : read)
     if (of->experiment) code = std::max(code, tell_damage(name, *of->experiment->damage_log()));

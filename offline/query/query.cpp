@@ -111,7 +111,7 @@ class Query::Database {
     is_open_ = true;
   }
 
-  std::unique_ptr<Answer> ask(const std::string& sql);
+  Answer ask(const std::string& sql);
 
   /// False: there is no further row.
   bool step(sqlite3_stmt* statement) {
@@ -220,40 +220,7 @@ class Query::Database {
   std::set<std::string> named_, filled_;
 };
 
-namespace {
-
-class SqliteAnswer : public Answer {
- public:
-  using Step = std::function<bool(sqlite3_stmt*)>;
-  SqliteAnswer(StatementHandle statement, Step step) : statement_(std::move(statement)), step_(std::move(step)) {
-    columns_ = names_of(statement_.get());
-    if (step_(statement_.get())) first_ = row();
-  }
-
-  const std::vector<std::string>& columns() const override { return columns_; }
-  const std::vector<Value>& first() const override { return first_; }
-  void for_each_row(const TakeValues& take) override {
-    if (first_.empty()) return;
-    take(first_);
-    while (step_(statement_.get())) take(row());
-  }
-
- private:
-  std::vector<Value> row() const {
-    std::vector<Value> values;
-    for (int i = 0; i < static_cast<int>(columns_.size()); ++i) values.push_back(value_at(statement_.get(), i));
-    return values;
-  }
-
-  StatementHandle statement_;
-  Step step_;
-  std::vector<std::string> columns_;
-  std::vector<Value> first_;
-};
-
-}  // namespace
-
-std::unique_ptr<Answer> Query::Database::ask(const std::string& sql) {
+Answer Query::Database::ask(const std::string& sql) {
   named_.clear();
   std::string rest;
   StatementHandle statement = prepare(sql, &rest);
@@ -264,11 +231,22 @@ std::unique_ptr<Answer> Query::Database::ask(const std::string& sql) {
   if (sqlite3_stmt_readonly(statement.get()) == 0) throw SqlError(only_selects);
   for (const TableRow& table : tables())
     if (!table.is_streamed && named_.contains(table.name) && !filled_.contains(table.name)) fill(table);
-  return std::make_unique<SqliteAnswer>(std::move(statement), [this](sqlite3_stmt* of) { return step(of); });
+  Answer answer{names_of(statement.get()), {}, {}};
+  const auto next = [this, of = std::shared_ptr<sqlite3_stmt>(std::move(statement)), columns = answer.columns.size()] {
+    std::vector<Value> row;
+    if (step(of.get()))
+      for (std::size_t i = 0; i < columns; ++i) row.push_back(value_at(of.get(), static_cast<int>(i)));
+    return row;
+  };
+  answer.first = next();
+  answer.for_each_row = [next, first = answer.first](const TakeValues& take) {
+    for (std::vector<Value> row = first; !row.empty(); row = next()) take(row);
+  };
+  return answer;
 }
 
 Query::Query(std::vector<Run> runs) : database_(std::make_unique<Database>(std::move(runs))) {}
 Query::~Query() = default;
-std::unique_ptr<Answer> Query::ask(const std::string& sql) { return database_->ask(sql); }
+Answer Query::ask(const std::string& sql) { return database_->ask(sql); }
 
 }  // namespace refrain::query
