@@ -30,7 +30,7 @@ std::optional<std::int64_t> compiled_us(const std::string& executable, std::opti
   return us;
 }
 
-class NativeRun : public RunTables {
+class NativeRun : public RunSource {
  public:
   NativeRun(const std::shared_ptr<const experiment::Experiment>& experiment, const analysis::CallTree& tree,
             const std::vector<NodeWaiting>& waiting)
