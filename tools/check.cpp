@@ -138,7 +138,7 @@ Run read_run(const std::string& directory, double least_share) {
   const analysis::CallTree tree = analysis::build_call_tree(*experiment, symbolizer);
   Run run{experiment->definitions().ranks_expected, tree.totals.off_cpu_is_told_apart,
           series_of_run(*experiment, tree, least_share)};
-  if (experiment->damages() > 0) tell_damage(name, *experiment->damage_log());
+  tell_damage(name, *experiment->damage_log());
   return run;
 }
 
