@@ -21,10 +21,4 @@ Option add_database_option(Command command, std::string& database) {
   return command.option("--database", database, "File of SQLite, or postgresql://...").type("DATABASE").shows_default();
 }
 
-std::vector<std::string> property_names(const properties::Program& program) {
-  std::vector<std::string> names;
-  for (const properties::Property& property : program.properties) names.push_back(property.name);
-  return names;
-}
-
 }  // namespace refrain::tools

@@ -386,10 +386,9 @@ class Checker {
       else fail(written.at, fmt::format("{} cannot be compared with {}", described(a->type), described(b->type)));
     }
     if (a->type.is_set) fail(written.at, "sets cannot be compared");
-    const bool ordered = a->type.kind == Type::Int || a->type.kind == Type::Float || a->type.kind == Type::String ||
-                         a->type.kind == Type::DateTime;
     const bool equality = operation == "==" || operation == "!=";
-    if (!equality && !ordered) fail(written.at, fmt::format("{} has no order; == and != compare", described(a->type)));
+    if (!equality && !a->type.is_ordered())
+      fail(written.at, fmt::format("{} has no order; == and != compare", described(a->type)));
     const Type result{Type::Bool};
     if (operation == "==") return make(Kind::Equal, result, {a, b});
     if (operation == "!=") return make(Kind::Unequal, result, {a, b});
@@ -442,9 +441,7 @@ class Checker {
     ExpressionPtr value = check(*written.parts[0], inner);
     const bool takes_any = written.aggregate == Aggregate::Count;
     const bool takes_order = written.aggregate == Aggregate::Min || written.aggregate == Aggregate::Max;
-    const bool is_ordered = !value->type.is_set && (value->type.is_number() || value->type.kind == Type::DateTime ||
-                                                    value->type.kind == Type::String);
-    if (value->type.is_set || (!takes_any && !(takes_order ? is_ordered : value->type.is_number())))
+    if (value->type.is_set || (!takes_any && !(takes_order ? value->type.is_ordered() : value->type.is_number())))
       fail(written.parts[0]->at, fmt::format("{} is expected here, not {}",
                                              takes_any     ? "a value"
                                              : takes_order ? "a number, a date or a string"
@@ -461,9 +458,7 @@ class Checker {
     std::vector<ExpressionPtr> values;
     for (const auto& part : written.parts) {
       ExpressionPtr value = check(*part, scope);
-      const bool is_ordered = !value->type.is_set && (value->type.is_number() || value->type.kind == Type::DateTime ||
-                                                      value->type.kind == Type::String);
-      if (!is_ordered)
+      if (!value->type.is_ordered())
         fail(part->at, value->type.is_set ? "a set needs an expression of its members: MAX(x.Attribute WHERE x IN set)"
                                           : fmt::format("a number, a date or a string is expected here, not {}",
                                                         described(value->type)));
@@ -488,10 +483,9 @@ class Checker {
     std::size_t steps = 0;
     for (const Property* at = program.property(written.name); !at->refines.empty();) {
       const Property* next = program.property(at->refines);
-      std::vector<std::string> known;
-      for (const Property& one : program.properties) known.push_back(one.name);
       if (next == nullptr)
-        fail(written.refines_at, fmt::format("there is no property {}{}", at->refines, suggestion(at->refines, known)));
+        fail(written.refines_at,
+             fmt::format("there is no property {}{}", at->refines, suggestion(at->refines, property_names(program))));
       if (++steps > program.properties.size()) fail(written.refines_at, fmt::format("{} refines itself", written.name));
       at = next;
     }
@@ -573,6 +567,12 @@ class Checker {
 const Property* Program::property(std::string_view name) const {
   const auto found = std::ranges::find(properties, name, &Property::name);
   return found == properties.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> property_names(const Program& program) {
+  std::vector<std::string> names;
+  for (const Property& property : program.properties) names.push_back(property.name);
+  return names;
 }
 
 Program compile(const std::vector<Source>& sources) { return Checker(sources).compile(); }
