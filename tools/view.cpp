@@ -1,5 +1,6 @@
 /// `refrain view EXPERIMENT [OTHER...]`: the explorer, one HTML file with the data in it.
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>

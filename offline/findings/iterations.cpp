@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "offline/findings/blame.hpp"
@@ -42,9 +43,8 @@ Finding finding_of(const Facts& facts, const LoopFacts& loop, double seconds, do
     of.ranks = static_cast<std::int64_t>(loop.processes);
   }
   of.is_one_of_several = facts.loops.size() > 1;
-  return {.share = share_of(facts, loop, seconds),
-          .error = share_of(facts, loop, error_s),
-          .iterations = std::move(of)};
+  return {
+      .share = share_of(facts, loop, seconds), .error = share_of(facts, loop, error_s), .iterations = std::move(of)};
 }
 
 void slow_iterations(const Facts& facts, std::vector<Finding>& found) {

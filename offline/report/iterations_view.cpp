@@ -44,11 +44,11 @@ struct LoopSeries {
   }
   /// It keeps the loop open.
   Table table() {
-    Table table{"iteration", std::move(columns)};
-    table.shape = Table::Series;
-    table.places = open->loop().iterations;
-    table.numbers = [open = open, values = std::move(values),
-                     row_values = std::vector<double>()](const TakeNumbers& take) mutable {
+    Table made{"iteration", std::move(columns)};
+    made.shape = Table::Series;
+    made.places = open->loop().iterations;
+    made.numbers = [open = open, values = std::move(values),
+                    row_values = std::vector<double>()](const TakeNumbers& take) mutable {
       row_values.resize(values.size());
       run::for_each_iteration(open->loop(),
                               [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
@@ -57,7 +57,7 @@ struct LoopSeries {
                                 take(i, row_values);
                               });
     };
-    return table;
+    return made;
   }
 };
 
