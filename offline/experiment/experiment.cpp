@@ -201,24 +201,4 @@ RankHandle Experiment::read_rank(const Place& place, Depth depth) const {
   return handle;
 }
 
-WholeExperiment read_experiment(const fs::path& directory) {
-  const auto experiment = Experiment::open(directory, true);
-  WholeExperiment whole{directory, experiment->manifest(), {}};
-  static_cast<ProfileDefinitions&>(whole.profile) = experiment->definitions();
-  for (std::size_t i = 0; i < experiment->ranks().size(); ++i)
-    whole.profile.ranks.push_back(*experiment->rank(i, Depth::Whole));
-  return whole;
-}
-
-Profile parse_profile(const InputFile& file) {
-  const ProfileFile opened(file);
-  Profile profile;
-  static_cast<ProfileDefinitions&>(profile) = opened.definitions();
-  std::vector<std::uint32_t> paths(profile.paths.size());
-  std::iota(paths.begin(), paths.end(), 0U);
-  for (const auto& entry : opened.entries())
-    profile.ranks.push_back(opened.read(entry, Depth::Whole, opened.definitions(), paths));
-  return profile;
-}
-
 }  // namespace refrain::experiment

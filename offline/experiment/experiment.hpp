@@ -89,9 +89,4 @@ class Experiment {
   mutable std::optional<std::vector<SavedMetric>> found_metrics_;
 };
 
-/// For who needs all of it, and nothing damaged. Throws ReadError.
-WholeExperiment read_experiment(const std::filesystem::path& directory);
-/// The same of one file.
-Profile parse_profile(const InputFile& file);
-
 }  // namespace refrain::experiment

@@ -21,6 +21,7 @@
 #include "offline/run/iterations.hpp"
 #include "offline/trace/trace.hpp"
 #include "tests/unit/archive/sample_job.hpp"
+#include "tests/unit/archive/whole_experiment.hpp"
 #include "tests/unit/archive/thread_peers.hpp"
 
 namespace refrain::testing {

@@ -14,6 +14,7 @@
 #include "offline/experiment/experiment.hpp"
 #include "offline/run/iteration_samples.hpp"
 #include "tests/unit/archive/sample_job.hpp"
+#include "tests/unit/archive/whole_experiment.hpp"
 #include "tests/unit/archive/thread_peers.hpp"
 
 namespace refrain::testing {
