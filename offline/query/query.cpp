@@ -7,6 +7,7 @@
 #include <sqlite3.h>
 #include <utility>
 
+#include "offline/database/sqlite_values.hpp"
 #include "offline/query/model_tables.hpp"
 #include "offline/query/schema.hpp"
 #include "offline/query/streamed_tables.hpp"
@@ -37,19 +38,6 @@ std::string position_of_mistake([[maybe_unused]] sqlite3* database, [[maybe_unus
     return position_in(sql, static_cast<std::size_t>(at)) + ": ";
 #endif
   return {};
-}
-
-Value value_at(sqlite3_stmt* statement, int column) {
-  switch (sqlite3_column_type(statement, column)) {
-    case SQLITE_INTEGER: return sqlite3_column_int64(statement, column);
-    case SQLITE_FLOAT: return sqlite3_column_double(statement, column);
-    case SQLITE_NULL: return {};
-    default: break;
-  }
-  const bool is_text = sqlite3_column_type(statement, column) == SQLITE_TEXT;
-  const auto* bytes = static_cast<const unsigned char*>(sqlite3_column_blob(statement, column));
-  const std::span all(bytes, bytes == nullptr ? 0 : static_cast<std::size_t>(sqlite3_column_bytes(statement, column)));
-  return is_text ? std::string(all.begin(), all.end()) : fmt::format("X'{:02X}'", fmt::join(all, ""));
 }
 
 constexpr const char* only_selects = "only a SELECT is taken: experiments are read, and no file is opened or written";
@@ -169,20 +157,12 @@ class Query::Database {
       if (!statement)
         statement = prepare(fmt::format("INSERT INTO {} VALUES ({})", table.name,
                                         fmt::join(std::vector<const char*>(row.size(), "?"), ", ")));
-      for (std::size_t i = 0; i < row.size(); ++i) bind(statement.get(), static_cast<int>(i) + 1, row[i]);
+      for (std::size_t i = 0; i < row.size(); ++i)
+        require(database::bind(statement.get(), static_cast<int>(i) + 1, row[i]));
       step(statement.get());
       sqlite3_reset(statement.get());
     });
   }
-  /// The value must stay until the next step.
-  void bind(sqlite3_stmt* statement, int place, const Value& value) {
-    if (const auto* whole = std::get_if<std::int64_t>(&value)) require(sqlite3_bind_int64(statement, place, *whole));
-    else if (const auto* real = std::get_if<double>(&value)) require(sqlite3_bind_double(statement, place, *real));
-    else if (const auto* text = std::get_if<std::string>(&value))
-      require(sqlite3_bind_text64(statement, place, text->data(), text->size(), SQLITE_STATIC, SQLITE_UTF8));
-    else require(sqlite3_bind_null(statement, place));
-  }
-
   /// The authorizer of statements: it allows reading, and notes the tables.
   static int allow(void* data, int action, const char* first, const char* second, const char*, const char*) {
     auto& self = *static_cast<Database*>(data);
@@ -235,7 +215,7 @@ Answer Query::Database::ask(const std::string& sql) {
   const auto next = [this, of = std::shared_ptr<sqlite3_stmt>(std::move(statement)), columns = answer.columns.size()] {
     std::vector<Value> row;
     if (step(of.get()))
-      for (std::size_t i = 0; i < columns; ++i) row.push_back(value_at(of.get(), static_cast<int>(i)));
+      for (std::size_t i = 0; i < columns; ++i) row.push_back(database::value_at(of.get(), static_cast<int>(i)));
     return row;
   };
   answer.first = next();

@@ -21,8 +21,8 @@
 #include "offline/run/iterations.hpp"
 #include "offline/trace/trace.hpp"
 #include "tests/unit/archive/sample_job.hpp"
-#include "tests/unit/archive/whole_experiment.hpp"
 #include "tests/unit/archive/thread_peers.hpp"
+#include "tests/unit/archive/whole_experiment.hpp"
 
 namespace refrain::testing {
 namespace {

@@ -10,8 +10,8 @@
 #include "offline/run/extra_metrics.hpp"
 #include "offline/run/time_rules.hpp"
 #include "tests/unit/archive/sample_job.hpp"
-#include "tests/unit/archive/whole_experiment.hpp"
 #include "tests/unit/archive/thread_peers.hpp"
+#include "tests/unit/archive/whole_experiment.hpp"
 
 namespace refrain::testing {
 namespace {
