@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <memory>
 
-#include "offline/database/native_run.hpp"
 #include "offline/database/store.hpp"
+#include "offline/experiment/folder.hpp"
 #include "offline/report/columns.hpp"
 #include "offline/report/print_tables.hpp"
 #include "tools/complaints.hpp"

@@ -1,8 +1,6 @@
 /// `refrain info`: what this copy of Refrain is, what is in force, and which names an experiment has.
 
-#include <cstdio>
 #include <cstdlib>
-#include <fmt/core.h>
 #include <memory>
 
 #include "config/configuration.hpp"

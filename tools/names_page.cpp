@@ -1,8 +1,6 @@
 #include "tools/names_page.hpp"
 
 #include <algorithm>
-#include <fmt/format.h>
-#include <string_view>
 #include <vector>
 
 #include "offline/experiment/clean_text.hpp"

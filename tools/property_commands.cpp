@@ -1,6 +1,5 @@
 #include "tools/property_commands.hpp"
 
-#include <fmt/format.h>
 
 #include "tools/console.hpp"
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fmt/format.h>
 
 #include "offline/database/profile_run.hpp"
 #include "offline/experiment/folder.hpp"

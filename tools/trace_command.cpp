@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <fmt/format.h>
-#include <stdexcept>
 
 #include "offline/report/report.hpp"
 #include "tools/complaints.hpp"

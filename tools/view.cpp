@@ -6,9 +6,7 @@
 #include <fmt/format.h>
 #include <memory>
 #include <spawn.h>
-#include <stdexcept>
 #include <unistd.h>
-#include <utility>
 
 #include "offline/database/profile_run.hpp"
 #include "offline/experiment/folder.hpp"

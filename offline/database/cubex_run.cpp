@@ -1,7 +1,6 @@
 #include "offline/database/cubex_run.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cxxabi.h>
 #include <filesystem>
 #include <map>

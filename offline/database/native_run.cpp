@@ -4,9 +4,7 @@
 #include <array>
 #include <chrono>
 #include <filesystem>
-#include <fmt/format.h>
 #include <map>
-#include <tuple>
 
 #include "format/profile_file.hpp"
 #include "offline/database/digest.hpp"

@@ -1,6 +1,5 @@
 #include <charconv>
 #include <cstdlib>
-#include <cstring>
 #include <fmt/format.h>
 #include <libpq-fe.h>
 
