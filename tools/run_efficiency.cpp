@@ -40,7 +40,7 @@ std::vector<RunEfficiency> run_efficiencies(const char* command, const std::stri
     for (std::optional<double>* const sum : {&run.instructions, &run.cycles})
       if (*sum) **sum *= all_over_known;
   }
-  tell_damage(command, *experiment->damage_log());
+  if (experiment->damages() > 0) tell_damage(command, *experiment->damage_log());
   return all;
 }
 

@@ -56,16 +56,16 @@ PathWaits waits_of(const Analysis& analysis, const std::vector<MatchedWait>& mat
   for (const auto& [node, of] : nodes) {
     const std::int64_t path = path_of(node);
     if (path < 0) continue;
-    PathWaits::Of& to =
-        waits.paths.emplace_back(PathWaits::Of{.path = path,
-                                               .seconds = of.waiting.ns / 1e9,
-                                               .error_s = std::max(of.waiting.error_ns, 0.0) / 1e9,
-                                               .seen_s = of.seen_ns / 1e9,
-                                               .known_s = std::max(of.seen_ns - of.untold_ns, 0.0) / 1e9,
-                                               .kind = of.kind});
+    PathWaits::Of& to = waits.paths.emplace_back();
+    to.path = path;
+    to.seconds = of.waiting.ns / 1e9;
+    to.error_s = std::max(of.waiting.error_ns, 0.0) / 1e9;
+    to.seen_s = of.seen_ns / 1e9;
+    to.known_s = std::max(of.seen_ns - of.untold_ns, 0.0) / 1e9;
     if (of.matched)
       to.matched = {of.matched->ns / 1e9, of.matched->error_ns / 1e9, of.matched->messages,
                     of.matched->is_late_receiver};
+    to.kind = of.kind;
     for (const auto& [rank, ns] : of.by_rank_ns) to.by_rank[rank] = ns / 1e9;
   }
   return waits;
