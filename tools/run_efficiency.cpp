@@ -17,11 +17,13 @@ std::vector<RunEfficiency> run_efficiencies(const char* command, const std::stri
   const auto experiment = experiment::Experiment::open(name);
   analysis::Symbolizer symbolizer;
   symbols::use_names(*experiment, symbolizer, {});
-  analysis::MinimumWaits minima(experiment->definitions());
   analysis::CallTreeOptions options = report::usual_names();
-  options.also = [&](const experiment::Rank& rank) { minima.add(rank); };
+  report::SeenRanks seen(*experiment);
+  seen.look_at(options);
+  const analysis::MinimumWaits& minima = seen.minima;
   const analysis::CallTree tree = build_call_tree(*experiment, symbolizer, options);
-  const report::Found found = report::found_in(*experiment);
+  const report::UsualProfile profile{tree, seen};
+  const report::Found found = report::found_in(*experiment, {}, &profile);
   const auto* const in_events = found.waits(true);
   std::vector<report::NodeWait> waits;
   if (in_events || minima.any()) waits = report::waits_of(tree, in_events, minima.any() ? &minima : nullptr);

@@ -120,7 +120,9 @@ struct CallTreeOptions {
   int depth = 0;         ///< frames kept below the root, 0: all; MPI functions stay below the last one
   run::Where where = {};
   std::function<void(std::size_t done, std::size_t all)> progress;
-  std::function<void(const experiment::Rank& rank)> also;  ///< gets every rank that is read
+  std::function<void(const experiment::Rank& rank)> also;     ///< gets every rank that is read
+  bool function_errors = true;                                ///< else CallTree::function_errors stays empty
+  experiment::Depth depth_of_ranks = experiment::Depth::Run;  ///< for `also`
 };
 
 /// Makes the tree of names, then adds what one location after the other did; those of a rank follow each other. Holds
@@ -150,6 +152,7 @@ run::Run run_of(const experiment::Experiment& experiment, const CallTree& tree);
 
 /// Of the first threads of all ranks together.
 double elapsed_s(const CallTree& tree);
+double elapsed_s(const std::vector<LocationSummary>& locations);
 
 /// Names from the root to `node`.
 std::vector<std::string> path_to(const CallTree& tree, std::uint32_t node);

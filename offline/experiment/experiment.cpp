@@ -192,11 +192,12 @@ RankHandle Experiment::rank(std::size_t place, Depth depth) const {
 RankHandle Experiment::read_rank(const Place& place, Depth depth) const {
   RankHandle handle;
   damage_->survives(missing(place.entry.rank), [&] {
-    auto rank = std::make_shared<Rank>(place.file->read(place.entry, depth, definitions_, *place.paths));
+    // Not by make_shared(): what remembers it, read_, would hold its memory.
+    const std::shared_ptr<Rank> rank(new Rank(place.file->read(place.entry, depth, definitions_, *place.paths)));
     // Functions have the time in which threads did not run, too: the totals of units do not tell it.
     if (is_sampled_by_wall_time(manifest_)) rank->off_cpu_is_counted = false;
     if (depth >= Depth::Loops && !directory_.empty()) find_spilled_iterations(directory_, *rank, damage_);
-    handle = std::move(rank);
+    handle = rank;
   });
   return handle;
 }

@@ -27,7 +27,7 @@ unsigned threads_for_reading() {
 class ReadAhead {
  public:
   ReadAhead(const Experiment& experiment, std::span<const std::size_t> places, Depth depth, unsigned threads)
-      : experiment_(experiment), places_(places), depth_(depth), slots_(std::size_t{2} * threads) {
+      : experiment_(experiment), places_(places), depth_(depth), slots_(slots_of_thread * threads) {
     threads_.reserve(threads);
     try {
       for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
@@ -61,6 +61,8 @@ class ReadAhead {
   }
 
  private:
+  /// Enough that threads seldom wait for each other.
+  static constexpr std::size_t slots_of_thread = 8;
   /// Of one place.
   struct Slot {
     bool is_read = false;
@@ -111,8 +113,8 @@ class ReadAhead {
 void for_each_rank(const Experiment& experiment, std::span<const std::size_t> places, Depth depth,
                    const std::function<void(const RankHandle& rank)>& use) {
   constexpr std::size_t worth_a_thread = 16;
-  // Iterations take much memory.
-  const bool is_worth_it = depth == Depth::Run && places.size() >= worth_a_thread;
+  // What is in clusters takes much memory.
+  const bool is_worth_it = depth != Depth::Whole && places.size() >= worth_a_thread;
   const unsigned threads = is_worth_it ? threads_for_reading() : 1;
   ReadAhead ahead(experiment, places, depth, threads - 1);
   for (std::size_t i = 0; i < places.size(); ++i) use(ahead.next());

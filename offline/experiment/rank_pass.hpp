@@ -14,8 +14,8 @@ namespace refrain::experiment {
 inline constexpr const char* threads_variable = "REFRAIN_THREADS";
 
 /// Calls `use` with the ranks at these places, one after the other, on the caller's thread; with null for one of which
-/// nothing can be read. Throws what `use` throws, and ReadError when the experiment is strict. Memory: two ranks for
-/// each thread; without their iterations, as only Depth::Run is read by several threads.
+/// nothing can be read. Throws what `use` throws, and ReadError when the experiment is strict. Memory: eight ranks
+/// for each thread; without what is in clusters, as Depth::Whole is read by one thread.
 void for_each_rank(const Experiment& experiment, std::span<const std::size_t> places, Depth depth,
                    const std::function<void(const RankHandle& rank)>& use);
 

@@ -46,18 +46,7 @@ class Rule:
 
 
 # Rows are added by whoever changes what is shown, and go when OLD_REFRAIN shows it, too.
-RULES: list[Rule] = [
-    Rule("wording", r" text line$", "",
-         "the page has another head, findings, table of the run's time and tree; its figures are compared in JSON and CSV"),
-    Rule("added", r" json \.findings(\[\]\.(part_of|path|further_paths|ranks|method|iterations|cause|figures|advice))?$", r"^\(none\) -> ",
-         "findings are records"),
-    Rule("added", r" json \.findings\[\]$", "", "runs without events have findings of waiting, too"),
-    Rule("wording", r" json \.findings\[\]\.(rule|text|options)$", "",
-         "sentences are made of records; findings are in another order where there are more of them"),
-    Rule("truer", r" json \.findings\[\]\.(share|standard_error)$", "",
-         "shares are of the elapsed time of all ranks, and of waits those of the call tree"),
-    Rule("added", r"^findings (csv|markdown) ", "", "the table of findings has more columns"),
-]
+RULES: list[Rule] = []
 UNSTEADY = "unsteady"
 
 

@@ -92,7 +92,7 @@ Request request_of(const Asked& asked) {
 }
 
 /// As a search would have left them.
-Found some_findings() {
+Found some_findings(const UsualProfile*) {
   Found found;
   found.findings = {
       {.rule = "late_rank",
