@@ -68,6 +68,33 @@ TEST(Cubex, values_are_those_of_the_run) {
   EXPECT_EQ(metrics["mpi_latereceiver"]->values[MadeRun::Send + 1], (std::vector<double>(4, 0.5)));
 }
 
+/// The member that comes first.
+std::string anchor_of(const std::string& bytes) {
+  return bytes.substr(512, std::stoul(bytes.substr(124, 11), nullptr, 8));
+}
+
+TEST(Cubex, topologies_are_those_of_the_system) {
+  MadeRun run;
+  run.expect(4);
+  const std::string anchor = anchor_of(written("cubex", run));
+  // Columns are rank 0, both threads of rank 2, rank 1; nothing was written by rank 3.
+  EXPECT_NE(anchor.find("</systemtreenode>\n</systemtreenode>\n<topologies>\n"
+                        "<cart name=\"Process x Thread\" ndims=\"2\">\n"
+                        "<dim name=\"Process\" size=\"4\" periodic=\"false\"/>\n"
+                        "<dim name=\"Thread\" size=\"2\" periodic=\"false\"/>\n"
+                        "<coord locId=\"0\">0 0</coord>\n<coord locId=\"1\">2 0</coord>\n"
+                        "<coord locId=\"2\">2 1</coord>\n<coord locId=\"3\">1 0</coord>\n</cart>\n"
+                        "<cart name=\"Node x Process x Thread\" ndims=\"3\">\n"
+                        "<dim name=\"Node\" size=\"2\" periodic=\"false\"/>\n"
+                        "<dim name=\"Process\" size=\"2\" periodic=\"false\"/>\n"
+                        "<dim name=\"Thread\" size=\"2\" periodic=\"false\"/>\n"
+                        "<coord locId=\"0\">0 0 0</coord>\n<coord locId=\"1\">0 1 0</coord>\n"
+                        "<coord locId=\"2\">0 1 1</coord>\n<coord locId=\"3\">1 0 0</coord>\n</cart>\n"
+                        "</topologies>\n</system>"),
+            std::string::npos)
+      << anchor;
+}
+
 TEST(Cubex, headers_of_tar_have_the_right_checksum) {
   MadeRun run;
   const std::string bytes = written("cubex", run);
