@@ -43,10 +43,14 @@ class Exports(TestCase):
         return file
 
 
-class Profiles(Exports):
+class ExportsOfProfile(Exports):
+    """Exports of an experiment, beside its report."""
+
+    measured_with: dict[str, str] = {}
+
     def setUp(self) -> None:
         super().setUp()
-        self.experiment = self.steps()
+        self.experiment = self.steps(**self.measured_with)
         self.of = Report(self.experiment)
         self.exclusive: CallPaths = defaultdict(float)
         for row in self.of.callpaths:
@@ -59,6 +63,8 @@ class Profiles(Exports):
         for path in {*found, *self.exclusive}:
             self.assertAlmostEqual(self.exclusive.get(path, 0), found.get(path, 0), delta=2e-6, msg=f"{what}: {path}")
 
+
+class Profiles(ExportsOfProfile):
     def test_cubex(self) -> None:
         metrics = readers.cubex(self.export("cubex", self.experiment))
         times = metrics["time"]

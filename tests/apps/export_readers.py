@@ -133,7 +133,8 @@ def pprof(path: Path) -> CallPaths:
     for sample in map(fields, profile[2]):
         values = list(numbers(sample[2][0]))
         assert len(values) == len(types)
-        assert sorted(strings[fields(label)[1][0]] for label in sample[3]) == ["rank", "thread"]
+        labels = {strings[label[1][0]]: strings[label[2][0]] for label in map(fields, sample[3])}
+        assert list(labels) == ["rank", "thread"] and all(number.isdigit() for number in labels.values()), labels
         times[tuple(location[of] for of in reversed(list(numbers(sample[1][0]))))] += values[-1]
     return {of: ns * 1e-9 for of, ns in times.items()}
 

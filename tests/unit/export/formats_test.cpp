@@ -213,11 +213,19 @@ TEST(Pprof, samples_go_from_the_leaf_and_wall_time_is_last) {
   EXPECT_EQ(profile.texts.count(4), function_of.size());
   std::uint64_t wall = 0;
   std::size_t sends = 0;
+  std::map<std::string, int> by_rank, by_thread;
   for (auto [at, end] = profile.texts.equal_range(2); at != end; ++at) {
     const Fields sample = fields_of(at->second);
     const auto stack = packed(sample.texts.find(1)->second), values = packed(sample.texts.find(2)->second);
     ASSERT_EQ(values.size(), types.size());
-    EXPECT_EQ(sample.texts.count(3), 2u) << "rank and thread";
+    std::map<std::string, std::string> labels;
+    for (auto [label, last] = sample.texts.equal_range(3); label != last; ++label) {
+      const Fields of = fields_of(label->second);
+      labels[strings.at(of.numbers.find(1)->second)] = strings.at(of.numbers.find(2)->second);
+    }
+    ASSERT_EQ(labels.size(), 2u);
+    ++by_rank[labels.at("rank")];
+    ++by_thread[labels.at("thread")];
     wall += values.back();
     if (function_of.at(stack[0]) != "MPI_Send") continue;
     ++sends;
@@ -227,6 +235,8 @@ TEST(Pprof, samples_go_from_the_leaf_and_wall_time_is_last) {
   }
   EXPECT_EQ(wall, static_cast<std::uint64_t>(std::llround(MadeRun::wall_s * 1e9)));
   EXPECT_EQ(sends, 4u);
+  EXPECT_EQ(by_rank, (std::map<std::string, int>{{"0", 5}, {"1", 4}, {"2", 8}}));
+  EXPECT_EQ(by_thread, (std::map<std::string, int>{{"0", 13}, {"1", 4}}));
 }
 
 TEST(Protobuf, numbers_are_as_the_encoding_has_them) {
