@@ -17,6 +17,7 @@
 #include "tools/complaints.hpp"
 #include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
+#include "tools/run_efficiency.hpp"
 #include "tools/subcommands.hpp"
 #include "tools/together.hpp"
 #include "tools/trace_command.hpp"
@@ -134,17 +135,41 @@ int write_profile(const exports::Format& format, const Request& request) {
   }
 }
 
+int write_efficiencies(const exports::Format& format, const Request& request) {
+  const std::string& name = request.experiments[0];
+  try {
+    if (is_archive(command_name, name)) return exit_usage;
+    const auto experiment = experiment::Experiment::open(name);
+    exports::EfficienciesOfRun run{"Refrain " REFRAIN_VERSION, experiment->manifest().started_s(), {}};
+    for (RunEfficiency& of : run_efficiencies(command_name, name, {""}, true)) {
+      if (of.efficiency)
+        run.parts.push_back({of.region, *of.efficiency, of.useful_s, of.mpi_s, of.instructions, of.cycles});
+      else if (of.region.empty()) return complain(command_name, exit_usage, name + ": no useful time was measured");
+    }
+    exports::OutputFile out(output_of(request));
+    format.write_efficiencies(run, out);
+    out.finish();
+    tell_written(format, out.path(), fmt::format("the run and {} loops", run.parts.size() - 1));
+    return exit_ok;
+  } catch (const experiment::ReadError& error) {
+    return complain(command_name, exit_unreadable, error.what());
+  } catch (const std::exception& error) {
+    return complain(command_name, exit_usage, error.what());
+  }
+}
+
 /// Options that the format does not take; empty: there are none.
 std::string wrong_options(const exports::Format& format, const Request& request) {
-  const bool is_archive_format = !format.write_run && !format.write_events;
+  const bool is_archive_format = format.is_directory();
   const auto wrong = [&](const char* option, const char* formats) {
     return fmt::format("{} requires --format {}", option, formats);
   };
   if (request.regions == call_path_regions && !is_archive_format) return wrong("--regions callpath", "otf2");
-  if (!request.ranks.empty() && format.write_run) return wrong("--rank", "otf2, perfetto, chrome or paraver");
+  if (!request.ranks.empty() && (format.write_run || format.write_efficiencies)) return wrong("--rank", "otf2, perfetto, chrome or paraver");
   if ((request.from_s || request.until_s) && !format.write_events)
     return wrong(request.from_s ? "--from" : "--until", "perfetto, chrome or paraver");
-  if (request.iteration && is_archive_format) return "--iteration does not go with otf2";
+  if (request.iteration && (is_archive_format || format.write_efficiencies))
+    return fmt::format("--iteration does not go with {}", format.name);
   if (!request.loop.empty() && (!request.iteration || !format.write_run))
     return "--loop requires --iteration and a format of profiles";
   if (request.experiments.size() > 1 && !format.takes_several)
@@ -157,8 +182,9 @@ int run(const Request& request) {
   const exports::Format& format = *exports::find_format(request.format);
   if (const std::string wrong = wrong_options(format, request); !wrong.empty())
     return complain(command_name, exit_usage, wrong);
-  if (!format.write_run && !format.write_events) return write_archive(request);
+  if (format.is_directory()) return write_archive(request);
   if (exports::place_in_job().rank != 0) return exit_ok;  // the first process writes it alone
+  if (format.write_efficiencies) return write_efficiencies(format, request);
   return format.write_events ? write_events(format, request) : write_profile(format, request);
 }
 
@@ -190,7 +216,7 @@ void add_export(Command root, Invocation& invocation) {
   command.option("--rank", request->ranks, "Events of these ranks alone, as in 0,4-7; may be repeated")
       .type("LIST")
       .separated_by(',');
-  command.option("--iteration", request->iteration, "This iteration, counted from 0, instead of the run; not of otf2")
+  command.option("--iteration", request->iteration, "This iteration, counted from 0, instead of the run; not of otf2 and talp")
       .type("NUMBER");
   command.option("--loop", request->loop, "Of profiles with --iteration, the loop; needed where several are marked")
       .type("NAME");

@@ -4,17 +4,26 @@
 #include <charconv>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <set>
 
 #include "offline/report/rank_times.hpp"
 #include "offline/report/report.hpp"
+#include "offline/run/loops.hpp"
 #include "offline/symbols/experiment_names.hpp"
 #include "tools/complaints.hpp"
 
 namespace refrain::tools {
 
 std::vector<RunEfficiency> run_efficiencies(const char* command, const std::string& name,
-                                            const std::vector<std::string>& regions) {
+                                            std::vector<std::string> regions, bool with_loops) {
   const auto experiment = experiment::Experiment::open(name);
+  if (with_loops) {
+    std::set<std::string> loops;
+    run::for_each_loop(*experiment, [&](const run::LoopPlace&, const experiment::Loop& loop, const experiment::Rank&) {
+      loops.insert(loop.name);
+    });
+    regions.insert(regions.end(), loops.begin(), loops.end());
+  }
   analysis::Symbolizer symbolizer;
   symbols::use_names(*experiment, symbolizer, {});
   analysis::MinimumWaits minima(experiment->definitions());
@@ -34,9 +43,12 @@ std::vector<RunEfficiency> run_efficiencies(const char* command, const std::stri
     const report::PartTimes times =
         region.empty() ? report::times_of_run(input) : report::times_of_region(input, region);
     RunEfficiency& run = all.emplace_back(
-        RunEfficiency{experiment->definitions().ranks_expected, report::root_name(*experiment),
-                      analysis::efficiency_of(times.ranks), 0, times.why_no_waits, times.instructions, times.cycles});
-    for (const analysis::RankTimes& of : times.ranks) run.useful_s += all_over_known * of.useful.value;
+        RunEfficiency{region, experiment->definitions().ranks_expected, report::root_name(*experiment),
+                      analysis::efficiency_of(times.ranks), 0, 0, times.why_no_waits, times.instructions, times.cycles});
+    for (const analysis::RankTimes& of : times.ranks) {
+      run.useful_s += all_over_known * of.useful.value;
+      run.mpi_s += all_over_known * of.mpi_s;
+    }
     for (std::optional<double>* const sum : {&run.instructions, &run.cycles})
       if (*sum) **sum *= all_over_known;
   }

@@ -57,7 +57,12 @@ const Format format_rows[] = {
      .ending = ".prv",
      .holds = "kept events with messages, for Paraver (three files)",
      .cannot = "samples, communicators and one-sided operations",
-     .write_events = write_paraver}};
+     .write_events = write_paraver},
+    {.name = "talp",
+     .ending = ".talp.json",
+     .holds = "efficiencies of the run and of its loops, for TALP-Pages",
+     .cannot = "serialisation, transfer, processor availability and standard errors; counters that were not counted are 0",
+     .write_efficiencies = write_talp}};
 
 }  // namespace
 

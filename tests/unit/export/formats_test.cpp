@@ -26,9 +26,11 @@ TEST(Formats, every_row_can_be_found_and_says_what_it_holds) {
     EXPECT_EQ(find_format(format.name), &format);
     EXPECT_TRUE(endings.insert(format.ending).second) << format.ending;
     EXPECT_STRNE(format.holds, "");
-    EXPECT_FALSE(format.write_run && format.write_events) << format.name;
-    const bool is_file = format.write_run || format.write_events;
-    EXPECT_EQ(is_file, *format.cannot != '\0') << format.name;
+    EXPECT_LE(int{format.write_run != nullptr} + int{format.write_events != nullptr} +
+                  int{format.write_efficiencies != nullptr},
+              1)
+        << format.name;
+    EXPECT_EQ(!format.is_directory(), *format.cannot != '\0') << format.name;
   }
   EXPECT_EQ(find_format("nonsense"), nullptr);
 }
@@ -312,6 +314,42 @@ TEST(Callgrind, costs_are_those_of_functions_and_calls) {
   EXPECT_NE(text.find("fn=(1) main\n0 4000000000 0\n"), std::string::npos) << text;
   EXPECT_NE(text.find("cfn=(2) a->b<int; \"x\">\ncalls=1 0\n0 9250000000 8000000000\n"), std::string::npos) << text;
   EXPECT_NE(text.find("calls=12 0\n0 8000000000 8000000000\n"), std::string::npos) << text;
+}
+
+TEST(Talp, regions_have_the_times_and_factors_that_talp_pages_read) {
+  using analysis::Measured;
+  // Two machines with two ranks each; the last one works half as long.
+  const double useful_s[] = {4, 4, 4, 2};
+  std::vector<analysis::RankTimes> ranks;
+  for (std::int32_t rank = 0; rank < 4; ++rank) {
+    ranks.push_back({.rank = rank, .machine = static_cast<std::size_t>(rank / 2), .useful = Measured{useful_s[rank]}});
+    ranks.back().mpi_s = 5 - useful_s[rank];
+  }
+  const auto of = analysis::efficiency_of(ranks);
+  ASSERT_TRUE(of);
+  const EfficienciesOfRun run{
+      "Refrain test", 1'700'000'000, {{"", *of, 14, 6, std::nullopt, std::nullopt}, {"steps", *of, 14, 6, 28e9, 42e9}}};
+  const test::Directory directory;
+  OutputFile out(directory / "file");
+  write_talp(run, out);
+  out.finish();
+  const json file = json::parse(test::contents_of(directory / "file"));
+  EXPECT_TRUE(file["dlbVersion"].get<std::string>().starts_with("3.5")) << "readers choose by it";
+  EXPECT_EQ(file["timestamp"], "2023-11-14T22:13:20+0000");
+  EXPECT_EQ(file["resources"], json({{"numCpus", 4}, {"numNodes", 2}, {"numMpiRanks", 4}}));
+  const json& whole = file["Application"]["Global"];
+  EXPECT_EQ(whole["elapsedTime"], 5'000'000'000);
+  EXPECT_EQ(whole["usefulTime"], 14'000'000'000);
+  EXPECT_EQ(whole["mpiTime"], 6'000'000'000);
+  EXPECT_EQ(whole["maxUsefulNormdNode"], 4'000'000'000);
+  EXPECT_EQ(whole["cycles"], 0);
+  EXPECT_DOUBLE_EQ(whole["parallelEfficiency"].get<double>(), 0.7);
+  EXPECT_DOUBLE_EQ(whole["mpiCommunicationEfficiency"].get<double>(), 0.8);
+  EXPECT_DOUBLE_EQ(whole["mpiLoadBalance"].get<double>(), 0.875);
+  EXPECT_DOUBLE_EQ(whole["mpiLoadBalanceOut"].get<double>(), 0.875);
+  EXPECT_DOUBLE_EQ(whole["mpiLoadBalanceIn"].get<double>(), 1);
+  EXPECT_TRUE(whole["ompLoadBalance"].is_null()) << "not known";
+  EXPECT_EQ(file["Application"]["steps"]["cycles"], 42e9);
 }
 
 TEST(Output, nothing_is_overwritten_and_no_half_file_is_left) {
