@@ -139,18 +139,18 @@ int write_efficiencies(const exports::Format& format, const Request& request) {
   const std::string& name = request.experiments[0];
   try {
     if (is_archive(command_name, name)) return exit_usage;
-    const auto experiment = experiment::Experiment::open(name);
-    exports::EfficienciesOfRun run{"Refrain " REFRAIN_VERSION, experiment->manifest().started_s(), {}};
-    for (RunEfficiency& of : run_efficiencies(command_name, name, {""}, true)) {
+    const std::vector<RunEfficiency> all = run_efficiencies(command_name, name, {""}, true);
+    exports::EfficienciesOfRun run{"Refrain " REFRAIN_VERSION, all.front().started_s, {}};
+    for (const RunEfficiency& of : all)
       if (of.efficiency)
         run.parts.push_back({of.region, *of.efficiency, of.useful_s, of.mpi_s, of.instructions, of.cycles});
-      else if (of.region.empty()) return complain(command_name, exit_usage, name + ": no useful time was measured");
-    }
+    if (!all.front().efficiency) return complain(command_name, exit_usage, name + ": no useful time was measured");
     exports::OutputFile out(output_of(request));
     format.write_efficiencies(run, out);
     out.finish();
-    tell_written(format, out.path(), fmt::format("the run and {} loops", run.parts.size() - 1));
-    return exit_ok;
+    tell_written(format, out.path(),
+                 fmt::format("efficiencies of the run{}", run.parts.size() > 1 ? " and its loops" : ""));
+    return all.front().is_damaged ? exit_damaged : exit_ok;
   } catch (const experiment::ReadError& error) {
     return complain(command_name, exit_unreadable, error.what());
   } catch (const std::exception& error) {
@@ -165,7 +165,8 @@ std::string wrong_options(const exports::Format& format, const Request& request)
     return fmt::format("{} requires --format {}", option, formats);
   };
   if (request.regions == call_path_regions && !is_archive_format) return wrong("--regions callpath", "otf2");
-  if (!request.ranks.empty() && (format.write_run || format.write_efficiencies)) return wrong("--rank", "otf2, perfetto, chrome or paraver");
+  if (!request.ranks.empty() && (format.write_run || format.write_efficiencies))
+    return wrong("--rank", "otf2, perfetto, chrome or paraver");
   if ((request.from_s || request.until_s) && !format.write_events)
     return wrong(request.from_s ? "--from" : "--until", "perfetto, chrome or paraver");
   if (request.iteration && (is_archive_format || format.write_efficiencies))

@@ -17,6 +17,8 @@ struct RunEfficiency {
   double useful_s = 0, mpi_s = 0;                  ///< of all processes; ranks that are missing count like the others
   std::string why_no_waits;                        ///< empty: serialisation and transfer are known
   std::optional<double> instructions, cycles;      ///< of useful time, likewise; nothing: not counted
+  std::optional<std::int64_t> started_s;           ///< since 1970; nothing: not known
+  bool is_damaged = false;                         ///< a part of the experiment could not be read
 };
 
 /// As `refrain report --efficiency` has them: one for each of `regions`, which are marked regions or functions, and the
