@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "offline/report/rank_times.hpp"
 #include "offline/report/report.hpp"
@@ -13,23 +15,33 @@
 #include "tools/complaints.hpp"
 
 namespace refrain::tools {
+namespace {
+
+/// The loops that are nodes of the call tree: those that are not have no time of their own.
+std::set<std::string> loops_of(const experiment::Experiment& experiment, const analysis::CallTree& tree) {
+  std::set<std::string> loops;
+  run::for_each_loop(experiment, [&](const run::LoopPlace&, const experiment::Loop& loop, const experiment::Rank&) {
+    const auto is_loop = [&](const analysis::TreeNode& node) { return node.marked && node.name == loop.name; };
+    if (!loops.contains(loop.name) && std::ranges::any_of(tree.nodes, is_loop)) loops.insert(loop.name);
+  });
+  return loops;
+}
+
+}  // namespace
 
 std::vector<RunEfficiency> run_efficiencies(const char* command, const std::string& name,
                                             std::vector<std::string> regions, bool with_loops) {
   const auto experiment = experiment::Experiment::open(name);
-  if (with_loops) {
-    std::set<std::string> loops;
-    run::for_each_loop(*experiment, [&](const run::LoopPlace&, const experiment::Loop& loop, const experiment::Rank&) {
-      loops.insert(loop.name);
-    });
-    regions.insert(regions.end(), loops.begin(), loops.end());
-  }
   analysis::Symbolizer symbolizer;
   symbols::use_names(*experiment, symbolizer, {});
   analysis::MinimumWaits minima(experiment->definitions());
   analysis::CallTreeOptions options = report::usual_names();
   options.also = [&](const experiment::Rank& rank) { minima.add(rank); };
   const analysis::CallTree tree = build_call_tree(*experiment, symbolizer, options);
+  if (with_loops) {
+    const std::set<std::string> loops = loops_of(*experiment, tree);
+    regions.insert(regions.end(), loops.begin(), loops.end());
+  }
   const report::Found found = report::found_in(*experiment);
   const auto* const in_events = found.waits(true);
   std::vector<report::NodeWait> waits;
