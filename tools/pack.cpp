@@ -13,6 +13,7 @@
 #include "offline/anonymous/experiment_copy.hpp"
 #include "offline/experiment/folder.hpp"
 #include "offline/report/found.hpp"
+#include "offline/run/loop_pools.hpp"
 #include "offline/symbols/experiment_names.hpp"
 #include "tools/complaints.hpp"
 #include "tools/console.hpp"
@@ -44,14 +45,15 @@ bool is_of_events(const std::string& file) {
   return file.starts_with(format::events_name_begin) && file.ends_with(format::events_name_end);
 }
 
-/// Keeps the names of functions, which need the binaries of this machine, and the findings of a search in the
-/// experiment. False: no findings are kept, and none can be.
+/// Keeps in the experiment the names of functions, which need the binaries of this machine, how the time of iterations
+/// is divided, and the findings of a search. False: no findings are kept, and none can be.
 bool keep_what_is_known(const experiment::Experiment& experiment) {
   ProgressLine line;
   symbols::Symbolizer symbolizer;
   symbols::use_names(experiment, symbolizer, {.progress = [&](std::size_t done, std::size_t all) {
                        line.show([&] { return fmt::format("{} of {} names", done, all); });
                      }});
+  keep_pools(experiment, run::Asked::No);
   if (report::kept_found(experiment)) return true;
   const report::Found found = report::search_some(experiment.directory(), [&](double share) {
     line.show([&] { return fmt::format("searching events: {:.0f} %", 100 * share); });

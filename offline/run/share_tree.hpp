@@ -79,6 +79,21 @@ struct ShareSpread {
   double variance_of(double share) const;
 };
 
+/// Which leaf of a tree an iteration is in.
+struct ShareSplits {
+  struct Node {
+    std::size_t variable = 0;
+    std::int64_t most = 0;                    ///< goes to the first child up to this value
+    std::array<std::uint32_t, 2> children{};  ///< above the node's own number; 0, 0: a leaf
+    std::uint32_t leaf = 0;
+  };
+  std::vector<Node> nodes;  ///< the root first
+
+  std::size_t leaf_of(const ShareVariables& of) const;
+  /// Whether every way from the root ends.
+  bool is_sound() const;
+};
+
 class ShareTree {
  public:
   struct Share {
@@ -102,19 +117,14 @@ class ShareTree {
   /// than this tree's leaves say, by the binomial criterion.
   bool explains(const SampledIterations& others, const ShareTree& own) const;
 
-  std::size_t leaf_of(const ShareVariables& of) const;
+  std::size_t leaf_of(const ShareVariables& of) const { return splits_.leaf_of(of); }
+  const ShareSplits& splits() const { return splits_; }
   const std::vector<Leaf>& leaves() const { return leaves_; }
 
  private:
-  struct Node {
-    std::size_t variable = 0;
-    std::int64_t most = 0;        ///< goes to the first child up to this value
-    std::uint32_t children[2]{};  ///< 0, 0: a leaf
-    std::uint32_t leaf = 0;
-  };
   class Grower;
 
-  std::vector<Node> nodes_;
+  ShareSplits splits_;
   std::vector<Leaf> leaves_;
   double cost_ = 0;            ///< what its splits had to gain
   std::size_t paths_hit_ = 0;  ///< by all samples

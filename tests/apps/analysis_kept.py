@@ -21,6 +21,7 @@ from typing import Any
 from refrain_testing import BUILD, MPIS, PROGRAMS, REFRAIN, SOURCE, TestCase, clean_environment, mpiexec
 
 NOBODY = 65534
+POOLS = "pools-1.refrain"
 VIEWS = ([], ["--format", "json"], ["--waits", "--format", "json"], ["--waits", "--callsites", "--format", "csv"], ["--mpi"], ["--communicators", "--format", "csv"],
          ["--findings"], ["--callpath-depth", "2", "--format", "json"], ["--locations", "--metric", "late_sender", "--format", "csv"])
 
@@ -62,7 +63,7 @@ class KeptAnalyses(TestCase):
         """A copy in which nothing is kept, of the same name."""
         copy = Path(self.directory / "copy" / experiment.name)
         shutil.rmtree(copy, ignore_errors=True)
-        shutil.copytree(experiment, copy, ignore=shutil.ignore_patterns("analysis-*"))
+        shutil.copytree(experiment, copy, ignore=shutil.ignore_patterns("analysis-*", "pools-*"))
         return copy
 
     def test_a_run_keeps_what_was_found(self) -> None:
@@ -237,6 +238,49 @@ class KeptAnalyses(TestCase):
             self.assertEqual((1, {0}), (len(said), {tool.returncode for tool in tools}))
             self.assertEqual([good], [path.read_bytes() for path in kept_in(copy)])
             self.assertEqual([], list(copy.glob("*.new")))
+
+    def test_one_iteration_is_the_same_with_kept_pools(self) -> None:
+        experiment = self.experiment()
+        kept = (experiment / POOLS).read_bytes()
+        views = [["--iteration", number, *form] for number in ("0", "7") for form in ([], ["--format", "json"], ["--format", "csv"])]
+
+        def pages(of: Path, *words: str) -> list[bytes]:
+            return [self.said("report", of.name, *view, *words, cwd=of.parent) for view in views]
+
+        before, of_one_rank = pages(experiment), pages(experiment, "--rank", "1")
+        self.assertEqual(kept, (experiment / POOLS).read_bytes(), "it never changes")
+        copy = self.without_kept(experiment)
+        self.assertEqual(of_one_rank, pages(copy, "--rank", "1"))
+        self.assertFalse((copy / POOLS).exists(), "nor are those of some ranks kept")
+        self.said("report", copy, "--iteration", "40", code=1)
+        self.assertFalse((copy / POOLS).exists(), "there is no such iteration")
+        for threads in ("1", "3"):
+            (copy / POOLS).unlink(missing_ok=True)
+            self.assertEqual(before, pages(copy, "--threads", threads))
+            self.assertEqual(kept, (copy / POOLS).read_bytes(), "whoever finds them")
+        self.assertEqual(before, pages(copy))
+        (copy / POOLS).unlink()
+        self.said("analyze", copy, "--again")
+        self.assertEqual(kept, (copy / POOLS).read_bytes())
+        (copy / POOLS).write_bytes(kept[:-1])
+        self.said("report", copy, "--iteration", "7", code=4)
+        self.assertEqual(kept, (copy / POOLS).read_bytes(), "what is damaged is told once and found again")
+        self.assertEqual(before, pages(copy))
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can become somebody else")
+    def test_pools_of_others_are_found_in_memory(self) -> None:
+        experiment = self.experiment()
+        copy = self.without_kept(experiment)
+        for path in (self.directory, copy.parent, copy):
+            path.chmod(0o755)
+        for path in copy.iterdir():
+            path.chmod(0o644)
+        somebody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+        if not can_read(REFRAIN, **somebody):
+            self.skipTest("others cannot read the build directory")
+        words = ("report", experiment.name, "--iteration", "7", "--format", "json")
+        self.assertEqual(self.said(*words, cwd=experiment.parent), self.said(*words, cwd=copy.parent, **somebody))
+        self.assertFalse((copy / POOLS).exists())
 
     def test_threads_change_nothing(self) -> None:
         """Nor what is told of damage, and in which order."""
