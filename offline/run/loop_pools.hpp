@@ -10,15 +10,17 @@
 
 namespace refrain::run {
 
-/// Whether somebody has asked for an iteration. Without that pools are found of experiments alone whose iterations and
-/// rows of clusters are 2^26 at most: these are counted, and no clock is looked at.
+/// Whether the user has asked for an iteration. If not, pools are found only where the iterations and the rows of
+/// clusters are 2^26 at most: these are counted, and no clock is looked at.
 enum class Asked : bool { No, Yes };
 
 /// Finds the pools where the experiment does not have them, on several threads, and keeps them in its directory, or
-/// where that cannot be written, in memory. Does nothing where there are no loops, or while the program runs. Damaged
-/// ranks are left out, and told of by who reads them; then nothing is kept in the directory. So are the last ranks once
-/// all take more than 32 MiB and 48 KiB for each rank. Throws what `progress` throws, which is called with the share of
-/// the ranks that are done.
+/// where that cannot be written, in memory. Does nothing where there are no loops, or while the program runs.
+///
+/// Ranks that are damaged are left out, and nothing is kept in the directory then; the damage is told when they are
+/// read. Ranks are left out from the one on with which all take more than 32 MiB and 48 KiB for each rank. What is left
+/// out is found when it is asked for. Throws what `progress` throws, which is called with the share of the ranks that
+/// are done.
 void keep_pools(const experiment::Experiment& experiment, Asked asked,
                 const std::function<void(double share)>& progress = {});
 
