@@ -2,14 +2,20 @@
 
 #include <algorithm>
 #include <charconv>
+#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
+#include <mutex>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
-#include "offline/experiment/made_ahead.hpp"
-
 namespace refrain::experiment {
+namespace {
+
+constexpr std::size_t worth_a_thread = 16;  ///< ranks
 
 unsigned threads_for_reading() {
   constexpr unsigned usual = 8, most = 256;
@@ -19,15 +25,107 @@ unsigned threads_for_reading() {
   return std::clamp(threads, 1U, most);
 }
 
+using Make = std::function<std::any(const RankHandle& rank)>;
+
+/// Reads ranks, and makes something of each, before it is asked for.
+class MakeAhead {
+ public:
+  /// `make` must outlive it.
+  MakeAhead(const Experiment& experiment, std::span<const std::size_t> places, Depth depth, const Make& make,
+            unsigned threads)
+      : experiment_(experiment), places_(places), depth_(depth), make_(make), slots_(std::size_t{2} * threads) {
+    threads_.reserve(threads);
+    try {
+      for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {  // as many as there can be
+    }
+  }
+  ~MakeAhead() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_over_ = true;
+    }
+    changed_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+  MakeAhead(const MakeAhead&) = delete;
+  MakeAhead& operator=(const MakeAhead&) = delete;
+
+  /// As often as there are places.
+  std::any next() {
+    if (threads_.empty()) return make_(experiment_.rank(places_[taken_++], depth_));
+    std::unique_lock lock(mutex_);
+    Slot& slot = slots_[taken_ % slots_.size()];
+    changed_.wait(lock, [&] { return slot.is_made; });
+    Slot read = std::exchange(slot, {});
+    ++taken_;
+    lock.unlock();
+    changed_.notify_all();
+    DamageLog::add(read.damage);
+    if (read.error) std::rethrow_exception(read.error);
+    return std::move(read.made);
+  }
+
+ private:
+  /// Of one place.
+  struct Slot {
+    bool is_made = false;
+    std::any made;
+    std::vector<DamageLog::Entry> damage;
+    std::exception_ptr error;
+  };
+
+  Slot read(std::size_t place) const {
+    Slot slot;
+    slot.is_made = true;
+    slot.damage = DamageLog::put_aside([&] {
+      try {
+        slot.made = make_(experiment_.rank(place, depth_));
+      } catch (...) {
+        slot.error = std::current_exception();
+      }
+    });
+    return slot;
+  }
+
+  void work() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [&] { return is_over_ || begun_ == places_.size() || begun_ < taken_ + slots_.size(); });
+      if (is_over_ || begun_ == places_.size()) return;
+      const std::size_t number = begun_++;
+      lock.unlock();
+      Slot slot = read(places_[number]);
+      lock.lock();
+      slots_[number % slots_.size()] = std::move(slot);
+      changed_.notify_all();
+    }
+  }
+
+  const Experiment& experiment_;
+  const std::span<const std::size_t> places_;
+  const Depth depth_;
+  const Make& make_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Slot> slots_;            ///< each place at its number modulo so many
+  std::size_t begun_ = 0, taken_ = 0;  ///< numbers of places
+  bool is_over_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
 void for_each_rank(const Experiment& experiment, std::span<const std::size_t> places, Depth depth,
                    const std::function<void(const RankHandle& rank)>& use) {
-  constexpr std::size_t worth_a_thread = 16;
-  // Iterations take much memory.
-  const bool is_worth_it = depth == Depth::Run && places.size() >= worth_a_thread;
-  const unsigned threads = is_worth_it ? threads_for_reading() : 1;
-  MadeAhead<RankHandle> ahead(places.size(), threads - 1,
-                              [&](std::size_t number) { return experiment.rank(places[number], depth); });
-  for (std::size_t i = 0; i < places.size(); ++i) use(ahead.next());
+  // What clusters have takes much memory.
+  const unsigned threads = depth != Depth::Whole && places.size() >= worth_a_thread ? threads_for_reading() : 1;
+  const Make make = [](const RankHandle& rank) { return std::any(rank); };
+  MakeAhead ahead(experiment, places, depth, make, threads - 1);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const std::any made = ahead.next();
+    use(std::any_cast<const RankHandle&>(made));
+  }
 }
 
 void for_each_rank(const Experiment& experiment, const std::function<bool(std::int32_t rank)>& wanted, Depth depth,
@@ -38,6 +136,14 @@ void for_each_rank(const Experiment& experiment, const std::function<bool(std::i
   for_each_rank(experiment, places, depth, [&](const RankHandle& rank) {
     if (rank) use(*rank);
   });
+}
+
+void for_each_made(const Experiment& experiment, std::span<const std::size_t> places, Depth depth,
+                   std::size_t most_threads, const Make& make, const std::function<void(std::any made)>& use) {
+  const std::size_t threads =
+      places.size() >= worth_a_thread ? std::min<std::size_t>(threads_for_reading(), most_threads) : 1;
+  MakeAhead ahead(experiment, places, depth, make, threads > 1 ? static_cast<unsigned>(threads) : 0);
+  for (std::size_t i = 0; i < places.size(); ++i) use(ahead.next());
 }
 
 }  // namespace refrain::experiment

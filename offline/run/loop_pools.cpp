@@ -3,18 +3,19 @@
 #include <algorithm>
 #include <exception>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "offline/experiment/kept_pools.hpp"
-#include "offline/experiment/made_ahead.hpp"
+#include "offline/experiment/rank_pass.hpp"
 #include "offline/run/iteration_profile.hpp"
 
 namespace refrain::run {
 namespace {
 
-using experiment::DamageLog;
 using experiment::Depth;
 using experiment::Experiment;
 
@@ -40,58 +41,77 @@ bool is_much(const Experiment& experiment) {
   return left < 0;
 }
 
-struct PoolsOfRank {
-  experiment::PoolBytes loops;
-  bool is_damaged = false;
-};
-
-PoolsOfRank pools_of(const Experiment& experiment, std::size_t place) {
-  PoolsOfRank of;
+/// Runs `work` and drops what it finds to be damaged. False: there was anything.
+template <class Work>
+bool is_undamaged(const Work& work) {
   std::exception_ptr error;
-  const auto damage = DamageLog::put_aside([&] {
+  const auto damage = experiment::DamageLog::put_aside([&] {
     try {
-      const auto rank = experiment.rank(place, Depth::Whole);
-      if (!rank) return;
-      for (const experiment::Location& location : rank->locations)
-        for (std::size_t loop = 0; loop < location.loops.size(); ++loop)
-          of.loops[{rank->rank, location.thread, static_cast<std::uint32_t>(loop)}] =
-              IterationProfiles(experiment.definitions(), *rank, location, loop).shares().packed();
-    } catch (const experiment::ReadError&) {  // of an experiment in which all damage is an error
-      of.is_damaged = true;
+      work();
     } catch (...) {
       error = std::current_exception();
     }
   });
   if (error) std::rethrow_exception(error);
-  of.is_damaged |= !damage.empty();
+  return damage.empty();
+}
+
+struct PoolsOfRank {
+  experiment::PoolBytes loops;
+  bool is_damaged = false;
+};
+
+PoolsOfRank pools_of(const Experiment& experiment, const experiment::Rank& rank) {
+  PoolsOfRank of;
+  of.is_damaged = !is_undamaged([&] {
+    for (const experiment::Location& location : rank.locations)
+      for (std::size_t loop = 0; loop < location.loops.size(); ++loop)
+        of.loops[{rank.rank, location.thread, static_cast<std::uint32_t>(loop)}] =
+            IterationProfiles(experiment.definitions(), rank, location, loop).shares().packed();
+  });
   if (of.is_damaged) of.loops.clear();
   return of;
+}
+
+/// False: something was damaged.
+bool find_all(const Experiment& experiment, const std::function<void(double share)>& progress,
+              experiment::PoolBytes& all) {
+  constexpr std::size_t most_bytes = std::size_t{32} << 20, more_for_a_rank = std::size_t{48} << 10, most_threads = 8;
+  std::vector<std::size_t> places(experiment.ranks().size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  std::size_t left = most_bytes + more_for_a_rank * places.size(), done = 0;
+  bool is_whole = true, is_full = false;
+  const auto find = [&](const experiment::RankHandle& rank) {
+    return rank ? pools_of(experiment, *rank) : PoolsOfRank{{}, true};
+  };
+  const auto take = [&](PoolsOfRank& of) {
+    is_whole &= !of.is_damaged;
+    std::size_t size = 0;
+    for (const auto& [loop, bytes] : of.loops) size += bytes.size();
+    is_full |= size > left;
+    if (!is_full) {
+      left -= size;
+      all.merge(of.loops);
+    }
+    ++done;
+    if (progress) progress(static_cast<double>(done) / static_cast<double>(places.size()));
+  };
+  return is_undamaged([&] { make_and_use(experiment, places, Depth::Whole, most_threads, find, take); }) && is_whole;
 }
 
 }  // namespace
 
 void keep_pools(const Experiment& experiment, Asked asked, const std::function<void(double share)>& progress) {
-  constexpr std::size_t most_bytes = std::size_t{32} << 20, more_for_a_rank = std::size_t{48} << 10;
   if (experiment.directory().empty() || experiment.manifest().state == "running") return;
   bool is_whole = experiment.damages() == 0;
   if (experiment.pools()) return;
-  if (asked == Asked::No && (!may_have_loops(experiment) || is_much(experiment))) return;
-  const std::size_t ranks = experiment.ranks().size();
-  experiment::PoolBytes all;
-  std::size_t left = most_bytes + more_for_a_rank * ranks;
-  const auto threads = std::min<std::size_t>(experiment::threads_for_reading(), ranks);
-  experiment::MadeAhead<PoolsOfRank> ahead(ranks, threads > 1 ? static_cast<unsigned>(threads) : 0,
-                                           [&](std::size_t place) { return pools_of(experiment, place); });
-  for (std::size_t place = 0; place < ranks; ++place) {
-    PoolsOfRank of = ahead.next();
-    is_whole &= !of.is_damaged;
-    std::size_t size = 0;
-    for (const auto& [loop, bytes] : of.loops) size += bytes.size();
-    if (size > left) break;
-    left -= size;
-    all.merge(of.loops);
-    if (progress) progress(static_cast<double>(place + 1) / static_cast<double>(ranks));
+  if (asked == Asked::No) {
+    bool is_wanted = false;
+    is_whole &= is_undamaged([&] { is_wanted = may_have_loops(experiment) && !is_much(experiment); });
+    if (!is_wanted || !is_whole) return;
   }
+  experiment::PoolBytes all;
+  is_whole &= find_all(experiment, progress, all);
   if (all.empty()) return;
   std::string file = experiment::file_of_pools(experiment, all);
   all.clear();

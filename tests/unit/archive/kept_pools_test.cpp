@@ -2,7 +2,6 @@
 #include "offline/experiment/kept_pools.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <gtest/gtest.h>
 
@@ -22,12 +21,9 @@ using refrain::testing::read_file;
 using refrain::testing::ScratchDirectory;
 using refrain::testing::write_file;
 
-constexpr const char* variable_of_threads = "REFRAIN_THREADS";
-
 class KeptPoolsTest : public ::testing::Test {
  protected:
   KeptPoolsTest() { fs::copy(GOLDEN "/profile-1.10", scratch_.path, fs::copy_options::recursive); }
-  ~KeptPoolsTest() override { unsetenv(variable_of_threads); }
 
   std::shared_ptr<const Experiment> open() const { return Experiment::open(scratch_.path); }
   std::string file() const { return scratch_.path + "/pools-1.refrain"; }
@@ -74,18 +70,6 @@ TEST_F(KeptPoolsTest, say_the_same_as_those_that_are_found) {
   const std::string bytes = read_file(file());
   keep_pools(*again, run::Asked::Yes);
   EXPECT_EQ(bytes, read_file(file())) << "it never changes";
-}
-
-TEST_F(KeptPoolsTest, are_the_same_with_any_number_of_threads) {
-  std::string bytes;
-  for (const char* threads : {"1", "2", "5"}) {
-    setenv(variable_of_threads, threads, 1);
-    fs::remove(file());
-    keep_pools(*open(), run::Asked::Yes);
-    if (bytes.empty()) bytes = read_file(file());
-    EXPECT_FALSE(bytes.empty());
-    EXPECT_EQ(bytes, read_file(file())) << threads;
-  }
 }
 
 TEST_F(KeptPoolsTest, that_are_damaged_are_found_again) {
