@@ -1,6 +1,6 @@
 #pragma once
-/// How the user time of every iteration of a loop of one location is divided, as user_shares.hpp finds it. It is a plain
-/// value, so it can be kept (loop_pools.hpp): what was read says the same as what was found, to the last bit.
+/// How the user time of every iteration of a loop of one location is divided, as user_shares.hpp finds it. It is a
+/// plain value, so it can be kept (loop_pools.hpp): what was read says the same as what was found, to the last bit.
 ///
 /// The error of a share p is sqrt(p (1 - p) / n), n being the samples of the pool; and 1 / n at least: a path that no
 /// sample hit has less than 3 / n with 95 % probability. Added to its square is the variance of the shares of the

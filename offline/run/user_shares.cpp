@@ -1,7 +1,6 @@
 #include "offline/run/user_shares.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "offline/run/raking.hpp"
 #include "statistics/statistics.hpp"

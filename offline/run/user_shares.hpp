@@ -21,8 +21,8 @@
 /// of such a class share the tree of others, but have pools of their own, without these call paths.
 ///
 /// Pure: plain numbers in and out, no experiment. In this order: learn() for the kept iterations, grow(), weigh() for
-/// all iterations, settle(), which returns the pools (share_pools.hpp). Memory: the kept samples until grow(), then pools
-/// times call paths and a number for each pair of cluster and pool; nothing grows with the iterations.
+/// all iterations, settle(), which returns the pools (share_pools.hpp). Memory: the kept samples until grow(), then
+/// pools times call paths and a number for each pair of cluster and pool; nothing grows with the iterations.
 
 #include <cstdint>
 #include <map>
