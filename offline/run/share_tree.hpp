@@ -7,15 +7,14 @@
 /// split is 2 (log L of both parts - log L of the node), L being the likelihood of the samples, either
 ///
 /// - multinomial, of all call paths. It must be above (m - 1) ln n + 2 ln n, m being the call paths hit and n the
-/// samples
-///   of the node (Schwarz's criterion, the second part for the variable and the value), or
+///   samples of the node (Schwarz's criterion, the second part for the variable and the value), or
 /// - binomial, of one call path against the rest. It must be above ln n + 2 ln n + 2 ln m, the last part for the choice
 ///   of the call path. So a function that begins to be called is found among many call paths with few samples.
 ///
 /// A node is split at the variable and value where a gain is furthest above what it must be. A leaf is a pool.
 ///
 /// How often a split is found where there is none: in at most 1 of 100 loops of 225 samples and 2 call paths, the worst
-/// case, in fewer with more of either (tests/unit/analysis/user_shares_test.cpp has the rates).
+/// case, in fewer with more of either (tests/unit/run/user_shares_test.cpp has the rates).
 ///
 /// Pure: needs no experiment. Memory and time: 4 bytes a variable and iteration with samples; O(samples x depth).
 
