@@ -85,8 +85,7 @@ class KeptAnalysis {
   };
   std::vector<std::byte> read(const Part& part) const;
 
-  std::filesystem::path path_;
-  std::shared_ptr<DamageLog> damage_;
+  std::shared_ptr<const InputFile> file_;
   AnalysisKey key_;
   std::string version_;
   std::uint32_t version_of_file_ = 0;
