@@ -33,12 +33,6 @@ run::Signs Estimate::signs_of(const SpanEnd& iteration) const {
   return run::signs_of(loop_numbers_[iteration.loop], iteration.number);
 }
 
-void Estimate::add_residual(const Location& of, std::uint32_t output, std::uint32_t node, run::Signs signs,
-                            double residual) {
-  const std::int32_t rank = trace_.locations()[of.number].rank;
-  replicates_[output][{node, rank - rank % ranks_in_block_}].add(signs, residual);
-}
-
 void Estimate::add_value(std::uint32_t output, std::uint32_t path, std::uint32_t location, double ns) {
   const std::uint32_t node = path == trace::no_path ? 0 : naming_.node_of(path);
   values_[output][{node, location}] += ns;
@@ -269,6 +263,12 @@ struct Estimate::Location {
     for (const run::MpiCalls& of : run::mpi_calls_of(unit, rank, paths)) take(of.path, of.seconds * 1e9, of.number);
   }
 };
+
+void Estimate::add_residual(const Location& of, std::uint32_t output, std::uint32_t node, run::Signs signs,
+                            double residual) {
+  const std::int32_t rank = trace_.locations()[of.number].rank;
+  replicates_[output][{node, rank - rank % ranks_in_block_}].add(signs, residual);
+}
 
 void Estimate::add_exact(std::uint32_t location, const Findings::OfLocation& found,
                          const std::function<bool(const SpanEnd*)>& is_wanted) {
