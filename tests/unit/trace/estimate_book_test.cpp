@@ -1,5 +1,5 @@
-// Estimates of the run from a sample of iterations, of a book of waits: ranks and call sites wait in the same iterations,
-// and each by itself. The truth is the sum over all iterations.
+// Estimates of the run from a sample of iterations, of a book of waits: ranks and call sites wait in the same
+// iterations, and each by itself. The truth is the sum over all iterations.
 #include "offline/patterns/estimate.hpp"
 
 #include <algorithm>
@@ -161,7 +161,8 @@ TEST_F(EstimateBook, is_off_by_the_stated_errors_for_all_sites_and_ranks_and_for
       double sum = 0;
       for (std::uint32_t rank = 0; rank < ranks; ++rank)
         for (std::uint32_t site = 0; site < sites.size(); ++site)
-          for (const std::int64_t ns : run[rank][site].waiting_ns) sum += is_meant(rank, site) ? static_cast<double>(ns) : 0;
+          if (is_meant(rank, site))
+            for (const std::int64_t ns : run[rank][site].waiting_ns) sum += static_cast<double>(ns);
       return sum;
     };
     const auto distance = [](const patterns::Severity& of, double true_ns) {
