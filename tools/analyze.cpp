@@ -16,6 +16,7 @@
 #include "offline/patterns/results.hpp"
 #include "offline/report/found.hpp"
 #include "offline/report/patterns_view.hpp"
+#include "offline/run/loop_pools.hpp"
 #include "tools/complaints.hpp"
 #include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
@@ -196,8 +197,16 @@ void try_to_keep(const std::function<void()>& keep) {
 void keep_found(const AnalyzeRequest& request, const report::Found& found, const experiment::Experiment& experiment) {
   try_to_keep([&] {
     report::keep_found(experiment, found, parameters_of(request), REFRAIN_VERSION);
-    if (request.is_again && found.may_be_kept) forget_old_analyses(experiment);
+    if (request.is_again && found.may_be_kept) {
+      forget_old_analyses(experiment);
+      forget_old_pools(experiment);
+    }
   });
+  ProgressLine line;
+  keep_pools(experiment, run::Asked::No, [&](double share) {
+    line.show([&] { return fmt::format("dividing the time of iterations: {:.0f} %", 100 * share); });
+  });
+  line.end();
 }
 
 /// What stands out of the profile is kept of an experiment without events, too.

@@ -14,6 +14,7 @@
 #include "offline/experiment/folder.hpp"
 #include "offline/experiment/whole_file.hpp"
 #include "offline/report/found.hpp"
+#include "offline/run/loop_pools.hpp"
 #include "offline/symbols/experiment_names.hpp"
 #include "tools/complaints.hpp"
 #include "tools/console.hpp"
@@ -43,12 +44,13 @@ bool is_of_events(const std::string& file) {
   return file.starts_with(format::events_name_begin) && file.ends_with(format::events_name_end);
 }
 
-/// Keeps the names of functions, which need the binaries of this machine, and the findings of a search in the
-/// experiment. False: no findings are kept, and none can be.
+/// Keeps in the experiment the names of functions, which need the binaries of this machine, how the time of iterations
+/// is divided, and the findings of a search. False: no findings are kept, and none can be.
 bool keep_what_is_known(const experiment::Experiment& experiment) {
   ProgressLine line;
   symbols::Symbolizer symbolizer;
   symbols::use_names(experiment, symbolizer, {.progress = line.naming()});
+  keep_pools(experiment, run::Asked::No);
   if (report::kept_found(experiment)) return true;
   const report::Found found = report::search_some(experiment.directory(), line.searching());
   line.end();

@@ -32,16 +32,23 @@ struct Request {
   double min_share_percent = 1;
 };
 
-constexpr const char* of_processes = "processes, runs, seconds, speedup, efficiency, lost_s: lost";
+std::vector<report::Column> columns_of_sizes() {
+  auto spread = report::columns("deviation_s: deviation");
+  spread[0].is_optional = true;
+  return report::columns("processes, runs, seconds") + spread + report::columns("speedup, efficiency") +
+         report::columns("efficiency_error", report::ForPrograms) + report::columns("lost_s: lost");
+}
 
 report::Row row_of(const database::ScalingRow& of) {
-  return {{of.processes, of.runs, of.seconds, of.speedup, of.efficiency, of.lost_s}};
+  using report::Cell;
+  return {{of.processes, of.runs, of.seconds, of.runs > 1 ? Cell(of.deviation_s) : Cell(), of.speedup, of.efficiency,
+           of.efficiency_error > 0 ? Cell(of.efficiency_error) : Cell(), of.lost_s}};
 }
 
 /// A row for each region and number of processes.
 report::Table flat_table(const database::Scaling& scaling) {
   return {.name = "regions",
-          .columns = report::columns("region") + report::columns(of_processes),
+          .columns = report::columns("region") + columns_of_sizes(),
           .rows =
               [&scaling](const report::TakeRow& take) {
                 for (const auto& region : scaling.regions)
@@ -60,7 +67,7 @@ std::vector<report::Table> document_of(const database::Scaling& scaling) {
   report::Table regions{
       "regions", report::columns("region"),
       report::rows_of(scaling.regions, [](const database::ScalingRegion& of) -> report::Row {
-        return {{of.name}, {{"by_processes", report::columns(of_processes), report::rows_of(of.rows, row_of)}}};
+        return {{of.name}, {{"by_processes", columns_of_sizes(), report::rows_of(of.rows, row_of)}}};
       })};
   regions.line_depth = 3;
   return {object_of("", report::columns("program, version, fewest_processes"),

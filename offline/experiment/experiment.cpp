@@ -79,6 +79,22 @@ void Experiment::have_found(std::vector<SavedMetric> metrics) const {
   found_metrics_ = std::move(metrics);
 }
 
+std::shared_ptr<const KeptPools> Experiment::pools() const {
+  std::call_once(pools_are_read_, [this] {
+    auto pools = read_kept_pools(*this);
+    const std::lock_guard lock(mutex_);
+    pools_ = std::move(pools);
+  });
+  const std::lock_guard lock(mutex_);
+  return pools_;
+}
+
+void Experiment::have_pools(std::shared_ptr<const KeptPools> pools) const {
+  std::call_once(pools_are_read_, [] {});
+  const std::lock_guard lock(mutex_);
+  pools_ = std::move(pools);
+}
+
 void Experiment::read_manifest() {
   const fs::path manifest = directory_ / format::manifest_name;
   const std::string name = clean_text(directory_.string());
@@ -197,6 +213,7 @@ RankHandle Experiment::read_rank(const Place& place, Depth depth) const {
     // Functions have the time in which threads did not run, too: the totals of units do not tell it.
     if (is_sampled_by_wall_time(manifest_)) rank->off_cpu_is_counted = false;
     if (depth >= Depth::Loops && !directory_.empty()) find_spilled_iterations(directory_, *rank, damage_);
+    if (depth == Depth::Whole) rank->pools = pools();
     handle = rank;
   });
   return handle;

@@ -3,9 +3,15 @@
 ///
 /// Readers (CubeLib, pyCubexR) insist on one root of the call tree and one of the system tree, right checksums of tar,
 /// and an index of at least one row; rows of exclusive metrics are numbered depth first. Here ids are these numbers.
+/// Topologies are written as CubeLib's Cartesian::writeXML does. An experiment has none of the program's own grids, so
+/// they are those of the system: processes by threads, as Score-P has it, and machines by their processes and threads.
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <functional>
+#include <initializer_list>
 #include <map>
 #include <numeric>
 
@@ -145,6 +151,55 @@ class CubexWriter {
     }
     if (!order_.empty()) text += "</locationgroup>\n</systemtreenode>\n";
     text += "</systemtreenode>\n";
+    add_topologies(text);
+  }
+
+  /// Threads are counted within their process, and processes within their machine: numbers with gaps would make empty
+  /// places. Ranks of which nothing was written leave theirs empty.
+  void add_topologies(std::string& text) const {
+    using Place = std::array<std::int64_t, 3>;  // machine, process on it, thread of that
+    std::vector<Place> places;
+    std::int64_t processes = run_.facts().processes;
+    Place size{};
+    for (std::size_t column = 0; column < order_.size(); ++column) {
+      const RunLocation& location = run_.locations()[order_[column]];
+      Place at{};
+      if (column > 0) {
+        const RunLocation& before = run_.locations()[order_[column - 1]];
+        const auto& [machine, process, thread] = places.back();
+        if (before.host != location.host) at = {machine + 1, 0, 0};
+        else if (before.rank != location.rank) at = {machine, process + 1, 0};
+        else at = {machine, process, thread + 1};
+      }
+      processes = std::max<std::int64_t>(processes, location.rank + 1);
+      for (std::size_t d = 0; d < at.size(); ++d) size[d] = std::max(size[d], at[d] + 1);
+      places.push_back(at);
+    }
+    text += "<topologies>\n";
+    if (!places.empty()) {
+      add_cartesian(text, "Process x Thread", {{"Process", processes}, {"Thread", size[2]}}, [&](std::size_t column) {
+        return fmt::format("{} {}", run_.locations()[order_[column]].rank, places[column][2]);
+      });
+      if (size[0] > 1)
+        add_cartesian(text, "Node x Process x Thread", {{"Node", size[0]}, {"Process", size[1]}, {"Thread", size[2]}},
+                      [&](std::size_t column) { return fmt::format("{}", fmt::join(places[column], " ")); });
+    }
+    text += "</topologies>\n";
+  }
+
+  struct CartesianDimension {
+    const char* name;
+    std::int64_t size;
+  };
+  /// `coordinates_of`: of the location of a column.
+  void add_cartesian(std::string& text, const char* name, std::initializer_list<CartesianDimension> dimensions,
+                     const std::function<std::string(std::size_t column)>& coordinates_of) const {
+    text += fmt::format("<cart name=\"{}\" ndims=\"{}\">\n", name, dimensions.size());
+    for (const auto& [dimension, size] : dimensions)
+      text += fmt::format("<dim name=\"{}\" size=\"{}\" periodic=\"false\"/>\n", dimension, size);
+    for (std::size_t column = 0; column < order_.size(); ++column)
+      text += fmt::format("<coord locId=\"{}\">{}</coord>\n", column, coordinates_of(column));
+    text += "</cart>\n";
   }
 
   std::string anchor() const {
