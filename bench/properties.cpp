@@ -67,8 +67,8 @@ class Synthetic : public database::RunSource {
       node.name = is_mpi ? functions[i / 5 % 5] : fmt::format("function_{}", i % 200);
       node.error_s = 0.01;
       if (is_mpi) {
-        node.wait_s = 0.5;
-        node.wait_error_s = 0.05;
+        node.wait = run::Estimate{.seconds = 0.5};
+        node.wait->replicates.add(run::signs_of(0, 0), 5e7);
         node.wait_confidence = 0.9;
         node.wait_kind = "late_sender";
       }

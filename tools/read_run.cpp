@@ -27,7 +27,7 @@ std::vector<database::NodeWaiting> waiting_of(const std::vector<report::NodeWait
   std::vector<database::NodeWaiting> waiting;
   for (const report::NodeWait& of : waits) {
     database::NodeWaiting& row = waiting.emplace_back();
-    if (of.method != report::NodeWait::Method::None) row = {of.seconds, of.error_s, of.confidence, of.kind, of.by_rank};
+    if (of.method != report::NodeWait::Method::None) row = {of, of.confidence, of.kind, of.by_rank};
   }
   return waiting;
 }

@@ -12,26 +12,59 @@ namespace {
 
 /// Draws values toward their mean by the part of their scatter that their errors explain. A value that is farther from
 /// the median than the errors of so many values reach stays as it is (the universal threshold, and one error more).
-void shrink(std::vector<Measured>& values) {
-  std::vector<double> sorted;
-  for (const Measured& of : values) sorted.push_back(of.value);
-  if (sorted.size() < 2) return;
-  const double median = statistics::quantile(sorted, 0.5),
-               reach = std::sqrt(2 * std::log(static_cast<double>(values.size()))) + 1;
-  const auto is_like_others = [&](const Measured& of) { return std::abs(of.value - median) <= reach * of.error; };
-  std::vector<double> alike;
-  double squares = 0;
-  for (const Measured& of : values)
-    if (is_like_others(of)) {
-      alike.push_back(of.value);
-      squares += of.error * of.error;
+class Shrinking {
+ public:
+  explicit Shrinking(std::span<const Measured> values) : is_alike_(values.size()) {
+    std::vector<double> sorted;
+    for (const Measured& of : values) sorted.push_back(of.value);
+    if (sorted.size() < 2) return;
+    const double median = statistics::quantile(sorted, 0.5),
+                 reach = std::sqrt(2 * std::log(static_cast<double>(values.size()))) + 1;
+    std::vector<double> alike;
+    double squares = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      is_alike_[i] = std::abs(values[i].value - median) <= reach * values[i].error;
+      if (!is_alike_[i]) continue;
+      alike.push_back(values[i].value);
+      squares += values[i].error * values[i].error;
     }
-  if (!(squares > 0)) return;
-  squares /= static_cast<double>(alike.size());
-  const double mean = statistics::mean(alike), variance = statistics::variance(alike);
-  const double kept = variance > squares ? 1 - squares / variance : 0;
-  for (Measured& of : values)
-    if (is_like_others(of)) of.value = mean + kept * (of.value - mean);
+    if (!(squares > 0)) return;
+    squares /= static_cast<double>(alike.size());
+    const double variance = statistics::variance(alike);
+    kept_ = variance > squares ? 1 - squares / variance : 0;
+  }
+  /// These values, or others that may have been in their place.
+  void draw(std::vector<double>& values) const {
+    if (kept_ == 1) return;
+    std::vector<double> alike;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (is_alike_[i]) alike.push_back(values[i]);
+    const double mean = statistics::mean(alike);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (is_alike_[i]) values[i] = mean + kept_ * (values[i] - mean);
+  }
+
+ private:
+  std::vector<bool> is_alike_;
+  double kept_ = 1;
+};
+
+/// What a rank's waiting is off by more than that of all ranks on average, as errors that scatter makes.
+std::vector<double> own_errors(std::span<const RankTimes> ranks) {
+  const auto n = static_cast<double>(ranks.size());
+  constexpr std::size_t count = run::Replicates::count;
+  std::array<double, count> mean_s{};
+  for (const RankTimes& of : ranks)
+    for (std::size_t r = 0; r < count; ++r)
+      mean_s[r] += static_cast<double>(of.wait->replicates.ns[r]) * 1e-9 / n;
+  std::vector<double> errors;
+  for (const RankTimes& of : ranks) {
+    const double by_replicates = run::error_by_replicates(
+        of.wait->seconds, [&](std::size_t r) { return of.wait->seconds_of(r) - mean_s[r]; });
+    const double of_few = std::sqrt(n / std::max(n - 1, 1.0));
+    errors.push_back(std::hypot(of.wait->bounds_deviation_s(), of_few * by_replicates));
+  }
+  return errors;
 }
 
 double ideal_of_half(const RankTimes& of, std::size_t half) {
@@ -46,18 +79,35 @@ Measured across_halves(std::span<const RankTimes> ranks, std::size_t chosen_by) 
   return {ideal_of_half(*at, other), (*at->halves)[other].error};
 }
 
-Measured largest_ideal(std::span<const RankTimes> ranks, IdealBy& by) {
+/// Not less than `least_s` and not more than `most_s`.
+Measured largest_ideal(std::span<const RankTimes> ranks, double least_s, double most_s, IdealBy& by) {
   if (std::ranges::all_of(ranks, [](const RankTimes& of) { return of.halves.has_value(); })) {
     by = IdealBy::Halves;
     const Measured one = across_halves(ranks, 0), two = across_halves(ranks, 1);
-    return {(one.value + two.value) / 2, std::hypot(one.error, two.error) / 2};
+    return {std::clamp((one.value + two.value) / 2, least_s, most_s), std::hypot(one.error, two.error) / 2};
   }
-  std::vector<Measured> ideals;
-  for (const RankTimes& of : ranks) ideals.push_back({of.useful.value + of.io_s + of.wait->value, of.wait->error});
-  const bool is_exact = std::ranges::all_of(ideals, [](const Measured& of) { return of.error == 0; });
+  const bool is_exact = std::ranges::all_of(ranks, [](const RankTimes& of) { return of.wait->error_s() == 0; });
   by = is_exact ? IdealBy::Exact : IdealBy::Shrinking;
-  shrink(ideals);
-  return *std::ranges::max_element(ideals, {}, &Measured::value);
+  const std::vector<double> errors = own_errors(ranks);
+  std::vector<Measured> ideals;
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    ideals.push_back({ranks[i].useful.value + ranks[i].io_s + ranks[i].wait->seconds, errors[i]});
+  const Shrinking shrinking(ideals);
+  std::vector<double> drawn;
+  // Returns the rank that decides; times are in `drawn` then.
+  const auto decide = [&](const auto& wait_of) {
+    drawn.clear();
+    for (const RankTimes& of : ranks) drawn.push_back(of.useful.value + of.io_s + wait_of(*of.wait));
+    shrinking.draw(drawn);
+    return static_cast<std::size_t>(std::ranges::max_element(drawn) - drawn.begin());
+  };
+  const std::size_t decides = decide([](const run::Estimate& of) { return of.seconds; });
+  const double ideal_s = std::clamp(drawn[decides], least_s, most_s);
+  const double by_replicates = run::error_by_replicates(ideal_s, [&](std::size_t r) {
+    const std::size_t there = decide([r](const run::Estimate& of) { return of.seconds_of(r); });
+    return std::clamp(drawn[there], least_s, most_s);
+  });
+  return {ideal_s, std::hypot(ranks[decides].wait->bounds_deviation_s(), by_replicates)};
 }
 
 std::optional<Efficiency::Hybrid> hybrid_of(std::span<const RankTimes> ranks, const Efficiency& of) {
@@ -94,8 +144,10 @@ std::optional<Efficiency> efficiency_of(std::span<const RankTimes> given) {
   std::vector<RankTimes> ranks(given.begin(), given.end());
   std::vector<Measured> useful;
   for (const RankTimes& of : ranks) useful.push_back(of.useful);
-  shrink(useful);
-  for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r].useful.value = std::max(useful[r].value, 0.0);
+  std::vector<double> useful_s;
+  for (const Measured& of : useful) useful_s.push_back(of.value);
+  Shrinking(useful).draw(useful_s);
+  for (std::size_t r = 0; r < ranks.size(); ++r) ranks[r].useful.value = std::max(useful_s[r], 0.0);
 
   Efficiency of;
   of.processes = ranks.size();
@@ -136,8 +188,7 @@ std::optional<Efficiency> efficiency_of(std::span<const RankTimes> given) {
 
   const auto is_known = [](const RankTimes& rank) { return rank.wait.has_value(); };
   if (std::ranges::all_of(ranks, is_known)) {
-    Measured ideal = largest_ideal(ranks, of.ideal_by);
-    ideal.value = std::clamp(ideal.value, largest.value, of.elapsed_s);
+    const Measured ideal = largest_ideal(ranks, largest.value, of.elapsed_s, of.ideal_by);
     of.serialisation = {
         largest.value / ideal.value,
         std::hypot(largest.error / ideal.value, largest.value * ideal.error / ideal.value / ideal.value)};

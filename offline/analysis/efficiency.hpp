@@ -16,7 +16,9 @@
 /// Waiting is an estimate, and the largest of many estimates is too large. Where each rank has two, by the two
 /// halves of its iterations, the rank is chosen by one half and evaluated by the other, in both directions. Otherwise
 /// the estimates are drawn toward their mean by the part of their scatter that their errors explain (James & Stein
-/// 1961; Efron & Morris 1975), but for those beyond the reach of errors (Donoho & Johnstone 1994).
+/// 1961; Efron & Morris 1975), but for those beyond the reach of errors (Donoho & Johnstone 1994). What estimates are off
+/// by in common makes no scatter. The error of the ideal time is that of the same for each replicate of the estimates
+/// (run::Replicates), and what the bounds of the rank that decides leave open.
 ///
 /// Pure functions of their arguments. Times are in seconds.
 
@@ -27,6 +29,8 @@
 #include <span>
 #include <string>
 #include <vector>
+
+#include "offline/run/quantities.hpp"
 
 namespace refrain::analysis {
 
@@ -42,7 +46,7 @@ struct RankTimes {
   Measured useful;
   double mpi_s = 0;
   double io_s = 0;               ///< of mpi_s, in functions of MPI I/O
-  std::optional<Measured> wait;  ///< of mpi_s; nothing: not known
+  std::optional<run::Estimate> wait;  ///< of mpi_s; nothing: not known
   /// Two estimates of `wait` whose errors are independent of each other.
   std::optional<std::array<Measured, 2>> halves;
   /// Of useful time, that off the CPU, and of that the part ready to run without a core; nothing: not counted.

@@ -317,7 +317,7 @@ class Loader {
     struct RegionSum {
       double exclusive = 0, inclusive = 0, overhead = 0, error = 0;  // NaN: the error is not known
       std::map<std::int64_t, double> types;
-      std::map<std::int64_t, std::pair<double, double>> waits;  // seconds, squares of errors
+      std::map<std::int64_t, run::Estimate> waits;  // by kind
     };
     std::map<std::int64_t, RegionSum> regions;
     std::vector<double> inclusive(nodes_.size());
@@ -347,11 +347,7 @@ class Loader {
       for (const std::int64_t region : around) {
         regions[region].overhead += sums_[n].own[Wall];
         regions[region].types[type_id] += sums_[n].own[Wall];
-        if (std::isfinite(node.wait_s) && node.wait_s > 0) {
-          auto& [seconds, squares] = regions[region].waits[wait_kind(node)];
-          seconds += node.wait_s;
-          if (std::isfinite(node.wait_error_s)) squares += node.wait_error_s * node.wait_error_s;
-        }
+        if (node.wait && node.wait->seconds > 0) regions[region].waits[wait_kind(node)] += *node.wait;
       }
     }
     auto& totals = tables_.of("TotalTiming", {"Region_TotTimes", "Run", "Excl", "Incl", "Ovhd", "Error"});
@@ -360,7 +356,7 @@ class Loader {
     for (const auto& [region, sum] : regions) {
       totals.add({region, run_, sum.exclusive, sum.inclusive, sum.overhead, value_of(sum.error)});
       for (const auto& [type, seconds] : sum.types) typed.add({region, run_, type, seconds});
-      for (const auto& [kind, of] : sum.waits) waits.add({region, run_, kind, of.first, std::sqrt(of.second)});
+      for (const auto& [kind, of] : sum.waits) waits.add({region, run_, kind, of.seconds, of.error_s()});
     }
     auto& paths =
         tables_.of("PathTiming", {"CallPath_Timings", "Run", "Excl", "Incl", "ExclError", "Error", "MinIncl",
@@ -376,12 +372,12 @@ class Loader {
       const auto counted = [&](Looked metric) {
         return node.kind == run::PathKind::Mpi ? if_known(sum.own, metric) : Value();
       };
-      const bool waits_here = std::isfinite(node.wait_s);
       paths.add({places_[n].path, run_, sum.own[Wall], inclusive[n], value_of(node.exclusive_error_s),
                  value_of(node.error_s), least, inclusive[n] / processes, std::max(sum.inclusive.most, 0.0),
                  counted(Visits), counted(Messages), counted(Sent), counted(Received), counted(Read), counted(Written),
-                 value_of(node.wait_s), value_of(node.wait_error_s), value_of(node.wait_confidence),
-                 waits_here && node.wait_s > 0 ? Value(wait_kind(node)) : Value()});
+                 node.wait ? value_of(node.wait->seconds) : Value(), node.wait ? value_of(node.wait->error_s()) : Value(),
+                 value_of(node.wait_confidence),
+                 node.wait && node.wait->seconds > 0 ? Value(wait_kind(node)) : Value()});
     }
   }
 

@@ -62,8 +62,7 @@ class NativeRun : public RunSource {
       if (const auto of = tree.function_errors.find({node.kind, node.name}); of != tree.function_errors.end())
         row.function_error_s = of->second.inclusive_s;
       if (i < waiting.size()) {
-        row.wait_s = waiting[i].seconds;
-        row.wait_error_s = waiting[i].error_s;
+        row.wait = waiting[i].wait;
         row.wait_confidence = waiting[i].confidence;
         row.wait_kind = waiting[i].kind;
         row.wait_by_rank.assign(waiting[i].by_rank.begin(), waiting[i].by_rank.end());

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "offline/analysis/call_tree.hpp"
 #include "offline/database/run_source.hpp"
@@ -10,11 +11,12 @@
 
 namespace refrain::database {
 
-/// How long a call path has waited for other processes (exclusive, in seconds).
+/// How long a call path has waited for other processes (exclusive).
 struct NodeWaiting {
-  double seconds = unknown, error_s = unknown, confidence = unknown;
+  std::optional<run::Estimate> wait = std::nullopt;  ///< nothing: it is not known
+  double confidence = unknown;
   std::string kind;
-  std::map<std::int32_t, double> by_rank = {};  ///< of the seconds, where ranks are told apart
+  std::map<std::int32_t, double> by_rank = {};  ///< seconds of it, where ranks are told apart
 };
 
 /// `tree` is the experiment's, `waiting` by its nodes or empty; both must outlive the source.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "offline/run/leaf_reader.hpp"
+#include "offline/run/quantities.hpp"
 
 namespace refrain::database {
 
@@ -33,9 +34,10 @@ struct RunNode {
   double error_s = unknown;            ///< standard error of its time with all below it
   double exclusive_error_s = unknown;  ///< of its own time
   double function_error_s = unknown;   ///< of all nodes of its name and kind together, with what is below them
-  double wait_s = unknown, wait_error_s = unknown, wait_confidence = unknown;
+  std::optional<run::Estimate> wait;   ///< for other processes; nothing: it is not known
+  double wait_confidence = unknown;
   std::string wait_kind;  ///< a name of enum WaitKind; another one, or none: other_waiting
-  std::vector<std::pair<std::int64_t, double>> wait_by_rank;  ///< seconds of wait_s, as far as ranks are told apart
+  std::vector<std::pair<std::int64_t, double>> wait_by_rank;  ///< seconds of it, as far as ranks are told apart
 };
 
 struct RunLocation {

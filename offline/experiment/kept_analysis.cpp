@@ -31,15 +31,24 @@ template <class Io, Is<SavedMetric::OfLocation> T>
 void describe(Io& io, T& of) {
   io(of.rank, of.thread, of.seconds, of.error_s);
 }
+template <class Io, Is<SavedMetric::Replicated> T>
+void describe(Io& io, T& of) {
+  io(of.path, of.rank, of.ns);
+}
 template <class Io, Is<SavedMetric> T>
 void describe(Io& io, T& of) {
   io(of.name, of.parent, of.help, of.is_sampled, of.values, of.locations);
+}
+/// Behind all metrics, since version 2 of the file.
+template <class Io, class Metrics>
+void describe_replicates(Io& io, Metrics& metrics) {
+  for (auto& metric : metrics) io(metric.ranks_in_block, metric.replicates);
 }
 
 namespace {
 
 constexpr std::string_view name_begin = "analysis-", name_end = ".refrain";
-constexpr KeptKind kept_kind{"RTanlyss", 1, 1 << 16, "a kept analysis"};
+constexpr KeptKind kept_kind{"RTanlyss", 2, 1 << 16, "a kept analysis", 1};
 
 template <class... T>
 std::string packed(const T&... values) {
@@ -67,6 +76,7 @@ KeptAnalysis::KeptAnalysis(const fs::path& file_path, const Experiment& experime
     : file_(std::make_shared<InputFile>(file_path, damage)), paths_(experiment.definitions().paths.size()) {
   const InputFile& file = *file_;
   const KeptHead begin = read_kept_head(file, kept_kind);
+  version_of_file_ = begin.version;
   Unpacker head(begin.bytes);
   std::uint64_t fingerprint = 0;
   head(key_, version_, records_, fingerprint, metrics_.size, metrics_.checksum, found_.size, found_.checksum);
@@ -92,11 +102,13 @@ std::vector<SavedMetric> KeptAnalysis::metrics() const {
   std::vector<SavedMetric> metrics;
   Unpacker unpacker(bytes);
   unpacker(metrics);
+  if (version_of_file_ >= 2) describe_replicates(unpacker, metrics);
   const auto paths = static_cast<std::int64_t>(paths_);
+  const auto is_path = [&](const auto& row) { return row.path >= -1 && row.path < paths; };
+  const auto is_finite = [](const SavedMetric::Value& value) { return std::isfinite(value.seconds); };
   const auto is_good = [&](const SavedMetric& of) {
-    return std::ranges::all_of(of.values, [&](const SavedMetric::Value& value) {
-      return value.path >= -1 && value.path < paths && std::isfinite(value.seconds);
-    });
+    return std::ranges::all_of(of.values, is_path) && std::ranges::all_of(of.values, is_finite) &&
+           std::ranges::all_of(of.replicates, is_path) && of.ranks_in_block >= 0;
   };
   if (!unpacker.is_good() || !std::ranges::all_of(metrics, is_good)) refuse("a kept analysis with impossible metrics");
   return metrics;
@@ -129,7 +141,10 @@ std::optional<KeptAnalysis> kept_analysis(const Experiment& experiment, const An
 }
 
 void keep(const Experiment& experiment, const NewAnalysis& analysis) {
-  const std::string metrics = packed(analysis.metrics);
+  Packer packer;
+  packer(analysis.metrics);
+  describe_replicates(packer, analysis.metrics);
+  const std::string& metrics = packer.bytes();
   const std::string head =
       packed(analysis.key, analysis.version, analysis.records, experiment.fingerprint(), std::uint64_t{metrics.size()},
              checksum_of(metrics), std::uint64_t{analysis.found.size()}, checksum_of(analysis.found));

@@ -5,6 +5,7 @@
 /// The file has two parts with a checksum each: metrics of call paths and locations, which every version reads, and the
 /// rest of what was found, which those who search write and read (offline/report/found.hpp).
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <filesystem>
@@ -21,7 +22,7 @@ class Experiment;
 class InputFile;
 
 /// Rises when the same events would be told of differently, and when what is found is kept in another form.
-inline constexpr std::uint32_t analysis_rules = 2;
+inline constexpr std::uint32_t analysis_rules = 3;
 
 struct AnalysisKey {
   std::uint32_t rules = analysis_rules;
@@ -41,10 +42,18 @@ struct SavedMetric {
     std::int32_t rank = 0, thread = 0;
     double seconds = 0, error_s = 0;  ///< an error below 0 is not known
   };
+  /// By how much values may be off together: 16 replicates (run::Replicates), nanoseconds, of a block of ranks.
+  struct Replicated {
+    std::int64_t path = -1;  ///< as of values
+    std::int32_t rank = 0;   ///< the first of the block
+    std::array<std::int64_t, 16> ns{};
+  };
   std::string name, parent, help;
   bool is_sampled = false;  ///< an estimate from a part of the run
   std::vector<Value> values = {};
   std::vector<OfLocation> locations = {};
+  std::vector<Replicated> replicates = {};  ///< of an estimate; where there are none values are exact
+  std::int32_t ranks_in_block = 0;          ///< of replicates; 0: they were not kept
 };
 
 /// An analysis that is to be kept.
@@ -79,6 +88,7 @@ class KeptAnalysis {
   std::shared_ptr<const InputFile> file_;
   AnalysisKey key_;
   std::string version_;
+  std::uint32_t version_of_file_ = 0;
   std::uint64_t records_ = 0;
   std::size_t paths_ = 0;  ///< of the definitions
   Part metrics_, found_;

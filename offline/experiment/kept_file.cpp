@@ -23,11 +23,12 @@ KeptHead read_kept_head(const InputFile& file, const KeptKind& kind) {
   const std::string name = kind.name;
   const auto begin = file.read(0, kept_head_at, name);
   if (std::memcmp(begin.data(), kind.magic.data(), kind.magic.size()) != 0) file.fail(0, "not " + name);
-  if (format::load_little_endian<std::uint32_t>(&begin[8]) != kind.version)
+  KeptHead head;
+  head.version = format::load_little_endian<std::uint32_t>(&begin[8]);
+  if (head.version > kind.version || head.version < (kind.oldest > 0 ? kind.oldest : kind.version))
     file.fail(8, name + " of another version of Refrain");
   const std::size_t size = format::load_little_endian<std::uint32_t>(&begin[12]);
   if (size > kind.largest_head) file.fail(12, name + " with an impossible head");
-  KeptHead head;
   head.bytes = file.read(0, kept_head_at + size + sizeof(std::uint64_t), name);
   head.end = head.bytes.size();
   if (format::load_little_endian<std::uint64_t>(&head.bytes[kept_head_at + size]) !=

@@ -15,13 +15,15 @@ namespace refrain::experiment {
 struct KeptKind {
   std::string_view magic;  ///< 8 bytes
   std::uint32_t version = 0, largest_head = 0;
-  const char* name = "";  ///< as messages call such a file
+  const char* name = "";     ///< as messages call such a file
+  std::uint32_t oldest = 0;  ///< version that is read, too; 0: no older one
 };
 
 /// Where the packed head lies in the file.
 inline constexpr std::size_t kept_head_at = 16;
 
 struct KeptHead {
+  std::uint32_t version = 0;
   std::vector<std::byte> bytes;  ///< packed
   std::uint64_t end = 0;         ///< of all that was described above
 };

@@ -256,7 +256,7 @@ class Maker {
     for (std::size_t node = 0; node < waits.size(); ++node) {
       const report::NodeWait& of = waits[node];
       is_known |= of.method != report::NodeWait::Method::None;
-      if (of.error_s > 0) wait_errors_.emplace_back(node, of.error_s);
+      if (of.error_s() > 0) wait_errors_.emplace_back(node, of);
       if (!by_rank) table_->add_sum(0, metric, node, of.seconds);
       for (const auto& [rank, seconds] : of.by_rank)
         if (const auto thread = thread_of_.find({rank, 0}); by_rank && thread != thread_of_.end())
@@ -287,13 +287,24 @@ class Maker {
   }
 
   void add_weights() {
-    Sums weights{Sums::Weights, 0, user_, {}, {}}, errors{Sums::Errors, 0, wait_, {}, {}};
+    Sums weights{Sums::Weights, 0, user_, {}, {}};
     for (std::uint32_t node = 0; node < weights_.size(); ++node)
       if (weights_[node] > 0) weights.nodes.push_back(node), weights.values.push_back(weights_[node]);
-    std::ranges::sort(wait_errors_);
-    for (const auto& [node, error] : wait_errors_) errors.nodes.push_back(node), errors.values.push_back(error);
     run_.sums.push_back(std::move(weights));
-    if (wait_ < run_.metrics.size()) run_.sums.push_back(std::move(errors));
+    if (wait_ < run_.metrics.size()) add_wait_errors();
+  }
+
+  void add_wait_errors() {
+    const auto put = [&](Sums::Kind kind, std::uint32_t unit, const auto& value_of) {
+      Sums row{kind, unit, wait_, {}, {}};
+      for (const auto& [node, wait] : wait_errors_)
+        if (const double value = value_of(wait); value != 0) row.nodes.push_back(node), row.values.push_back(value);
+      run_.sums.push_back(std::move(row));
+    };
+    put(Sums::Errors, 0, [](const run::Estimate& of) { return of.bounds_deviation_s(); });
+    if (std::ranges::all_of(wait_errors_, [](const auto& of) { return of.second.replicates.empty(); })) return;
+    for (std::uint32_t r = 0; r < run::Replicates::count; ++r)
+      put(Sums::Replicate, r, [r](const run::Estimate& of) { return static_cast<double>(of.replicates.ns[r]) * 1e-9; });
   }
 
   void tell() {
@@ -697,7 +708,7 @@ class Maker {
   std::vector<Metric> metrics_;                                             ///< those of the model, and waiting
   std::optional<ValueTable> table_;
   std::vector<double> weights_;  ///< by node, seconds
-  std::vector<std::pair<std::uint32_t, double>> wait_errors_;
+  std::vector<std::pair<std::uint32_t, run::Estimate>> wait_errors_;  ///< ascending by node
   std::uint32_t user_ = 0, wait_ = 0;
   report::LoopView loops_;
   Run run_;

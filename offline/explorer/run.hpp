@@ -66,10 +66,20 @@ struct Unit {
 };
 
 /// Values of one unit and metric by node, over all places; ascending by node. Extremes are those of single threads,
-/// whatever places these share; a rank of -1: threads that have nothing of it.
+/// whatever places these share; a rank of -1: threads that have nothing of it. Errors are those that bounds make, which
+/// add; what estimates from kept iterations are off by are replicates (run::Replicates), a row each.
 struct Sums {
-  enum Kind : std::uint32_t { Values, Errors, Weights, Least, LeastRank, Greatest, GreatestRank } kind = Values;
-  std::uint32_t unit = 0, metric = 0;
+  enum Kind : std::uint32_t {
+    Values,
+    Errors,
+    Weights,
+    Least,
+    LeastRank,
+    Greatest,
+    GreatestRank,
+    Replicate
+  } kind = Values;
+  std::uint32_t unit = 0, metric = 0;  ///< unit: of a replicate its number
   std::vector<std::uint32_t> nodes;
   std::vector<double> values;
 };

@@ -186,6 +186,7 @@ class Searched::Analyser {
     for (const auto& [loop, level] : trace_.levels())
       if (is_extrapolated_ && !loop.empty()) analysis.level = std::max(analysis.level, level);
     analysis.merged_strata = estimate.merged_strata();
+    analysis.ranks_in_block = estimate.ranks_in_block();
     return analysis;
   }
 
@@ -502,9 +503,14 @@ class Searched::Analyser {
         if (has(of.node)) {
           result.by_node.push_back(of);
           result.all.ns += of.severity.ns;
-          // As if all erred to the same side.
-          result.all.error_ns += of.severity.error_ns;
         }
+      run::Replicates replicates;
+      for (const PatternResult::Replicated& of : communication_result.replicates)
+        if (has(of.node)) {
+          result.replicates.push_back(of);
+          replicates += of.by;
+        }
+      result.all.error_ns = replicates.error_ns();
       for (const PatternResult::Cell& of : communication_result.cells)
         if (has(of.node)) {
           result.cells.push_back(of);

@@ -15,6 +15,7 @@
 #include "offline/patterns/causes.hpp"
 #include "offline/patterns/critical_path.hpp"
 #include "offline/patterns/pattern.hpp"
+#include "offline/run/quantities.hpp"
 
 namespace refrain::patterns {
 
@@ -65,6 +66,12 @@ struct PatternResult {
     std::uint32_t node, location;
     double ns;
   };
+  /// How much an estimate may be off at a node, of a block of ranks (Analysis::ranks_in_block).
+  struct Replicated {
+    std::uint32_t node;
+    std::int32_t rank;  ///< the first of the block
+    run::Replicates by;
+  };
   /// A call that has waited.
   struct Worst {
     std::uint32_t node, location;
@@ -76,6 +83,7 @@ struct PatternResult {
   std::vector<ByNode> by_node;          ///< largest first
   std::vector<ByLocation> by_location;  ///< largest first
   std::vector<Cell> cells;              ///< ascending by node and location
+  std::vector<Replicated> replicates;   ///< ascending by node and rank; of what is not there values are exact
   std::vector<std::string> names;       ///< of operations or call paths that the pattern is about
   /// Of kept events, ascending by node, of each the largest first, WorstInstances::most at most.
   std::vector<Worst> worst = {};
@@ -136,6 +144,7 @@ struct Analysis {
   double seen_share = 1;
   unsigned level = 0;                  ///< of a sample: one of 2^level iterations was kept, the highest of all loops
   std::uint64_t merged_strata = 0;     ///< held too few kept iterations, and were put to others
+  std::int32_t ranks_in_block = 1;     ///< of PatternResult::Replicated
   std::optional<CauseResults> causes;  ///< where they were asked for
   std::optional<CriticalResults> critical_path;  ///< where it was asked for and is known
   std::vector<Headline> headlines;               ///< where they were asked for; largest first

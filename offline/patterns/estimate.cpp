@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "format/checksum.hpp"
 #include "format/kept_iterations.hpp"
 #include "offline/run/iterations.hpp"
 #include "offline/run/totals.hpp"
@@ -20,18 +21,16 @@ Estimate::Estimate(const trace::Trace& trace, const Naming& naming, const Meanin
       untold_(untold),
       loops_(loops),
       values_(outputs),
-      residuals_(outputs),
-      node_residuals_(outputs),
-      location_variance_(outputs) {}
-
-double Estimate::Residuals::variance() const {
-  double sum = 0;
-  for (const auto& [iteration, residual] : of) sum += residual * residual;
-  return sum;
+      replicates_(outputs),
+      location_variance_(outputs) {
+  for (const std::string& loop : loops) loop_numbers_.push_back(format::checksum(loop.data(), loop.size()));
+  std::int32_t ranks = 1;
+  for (const trace::LocationOfTrace& of : trace.locations()) ranks = std::max(ranks, of.rank + 1);
+  ranks_in_block_ = run::ranks_in_block(ranks);
 }
 
-std::uint32_t Estimate::iteration_index(std::uint16_t loop, std::int64_t number) {
-  return iterations_.try_emplace({loop, number}, static_cast<std::uint32_t>(iterations_.size())).first->second;
+run::Signs Estimate::signs_of(const SpanEnd& iteration) const {
+  return run::signs_of(loop_numbers_[iteration.loop], iteration.number);
 }
 
 void Estimate::add_value(std::uint32_t output, std::uint32_t path, std::uint32_t location, double ns) {
@@ -44,6 +43,13 @@ namespace {
 bool is_time(Quantity quantity) { return quantity < trace::call_classes; }
 
 constexpr unsigned all_sides = (side_of_receives | side_of_sends) + 1;
+
+/// Ranks know too little of a call path for the same reason, so these err to the same side: signs for all of them.
+/// `sides`: of messages, or beyond these the block of strata.
+run::Signs doubt_signs(std::uint32_t node, unsigned sides) {
+  constexpr std::uint64_t of_doubts = 0x6a09e667f3bcc908;  // no loop has this number but by chance
+  return run::signs_of(of_doubts + sides, node);
+}
 
 /// Where the other ends of messages are.
 enum class Ends : std::uint8_t { Within, Crossing, Unknown };
@@ -258,6 +264,12 @@ struct Estimate::Location {
   }
 };
 
+void Estimate::add_residual(const Location& of, std::uint32_t output, std::uint32_t node, run::Signs signs,
+                            double residual) {
+  const std::int32_t rank = trace_.locations()[of.number].rank;
+  replicates_[output][{node, rank - rank % ranks_in_block_}].add(signs, residual);
+}
+
 void Estimate::add_exact(std::uint32_t location, const Findings::OfLocation& found,
                          const std::function<bool(const SpanEnd*)>& is_wanted) {
   const auto add = [&](Quantity quantity, std::uint32_t path, std::int64_t ns) {
@@ -461,11 +473,11 @@ void Estimate::add_domains(const Location& of, Domains& domains) {
     // That the known ones have not waited does not say that the others have not.
     for (Quantity quantity = 0; quantity < meanings_.size() && deviation > 0; ++quantity)
       if (meanings_[quantity].sides == sides && meanings_[quantity].is_doubted) values.try_emplace(quantity, 0);
-    const std::uint32_t number = doubt_index(node_of(of, cell), sides);
+    const run::Signs signs = doubt_signs(node_of(of, cell), sides);
     for (const auto& [quantity, ns] : values) {
       for (const std::uint32_t output : meanings_[quantity].outputs)
         add_value(output, of.found.cells[cell].path, of.number, ns);
-      add_doubt(of, cell, number, quantity, deviation);
+      add_doubt(of, cell, signs, quantity, deviation);
     }
   }
 }
@@ -477,28 +489,21 @@ void Estimate::add_doubt(const Location& of, std::uint32_t cell, const Scaled& s
   const double exact_ns = std::max(scaled.by.time + scaled.excess_ns, 0.0);
   const double unseen = exact_ns > 0 ? std::max(1 - scaled.seen_ns / exact_ns, 0.0) : 0;
   const std::uint32_t node = node_of(of, cell);
-  const auto add = [&](std::uint32_t number, double deviation) {
+  const auto add = [&](run::Signs signs, double deviation) {
     if (deviation <= 0) return;
     for (const auto& [quantity, sums] : scaled.within)
-      if (!is_time(quantity)) add_doubt(of, cell, number, quantity, deviation);
+      if (!is_time(quantity)) add_doubt(of, cell, signs, quantity, deviation);
   };
-  add(doubt_index(node, no_side), statistics::uniform_deviation(scaled.excess_ns));
+  add(doubt_signs(node, no_side), statistics::uniform_deviation(scaled.excess_ns));
   constexpr unsigned first_of_blocks = all_sides;
-  add(doubt_index(node, first_of_blocks + block), std::sqrt(unseen) * exact_ns * scaled.by.least_deviation());
+  add(doubt_signs(node, first_of_blocks + block), std::sqrt(unseen) * exact_ns * scaled.by.least_deviation());
 }
 
-/// Ranks know too little of a call path for the same reason, so these err to the same side: a number for all of them.
-std::uint32_t Estimate::doubt_index(std::uint32_t node, unsigned sides) {
-  return ~doubts_.try_emplace({node, sides}, static_cast<std::uint32_t>(doubts_.size())).first->second;
-}
-
-/// `number`: in the place of an iteration, behind all of them.
-void Estimate::add_doubt(const Location& of, std::uint32_t cell, std::uint32_t number, Quantity quantity,
+void Estimate::add_doubt(const Location& of, std::uint32_t cell, run::Signs signs, Quantity quantity,
                          double deviation) {
   const std::uint32_t node = node_of(of, cell);
   for (const std::uint32_t output : meanings_[quantity].outputs) {
-    residuals_[output].of[number] += deviation;
-    node_residuals_[output][node].of[number] += deviation;
+    add_residual(of, output, node, signs, deviation);
     location_variance_[output][of.number] += deviation * deviation;
   }
 }
@@ -520,14 +525,18 @@ void Estimate::add_errors(const Location& of, const Sampled& sampled, const Stra
   const double factor = of_few * statistics::correction_of_sample(n / stratum.count);
   // With one ratio for all strata the members of one may all differ to the same side: that is no chance.
   std::map<std::pair<std::uint32_t, std::uint32_t>, double> mean;  // by output and node
+  using Iteration = std::pair<std::uint16_t, std::int64_t>;  // loop and number
   struct Residual {
-    std::uint32_t iteration, output, node;
+    Iteration iteration;
+    run::Signs signs;
+    std::uint32_t output, node;
     double value;
   };
   std::vector<Residual> residuals;
   const auto add = [&](std::uint32_t span, bool is_member) {
     const SpanEnd& end = of.found.spans[span];
-    const std::uint32_t iteration = iteration_index(end.loop, end.number);
+    const Iteration iteration{end.loop, end.number};
+    const run::Signs signs = signs_of(end);
     for_each_group(of.rows(span), [&](const Group& group) {
       const auto at = sampled.scaled.find(group.cell);
       const auto expected = sampled.expected.find(group.cell);
@@ -538,7 +547,7 @@ void Estimate::add_errors(const Location& of, const Sampled& sampled, const Stra
       const auto take = [&](Quantity quantity, double residual) {
         if (std::abs(residual) < 1e-3) return;
         for (const std::uint32_t output : meanings_[quantity].outputs) {
-          residuals.push_back({iteration, output, node, residual});
+          residuals.push_back({iteration, signs, output, node, residual});
           if (!is_single && is_member) mean[{output, node}] += residual / n;
         }
       };
@@ -568,17 +577,18 @@ void Estimate::add_errors(const Location& of, const Sampled& sampled, const Stra
   for (const std::uint32_t span : stratum.preceding) add(span, false);
   for (auto& [key, value] : mean)
     if (std::abs(value) < 1e-3) value = 0;
-  std::map<std::uint32_t, std::map<std::uint32_t, double>> of_location;  // by output, by iteration
-  const auto take = [&](std::uint32_t iteration, std::uint32_t output, std::uint32_t node, double value) {
-    residuals_[output].of[iteration] += value;
-    node_residuals_[output][node].of[iteration] += value;
-    of_location[output][iteration] += value;
+  std::map<std::uint32_t, std::map<Iteration, double>> of_location;  // by output, by iteration
+  const auto take = [&](const Residual& r) {
+    add_residual(of, r.output, r.node, r.signs, r.value);
+    of_location[r.output][r.iteration] += r.value;
   };
-  for (const Residual& r : residuals) take(r.iteration, r.output, r.node, r.value);
+  for (const Residual& r : residuals) take(r);
   for (const auto& [key, value] : mean)
     if (value != 0)
-      for (const std::uint32_t span : stratum.kept)
-        take(iteration_index(of.found.spans[span].loop, of.found.spans[span].number), key.first, key.second, -value);
+      for (const std::uint32_t span : stratum.kept) {
+        const SpanEnd& end = of.found.spans[span];
+        take({{end.loop, end.number}, signs_of(end), key.first, key.second, -value});
+      }
   for (const auto& [output, by_iteration] : of_location)
     for (const auto& [iteration, value] : by_iteration) location_variance_[output][of.number] += value * value;
 }
@@ -831,6 +841,15 @@ void Estimate::finish(std::vector<PatternResult>& outputs,
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     PatternResult& to = outputs[i];
     std::map<std::uint32_t, double> by_node, by_location;
+    std::map<std::uint32_t, run::Replicates> replicates_of_node;
+    run::Replicates replicates;
+    for (const auto& [key, of] : replicates_[i]) {
+      if ((is_wanted && !is_wanted(key.first)) || of.empty()) continue;
+      replicates += of;
+      replicates_of_node[key.first] += of;
+      to.replicates.push_back({key.first, key.second, of});
+    }
+    to.all.error_ns = replicates.error_ns();
     for (const auto& [key, ns] : values_[i]) {
       if (is_wanted && !is_wanted(key.first)) continue;
       to.all.ns += ns;
@@ -838,15 +857,7 @@ void Estimate::finish(std::vector<PatternResult>& outputs,
       by_location[key.second] += ns;
       to.cells.push_back({key.first, key.second, ns});
     }
-    Residuals wanted;
-    for (const auto& [node, ns] : by_node) {
-      const auto residuals = node_residuals_[i].find(node);
-      to.by_node.push_back(
-          {node, {ns, residuals == node_residuals_[i].end() ? 0 : std::sqrt(residuals->second.variance())}});
-      if (is_wanted && residuals != node_residuals_[i].end())
-        for (const auto& [iteration, value] : residuals->second.of) wanted.of[iteration] += value;
-    }
-    to.all.error_ns = std::sqrt((is_wanted ? wanted : residuals_[i]).variance());
+    for (const auto& [node, ns] : by_node) to.by_node.push_back({node, {ns, replicates_of_node[node].error_ns()}});
     for (const auto& [location, ns] : by_location) {
       const auto variance = location_variance_[i].find(location);
       const double error = variance == location_variance_[i].end() ? 0 : std::sqrt(variance->second);

@@ -16,8 +16,9 @@
 /// Of classes of stretches only the number of members is known exactly, not the time at each call path: there a class
 /// weighs what its number says, and the ratio is one of all classes together.
 ///
-/// Ranks wait in the same iterations. So variances of sums over ranks come from residuals of iterations that are summed
-/// over ranks first.
+/// Ranks and call sites wait in the same iterations. So what kept iterations differ by goes into replicates, in which an
+/// iteration has the same signs everywhere, and errors of sums come from these (run::Replicates). Of one location the
+/// residuals of each iteration are there themselves.
 
 #include <array>
 #include <map>
@@ -25,6 +26,7 @@
 #include <vector>
 
 #include "offline/patterns/analysis.hpp"
+#include "offline/run/quantities.hpp"
 
 namespace refrain::patterns {
 
@@ -61,6 +63,8 @@ class Estimate {
   /// Of an output, before finish() chooses nodes.
   double sum_ns(std::size_t output) const;
   std::uint64_t merged_strata() const { return merged_strata_; }
+  /// Replicates are those of so many ranks together: what PatternResult::Replicated::rank is a multiple of.
+  std::int32_t ranks_in_block() const { return ranks_in_block_; }
 
  private:
   using Cells = std::map<std::uint32_t, double>;  ///< by cell of a location
@@ -102,18 +106,14 @@ class Estimate {
   void add_errors(const Location& of, const Sampled& sampled, const Stratum& stratum);
   void merge_small(std::vector<Block>& blocks);
 
-  struct Residuals {
-    std::map<std::uint32_t, double> of;  ///< by iteration, in whose order they are added up
-    double variance() const;
-  };
-  std::uint32_t iteration_index(std::uint16_t loop, std::int64_t number);
+  run::Signs signs_of(const SpanEnd& iteration) const;
+  void add_residual(const Location& of, std::uint32_t output, std::uint32_t node, run::Signs signs, double residual);
   void add_doubt(const Location& of, std::uint32_t cell, const Scaled& scaled, unsigned block);
-  void add_doubt(const Location& of, std::uint32_t cell, std::uint32_t number, Quantity quantity, double deviation);
+  void add_doubt(const Location& of, std::uint32_t cell, run::Signs signs, Quantity quantity, double deviation);
   void add_known(const Location& of, const Stratum& stratum, const std::map<std::uint32_t, Scaled>& scaled,
                  Domains& domains) const;
   bool is_known_by_chance(const Location& of, std::uint32_t span, unsigned sides) const;
   void fit(const Location& of, Sampled& sampled) const;
-  std::uint32_t doubt_index(std::uint32_t node, unsigned sides);
   void finish_location(Location& of);
   void add_domains(const Location& of, Domains& domains);
   std::uint32_t node_of(const Location& of, std::uint32_t cell) const;
@@ -124,11 +124,11 @@ class Estimate {
   const std::uint32_t untold_;
   const std::vector<std::string>& loops_;
   std::vector<std::map<std::pair<std::uint32_t, std::uint32_t>, double>> values_;  ///< by output; by node and location
-  std::map<std::pair<std::uint32_t, unsigned>, std::uint32_t> doubts_;             ///< by node and sides
-  std::vector<Residuals> residuals_;                                               ///< by output
-  std::vector<std::map<std::uint32_t, Residuals>> node_residuals_;                 ///< by output, by node
-  std::vector<std::map<std::uint32_t, double>> location_variance_;                 ///< by output, by location
-  std::map<std::pair<std::uint16_t, std::int64_t>, std::uint32_t> iterations_;
+  std::vector<std::map<std::pair<std::uint32_t, std::int32_t>, run::Replicates>>
+      replicates_;                                                  ///< by output; by node and block of ranks
+  std::vector<std::map<std::uint32_t, double>> location_variance_;  ///< by output, by location
+  std::vector<std::uint64_t> loop_numbers_;                         ///< by SpanEnd::loop, the same in every search
+  std::int32_t ranks_in_block_ = 1;
   double not_covered_ns_ = 0;
   std::array<double, (side_of_receives | side_of_sends) + 1> unknown_ns_{};  ///< by sides
   std::uint64_t merged_strata_ = 0;

@@ -195,21 +195,27 @@ void MatchedSide::add_rest(double ns) {
   beside_middle_ns_ += std::abs(share - half) * ns;
 }
 
-double MatchedSide::error_ns() const {
-  double squares = 0, time_ns = 0, time_squares = 0;
+run::Replicates MatchedSide::replicates(std::int64_t place) const {
+  constexpr std::uint64_t of_messages = 0x3c6ef372fe94f82b;  // in the place of the number of a loop
+  enum Doubt : std::uint64_t { Range = of_messages + 1, Open, BesideMiddle, Unseen };
+  run::Replicates replicates;
+  const auto n = static_cast<double>(of_number_.size());
+  const double of_few = std::sqrt(n / std::max(n - 1, 1.0));
+  double time_ns = 0, time_squares = 0;
   for (const auto& [number, of] : of_number_) {
-    squares += of.residual_ns * of.residual_ns;
+    replicates.add(run::signs_of(of_messages, static_cast<std::int64_t>(number)), of.residual_ns * of_few);
     time_ns += of.time_ns;
     time_squares += of.time_ns * of.time_ns;
   }
-  const auto n = static_cast<double>(of_number_.size());
   using namespace statistics;
   // A few long calls tell as little as few calls do.
   const double effective = effective_samples(time_ns, time_squares);
-  const double range = uniform_deviation(range_ns_), open = uniform_deviation(open_ns_),
-               unseen = unseen_time_ns_ * deviation_by_succession(effective);
-  return std::sqrt(squares * n / std::max(n - 1, 1.0) + range * range + open * open +
-                   beside_middle_ns_ * beside_middle_ns_ + unseen * unseen);
+  const std::pair<Doubt, double> doubts[] = {{Range, uniform_deviation(range_ns_)},
+                                             {Open, uniform_deviation(open_ns_)},
+                                             {BesideMiddle, beside_middle_ns_},
+                                             {Unseen, unseen_time_ns_ * deviation_by_succession(effective)}};
+  for (const auto& [doubt, ns] : doubts) replicates.add(run::signs_of(doubt, place), ns);
+  return replicates;
 }
 
 class MatchedWaits::Impl {
@@ -262,7 +268,9 @@ std::vector<MatchedWait> MatchedWaits::Impl::by(const Naming& naming) const {
     const double all_ns = profile.time_ns[key.first];
     if (of.numbers() < fewest_numbers || of.time_ns() < least_part * all_ns) continue;
     of.add_rest(all_ns - of.time_ns());
-    waits.push_back({key.first, of.ns(), of.error_ns(), of.messages(), key.second == SideOfMessage::Sends});
+    const bool is_send = key.second == SideOfMessage::Sends;
+    const std::int64_t place = 2 * std::int64_t{key.first} + (is_send ? 1 : 0);
+    waits.push_back({key.first, of.ns(), of.replicates(place), of.messages(), is_send});
   }
   return waits;
 }

@@ -14,12 +14,14 @@
 #include <vector>
 
 #include "offline/patterns/analysis.hpp"
+#include "offline/run/quantities.hpp"
 
 namespace refrain::patterns {
 
 struct MatchedWait {
   std::uint32_t node;
-  double ns = 0, error_ns = 0;    ///< of the run
+  double ns = 0;                  ///< of the run
+  run::Replicates replicates;     ///< messages that are matched are the same at all nodes
   std::uint64_t messages = 0;     ///< in the sample
   bool is_late_receiver = false;  ///< else late sender
 };
@@ -70,7 +72,9 @@ class MatchedSide {
   std::uint64_t messages() const { return messages_; }
   std::size_t numbers() const { return of_number_.size(); }
   double ns() const { return ns_; }
-  double error_ns() const;
+  /// A message has the same signs at both of its ends and everywhere. `place`: a number of this one, for what is in doubt
+  /// here alone.
+  run::Replicates replicates(std::int64_t place) const;
 
  private:
   struct OfNumber {

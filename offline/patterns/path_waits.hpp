@@ -1,5 +1,5 @@
 #pragma once
-/// What a search tells of call paths of an experiment, for who shows it: plain figures, which are also kept.
+/// What a search tells of call paths of an experiment: plain figures, which are shown and kept.
 
 #include <cstdint>
 #include <map>
@@ -7,28 +7,34 @@
 #include <string>
 #include <vector>
 
+#include "offline/run/quantities.hpp"
+
 namespace refrain::patterns {
 
 /// How long call paths have waited for other processes, as events tell.
 struct PathWaits {
   struct Of {
     std::int64_t path = 0;            ///< of the definitions
-    double seconds = 0, error_s = 0;  ///< error: of an estimate from a sample of iterations
-    double seen_s = 0;                ///< time in MPI that what was kept stands for
-    double known_s = 0;               ///< of that, time of calls of which the events tell whether they have waited
+    double seconds = 0;
+    double seen_s = 0;   ///< time in MPI that what was kept stands for
+    double known_s = 0;  ///< of that, time of calls of which the events tell whether they have waited
     /// From messages that were sampled one by one; nothing: the call path has none.
     struct Matched {
-      double seconds = 0, error_s = 0;
+      double seconds = 0;
+      run::Replicates replicates = {};
       std::uint64_t messages = 0;     ///< in the sample
       bool is_late_receiver = false;  ///< of senders; else late senders
     };
     std::optional<Matched> matched = std::nullopt;
     std::string kind = {};                        ///< the pattern that most of it is; empty: of none
     std::map<std::int32_t, double> by_rank = {};  ///< of `seconds`; of other ranks nothing
+    /// Of an estimate from a sample of iterations, by the first rank of a block; of other blocks `seconds` are exact.
+    std::map<std::int32_t, run::Replicates> replicates = {};
   };
   std::vector<Of> paths;  ///< of the others there are no events
   bool is_sampled = false;
-  double confidence = 1;  ///< as of the pattern of all waiting
+  double confidence = 1;            ///< as of the pattern of all waiting
+  std::int32_t ranks_in_block = 1;  ///< of replicates
 };
 
 /// With whom call paths exchange messages, and their time by communicator, in the events that were kept.

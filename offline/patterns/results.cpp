@@ -10,12 +10,13 @@ namespace {
 
 /// What a search says of a node's waiting.
 struct NodeOfWaits {
-  Severity waiting;
+  double waiting_ns = 0;
   double seen_ns = 0, untold_ns = 0;
   const MatchedWait* matched = nullptr;
   double most_ns = 0;  ///< of a kind
   std::string kind;
   std::map<std::int32_t, double> by_rank_ns;
+  std::map<std::int32_t, run::Replicates> replicates;
 };
 
 }  // namespace
@@ -35,11 +36,13 @@ PathWaits waits_of(const Analysis& analysis, const std::vector<MatchedWait>& mat
                    const PathOfNode& path_of) {
   PathWaits waits;
   waits.is_sampled = analysis.is_sampled;
+  waits.ranks_in_block = analysis.ranks_in_block;
   std::map<std::uint32_t, NodeOfWaits> nodes;
   for (const PatternResult& of : analysis.patterns) {
     if (of.about.name == waiting_name) {
       waits.confidence = of.confidence;
-      for (const auto& row : of.by_node) nodes[row.node].waiting = row.severity;
+      for (const auto& row : of.by_node) nodes[row.node].waiting_ns = row.severity.ns;
+      for (const auto& row : of.replicates) nodes[row.node].replicates[row.rank] += row.by;
       for (const auto& cell : of.cells) nodes[cell.node].by_rank_ns[trace.locations()[cell.location].rank] += cell.ns;
     }
     if (of.about.name == "mpi")
@@ -58,13 +61,12 @@ PathWaits waits_of(const Analysis& analysis, const std::vector<MatchedWait>& mat
     if (path < 0) continue;
     PathWaits::Of& to = waits.paths.emplace_back();
     to.path = path;
-    to.seconds = of.waiting.ns / 1e9;
-    to.error_s = std::max(of.waiting.error_ns, 0.0) / 1e9;
+    to.seconds = of.waiting_ns / 1e9;
+    to.replicates = of.replicates;
     to.seen_s = of.seen_ns / 1e9;
     to.known_s = std::max(of.seen_ns - of.untold_ns, 0.0) / 1e9;
     if (of.matched)
-      to.matched = {of.matched->ns / 1e9, of.matched->error_ns / 1e9, of.matched->messages,
-                    of.matched->is_late_receiver};
+      to.matched = {of.matched->ns / 1e9, of.matched->replicates, of.matched->messages, of.matched->is_late_receiver};
     to.kind = of.kind;
     for (const auto& [rank, ns] : of.by_rank_ns) to.by_rank[rank] = ns / 1e9;
   }
@@ -83,6 +85,9 @@ std::vector<experiment::SavedMetric> as_metrics(const Analysis& analysis, const 
       const trace::LocationOfTrace& at = trace.locations()[cell.location];
       metric.values.push_back({path_of(cell.node), at.rank, at.thread, cell.ns * 1e-9});
     }
+    for (const PatternResult::Replicated& row : of.replicates)
+      metric.replicates.push_back({path_of(row.node), row.rank, row.by.ns});
+    metric.ranks_in_block = analysis.ranks_in_block;
     for (const PatternResult::ByLocation& row : of.by_location) {
       const trace::LocationOfTrace& at = trace.locations()[row.location];
       const double error_s = row.severity.error_ns < 0 ? row.severity.error_ns : row.severity.error_ns * 1e-9;

@@ -68,8 +68,9 @@ void add_estimates(Runs& runs, const AddRow& add) {
       // Where names make one call path of two, the first one stands.
       if (has[static_cast<std::size_t>(path)]) continue;
       has[static_cast<std::size_t>(path)] = true;
-      put(add, {integer(run), path, value_of(of.exclusive_error_s), value_of(of.error_s), value_of(of.wait_s),
-                value_of(of.wait_error_s), value_of(of.wait_confidence), text_or_null(of.wait_kind)});
+      put(add, {integer(run), path, value_of(of.exclusive_error_s), value_of(of.error_s),
+                of.wait ? value_of(of.wait->seconds) : Value(), of.wait ? value_of(of.wait->error_s()) : Value(),
+                value_of(of.wait_confidence), text_or_null(of.wait_kind)});
     }
   }
 }

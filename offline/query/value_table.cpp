@@ -1,6 +1,5 @@
 // The table `value`.
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -170,19 +169,20 @@ class ValueStream : public RowStream {
       if (location.thread == 0) waits_of_rank_.try_emplace(location.rank);
     const auto& nodes = runs_.source(run_).nodes();
     for (std::size_t node = 0; node < nodes.size(); ++node) {
-      if (!std::isfinite(nodes[node].wait_s)) continue;
+      if (!nodes[node].wait) continue;
+      const double wait_s = nodes[node].wait->seconds;
       // Ranks may not have more together than is known of all.
       double of_ranks = 0;
       for (const auto& [rank, seconds] : nodes[node].wait_by_rank) of_ranks += seconds;
-      const double part = of_ranks > nodes[node].wait_s ? nodes[node].wait_s / of_ranks : 1;
-      double rest = nodes[node].wait_s;
+      const double part = of_ranks > wait_s ? wait_s / of_ranks : 1;
+      double rest = wait_s;
       for (const auto& [rank, seconds] : nodes[node].wait_by_rank)
         if (const auto of = waits_of_rank_.find(rank); of != waits_of_rank_.end()) {
           of->second.emplace_back(node, part * seconds);
           rest -= part * seconds;
         }
       constexpr double rounding = 1e-12;
-      if (rest > rounding * nodes[node].wait_s) other_waits_.emplace_back(node, rest);
+      if (rest > rounding * wait_s) other_waits_.emplace_back(node, rest);
     }
   }
 

@@ -327,7 +327,7 @@ class CallTreePage : public RunPage {
 void add_wait(const NodeWait& of, Row& row) {
   if (of.method == NodeWait::Method::None) row.cells.resize(row.cells.size() + 5);
   else
-    row.cells.insert(row.cells.end(), {of.seconds, of.error_s, name_of(of.method),
+    row.cells.insert(row.cells.end(), {of.seconds, of.error_s(), name_of(of.method),
                                        of.kind.empty() ? Cell() : Cell(of.kind), of.confidence});
 }
 

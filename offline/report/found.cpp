@@ -28,18 +28,26 @@ void describe(Io& io, T& of) {
 }
 }  // namespace refrain::trace
 
+namespace refrain::run {
+using experiment::Is;
+template <class Io, Is<Replicates> T>
+void describe(Io& io, T& of) {
+  io(of.ns);
+}
+}  // namespace refrain::run
+
 namespace refrain::patterns {
 template <class Io, Is<PathWaits::Of::Matched> T>
 void describe(Io& io, T& of) {
-  io(of.seconds, of.error_s, of.messages, of.is_late_receiver);
+  io(of.seconds, of.replicates, of.messages, of.is_late_receiver);
 }
 template <class Io, Is<PathWaits::Of> T>
 void describe(Io& io, T& of) {
-  io(of.path, of.seconds, of.error_s, of.seen_s, of.known_s, of.matched, of.kind, of.by_rank);
+  io(of.path, of.seconds, of.seen_s, of.known_s, of.matched, of.kind, of.by_rank, of.replicates);
 }
 template <class Io, Is<PathWaits> T>
 void describe(Io& io, T& of) {
-  io(of.paths, of.is_sampled, of.confidence);
+  io(of.paths, of.is_sampled, of.confidence, of.ranks_in_block);
 }
 template <class Io, Is<Traffic::Partners> T>
 void describe(Io& io, T& of) {
@@ -185,7 +193,8 @@ std::optional<Found> read_found(const experiment::KeptAnalysis& kept, std::size_
   Found found;
   unpacker(found);
   const auto is_there = [&](const auto& row) { return row.location < found.locations.size(); };
-  bool is_good = unpacker.is_good() && are_sound(found.findings) && patterns::are_kept_nodes(found.analysis, paths);
+  bool is_good = unpacker.is_good() && are_sound(found.findings) && patterns::are_kept_nodes(found.analysis, paths) &&
+                 found.by_name.ranks_in_block > 0 && found.by_path.ranks_in_block > 0;
   for (const patterns::PatternResult& of : found.analysis.patterns)
     is_good &= std::ranges::all_of(of.by_location, is_there) && std::ranges::all_of(of.worst, is_there);
   if (const auto& causes = found.analysis.causes)

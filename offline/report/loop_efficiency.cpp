@@ -72,7 +72,7 @@ void add_halves(const findings::Facts& facts, const findings::LoopFacts& loop, c
     for (const std::size_t half : {0U, 1U}) {
       // For all iterations, by the part of its time in MPI that each half has waited.
       const double part = all_s > 0 ? wait_s[half] / mpi_s[half] * (mpi_s[0] + mpi_s[1]) / all_s : 1;
-      (*at->halves)[half] = {std::min(at->wait->value * part, at->mpi_s), at->wait->error};
+      (*at->halves)[half] = {std::min(at->wait->seconds * part, at->mpi_s), at->wait->error_s()};
     }
   }
 }

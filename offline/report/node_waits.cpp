@@ -25,17 +25,41 @@ double confidence_of(double open, double number) {
   return std::clamp(1 - open, 0.0, 1.0) * number / (number + waits::fewest_calls);
 }
 
+/// In the place of the number of a loop.
+constexpr std::uint64_t of_rests = 0xa54ff53a5f1d36f1, of_places = 0x510e527fade682d1;
+
 /// Extends what is known of a part of a call path's time to all of it: the rest is taken to have waited in the same
 /// part of its time, and may be any part.
-void extend(NodeWait& node, double known_s, double time_s) {
+void extend(NodeWait& node, std::uint32_t number, double known_s, double time_s) {
   const double rest = std::max(time_s - known_s, 0.0), part = std::clamp(node.seconds / known_s, 0.0, 1.0);
-  node.seconds *= time_s / known_s;
-  node.error_s = std::hypot(node.error_s * time_s / known_s, statistics::uniform_deviation_from(part * rest, 0, rest));
+  const double times = time_s / known_s;
+  node.seconds *= times;
+  node.replicates = node.replicates.scaled(times);
+  for (auto& [rank, replicates] : node.replicates_by_rank) replicates = replicates.scaled(times);
+  node.replicates_of_rest.add(run::signs_of(of_rests, number),
+                              statistics::uniform_deviation_from(part * rest, 0, rest) * 1e9);
+  node.replicates += node.replicates_of_rest;
+}
+
+void limit_to(NodeWait& node, double most_s) {
+  if (node.seconds > most_s) {
+    for (auto& [rank, seconds] : node.by_rank) seconds *= most_s / node.seconds;
+    node.seconds = most_s;
+  }
+  const double part = node.limit_error(most_s);
+  if (part == 1) return;
+  for (auto& [rank, replicates] : node.replicates_by_rank) replicates = replicates.scaled(part);
+  node.replicates_of_rest = node.replicates_of_rest.scaled(part);
 }
 
 /// What events tell of all call paths of a node.
 struct SearchedNode {
   patterns::PathWaits::Of sum;
+  run::Replicates replicates() const {
+    run::Replicates all;
+    for (const auto& [rank, of] : sum.replicates) all += of;
+    return all;
+  }
   double largest_s = -1;  ///< waiting of the call path that the kind is of
 };
 
@@ -46,13 +70,12 @@ std::map<std::uint32_t, SearchedNode> sum_up(const patterns::PathWaits& waits, c
     if (path >= tree.node_of.size()) continue;
     SearchedNode& to = nodes[tree.node_of[path]];
     to.sum.seconds += row.seconds;
-    to.sum.error_s += row.error_s;
     to.sum.seen_s += row.seen_s;
     to.sum.known_s += row.known_s;
     if (row.matched) {
       auto& matched = to.sum.matched ? *to.sum.matched : to.sum.matched.emplace();
       matched.seconds += row.matched->seconds;
-      matched.error_s += row.matched->error_s;
+      matched.replicates += row.matched->replicates;
       matched.messages += row.matched->messages;
       matched.is_late_receiver = row.matched->is_late_receiver;
     }
@@ -61,6 +84,7 @@ std::map<std::uint32_t, SearchedNode> sum_up(const patterns::PathWaits& waits, c
       to.sum.kind = row.kind;
     }
     for (const auto& [rank, seconds] : row.by_rank) to.sum.by_rank[rank] += seconds;
+    for (const auto& [rank, replicates] : row.replicates) to.sum.replicates[rank] += replicates;
   }
   return nodes;
 }
@@ -77,9 +101,11 @@ void add_searched(const patterns::PathWaits& waits, const analysis::CallTree& tr
     if (known >= least_known) {
       node.method = waits.is_sampled || known < nearly_all_known ? Method::Sampled : Method::Events;
       node.seconds = row.seconds;
-      node.error_s = row.error_s;
+      node.replicates = searched.replicates();
+      node.has_replicates_by_rank = waits.ranks_in_block == 1;
+      if (node.has_replicates_by_rank) node.replicates_by_rank = row.replicates;
       node.known_s = known_s;
-      if (node.method == Method::Sampled) extend(node, known_s, time);
+      if (node.method == Method::Sampled) extend(node, at, known_s, time);
       node.confidence = waits.confidence * known;
       node.kind = row.kind;
       for (const auto& [rank, seconds] : row.by_rank)
@@ -90,8 +116,10 @@ void add_searched(const patterns::PathWaits& waits, const analysis::CallTree& tr
       // What events tell of is known; single messages stand for the rest.
       const double rest = 1 - known;
       node.seconds = row.matched->seconds * rest + (known > 0 ? row.seconds : 0);
-      node.error_s = row.matched->error_s * rest + (known > 0 ? row.error_s : 0);
-      node.confidence = confidence_of(time > 0 ? row.matched->error_s / time : 0, row.matched->messages);
+      node.replicates = row.matched->replicates.scaled(rest);
+      if (known > 0) node.replicates += searched.replicates();
+      const double error_s = row.matched->replicates.error_ns() * 1e-9;
+      node.confidence = confidence_of(time > 0 ? error_s / time : 0, row.matched->messages);
       node.kind = row.matched->is_late_receiver ? "late_receiver" : "late_sender";
     }
   }
@@ -120,8 +148,7 @@ void add_minima(const analysis::MinimumWaits& minima, const analysis::CallTree& 
     node.minimum->extend(sums[i].time_s, time);
     if (node.method != Method::None) continue;
     node.method = Method::Minimum;
-    node.seconds = node.minimum->seconds;
-    node.error_s = node.minimum->error_s();
+    static_cast<run::Estimate&>(node) = estimate_of(*node.minimum);
     node.known_s = std::min(sums[i].time_s, time);
     const double range = node.minimum->most_s - node.minimum->least_s;
     node.confidence = confidence_of(time > 0 ? range / time : 0, sums[i].calls);
@@ -138,14 +165,30 @@ std::vector<NodeWait> waits_of(const analysis::CallTree& tree, const patterns::P
   if (in_events) add_searched(*in_events, tree, waits);
   if (minima) add_minima(*minima, tree, waits);
   // An estimate may come to more than the calls have taken.
-  for (std::size_t node = 0; node < waits.size(); ++node) {
-    if (const double most = tree.nodes[node].exclusive_s; waits[node].seconds > most) {
-      for (auto& [rank, seconds] : waits[node].by_rank) seconds *= most / waits[node].seconds;
-      waits[node].seconds = most;
-    }
-    waits[node].error_s = std::min(waits[node].error_s, tree.nodes[node].exclusive_s);
-  }
+  for (std::size_t node = 0; node < waits.size(); ++node) limit_to(waits[node], tree.nodes[node].exclusive_s);
   return waits;
+}
+
+run::Estimate estimate_of(const waits::Estimate& minimum) {
+  return {.seconds = minimum.seconds,
+          .below_s = std::max(minimum.seconds - minimum.least_s, 0.0),
+          .above_s = std::max(minimum.most_s - minimum.seconds, 0.0)};
+}
+
+run::Replicates replicates_of_rank(const NodeWait& wait, std::uint32_t node, std::int32_t rank, double part) {
+  // Ranks are off by chance, each for itself, the more time they have been there.
+  if (!wait.has_replicates_by_rank)
+    return replicates_of_place(node, rank, wait.replicates.error_ns() * 1e-9 * std::sqrt(part));
+  run::Replicates replicates = wait.replicates_of_rest.scaled(part);
+  if (const auto own = wait.replicates_by_rank.find(rank); own != wait.replicates_by_rank.end())
+    replicates += own->second;
+  return replicates;
+}
+
+run::Replicates replicates_of_place(std::uint32_t node, std::int32_t rank, double deviation_s) {
+  run::Replicates replicates;
+  replicates.add(run::signs_of(of_places + node, rank), deviation_s * 1e9);
+  return replicates;
 }
 
 bool is_untold(const analysis::TreeNode& node, const NodeWait& wait) {

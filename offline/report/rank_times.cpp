@@ -1,7 +1,6 @@
 #include "offline/report/rank_times.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 #include <map>
 
@@ -174,21 +173,20 @@ class TimesByRank {
           node.estimate += of.estimate;
           node.time_s += of.time_s;
         }
-    double wait_s = 0, squares = 0;
+    run::Estimate all;
     for (std::uint32_t node = 0; node < mpi_s_.size(); ++node) {
       if (!(mpi_s_[node] > 0) || is_io(node)) continue;
       const auto minimum = minima.find(node);
-      const analysis::Measured wait = wait_of(node, rank.rank, minimum == minima.end() ? nullptr : &minimum->second);
-      wait_s += wait.value;
-      squares += wait.error * wait.error;
+      all += wait_of(node, rank.rank, minimum == minima.end() ? nullptr : &minimum->second);
       all_mpi_s_ += mpi_s_[node];
     }
-    to.wait = analysis::Measured{std::clamp(wait_s, 0.0, std::max(to.mpi_s - to.io_s, 0.0)),
-                                 std::min(std::sqrt(squares), to.mpi_s)};
+    all.seconds = std::clamp(all.seconds, 0.0, std::max(to.mpi_s - to.io_s, 0.0));
+    all.limit_error(to.mpi_s);
+    to.wait = all;
   }
 
   /// In the calls of a node at a rank, by the method of the node.
-  analysis::Measured wait_of(std::uint32_t node, std::int32_t rank, const MinimumOfNode* minimum) {
+  run::Estimate wait_of(std::uint32_t node, std::int32_t rank, const MinimumOfNode* minimum) {
     using Method = NodeWait::Method;
     const NodeWait& of = input_.waits[node];
     const double time_s = mpi_s_[node], all_s = input_.tree.nodes[node].exclusive_s;
@@ -196,19 +194,24 @@ class TimesByRank {
     const bool by_events = of.method == Method::Events || of.method == Method::Sampled;
     if (by_events && (!of.by_rank.empty() || !(of.seconds > 0))) {
       const auto at = of.by_rank.find(rank);
-      // The ranks' errors are independent of each other.
-      return {std::min(at == of.by_rank.end() ? 0 : at->second, time_s), of.error_s * std::sqrt(part)};
+      return {.seconds = std::min(at == of.by_rank.end() ? 0 : at->second, time_s),
+              .replicates = replicates_of_rank(of, node, rank, part)};
     }
     // Only the sum over ranks is known: each may have had any part.
-    if (by_events || of.method == Method::Matched) return {of.seconds * part, statistics::uniform_deviation(time_s)};
+    if (by_events || of.method == Method::Matched)
+      return {.seconds = of.seconds * part,
+              .replicates = replicates_of_place(node, rank, statistics::uniform_deviation(time_s))};
     if (of.method == Method::Minimum && minimum && minimum->time_s > 0) {
       waits::Estimate estimate = minimum->estimate;
       estimate.extend(std::min(minimum->time_s, time_s), time_s);
-      return {std::clamp(estimate.seconds, 0.0, time_s), std::min(estimate.error_s(), time_s)};
+      run::Estimate wait = estimate_of(estimate);
+      wait.seconds = std::clamp(wait.seconds, 0.0, time_s);
+      wait.limit_error(time_s);
+      return wait;
     }
     if (of.method == Method::None && !is_untold(input_.tree.nodes[node], of)) return {};
     untold_s_ += time_s;
-    return {time_s / 2, statistics::uniform_deviation(time_s)};
+    return {.seconds = time_s / 2, .below_s = time_s / 2, .above_s = time_s / 2};
   }
 
   const EfficiencyInput& input_;

@@ -87,20 +87,21 @@ std::string RunPage::about_waiting() {
                                                         {Method::Minimum, "durations of calls"}};
   constexpr double worth_a_word = 0.01;
   std::map<Method, double> by_method_s;
-  double all_s = 0, error_s = 0, untold_s = 0;
+  run::Estimate all;
+  double untold_s = 0;
   for (std::size_t node = 0; node < waits().size(); ++node) {
     const NodeWait& of = waits()[node];
     by_method_s[of.method] += of.seconds;
-    all_s += of.seconds;
-    error_s += of.error_s;  // call paths share the iterations that were kept: their errors do not cancel
+    all += of;
     if (is_untold(d_.tree.nodes[node], of)) untold_s += d_.tree.nodes[node].exclusive_s;
   }
   std::vector<std::string> how;
   for (const auto& [method, words] : methods)
-    if (by_method_s[method] > worth_a_word * all_s) how.emplace_back(words);
+    if (by_method_s[method] > worth_a_word * all.seconds) how.emplace_back(words);
   if (untold_s > worth_a_word * wall()) how.push_back(fmt::format("not known of {} %", percent(untold_s, wall())));
-  const bool has_error = error_s > worth_a_word * all_s;
-  return fmt::format("of it waiting {}{}{}", human_time(all_s), has_error ? " +- " + human_time(error_s) : "",
+  const double error_s = all.error_s();
+  const bool has_error = error_s > worth_a_word * all.seconds;
+  return fmt::format("of it waiting {}{}{}", human_time(all.seconds), has_error ? " +- " + human_time(error_s) : "",
                      how.empty() ? "" : fmt::format(" ({})", fmt::join(how, "; ")));
 }
 

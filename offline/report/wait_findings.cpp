@@ -111,7 +111,7 @@ std::vector<std::string> difference_of(const patterns::Headline& of, const std::
 /// The share of a headline is the waiting of its call paths; of several, of those that wait in this way most.
 struct OfHeadline {
   std::vector<std::uint32_t> nodes;
-  double seconds = 0, error_s = 0;
+  run::Estimate waiting;
   bool is_known = true;           ///< else of some of them nothing is known but what events tell of a part
   double kept_s = 0;              ///< waiting that events tell of
   double told_s = 0, time_s = 0;  ///< time of the calls, of which they tell and of all
@@ -130,8 +130,7 @@ struct OfHeadline {
       kept_s += row == pattern->by_node.end() ? 0 : row->severity.ns / 1e9;
       told_s += wait.events_known_s;
       time_s += run.tree.nodes[node].exclusive_s;
-      seconds += wait.seconds;
-      error_s += wait.error_s;
+      waiting += wait;
       is_known &= is_told;
       for (const auto& [rank, waiting_s] : wait.by_rank) by_rank_s[rank] += waiting_s;
     }
@@ -142,7 +141,7 @@ struct OfHeadline {
     const auto most = std::ranges::max_element(by_rank_s, {}, [](const auto& of) { return of.second; });
     // Among two that wait alike one has a bit more than half by chance.
     const double least = 0.5 + 0.5 / static_cast<double>(std::max<std::size_t>(ranks, 2));
-    return most != by_rank_s.end() && most->second > least * seconds ? findings::Ranks({most->first})
+    return most != by_rank_s.end() && most->second > least * waiting.seconds ? findings::Ranks({most->first})
                                                                      : findings::Ranks();
   }
   bool are_all_told() const { return told_s >= nearly_all_known * time_s; }
@@ -172,7 +171,7 @@ void add_untold(const std::vector<patterns::Headline>& headlines, const WaitingO
     const NodeWait& of = run.waits[node];
     Finding finding{.rule = of.kind,
                     .share = of.seconds / elapsed_s,
-                    .error = of.error_s / elapsed_s,
+                    .error = of.error_s() / elapsed_s,
                     .paths = {analysis::path_to(run.tree, node)},
                     .method = name_of(of.method)};
     if (is_certain(finding)) all.push_back(std::move(finding));
@@ -195,8 +194,8 @@ std::vector<Finding> findings_of_waiting(const WaitingOfRun& run, const patterns
     const OfHeadline of(headline, analysis, run);
     if (of.nodes.empty()) continue;
     Finding finding{.rule = headline.pattern,
-                    .share = of.seconds / elapsed_s,
-                    .error = of.error_s / elapsed_s,
+                    .share = of.waiting.seconds / elapsed_s,
+                    .error = of.waiting.error_s() / elapsed_s,
                     .method = name_of(run.waits[of.nodes[0]].method),
                     .names = difference_of(headline, analysis.headlines, naming)};
     for (const std::uint32_t node : of.nodes) finding.paths.push_back(naming.names_of(node));

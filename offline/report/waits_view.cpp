@@ -1,6 +1,5 @@
 // Waiting for other processes: call paths of MPI by their waiting, with the estimate of each method.
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 #include <map>
 #include <span>
@@ -66,11 +65,11 @@ std::vector<OfRank> minima_of_ranks(const Document& d) {
 }
 
 /// `minima`: of this call path.
-Table ranks_table(const NodeWait& wait, std::span<const OfRank> minima) {
+Table ranks_table(std::uint32_t node, const NodeWait& wait, std::span<const OfRank> minima) {
   return {"by_rank",
           columns("rank, wait_s, wait_error_s, wait_method, minimum_s, minimum_least_s, minimum_most_s, "
                   "minimum_error_s, shortest_s"),
-          [&wait, minima](const TakeRow& take) {
+          [node, &wait, minima](const TakeRow& take) {
             // Single messages tell only the sum over ranks.
             const bool by_events = wait.method == NodeWait::Method::Events || wait.method == NodeWait::Method::Sampled;
             double time_s = 0;
@@ -82,13 +81,13 @@ Table ranks_table(const NodeWait& wait, std::span<const OfRank> minima) {
             for (const auto& [rank, of] : wait.by_rank) ranks.try_emplace(rank, nullptr);
             for (const auto& [rank, minimum] : ranks) {
               const auto events = wait.by_rank.find(rank);
-              // Ranks are off by chance, each for itself, the more time they have been there.
               const double part =
                   minimum && time_s > 0 ? minimum->time_s / time_s : 1 / static_cast<double>(ranks.size());
               Row row{{std::int64_t{rank}}};
               if (by_events) {
                 row.cells.insert(row.cells.end(), {events == wait.by_rank.end() ? 0 : events->second,
-                                                   wait.error_s * std::sqrt(part), name_of(wait.method)});
+                                                   replicates_of_rank(wait, node, rank, part).error_ns() * 1e-9,
+                                                   name_of(wait.method)});
               } else {
                 const waits::Estimate& of = minimum->estimate;
                 row.cells.insert(row.cells.end(), {of.seconds, of.error_s(), name_of(NodeWait::Method::Minimum)});
@@ -143,7 +142,7 @@ Row row_of_path(const Document& d, const WaitingPath& of) {
   Row row{{std::int64_t{of.node}, path}};
   if (d.request.callsites) row.cells.insert(row.cells.end(), {node.module, node.file, std::int64_t{node.line}});
   row.cells.insert(row.cells.end(),
-                   {node.exclusive_s, node.exclusive[MetricId::Visits], of.wait.seconds, of.wait.error_s,
+                   {node.exclusive_s, node.exclusive[MetricId::Visits], of.wait.seconds, of.wait.error_s(),
                     name_of(of.wait.method), of.wait.kind.empty() ? Cell() : Cell(of.wait.kind), of.wait.confidence,
                     known(of.wait.searched_s), known(of.wait.matched_s)});
   if (minimum)
@@ -154,12 +153,12 @@ Row row_of_path(const Document& d, const WaitingPath& of) {
       d.request.callsites && !node.file.empty() ? fmt::format(" ({}:{})", node.file, node.line) : "";
   row.cells.insert(
       row.cells.end(),
-      {share_of(d, of.wait.seconds), error_in_percent(of.wait.error_s, d.tree.totals.wall_s),
+      {share_of(d, of.wait.seconds), error_in_percent(of.wait.error_s(), d.tree.totals.wall_s),
        human_time(of.wait.seconds), human_time(node.exclusive_s), name_of(of.wait.method), of.wait.kind,
        share_of(d, of.wait.searched_s), share_of(d, of.wait.matched_s), minimum ? share_of(d, minimum->seconds) : "",
        minimum ? fmt::format("{} to {}", share_of(d, minimum->least_s), share_of(d, minimum->most_s)) : std::string(),
        joined_path(path) + site});
-  row.weight = {of.wait.seconds, of.wait.error_s};
+  row.weight = {of.wait.seconds, of.wait.error_s()};
   return row;
 }
 
@@ -174,7 +173,7 @@ std::vector<Table> waits_tables(const Document& d) {
                   Row row = row_of_path(d, of);
                   if (with_ranks) {
                     const auto ranks = std::ranges::equal_range(by_rank, of.node, {}, &OfRank::node);
-                    row.tables.push_back(ranks_table(of.wait, {ranks.begin(), ranks.end()}));
+                    row.tables.push_back(ranks_table(of.node, of.wait, {ranks.begin(), ranks.end()}));
                   }
                   take(row);
                 }

@@ -50,6 +50,10 @@ Answer& Grouping::answer_for(const Leaf& leaf) {
   made.exclusive_ = {std::vector(question_.metrics.size(), std::vector<Integer>(slots())),
                      std::vector<Integer>(slots()), std::vector<double>(keys()), std::vector<Answer::Flags>(slots())};
   made.inclusive_.variance.resize(keys());
+  made.missing_.resize(question_.metrics.size());
+  made.exclusive_.replicates.resize(question_.metrics.size());
+  for (const Column& column : found_)
+    if (has_replicates(column)) made.exclusive_.replicates[column.column].resize(slots());
   return made;
 }
 
@@ -119,6 +123,33 @@ void Grouping::add_found(Answer& to, const Leaf& leaf) {
     }
     for (const auto& of : std::ranges::equal_range(found.locations, place, {}, place_of))
       to.found_errors_[column.column] = of.error_s;
+    if (has_replicates(column)) add_replicates(to, leaf, column);
+  }
+}
+
+/// Those of a block of ranks come with the first of its locations that has an error. The others that have one must come,
+/// too, or the sum has more replicates than values.
+void Grouping::add_replicates(Answer& to, const Leaf& leaf, const Column& column) {
+  const experiment::SavedMetric& found = metrics_.found()[column.number];
+  const std::int32_t first = leaf.rank.rank - leaf.rank.rank % found.ranks_in_block;
+  const auto from = std::ranges::lower_bound(found.locations, first, {}, &experiment::SavedMetric::OfLocation::rank);
+  const experiment::SavedMetric::OfLocation* leader = nullptr;
+  std::int64_t members = 0;
+  bool is_member = false;
+  for (auto at = from; at != found.locations.end() && at->rank < first + found.ranks_in_block; ++at) {
+    if (at->error_s == 0) continue;
+    if (!leader) leader = &*at;
+    ++members;
+    is_member |= at->rank == leaf.rank.rank && at->thread == leaf.location.thread;
+  }
+  if (!is_member) return;
+  --to.missing_[column.column];
+  if (leader->rank != leaf.rank.rank || leader->thread != leaf.location.thread) return;
+  to.missing_[column.column] += members;
+  for (const auto& of :
+       std::ranges::equal_range(found.replicates, first, {}, &experiment::SavedMetric::Replicated::rank)) {
+    const std::uint32_t node = of.path < 0 ? 0 : nodes_.of_path(static_cast<std::uint32_t>(of.path));
+    if (is_chosen(node)) to.exclusive_.replicates[column.column][slot_of(node)] += Replicates{of.ns};
   }
 }
 
@@ -176,6 +207,9 @@ void Grouping::close(Answer& answer) const {
   for (std::size_t c = 0; c < own.values.size(); ++c) add_up(own.values[c], all.values[c]);
   add_up(own.sampled, all.sampled);
   add_up(own.flags, all.flags);
+  all.replicates.resize(own.replicates.size());
+  for (std::size_t c = 0; c < own.replicates.size(); ++c)
+    if (!own.replicates[c].empty()) add_up(own.replicates[c], all.replicates[c]);
 }
 
 void Grouping::hand_over() {
@@ -218,10 +252,14 @@ Quantity Answer::quantity(std::size_t key, std::size_t column, const Sums& of) c
   }
   if (metric.adds == Adds::Estimate) {
     result.known = Known::Sampled;
-    // Errors of locations are correlated, and so are those of call paths.
-    result.has_error = leaves_ == 1 && is_everything && found_errors_[column] >= 0;
-    const double error = result.has_error ? found_errors_[column] * metric.scale : 0;
-    result.variance = error * error;
+    const bool is_location = leaves_ == 1 && is_everything && found_errors_[column] >= 0;
+    const bool has_replicates =
+        column < of.replicates.size() && !of.replicates[column].empty() && missing_[column] == 0;
+    result.has_error = is_location || has_replicates;
+    const double error_s = is_location      ? found_errors_[column]
+                           : has_replicates ? of.replicates[column][key].error_ns() * 1e-9
+                                            : 0;
+    result.variance = error_s * metric.scale * error_s * metric.scale;
   }
   const auto is = [&](Metric::From from, auto... numbers) {
     return metric.from == from && ((metric.number == static_cast<std::size_t>(numbers)) || ...);

@@ -65,6 +65,7 @@ class Answer {
     std::vector<Integer> sampled;
     std::vector<double> variance;  ///< always by key
     std::vector<Flags> flags;
+    std::vector<std::vector<Replicates>> replicates;  ///< by column first; empty: the metric has none
   };
   Quantity quantity(std::size_t key, std::size_t column, const Sums& of) const;
   static double seconds(const Sums& of, std::size_t key, std::size_t column) {
@@ -79,6 +80,8 @@ class Answer {
   Integer below_ = 0, above_ = 0;
   bool is_exact_ = true, tells_waiting_ = true;
   std::vector<double> found_errors_;  ///< by column, in seconds, of the last leaf
+  /// By column: locations that share replicates with those that were added, and have not been added themselves.
+  std::vector<std::int64_t> missing_;
 };
 
 /// Answers a question. Several of them may look at the same leaves in one pass.
@@ -101,6 +104,11 @@ class Grouping {
   Answer& answer_for(const Leaf& leaf);
   void add_row(Answer& to, const Leaf& leaf, const Row& row, std::size_t slot);
   void add_found(Answer& to, const Leaf& leaf);
+  void add_replicates(Answer& to, const Leaf& leaf, const Column& column);
+  bool has_replicates(const Column& column) const {
+    const experiment::SavedMetric& found = metrics_.found()[column.number];
+    return question_.has_errors && found.is_sampled && found.ranks_in_block > 0;
+  }
   void add_variance(Answer& to, const Stratum& stratum);
   void close(Answer& answer) const;
   void hand_over();

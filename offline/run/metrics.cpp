@@ -129,6 +129,7 @@ void Metrics::add(std::vector<experiment::SavedMetric> found) {
     const auto place = [](const auto& row) { return std::pair(row.rank, row.thread); };
     std::ranges::stable_sort(metric.values, {}, place);
     std::ranges::stable_sort(metric.locations, {}, place);
+    std::ranges::stable_sort(metric.replicates, {}, &experiment::SavedMetric::Replicated::rank);
     found_.push_back(std::move(metric));
   }
 }

@@ -39,27 +39,69 @@ std::optional<double> Quantity::error() const {
   return std::sqrt(variance);
 }
 
-int sign_of(std::size_t replicate, std::uint64_t loop, std::int64_t iteration) {
+Signs signs_of(std::uint64_t loop, std::int64_t iteration) {
   using format::mixed;
-  return mixed(static_cast<std::uint64_t>(iteration) ^ mixed(loop ^ mixed(replicate))) & 1 ? 1 : -1;
+  return static_cast<Signs>(mixed(static_cast<std::uint64_t>(iteration) ^ mixed(loop)));
 }
 
-void Estimate::add_residual(std::uint64_t loop, std::int64_t iteration, double residual) {
-  for (std::size_t r = 0; r < replicates; ++r) deviation[r] += sign_of(r, loop, iteration) * residual;
+namespace {
+
+std::int64_t rounded(double ns) { return narrowed(static_cast<Integer>(std::round(ns))); }
+
+}  // namespace
+
+void Replicates::add(Signs signs, double residual_ns) {
+  const Integer residual = rounded(residual_ns);
+  for (std::size_t r = 0; r < count; ++r) {
+    const bool subtracts = (signs >> r & 1) != 0;
+    ns[r] = narrowed(subtracts ? ns[r] - residual : ns[r] + residual);
+  }
 }
 
-Estimate& Estimate::operator+=(const Estimate& other) {
-  value += other.value;
-  low += other.low;
-  high += other.high;
-  for (std::size_t r = 0; r < replicates; ++r) deviation[r] += other.deviation[r];
+Replicates& Replicates::operator+=(const Replicates& other) {
+  for (std::size_t r = 0; r < count; ++r) ns[r] = narrowed(Integer{ns[r]} + other.ns[r]);
   return *this;
 }
 
-double Estimate::error() const {
-  double squares = 0;
-  for (const double by : deviation) squares += by * by;
-  return std::sqrt(squares / replicates);
+Replicates Replicates::scaled(double factor) const {
+  Replicates of;
+  for (std::size_t r = 0; r < count; ++r) of.ns[r] = rounded(static_cast<double>(ns[r]) * factor);
+  return of;
+}
+
+double Replicates::error_ns() const {
+  return error_by_replicates(0, [&](std::size_t r) { return static_cast<double>(ns[r]); });
+}
+
+std::int32_t ranks_in_block(std::int32_t ranks) {
+  constexpr std::int32_t most_blocks = 1024;
+  return std::max((ranks + most_blocks - 1) / most_blocks, 1);
+}
+
+Estimate& Estimate::operator+=(const Estimate& other) {
+  seconds += other.seconds;
+  below_s += other.below_s;
+  above_s += other.above_s;
+  replicates += other.replicates;
+  return *this;
+}
+
+double Estimate::error_s() const { return std::hypot(bounds_deviation_s(), replicates.error_ns() * 1e-9); }
+
+double Estimate::bounds_deviation_s() const { return statistics::uniform_deviation_from(0, -below_s, above_s); }
+
+double Estimate::seconds_of(std::size_t replicate) const {
+  return seconds + static_cast<double>(replicates.ns[replicate]) * 1e-9;
+}
+
+double Estimate::limit_error(double most_s) {
+  const double error = error_s();
+  if (!(error > most_s)) return 1;
+  const double part = most_s / error;
+  below_s *= part;
+  above_s *= part;
+  replicates = replicates.scaled(part);
+  return part;
 }
 
 }  // namespace refrain::run

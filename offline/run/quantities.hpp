@@ -5,9 +5,10 @@
 /// Exact ones are integers (nanoseconds, bytes, counts), in any order the same sum. Time that samples have divided is
 /// multinomial within a stratum, which is what one location did in one unit: shares of it are correlated there and
 /// independent of all others, so weights add within a stratum and variances between them. Estimates from kept
-/// iterations are correlated over call paths and ranks, and say so by replicates.
+/// iterations are correlated over call paths and ranks, and say so by replicates. Bounds add as intervals.
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -51,34 +52,62 @@ struct Quantity {
   std::optional<double> error() const;
 };
 
-/// A value for a whole loop from some of its iterations. Ranks wait in the same iterations, so their estimates err
-/// together. Each replicate gives every kept iteration a sign, the same one on all ranks, and adds up the residuals
-/// under these signs: sums of estimates add replicates one by one, and their scatter is the error of the sum (McCarthy,
-/// Pseudo-replication: half samples, 1969; Wu, Jackknife, bootstrap and other resampling methods, 1986).
-struct Estimate {
-  static constexpr std::size_t replicates = 16;
+/// A sign for each replicate: bit r is set where replicate r subtracts.
+using Signs = std::uint16_t;
 
-  double value = 0, low = 0, high = 0;         ///< bounds add as intervals
-  std::array<double, replicates> deviation{};  ///< of each replicate, from `value`
+/// The signs of an iteration of a loop: the same ones on all ranks, whose number of the loop must be the same. Also those
+/// of whatever else errs together, by a number of its own.
+Signs signs_of(std::uint64_t loop, std::int64_t iteration);
 
-  /// `residual`: what the iteration has more than the mean of those that were kept, times what it stands for. `loop`
-  /// has the same number on all ranks.
-  void add_residual(std::uint64_t loop, std::int64_t iteration, double residual);
-  Estimate& operator+=(const Estimate& other);
-  double error() const;
+/// How much an estimate from kept iterations may be off. Ranks and call sites wait in the same iterations, so their
+/// estimates err together. Each replicate gives every kept iteration a sign and adds up the residuals under these signs:
+/// a sum of estimates has the sums of their replicates, element by element, and their scatter is its error (McCarthy,
+/// Pseudo-replication: half samples, 1969; Wu, Jackknife, bootstrap and other resampling methods, 1986). Sums of squared
+/// errors would be those of estimates that err independently of each other.
+///
+/// Integers, so no order of adding changes a sum. The error is itself an estimate, from 16 values: its own relative
+/// standard deviation is 1 / sqrt(32).
+struct Replicates {
+  static constexpr std::size_t count = 16;
+  std::array<std::int64_t, count> ns{};  ///< by how much each is more than the value
 
-  /// Any function of estimates, as a ratio or a maximum: its value, and its error by that of each replicate.
-  template <class F, class... Estimates>
-  static Estimate of(const F& function, const Estimates&... from) {
-    Estimate result;
-    result.value = result.low = result.high = function(from.value...);
-    for (std::size_t r = 0; r < replicates; ++r)
-      result.deviation[r] = function((from.value + from.deviation[r])...) - result.value;
-    return result;
-  }
+  /// `residual_ns`: by how much the iteration differs from what others say of it, times what it stands for.
+  void add(Signs signs, double residual_ns);
+  Replicates& operator+=(const Replicates& other);
+  /// Of `factor` times the value.
+  Replicates scaled(double factor) const;
+  bool operator==(const Replicates&) const = default;
+  bool empty() const { return *this == Replicates(); }  ///< the value is exact
+  double error_ns() const;
 };
 
-/// 1 or -1.
-int sign_of(std::size_t replicate, std::uint64_t loop, std::int64_t iteration);
+/// Replicates of so many ranks that follow each other are kept as one sum: 1 up to 1,024 ranks, and beyond that as many as
+/// make 1,024 blocks of all of them.
+std::int32_t ranks_in_block(std::int32_t ranks);
+
+/// The standard error of a function of estimates, as a ratio or a maximum: `of(r)` evaluates it for their replicates r.
+template <class F>
+double error_by_replicates(double value, const F& of) {
+  double squares = 0;
+  for (std::size_t r = 0; r < Replicates::count; ++r) {
+    const double by = of(r) - value;
+    squares += by * by;
+  }
+  return std::sqrt(squares / Replicates::count);
+}
+
+/// An estimated time.
+struct Estimate {
+  double seconds = 0;
+  double below_s = 0, above_s = 0;  ///< the truth may be less and more by so much, any of it as likely; these add
+  Replicates replicates = {};
+
+  Estimate& operator+=(const Estimate& other);
+  double error_s() const;
+  double bounds_deviation_s() const;  ///< the part of the error that bounds make
+  double seconds_of(std::size_t replicate) const;
+  /// For a value that cannot be off by more: makes what it may be off by smaller, and returns by which factor.
+  double limit_error(double most_s);
+};
 
 }  // namespace refrain::run

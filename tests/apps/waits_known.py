@@ -1,6 +1,6 @@
 """A method that has seen a part of the waiting says so, and none that has seen nothing is asked: what is unknown is never shown as zero, nor a part as the whole.
 
-The truth comes from the program's own clock. What is compared with an error lies within 5 of them: chance alone goes beyond that once in some million runs."""
+The truth comes from the program's own clock. What is compared with an error lies within 5 of them: chance alone goes beyond that once in some thousand runs, as errors of samples come from 16 replicates."""
 
 from __future__ import annotations
 

@@ -56,6 +56,8 @@ RULES: list[Rule] = [
     Rule("truer", r"^\S.* \S+ (exit|stderr|\.damage\[\])$", r"(^0 -> 4|iterations of rank \d+ are missing|elements)$",
          "the first page looks at loops: what of these is missing is told"),
     Rule("rounding", r" (text|markdown) line$", "", "of integers of nanoseconds, errors within locations, and preorder; figures are compared in JSON and CSV"),
+    Rule("truer", r" (json|csv) \S*(wait_error_s|wait_confidence|findings\[\]\.standard_error|serialisation(_error)?|transfer(_error)?)$", "",
+         "errors of waits come from replicates, which sums add one by one"),
 ]
 UNSTEADY = "unsteady"
 

@@ -2,6 +2,7 @@
 refrain_unit_test(test_run unit.run
   ${CMAKE_CURRENT_LIST_DIR}/run/time_rules_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/run/quantities_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/run/replicates_book_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/run/metrics_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/run/rows_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/run/group_test.cpp

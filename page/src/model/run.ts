@@ -3,8 +3,8 @@ import { Cells } from './cells';
 import type { Head, Samples } from './head';
 import type { Numbering } from './merge';
 import { unpack } from './payload';
-import { prefixSums, type Span } from './span';
-import { ERROR, LEAST, VALUE, WEIGHT, type SumRow } from './sums';
+import { prefixSums, sumOf, type Span } from './span';
+import { ERROR, LEAST, REPLICATE, VALUE, WEIGHT, type SumRow } from './sums';
 
 /** A rank, or ranks that stand together, as a range of places. */
 export interface RankPlace {
@@ -33,6 +33,7 @@ export class Run {
   readonly weights: Float64Array;
   private readonly values = new Map<string, Float64Array>();
   private readonly errors = new Map<number, Float64Array>();
+  private readonly replicates = new Map<number, Float64Array[]>();
   /** By metric and node: the four numbers. */
   private readonly extremes = new Map<string, number[]>();
   private readonly nodes: number;
@@ -44,7 +45,7 @@ export class Run {
     this.nodes = nodes;
     let weights = new Float64Array(nodes);
     for (const row of rows) {
-      if (row.kind >= LEAST) {
+      if (row.kind >= LEAST && row.kind !== REPLICATE) {
         this.readExtremes(row);
         continue;
       }
@@ -52,6 +53,7 @@ export class Run {
       if (row.kind === VALUE) this.values.set(`${numbering.units[row.unit]} ${numbering.metrics[row.metric]}`, dense);
       else if (row.kind === ERROR) this.errors.set(numbering.metrics[row.metric]!, prefixSums(dense));
       else if (row.kind === WEIGHT) weights = dense;
+      else this.addReplicate(numbering.metrics[row.metric]!, prefixSums(dense));
     }
     this.weights = prefixSums(weights);
     this.ranks = this.ranksOfPlaces();
@@ -61,6 +63,12 @@ export class Run {
     const values = new Float64Array(this.nodes);
     row.nodes.forEach((node, i) => { values[this.numbering.nodes[node]!]! += row.values[i]!; });
     return values;
+  }
+
+  private addReplicate(metric: number, sums: Float64Array): void {
+    const known = this.replicates.get(metric);
+    if (known) known.push(sums);
+    else this.replicates.set(metric, [sums]);
   }
 
   private readExtremes(row: SumRow): void {
@@ -106,9 +114,17 @@ export class Run {
     return this.values.get(`${unit} ${metric}`) ?? null;
   }
 
-  /** Standard errors by node as sums before each; null: they do not come with values. */
-  givenErrors(metric: number): Float64Array | null {
-    return this.errors.get(metric) ?? null;
+  /**
+   * Standard error of a metric whose errors come with its values, at these call paths together; NaN: it is not known.
+   * Errors that bounds make add; replicates add one by one, and their scatter is the error of the sum.
+   */
+  givenError(metric: number, nodes: readonly Span[]): number {
+    const errors = this.errors.get(metric);
+    if (!errors) return NaN;
+    const sumOver = (prefix: Float64Array): number => nodes.reduce((sum, each) => sum + sumOf(prefix, each), 0);
+    const replicates = this.replicates.get(metric) ?? [];
+    const squares = replicates.reduce((sum, prefix) => sum + sumOver(prefix) ** 2, 0);
+    return Math.hypot(sumOver(errors), Math.sqrt(squares / Math.max(replicates.length, 1)));
   }
 
   /** Samples of these places; null: of all. */

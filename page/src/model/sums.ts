@@ -5,6 +5,8 @@ export const ERROR = 1;
 export const WEIGHT = 2;
 /** The first of four kinds: least value of a thread, its rank, greatest, its rank. */
 export const LEAST = 3;
+/** What an estimate from kept iterations is off by: a row for each replicate, which `unit` numbers. */
+export const REPLICATE = 7;
 
 export interface SumRow {
   kind: number;

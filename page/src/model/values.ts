@@ -46,7 +46,7 @@ function errorOf(model: Model, context: Context, seconds: (metric: number) => nu
       if (nodes.some((each) => each.unit !== 0)) return NaN;
       if (kind === 'given') {
         if (places) return NaN;
-        squares += sumOver(run.givenErrors(metric), union(nodes)) ** 2;
+        squares += run.givenError(metric, union(nodes)) ** 2;
       } else if (!model.isEverything(nodes)) {
         const samples = run.samples(places);
         const share = places ? seconds(metric) / samples.seconds : sumOver(run.weights, union(nodes)) / samples.weight;

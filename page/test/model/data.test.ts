@@ -89,6 +89,21 @@ function rowsBuffer(rows: [kind: number, metric: number, node: number, value: nu
   return view.buffer;
 }
 
+test('errors of waiting come from sums of replicates, and bounds add', () => {
+  const metric = headOf().metrics.findIndex((each) => each.name === 'waiting');
+  const near = (value: number, truth: number): void => assert.ok(Math.abs(value - truth) < 1e-9, `${value}`);
+  const errorOf = (rows: [number, number, number, number][]): number => {
+    const model = modelOf([headOf()], [rowsBuffer(rows)]);
+    return model.first.givenError(model.metrics.findIndex((each) => each.name === 'waiting'),
+        [span(0, model.tree.size)]);
+  };
+  assert.equal(errorOf([[0, metric, 3, 5]]), NaN);
+  assert.equal(errorOf([[1, metric, 3, 0.5], [1, metric, 4, 0.25]]), 0.25, 'a later row stands for the earlier one');
+  // Two replicates, of one node each: 3 and 4.
+  near(errorOf([[1, metric, 3, 0], [7, metric, 3, 3], [7, metric, 4, 4]]), Math.sqrt(12.5));
+  near(errorOf([[1, metric, 3, 12], [7, metric, 3, 5], [7, metric, 4, -5]]), 13);
+});
+
 test('extremes are those of threads', () => {
   const rows: [number, number, number, number][] = [
     [0, 1, 3, 4], [3, 1, 3, 0], [4, 1, 3, -1], [5, 1, 3, 2], [6, 1, 3, 7]];

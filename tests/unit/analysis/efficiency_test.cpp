@@ -8,13 +8,21 @@
 namespace refrain::analysis {
 namespace {
 
+/// `errs_with`: estimates of the same number err together.
+run::Estimate estimate_of(double seconds, double error_s, std::int64_t errs_with) {
+  run::Estimate of{.seconds = seconds};
+  of.replicates.add(run::signs_of(1, errs_with), 1e9 * error_s);
+  return of;
+}
+
 RankTimes rank_of(std::size_t machine, double useful_s, double mpi_s, std::optional<double> wait_s = {},
                   double error_s = 0) {
+  static std::int64_t ranks = 0;
   RankTimes of;
   of.machine = machine;
   of.useful = {useful_s, 0};
   of.mpi_s = mpi_s;
-  if (wait_s) of.wait = Measured{*wait_s, error_s};
+  if (wait_s) of.wait = estimate_of(*wait_s, error_s, ++ranks);
   return of;
 }
 
@@ -185,10 +193,32 @@ TEST(Efficiency, a_rank_that_really_waits_longer_is_found_among_estimates) {
     RankTimes& late = ranks[31];
     late.useful.value = 5;
     late.mpi_s = 6;
-    late.wait = Measured{6, .15};
+    late.wait = estimate_of(6, .15, 0);
     if (has_halves) late.halves = {Measured{6, .2}, Measured{6, .2}};
     EXPECT_NEAR(efficiency_of(ranks)->serialisation->value, 8 / 11., .05);
   }
+}
+
+TEST(Efficiency, ranks_whose_waits_err_together_are_not_drawn_to_each_other) {
+  std::vector<RankTimes> ranks;
+  for (int r = 0; r < 100; ++r) {
+    ranks.push_back(rank_of(0, 8, 2, 1 + .002 * r));
+    ranks.back().wait->replicates = estimate_of(0, .15, 5).replicates;
+  }
+  const auto of = efficiency_of(ranks);
+  ASSERT_TRUE(of);
+  EXPECT_EQ(of->ideal_by, IdealBy::Shrinking);
+  EXPECT_NEAR(of->serialisation->value, 8 / 9.198, exact);
+  EXPECT_NEAR(of->transfer->error, .015, 1e-6) << "that of each of them";
+}
+
+TEST(Efficiency, ranks_that_err_by_themselves_know_their_mean) {
+  std::vector<RankTimes> ranks;
+  for (int r = 0; r < 1'000; ++r) ranks.push_back(rank_of(0, 8, 2, 1, .15));
+  const auto of = efficiency_of(ranks);
+  ASSERT_TRUE(of);
+  EXPECT_NEAR(of->serialisation->value, 8 / 9., exact);
+  EXPECT_LT(of->transfer->error, .003) << "ten times less than one rank's";
 }
 
 TEST(Efficiency, sampled_useful_times_of_balanced_ranks_have_no_bias) {

@@ -1,12 +1,15 @@
 // What a search keeps in an experiment is read as it was written, or not at all.
 #include "offline/experiment/kept_analysis.hpp"
 
+#include <array>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <limits>
 #include <map>
 #include <optional>
 
+#include "format/bytes.hpp"
+#include "format/checksum.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "offline/experiment/packed.hpp"
 #include "offline/report/found.hpp"
@@ -61,6 +64,8 @@ class KeptAnalysisTest : public ::testing::Test {
   }
   static NewAnalysis made(const std::string& parameters, std::uint32_t level, const std::string& found) {
     SavedMetric metric{"late_sender", "p2p", "help", true, {{0, 1, 0, 0.25}, {-1, 0, 0, 0.5}}, {{1, 0, 0.25, -1}}};
+    metric.ranks_in_block = 1;
+    metric.replicates = {{0, 1, {1, -2, INT64_MAX, INT64_MIN}}, {-1, 0, {}}};
     return {{.parameters = parameters, .level = level}, "0.1.0", std::uint64_t{1000} >> level, {metric}, found};
   }
   std::vector<fs::path> files() const {
@@ -90,6 +95,56 @@ TEST_F(KeptAnalysisTest, is_read_as_it_was_written) {
   EXPECT_EQ(metrics[0].values[1].path, -1);
   EXPECT_EQ(metrics[0].values[1].seconds, 0.5);
   EXPECT_EQ(metrics[0].locations[0].error_s, -1);
+  EXPECT_EQ(metrics[0].ranks_in_block, 1);
+  ASSERT_EQ(metrics[0].replicates.size(), 2U);
+  EXPECT_EQ(metrics[0].replicates[0].path, 0);
+  EXPECT_EQ(metrics[0].replicates[0].rank, 1);
+  EXPECT_EQ(metrics[0].replicates[0].ns, (std::array<std::int64_t, 16>{1, -2, INT64_MAX, INT64_MIN}));
+  EXPECT_EQ(experiment_->damages(), 0U);
+}
+
+TEST_F(KeptAnalysisTest, waits_have_the_replicates_that_were_kept) {
+  report::Found found;
+  found.may_be_kept = found.has_events = true;
+  found.by_name.ranks_in_block = 2;
+  patterns::PathWaits::Of& wait = found.by_name.paths.emplace_back();
+  wait.seconds = 0.75;
+  wait.by_rank = {{3, 0.75}};
+  wait.replicates[2].add(run::signs_of(7, 40), 123'456'789);
+  wait.matched.emplace().replicates.add(run::signs_of(8, 41), -5);
+  report::keep_found(*experiment_, found, "", "0.1.0");
+  const auto kept = report::kept_found(*experiment_);
+  ASSERT_TRUE(kept && kept->by_name.paths.size() == 1);
+  EXPECT_EQ(kept->by_name.ranks_in_block, 2);
+  EXPECT_EQ(kept->by_name.paths[0].replicates, wait.replicates);
+  EXPECT_EQ(kept->by_name.paths[0].matched->replicates, wait.matched->replicates);
+}
+
+TEST_F(KeptAnalysisTest, of_the_version_before_has_metrics_without_replicates) {
+  const auto checksum = [](const std::string& bytes) { return format::checksum(bytes.data(), bytes.size()); };
+  const auto fixed = [](auto value) {
+    std::array<std::byte, sizeof value> raw;
+    format::store_little_endian(raw.data(), value);
+    return std::string(reinterpret_cast<const char*>(raw.data()), raw.size());
+  };
+  using Number = std::uint64_t;
+  using Text = std::string;
+  Packer metrics, head;
+  // One metric, with one value and without locations.
+  metrics(Number{1}, Text("late_sender"), Text("p2p"), Text("help"), true);
+  metrics(Number{1}, std::int64_t{0}, std::int32_t{1}, std::int32_t{0}, 0.25, Number{0});
+  const AnalysisKey key{.rules = 2};
+  head(key.rules, key.parameters, key.level, Text("0.1.0"), Number{1000}, Number{experiment_->fingerprint()},
+       Number{metrics.bytes().size()}, checksum(metrics.bytes()), Number{0}, checksum(""));
+  const Text begin =
+      "RTanlyss" + fixed(std::uint32_t{1}) + fixed(static_cast<std::uint32_t>(head.bytes().size())) + head.bytes();
+  write_file(fs::path(scratch_.path) / "analysis-0123456789abcdef.refrain",
+             begin + fixed(checksum(begin)) + metrics.bytes());
+  const auto kept = kept_analysis(*experiment_, key);
+  ASSERT_TRUE(kept);
+  ASSERT_EQ(kept->metrics().size(), 1U);
+  EXPECT_EQ(kept->metrics()[0].values[0].seconds, 0.25);
+  EXPECT_EQ(kept->metrics()[0].ranks_in_block, 0);
   EXPECT_EQ(experiment_->damages(), 0U);
 }
 

@@ -28,10 +28,11 @@ class PlantedRun : public database::RunSource {
     nodes_[2] = {.parent = 0, .name = "solve", .error_s = 0.25};
     nodes_[3] = {.kind = run::PathKind::Other, .name = "(blocked)"};
     nodes_[4] = {.kind = run::PathKind::Mpi, .parent = 2, .name = "MPI_Recv"};
-    nodes_[1].wait_s = 6;
+    nodes_[1].wait = run::Estimate{.seconds = 6};
+    nodes_[1].wait->replicates.add(run::signs_of(0, 0), 5e8);
     nodes_[1].wait_by_rank = {{0, 2.0}, {1, 3.0}};
     nodes_[1].wait_kind = "late_sender";
-    nodes_[4].wait_s = 10;
+    nodes_[4].wait = run::Estimate{.seconds = 10};
     locations_ = {{0, 0, "rank 0"}, {1, 0, "rank 1"}};
     metrics_ = {{"wall", "s"}, {"mpi", "s", 0}, {"visits", "1"}};
     metrics_.push_back({"late_sender", "s", 1, "messages that come late", run::Adds::Exact, run::Metric::Found});

@@ -189,9 +189,9 @@ TEST(Query, unknown_is_null) {
   Asked ask;
   EXPECT_EQ(ask("SELECT node, inclusive_error_s, wait_s, wait_error_s, wait_kind FROM estimate ORDER BY node"),
             (Rows{{whole(0), null, null, null, null},
-                  {whole(1), null, 6.0, null, text("late_sender")},
+                  {whole(1), null, 6.0, 0.5, text("late_sender")},
                   {whole(2), 0.25, null, null, null},
-                  {whole(3), null, 10.0, null, null},
+                  {whole(3), null, 10.0, 0.0, null},
                   {whole(4), null, null, null, null}}));
 }
 

@@ -90,7 +90,7 @@ TEST(RankTimes, waits_by_events_are_those_of_each_rank) {
   wait.by_rank = {{0, 1}, {1, 5.5}};
   const PartTimes times = two.times();
   EXPECT_EQ(times.why_no_waits, "");
-  EXPECT_NEAR(times.ranks[1].wait->value, 5.5, 1e-9);
+  EXPECT_NEAR(times.ranks[1].wait->seconds, 5.5, 1e-9);
   // Rank 0 takes 7 + 1 of I/O + 1 without transfer, rank 1 4 + 5.5.
   const auto of = two.efficiency();
   EXPECT_NEAR(of->serialisation->value, 7 / 9.5, 1e-9);
@@ -104,9 +104,29 @@ TEST(RankTimes, a_sum_over_ranks_alone_says_little_of_each) {
   wait.method = NodeWait::Method::Matched;
   wait.seconds = 4;
   const PartTimes times = two.times();
-  EXPECT_NEAR(times.ranks[0].wait->value, 1, 1e-9);
-  EXPECT_NEAR(times.ranks[1].wait->value, 3, 1e-9);
-  EXPECT_GT(times.ranks[1].wait->error, 1.5);
+  EXPECT_NEAR(times.ranks[0].wait->seconds, 1, 1e-9);
+  EXPECT_NEAR(times.ranks[1].wait->seconds, 3, 1e-9);
+  EXPECT_GT(times.ranks[1].wait->error_s(), 1.5);
+}
+
+TEST(RankTimes, waits_by_a_sample_have_the_replicates_of_each_rank_and_its_part_of_the_rest) {
+  TwoRanks two;
+  NodeWait& wait = two.waits[2];
+  wait.method = NodeWait::Method::Sampled;
+  wait.seconds = 4;
+  wait.by_rank = {{0, 1}, {1, 3}};
+  wait.has_replicates_by_rank = true;
+  const run::Signs signs = run::signs_of(1, 1);
+  wait.replicates_by_rank[1].add(signs, 3e8);
+  wait.replicates_of_rest.add(signs, 4e8);
+  wait.replicates.add(signs, 7e8);
+  const PartTimes times = two.times();
+  // Rank 0 has 2 s of the 8 s in these calls.
+  EXPECT_NEAR(times.ranks[0].wait->error_s(), .1, 1e-6);
+  EXPECT_NEAR(times.ranks[1].wait->error_s(), .3 + .3, 1e-6);
+  run::Estimate sum;
+  for (const auto& rank : times.ranks) sum += *rank.wait;
+  EXPECT_EQ(sum.replicates, wait.replicates);
 }
 
 TEST(RankTimes, waits_that_no_method_tells_are_unknown) {

@@ -26,7 +26,7 @@ class Waiting {
   void wait(std::uint32_t node, Method method, double seconds, double error_s, const char* kind) {
     waits[node].method = method;
     waits[node].seconds = seconds;
-    waits[node].error_s = error_s;
+    waits[node].replicates.add(run::signs_of(1, node), 1e9 * error_s);
     waits[node].kind = kind;
   }
   std::vector<findings::Finding> found() const { return findings_of_waiting({tree, tree.locations, waits}); }

@@ -175,7 +175,7 @@ TEST_F(GroupTest, waiting_for_a_core_is_unknown_where_the_kernel_did_not_tell) {
   EXPECT_TRUE(of.of(2).is_known);
 }
 
-TEST_F(GroupTest, errors_of_estimates_are_those_of_one_location_and_not_added_up) {
+TEST_F(GroupTest, errors_of_estimates_without_replicates_are_those_of_one_location_and_not_added_up) {
   experiment::SavedMetric late;
   late.name = "late_sender", late.parent = "mpi", late.is_sampled = true;
   late.values = {{test::send, 0, 0, 2e-6}, {test::allreduce, 0, 0, 1e-6}, {test::send, 7, 1, 5e-6}};
@@ -196,6 +196,44 @@ TEST_F(GroupTest, errors_of_estimates_are_those_of_one_location_and_not_added_up
   EXPECT_EQ(ask(nullptr, {}).of(0).error(), std::nullopt) << "ranks err together";
   EXPECT_EQ(ns(ask(&by_node_, {}).exclusive(send, 0)), 7'000);
   EXPECT_EQ(ask(&by_node_, first).exclusive(send, 0).error(), std::nullopt);
+}
+
+TEST_F(GroupTest, errors_of_estimates_are_those_of_the_sums_of_their_replicates) {
+  experiment::SavedMetric late;
+  late.name = "late_sender", late.parent = "mpi", late.is_sampled = true;
+  late.values = {{test::send, 0, 0, 2e-6}, {test::allreduce, 0, 0, 1e-6}, {test::send, 7, 1, 5e-6}};
+  late.locations = {{0, 0, 3e-6, 4e-7}, {7, 1, 5e-6, 1e-7}};
+  late.ranks_in_block = 1;
+  const auto all_of = [](std::int64_t ns) {
+    std::array<std::int64_t, Replicates::count> replicates;
+    replicates.fill(ns);
+    return replicates;
+  };
+  late.replicates = {{test::send, 7, all_of(-100)}, {test::send, 0, all_of(300)}, {test::allreduce, 0, all_of(50)}};
+  const auto ask = [&](const Keys* keys, const Where& where) {
+    Metrics metrics;
+    metrics.add({late});
+    Grouping grouping(run_.nodes(), metrics, {.keys = keys, .metrics = {*metrics.find("late_sender")}});
+    for_each_leaf(*experiment_, where, [&](const Leaf& leaf) { grouping.add(leaf); });
+    const Answer of = std::move(grouping.finish()[0]);
+    const auto error = [](const Quantity& quantity) { return quantity.error().value_or(-1); };
+    return keys ? std::vector{error(of.exclusive(send, 0)), error(of.exclusive(allreduce, 0)),
+                              error(of.inclusive(root, 0))}
+                : std::vector{error(of.of(0))};
+  };
+  const auto expect = [](const std::vector<double>& errors, const std::vector<double>& known) {
+    ASSERT_EQ(errors.size(), known.size());
+    for (std::size_t i = 0; i < known.size(); ++i) EXPECT_NEAR(errors[i], known[i], 1e-6) << i;
+  };
+  expect(ask(nullptr, {}), {250});
+  expect(ask(&by_node_, {}), {200, 50, 250});
+  const Where first{[](std::int32_t rank) { return rank == 0; }};
+  expect(ask(&by_node_, first), {300, 50, 400});
+  // Of more ranks than have replicates of their own, parts are not known.
+  late.ranks_in_block = 8;
+  for (auto& of : late.replicates) of.rank = 0;
+  expect(ask(nullptr, {}), {250});
+  expect(ask(&by_node_, first), {-1, -1, 400});
 }
 
 TEST(Keys, count_a_function_that_calls_itself_once) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
+#include <vector>
 
 namespace refrain::run {
 namespace {
@@ -37,56 +38,94 @@ TEST(Integer, holds_the_nanoseconds_of_any_job) {
 
 constexpr std::uint64_t loop = 17;
 
-TEST(Estimate, of_ranks_that_wait_in_the_same_iterations_err_together) {
-  Estimate sum, one;
-  one.value = 5;
-  one.add_residual(loop, 3, 2);
-  EXPECT_EQ(one.error(), 2);
-  for (int rank = 0; rank < 32; ++rank) sum += one;
-  EXPECT_EQ(sum.value, 160);
-  EXPECT_EQ(sum.error(), 64) << "adding variances gives 11.3";
-  Estimate other = one;
-  for (double& by : other.deviation) by = -by;
-  other += one;
-  EXPECT_EQ(other.error(), 0) << "what one has more the other has less";
+/// One residual in an iteration.
+Replicates one(std::int64_t iteration, double residual_ns) {
+  Replicates of;
+  of.add(signs_of(loop, iteration), residual_ns);
+  return of;
 }
 
-TEST(Estimate, of_many_iterations_errs_as_their_number_says) {
-  for (const std::uint64_t number : {1, 2, 3, 4, 5}) {
-    Estimate sum;
-    for (int i = 0; i < 400; ++i) sum.add_residual(number, i, 1);
-    EXPECT_GT(sum.error(), 20 * .5);
-    EXPECT_LT(sum.error(), 20 * 1.6);
+TEST(Replicates, of_ranks_that_wait_in_the_same_iterations_err_together) {
+  Replicates sum;
+  EXPECT_TRUE(sum.empty());
+  EXPECT_EQ(one(3, 200).error_ns(), 200);
+  for (int rank = 0; rank < 32; ++rank) sum += one(3, 200);
+  EXPECT_EQ(sum.error_ns(), 6'400) << "adding variances gives 1,131";
+  sum += one(3, -6'400);
+  EXPECT_TRUE(sum.empty()) << "what one has more the other has less";
+}
+
+TEST(Replicates, add_element_by_element_in_any_order) {
+  std::vector<Replicates> all;
+  for (int i = 0; i < 50; ++i) all.push_back(one(i, 1'000'003.5 * (i % 7 - 3)));
+  Replicates forth, back;
+  for (const Replicates& of : all) forth += of;
+  for (auto of = all.rbegin(); of != all.rend(); ++of) back += *of;
+  EXPECT_EQ(forth, back);
+  for (std::size_t r = 0; r < Replicates::count; ++r) {
+    std::int64_t sum = 0;
+    for (const Replicates& of : all) sum += of.ns[r];
+    EXPECT_EQ(forth.ns[r], sum);
   }
-  for (std::size_t r = 0; r < Estimate::replicates; ++r) {
+  EXPECT_EQ(forth.scaled(-2), back.scaled(-1).scaled(2));
+}
+
+TEST(Replicates, of_many_iterations_err_as_their_number_says) {
+  for (const std::uint64_t number : {1, 2, 3, 4, 5}) {
+    Replicates sum;
+    for (int i = 0; i < 400; ++i) sum.add(signs_of(number, i), 100);
+    EXPECT_GT(sum.error_ns(), 2'000 * .5);
+    EXPECT_LT(sum.error_ns(), 2'000 * 1.6);
+  }
+  for (std::size_t r = 0; r < Replicates::count; ++r) {
     int balance = 0;
-    for (int i = 0; i < 2'000; ++i) balance += sign_of(r, loop, i);
+    for (int i = 0; i < 2'000; ++i) balance += (signs_of(loop, i) >> r & 1) != 0 ? 1 : -1;
     EXPECT_LT(std::abs(balance), 200) << r;
   }
 }
 
-TEST(Estimate, adds_bounds_as_intervals) {
-  Estimate sum{.value = 2, .low = 1, .high = 5};
-  sum += Estimate{.value = 10, .low = 10, .high = 11};
-  EXPECT_EQ(sum.low, 11);
-  EXPECT_EQ(sum.high, 16);
+TEST(Replicates, stay_within_their_integers) {
+  Replicates of = one(1, 9e18);
+  of += of;
+  EXPECT_EQ(of, one(1, 9e18).scaled(2));
+  EXPECT_GT(of.error_ns(), 9e18);
 }
 
-TEST(Estimate, of_a_ratio_knows_what_both_have_in_common) {
-  Estimate part, whole;
-  part.value = 10, whole.value = 20;
+TEST(Replicates, are_those_of_blocks_of_ranks_beyond_1024) {
+  EXPECT_EQ(ranks_in_block(1), 1);
+  EXPECT_EQ(ranks_in_block(1'024), 1);
+  EXPECT_EQ(ranks_in_block(1'025), 2);
+  EXPECT_EQ(ranks_in_block(100'000), 98);
+}
+
+TEST(Replicates, of_a_ratio_and_a_maximum_are_evaluated_one_by_one) {
+  Estimate part{.seconds = 10}, whole{.seconds = 20};
   for (int i = 0; i < 50; ++i) {
-    part.add_residual(loop, i, i % 7 - 3);
-    whole.add_residual(loop, i, 2 * (i % 7 - 3));
+    part.replicates += one(i, 1e8 * (i % 7 - 3));
+    whole.replicates += one(i, 2e8 * (i % 7 - 3));
   }
-  ASSERT_GT(part.error(), 0);
-  const Estimate ratio = Estimate::of([](double a, double b) { return a / b; }, part, whole);
-  EXPECT_EQ(ratio.value, .5);
-  EXPECT_NEAR(ratio.error(), 0, 1e-12);
-  whole.value = 2'000;
-  const Estimate larger = Estimate::of([](double a, double b) { return std::max(a, b); }, part, whole);
-  EXPECT_EQ(larger.value, 2'000);
-  EXPECT_DOUBLE_EQ(larger.error(), whole.error());
+  ASSERT_GT(part.error_s(), 0);
+  const double of_ratio =
+      error_by_replicates(.5, [&](std::size_t r) { return part.seconds_of(r) / whole.seconds_of(r); });
+  EXPECT_NEAR(of_ratio, 0, 1e-12) << "both have the same in common";
+  whole.seconds = 2'000;
+  const double of_maximum = error_by_replicates(
+      2'000, [&](std::size_t r) { return std::max(part.seconds_of(r), whole.seconds_of(r)); });
+  EXPECT_NEAR(of_maximum, whole.error_s(), 1e-9);
+}
+
+TEST(Estimate, adds_bounds_as_intervals) {
+  Estimate sum{.seconds = 2, .below_s = 1, .above_s = 3};
+  sum += {.seconds = 10, .below_s = 0, .above_s = 1};
+  EXPECT_EQ(sum.seconds, 12);
+  EXPECT_EQ(sum.below_s, 1);
+  EXPECT_EQ(sum.above_s, 4);
+  // Uniform from 11 to 16, from 12.
+  EXPECT_NEAR(sum.error_s(), std::sqrt(25 / 12. + 1.5 * 1.5), 1e-12);
+  sum.replicates = one(0, 2e9);
+  EXPECT_NEAR(sum.error_s(), std::sqrt(25 / 12. + 1.5 * 1.5 + 4), 1e-12);
+  EXPECT_LT(sum.limit_error(.5), 1);
+  EXPECT_NEAR(sum.error_s(), .5, 1e-6);
 }
 
 }  // namespace
