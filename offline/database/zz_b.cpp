@@ -1,6 +1,0 @@
-#include "offline/database/held_run.cpp"
-#include "offline/database/profile_run.cpp"
-#include "offline/database/archive_run.cpp"
-#include "offline/database/caliper_run.cpp"
-#include "offline/database/tau_run.cpp"
-#include "offline/database/cubex_run.cpp"
