@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fmt/format.h>
 
 #include "offline/database/profile_run.hpp"
 #include "offline/experiment/folder.hpp"
@@ -61,11 +60,8 @@ std::shared_ptr<ReadRun> read_run(const std::string& name, RunNames names) {
   run->tree = build_call_tree(experiment, symbolizer, options);
   const bool are_usual = names == RunNames::Usual || has_nothing_to_fold(experiment);
   ProgressLine line;
-  const auto show = [&](double share) {
-    line.show([&] { return fmt::format("{}: searching events: {:.0f} %", name, 100 * share); });
-  };
   const report::UsualProfile profile{run->tree, seen};
-  const report::Found found = report::found_in(experiment, show, are_usual ? &profile : nullptr);
+  const report::Found found = report::found_in(experiment, line.searching(name + ": "), are_usual ? &profile : nullptr);
   line.end();
   const analysis::MinimumWaits* const minima = seen.minima.any() ? &seen.minima : nullptr;
   run->waiting = waiting_of(report::waits_of(run->tree, found.waits(are_usual), minima));

@@ -59,13 +59,13 @@ struct TreeNode {
   double sampled_s = 0;          ///< part of inclusive_s that was shared out by samples
   double standard_error_s = 0;   ///< of inclusive_s
   double exclusive_error_s = 0;  ///< of exclusive_s
-  Counts exclusive, inclusive;
-  std::int64_t mark_visits = 0;          ///< of a marked one: times that it was begun
-  double mark_s = 0;                     ///< ... and wall time between its begin and its end, exactly
-  std::optional<double> mark_waited_s;   ///< of that user code that waited for a core; nothing: not of all threads
-  std::optional<double> mark_blocked_s;  ///< ... that was blocked
-  Spread spread;                         ///< of inclusive_s, over ranks, or over threads when there is one rank
-  std::vector<std::uint32_t> children;
+  Counts exclusive = {}, inclusive = {};
+  std::int64_t mark_visits = 0;               ///< of a marked one: times that it was begun
+  double mark_s = 0;                          ///< ... and wall time between its begin and its end, exactly
+  std::optional<double> mark_waited_s = {};   ///< of that user code that waited for a core; nothing: not of all threads
+  std::optional<double> mark_blocked_s = {};  ///< ... that was blocked
+  Spread spread = {};                         ///< of inclusive_s, over ranks, or over threads when there is one rank
+  std::vector<std::uint32_t> children = {};
 };
 
 /// What one location did, or several together.

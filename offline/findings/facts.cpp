@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string>
 
 #include "offline/experiment/rank_pass.hpp"
 #include "offline/run/iteration_metrics.hpp"
