@@ -15,6 +15,8 @@
 namespace refrain::experiment {
 namespace {
 
+constexpr std::size_t worth_a_thread = 16;  ///< ranks
+
 unsigned threads_for_reading() {
   constexpr unsigned usual = 8, most = 256;
   unsigned threads = 0;
@@ -23,18 +25,22 @@ unsigned threads_for_reading() {
   return std::clamp(threads, 1U, most);
 }
 
-/// Reads ranks before they are asked for.
-class ReadAhead {
+using Make = std::function<std::any(const RankHandle& rank)>;
+
+/// Reads ranks, and makes something of each, before it is asked for.
+class MakeAhead {
  public:
-  ReadAhead(const Experiment& experiment, std::span<const std::size_t> places, Depth depth, unsigned threads)
-      : experiment_(experiment), places_(places), depth_(depth), slots_(std::size_t{2} * threads) {
+  /// `make` must outlive it.
+  MakeAhead(const Experiment& experiment, std::span<const std::size_t> places, Depth depth, const Make& make,
+            unsigned threads)
+      : experiment_(experiment), places_(places), depth_(depth), make_(make), slots_(std::size_t{2} * threads) {
     threads_.reserve(threads);
     try {
       for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
     } catch (const std::system_error&) {  // as many as there can be
     }
   }
-  ~ReadAhead() {
+  ~MakeAhead() {
     {
       const std::lock_guard lock(mutex_);
       is_over_ = true;
@@ -42,38 +48,39 @@ class ReadAhead {
     changed_.notify_all();
     for (std::thread& thread : threads_) thread.join();
   }
-  ReadAhead(const ReadAhead&) = delete;
-  ReadAhead& operator=(const ReadAhead&) = delete;
+  MakeAhead(const MakeAhead&) = delete;
+  MakeAhead& operator=(const MakeAhead&) = delete;
 
   /// As often as there are places.
-  RankHandle next() {
-    if (threads_.empty()) return experiment_.rank(places_[taken_++], depth_);
+  std::any next() {
+    if (threads_.empty()) return make_(experiment_.rank(places_[taken_++], depth_));
     std::unique_lock lock(mutex_);
     Slot& slot = slots_[taken_ % slots_.size()];
-    changed_.wait(lock, [&] { return slot.is_read; });
-    const Slot read = std::exchange(slot, {});
+    changed_.wait(lock, [&] { return slot.is_made; });
+    Slot read = std::exchange(slot, {});
     ++taken_;
     lock.unlock();
     changed_.notify_all();
     DamageLog::add(read.damage);
     if (read.error) std::rethrow_exception(read.error);
-    return read.rank;
+    return std::move(read.made);
   }
 
  private:
   /// Of one place.
   struct Slot {
-    bool is_read = false;
-    RankHandle rank;
+    bool is_made = false;
+    std::any made;
     std::vector<DamageLog::Entry> damage;
     std::exception_ptr error;
   };
 
   Slot read(std::size_t place) const {
-    Slot slot{.is_read = true};
+    Slot slot;
+    slot.is_made = true;
     slot.damage = DamageLog::put_aside([&] {
       try {
-        slot.rank = experiment_.rank(place, depth_);
+        slot.made = make_(experiment_.rank(place, depth_));
       } catch (...) {
         slot.error = std::current_exception();
       }
@@ -98,6 +105,7 @@ class ReadAhead {
   const Experiment& experiment_;
   const std::span<const std::size_t> places_;
   const Depth depth_;
+  const Make& make_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Slot> slots_;            ///< each place at its number modulo so many
@@ -110,12 +118,14 @@ class ReadAhead {
 
 void for_each_rank(const Experiment& experiment, std::span<const std::size_t> places, Depth depth,
                    const std::function<void(const RankHandle& rank)>& use) {
-  constexpr std::size_t worth_a_thread = 16;
-  // Iterations take much memory.
-  const bool is_worth_it = depth == Depth::Run && places.size() >= worth_a_thread;
-  const unsigned threads = is_worth_it ? threads_for_reading() : 1;
-  ReadAhead ahead(experiment, places, depth, threads - 1);
-  for (std::size_t i = 0; i < places.size(); ++i) use(ahead.next());
+  // What clusters have takes much memory.
+  const unsigned threads = depth != Depth::Whole && places.size() >= worth_a_thread ? threads_for_reading() : 1;
+  const Make make = [](const RankHandle& rank) { return std::any(rank); };
+  MakeAhead ahead(experiment, places, depth, make, threads - 1);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const std::any made = ahead.next();
+    use(std::any_cast<const RankHandle&>(made));
+  }
 }
 
 void for_each_rank(const Experiment& experiment, const std::function<bool(std::int32_t rank)>& wanted, Depth depth,
@@ -126,6 +136,14 @@ void for_each_rank(const Experiment& experiment, const std::function<bool(std::i
   for_each_rank(experiment, places, depth, [&](const RankHandle& rank) {
     if (rank) use(*rank);
   });
+}
+
+void for_each_made(const Experiment& experiment, std::span<const std::size_t> places, Depth depth,
+                   std::size_t most_threads, const Make& make, const std::function<void(std::any made)>& use) {
+  const std::size_t threads =
+      places.size() >= worth_a_thread ? std::min<std::size_t>(threads_for_reading(), most_threads) : 1;
+  MakeAhead ahead(experiment, places, depth, make, threads > 1 ? static_cast<unsigned>(threads) : 0);
+  for (std::size_t i = 0; i < places.size(); ++i) use(ahead.next());
 }
 
 }  // namespace refrain::experiment
