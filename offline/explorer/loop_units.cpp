@@ -151,7 +151,7 @@ class UnitMaker {
     UnitPlan plan{.iterations = iterations_, .is_chosen = chosen_of(input_, group_)};
     plan.curves = plan_curves();
     plan.first = run_.units.size();
-    std::vector<std::int64_t> wanted = list_classes(plan.first);
+    std::vector<std::int64_t> wanted = list_classes();
     choose_iterations(wanted);
     for (const std::int64_t i : wanted) {
       plan.single.emplace(i, run_.units.size() - plan.first);
@@ -191,7 +191,7 @@ class UnitMaker {
   std::string prefix() const { return input_.view.groups.size() > 1 ? group_.name + " " : std::string(); }
 
   /// Returns the iterations that are nearest to the mean of their class.
-  std::vector<std::int64_t> list_classes(std::size_t first) {
+  std::vector<std::int64_t> list_classes() {
     const std::int64_t width = iterations_.width;
     const std::vector<analysis::JobIteration>& all = iterations_.all;
     const analysis::JobClasses& classes = iterations_.classes;

@@ -1,6 +1,7 @@
 // Jobs of more ranks than are reconstructed: what is kept exact, and what is told.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <set>
@@ -8,6 +9,7 @@
 
 #include "offline/explorer/from_experiment.hpp"
 #include "offline/explorer/loop_pass.hpp"
+#include "offline/explorer/sections.hpp"
 
 namespace refrain::explorer {
 namespace {
@@ -107,6 +109,18 @@ TEST(Scale, single_iterations_have_values_on_ranks_that_are_not_reconstructed) {
     for (std::size_t place = 0; place < time.size(); ++place) EXPECT_GT(time[place], 0) << place;
   }
   EXPECT_GT(iterations, 0U);
+}
+
+TEST(Scale, the_file_does_not_depend_on_the_number_of_threads) {
+  const auto sections = [](const char* threads) {
+    setenv(experiment::threads_variable, threads, 1);
+    const explorer::Run run = shown(many);
+    unsetenv(experiment::threads_variable);
+    return head_section(run) + sums_section(run) + cells_section(run) + series_section(run) + maps_section(run);
+  };
+  const std::string one = sections("1");
+  EXPECT_EQ(one, sections("4"));
+  EXPECT_EQ(one, sections("13"));
 }
 
 TEST(Scale, curves_of_whole_iterations_are_of_all_ranks) {
