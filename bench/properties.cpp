@@ -46,7 +46,7 @@ const properties::Program& program() {
 }
 
 /// An experiment that was not measured: `ranks` locations, a call tree of `paths`, a loop of `iterations`.
-class Synthetic : public database::RunTables {
+class Synthetic : public database::RunSource {
  public:
   Synthetic(int number, std::size_t ranks, std::size_t paths, std::int64_t iterations) : iterations_(iterations) {
     loops_ = {"step"};

@@ -82,6 +82,9 @@ class ByteCursor {
     return bytes.empty() ? T{} : load_little_endian<T>(bytes.data());
   }
   std::uint64_t varint() {
+    constexpr std::byte longer{0x80};
+    if (!failed_ && position_ < bytes_.size() && bytes_[position_] < longer)  // most are of one byte
+      return static_cast<std::uint64_t>(bytes_[position_++]);
     std::uint64_t value = 0;
     if (!failed_ && take_varint(bytes_, position_, value)) return value;
     return fail(), 0;

@@ -9,12 +9,14 @@
 #include <memory>
 
 #include "config/number.hpp"
+#include "offline/experiment/folder.hpp"
 #include "offline/patterns/kept_nodes.hpp"
 #include "offline/patterns/path_names.hpp"
 #include "offline/patterns/plugin_loader.hpp"
 #include "offline/patterns/results.hpp"
 #include "offline/report/found.hpp"
 #include "offline/report/patterns_view.hpp"
+#include "offline/run/loop_pools.hpp"
 #include "tools/complaints.hpp"
 #include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
@@ -173,9 +175,7 @@ std::optional<int> print_kept(const AnalyzeRequest& request) {
     }
     if (!found || !found->has_events) return std::nullopt;
     print_found(request, std::move(*found), *experiment);
-    if (experiment->damages() == 0) return exit_ok;
-    tell_damage("analyze", *experiment->damage_log());
-    return exit_damaged;
+    return tell_damage("analyze", *experiment->damage_log());
   } catch (const experiment::ReadError&) {
     return std::nullopt;
   }
@@ -197,8 +197,16 @@ void try_to_keep(const std::function<void()>& keep) {
 void keep_found(const AnalyzeRequest& request, const report::Found& found, const experiment::Experiment& experiment) {
   try_to_keep([&] {
     report::keep_found(experiment, found, parameters_of(request), REFRAIN_VERSION);
-    if (request.is_again && found.may_be_kept) forget_old_analyses(experiment);
+    if (request.is_again && found.may_be_kept) {
+      forget_old_analyses(experiment);
+      forget_old_pools(experiment);
+    }
   });
+  ProgressLine line;
+  keep_pools(experiment, run::Asked::No, [&](double share) {
+    line.show([&] { return fmt::format("dividing the time of iterations: {:.0f} %", 100 * share); });
+  });
+  line.end();
 }
 
 /// What stands out of the profile is kept of an experiment without events, too.
@@ -313,8 +321,7 @@ int run_analyze(AnalyzeRequest& request, bool is_together) {
   if (const std::string wrong = needs_one_process(request); !wrong.empty())
     return place.rank == 0 ? complain("analyze", exit_usage, wrong) : exit_ok;
   // In the working directory, as the experiment may belong to others. Two experiments of one name are told apart.
-  std::filesystem::path path = std::filesystem::absolute(request.experiment).lexically_normal();
-  if (!path.has_filename()) path = path.parent_path();
+  const std::filesystem::path path = experiment::full_name(request.experiment);
   const std::string meeting =
       fmt::format("{}-{:08x}-analyze.processes", path.filename().string(),
                   static_cast<std::uint32_t>(std::hash<std::string>()(path.parent_path().string())));

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <memory>
 #include <set>
 
 #include "offline/analysis/run_series.hpp"
 #include "offline/database/evaluation.hpp"
+#include "offline/experiment/clean_text.hpp"
 #include "offline/report/columns.hpp"
 #include "offline/report/print_tables.hpp"
 #include "offline/symbols/experiment_names.hpp"
@@ -22,6 +22,8 @@
 
 namespace refrain::tools {
 namespace {
+
+using experiment::xml_text;
 
 constexpr const char* name = "check";
 
@@ -135,7 +137,7 @@ Run read_run(const std::string& directory, double least_share) {
   const analysis::CallTree tree = analysis::build_call_tree(*experiment, symbolizer);
   Run run{experiment->definitions().ranks_expected, tree.totals.off_cpu_is_told_apart,
           series_of_run(*experiment, tree, least_share)};
-  if (experiment->damages() > 0) tell_damage(name, *experiment->damage_log());
+  tell_damage(name, *experiment->damage_log());
   return run;
 }
 
@@ -263,11 +265,7 @@ void check_efficiencies(const Request& request, Outcome& outcome) {
 }
 
 std::string name_of_case(const database::Found& of, const database::Evaluation& evaluation) {
-  std::vector<std::string> parts;
-  for (const auto& [parameter, object] : of.context)
-    if (parameter != "Basis" && object != evaluation.run.experiment) parts.push_back(object);
-  return fmt::format("{} of {}", of.property->name,
-                     parts.empty() ? "the run" : fmt::format("{}", fmt::join(parts, ", ")));
+  return fmt::format("{} of {}", of.property->name, context_text(of, evaluation));
 }
 
 std::string line_of(const database::Found& of, const database::Evaluation& evaluation) {
@@ -349,18 +347,6 @@ void print_json(const Outcome& outcome, const Request& request) {
   print_tables(tables, report::Format::Json, {}, write_to_stdout);
 }
 
-std::string xml(std::string_view text) {
-  std::string result;
-  for (const char c : text) switch (c) {
-      case '&': result += "&amp;"; break;
-      case '<': result += "&lt;"; break;
-      case '>': result += "&gt;"; break;
-      case '"': result += "&quot;"; break;
-      default: result += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-    }
-  return result;
-}
-
 struct JunitCase {
   std::string name, failure, skipped;  ///< empty: it has not failed, was not skipped
 };
@@ -397,16 +383,16 @@ void print_junit(const Outcome& outcome, const Request& request) {
       cases.size() + outcome.not_checked.size(), count(&JunitCase::failure), outcome.not_checked.size(),
       count(&JunitCase::skipped));
   for (const JunitCase& of : cases) {
-    show("<testcase classname=\"{}\" name=\"{}\"", xml(request.experiment), xml(of.name));
-    if (!of.failure.empty()) show("><failure message=\"{}\"/></testcase>\n", xml(of.failure));
-    else if (!of.skipped.empty()) show("><skipped message=\"{}\"/></testcase>\n", xml(of.skipped));
+    show("<testcase classname=\"{}\" name=\"{}\"", xml_text(request.experiment), xml_text(of.name));
+    if (!of.failure.empty()) show("><failure message=\"{}\"/></testcase>\n", xml_text(of.failure));
+    else if (!of.skipped.empty()) show("><skipped message=\"{}\"/></testcase>\n", xml_text(of.skipped));
     else show("/>\n");
   }
   for (const std::string& why : outcome.not_checked)
     show("<testcase classname=\"{}\" name=\"{}\"><error message=\"not checked\"/></testcase>\n",
-         xml(request.experiment), xml(why));
-  for (const std::string& of : outcome.uncertain) show("<system-out>cannot be told: {}</system-out>\n", xml(of));
-  for (const std::string& note : outcome.notes) show("<system-out>{}</system-out>\n", xml(note));
+         xml_text(request.experiment), xml_text(why));
+  for (const std::string& of : outcome.uncertain) show("<system-out>cannot be told: {}</system-out>\n", xml_text(of));
+  for (const std::string& note : outcome.notes) show("<system-out>{}</system-out>\n", xml_text(note));
   show("</testsuite>\n</testsuites>\n");
 }
 
@@ -417,20 +403,14 @@ int run(const Request& request) {
         "nothing to check: --against EXPERIMENT, --properties FILE, --efficiency BOUND, or several of them");
   const auto program = read_specifications(request.files);
   if (!program) return exit_usage;
-  try {
-    Outcome outcome;
-    compare(request, outcome);
-    evaluate(request, outcome, *program);
-    check_efficiencies(request, outcome);
-    if (request.format == "json") print_json(outcome, request);
-    else if (request.format == "junit") print_junit(outcome, request);
-    else print_text(outcome, request);
-    return exit_code_of(outcome, request.threshold);
-  } catch (const experiment::ReadError& error) {
-    return complain(name, exit_unreadable, error.what());
-  } catch (const std::exception& error) {
-    return complain(name, exit_usage, error.what());
-  }
+  Outcome outcome;
+  compare(request, outcome);
+  evaluate(request, outcome, *program);
+  check_efficiencies(request, outcome);
+  if (request.format == "json") print_json(outcome, request);
+  else if (request.format == "junit") print_junit(outcome, request);
+  else print_text(outcome, request);
+  return exit_code_of(outcome, request.threshold);
 }
 
 }  // namespace
@@ -463,7 +443,7 @@ void add_check(Command root, Invocation& invocation) {
   command.footer(
       "Exit status: 0 nothing is worse as far as it can be told, 3 something is, 1 wrong usage, or a part of what was\n"
       "asked for was not checked, 2 an experiment that cannot be read.");
-  command.when_chosen([request, &invocation] { invocation.exit_code = run(*request); });
+  command.when_chosen([request, &invocation] { invocation.exit_code = guarded(name, [&] { return run(*request); }); });
 }
 
 }  // namespace refrain::tools

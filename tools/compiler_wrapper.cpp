@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fmt/core.h>
 #include <iterator>
 #include <optional>
 #include <sstream>

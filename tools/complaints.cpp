@@ -24,12 +24,23 @@ int complain(const char* command, int code, const std::string& what) {
   return code;
 }
 
-void tell_damage(const char* command, const experiment::DamageLog& log) {
+int tell_damage(const char* command, const experiment::DamageLog& log) {
   constexpr std::size_t most = 5;
   const auto damage = log.lines();
   for (std::size_t i = 0; i < std::min(damage.size(), most); ++i) complain(command, exit_damaged, damage[i]);
   if (log.count() > most)
     complain(command, exit_damaged, fmt::format("and {} more parts are damaged", log.count() - most));
+  return log.count() == 0 ? exit_ok : exit_damaged;
+}
+
+int guarded(const char* command, const std::function<int()>& run) {
+  try {
+    return run();
+  } catch (const experiment::ReadError& error) {
+    return complain(command, exit_unreadable, error.what());
+  } catch (const std::exception& error) {
+    return complain(command, exit_usage, error.what());
+  }
 }
 
 }  // namespace refrain::tools

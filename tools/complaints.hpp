@@ -1,6 +1,7 @@
 #pragma once
 /// What the subcommands that read an experiment say on stderr: lines that begin with "refrain COMMAND:".
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,11 @@ const std::vector<std::string>& complaints();
 void print_complaints(bool are_printed);
 /// Returns `code`.
 int complain(const char* command, int code, const std::string& what);
-/// What of the experiment or archive is damaged, in a few lines.
-void tell_damage(const char* command, const experiment::DamageLog& log);
+/// Names the damaged parts of an experiment or archive in a few lines. Returns `exit_damaged`, or `exit_ok` when there
+/// are none.
+int tell_damage(const char* command, const experiment::DamageLog& log);
+/// Runs the body of a command. An exception becomes a complaint and an exit code: `exit_unreadable` for a ReadError,
+/// else `exit_usage`.
+int guarded(const char* command, const std::function<int()>& run);
 
 }  // namespace refrain::tools

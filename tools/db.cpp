@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <memory>
 
-#include "offline/database/native_run.hpp"
 #include "offline/database/store.hpp"
+#include "offline/experiment/folder.hpp"
 #include "offline/report/columns.hpp"
 #include "offline/report/print_tables.hpp"
 #include "tools/complaints.hpp"
@@ -34,32 +34,28 @@ const properties::Model& model() {
 }
 
 int add(const Request& request) {
-  try {
-    const auto connection = database::Connection::open(request.database, true);
-    int code = exit_ok;
-    bool any = false;
-    for (const std::string& experiment : request.experiments) {
-      try {
-        const Loaded loaded = load_experiment(experiment, *connection, model(), request.program, request.version,
-                                              [](const std::string& line) { complain(name, exit_ok, line); });
-        show("{}: run {}{}\n", experiment, loaded.run, loaded.is_new ? "" : ", which was in the database already");
-        any = any || loaded.is_new;
-        std::fflush(stdout);
-        for (const std::string& note : loaded.notes) complain(name, exit_ok, fmt::format("{}: {}", experiment, note));
-        if (loaded.is_new && !loaded.notes.empty() && code == exit_ok) code = exit_damaged;
-      } catch (const experiment::ReadError& error) {
-        code = complain(name, exit_unreadable, error.what());
-      }
+  const auto connection = database::Connection::open(request.database, true);
+  int code = exit_ok;
+  bool any = false;
+  for (const std::string& experiment : request.experiments) {
+    try {
+      const Loaded loaded = load_experiment(experiment, *connection, model(), request.program, request.version,
+                                            [](const std::string& line) { complain(name, exit_ok, line); });
+      show("{}: run {}{}\n", experiment, loaded.run, loaded.is_new ? "" : ", which was in the database already");
+      any = any || loaded.is_new;
+      std::fflush(stdout);
+      for (const std::string& note : loaded.notes) complain(name, exit_ok, fmt::format("{}: {}", experiment, note));
+      if (loaded.is_new && !loaded.notes.empty() && code == exit_ok) code = exit_damaged;
+    } catch (const experiment::ReadError& error) {
+      code = complain(name, exit_unreadable, error.what());
     }
-    // Where somebody else writes, their statistics will do.
-    if (any) try {
-        connection->analyze();
-      } catch (const database::DatabaseError&) {
-      }
-    return code;
-  } catch (const std::exception& error) {
-    return complain(name, exit_usage, error.what());
   }
+  // Where somebody else writes, their statistics will do.
+  if (any) try {
+      connection->analyze();
+    } catch (const database::DatabaseError&) {
+    }
+  return code;
 }
 
 report::Table runs_table(const std::vector<database::StoredRun>& runs) {
@@ -80,81 +76,68 @@ report::Table runs_table(const std::vector<database::StoredRun>& runs) {
 }
 
 int list(const Request& request) {
-  try {
-    const auto connection = database::Connection::open(request.database, false);
-    database::Store store(*connection, model());
-    store.check();
-    const auto runs = store.runs({request.program, request.version, {}});
-    print_tables({runs_table(runs)}, report::format_of(request.format), report::detect_terminal(stdout),
-                 write_to_stdout);
-    return exit_ok;
-  } catch (const std::exception& error) {
-    return complain(name, exit_usage, error.what());
-  }
+  const auto connection = database::Connection::open(request.database, false);
+  database::Store store(*connection, model());
+  store.check();
+  const auto runs = store.runs({request.program, request.version, {}});
+  print_tables({runs_table(runs)}, report::format_of(request.format), report::detect_terminal(stdout), write_to_stdout);
+  return exit_ok;
 }
 
 int remove(const Request& request) {
-  try {
-    const auto connection = database::Connection::open(request.database, false);
-    database::Store store(*connection, model());
-    store.check();
-    database::Writing writing(*connection, [&] {
-      complain(name, exit_ok, fmt::format("{}: waiting for another process that writes", connection->name()));
-    });
-    std::vector<database::StoredRun> chosen;
-    const auto all = store.runs({request.program, request.version, {}});
-    for (const std::string& word : request.runs) {
-      const std::string directory = database::name_of_directory(word);
-      const std::size_t before = chosen.size();
-      for (const auto& run : all)
-        if (std::to_string(run.run) == word || run.experiment == directory) chosen.push_back(run);
-      if (chosen.size() == before)
-        throw database::DatabaseError(fmt::format("{}: there is no run {}", connection->name(), word));
-    }
-    if (request.runs.empty() && (!request.program.empty() || !request.version.empty())) chosen = all;
-    if (chosen.empty()) throw database::DatabaseError("nothing to remove: name runs, or --program or --version");
-    for (const auto& run : chosen) store.remove(run);
-    writing.commit();
-    for (const auto& run : chosen) show("removed run {}\n", run.run);
-    return exit_ok;
-  } catch (const std::exception& error) {
-    return complain(name, exit_usage, error.what());
+  const auto connection = database::Connection::open(request.database, false);
+  database::Store store(*connection, model());
+  store.check();
+  database::Writing writing(*connection, [&] {
+    complain(name, exit_ok, fmt::format("{}: waiting for another process that writes", connection->name()));
+  });
+  std::vector<database::StoredRun> chosen;
+  const auto all = store.runs({request.program, request.version, {}});
+  for (const std::string& word : request.runs) {
+    const std::string directory = experiment::full_name(word);
+    const std::size_t before = chosen.size();
+    for (const auto& run : all)
+      if (std::to_string(run.run) == word || run.experiment == directory) chosen.push_back(run);
+    if (chosen.size() == before)
+      throw database::DatabaseError(fmt::format("{}: there is no run {}", connection->name(), word));
   }
+  if (request.runs.empty() && (!request.program.empty() || !request.version.empty())) chosen = all;
+  if (chosen.empty()) throw database::DatabaseError("nothing to remove: name runs, or --program or --version");
+  for (const auto& run : chosen) store.remove(run);
+  writing.commit();
+  for (const auto& run : chosen) show("removed run {}\n", run.run);
+  return exit_ok;
 }
 
 int copy(const Request& request) {
-  try {
-    const auto from = database::Connection::open(request.database, false);
-    from->execute(from->dialect() == properties::Dialect::Sqlite ? "BEGIN" : "BEGIN ISOLATION LEVEL REPEATABLE READ");
-    database::Store(*from, model()).check();
-    const auto to = database::Connection::open(request.target, true);
-    if (to->has_table("refrain_about"))
-      throw database::DatabaseError(
-          fmt::format("{}: there are experiments in it already; an export needs an empty database", to->name()));
-    database::Writing writing(*to, [] {});
-    database::Store(*to, model()).prepare();
-    std::vector<std::pair<std::string, std::vector<std::string>>> tables{
-        {"refrain_runs", {"run", "digest", "added"}}, {"refrain_rows", {"run", "name", "first", "last"}}};
-    for (const properties::Table& table : model().tables()) {
-      std::vector<std::string> columns{"id"};
-      if (table.has_class) columns.emplace_back("class");
-      for (const auto& column : table.columns) columns.push_back(column.name);
-      tables.emplace_back(table.name, std::move(columns));
-    }
-    for (const auto& [table, columns] : tables) {
-      std::string names;
-      for (const std::string& column : columns) names += (names.empty() ? "" : ", ") + properties::quoted_name(column);
-      const auto appender = to->append(table, columns);
-      from->query(fmt::format("SELECT {} FROM {}", names, properties::quoted_name(table)),
-                  [&](std::span<const database::Value> row) { appender->row(row); });
-      appender->finish();
-    }
-    writing.commit();
-    to->analyze();
-    return exit_ok;
-  } catch (const std::exception& error) {
-    return complain(name, exit_usage, error.what());
+  const auto from = database::Connection::open(request.database, false);
+  from->execute(from->dialect() == properties::Dialect::Sqlite ? "BEGIN" : "BEGIN ISOLATION LEVEL REPEATABLE READ");
+  database::Store(*from, model()).check();
+  const auto to = database::Connection::open(request.target, true);
+  if (to->has_table("refrain_about"))
+    throw database::DatabaseError(
+        fmt::format("{}: there are experiments in it already; an export needs an empty database", to->name()));
+  database::Writing writing(*to, [] {});
+  database::Store(*to, model()).prepare();
+  std::vector<std::pair<std::string, std::vector<std::string>>> tables{
+      {"refrain_runs", {"run", "digest", "added"}}, {"refrain_rows", {"run", "name", "first", "last"}}};
+  for (const properties::Table& table : model().tables()) {
+    std::vector<std::string> columns{"id"};
+    if (table.has_class) columns.emplace_back("class");
+    for (const auto& column : table.columns) columns.push_back(column.name);
+    tables.emplace_back(table.name, std::move(columns));
   }
+  for (const auto& [table, columns] : tables) {
+    std::string names;
+    for (const std::string& column : columns) names += (names.empty() ? "" : ", ") + properties::quoted_name(column);
+    const auto appender = to->append(table, columns);
+    from->query(fmt::format("SELECT {} FROM {}", names, properties::quoted_name(table)),
+                [&](std::span<const database::Value> row) { appender->row(row); });
+    appender->finish();
+  }
+  writing.commit();
+  to->analyze();
+  return exit_ok;
 }
 
 }  // namespace
@@ -163,6 +146,10 @@ void add_db(Command root, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   Command db = root.add("db", "Keep experiments in a database");
   db.needs_command();
+  const auto choose = [&](Command command, int (*run)(const Request&)) {
+    command.when_chosen(
+        [request, run, &invocation] { invocation.exit_code = guarded(name, [&] { return run(*request); }); });
+  };
   const auto common = [&](Command command) {
     add_database_option(command, request->database);
     command.option("--program", request->program, "Name of the program; it is the executable's otherwise").type("NAME");
@@ -173,19 +160,19 @@ void add_db(Command root, Invocation& invocation) {
       .type("EXPERIMENT")
       .required();
   common(add_command);
-  add_command.when_chosen([request, &invocation] { invocation.exit_code = add(*request); });
+  choose(add_command, add);
   Command list_command = db.add("list", "List what is in a database");
   common(list_command);
   list_command.option("--format", request->format, "How to print").one_of(report::format_names()).shows_default();
-  list_command.when_chosen([request, &invocation] { invocation.exit_code = list(*request); });
+  choose(list_command, list);
   Command remove_command = db.add("remove", "Remove runs: by number or directory, or all of a program or version");
   remove_command.option("run", request->runs, "Runs").type("RUN");
   common(remove_command);
-  remove_command.when_chosen([request, &invocation] { invocation.exit_code = remove(*request); });
+  choose(remove_command, remove);
   Command export_command = db.add("export", "Copy a database into an empty one, of the other kind, too");
   export_command.option("target", request->target, "The empty database").type("DATABASE").required();
   add_database_option(export_command, request->database);
-  export_command.when_chosen([request, &invocation] { invocation.exit_code = copy(*request); });
+  choose(export_command, copy);
 }
 
 }  // namespace refrain::tools

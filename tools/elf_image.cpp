@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
-#include <memory>
 #include <string_view>
 #include <strings.h>
 #include <unistd.h>

@@ -1,9 +1,5 @@
 #include "tools/explorer_properties.hpp"
 
-#include <algorithm>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "offline/database/add_run.hpp"
 #include "offline/database/evaluation.hpp"
 #include "offline/database/native_run.hpp"
@@ -39,11 +35,8 @@ std::vector<explorer::FoundProperty> properties_of(const std::shared_ptr<const e
     to.name = of.property->name;
     to.severity = of.severity;
     to.confidence = of.confidence;
-    std::vector<std::string> parts;
-    for (const auto& [parameter, object] : of.context)
-      if (parameter != "Basis" && object != evaluation.run.experiment) parts.push_back(object);
-    to.context = parts.empty() ? "the run" : fmt::format("{}", fmt::join(parts, ", "));
-    if (!parts.empty()) to.region = parts.front();
+    to.context = context_text(of, evaluation);
+    if (const auto objects = objects_of(of, evaluation); !objects.empty()) to.region = objects.front();
   }
   return properties;
 }

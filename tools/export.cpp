@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "offline/experiment/folder.hpp"
 #include "offline/export/formats.hpp"
 #include "offline/export/otf2.hpp"
 #include "offline/export/process_group.hpp"
@@ -17,6 +18,7 @@
 #include "tools/complaints.hpp"
 #include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
+#include "tools/run_efficiency.hpp"
 #include "tools/subcommands.hpp"
 #include "tools/together.hpp"
 #include "tools/trace_command.hpp"
@@ -37,12 +39,10 @@ struct Request {
 
 /// Without -o in the working directory, with the experiment's name.
 std::filesystem::path output_of(const Request& request) {
-  if (request.output == "-") return request.output;
-  std::filesystem::path path =
-      std::filesystem::absolute(request.output.empty() ? request.experiments[0] : request.output).lexically_normal();
-  if (!path.has_filename()) path = path.parent_path();
-  if (request.output.empty()) return path.filename().string() + exports::find_format(request.format)->ending;
-  return request.output.ends_with('/') ? path : std::filesystem::path(request.output);
+  if (request.output.ends_with('/')) return experiment::full_name(request.output);
+  if (!request.output.empty()) return request.output;
+  const std::filesystem::path path = experiment::full_name(request.experiments[0]);
+  return path.filename().string() + exports::find_format(request.format)->ending;
 }
 
 /// `processes`: null for this one alone.
@@ -107,44 +107,54 @@ int write_events(const exports::Format& format, const Request& request) {
 }
 
 int write_profile(const exports::Format& format, const Request& request) {
-  try {
-    int code = exit_ok;
-    exports::OutputFile out(output_of(request));
-    std::size_t call_paths = 0, locations = 0;
-    for (const std::string& name : request.experiments) {
-      if (is_archive(command_name, name)) return exit_usage;
-      const auto experiment = experiment::Experiment::open(name);
-      std::optional<exports::IterationOfLoop> iteration;
-      if (request.iteration) iteration = {request.loop, *request.iteration};
-      const auto run = exports::run_of_experiment(experiment, REFRAIN_VERSION, iteration);
-      format.write_run(*run, out);
-      call_paths += run->nodes().size();
-      locations += run->locations().size();
-      if (experiment->damage_log()->count() == 0) continue;
-      tell_damage(command_name, *experiment->damage_log());
-      code = exit_damaged;
-    }
-    out.finish();
-    tell_written(format, out.path(), fmt::format("{} call paths of {} locations", call_paths, locations));
-    return code;
-  } catch (const experiment::ReadError& error) {
-    return complain(command_name, exit_unreadable, error.what());
-  } catch (const std::exception& error) {
-    return complain(command_name, exit_usage, error.what());
+  int code = exit_ok;
+  exports::OutputFile out(output_of(request));
+  std::size_t call_paths = 0, locations = 0;
+  for (const std::string& name : request.experiments) {
+    if (is_archive(command_name, name)) return exit_usage;
+    const auto experiment = experiment::Experiment::open(name);
+    std::optional<exports::IterationOfLoop> iteration;
+    if (request.iteration) iteration = {request.loop, *request.iteration};
+    const auto run = exports::run_of_experiment(experiment, REFRAIN_VERSION, iteration);
+    format.write_run(*run, out);
+    call_paths += run->nodes().size();
+    locations += run->locations().size();
+    code = std::max(code, tell_damage(command_name, *experiment->damage_log()));
   }
+  out.finish();
+  tell_written(format, out.path(), fmt::format("{} call paths of {} locations", call_paths, locations));
+  return code;
+}
+
+int write_efficiencies(const exports::Format& format, const Request& request) {
+  const std::string& name = request.experiments[0];
+  if (is_archive(command_name, name)) return exit_usage;
+  const std::vector<RunEfficiency> all = run_efficiencies(command_name, name, {""}, true);
+  exports::EfficienciesOfRun run{"Refrain " REFRAIN_VERSION, all.front().started_s, {}};
+  for (const RunEfficiency& of : all)
+    if (of.efficiency) run.parts.push_back({of.region, *of.efficiency, of.useful_s, of.mpi_s, of.instructions, of.cycles});
+  if (!all.front().efficiency) return complain(command_name, exit_usage, name + ": no useful time was measured");
+  exports::OutputFile out(output_of(request));
+  format.write_efficiencies(run, out);
+  out.finish();
+  tell_written(format, out.path(),
+               fmt::format("efficiencies of the run{}", run.parts.size() > 1 ? " and its loops" : ""));
+  return all.front().is_damaged ? exit_damaged : exit_ok;
 }
 
 /// Options that the format does not take; empty: there are none.
 std::string wrong_options(const exports::Format& format, const Request& request) {
-  const bool is_archive_format = !format.write_run && !format.write_events;
+  const bool is_archive_format = format.is_directory();
   const auto wrong = [&](const char* option, const char* formats) {
     return fmt::format("{} requires --format {}", option, formats);
   };
   if (request.regions == call_path_regions && !is_archive_format) return wrong("--regions callpath", "otf2");
-  if (!request.ranks.empty() && format.write_run) return wrong("--rank", "otf2, perfetto, chrome or paraver");
+  if (!request.ranks.empty() && (format.write_run || format.write_efficiencies))
+    return wrong("--rank", "otf2, perfetto, chrome or paraver");
   if ((request.from_s || request.until_s) && !format.write_events)
     return wrong(request.from_s ? "--from" : "--until", "perfetto, chrome or paraver");
-  if (request.iteration && is_archive_format) return "--iteration does not go with otf2";
+  if (request.iteration && (is_archive_format || format.write_efficiencies))
+    return fmt::format("--iteration does not go with {}", format.name);
   if (!request.loop.empty() && (!request.iteration || !format.write_run))
     return "--loop requires --iteration and a format of profiles";
   if (request.experiments.size() > 1 && !format.takes_several)
@@ -157,9 +167,11 @@ int run(const Request& request) {
   const exports::Format& format = *exports::find_format(request.format);
   if (const std::string wrong = wrong_options(format, request); !wrong.empty())
     return complain(command_name, exit_usage, wrong);
-  if (!format.write_run && !format.write_events) return write_archive(request);
+  if (format.is_directory()) return write_archive(request);
   if (exports::place_in_job().rank != 0) return exit_ok;  // the first process writes it alone
-  return format.write_events ? write_events(format, request) : write_profile(format, request);
+  if (format.write_events) return write_events(format, request);
+  const auto write = format.write_efficiencies ? write_efficiencies : write_profile;
+  return guarded(command_name, [&] { return write(format, request); });
 }
 
 }  // namespace
@@ -190,7 +202,7 @@ void add_export(Command root, Invocation& invocation) {
   command.option("--rank", request->ranks, "Events of these ranks alone, as in 0,4-7; may be repeated")
       .type("LIST")
       .separated_by(',');
-  command.option("--iteration", request->iteration, "This iteration, counted from 0, instead of the run; not of otf2")
+  command.option("--iteration", request->iteration, "This iteration, counted from 0, instead of the run; not of otf2 and talp")
       .type("NUMBER");
   command.option("--loop", request->loop, "Of profiles with --iteration, the loop; needed where several are marked")
       .type("NAME");

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "config/function_table.hpp"
+#include "offline/experiment/whole_file.hpp"
 #include "offline/symbols/function_table.hpp"
 #include "tools/run_notes.hpp"
 #include "tools/start.hpp"
@@ -28,17 +29,10 @@ constexpr std::chrono::milliseconds most_time(300);
 bool is_below_temporary_files(const fs::path& file) {
   const std::string name = file.string();
   const char* const chosen = std::getenv("TMPDIR");
-  return std::ranges::any_of(std::vector<std::string>{"/tmp", "/var/tmp", "/dev/shm", chosen ? chosen : ""},
-                             [&](const std::string& place) { return !place.empty() && name.starts_with(place + "/"); });
-}
-
-bool write_all_of(int file, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR) return false;
-    if (written > 0) bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-  return true;
+  return std::ranges::any_of(std::vector<fs::path>{"/tmp", "/var/tmp", "/dev/shm", chosen ? chosen : ""},
+                             [&](const fs::path& place) {
+                               return !place.empty() && name.starts_with((place / "").lexically_normal().string());
+                             });
 }
 
 /// A file in memory with these bytes, which nobody can change, inherited by the program. -1: `errno` says why not.
@@ -52,7 +46,8 @@ int sealed_file(std::span<const std::byte> bytes) {
   const int file = fcntl(made, F_DUPFD, beyond_those_of_shells);
   close(made);
   if (file < 0) return -1;
-  if (write_all_of(file, bytes) && fcntl(file, F_ADD_SEALS, config::function_table_seals) == 0) return file;
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (experiment::write_all(file, text) && fcntl(file, F_ADD_SEALS, config::function_table_seals) == 0) return file;
   const int error = errno;
   close(file);
   errno = error;

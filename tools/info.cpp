@@ -1,11 +1,10 @@
 /// `refrain info`: what this copy of Refrain is, what is in force, and which names an experiment has.
 
-#include <cstdio>
 #include <cstdlib>
-#include <fmt/core.h>
 #include <memory>
 
 #include "config/configuration.hpp"
+#include "tools/complaints.hpp"
 #include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/installation.hpp"
@@ -70,7 +69,9 @@ void add_info(Command root, Invocation& invocation) {
   Command names = info.add("names", "Which names of functions an experiment keeps, and where they come from");
   names.option("EXPERIMENT", *experiment, "experiment directory").type("EXPERIMENT").required();
   names.option("--format", *format, "how to print").one_of({"text", "json"});
-  names.when_chosen([format, experiment, &invocation] { invocation.exit_code = print_names(*experiment, *format); });
+  names.when_chosen([format, experiment, &invocation] {
+    invocation.exit_code = guarded("info", [&] { return print_names(*experiment, *format); });
+  });
   info.add("metrics", "What REFRAIN_METRICS can ask for here").when_chosen(print_metric_names);
   info.add("version", "The version").when_chosen([] { show("refrain {}\n", REFRAIN_VERSION); });
   info.add("build", "How and with which libraries it was built").when_chosen([&invocation] {

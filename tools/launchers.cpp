@@ -170,16 +170,13 @@ LaunchLine parse_launch_line(const std::vector<std::string>& words) {
   line.launcher = launcher->row;
   Options options{*launcher, words};
   for (++at; at < words.size();) {
+    const bool ends_options = words[at] == "--" && at + 1 < words.size();
     if (words[at] == ":") {
       ++at;
-    } else if (words[at] == "--" && at + 1 < words.size()) {
-      ++at;
-      line.programs.push_back(at);
-      at = static_cast<std::size_t>(std::find(words.begin() + static_cast<std::ptrdiff_t>(at), words.end(), ":") -
-                                    words.begin());
-    } else if (words[at].size() > 1 && words[at][0] == '-') {
+    } else if (!ends_options && words[at].size() > 1 && words[at][0] == '-') {
       at = options.skip(at);
     } else {
+      if (ends_options) ++at;
       line.programs.push_back(at);
       at = static_cast<std::size_t>(std::find(words.begin() + static_cast<std::ptrdiff_t>(at), words.end(), ":") -
                                     words.begin());

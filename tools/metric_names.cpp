@@ -3,7 +3,6 @@
 #include "tools/metric_names.hpp"
 
 #include <dlfcn.h>
-#include <fmt/core.h>
 #include <papi.h>
 
 #include "tools/console.hpp"

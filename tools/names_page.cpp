@@ -1,16 +1,14 @@
 #include "tools/names_page.hpp"
 
 #include <algorithm>
-#include <fmt/format.h>
-#include <string_view>
 #include <vector>
 
 #include "offline/experiment/clean_text.hpp"
 #include "offline/report/json_writer.hpp"
 #include "offline/symbols/experiment_names.hpp"
 #include "offline/symbols/names.hpp"
+#include "tools/complaints.hpp"
 #include "tools/console.hpp"
-#include "tools/exit_codes.hpp"
 
 namespace refrain::tools {
 namespace {
@@ -68,18 +66,12 @@ void print_names_as_text(const std::vector<NamesOfModule>& modules, bool has_fil
 }  // namespace
 
 int print_names(const std::string& directory, const std::string& format) {
-  try {
-    const auto experiment = experiment::Experiment::open(directory);
-    bool has_file = false;
-    const std::vector<NamesOfModule> modules = symbols::names_by_module(*experiment, has_file);
-    if (format == "json") print_names_as_json(modules, has_file);
-    else print_names_as_text(modules, has_file);
-    for (const std::string& line : experiment->damage()) say("refrain info: {}", line);
-    return experiment->damages() == 0 ? exit_ok : exit_damaged;
-  } catch (const experiment::ReadError& error) {
-    say("refrain info: {}", error.what());
-    return exit_unreadable;
-  }
+  const auto experiment = experiment::Experiment::open(directory);
+  bool has_file = false;
+  const std::vector<NamesOfModule> modules = symbols::names_by_module(*experiment, has_file);
+  if (format == "json") print_names_as_json(modules, has_file);
+  else print_names_as_text(modules, has_file);
+  return tell_damage("info", *experiment->damage_log());
 }
 
 }  // namespace refrain::tools

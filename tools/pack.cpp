@@ -12,12 +12,13 @@
 #include "format/event_file.hpp"
 #include "offline/anonymous/experiment_copy.hpp"
 #include "offline/experiment/folder.hpp"
+#include "offline/experiment/whole_file.hpp"
 #include "offline/report/found.hpp"
+#include "offline/run/loop_pools.hpp"
 #include "offline/symbols/experiment_names.hpp"
 #include "tools/complaints.hpp"
 #include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
-#include "tools/new_file.hpp"
 #include "tools/progress_line.hpp"
 #include "tools/subcommands.hpp"
 #include "tools/which_experiment.hpp"
@@ -35,8 +36,7 @@ struct Request {
 
 /// The directory's own name, also where it is packed already; that of the working directory for ".".
 std::string name_of_experiment(const std::string& experiment) {
-  fs::path path = fs::absolute(experiment).lexically_normal();
-  if (!path.has_filename()) path = path.parent_path();
+  const fs::path path = experiment::full_name(experiment);
   return (path.extension() == ".tar" ? path.stem() : path.filename()).string();
 }
 
@@ -44,18 +44,15 @@ bool is_of_events(const std::string& file) {
   return file.starts_with(format::events_name_begin) && file.ends_with(format::events_name_end);
 }
 
-/// Keeps the names of functions, which need the binaries of this machine, and the findings of a search in the
-/// experiment. False: no findings are kept, and none can be.
+/// Keeps in the experiment the names of functions, which need the binaries of this machine, how the time of iterations
+/// is divided, and the findings of a search. False: no findings are kept, and none can be.
 bool keep_what_is_known(const experiment::Experiment& experiment) {
   ProgressLine line;
   symbols::Symbolizer symbolizer;
-  symbols::use_names(experiment, symbolizer, {.progress = [&](std::size_t done, std::size_t all) {
-                       line.show([&] { return fmt::format("{} of {} names", done, all); });
-                     }});
+  symbols::use_names(experiment, symbolizer, {.progress = line.naming()});
+  keep_pools(experiment, run::Asked::No);
   if (report::kept_found(experiment)) return true;
-  const report::Found found = report::search_some(experiment.directory(), [&](double share) {
-    line.show([&] { return fmt::format("searching events: {:.0f} %", 100 * share); });
-  });
+  const report::Found found = report::search_some(experiment.directory(), line.searching());
   line.end();
   if (!found.may_be_kept) return false;
   try {
@@ -78,14 +75,12 @@ std::vector<std::string> files_to_pack(const Request& request) {
   return files;
 }
 
-void add(NewFile& archive, const std::string& folder, const fs::path& path) {
+void add(experiment::NewFile& archive, const std::string& folder, const fs::path& path) {
   const experiment::InputFile file(path);
   archive.write(experiment::tar_head(folder + "/" + path.filename().string(), file.size()));
-  constexpr std::uint64_t piece = 1 << 20;
-  for (std::uint64_t at = 0; at < file.size(); at += piece) {
-    const auto bytes = file.read(at, std::min(piece, file.size() - at), "the file");
+  file.for_each_piece([&](std::span<const std::byte> bytes) {
     archive.write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  }
+  });
   archive.write(experiment::tar_padding(file.size()));
 }
 
@@ -119,37 +114,32 @@ std::string make_anonymous(const std::string& experiment, const std::string& dir
 
 int run(Request request) {
   if (!find_experiment(name, request.experiment)) return exit_usage;
-  try {
-    std::string folder = name_of_experiment(request.experiment);
-    if (request.output.empty()) request.output = folder + ".tar";
-    std::optional<ScratchDirectory> scratch;
-    if (request.anonymous) {
-      request.experiment = make_anonymous(request.experiment, scratch.emplace().path());
-      folder = "experiment";
-    }
-    const auto experiment = experiment::Experiment::open(request.experiment);
-    const bool is_kept = keep_what_is_known(*experiment);
-    const std::vector<std::string> files = files_to_pack(request);
-    std::error_code error;
-    const bool has_events = std::ranges::any_of(experiment::files_in(request.experiment, error), is_of_events);
-    if (request.without_events && has_events && !is_kept)
-      return complain(name, exit_usage,
-                      fmt::format("--without-events: what its events tell cannot be kept in {}, so it would be lost",
-                                  request.experiment));
-    constexpr std::size_t longest_folder = 60;  // with a file's name in 100 bytes
-    NewFile archive(request.output);
-    for (const std::string& file : files)
-      add(archive, folder.size() > longest_folder ? "experiment" : folder, fs::path(request.experiment) / file);
-    archive.write(experiment::tar_end());
-    archive.finish();
-    constexpr double bytes_of_megabyte = 1e6;
-    show("{}: {:.1f} MB\n", request.output, static_cast<double>(archive.size()) / bytes_of_megabyte);
-    return exit_ok;
-  } catch (const experiment::ReadError& error) {
-    return complain(name, exit_unreadable, error.what());
-  } catch (const std::exception& error) {
-    return complain(name, exit_usage, error.what());
+  std::string folder = name_of_experiment(request.experiment);
+  if (request.output.empty()) request.output = folder + ".tar";
+  std::optional<ScratchDirectory> scratch;
+  if (request.anonymous) {
+    request.experiment = make_anonymous(request.experiment, scratch.emplace().path());
+    folder = "experiment";
   }
+  const auto experiment = experiment::Experiment::open(request.experiment);
+  const bool is_kept = keep_what_is_known(*experiment);
+  const std::vector<std::string> files = files_to_pack(request);
+  std::error_code error;
+  const bool has_events = std::ranges::any_of(experiment::files_in(request.experiment, error), is_of_events);
+  if (request.without_events && has_events && !is_kept)
+    return complain(name, exit_usage,
+                    fmt::format("--without-events: what its events tell cannot be kept in {}, so it would be lost",
+                                request.experiment));
+  constexpr std::size_t longest_folder = 60;  // with a file's name in 100 bytes
+  experiment::NewFile archive(request.output);
+  for (const std::string& file : files)
+    add(archive, folder.size() > longest_folder ? "experiment" : folder, fs::path(request.experiment) / file);
+  archive.write(experiment::tar_end());
+  archive.finish();
+  constexpr double bytes_of_megabyte = 1e6;
+  if (!archive.is_standard_output())
+    show("{}: {:.1f} MB\n", request.output, static_cast<double>(archive.size()) / bytes_of_megabyte);
+  return exit_ok;
 }
 
 }  // namespace
@@ -158,7 +148,8 @@ void add_pack(Command root, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   Command command = root.add("pack", "Make one file of an experiment, which all commands open like the directory");
   add_experiment(command, request->experiment, "Experiment directory");
-  command.option("-o,--output", request->output, "File to write (default: EXPERIMENT.tar here)").type("FILE");
+  command.option("-o,--output", request->output, "File to write, - for standard output (default: EXPERIMENT.tar here)")
+      .type("FILE");
   command.flag("--without-events", request->without_events,
                "Leave out the files of events; what was found in them stays, and so does the sample of iterations");
   command.flag(
@@ -167,7 +158,7 @@ void add_pack(Command root, Invocation& invocation) {
   command.footer(
       "Exit status: 0 done, 1 wrong usage or not written, 2 the experiment cannot be read.\n"
       "The file is an archive of tar: tar -xf makes the directory of it.");
-  command.when_chosen([request, &invocation] { invocation.exit_code = run(*request); });
+  command.when_chosen([request, &invocation] { invocation.exit_code = guarded(name, [&] { return run(*request); }); });
 }
 
 }  // namespace refrain::tools

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string>
 #include <unistd.h>
+#include <utility>
 
 #include "tools/console.hpp"
 
@@ -24,6 +25,17 @@ class ProgressLine {
     last_ = now;
     is_shown_ = true;
     write_to_stderr(fmt::format("\r{}\033[K", text()));
+  }
+  /// The progress of a search of events, and of names that are looked up. `of` stands before the text.
+  auto searching(std::string of = {}) {
+    return [this, of = std::move(of)](double share) {
+      show([&] { return fmt::format("{}searching events: {:.0f} %", of, 100 * share); });
+    };
+  }
+  auto naming(std::string of = {}) {
+    return [this, of = std::move(of)](std::size_t done, std::size_t all) {
+      show([&] { return fmt::format("{}{} of {} names", of, done, all); });
+    };
   }
   void end() {
     if (is_shown_) write_to_stderr("\r\033[K");

@@ -31,14 +31,6 @@ struct Request {
   int limit = usual_rows;
 };
 
-/// "r: solve", without the run and the basis, which all have.
-std::string context_text(const database::Found& found, const database::Evaluation& evaluation) {
-  std::vector<std::string> parts;
-  for (const auto& [parameter, object] : found.context)
-    if (parameter != "Basis" && object != evaluation.run.experiment) parts.push_back(object);
-  return parts.empty() ? "the run" : fmt::format("{}", fmt::join(parts, ", "));
-}
-
 std::string sentence(const database::Evaluation& evaluation, double threshold) {
   const database::Found* bottleneck = bottleneck_of(evaluation);
   if (bottleneck == nullptr) return "No property was found: there is no bottleneck.";
@@ -114,47 +106,36 @@ std::unique_ptr<database::Connection> open_experiment(const Request& request, co
 }
 
 int run(const Request& request) {
-  try {
-    const auto program = read_specifications(request.files);
-    if (!program) return exit_usage;
-    for (const std::string& wanted : request.only)
-      if (program->property(wanted) == nullptr)
-        return complain(name, exit_usage,
-                        fmt::format("--property {}: there is none of this name; there are {}", wanted,
-                                    fmt::join(property_names(*program), ", ")));
-    int code = exit_ok;
-    const auto connection = request.experiment.empty() ? database::Connection::open(request.database, false)
-                                                       : open_experiment(request, *program->model, code);
-    database::Store store(*connection, *program->model);
-    store.check();
-    const auto runs = store.runs({request.program, request.version, request.run});
-    if (runs.empty())
-      return complain(
-          name, exit_usage,
-          fmt::format("{}: there is no such run; `refrain db list` shows what there is", connection->name()));
-    database::EvaluationRequest evaluation;
-    evaluation.run = *std::ranges::max_element(runs, {}, &database::StoredRun::run);
-    evaluation.basis = request.basis;
-    evaluation.only = request.only;
-    ProgressLine line;
-    evaluation.progress = [&](std::size_t done, std::size_t all) {
-      line.show([&] { return fmt::format("evaluating: {} of {} properties", done, all); });
-    };
-    const database::Evaluation result = evaluate(*connection, *program, evaluation);
-    line.end();
-    const report::Format format = report::format_of(request.format);
-    const std::size_t rows = request.limit > 0 ? static_cast<std::size_t>(request.limit) : result.found.size();
-    if (format == report::Format::Text) print_text(result, request, rows);
-    else
-      print_tables(format == report::Format::Json ? document_of(result, request.threshold)
-                                                  : std::vector{properties_table(result, rows)},
-                   format, {}, write_to_stdout);
-    return code;
-  } catch (const experiment::ReadError& error) {
-    return complain(name, exit_unreadable, error.what());
-  } catch (const std::exception& error) {
-    return complain(name, exit_usage, error.what());
-  }
+  const auto program = read_specifications(request.files);
+  if (!program) return exit_usage;
+  for (const std::string& wanted : request.only)
+    if (program->property(wanted) == nullptr)
+      return complain(name, exit_usage,
+                      fmt::format("--property {}: there is none of this name; there are {}", wanted,
+                                  fmt::join(property_names(*program), ", ")));
+  int code = exit_ok;
+  const auto connection = request.experiment.empty() ? database::Connection::open(request.database, false)
+                                                     : open_experiment(request, *program->model, code);
+  database::Store store(*connection, *program->model);
+  store.check();
+  database::EvaluationRequest evaluation;
+  evaluation.run = store.last_run({request.program, request.version, request.run});
+  evaluation.basis = request.basis;
+  evaluation.only = request.only;
+  ProgressLine line;
+  evaluation.progress = [&](std::size_t done, std::size_t all) {
+    line.show([&] { return fmt::format("evaluating: {} of {} properties", done, all); });
+  };
+  const database::Evaluation result = evaluate(*connection, *program, evaluation);
+  line.end();
+  const report::Format format = report::format_of(request.format);
+  const std::size_t rows = request.limit > 0 ? static_cast<std::size_t>(request.limit) : result.found.size();
+  if (format == report::Format::Text) print_text(result, request, rows);
+  else
+    print_tables(format == report::Format::Json ? document_of(result, request.threshold)
+                                                : std::vector{properties_table(result, rows)},
+                 format, {}, write_to_stdout);
+  return code;
 }
 
 }  // namespace
@@ -163,10 +144,11 @@ void add_properties(Command root, Invocation& invocation) {
   auto request = std::make_shared<Request>();
   Command command =
       root.add("properties", "Evaluate performance properties of an experiment, or of a run in a database");
-  Option experiment = command
-                          .option("experiment", request->experiment,
-                                  "Experiment directory or profile of CUBE (.cubex); no database is needed")
-                          .type("EXPERIMENT");
+  Option experiment =
+      command
+          .option("experiment", request->experiment,
+                  "Experiment directory or profile of CUBE (.cubex), Caliper or TAU; no database is needed")
+          .type("EXPERIMENT");
   add_database_option(command, request->database).excludes(experiment);
   command.option("--program", request->program, "Only runs of this program").type("NAME").excludes(experiment);
   command.option("--version", request->version, "Only runs of this version").type("NAME").excludes(experiment);
@@ -182,7 +164,7 @@ void add_properties(Command root, Invocation& invocation) {
       .shows_default();
   command.option("--limit", request->limit, "Rows of a table; 0: all").type("N").shows_default();
   command.option("--format", request->format, "How to print").one_of(report::format_names()).shows_default();
-  command.when_chosen([request, &invocation] { invocation.exit_code = run(*request); });
+  command.when_chosen([request, &invocation] { invocation.exit_code = guarded(name, [&] { return run(*request); }); });
 }
 
 }  // namespace refrain::tools

@@ -1,6 +1,5 @@
 #include "tools/property_commands.hpp"
 
-#include <fmt/format.h>
 
 #include "tools/console.hpp"
 
@@ -19,12 +18,6 @@ std::optional<properties::Program> read_specifications(const std::vector<std::st
 
 Option add_database_option(Command command, std::string& database) {
   return command.option("--database", database, "File of SQLite, or postgresql://...").type("DATABASE").shows_default();
-}
-
-std::vector<std::string> property_names(const properties::Program& program) {
-  std::vector<std::string> names;
-  for (const properties::Property& property : program.properties) names.push_back(property.name);
-  return names;
 }
 
 }  // namespace refrain::tools

@@ -20,7 +20,4 @@ std::optional<properties::Program> read_specifications(const std::vector<std::st
 /// --database, with the usual one.
 Option add_database_option(Command command, std::string& database);
 
-/// Names of properties, in the order of the program.
-std::vector<std::string> property_names(const properties::Program& program);
-
 }  // namespace refrain::tools

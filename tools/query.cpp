@@ -41,13 +41,13 @@ struct CellOf {
   report::Cell operator()(const std::string& text) const { return experiment::clean_text(text); }
 };
 
-report::Table table_of(query::Answer& answer, bool is_for_people) {
+report::Table table_of(const query::Answer& answer, bool is_for_people) {
   report::Table table{.name = "rows", .empty = "There are no rows."};
-  const auto& first = answer.first();
-  for (std::size_t i = 0; i < answer.columns().size(); ++i) {
+  const auto& first = answer.first;
+  for (std::size_t i = 0; i < answer.columns.size(); ++i) {
     const bool is_number = i < first.size() &&
                            (std::holds_alternative<std::int64_t>(first[i]) || std::holds_alternative<double>(first[i]));
-    table.columns.push_back({.name = experiment::clean_text(answer.columns()[i]),
+    table.columns.push_back({.name = experiment::clean_text(answer.columns[i]),
                              .kind = is_number ? report::Kind::Number : report::Kind::Text,
                              .align = is_number ? report::Align::Right : report::Align::Left});
   }
@@ -71,35 +71,26 @@ int run(const Request& request) {
                     "needs experiments and a statement: refrain query EXPERIMENT... \"SELECT ...\"; --schema lists the "
                     "tables");
   int code = exit_ok;
-  try {
-    std::vector<std::shared_ptr<ReadRun>> read;
-    std::vector<query::Run> runs;
-    for (const std::string& experiment : request.words | std::views::take(request.words.size() - 1)) {
-      const auto& of = read.emplace_back(read_run(experiment, RunNames::Usual));
-      runs.push_back({std::shared_ptr<database::RunSource>(of, of->source.get()), of->findings});
-      if (!of->not_searched.empty())
-        complain(name, exit_ok,
-                 fmt::format("{}: events were not searched for waiting: {}", experiment, of->not_searched));
-    }
-    query::Query query(std::move(runs));
-    const auto answer = query.ask(request.words.back());
-    const report::Format format = report::format_of(request.format);
-    const bool is_for_people = format == report::Format::Text || format == report::Format::Markdown;
-    report::Terminal terminal = report::detect_terminal(stdout);
-    terminal.width = 0;  // no column is dropped: a user has asked for each
-    print_tables({table_of(*answer, is_for_people)}, format, terminal, write_to_stdout);
-    for (const auto& of : read)
-      if (of->experiment && of->experiment->damages() > 0) {
-        std::fflush(stdout);
-        tell_damage(name, *of->experiment->damage_log());
-        code = exit_damaged;
-      }
-    return code;
-  } catch (const experiment::ReadError& error) {
-    return complain(name, exit_unreadable, error.what());
-  } catch (const std::exception& error) {
-    return complain(name, exit_usage, error.what());
+  std::vector<std::shared_ptr<ReadRun>> read;
+  std::vector<query::Run> runs;
+  for (const std::string& experiment : request.words | std::views::take(request.words.size() - 1)) {
+    const auto& of = read.emplace_back(read_run(experiment, RunNames::Usual));
+    runs.push_back({std::shared_ptr<database::RunSource>(of, of->source.get()), of->findings});
+    if (!of->not_searched.empty())
+      complain(name, exit_ok,
+               fmt::format("{}: events were not searched for waiting: {}", experiment, of->not_searched));
   }
+  query::Query query(std::move(runs));
+  const auto answer = query.ask(request.words.back());
+  const report::Format format = report::format_of(request.format);
+  const bool is_for_people = format == report::Format::Text || format == report::Format::Markdown;
+  report::Terminal terminal = report::detect_terminal(stdout);
+  terminal.width = 0;  // no column is dropped: a user has asked for each
+  print_tables({table_of(answer, is_for_people)}, format, terminal, write_to_stdout);
+  std::fflush(stdout);
+  for (const auto& of : read)
+    if (of->experiment) code = std::max(code, tell_damage(name, *of->experiment->damage_log()));
+  return code;
 }
 
 }  // namespace
@@ -109,7 +100,8 @@ void add_query(Command root, Invocation& invocation) {
   Command command = root.add("query", "Ask SQL about experiments");
   command
       .option("experiment", request->words,
-              "Experiment directories or profiles of CUBE (.cubex), and a statement of SQL as the last word")
+              "Experiment directories or profiles of CUBE (.cubex), Caliper or TAU, and a statement of SQL as the last "
+              "word")
       .type("EXPERIMENT");
   command.option("--format", request->format, "How to print").one_of(report::format_names()).shows_default();
   command.flag("--schema", request->schema, "List the tables and their columns instead");
@@ -120,7 +112,7 @@ void add_query(Command root, Invocation& invocation) {
       "  refrain query EXPERIMENT \"SELECT path(v.node), SUM(v.value) AS s FROM value v JOIN metric m ON v.metric = "
       "m.id\n"
       "    WHERE m.name = 'wait' GROUP BY v.node ORDER BY s DESC LIMIT 10\"");
-  command.when_chosen([request, &invocation] { invocation.exit_code = run(*request); });
+  command.when_chosen([request, &invocation] { invocation.exit_code = guarded(name, [&] { return run(*request); }); });
 }
 
 }  // namespace refrain::tools

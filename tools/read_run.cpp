@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fmt/format.h>
 
 #include "offline/database/profile_run.hpp"
 #include "offline/experiment/folder.hpp"
@@ -49,18 +48,18 @@ std::shared_ptr<ReadRun> read_run(const std::string& name, RunNames names) {
   const experiment::Experiment& experiment = *run->experiment;
   symbols::Symbolizer symbolizer;
   symbols::use_names(experiment, symbolizer);
-  ProgressLine line;
-  const report::Found found = report::found_in(experiment, [&](double share) {
-    line.show([&] { return fmt::format("{}: searching events: {:.0f} %", name, 100 * share); });
-  });
-  line.end();
-  analysis::MinimumWaits minima(experiment.definitions());
   analysis::CallTreeOptions options;
   if (names == RunNames::Usual) options = report::usual_names();
-  options.also = [&](const experiment::Rank& rank) { minima.add(rank); };
+  report::SeenRanks seen(experiment);
+  seen.look_at(options);
   run->tree = build_call_tree(experiment, symbolizer, options);
   const bool are_usual = names == RunNames::Usual || has_nothing_to_fold(experiment);
-  run->waiting = waiting_of(report::waits_of(run->tree, found.waits(are_usual), minima.any() ? &minima : nullptr));
+  ProgressLine line;
+  const report::UsualProfile profile{run->tree, seen};
+  const report::Found found = report::found_in(experiment, line.searching(name + ": "), are_usual ? &profile : nullptr);
+  line.end();
+  const analysis::MinimumWaits* const minima = seen.minima.any() ? &seen.minima : nullptr;
+  run->waiting = waiting_of(report::waits_of(run->tree, found.waits(are_usual), minima));
   run->findings = found.findings;
   run->not_searched = found.not_searched;
   run->source = database::native_run(run->experiment, run->tree, run->waiting);

@@ -98,11 +98,13 @@ bool anything_left(const experiment::Experiment& experiment, const report::Reque
 }
 
 /// What is kept, or is searched for now.
-report::Found found_with_progress(const experiment::Experiment& experiment) {
+report::Found found_with_progress(const experiment::Experiment& experiment,
+                                  const report::UsualProfile* known = nullptr) {
   ProgressLine line;
-  return report::found_in(experiment, [&](double share) {
+  const auto show = [&](double share) {
     line.show([&] { return fmt::format("searching events: {:.0f} %", 100 * share); });
-  });
+  };
+  return report::found_in(experiment, show, known);
 }
 
 /// A pattern is a metric of locations once it was searched for. What an earlier version has found is shown as that.
@@ -195,7 +197,9 @@ int run(ReportCommand command, std::string& state) {
     if (request.asks(report::Show::Locations)) found = find_metric(*experiment, request.metric);
     report::Source source{experiment, symbolizer, show_progress()};
     if (request.needs_search())
-      source.search = [&] { return found ? std::move(*found) : found_with_progress(*experiment); };
+      source.search = [&](const report::UsualProfile* known) {
+        return found ? std::move(*found) : found_with_progress(*experiment, known);
+      };
     source.other_metric = [&](const std::string& metric) {
       return metric == report::wait_metric_name ? report::wait_iterations(experiment)
                                                 : report::search_iterations(experiment, metric);

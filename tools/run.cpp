@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
@@ -16,6 +15,7 @@
 #include "config/configuration.hpp"
 #include "offline/findings/sentence.hpp"
 #include "offline/report/found.hpp"
+#include "offline/run/loop_pools.hpp"
 #include "tools/console.hpp"
 #include "tools/exemplars.hpp"
 #include "tools/exit_codes.hpp"
@@ -57,25 +57,33 @@ void say_interrupted(const std::string& experiment) {
   say("refrain: not analysed, as it was interrupted; refrain analyze {} does it", quoted({experiment}));
 }
 
-/// Searches the experiment, keeps what is found there for those who look later, and says what costs most. A signal that
-/// asks this process to end ends the search instead.
+/// Searches the experiment, keeps what is found there for those who look later, how the time of iterations is divided,
+/// too, and says what costs most. A signal that asks this process to end ends the search instead.
 void analyse_and_tell(const std::string& experiment) {
   constexpr std::size_t most = 3;
   const HeldSignals held;
   ProgressLine line;
+  bool is_analysed = false;
   try {
     const report::Found found = report::search_some(experiment, [&](double share) {
       held.check();
-      line.show([&] { return fmt::format("searching events: {:.0f} %", 100 * share); });
+      line.searching()(share);
     });
     line.end();
     for (std::size_t i = 0; i < std::min(found.findings.size(), most); ++i)
       say("refrain: {}", line_of(found.findings[i]));
     held.check();
-    keep_found(*experiment::Experiment::open(experiment), found, "", REFRAIN_VERSION);
+    const auto opened = experiment::Experiment::open(experiment);
+    keep_found(*opened, found, "", REFRAIN_VERSION);
+    is_analysed = true;
+    keep_pools(*opened, run::Asked::No, [&](double share) {
+      held.check();
+      line.show([&] { return fmt::format("dividing the time of iterations: {:.0f} %", 100 * share); });
+    });
+    line.end();
   } catch (const Interrupted&) {
     line.end();
-    say_interrupted(experiment);
+    if (!is_analysed) say_interrupted(experiment);
   } catch (const std::exception&) {
     // The program has ended as it did. Reports search themselves, and say what is wrong.
   }

@@ -4,24 +4,47 @@
 #include <charconv>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "offline/report/rank_times.hpp"
 #include "offline/report/report.hpp"
+#include "offline/run/loops.hpp"
 #include "offline/symbols/experiment_names.hpp"
 #include "tools/complaints.hpp"
 
 namespace refrain::tools {
+namespace {
+
+/// The loops that are nodes of the call tree: those that are not have no time of their own.
+std::set<std::string> loops_of(const experiment::Experiment& experiment, const analysis::CallTree& tree) {
+  std::set<std::string> loops;
+  run::for_each_loop(experiment, [&](const run::LoopPlace&, const experiment::Loop& loop, const experiment::Rank&) {
+    const auto is_loop = [&](const analysis::TreeNode& node) { return node.marked && node.name == loop.name; };
+    if (!loops.contains(loop.name) && std::ranges::any_of(tree.nodes, is_loop)) loops.insert(loop.name);
+  });
+  return loops;
+}
+
+}  // namespace
 
 std::vector<RunEfficiency> run_efficiencies(const char* command, const std::string& name,
-                                            const std::vector<std::string>& regions) {
+                                            std::vector<std::string> regions, bool with_loops) {
   const auto experiment = experiment::Experiment::open(name);
   analysis::Symbolizer symbolizer;
   symbols::use_names(*experiment, symbolizer, {});
-  analysis::MinimumWaits minima(experiment->definitions());
   analysis::CallTreeOptions options = report::usual_names();
-  options.also = [&](const experiment::Rank& rank) { minima.add(rank); };
+  report::SeenRanks seen(*experiment);
+  seen.look_at(options);
+  const analysis::MinimumWaits& minima = seen.minima;
   const analysis::CallTree tree = build_call_tree(*experiment, symbolizer, options);
-  const report::Found found = report::found_in(*experiment);
+  if (with_loops) {
+    const std::set<std::string> loops = loops_of(*experiment, tree);
+    regions.insert(regions.end(), loops.begin(), loops.end());
+  }
+  const report::UsualProfile profile{tree, seen};
+  const report::Found found = report::found_in(*experiment, {}, &profile);
   const auto* const in_events = found.waits(true);
   std::vector<report::NodeWait> waits;
   if (in_events || minima.any()) waits = report::waits_of(tree, in_events, minima.any() ? &minima : nullptr);
@@ -33,14 +56,19 @@ std::vector<RunEfficiency> run_efficiencies(const char* command, const std::stri
   for (const std::string& region : regions) {
     const report::PartTimes times =
         region.empty() ? report::times_of_run(input) : report::times_of_region(input, region);
-    RunEfficiency& run = all.emplace_back(
-        RunEfficiency{experiment->definitions().ranks_expected, report::root_name(*experiment),
-                      analysis::efficiency_of(times.ranks), 0, times.why_no_waits, times.instructions, times.cycles});
-    for (const analysis::RankTimes& of : times.ranks) run.useful_s += all_over_known * of.useful.value;
+    RunEfficiency& run = all.emplace_back(RunEfficiency{
+        region, experiment->definitions().ranks_expected, report::root_name(*experiment),
+        analysis::efficiency_of(times.ranks), 0, 0, times.why_no_waits, times.instructions, times.cycles,
+        experiment->manifest().started_s()});
+    for (const analysis::RankTimes& of : times.ranks) {
+      run.useful_s += all_over_known * of.useful.value;
+      run.mpi_s += all_over_known * of.mpi_s;
+    }
     for (std::optional<double>* const sum : {&run.instructions, &run.cycles})
       if (*sum) **sum *= all_over_known;
   }
   if (experiment->damages() > 0) tell_damage(command, *experiment->damage_log());
+  for (RunEfficiency& run : all) run.is_damaged = experiment->damages() > 0;
   return all;
 }
 

@@ -10,19 +10,23 @@
 namespace refrain::tools {
 
 struct RunEfficiency {
+  std::string region;  ///< empty: the run
   std::int64_t processes = 0;
   std::string program;
   std::optional<analysis::Efficiency> efficiency;  ///< nothing: no useful time was measured
-  double useful_s = 0;                             ///< of all processes; ranks that are missing count like the others
+  double useful_s = 0, mpi_s = 0;                  ///< of all processes; ranks that are missing count like the others
   std::string why_no_waits;                        ///< empty: serialisation and transfer are known
   std::optional<double> instructions, cycles;      ///< of useful time, likewise; nothing: not counted
+  std::optional<std::int64_t> started_s;           ///< since 1970; nothing: not known
+  bool is_damaged = false;                         ///< a part of the experiment could not be read
 };
 
 /// As `refrain report --efficiency` has them: one for each of `regions`, which are marked regions or functions, and the
-/// run for an empty name. The experiment is read and its events are searched once. Damage is told as one of `command`.
-/// Throws experiment::ReadError, and report::UsageError when there is no such region.
+/// run for an empty name; then, `with_loops`, one for each marked loop. The experiment is read and its events are
+/// searched once. Damage is told as one of `command`. Throws experiment::ReadError, and report::UsageError when there is
+/// no such region.
 std::vector<RunEfficiency> run_efficiencies(const char* command, const std::string& experiment,
-                                            const std::vector<std::string>& regions);
+                                            std::vector<std::string> regions, bool with_loops = false);
 
 /// A bound on a factor, as in "parallel>=0.8".
 struct EfficiencyBound {

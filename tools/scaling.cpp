@@ -32,16 +32,23 @@ struct Request {
   double min_share_percent = 1;
 };
 
-constexpr const char* of_processes = "processes, runs, seconds, speedup, efficiency, lost_s: lost";
+std::vector<report::Column> columns_of_sizes() {
+  auto spread = report::columns("deviation_s: deviation");
+  spread[0].is_optional = true;
+  return report::columns("processes, runs, seconds") + spread + report::columns("speedup, efficiency") +
+         report::columns("efficiency_error", report::ForPrograms) + report::columns("lost_s: lost");
+}
 
 report::Row row_of(const database::ScalingRow& of) {
-  return {{of.processes, of.runs, of.seconds, of.speedup, of.efficiency, of.lost_s}};
+  using report::Cell;
+  return {{of.processes, of.runs, of.seconds, of.runs > 1 ? Cell(of.deviation_s) : Cell(), of.speedup, of.efficiency,
+           of.efficiency_error > 0 ? Cell(of.efficiency_error) : Cell(), of.lost_s}};
 }
 
 /// A row for each region and number of processes.
 report::Table flat_table(const database::Scaling& scaling) {
   return {.name = "regions",
-          .columns = report::columns("region") + report::columns(of_processes),
+          .columns = report::columns("region") + columns_of_sizes(),
           .rows =
               [&scaling](const report::TakeRow& take) {
                 for (const auto& region : scaling.regions)
@@ -60,7 +67,7 @@ std::vector<report::Table> document_of(const database::Scaling& scaling) {
   report::Table regions{
       "regions", report::columns("region"),
       report::rows_of(scaling.regions, [](const database::ScalingRegion& of) -> report::Row {
-        return {{of.name}, {{"by_processes", report::columns(of_processes), report::rows_of(of.rows, row_of)}}};
+        return {{of.name}, {{"by_processes", columns_of_sizes(), report::rows_of(of.rows, row_of)}}};
       })};
   regions.line_depth = 3;
   return {object_of("", report::columns("program, version, fewest_processes"),
@@ -97,30 +104,19 @@ int print_efficiencies(database::Connection& connection, const database::StoredR
 }
 
 int run(const Request& request) {
-  try {
-    if (const auto code = run_directories(request)) return *code;
-    const auto connection = database::Connection::open(request.database, false);
-    const properties::Program program = properties::compile({properties::builtin_model()});
-    database::Store store(*connection, *program.model);
-    store.check();
-    const auto runs = store.runs({request.program, request.version, {}});
-    if (runs.empty())
-      return complain(
-          name, exit_usage,
-          fmt::format("{}: there is no such run; `refrain db list` shows what there is", connection->name()));
-    const report::Format format = report::format_of(request.format);
-    const database::StoredRun& last = *std::ranges::max_element(runs, {}, &database::StoredRun::run);
-    if (request.efficiencies) return print_efficiencies(*connection, last, request, format);
-    const database::Scaling scaling =
-        database::scaling_of(*connection, last, request.words, request.min_share_percent / 100);
-    print_tables(format == report::Format::Json ? document_of(scaling) : std::vector{flat_table(scaling)}, format,
-                 report::detect_terminal(stdout), write_to_stdout);
-    return exit_ok;
-  } catch (const experiment::ReadError& error) {
-    return complain(name, exit_unreadable, error.what());
-  } catch (const std::exception& error) {
-    return complain(name, exit_usage, error.what());
-  }
+  if (const auto code = run_directories(request)) return *code;
+  const auto connection = database::Connection::open(request.database, false);
+  const properties::Program program = properties::compile({properties::builtin_model()});
+  database::Store store(*connection, *program.model);
+  store.check();
+  const report::Format format = report::format_of(request.format);
+  const database::StoredRun last = store.last_run({request.program, request.version, {}});
+  if (request.efficiencies) return print_efficiencies(*connection, last, request, format);
+  const database::Scaling scaling =
+      database::scaling_of(*connection, last, request.words, request.min_share_percent / 100);
+  print_tables(format == report::Format::Json ? document_of(scaling) : std::vector{flat_table(scaling)}, format,
+               report::detect_terminal(stdout), write_to_stdout);
+  return exit_ok;
 }
 
 }  // namespace
@@ -149,7 +145,7 @@ void add_scaling(Command root, Invocation& invocation) {
       .type("PERCENT")
       .shows_default();
   command.option("--format", request->format, "How to print").one_of(report::format_names()).shows_default();
-  command.when_chosen([request, &invocation] { invocation.exit_code = run(*request); });
+  command.when_chosen([request, &invocation] { invocation.exit_code = guarded(name, [&] { return run(*request); }); });
 }
 
 }  // namespace refrain::tools

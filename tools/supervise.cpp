@@ -6,7 +6,6 @@
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
-#include <fmt/core.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>

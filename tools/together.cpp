@@ -50,12 +50,10 @@ int follow(const char* command, exports::ProcessGroup& processes, const Work& wo
 
 int work_together(const char* command, const std::filesystem::path& meeting, exports::PlaceInJob place,
                   std::chrono::milliseconds patience, const Work& work) {
-  try {
+  return guarded(command, [&] {
     exports::ProcessGroup processes(meeting, place, patience);
     return place.rank == 0 ? lead(command, processes, work) : follow(command, processes, work);
-  } catch (const exports::ExportError& error) {
-    return complain(command, exit_usage, error.what());
-  }
+  });
 }
 
 }  // namespace refrain::tools

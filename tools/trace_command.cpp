@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <fmt/format.h>
-#include <stdexcept>
 
 #include "offline/report/report.hpp"
 #include "tools/complaints.hpp"
@@ -16,17 +14,6 @@ namespace refrain::tools {
 namespace {
 
 using Use = std::function<void(const trace::Trace& trace)>;
-
-/// What goes wrong is said, and becomes an exit code.
-int guarded(const char* command, const std::function<int()>& run) {
-  try {
-    return run();
-  } catch (const experiment::ReadError& error) {
-    return complain(command, exit_unreadable, error.what());
-  } catch (const std::exception& error) {
-    return complain(command, exit_usage, error.what());
-  }
-}
 
 void check_ranks_of_archive(const trace::Trace& trace, const std::vector<std::int32_t>& wanted) {
   for (const std::int32_t rank : wanted)
@@ -39,13 +26,6 @@ void tell_left_out(const char* command, const trace::Otf2Archive& archive) {
   for (const auto& [kind, records] : archive.left_out())
     kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", records, kind);
   if (!kinds.empty()) complain(command, exit_ok, "not shown, since Refrain has no word for them: " + kinds);
-}
-
-/// Damage is said.
-int code_of(const char* command, const experiment::DamageLog& damage) {
-  if (damage.count() == 0) return exit_ok;
-  tell_damage(command, damage);
-  return exit_damaged;
 }
 
 int with_experiment(const char* command, const std::string& path, const std::vector<std::string>& ranks, const Use& use,
@@ -63,7 +43,7 @@ int with_experiment(const char* command, const std::string& path, const std::vec
   if (!trace)
     return complain(command, exit_usage, path + " has no events; REFRAIN_TRACE=all keeps them when it is measured");
   use(*trace);
-  return code_of(command, *opened->damage_log());
+  return tell_damage(command, *opened->damage_log());
 }
 
 int with_archive(const char* command, const std::filesystem::path& anchor, const std::vector<std::string>& ranks,
@@ -74,7 +54,7 @@ int with_archive(const char* command, const std::filesystem::path& anchor, const
   check_ranks_of_archive(*trace, chosen.ranks);
   use(*trace);
   tell_left_out(command, *trace->archive());
-  return code_of(command, trace->damage());
+  return tell_damage(command, trace->damage());
 }
 
 }  // namespace

@@ -1,15 +1,16 @@
 /// `refrain view EXPERIMENT [OTHER...]`: the explorer, one HTML file with the data in it.
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
 #include <spawn.h>
-#include <stdexcept>
 #include <unistd.h>
-#include <utility>
 
 #include "offline/database/profile_run.hpp"
+#include "offline/experiment/folder.hpp"
+#include "offline/experiment/whole_file.hpp"
 #include "offline/explorer/anonymous.hpp"
 #include "offline/explorer/foreign.hpp"
 #include "offline/explorer/from_experiment.hpp"
@@ -21,7 +22,6 @@
 #include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
 #include "tools/explorer_properties.hpp"
-#include "tools/new_file.hpp"
 #include "tools/progress_line.hpp"
 #include "tools/subcommands.hpp"
 #include "tools/which_experiment.hpp"
@@ -41,8 +41,7 @@ struct Request {
 
 /// The name of the first experiment, in the working directory.
 std::string usual_output(const std::string& experiment) {
-  fs::path path = fs::absolute(experiment).lexically_normal();
-  if (!path.has_filename()) path = path.parent_path();
+  fs::path path = experiment::full_name(experiment);
   if (path.extension() == ".otf2") path = path.parent_path();  // traces.otf2 says nothing
   return path.filename().string() + ".html";
 }
@@ -54,12 +53,8 @@ explorer::Run run_of_experiment(const std::string& path, std::size_t bytes, int&
   const auto experiment = experiment::Experiment::open(path);
   symbols::Symbolizer symbolizer;
   ProgressLine line;
-  symbols::use_names(*experiment, symbolizer, {.progress = [&](std::size_t done, std::size_t all) {
-    line.show([&] { return fmt::format("{}: {} of {} names", path, done, all); });
-  }});
-  request.found = report::found_in(*experiment, [&](double share) {
-    line.show([&] { return fmt::format("{}: searching events: {:.0f} %", path, 100 * share); });
-  });
+  symbols::use_names(*experiment, symbolizer, {.progress = line.naming(path + ": ")});
+  request.found = report::found_in(*experiment, line.searching(path + ": "));
   if (!request.found.not_searched.empty())
     request.lacks.push_back({"overview", "Events were not searched for waiting: " + request.found.not_searched});
   request.properties = [&](const analysis::CallTree& tree, const std::vector<report::NodeWait>& waits) {
@@ -74,23 +69,16 @@ explorer::Run run_of_experiment(const std::string& path, std::size_t bytes, int&
     line.show([&] { return fmt::format("{}: {} of {} ranks", path, done, all); });
   };
   explorer::Run run = explorer::run_of(experiment, symbolizer, request);
-  if (experiment->damages() > 0) {
-    tell_damage(name, *experiment->damage_log());
-    for (const std::string& damage : experiment->damage()) run.lacks.push_back({"overview", damage});
-    code = exit_damaged;
-  }
+  code = std::max(code, tell_damage(name, *experiment->damage_log()));
+  for (const std::string& damage : experiment->damage()) run.lacks.push_back({"overview", damage});
   return run;
 }
 
 explorer::Run run_of_archive(const fs::path& anchor, int& code) {
   const auto trace = trace::Trace::open_archive(anchor);
   ProgressLine line;
-  explorer::Run run = explorer::run_of_archive(
-      *trace, [&](double part) { line.show([&] { return fmt::format("searching events: {:.0f} %", 100 * part); }); });
-  if (trace->damage().count() > 0) {
-    tell_damage(name, trace->damage());
-    code = exit_damaged;
-  }
+  explorer::Run run = explorer::run_of_archive(*trace, line.searching());
+  code = std::max(code, tell_damage(name, trace->damage()));
   return run;
 }
 
@@ -118,27 +106,22 @@ int run(Request request) {
         "(scripts/dist)");
   if (!find_experiment(name, request.experiment)) return exit_usage;
   int code = exit_ok;
-  try {
-    std::vector<std::string> paths{request.experiment};
-    paths.insert(paths.end(), request.others.begin(), request.others.end());
-    constexpr double bytes_of_megabyte = 1e6;
-    const auto bytes =
-        static_cast<std::size_t>(request.megabytes * bytes_of_megabyte / static_cast<double>(paths.size()));
-    std::vector<explorer::Run> runs;
-    for (const std::string& path : paths) runs.push_back(read_run(path, bytes, code));
-    if (request.anonymous) explorer::make_anonymous(runs);
-    if (request.output.empty()) request.output = usual_output(request.experiment);
-    NewFile file(request.output);
-    explorer::write_page(explorer::embedded_page, runs, [&](std::string_view text) { file.write(text); });
-    file.finish();
-    show("{}: {:.1f} MB\n", request.output, static_cast<double>(file.size()) / bytes_of_megabyte);
-    if (request.open) open_in_browser(request.output);
-    return code;
-  } catch (const experiment::ReadError& error) {
-    return complain(name, exit_unreadable, error.what());
-  } catch (const std::exception& error) {
-    return complain(name, exit_usage, error.what());
-  }
+  std::vector<std::string> paths{request.experiment};
+  paths.insert(paths.end(), request.others.begin(), request.others.end());
+  constexpr double bytes_of_megabyte = 1e6;
+  const auto bytes =
+      static_cast<std::size_t>(request.megabytes * bytes_of_megabyte / static_cast<double>(paths.size()));
+  std::vector<explorer::Run> runs;
+  for (const std::string& path : paths) runs.push_back(read_run(path, bytes, code));
+  if (request.anonymous) explorer::make_anonymous(runs);
+  if (request.output.empty()) request.output = usual_output(request.experiment);
+  experiment::NewFile file(request.output);
+  explorer::write_page(explorer::embedded_page, runs, [&](std::string_view text) { file.write(text); });
+  file.finish();
+  if (file.is_standard_output()) return code;
+  show("{}: {:.1f} MB\n", request.output, static_cast<double>(file.size()) / bytes_of_megabyte);
+  if (request.open) open_in_browser(request.output);
+  return code;
 }
 
 }  // namespace
@@ -149,7 +132,8 @@ void add_view(Command root, Invocation& invocation) {
   add_experiment(command, request->experiment,
                  "Experiment directory, profile of CUBE (.cubex), Caliper or TAU, or OTF2 archive");
   command.option("other", request->others, "Further ones, which the first one is compared with").type("EXPERIMENT");
-  command.option("-o,--output", request->output, "File to write (default: EXPERIMENT.html here)").type("FILE");
+  command.option("-o,--output", request->output, "File to write, - for standard output (default: EXPERIMENT.html here)")
+      .type("FILE");
   command.option("--size", request->megabytes, "MB that the data may take in the file; what is cut is said in it")
       .type("MB")
       .check([](const std::string& text) { return std::atof(text.c_str()) >= 1 ? "" : text + ": at least 1"; })
@@ -161,7 +145,7 @@ void add_view(Command root, Invocation& invocation) {
       "Exit status: 0 done, 1 wrong usage or not written, 2 the experiment cannot be read, 4 done, but a part of it is "
       "damaged;\n"
       "what is missing is named.");
-  command.when_chosen([request, &invocation] { invocation.exit_code = run(*request); });
+  command.when_chosen([request, &invocation] { invocation.exit_code = guarded(name, [&] { return run(*request); }); });
 }
 
 }  // namespace refrain::tools

@@ -5,6 +5,7 @@
 
 #include "measurement/iterations.hpp"
 #include "offline/experiment/experiment.hpp"
+#include "tests/unit/archive/whole_experiment.hpp"
 
 namespace refrain::bench {
 

@@ -10,6 +10,7 @@ namespace refrain::bench {
 
 using run::PathSamples;
 using run::ShareVariables;
+using run::SharePools;
 using run::UserShares;
 
 namespace {
@@ -37,10 +38,10 @@ class Divider {
     return static_cast<double>(rest);
   }
 
-  UserShares::Iteration facts(std::size_t i, std::uint32_t cluster, bool kept) const {
+  SharePools::Iteration facts(std::size_t i, std::uint32_t cluster, bool kept) const {
     const auto& overall = sequence_.iterations[i].overall;
     const auto at = [&](int metric) { return metric < int(overall.size()) ? overall[std::size_t(metric)] : 0; };
-    UserShares::Iteration of;
+    SharePools::Iteration of;
     of.cluster = static_cast<std::int32_t>(cluster);
     of.kept = kept;
     of.variables.value = {static_cast<std::int64_t>(i), static_cast<std::int64_t>(user(i)), at(calls_), at(sent_),
@@ -108,8 +109,8 @@ SharesResult divide_user_time(const Sequence& sequence, std::span<const std::uin
   }
   shares.grow();
   for (std::size_t i = 0; i < count; ++i) shares.weigh(divider.facts(i, cluster_of[i], kept(i)));
-  shares.settle();
-  out.pools = shares.pools();
+  const SharePools pools = shares.settle();
+  out.pools = pools.pools.size();
 
   std::vector<double> truth(paths, 0);
   double all = 0;
@@ -117,7 +118,7 @@ SharesResult divide_user_time(const Sequence& sequence, std::span<const std::uin
   for (std::size_t i = 0; i < count; ++i) {
     const auto& it = sequence.iterations[i];
     const auto of = divider.facts(i, cluster_of[i], kept(i));
-    const UserShares::Pool& pool = *shares.pool_of(of);
+    const SharePools::Pool& pool = *pools.pool_of(of);
     const double user = divider.user(i);
     for (const auto& [path, time] : it.true_user) {
       truth[path] = time;

@@ -115,6 +115,7 @@ class CallTreeBuilder::Impl {
         nodes_(columns_of(tree_)),
         by_node_(run::by_node(nodes_)),
         by_function_(run::by_function(nodes_)),
+        has_function_errors_(options.function_errors),
         values_(nodes_, metrics_, question(&by_node_, {run::wall}, run::mark_metrics)),
         of_location_(question(nullptr, {run::not_on_cpu}, {})),
         functions_(nodes_, metrics_, {.keys = &by_function_, .metrics = {run::wall}}),
@@ -132,7 +133,8 @@ class CallTreeBuilder::Impl {
   void add(const run::Leaf& leaf) {
     for (std::size_t m = 0; m < std::min(leaf.rank.extra_metrics.size(), leaf.totals.extra.totals.size()); ++m)
       metrics_.ask_for(leaf.rank.extra_metrics[m]);
-    for (run::Grouping* of : {&values_, &functions_, &spread_}) of->add(leaf);
+    for (run::Grouping* of : {&values_, &spread_}) of->add(leaf);
+    if (has_function_errors_) functions_.add(leaf);
     tree_.totals += tree_.locations.emplace_back(summary_of(leaf));
     const format::UnitTotals& sums = leaf.totals.totals;
     Totals& totals = tree_.totals;
@@ -250,6 +252,7 @@ class CallTreeBuilder::Impl {
   run::Nodes nodes_;
   run::Metrics metrics_;
   run::Keys by_node_, by_function_;
+  const bool has_function_errors_;
   run::Grouping values_;
   const Question of_location_;
   run::Grouping functions_, spread_;
@@ -269,7 +272,8 @@ CallTree build_call_tree(const experiment::Experiment& experiment, Symbolizer& s
   CallTreeBuilder builder(experiment.definitions(), symbolizer, options,
                           std::ranges::count_if(experiment.ranks(), is_chosen) <= 1);
   run::for_each_leaf(
-      experiment, options.where, [&](const run::Leaf& leaf) { builder.add(leaf); }, options.also);
+      experiment, options.where, [&](const run::Leaf& leaf) { builder.add(leaf); }, options.also,
+      options.depth_of_ranks);
   return builder.finish();
 }
 
@@ -291,9 +295,11 @@ double CallTree::period_s() const {
   return totals.ticks_user > 0 ? totals.user_s / static_cast<double>(totals.ticks_user) : 0;
 }
 
-double elapsed_s(const CallTree& tree) {
+double elapsed_s(const CallTree& tree) { return elapsed_s(tree.locations); }
+
+double elapsed_s(const std::vector<LocationSummary>& locations) {
   double seconds = 0;
-  for (const LocationSummary& of : tree.locations)
+  for (const LocationSummary& of : locations)
     if (of.thread == 0) seconds += of.wall_s;
   return seconds;
 }

@@ -59,13 +59,13 @@ struct TreeNode {
   double sampled_s = 0;          ///< part of inclusive_s that was shared out by samples
   double standard_error_s = 0;   ///< of inclusive_s
   double exclusive_error_s = 0;  ///< of exclusive_s
-  Counts exclusive, inclusive;
-  std::int64_t mark_visits = 0;          ///< of a marked one: times that it was begun
-  double mark_s = 0;                     ///< ... and wall time between its begin and its end, exactly
-  std::optional<double> mark_waited_s;   ///< of that user code that waited for a core; nothing: not of all threads
-  std::optional<double> mark_blocked_s;  ///< ... that was blocked
-  Spread spread;                         ///< of inclusive_s, over ranks, or over threads when there is one rank
-  std::vector<std::uint32_t> children;
+  Counts exclusive = {}, inclusive = {};
+  std::int64_t mark_visits = 0;               ///< of a marked one: times that it was begun
+  double mark_s = 0;                          ///< ... and wall time between its begin and its end, exactly
+  std::optional<double> mark_waited_s = {};   ///< of that user code that waited for a core; nothing: not of all threads
+  std::optional<double> mark_blocked_s = {};  ///< ... that was blocked
+  Spread spread = {};                         ///< of inclusive_s, over ranks, or over threads when there is one rank
+  std::vector<std::uint32_t> children = {};
 };
 
 /// What one location did, or several together.
@@ -120,7 +120,9 @@ struct CallTreeOptions {
   int depth = 0;         ///< frames kept below the root, 0: all; MPI functions stay below the last one
   run::Where where = {};
   std::function<void(std::size_t done, std::size_t all)> progress;
-  std::function<void(const experiment::Rank& rank)> also;  ///< gets every rank that is read
+  std::function<void(const experiment::Rank& rank)> also;     ///< gets every rank that is read
+  bool function_errors = true;                                ///< else CallTree::function_errors stays empty
+  experiment::Depth depth_of_ranks = experiment::Depth::Run;  ///< for `also`
 };
 
 /// Makes the tree of names, then adds what one location after the other did; those of a rank follow each other. Holds
@@ -150,6 +152,7 @@ run::Run run_of(const experiment::Experiment& experiment, const CallTree& tree);
 
 /// Of the first threads of all ranks together.
 double elapsed_s(const CallTree& tree);
+double elapsed_s(const std::vector<LocationSummary>& locations);
 
 /// Names from the root to `node`.
 std::vector<std::string> path_to(const CallTree& tree, std::uint32_t node);

@@ -188,17 +188,15 @@ std::uint32_t NamedPaths::child(std::uint32_t parent, const std::string& name, r
   const auto [at, fresh] =
       index_.try_emplace({parent, name, kind, marked, site}, static_cast<std::uint32_t>(nodes_.size()));
   if (!fresh) return at->second;
-  TreeNode node;
-  node.parent = static_cast<std::int32_t>(parent);
-  node.kind = kind;
-  node.marked = marked;
-  node.name = name;
-  node.module = site.module;
-  node.file = site.file;
-  node.line = site.line;
-  node.offset = site.address;
   nodes_[parent].children.push_back(static_cast<std::uint32_t>(nodes_.size()));
-  nodes_.push_back(std::move(node));
+  nodes_.push_back({.parent = static_cast<std::int32_t>(parent),
+                    .kind = kind,
+                    .name = name,
+                    .marked = marked,
+                    .module = site.module,
+                    .file = site.file,
+                    .line = site.line,
+                    .offset = site.address});
   depths_.push_back(depths_[parent] + 1);
   return at->second;
 }

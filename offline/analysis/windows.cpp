@@ -2,7 +2,6 @@
 
 #include <map>
 #include <tuple>
-#include <utility>
 
 namespace refrain::analysis {
 namespace {

@@ -100,11 +100,9 @@ void take_over(const fs::path& from, const fs::path& to) {
   out.exceptions(std::ios::failbit | std::ios::badbit);
   out.open(to, std::ios::binary);
   const experiment::InputFile file(from);
-  constexpr std::uint64_t piece = 1 << 20;
-  for (std::uint64_t at = 0; at < file.size(); at += piece) {
-    const auto bytes = file.read(at, std::min(piece, file.size() - at), "the file");
+  file.for_each_piece([&](std::span<const std::byte> bytes) {
     out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  }
+  });
 }
 
 }  // namespace

@@ -12,6 +12,12 @@ std::unique_ptr<Connection> Connection::open(const std::string& where, bool may_
   return open_sqlite(where, may_create);
 }
 
+std::string table_and_columns(const std::string& table, const std::vector<std::string>& columns) {
+  std::string text;
+  for (const std::string& column : columns) text += (text.empty() ? "" : ", ") + properties::quoted_name(column);
+  return properties::quoted_name(table) + " (" + text + ")";
+}
+
 Value Connection::one(const std::string& sql) {
   Value result;
   bool is_first = true;

@@ -5,6 +5,9 @@
 
 namespace refrain::database {
 
+/// "TABLE (A, B)", as SQL names what is appended to.
+std::string table_and_columns(const std::string& table, const std::vector<std::string>& columns);
+
 std::unique_ptr<Connection> open_sqlite(const std::string& file, bool may_create);
 std::unique_ptr<Connection> open_postgresql(const std::string& where);
 

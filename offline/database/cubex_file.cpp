@@ -5,9 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <fmt/format.h>
-#include <fstream>
 #include <map>
-#include <optional>
 #include <pugixml.hpp>
 
 #include "offline/experiment/clean_text.hpp"

@@ -1,7 +1,6 @@
 #include "offline/database/cubex_run.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cxxabi.h>
 #include <filesystem>
 #include <map>
@@ -27,7 +26,7 @@ std::string demangled(const std::string& name) {
 /// Names of CUBE's metrics that reports of Refrain have under another one.
 constexpr std::pair<std::string_view, const char*> renamed[] = {{"time", "wall"}};
 
-class CubexRun : public RunTables {
+class CubexRun : public RunSource {
  public:
   explicit CubexRun(const std::string& path) {
     const experiment::InputFile input{fs::path(path)};

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <deque>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <map>
 #include <optional>
 
@@ -134,6 +135,18 @@ std::string missing_objects(Connection& connection, const Property& property, co
 }
 
 }  // namespace
+
+std::vector<std::string> objects_of(const Found& found, const Evaluation& evaluation) {
+  std::vector<std::string> objects;
+  for (const auto& [parameter, object] : found.context)
+    if (parameter != "Basis" && object != evaluation.run.experiment) objects.push_back(object);
+  return objects;
+}
+
+std::string context_text(const Found& found, const Evaluation& evaluation) {
+  const std::vector<std::string> objects = objects_of(found, evaluation);
+  return objects.empty() ? "the run" : fmt::format("{}", fmt::join(objects, ", "));
+}
 
 const Found* bottleneck_of(const Evaluation& evaluation) {
   constexpr double least = 0.5, least_confidence = 0.5;

@@ -36,6 +36,11 @@ struct EvaluationRequest {
   std::function<void(std::size_t done, std::size_t all)> progress = [](std::size_t, std::size_t) {};
 };
 
+/// The objects of its context, without the run and the basis, which all have.
+std::vector<std::string> objects_of(const Found& found, const Evaluation& evaluation);
+/// These as in "solve, main"; "the run" when there are none.
+std::string context_text(const Found& found, const Evaluation& evaluation);
+
 /// The most severe property of those that are more than a hint (a confidence of 0.5 or more); but when another one that
 /// refines it explains at least half of it, in the same region, that one, and so on. Null: none has a severity above 0.
 const Found* bottleneck_of(const Evaluation& evaluation);

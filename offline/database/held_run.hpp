@@ -12,7 +12,7 @@
 
 namespace refrain::database {
 
-class HeldRun : public RunTables {
+class HeldRun : public RunSource {
  public:
   std::string digest() const override { return digest_; }
   void for_each_node(std::size_t location, const TakeNode& take) override;

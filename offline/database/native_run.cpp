@@ -4,9 +4,7 @@
 #include <array>
 #include <chrono>
 #include <filesystem>
-#include <fmt/format.h>
 #include <map>
-#include <tuple>
 
 #include "format/profile_file.hpp"
 #include "offline/database/digest.hpp"
@@ -30,7 +28,7 @@ std::optional<std::int64_t> compiled_us(const std::string& executable, std::opti
   return us;
 }
 
-class NativeRun : public RunTables {
+class NativeRun : public RunSource {
  public:
   NativeRun(const std::shared_ptr<const experiment::Experiment>& experiment, const analysis::CallTree& tree,
             const std::vector<NodeWaiting>& waiting)
@@ -44,7 +42,7 @@ class NativeRun : public RunTables {
     for (const auto& module : experiment->definitions().modules)
       if (module.path == manifest.executable) facts_.build_id = module.build_id;
     facts_.version = facts_.build_id.empty() ? "unknown" : facts_.build_id;
-    facts_.experiment = name_of_directory(experiment->directory());
+    facts_.experiment = experiment::full_name(experiment->directory());
     facts_.source = "refrain";
     if (const auto seconds = manifest.started_s()) facts_.start_us = *seconds * 1'000'000;
     facts_.compiled_us = compiled_us(manifest.executable, facts_.start_us);
@@ -198,13 +196,6 @@ std::unique_ptr<RunSource> native_run(const std::shared_ptr<const experiment::Ex
   return std::make_unique<NativeRun>(experiment, tree, waiting);
 }
 
-std::string name_of_directory(const fs::path& directory) {
-  std::error_code error;
-  std::string name = fs::absolute(directory, error).lexically_normal().string();
-  while (name.size() > 1 && name.ends_with('/')) name.pop_back();
-  return name;
-}
-
 std::string digest_of_experiment(const fs::path& directory) {
   // An analysis that is kept later (analysis-*.refrain) makes no other run of it, nor does packing it.
   Digest digest;
@@ -216,9 +207,7 @@ std::string digest_of_experiment(const fs::path& directory) {
     const std::string named = name + '\0';
     digest.add(std::as_bytes(std::span(named)));
     const experiment::InputFile file(directory / name);
-    constexpr std::uint64_t piece = 1 << 20;
-    for (std::uint64_t at = 0; at < file.size(); at += piece)
-      digest.add(file.read(at, std::min(piece, file.size() - at), "the file"));
+    file.for_each_piece([&](std::span<const std::byte> bytes) { digest.add(bytes); });
   }
   return digest.text();
 }

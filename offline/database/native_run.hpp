@@ -21,9 +21,6 @@ struct NodeWaiting {
 std::unique_ptr<RunSource> native_run(const std::shared_ptr<const experiment::Experiment>& experiment,
                                       const analysis::CallTree& tree, const std::vector<NodeWaiting>& waiting);
 
-/// The directory as a database has it: absolute, without a slash at the end.
-std::string name_of_directory(const std::filesystem::path& directory);
-
 /// By what the same experiment is recognised, also in another directory. Throws experiment::ReadError.
 std::string digest_of_experiment(const std::filesystem::path& directory);
 

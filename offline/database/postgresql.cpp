@@ -1,8 +1,6 @@
 #include <charconv>
 #include <cstdlib>
-#include <cstring>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <libpq-fe.h>
 
 #include "offline/database/connections.hpp"
@@ -157,11 +155,8 @@ class Postgresql : public Connection {
   }
 
   std::unique_ptr<Appender> append(const std::string& table, const std::vector<std::string>& columns) override {
-    std::vector<std::string> names;
-    for (const std::string& column : columns) names.push_back(properties::quoted_name(column));
-    return std::make_unique<PostgresqlAppender>(
-        connection_, name_,
-        fmt::format("COPY {} ({}) FROM STDIN", properties::quoted_name(table), fmt::join(names, ", ")));
+    return std::make_unique<PostgresqlAppender>(connection_, name_,
+                                                fmt::format("COPY {} FROM STDIN", table_and_columns(table, columns)));
   }
 
   void begin_writing(const std::function<void()>& waiting) override {

@@ -62,18 +62,18 @@ struct RunCluster {
   double mean_wall_s;
 };
 
-/// All members may throw what their reader throws.
+/// Filled in by a class below it. All members may throw what their reader throws.
 class RunSource {
  public:
   virtual ~RunSource() = default;
-  virtual const RunFacts& facts() const = 0;
+  const RunFacts& facts() const { return facts_; }
   /// By what the run is recognised: of all that is read of its files.
   virtual std::string digest() const = 0;
-  virtual const std::vector<RunNode>& nodes() const = 0;          ///< parents before children
-  virtual const std::vector<RunLocation>& locations() const = 0;  ///< those of a rank follow each other
-  virtual const std::vector<run::Metric>& metrics() const = 0;
+  const std::vector<RunNode>& nodes() const { return nodes_; }              ///< parents before children
+  const std::vector<RunLocation>& locations() const { return locations_; }  ///< those of a rank follow each other
+  const std::vector<run::Metric>& metrics() const { return metrics_; }
   /// Names of marked loops of any location.
-  virtual const std::vector<std::string>& loops() const = 0;
+  const std::vector<std::string>& loops() const { return loops_; }
 
   using TakeNode = std::function<void(std::uint32_t node, std::span<const double> by_metric)>;
   /// Exclusive values of a location, of nodes that have any, ascending.
@@ -91,16 +91,6 @@ class RunSource {
   virtual std::int64_t iterations(std::size_t) { return 0; }
   virtual void for_each_iteration(std::size_t, const std::function<void(const RunCluster&)>&,
                                   const std::function<void(const RunIteration&)>&) {}
-};
-
-/// One that has read everything but values.
-class RunTables : public RunSource {
- public:
-  const RunFacts& facts() const override { return facts_; }
-  const std::vector<RunNode>& nodes() const override { return nodes_; }
-  const std::vector<RunLocation>& locations() const override { return locations_; }
-  const std::vector<run::Metric>& metrics() const override { return metrics_; }
-  const std::vector<std::string>& loops() const override { return loops_; }
 
  protected:
   RunFacts facts_;

@@ -1,30 +1,40 @@
 #include "offline/database/scaling.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <map>
+#include <vector>
+
+#include "statistics/statistics.hpp"
 
 namespace refrain::database {
 
 Scaling scaling_of(Connection& connection, const StoredRun& run, const std::vector<std::string>& wanted,
                    double least_share) {
   Scaling scaling{run.program, run.version, 0, {}};
-  struct Sum {
-    std::int64_t runs = 0;
-    double seconds = 0, largest_share = 0;
+  struct OfSize {
+    std::vector<double> seconds;  // of all processes, by run
+    double largest_share = 0;
+
+    double mean_s() const { return statistics::mean(seconds); }
+    double deviation_s() const { return std::sqrt(statistics::variance(seconds)); }
+    /// Of the mean, relative to it.
+    double relative_error() const {
+      return mean_s() > 0 ? deviation_s() / std::sqrt(static_cast<double>(seconds.size())) / mean_s() : 0;
+    }
   };
-  std::map<std::string, std::map<std::int64_t, Sum>> sums;
+  std::map<std::string, std::map<std::int64_t, OfSize>> sums;
   connection.query(
-      fmt::format("SELECT r.\"Name\", t.\"NoPe\", COUNT(*), AVG(s.\"Incl\"), MAX(s.\"Incl\" / NULLIF(t.\"Wall\", 0)) "
+      fmt::format("SELECT r.\"Name\", t.\"NoPe\", SUM(s.\"Incl\"), MAX(s.\"Incl\" / NULLIF(t.\"Wall\", 0)) "
                   "FROM \"TotalTiming\" s JOIN \"Region\" r ON r.\"id\" = s.\"Region_TotTimes\" "
-                  "JOIN \"TestRun\" t ON t.\"id\" = s.\"Run\" WHERE t.\"ProgVersion_Runs\" = {} GROUP BY r.\"id\", "
-                  "r.\"Name\", t.\"NoPe\"",
+                  "JOIN \"TestRun\" t ON t.\"id\" = s.\"Run\" WHERE t.\"ProgVersion_Runs\" = {} GROUP BY "
+                  "r.\"Name\", t.\"NoPe\", t.\"id\" ORDER BY t.\"id\"",
                   run.version_id),
       [&](std::span<const Value> row) {
-        Sum& sum = sums[shown_text_of(row[0])][integer_of(row[1])];
-        sum.runs = std::max(sum.runs, integer_of(row[2]));
-        sum.seconds += real_of(row[3]);
-        sum.largest_share = std::max(sum.largest_share, real_of(row[4]));
+        OfSize& of = sums[shown_text_of(row[0])][integer_of(row[1])];
+        of.seconds.push_back(real_of(row[2]));
+        of.largest_share = std::max(of.largest_share, real_of(row[3]));
       });
   for (const std::string& name : wanted)
     if (!sums.contains(name))
@@ -34,16 +44,20 @@ Scaling scaling_of(Connection& connection, const StoredRun& run, const std::vect
     double share = 0, most = 0;
     for (const auto& [processes, sum] : by_processes) {
       share = std::max(share, sum.largest_share);
-      most = std::max(most, sum.seconds);
+      most = std::max(most, sum.mean_s());
     }
     if (wanted.empty() ? share < least_share : std::ranges::find(wanted, name) == wanted.end()) continue;
     ScalingRegion region{name, {}};
     const auto& [fewest, first] = *by_processes.begin();
     for (const auto& [processes, sum] : by_processes) {
-      ScalingRow row{processes, sum.runs, sum.seconds / static_cast<double>(processes)};
-      row.efficiency = sum.seconds > 0 ? first.seconds / sum.seconds : 0;
-      row.speedup = row.efficiency * static_cast<double>(processes);
-      row.lost_s = sum.seconds - first.seconds;
+      const auto count = static_cast<double>(processes);
+      ScalingRow row{processes, static_cast<std::int64_t>(sum.seconds.size()), sum.mean_s() / count,
+                     sum.deviation_s() / count};
+      row.efficiency = sum.mean_s() > 0 ? first.mean_s() / sum.mean_s() : 0;
+      if (processes != fewest && std::min(sum.seconds.size(), first.seconds.size()) > 1)
+        row.efficiency_error = row.efficiency * std::hypot(sum.relative_error(), first.relative_error());
+      row.speedup = row.efficiency * count;
+      row.lost_s = sum.mean_s() - first.mean_s();
       region.rows.push_back(row);
     }
     scaling.fewest = scaling.fewest == 0 ? fewest : std::min(scaling.fewest, fewest);

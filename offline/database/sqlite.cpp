@@ -1,10 +1,10 @@
-#include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sqlite3.h>
 
 #include "offline/database/connections.hpp"
+#include "offline/database/sqlite_values.hpp"
 
 namespace refrain::database {
 namespace {
@@ -31,29 +31,11 @@ class Statement {
   void reset() { sqlite3_reset(statement_); }
   int columns() const { return sqlite3_column_count(statement_); }
 
-  Value value(int column) const {
-    switch (sqlite3_column_type(statement_, column)) {
-      case SQLITE_INTEGER: return sqlite3_column_int64(statement_, column);
-      case SQLITE_FLOAT: return sqlite3_column_double(statement_, column);
-      case SQLITE_NULL: return std::monostate();
-      default: {
-        const auto* text = static_cast<const char*>(sqlite3_column_blob(statement_, column));
-        return text == nullptr ? std::string()
-                               : std::string(text, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
-      }
-    }
-  }
+  Value value(int column) const { return value_at(statement_, column); }
 
   /// The value must stay until the next step().
   void bind(int place, const Value& value) {
-    int result = SQLITE_OK;
-    if (const auto* integer = std::get_if<std::int64_t>(&value))
-      result = sqlite3_bind_int64(statement_, place, *integer);
-    else if (const auto* real = std::get_if<double>(&value)) result = sqlite3_bind_double(statement_, place, *real);
-    else if (const auto* text = std::get_if<std::string>(&value))
-      result = sqlite3_bind_text64(statement_, place, text->data(), text->size(), SQLITE_STATIC, SQLITE_UTF8);
-    else result = sqlite3_bind_null(statement_, place);
-    if (result != SQLITE_OK) fail();
+    if (database::bind(statement_, place, value) != SQLITE_OK) fail();
   }
 
  private:
@@ -128,13 +110,10 @@ class Sqlite : public Connection {
   }
 
   std::unique_ptr<Appender> append(const std::string& table, const std::vector<std::string>& columns) override {
-    std::vector<std::string> names;
-    for (const std::string& column : columns) names.push_back(properties::quoted_name(column));
     const std::vector<std::string> places(columns.size(), "?");
     return std::make_unique<SqliteAppender>(
         database_, name_,
-        fmt::format("INSERT INTO {} ({}) VALUES ({})", properties::quoted_name(table), fmt::join(names, ", "),
-                    fmt::join(places, ", ")));
+        fmt::format("INSERT INTO {} VALUES ({})", table_and_columns(table, columns), fmt::join(places, ", ")));
   }
 
   void begin_writing(const std::function<void()>& waiting) override {
@@ -157,6 +136,27 @@ class Sqlite : public Connection {
 };
 
 }  // namespace
+
+Value value_at(sqlite3_stmt* statement, int column) {
+  switch (sqlite3_column_type(statement, column)) {
+    case SQLITE_INTEGER: return sqlite3_column_int64(statement, column);
+    case SQLITE_FLOAT: return sqlite3_column_double(statement, column);
+    case SQLITE_NULL: return {};
+    default: break;
+  }
+  const bool is_text = sqlite3_column_type(statement, column) == SQLITE_TEXT;
+  const auto* bytes = static_cast<const unsigned char*>(sqlite3_column_blob(statement, column));
+  const std::span all(bytes, bytes == nullptr ? 0 : static_cast<std::size_t>(sqlite3_column_bytes(statement, column)));
+  return is_text ? std::string(all.begin(), all.end()) : fmt::format("X'{:02X}'", fmt::join(all, ""));
+}
+
+int bind(sqlite3_stmt* statement, int place, const Value& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return sqlite3_bind_int64(statement, place, *integer);
+  if (const auto* real = std::get_if<double>(&value)) return sqlite3_bind_double(statement, place, *real);
+  if (const auto* text = std::get_if<std::string>(&value))
+    return sqlite3_bind_text64(statement, place, text->data(), text->size(), SQLITE_STATIC, SQLITE_UTF8);
+  return sqlite3_bind_null(statement, place);
+}
 
 std::unique_ptr<Connection> open_sqlite(const std::string& file, bool may_create) {
   return std::make_unique<Sqlite>(file, may_create);

@@ -89,6 +89,14 @@ std::vector<StoredRun> Store::runs(const RunFilter& filter) {
   return runs;
 }
 
+StoredRun Store::last_run(const RunFilter& filter) {
+  const std::vector<StoredRun> all = runs(filter);
+  if (all.empty())
+    throw DatabaseError(
+        fmt::format("{}: there is no such run; `refrain db list` shows what there is", connection_.name()));
+  return *std::ranges::max_element(all, {}, &StoredRun::run);
+}
+
 std::optional<std::int64_t> Store::run_with(const std::string& digest) {
   const Value found =
       connection_.one(fmt::format("SELECT run FROM refrain_runs WHERE digest = {}", quoted_text(digest)));

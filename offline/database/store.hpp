@@ -42,6 +42,8 @@ class Store {
 
   /// By program, version, then as they were added.
   std::vector<StoredRun> runs(const RunFilter& filter = {});
+  /// The one that was added last. Throws DatabaseError when there is none.
+  StoredRun last_run(const RunFilter& filter);
   std::optional<std::int64_t> run_with(const std::string& digest);
   /// Within a Writing. What no other run refers to goes, too.
   void remove(const StoredRun& run);

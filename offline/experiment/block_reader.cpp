@@ -45,15 +45,13 @@ BlockReader::BlockReader(const InputFile& file, std::uint64_t offset, std::uint6
 
   for (std::uint32_t i = 0; i < count; ++i) {
     format::ByteCursor entry({table.data() + format::section_table_head + std::uint64_t{i} * entry_size, entry_size});
-    Entry e;
-    e.type = entry.fixed<std::uint32_t>();
-    e.version = entry.fixed<std::uint16_t>();
-    e.encoding = entry.fixed<std::uint16_t>();
-    e.offset = entry.fixed<std::uint64_t>();
-    e.stored = entry.fixed<std::uint64_t>();
-    e.raw = entry.fixed<std::uint64_t>();
-    e.checksum = entry.fixed<std::uint64_t>();
-    entries_.push_back(e);
+    entries_.push_back({.type = entry.fixed<std::uint32_t>(),
+                        .version = entry.fixed<std::uint16_t>(),
+                        .encoding = entry.fixed<std::uint16_t>(),
+                        .offset = entry.fixed<std::uint64_t>(),
+                        .stored = entry.fixed<std::uint64_t>(),
+                        .raw = entry.fixed<std::uint64_t>(),
+                        .checksum = entry.fixed<std::uint64_t>()});
   }
 }
 

@@ -37,4 +37,16 @@ std::string_view as_utf8(std::string_view text, std::string& memory) {
   return memory = cleaned(text, [](char) { return true; });
 }
 
+std::string xml_text(std::string_view text) {
+  std::string escaped;
+  for (const char c : clean_text(text)) {
+    if (c == '&') escaped += "&amp;";
+    else if (c == '<') escaped += "&lt;";
+    else if (c == '>') escaped += "&gt;";
+    else if (c == '"') escaped += "&quot;";
+    else escaped += c;
+  }
+  return escaped;
+}
+
 }  // namespace refrain::experiment

@@ -1,5 +1,5 @@
 #pragma once
-/// Text from a file, made fit for terminals and JSON: the one place that does it.
+/// Text from a file, made fit for terminals, JSON and XML: the one place that does it.
 
 #include <string>
 #include <string_view>
@@ -12,5 +12,7 @@ std::string clean_text(std::string_view text);
 std::string clean_lines(std::string_view text);
 /// Valid UTF-8, control characters and all, for JSON, which escapes these. `memory` holds it where `text` is not valid.
 std::string_view as_utf8(std::string_view text, std::string& memory);
+/// clean_text() in an element or a quoted attribute of XML.
+std::string xml_text(std::string_view text);
 
 }  // namespace refrain::experiment

@@ -111,11 +111,8 @@ void read_stretches(SectionReader& in, EventsOfRank& events) {
     return first->paths[node];
   };
   for (std::size_t n = in.count(4); n > 0; --n) {
-    EventsOfRank::StretchClass& of = events.stretch_classes.emplace_back();
-    of.opened = path_of(in.varint());
-    of.closed = path_of(in.varint());
-    of.count = in.varint();
-    of.ticks = in.varint();
+    events.stretch_classes.push_back(
+        {.opened = path_of(in.varint()), .closed = path_of(in.varint()), .count = in.varint(), .ticks = in.varint()});
     in.check();
   }
 }
@@ -191,11 +188,10 @@ EventsOfRank read_events(SectionReader& in, const Rank& rank) {
   }
   events.clock = in.fixed<std::uint64_t>();
   for (std::size_t n = in.count(4); n > 0; --n) {
-    EventsOfRank::ClockOffset& of = events.clock_offsets.emplace_back();
-    of.rank = static_cast<std::int32_t>(in.signed_varint());
-    of.at_ns = in.signed_varint();
-    of.offset_ns = in.signed_varint();
-    of.round_trip_ns = static_cast<std::int64_t>(in.varint());
+    events.clock_offsets.push_back({.rank = static_cast<std::int32_t>(in.signed_varint()),
+                                    .at_ns = in.signed_varint(),
+                                    .offset_ns = in.signed_varint(),
+                                    .round_trip_ns = static_cast<std::int64_t>(in.varint())});
     in.check();
   }
   if (events.mode == format::EventMode::Sampled) {

@@ -79,6 +79,22 @@ void Experiment::have_found(std::vector<SavedMetric> metrics) const {
   found_metrics_ = std::move(metrics);
 }
 
+std::shared_ptr<const KeptPools> Experiment::pools() const {
+  std::call_once(pools_are_read_, [this] {
+    auto pools = read_kept_pools(*this);
+    const std::lock_guard lock(mutex_);
+    pools_ = std::move(pools);
+  });
+  const std::lock_guard lock(mutex_);
+  return pools_;
+}
+
+void Experiment::have_pools(std::shared_ptr<const KeptPools> pools) const {
+  std::call_once(pools_are_read_, [] {});
+  const std::lock_guard lock(mutex_);
+  pools_ = std::move(pools);
+}
+
 void Experiment::read_manifest() {
   const fs::path manifest = directory_ / format::manifest_name;
   const std::string name = clean_text(directory_.string());
@@ -192,33 +208,15 @@ RankHandle Experiment::rank(std::size_t place, Depth depth) const {
 RankHandle Experiment::read_rank(const Place& place, Depth depth) const {
   RankHandle handle;
   damage_->survives(missing(place.entry.rank), [&] {
-    auto rank = std::make_shared<Rank>(place.file->read(place.entry, depth, definitions_, *place.paths));
+    // Not by make_shared(): what remembers it, read_, would hold its memory.
+    const std::shared_ptr<Rank> rank(new Rank(place.file->read(place.entry, depth, definitions_, *place.paths)));
     // Functions have the time in which threads did not run, too: the totals of units do not tell it.
     if (is_sampled_by_wall_time(manifest_)) rank->off_cpu_is_counted = false;
     if (depth >= Depth::Loops && !directory_.empty()) find_spilled_iterations(directory_, *rank, damage_);
-    handle = std::move(rank);
+    if (depth == Depth::Whole) rank->pools = pools();
+    handle = rank;
   });
   return handle;
-}
-
-WholeExperiment read_experiment(const fs::path& directory) {
-  const auto experiment = Experiment::open(directory, true);
-  WholeExperiment whole{directory, experiment->manifest(), {}};
-  static_cast<ProfileDefinitions&>(whole.profile) = experiment->definitions();
-  for (std::size_t i = 0; i < experiment->ranks().size(); ++i)
-    whole.profile.ranks.push_back(*experiment->rank(i, Depth::Whole));
-  return whole;
-}
-
-Profile parse_profile(const InputFile& file) {
-  const ProfileFile opened(file);
-  Profile profile;
-  static_cast<ProfileDefinitions&>(profile) = opened.definitions();
-  std::vector<std::uint32_t> paths(profile.paths.size());
-  std::iota(paths.begin(), paths.end(), 0U);
-  for (const auto& entry : opened.entries())
-    profile.ranks.push_back(opened.read(entry, Depth::Whole, opened.definitions(), paths));
-  return profile;
 }
 
 }  // namespace refrain::experiment

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "offline/experiment/kept_analysis.hpp"
+#include "offline/experiment/kept_pools.hpp"
 #include "offline/experiment/manifest_reader.hpp"
 #include "offline/experiment/profile_file.hpp"
 
@@ -52,6 +53,12 @@ class Experiment {
   /// A search that is not kept has found this.
   void have_found(std::vector<SavedMetric> metrics) const;
 
+  /// How the user time of single iterations is divided: of have_pools(), or as it is kept; null where it is not. Ranks
+  /// that are read as a whole have it.
+  std::shared_ptr<const KeptPools> pools() const;
+  /// They were found, and are of this experiment. Ranks that were read before do not have them.
+  void have_pools(std::shared_ptr<const KeptPools> pools) const;
+
   /// Tells experiments apart, also two runs of one program: what belongs to this one may have been copied from another.
   std::uint64_t fingerprint() const;
 
@@ -87,11 +94,8 @@ class Experiment {
   mutable std::mutex mutex_;
   mutable std::vector<std::weak_ptr<const Rank>> read_[depths];  ///< by depth, by place
   mutable std::optional<std::vector<SavedMetric>> found_metrics_;
+  mutable std::once_flag pools_are_read_;
+  mutable std::shared_ptr<const KeptPools> pools_;
 };
-
-/// For who needs all of it, and nothing damaged. Throws ReadError.
-WholeExperiment read_experiment(const std::filesystem::path& directory);
-/// The same of one file.
-Profile parse_profile(const InputFile& file);
 
 }  // namespace refrain::experiment

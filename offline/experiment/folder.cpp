@@ -94,4 +94,11 @@ std::optional<TarMember> packed_file(const fs::path& path) {
   return at == files->end() ? std::nullopt : std::optional(at->second);
 }
 
+std::string full_name(const fs::path& experiment) {
+  std::error_code error;
+  std::string name = fs::absolute(experiment, error).lexically_normal().string();
+  while (name.size() > 1 && name.ends_with('/')) name.pop_back();
+  return name;
+}
+
 }  // namespace refrain::experiment

@@ -25,6 +25,9 @@ std::vector<std::filesystem::path> files_like(const std::filesystem::path& exper
 /// Whether the file is there: in a directory, or in a packed experiment.
 bool has_file(const std::filesystem::path& experiment, const std::string& name);
 
+/// Absolute, without a slash at the end.
+std::string full_name(const std::filesystem::path& experiment);
+
 /// A file that holds an experiment.
 bool is_packed(const std::filesystem::path& path);
 

@@ -85,6 +85,11 @@ std::vector<std::byte> InputFile::read(std::uint64_t offset, std::uint64_t size,
   return bytes;
 }
 
+void InputFile::for_each_piece(const std::function<void(std::span<const std::byte>)>& take) const {
+  constexpr std::uint64_t piece = 1 << 20;
+  for (std::uint64_t at = 0; at < size_; at += piece) take(read(at, std::min(piece, size_ - at), "the file"));
+}
+
 std::string InputFile::place(std::uint64_t offset, std::string_view what) const {
   return name() + ": at byte " + std::to_string(offset) + ": " + std::string(what);
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -48,6 +49,8 @@ class InputFile {
   /// Bytes [offset, offset + size). Throws ReadError, which calls them `what`, when they are not all there; nothing is
   /// allocated before that is known.
   std::vector<std::byte> read(std::uint64_t offset, std::uint64_t size, std::string_view what) const;
+  /// All of it, a megabyte at a time.
+  void for_each_piece(const std::function<void(std::span<const std::byte> bytes)>& take) const;
   /// "NAME: at byte OFFSET: WHAT".
   std::string place(std::uint64_t offset, std::string_view what) const;
   /// Throws ReadError with that.

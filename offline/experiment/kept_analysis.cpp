@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <span>
 #include <system_error>
 #include <tuple>
@@ -12,6 +11,7 @@
 #include "format/checksum.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "offline/experiment/folder.hpp"
+#include "offline/experiment/kept_file.hpp"
 #include "offline/experiment/packed.hpp"
 #include "offline/experiment/whole_file.hpp"
 
@@ -38,11 +38,8 @@ void describe(Io& io, T& of) {
 
 namespace {
 
-constexpr std::string_view magic = "RTanlyss", name_begin = "analysis-", name_end = ".refrain";
-constexpr std::uint32_t version_of_file = 1;
-constexpr std::size_t fixed_size = 16;  // magic, version, size of the packed head
-constexpr std::uint32_t largest_head = 1 << 16;
-constexpr const char* kept_text = "a kept analysis";
+constexpr std::string_view name_begin = "analysis-", name_end = ".refrain";
+constexpr KeptKind kept_kind{"RTanlyss", 1, 1 << 16, "a kept analysis"};
 
 template <class... T>
 std::string packed(const T&... values) {
@@ -51,18 +48,10 @@ std::string packed(const T&... values) {
   return packer.bytes();
 }
 
-std::uint64_t checksum_of(std::string_view bytes) { return format::checksum(bytes.data(), bytes.size()); }
-
 fs::path path_of(const fs::path& experiment, const AnalysisKey& key) {
   std::array<char, 17> hash;
   std::snprintf(hash.data(), hash.size(), "%016llx", static_cast<unsigned long long>(checksum_of(packed(key))));
   return experiment / (std::string(name_begin) + hash.data() + std::string(name_end));
-}
-
-std::string fixed(std::uint64_t value, std::size_t size) {
-  std::array<std::byte, sizeof value> raw;
-  format::store_little_endian(raw.data(), value);
-  return {reinterpret_cast<const char*>(raw.data()), size};
 }
 
 /// Before the others.
@@ -75,38 +64,28 @@ auto rank_of(const KeptAnalysis& of) {
 
 KeptAnalysis::KeptAnalysis(const fs::path& file_path, const Experiment& experiment,
                            const std::shared_ptr<DamageLog>& damage)
-    : path_(file_path), damage_(damage), paths_(experiment.definitions().paths.size()) {
-  const InputFile file(path_, damage);
-  const auto begin = file.read(0, fixed_size, kept_text);
-  if (std::memcmp(begin.data(), magic.data(), magic.size()) != 0) file.fail(0, "not a kept analysis");
-  if (format::load_little_endian<std::uint32_t>(&begin[8]) != version_of_file)
-    file.fail(8, "a kept analysis of another version of Refrain");
-  const auto size = format::load_little_endian<std::uint32_t>(&begin[12]);
-  if (size > largest_head) file.fail(12, "a kept analysis with an impossible head");
-  const auto whole = file.read(0, fixed_size + size + sizeof(std::uint64_t), kept_text);
-  if (format::load_little_endian<std::uint64_t>(&whole[fixed_size + size]) !=
-      format::checksum(whole.data(), fixed_size + size))
-    file.fail(0, "the head of a kept analysis has a wrong checksum");
-  Unpacker head{std::span(whole).subspan(fixed_size, size)};
+    : file_(std::make_shared<InputFile>(file_path, damage)), paths_(experiment.definitions().paths.size()) {
+  const InputFile& file = *file_;
+  const KeptHead begin = read_kept_head(file, kept_kind);
+  Unpacker head(begin.bytes);
   std::uint64_t fingerprint = 0;
   head(key_, version_, records_, fingerprint, metrics_.size, metrics_.checksum, found_.size, found_.checksum);
-  metrics_.offset = whole.size();
+  metrics_.offset = begin.end;
   const std::uint64_t room = file.size() - metrics_.offset;
   if (!head.is_good() || metrics_.size > room || found_.size != room - metrics_.size)
-    file.fail(fixed_size, "a kept analysis of another size than its head says");
-  if (fingerprint != experiment.fingerprint()) file.fail(fixed_size, "it belongs to another experiment");
+    file.fail(kept_head_at, "a kept analysis of another size than its head says");
+  if (fingerprint != experiment.fingerprint()) file.fail(kept_head_at, "it belongs to another experiment");
   found_.offset = metrics_.offset + metrics_.size;
 }
 
 std::vector<std::byte> KeptAnalysis::read(const Part& part) const {
-  const InputFile file(path_, damage_);
-  auto bytes = file.read(part.offset, part.size, kept_text);
+  auto bytes = file_->read(part.offset, part.size, kept_kind.name);
   if (format::checksum(bytes.data(), bytes.size()) != part.checksum)
-    file.fail(part.offset, "a kept analysis has a wrong checksum");
+    file_->fail(part.offset, "a kept analysis has a wrong checksum");
   return bytes;
 }
 
-void KeptAnalysis::refuse(const char* what) const { InputFile(path_, damage_).fail(0, what); }
+void KeptAnalysis::refuse(const char* what) const { file_->fail(0, what); }
 
 std::vector<SavedMetric> KeptAnalysis::metrics() const {
   const auto bytes = read(metrics_);
@@ -154,9 +133,7 @@ void keep(const Experiment& experiment, const NewAnalysis& analysis) {
   const std::string head =
       packed(analysis.key, analysis.version, analysis.records, experiment.fingerprint(), std::uint64_t{metrics.size()},
              checksum_of(metrics), std::uint64_t{analysis.found.size()}, checksum_of(analysis.found));
-  const std::string begin = std::string(magic) + fixed(version_of_file, sizeof(std::uint32_t)) +
-                            fixed(head.size(), sizeof(std::uint32_t)) + head;
-  const std::string file = begin + fixed(checksum_of(begin), sizeof(std::uint64_t)) + metrics + analysis.found;
+  const std::string file = kept_begin(kept_kind, head) + metrics + analysis.found;
   write_whole_file(path_of(experiment.directory(), analysis.key), std::as_bytes(std::span(file)));
 }
 

@@ -76,8 +76,7 @@ class KeptAnalysis {
   };
   std::vector<std::byte> read(const Part& part) const;
 
-  std::filesystem::path path_;
-  std::shared_ptr<DamageLog> damage_;
+  std::shared_ptr<const InputFile> file_;
   AnalysisKey key_;
   std::string version_;
   std::uint64_t records_ = 0;

@@ -89,6 +89,7 @@ struct Cluster {
 };
 
 struct FileSource;  // input_file.hpp
+class KeptPools;    // kept_pools.hpp
 
 /// A piece of what a loop has for every iteration, which stays in the file until it is asked for
 /// (iteration_frames_reader.hpp).
@@ -335,6 +336,7 @@ struct Rank : RankDefinition {
   FramePlace event_frames;                     ///< where they are; no file: in events-<rank>.refrain
   std::vector<std::int32_t> function_columns;  ///< by column that the file has of functions: ours; -1: none
   bool off_cpu_is_counted = false;             ///< what of the time off the CPU was in MPI, and waiting for a core
+  std::shared_ptr<const KeptPools> pools;      ///< how the user time of iterations is divided; null: that is not kept
 };
 
 /// What all ranks share.

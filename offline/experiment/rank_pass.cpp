@@ -33,7 +33,7 @@ class MakeAhead {
   /// `make` must outlive it.
   MakeAhead(const Experiment& experiment, std::span<const std::size_t> places, Depth depth, const Make& make,
             unsigned threads)
-      : experiment_(experiment), places_(places), depth_(depth), make_(make), slots_(std::size_t{2} * threads) {
+      : experiment_(experiment), places_(places), depth_(depth), make_(make), slots_(slots_of_thread * threads) {
     threads_.reserve(threads);
     try {
       for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
@@ -67,6 +67,8 @@ class MakeAhead {
   }
 
  private:
+  /// Enough that threads seldom wait for each other.
+  static constexpr std::size_t slots_of_thread = 8;
   /// Of one place.
   struct Slot {
     bool is_made = false;

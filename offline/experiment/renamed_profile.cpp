@@ -1,6 +1,5 @@
 #include "offline/experiment/renamed_profile.hpp"
 
-#include <array>
 #include <fstream>
 #include <new>
 #include <numeric>

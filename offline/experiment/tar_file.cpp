@@ -1,6 +1,5 @@
 #include "offline/experiment/tar_file.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <fstream>

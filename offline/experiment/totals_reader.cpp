@@ -1,6 +1,5 @@
 #include "offline/experiment/totals_reader.hpp"
 
-#include <algorithm>
 #include <optional>
 
 namespace refrain::experiment {

@@ -1,7 +1,6 @@
 // Profiles of other tools.
 #include <algorithm>
 #include <filesystem>
-#include <fmt/format.h>
 #include <set>
 
 #include "offline/database/profile_run.hpp"

@@ -58,12 +58,13 @@ void for_each_present(const run::OpenLoop& open, const Take& take) {
 
 /// `step(number, open, made)` adds a location, its number among the group's, to what is made of its rank, which begins
 /// as `empty`; several threads call it at a time. `use(made)` takes what is made of each rank, one after the other.
-/// `wanted`: only these locations; empty: all. `bytes_of_rank`: about as much is held for each rank in work.
+/// `wanted`: only these locations; empty: all. `bytes_of_rank`: about as much is made of each rank.
 template <class Made, class Step, class Use>
 void for_each_rank_of(const LoopInput& input, const report::LoopGroup& group, const std::vector<bool>& wanted,
                       experiment::Depth depth, std::size_t bytes_of_rank, const Made& empty, const Step& step,
                       const Use& use) {
-  constexpr std::size_t most_bytes = std::size_t{96} << 20;
+  // A rank in work and eight that wait to be used, for each thread (rank_pass.hpp).
+  constexpr std::size_t most_bytes = std::size_t{384} << 20, ranks_of_thread = 9;
   const auto is_wanted = [&](std::size_t number) { return wanted.empty() || wanted[number]; };
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < group.locations.size(); ++i)
@@ -82,7 +83,7 @@ void for_each_rank_of(const LoopInput& input, const report::LoopGroup& group, co
     }
     return made;
   };
-  make_and_use(all, places, depth, most_bytes / std::max<std::size_t>(bytes_of_rank, 1), make, use);
+  make_and_use(all, places, depth, most_bytes / ranks_of_thread / std::max<std::size_t>(bytes_of_rank, 1), make, use);
 }
 
 }  // namespace refrain::explorer

@@ -3,13 +3,20 @@
 ///
 /// Readers (CubeLib, pyCubexR) insist on one root of the call tree and one of the system tree, right checksums of tar,
 /// and an index of at least one row; rows of exclusive metrics are numbered depth first. Here ids are these numbers.
+/// Topologies are written as CubeLib's Cartesian::writeXML does. An experiment has none of the program's own grids, so
+/// they are those of the system: processes by threads, as Score-P has it, and machines by their processes and threads.
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <functional>
+#include <initializer_list>
 #include <map>
 #include <numeric>
 
 #include "offline/experiment/clean_text.hpp"
+#include "offline/experiment/tar_file.hpp"
 #include "offline/export/formats.hpp"
 #include "offline/export/scalasca_names.hpp"
 #include "offline/export/value_scratch.hpp"
@@ -17,45 +24,13 @@
 namespace refrain::exports {
 namespace {
 
-constexpr std::size_t tar_block = 512;
-constexpr std::size_t most_of_member = std::size_t{8} << 30;  // sizes have 11 octal digits
+using experiment::xml_text;
 
-/// POSIX.1-1988 (ustar), section 10.1.1.
+constexpr std::size_t most_of_member = std::size_t{8} << 30;  // readers take sizes of 11 octal digits
+
 void begin_member(OutputFile& out, const std::string& name, std::size_t size) {
   if (size >= most_of_member) throw ExportError(out.path().string() + ": more than 8 GiB of values of one metric");
-  std::string head(tar_block, '\0');
-  const auto put = [&](std::size_t at, std::string_view text) { head.replace(at, text.size(), text); };
-  put(0, name);
-  put(100, "0000644");
-  put(108, "0000000");
-  put(116, "0000000");
-  put(124, fmt::format("{:011o}", size));
-  put(136, "00000000000");
-  put(148, "        ");  // the checksum counts as blanks
-  put(156, "0");
-  put(257, "ustar");
-  put(263, "00");
-  unsigned sum = 0;
-  for (const char c : head) sum += static_cast<unsigned char>(c);
-  put(148, fmt::format("{:06o}", sum));
-  head[154] = '\0';
-  out.write(head);
-}
-
-void end_member(OutputFile& out, std::size_t size) {
-  out.write(std::string((tar_block - size % tar_block) % tar_block, '\0'));
-}
-
-std::string xml_text(std::string_view text) {
-  std::string escaped;
-  for (const char c : experiment::clean_text(text)) {
-    if (c == '&') escaped += "&amp;";
-    else if (c == '<') escaped += "&lt;";
-    else if (c == '>') escaped += "&gt;";
-    else if (c == '"') escaped += "&quot;";
-    else escaped += c;
-  }
-  return escaped;
+  out.write(experiment::tar_head(name, size));
 }
 
 template <class T>
@@ -82,10 +57,10 @@ class CubexWriter {
     const std::string anchor = this->anchor();
     begin_member(out_, "anchor.xml", anchor.size());
     out_.write(anchor);
-    end_member(out_, anchor.size());
+    out_.write(experiment::tar_padding(anchor.size()));
     for (std::size_t m = 0; m < run_.metrics().size(); ++m)
       if (is_kept_[m]) write_values(m);
-    out_.write(std::string(2 * tar_block, '\0'));
+    out_.write(experiment::tar_end());
   }
 
  private:
@@ -176,6 +151,55 @@ class CubexWriter {
     }
     if (!order_.empty()) text += "</locationgroup>\n</systemtreenode>\n";
     text += "</systemtreenode>\n";
+    add_topologies(text);
+  }
+
+  /// Threads are counted within their process, and processes within their machine: numbers with gaps would make empty
+  /// places. Ranks of which nothing was written leave theirs empty.
+  void add_topologies(std::string& text) const {
+    using Place = std::array<std::int64_t, 3>;  // machine, process on it, thread of that
+    std::vector<Place> places;
+    std::int64_t processes = run_.facts().processes;
+    Place size{};
+    for (std::size_t column = 0; column < order_.size(); ++column) {
+      const RunLocation& location = run_.locations()[order_[column]];
+      Place at{};
+      if (column > 0) {
+        const RunLocation& before = run_.locations()[order_[column - 1]];
+        const auto& [machine, process, thread] = places.back();
+        if (before.host != location.host) at = {machine + 1, 0, 0};
+        else if (before.rank != location.rank) at = {machine, process + 1, 0};
+        else at = {machine, process, thread + 1};
+      }
+      processes = std::max<std::int64_t>(processes, location.rank + 1);
+      for (std::size_t d = 0; d < at.size(); ++d) size[d] = std::max(size[d], at[d] + 1);
+      places.push_back(at);
+    }
+    text += "<topologies>\n";
+    if (!places.empty()) {
+      add_cartesian(text, "Process x Thread", {{"Process", processes}, {"Thread", size[2]}}, [&](std::size_t column) {
+        return fmt::format("{} {}", run_.locations()[order_[column]].rank, places[column][2]);
+      });
+      if (size[0] > 1)
+        add_cartesian(text, "Node x Process x Thread", {{"Node", size[0]}, {"Process", size[1]}, {"Thread", size[2]}},
+                      [&](std::size_t column) { return fmt::format("{}", fmt::join(places[column], " ")); });
+    }
+    text += "</topologies>\n";
+  }
+
+  struct CartesianDimension {
+    const char* name;
+    std::int64_t size;
+  };
+  /// `coordinates_of`: of the location of a column.
+  void add_cartesian(std::string& text, const char* name, std::initializer_list<CartesianDimension> dimensions,
+                     const std::function<std::string(std::size_t column)>& coordinates_of) const {
+    text += fmt::format("<cart name=\"{}\" ndims=\"{}\">\n", name, dimensions.size());
+    for (const auto& [dimension, size] : dimensions)
+      text += fmt::format("<dim name=\"{}\" size=\"{}\" periodic=\"false\"/>\n", dimension, size);
+    for (std::size_t column = 0; column < order_.size(); ++column)
+      text += fmt::format("<coord locId=\"{}\">{}</coord>\n", column, coordinates_of(column));
+    text += "</cart>\n";
   }
 
   std::string anchor() const {
@@ -205,7 +229,7 @@ class CubexWriter {
     for (const std::uint32_t cnode : kept) index += raw_bytes(cnode);
     begin_member(out_, fmt::format("{}.index", metric), index.size());
     out_.write(index);
-    end_member(out_, index.size());
+    out_.write(experiment::tar_padding(index.size()));
     constexpr std::string_view head = "CUBEX.DATA";
     const std::size_t size = head.size() + kept.size() * order_.size() * sizeof(double);
     begin_member(out_, fmt::format("{}.data", metric), size);
@@ -214,7 +238,7 @@ class CubexWriter {
       const std::span<const double> row = values_.row(row_of(metric, cnode));
       out_.write({reinterpret_cast<const char*>(row.data()), row.size_bytes()});
     }
-    end_member(out_, size);
+    out_.write(experiment::tar_padding(size));
   }
 
   Run& run_;

@@ -10,7 +10,7 @@ const Format format_rows[] = {
     {.name = "cubex",
      .ending = ".cubex",
      .holds = "all metrics by call path and thread, for CubeGUI, Hatchet and Extra-P",
-     .cannot = "clusters, topologies and standard errors; --iteration writes one iteration",
+     .cannot = "clusters, topologies of the program and standard errors; --iteration writes one iteration",
      .write_run = write_cubex},
     {.name = "speedscope",
      .ending = ".speedscope.json",
@@ -57,7 +57,12 @@ const Format format_rows[] = {
      .ending = ".prv",
      .holds = "kept events with messages, for Paraver (three files)",
      .cannot = "samples, communicators and one-sided operations",
-     .write_events = write_paraver}};
+     .write_events = write_paraver},
+    {.name = "talp",
+     .ending = ".talp.json",
+     .holds = "efficiencies of the run and of its loops, for TALP-Pages",
+     .cannot = "serialisation, transfer, processor availability and standard errors; counters that were not counted are 0",
+     .write_efficiencies = write_talp}};
 
 }  // namespace
 

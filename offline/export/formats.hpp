@@ -5,8 +5,11 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "offline/analysis/efficiency.hpp"
 #include "offline/export/output_file.hpp"
 #include "offline/export/run.hpp"
 #include "offline/trace/trace.hpp"
@@ -20,8 +23,21 @@ struct EventChoice {
   std::int64_t until_ns = std::numeric_limits<std::int64_t>::max();
 };
 
-/// Each row has one of the functions, for a profile or for events. OTF2 has none: it is a directory, and several
-/// processes may write it together (otf2.hpp).
+/// Efficiencies of a run, which comes first, and of its marked loops.
+struct EfficienciesOfRun {
+  struct Part {
+    std::string name;  ///< empty: the run
+    analysis::Efficiency of;
+    double useful_s = 0, mpi_s = 0;              ///< of the first threads of all processes
+    std::optional<double> instructions, cycles;  ///< of useful time, likewise; nothing: not counted
+  };
+  std::string creator;                    ///< "Refrain 0.1.0"
+  std::optional<std::int64_t> started_s;  ///< since 1970
+  std::vector<Part> parts;                ///< at least one
+};
+
+/// Each row has one of the functions: for a profile, for events, or for efficiencies. OTF2 has none: it is a directory,
+/// and several processes may write it together (otf2.hpp).
 struct Format {
   const char* name;    ///< of --format
   const char* ending;  ///< of a file of this format
@@ -30,6 +46,9 @@ struct Format {
   void (*write_run)(Run& run, OutputFile& out) = nullptr;
   bool takes_several = false;  ///< write_run may be called for one run after the other, with the same file
   void (*write_events)(const trace::Trace& trace, const EventChoice& choice, OutputFile& out) = nullptr;
+  void (*write_efficiencies)(const EfficienciesOfRun& run, OutputFile& out) = nullptr;
+
+  bool is_directory() const { return !write_run && !write_events && !write_efficiencies; }
 };
 
 std::span<const Format> formats();
@@ -44,6 +63,7 @@ void write_pprof(Run& run, OutputFile& out);
 void write_hatchet(Run& run, OutputFile& out);
 void write_callgrind(Run& run, OutputFile& out);
 void write_extrap(Run& run, OutputFile& out);
+void write_talp(const EfficienciesOfRun& run, OutputFile& out);
 void write_perfetto(const trace::Trace& trace, const EventChoice& choice, OutputFile& out);
 void write_paraver(const trace::Trace& trace, const EventChoice& choice, OutputFile& out);
 void write_chrome(const trace::Trace& trace, const EventChoice& choice, OutputFile& out);

@@ -157,6 +157,7 @@ class Writer {
     return node == 0 ? 0 : static_cast<std::uint32_t>(tree_.nodes[node].parent);
   }
   std::uint32_t node_of(std::uint32_t path) const { return path < tree_.node_of.size() ? tree_.node_of[path] : 0; }
+  void leave_out() { ++left_out_; }
   void done(OTF2_ErrorCode code) { check(code, "an event"); }
   void enter(OTF2_RegionRef region) { done(OTF2_EvtWriter_Enter(out_, nullptr, time_, region)); }
   void leave(OTF2_RegionRef region) { done(OTF2_EvtWriter_Leave(out_, nullptr, time_, region)); }
@@ -196,10 +197,7 @@ class Writer {
   }
 
   void metric(const events::Record& r, std::uint64_t time) {
-    if (r.node >= trace_.metrics().size()) {
-      ++left_out_;
-      return;
-    }
+    if (r.node >= trace_.metrics().size()) return leave_out();
     const OTF2_Type type = OTF2_TYPE_INT64;
     OTF2_MetricValue value;
     value.signed_int = r.value;
@@ -217,7 +215,7 @@ class Writer {
       case Kind::Read:
       case Kind::Write: return access(r, tree_.nodes[node].name);
       case Kind::Synchronization: return;  // its call says it
-      default: ++left_out_;
+      default: return leave_out();
     }
   }
 
@@ -236,10 +234,7 @@ class Writer {
     const auto peer = static_cast<std::uint32_t>(r.peer), tag = static_cast<std::uint32_t>(r.tag);
     const auto bytes = static_cast<std::uint64_t>(r.bytes_sent);
     const bool is_known = is_paired && r.peer >= 0 && communicator != OTF2_UNDEFINED_COMM;
-    if (r.phase >= Phase::Completed ? !may_have_begun(r) : !is_known) {
-      ++left_out_;
-      return;
-    }
+    if (r.phase >= Phase::Completed ? !may_have_begun(r) : !is_known) return leave_out();
     switch (r.phase) {
       case Phase::Whole: return done(OTF2_EvtWriter_MpiSend(out_, nullptr, time_, peer, communicator, tag, bytes));
       case Phase::Begun:
@@ -255,10 +250,7 @@ class Writer {
     const OTF2_CommRef communicator = communicator_of(r.communicator);
     const auto peer = static_cast<std::uint32_t>(r.peer), tag = static_cast<std::uint32_t>(r.tag);
     const auto bytes = static_cast<std::uint64_t>(r.bytes_received);
-    if (r.phase == Phase::Begun && !is_paired) {
-      ++left_out_;
-      return;
-    }
+    if (r.phase == Phase::Begun && !is_paired) return leave_out();
     if (r.phase == Phase::Begun) {
       begun_[r.request] = {};
       return done(OTF2_EvtWriter_MpiIrecvRequest(out_, nullptr, time_, r.request));
@@ -284,10 +276,7 @@ class Writer {
     const std::optional<OTF2_CollectiveOp> operation = operations_[node];
     const OTF2_CommRef communicator = communicator_of(r.communicator);
     const bool has_begun = r.phase < Phase::Completed || may_have_begun(r);
-    if (!operation || !is_whole || communicator == OTF2_UNDEFINED_COMM || !has_begun) {
-      ++left_out_;
-      return;
-    }
+    if (!operation || !is_whole || communicator == OTF2_UNDEFINED_COMM || !has_begun) return leave_out();
     const auto sent = static_cast<std::uint64_t>(r.bytes_sent), received = static_cast<std::uint64_t>(r.bytes_received);
     if (r.phase == Phase::Whole) {
       in_progress_.push_back({*operation, communicator, root, sent, received});
@@ -316,10 +305,7 @@ class Writer {
     const auto mode = r.kind == Kind::Read ? OTF2_IO_OPERATION_MODE_READ : OTF2_IO_OPERATION_MODE_WRITE;
     const auto bytes = static_cast<std::uint64_t>(r.kind == Kind::Read ? r.bytes_received : r.bytes_sent);
     if (r.phase >= Phase::Completed) {
-      if (!may_have_begun(r)) {
-        ++left_out_;
-        return;
-      }
+      if (!may_have_begun(r)) return leave_out();
       begun_.erase(r.request);
       return done(
           r.phase == Phase::Completed
@@ -349,20 +335,14 @@ class Writer {
   void one_sided(const events::Record& r) {
     if (r.phase >= Phase::Completed) {
       const auto begun = begun_.find(r.request);
-      if (begun == begun_.end()) {
-        ++left_out_;
-        return;
-      }
+      if (begun == begun_.end()) return leave_out();
       done(
           OTF2_EvtWriter_RmaOpCompleteNonBlocking(out_, nullptr, time_, begun->second.window, begun->second.operation));
       begun_.erase(begun);
       return;
     }
     const OTF2_RmaWinRef window = definitions_.window_of(rank_, r.communicator);
-    if (window == OTF2_UNDEFINED_RMA_WIN || r.peer < 0) {
-      ++left_out_;
-      return;
-    }
+    if (window == OTF2_UNDEFINED_RMA_WIN || r.peer < 0) return leave_out();
     const auto target = static_cast<std::uint32_t>(r.peer);
     const std::uint64_t number = ++one_sided_;
     const auto put = static_cast<std::uint64_t>(r.bytes_sent), got = static_cast<std::uint64_t>(r.bytes_received);

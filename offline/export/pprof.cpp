@@ -1,10 +1,13 @@
 /// The format of pprof (google/pprof, proto/profile.proto): a message of Protocol Buffers, compressed. A sample for
 /// each call path of a location, with rank and thread as labels; stacks go from the leaf to the root. Values are whole
 /// numbers: nanoseconds, bytes, counts. Viewers show the last type of a value unless told otherwise: it is wall time.
+/// Labels are texts: readers take a number 0 for none (profile/encode.go, postDecode), and rank 0 would have no label.
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string>
+#include <utility>
 
 #include "offline/experiment/clean_text.hpp"
 #include "offline/export/formats.hpp"
@@ -27,7 +30,7 @@ enum Profile : std::uint32_t {
 };
 enum ValueType : std::uint32_t { Type = 1, Unit = 2 };
 enum OfSample : std::uint32_t { LocationId = 1, Value = 2, Label = 3 };
-enum OfLabel : std::uint32_t { Key = 1, Number = 3 };
+enum OfLabel : std::uint32_t { Key = 1, Text = 2 };
 enum OfLocation : std::uint32_t { LocationNumber = 1, Line = 4 };
 enum OfLine : std::uint32_t { FunctionId = 1 };
 enum OfFunction : std::uint32_t { FunctionNumber = 1, Name = 2, SystemName = 3 };
@@ -57,8 +60,7 @@ class PprofWriter {
       profile.message(pprof_field::SampleType, type);
     }
     add_functions(profile);
-    rank_ = string("rank");
-    thread_ = string("thread");
+    add_labels();
     profile.integer(pprof_field::Comment, string(run_.facts().creator + ", schema 1, " + run_.facts().program));
     if (run_.facts().started_ns > 0) profile.integer(pprof_field::TimeNanos, run_.facts().started_ns);
     for (const std::string& text : strings_) profile.text(pprof_field::StringTable, text);
@@ -94,15 +96,21 @@ class PprofWriter {
     }
   }
 
-  void write_samples(std::size_t location) {
-    const RunLocation& of = run_.locations()[location];
-    ProtoMessage labels;
-    for (const auto& [key, number] : {std::pair(rank_, of.rank), std::pair(thread_, of.thread)}) {
-      ProtoMessage label;
-      label.integer(pprof_field::Key, key);
-      label.integer(pprof_field::Number, number);
-      labels.message(pprof_field::Label, label);
+  /// By location. The table of strings comes before the samples.
+  void add_labels() {
+    for (const RunLocation& of : run_.locations()) {
+      ProtoMessage labels;
+      for (const auto& [key, number] : {std::pair("rank", of.rank), std::pair("thread", of.thread)}) {
+        ProtoMessage label;
+        label.integer(pprof_field::Key, string(key));
+        label.integer(pprof_field::Text, string(std::to_string(number)));
+        labels.message(pprof_field::Label, label);
+      }
+      labels_.push_back(labels.bytes());
     }
+  }
+
+  void write_samples(std::size_t location) {
     std::vector<std::int64_t> stack, values;
     ProtoMessage top;
     run_.for_each_node(location, [&](std::uint32_t node, std::span<const double> by_metric) {
@@ -117,7 +125,7 @@ class PprofWriter {
       sample.packed<std::int64_t>(pprof_field::LocationId, stack);
       sample.packed<std::int64_t>(pprof_field::Value, values);
       top.clear();
-      top.text(pprof_field::Sample, sample.bytes() + labels.bytes());
+      top.text(pprof_field::Sample, sample.bytes() + labels_[location]);
       out_.write(top.bytes());
     });
   }
@@ -128,7 +136,7 @@ class PprofWriter {
   std::map<std::string, std::int64_t, std::less<>> string_of_;
   std::vector<std::string> strings_;
   std::vector<std::int64_t> function_of_;  ///< by node
-  std::int64_t rank_ = 0, thread_ = 0;
+  std::vector<std::string> labels_;        ///< by location, encoded
 };
 
 }  // namespace

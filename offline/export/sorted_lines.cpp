@@ -71,7 +71,7 @@ void SortedLines::flush() {
   const std::uint64_t begin = size_;
   std::string buffer;
   const auto write_buffer = [&] {
-    if (!write_all(descriptor_, buffer)) fail_scratch(errno);
+    if (!experiment::write_all(descriptor_, buffer)) fail_scratch(errno);
     size_ += buffer.size();
     buffer.clear();
   };

@@ -21,7 +21,7 @@ class SpeedscopeWriter {
   void write() {
     json_.object([&] {
       json_.member("$schema", "https://www.speedscope.app/file-format-schema.json");
-      json_.member("exporter", run_.facts().creator);
+      json_.member("exporter", run_.facts().creator + ", schema 1");
       json_.member("name", run_.facts().program);
       json_.member("activeProfileIndex", 0);
       json_.member_object("shared", [&] { json_.member_array("frames", [&] { write_frames(); }); });

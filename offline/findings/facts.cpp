@@ -3,30 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string>
 
+#include "offline/experiment/rank_pass.hpp"
 #include "offline/run/iteration_metrics.hpp"
 #include "offline/run/iterations.hpp"
 
 namespace refrain::findings {
 namespace {
-
-/// Finds the loops of first threads; the loops of other threads follow these.
-std::vector<LoopFacts> find_loops(const experiment::Experiment& experiment) {
-  std::vector<LoopFacts> loops;
-  const auto paths = static_cast<std::int64_t>(experiment.definitions().paths.size());
-  run::for_each_loop(experiment, [&](const run::LoopPlace& of, const experiment::Loop& loop, auto&) {
-    if (of.thread != 0) return;
-    auto at = std::ranges::find(loops, loop.name, &LoopFacts::name);
-    if (at == loops.end()) at = loops.insert(at, LoopFacts{.name = loop.name});
-    at->iterations = std::max(at->iterations, loop.iterations);
-    at->iterations_to_read =
-        std::max(at->iterations_to_read, loop.iterations + static_cast<std::int64_t>(of.clusters) * paths);
-    at->ranks.push_back(of);
-    ++at->processes;
-  });
-  return loops;
-}
 
 /// Evenly over all of them.
 void leave_out_ranks(LoopFacts& loop) {
@@ -118,8 +101,29 @@ void Facts::for_each_user_time(const TakeUserTime& take) const {
         });
 }
 
+void LoopFinder::add(const experiment::Rank& rank) {
+  const auto at = std::ranges::lower_bound(experiment_.ranks(), rank.rank);
+  const auto place = static_cast<std::size_t>(at - experiment_.ranks().begin());
+  const auto paths = static_cast<std::int64_t>(experiment_.definitions().paths.size());
+  run::for_each_loop_of(rank, place, [&](const run::LoopPlace& of, const experiment::Loop& loop) {
+    if (of.thread != 0) return;
+    auto known = std::ranges::find(loops, loop.name, &LoopFacts::name);
+    if (known == loops.end()) known = loops.insert(known, LoopFacts{.name = loop.name});
+    known->iterations = std::max(known->iterations, loop.iterations);
+    known->iterations_to_read =
+        std::max(known->iterations_to_read, loop.iterations + static_cast<std::int64_t>(of.clusters) * paths);
+    known->ranks.push_back(of);
+    ++known->processes;
+  });
+}
+
 void read_loops(Facts& facts) {
-  facts.loops = find_loops(facts.experiment);
+  if (!facts.has_loops) {
+    LoopFinder finder(facts.experiment);
+    for_each_rank(facts.experiment, {}, experiment::Depth::Loops,
+                  [&](const experiment::Rank& rank) { finder.add(rank); });
+    facts.loops = std::move(finder.loops);
+  }
   for (LoopFacts& loop : facts.loops) {
     leave_out_ranks(loop);
     read_iterations(facts, loop);

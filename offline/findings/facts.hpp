@@ -42,11 +42,26 @@ struct LoopFacts {
   std::size_t piece_of(std::size_t iteration) const;
 };
 
+/// Finds the loops of first threads; those of other threads follow these.
+class LoopFinder {
+ public:
+  /// `experiment` must outlive it.
+  explicit LoopFinder(const experiment::Experiment& experiment) : experiment_(experiment) {}
+  /// `rank` was read with its loops. Ranks are added in ascending order.
+  void add(const experiment::Rank& rank);
+
+  std::vector<LoopFacts> loops;  ///< in which nothing is read
+
+ private:
+  const experiment::Experiment& experiment_;
+};
+
 struct Facts {
   const experiment::Experiment& experiment;
   const analysis::CallTree& tree;
   const analysis::MinimumWaits& minima;
   std::vector<LoopFacts> loops;
+  bool has_loops = false;  ///< a LoopFinder has found them; else read_loops() looks for them
 
   /// Shares are of the elapsed time of all ranks, that of their first threads: helper threads that wait add nothing.
   double elapsed_s() const { return analysis::elapsed_s(tree); }

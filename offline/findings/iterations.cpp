@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "offline/findings/blame.hpp"
@@ -35,29 +36,27 @@ double share_of(const Facts& facts, const LoopFacts& loop, double seconds) {
   return seconds * static_cast<double>(loop.processes) / facts.elapsed_s();
 }
 
-Iterations iterations_of(const Facts& facts, const LoopFacts& loop) {
+Finding finding_of(const Facts& facts, const LoopFacts& loop, double seconds, double error_s) {
   Iterations of{.loop = loop.name, .of = loop.iterations, .first = 0, .last = loop.iterations - 1};
   if (!loop.has_all_ranks) {
     of.ranks_read = static_cast<std::int64_t>(loop.ranks.size());
     of.ranks = static_cast<std::int64_t>(loop.processes);
   }
   of.is_one_of_several = facts.loops.size() > 1;
-  return of;
+  return {
+      .share = share_of(facts, loop, seconds), .error = share_of(facts, loop, error_s), .iterations = std::move(of)};
 }
 
 void slow_iterations(const Facts& facts, std::vector<Finding>& found) {
   for (const LoopFacts& loop : facts.loops) {
     if (!loop.shape.peaks || loop.stride > 1) continue;
     const auto& peaks = *loop.shape.peaks;
-    const double share = share_of(facts, loop, peaks.excess);
-    if (share < least_share) continue;
+    if (share_of(facts, loop, peaks.excess) < least_share) continue;
     const std::size_t count = peaks.places.size();
     const double excess_s = peaks.excess / static_cast<double>(count), usual_s = peaks.mean - excess_s;
-    Finding& finding = found.emplace_back();
-    finding.share = share;
-    finding.error = share_of(facts, loop, peaks.error);
+    Finding& finding = found.emplace_back(finding_of(facts, loop, peaks.excess, peaks.error));
     finding.figures = {{Figure::Mean, peaks.mean}, {Figure::Others, usual_s}};
-    Iterations& which = finding.iterations.emplace(iterations_of(facts, loop));
+    Iterations& which = *finding.iterations;
     which.count = static_cast<std::int64_t>(count);
     which.period = static_cast<std::int64_t>(peaks.period);
     which.numbers = first_of(peaks.period > 0 ? in_turn(peaks.places, peaks.period) : peaks.places);
@@ -111,18 +110,14 @@ void step_of_iterations(const Facts& facts, std::vector<Finding>& found) {
                          to = is_last ? loop.iterations
                                       : static_cast<std::int64_t>(loop.shape.steps[s + 1].at) * loop.stride;
       const double height_s = std::abs(step.after - step.before), seconds = seconds_of_step(loop, s);
-      const double share = share_of(facts, loop, seconds);
       const auto is_of_slower = [&](std::size_t i) {
         const auto iteration = static_cast<std::int64_t>(i);
         return iteration < from || iteration >= to || is_peak(loop, i) ? std::nullopt
                                                                        : std::optional((iteration >= at) == is_slower);
       };
-      if (share >= least_share) {
-        Finding& finding = found.emplace_back();
-        finding.share = share;
-        finding.error = share_of(facts, loop, step.error / height_s * seconds);
+      if (share_of(facts, loop, seconds) >= least_share) {
+        Finding& finding = found.emplace_back(finding_of(facts, loop, seconds, step.error / height_s * seconds));
         finding.figures = {{Figure::Mean, step.after}, {Figure::Others, step.before}};
-        finding.iterations = iterations_of(facts, loop);
         finding.iterations->first = at;
         finding.cause = blame(facts, loop, height_s, is_of_slower);
       }
@@ -138,13 +133,10 @@ void slow_stretch(const Facts& facts, std::vector<Finding>& found) {
     const std::int64_t begin = static_cast<std::int64_t>(stretch.begin) * loop.stride,
                        end = static_cast<std::int64_t>(stretch.end) * loop.stride;
     const double count = iterations_between(loop, stretch.begin, stretch.end),
-                 excess_s = stretch.level - stretch.around, share = share_of(facts, loop, excess_s * count);
-    if (share < least_share) continue;
-    Finding& finding = found.emplace_back();
-    finding.share = share;
-    finding.error = share_of(facts, loop, stretch.error * count);
+                 excess_s = stretch.level - stretch.around;
+    if (share_of(facts, loop, excess_s * count) < least_share) continue;
+    Finding& finding = found.emplace_back(finding_of(facts, loop, excess_s * count, stretch.error * count));
     finding.figures = {{Figure::Mean, stretch.level}, {Figure::Others, stretch.around}};
-    finding.iterations = iterations_of(facts, loop);
     finding.iterations->first = begin;
     finding.iterations->last = end - 1;
     finding.cause = blame(facts, loop, excess_s, [&](std::size_t i) {
@@ -162,13 +154,9 @@ void growing_iterations(const Facts& facts, std::vector<Finding>& found) {
     const double count = iterations_between(loop, 0, loop.wall_s.size()), half = count / 2,
                  change_s = std::abs(growth.last - growth.first),
                  more_s = std::max(growth.mean - std::min(growth.first, growth.last), 0.0);
-    const double share = share_of(facts, loop, more_s * count);
-    if (share < least_share) continue;
-    Finding& finding = found.emplace_back();
-    finding.share = share;
-    finding.error = share_of(facts, loop, growth.error * half);
+    if (share_of(facts, loop, more_s * count) < least_share) continue;
+    Finding& finding = found.emplace_back(finding_of(facts, loop, more_s * count, growth.error * half));
     finding.figures = {{Figure::Low, growth.first}, {Figure::High, growth.last}};
-    finding.iterations = iterations_of(facts, loop);
     finding.cause = blame(facts, loop, change_s / 2, [&](std::size_t i) {
       return is_peak(loop, i) ? std::nullopt : std::optional((static_cast<double>(i) >= half) == grows);
     });
@@ -191,16 +179,13 @@ void varying_iterations(const Facts& facts, std::vector<Finding>& found) {
     }
     if (times_s.empty()) continue;
     const auto [low, high] = statistics::range_without_tails(times_s, tail);
-    const double share = share_of(facts, loop, more_s);
-    if (share < least_share || (high < least_ratio * low && !shape.wander)) continue;
-    Finding& finding = found.emplace_back();
-    finding.share = share;
+    if (share_of(facts, loop, more_s) < least_share || (high < least_ratio * low && !shape.wander)) continue;
+    Finding& finding = found.emplace_back(finding_of(facts, loop, more_s, 0));
     finding.figures = {{Figure::Low, times_s.front()}, {Figure::High, times_s.back()}, {Figure::Median, shape.usual}};
     if (shape.wander) {
       finding.figures[Figure::LevelLow] = shape.wander->low;
       finding.figures[Figure::LevelHigh] = shape.wander->high;
     }
-    finding.iterations = iterations_of(facts, loop);
     finding.cause = blame(facts, loop, more_s / longer, [&](std::size_t i) {
       const double seconds = loop.wall_s[loop.value_of(i)];
       return std::isfinite(seconds) ? std::optional(seconds > shape.usual) : std::nullopt;

@@ -151,8 +151,7 @@ void late_for_a_while(const Facts& facts, std::vector<Finding>& found) {
     if (!spot || !(spot->seconds > 0) || spot->of_rank_s[spot->main_rank] <= most_of_one * spot->seconds) continue;
     const auto late = late_for_a_while_of(*spot);
     if (!late) continue;
-    const double share = share_of(facts, loop, late->seconds);
-    if (share < least_share || late->seconds < least_errors * late->error_s) continue;
+    if (share_of(facts, loop, late->seconds) < least_share || late->seconds < least_errors * late->error_s) continue;
     if (late->waits_s < late->seconds / 2) continue;  // nobody waits for it
     // A rank that is no later than usual is late where the others are faster than usual: then it is not the cause.
     double own_s = 0, others_s = 0, count = 0;
@@ -170,11 +169,8 @@ void late_for_a_while(const Facts& facts, std::vector<Finding>& found) {
     const auto first = static_cast<std::int64_t>(std::ceil(static_cast<double>(late->begin) * iterations)),
                last = static_cast<std::int64_t>(std::ceil(static_cast<double>(late->end) * iterations)) - 1;
     if ((own_s - others_s) * static_cast<double>(last - first + 1) < late->seconds / 2) continue;
-    Finding& finding = found.emplace_back();
-    finding.share = share;
-    finding.error = share_of(facts, loop, late->error_s);
+    Finding& finding = found.emplace_back(finding_of(facts, loop, late->seconds, late->error_s));
     finding.ranks = Ranks({loop.ranks[spot->main_rank].rank});
-    finding.iterations = iterations_of(facts, loop);
     finding.iterations->first = first;
     finding.iterations->last = last;
     finding.figures = {{Figure::Mean, own_s}, {Figure::Others, others_s}};
@@ -193,10 +189,9 @@ void moving_hot_spot(const Facts& facts, std::vector<Finding>& found) {
   for (const LoopFacts& loop : facts.loops) {
     const auto spot = hot_spot_of(loop, MoreThanUsual(loop));
     if (!spot) continue;
-    const double share = share_of(facts, loop, spot->seconds);
     if (spot->waits_s < spot->seconds / 2) continue;  // nobody waits
     // One rank that is the slowest most of the time is no matter of iterations.
-    if (share < least_share || spot->seconds < least_errors * spot->error_s ||
+    if (share_of(facts, loop, spot->seconds) < least_share || spot->seconds < least_errors * spot->error_s ||
         spot->of_rank_s[spot->main_rank] > most_of_one * spot->seconds)
       continue;
     std::vector<std::int32_t> hot;
@@ -204,11 +199,8 @@ void moving_hot_spot(const Facts& facts, std::vector<Finding>& found) {
       if (spot->of_rank_s[r] > least_of_one * spot->seconds) hot.push_back(loop.ranks[r].rank);
     std::array<bool, LoopFacts::pieces> is_of_main{};
     for (const HotSpot::Piece& piece : spot->pieces) is_of_main[piece.number] = piece.halves[0].rank == spot->main_rank;
-    Finding& finding = found.emplace_back();
-    finding.share = share;
-    finding.error = share_of(facts, loop, spot->error_s);
+    Finding& finding = found.emplace_back(finding_of(facts, loop, spot->seconds, spot->error_s));
     finding.ranks = Ranks(hot);
-    finding.iterations = iterations_of(facts, loop);
     finding.cause = blame(
         facts, loop, 0, [&](std::size_t i) { return std::optional(is_of_main[loop.piece_of(i)]); }, spot->main_rank);
   }

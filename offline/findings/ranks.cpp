@@ -6,7 +6,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "offline/analysis/cores.hpp"
@@ -244,24 +243,25 @@ PartOfTime part_of_time(const Facts& facts, const std::function<PartOfTime(const
   return all;
 }
 
-PartOfTime exact(double seconds) { return {seconds, seconds, seconds}; }
+/// A finding of a part that is known exactly. Null: it is too small for one.
+Finding* find_exact_part(const Facts& facts, double analysis::LocationSummary::*seconds, std::vector<Finding>& found) {
+  const PartOfTime part = part_of_time(facts, [&](const analysis::LocationSummary& of) {
+    return PartOfTime{of.*seconds, of.*seconds, of.*seconds};
+  });
+  const double all_s = facts.elapsed_s();
+  if (part.seconds < least_share * all_s) return nullptr;
+  return &found.emplace_back(Finding{.share = part.seconds / all_s, .ranks = part.mostly});
+}
 
 }  // namespace
 
 void waiting_for_core(const Facts& facts, std::vector<Finding>& found) {
-  const PartOfTime part =
-      part_of_time(facts, [](const analysis::LocationSummary& of) { return exact(of.waited_for_core_s); });
-  const double all_s = facts.elapsed_s();
-  if (part.seconds < least_share * all_s) return;
-  found.push_back({.share = part.seconds / all_s, .ranks = part.mostly});
-  add_why_no_core(cores_of(facts), found.back());
+  if (Finding* finding = find_exact_part(facts, &analysis::LocationSummary::waited_for_core_s, found))
+    add_why_no_core(cores_of(facts), *finding);
 }
 
 void blocked(const Facts& facts, std::vector<Finding>& found) {
-  const PartOfTime part = part_of_time(facts, [](const analysis::LocationSummary& of) { return exact(of.blocked_s); });
-  const double all_s = facts.elapsed_s();
-  if (part.seconds < least_share * all_s) return;
-  found.push_back({.share = part.seconds / all_s, .ranks = part.mostly});
+  find_exact_part(facts, &analysis::LocationSummary::blocked_s, found);
 }
 
 void shared_core(const Facts& facts, std::vector<Finding>& found) {

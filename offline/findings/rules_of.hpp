@@ -14,8 +14,8 @@ inline constexpr double small_message_bytes = 1024;
 // iterations.cpp
 /// Seconds of one rank as a share of the time of all.
 double share_of(const Facts& facts, const LoopFacts& loop, double seconds);
-/// All iterations of a loop.
-Iterations iterations_of(const Facts& facts, const LoopFacts& loop);
+/// A finding of all iterations of a loop, which costs one rank so many seconds.
+Finding finding_of(const Facts& facts, const LoopFacts& loop, double seconds, double error_s);
 void slow_iterations(const Facts& facts, std::vector<Finding>& found);
 void step_of_iterations(const Facts& facts, std::vector<Finding>& found);
 void slow_stretch(const Facts& facts, std::vector<Finding>& found);

@@ -123,7 +123,7 @@ void uneven_threads(const Facts& facts, std::vector<Finding>& found) {
   found.push_back({.share = share,
                    .error = std::sqrt(squares) / facts.elapsed_s(),
                    .paths = {path_to(tree, worst_node)},
-                   .ranks = facts.first_threads().size() > 1 ? Ranks({worst_rank}) : Ranks(),
+                   .ranks = facts.first_threads().size() > 1 || worst_rank > 0 ? Ranks({worst_rank}) : Ranks(),
                    .figures = {{Figure::Mean, worst.most_s},
                                {Figure::Others, worst.mean_s},
                                {Figure::Thread, static_cast<double>(worst.most)},

@@ -15,13 +15,24 @@ PathNames::PathNames(const experiment::Experiment& experiment, const analysis::C
   name(&experiment, options);
 }
 
-/// `experiment`: null: the names are those of an archive.
+PathNames::PathNames(const analysis::CallTree& tree) {
+  name(nullptr, {});
+  tree_.nodes = tree.nodes;
+  tree_.node_of = tree.node_of;
+  find_time_rules();
+}
+
+/// `experiment`: null: the names are those of an archive, or are there.
 void PathNames::name(const experiment::Experiment* experiment, const analysis::CallTreeOptions& options) {
   naming_.node_of = [this](std::uint32_t path) { return node_of(path); };
   naming_.names_of = [this](std::uint32_t node) { return names_of(node); };
   if (!experiment) return;
   symbols::use_names(*experiment, symbolizer_, {.progress = options.progress});
   tree_ = analysis::build_call_tree(*experiment, symbolizer_, options);
+  find_time_rules();
+}
+
+void PathNames::find_time_rules() {
   // The profile tells waiting for a core from being blocked; events and samples do not.
   naming_.not_on_cpu = node_for(run::not_on_cpu_name);
   naming_.blocked = node_for(run::blocked_name);

@@ -12,11 +12,13 @@ class PathNames {
  public:
   explicit PathNames(const trace::Trace& trace, const analysis::CallTreeOptions& options = {});
   explicit PathNames(const experiment::Experiment& experiment, const analysis::CallTreeOptions& options = {});
+  /// The tree of an experiment that was made before; copies its nodes.
+  explicit PathNames(const analysis::CallTree& tree);
   PathNames(const PathNames&) = delete;
   PathNames& operator=(const PathNames&) = delete;
 
   const Naming& naming() const { return naming_; }
-  /// Of an experiment.
+  /// Of an experiment. Its last nodes may be of paths that only events have.
   const analysis::CallTree& tree() const { return tree_; }
   std::uint32_t node_of(std::uint32_t path) const;
   /// From the root.
@@ -24,6 +26,7 @@ class PathNames {
 
  private:
   void name(const experiment::Experiment* experiment, const analysis::CallTreeOptions& options);
+  void find_time_rules();
   std::uint32_t node_for(const char* name);
 
   const trace::Trace* archive_ = nullptr;  ///< of an archive

@@ -272,22 +272,18 @@ class Search::Rounds {
   void add_epochs(WireReader& reader) {
     for (auto windows = reader.get<std::uint64_t>(); windows > 0; --windows) {
       for (auto left = reader.get<std::uint64_t>(); left > 0; --left) {
-        AccessEpoch epoch;
-        epoch.window = reader.get<std::int32_t>();
-        epoch.rank = reader.get<std::int32_t>();
-        epoch.targets = reader.get_all<AccessEpoch::Target>();
-        epoch.calls = reader.get_all<EpochCall>();
-        search_.windows_->add(epoch);
+        search_.windows_->add(AccessEpoch{.window = reader.get<std::int32_t>(),
+                                          .rank = reader.get<std::int32_t>(),
+                                          .targets = reader.get_all<AccessEpoch::Target>(),
+                                          .calls = reader.get_all<EpochCall>()});
       }
       for (const ExposureEpoch& epoch : reader.get_all<ExposureEpoch>()) search_.windows_->add(epoch);
       for (auto left = reader.get<std::uint64_t>(); left > 0; --left) {
-        LockEpoch epoch;
-        epoch.window = reader.get<std::int32_t>();
-        epoch.rank = reader.get<std::int32_t>();
-        epoch.target = reader.get<std::int32_t>();
-        epoch.is_exclusive = reader.get<bool>();
-        epoch.calls = reader.get_all<EpochCall>();
-        search_.windows_->add(epoch);
+        search_.windows_->add(LockEpoch{.window = reader.get<std::int32_t>(),
+                                        .rank = reader.get<std::int32_t>(),
+                                        .target = reader.get<std::int32_t>(),
+                                        .is_exclusive = reader.get<bool>(),
+                                        .calls = reader.get_all<EpochCall>()});
       }
       for (const Fence& fence : reader.get_all<Fence>()) search_.windows_->add(fence);
     }
@@ -339,11 +335,10 @@ class Search::Rounds {
   }
 
   void add_of_others(WireReader& reader, int process) {
-    CollectiveOperation operation;
-    operation.communicator = reader.get<std::int32_t>();
-    operation.ordinal = reader.get<std::uint64_t>();
-    operation.region = reader.get<std::uint32_t>();
-    operation.exchange = reader.get<trace::Exchange>();
+    CollectiveOperation operation{.communicator = reader.get<std::int32_t>(),
+                                  .ordinal = reader.get<std::uint64_t>(),
+                                  .region = reader.get<std::uint32_t>(),
+                                  .exchange = reader.get<trace::Exchange>()};
     const auto parts = reader.get<std::uint64_t>();
     operation.parts = reader.get_all<CollectivePart>();
     add(std::move(operation), parts, process);

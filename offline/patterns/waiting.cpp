@@ -11,20 +11,14 @@ namespace {
 using trace::CollectivePart;
 using trace::Exchange;
 
-class OfMessages : public Pattern {
- public:
-  using Pattern::Pattern;
-  double confidence(const SearchCounts& counts) const override { return counts.known_messages; }
-};
+// Confidence in what is found, by what is known of the search.
+
+double confidence_in_messages(const SearchCounts& counts) { return counts.known_messages; }
 
 /// Of a sample nobody knows what was on its way before an iteration.
-class OfOrders : public OfMessages {
- public:
-  using OfMessages::OfMessages;
-  double confidence(const SearchCounts& counts) const override {
-    return counts.is_sample ? std::min(counts.known_messages, 0.5) : counts.known_messages;
-  }
-};
+double confidence_in_orders(const SearchCounts& counts) {
+  return counts.is_sample ? std::min(counts.known_messages, 0.5) : counts.known_messages;
+}
 
 /// How many of the collective operations are known of all processes.
 double share_of_whole(const SearchCounts& counts) {
@@ -32,11 +26,15 @@ double share_of_whole(const SearchCounts& counts) {
   return whole + rest > 0 ? whole / (whole + rest) : 1;
 }
 
-class OfCollectives : public Pattern {
- public:
-  using Pattern::Pattern;
-  double confidence(const SearchCounts& counts) const override { return share_of_whole(counts); }
-};
+/// How many of the fences and accesses are known of all that have taken part.
+double share_of_epochs(const SearchCounts& counts) {
+  const auto all = static_cast<double>(counts.window_epochs), left = static_cast<double>(counts.window_epochs_left_out);
+  return all > 0 ? std::max(1 - left / all, 0.0) : 1;
+}
+
+double confidence_in_all(const SearchCounts& counts) {
+  return std::min({counts.known_messages, share_of_whole(counts), share_of_epochs(counts)});
+}
 
 /// Of one call only the longest waiting counts, whatever it has waited for.
 class LongestOfCall {
@@ -45,9 +43,8 @@ class LongestOfCall {
     std::int64_t ns, part_ns;
   };
   /// By what `ns` is more than what was added for this call before.
-  std::int64_t excess(const Call& call, std::int64_t ns) { return excess(call, ns, 0).ns; }
   /// `part_ns` of `ns` is of a kind of its own: of this, likewise, what was added for the longest one before is off.
-  Excess excess(const Call& call, std::int64_t ns, std::int64_t part_ns) {
+  Excess excess(const Call& call, std::int64_t ns, std::int64_t part_ns = 0) {
     if (call.location >= recent_.size()) recent_.resize(call.location + std::size_t{1});
     std::deque<Longest>& recent = recent_[call.location];
     // Mostly it is a new call.
@@ -73,135 +70,97 @@ class LongestOfCall {
   std::vector<std::deque<Longest>> recent_;  ///< by location, the last ones, ascending
 };
 
-class LateSenderPattern final : public OfMessages {
+/// A pattern of waiting: what it subscribes to adds the time that calls have waited.
+class WaitPattern final : public Pattern {
  public:
-  LateSenderPattern() : OfMessages({"late_sender", "p2p", "Receivers wait for senders", true}) {}
+  using Confidence = double (*)(const SearchCounts& counts);
+  using Subscribe = std::function<void(WaitPattern& of)>;
+  WaitPattern(About about, Confidence confidence, Subscribe subscribe)
+      : Pattern(std::move(about)), confidence_(confidence), subscribe_(std::move(subscribe)) {}
   void subscribe(Search& search) override {
-    search.subscribe<Receiving>([this, &search](const Receiving& receiving) {
-      if (receiving.waiting_ns <= 0) return;
-      search.add(quantity(), receiving.call, receiving.waiting_ns);
-      search.publish(LateSender{receiving});
-    });
+    search_ = &search;
+    subscribe_(*this);
   }
-};
+  double confidence(const SearchCounts& counts) const override { return confidence_(counts); }
 
-/// Messages that could have been received meanwhile were on their way.
-class WrongOrder final : public OfOrders {
- public:
-  enum class Of : std::uint8_t { Any, SameSource, OtherSources };
-  WrongOrder(About about, Of of) : OfOrders(std::move(about)), of_(of) {}
-  void subscribe(Search& search) override {
-    search.subscribe<LateSender>([this, &search](const LateSender& late) {
-      const Received& latest = late.receiving.latest;
-      // Where both are, the same source is the closer cause.
-      const bool same = latest.older_of_source, others = latest.older_of_others && !same;
-      if (of_ == Of::Any ? same || others : of_ == Of::SameSource ? same : others)
-        search.add(quantity(), late.receiving.call, late.receiving.waiting_ns);
-    });
+  // For what has subscribed.
+  Search& search() const { return *search_; }
+  std::int32_t rank_of(std::uint32_t location) const { return search_->trace().locations()[location].rank; }
+  void add(const Call& call, std::int64_t ns) const { search_->add(quantity(), call, ns); }
+  void add_longest(const Call& call, std::int64_t ns) { add(call, longest_.excess(call, ns).ns); }
+  /// Of the call's longest waiting the part alone.
+  void add_part_of_longest(const Call& call, std::int64_t ns, std::int64_t part_ns) {
+    add(call, longest_.excess(call, ns, part_ns).part_ns);
   }
 
  private:
-  Of of_;
-};
-
-class LateReceiverPattern final : public OfMessages {
- public:
-  LateReceiverPattern() : OfMessages({"late_receiver", "p2p", "Senders wait for receivers", true}) {}
-  void subscribe(Search& search) override {
-    search.subscribe<Sending>([this, &search](const Sending& sending) {
-      if (sending.waiting_ns <= 0) return;
-      search.add(quantity(), sending.call, sending.waiting_ns);
-      search.publish(LateReceiver{sending});
-    });
-  }
-};
-
-class SlowSlaves final : public OfMessages {
- public:
-  explicit SlowSlaves(std::int32_t master)
-      : OfMessages({"slow_slaves", "late_sender", "The master waits for results"}), master_(master) {}
-  void subscribe(Search& search) override {
-    search.subscribe<LateSender>([this, &search](const LateSender& late) {
-      const Call& call = late.receiving.call;
-      if (search.trace().locations()[call.location].rank == master_)
-        search.add(quantity(), call, late.receiving.waiting_ns);
-    });
-  }
-
- private:
-  std::int32_t master_;
-};
-
-class OverloadedMaster final : public OfMessages {
- public:
-  explicit OverloadedMaster(std::int32_t master)
-      : OfMessages({"overloaded_master", "p2p", "Slaves wait for the master"}), master_(master) {}
-  void subscribe(Search& search) override {
-    const auto is_master = [this, &trace = search.trace()](std::uint32_t location) {
-      return trace.locations()[location].rank == master_;
-    };
-    search.subscribe<LateSender>([this, &search, is_master](const LateSender& late) {
-      const Call& call = late.receiving.call;
-      if (is_master(late.receiving.latest.sender) && !is_master(call.location))
-        search.add(quantity(), call, longest_.excess(call, late.receiving.waiting_ns));
-    });
-    search.subscribe<LateReceiver>([this, &search, is_master](const LateReceiver& late) {
-      const Call& call = late.sending.call;
-      if (is_master(late.sending.receiver) && !is_master(call.location))
-        search.add(quantity(), call, longest_.excess(call, late.sending.waiting_ns));
-    });
-  }
-
- private:
-  std::int32_t master_;
-  LongestOfCall longest_;  ///< it may have sent and received
-};
-
-/// Each receive of a message while older ones to the same process were on their way costs its call, once.
-class MessagesInWrongOrder final : public OfOrders {
- public:
-  MessagesInWrongOrder()
-      : OfOrders({"messages_in_wrong_order", "p2p", "Messages are received in another order than they were sent"}) {}
-  void subscribe(Search& search) override {
-    search.subscribe<Received>([this, &search](const Received& received) {
-      if (!received.older_of_source && !received.older_of_others) return;
-      const Call& call = received.call;
-      if (last_location_ == call.location && last_enter_ns_ == call.enter_ns) return;
-      last_location_ = call.location;
-      last_enter_ns_ = call.enter_ns;
-      search.add(quantity(), call, call.time_ns() - call.inner_ns);
-    });
-  }
-
- private:
-  std::uint32_t last_location_ = 0xffffffff;
-  std::int64_t last_enter_ns_ = 0;
-};
-
-class CollectivePattern final : public OfCollectives {
- public:
-  /// Adds what it finds with `add(part, ns)`.
-  using Find = void (*)(const Collective& of, const std::function<void(const CollectivePart&, std::int64_t)>& add);
-  CollectivePattern(About about, Exchange exchange, Find find)
-      : OfCollectives(std::move(about)), exchange_(exchange), find_(find) {}
-  void subscribe(Search& search) override {
-    search.subscribe<Collective>([this, &search](const Collective& of) {
-      if (of.operation.exchange != exchange_) return;
-      find_(of, [&](const CollectivePart& part, std::int64_t ns) {
-        if (ns <= 0 || part.is_with_others || !search.looks_at(part.location)) return;
-        const Call call = call_of(part);
-        search.add(quantity(), call, part.is_blocking ? ns : longest_.excess(call, ns));
-      });
-    });
-  }
-
- private:
-  Exchange exchange_;
-  Find find_;
+  Confidence confidence_;
+  Subscribe subscribe_;
+  Search* search_ = nullptr;
   LongestOfCall longest_;
 };
 
+/// Calls `take(pattern, event)` for each event of this type.
+template <class Event, class Take>
+WaitPattern::Subscribe on(Take take) {
+  return
+      [take](WaitPattern& of) { of.search().subscribe<Event>([&of, take](const Event& event) { take(of, event); }); };
+}
+
+void late_sender(WaitPattern& of, const Receiving& receiving) {
+  if (receiving.waiting_ns <= 0) return;
+  of.add(receiving.call, receiving.waiting_ns);
+  of.search().publish(LateSender{receiving});
+}
+
+void late_receiver(WaitPattern& of, const Sending& sending) {
+  if (sending.waiting_ns <= 0) return;
+  of.add(sending.call, sending.waiting_ns);
+  of.search().publish(LateReceiver{sending});
+}
+
+/// Messages that could have been received meanwhile were on their way: of the same sender, of others, or of either.
+WaitPattern::Subscribe wrong_order(bool of_same, bool of_others) {
+  return on<LateSender>([=](WaitPattern& of, const LateSender& late) {
+    const Received& latest = late.receiving.latest;
+    // Where both are, the same source is the closer cause.
+    const bool same = latest.older_of_source, others = latest.older_of_others && !same;
+    if ((of_same && same) || (of_others && others)) of.add(late.receiving.call, late.receiving.waiting_ns);
+  });
+}
+
+/// A receive of a message while older ones to the same process were on their way costs its call, once.
+void messages_in_wrong_order(WaitPattern& of, const Received& received) {
+  if (received.older_of_source || received.older_of_others)
+    of.add_longest(received.call, received.call.time_ns() - received.call.inner_ns);
+}
+
+WaitPattern::Subscribe slow_slaves(std::int32_t master) {
+  return on<LateSender>([master](WaitPattern& of, const LateSender& late) {
+    const Receiving& receiving = late.receiving;
+    if (of.rank_of(receiving.call.location) == master) of.add(receiving.call, receiving.waiting_ns);
+  });
+}
+
+/// A slave's call may have sent and received.
+WaitPattern::Subscribe overloaded_master(std::int32_t master) {
+  const auto add = [master](WaitPattern& of, std::uint32_t other, const Call& call, std::int64_t ns) {
+    if (of.rank_of(other) == master && of.rank_of(call.location) != master) of.add_longest(call, ns);
+  };
+  return [add](WaitPattern& of) {
+    on<LateSender>([add](WaitPattern& to, const LateSender& late) {
+      add(to, late.receiving.latest.sender, late.receiving.call, late.receiving.waiting_ns);
+    })(of);
+    on<LateReceiver>([add](WaitPattern& to, const LateReceiver& late) {
+      add(to, late.sending.receiver, late.sending.call, late.sending.waiting_ns);
+    })(of);
+  };
+}
+
 using Add = std::function<void(const CollectivePart&, std::int64_t)>;
+
+/// Adds what an operation has cost with `add(part, ns)`.
+using FindCost = void (*)(const Collective& of, const Add& add);
 
 void find_waiting(const Collective& of, const Add& add) {
   for_each_dependence(of.operation, [&](const CollectivePart& part, const CollectivePart& last) {
@@ -221,142 +180,105 @@ void find_imbalance(const Collective& of, const Add& add) {
   for (const CollectivePart& part : of.operation.parts) add(part, part.leave_ns - part.enter_ns - shortest);
 }
 
-/// How many of the fences and accesses are known of all that have taken part.
-double share_of_epochs(const SearchCounts& counts) {
-  const auto all = static_cast<double>(counts.window_epochs), left = static_cast<double>(counts.window_epochs_left_out);
-  return all > 0 ? std::max(1 - left / all, 0.0) : 1;
+WaitPattern::Subscribe collective(Exchange exchange, FindCost find) {
+  return on<Collective>([=](WaitPattern& to, const Collective& of) {
+    if (of.operation.exchange != exchange) return;
+    find(of, [&](const CollectivePart& part, std::int64_t ns) {
+      if (ns <= 0 || part.is_with_others || !to.search().looks_at(part.location)) return;
+      part.is_blocking ? to.add(call_of(part), ns) : to.add_longest(call_of(part), ns);
+    });
+  });
 }
 
-class OfWindows : public Pattern {
- public:
-  using Pattern::Pattern;
-  double confidence(const SearchCounts& counts) const override { return share_of_epochs(counts); }
-};
-
-class WindowPattern final : public OfWindows {
- public:
-  WindowPattern(About about, WindowWait::Of of) : OfWindows(std::move(about)), of_(of) {}
-  void subscribe(Search& search) override {
-    search.subscribe<WindowWait>([this, &search](const WindowWait& wait) {
-      if (wait.of == of_) search.add(quantity(), wait.call, longest_.excess(wait.call, wait.waiting_ns));
-    });
-  }
-
- private:
-  WindowWait::Of of_;
-  LongestOfCall longest_;
-};
+WaitPattern::Subscribe window_wait(WindowWait::Of kind) {
+  return on<WindowWait>([kind](WaitPattern& of, const WindowWait& wait) {
+    if (wait.of == kind) of.add_longest(wait.call, wait.waiting_ns);
+  });
+}
 
 /// Of the access that an exposure has waited for longest.
-class LateComplete final : public OfWindows {
- public:
-  LateComplete() : OfWindows({"late_complete", "early_wait", "... after the last operation of the access"}) {}
-  void subscribe(Search& search) override {
-    search.subscribe<WindowWait>([this, &search](const WindowWait& wait) {
-      if (wait.of != WindowWait::Of::Complete) return;
-      search.add(quantity(), wait.call, longest_.excess(wait.call, wait.waiting_ns, wait.idle_ns).part_ns);
-    });
-  }
+void late_complete(WaitPattern& of, const WindowWait& wait) {
+  if (wait.of == WindowWait::Of::Complete) of.add_part_of_longest(wait.call, wait.waiting_ns, wait.idle_ns);
+}
 
- private:
-  LongestOfCall longest_;
-};
-
-class JobWideWait final : public Pattern {
- public:
-  JobWideWait(About about, bool is_init) : Pattern(std::move(about)), is_init_(is_init) {}
-  void subscribe(Search& search) override {
-    search.subscribe<JobWide>([this, &search](const JobWide& of) {
-      if (of.is_init != is_init_) return;
-      for (const Call& call : of.calls)
-        search.add(quantity(), call, std::min(of.last_enter_ns, call.leave_ns) - call.enter_ns);
-    });
-  }
-
- private:
-  bool is_init_;
-};
+WaitPattern::Subscribe job_wide(bool is_init) {
+  return on<JobWide>([is_init](WaitPattern& to, const JobWide& of) {
+    if (of.is_init != is_init) return;
+    for (const Call& call : of.calls) to.add(call, std::min(of.last_enter_ns, call.leave_ns) - call.enter_ns);
+  });
+}
 
 /// Whatever a call has waited for: the longest of it.
-class Waiting final : public Pattern {
- public:
-  Waiting() : Pattern({waiting_name, "mpi", "Waiting for other processes, of whatever kind"}) {}
-  void subscribe(Search& search) override {
-    const auto add = [this, &search](const Call& call, std::int64_t ns, bool is_alone) {
-      if (ns > 0 && search.looks_at(call.location))
-        search.add(quantity(), call, is_alone ? ns : longest_.excess(call, ns));
-    };
-    search.subscribe<Receiving>([add](const Receiving& of) { add(of.call, of.waiting_ns - of.told_ns, true); });
-    search.subscribe<Sending>([add](const Sending& of) { add(of.call, of.waiting_ns - of.told_ns, true); });
-    search.subscribe<Collective>([add](const Collective& of) {
-      for_each_dependence(of.operation, [&](const CollectivePart& part, const CollectivePart& last) {
-        if (!part.is_with_others) add(call_of(part), time_in_call_until(part, last.begin_ns), part.is_blocking);
-      });
+void waiting(WaitPattern& to) {
+  const auto add = [&to](const Call& call, std::int64_t ns, bool is_alone) {
+    if (ns <= 0 || !to.search().looks_at(call.location)) return;
+    is_alone ? to.add(call, ns) : to.add_longest(call, ns);
+  };
+  Search& search = to.search();
+  search.subscribe<Receiving>([add](const Receiving& of) { add(of.call, of.waiting_ns - of.told_ns, true); });
+  search.subscribe<Sending>([add](const Sending& of) { add(of.call, of.waiting_ns - of.told_ns, true); });
+  search.subscribe<Collective>([add](const Collective& of) {
+    for_each_dependence(of.operation, [&](const CollectivePart& part, const CollectivePart& last) {
+      if (!part.is_with_others) add(call_of(part), time_in_call_until(part, last.begin_ns), part.is_blocking);
     });
-    search.subscribe<JobWide>([add](const JobWide& of) {
-      for (const Call& call : of.calls) add(call, std::min(of.last_enter_ns, call.leave_ns) - call.enter_ns, true);
-    });
-    search.subscribe<WindowWait>([add](const WindowWait& of) { add(of.call, of.waiting_ns, false); });
-  }
-  double confidence(const SearchCounts& counts) const override {
-    return std::min({counts.known_messages, share_of_whole(counts), share_of_epochs(counts)});
-  }
-
- private:
-  LongestOfCall longest_;
-};
+  });
+  search.subscribe<JobWide>([add](const JobWide& of) {
+    for (const Call& call : of.calls) add(call, std::min(of.last_enter_ns, call.leave_ns) - call.enter_ns, true);
+  });
+  search.subscribe<WindowWait>([add](const WindowWait& of) { add(of.call, of.waiting_ns, false); });
+}
 
 }  // namespace
 
 Patterns waiting_patterns(const Parameters& parameters) {
   Patterns all;
-  const auto add = [&](auto pattern) { all.push_back(std::move(pattern)); };
-  const auto add_collective = [&](About about, Exchange exchange, CollectivePattern::Find find) {
-    add(std::make_unique<CollectivePattern>(std::move(about), exchange, find));
+  const auto add = [&](About about, WaitPattern::Confidence confidence, WaitPattern::Subscribe subscribe) {
+    all.push_back(std::make_unique<WaitPattern>(std::move(about), confidence, std::move(subscribe)));
   };
-  using Of = WrongOrder::Of;
-  add(std::make_unique<Waiting>());
-  add(std::make_unique<LateSenderPattern>());
-  add(std::make_unique<WrongOrder>(
-      About{"late_sender_wrong_order", "late_sender", "... while older messages were on their way"}, Of::Any));
-  add(std::make_unique<WrongOrder>(
-      About{"wrong_order_same_source", "late_sender_wrong_order", "... of the same sender"}, Of::SameSource));
-  add(std::make_unique<WrongOrder>(
-      About{"wrong_order_different_sources", "late_sender_wrong_order", "... of other senders"}, Of::OtherSources));
-  add(std::make_unique<SlowSlaves>(parameters.master));
-  add(std::make_unique<LateReceiverPattern>());
-  add(std::make_unique<OverloadedMaster>(parameters.master));
-  add(std::make_unique<MessagesInWrongOrder>());
-  add_collective({"wait_at_nxn", "collective", "All wait for the last process of an operation of all", true},
-                 Exchange::AllToAll, find_waiting);
-  add_collective({"nxn_completion", "collective", "An operation of all after the first process has left it"},
-                 Exchange::AllToAll, find_completion);
-  add_collective({"late_broadcast", "collective", "Receivers wait for the root", true}, Exchange::OneToAll,
-                 find_waiting);
-  add_collective({"early_reduce", "collective", "The root waits for senders", true}, Exchange::AllToOne, find_waiting);
-  add_collective({"early_scan", "collective", "Processes wait for those before them", true}, Exchange::Prefix,
-                 find_waiting);
-  add_collective({"wait_at_barrier", "barrier", "All wait for the last process", true}, Exchange::Barrier,
-                 find_waiting);
-  add_collective({"barrier_completion", "barrier", "A barrier after the first process has left it"}, Exchange::Barrier,
-                 find_completion);
-  add_collective({"load_imbalance_at_barrier", "barrier", "Longer in the barrier than the last process"},
-                 Exchange::Barrier, find_imbalance);
-  const auto add_of_window = [&](About about, WindowWait::Of of) {
-    add(std::make_unique<WindowPattern>(std::move(about), of));
-  };
-  add_of_window({"wait_at_fence", "one_sided_synchronization", "All wait for the last process at a fence", true},
-                WindowWait::Of::Fence);
-  add_of_window({"late_post", "mpi", "An access waits until its target is exposed", true}, WindowWait::Of::Post);
-  add_of_window({"early_wait", "one_sided_synchronization", "An exposure waits until the last access has ended", true},
-                WindowWait::Of::Complete);
-  add(std::make_unique<LateComplete>());
-  add_of_window({"lock_contention", "mpi", "A lock waits until another process gives it back", true},
-                WindowWait::Of::Unlock);
-  add(std::make_unique<JobWideWait>(
-      About{"wait_at_init", "init_finalize", "Waiting for the last process to begin", true}, true));
-  add(std::make_unique<JobWideWait>(
-      About{"wait_at_finalize", "init_finalize", "Waiting for the last process to end", true}, false));
+  add({waiting_name, "mpi", "Waiting for other processes, of whatever kind"}, confidence_in_all, waiting);
+  add({"late_sender", "p2p", "Receivers wait for senders", true}, confidence_in_messages, on<Receiving>(late_sender));
+  add({"late_sender_wrong_order", "late_sender", "... while older messages were on their way"}, confidence_in_orders,
+      wrong_order(true, true));
+  add({"wrong_order_same_source", "late_sender_wrong_order", "... of the same sender"}, confidence_in_orders,
+      wrong_order(true, false));
+  add({"wrong_order_different_sources", "late_sender_wrong_order", "... of other senders"}, confidence_in_orders,
+      wrong_order(false, true));
+  add({"slow_slaves", "late_sender", "The master waits for results"}, confidence_in_messages,
+      slow_slaves(parameters.master));
+  add({"late_receiver", "p2p", "Senders wait for receivers", true}, confidence_in_messages, on<Sending>(late_receiver));
+  add({"overloaded_master", "p2p", "Slaves wait for the master"}, confidence_in_messages,
+      overloaded_master(parameters.master));
+  add({"messages_in_wrong_order", "p2p", "Messages are received in another order than they were sent"},
+      confidence_in_orders, on<Received>(messages_in_wrong_order));
+  add({"wait_at_nxn", "collective", "All wait for the last process of an operation of all", true}, share_of_whole,
+      collective(Exchange::AllToAll, find_waiting));
+  add({"nxn_completion", "collective", "An operation of all after the first process has left it"}, share_of_whole,
+      collective(Exchange::AllToAll, find_completion));
+  add({"late_broadcast", "collective", "Receivers wait for the root", true}, share_of_whole,
+      collective(Exchange::OneToAll, find_waiting));
+  add({"early_reduce", "collective", "The root waits for senders", true}, share_of_whole,
+      collective(Exchange::AllToOne, find_waiting));
+  add({"early_scan", "collective", "Processes wait for those before them", true}, share_of_whole,
+      collective(Exchange::Prefix, find_waiting));
+  add({"wait_at_barrier", "barrier", "All wait for the last process", true}, share_of_whole,
+      collective(Exchange::Barrier, find_waiting));
+  add({"barrier_completion", "barrier", "A barrier after the first process has left it"}, share_of_whole,
+      collective(Exchange::Barrier, find_completion));
+  add({"load_imbalance_at_barrier", "barrier", "Longer in the barrier than the last process"}, share_of_whole,
+      collective(Exchange::Barrier, find_imbalance));
+  add({"wait_at_fence", "one_sided_synchronization", "All wait for the last process at a fence", true}, share_of_epochs,
+      window_wait(WindowWait::Of::Fence));
+  add({"late_post", "mpi", "An access waits until its target is exposed", true}, share_of_epochs,
+      window_wait(WindowWait::Of::Post));
+  add({"early_wait", "one_sided_synchronization", "An exposure waits until the last access has ended", true},
+      share_of_epochs, window_wait(WindowWait::Of::Complete));
+  add({"late_complete", "early_wait", "... after the last operation of the access"}, share_of_epochs,
+      on<WindowWait>(late_complete));
+  add({"lock_contention", "mpi", "A lock waits until another process gives it back", true}, share_of_epochs,
+      window_wait(WindowWait::Of::Unlock));
+  const auto certain = [](const SearchCounts&) { return 1.0; };
+  add({"wait_at_init", "init_finalize", "Waiting for the last process to begin", true}, certain, job_wide(true));
+  add({"wait_at_finalize", "init_finalize", "Waiting for the last process to end", true}, certain, job_wide(false));
   return all;
 }
 

@@ -1,7 +1,6 @@
 #include "offline/patterns/windows.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 namespace refrain::patterns {
 

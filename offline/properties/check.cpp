@@ -233,11 +233,11 @@ class Checker {
     return value;
   }
 
-  Binding bind(const syntax::Binding& written, const Scope* scope) {
-    ExpressionPtr members = set(*written.set, scope);
+  Binding bind(const std::string& name, const Written& written_set, const Scope* scope) {
+    ExpressionPtr members = set(written_set, scope);
     Type type = members->type;
     type.is_set = false;
-    return {make_variable(written.name, type), std::move(members)};
+    return {make_variable(name, type), std::move(members)};
   }
 
   ExpressionPtr check(const Written& written, const Scope* scope) {
@@ -272,12 +272,9 @@ class Checker {
         return make(Kind::Unique, type, {std::move(members)});
       }
       case Written::Kind::Count: {
-        ExpressionPtr members = set(*written.parts[0], scope);
-        Type type = members->type;
-        type.is_set = false;
         auto result = make(Kind::Aggregate, {Type::Int});
         result->aggregate = Aggregate::Count;
-        result->bindings.push_back({make_variable("member", type), std::move(members)});
+        result->bindings.push_back(bind("member", *written.parts[0], scope));
         result->parts.push_back(variable(result->bindings[0].variable));
         return done(std::move(result));
       }
@@ -389,10 +386,9 @@ class Checker {
       else fail(written.at, fmt::format("{} cannot be compared with {}", described(a->type), described(b->type)));
     }
     if (a->type.is_set) fail(written.at, "sets cannot be compared");
-    const bool ordered = a->type.kind == Type::Int || a->type.kind == Type::Float || a->type.kind == Type::String ||
-                         a->type.kind == Type::DateTime;
     const bool equality = operation == "==" || operation == "!=";
-    if (!equality && !ordered) fail(written.at, fmt::format("{} has no order; == and != compare", described(a->type)));
+    if (!equality && !a->type.is_ordered())
+      fail(written.at, fmt::format("{} has no order; == and != compare", described(a->type)));
     const Type result{Type::Bool};
     if (operation == "==") return make(Kind::Equal, result, {a, b});
     if (operation == "!=") return make(Kind::Unequal, result, {a, b});
@@ -418,7 +414,7 @@ class Checker {
   }
 
   ExpressionPtr quantified(const Written& written, const Scope* scope) {
-    Binding binding = bind(written.bindings[0], scope);
+    Binding binding = bind(written.bindings[0].name, *written.bindings[0].set, scope);
     const bool makes_set = written.kind == Written::Kind::Comprehension;
     auto result = make(makes_set                               ? Kind::Comprehension
                        : written.kind == Written::Kind::Exists ? Kind::Exists
@@ -438,16 +434,14 @@ class Checker {
     std::vector<std::unique_ptr<Scope>> scopes;
     const Scope* inner = scope;
     for (const syntax::Binding& one : written.bindings) {
-      result->bindings.push_back(bind(one, inner));
+      result->bindings.push_back(bind(one.name, *one.set, inner));
       scopes.push_back(std::make_unique<Scope>(Scope{inner, one.name, variable(result->bindings.back().variable)}));
       inner = scopes.back().get();
     }
     ExpressionPtr value = check(*written.parts[0], inner);
     const bool takes_any = written.aggregate == Aggregate::Count;
     const bool takes_order = written.aggregate == Aggregate::Min || written.aggregate == Aggregate::Max;
-    const bool is_ordered = !value->type.is_set && (value->type.is_number() || value->type.kind == Type::DateTime ||
-                                                    value->type.kind == Type::String);
-    if (value->type.is_set || (!takes_any && !(takes_order ? is_ordered : value->type.is_number())))
+    if (value->type.is_set || (!takes_any && !(takes_order ? value->type.is_ordered() : value->type.is_number())))
       fail(written.parts[0]->at, fmt::format("{} is expected here, not {}",
                                              takes_any     ? "a value"
                                              : takes_order ? "a number, a date or a string"
@@ -464,9 +458,7 @@ class Checker {
     std::vector<ExpressionPtr> values;
     for (const auto& part : written.parts) {
       ExpressionPtr value = check(*part, scope);
-      const bool is_ordered = !value->type.is_set && (value->type.is_number() || value->type.kind == Type::DateTime ||
-                                                      value->type.kind == Type::String);
-      if (!is_ordered)
+      if (!value->type.is_ordered())
         fail(part->at, value->type.is_set ? "a set needs an expression of its members: MAX(x.Attribute WHERE x IN set)"
                                           : fmt::format("a number, a date or a string is expected here, not {}",
                                                         described(value->type)));
@@ -491,10 +483,9 @@ class Checker {
     std::size_t steps = 0;
     for (const Property* at = program.property(written.name); !at->refines.empty();) {
       const Property* next = program.property(at->refines);
-      std::vector<std::string> known;
-      for (const Property& one : program.properties) known.push_back(one.name);
       if (next == nullptr)
-        fail(written.refines_at, fmt::format("there is no property {}{}", at->refines, suggestion(at->refines, known)));
+        fail(written.refines_at,
+             fmt::format("there is no property {}{}", at->refines, suggestion(at->refines, property_names(program))));
       if (++steps > program.properties.size()) fail(written.refines_at, fmt::format("{} refines itself", written.name));
       at = next;
     }
@@ -576,6 +567,12 @@ class Checker {
 const Property* Program::property(std::string_view name) const {
   const auto found = std::ranges::find(properties, name, &Property::name);
   return found == properties.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> property_names(const Program& program) {
+  std::vector<std::string> names;
+  for (const Property& property : program.properties) names.push_back(property.name);
+  return names;
 }
 
 Program compile(const std::vector<Source>& sources) { return Checker(sources).compile(); }

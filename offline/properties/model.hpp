@@ -27,6 +27,7 @@ struct Type {
   bool is_set = false;
   bool operator==(const Type&) const = default;
   bool is_number() const { return !is_set && (kind == Int || kind == Float); }
+  bool is_ordered() const { return is_number() || (!is_set && (kind == String || kind == DateTime)); }
   bool is_condition() const { return !is_set && kind == Bool; }
   bool is_object() const { return !is_set && kind == Object; }
 };

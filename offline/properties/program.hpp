@@ -114,4 +114,7 @@ struct Program {
   const Property* property(std::string_view name) const;  ///< null: none
 };
 
+/// In the order of the program.
+std::vector<std::string> property_names(const Program& program);
+
 }  // namespace refrain::properties

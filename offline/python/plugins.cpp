@@ -4,10 +4,8 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <filesystem>
-#include <functional>
 #include <pybind11/embed.h>
 #include <pybind11/stl.h>
-#include <unordered_map>
 
 #include "offline/patterns/dependences.hpp"
 #include "offline/patterns/plugin.hpp"

@@ -181,7 +181,8 @@ class NativeRun {
     request.region = region;
     std::string document;
     report::Source source{experiment_, symbolizer_};
-    if (request.needs_search()) source.search = [this] { return report::found_in(*experiment_); };
+    if (request.needs_search())
+      source.search = [this](const report::UsualProfile* known) { return report::found_in(*experiment_, {}, known); };
     render(source, request, {}, [&](std::string_view piece) { document += piece; });
     return document;
   }

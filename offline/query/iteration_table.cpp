@@ -1,9 +1,9 @@
-#include "offline/query/iteration_table.hpp"
-
+// The table `iteration`.
 #include <cmath>
 #include <map>
 
 #include "offline/query/schema.hpp"
+#include "offline/query/streamed_tables.hpp"
 
 namespace refrain::query {
 namespace {
@@ -87,22 +87,15 @@ class IterationStream : public RowStream {
 
 }  // namespace
 
-const char* IterationTable::declaration() const { return table_named("iteration").text; }
-
-std::vector<StreamedTable::Bounded> IterationTable::bounded() const {
-  constexpr double loops = 2;
-  return {{in_location, static_cast<double>(runs_.locations().size())}, {in_loop, loops, false}};
-}
-
-std::vector<int> IterationTable::order() const { return {in_location}; }
-
-double IterationTable::rows() const {
-  constexpr double iterations = 1000;
-  return iterations * static_cast<double>(runs_.locations().size());
-}
-
-std::unique_ptr<RowStream> IterationTable::open(std::span<const Bound> bounds) {
-  return std::make_unique<IterationStream>(runs_, bounds[0], bounds[1]);
+StreamedTable iteration_table(Runs& runs) {
+  constexpr double loops = 2, iterations = 1000;
+  const auto locations = static_cast<double>(runs.locations().size());
+  return {
+      table_named("iteration").text,
+      {{in_location, locations}, {in_loop, loops, false}},
+      {in_location},
+      iterations * locations,
+      [&runs](std::span<const Bound> bounds) { return std::make_unique<IterationStream>(runs, bounds[0], bounds[1]); }};
 }
 
 }  // namespace refrain::query

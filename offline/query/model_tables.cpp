@@ -1,6 +1,5 @@
 #include "offline/query/model_tables.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>

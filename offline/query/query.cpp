@@ -7,10 +7,10 @@
 #include <sqlite3.h>
 #include <utility>
 
-#include "offline/query/iteration_table.hpp"
+#include "offline/database/sqlite_values.hpp"
 #include "offline/query/model_tables.hpp"
 #include "offline/query/schema.hpp"
-#include "offline/query/value_table.hpp"
+#include "offline/query/streamed_tables.hpp"
 
 namespace refrain::query {
 
@@ -38,19 +38,6 @@ std::string position_of_mistake([[maybe_unused]] sqlite3* database, [[maybe_unus
     return position_in(sql, static_cast<std::size_t>(at)) + ": ";
 #endif
   return {};
-}
-
-Value value_at(sqlite3_stmt* statement, int column) {
-  switch (sqlite3_column_type(statement, column)) {
-    case SQLITE_INTEGER: return sqlite3_column_int64(statement, column);
-    case SQLITE_FLOAT: return sqlite3_column_double(statement, column);
-    case SQLITE_NULL: return {};
-    default: break;
-  }
-  const bool is_text = sqlite3_column_type(statement, column) == SQLITE_TEXT;
-  const auto* bytes = static_cast<const unsigned char*>(sqlite3_column_blob(statement, column));
-  const std::span all(bytes, bytes == nullptr ? 0 : static_cast<std::size_t>(sqlite3_column_bytes(statement, column)));
-  return is_text ? std::string(all.begin(), all.end()) : fmt::format("X'{:02X}'", fmt::join(all, ""));
 }
 
 constexpr const char* only_selects = "only a SELECT is taken: experiments are read, and no file is opened or written";
@@ -91,7 +78,8 @@ std::vector<std::string> names_of(sqlite3_stmt* statement) {
 
 class Query::Database {
  public:
-  explicit Database(std::vector<Run> runs) : runs_(std::move(runs)), values_(runs_), iterations_(runs_) {
+  explicit Database(std::vector<Run> runs)
+      : runs_(std::move(runs)), values_(value_table(runs_)), iterations_(iteration_table(runs_)) {
     sqlite3* opened = nullptr;
     const int result =
         sqlite3_open_v2(":memory:", &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY, nullptr);
@@ -111,7 +99,7 @@ class Query::Database {
     is_open_ = true;
   }
 
-  std::unique_ptr<Answer> ask(const std::string& sql);
+  Answer ask(const std::string& sql);
 
   /// False: there is no further row.
   bool step(sqlite3_stmt* statement) {
@@ -169,20 +157,12 @@ class Query::Database {
       if (!statement)
         statement = prepare(fmt::format("INSERT INTO {} VALUES ({})", table.name,
                                         fmt::join(std::vector<const char*>(row.size(), "?"), ", ")));
-      for (std::size_t i = 0; i < row.size(); ++i) bind(statement.get(), static_cast<int>(i) + 1, row[i]);
+      for (std::size_t i = 0; i < row.size(); ++i)
+        require(database::bind(statement.get(), static_cast<int>(i) + 1, row[i]));
       step(statement.get());
       sqlite3_reset(statement.get());
     });
   }
-  /// The value must stay until the next step.
-  void bind(sqlite3_stmt* statement, int place, const Value& value) {
-    if (const auto* whole = std::get_if<std::int64_t>(&value)) require(sqlite3_bind_int64(statement, place, *whole));
-    else if (const auto* real = std::get_if<double>(&value)) require(sqlite3_bind_double(statement, place, *real));
-    else if (const auto* text = std::get_if<std::string>(&value))
-      require(sqlite3_bind_text64(statement, place, text->data(), text->size(), SQLITE_STATIC, SQLITE_UTF8));
-    else require(sqlite3_bind_null(statement, place));
-  }
-
   /// The authorizer of statements: it allows reading, and notes the tables.
   static int allow(void* data, int action, const char* first, const char* second, const char*, const char*) {
     auto& self = *static_cast<Database*>(data);
@@ -213,48 +193,14 @@ class Query::Database {
   }
 
   Runs runs_;
-  ValueTable values_;
-  IterationTable iterations_;
+  const StreamedTable values_, iterations_;
   Failure failure_;
   std::unique_ptr<sqlite3, Close> database_;  // after the tables, which it uses
   bool is_open_ = false;                      ///< for statements of users; else tables are filled
   std::set<std::string> named_, filled_;
 };
 
-namespace {
-
-class SqliteAnswer : public Answer {
- public:
-  using Step = std::function<bool(sqlite3_stmt*)>;
-  SqliteAnswer(StatementHandle statement, Step step) : statement_(std::move(statement)), step_(std::move(step)) {
-    columns_ = names_of(statement_.get());
-    if (step_(statement_.get())) first_ = row();
-  }
-
-  const std::vector<std::string>& columns() const override { return columns_; }
-  const std::vector<Value>& first() const override { return first_; }
-  void for_each_row(const TakeValues& take) override {
-    if (first_.empty()) return;
-    take(first_);
-    while (step_(statement_.get())) take(row());
-  }
-
- private:
-  std::vector<Value> row() const {
-    std::vector<Value> values;
-    for (int i = 0; i < static_cast<int>(columns_.size()); ++i) values.push_back(value_at(statement_.get(), i));
-    return values;
-  }
-
-  StatementHandle statement_;
-  Step step_;
-  std::vector<std::string> columns_;
-  std::vector<Value> first_;
-};
-
-}  // namespace
-
-std::unique_ptr<Answer> Query::Database::ask(const std::string& sql) {
+Answer Query::Database::ask(const std::string& sql) {
   named_.clear();
   std::string rest;
   StatementHandle statement = prepare(sql, &rest);
@@ -265,11 +211,22 @@ std::unique_ptr<Answer> Query::Database::ask(const std::string& sql) {
   if (sqlite3_stmt_readonly(statement.get()) == 0) throw SqlError(only_selects);
   for (const TableRow& table : tables())
     if (!table.is_streamed && named_.contains(table.name) && !filled_.contains(table.name)) fill(table);
-  return std::make_unique<SqliteAnswer>(std::move(statement), [this](sqlite3_stmt* of) { return step(of); });
+  Answer answer{names_of(statement.get()), {}, {}};
+  const auto next = [this, of = std::shared_ptr<sqlite3_stmt>(std::move(statement)), columns = answer.columns.size()] {
+    std::vector<Value> row;
+    if (step(of.get()))
+      for (std::size_t i = 0; i < columns; ++i) row.push_back(database::value_at(of.get(), static_cast<int>(i)));
+    return row;
+  };
+  answer.first = next();
+  answer.for_each_row = [next, first = answer.first](const TakeValues& take) {
+    for (std::vector<Value> row = first; !row.empty(); row = next()) take(row);
+  };
+  return answer;
 }
 
 Query::Query(std::vector<Run> runs) : database_(std::make_unique<Database>(std::move(runs))) {}
 Query::~Query() = default;
-std::unique_ptr<Answer> Query::ask(const std::string& sql) { return database_->ask(sql); }
+Answer Query::ask(const std::string& sql) { return database_->ask(sql); }
 
 }  // namespace refrain::query

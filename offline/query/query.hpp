@@ -25,23 +25,19 @@ class SqlError : public std::runtime_error {
 using TakeValues = std::function<void(std::span<const database::Value> row)>;
 
 /// The result of a statement. Rows are made while they are taken.
-class Answer {
- public:
-  virtual ~Answer() = default;
-  /// Their names, each once: a second `id` is `id:1`.
-  virtual const std::vector<std::string>& columns() const = 0;
-  /// The first row; empty: there is none.
-  virtual const std::vector<database::Value>& first() const = 0;
+struct Answer {
+  std::vector<std::string> columns;    ///< names, each once: a second `id` is `id:1`
+  std::vector<database::Value> first;  ///< the first row; empty: there is none
   /// All rows, once. Throws SqlError, and the exceptions of reading an experiment.
-  virtual void for_each_row(const TakeValues& take) = 0;
+  std::function<void(const TakeValues& take)> for_each_row;
 };
 
 class Query {
  public:
   explicit Query(std::vector<Run> runs);
   ~Query();
-  /// Valid as long as this. Throws as Answer::for_each_row() does.
-  std::unique_ptr<Answer> ask(const std::string& sql);
+  /// Valid as long as this. Throws as Answer::for_each_row does.
+  Answer ask(const std::string& sql);
 
  private:
   class Database;

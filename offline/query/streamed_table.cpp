@@ -10,7 +10,7 @@ namespace {
 
 /// What the connection knows of a table.
 struct Registered {
-  StreamedTable* table;
+  const StreamedTable* table;
   Failure* failure;
 };
 
@@ -42,7 +42,7 @@ const Registered& of_cursor(const sqlite3_vtab_cursor* cursor) {
 
 int connect_table(sqlite3* database, void* data, int, const char* const*, sqlite3_vtab** made, char**) {
   const auto& of = *static_cast<const Registered*>(data);
-  const int result = sqlite3_declare_vtab(database, of.table->declaration());
+  const int result = sqlite3_declare_vtab(database, of.table->declaration);
   if (result != SQLITE_OK) return result;
   auto* handle = new (std::nothrow) TableHandle{};
   if (handle == nullptr) return SQLITE_NOMEM;
@@ -56,7 +56,7 @@ int disconnect_table(sqlite3_vtab* table) {
   return SQLITE_OK;
 }
 
-/// A constraint in the plan: the place of its column in bounded(), and what it says.
+/// A constraint in the plan: the place of its column in `bounded`, and what it says.
 constexpr char equal = '=', above = '>', at_least = ')', below = '<', at_most = '(';
 char sign_of(unsigned char operation) {
   switch (operation) {
@@ -74,8 +74,8 @@ int plan_rows(sqlite3_vtab* handle, sqlite3_index_info* info) {
   const Registered& of = static_cast<const TableHandle*>(handle)->of;
   return guarded(of, [&] {
     constexpr double share_of_range = 4;
-    const auto bounded = of.table->bounded();
-    double rows = of.table->rows(), read = rows;
+    const auto& bounded = of.table->bounded;
+    double rows = of.table->rows, read = rows;
     std::string text;
     int arguments = 0;
     for (int i = 0; i < info->nConstraint; ++i) {
@@ -90,7 +90,7 @@ int plan_rows(sqlite3_vtab* handle, sqlite3_index_info* info) {
       rows /= fewer;
       if (at->is_quicker) read /= fewer;
     }
-    const auto order = of.table->order();
+    const auto& order = of.table->order;
     bool is_ordered = info->nOrderBy > 0 && static_cast<std::size_t>(info->nOrderBy) <= order.size();
     for (int i = 0; is_ordered && i < info->nOrderBy; ++i)
       is_ordered = !info->aOrderBy[i].desc && info->aOrderBy[i].iColumn == order[static_cast<std::size_t>(i)];
@@ -129,7 +129,7 @@ int first_row(sqlite3_vtab_cursor* handle, int, const char* text, int count, sql
   auto* cursor = static_cast<CursorHandle*>(handle);
   const Registered& of = of_cursor(handle);
   return guarded(of, [&] {
-    std::vector<Bound> bounds(of.table->bounded().size());
+    std::vector<Bound> bounds(of.table->bounded.size());
     // A value that is no integer bounds nothing: SQLite compares it by its own rules.
     for (int i = 0; i < count; ++i)
       if (sqlite3_value_numeric_type(values[i]) == SQLITE_INTEGER)
@@ -180,7 +180,7 @@ constexpr sqlite3_module streamed_module = [] {
 
 }  // namespace
 
-int add_streamed_table(sqlite3* database, const char* name, StreamedTable& table, Failure& failure) {
+int add_streamed_table(sqlite3* database, const char* name, const StreamedTable& table, Failure& failure) {
   auto* of = new (std::nothrow) Registered{&table, &failure};
   if (of == nullptr) return SQLITE_NOMEM;
   return sqlite3_create_module_v2(database, name, &streamed_module, of,

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
@@ -39,8 +40,7 @@ class RowStream {
   virtual std::int64_t id() const = 0;
 };
 
-class StreamedTable {
- public:
+struct StreamedTable {
   /// A column whose constraints are used. `values`: about how many different ones it has. `is_quicker`: a search for
   /// one of them reads less; else it only hands over fewer rows.
   struct Bounded {
@@ -48,15 +48,13 @@ class StreamedTable {
     double values;
     bool is_quicker = true;
   };
-  virtual ~StreamedTable() = default;
-  virtual const char* declaration() const = 0;
-  virtual std::vector<Bounded> bounded() const = 0;
+  const char* declaration;
+  std::vector<Bounded> bounded;
   /// The columns by which rows ascend, the first one first; those with nothing come before numbers.
-  virtual std::vector<int> order() const = 0;
-  /// About how many there are.
-  virtual double rows() const = 0;
-  /// `bounds`: by bounded().
-  virtual std::unique_ptr<RowStream> open(std::span<const Bound> bounds) = 0;
+  std::vector<int> order;
+  double rows;  ///< about how many there are
+  /// `bounds`: by `bounded`.
+  std::function<std::unique_ptr<RowStream>(std::span<const Bound> bounds)> open;
 };
 
 /// The exception that a table has thrown while SQLite ran: SQLite itself returns a code only.
@@ -65,6 +63,6 @@ struct Failure {
 };
 
 /// Adds the table under a name. `table` and `failure` must outlive the connection. Returns SQLite's code.
-int add_streamed_table(sqlite3* database, const char* name, StreamedTable& table, Failure& failure);
+int add_streamed_table(sqlite3* database, const char* name, const StreamedTable& table, Failure& failure);
 
 }  // namespace refrain::query

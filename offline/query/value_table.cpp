@@ -1,5 +1,4 @@
-#include "offline/query/value_table.hpp"
-
+// The table `value`.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -7,6 +6,7 @@
 #include <utility>
 
 #include "offline/query/schema.hpp"
+#include "offline/query/streamed_tables.hpp"
 
 namespace refrain::query {
 namespace {
@@ -15,7 +15,7 @@ using run::UnitRef;
 
 enum ValueColumn { of_run, of_location, of_unit, of_node, of_metric, of_value };
 
-/// By ValueTable::bounded().
+/// By StreamedTable::bounded.
 struct ValueBounds {
   Bound run, location, unit, node, metric;
 };
@@ -217,30 +217,23 @@ class ValueStream : public RowStream {
 
 }  // namespace
 
-const char* ValueTable::declaration() const { return table_named("value").text; }
-
-std::vector<StreamedTable::Bounded> ValueTable::bounded() const {
-  constexpr double units_of_location = 8;
-  const auto runs = static_cast<double>(runs_.runs().size()), locations = static_cast<double>(runs_.locations().size());
-  return {{of_run, runs},
-          {of_location, locations},
-          {of_unit, units_of_location * locations},
-          {of_node, static_cast<double>(runs_.paths().size()), false},
-          {of_metric, static_cast<double>(runs_.metrics().size()), false}};
-}
-
-std::vector<int> ValueTable::order() const {
-  if (runs_.runs().size() == 1) return {of_location, of_unit, of_node, of_metric};
-  return {of_run, of_location, of_unit, of_node, of_metric};
-}
-
-double ValueTable::rows() const {
-  constexpr double rows_of_node = 8;  // metrics that are not 0, in all units
-  return rows_of_node * static_cast<double>(runs_.paths().size()) * static_cast<double>(runs_.locations().size());
-}
-
-std::unique_ptr<RowStream> ValueTable::open(std::span<const Bound> bounds) {
-  return std::make_unique<ValueStream>(runs_, ValueBounds{bounds[0], bounds[1], bounds[2], bounds[3], bounds[4]});
+StreamedTable value_table(Runs& runs) {
+  constexpr double units_of_location = 8, rows_of_node = 8;  // rows: metrics that are not 0, in all units
+  const auto locations = static_cast<double>(runs.locations().size()), paths = static_cast<double>(runs.paths().size());
+  const bool is_one = runs.runs().size() == 1;
+  return {
+      table_named("value").text,
+      {{of_run, static_cast<double>(runs.runs().size())},
+       {of_location, locations},
+       {of_unit, units_of_location * locations},
+       {of_node, paths, false},
+       {of_metric, static_cast<double>(runs.metrics().size()), false}},
+      is_one ? std::vector<int>{of_location, of_unit, of_node, of_metric}
+             : std::vector<int>{of_run, of_location, of_unit, of_node, of_metric},
+      rows_of_node * paths * locations,
+      [&runs](std::span<const Bound> bounds) {
+        return std::make_unique<ValueStream>(runs, ValueBounds{bounds[0], bounds[1], bounds[2], bounds[3], bounds[4]});
+      }};
 }
 
 }  // namespace refrain::query

@@ -114,6 +114,18 @@ Table classes_table(const EfficiencyPart& part) {
   return {"classes", std::move(all), rows_of(part.classes, row_of_class)};
 }
 
+const char* factor_of(const analysis::EfficiencyStep& step) {
+  return step.is_load_balance ? "load balance" : "communication";
+}
+
+Table step_table(const analysis::EfficiencyStep& of) {
+  std::vector<Column> all = columns("from, factor");
+  for (const char* name : {"before", "after", "factor_before", "factor_after"})
+    all.push_back({.name = name, .kind = Kind::Share});
+  return object_of("step", std::move(all),
+                   {{of.from, factor_of(of), of.before, of.after, of.factor_before, of.factor_after}});
+}
+
 using Parts = std::shared_ptr<const std::vector<EfficiencyPart>>;
 
 /// One table of all parts, and in JSON the run by itself.
@@ -123,6 +135,8 @@ Tables tables_for_programs(const Parts& parts, Format format) {
                 Row row{cells_of(part, format)};
                 row.cells.insert(row.cells.begin(), {part.kind, part.name});
                 if (format == Format::Json && !part.ranges.empty()) row.tables.push_back(ranges_table(part));
+                if (const auto step = analysis::step_of(part.ranges); step && format == Format::Json)
+                  row.tables.push_back(step_table(*step));
                 if (format == Format::Json && !part.classes.empty()) row.tables.push_back(classes_table(part));
                 take(row);
               }
@@ -141,8 +155,7 @@ std::string step_text(const analysis::EfficiencyStep& step) {
       "From iteration {} on the parallel efficiency is {} % instead of {} %, because of {}: {} % instead of "
       "{} %.",
       step.from, percent_of(step.after), percent_of(step.before),
-      step.is_load_balance ? "load balance" : "communication", percent_of(step.factor_after),
-      percent_of(step.factor_before));
+      factor_of(step), percent_of(step.factor_after), percent_of(step.factor_before));
 }
 
 /// Sentences below the tree of a part.

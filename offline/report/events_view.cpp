@@ -5,7 +5,6 @@
 #include "offline/report/columns.hpp"
 #include "offline/report/events.hpp"
 #include "offline/report/text_page.hpp"
-#include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
 #include "offline/trace/pairing.hpp"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <iterator>
+#include <memory>
 #include <new>
 #include <stdexcept>
 
@@ -17,6 +18,7 @@
 #include "offline/report/node_waits.hpp"
 #include "offline/report/request.hpp"
 #include "offline/report/wait_findings.hpp"
+#include "offline/symbols/experiment_names.hpp"
 
 namespace refrain::trace {
 using experiment::Is;
@@ -67,27 +69,44 @@ constexpr std::uint64_t most_rows = std::uint64_t{1} << 25;  // of spans, 24 byt
 /// The key's level where no events were searched, though there are some.
 constexpr unsigned level_of_none = format::highest_level + 1;
 
-/// The profile of an experiment, by usual_names().
-struct SearchedProfile {
-  const experiment::Experiment& experiment;
-  analysis::MinimumWaits minima;
-  patterns::PathNames names;
+/// The profile that is searched: what is known, or else what is read.
+class SearchedProfile {
+ public:
+  SearchedProfile(const experiment::Experiment& experiment, const UsualProfile* known, const SearchProgress& progress)
+      : experiment(experiment),
+        own_(known ? nullptr : std::make_unique<Own>(experiment, progress)),
+        tree(known ? known->tree : own_->tree),
+        seen(known ? known->seen : own_->seen),
+        names(tree) {}
 
-  explicit SearchedProfile(const experiment::Experiment& of, const SearchProgress& progress = {})
-      : experiment(of), minima(of.definitions()), names(of, tree_options(progress)) {}
-  findings::Facts facts() const { return {experiment, names.tree(), minima, {}}; }
-  /// `in_events`: null: they were not searched.
+  findings::Facts facts() const { return {experiment, tree, seen.minima, seen.loops.loops, true}; }
+  /// By node of `names`. `in_events`: null: they were not searched.
   std::vector<NodeWait> waits(const patterns::PathWaits* in_events) const {
-    return waits_of(names.tree(), in_events, minima.any() ? &minima : nullptr);
+    return waits_of(names.tree(), in_events, seen.minima.any() ? &seen.minima : nullptr);
   }
+
+  const experiment::Experiment& experiment;
 
  private:
-  analysis::CallTreeOptions tree_options(const SearchProgress& progress) {
-    analysis::CallTreeOptions options = usual_names();
-    if (progress) options.progress = [&progress](std::size_t, std::size_t) { progress(0); };
-    options.also = [this](const experiment::Rank& rank) { minima.add(rank); };
-    return options;
-  }
+  struct Own {
+    SeenRanks seen;
+    symbols::Symbolizer symbolizer;
+    analysis::CallTree tree;
+
+    Own(const experiment::Experiment& of, const SearchProgress& progress) : seen(of) {
+      analysis::CallTreeOptions options = usual_names();
+      if (progress) options.progress = [&progress](std::size_t, std::size_t) { progress(0); };
+      seen.look_at(options);
+      symbols::use_names(of, symbolizer, {.progress = options.progress});
+      tree = analysis::build_call_tree(of, symbolizer, options);
+    }
+  };
+  const std::unique_ptr<const Own> own_;
+
+ public:
+  const analysis::CallTree& tree;
+  const SeenRanks& seen;
+  const patterns::PathNames names;
 };
 
 /// As far as it was read.
@@ -102,7 +121,7 @@ void search_profile(const SearchedProfile& profile, Found& found) {
 }
 
 void add(std::vector<findings::Finding> more, const SearchedProfile& profile, Found& found) {
-  note_short_run(profile.names.tree(), more);
+  note_short_run(profile.tree, more);
   std::ranges::move(more, std::back_inserter(found.findings));
 }
 
@@ -132,7 +151,8 @@ void search_events(const trace::Trace& trace, const SearchedProfile& profile, pa
   found.records = trace.records() >> found.level;
 
   const auto waits = profile.waits(&found.by_name);
-  add(findings_of_waiting({profile.names.tree(), waits}, found.analysis, trace, naming), profile, found);
+  add(findings_of_waiting({profile.names.tree(), profile.tree.locations, waits}, found.analysis, trace, naming),
+      profile, found);
   if (profile.experiment.damage_log()->has_damaged_events()) found.findings.push_back({.rule = "events_damaged"});
   // What was left out on purpose makes no metrics of the run.
   const auto is_list = [](const trace::RankOfTrace& of) { return of.mode == format::EventMode::List; };
@@ -196,9 +216,13 @@ std::optional<Found> kept_found(const experiment::Experiment& experiment,
   return std::nullopt;
 }
 
-Found search_some(const std::filesystem::path& directory, const SearchProgress& progress) {
+Found search_some(const std::filesystem::path& directory, const SearchProgress& progress, const UsualProfile* known) {
   const auto experiment = experiment::Experiment::open(directory);
-  const SearchedProfile profile(*experiment, progress);
+  // What is damaged is told by each of both, and files may have become others.
+  if (known &&
+      (known->seen.experiment.damages() > 0 || known->seen.experiment.fingerprint() != experiment->fingerprint()))
+    known = nullptr;
+  const SearchedProfile profile(*experiment, known, progress);
   Found found;
   found.fingerprint = experiment->fingerprint();
   search_profile(profile, found);
@@ -206,6 +230,7 @@ Found search_some(const std::filesystem::path& directory, const SearchProgress& 
   unsigned least_thinned = 0;
   for (int tries = 1;; ++tries) {
     std::shared_ptr<const trace::Trace> trace;
+    if (!profile.seen.has_events) break;
     try {
       if (tries > most_tries) throw std::invalid_argument("there are too many events outside of iterations");
       trace = trace::Trace::open_thinned(experiment, most_records, least_thinned);
@@ -233,13 +258,14 @@ Found search_some(const std::filesystem::path& directory, const SearchProgress& 
     found.findings.push_back({.rule = "events_not_searched", .names = {found.not_searched}});
     break;
   }
-  if (!found.has_events) add(findings_of_waiting({profile.names.tree(), profile.waits(nullptr)}), profile, found);
+  if (!found.has_events)
+    add(findings_of_waiting({profile.names.tree(), profile.tree.locations, profile.waits(nullptr)}), profile, found);
   relate(found.findings);
   return as_kept(found);
 }
 
 Found search_all(const trace::Trace& trace, const patterns::Request& request) {
-  const SearchedProfile profile(trace.experiment());
+  const SearchedProfile profile(trace.experiment(), nullptr, {});
   Found found;
   search_profile(profile, found);
   search_events(trace, profile, request, found);
@@ -269,9 +295,9 @@ void keep_found(const experiment::Experiment& experiment, const Found& found, co
        {{.parameters = parameters, .level = found.level}, version, found.records, found.metrics, packer.bytes()});
 }
 
-Found found_in(const experiment::Experiment& experiment, const SearchProgress& progress) {
+Found found_in(const experiment::Experiment& experiment, const SearchProgress& progress, const UsualProfile* known) {
   if (auto kept = kept_found(experiment)) return std::move(*kept);
-  Found found = search_some(experiment.directory(), progress);
+  Found found = search_some(experiment.directory(), progress, known);
   if (found.has_events && found.fingerprint != experiment.fingerprint()) found = of_other_paths(std::move(found));
   experiment.have_found(found.metrics);
   return found;

@@ -20,6 +20,7 @@
 #include "offline/findings/finding.hpp"
 #include "offline/patterns/analysis.hpp"
 #include "offline/patterns/path_waits.hpp"
+#include "offline/report/seen_ranks.hpp"
 
 namespace refrain::report {
 
@@ -56,6 +57,12 @@ inline const Found& nothing_found() {
   return nothing;
 }
 
+/// The profile of an experiment with all its ranks, by usual_names(): who has it already need not have it read again.
+struct UsualProfile {
+  const analysis::CallTree& tree;
+  const SeenRanks& seen;
+};
+
 /// How far a search has come, from 0 to 1. May throw, which ends the search.
 using SearchProgress = std::function<void(double share)>;
 
@@ -65,8 +72,9 @@ std::optional<Found> kept_found(const experiment::Experiment& experiment,
                                 const std::optional<experiment::AnalysisKey>& key = std::nullopt);
 
 /// Searches as many events as are searched without being asked. Opens the experiment for itself: damage of events is a
-/// finding. Throws experiment::ReadError, and what `progress` throws.
-Found search_some(const std::filesystem::path& experiment, const SearchProgress& progress = {});
+/// finding. `known`: null: the profile is read. Throws experiment::ReadError, and what `progress` throws.
+Found search_some(const std::filesystem::path& experiment, const SearchProgress& progress = {},
+                  const UsualProfile* known = nullptr);
 
 /// Searches all events of the trace, which is of a whole experiment, as `request` says.
 Found search_all(const trace::Trace& trace, const patterns::Request& request);
@@ -78,6 +86,7 @@ void keep_found(const experiment::Experiment& experiment, const Found& found, co
 
 /// What is kept, or else what search_some() finds, which the experiment has as its metrics, too. While the program
 /// runs, the files may have become others since the experiment was opened: then nothing is told of call paths.
-Found found_in(const experiment::Experiment& experiment, const SearchProgress& progress = {});
+Found found_in(const experiment::Experiment& experiment, const SearchProgress& progress = {},
+               const UsualProfile* known = nullptr);
 
 }  // namespace refrain::report

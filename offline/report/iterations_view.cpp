@@ -28,21 +28,38 @@ std::vector<run::Metric> metrics_of(const LoopView& view, const experiment::Loop
   return metrics;
 }
 
-/// Values of each iteration: those of a series, which keeps the loop open.
-Table series(std::shared_ptr<const OpenLoop> open, std::vector<Column> columns, std::vector<IterationValue> values) {
-  Table table{"iteration", std::move(columns)};
-  table.shape = Table::Series;
-  table.places = open->loop().iterations;
-  table.numbers = [open, values = std::move(values),
-                   row_values = std::vector<double>()](const TakeNumbers& take) mutable {
-    row_values.resize(values.size());
-    run::for_each_iteration(open->loop(), [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-      for (std::size_t v = 0; v < values.size(); ++v) row_values[v] = values[v] ? values[v](i, cluster, row) : NAN;
-      take(i, row_values);
-    });
-  };
-  return table;
-}
+/// Values of each iteration of an open loop, by column.
+struct LoopSeries {
+  std::shared_ptr<const OpenLoop> open;
+  std::vector<Column> columns = {};
+  std::vector<IterationValue> values = {};
+
+  void add(Column column, IterationValue value) {
+    columns.push_back(std::move(column));
+    values.push_back(std::move(value));
+  }
+  /// The metric that was asked for, when profiles of iterations do not have it.
+  void add_source(const LoopView& view) {
+    if (view.source && !view.callpath) add({view.metric.column(), Kind::Seconds}, shown_value(view, *open));
+  }
+  /// It keeps the loop open.
+  Table table() {
+    Table made{"iteration", std::move(columns)};
+    made.shape = Table::Series;
+    made.places = open->loop().iterations;
+    made.numbers = [open = open, values = std::move(values),
+                    row_values = std::vector<double>()](const TakeNumbers& take) mutable {
+      row_values.resize(values.size());
+      run::for_each_iteration(open->loop(),
+                              [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+                                for (std::size_t v = 0; v < values.size(); ++v)
+                                  row_values[v] = values[v] ? values[v](i, cluster, row) : NAN;
+                                take(i, row_values);
+                              });
+    };
+    return made;
+  }
+};
 
 IterationValue cluster_value() {
   return [](std::int64_t, std::int32_t cluster, auto) { return static_cast<double>(cluster); };
@@ -62,13 +79,10 @@ Table callpath_table(const LoopView& view, const std::shared_ptr<const OpenLoop>
   const bool whole = view.source ? view.source->known() == run::Known::Exact : view.callpath->selection.everything;
   Row row{{view.callpath_name, !whole && (!samples || stride != 1), {}, {}}};
   if (samples) row.cells[2] = stride == 1, row.cells[3] = static_cast<std::int64_t>(stride);
-  std::vector<Column> of_series{{view.metric.column(), kind_of_unit(view.metric.unit)}};
-  std::vector<IterationValue> values{shown_value(view, *open)};
-  if (auto error = shown_error(view, *open)) {
-    of_series.push_back({"standard_error_s", Kind::Number});
-    values.push_back(std::move(error));
-  }
-  row.tables.push_back(series(open, std::move(of_series), std::move(values)));
+  LoopSeries series{open};
+  series.add({view.metric.column(), kind_of_unit(view.metric.unit)}, shown_value(view, *open));
+  if (auto error = shown_error(view, *open)) series.add({"standard_error_s", Kind::Number}, std::move(error));
+  row.tables.push_back(series.table());
   return object_of("callpath", columns("wanted, reconstructed, samples_recorded, samples_recorded_every"),
                    std::move(row));
 }
@@ -78,17 +92,12 @@ std::vector<Table> location_tables(const Document& d, const LoopPlace& of) {
   std::shared_ptr<const OpenLoop> open;
   if (d.request.asks(Show::Iterations))
     if ((open = d.loops->open(*d.experiment, of))) {
-      std::vector<Column> columns{{"cluster_of", Kind::Count}};
-      std::vector<IterationValue> values{cluster_value()};
-      for (const run::Metric& metric : metrics_of(*d.loops, open->loop())) {
-        columns.push_back({metric.column(), kind_of_unit(metric.unit)});
-        values.push_back(value_of_metric(*open->profiles, metric.name));
-      }
-      if (d.loops->source && !d.loops->callpath) {
-        columns.push_back({d.loops->metric.column(), Kind::Seconds});
-        values.push_back(shown_value(*d.loops, *open));
-      }
-      tables.push_back(series(open, std::move(columns), std::move(values)));
+      LoopSeries series{open};
+      series.add({"cluster_of", Kind::Count}, cluster_value());
+      for (const run::Metric& metric : metrics_of(*d.loops, open->loop()))
+        series.add({metric.column(), kind_of_unit(metric.unit)}, value_of_metric(*open->profiles, metric.name));
+      series.add_source(*d.loops);
+      tables.push_back(series.table());
       if (d.loops->callpath) tables.push_back(callpath_table(*d.loops, open));
     }
   tables.push_back(clusters_table(d, of, InJson, open));
@@ -102,28 +111,22 @@ Table iterations_table(const Document& d) {
         const auto open = d.loops->open(*d.experiment, of);
         if (!open) continue;
         const auto own = run::iteration_metrics(open->loop());
-        std::vector<Column> columns{{"cluster", Kind::Id}};
-        std::vector<IterationValue> values{cluster_value()};
+        LoopSeries series{open};
+        series.add({"cluster", Kind::Id}, cluster_value());
         for (const run::Metric& metric : d.loops->metrics) {
           const bool known = std::ranges::find(own, metric.name, &run::Metric::name) != own.end();
-          columns.push_back({metric.column(), kind_of_unit(metric.unit)});
-          values.push_back(known ? value_of_metric(*open->profiles, metric.name) : nullptr);
+          series.add({metric.column(), kind_of_unit(metric.unit)},
+                     known ? value_of_metric(*open->profiles, metric.name) : nullptr);
         }
-        if (d.loops->source && !d.loops->callpath) {
-          columns.push_back({d.loops->metric.column(), Kind::Seconds});
-          values.push_back(shown_value(*d.loops, *open));
-        }
+        series.add_source(*d.loops);
         if (d.loops->callpath) {
-          columns.push_back({"callpath_" + d.loops->metric.column(), kind_of_unit(d.loops->metric.unit)});
-          values.push_back(shown_value(*d.loops, *open));
-          if (auto error = shown_error(*d.loops, *open)) {
-            columns.push_back({"callpath_standard_error_s", Kind::Number});
-            values.push_back(std::move(error));
-          }
-          columns.push_back(precision_column());
-          values.push_back(shown_precision(*d.loops, *open));
+          series.add({"callpath_" + d.loops->metric.column(), kind_of_unit(d.loops->metric.unit)},
+                     shown_value(*d.loops, *open));
+          if (auto error = shown_error(*d.loops, *open))
+            series.add({"callpath_standard_error_s", Kind::Number}, std::move(error));
+          series.add(precision_column(), shown_precision(*d.loops, *open));
         }
-        take({{std::int64_t{of.rank}, std::int64_t{of.thread}}, {series(open, std::move(columns), std::move(values))}});
+        take({{std::int64_t{of.rank}, std::int64_t{of.thread}}, {series.table()}});
       }
     };
   };

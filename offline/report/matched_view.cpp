@@ -1,6 +1,5 @@
 // `refrain events --matched`: messages that were sampled one by one, with both ends.
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 #include <utility>
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
 
 #include "offline/experiment/rank_pass.hpp"
 #include "offline/report/report.hpp"

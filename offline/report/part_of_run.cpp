@@ -7,6 +7,7 @@
 #include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
 #include "offline/run/iterations.hpp"
+#include "offline/run/loop_pools.hpp"
 
 namespace refrain::report {
 namespace {
@@ -44,7 +45,7 @@ struct Origins {
   void add_pool(const run::IterationProfiles& profiles, std::int64_t number, std::int32_t cluster,
                 std::span<const std::int64_t> row) {
     if (profiles.cluster_unit(cluster) == nullptr || profiles.is_exact(cluster)) return;
-    const auto divided = profiles.shares().of(number, cluster, row, profiles.totals_of(cluster, row));
+    const auto divided = profiles.shares().of(number, cluster, row);
     if (divided.pool == nullptr) return;
     const double samples = divided.pool->samples;
     pool = pool ? SamplesOfPools{std::min(pool->least, samples), std::max(pool->most, samples)}
@@ -186,7 +187,12 @@ PartTree part_of_run(const Source& source, const Request& request, const LoopVie
   const bool one_rank = request.cluster || std::ranges::all_of(group.locations, is_first);
   const analysis::CallTreeOptions options = tree_options(request, source.progress);
   PartMaker maker(*source.experiment, view, group, source.symbolizer, options, one_rank);
-  if (request.iteration) return maker.iteration(*request.iteration);
+  if (request.iteration) {
+    // The pools of a few ranks are found in less time than those of all.
+    const bool has_all = request.ranks.empty() && !request.some_threads();
+    if (has_all && *request.iteration < group.iterations) keep_pools(*source.experiment, run::Asked::Yes);
+    return maker.iteration(*request.iteration);
+  }
   return maker.cluster(static_cast<std::int32_t>(*request.cluster));
 }
 

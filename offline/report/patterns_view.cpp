@@ -2,7 +2,6 @@
 #include "offline/report/patterns_view.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <functional>

@@ -18,6 +18,7 @@ analysis::CallTreeOptions tree_options(const Request& request, const Progress& p
   of_tree.fold = request.fold;
   of_tree.progress = progress;
   of_tree.where = where_of(request);
+  of_tree.function_errors = request.asks(Show::Functions) || request.format == Format::Json;
   return of_tree;
 }
 
@@ -94,17 +95,17 @@ void render(const Source& source, const Request& request, const Terminal& termin
   if (request.is_of_part()) return render_part(source, request, terminal, out);
   OverviewBuilder overview;
   analysis::CallTreeOptions of_tree = tree_options(request, source.progress);
-  std::optional<analysis::MinimumWaits> minima;
+  of_tree.also = [&](const experiment::Rank& rank) { overview.add(rank); };
+  std::optional<SeenRanks> seen;
   // Some ranks alone do not tell what others take for an operation of all.
   if (request.shows_call_tree() || (request.asks(Show::Clusters) && request.ranks.empty()))
-    minima.emplace(experiment.definitions());
-  of_tree.also = [&](const experiment::Rank& rank) {
-    overview.add(rank);
-    if (minima) minima->add(rank);
-  };
+    seen.emplace(experiment).look_at(of_tree);
+  const analysis::MinimumWaits* const minima = seen ? &seen->minima : nullptr;
   const analysis::CallTree tree = analysis::build_call_tree(experiment, source.symbolizer, of_tree);
   if (request.some_threads() && tree.locations.empty()) refuse_threads(experiment, request);
-  Found found = source.search ? source.search() : Found();
+  std::optional<UsualProfile> usual;
+  if (seen && request.has_usual_names() && request.ranks.empty() && !request.some_threads()) usual.emplace(tree, *seen);
+  Found found = source.search ? source.search(usual ? &*usual : nullptr) : Found();
   if (!request.needs_findings()) found.findings.clear();
   if (!request.needs_traffic()) found.traffic.reset();
 
@@ -119,9 +120,7 @@ void render(const Source& source, const Request& request, const Terminal& termin
                          ? "--waits: the experiment has neither events nor durations of calls, which tell this"
                          : "--waits: the experiment has no durations of calls, and its events were not searched: " +
                                found.not_searched);
-  print_document(
-      {source.experiment, request, tree, about, {}, loops ? &view : nullptr, minima ? &*minima : nullptr, found},
-      terminal, out);
+  print_document({source.experiment, request, tree, about, {}, loops ? &view : nullptr, minima, found}, terminal, out);
 }
 
 }  // namespace refrain::report

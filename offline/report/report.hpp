@@ -23,8 +23,9 @@ struct Source {
   std::shared_ptr<const experiment::Experiment> experiment;
   analysis::Symbolizer& symbolizer;
   Progress progress = {};  ///< of symbol resolution
-  /// Called once, when the call tree is there. Null: nothing is searched.
-  std::function<Found()> search = {};
+  /// Called once, when the call tree is there, with the profile where that is by usual_names(). Null: nothing is
+  /// searched.
+  std::function<Found(const UsualProfile* known)> search = {};
   FindIterationSource other_metric = {};  ///< of metrics that profiles of iterations do not have; null: there are none
 };
 

@@ -1,7 +1,6 @@
 #include "offline/report/terminal.hpp"
 
 #include <cstdlib>
-#include <cstring>
 #include <string_view>
 #include <sys/ioctl.h>
 #include <unistd.h>

@@ -18,12 +18,12 @@ using findings::OffCpu;
 
 /// Events do not say whether a location waited for a core or was blocked: time off the CPU is taken for what most of it
 /// was in the run.
-OffCpu off_cpu_of(const analysis::CallTree& tree, const trace::LocationOfTrace& location) {
+OffCpu off_cpu_of(const std::vector<analysis::LocationSummary>& locations, const trace::LocationOfTrace& location) {
   constexpr double most_of_it = 0.75;
-  const auto at = std::ranges::find_if(tree.locations, [&](const analysis::LocationSummary& of) {
+  const auto at = std::ranges::find_if(locations, [&](const analysis::LocationSummary& of) {
     return of.rank == location.rank && of.thread == location.thread;
   });
-  if (at == tree.locations.end() || !(at->waited_for_core_s + at->blocked_s > 0)) return OffCpu::Unknown;
+  if (at == locations.end() || !(at->waited_for_core_s + at->blocked_s > 0)) return OffCpu::Unknown;
   if (at->waited_for_core_s > most_of_it * at->not_on_cpu_s) return OffCpu::WaitedForCore;
   return at->blocked_s > most_of_it * at->not_on_cpu_s ? OffCpu::Blocked : OffCpu::Either;
 }
@@ -71,7 +71,7 @@ Cause main_cause(const patterns::CauseResults& causes, const WaitingOfRun& run, 
     if (seen_ns > nearly_all * causes.waiting_ns) break;
     seen_ns += of.ns;
     const trace::LocationOfTrace& location = trace.locations()[of.activity.location];
-    Cause cause = cause_of(of, naming, off_cpu_of(run.tree, location));
+    Cause cause = cause_of(of, naming, off_cpu_of(run.locations, location));
     if (!cause.is_known()) continue;
     known_ns += of.ns;
     Sum& sum = cause.path.empty() ? sums[{"", cause.off_cpu}]
@@ -153,7 +153,7 @@ void add_untold(const std::vector<patterns::Headline>& headlines, const WaitingO
   constexpr double least_share = 0.03;
   constexpr std::size_t most = 2;
   using Method = NodeWait::Method;
-  const double elapsed_s = analysis::elapsed_s(run.tree);
+  const double elapsed_s = analysis::elapsed_s(run.locations);
   std::vector<std::uint32_t> nodes;
   for (std::uint32_t node = 1; node < run.waits.size(); ++node) {
     const NodeWait& of = run.waits[node];
@@ -190,7 +190,7 @@ std::vector<Finding> findings_of_waiting(const WaitingOfRun& run) {
 std::vector<Finding> findings_of_waiting(const WaitingOfRun& run, const patterns::Analysis& analysis,
                                          const trace::Trace& trace, const patterns::Naming& naming) {
   std::vector<Finding> all;
-  const double elapsed_s = analysis::elapsed_s(run.tree);
+  const double elapsed_s = analysis::elapsed_s(run.locations);
   for (const patterns::Headline& headline : analysis.headlines) {
     const OfHeadline of(headline, analysis, run);
     if (of.nodes.empty()) continue;

@@ -13,6 +13,7 @@ namespace refrain::report {
 /// The waiting that findings are about.
 struct WaitingOfRun {
   const analysis::CallTree& tree;
+  const std::vector<analysis::LocationSummary>& locations;
   const std::vector<NodeWait>& waits;  ///< by node of the tree, which is that of the naming
 };
 

@@ -143,9 +143,13 @@ void Grouping::add_variance(Answer& to, const Stratum& stratum) {
     for (std::size_t key = 0; key < variance.size(); ++key) variance[key] += stratum.variance_of(weights[key]);
   };
   if (!question_.keys || !question_.has_inclusive) return add(weights_, to.exclusive_.variance);
-  add(by_key(weights_, false), to.exclusive_.variance);
+  const auto add_by_key = [&](bool outermost_only, std::vector<double>& variance) {
+    if (question_.keys->is_by_node()) add(weights_, variance);
+    else add(by_key(weights_, outermost_only), variance);
+  };
+  add_by_key(false, to.exclusive_.variance);
   add_children(weights_);
-  add(by_key(weights_, true), to.inclusive_.variance);
+  add_by_key(true, to.inclusive_.variance);
 }
 
 /// From nodes to keys.
@@ -159,6 +163,10 @@ void Grouping::close(Answer& answer) const {
   if (!question_.keys) all = own;
   if (!question_.keys || !question_.has_inclusive) return;
   const auto add_up = [this](auto& exclusive, auto& inclusive) {
+    if (question_.keys->is_by_node()) {
+      inclusive = exclusive;
+      return add_children(inclusive);
+    }
     auto by_node = std::exchange(exclusive, by_key(exclusive, false));
     add_children(by_node);
     inclusive = by_key(by_node, true);

@@ -272,7 +272,7 @@ experiment::Unit IterationProfiles::totals_of(std::int32_t cluster, std::span<co
 /// has.
 IterationShares::Divided IterationProfiles::divide(std::int64_t iteration, std::int32_t cluster,
                                                    std::span<const std::int64_t> row, experiment::Unit& unit) const {
-  const IterationShares::Divided divided = shares().of(iteration, cluster, row, unit);
+  const IterationShares::Divided divided = shares().of(iteration, cluster, row);
   unit.weight_user_ns = unit.weight_mpi_ns = 0;
   unit.weight_user_squared = 0;
   if (divided.pool == nullptr) return divided;

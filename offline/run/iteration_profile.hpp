@@ -60,7 +60,9 @@ class IterationProfiles {
                      format::undivided_times(sums_for_undivided_times(cluster, row), constants_)};
     return last_times_.times;
   }
-  /// The same as a unit of that cluster.
+  /// What of sums_of() format::undivided_times() needs, and nothing else. Valid until the next call.
+  const format::UnitTotals& sums_for_undivided_times(std::int32_t cluster, std::span<const std::int64_t> row) const;
+  /// sums_of() as a unit of that cluster.
   experiment::Unit totals_of(std::int32_t cluster, std::span<const std::int64_t> row) const;
 
   /// The samples that were recorded in an iteration; null: they were not kept. Valid until the next call. They are read
@@ -76,6 +78,9 @@ class IterationProfiles {
   /// Sums over the members of a cluster; null when the file does not have it.
   const experiment::Unit* cluster_unit(std::int32_t cluster) const;
   const experiment::Loop& loop() const { return loop_; }
+  /// In the loops of its location.
+  std::size_t loop_number() const { return loop_index_; }
+  const experiment::Location& location() const { return location_; }
   const experiment::ProfileDefinitions& profile() const { return profile_; }
   const experiment::Rank& rank() const { return rank_; }
   const RankConstants& constants() const { return constants_; }
@@ -86,7 +91,8 @@ class IterationProfiles {
   void with_rows(const experiment::Unit& unit, bool is_exact, const std::function<void(const Leaf&)>& take) const;
   /// The calls that members of a cluster have made of MPI, by call path; nothing when the file does not have it.
   std::vector<MpiCalls> calls_of(std::int32_t cluster) const;
-  /// How the user time of iterations is divided. Made when it is asked for first, which reads the whole log.
+  /// How the user time of iterations is divided. Made when it is asked for first, which reads the whole log where the
+  /// experiment does not keep it (loop_pools.hpp).
   const IterationShares& shares() const;
 
   /// What the MPI call paths of a cluster have of one column in an iteration, in the order of the cluster's rows: each
@@ -120,7 +126,7 @@ class IterationProfiles {
     double other_ticks(const UnitTimes& times) const;
     OfCluster exact_values(std::int32_t cluster) const;
     const OfCluster& of_cluster(std::int32_t cluster) const;
-    const ShareOfPool& share_of(const UserShares::Pool& pool) const;
+    const ShareOfPool& share_of(const SharePools::Pool& pool) const;
 
     const IterationProfiles& profiles_;
     const PathSelection& selection_;
@@ -130,8 +136,6 @@ class IterationProfiles {
   };
 
  private:
-  /// What format::undivided_times() needs of the totals, and nothing else. Valid until the next call.
-  const format::UnitTotals& sums_for_undivided_times(std::int32_t cluster, std::span<const std::int64_t> row) const;
   struct Model;
   struct Pool;
   const Model& model(std::int32_t cluster) const;

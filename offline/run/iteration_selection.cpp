@@ -29,7 +29,7 @@ IterationProfiles::Selected::Selected(const IterationProfiles& profiles, const P
 
 /// What the selected call paths have of the user time of a pool.
 const IterationProfiles::Selected::ShareOfPool& IterationProfiles::Selected::share_of(
-    const UserShares::Pool& pool) const {
+    const SharePools::Pool& pool) const {
   shares_.resize(profiles_.shares().pools());
   ShareOfPool& sum = shares_[pool.number];
   if (sum.known) return sum;
@@ -67,7 +67,7 @@ IterationProfiles::Selected::OfCluster IterationProfiles::Selected::exact_values
     of.mpi[time_column] += chosen(path) ? static_cast<double>(ticks) : 0;
   for (const auto& [path, ticks] : times.user_paths) beside.user_ticks += chosen(path) ? static_cast<double>(ticks) : 0;
   if (sums.weight_user_squared > 0) {
-    UserShares::Pool own;
+    SharePools::Pool own;
     const auto weight = static_cast<double>(sums.weight_user_ns);
     own.samples = weight * weight / sums.weight_user_squared;
     const auto on_cpu = static_cast<double>(times.user - times.not_on_cpu);

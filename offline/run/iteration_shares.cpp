@@ -1,7 +1,11 @@
 #include "offline/run/iteration_shares.hpp"
 
+#include <algorithm>
 #include <map>
+#include <utility>
 
+#include "offline/experiment/kept_pools.hpp"
+#include "offline/experiment/packed.hpp"
 #include "offline/run/excluded_paths.hpp"
 #include "offline/run/iteration_profile.hpp"
 #include "offline/run/iterations.hpp"
@@ -15,35 +19,62 @@ using format::MetricId;
 }  // namespace
 
 IterationShares::IterationShares(const IterationProfiles& profiles, IterationSamples& samples)
-    : profiles_(profiles), samples_(samples), number_(profiles.profile().paths.size(), 0), shares_(begin()) {
+    : profiles_(profiles), samples_(samples) {
+  if (!read_kept()) find();
+}
+
+std::string IterationShares::packed() const {
+  experiment::Packer packer;
+  packer(paths_, pools_);
+  return packer.bytes();
+}
+
+/// False: they are not kept, or what is kept cannot be theirs.
+bool IterationShares::read_kept() {
+  const experiment::Rank& rank = profiles_.rank();
+  if (!rank.pools) return false;
+  const experiment::LoopOfLocation loop{rank.rank, profiles_.location().thread,
+                                        static_cast<std::uint32_t>(profiles_.loop_number())};
+  const auto bytes = rank.pools->of(loop);
+  if (!bytes) return false;
+  experiment::Unpacker unpacker(*bytes);
+  unpacker(paths_, pools_);
+  const std::size_t paths = profiles_.profile().paths.size();
+  const bool is_sound =
+      unpacker.is_good() && std::ranges::all_of(paths_, [&](std::uint32_t path) { return path < paths; }) &&
+      pools_.is_sound(paths_.size()) && (paths_.empty() || pools_.clusters.size() == profiles_.loop().clusters.size());
+  if (is_sound) return true;
+  rank.pools->refuse(loop, "kept pools that say nothing");
+  paths_.clear();
+  pools_ = {};
+  return false;
+}
+
+void IterationShares::find() {
+  std::vector<std::uint32_t> number(profiles_.profile().paths.size(), 0);
+  auto clusters = sums(number);
   if (paths_.empty()) return;  // nothing was sampled
-  const experiment::Loop& loop = profiles.loop();
+  UserShares shares(std::move(clusters), excluded());
+  const experiment::Loop& loop = profiles_.loop();
   std::vector<PathSamples> hits;
-  if (samples.any())
+  if (samples_.any())
     for_each_iteration(loop, [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-      const auto* recorded = profiles.cluster_unit(cluster) ? samples.of(i) : nullptr;
+      const auto* recorded = profiles_.cluster_unit(cluster) ? samples_.of(i) : nullptr;
       if (recorded == nullptr || recorded->empty()) return;
       hits.clear();
       for (const SampledPath& of : *recorded)
-        if (const std::uint32_t number = number_[of.path]; paths_[number] == of.path)
-          hits.push_back({number, of.samples});
-      shares_.learn(cluster, facts(i, cluster, row, profiles.totals_of(cluster, row)).variables, hits);
+        if (paths_[number[of.path]] == of.path) hits.push_back({number[of.path], of.samples});
+      shares.learn(cluster, facts(i, cluster, row).variables, hits);
     });
-  shares_.grow();
+  shares.grow();
   for_each_iteration(loop, [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-    if (profiles.cluster_unit(cluster) != nullptr)
-      shares_.weigh(facts(i, cluster, row, profiles.totals_of(cluster, row)));
+    if (profiles_.cluster_unit(cluster) != nullptr) shares.weigh(facts(i, cluster, row));
   });
-  shares_.settle();
+  pools_ = shares.settle();
 }
 
-/// The sums first: they number the paths.
-UserShares IterationShares::begin() {
-  auto clusters = sums();
-  return UserShares(std::move(clusters), excluded());
-}
-
-std::vector<UserShares::Cluster> IterationShares::sums() {
+/// They number the paths: `number` gets the place in paths_ of each that has samples.
+std::vector<UserShares::Cluster> IterationShares::sums(std::vector<std::uint32_t>& number) {
   const experiment::Loop& loop = profiles_.loop();
   const auto& of_path = profiles_.profile().paths;
   const auto count = static_cast<std::int32_t>(loop.clusters.size());
@@ -55,7 +86,7 @@ std::vector<UserShares::Cluster> IterationShares::sums() {
           sampled[row.path] = true;
   for (std::uint32_t path = 0; path < sampled.size(); ++path)
     if (sampled[path]) {
-      number_[path] = static_cast<std::uint32_t>(paths_.size());
+      number[path] = static_cast<std::uint32_t>(paths_.size());
       paths_.push_back(path);
     }
   std::vector<UserShares::Cluster> clusters(loop.clusters.size());
@@ -77,7 +108,7 @@ std::vector<UserShares::Cluster> IterationShares::sums() {
       if (!sampled[row.path]) continue;
       while (time != times.user_paths.end() && time->path < row.path) ++time;
       const bool has_time = time != times.user_paths.end() && time->path == row.path;
-      cluster.paths.push_back({number_[row.path], value_of(*unit, row, of_path[row.path].kind, MetricId::Samples),
+      cluster.paths.push_back({number[row.path], value_of(*unit, row, of_path[row.path].kind, MetricId::Samples),
                                has_time ? static_cast<double>(time->ticks) : 0});
     }
   }
@@ -117,11 +148,12 @@ UserShares::Excluded IterationShares::excluded() const {
   return of;
 }
 
-UserShares::Iteration IterationShares::facts(std::int64_t iteration, std::int32_t cluster,
-                                             std::span<const std::int64_t> row, const experiment::Unit& totals) const {
-  const UnitTimes times = apply_time_rules(totals, profiles_.profile().paths, profiles_.constants());
+SharePools::Iteration IterationShares::facts(std::int64_t iteration, std::int32_t cluster,
+                                             std::span<const std::int64_t> row) const {
+  const format::UnitTotals& totals = profiles_.sums_for_undivided_times(cluster, row);
+  const format::UnitTimes times = format::undivided_times(totals, profiles_.constants());
   const LoopColumns& columns = profiles_.columns();
-  UserShares::Iteration of;
+  SharePools::Iteration of;
   of.cluster = cluster;
   of.kept = samples_.keeps(iteration);
   using V = ShareVariables;
@@ -139,12 +171,12 @@ UserShares::Iteration IterationShares::facts(std::int64_t iteration, std::int32_
 }
 
 IterationShares::Divided IterationShares::of(std::int64_t iteration, std::int32_t cluster,
-                                             std::span<const std::int64_t> row, const experiment::Unit& totals) const {
+                                             std::span<const std::int64_t> row) const {
   if (paths_.empty()) return {};
-  const UserShares::Iteration of = facts(iteration, cluster, row, totals);
-  const UserShares::Pool* pool = shares_.pool_of(of);
+  const SharePools::Iteration of = facts(iteration, cluster, row);
+  const SharePools::Pool* pool = pools_.pool_of(of);
   if (pool == nullptr || pool->samples <= 0 || pool->shares.empty()) return {};
-  return {pool, shares_.on_cpu(*pool, of)};
+  return {pool, pool->on_cpu(of)};
 }
 
 }  // namespace refrain::run

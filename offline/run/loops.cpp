@@ -13,21 +13,27 @@ bool OpenLoop::was_absent(std::int32_t cluster, std::span<const std::int64_t> ro
   return wall >= 0 && row[static_cast<std::size_t>(wall)] == 0;
 }
 
+void for_each_loop_of(const experiment::Rank& rank, std::size_t place,
+                      const std::function<void(const LoopPlace&, const experiment::Loop&)>& take) {
+  for (std::size_t l = 0; l < rank.locations.size(); ++l) {
+    const experiment::Location& location = rank.locations[l];
+    for (std::size_t number = 0; number < location.loops.size(); ++number) {
+      const experiment::Loop& loop = location.loops[number];
+      take({place, l, number, rank.rank, location.thread, loop.iterations, loop.clusters.size()}, loop);
+    }
+  }
+}
+
 void for_each_loop(const experiment::Experiment& experiment,
                    const std::function<void(const LoopPlace&, const experiment::Loop&, const experiment::Rank&)>& take,
                    const std::function<bool(std::int32_t rank)>& ranks) {
   std::vector<std::size_t> places;
   for (std::size_t place = 0; place < experiment.ranks().size(); ++place)
     if (!ranks || ranks(experiment.ranks()[place])) places.push_back(place);
-  auto place = places.begin();
+  std::size_t next = 0;
   for_each_rank(experiment, places, experiment::Depth::Loops, [&](const experiment::RankHandle& rank) {
-    const std::size_t of_rank = *place++;
-    for (std::size_t l = 0; rank && l < rank->locations.size(); ++l)
-      for (std::size_t number = 0; number < rank->locations[l].loops.size(); ++number) {
-        const experiment::Loop& loop = rank->locations[l].loops[number];
-        take({of_rank, l, number, rank->rank, rank->locations[l].thread, loop.iterations, loop.clusters.size()}, loop,
-             *rank);
-      }
+    const std::size_t place = places[next++];
+    if (rank) for_each_loop_of(*rank, place, [&](const LoopPlace& of, const auto& loop) { take(of, loop, *rank); });
   });
 }
 

@@ -30,6 +30,10 @@ struct OpenLoop {
   bool was_absent(std::int32_t cluster, std::span<const std::int64_t> row) const;
 };
 
+/// Calls `take` with each loop of a rank that was read with its loops; `place`: in Experiment::ranks().
+void for_each_loop_of(const experiment::Rank& rank, std::size_t place,
+                      const std::function<void(const LoopPlace&, const experiment::Loop&)>& take);
+
 /// Rank by rank, of which one is in memory at a time, without what clusters have. `ranks`: only these; empty: all.
 void for_each_loop(const experiment::Experiment& experiment,
                    const std::function<void(const LoopPlace&, const experiment::Loop&, const experiment::Rank&)>& take,

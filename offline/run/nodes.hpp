@@ -121,6 +121,8 @@ struct Keys {
   std::vector<bool> is_outermost;
 
   std::size_t size() const { return first.size(); }
+  /// Each node is a key by itself, of the same number.
+  bool is_by_node() const { return first.size() == of_node.size(); }
   /// Puts a node, which comes after its parent, below a key.
   void put(const Nodes& nodes, std::uint32_t node, std::uint32_t key);
 

@@ -15,9 +15,9 @@ Run::Run(const experiment::Experiment& experiment, Nodes nodes, const std::vecto
 
 void for_each_leaf(const experiment::Experiment& experiment, const Where& where,
                    const std::function<void(const Leaf&)>& take,
-                   const std::function<void(const experiment::Rank&)>& after_rank) {
+                   const std::function<void(const experiment::Rank&)>& after_rank, experiment::Depth depth) {
   const Leaves leaves(experiment.definitions());
-  for_each_rank(experiment, where.ranks, experiment::Depth::Run, [&](const experiment::Rank& rank) {
+  for_each_rank(experiment, where.ranks, depth, [&](const experiment::Rank& rank) {
     for_each_leaf(rank, leaves, take, where);
     if (after_rank) after_rank(rank);
   });

@@ -33,10 +33,11 @@ class Run {
 };
 
 /// Calls `take` with what each of these locations did in the whole run, rank by rank, of which one is in memory at a
-/// time, and `after_rank` with each rank when its locations are done.
+/// time, and `after_rank` with each rank, read to `depth`, when its locations are done.
 void for_each_leaf(const experiment::Experiment& experiment, const Where& where,
                    const std::function<void(const Leaf&)>& take,
-                   const std::function<void(const experiment::Rank&)>& after_rank = {});
+                   const std::function<void(const experiment::Rank&)>& after_rank = {},
+                   experiment::Depth depth = experiment::Depth::Run);
 
 /// The same of one rank.
 void for_each_leaf(const experiment::Rank& rank, const Leaves& leaves, const std::function<void(const Leaf&)>& take,

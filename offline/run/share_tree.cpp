@@ -95,7 +95,7 @@ class ShareTree::Grower {
 
   void grow(std::span<const Share> outside) {
     std::vector<Range> open{{0, 0, iterations_.size(), {outside.begin(), outside.end()}}};
-    tree_.nodes_.push_back({});
+    tree_.splits_.nodes.push_back({});
     while (!open.empty()) {
       Range range = std::move(open.back());
       open.pop_back();
@@ -107,7 +107,7 @@ class ShareTree::Grower {
       }
       const Split split = best(range);
       if (split.surplus <= 0) {
-        tree_.nodes_[range.node].leaf = static_cast<std::uint32_t>(tree_.leaves_.size());
+        tree_.splits_.nodes[range.node].leaf = static_cast<std::uint32_t>(tree_.leaves_.size());
         if (samples_ >= enough_samples) {
           tell_quarters_apart(range, shares);
           find_variances(range, shares);
@@ -119,9 +119,9 @@ class ShareTree::Grower {
       }
       tree_.cost_ += split.least;
       const std::size_t middle = divide(range, split);
-      const auto child = static_cast<std::uint32_t>(tree_.nodes_.size());
-      tree_.nodes_.resize(tree_.nodes_.size() + 2);
-      tree_.nodes_[range.node] = {split.variable, split.most, {child, child + 1}, 0};
+      const auto child = static_cast<std::uint32_t>(tree_.splits_.nodes.size());
+      tree_.splits_.nodes.resize(tree_.splits_.nodes.size() + 2);
+      tree_.splits_.nodes[range.node] = {split.variable, split.most, {child, child + 1}, 0};
       open.push_back({child + 1, middle, range.end, shares});
       open.push_back({child, range.begin, middle, std::move(shares)});
     }
@@ -356,10 +356,20 @@ bool ShareTree::explains(const SampledIterations& others, const ShareTree& own) 
   });
 }
 
-std::size_t ShareTree::leaf_of(const ShareVariables& of) const {
+std::size_t ShareSplits::leaf_of(const ShareVariables& of) const {
   std::size_t at = 0;
-  while (nodes_[at].children[0] != 0) at = nodes_[at].children[of.value[nodes_[at].variable] > nodes_[at].most];
-  return nodes_[at].leaf;
+  while (nodes[at].children[0] != 0) at = nodes[at].children[of.value[nodes[at].variable] > nodes[at].most];
+  return nodes[at].leaf;
+}
+
+bool ShareSplits::is_sound() const {
+  for (std::size_t at = 0; at < nodes.size(); ++at) {
+    const Node& node = nodes[at];
+    if (node.children[0] == 0) continue;
+    const auto [least, most] = std::ranges::minmax(node.children);
+    if (least <= at || most >= nodes.size() || node.variable >= ShareVariables::count) return false;
+  }
+  return !nodes.empty();
 }
 
 }  // namespace refrain::run

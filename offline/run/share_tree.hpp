@@ -7,15 +7,14 @@
 /// split is 2 (log L of both parts - log L of the node), L being the likelihood of the samples, either
 ///
 /// - multinomial, of all call paths. It must be above (m - 1) ln n + 2 ln n, m being the call paths hit and n the
-/// samples
-///   of the node (Schwarz's criterion, the second part for the variable and the value), or
+///   samples of the node (Schwarz's criterion, the second part for the variable and the value), or
 /// - binomial, of one call path against the rest. It must be above ln n + 2 ln n + 2 ln m, the last part for the choice
 ///   of the call path. So a function that begins to be called is found among many call paths with few samples.
 ///
 /// A node is split at the variable and value where a gain is furthest above what it must be. A leaf is a pool.
 ///
 /// How often a split is found where there is none: in at most 1 of 100 loops of 225 samples and 2 call paths, the worst
-/// case, in fewer with more of either (tests/unit/analysis/user_shares_test.cpp has the rates).
+/// case, in fewer with more of either (tests/unit/run/user_shares_test.cpp has the rates).
 ///
 /// Pure: needs no experiment. Memory and time: 4 bytes a variable and iteration with samples; O(samples x depth).
 
@@ -79,6 +78,21 @@ struct ShareSpread {
   double variance_of(double share) const;
 };
 
+/// Which leaf of a tree an iteration is in.
+struct ShareSplits {
+  struct Node {
+    std::size_t variable = 0;
+    std::int64_t most = 0;                    ///< goes to the first child up to this value
+    std::array<std::uint32_t, 2> children{};  ///< above the node's own number; 0, 0: a leaf
+    std::uint32_t leaf = 0;
+  };
+  std::vector<Node> nodes;  ///< the root first
+
+  std::size_t leaf_of(const ShareVariables& of) const;
+  /// Whether every way from the root ends.
+  bool is_sound() const;
+};
+
 class ShareTree {
  public:
   struct Share {
@@ -102,19 +116,14 @@ class ShareTree {
   /// than this tree's leaves say, by the binomial criterion.
   bool explains(const SampledIterations& others, const ShareTree& own) const;
 
-  std::size_t leaf_of(const ShareVariables& of) const;
+  std::size_t leaf_of(const ShareVariables& of) const { return splits_.leaf_of(of); }
+  const ShareSplits& splits() const { return splits_; }
   const std::vector<Leaf>& leaves() const { return leaves_; }
 
  private:
-  struct Node {
-    std::size_t variable = 0;
-    std::int64_t most = 0;        ///< goes to the first child up to this value
-    std::uint32_t children[2]{};  ///< 0, 0: a leaf
-    std::uint32_t leaf = 0;
-  };
   class Grower;
 
-  std::vector<Node> nodes_;
+  ShareSplits splits_;
   std::vector<Leaf> leaves_;
   double cost_ = 0;            ///< what its splits had to gain
   std::size_t paths_hit_ = 0;  ///< by all samples

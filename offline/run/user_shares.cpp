@@ -1,7 +1,6 @@
 #include "offline/run/user_shares.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "offline/run/raking.hpp"
 #include "statistics/statistics.hpp"
@@ -64,22 +63,6 @@ Shares shares_of(const std::map<std::uint32_t, double>& times) {
 void sort_by_path(Shares& shares) { std::ranges::sort(shares, {}, &ShareTree::Share::path); }
 
 }  // namespace
-
-double UserShares::Pool::error_of(double share, const ShareSpread& spread) const {
-  if (samples <= 0) return 1;
-  const double p = std::clamp(share, 0.0, 1.0);
-  const double chance = p * (1 - p) / samples;
-  double squared = std::max(chance, 1 / (samples * samples)) + spread.variance_of(p);
-  for (std::size_t first = 0; first < spread.quarters.size(); first += 4) {
-    double between = 0;
-    for (std::size_t q = first; q < first + 4; ++q) {
-      const double apart = spread.quarters[q];
-      between += apart * apart / 4;
-    }
-    squared = std::max(squared, between - 3 * chance);  // a quarter's share alone is apart by 3 times chance, squared
-  }
-  return std::sqrt(squared);
-}
 
 void UserShares::Weights::add(const Weights& other) {
   least += other.least;
@@ -152,18 +135,19 @@ void UserShares::grow() {
     groups_[group].tree = ShareTree::grow(all, shares_of(times));
   }
   for (Class* of : order) of->kept = {};
+  for (const Group& of : groups_) found_.groups.push_back({of.tree.splits(), {}, 0, {}});
+  for (const Cluster& of : clusters_) {
+    const Class& cls = classes_.at(of.class_index);
+    found_.clusters.push_back({cls.group, cls.exclusion});
+  }
 }
 
 void UserShares::weigh(const Iteration& of) {
-  if (!has(of.cluster)) return;
-  Part& part = groups_[class_of(of.cluster).group].parts[{of.cluster, place_of(of)}];
+  if (!found_.has(of.cluster)) return;
+  const std::size_t group = found_.clusters[static_cast<std::size_t>(of.cluster)].group;
+  Part& part = groups_[group].parts[{of.cluster, found_.place_of(of)}];
   if (at(of.cluster).alone) return;  // but its pool is there
   (of.kept ? part.kept : part.others).add({of.least_on_cpu, of.most_on_cpu, of.cpu, of.user_ticks, of.mpi_ticks});
-}
-
-UserShares::Place UserShares::place_of(const Iteration& of) const {
-  const Class& cls = class_of(of.cluster);
-  return {groups_[cls.group].tree.leaf_of(of.variables), cls.exclusion};
 }
 
 /// What the samples of the members hit that were not kept.
@@ -182,14 +166,17 @@ std::vector<UserShares::PathSum> UserShares::not_kept(std::int32_t cluster) cons
 class UserShares::Settling {
  public:
   Settling(UserShares& shares, std::size_t group)
-      : shares_(shares), group_(shares.groups_[group]), targets_(shares.paths_, 0), first_pool_(shares.pools_.size()) {
+      : shares_(shares),
+        group_(shares.groups_[group]),
+        found_(shares.found_.groups[group]),
+        targets_(shares.paths_, 0),
+        first_pool_(shares.found_.pools.size()) {
     add_up(group);
     divide_cpu_time();
   }
 
-  /// As `apart` of UserShares, of this group.
-  double settle() {
-    for (const auto& [place, of] : places_) group_.pool_of_place[place] = add_pool(of.cpu_part, row_at(place, 0));
+  void settle() {
+    for (const auto& [place, of] : places_) found_.pool_of_place[place] = add_pool(of.cpu_part, row_at(place, 0));
     for (auto at = group_.parts.begin(); at != group_.parts.end();) {
       auto end = at;
       while (end != group_.parts.end() && end->first.first == at->first.first) ++end;
@@ -199,14 +186,13 @@ class UserShares::Settling {
     Shares wanted;
     for (std::uint32_t path = 0; path < targets_.size(); ++path)
       if (targets_[path] > 0) wanted.push_back({path, targets_[path] / with_path_});
-    group_.pool_of_rest = add_pool(cpu_part_of(all_), {0, group_.samples, wanted});
+    found_.pool_of_rest = add_pool(cpu_part_of(all_), {0, group_.samples, wanted});
     add_missing(rows_, wanted, shares_.paths_);
-    const double apart = rake_beyond_zeros(rows_, targets_, samples_);
+    rake_beyond_zeros(rows_, targets_, samples_);
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       sort_by_path(rows_[i].shares);
-      shares_.pools_[first_pool_ + i].shares = std::move(rows_[i].shares);
+      shares_.found_.pools[first_pool_ + i].shares = std::move(rows_[i].shares);
     }
-    return apart;
   }
 
  private:
@@ -299,13 +285,13 @@ class UserShares::Settling {
   }
 
   std::size_t add_pool(double cpu_part, RakedRow row) {
-    auto& pools = shares_.pools_;
+    auto& pools = shares_.found_.pools;
     pools.push_back({row.samples, {}, without_path_, cpu_part, pools.size()});
     rows_.push_back(std::move(row));
     return pools.size() - 1;
   }
 
-  RakedRow& row_of(const Place& place) { return rows_[group_.pool_of_place.at(place) - first_pool_]; }
+  RakedRow& row_of(const Place& place) { return rows_[found_.pool_of_place.at(place) - first_pool_]; }
 
   /// The members that were not kept get pools of their own where their samples differ from what the leaves say.
   void settle_cluster(PartIterator begin, PartIterator end) {
@@ -345,12 +331,13 @@ class UserShares::Settling {
       if (others[i].mass <= 0) continue;
       sort_by_path(others[i].shares);
       others[i].samples = std::min(samples, row_at(at->first.second, 0).samples);
-      group_.pool_of_part[at->first] = add_pool(places_.at(at->first.second).cpu_part, std::move(others[i]));
+      found_.pool_of_part[at->first] = add_pool(places_.at(at->first.second).cpu_part, std::move(others[i]));
     }
   }
 
   UserShares& shares_;
   Group& group_;
+  SharePools::Group& found_;
   std::vector<double> targets_;  ///< time by path
   std::size_t first_pool_;       ///< of the group
   std::map<Place, OfPlace> places_;
@@ -361,26 +348,12 @@ class UserShares::Settling {
   std::vector<RakedRow> rows_;  ///< by pool of the group
 };
 
-void UserShares::settle() {
+SharePools UserShares::settle() {
   for (std::size_t group = 0; group < groups_.size(); ++group) {
-    apart_ = std::max(apart_, Settling(*this, group).settle());
+    Settling(*this, group).settle();
     groups_[group].parts.clear();
   }
-}
-
-const UserShares::Pool* UserShares::pool_of(const Iteration& of) const {
-  if (!has(of.cluster)) return nullptr;
-  const Group& group = groups_[class_of(of.cluster).group];
-  const Place place = place_of(of);
-  if (!of.kept && !group.pool_of_part.empty())
-    if (const auto own = group.pool_of_part.find({of.cluster, place}); own != group.pool_of_part.end())
-      return &pools_[own->second];
-  const auto pool = group.pool_of_place.find(place);
-  return &pools_[pool == group.pool_of_place.end() ? group.pool_of_rest : pool->second];
-}
-
-double UserShares::on_cpu(const Pool& pool, const Iteration& of) const {
-  return of.least_on_cpu + pool.cpu_part * std::max(0.0, of.most_on_cpu - of.least_on_cpu);
+  return std::move(found_);
 }
 
 }  // namespace refrain::run

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <fcntl.h>
 #include <gelf.h>
-#include <memory>
 #include <unistd.h>
 #include <utility>
 

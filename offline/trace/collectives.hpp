@@ -44,7 +44,7 @@ struct CollectiveOperation {
   std::uint64_t ordinal = 0;
   std::uint32_t region = 0;  ///< of the call that has begun it, on the first process to leave
   Exchange exchange = Exchange::None;
-  std::vector<CollectivePart> parts;  ///< in the order in which they were left
+  std::vector<CollectivePart> parts = {};  ///< in the order in which they were left
 };
 
 /// A call that is open.

@@ -9,14 +9,9 @@ void Communicators::add(const experiment::Rank& rank) {
     const std::int32_t parent_index = parent == own.end() ? -1 : parent->second.index;
     const auto [at, is_new] =
         index_.try_emplace({parent_index, c.ordinal, c.leader}, static_cast<std::int32_t>(all_.size()));
-    if (is_new) {
-      CommunicatorOfTrace& made = all_.emplace_back();
-      made.name = c.name;
-      made.parent = parent_index;
-      made.members = c.members;
-      made.size = c.size;
-      made.remote_size = c.remote_size;
-    }
+    if (is_new)
+      all_.push_back(
+          {.name = c.name, .parent = parent_index, .members = c.members, .size = c.size, .remote_size = c.remote_size});
     own[c.id] = {at->second, c.members, c.size, c.remote_size};
   }
 }

@@ -24,7 +24,7 @@ struct CommunicatorOfTrace {
   bool is_self = false;  ///< MPI_COMM_SELF and the like: each rank has its own, of which it is the only member
   Paradigm paradigm = Paradigm::Mpi;
   /// Of other paradigms than MPI, whose members are threads: indices into Trace::locations().
-  std::vector<std::uint32_t> locations;
+  std::vector<std::uint32_t> locations = {};
   static constexpr std::uint32_t no_location = 0xffffffff;
 };
 

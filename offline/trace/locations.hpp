@@ -15,14 +15,14 @@ enum class LocationKind : std::uint8_t { Thread, AcceleratorStream, Metric };
 struct LocationOfTrace {
   std::int32_t rank = 0;  ///< -1: of a process that is no rank of the job
   std::int32_t thread = 0;
-  std::string name, host;
+  std::string name = {}, host = {};
   std::uint64_t records = 0;     ///< in the file
   std::uint64_t lost = 0;        ///< found no room
   std::uint64_t iterations = 0;  ///< kept ones
   LocationKind kind = LocationKind::Thread;
-  std::string process;  ///< its name; of archives
-  std::vector<std::string>
-      placement;  ///< of archives: the system tree from the machine down to the host, "node nid03473"
+  std::string process = {};  ///< its name; of archives
+  /// Of archives: the system tree from the machine down to the host, "node nid03473".
+  std::vector<std::string> placement = {};
 };
 
 struct RankOfTrace {

@@ -89,15 +89,14 @@ void MatchedMessages::add_sampled(std::uint32_t location, const events::SampledM
   record.tag = message.tag;
   record.ordinal = message.number.ordinal;
   const std::int32_t thread = trace_.locations()[location].thread;
-  MessageEnd end;
-  end.location = location;
-  end.enter_ns = trace_.time_of(location, message.begin);
-  end.leave_ns = trace_.time_of(location, message.end);
-  end.path = trace_.path_of(location, thread, message.node);
+  MessageEnd end{.location = location,
+                 .enter_ns = trace_.time_of(location, message.begin),
+                 .leave_ns = trace_.time_of(location, message.end),
+                 .path = trace_.path_of(location, thread, message.node),
+                 .tags_before = message.number.tags_before,
+                 .tag = message.tag,
+                 .bytes = message.bytes};
   if (message.is_completed) end.posted_path = trace_.path_of(location, message.begun_thread, message.begun_node);
-  end.tags_before = message.number.tags_before;
-  end.tag = message.tag;
-  end.bytes = message.bytes;
   end.receives = message.receives;
   const MessageKey key = key_of(location, record);
   if (key.communicator < 0 || key.from < 0 || key.to < 0) ++alone_;
@@ -146,16 +145,15 @@ void MatchedMessages::add_message(const Event& event, OpenCall& call) {
   } else if (const auto at = waiting_.find(key); at == waiting_.end() || at->second.is_send == is_send) {
     return;
   }
-  MessageEnd end;
-  end.location = event.location;
-  end.enter_ns = call.enter_ns;
-  end.path = event.path;
+  MessageEnd end{.location = event.location,
+                 .enter_ns = call.enter_ns,
+                 .path = event.path,
+                 .tags_before = r.tags_before,
+                 .tag = r.tag,
+                 .bytes = is_send ? r.bytes_sent : r.bytes_received,
+                 .is_sampled = is_of_events_};
   if (!is_send && r.phase == events::Phase::Completed)
     end.posted_path = trace_.path_of(event.location, r.begun_thread, r.begun_node);
-  end.tags_before = r.tags_before;
-  end.tag = r.tag;
-  end.bytes = is_send ? r.bytes_sent : r.bytes_received;
-  end.is_sampled = is_of_events_;
   call.ends.push_back({key, is_send, end});
 }
 

@@ -205,11 +205,10 @@ void Otf2Archive::make_locations(const Otf2Definitions& from, const std::functio
     return std::pair(static_cast<std::uint32_t>(place.rank), !ranks.is_first(place.location->reference));
   });
   for (const Place& place : places) {
-    LocationOfTrace made;
-    made.rank = place.rank;
-    made.name = from.text(place.location->name);
-    made.kind = kind_of(place.location->type);
-    made.records = place.location->events == OTF2_UNDEFINED_UINT64 ? 0 : place.location->events;
+    LocationOfTrace made{.rank = place.rank,
+                         .name = from.text(place.location->name),
+                         .records = place.location->events == OTF2_UNDEFINED_UINT64 ? 0 : place.location->events,
+                         .kind = kind_of(place.location->type)};
     const auto group = groups.find(place.location->group);
     if (group != groups.end()) {
       made.process = from.text(group->second->name);

@@ -119,32 +119,21 @@ void take_global(Otf2Definitions& to, std::uint8_t type, Otf2Bytes& in) {
       to.strings[reference] = experiment::clean_text(in.text());
       return;
     }
-    case system_tree_node: {
-      Otf2Definitions::SystemTreeNode& made = to.nodes.emplace_back();
-      made.reference = in.u32();
-      made.name = in.u32();
-      made.class_name = in.u32();
-      made.parent = in.u32();
+    // Initializers are evaluated one after the other.
+    case system_tree_node:
+      to.nodes.push_back({.reference = in.u32(), .name = in.u32(), .class_name = in.u32(), .parent = in.u32()});
       return;
-    }
-    case location_group: {
-      Otf2Definitions::LocationGroup& made = to.location_groups.emplace_back();
-      made.reference = in.u32();
-      made.name = in.u32();
-      made.type = in.u8();
-      made.node = in.u32();
-      made.creator = in.left() > 0 ? in.u32() : OTF2_UNDEFINED_LOCATION_GROUP;
+    case location_group:
+      to.location_groups.push_back({.reference = in.u32(),
+                                    .name = in.u32(),
+                                    .type = in.u8(),
+                                    .node = in.u32(),
+                                    .creator = in.left() > 0 ? in.u32() : OTF2_UNDEFINED_LOCATION_GROUP});
       return;
-    }
-    case location: {
-      Otf2Definitions::Location& made = to.locations.emplace_back();
-      made.reference = in.u64();
-      made.name = in.u32();
-      made.type = in.u8();
-      made.events = in.u64();
-      made.group = in.u32();
+    case location:
+      to.locations.push_back(
+          {.reference = in.u64(), .name = in.u32(), .type = in.u8(), .events = in.u64(), .group = in.u32()});
       return;
-    }
     case region: {
       Otf2Definitions::Region& made = to.regions.emplace_back();
       made.reference = in.u32();
@@ -197,38 +186,16 @@ void take_global(Otf2Definitions& to, std::uint8_t type, Otf2Bytes& in) {
       to.metric_instances[reference] = in.u32();
       return;
     }
-    case communicator: {
-      Otf2Definitions::Communicator& made = to.communicators.emplace_back();
-      made.reference = in.u32();
-      made.name = in.u32();
-      made.group = in.u32();
-      made.parent = in.u32();
-      made.remote_group = OTF2_UNDEFINED_GROUP;
+    case communicator:
+    case inter_communicator:
+      to.communicators.push_back({.reference = in.u32(),
+                                  .name = in.u32(),
+                                  .group = in.u32(),
+                                  .remote_group = type == communicator ? OTF2_UNDEFINED_GROUP : in.u32(),
+                                  .parent = in.u32()});
       return;
-    }
-    case inter_communicator: {
-      Otf2Definitions::Communicator& made = to.communicators.emplace_back();
-      made.reference = in.u32();
-      made.name = in.u32();
-      made.group = in.u32();
-      made.remote_group = in.u32();
-      made.parent = in.u32();
-      return;
-    }
-    case parameter: {
-      Otf2Definitions::Parameter& made = to.parameters.emplace_back();
-      made.reference = in.u32();
-      made.name = in.u32();
-      made.type = in.u8();
-      return;
-    }
-    case window: {
-      Otf2Definitions::Window& made = to.windows.emplace_back();
-      made.reference = in.u32();
-      made.name = in.u32();
-      made.communicator = in.u32();
-      return;
-    }
+    case parameter: to.parameters.push_back({.reference = in.u32(), .name = in.u32(), .type = in.u8()}); return;
+    case window: to.windows.push_back({.reference = in.u32(), .name = in.u32(), .communicator = in.u32()}); return;
     case calling_context: {
       Otf2Definitions::CallingContext& made = to.contexts.emplace_back();
       made.reference = in.u32();

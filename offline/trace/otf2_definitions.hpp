@@ -62,8 +62,9 @@ struct Otf2Definitions {
     std::vector<std::uint64_t> members;
   };
   struct Communicator {
-    std::uint32_t reference, name, group, parent;
+    std::uint32_t reference, name, group;
     std::uint32_t remote_group;  ///< of an intercommunicator; otherwise undefined
+    std::uint32_t parent;
   };
   struct Window {
     std::uint32_t reference, name, communicator;

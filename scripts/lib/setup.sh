@@ -21,6 +21,8 @@ TEST_PACKAGES=("${EXAMPLE_PACKAGES[@]}" "${MPICH_PACKAGES[@]}"
 # npm builds the page of `refrain view`, and the page is tried in these browsers. An npm that comes from elsewhere stays.
 PAGE_PACKAGES=(chromium firefox-esr)
 command -v npm >/dev/null || PAGE_PACKAGES+=(npm)
+# Programs of others that read what `refrain export` has written.
+WITNESS_PACKAGES=(golang-go protobuf-compiler)
 DEMO_PACKAGES=(lammps netbase)
 
 # Refrain is built for the MPIs that are there. Where there is none it is Open MPI.

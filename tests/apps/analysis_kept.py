@@ -21,6 +21,7 @@ from typing import Any
 from refrain_testing import BUILD, MPIS, PROGRAMS, REFRAIN, SOURCE, TestCase, clean_environment, mpiexec
 
 NOBODY = 65534
+POOLS = "pools-1.refrain"
 VIEWS = ([], ["--format", "json"], ["--waits", "--format", "json"], ["--waits", "--callsites", "--format", "csv"], ["--mpi"], ["--communicators", "--format", "csv"],
          ["--findings"], ["--callpath-depth", "2", "--format", "json"], ["--locations", "--metric", "late_sender", "--format", "csv"])
 
@@ -62,7 +63,7 @@ class KeptAnalyses(TestCase):
         """A copy in which nothing is kept, of the same name."""
         copy = Path(self.directory / "copy" / experiment.name)
         shutil.rmtree(copy, ignore_errors=True)
-        shutil.copytree(experiment, copy, ignore=shutil.ignore_patterns("analysis-*"))
+        shutil.copytree(experiment, copy, ignore=shutil.ignore_patterns("analysis-*", "pools-*"))
         return copy
 
     def test_a_run_keeps_what_was_found(self) -> None:
@@ -238,6 +239,47 @@ class KeptAnalyses(TestCase):
             self.assertEqual([good], [path.read_bytes() for path in kept_in(copy)])
             self.assertEqual([], list(copy.glob("*.new")))
 
+    def test_one_iteration_is_the_same_with_kept_pools(self) -> None:
+        experiment = self.experiment()
+        kept = (experiment / POOLS).read_bytes()
+        views = [["--iteration", number, *form] for number in ("0", "7") for form in ([], ["--format", "json"], ["--format", "csv"])]
+
+        def pages(of: Path, *words: str) -> list[bytes]:
+            return [self.said("report", of.name, *view, *words, cwd=of.parent) for view in views]
+
+        before, of_one_rank = pages(experiment), pages(experiment, "--rank", "1")
+        self.assertEqual(kept, (experiment / POOLS).read_bytes(), "it never changes")
+        copy = self.without_kept(experiment)
+        self.assertEqual(of_one_rank, pages(copy, "--rank", "1"))
+        self.assertFalse((copy / POOLS).exists(), "nor are those of some ranks kept")
+        self.said("report", copy, "--iteration", "40", code=1)
+        self.assertFalse((copy / POOLS).exists(), "there is no such iteration")
+        for _ in range(2):
+            self.assertEqual(before, pages(copy))
+            self.assertEqual(kept, (copy / POOLS).read_bytes(), "whoever finds them")
+        (copy / POOLS).unlink()
+        self.said("analyze", copy, "--again")
+        self.assertEqual(kept, (copy / POOLS).read_bytes())
+        (copy / POOLS).write_bytes(kept[:-1])
+        self.said("report", copy, "--iteration", "7", code=4)
+        self.assertEqual(kept, (copy / POOLS).read_bytes(), "what is damaged is told once and found again")
+        self.assertEqual(before, pages(copy))
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can become somebody else")
+    def test_pools_of_others_are_found_in_memory(self) -> None:
+        experiment = self.experiment()
+        copy = self.without_kept(experiment)
+        for path in (self.directory, copy.parent, copy):
+            path.chmod(0o755)
+        for path in copy.iterdir():
+            path.chmod(0o644)
+        somebody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+        if not can_read(REFRAIN, **somebody):
+            self.skipTest("others cannot read the build directory")
+        words = ("report", experiment.name, "--iteration", "7", "--format", "json")
+        self.assertEqual(self.said(*words, cwd=experiment.parent), self.said(*words, cwd=copy.parent, **somebody))
+        self.assertFalse((copy / POOLS).exists())
+
     def test_threads_change_nothing(self) -> None:
         """Nor what is told of damage, and in which order."""
         experiment = self.directory / "many"
@@ -258,6 +300,17 @@ class KeptAnalyses(TestCase):
                     self.assertIn(done.returncode, (0, 2, 4), done.stderr)
                     said.add((done.returncode, done.stdout, done.stderr))
                 self.assertEqual(1, len(said), (damages, view))
+
+    def test_threads_find_the_same_pools(self) -> None:
+        experiment = self.directory / "long"
+        subprocess.run([BUILD / "tests/bin/make_experiment", experiment, "--ranks", "40", "--paths", "20", "--clusters", "8", "--iterations", "2000"],
+                       check=True, capture_output=True, env=clean_environment())
+        said = set()
+        for threads in ("1", "2", "5"):
+            (experiment / POOLS).unlink(missing_ok=True)
+            page = self.said("report", experiment, "--iteration", "1234", "--format", "json", "--threads", threads)
+            said.add((page, (experiment / POOLS).read_bytes()))
+        self.assertEqual(1, len(said))
 
     def test_experiments_of_earlier_versions(self) -> None:
         for golden in sorted((SOURCE / "tests/golden").iterdir()):

@@ -23,9 +23,10 @@ class Book:
 
     def __init__(self, ranks: list[dict[str, Any]]):
         useful = [rank["useful_s"] for rank in ranks]
-        elapsed = max(rank["elapsed_s"] for rank in ranks)
+        self.elapsed_s = elapsed = max(rank["elapsed_s"] for rank in ranks)
         self.load_balance = sum(useful) / len(useful) / max(useful)
         self.communication = max(useful) / elapsed
+        self.hybrid = sum(useful + [rank["worker_s"] for rank in ranks]) / (2 * len(ranks)) / elapsed
         self.availability = sum(rank["on_cpu_s"] for rank in ranks) / sum(useful)
 
 
@@ -98,6 +99,34 @@ class Efficiency(TestCase):
         self.assert_close(book.load_balance, loop, "load_balance")
         self.assert_close(book.communication, loop, "communication")
         self.assertAlmostEqual(1, loop["processor_availability"] + loop["waited_for_core"] + loop["blocked"], delta=EXACT)
+
+    def test_a_step_is_told_with_its_factor_and_its_iteration(self) -> None:
+        """From the middle on odd ranks work a quarter of what they did: load balance (1 + 1/4) / 2."""
+        def check() -> None:
+            experiment, _ = self.run_kind(MPIS[0], 2, "step", 0.01, 0.0025, 128)
+            step = self.loop(self.document(experiment))["step"]
+            self.assertEqual("load balance", step["factor"])
+            self.assertLessEqual(abs(step["from"] - 64), 128 / 32, step)
+            self.assertLess(abs(step["factor_before"] - 1), 0.1, step)
+            self.assertLess(abs(step["factor_after"] - 0.625), 0.1, step)
+            self.assertIn(f"From iteration {step['from']} on the parallel efficiency is ", self.refrain("report", experiment, "--efficiency"))
+        self.undisturbed(check)
+
+    def test_threads_have_the_hybrid_forms(self) -> None:
+        """A second thread of each rank works for a fifth of the first one's time: two ranks on two cores, and a core for a while more."""
+        def check() -> None:
+            experiment, book = self.run_kind(MPIS[0], 2, "threads", 0.01, 0.005, 100)
+            run = self.document(experiment)["efficiency"]
+            self.assert_products(run)
+            hybrid = run["hybrid"]
+            self.assertEqual(4, hybrid["threads"])
+            self.assertAlmostEqual(hybrid["parallel"], run["parallel"] * hybrid["threads_multiplicative"], delta=EXACT)
+            self.assertAlmostEqual(hybrid["parallel"], run["parallel"] + hybrid["threads_additive"] - 1, delta=EXACT)
+            # The book is the loop's; beside it the run has little but the begin of MPI.
+            self.assertLess(abs(hybrid["parallel"] - book.hybrid * book.elapsed_s / run["elapsed_s"]), 0.05)
+            text = self.refrain("report", experiment, "--efficiency")
+            self.assertRegex(text, r"With threads \(4 in all\): parallel efficiency .* \(multiplicative form\) or .* \(additive form\)")
+        self.undisturbed(check)
 
     def test_formats_and_the_first_page_have_the_same_figures(self) -> None:
         experiment, _ = self.run_kind(MPIS[0], 2, "balance", 0.01, 0.005, 60)

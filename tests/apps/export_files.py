@@ -43,10 +43,14 @@ class Exports(TestCase):
         return file
 
 
-class Profiles(Exports):
+class ExportsOfProfile(Exports):
+    """Exports of an experiment, beside its report."""
+
+    measured_with: dict[str, str] = {}
+
     def setUp(self) -> None:
         super().setUp()
-        self.experiment = self.steps()
+        self.experiment = self.steps(**self.measured_with)
         self.of = Report(self.experiment)
         self.exclusive: CallPaths = defaultdict(float)
         for row in self.of.callpaths:
@@ -59,6 +63,8 @@ class Profiles(Exports):
         for path in {*found, *self.exclusive}:
             self.assertAlmostEqual(self.exclusive.get(path, 0), found.get(path, 0), delta=2e-6, msg=f"{what}: {path}")
 
+
+class Profiles(ExportsOfProfile):
     def test_cubex(self) -> None:
         metrics = readers.cubex(self.export("cubex", self.experiment))
         times = metrics["time"]
@@ -146,6 +152,19 @@ class Profiles(Exports):
         self.assertEqual({"MPI"}, {of[2][-1].split("_")[0] for of in values if of[1] == "visits"})
         self.refrain("export", self.experiment, self.experiment, "--format", "folded", code=1)
 
+    def test_talp_has_the_efficiencies_of_the_report(self) -> None:
+        file = json.loads(self.export("talp", self.experiment).read_text())
+        self.assertEqual(["Global", "step"], list(file["Application"]))
+        self.assertEqual({"numCpus": 2, "numNodes": 1, "numMpiRanks": 2}, file["resources"])
+        run, loop = Report(self.experiment, "--efficiency").data["efficiencies"]
+        for of, region in ((run, file["Application"]["Global"]), (loop, file["Application"]["step"])):
+            self.assertAlmostEqual(of["elapsed_s"], region["elapsedTime"] * 1e-9, delta=1e-8)
+            for theirs, ours in (("parallelEfficiency", "parallel"), ("mpiLoadBalance", "load_balance"), ("mpiCommunicationEfficiency", "communication"),
+                                 ("mpiLoadBalanceOut", "load_balance_across_machines"), ("mpiLoadBalanceIn", "load_balance_within_machines")):
+                self.assertAlmostEqual(of[ours], region[theirs], delta=1e-9, msg=theirs)
+            # As TALP defines it.
+            self.assertAlmostEqual(region["usefulTime"] / 2 / region["elapsedTime"], region["parallelEfficiency"], delta=1e-6)
+
     def test_files_have_names_and_are_not_overwritten(self) -> None:
         done = self.refrain("export", self.experiment, "--format", "folded")
         file = self.directory / f"{self.experiment.name}.folded"
@@ -158,7 +177,7 @@ class Profiles(Exports):
         self.assertEqual([], list(self.directory.glob("*.part")))
 
     def test_options_that_a_format_does_not_take(self) -> None:
-        for words in (("folded", "--rank", "0"), ("cubex", "--from", "1"), ("otf2", "--until", "1"), ("otf2", "--iteration", "3"), ("pprof", "--loop", "step"), ("folded", "--iteration", "60"), ("folded", "--iteration", "3", "--loop", "none"), ("chrome", "--regions", "callpath"), ("otf2", "-o", "-")):
+        for words in (("folded", "--rank", "0"), ("talp", "--rank", "0"), ("talp", "--iteration", "3"), ("cubex", "--from", "1"), ("otf2", "--until", "1"), ("otf2", "--iteration", "3"), ("pprof", "--loop", "step"), ("folded", "--iteration", "60"), ("folded", "--iteration", "3", "--loop", "none"), ("chrome", "--regions", "callpath"), ("otf2", "-o", "-")):
             stderr = self.refrain("export", self.experiment, "--format", *words, code=1).stderr
             self.assertEqual(1, stderr.count("\n"), stderr)
         self.assertIn("nonsense", self.refrain("export", self.experiment, "--format", "nonsense", code=1).stderr)

@@ -35,6 +35,13 @@ def cubex(path: Path) -> dict[str, dict[tuple[str, ...], list[float]]]:
     add(root, ())
     locations = [int(location.get("Id", "")) for location in cube.iter("location")]
     assert locations == list(range(len(locations)))
+    topologies = cube.findall("system/topologies/cart")
+    assert topologies, "there is the system's at least"
+    for cart in topologies:
+        sizes = [int(dimension.get("size", "")) for dimension in cart.findall("dim")]
+        places = {int(of.get("locId", "")): tuple(map(int, (of.text or "").split())) for of in cart.findall("coord")}
+        assert len(sizes) == int(cart.get("ndims", "")) and sorted(places) == locations and len(set(places.values())) == len(places)
+        assert all(len(place) == len(sizes) and all(0 <= at < size for at, size in zip(place, sizes)) for place in places.values())
     metrics: dict[str, dict[tuple[str, ...], list[float]]] = {}
     for metric in cube.iter("metric"):
         assert metric.get("type") == "EXCLUSIVE" and metric.findtext("dtype") == "DOUBLE"
@@ -126,7 +133,8 @@ def pprof(path: Path) -> CallPaths:
     for sample in map(fields, profile[2]):
         values = list(numbers(sample[2][0]))
         assert len(values) == len(types)
-        assert sorted(strings[fields(label)[1][0]] for label in sample[3]) == ["rank", "thread"]
+        labels = {strings[label[1][0]]: strings[label[2][0]] for label in map(fields, sample[3])}
+        assert list(labels) == ["rank", "thread"] and all(number.isdigit() for number in labels.values()), labels
         times[tuple(location[of] for of in reversed(list(numbers(sample[1][0]))))] += values[-1]
     return {of: ns * 1e-9 for of, ns in times.items()}
 

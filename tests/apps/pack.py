@@ -151,6 +151,12 @@ class Pack(TestCase):
         self.assertEqual(1, len(done.stderr.splitlines()), done.stderr)
         self.assertIn("x.tar", done.stderr)
 
+    def test_standard_output_has_the_bytes_of_the_file(self) -> None:
+        experiment = self.golden("profile-1.10")
+        packed = self.packed(experiment)
+        done = subprocess.run([str(REFRAIN), "pack", str(experiment), "-o", "-"], capture_output=True, env=clean_environment(), timeout=120)
+        self.assertEqual((0, packed.read_bytes()), (done.returncode, done.stdout))
+
     def test_old_experiments_can_be_packed(self) -> None:
         for path in sorted((SOURCE / "tests/golden").glob("profile-*")):
             with self.subTest(path.name):

@@ -78,8 +78,8 @@ class Server:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def cubex(order: str = "<", ranks: int = 2, barrier: str = "MPI_Barrier") -> bytes:
-    """A profile as Score-P writes it, of two ranks or the first of them. Inclusive seconds and visits:
+def cubex(order: str = "<", ranks: int = 2, barrier: str = "MPI_Barrier", slower: float = 1) -> bytes:
+    """A profile as Score-P writes it, of two ranks or the first of them. Inclusive seconds, times `slower`, and visits:
 
         main        10 12     1 1
           solve      6  7     2 2
@@ -99,7 +99,7 @@ def cubex(order: str = "<", ranks: int = 2, barrier: str = "MPI_Barrier") -> byt
 </metrics><program>{regions}<cnode id="0" calleeId="0"><cnode id="1" calleeId="1"><cnode id="2" calleeId="2"></cnode></cnode>
 <cnode id="3" calleeId="3"></cnode></cnode></program><system><systemtreenode Id="0"><name>machine</name>{locations}</systemtreenode></system></cube>"""
     # Level by level: main, solve, MPI_Barrier, MPI_Recv; visits from top to bottom.
-    times = [second for row in ((10, 12), (6, 7), (1, 3), (2, 1)) for second in row[:ranks]]
+    times = [slower * second for row in ((10, 12), (6, 7), (1, 3), (2, 1)) for second in row[:ranks]]
     visits = [count for row in ((1, 1), (2, 2), (4, 4), (5, 5)) for count in row[:ranks]]
     head = struct.pack(order + "IHB", 1, 0, 1) + struct.pack(order + "I4I", 4, 0, 1, 2, 3)
     files = {"anchor.xml": anchor.encode(), "0.index": b"CUBEX.INDEX" + head, "1.index": b"CUBEX.INDEX" + head,
@@ -300,6 +300,20 @@ class Properties(TestCase):
         self.assertRegex(self.refrain("scaling", "MPI_Barrier", "--database", database).stdout, r"MPI_Barrier +1 +1 ")
         self.assertEqual([("main", "1"), ("main", "2")], [(row["region"], row["processes"]) for row in self.rows("scaling", "main", "--database", database)])
         self.assertIn("has a region nobody", self.refrain("scaling", "nobody", "--database", database, code=1).stderr)
+        self.assertNotIn("deviation", self.refrain("scaling", "main", "--database", database).stdout, "there is one run of each size")
+
+        # Again, and a fifth slower: 10 and 12 s on one process, 22 and 26.4 s on two.
+        for ranks in (1, 2):
+            self.write(f"slow{ranks}.cubex", "").write_bytes(cubex(ranks=ranks, slower=1.2))
+            self.refrain("db", "add", f"slow{ranks}.cubex", "--database", database, "--program", "code", "--version", "1")
+        one, two = self.json("scaling", "main", "--database", database)["regions"][0]["by_processes"]
+        self.assertEqual((2, 2), (one["runs"], two["runs"]))
+        self.assertAlmostEqual(11, one["seconds"])
+        self.assertAlmostEqual(2 ** 0.5, one["deviation_s"])
+        self.assertAlmostEqual(1.1 * 2 ** 0.5, two["deviation_s"])
+        self.assertAlmostEqual(11 / 24.2, two["efficiency"])
+        self.assertAlmostEqual(two["efficiency"] * (1 / 11) * 2 ** 0.5, two["efficiency_error"])
+        self.assertNotIn("efficiency_error", one)
 
     def test_losses_are_compared_with_the_errors_of_both_runs_and_of_the_same_time(self) -> None:
         """solve needs 4 s by itself on one process and 10 s on two. An error of 3 s of either hides 6 s; one of its inclusive time does not."""

@@ -8,9 +8,9 @@ import subprocess
 import unittest
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Iterable
 
-from refrain_testing import BUILD, MPIS, PROGRAMS, SOURCE, Report, TestCase, clean_environment, mpiexec
+from refrain_testing import BUILD, FULL, MPIS, PROGRAMS, SOURCE, Report, TestCase, clean_environment, mpiexec
 from trace_model import python_with_refrain
 
 MPI = MPIS[0]
@@ -72,6 +72,36 @@ again = numpy.asarray(columns["wall_s"])
 array[0] = 7
 assert again[0] == 7 and columns["wall_s"][0] == 7 and array.dtype == numpy.float64
 assert numpy.asarray(columns["rank"]).dtype == numpy.int64
+"""
+
+
+# Stubs name what the modules have, and people get a sentence and types for everything that is theirs.
+TYPES = """
+import ast, inspect, pathlib
+import refrain, refrain.patterns, refrain.run, refrain.trace
+from refrain import _run
+folder = pathlib.Path(refrain.__file__).parent
+assert (folder / "py.typed").exists()
+public = lambda names: {name for name in names if not name.startswith("_")}
+for module in (refrain.trace, _run):
+    stub = ast.parse((folder / (module.__name__.split(".")[-1] + ".pyi")).read_text())
+    told = {of.name: {member.name for member in of.body if isinstance(member, ast.FunctionDef)} for of in stub.body if isinstance(of, ast.ClassDef)}
+    there = {name: of for name, of in vars(module).items() if inspect.isclass(of)}
+    assert told.keys() == public(there), (module, told.keys() ^ public(there))
+    for name, members in told.items():
+        assert public(members) == public(vars(there[name])), (name, public(members) ^ public(vars(there[name])))
+        assert all(hasattr(there[name], member) for member in members - {"__iter__"}), name
+for of in (refrain.Run, refrain.Node, refrain.patterns.Pattern, refrain.trace.EventTrace):
+    assert inspect.getdoc(of), of
+    for name in public(vars(of)):
+        member = inspect.getattr_static(of, name)
+        function = member.fget if isinstance(member, property) else member
+        if callable(function):
+            assert inspect.getdoc(member), (of, name)
+        if inspect.isfunction(function):
+            signature = inspect.signature(function)
+            told = [parameter.annotation for parameter in signature.parameters.values() if parameter.name != "self"]
+            assert inspect.Signature.empty not in (*told, signature.return_annotation), (of, name)
 """
 
 
@@ -148,22 +178,26 @@ class PythonRun(TestCase):
     def test_what_there_is_not_is_refused(self) -> None:
         self.run_python(REFUSED)
 
+    def test_stubs_and_docstrings_are_whole(self) -> None:
+        self.run_python(TYPES)
+
     def test_events_and_patterns_need_no_more_than_they_did(self) -> None:
         self.run_python("import sys, refrain.trace, refrain.patterns\nassert 'refrain._run' not in sys.modules and 'pandas' not in sys.modules")
 
 
 class Pip(TestCase):
-    def test_the_package_can_be_installed_by_itself(self) -> None:
+    """The package by itself, in a virtual environment with the system's setuptools and pybind11."""
+
+    def install(self, names: Iterable[str], **variables: str) -> None:
+        """Builds a copy of these files, so that the sources stay as they are."""
         python, _ = python_with_refrain()
         tools = subprocess.run([python, "-c", "import pip, setuptools, wheel, venv, ensurepip"], capture_output=True, env=clean_environment())
         if tools.returncode != 0:
             self.skipTest("pip, setuptools, wheel or venv is missing")
-        environment = clean_environment({"REFRAIN_BUILD": str(BUILD), "PIP_DISABLE_PIP_VERSION_CHECK": "1"})
+        environment = clean_environment({"PIP_DISABLE_PIP_VERSION_CHECK": "1", **variables})
         own = self.directory / "environment"
         subprocess.run([python, "-m", "venv", "--system-site-packages", str(own)], check=True, capture_output=True, env=environment)
-        # The sources stay as they are: pip builds in a copy.
         copy = self.directory / "source"
-        names = ("setup.py", "pyproject.toml", "CMakeLists.txt", "offline/python/package")
         for name in names:
             target = copy / name
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -174,6 +208,13 @@ class Pip(TestCase):
         said = subprocess.run([own / "bin" / "python", "-c", "import refrain, refrain.trace; print(refrain.__file__, refrain.Run.__name__)"], capture_output=True, text=True, env=environment, cwd=os.sep)
         self.assertEqual(0, said.returncode, said.stderr)
         self.assertIn(str(own), said.stdout)
+
+    def test_with_modules_that_are_built(self) -> None:
+        self.install(("setup.py", "pyproject.toml", "CMakeLists.txt", "offline/python/package"), REFRAIN_BUILD=str(BUILD))
+
+    @unittest.skipUnless(FULL, "compiles the offline half")
+    def test_it_builds_its_modules(self) -> None:
+        self.install(path.name for path in SOURCE.iterdir() if path.name not in ("page", "tests", "bench") and not path.name.startswith((".", "build")))
 
 
 if __name__ == "__main__":

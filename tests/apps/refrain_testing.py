@@ -253,7 +253,7 @@ class NotPlanted(Exception):
 def recorded_files(experiment: Path) -> list[str]:
     """Those that the program has written: without what tools have added, which are names and what was found."""
     return sorted(path.name for path in experiment.iterdir()
-                  if path.name != "names.refrain" and not path.name.startswith(("analysis-", "functions-")))
+                  if path.name != "names.refrain" and not path.name.startswith(("analysis-", "functions-", "pools-")))
 
 
 class TestCase(unittest.TestCase):

@@ -43,20 +43,19 @@ class Rule:
     where: str  # regular expression over "VIEW FORMAT PLACE"; PLACE is a path in JSON, a column of CSV, "line" else
     pattern: str  # regular expression over "OLD -> NEW"
     reason: str
+    within: tuple[float, float] | None = None  # numbers that differ by no more than the first, or by no more than this part of themselves
 
 
 # Rows are added by whoever changes what is shown, and go when OLD_REFRAIN shows it, too.
 RULES: list[Rule] = [
-    Rule("wording", r" text line$", "",
-         "the page has another head, findings, table of the run's time and tree; its figures are compared in JSON and CSV"),
-    Rule("added", r" json \.findings(\[\]\.(part_of|path|further_paths|ranks|method|iterations|cause|figures|advice))?$", r"^\(none\) -> ",
-         "findings are records"),
-    Rule("added", r" json \.findings\[\]$", "", "runs without events have findings of waiting, too"),
-    Rule("wording", r" json \.findings\[\]\.(rule|text|options)$", "",
-         "sentences are made of records; findings are in another order where there are more of them"),
-    Rule("truer", r" json \.findings\[\]\.(share|standard_error)$", "",
-         "shares are of the elapsed time of all ranks, and of waits those of the call tree"),
-    Rule("added", r"^findings (csv|markdown) ", "", "the table of findings has more columns"),
+    Rule("rounding", r" (json|csv) ", "", "times are integers of nanoseconds, and sums of these", within=(3e-9, 2e-6)),
+    Rule("truer", r" (json|csv) \S*standard_error_s$", "", "shares are multinomial within a location: errors are made there, and their variances add"),
+    Rule("order", r" (json|csv) \S*order$", "", "call paths come in preorder"),
+    Rule("order", r" json \S*\.(parent|id)$", "", "call paths come in preorder"),
+    Rule("rounding", r" (json|csv) \S*wait_confidence$", "", "the part that was seen of calls that take nanoseconds", within=(2e-3, 0)),
+    Rule("truer", r"^\S.* \S+ (exit|stderr|\.damage\[\])$", r"(^0 -> 4|iterations of rank \d+ are missing|elements)$",
+         "the first page looks at loops: what of these is missing is told"),
+    Rule("rounding", r" (text|markdown) line$", "", "of integers of nanoseconds, errors within locations, and preorder; figures are compared in JSON and CSV"),
 ]
 UNSTEADY = "unsteady"
 
@@ -120,6 +119,28 @@ def run(refrain: Path, directory: Path, words: list[str]) -> Output:
 
 # ---- differences ----
 
+NAMES_OF_ROWS = ("path", "function", "module", "file")
+IN_ORDER, IN_ANOTHER = "in one order", "in another"
+
+
+def by_path(paths: list[Any]) -> list[tuple[Any, int]]:
+    """A key for each of these rows: its path, and how many rows before it have the same."""
+    seen: Counter[str] = Counter()
+    keys = []
+    for path in map(str, paths):
+        keys.append((path, seen[path]))
+        seen[path] += 1
+    return keys
+
+
+def in_step(old: list[Any], new: list[Any], path_of: Any) -> tuple[list[tuple[Any, Any]], bool]:
+    """Rows beside each other, those of one call path where both have the same call paths, and whether these are in the same order."""
+    olds, news = by_path([path_of(row) for row in old]), by_path([path_of(row) for row in new])
+    if olds == news or set(olds) != set(news):
+        return list(zip(old, new)), True
+    of_new = dict(zip(news, new))
+    return [(row, of_new[key]) for key, row in zip(olds, old)], False
+
 def of_json(old: Any, new: Any, place: str = "") -> Iterator[Difference]:
     """A path of members; of elements of lists the number is left out of the place, and is in what is shown."""
     if isinstance(old, dict) and isinstance(new, dict):
@@ -131,7 +152,14 @@ def of_json(old: Any, new: Any, place: str = "") -> Iterator[Difference]:
     elif isinstance(old, list) and isinstance(new, list):
         if len(old) != len(new):
             yield Difference(f"{place}[]", f"{len(old)} elements", f"{len(new)} elements")
-        for one, other in zip(old, new):
+        pairs, is_ordered = list(zip(old, new)), True
+        for key in NAMES_OF_ROWS:
+            if all(isinstance(row, dict) and key in row for row in (*old, *new)):
+                pairs, is_ordered = in_step(old, new, lambda row: row[key])
+                break
+        if not is_ordered:
+            yield Difference(f"{place}[].order", IN_ORDER, IN_ANOTHER)
+        for one, other in pairs:
             yield from of_json(one, other, f"{place}[]")
     elif old != new or type(old) is not type(new):
         yield Difference(place, short(old), short(new))
@@ -143,7 +171,12 @@ def of_csv(old: str, new: str) -> Iterator[Difference]:
     if heads[0] != heads[1] or len(rows[0]) != len(rows[1]):
         yield from of_lines(old, new)
         return
-    for one, other in zip(*rows):
+    pairs, is_ordered = list(zip(*rows)), True
+    if key := next((key for key in NAMES_OF_ROWS if key in heads[0]), None):
+        pairs, is_ordered = in_step(*rows, lambda row: row[heads[0].index(key)] if len(row) == len(heads[0]) else "")
+    if not is_ordered:
+        yield Difference("order", IN_ORDER, IN_ANOTHER)
+    for one, other in pairs:
         for column, before, now in zip(heads[0], one, other):
             if before != now:
                 yield Difference(column, short(before), short(now))
@@ -179,7 +212,16 @@ def of_outputs(old: Output, new: Output, form: str) -> list[Difference]:
 
 def rule_of(view: str, form: str, difference: Difference) -> Rule | None:
     where, what = f"{view} {form} {difference.place}", f"{difference.old} -> {difference.new}"
-    return next((rule for rule in RULES if re.search(rule.where, where) and re.search(rule.pattern, what)), None)
+    return next((rule for rule in RULES if re.search(rule.where, where) and re.search(rule.pattern, what) and
+                 (rule.within is None or are_within(difference, *rule.within))), None)
+
+
+def are_within(difference: Difference, most: float, most_part: float) -> bool:
+    try:
+        old, new = float(difference.old), float(difference.new)
+        return abs(old - new) <= max(most, most_part * abs(old))
+    except ValueError:
+        return False
 
 
 # ---- the comparison ----

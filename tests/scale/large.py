@@ -103,6 +103,10 @@ class LargeExperiments(ScaleTest):
         self.assertGreater(last.written, 2 * ranks * iterations, "each iteration has a number and a comma at least")
         self.assertLessEqual(last.resident, resident, f"too large: {last}")
         self.assertLessEqual(ratio, factor, f"CPU time as a multiple of reading the logs: {last}")
+        # One of them costs what it is, once how the time of all is divided is kept.
+        self.report(experiment, "--iteration", 40)
+        self.assertTrue(list(experiment.glob("pools-*.refrain")))
+        self.check(experiment, ["--iteration", 777_777], wall_s=1, resident=100 * MIB)
 
 
 if __name__ == "__main__":

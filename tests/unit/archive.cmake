@@ -10,7 +10,7 @@ refrain_unit_test(test_archive unit.archive
   ${CMAKE_CURRENT_LIST_DIR}/archive/experiment_directory_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/iterations_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/format_document_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/archive/kept_analysis_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/archive/kept_analysis_test.cpp ${CMAKE_CURRENT_LIST_DIR}/archive/kept_pools_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/manifest_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/packed_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/renamed_profile_test.cpp

@@ -21,7 +21,7 @@ __all__ = ["Node", "ReadError", "Run", "UsageError", "open"]
 
 
 def open(path: str | os.PathLike[str]) -> Run:
-    """An experiment directory as a Run. Raises ReadError, which is an OSError."""
+    """An experiment, a directory or what `refrain pack` has made of it, as a Run. Raises ReadError, which is an OSError."""
     from .run import Run
 
     return Run(path)

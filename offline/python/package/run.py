@@ -98,7 +98,7 @@ class Run:
         return self._native.damage()
 
     def table(self, name: str, by: str | None = None, metrics: Sequence[str] | None = None, *, inclusive: bool = False, of: str = "") -> Table:
-        """A table of the run.
+        """A table of the run: a data frame with a row for each element and columns of one length, int64 or float64 where they are numbers.
 
         "callpaths": a row for each call path with any value of the chosen metrics, and for each host, rank or thread
         where `by` says so. Columns are node (a number of tree()), path ("main/solve/MPI_Wait"), function, kind; host,
@@ -150,9 +150,10 @@ class Run:
         return paths, kinds, names
 
     def iterations(self, loop: str = "", metrics: Sequence[str] | None = None) -> Table:
-        """A row for each iteration and thread: iteration (from 0), rank, thread, cluster, and a column for each metric of
-        iterations (wall_s, mpi_s, user_s, mpi_calls, bytes_sent, ...), which are exact. `metrics`: names with or without
-        units, as ["wall"]; default: all. `loop` may be left out where there is one. NaN: not known of this thread.
+        """A row for each iteration and thread: iteration (from 0), rank, thread, cluster (int64), and a column for each metric
+        of iterations (float64: wall_s, mpi_s, user_s in seconds, mpi_calls, bytes_sent, ...), which are exact. `metrics`:
+        names with or without units, as ["wall"]; default: all. `loop` may be left out where there is one. NaN: not known of
+        this thread. Raises ValueError for a loop or metric that there is not.
         """
         return table(self._native.iterations(loop, None if metrics is None else list(metrics)))
 
@@ -162,7 +163,8 @@ class Run:
 
     def efficiency(self, region: str = "") -> Table:
         """Efficiencies in the terms of POP: a row for the run, then one for each loop, or for the marked region or
-        function. Factors are parts of 1, None (NaN) where they are not known; names with _error are standard errors.
+        function. Factors are parts of 1, None (NaN) where they are not known; names with _error are standard errors, left
+        out where all are exact; elapsed_s is in seconds. Raises UsageError where there is no such region.
         """
         return table_of_rows(self.document("efficiency", region=region)["efficiencies"])
 
@@ -211,7 +213,8 @@ class Run:
 
     def query(self, sql: str) -> Table:
         """The result of a statement of SQL (of SQLite) over the tables callpaths (by thread, all metrics), iterations
-        (with a column loop), locations, findings, efficiency and functions. Those that the statement names are made.
+        (with a column loop), locations, findings, efficiency and functions, in their units. Those that the statement names
+        are made. Raises sqlite3.Error for what SQLite refuses.
         """
         words = set(re.findall(r"\w+", sql.lower()))
         with sqlite3.connect(":memory:") as database:

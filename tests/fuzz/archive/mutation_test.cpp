@@ -11,6 +11,7 @@
 #include "tests/fuzz/archive/file_surgery.hpp"
 #include "tests/fuzz/archive/mutations.hpp"
 #include "tests/unit/archive/sample_job.hpp"
+#include "tests/unit/archive/whole_experiment.hpp"
 
 namespace refrain::testing {
 namespace {

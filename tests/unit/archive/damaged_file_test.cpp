@@ -8,6 +8,7 @@
 #include "offline/experiment/experiment.hpp"
 #include "tests/fuzz/archive/file_surgery.hpp"
 #include "tests/unit/archive/sample_job.hpp"
+#include "tests/unit/archive/whole_experiment.hpp"
 
 namespace refrain::testing {
 namespace {

@@ -12,6 +12,7 @@
 #include "archive/calendar.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "tests/unit/archive/sample_job.hpp"
+#include "tests/unit/archive/whole_experiment.hpp"
 
 namespace refrain::testing {
 namespace {

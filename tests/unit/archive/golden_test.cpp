@@ -22,6 +22,7 @@
 #include "offline/trace/trace.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 #include "tests/unit/archive/thread_peers.hpp"
+#include "tests/unit/archive/whole_experiment.hpp"
 
 namespace refrain::testing {
 namespace {

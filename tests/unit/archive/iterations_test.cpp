@@ -15,6 +15,7 @@
 #include "offline/run/iteration_samples.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 #include "tests/unit/archive/thread_peers.hpp"
+#include "tests/unit/archive/whole_experiment.hpp"
 
 namespace refrain::testing {
 namespace {

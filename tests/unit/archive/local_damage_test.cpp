@@ -19,6 +19,7 @@
 #include "tests/fuzz/archive/file_surgery.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 #include "tests/unit/archive/thread_peers.hpp"
+#include "tests/unit/archive/whole_experiment.hpp"
 
 namespace refrain::testing {
 namespace {

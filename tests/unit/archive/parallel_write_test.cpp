@@ -10,6 +10,7 @@
 #include "offline/experiment/experiment.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 #include "tests/unit/archive/thread_peers.hpp"
+#include "tests/unit/archive/whole_experiment.hpp"
 
 namespace refrain::testing {
 namespace {

@@ -8,6 +8,7 @@
 #include "format/profile_file.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "tests/unit/archive/sample_job.hpp"
+#include "tests/unit/archive/whole_experiment.hpp"
 
 namespace refrain::experiment {
 namespace {

@@ -10,6 +10,7 @@
 #include "archive/writer.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "tests/unit/archive/sample_job.hpp"
+#include "tests/unit/archive/whole_experiment.hpp"
 
 namespace refrain::testing {
 namespace {

@@ -11,6 +11,7 @@
 #include "offline/run/time_rules.hpp"
 #include "tests/unit/archive/sample_job.hpp"
 #include "tests/unit/archive/thread_peers.hpp"
+#include "tests/unit/archive/whole_experiment.hpp"
 
 namespace refrain::testing {
 namespace {

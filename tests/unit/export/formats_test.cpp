@@ -26,9 +26,11 @@ TEST(Formats, every_row_can_be_found_and_says_what_it_holds) {
     EXPECT_EQ(find_format(format.name), &format);
     EXPECT_TRUE(endings.insert(format.ending).second) << format.ending;
     EXPECT_STRNE(format.holds, "");
-    EXPECT_FALSE(format.write_run && format.write_events) << format.name;
-    const bool is_file = format.write_run || format.write_events;
-    EXPECT_EQ(is_file, *format.cannot != '\0') << format.name;
+    EXPECT_LE(int{format.write_run != nullptr} + int{format.write_events != nullptr} +
+                  int{format.write_efficiencies != nullptr},
+              1)
+        << format.name;
+    EXPECT_EQ(!format.is_directory(), *format.cannot != '\0') << format.name;
   }
   EXPECT_EQ(find_format("nonsense"), nullptr);
 }
@@ -66,6 +68,33 @@ TEST(Cubex, values_are_those_of_the_run) {
   EXPECT_EQ(metrics["time"]->values[MadeRun::Inner + 1], (std::vector<double>{0.25, 0.25, 0.25, 0.5}));
   EXPECT_EQ(metrics["mpi"]->values[MadeRun::Barrier + 1], (std::vector<double>{1, 0, 0, 0}));
   EXPECT_EQ(metrics["mpi_latereceiver"]->values[MadeRun::Send + 1], (std::vector<double>(4, 0.5)));
+}
+
+/// The member that comes first.
+std::string anchor_of(const std::string& bytes) {
+  return bytes.substr(512, std::stoul(bytes.substr(124, 11), nullptr, 8));
+}
+
+TEST(Cubex, topologies_are_those_of_the_system) {
+  MadeRun run;
+  run.expect(4);
+  const std::string anchor = anchor_of(written("cubex", run));
+  // Columns are rank 0, both threads of rank 2, rank 1; nothing was written by rank 3.
+  EXPECT_NE(anchor.find("</systemtreenode>\n</systemtreenode>\n<topologies>\n"
+                        "<cart name=\"Process x Thread\" ndims=\"2\">\n"
+                        "<dim name=\"Process\" size=\"4\" periodic=\"false\"/>\n"
+                        "<dim name=\"Thread\" size=\"2\" periodic=\"false\"/>\n"
+                        "<coord locId=\"0\">0 0</coord>\n<coord locId=\"1\">2 0</coord>\n"
+                        "<coord locId=\"2\">2 1</coord>\n<coord locId=\"3\">1 0</coord>\n</cart>\n"
+                        "<cart name=\"Node x Process x Thread\" ndims=\"3\">\n"
+                        "<dim name=\"Node\" size=\"2\" periodic=\"false\"/>\n"
+                        "<dim name=\"Process\" size=\"2\" periodic=\"false\"/>\n"
+                        "<dim name=\"Thread\" size=\"2\" periodic=\"false\"/>\n"
+                        "<coord locId=\"0\">0 0 0</coord>\n<coord locId=\"1\">0 1 0</coord>\n"
+                        "<coord locId=\"2\">0 1 1</coord>\n<coord locId=\"3\">1 0 0</coord>\n</cart>\n"
+                        "</topologies>\n</system>"),
+            std::string::npos)
+      << anchor;
 }
 
 TEST(Cubex, headers_of_tar_have_the_right_checksum) {
@@ -186,11 +215,19 @@ TEST(Pprof, samples_go_from_the_leaf_and_wall_time_is_last) {
   EXPECT_EQ(profile.texts.count(4), function_of.size());
   std::uint64_t wall = 0;
   std::size_t sends = 0;
+  std::map<std::string, int> by_rank, by_thread;
   for (auto [at, end] = profile.texts.equal_range(2); at != end; ++at) {
     const Fields sample = fields_of(at->second);
     const auto stack = packed(sample.texts.find(1)->second), values = packed(sample.texts.find(2)->second);
     ASSERT_EQ(values.size(), types.size());
-    EXPECT_EQ(sample.texts.count(3), 2u) << "rank and thread";
+    std::map<std::string, std::string> labels;
+    for (auto [label, last] = sample.texts.equal_range(3); label != last; ++label) {
+      const Fields of = fields_of(label->second);
+      labels[strings.at(of.numbers.find(1)->second)] = strings.at(of.numbers.find(2)->second);
+    }
+    ASSERT_EQ(labels.size(), 2u);
+    ++by_rank[labels.at("rank")];
+    ++by_thread[labels.at("thread")];
     wall += values.back();
     if (function_of.at(stack[0]) != "MPI_Send") continue;
     ++sends;
@@ -200,6 +237,8 @@ TEST(Pprof, samples_go_from_the_leaf_and_wall_time_is_last) {
   }
   EXPECT_EQ(wall, static_cast<std::uint64_t>(std::llround(MadeRun::wall_s * 1e9)));
   EXPECT_EQ(sends, 4u);
+  EXPECT_EQ(by_rank, (std::map<std::string, int>{{"0", 5}, {"1", 4}, {"2", 8}}));
+  EXPECT_EQ(by_thread, (std::map<std::string, int>{{"0", 13}, {"1", 4}}));
 }
 
 TEST(Protobuf, numbers_are_as_the_encoding_has_them) {
@@ -277,6 +316,42 @@ TEST(Callgrind, costs_are_those_of_functions_and_calls) {
   EXPECT_NE(text.find("calls=12 0\n0 8000000000 8000000000\n"), std::string::npos) << text;
 }
 
+TEST(Talp, regions_have_the_times_and_factors_that_talp_pages_read) {
+  using analysis::Measured;
+  // Two machines with two ranks each; the last one works half as long.
+  const double useful_s[] = {4, 4, 4, 2};
+  std::vector<analysis::RankTimes> ranks;
+  for (std::int32_t rank = 0; rank < 4; ++rank) {
+    ranks.push_back({.rank = rank, .machine = static_cast<std::size_t>(rank / 2), .useful = Measured{useful_s[rank]}});
+    ranks.back().mpi_s = 5 - useful_s[rank];
+  }
+  const auto of = analysis::efficiency_of(ranks);
+  ASSERT_TRUE(of);
+  const EfficienciesOfRun run{
+      "Refrain test", 1'700'000'000, {{"", *of, 14, 6, std::nullopt, std::nullopt}, {"steps", *of, 14, 6, 28e9, 42e9}}};
+  const test::Directory directory;
+  OutputFile out(directory / "file");
+  write_talp(run, out);
+  out.finish();
+  const json file = json::parse(test::contents_of(directory / "file"));
+  EXPECT_TRUE(file["dlbVersion"].get<std::string>().starts_with("3.5")) << "readers choose by it";
+  EXPECT_EQ(file["timestamp"], "2023-11-14T22:13:20+0000");
+  EXPECT_EQ(file["resources"], json({{"numCpus", 4}, {"numNodes", 2}, {"numMpiRanks", 4}}));
+  const json& whole = file["Application"]["Global"];
+  EXPECT_EQ(whole["elapsedTime"], 5'000'000'000);
+  EXPECT_EQ(whole["usefulTime"], 14'000'000'000);
+  EXPECT_EQ(whole["mpiTime"], 6'000'000'000);
+  EXPECT_EQ(whole["maxUsefulNormdNode"], 4'000'000'000);
+  EXPECT_EQ(whole["cycles"], 0);
+  EXPECT_DOUBLE_EQ(whole["parallelEfficiency"].get<double>(), 0.7);
+  EXPECT_DOUBLE_EQ(whole["mpiCommunicationEfficiency"].get<double>(), 0.8);
+  EXPECT_DOUBLE_EQ(whole["mpiLoadBalance"].get<double>(), 0.875);
+  EXPECT_DOUBLE_EQ(whole["mpiLoadBalanceOut"].get<double>(), 0.875);
+  EXPECT_DOUBLE_EQ(whole["mpiLoadBalanceIn"].get<double>(), 1);
+  EXPECT_TRUE(whole["ompLoadBalance"].is_null()) << "not known";
+  EXPECT_EQ(file["Application"]["steps"]["cycles"], 42e9);
+}
+
 TEST(Output, nothing_is_overwritten_and_no_half_file_is_left) {
   const test::Directory directory;
   {
@@ -291,7 +366,7 @@ TEST(Output, nothing_is_overwritten_and_no_half_file_is_left) {
   }
   EXPECT_EQ(test::contents_of(directory / "file"), "whole");
   EXPECT_THROW(OutputFile(directory / "file"), ExportError);
-  EXPECT_THROW(OutputFile(directory / "missing/file"), ExportError);
+  EXPECT_THROW(OutputFile(directory / "missing/file"), std::system_error);
   EXPECT_EQ(directory.files(), 1u);
 }
 

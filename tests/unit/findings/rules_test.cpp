@@ -595,9 +595,13 @@ TEST(SerialSection, is_none_when_threads_have_work) {
   EXPECT_TRUE(HandMade(2).found(serial_section).empty());
 }
 
-/// Ten seconds, in which two threads do so much of a construct; the rest of it they wait in the runtime.
-std::vector<Finding> unequal(double first_s, double second_s) {
+/// Ten seconds, in which two threads do so much of a construct; the rest of it they wait in the runtime. `rank`: the
+/// only one that was measured.
+std::vector<Finding> unequal(double first_s, double second_s, std::int32_t rank = 0) {
   HandMade program(2);
+  program.whole.profile.ranks[0].rank = rank;
+  for (auto& of : program.whole.profile.ranks[0].locations) of.rank = rank;
+  for (auto& of : program.tree.locations) of.rank = rank;
   for (auto& of : program.tree.locations) of.user_s = 10;
   program.tree.totals.user_s = 20;
   program.tree.totals.ticks_user = 2000;
@@ -618,6 +622,12 @@ TEST(UnevenThreads, are_told_with_their_construct) {
         << sentence_of(found[0]);
     EXPECT_EQ((std::vector<std::string>{"--rank", "0.1"}), options_of(found[0]));
   }
+}
+
+TEST(UnevenThreads, are_on_the_only_rank_that_was_measured) {
+  const auto found = unequal(9, 2, 3);
+  ASSERT_EQ(1u, found.size());
+  EXPECT_EQ((std::vector<std::string>{"--rank", "3.1"}), options_of(found[0]));
 }
 
 TEST(UnevenThreads, are_none_where_the_others_have_other_work) {

@@ -15,7 +15,7 @@
 
 namespace refrain::query {
 
-class PlantedRun : public database::RunTables {
+class PlantedRun : public database::RunSource {
  public:
   explicit PlantedRun(std::string name = "planted") {
     facts_.experiment = std::move(name);

@@ -34,7 +34,7 @@ class Asked {
   }
   Rows operator()(const std::string& sql) {
     Rows rows;
-    query->ask(sql)->for_each_row([&](std::span<const Value> row) { rows.emplace_back(row.begin(), row.end()); });
+    query->ask(sql).for_each_row([&](std::span<const Value> row) { rows.emplace_back(row.begin(), row.end()); });
     return rows;
   }
   std::string mistake(const std::string& sql) {
@@ -229,7 +229,7 @@ TEST(Query, mistakes_have_their_place) {
 TEST(Query, names_of_columns_differ) {
   Asked ask;
   const auto answer = ask.query->ask("SELECT c.id, m.id, m.name, c.id FROM callpath c, metric m LIMIT 1");
-  EXPECT_EQ(answer->columns(), (std::vector<std::string>{"id", "id:1", "name", "id:2"}));
+  EXPECT_EQ(answer.columns, (std::vector<std::string>{"id", "id:1", "name", "id:2"}));
   EXPECT_EQ(ask("SELECT x'00ff', x''"), (Rows{{text("X'00FF'"), text("X''")}}));
 }
 
@@ -240,9 +240,9 @@ TEST(Query, what_reading_throws_comes_through) {
   std::vector<query::Run> runs;
   runs.push_back({std::make_shared<Unreadable>()});
   Query query(std::move(runs));
-  EXPECT_THROW(query.ask("SELECT SUM(value) FROM value")->for_each_row([](auto) {}), experiment::ReadError);
-  EXPECT_THROW(query.ask("SELECT COUNT(*) FROM unit")->for_each_row([](auto) {}), experiment::ReadError);
-  EXPECT_NO_THROW(query.ask("SELECT COUNT(*) FROM callpath")->for_each_row([](auto) {}));
+  EXPECT_THROW(query.ask("SELECT SUM(value) FROM value").for_each_row([](auto) {}), experiment::ReadError);
+  EXPECT_THROW(query.ask("SELECT COUNT(*) FROM unit").for_each_row([](auto) {}), experiment::ReadError);
+  EXPECT_NO_THROW(query.ask("SELECT COUNT(*) FROM callpath").for_each_row([](auto) {}));
 }
 
 }  // namespace

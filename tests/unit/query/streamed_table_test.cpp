@@ -10,17 +10,14 @@ namespace refrain::query {
 namespace {
 
 /// The numbers 0 to 99 and their halves. Reading number 50 fails if it shall.
-class Counting : public StreamedTable {
+class Counting {
  public:
-  const char* declaration() const override { return "CREATE TABLE counting (n INTEGER, half REAL)"; }
-  std::vector<Bounded> bounded() const override { return {{0, 100}}; }
-  std::vector<int> order() const override { return {0}; }
-  double rows() const override { return 100; }
-  std::unique_ptr<RowStream> open(std::span<const Bound> bounds) override {
-    last_bound = bounds[0];
-    return std::make_unique<Stream>(*this, std::max<std::int64_t>(bounds[0].first, 0),
-                                    std::min<std::int64_t>(bounds[0].last, 99));
-  }
+  const StreamedTable table{
+      "CREATE TABLE counting (n INTEGER, half REAL)", {{0, 100}}, {0}, 100, [this](std::span<const Bound> bounds) {
+        last_bound = bounds[0];
+        return std::make_unique<Stream>(*this, std::max<std::int64_t>(bounds[0].first, 0),
+                                        std::min<std::int64_t>(bounds[0].last, 99));
+      }};
 
   Bound last_bound;
   int rows_read = 0;
@@ -51,7 +48,7 @@ class Counting : public StreamedTable {
 struct StreamedTables : testing::Test {
   StreamedTables() {
     sqlite3_open(":memory:", &database);
-    EXPECT_EQ(add_streamed_table(database, "counting", table, failure), SQLITE_OK);
+    EXPECT_EQ(add_streamed_table(database, "counting", counting.table, failure), SQLITE_OK);
   }
   ~StreamedTables() override { sqlite3_close(database); }
   /// The first value of the first row; -1: none. `result`: SQLite's code.
@@ -64,7 +61,7 @@ struct StreamedTables : testing::Test {
     return value;
   }
 
-  Counting table;
+  Counting counting;
   Failure failure;
   sqlite3* database = nullptr;
   int result = SQLITE_OK;
@@ -77,27 +74,27 @@ TEST_F(StreamedTables, all_rows_come) {
 
 TEST_F(StreamedTables, comparisons_bound_what_is_read) {
   EXPECT_EQ(ask("SELECT SUM(n) FROM counting WHERE n > 10 AND n <= 12"), 23);
-  EXPECT_EQ(table.last_bound.first, 11);
-  EXPECT_EQ(table.last_bound.last, 12);
-  EXPECT_EQ(table.rows_read, 2);
+  EXPECT_EQ(counting.last_bound.first, 11);
+  EXPECT_EQ(counting.last_bound.last, 12);
+  EXPECT_EQ(counting.rows_read, 2);
   EXPECT_EQ(ask("SELECT SUM(n) FROM counting WHERE n = 7"), 7);
-  EXPECT_EQ(table.rows_read, 3);
+  EXPECT_EQ(counting.rows_read, 3);
 }
 
 TEST_F(StreamedTables, a_bound_that_is_no_integer_is_left_to_sqlite) {
   EXPECT_EQ(ask("SELECT SUM(n) FROM counting WHERE n < 2.5"), 3);
-  EXPECT_FALSE(table.last_bound.is_narrow());
+  EXPECT_FALSE(counting.last_bound.is_narrow());
   EXPECT_EQ(ask("SELECT COUNT(*) FROM counting WHERE n < 9223372036854775807 AND n > -9223372036854775808"), 100);
 }
 
 TEST_F(StreamedTables, its_own_order_needs_no_reading_to_the_end) {
   EXPECT_EQ(ask("SELECT n FROM counting ORDER BY n LIMIT 1"), 0);
-  EXPECT_LE(table.rows_read, 1);
+  EXPECT_LE(counting.rows_read, 1);
   EXPECT_EQ(ask("SELECT n FROM counting ORDER BY n DESC LIMIT 1"), 99);
 }
 
 TEST_F(StreamedTables, what_it_throws_is_kept) {
-  table.shall_fail = true;
+  counting.shall_fail = true;
   ask("SELECT SUM(n) FROM counting");
   EXPECT_EQ(result, SQLITE_ERROR);
   ASSERT_TRUE(failure.why);

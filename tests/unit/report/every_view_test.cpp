@@ -18,6 +18,7 @@
 #include "offline/report/terminal.hpp"
 #include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
+#include "tests/unit/archive/whole_experiment.hpp"
 
 namespace refrain::report {
 namespace {
@@ -91,7 +92,7 @@ Request request_of(const Asked& asked) {
 }
 
 /// As a search would have left them.
-Found some_findings() {
+Found some_findings(const UsualProfile*) {
   Found found;
   found.findings = {
       {.rule = "late_rank",

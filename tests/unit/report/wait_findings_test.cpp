@@ -29,7 +29,7 @@ class Waiting {
     waits[node].error_s = error_s;
     waits[node].kind = kind;
   }
-  std::vector<findings::Finding> found() const { return findings_of_waiting({tree, waits}); }
+  std::vector<findings::Finding> found() const { return findings_of_waiting({tree, tree.locations, waits}); }
 
  private:
   void add(std::int32_t parent, const char* name) {

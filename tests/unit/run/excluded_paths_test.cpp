@@ -66,7 +66,7 @@ TEST(ExcludedPaths, iterations_get_nothing_of_what_their_class_excludes) {
   const auto divide = [&](const UserShares::Excluded& by_class) {
     UserShares shares(clusters, by_class);
     const auto iteration = [](std::int32_t cluster) {
-      UserShares::Iteration of;
+      SharePools::Iteration of;
       of.cluster = cluster;
       of.kept = true;
       of.variables.value = {1, 1, 1, 1, 1};
@@ -78,10 +78,10 @@ TEST(ExcludedPaths, iterations_get_nothing_of_what_their_class_excludes) {
       shares.learn(1, iteration(1).variables, std::vector<PathSamples>{{i < 7 ? own : excluded, 1}});
     shares.grow();
     for (int i = 0; i < 210; ++i) shares.weigh(iteration(i < 200 ? 0 : 1));
-    shares.settle();
+    const SharePools pools = shares.settle();
     std::array<double, 2> of_excluded{};
     for (const std::int32_t cluster : {0, 1})
-      for (const auto& of : shares.pool_of(iteration(cluster))->shares)
+      for (const auto& of : pools.pool_of(iteration(cluster))->shares)
         if (of.path == excluded) of_excluded[static_cast<std::size_t>(cluster)] = of.share;
     return of_excluded;
   };

@@ -93,9 +93,9 @@ inline PlantedLoop plant(Behaviour behaviour, std::size_t count, double samples_
   return loop;
 }
 
-inline UserShares::Iteration facts_of(const PlantedLoop& loop, std::size_t i, unsigned level) {
+inline SharePools::Iteration facts_of(const PlantedLoop& loop, std::size_t i, unsigned level) {
   const PlantedIteration& it = loop.iterations[i];
-  UserShares::Iteration of;
+  SharePools::Iteration of;
   of.cluster = it.cluster;
   of.kept = format::KeptIterations{level}.has(i);
   of.variables = it.variables;
@@ -104,15 +104,14 @@ inline UserShares::Iteration facts_of(const PlantedLoop& loop, std::size_t i, un
   return of;
 }
 
-inline UserShares estimate(const PlantedLoop& loop, unsigned level) {
+inline SharePools estimate(const PlantedLoop& loop, unsigned level) {
   UserShares shares(loop.clusters);
   for (std::size_t i = 0; i < loop.iterations.size(); ++i)
     if (facts_of(loop, i, level).kept)
       shares.learn(loop.iterations[i].cluster, loop.iterations[i].variables, loop.iterations[i].samples);
   shares.grow();
   for (std::size_t i = 0; i < loop.iterations.size(); ++i) shares.weigh(facts_of(loop, i, level));
-  shares.settle();
-  return shares;
+  return shares.settle();
 }
 
 struct Comparison {
@@ -123,16 +122,16 @@ struct Comparison {
 };
 
 inline Comparison compare(const PlantedLoop& loop, unsigned level) {
-  const UserShares shares = estimate(loop, level);
+  const SharePools shares = estimate(loop, level);
   Comparison out;
-  out.leaves = shares.pools();
+  out.leaves = shares.pools.size();
   std::size_t rows = 0, within = 0;
   double all = 0;
   std::vector<double> sums(loop.clusters[0].paths.size(), 0);
   for (std::size_t i = 0; i < loop.iterations.size(); ++i) {
     const PlantedIteration& it = loop.iterations[i];
-    const UserShares::Iteration of = facts_of(loop, i, level);
-    const UserShares::Pool& pool = *shares.pool_of(of);
+    const SharePools::Iteration of = facts_of(loop, i, level);
+    const SharePools::Pool& pool = *shares.pool_of(of);
     std::vector<double> got(it.shares.size(), 0);
     std::vector<ShareSpread> spread(it.shares.size());
     for (const auto& cell : pool.shares) {
@@ -140,7 +139,7 @@ inline Comparison compare(const PlantedLoop& loop, unsigned level) {
       spread[cell.path] = cell.spread;
     }
     for (std::size_t p = 0; p < got.size(); ++p) {
-      sums[p] += got[p] * shares.on_cpu(pool, of);
+      sums[p] += got[p] * pool.on_cpu(of);
       out.wrong += std::fabs(got[p] - it.shares[p]) * it.user;
       if (got[p] <= 0 && it.shares[p] <= 0) continue;  // right without more ado
       ++rows;

@@ -262,11 +262,11 @@ TEST(UserShares, a_class_of_few_samples_is_divided_as_its_neighbours_are) {
     for (auto& of : cluster.paths) of.time = cluster.on_cpu * static_cast<double>(of.samples) / cluster.user_ticks;
   }
   ASSERT_LT(loop.clusters[1].user_ticks, 60);
-  const UserShares shares = test::estimate(loop, 0);
+  const SharePools shares = test::estimate(loop, 0);
   for (std::size_t i = 9; i < 480; i += 10)
     EXPECT_EQ(share_at(shares.pool_of(test::facts_of(loop, i, 0))->shares, 2), 0);
   for (std::size_t i = 529; i < 1000; i += 10) {
-    const UserShares::Pool& pool = *shares.pool_of(test::facts_of(loop, i, 0));
+    const SharePools::Pool& pool = *shares.pool_of(test::facts_of(loop, i, 0));
     EXPECT_NEAR(share_at(pool.shares, 2), 0.75, 0.08);
     EXPECT_GT(pool.samples, 150);
   }
@@ -286,18 +286,18 @@ TEST(UserShares, classes_without_kept_samples_have_their_own_sums) {
   UserShares shares(clusters);
   shares.grow();
   const auto iteration = [](std::int32_t cluster) {
-    UserShares::Iteration of;
+    SharePools::Iteration of;
     of.cluster = cluster;
     of.least_on_cpu = of.most_on_cpu = of.cpu = 10;
     return of;
   };
   for (std::int32_t cluster = 0; cluster < 3; ++cluster) shares.weigh(iteration(cluster));
-  shares.settle();
-  EXPECT_TRUE(shares.pool_of(iteration(0))->shares.empty());
-  EXPECT_EQ(shares.pool_of(iteration(0))->samples, 0);
-  EXPECT_DOUBLE_EQ(share_at(shares.pool_of(iteration(1))->shares, 0), 1);
-  EXPECT_DOUBLE_EQ(share_at(shares.pool_of(iteration(2))->shares, 1), 0.9);
-  EXPECT_EQ(shares.pool_of(iteration(2))->samples, 10000);
+  const SharePools pools = shares.settle();
+  EXPECT_TRUE(pools.pool_of(iteration(0))->shares.empty());
+  EXPECT_EQ(pools.pool_of(iteration(0))->samples, 0);
+  EXPECT_DOUBLE_EQ(share_at(pools.pool_of(iteration(1))->shares, 0), 1);
+  EXPECT_DOUBLE_EQ(share_at(pools.pool_of(iteration(2))->shares, 1), 0.9);
+  EXPECT_EQ(pools.pool_of(iteration(2))->samples, 10000);
 }
 
 /// Kept iterations are all of one kind; what the others did only the sums of their cluster say, and it is one call
@@ -316,7 +316,7 @@ TEST(UserShares, one_call_path_of_a_cluster_is_told_apart_among_many) {
   clusters[1].paths = {{30, 10, 10}};
   clusters[1].on_cpu = 10;
   UserShares shares(clusters);
-  UserShares::Iteration kept, other;
+  SharePools::Iteration kept, other;
   kept.kept = true;
   kept.least_on_cpu = kept.most_on_cpu = kept.cpu = 1;
   other = kept;
@@ -326,9 +326,9 @@ TEST(UserShares, one_call_path_of_a_cluster_is_told_apart_among_many) {
   shares.grow();
   for (int i = 0; i < 3000; ++i) shares.weigh(kept);
   for (int i = 0; i < 10; ++i) shares.weigh(other);
-  shares.settle();
-  EXPECT_NEAR(share_at(shares.pool_of(other)->shares, 30), 1, 0.01);
-  EXPECT_EQ(share_at(shares.pool_of(kept)->shares, 30), 0);
+  const SharePools pools = shares.settle();
+  EXPECT_NEAR(share_at(pools.pool_of(other)->shares, 30), 1, 0.01);
+  EXPECT_EQ(share_at(pools.pool_of(kept)->shares, 30), 0);
 }
 
 /// Iterations without kept samples, too: one of two and one of eight are kept.
@@ -351,16 +351,16 @@ TEST(UserShares, truth_is_within_three_errors_in_95_percent_of_the_rows) {
 
 TEST(UserShares, iterations_add_up_to_the_run_after_rounding) {
   const auto loop = test::plant(Behaviour::Phases, 1000, 4, 5);
-  const UserShares shares = test::estimate(loop, 1);
+  const SharePools shares = test::estimate(loop, 1);
   constexpr double ticks = 1e6;
   std::vector<std::int64_t> sums(5, 0);
   std::int64_t all = 0;
   for (std::size_t i = 0; i < loop.iterations.size(); ++i) {
     const auto of = test::facts_of(loop, i, 1);
-    const UserShares::Pool& pool = *shares.pool_of(of);
+    const SharePools::Pool& pool = *shares.pool_of(of);
     std::vector<std::int64_t> weights;
     for (const auto& cell : pool.shares) weights.push_back(static_cast<std::int64_t>(cell.share * 0x1p50));
-    const auto total = std::llround(shares.on_cpu(pool, of) * ticks);
+    const auto total = std::llround(pool.on_cpu(of) * ticks);
     const auto parts = share_by_largest_remainder(total, weights);
     std::int64_t sum = 0;
     for (std::size_t c = 0; c < parts.size(); ++c) {
@@ -405,7 +405,7 @@ TEST(UserShares, iterations_without_samples_follow_the_sums_of_their_cluster) {
   for (auto& cluster : loop.clusters)
     for (auto& path : cluster.paths)
       path.time = cluster.on_cpu * static_cast<double>(path.samples) / std::max(1.0, cluster.user_ticks);
-  const UserShares shares = test::estimate(loop, 2);
+  const SharePools shares = test::estimate(loop, 2);
   for (std::size_t i = 0; i < loop.iterations.size(); ++i) {
     const auto of = test::facts_of(loop, i, 2);
     EXPECT_NEAR(share_at(shares.pool_of(of)->shares, 4), of.cluster == 15 ? 1 : 0, of.kept ? 0.001 : 0.01);
@@ -429,10 +429,10 @@ TEST(UserShares, time_on_a_cpu_is_within_what_is_certain_and_adds_up) {
   for (std::size_t i = 0; i < 500; ++i) shares.learn(0, facts(i).variables, loop.iterations[i].samples);
   shares.grow();
   for (std::size_t i = 0; i < 500; ++i) shares.weigh(facts(i));
-  shares.settle();
+  const SharePools pools = shares.settle();
   double sum = 0;
   for (std::size_t i = 0; i < 500; ++i) {
-    const double on = shares.on_cpu(*shares.pool_of(facts(i)), facts(i));
+    const double on = pools.pool_of(facts(i))->on_cpu(facts(i));
     EXPECT_GE(on, facts(i).least_on_cpu - 1e-9);
     EXPECT_LE(on, facts(i).most_on_cpu + 1e-9);
     sum += on;
@@ -441,7 +441,7 @@ TEST(UserShares, time_on_a_cpu_is_within_what_is_certain_and_adds_up) {
 }
 
 TEST(UserShares, what_no_sample_hit_has_an_error_of_one_in_n) {
-  UserShares::Pool pool;
+  SharePools::Pool pool;
   pool.samples = 200;
   EXPECT_DOUBLE_EQ(pool.error_of(0, {}), 1.0 / 200);
   EXPECT_DOUBLE_EQ(pool.error_of(0.5, {}), std::sqrt(0.25 / 200));
