@@ -38,7 +38,7 @@ struct SiteWaits {
 
 /// One run: by rank and site. Calls wait and move data; the one does not tell the other.
 std::vector<std::vector<SiteWaits>> made_up_run(std::mt19937_64& random) {
-  std::uniform_real_distribution<double> part(0, 1e6);
+  std::exponential_distribution<double> part(1e-6);
   std::vector<std::vector<SiteWaits>> run(ranks, std::vector<SiteWaits>(sites.size()));
   for (std::int64_t i = 0; i < all_iterations; ++i) {
     const double common = part(random), times = cluster_of(i) == 0 ? 3 : 1;
@@ -63,7 +63,7 @@ class EstimateBook : public ::testing::Test {
     EXPECT_TRUE(
         write_job(scratch_.path, ranks, [&](int rank) { return MarkedRank(events_, true, rank, ranks, sites); }));
     const auto experiment = experiment::Experiment::open(scratch_.path);
-    constexpr unsigned more_levels = 2;  // one of 8 iterations
+    constexpr unsigned more_levels = 1;  // one of 4 iterations
     trace_ = trace::Trace::open_thinned(experiment, UINT64_MAX, more_levels);
     for (const auto& [loop, level] : trace_->levels())
       if (!loop.empty()) loops_.push_back(loop);
@@ -205,7 +205,7 @@ TEST_F(EstimateBook, has_errors_of_sums_that_are_those_of_added_replicates) {
     squares += of.by.error_ns() * of.by.error_ns();
   }
   EXPECT_EQ(all.error_ns(), found.all.error_ns);
-  EXPECT_GT(all.error_ns(), 2 * std::sqrt(squares)) << "sites and ranks wait in the same iterations";
+  EXPECT_GT(all.error_ns(), 1.5 * std::sqrt(squares)) << "sites and ranks wait in the same iterations";
 }
 
 }  // namespace
