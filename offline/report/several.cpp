@@ -102,7 +102,7 @@ Table paths_table(const std::vector<PathOverRuns>& paths, double whole, std::siz
   std::vector<Column> all = columns("path, kind, runs", ForPrograms) + columns_over_runs("exclusive_") +
                             columns_over_runs("inclusive_") + columns("mpi_calls_mean", ForPrograms) +
                             columns_for_people() + columns("runs", ForPeople) +
-                            columns("callers: call path, its own time per rank", ForPeople);
+                            columns("callers: call path (own time per rank)", ForPeople);
   for (Column& column : all) {
     if (column.name == "mpi_calls_mean") column.kind = Kind::Number;
     if (column.name == "callers") column.kind = Kind::Path;
