@@ -144,7 +144,9 @@ std::vector<std::string> notes_on(const std::vector<ComparedRun>& runs) {
           fmt::format("{}: {}; call paths that it lacks are not known there, and count in the other runs "
                       "alone",
                       run.name, run.lacks));
-    for (const std::string& note : run.tree.notes) notes.push_back(fmt::format("{}: {}", run.name, note));
+    // Those of experiments are of all that one symbolizer has read.
+    for (const std::string& note : run.tree.notes)
+      if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
   }
   if (ranks.size() > 1)
     notes.push_back(fmt::format("the runs have different numbers of ranks ({}); each counts by the mean over its ranks",
