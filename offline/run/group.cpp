@@ -227,6 +227,15 @@ std::vector<Answer> Grouping::finish() {
   return std::exchange(answers_, {});
 }
 
+Keys nodes_of(const Leaf& leaf, const Nodes& nodes) {
+  std::vector<bool> has(nodes.size());
+  for (const Row& row : leaf.rows) has[leaf.node_of(nodes, row)] = true;
+  Keys keys;
+  std::uint32_t key = 0;
+  for (std::uint32_t node = 0; node < nodes.size(); ++node) keys.put(nodes, node, has[node] ? key++ : Keys::none);
+  return keys;
+}
+
 Answer answer_of(const Leaf& leaf, const Nodes& nodes, const Metrics& metrics, Question question) {
   Grouping grouping(nodes, metrics, std::move(question));
   grouping.add(leaf);

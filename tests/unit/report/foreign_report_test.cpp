@@ -12,7 +12,7 @@ namespace refrain::report {
 namespace {
 
 /// Two ranks: main 1 and 3 s, main > MPI_Send 2 and 2 s.
-class MadeUp final : public database::RunTables {
+class MadeUp final : public database::RunSource {
  public:
   explicit MadeUp(bool has_calls) {
     facts_.source = "tau";
