@@ -7,6 +7,7 @@
 #include "offline/database/held_run.hpp"
 #include "offline/database/profile_run.hpp"
 #include "offline/experiment/input_file.hpp"
+#include "offline/symbols/names.hpp"
 #include "offline/trace/path_sums.hpp"
 
 namespace refrain::database {
@@ -32,7 +33,8 @@ class ArchiveRun final : public HeldRun {
     const auto sums = sums_by_path(*trace);
     trace::PathNodes nodes(*trace, std::int32_t{-1}, [this](std::int32_t above, const trace::RegionOfTrace& region) {
       const run::PathKind kind = region.is_mpi() ? run::PathKind::Mpi : run::PathKind::User;
-      return static_cast<std::int32_t>(node_below(above, region.name, kind, region.role == trace::Role::Loop));
+      const std::string name = symbols::function_name(region.name).text;
+      return static_cast<std::int32_t>(node_below(above, name, kind, region.role == trace::Role::Loop));
     });
     for (std::size_t location = 0; location < sums.size(); ++location) {
       const trace::LocationOfTrace& of = trace->locations()[location];

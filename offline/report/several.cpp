@@ -102,7 +102,7 @@ Table paths_table(const std::vector<PathOverRuns>& paths, double whole, std::siz
   std::vector<Column> all = columns("path, kind, runs", ForPrograms) + columns_over_runs("exclusive_") +
                             columns_over_runs("inclusive_") + columns("mpi_calls_mean", ForPrograms) +
                             columns_for_people() + columns("runs", ForPeople) +
-                            columns("callers: call path, its own time per rank", ForPeople);
+                            columns("callers: call path (own time per rank)", ForPeople);
   for (Column& column : all) {
     if (column.name == "mpi_calls_mean") column.kind = Kind::Number;
     if (column.name == "callers") column.kind = Kind::Path;
@@ -144,7 +144,9 @@ std::vector<std::string> notes_on(const std::vector<ComparedRun>& runs) {
           fmt::format("{}: {}; call paths that it lacks are not known there, and count in the other runs "
                       "alone",
                       run.name, run.lacks));
-    for (const std::string& note : run.tree.notes) notes.push_back(fmt::format("{}: {}", run.name, note));
+    // Those of experiments are of all that one symbolizer has read.
+    for (const std::string& note : run.tree.notes)
+      if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
   }
   if (ranks.size() > 1)
     notes.push_back(fmt::format("the runs have different numbers of ranks ({}); each counts by the mean over its ranks",
