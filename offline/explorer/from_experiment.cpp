@@ -47,7 +47,9 @@ class Maker {
     loops_ = view_loops({experiment_, symbolizer_}, shown_, tree_);
     add_waits();
     const auto place_of = [&](const run::LoopPlace& of) { return place_of_[thread_of_.at({of.rank, of.thread})]; };
-    add_loops({experiment_, tree_, model_->nodes(), *own_, loops_, patterns(), place_of, request_.bytes}, *table_, run_);
+    const LoopInput input{experiment_, tree_,      model_->nodes(), *own_,
+                          loops_,      patterns(), place_of,        request_.bytes};
+    add_loops(input, *table_, run_);
     keep_used_metrics();
     add_weights();
     tell();

@@ -312,9 +312,10 @@ class UnitMaker {
       run_.lacks.push_back({"iterations", fmt::format("{}: call paths are shown of {}.", group_.name, threads)});
     if (!plan.single.empty())
       run_.lacks.push_back(
-          {"trees", fmt::format("{}: call paths of single iterations are reconstructed on {}. On the others they are "
-                                "the mean of the iteration's cluster, scaled to its exact time in MPI and in user code.",
-                                group_.name, threads)});
+          {"trees",
+           fmt::format("{}: call paths of single iterations are reconstructed on {}. On the others they are the mean "
+                       "of the iteration's cluster, scaled to its exact time in MPI and in user code.",
+                       group_.name, threads)});
   }
 
   void read(const UnitPlan& plan) {

@@ -1,5 +1,5 @@
-/** Ranks x iterations by colour, of one run or the difference of two. The wheel, or plus and minus, zoom; dragging, or the arrows, move; Escape shows all.
- * */
+/** Ranks x iterations by colour, of one run or the difference of two. The wheel, or plus and minus, zoom; dragging, or
+ * the arrows, move; Escape shows all. */
 import type { ComponentChildren } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { css, differenceColor, valueColor, type Rgb } from '../colors';
@@ -118,9 +118,10 @@ export function IterationMap({ run, loop, data, others, range, onRange, onRank }
   const ranks = map.places_in_row > 1 ? `ranks from ${rank}` : `rank ${rank}`;
   const iterations = map.width > 1 ? `iterations from ${iteration}` : `iteration ${iteration}`;
   const single = map.peaks && !isDifference ? `, the greatest single one ${valueText(peak, map.unit)}` : '';
-  const value = `${isDifference && mean > 0 ? '+' : ''}${valueText(mean, map.unit)}`;
+  const value = (isDifference && mean > 0 ? '+' : '') + valueText(mean, map.unit);
   const text = `${ranks}, ${iterations}: ${isDifference ? `${minus} ` : ''}${value}${single}`;
-  const label = `Map of ${map.metric}${isDifference ? `, ${minus}` : ''}: ${map.rows} rows of ranks, ${map.columns} columns of iterations`;
+  const what = `${map.metric}${isDifference ? `, ${minus}` : ''}`;
+  const label = `Map of ${what}: ${map.rows} rows of ranks, ${map.columns} columns of iterations`;
   const saveSvg = (): void => {
     const number = Math.ceil(Math.log2(Math.max(map.columns / 256, map.rows / 64)));
     const level = levels[Math.min(levels.length - 1, Math.max(0, number))]!;
@@ -136,8 +137,7 @@ export function IterationMap({ run, loop, data, others, range, onRange, onRank }
   const table = (): ComponentChildren => {
     const { height, width, means } = blocks;
     const columns = means[0]?.map((_, i) => `iterations from ${(first + i * width) * map.width}`) ?? [];
-    return <TableOfPicture name="map" caption={`${map.metric}${
-      isDifference ? `, ${minus},` : ''} by ranks and iterations, means`}
+    return <TableOfPicture name="map" caption={`${what}, by ranks and iterations, means`}
       head={['ranks from', ...columns]} numbers={[true, ...columns.map(() => true)]}
       rows={means.map((row, i) => [{ value: rankOf(i * height) },
           ...row.map((mean) => ({ value: mean, shown: valueText(mean, map.unit) }))])} />;

@@ -88,7 +88,8 @@ test('a map of one run less another has the cells of the first, where both have 
   const { runs: [a, b] } = modelWith(1, 2);
   b!.head.ranks = 2;
   // Four ranks and three iterations; two ranks and two iterations, two of them in a cell.
-  const before = { run: a!, loop: loopOf(4, 3), map: mapOf(4, 3, 1, 1), values: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12] };
+  const before = { run: a!, loop: loopOf(4, 3), map: mapOf(4, 3, 1, 1),
+      values: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12] };
   const now = { run: b!, loop: loopOf(2, 2), map: mapOf(2, 1, 1, 2), values: [10, 20] };
   assert.ok(areRowsAlike(before, now));
   assert.deepEqual([...differenceOfMaps(before, now)], [9, 8, NaN, 16, 15, NaN, NaN, NaN, NaN, NaN, NaN, NaN]);
