@@ -24,7 +24,8 @@ int main(int argc, char** argv) {
       while (const trace::Event* event = reader.next()) waits.add(*event);
       for (const patterns::MatchedWait& of : waits.by(names.naming()))
         fmt::print("{{\"level\": {}, \"path\": \"{}\", \"wait_s\": {}, \"wait_error_s\": {}, \"messages\": {}}}\n",
-                   level, fmt::join(names.names_of(of.node), " > "), of.ns / 1e9, of.replicates.error_ns() / 1e9, of.messages);
+                   level, fmt::join(names.names_of(of.node), " > "), of.ns / 1e9, of.replicates.error_ns() / 1e9,
+                   of.messages);
     }
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());

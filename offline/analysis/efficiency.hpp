@@ -16,9 +16,9 @@
 /// Waiting is an estimate, and the largest of many estimates is too large. Where each rank has two, by the two
 /// halves of its iterations, the rank is chosen by one half and evaluated by the other, in both directions. Otherwise
 /// the estimates are drawn toward their mean by the part of their scatter that their errors explain (James & Stein
-/// 1961; Efron & Morris 1975), but for those beyond the reach of errors (Donoho & Johnstone 1994). What estimates are off
-/// by in common makes no scatter. The error of the ideal time is that of the same for each replicate of the estimates
-/// (run::Replicates), and what the bounds of the rank that decides leave open.
+/// 1961; Efron & Morris 1975), but for those beyond the reach of errors (Donoho & Johnstone 1994). What estimates are
+/// off by in common makes no scatter. The error of the ideal time is that of the same for each replicate of the
+/// estimates (run::Replicates), and what the bounds of the rank that decides leave open.
 ///
 /// Pure functions of their arguments. Times are in seconds.
 
@@ -45,7 +45,7 @@ struct RankTimes {
   std::size_t machine = 0;  ///< the same number for ranks on one machine
   Measured useful;
   double mpi_s = 0;
-  double io_s = 0;               ///< of mpi_s, in functions of MPI I/O
+  double io_s = 0;                    ///< of mpi_s, in functions of MPI I/O
   std::optional<run::Estimate> wait;  ///< of mpi_s; nothing: not known
   /// Two estimates of `wait` whose errors are independent of each other.
   std::optional<std::array<Measured, 2>> halves;

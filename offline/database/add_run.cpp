@@ -375,8 +375,8 @@ class Loader {
       paths.add({places_[n].path, run_, sum.own[Wall], inclusive[n], value_of(node.exclusive_error_s),
                  value_of(node.error_s), least, inclusive[n] / processes, std::max(sum.inclusive.most, 0.0),
                  counted(Visits), counted(Messages), counted(Sent), counted(Received), counted(Read), counted(Written),
-                 node.wait ? value_of(node.wait->seconds) : Value(), node.wait ? value_of(node.wait->error_s()) : Value(),
-                 value_of(node.wait_confidence),
+                 node.wait ? value_of(node.wait->seconds) : Value(),
+                 node.wait ? value_of(node.wait->error_s()) : Value(), value_of(node.wait_confidence),
                  node.wait && node.wait->seconds > 0 ? Value(wait_kind(node)) : Value()});
     }
   }

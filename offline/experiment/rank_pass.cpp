@@ -122,8 +122,8 @@ class MakeAhead {
   std::condition_variable changed_;
   std::vector<Slot> slots_;            ///< each place at its number modulo so many
   std::size_t begun_ = 0, taken_ = 0;  ///< numbers of places
-  unsigned waiting_ = 0;        ///< threads that cannot read further ahead
-  bool is_waited_for_ = false;  ///< the next place
+  unsigned waiting_ = 0;               ///< threads that cannot read further ahead
+  bool is_waited_for_ = false;         ///< the next place
   bool is_over_ = false;
   std::vector<std::thread> threads_;
 };

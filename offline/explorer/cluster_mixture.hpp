@@ -44,9 +44,9 @@ class ClusterMixture {
     double mpi = 0, user = 0;
   };
   std::size_t units_;
-  std::vector<std::int64_t> members_;   ///< by cluster
-  std::vector<std::int64_t> in_unit_;   ///< by cluster and unit
-  std::vector<Times> exact_;            ///< by unit
+  std::vector<std::int64_t> members_;  ///< by cluster
+  std::vector<std::int64_t> in_unit_;  ///< by cluster and unit
+  std::vector<Times> exact_;           ///< by unit
 };
 
 }  // namespace refrain::explorer

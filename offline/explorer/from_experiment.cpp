@@ -47,8 +47,7 @@ class Maker {
     loops_ = view_loops({experiment_, symbolizer_}, shown_, tree_);
     add_waits();
     const auto place_of = [&](const run::LoopPlace& of) { return place_of_[thread_of_.at({of.rank, of.thread})]; };
-    const LoopInput input{experiment_, tree_,      model_->nodes(), *own_,
-                          loops_,      patterns(), place_of,        request_.bytes};
+    const LoopInput input{experiment_, tree_, model_->nodes(), *own_, loops_, patterns(), place_of, request_.bytes};
     add_loops(input, *table_, run_);
     keep_used_metrics();
     add_weights();
@@ -328,7 +327,7 @@ class Maker {
   std::vector<std::uint32_t> place_of_;                                     ///< by thread
   std::vector<Metric> metrics_;                                             ///< those of the model, and waiting
   std::optional<ValueTable> table_;
-  std::vector<double> weights_;  ///< by node, seconds
+  std::vector<double> weights_;                                       ///< by node, seconds
   std::vector<std::pair<std::uint32_t, run::Estimate>> wait_errors_;  ///< ascending by node
   std::uint32_t user_ = 0, wait_ = 0;
   report::LoopView loops_;

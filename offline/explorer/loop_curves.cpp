@@ -152,8 +152,7 @@ JobIterations add_metric_curves(const LoopInput& input, const report::LoopGroup&
       locations_of_rank * reader.bytes() + 2 * sizeof(JobBuilder::Times) * job.groups().count;
   for_each_rank_of(
       input, group, {}, has_few_locations(group) ? experiment::Depth::Whole : experiment::Depth::Loops, bytes_of_rank,
-      empty,
-      [&](std::size_t number, const run::OpenLoop& open, RankSeries& made) { reader.add(number, open, made); },
+      empty, [&](std::size_t number, const run::OpenLoop& open, RankSeries& made) { reader.add(number, open, made); },
       [&](const RankSeries& made) {
         job.add(made.job);
         for (const PlaceSeries& of : made.places) {

@@ -68,8 +68,7 @@ void for_each_rank_of(const LoopInput& input, const report::LoopGroup& group, co
   const auto is_wanted = [&](std::size_t number) { return wanted.empty() || wanted[number]; };
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < group.locations.size(); ++i)
-    if (const std::size_t place = group.locations[i].place;
-        is_wanted(i) && (places.empty() || places.back() != place))
+    if (const std::size_t place = group.locations[i].place; is_wanted(i) && (places.empty() || places.back() != place))
       places.push_back(place);
   const experiment::Experiment& all = *input.experiment;
   const auto make = [&](const experiment::RankHandle& rank) {

@@ -53,8 +53,8 @@ struct UnitPlan {
   const JobIterations& iterations;
   std::vector<bool> is_chosen;  ///< by location
   PathCurves curves = {};
-  std::size_t first = 0;      ///< the first unit; others are counted from there, classes before iterations
-  std::size_t units = 0;      ///< how many there are
+  std::size_t first = 0;  ///< the first unit; others are counted from there, classes before iterations
+  std::size_t units = 0;  ///< how many there are
   bool reads_classes = false;
   std::map<std::int64_t, std::size_t> single = {};  ///< units of single iterations
   std::vector<ClusterMixture::Part> part_of = {};   ///< by metric
@@ -120,9 +120,8 @@ class PartsReader {
   }
 
  private:
-  void add_iteration(const run::OpenLoop& open, std::int64_t i, std::int32_t cluster,
-                     std::span<const std::int64_t> row, std::size_t unit,
-                     std::vector<ClusterMixture::Value>& to) const {
+  void add_iteration(const run::OpenLoop& open, std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row,
+                     std::size_t unit, std::vector<ClusterMixture::Value>& to) const {
     const run::IterationProfiles& profiles = *open.profiles;
     profiles.with_rows(profiles.unit_of(i, cluster, row), profiles.is_exact(cluster), [&](const run::Leaf& leaf) {
       for (const OwnValue& own : input_.own.of(leaf)) to.push_back({unit, own});
@@ -213,8 +212,8 @@ class UnitMaker {
       std::int64_t nearest = -1;
       for (std::size_t i = 0; i < all.size(); ++i)
         if (classes.of[i] == c && std::isfinite(all[i].wall) &&
-            (nearest < 0 || std::abs(all[i].wall - unit.wall_s) <
-                                std::abs(all[static_cast<std::size_t>(nearest)].wall - unit.wall_s)))
+            (nearest < 0 ||
+             std::abs(all[i].wall - unit.wall_s) < std::abs(all[static_cast<std::size_t>(nearest)].wall - unit.wall_s)))
           nearest = static_cast<std::int64_t>(i);
       if (nearest >= 0) typical.push_back(nearest);
       run_.units.push_back(std::move(unit));

@@ -16,9 +16,9 @@
 /// Of classes of stretches only the number of members is known exactly, not the time at each call path: there a class
 /// weighs what its number says, and the ratio is one of all classes together.
 ///
-/// Ranks and call sites wait in the same iterations. So what kept iterations differ by goes into replicates, in which an
-/// iteration has the same signs everywhere, and errors of sums come from these (run::Replicates). Of one location the
-/// residuals of each iteration are there themselves.
+/// Ranks and call sites wait in the same iterations. So what kept iterations differ by goes into replicates, in which
+/// an iteration has the same signs everywhere, and errors of sums come from these (run::Replicates). Of one location
+/// the residuals of each iteration are there themselves.
 
 #include <array>
 #include <map>

@@ -72,8 +72,8 @@ class MatchedSide {
   std::uint64_t messages() const { return messages_; }
   std::size_t numbers() const { return of_number_.size(); }
   double ns() const { return ns_; }
-  /// A message has the same signs at both of its ends and everywhere. `place`: a number of this one, for what is in doubt
-  /// here alone.
+  /// A message has the same signs at both of its ends and everywhere. `place`: a number of this one, for what is in
+  /// doubt here alone.
   run::Replicates replicates(std::int64_t place) const;
 
  private:

@@ -11,8 +11,8 @@
 /// and collective operations of which the other ends are not known. The rest is taken to have waited in the same part
 /// of its time, with the error of a part that may be any.
 ///
-/// A NodeWait is an estimate: waiting of several nodes is their sum, and its error that of the sum (run::Estimate). Events,
-/// samples and messages have replicates, minima have bounds.
+/// A NodeWait is an estimate: waiting of several nodes is their sum, and its error that of the sum (run::Estimate).
+/// Events, samples and messages have replicates, minima have bounds.
 
 #include <cstdint>
 #include <map>

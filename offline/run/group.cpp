@@ -127,8 +127,8 @@ void Grouping::add_found(Answer& to, const Leaf& leaf) {
   }
 }
 
-/// Those of a block of ranks come with the first of its locations that has an error. The others that have one must come,
-/// too, or the sum has more replicates than values.
+/// Those of a block of ranks come with the first of its locations that has an error. The others that have one must
+/// come, too, or the sum has more replicates than values.
 void Grouping::add_replicates(Answer& to, const Leaf& leaf, const Column& column) {
   const experiment::SavedMetric& found = metrics_.found()[column.number];
   const std::int32_t first = leaf.rank.rank - leaf.rank.rank % found.ranks_in_block;

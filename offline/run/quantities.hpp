@@ -55,15 +55,15 @@ struct Quantity {
 /// A sign for each replicate: bit r is set where replicate r subtracts.
 using Signs = std::uint16_t;
 
-/// The signs of an iteration of a loop: the same ones on all ranks, whose number of the loop must be the same. Also those
-/// of whatever else errs together, by a number of its own.
+/// The signs of an iteration of a loop: the same ones on all ranks, whose number of the loop must be the same. Also
+/// those of whatever else errs together, by a number of its own.
 Signs signs_of(std::uint64_t loop, std::int64_t iteration);
 
 /// How much an estimate from kept iterations may be off. Ranks and call sites wait in the same iterations, so their
-/// estimates err together. Each replicate gives every kept iteration a sign and adds up the residuals under these signs:
-/// a sum of estimates has the sums of their replicates, element by element, and their scatter is its error (McCarthy,
-/// Pseudo-replication: half samples, 1969; Wu, Jackknife, bootstrap and other resampling methods, 1986). Sums of squared
-/// errors would be those of estimates that err independently of each other.
+/// estimates err together. Each replicate gives every kept iteration a sign and adds up the residuals under these
+/// signs: a sum of estimates has the sums of their replicates, element by element, and their scatter is its error
+/// (McCarthy, Pseudo-replication: half samples, 1969; Wu, Jackknife, bootstrap and other resampling methods, 1986).
+/// Sums of squared errors would be those of estimates that err independently of each other.
 ///
 /// Integers, so no order of adding changes a sum. The error is itself an estimate, from 16 values: its own relative
 /// standard deviation is 1 / sqrt(32).
@@ -81,8 +81,8 @@ struct Replicates {
   double error_ns() const;
 };
 
-/// Replicates of so many ranks that follow each other are kept as one sum: 1 up to 1,024 ranks, and beyond that as many as
-/// make 1,024 blocks of all of them.
+/// Replicates of so many ranks that follow each other are kept as one sum: 1 up to 1,024 ranks, and beyond that as many
+/// as make 1,024 blocks of all of them.
 std::int32_t ranks_in_block(std::int32_t ranks);
 
 /// The standard error of a function of estimates, as a ratio or a maximum: `of(r)` evaluates it for their replicates r.

@@ -37,8 +37,7 @@ explorer::Run shown(std::int32_t ranks) {
 }
 
 std::int64_t lacks_with(const explorer::Run& run, const std::string& text) {
-  return std::ranges::count_if(run.lacks,
-                               [&](const Lack& lack) { return lack.text.find(text) != std::string::npos; });
+  return std::ranges::count_if(run.lacks, [&](const Lack& lack) { return lack.text.find(text) != std::string::npos; });
 }
 
 /// Of all call paths together: the metric with those below it.

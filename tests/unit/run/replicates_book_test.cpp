@@ -1,5 +1,5 @@
-// A book of waits: ranks and call sites that wait in the same iterations, of which a sample is kept. The truth is the sum
-// over all iterations, so it is known how far each estimate is off.
+// A book of waits: ranks and call sites that wait in the same iterations, of which a sample is kept. The truth is the
+// sum over all iterations, so it is known how far each estimate is off.
 #include <array>
 #include <cmath>
 #include <gtest/gtest.h>
