@@ -99,11 +99,17 @@ double error_of_share(double share, double samples) {
   return samples > 0 ? std::sqrt(std::max(share * (1 - share), 0.0) / samples) : 0;
 }
 
+double variance_of_share(double share, double samples) {
+  constexpr double all = 1 - 1e-9;  // but for rounding
+  if (share < all) return share * (1 - share) / samples;
+  const double error = std::min(1.0, 1 / samples);
+  return error * error;
+}
+
 double error_of_share(double share, double weight_sum, double weight_squares) {
   const double samples = effective_samples(weight_sum, weight_squares);
   if (!(weight_sum > 0) || !(samples > 0) || !(share > 0)) return 0;
-  constexpr double all = 1 - 1e-9;  // but for rounding
-  return share < all ? error_of_share(share, samples) : std::min(1.0, 1 / samples);
+  return std::sqrt(variance_of_share(share, samples));
 }
 
 double error_of_sampled_time(double time, double period) { return std::sqrt(std::max(period * time, 0.0)); }

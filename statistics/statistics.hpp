@@ -50,6 +50,8 @@ double error_of_share(double share, double samples);
 /// The same of weighted samples. Of everything it is 1 / n: that all of a few samples hit one place does not make it
 /// certain. 0 without samples.
 double error_of_share(double share, double weight_sum, double weight_squares);
+/// Its square of a share above 0, of so many effective samples above 0.
+double variance_of_share(double share, double samples);
 /// Standard error of a time of which each sample tells `period`, in the same unit: sqrt(time period). Samples are
 /// counts of rare events (Poisson).
 double error_of_sampled_time(double time, double period);

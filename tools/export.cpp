@@ -132,7 +132,8 @@ int write_efficiencies(const exports::Format& format, const Request& request) {
   const std::vector<RunEfficiency> all = run_efficiencies(command_name, name, {""}, true);
   exports::EfficienciesOfRun run{"Refrain " REFRAIN_VERSION, all.front().started_s, {}};
   for (const RunEfficiency& of : all)
-    if (of.efficiency) run.parts.push_back({of.region, *of.efficiency, of.useful_s, of.mpi_s, of.instructions, of.cycles});
+    if (of.efficiency)
+      run.parts.push_back({of.region, *of.efficiency, of.useful_s, of.mpi_s, of.instructions, of.cycles});
   if (!all.front().efficiency) return complain(command_name, exit_usage, name + ": no useful time was measured");
   exports::OutputFile out(output_of(request));
   format.write_efficiencies(run, out);
@@ -202,7 +203,9 @@ void add_export(Command root, Invocation& invocation) {
   command.option("--rank", request->ranks, "Events of these ranks alone, as in 0,4-7; may be repeated")
       .type("LIST")
       .separated_by(',');
-  command.option("--iteration", request->iteration, "This iteration, counted from 0, instead of the run; not of otf2 and talp")
+  command
+      .option("--iteration", request->iteration,
+              "This iteration, counted from 0, instead of the run; not of otf2 and talp")
       .type("NUMBER");
   command.option("--loop", request->loop, "Of profiles with --iteration, the loop; needed where several are marked")
       .type("NAME");

@@ -5,7 +5,7 @@
 
 namespace refrain::tools {
 
-/// `format`: text or json. Returns an exit code.
+/// `format`: text or json. Returns an exit code. Throws experiment::ReadError.
 int print_names(const std::string& experiment, const std::string& format);
 
 }  // namespace refrain::tools

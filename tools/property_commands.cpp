@@ -1,6 +1,5 @@
 #include "tools/property_commands.hpp"
 
-
 #include "tools/console.hpp"
 
 namespace refrain::tools {

@@ -1,6 +1,6 @@
 #pragma once
-/// A run as databases and queries take it, with all that it was read from: an experiment, or the profile of another
-/// tool.
+/// A run as databases and queries take it, with all that it was read from: an experiment, or a profile or archive of
+/// another tool.
 
 #include <memory>
 #include <string>
@@ -13,7 +13,7 @@
 namespace refrain::tools {
 
 struct ReadRun {
-  std::shared_ptr<const experiment::Experiment> experiment;  ///< null: a profile of another tool
+  std::shared_ptr<const experiment::Experiment> experiment;  ///< null: of another tool
   analysis::CallTree tree;
   std::vector<database::NodeWaiting> waiting;
   std::vector<findings::Finding> findings;
@@ -26,10 +26,12 @@ enum class RunNames {
   AllFrames  ///< with each frame of language runtimes
 };
 
-/// Whether `name` is to be read as a profile of another tool: it is one, or a file that is no packed experiment.
+/// Whether `name` is a profile or an OTF2 archive of another tool (database/profile_run.hpp).
+bool is_of_other_tool(const std::string& name);
+/// Whether `name` is to be read as such: it is one, or a file that is no packed experiment.
 bool is_foreign(const std::string& name);
 
-/// `name`: an experiment, or a profile of another tool (database/profile_run.hpp). Throws experiment::ReadError.
+/// `name`: an experiment, or of another tool. Throws experiment::ReadError.
 std::shared_ptr<ReadRun> read_run(const std::string& name, RunNames names);
 
 /// By node of the tree that `waits` is of.

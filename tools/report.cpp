@@ -1,4 +1,5 @@
-/// `refrain report EXPERIMENT`: the report of an experiment in the terminal, or as JSON or CSV.
+/// `refrain report EXPERIMENT...`: the report of an experiment or of a run of another tool in the terminal, or as JSON
+/// or CSV; what changed from one run to another; means over several runs.
 
 #include "offline/report/report.hpp"
 
@@ -18,11 +19,15 @@
 
 #include "format/profile_file.hpp"
 #include "offline/analysis/human_units.hpp"
+#include "offline/database/profile_run.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "offline/experiment/manifest_reader.hpp"
+#include "offline/report/compared_run.hpp"
 #include "offline/report/difference.hpp"
+#include "offline/report/foreign_report.hpp"
 #include "offline/report/found.hpp"
 #include "offline/report/pattern_iterations.hpp"
+#include "offline/report/several.hpp"
 #include "offline/report/views.hpp"
 #include "offline/report/wait_iterations.hpp"
 #include "offline/run/metrics.hpp"
@@ -33,9 +38,9 @@
 #include "tools/pager.hpp"
 #include "tools/progress_line.hpp"
 #include "tools/rank_list.hpp"
+#include "tools/read_run.hpp"
 #include "tools/subcommands.hpp"
 #include "tools/threads_option.hpp"
-#include "tools/trace_command.hpp"
 #include "tools/which_experiment.hpp"
 
 namespace refrain::tools {
@@ -44,7 +49,8 @@ namespace {
 constexpr const char* name = "report";
 
 struct ReportCommand {
-  std::string experiment, other, output = "-";
+  std::string experiment, output = "-";
+  std::vector<std::string> others;
   std::string format = "text", threads;
   std::vector<std::string> ranks, folded;
   std::optional<double> watch_s;  ///< again after so many seconds, while the program runs
@@ -133,27 +139,70 @@ report::Progress show_progress() {
   };
 }
 
-/// Findings are of all ranks.
-report::RunToCompare run_to_compare(std::shared_ptr<const experiment::Experiment> experiment,
-                                    const report::Request& request) {
-  if (!request.ranks.empty() || request.some_threads()) return {std::move(experiment), {}, true, show_progress()};
-  report::Found found = found_with_progress(*experiment);
-  return {std::move(experiment), std::move(found.findings), found.not_searched.empty(), show_progress()};
+/// Reads a profile or an archive of another tool.
+report::ForeignRun read_foreign(const std::string& path, const report::Request& request) {
+  report::ForeignRun run = report::foreign_run(*database::profile_run(path), path, request);
+  report::check_foreign_request(run, request);
+  return run;
 }
 
-int run_difference(const ReportCommand& command, const std::shared_ptr<const experiment::Experiment>& before) {
-  const report::Request& request = command.request;
-  const auto now = experiment::Experiment::open(command.other);
-  analysis::Symbolizer symbolizer;
-  for (const auto& experiment : {before, now})
-    symbols::use_names(*experiment, symbolizer, {.progress = show_progress()});
-  Output output(command.output, request.format == report::Format::Text);
-  render_difference(run_to_compare(before, request), run_to_compare(now, request), request, terminal_of(output),
-                    symbolizer, [&](std::string_view text) { output.write(text); });
+int run_foreign(const ReportCommand& command) {
+  const report::ForeignRun run = read_foreign(command.experiment, command.request);
+  Output output(command.output, command.request.format == report::Format::Text);
+  render_foreign(run, command.request, terminal_of(output), [&](std::string_view text) { output.write(text); });
   output.finish();
-  int code = exit_ok;
-  for (const auto& experiment : {before, now}) {
-    if (experiment->damages() == 0) continue;
+  // The text says it itself.
+  if (command.request.format != report::Format::Text || output.to_file())
+    for (const std::string& note : run.notes) complain(name, exit_ok, fmt::format("{}: {}", run.path, note));
+  return run.is_complete ? exit_ok : exit_damaged;
+}
+
+/// Findings are of all ranks.
+report::RunToCompare run_to_compare(report::ComparedRun run, const report::Request& request) {
+  if (!run.experiment || !request.ranks.empty() || request.some_threads()) return {std::move(run)};
+  report::Found found = found_with_progress(*run.experiment);
+  return {std::move(run), std::move(found.findings), found.not_searched.empty()};
+}
+
+/// Two runs are compared, more are put together.
+int run_together(const ReportCommand& command) {
+  const report::Request& request = command.request;
+  std::vector<std::string> paths{command.experiment};
+  paths.insert(paths.end(), command.others.begin(), command.others.end());
+  const bool is_difference = paths.size() == 2;
+  check_compared_request(request, is_difference);
+  analysis::Symbolizer symbolizer;
+  std::vector<std::shared_ptr<const experiment::Experiment>> experiments;  // null: of another tool
+  for (const std::string& path : paths) {
+    const auto& experiment =
+        experiments.emplace_back(is_of_other_tool(path) ? nullptr : experiment::Experiment::open(path));
+    if (!experiment) continue;
+    if (experiment::RankHandle first; !anything_left(*experiment, request, first)) {
+      tell_damage(name, *experiment->damage_log());
+      return exit_unreadable;
+    }
+    symbols::use_names(*experiment, symbolizer, {.progress = show_progress()});
+  }
+  std::vector<report::ComparedRun> runs;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    runs.push_back(experiments[i] ? compared_run(experiments[i], request, show_progress(), symbolizer)
+                                  : compared_run(read_foreign(paths[i], request)));
+    if (runs[i].source != runs[0].source)
+      throw report::UsageError(fmt::format("{} is of another kind ({}) than {} ({}): runs of one kind are put together",
+                                           paths[i], runs[i].source, paths[0], runs[0].source));
+  }
+  Output output(command.output, request.format == report::Format::Text);
+  const auto write = [&](std::string_view text) { output.write(text); };
+  const bool is_whole = std::ranges::all_of(runs, [](const report::ComparedRun& of) { return of.lacks.empty(); });
+  const bool is_of_tool = !runs[0].experiment;
+  if (is_difference)
+    render_difference(run_to_compare(std::move(runs[0]), request), run_to_compare(std::move(runs[1]), request), request,
+                      terminal_of(output), write);
+  else render_several(runs, request, terminal_of(output), write);
+  output.finish();
+  int code = is_of_tool && !is_whole ? exit_damaged : exit_ok;
+  for (const auto& experiment : experiments) {
+    if (!experiment || experiment->damages() == 0) continue;
     tell_damage(name, *experiment->damage_log());
     code = exit_damaged;
   }
@@ -181,7 +230,8 @@ int run(ReportCommand command, std::string& state) {
     const report::Request& request = command.request = request_of(command);
     use_threads(command.threads);
     if (!find_experiment(name, command.experiment)) return exit_usage;
-    if (is_archive(name, command.experiment)) return exit_usage;
+    if (!command.others.empty()) return run_together(command);
+    if (is_of_other_tool(command.experiment)) return run_foreign(command);
     experiment = experiment::Experiment::open(command.experiment);
     state = experiment->manifest().state;
     experiment::RankHandle first;
@@ -189,7 +239,6 @@ int run(ReportCommand command, std::string& state) {
       tell_damage(name, *experiment->damage_log());
       return exit_unreadable;
     }
-    if (!command.other.empty()) return run_difference(command, experiment);
     check_request(*experiment, request);
     analysis::Symbolizer symbolizer;
     symbols::use_names(*experiment, symbolizer, {.progress = show_progress()});
@@ -252,7 +301,7 @@ double snapshot_interval_s(const experiment::Manifest& manifest) {
 
 /// The same page again and again from the snapshots of a program that runs, until it has ended.
 int watch(ReportCommand command) {
-  if (command.format != "text" || command.output != "-" || !command.other.empty())
+  if (command.format != "text" || command.output != "-" || !command.others.empty())
     return complain(name, exit_usage, "--watch: goes with the text of one experiment, on standard output");
   if (!find_experiment(name, command.experiment)) return exit_usage;
   for (;;) {
@@ -331,9 +380,14 @@ std::string wrong_as_interval(const std::string& text) { return report::wrong_as
 
 void add_report(Command root, Invocation& invocation) {
   auto of = std::make_shared<ReportCommand>();
-  Command command = root.add("report", "Show where the time of an experiment went");
-  add_experiment(command, of->experiment, "Experiment directory");
-  command.option("other", of->other, "Another experiment: what changed from the first to this one").type("EXPERIMENT");
+  Command command = root.add("report", "Show where the time of an experiment went, or of several");
+  add_experiment(command, of->experiment,
+                 "Experiment directory, profile of CUBE (.cubex), Caliper or TAU, or OTF2 archive");
+  command
+      .option("other", of->others,
+              "A second one: what changed from the first to this one. More of them: means over all runs, and how much "
+              "they differ")
+      .type("EXPERIMENT");
   command.option("--format", of->format, "How to print").one_of(report::format_names()).shows_default();
   add_rows(command, of->request);
   command
@@ -353,9 +407,10 @@ void add_report(Command root, Invocation& invocation) {
       .type("SECONDS")
       .check(wrong_as_interval);
   command.footer(
-      "Values are sums over all locations (threads of all ranks).\n"
-      "Exit status: 0 done, 1 wrong usage or not written, 2 the experiment cannot be read, 4 done, but a part of it is "
-      "damaged; what is missing is named.");
+      "Values are sums over all locations (threads of all ranks), of several runs means over ranks.\n"
+      "Exit status: 0 done, 1 wrong usage or not written, 2 the experiment cannot be read, or it is of another tool "
+      "and "
+      "lacks what is asked for, 4 done, but a part of it is damaged; what is missing is named.");
   command.when_chosen([of, &invocation] {
     std::string state;
     invocation.exit_code = of->watch_s ? watch(*of) : run(*of, state);

@@ -23,8 +23,8 @@ struct RunEfficiency {
 
 /// As `refrain report --efficiency` has them: one for each of `regions`, which are marked regions or functions, and the
 /// run for an empty name; then, `with_loops`, one for each marked loop. The experiment is read and its events are
-/// searched once. Damage is told as one of `command`. Throws experiment::ReadError, and report::UsageError when there is
-/// no such region.
+/// searched once. Damage is told as one of `command`. Throws experiment::ReadError, and report::UsageError when there
+/// is no such region.
 std::vector<RunEfficiency> run_efficiencies(const char* command, const std::string& experiment,
                                             std::vector<std::string> regions, bool with_loops = false);
 

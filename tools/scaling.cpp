@@ -64,11 +64,10 @@ report::Table flat_table(const database::Scaling& scaling) {
 }
 
 std::vector<report::Table> document_of(const database::Scaling& scaling) {
-  report::Table regions{
-      "regions", report::columns("region"),
-      report::rows_of(scaling.regions, [](const database::ScalingRegion& of) -> report::Row {
-        return {{of.name}, {{"by_processes", columns_of_sizes(), report::rows_of(of.rows, row_of)}}};
-      })};
+  report::Table regions{"regions", report::columns("region"),
+                        report::rows_of(scaling.regions, [](const database::ScalingRegion& of) -> report::Row {
+                          return {{of.name}, {{"by_processes", columns_of_sizes(), report::rows_of(of.rows, row_of)}}};
+                        })};
   regions.line_depth = 3;
   return {object_of("", report::columns("program, version, fewest_processes"),
                     {{scaling.program, scaling.version, scaling.fewest}}),

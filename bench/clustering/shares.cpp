@@ -9,8 +9,8 @@
 namespace refrain::bench {
 
 using run::PathSamples;
-using run::ShareVariables;
 using run::SharePools;
+using run::ShareVariables;
 using run::UserShares;
 
 namespace {

@@ -55,12 +55,11 @@ std::vector<double> own_errors(std::span<const RankTimes> ranks) {
   constexpr std::size_t count = run::Replicates::count;
   std::array<double, count> mean_s{};
   for (const RankTimes& of : ranks)
-    for (std::size_t r = 0; r < count; ++r)
-      mean_s[r] += static_cast<double>(of.wait->replicates.ns[r]) * 1e-9 / n;
+    for (std::size_t r = 0; r < count; ++r) mean_s[r] += static_cast<double>(of.wait->replicates.ns[r]) * 1e-9 / n;
   std::vector<double> errors;
   for (const RankTimes& of : ranks) {
-    const double by_replicates = run::error_by_replicates(
-        of.wait->seconds, [&](std::size_t r) { return of.wait->seconds_of(r) - mean_s[r]; });
+    const double by_replicates =
+        run::error_by_replicates(of.wait->seconds, [&](std::size_t r) { return of.wait->seconds_of(r) - mean_s[r]; });
     const double of_few = std::sqrt(n / std::max(n - 1, 1.0));
     errors.push_back(std::hypot(of.wait->bounds_deviation_s(), of_few * by_replicates));
   }

@@ -45,7 +45,7 @@ struct RankTimes {
   std::size_t machine = 0;  ///< the same number for ranks on one machine
   Measured useful;
   double mpi_s = 0;
-  double io_s = 0;               ///< of mpi_s, in functions of MPI I/O
+  double io_s = 0;                    ///< of mpi_s, in functions of MPI I/O
   std::optional<run::Estimate> wait;  ///< of mpi_s; nothing: not known
   /// Two estimates of `wait` whose errors are independent of each other.
   std::optional<std::array<Measured, 2>> halves;

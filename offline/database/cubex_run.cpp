@@ -1,7 +1,6 @@
 #include "offline/database/cubex_run.hpp"
 
 #include <algorithm>
-#include <cxxabi.h>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -9,19 +8,12 @@
 
 #include "offline/database/cubex_file.hpp"
 #include "offline/database/digest.hpp"
+#include "offline/symbols/names.hpp"
 
 namespace refrain::database {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string demangled(const std::string& name) {
-  if (!name.starts_with("_Z")) return name;
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
-                                                         std::free);
-  return status == 0 && text ? std::string(text.get()) : name;
-}
 
 /// Names of CUBE's metrics that reports of Refrain have under another one.
 constexpr std::pair<std::string_view, const char*> renamed[] = {{"time", "wall"}};
@@ -54,7 +46,7 @@ class CubexRun : public RunSource {
       RunNode row;
       row.kind = node.paradigm == "mpi" ? run::PathKind::Mpi : run::PathKind::User;
       row.parent = node.parent < 0 ? -1 : static_cast<std::int32_t>(node_of_[static_cast<std::size_t>(node.parent)]);
-      row.name = demangled(node.name);
+      row.name = symbols::function_name(node.name).text;
       row.error_s = row.exclusive_error_s = row.function_error_s = 0;  // its functions are instrumented
       const auto [at, is_new] =
           known.try_emplace({row.parent, row.name, row.kind}, static_cast<std::uint32_t>(nodes_.size()));

@@ -17,13 +17,20 @@ HeldRun::HeldRun(const std::string& path, const char* source) {
 }
 
 std::uint32_t HeldRun::node_below(std::int32_t parent, const std::string& name) {
+  const run::PathKind kind = name.starts_with("MPI_") ? run::PathKind::Mpi
+                             : name.starts_with('(')  ? run::PathKind::Other
+                                                      : run::PathKind::User;
+  return node_below(parent, name, kind);
+}
+
+std::uint32_t HeldRun::node_below(std::int32_t parent, const std::string& name, run::PathKind kind, bool is_marked) {
   const auto [at, is_new] = known_.try_emplace({parent, name}, static_cast<std::uint32_t>(nodes_.size()));
   if (is_new) {
     RunNode& node = nodes_.emplace_back();
     node.parent = parent;
     node.name = name;
-    if (name.starts_with("MPI_")) node.kind = run::PathKind::Mpi;
-    else if (name.starts_with('(')) node.kind = run::PathKind::Other;
+    node.kind = kind;
+    node.is_marked = is_marked;
   }
   return at->second;
 }

@@ -25,6 +25,8 @@ class HeldRun : public RunSource {
   /// The node of this name below another one, -1: at the top; it is made when there is none. The functions of MPI are
   /// known by their names.
   std::uint32_t node_below(std::int32_t parent, const std::string& name);
+  /// The same, where more is known of it than its name.
+  std::uint32_t node_below(std::int32_t parent, const std::string& name, run::PathKind kind, bool is_marked = false);
   std::size_t metric_of(const std::string& name, const char* unit);
   using Thread = std::pair<std::int64_t, std::int64_t>;  ///< rank and thread
   /// Adds to an exclusive value.

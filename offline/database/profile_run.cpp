@@ -4,6 +4,7 @@
 
 #include "offline/database/cubex_file.hpp"
 #include "offline/database/cubex_run.hpp"
+#include "offline/trace/otf2_archive.hpp"
 
 namespace refrain::database {
 
@@ -20,6 +21,7 @@ bool is_profile(const std::string& path) { return is_file(path) ? is_cubex(path)
 
 std::unique_ptr<RunSource> profile_run(const std::string& path) {
   if (is_tau(path)) return tau_run(path);
+  if (const auto anchor = trace::find_otf2_anchor(path)) return archive_run(anchor->string());
   return is_file(path) && is_caliper(path) ? caliper_run(path) : cubex_run(path);
 }
 

@@ -23,6 +23,7 @@ struct RunFacts {
   std::optional<std::int64_t> compiled_us, start_us;  ///< since 1970
   std::int64_t processes = 1;
   bool complete = true;
+  std::vector<std::string> notes;  ///< of profiles and archives: what of them is not in the run, a sentence each
 };
 
 /// A node of the call tree.

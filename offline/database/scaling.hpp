@@ -11,12 +11,12 @@ namespace refrain::database {
 
 struct ScalingRow {
   std::int64_t processes = 0, runs = 0;
-  double seconds = 0;     ///< of a process, the mean over processes and runs
-  double deviation_s = 0; ///< of `seconds` of single runs; 0 of one
-  double speedup = 1;     ///< times the processes of the fewest: p is linear
-  double efficiency = 1;  ///< speedup over processes
+  double seconds = 0;           ///< of a process, the mean over processes and runs
+  double deviation_s = 0;       ///< of `seconds` of single runs; 0 of one
+  double speedup = 1;           ///< times the processes of the fewest: p is linear
+  double efficiency = 1;        ///< speedup over processes
   double efficiency_error = 0;  ///< standard error, by the scatter of runs; 0: one of the two sizes has a single run
-  double lost_s = 0;      ///< of all processes: what they take more than those of the fewest
+  double lost_s = 0;            ///< of all processes: what they take more than those of the fewest
 };
 
 struct ScalingRegion {

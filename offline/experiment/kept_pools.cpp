@@ -1,5 +1,6 @@
 #include "offline/experiment/kept_pools.hpp"
 
+#include <algorithm>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -86,6 +87,10 @@ std::optional<std::vector<std::byte>> KeptPools::of(const LoopOfLocation& loop) 
   return bytes;
 }
 
+bool KeptPools::is_whole() const {
+  return std::ranges::all_of(parts_, [this](const auto& part) { return of(part.first).has_value(); });
+}
+
 void KeptPools::refuse(const LoopOfLocation& loop, const char* what) const {
   damage_->survives(pools_cost, [&] { open().fail(parts_.at(loop).offset, what); });
 }
@@ -117,6 +122,17 @@ void forget_old_pools(const Experiment& experiment) {
   std::error_code ignored;
   for (const std::filesystem::path& path : files_like(experiment.directory(), pools_begin, pools_end))
     if (path.filename() != name_of_pools()) std::filesystem::remove(path, ignored);
+  bool is_whole = false;
+  const auto damage = DamageLog::put_aside([&] {
+    try {
+      const auto kept = read_kept_pools(experiment);
+      is_whole = kept && kept->is_whole();
+    } catch (const ReadError&) {  // of an experiment in which all damage is an error
+    }
+  });
+  if (is_whole && damage.empty()) return;
+  std::filesystem::remove(experiment.directory() / name_of_pools(), ignored);
+  experiment.have_pools(nullptr);
 }
 
 }  // namespace refrain::experiment

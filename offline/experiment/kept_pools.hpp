@@ -42,6 +42,8 @@ class KeptPools {
 
   /// Nothing: nothing is kept of the loop, or it is damaged, which goes to the log of the experiment.
   std::optional<std::vector<std::byte>> of(const LoopOfLocation& loop) const;
+  /// Whether nothing of it is damaged. Reads all of it.
+  bool is_whole() const;
   /// Notes that what is kept of the loop is damaged.
   void refuse(const LoopOfLocation& loop, const char* what) const;
 
@@ -66,7 +68,7 @@ std::shared_ptr<const KeptPools> read_kept_pools(const Experiment& experiment);
 std::string file_of_pools(const Experiment& experiment, const PoolBytes& pools);
 /// Replaces the file as a whole. Throws std::system_error.
 void keep_file_of_pools(const Experiment& experiment, const std::string& contents);
-/// Removes what was kept by other rules.
+/// Removes what was kept by other rules, or is damaged.
 void forget_old_pools(const Experiment& experiment);
 
 }  // namespace refrain::experiment

@@ -56,11 +56,13 @@ class MakeAhead {
     if (threads_.empty()) return make_(experiment_.rank(places_[taken_++], depth_));
     std::unique_lock lock(mutex_);
     Slot& slot = slots_[taken_ % slots_.size()];
+    is_waited_for_ = true;
     changed_.wait(lock, [&] { return slot.is_made; });
+    is_waited_for_ = false;
     Slot read = std::exchange(slot, {});
     ++taken_;
+    if (waiting_ > 0 && begun_ < taken_ + slots_.size() / 2) changed_.notify_all();
     lock.unlock();
-    changed_.notify_all();
     DamageLog::add(read.damage);
     if (read.error) std::rethrow_exception(read.error);
     return std::move(read.made);
@@ -93,14 +95,22 @@ class MakeAhead {
   void work() {
     std::unique_lock lock(mutex_);
     for (;;) {
-      changed_.wait(lock, [&] { return is_over_ || begun_ == places_.size() || begun_ < taken_ + slots_.size(); });
+      const auto may_go_on = [&](std::size_t most_ahead) {
+        return is_over_ || begun_ == places_.size() || begun_ < taken_ + most_ahead;
+      };
+      // Who had to wait begins again when there is something to do for a while: to be woken takes longer than a rank.
+      if (!may_go_on(slots_.size())) {
+        ++waiting_;
+        changed_.wait(lock, [&] { return may_go_on(slots_.size() / 2); });
+        --waiting_;
+      }
       if (is_over_ || begun_ == places_.size()) return;
       const std::size_t number = begun_++;
       lock.unlock();
       Slot slot = read(places_[number]);
       lock.lock();
       slots_[number % slots_.size()] = std::move(slot);
-      changed_.notify_all();
+      if (is_waited_for_) changed_.notify_all();
     }
   }
 
@@ -112,6 +122,8 @@ class MakeAhead {
   std::condition_variable changed_;
   std::vector<Slot> slots_;            ///< each place at its number modulo so many
   std::size_t begun_ = 0, taken_ = 0;  ///< numbers of places
+  unsigned waiting_ = 0;               ///< threads that cannot read further ahead
+  bool is_waited_for_ = false;         ///< the next place
   bool is_over_ = false;
   std::vector<std::thread> threads_;
 };

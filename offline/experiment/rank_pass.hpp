@@ -29,7 +29,7 @@ void for_each_rank(const Experiment& experiment, const std::function<bool(std::i
 
 /// The same in two steps: `make` is called with each rank, or null, by several threads at a time, and `use` takes what
 /// it has returned, one after the other, on the caller's thread. Throws what either of them throws. Memory: a rank and
-/// two results for each of the threads, which are `most_threads` at most.
+/// eight results for each of the threads, which are `most_threads` at most; 0 and 1: the caller's alone.
 void for_each_made(const Experiment& experiment, std::span<const std::size_t> places, Depth depth,
                    std::size_t most_threads, const std::function<std::any(const RankHandle& rank)>& make,
                    const std::function<void(std::any made)>& use);

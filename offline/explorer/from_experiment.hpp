@@ -36,7 +36,8 @@ struct Request {
   std::function<void(std::size_t done, std::size_t all)> progress = [](std::size_t, std::size_t) {};
 };
 
-/// Reads the ranks one after the other, twice, and those with loops again for these. Throws experiment::ReadError.
+/// Reads the ranks twice, and those with a loop two more times for it, several at a time. The result does not depend on
+/// the number of threads. Throws experiment::ReadError.
 Run run_of(const std::shared_ptr<const experiment::Experiment>& experiment, symbols::Symbolizer& symbolizer,
            const Request& request);
 

@@ -6,8 +6,8 @@
 #include "offline/database/profile_run.hpp"
 #include "offline/explorer/advice.hpp"
 #include "offline/explorer/foreign.hpp"
-#include "offline/explorer/path_trie.hpp"
 #include "offline/explorer/value_table.hpp"
+#include "offline/run/path_trie.hpp"
 
 namespace refrain::explorer {
 namespace {
@@ -50,7 +50,7 @@ Run run_of_profile(const std::string& path) {
     run.metrics.push_back(
         {of.name, title_of(of.name), of.unit, is_part ? 0 : -1, of.name + ", as the profile has it", {}});
   }
-  PathTrie trie;
+  run::PathTrie trie;
   std::vector<std::uint32_t> node_of;
   for (const database::RunNode& of : source->nodes())
     node_of.push_back(trie.below(of.parent < 0 ? 0 : node_of[static_cast<std::size_t>(of.parent)], of.name, of.kind));

@@ -20,38 +20,36 @@ std::size_t groups_of(std::int64_t count, std::int64_t width) {
 
 }  // namespace
 
-CurveBuilder::CurveBuilder(std::int64_t iterations, std::size_t places, std::size_t most_bins)
-    : width_(width_for(iterations, most_bins)),
-      bins_(groups_of(iterations, width_)),
-      places_(places),
-      sum_(bins_),
-      count_(bins_),
-      means_(bins_ * places, not_known),
-      peak_(bins_, not_known) {}
+Bins::Bins(std::int64_t iterations, std::size_t most)
+    : width(width_for(iterations, most)), count(groups_of(iterations, width)) {}
 
-void CurveBuilder::add(std::int64_t iteration, double value) {
-  const auto bin = static_cast<std::size_t>(iteration / width_);
-  if (iteration < 0 || bin >= bins_ || !std::isfinite(value)) return;
-  sum_[bin] += value;
-  ++count_[bin];
+BinnedPlace::BinnedPlace(const Bins& bins) : sum(bins.count), count(bins.count), peak(bins.count, not_known) {}
+
+void BinnedPlace::add(std::size_t bin, double value) {
+  if (bin >= sum.size() || !std::isfinite(value)) return;
+  sum[bin] += value;
+  ++count[bin];
   const auto single = static_cast<float>(value);
-  if (!(peak_[bin] >= single)) peak_[bin] = single;
+  if (!(peak[bin] >= single)) peak[bin] = single;
 }
 
-void CurveBuilder::end_place() {
-  for (std::size_t bin = 0; bin < bins_ && place_ < places_; ++bin)
-    if (count_[bin] > 0)
-      means_[bin * places_ + place_] = static_cast<float>(sum_[bin] / static_cast<double>(count_[bin]));
+CurveBuilder::CurveBuilder(const Bins& bins, std::size_t places)
+    : bins_(bins), places_(places), means_(bins.count * places, not_known), peak_(bins.count, not_known) {}
+
+void CurveBuilder::add(const BinnedPlace& place) {
+  for (std::size_t bin = 0; bin < bins_.count && place_ < places_; ++bin) {
+    if (place.count[bin] == 0) continue;
+    means_[bin * places_ + place_] = static_cast<float>(place.sum[bin] / static_cast<double>(place.count[bin]));
+    if (!(peak_[bin] >= place.peak[bin])) peak_[bin] = place.peak[bin];
+  }
   ++place_;
-  std::ranges::fill(sum_, 0);
-  std::ranges::fill(count_, 0);
 }
 
 Curves CurveBuilder::finish() {
   Curves curves;
-  curves.width = width_;
+  curves.width = bins_.width;
   curves.peak = std::move(peak_);
-  for (std::size_t bin = 0; bin < bins_; ++bin) {
+  for (std::size_t bin = 0; bin < bins_.count; ++bin) {
     const auto begin = means_.begin() + static_cast<std::ptrdiff_t>(bin * places_);
     const auto end =
         std::remove_if(begin, begin + static_cast<std::ptrdiff_t>(places_), [](float v) { return std::isnan(v); });
@@ -68,71 +66,80 @@ Curves CurveBuilder::finish() {
   return curves;
 }
 
-MapBuilder::MapBuilder(std::int64_t iterations, std::size_t places, std::size_t most_rows, std::size_t most_columns)
-    : width_(width_for(iterations, most_columns)),
+MapBuilder::MapBuilder(const Bins& columns, std::size_t places, std::size_t most_rows)
+    : columns_(columns),
       places_in_row_(width_for(static_cast<std::int64_t>(places), most_rows)),
       rows_(groups_of(static_cast<std::int64_t>(places), places_in_row_)),
-      columns_(groups_of(iterations, width_)),
-      sum_(rows_ * columns_),
-      peak_(rows_ * columns_),
-      count_(rows_ * columns_) {}
+      sum_(rows_ * columns.count),
+      peak_(rows_ * columns.count),
+      count_(rows_ * columns.count) {}
 
-void MapBuilder::add(std::size_t place, std::int64_t iteration, double value) {
+void MapBuilder::add(std::size_t place, const BinnedPlace& values) {
   const std::size_t row = place / static_cast<std::size_t>(places_in_row_);
-  const auto column = static_cast<std::size_t>(iteration / width_);
-  if (iteration < 0 || row >= rows_ || column >= columns_ || !std::isfinite(value)) return;
-  const std::size_t cell = row * columns_ + column;
-  sum_[cell] += static_cast<float>(value);
-  ++count_[cell];
-  peak_[cell] = std::max(peak_[cell], static_cast<float>(value));
+  if (row >= rows_) return;
+  for (std::size_t column = 0; column < columns_.count; ++column) {
+    if (values.count[column] == 0) continue;
+    const std::size_t cell = row * columns_.count + column;
+    sum_[cell] += static_cast<float>(values.sum[column]);
+    count_[cell] += static_cast<std::uint32_t>(values.count[column]);
+    peak_[cell] = std::max(peak_[cell], values.peak[column]);
+  }
 }
 
 Map MapBuilder::finish() {
   Map map;
   map.rows = static_cast<std::int64_t>(rows_);
-  map.columns = static_cast<std::int64_t>(columns_);
+  map.columns = static_cast<std::int64_t>(columns_.count);
   map.places_in_row = places_in_row_;
-  map.width = width_;
+  map.width = columns_.width;
   map.mean = std::move(sum_);
   for (std::size_t cell = 0; cell < map.mean.size(); ++cell)
     if (count_[cell] > 0) map.mean[cell] /= static_cast<float>(count_[cell]);
-  if (width_ > 1 || places_in_row_ > 1) map.peak = std::move(peak_);
+  if (columns_.width > 1 || places_in_row_ > 1) map.peak = std::move(peak_);
   return map;
 }
 
 JobBuilder::JobBuilder(std::int64_t iterations)
-    : width_(width_for(iterations, std::size_t{1} << 18)),
-      sums_(groups_of(iterations, width_)),
-      count_(sums_.size()),
-      of_place_(sums_.size()),
-      of_place_count_(sums_.size()) {}
+    : groups_(iterations, std::size_t{1} << 18), sums_(groups_.count), count_(groups_.count) {}
 
-void JobBuilder::close_place() {
-  for (std::size_t group = 0; group < sums_.size(); ++group)
-    if (of_place_count_[group] > 0)
-      sums_[group].slowest = std::max(sums_[group].slowest, of_place_[group] / of_place_count_[group]);
-  std::ranges::fill(of_place_, 0);
-  std::ranges::fill(of_place_count_, 0);
+void JobBuilder::Times::add(double wall_s, double mpi_s, double user_s) {
+  if (!std::isfinite(wall_s)) return;
+  wall += wall_s;
+  if (std::isfinite(mpi_s)) mpi += mpi_s;
+  if (std::isfinite(user_s)) user += user_s;
+  ++count;
 }
 
-void JobBuilder::add(std::size_t place, std::int64_t iteration, double wall, double mpi, double user) {
-  const auto group = static_cast<std::size_t>(iteration / width_);
-  if (iteration < 0 || group >= sums_.size() || !std::isfinite(wall)) return;
-  if (place != last_place_) close_place();
-  last_place_ = place;
-  sums_[group].wall += wall;
-  if (std::isfinite(mpi)) sums_[group].mpi += mpi;
-  if (std::isfinite(user)) sums_[group].user += user;
-  ++count_[group];
-  of_place_[group] += wall;
-  ++of_place_count_[group];
+void JobBuilder::add_place(std::span<const Times> times) {
+  for (std::size_t group = 0; group < std::min(times.size(), groups_.count); ++group) {
+    const Times& of = times[group];
+    if (of.count == 0) continue;
+    analysis::JobIteration& to = sums_[group];
+    to.wall += of.wall;
+    to.mpi += of.mpi;
+    to.user += of.user;
+    to.slowest = std::max(to.slowest, of.wall / static_cast<double>(of.count));
+    count_[group] += of.count;
+  }
+}
+
+void JobBuilder::add(const JobBuilder& others) {
+  for (std::size_t group = 0; group < groups_.count; ++group) {
+    const analysis::JobIteration& of = others.sums_[group];
+    analysis::JobIteration& to = sums_[group];
+    to.wall += of.wall;
+    to.mpi += of.mpi;
+    to.user += of.user;
+    to.slowest = std::max(to.slowest, of.slowest);
+    count_[group] += others.count_[group];
+  }
 }
 
 std::vector<analysis::JobIteration> JobBuilder::finish() {
-  close_place();
   for (std::size_t group = 0; group < sums_.size(); ++group) {
     analysis::JobIteration& of = sums_[group];
-    if (count_[group] > 0) of.wall /= count_[group], of.mpi /= count_[group], of.user /= count_[group];
+    const auto count = static_cast<double>(count_[group]);
+    if (count > 0) of.wall /= count, of.mpi /= count, of.user /= count;
     else of.wall = std::numeric_limits<double>::quiet_NaN();
   }
   return std::move(sums_);

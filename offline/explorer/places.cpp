@@ -40,6 +40,17 @@ std::vector<bool> outliers_of(std::span<const Thread> threads, std::size_t count
 
 }  // namespace
 
+std::vector<bool> choose_threads(std::span<const Thread> threads, std::size_t most) {
+  if (threads.size() <= most) return std::vector<bool>(threads.size(), true);
+  std::vector<bool> is_chosen = outliers_of(threads, most / 2);
+  std::vector<std::size_t> rest;
+  for (std::size_t i = 0; i < threads.size(); ++i)
+    if (!is_chosen[i]) rest.push_back(i);
+  const std::size_t spread = most - most / 2;
+  for (std::size_t i = 0; i < spread; ++i) is_chosen[rest[i * rest.size() / spread]] = true;
+  return is_chosen;
+}
+
 Grouping group_places(std::span<const Thread> threads, std::size_t most) {
   std::map<std::string, std::size_t> hosts;
   for (const Thread& thread : threads) hosts.try_emplace(thread.host, hosts.size());

@@ -17,6 +17,10 @@ struct Thread {
   double user_s = 0, mpi_s = 0;
 };
 
+/// The threads that are looked at more closely, `most` of them at most: half of these are farthest from the median in
+/// user code or in MPI, the others are spread evenly over the rest.
+std::vector<bool> choose_threads(std::span<const Thread> threads, std::size_t most);
+
 struct Grouping {
   std::vector<Place> places;            ///< without samples
   std::vector<std::uint32_t> place_of;  ///< by thread

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "offline/run/nodes.hpp"
+#include "offline/run/path_trie.hpp"
 
 namespace refrain::explorer {
 
@@ -35,13 +35,8 @@ struct Samples {
   double seconds = 0, weight = 0, squares = 0;
 };
 
-/// Parents before children, in preorder; node 0 is the root.
-struct Node {
-  std::int32_t parent = -1;
-  std::string name;
-  run::PathKind kind = run::PathKind::User;
-  bool marked = false;
-};
+/// In preorder; node 0 is the root.
+using Node = run::PathNode;
 
 /// A thread, or several of neighbouring ranks. In the order of machine, rank and thread.
 struct Place {

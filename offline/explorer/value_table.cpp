@@ -11,10 +11,15 @@ void ValueTable::keep_by_place(std::uint32_t unit, bool are_kept) {
 }
 
 ValueTable::Entry& ValueTable::entry(std::uint32_t unit, std::size_t metric, std::uint32_t node) {
-  const std::uint64_t key = (std::uint64_t{unit} * metrics_ + metric) * nodes_ + node;
-  const auto [at, is_new] = index_.try_emplace(key, static_cast<std::uint32_t>(entries_.size()));
-  if (is_new) entries_.push_back({unit, static_cast<std::uint32_t>(metric), node, 0, {}, {}});
-  return entries_[at->second];
+  const std::size_t row = unit * metrics_ + metric;
+  if (row >= index_.size()) index_.resize(row + 1);
+  std::vector<std::uint32_t>& by_node = index_[row];
+  if (node >= by_node.size()) by_node.resize(nodes_);
+  if (by_node[node] == 0) {
+    entries_.push_back({unit, static_cast<std::uint32_t>(metric), node, 0, {}, {}});
+    by_node[node] = static_cast<std::uint32_t>(entries_.size());
+  }
+  return entries_[by_node[node] - 1];
 }
 
 void ValueTable::put(Entry& to, std::size_t place, double value) {

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "offline/explorer/run.hpp"
@@ -47,7 +46,8 @@ class ValueTable {
   std::size_t metrics_, nodes_, places_;
   std::vector<bool> by_place_{true};  ///< by unit
   std::vector<Entry> entries_;
-  std::unordered_map<std::uint64_t, std::uint32_t> index_;
+  /// By unit and metric, then by node: one more than the place among the entries; 0: none.
+  std::vector<std::vector<std::uint32_t>> index_;
 };
 
 }  // namespace refrain::explorer

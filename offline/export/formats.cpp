@@ -61,7 +61,8 @@ const Format format_rows[] = {
     {.name = "talp",
      .ending = ".talp.json",
      .holds = "efficiencies of the run and of its loops, for TALP-Pages",
-     .cannot = "serialisation, transfer, processor availability and standard errors; counters that were not counted are 0",
+     .cannot =
+         "serialisation, transfer, processor availability and standard errors; counters that were not counted are 0",
      .write_efficiencies = write_talp}};
 
 }  // namespace

@@ -1,6 +1,6 @@
-/// The JSON of TALP (DLB 3.5, src/talp/talp_output.c), as far as TALP-Pages read it (talp_pages/io/dataframe_handling.py
-/// and analysis/scaling_analysis.py of TALP-Pages 3.5.1 and 3.6.0): an object of regions, that of the run is called
-/// "Global". Times are whole nanoseconds.
+/// The JSON of TALP (DLB 3.5, src/talp/talp_output.c), as far as TALP-Pages read it
+/// (talp_pages/io/dataframe_handling.py and analysis/scaling_analysis.py of TALP-Pages 3.5.1 and 3.6.0): an object of
+/// regions, that of the run is called "Global". Times are whole nanoseconds.
 ///
 /// Counters that were not counted are 0, as DLB writes without PAPI, which readers know; other values that are not
 /// known are null. The factors of OpenMP's runtime are never known.

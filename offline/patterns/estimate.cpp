@@ -525,7 +525,7 @@ void Estimate::add_errors(const Location& of, const Sampled& sampled, const Stra
   const double factor = of_few * statistics::correction_of_sample(n / stratum.count);
   // With one ratio for all strata the members of one may all differ to the same side: that is no chance.
   std::map<std::pair<std::uint32_t, std::uint32_t>, double> mean;  // by output and node
-  using Iteration = std::pair<std::uint16_t, std::int64_t>;  // loop and number
+  using Iteration = std::pair<std::uint16_t, std::int64_t>;        // loop and number
   struct Residual {
     Iteration iteration;
     run::Signs signs;

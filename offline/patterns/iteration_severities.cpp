@@ -88,33 +88,43 @@ std::vector<std::string> iteration_pattern_names() {
   return names;
 }
 
-IterationSeverities severities_of_iterations(const trace::Trace& trace, const std::string& pattern) {
-  const Patterns patterns = waiting_patterns({});
+std::vector<IterationSeverities> severities_of_iterations(const trace::Trace& trace,
+                                                          std::span<const std::string> patterns) {
+  struct Wanted {
+    Quantity quantity = 0;
+    unsigned sides = no_side;
+  };
+  const Patterns all = waiting_patterns({});
   Search search(trace, true);
-  Quantity next = first_of_patterns, wanted = 0;
-  unsigned wanted_sides = no_side;
-  for (const auto& of : patterns) {
+  Quantity next = first_of_patterns;
+  std::vector<Wanted> wanted(patterns.size());
+  std::vector<Quantity> kept{unknown_receives, unknown_sends, untold_messages, untold_others};
+  for (const auto& of : all) {
     of->set_quantity(next++);
     of->subscribe(search);  // all: some publish what others subscribe to
     const unsigned sides = search.take_sides();
-    if (of->about().name != pattern) continue;
-    wanted = of->quantity();
-    wanted_sides = sides;
-  }
-  search.keep_rows_of({unknown_receives, unknown_sends, untold_messages, untold_others, wanted});
-  search.run();
-  const KnownIterations known(search, wanted_sides, pattern == waiting_name);
-  IterationSeverities all;
-  for (std::uint32_t location = 0; location < trace.locations().size(); ++location)
-    for (auto& [loop, of] : loops_of(search, known, location, wanted)) {
-      of.rank = trace.locations()[location].rank;
-      of.thread = trace.locations()[location].thread;
-      of.loop = search.loops()[loop];
-      std::ranges::sort(of.kept);
-      std::ranges::stable_sort(of.rows, {}, &IterationSeverities::Row::iteration);
-      all.loops.push_back(std::move(of));
+    for (std::size_t i = 0; i < patterns.size(); ++i) {
+      if (of->about().name != patterns[i]) continue;
+      wanted[i] = {of->quantity(), sides};
+      kept.push_back(of->quantity());
     }
-  return all;
+  }
+  search.keep_rows_of(kept);
+  search.run();
+  std::vector<IterationSeverities> found(patterns.size());
+  for (std::size_t i = 0; i < patterns.size(); ++i) {
+    const KnownIterations known(search, wanted[i].sides, patterns[i] == waiting_name);
+    for (std::uint32_t location = 0; location < trace.locations().size(); ++location)
+      for (auto& [loop, of] : loops_of(search, known, location, wanted[i].quantity)) {
+        of.rank = trace.locations()[location].rank;
+        of.thread = trace.locations()[location].thread;
+        of.loop = search.loops()[loop];
+        std::ranges::sort(of.kept);
+        std::ranges::stable_sort(of.rows, {}, &IterationSeverities::Row::iteration);
+        found[i].loops.push_back(std::move(of));
+      }
+  }
+  return found;
 }
 
 }  // namespace refrain::patterns

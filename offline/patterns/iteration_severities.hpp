@@ -2,6 +2,7 @@
 /// What a kind of waiting costs in each iteration. Only iterations whose events were kept have a value.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,8 @@ struct IterationSeverities {
 
 /// Names of the patterns that severities_of_iterations() knows.
 std::vector<std::string> iteration_pattern_names();
-/// `pattern` is one of these. One pass over all events.
-IterationSeverities severities_of_iterations(const trace::Trace& trace, const std::string& pattern);
+/// By pattern, each one of these. One pass over all events.
+std::vector<IterationSeverities> severities_of_iterations(const trace::Trace& trace,
+                                                          std::span<const std::string> patterns);
 
 }  // namespace refrain::patterns

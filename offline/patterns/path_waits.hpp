@@ -14,7 +14,7 @@ namespace refrain::patterns {
 /// How long call paths have waited for other processes, as events tell.
 struct PathWaits {
   struct Of {
-    std::int64_t path = 0;            ///< of the definitions
+    std::int64_t path = 0;  ///< of the definitions
     double seconds = 0;
     double seen_s = 0;   ///< time in MPI that what was kept stands for
     double known_s = 0;  ///< of that, time of calls of which the events tell whether they have waited

@@ -192,12 +192,13 @@ class NativeRun {
     report::Request request;
     request.format = report::Format::Json;
     std::string document;
-    const auto to_compare = [](const NativeRun& of) -> report::RunToCompare {
+    const auto to_compare = [&](const NativeRun& of) -> report::RunToCompare {
       report::Found found = report::found_in(*of.experiment_);
-      return {of.experiment_, std::move(found.findings), found.not_searched.empty()};
+      return {report::compared_run(of.experiment_, request, {}, symbolizer_), std::move(found.findings),
+              found.not_searched.empty()};
     };
     symbols::use_names(*now.experiment_, symbolizer_);
-    render_difference(to_compare(*this), to_compare(now), request, {}, symbolizer_,
+    render_difference(to_compare(*this), to_compare(now), request, {},
                       [&](std::string_view piece) { document += piece; });
     return document;
   }

@@ -1,10 +1,10 @@
 #include "offline/query/runs.hpp"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "offline/experiment/clean_text.hpp"
+#include "offline/run/path_trie.hpp"
 
 namespace refrain::query {
 
@@ -20,41 +20,28 @@ Runs::Runs(std::vector<Run> runs) : runs_(std::move(runs)) {
 }
 
 void Runs::unite_paths() {
-  // In the order in which they come first, then in preorder.
-  std::map<std::tuple<std::int64_t, std::string, PathKind, bool>, std::size_t> known;
-  std::vector<Path> found;
-  std::vector<std::vector<std::size_t>> children;
-  std::vector<std::size_t> top;
+  run::PathTrie trie;
   for (const Run& run : runs_) {
     std::vector<std::int64_t>& of_run = path_of_.emplace_back();
     for (const RunNode& node : run.source->nodes()) {
-      const std::int64_t parent = node.parent < 0 ? -1 : of_run[static_cast<std::size_t>(node.parent)];
-      const std::string name = clean_text(node.name);
-      const auto [at, is_new] = known.try_emplace({parent, name, node.kind, node.is_marked}, found.size());
-      if (is_new) {
-        (parent < 0 ? top : children[static_cast<std::size_t>(parent)]).push_back(found.size());
-        found.push_back({.parent = parent, .name = name, .kind = node.kind, .is_marked = node.is_marked});
-        children.emplace_back();
-      }
-      of_run.push_back(static_cast<std::int64_t>(at->second));
+      const std::int64_t above = node.parent < 0 ? 0 : of_run[static_cast<std::size_t>(node.parent)];
+      of_run.push_back(trie.below(static_cast<std::uint32_t>(above), clean_text(node.name), node.kind, node.is_marked));
     }
   }
-  std::vector<std::int64_t> number(found.size());
-  std::vector<std::size_t> open(top.rbegin(), top.rend());
-  while (!open.empty()) {
-    const std::size_t at = open.back();
-    open.pop_back();
-    number[at] = static_cast<std::int64_t>(paths_.size());
-    Path& path = paths_.emplace_back(std::move(found[at]));
-    path.last = number[at];
-    if (path.parent >= 0) {
-      path.parent = number[static_cast<std::size_t>(path.parent)];
-      path.depth = paths_[static_cast<std::size_t>(path.parent)].depth + 1;
-    }
-    open.insert(open.end(), children[at].rbegin(), children[at].rend());
+  auto [nodes, place] = trie.in_preorder();
+  // The root is none of them.
+  for (std::size_t i = 1; i < nodes.size(); ++i) {
+    run::PathNode& of = nodes[i];
+    Path& path = paths_.emplace_back();
+    path.parent = std::int64_t{of.parent} - 1;
+    path.last = static_cast<std::int64_t>(i) - 1;
+    path.name = std::move(of.name);
+    path.kind = of.kind;
+    path.is_marked = of.marked;
+    if (path.parent >= 0) path.depth = paths_[static_cast<std::size_t>(path.parent)].depth + 1;
   }
   for (std::vector<std::int64_t>& of_run : path_of_)
-    for (std::int64_t& path : of_run) path = number[static_cast<std::size_t>(path)];
+    for (std::int64_t& path : of_run) path = std::int64_t{place[static_cast<std::size_t>(path)]} - 1;
   for (std::size_t i = paths_.size(); i-- > 0;)
     if (paths_[i].parent >= 0) {
       Path& parent = paths_[static_cast<std::size_t>(paths_[i].parent)];

@@ -18,7 +18,7 @@ constexpr NamesOfKind names_of_kinds[] = {
     {Kind::Number,
      " bound confidence speedup threshold cpu_quota cluster_mean loop_mean before_calls now_calls "
      "apart_cluster_mean apart_loop_mean "},
-    {Kind::Flag, " overflow reconstructed samples_recorded problem is_least "},
+    {Kind::Flag, " overflow reconstructed samples_recorded problem is_least saw_whole "},
     {Kind::Words, " callers "},
     {Kind::Id,
      " rank thread id on_rank ordinal leader origin target world_rank window line offset class first last "
@@ -28,7 +28,8 @@ constexpr NamesOfKind names_of_kinds[] = {
      " name kind loop function module file node which members site metric precision rule text options command "
      "directory mode kept_hash wait_method wait_kind communicator parent stands_for wanted region event value "
      "what program version started experiment source basis sentence why context property objects apart_metric "
-     "ideal_by factor cores_at_begin cores_at_end receive_region posted_region send_region in_events "}};
+     "ideal_by factor cores_at_begin cores_at_end receive_region posted_region send_region in_events state unknown "
+     "notes "}};
 
 bool contains_name(std::string_view names, std::string_view name) {
   for (std::size_t at = 0; (at = names.find(name, at)) != names.npos; ++at)

@@ -13,7 +13,6 @@
 #include "offline/findings/sentence.hpp"
 #include "offline/report/arrangement.hpp"
 #include "offline/report/columns.hpp"
-#include "offline/report/idle_helpers.hpp"
 #include "offline/report/print_tables.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
@@ -39,31 +38,7 @@ struct Changed {
   double error_s() const { return std::hypot(before.error_s, now.error_s); }
 };
 
-struct Side {
-  std::shared_ptr<const experiment::Experiment> experiment;
-  const std::vector<findings::Finding>& findings;
-  bool is_searched;
-  CallTree tree;
-  double ranks = 1, elapsed_s = 0;  ///< elapsed: the mean over ranks
-};
-
-Side side_of(const RunToCompare& run, const Request& request, analysis::Symbolizer& symbolizer) {
-  Side side{run.experiment,
-            run.findings,
-            run.is_searched,
-            build_call_tree(*run.experiment, symbolizer, tree_options(request, run.progress)),
-            1,
-            0};
-  if (request.some_threads() && side.tree.locations.empty()) refuse_threads(*run.experiment, request);
-  if (auto tree = without_idle_helpers(side.tree)) side.tree = std::move(*tree);
-  std::map<std::int32_t, const analysis::LocationSummary*> first;  // of the chosen threads of each rank
-  for (const analysis::LocationSummary& of : side.tree.locations)
-    if (const auto [at, is_new] = first.try_emplace(of.rank, &of); !is_new && of.thread < at->second->thread)
-      at->second = &of;
-  side.ranks = static_cast<double>(std::max<std::size_t>(first.size(), 1));
-  for (const auto& [rank, of] : first) side.elapsed_s += of->wall_s / side.ranks;
-  return side;
-}
+using Side = RunToCompare;
 
 /// Time that was not on a CPU is known by its bounds: all values between them are taken to be as likely.
 double error_of(const Side& side, const analysis::TreeNode& node) {
@@ -153,7 +128,7 @@ ChangedIteration changed_iteration(const analysis::RunSeries* before, const anal
 
 /// Changes of loops that both runs have; a call path that one of them does not have takes no time there.
 std::vector<ChangedIteration> iteration_changes(const Side& before, const Side& now, double least_share) {
-  if (before.ranks != now.ranks) return {};
+  if (before.ranks != now.ranks || !before.experiment || !now.experiment) return {};
   auto of_before = series_of_run(*before.experiment, before.tree, least_share);
   const auto of_now = series_of_run(*now.experiment, now.tree, least_share, names_of(of_before));
   Names names = names_of(of_now);
@@ -208,14 +183,14 @@ std::vector<StandsOut> findings_of_both(const Side& before, const Side& now) {
   return all;
 }
 
-Table changes_table(const std::vector<Changed>& changed) {
+Table changes_table(const std::vector<Changed>& changed, bool has_calls) {
   return {"callpaths",
           columns("path, kind, before_s, now_s, difference_s, standard_error_s, before_inclusive_s, now_inclusive_s, "
                   "before_calls, now_calls"),
-          rows_of(changed, [](const Changed& of) -> Row {
+          rows_of(changed, [has_calls](const Changed& of) -> Row {
             return {{of.path, name_of(of.kind), of.before.exclusive_s, of.now.exclusive_s, of.difference_s(),
                      of.error_s() > 0 ? Cell(of.error_s()) : Cell(), of.before.inclusive_s, of.now.inclusive_s,
-                     of.before.calls, of.now.calls}};
+                     has_calls ? Cell(of.before.calls) : Cell(), has_calls ? Cell(of.now.calls) : Cell()}};
           })};
 }
 
@@ -229,8 +204,7 @@ Table iterations_table_of(const std::vector<ChangedIteration>& all) {
 
 Table run_table(const char* name, const Side& side) {
   return object_of(name, columns("directory, command, ranks, elapsed_s"),
-                   {{side.experiment->directory().string(), joined_command(side.experiment->manifest().command),
-                     static_cast<std::int64_t>(side.ranks), side.elapsed_s}});
+                   {{side.name, side.about, static_cast<std::int64_t>(side.ranks), side.elapsed_s}});
 }
 
 class DifferencePage : TextPage {
@@ -241,8 +215,7 @@ class DifferencePage : TextPage {
   std::string render(const std::vector<Changed>& changed, const std::vector<ChangedIteration>& iterations) {
     for (const Side* side : {&before_, &now_})
       wrapped(side == &before_ ? "before: " : "now:    ",
-              fmt::format("{}, {}, {}, {}", side->experiment->directory().string(),
-                          joined_command(side->experiment->manifest().command),
+              fmt::format("{}, {}, {}, {}", side->name, side->about,
                           plural(static_cast<std::int64_t>(side->ranks), "rank", "ranks"), human_time(side->elapsed_s)),
               8);
     line();
@@ -261,7 +234,7 @@ class DifferencePage : TextPage {
     if (!iterations.empty()) {
       print_iterations(iterations, before_.ranks > analysis::most_ranks_of_series);
       line();
-    } else if (before_.ranks != now_.ranks && has_loops(before_) && has_loops(now_)) {
+    } else if (before_.experiment && before_.ranks != now_.ranks && has_loops(before_) && has_loops(now_)) {
       wrapped("", "Iterations are not compared: the runs have different numbers of ranks.", 0, style_.faint);
       line();
     }
@@ -381,28 +354,17 @@ class DifferencePage : TextPage {
 }  // namespace
 
 void render_difference(const RunToCompare& before, const RunToCompare& now, const Request& request,
-                       const Terminal& terminal, analysis::Symbolizer& symbolizer, const Sink& out) {
-  if (const std::string option = first_view_option(request); !option.empty())
-    throw UsageError(fmt::format("{}: of one experiment, not of the difference of two", option));
-  constexpr Ask known[] = {Ask::CallpathDepth, Ask::MinShare, Ask::Thread, Ask::Sort, Ask::Limit, Ask::Columns};
-  for (const RequestOption& option : request_options()) {
-    const bool is_text = option.is_of_tables() && request.format == Format::Text;
-    if (option.is_given(request) && (std::ranges::find(known, option.ask) == std::end(known) || is_text))
-      throw UsageError(fmt::format("{}: of one experiment, not of the difference of two{}", option.name,
-                                   option.is_of_tables() ? " as text" : ""));
-  }
-  for (const auto* run : {&before, &now}) check_ranks(*run->experiment, request.ranks);
-  const Side of_before = side_of(before, request, symbolizer), of_now = side_of(now, request, symbolizer);
-  const std::vector<Changed> changed = changes(of_before, of_now);
+                       const Terminal& terminal, const Sink& out) {
+  const std::vector<Changed> changed = changes(before, now);
   constexpr double least_share = 0.02;
   const bool has_iterations = request.ranks.empty() && !request.some_threads();
   const auto iterations =
-      has_iterations ? iteration_changes(of_before, of_now, least_share) : std::vector<ChangedIteration>();
+      has_iterations ? iteration_changes(before, now, least_share) : std::vector<ChangedIteration>();
   if (request.format == Format::Text)
-    return out(DifferencePage(of_before, of_now, request, terminal).render(changed, iterations));
-  Table by_callpath = arranged(changes_table(changed), request);
+    return out(DifferencePage(before, now, request, terminal).render(changed, iterations));
+  Table by_callpath = arranged(changes_table(changed, before.has_calls && now.has_calls), request);
   if (request.format != Format::Json) return print_tables({std::move(by_callpath)}, request.format, terminal, out);
-  print_tables({run_table("before", of_before), run_table("now", of_now), table_of("findings_before", before.findings),
+  print_tables({run_table("before", before), run_table("now", now), table_of("findings_before", before.findings),
                 table_of("findings_now", now.findings), std::move(by_callpath), iterations_table_of(iterations)},
                request.format, terminal, out);
 }

@@ -154,8 +154,8 @@ std::string step_text(const analysis::EfficiencyStep& step) {
   return fmt::format(
       "From iteration {} on the parallel efficiency is {} % instead of {} %, because of {}: {} % instead of "
       "{} %.",
-      step.from, percent_of(step.after), percent_of(step.before),
-      factor_of(step), percent_of(step.factor_after), percent_of(step.factor_before));
+      step.from, percent_of(step.after), percent_of(step.before), factor_of(step), percent_of(step.factor_after),
+      percent_of(step.factor_before));
 }
 
 /// Sentences below the tree of a part.

@@ -116,10 +116,28 @@ class Shown {
   run::Question question_;
 };
 
+/// Of a run of another tool, with the names that columns of experiments have.
+Table foreign_locations_table(const Document& d) {
+  Table table{"by_location",
+              columns("rank, thread", ForPrograms) + columns("on_rank: rank", ForPeople) +
+                  columns("wall_s: wall, mpi_s: mpi, user_s: user, visits, bytes_sent: sent, bytes_received: received, "
+                          "name"),
+              rows_of(d.tree.locations, [](const analysis::LocationSummary& of) -> Row {
+                const std::string number =
+                    of.thread == 0 ? fmt::format("{}", of.rank) : fmt::format("{}.{}", of.rank, of.thread);
+                return {{std::int64_t{of.rank}, std::int64_t{of.thread}, number, of.wall_s, of.mpi_s, of.user_s,
+                         of.counts[format::MetricId::Visits], of.counts[format::MetricId::BytesSent],
+                         of.counts[format::MetricId::BytesReceived], of.name}};
+              })};
+  table.columns[2].kind = Kind::Text;
+  return table;
+}
+
 }  // namespace
 
 /// The values are looked up before anything is printed, so that damage is told first.
 std::vector<Table> locations_tables(const Document& d) {
+  if (d.foreign) return {foreign_locations_table(d)};
   const auto shown = std::make_shared<const Shown>(d);
   Table table{"by_location", shown->columns(), [&d, shown](const TakeRow& take) { shown->rows(d, take); }};
   table.empty = "No time was measured.";

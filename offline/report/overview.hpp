@@ -88,7 +88,8 @@ struct PartOfRun {
 /// What the first line of call trees is: the program's name.
 std::string root_name(const experiment::Experiment& experiment);
 
-struct LoopView;  // loop_view.hpp
+struct LoopView;    // loop_view.hpp
+struct ForeignRun;  // foreign_run.hpp
 
 /// What views are made of. Ranks are read where a view needs more of them than the tree has.
 struct Document {
@@ -101,6 +102,8 @@ struct Document {
   /// What durations of calls tell of waiting, of all ranks; null: not asked for.
   const analysis::MinimumWaits* minimum_waits = nullptr;
   const Found& found = nothing_found();
+  /// The run of another tool, of which `tree` is; then the experiment is an empty one. Null: it is an experiment's.
+  const ForeignRun* foreign = nullptr;
 
   /// The chosen locations.
   run::Where where() const;

@@ -56,7 +56,15 @@ std::shared_ptr<const IterationSource> search_iterations(
   if (std::ranges::find(names, pattern) == names.end()) return nullptr;
   const auto trace = trace::Trace::open(experiment);
   if (!trace) throw UsageError(fmt::format("--metric {}: the experiment has no events, which tell this", pattern));
-  return std::make_shared<PatternIterations>(patterns::severities_of_iterations(*trace, pattern));
+  return search_iterations(*trace, std::span(&pattern, 1))[0];
+}
+
+std::vector<std::shared_ptr<const IterationSource>> search_iterations(const trace::Trace& trace,
+                                                                      std::span<const std::string> patterns) {
+  std::vector<std::shared_ptr<const IterationSource>> sources;
+  for (IterationSeverities& found : patterns::severities_of_iterations(trace, patterns))
+    sources.push_back(std::make_shared<PatternIterations>(std::move(found)));
+  return sources;
 }
 
 }  // namespace refrain::report

@@ -2,11 +2,14 @@
 /// The cost of kinds of waiting, as a metric of iterations (`refrain report --iterations --metric late_sender`).
 
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "offline/experiment/experiment.hpp"
 #include "offline/report/iteration_source.hpp"
 #include "offline/report/request.hpp"
+#include "offline/trace/trace.hpp"
 
 namespace refrain::report {
 
@@ -14,5 +17,9 @@ namespace refrain::report {
 /// experiment has no events.
 std::shared_ptr<const IterationSource> search_iterations(
     const std::shared_ptr<const experiment::Experiment>& experiment, const std::string& pattern);
+
+/// Those of several patterns, each of which there is, in one pass over the events.
+std::vector<std::shared_ptr<const IterationSource>> search_iterations(const trace::Trace& trace,
+                                                                      std::span<const std::string> patterns);
 
 }  // namespace refrain::report

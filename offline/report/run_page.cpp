@@ -8,6 +8,7 @@
 
 #include "offline/analysis/module_fold.hpp"
 #include "offline/findings/sentence.hpp"
+#include "offline/report/foreign_run.hpp"
 #include "offline/report/idle_helpers.hpp"
 #include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
@@ -32,7 +33,7 @@ std::string RunPage::render() {
   warnings(d_);
   heading(d_);
   const bool is_first_page = d_.request.is_first_page() && d_.part.subject.empty();
-  fitness(d_, is_first_page ? efficiency_line(d_, waits()) : "");
+  fitness(d_, is_first_page && !d_.foreign ? efficiency_line(d_, waits()) : "");
   findings();
   shares();
   view();
@@ -136,6 +137,7 @@ void RunPage::shares() {
   std::string head = left("", 14) + right("time", 10) + right("share", 10);
   if (has_helper_threads()) head = left("", 14) + right("all threads", 20) + right("first of each rank", 26);
   line(paint(style_.faint, head));
+  if (d_.foreign) return shares_of_foreign(first);
   const Overview& o = d_.overview;
   if (!o.without_mpi) share_line("MPI", t.mpi_s, first.mpi_s, about_mpi());
   const auto off_s = [](const analysis::Times& of) { return of.waited_for_core_s + of.blocked_s + of.off_untold_s; };
@@ -161,6 +163,28 @@ void RunPage::shares() {
              {t.mpi_calls > 0 ? cost(format::OwnTime::Call, o.call_cost_ns, "MPI call") : "",
               has_ticks ? cost(format::OwnTime::Tick, o.tick_cost_ns, "tick") : ""});
   if (t.stopped_s > 0) share_line("off", t.stopped_s, first.stopped_s, {"stopped by the program (MPI_Pcontrol)"});
+  line();
+}
+
+/// The classes of time that other tools tell.
+void RunPage::shares_of_foreign(const analysis::Times& first) {
+  const analysis::Totals& t = d_.tree.totals;
+  const bool has_mpi = std::ranges::any_of(d_.tree.nodes, [](const auto& of) { return of.kind == run::PathKind::Mpi; });
+  std::vector<std::string> about{"no call of MPI was recorded"};
+  if (has_mpi) {
+    const bool has_calls = d_.foreign->has(format::MetricId::Visits);
+    const auto moved = [&](format::MetricId metric, const char* word) {
+      return d_.foreign->has(metric) ? fmt::format("{} {}", human_bytes(t.counts[metric]), word) : "";
+    };
+    about = {has_calls ? plural(t.mpi_calls, "call", "calls") : "calls: not known",
+             moved(format::MetricId::BytesSent, "sent"), moved(format::MetricId::BytesReceived, "received"),
+             "waiting: not known"};
+  }
+  share_line("MPI", t.mpi_s, first.mpi_s, std::move(about));
+  share_line("user code", t.user_s, first.user_s);
+  constexpr double rounding = 1e-9;
+  if (const double rest_s = t.wall_s - t.mpi_s - t.user_s; rest_s > rounding * t.wall_s)
+    share_line("other", rest_s, first.wall_s - first.mpi_s - first.user_s, {"outside of regions"});
   line();
 }
 

@@ -44,6 +44,7 @@ class RunPage : protected TextPage {
   std::vector<std::string> about_mpi();
   std::string about_waiting();
   void shares();
+  void shares_of_foreign(const analysis::Times& first);
   void findings();
   void finding(std::size_t number);
   void with_options(const std::string& first, const std::string& text, const std::string& options);

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <fmt/format.h>
 
+#include "offline/report/foreign_run.hpp"
 #include "offline/report/units.hpp"
 
 namespace refrain::report {
@@ -114,7 +115,7 @@ void TextPage::warnings(const Document& d) {
     const bool one = o.missing_ranks.size() == 1;
     warning(fmt::format("the experiment is incomplete: rank{} {} {} not measured", one ? "" : "s",
                         rank_list(o.missing_ranks), one ? "was" : "were"));
-  } else if (o.state != "complete") {
+  } else if (o.state != "complete" && !d.foreign) {
     // Rank 0 writes last that it has ended.
     std::string text = "the experiment is incomplete: the program ";
     text += o.rank_0_is_snapshot ? "still runs, or was killed" : "ended without MPI_Finalize, or was killed";
@@ -199,7 +200,7 @@ void TextPage::heading(const Document& d) {
   // MPI libraries tell much about themselves; the name and version come first.
   const std::string library = manifest.mpi_library.substr(0, manifest.mpi_library.find_first_of(",\n"));
   if (!library.empty()) about += ", " + library;
-  const std::string command = joined_command(manifest.command);
+  const std::string command = d.foreign ? d.foreign->title() : joined_command(manifest.command);
   constexpr std::size_t widest = 110, between = 3;
   const std::size_t whole = std::min(width(), widest), used = display_width(about);
   if (!command.empty() && display_width(command) + between + used <= whole) {
@@ -212,6 +213,7 @@ void TextPage::heading(const Document& d) {
   for (const auto& of : d.tree.locations) longest_s = std::max(longest_s, of.wall_s);
   std::string when = manifest.started.empty() ? "" : short_time(manifest.started) + ", ";
   wrapped("", fmt::format("{}{}, {}", when, human_time(longest_s), d.overview.state), 0);
+  if (d.foreign) wrapped("", d.foreign->sentence_of_unknown(), 0, style_.faint);
   for (const std::string& text : d.part.subject) wrapped("", text, 0);
   line();
 }

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "offline/report/arrangement.hpp"
+#include "offline/report/foreign_run.hpp"
 #include "offline/report/idle_helpers.hpp"
 #include "offline/report/json_tables.hpp"
 
@@ -61,21 +62,29 @@ void check_option(const RequestOption& option, const Request& request, const std
   refuse(option.name, fmt::format("{}, which {} does not show", option.about, first.option));
 }
 
-/// As `request` asks for those of the first view.
-std::vector<Table> tables_of(const View& view, const Document& document) {
+/// `is_first`: the request's arrangement is that of these.
+std::vector<Table> tables_of(const View& view, const Document& document, bool is_first = true) {
   std::vector<Table> tables = view.tables(document);
+  if (document.foreign)
+    for (Table& table : tables) table = known_part(std::move(table), *document.foreign);
   for (Table& table : tables)
-    if (table.shape != Table::Object) table = arranged(std::move(table), document.request);
+    if (is_first && table.shape != Table::Object) table = arranged(std::move(table), document.request);
   return tables;
 }
 
 /// Those of the run as a whole stand around those of the views.
 std::vector<Table> document_tables(const Document& d, const Document& without_helpers) {
-  std::vector<Table> tables{experiment_table(d), totals_table(d), threads_table(d), call_paths_table(d)}, last;
-  last.push_back(communicators_table(d));
-  for (Table& table : windows_tables(d)) last.push_back(std::move(table));
-  last.push_back(damage_table(d));
-  if (d.request.shows_call_tree()) last.push_back(findings_table(d));
+  std::vector<Table> tables{totals_table(d), threads_table(d), call_paths_table(d)}, last;
+  if (d.foreign) {
+    for (Table& table : tables) table = known_part(std::move(table), *d.foreign);
+    tables.insert(tables.begin(), foreign_table(*d.foreign));
+  } else {
+    tables.insert(tables.begin(), experiment_table(d));
+    last.push_back(communicators_table(d));
+    for (Table& table : windows_tables(d)) last.push_back(std::move(table));
+    last.push_back(damage_table(d));
+    if (d.request.shows_call_tree()) last.push_back(findings_table(d));
+  }
   const auto is_there = [&](const std::string& name) {
     return std::ranges::find(tables, name, &Table::name) != tables.end() ||
            std::ranges::find(last, name, &Table::name) != last.end();
@@ -84,7 +93,7 @@ std::vector<Table> document_tables(const Document& d, const Document& without_he
   for (const View* view : wanted) {
     if (view->show == Show::CallTree) continue;  // it is there
     const Document& shown = view->leaves_out_idle_helpers ? without_helpers : d;
-    for (Table& table : view == wanted[0] ? tables_of(*view, shown) : view->tables(shown))
+    for (Table& table : tables_of(*view, shown, view == wanted[0]))
       if (!is_there(table.name)) tables.push_back(std::move(table));
   }
   std::ranges::move(last, std::back_inserter(tables));
@@ -135,8 +144,9 @@ std::string first_view_option(const Request& request) {
 void print_document(const Document& document, const Terminal& terminal, const Sink& out) {
   const View& view = *wanted_views(document.request)[0];
   const auto tree = without_idle_helpers(document.tree);
-  const Document without_helpers{document.experiment, document.request, tree ? *tree : document.tree, document.overview,
-                                 document.part,       document.loops,   document.minimum_waits,       document.found};
+  const Document without_helpers{document.experiment,    document.request, tree ? *tree : document.tree,
+                                 document.overview,      document.part,    document.loops,
+                                 document.minimum_waits, document.found,   document.foreign};
   switch (const FormatRow& format = row_of(document.request.format); format.format) {
     case Format::Json: return write_json(document_tables(document, without_helpers), out);
     case Format::Text:

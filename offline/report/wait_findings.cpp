@@ -142,7 +142,7 @@ struct OfHeadline {
     // Among two that wait alike one has a bit more than half by chance.
     const double least = 0.5 + 0.5 / static_cast<double>(std::max<std::size_t>(ranks, 2));
     return most != by_rank_s.end() && most->second > least * waiting.seconds ? findings::Ranks({most->first})
-                                                                     : findings::Ranks();
+                                                                             : findings::Ranks();
   }
   bool are_all_told() const { return told_s >= nearly_all_known * time_s; }
 };

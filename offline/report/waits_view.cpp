@@ -85,9 +85,9 @@ Table ranks_table(std::uint32_t node, const NodeWait& wait, std::span<const OfRa
                   minimum && time_s > 0 ? minimum->time_s / time_s : 1 / static_cast<double>(ranks.size());
               Row row{{std::int64_t{rank}}};
               if (by_events) {
-                row.cells.insert(row.cells.end(), {events == wait.by_rank.end() ? 0 : events->second,
-                                                   replicates_of_rank(wait, node, rank, part).error_ns() * 1e-9,
-                                                   name_of(wait.method)});
+                row.cells.insert(row.cells.end(),
+                                 {events == wait.by_rank.end() ? 0 : events->second,
+                                  replicates_of_rank(wait, node, rank, part).error_ns() * 1e-9, name_of(wait.method)});
               } else {
                 const waits::Estimate& of = minimum->estimate;
                 row.cells.insert(row.cells.end(), {of.seconds, of.error_s(), name_of(NodeWait::Method::Minimum)});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -171,7 +172,7 @@ std::vector<Value> Grouping::by_key(const std::vector<Value>& by_node, bool oute
 /// Shares of a stratum are correlated: the weights of a key add up first.
 void Grouping::add_variance(Answer& to, const Stratum& stratum) {
   const auto add = [&](const std::vector<double>& weights, std::vector<double>& variance) {
-    for (std::size_t key = 0; key < variance.size(); ++key) variance[key] += stratum.variance_of(weights[key]);
+    stratum.add_variances(std::span(weights).first(variance.size()), variance);
   };
   if (!question_.keys || !question_.has_inclusive) return add(weights_, to.exclusive_.variance);
   const auto add_by_key = [&](bool outermost_only, std::vector<double>& variance) {
@@ -224,6 +225,15 @@ std::vector<Answer> Grouping::finish() {
   hand_over();
   for (Answer& answer : answers_) close(answer);
   return std::exchange(answers_, {});
+}
+
+Keys nodes_of(const Leaf& leaf, const Nodes& nodes) {
+  std::vector<bool> has(nodes.size());
+  for (const Row& row : leaf.rows) has[leaf.node_of(nodes, row)] = true;
+  Keys keys;
+  std::uint32_t key = 0;
+  for (std::uint32_t node = 0; node < nodes.size(); ++node) keys.put(nodes, node, has[node] ? key++ : Keys::none);
+  return keys;
 }
 
 Answer answer_of(const Leaf& leaf, const Nodes& nodes, const Metrics& metrics, Question question) {

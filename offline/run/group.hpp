@@ -39,6 +39,8 @@ class Answer {
   Quantity exclusive(std::size_t key, std::size_t column) const { return quantity(key, column, exclusive_); }
   /// With everything that they call; a node below another one of its key is in that one's.
   Quantity inclusive(std::size_t key, std::size_t column) const { return quantity(key, column, inclusive_); }
+  /// The value of exclusive() alone.
+  Integer exclusive_value(std::size_t key, std::size_t column) const { return exclusive_.values[column][key]; }
   /// Without keys.
   Quantity of(std::size_t column) const { return inclusive(0, column); }
 
@@ -137,6 +139,9 @@ class Grouping {
   std::vector<Answer> answers_;
   std::vector<double> weights_;  ///< of the leaf in hand, by slot
 };
+
+/// The nodes that the leaf has rows of, each by itself: parts of a run have a few of all nodes.
+Keys nodes_of(const Leaf& leaf, const Nodes& nodes);
 
 /// What one leaf alone has; `question.place` does not matter.
 Answer answer_of(const Leaf& leaf, const Nodes& nodes, const Metrics& metrics, Question question);

@@ -61,7 +61,8 @@ const experiment::Unit* IterationProfiles::cluster_unit(std::int32_t cluster) co
 void IterationProfiles::with_rows(const experiment::Unit& unit, bool is_exact,
                                   const std::function<void(const Leaf&)>& take) const {
   const experiment::RunTotals totals = run::totals_of({&unit, 1}, rank_, location_, profile_.paths);
-  Leaf leaf = Leaves(profile_).of(rank_, location_, totals);
+  if (!leaves_) leaves_ = std::make_unique<const Leaves>(profile_);
+  Leaf leaf = leaves_->of(rank_, location_, totals);
   leaf.is_whole_run = false;
   leaf.is_exact = is_exact;
   take(leaf);

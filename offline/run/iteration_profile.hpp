@@ -26,6 +26,7 @@
 namespace refrain::run {
 
 struct Leaf;  // rows.hpp
+class Leaves;
 
 /// Call paths that a value is wanted for, and the paths that only the time rules define.
 struct PathSelection {
@@ -159,6 +160,7 @@ class IterationProfiles {
   const RankConstants constants_;
   std::vector<const experiment::Unit*> units_;  ///< by cluster
   const LoopColumns columns_;
+  mutable std::unique_ptr<const Leaves> leaves_;
   mutable format::UnitTotals sums_for_undivided_times_{};
   struct TimesOfIteration {
     std::int64_t iteration = -1;

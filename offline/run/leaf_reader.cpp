@@ -62,17 +62,10 @@ const Leaf* LeafReader::of(std::int32_t rank, std::int32_t thread, const UnitRef
 ValueReader::ValueReader(const Run& run)
     : run_(run), by_node_(by_node(run.nodes())), metrics_(run.metrics().listed()), leaves_(run.experiment()) {}
 
-/// Units are many, and each has a few of the nodes.
-Keys ValueReader::nodes_of(const Leaf& leaf) const {
-  std::vector<bool> has(run_.nodes().size());
-  for (const Row& row : leaf.rows) has[leaf.node_of(run_.nodes(), row)] = true;
-  return keys_by(run_.nodes(), [&](std::uint32_t node) { return has[node] ? std::optional(node) : std::nullopt; });
-}
-
 void ValueReader::for_each_node(std::int32_t rank, std::int32_t thread, const UnitRef& unit, const Take& take) {
   const Leaf* leaf = leaves_.of(rank, thread, unit);
   if (!leaf) return;
-  const Keys own = leaf->is_whole_run ? Keys() : nodes_of(*leaf);
+  const Keys own = leaf->is_whole_run ? Keys() : nodes_of(*leaf, run_.nodes());
   const Keys& keys = leaf->is_whole_run ? by_node_ : own;
   const Answer answer = answer_of(*leaf, run_.nodes(), run_.metrics(),
                                   {.keys = &keys, .metrics = metrics_, .has_errors = false, .has_inclusive = false});

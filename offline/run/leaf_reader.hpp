@@ -56,9 +56,6 @@ class ValueReader {
   void for_each_node(std::int32_t rank, std::int32_t thread, const UnitRef& unit, const Take& take);
 
  private:
-  /// Those that have a row, each by itself.
-  Keys nodes_of(const Leaf& leaf) const;
-
   const Run& run_;
   Keys by_node_;
   std::vector<std::size_t> metrics_;

@@ -1,5 +1,6 @@
 #include "offline/run/loops.hpp"
 
+#include <utility>
 #include <vector>
 
 #include "offline/experiment/rank_pass.hpp"
@@ -37,8 +38,13 @@ void for_each_loop(const experiment::Experiment& experiment,
 }
 
 std::shared_ptr<const OpenLoop> open_loop(const experiment::Experiment& experiment, const LoopPlace& of) {
+  return open_loop(experiment, experiment.rank(of.place, experiment::Depth::Whole), of);
+}
+
+std::shared_ptr<const OpenLoop> open_loop(const experiment::Experiment& experiment, experiment::RankHandle rank,
+                                          const LoopPlace& of) {
   const auto open = std::make_shared<OpenLoop>();
-  open->rank = experiment.rank(of.place, experiment::Depth::Whole);
+  open->rank = std::move(rank);
   if (!open->rank || of.location >= open->rank->locations.size() ||
       of.loop >= open->rank->locations[of.location].loops.size())
     return nullptr;

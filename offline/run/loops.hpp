@@ -41,5 +41,9 @@ void for_each_loop(const experiment::Experiment& experiment,
 
 /// Null: it cannot be read (Experiment::damage()). What has become damaged meanwhile may cost locations and loops.
 std::shared_ptr<const OpenLoop> open_loop(const experiment::Experiment& experiment, const LoopPlace& of);
+/// The same of a rank that is read. Without what its clusters have (Depth::Loops) whole iterations have their values,
+/// and times that follow from rules are as exact as the log.
+std::shared_ptr<const OpenLoop> open_loop(const experiment::Experiment& experiment, experiment::RankHandle rank,
+                                          const LoopPlace& of);
 
 }  // namespace refrain::run

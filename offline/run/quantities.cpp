@@ -19,12 +19,19 @@ const char* name_of(Known known) {
   return names[static_cast<std::size_t>(known)];
 }
 
-double Stratum::error_of(double part) const {
-  return part > 0 && weight > 0 ? time * statistics::error_of_share(part / weight, weight, squares) : 0;
-}
+double Stratum::error_of(double part) const { return std::sqrt(variance_of(part)); }
+
 double Stratum::variance_of(double part) const {
-  const double error = error_of(part);
-  return error * error;
+  double variance = 0;
+  add_variances({&part, 1}, {&variance, 1});
+  return variance;
+}
+
+void Stratum::add_variances(std::span<const double> parts, std::span<double> variances) const {
+  const double samples = statistics::effective_samples(weight, squares);
+  if (!(weight > 0) || !(samples > 0)) return;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (parts[i] > 0) variances[i] += time * time * statistics::variance_of_share(parts[i] / weight, samples);
 }
 
 std::optional<double> Quantity::error() const {

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 namespace refrain::run {
 
@@ -33,6 +34,8 @@ struct Stratum {
   /// Of the time that samples of this weight stand for.
   double error_of(double part) const;
   double variance_of(double part) const;
+  /// Adds those of many parts.
+  void add_variances(std::span<const double> parts, std::span<double> variances) const;
 };
 
 /// A value of one metric, added up (group.hpp).

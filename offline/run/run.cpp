@@ -18,13 +18,18 @@ void for_each_leaf(const experiment::Experiment& experiment, const Where& where,
                    const std::function<void(const experiment::Rank&)>& after_rank, experiment::Depth depth) {
   const Leaves leaves(experiment.definitions());
   for_each_rank(experiment, where.ranks, depth, [&](const experiment::Rank& rank) {
-    for (const experiment::Location& location : rank.locations) {
-      if (where.threads && !where.threads(rank.rank, location.thread)) continue;
-      if (location.run) take(leaves.of(rank, location, *location.run));
-      else take(leaves.of(rank, location, totals_of(location.units, rank, location, leaves.definitions().paths)));
-    }
+    for_each_leaf(rank, leaves, take, where);
     if (after_rank) after_rank(rank);
   });
+}
+
+void for_each_leaf(const experiment::Rank& rank, const Leaves& leaves, const std::function<void(const Leaf&)>& take,
+                   const Where& where) {
+  for (const experiment::Location& location : rank.locations) {
+    if (where.threads && !where.threads(rank.rank, location.thread)) continue;
+    if (location.run) take(leaves.of(rank, location, *location.run));
+    else take(leaves.of(rank, location, totals_of(location.units, rank, location, leaves.definitions().paths)));
+  }
 }
 
 std::vector<Answer> group(const Run& run, Question question, const Where& where) {

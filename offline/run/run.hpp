@@ -39,6 +39,10 @@ void for_each_leaf(const experiment::Experiment& experiment, const Where& where,
                    const std::function<void(const experiment::Rank&)>& after_rank = {},
                    experiment::Depth depth = experiment::Depth::Run);
 
+/// The same of one rank.
+void for_each_leaf(const experiment::Rank& rank, const Leaves& leaves, const std::function<void(const Leaf&)>& take,
+                   const Where& where = {});
+
 /// The answers by place, in the order of their first locations.
 std::vector<Answer> group(const Run& run, Question question, const Where& where = {});
 /// The same, each handed over when it is known.

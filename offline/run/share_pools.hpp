@@ -61,9 +61,7 @@ struct SharePools {
   std::vector<Group> groups;
   std::vector<Pool> pools;
 
-  bool has(std::int32_t cluster) const {
-    return cluster >= 0 && static_cast<std::size_t>(cluster) < clusters.size();
-  }
+  bool has(std::int32_t cluster) const { return cluster >= 0 && static_cast<std::size_t>(cluster) < clusters.size(); }
   /// Of an iteration whose cluster is there.
   Place place_of(const Iteration& of) const;
   /// Null: of a cluster that is not there. An iteration that was not weighed may have all exact sums of its group.

@@ -1,6 +1,6 @@
 /** The state in the address, so that a link, or "copy state", opens the page as it is. */
 import { batch, effect } from '@preact/signals';
-import { modes, treeNames, type CallForm, type Mode, type TreeName } from './model';
+import { modeNamed, treeNames, type CallForm, type Mode, type TreeName } from './model';
 import * as state from './state';
 
 interface Saved {
@@ -74,7 +74,7 @@ export function restoreState(text: string): void {
     if (parts.length > 0) state.parts.value = parts;
     if (['tree', 'flat', 'callers'].includes(from.f ?? '')) state.form.value = from.f as CallForm;
     state.byClass.value = from.b === 1;
-    const mode = strings(from.d).map((name) => modes.find((row) => row.mode === name)?.mode);
+    const mode = strings(from.d).map(modeNamed);
     const at = (i: number): Mode => mode[i] ?? 'absolute';
     state.modeOf.value = { metric: at(0), call: at(1), system: at(2) };
     if (typeof from.l === 'string' && from.l) state.loopName.value = from.l;

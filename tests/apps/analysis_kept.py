@@ -262,7 +262,13 @@ class KeptAnalyses(TestCase):
         self.assertEqual(kept, (copy / POOLS).read_bytes())
         (copy / POOLS).write_bytes(kept[:-1])
         self.said("report", copy, "--iteration", "7", code=4)
-        self.assertEqual(kept, (copy / POOLS).read_bytes(), "what is damaged is told once and found again")
+        self.assertEqual(kept, (copy / POOLS).read_bytes(), "what cannot be read is told once and found again")
+        for at in (len(kept) - 9, len(kept) - 1):
+            (copy / POOLS).write_bytes(kept[:at] + bytes([kept[at] ^ 1]) + kept[at + 1:])
+            self.said("report", copy, "--iteration", "7", code=4)
+            self.said("report", copy, "--iteration", "7", code=4)
+            self.said("analyze", copy, "--again")
+            self.assertEqual(kept, (copy / POOLS).read_bytes())
         self.assertEqual(before, pages(copy))
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can become somebody else")

@@ -91,7 +91,7 @@ class Session:
             script.append(f"run {number} {self.quoted(command.to_run())}")
             if has_tree(command.output):
                 script.append(f"run {number}.unfolded {self.quoted(command.to_run() + ' --min-share 0')}")
-        env = clean_environment({"COLUMNS": "132", "LC_ALL": "C.UTF-8", "PATH": f"{BUILD / 'bin'}:{os.environ['PATH']}"})
+        env = clean_environment({"COLUMNS": "150", "LC_ALL": "C.UTF-8", "PATH": f"{BUILD / 'bin'}:{os.environ['PATH']}"})
         env.pop("OMP_WAIT_POLICY")
         exported = re.findall(r"\b(OMPI_\w+)=", " ".join(command.text for command in commands if command.text.startswith("export ")))
         for name in exported:

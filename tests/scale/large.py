@@ -46,6 +46,32 @@ class LargeExperiments(ScaleTest):
         self.assertLessEqual(best.wall_s, wall_s, f"too slow: {best}")
         self.assertLessEqual(best.resident, resident, f"too large: {best}")
 
+    def check_view(self, experiment: Path, wall_s: float, resident: int, most_bytes: int) -> None:
+        """As the explorer's file, whose size is bounded."""
+        file = experiment.parent / "large.html"
+        command = [REFRAIN, "view", experiment, "-o", file]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20 * wall_s, env=clean_environment())
+        if "has no page" in done.stderr:
+            self.skipTest("refrain view: this build has no page (npm, scripts/build)")
+
+        def view() -> Usage:
+            usage = account(command, Bounds(10 * wall_s, 8 * resident))
+            print(f"refrain view {experiment.name}: {usage}, {file.stat().st_size / MIB:.1f} MiB", flush=True)
+            return usage
+
+        best = best_of(TRIES, view, lambda usage: usage.wall_s <= wall_s and usage.resident <= resident)
+        self.assertLessEqual(best.wall_s, wall_s, f"too slow: {best}")
+        self.assertLessEqual(best.resident, resident, f"too large: {best}")
+        self.assertLessEqual(file.stat().st_size, most_bytes)
+
+    def test_explorer_of_four_thousand_ranks(self) -> None:
+        experiment = self.make("viewed", ranks=4096, paths=500, clusters=4, iterations=64)
+        self.check_view(experiment, wall_s=5, resident=500 * MIB, most_bytes=27_000_000)
+
+    def test_explorer_of_long_loops(self) -> None:
+        experiment = self.make("viewed-long", ranks=1024, paths=60, clusters=8, iterations=100_000)
+        self.check_view(experiment, wall_s=20, resident=500 * MIB, most_bytes=27_000_000)
+
     def test_one_rank_of_ten_thousand(self) -> None:
         experiment = self.make("wide", ranks=10_000, paths=500, clusters=64, iterations=128)
         self.check(experiment, ["--rank", 4711], wall_s=1, resident=100 * MIB)

@@ -5,6 +5,7 @@ refrain_unit_test(test_analysis unit.analysis
   ${CMAKE_CURRENT_LIST_DIR}/analysis/cores_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/run_comparison_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/run_series_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/analysis/several_runs_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/iteration_shape_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/autocorrelation_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/short_names_test.cpp

@@ -2,6 +2,8 @@
 refrain_unit_test(test_explorer unit.explorer
   ${CMAKE_CURRENT_LIST_DIR}/explorer/file_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/explorer/golden_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/explorer/mixture_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/explorer/scale_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/explorer/summary_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/explorer/told_test.cpp
   LIBRARIES refrain_explorer refrain_clustering refrain_waits refrain_platform ZLIB::ZLIB nlohmann_json::nlohmann_json)

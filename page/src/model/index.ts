@@ -7,6 +7,7 @@ export * from './flame';
 export type { EfficiencyTree, Finding, Loop, Metric, PlaceMap, Property, SeriesRow, Unit } from './head';
 export * from './items';
 export { MPI, OTHER, USER, type ModelUnit } from './merge';
+export * from './map_difference';
 export * from './metric_tree';
 export * from './model';
 export * from './modes';

@@ -1,10 +1,11 @@
 /** What the rows of a tree show of their values: CUBE's value modes. A reference lies in a tree to the left, or in the
  * tree itself. */
+import { letterOf } from './compare';
 import { type Coupled, type TreeName } from './coupling';
 import { spansOf, type Item, type Row } from './items';
 
 export type Mode = 'absolute' | 'own_root' | 'metric_root' | 'metric_selection' | 'call_root' | 'call_selection' |
-  'system_root' | 'system_selection' | 'peer' | 'peer_distribution' | 'other_run';
+  'system_root' | 'system_selection' | 'peer' | 'peer_distribution' | `run_${number}`;
 
 export interface ModeRow {
   mode: Mode;
@@ -14,7 +15,7 @@ export interface ModeRow {
   only: TreeName | null;
 }
 
-export const modes: readonly ModeRow[] = [
+const modes: readonly ModeRow[] = [
   { mode: 'absolute', title: 'Absolute', of: null, only: null },
   { mode: 'own_root', title: 'Own root percent', of: null, only: null },
   { mode: 'metric_root', title: 'Metric root percent', of: 'metric', only: null },
@@ -25,18 +26,35 @@ export const modes: readonly ModeRow[] = [
   { mode: 'system_selection', title: 'System selection percent', of: 'system', only: null },
   { mode: 'peer', title: 'Peer percent', of: null, only: 'system' },
   { mode: 'peer_distribution', title: 'Peer distribution', of: null, only: 'system' },
-  { mode: 'other_run', title: 'Percent of run B', of: null, only: null },
 ];
 
-/** Modes that a tree offers: the reference is to its left, and the metrics are, too. */
+/** The run after the first one that is 100 %; null: the mode compares with none. */
+function otherRunOf(mode: Mode): number | null {
+  return mode.startsWith('run_') ? Number(mode.slice(4)) : null;
+}
+
+/** Null: there is no mode of this name. */
+export function modeNamed(name: string): Mode | null {
+  return /^run_[1-9]\d*$/.test(name) ? name as Mode : modes.find((row) => row.mode === name)?.mode ?? null;
+}
+
+export function titleOf(mode: Mode): string {
+  const run = otherRunOf(mode);
+  return run === null ? modes.find((row) => row.mode === mode)!.title : `Percent of run ${letterOf(run)}`;
+}
+
+/** Modes that a tree offers: the reference is to its left, and the metrics are, too. Each further run is one. */
 export function modesOf(name: TreeName, order: readonly TreeName[], runs: number): ModeRow[] {
   const place = order.indexOf(name), metrics = order.indexOf('metric');
-  return modes.filter((row) => {
+  const ofRuns = Array.from({ length: runs - 1 }, (_, i): ModeRow => {
+    const mode: Mode = `run_${i + 1}`;
+    return { mode, title: titleOf(mode), of: null, only: null };
+  });
+  return [...modes.filter((row) => {
     if (row.only && row.only !== name) return false;
-    if (row.mode === 'other_run') return runs > 1;
     return row.of === null || (row.of !== name && order.indexOf(row.of) < place
         && (row.of === 'metric' || metrics < order.indexOf(row.of)));
-  });
+  }), ...ofRuns];
 }
 
 function rootOf(item: Item): Item {
@@ -66,10 +84,10 @@ function referenceOf(coupled: Coupled, name: TreeName, mode: Mode, row: Row, run
     case 'metric_selection': case 'call_selection': case 'system_selection':
       if (!spans) return sumOfItems(coupled, tree, run, tree === 'metric' ? roots.slice(0, 1) : roots);
       return values[run]?.of(spans) ?? NaN;
-    case 'other_run':
-      return coupled[name].values[1]?.of(spansOf(row.item, row.isExpanded)) ?? NaN;
-    default:
-      return null;
+    default: {
+      const other = otherRunOf(mode);
+      return other === null ? null : coupled[name].values[other]?.of(spansOf(row.item, row.isExpanded)) ?? NaN;
+    }
   }
 }
 

@@ -1,4 +1,5 @@
-/** A map at every scale: each level has half of the rows and columns, and keeps means and extremes. */
+/** A map at every scale: each level has half of the rows and columns, and keeps means and extremes. What is not a number
+ * is not known, and means are of the rest. */
 
 export interface Level {
   rows: number;
@@ -20,6 +21,7 @@ function halved(level: Level): Level {
       for (let y = 2 * row; y < Math.min(2 * row + 2, level.rows); y++) {
         for (let x = 2 * column; x < Math.min(2 * column + 2, level.columns); x++) {
           const at = y * level.columns + x;
+          if (Number.isNaN(level.mean[at]!)) continue;
           sum += level.mean[at]!;
           count++;
           least = Math.min(least, level.least[at]!);
@@ -28,8 +30,8 @@ function halved(level: Level): Level {
       }
       const at = row * columns + column;
       half.mean[at] = sum / count;
-      half.least[at] = least;
-      half.greatest[at] = greatest;
+      half.least[at] = count > 0 ? least : NaN;
+      half.greatest[at] = count > 0 ? greatest : NaN;
     }
   }
   return half;
@@ -63,7 +65,12 @@ export function blocksOf(map: { rows: number; columns: number; mean: ArrayLike<n
     for (let left = from; left < to; left += width) {
       let sum = 0, count = 0;
       for (let y = top; y < Math.min(top + height, map.rows); y++)
-        for (let x = left; x < Math.min(left + width, to); x++, count++) sum += map.mean[y * map.columns + x]!;
+        for (let x = left; x < Math.min(left + width, to); x++) {
+          const mean = map.mean[y * map.columns + x]!;
+          if (Number.isNaN(mean)) continue;
+          sum += mean;
+          count++;
+        }
       row.push(sum / count);
     }
     means.push(row);

@@ -155,6 +155,10 @@ function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Ite
     return loopThere && rowThere && data ? [{ run: other, loop: loopThere, row: rowThere,
         curves: data.curves(rowThere) }] : [];
   }), [run, loop, row, all]);
+  const others = useMemo(() => lines.flatMap((of) => {
+    const there = all[of.run.index];
+    return of.run !== run && there ? [{ run: of.run, loop: of.loop, data: there }] : [];
+  }), [lines]);
   const data = all[run.index], kept = state.iterations.value ? keptIn(run, loop, state.iterations.value) : [];
   if (!row || !data) return <p>Iterations are not in this file.</p>;
   const graph: Line[] = lines.map((of) => ({ name: model.runs.length > 1 ? letterOf(of.run.index) : '',
@@ -182,7 +186,7 @@ function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Ite
       {row.width > 1 && `Each point is ${row.width} iterations: means, and the greatest single one as peak. `}
       Least, median and greatest are over {loop.places} {loop.places === 1 ? 'thread.' : 'threads.'}
       {row.node !== undefined && ' Times of call paths in single iterations are reconstructed.'}</p>
-    {loop.maps.length > 0 && <IterationMap loop={loop} data={data} range={state.iterations.value}
+    {loop.maps.length > 0 && <IterationMap loop={loop} data={data} others={others} range={state.iterations.value}
         onRange={(next) => { state.iterations.value = next; }} onRank={(rank) => state.selectRanks([rank])}
             run={run} />}
     <SelectedRanks />

@@ -2,7 +2,7 @@
 import { useMemo } from 'preact/hooks';
 import { errorText, nameText, pathText, shareText, valueText } from '../format';
 import {
-  areCompared, difference, letterOf, modes, modesOf, rowsOf, scalesOf, shownOf, spansOf, type CoupledTree, type Item,
+  areCompared, difference, letterOf, modesOf, rowsOf, scalesOf, shownOf, spansOf, titleOf, type CoupledTree, type Item,
   type Mode, type Row, type TreeName, type Unit,
 } from '../model';
 import * as state from '../state';
@@ -159,7 +159,7 @@ function whatIsShown(name: TreeName, mode: Mode): string {
   const metric = name === 'metric' ? 'each metric' : chosen('metric') || nameText(root);
   const where = name === 'call' ? '' : ` in ${chosen('call') || 'all call paths'}`,
       ranks = name === 'system' ? '' : ` on ${chosen('system') || 'all ranks'}`;
-  const title = mode === 'absolute' ? '' : `; ${modes.find((row) => row.mode === mode)!.title.toLowerCase()}`;
+  const title = mode === 'absolute' ? '' : `; ${titleOf(mode)[0]!.toLowerCase()}${titleOf(mode).slice(1)}`;
   return `Shows ${metric}${where}${ranks}${title}.`;
 }
 

@@ -1,20 +1,27 @@
-/** Ranks x iterations by colour. The wheel, or plus and minus, zoom; dragging, or the arrows, move; Escape shows all.
- * */
+/** Ranks x iterations by colour, of one run or the difference of two. The wheel, or plus and minus, zoom; dragging, or
+ * the arrows, move; Escape shows all. */
 import type { ComponentChildren } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
-import { css, valueColor } from '../colors';
+import { css, differenceColor, valueColor, type Rgb } from '../colors';
 import { valueText } from '../format';
-import { blocksOf, levelFor, pyramidOf, type Iterations, type Loop, type Run } from '../model';
+import {
+  areRowsAlike, blocksOf, differenceOfMaps, letterOf, levelFor, pyramidOf, type Iterations, type Loop, type Run,
+} from '../model';
 import { Canvas, type Surface } from './canvas';
 import { Choice } from './choice';
 import { SvgWriter } from './download';
 import { Scale } from './legend';
 import { TableOfPicture } from './table';
 
-export interface IterationMapProps {
+interface LoopOfRun {
   run: Run;
   loop: Loop;
   data: Iterations;
+}
+
+export interface IterationMapProps extends LoopOfRun {
+  /** The same loop of other runs. */
+  others: readonly LoopOfRun[];
   range: readonly [number, number] | null;
   onRange: (range: readonly [number, number] | null) => void;
   onRank: (rank: number) => void;
@@ -24,20 +31,38 @@ const HEIGHT = 320;
 const LEAST = 4; // iterations, or ranks, that stay in sight
 
 /** Colours of 256 steps, as pixels. */
-const pixels = Uint32Array.from({ length: 256 }, (_, i) => {
-  const [r, g, b] = valueColor(i / 255);
-  return (255 << 24 | b << 16 | g << 8 | r) >>> 0;
-});
+function pixelsOf(color: (part: number) => Rgb): Uint32Array {
+  return Uint32Array.from({ length: 256 }, (_, i) => {
+    const [r, g, b] = color(i / 255);
+    return (255 << 24 | b << 16 | g << 8 | r) >>> 0;
+  });
+}
+const colorOf = (part: number, isDifference: boolean): Rgb => isDifference ? differenceColor(2 * part - 1)
+    : valueColor(part);
+const pixels = pixelsOf((part) => colorOf(part, false)), differencePixels = pixelsOf((part) => colorOf(part, true));
+const TRANSPARENT = 0; // not known
 
-export function IterationMap({ run, loop, data, range, onRange, onRank }: IterationMapProps) {
+export function IterationMap({ run, loop, data, others, range, onRange, onRank }: IterationMapProps) {
   const [chosen, setChosen] = useState(0), [rows, setRows] = useState<readonly [number, number] | null>(null),
       [at, setAt] = useState({ row: 0, column: 0 });
   const map = loop.maps[Math.min(chosen, loop.maps.length - 1)]!, drag = useRef<{ x: number; y: number } | null>(null),
       size = useRef(1);
+  const alike = others.filter((each) => areRowsAlike({ run, loop }, each)
+      && each.loop.maps.some((other) => other.metric === map.metric));
+  const [against, setAgainst] = useState(''), now = alike.find((each) => String(each.run.index) === against);
   const { levels, most } = useMemo(() => {
-    const mean = data.map(map, false), peaks = data.map(map, true);
-    return { levels: pyramidOf(map.rows, map.columns, mean, peaks), most: mean.reduce((a, b) => Math.max(a, b), 0) };
-  }, [data, map]);
+    const mean = data.map(map, false), other = now?.loop.maps.find((each) => each.metric === map.metric);
+    const largest = (values: Float64Array): number => values.reduce((a, b) => Math.abs(b) > a ? Math.abs(b) : a, 0);
+    if (!now || !other)
+      return { levels: pyramidOf(map.rows, map.columns, mean, data.map(map, true)), most: largest(mean) };
+    const difference = differenceOfMaps({ run, loop, map, values: mean },
+        { run: now.run, loop: now.loop, map: other, values: now.data.map(other, false) });
+    return { levels: pyramidOf(map.rows, map.columns, difference, difference), most: largest(difference) };
+  }, [data, map, now]);
+  const isDifference = now !== undefined, minus = now ? `${letterOf(now.run.index)} \u2212 ${letterOf(run.index)}` : '';
+  /** Place of a value on the scale of colours. */
+  const partOf = (value: number): number => most === 0 ? isDifference ? 0.5 : 0
+      : isDifference ? (value / most + 1) / 2 : value / most;
   const [from, to] = range ?? [0, loop.iterations], [top, bottom] = rows ?? [0, map.rows];
   const first = Math.floor(from / map.width), last = Math.min(map.columns, Math.ceil(to / map.width));
   const blocks = useMemo(() => blocksOf({ ...map, mean: levels[0]!.mean }, first, last, { rows: 32, columns: 8 }),
@@ -51,9 +76,10 @@ export function IterationMap({ run, loop, data, range, onRange, onRank }: Iterat
     const y0 = Math.floor(top / scale), y1 = Math.min(level.rows, Math.ceil(bottom / scale));
     if (x1 <= x0 || y1 <= y0) return;
     const picture = new ImageData(x1 - x0, y1 - y0), colors = new Uint32Array(picture.data.buffer);
+    const table = isDifference ? differencePixels : pixels;
     for (let y = y0, to = 0; y < y1; y++)
-      for (let x = x0; x < x1; x++) colors[to++] = pixels[Math.min(255,
-          Math.floor(level.mean[y * level.columns + x]! / most * 255))] ?? pixels[0]!;
+      for (let x = x0; x < x1; x++) colors[to++] = table[Math.min(255,
+          Math.floor(partOf(level.mean[y * level.columns + x]!) * 255))] ?? TRANSPARENT;
     const hidden = document.createElement('canvas');
     hidden.width = picture.width;
     hidden.height = picture.height;
@@ -91,16 +117,19 @@ export function IterationMap({ run, loop, data, range, onRange, onRank }: Iterat
   const mean = levels[0]!.mean[cell] ?? NaN, peak = levels[0]!.greatest[cell] ?? NaN;
   const ranks = map.places_in_row > 1 ? `ranks from ${rank}` : `rank ${rank}`;
   const iterations = map.width > 1 ? `iterations from ${iteration}` : `iteration ${iteration}`;
-  const single = map.peaks ? `, the greatest single one ${valueText(peak, map.unit)}` : '';
-  const text = `${ranks}, ${iterations}: ${valueText(mean, map.unit)}${single}`;
-  const label = `Map of ${map.metric}: ${map.rows} rows of ranks, ${map.columns} columns of iterations`;
+  const single = map.peaks && !isDifference ? `, the greatest single one ${valueText(peak, map.unit)}` : '';
+  const value = (isDifference && mean > 0 ? '+' : '') + valueText(mean, map.unit);
+  const text = `${ranks}, ${iterations}: ${isDifference ? `${minus} ` : ''}${value}${single}`;
+  const what = `${map.metric}${isDifference ? `, ${minus}` : ''}`;
+  const label = `Map of ${what}: ${map.rows} rows of ranks, ${map.columns} columns of iterations`;
   const saveSvg = (): void => {
     const number = Math.ceil(Math.log2(Math.max(map.columns / 256, map.rows / 64)));
     const level = levels[Math.min(levels.length - 1, Math.max(0, number))]!;
     const [width, height] = [1024 / level.columns, 256 / level.rows], svg = new SvgWriter(1024, 256);
     level.mean.forEach((value, at) => {
       const x = at % level.columns, y = Math.floor(at / level.columns);
-      svg.box(x * width, y * height, width, height, css(valueColor(value / most)));
+      if (!Number.isNaN(value))
+        svg.box(x * width, y * height, width, height, css(colorOf(partOf(value), isDifference)));
     });
     svg.save('iterations_map');
   };
@@ -108,7 +137,7 @@ export function IterationMap({ run, loop, data, range, onRange, onRank }: Iterat
   const table = (): ComponentChildren => {
     const { height, width, means } = blocks;
     const columns = means[0]?.map((_, i) => `iterations from ${(first + i * width) * map.width}`) ?? [];
-    return <TableOfPicture name="map" caption={`${map.metric} by ranks and iterations, means`}
+    return <TableOfPicture name="map" caption={`${what}, by ranks and iterations, means`}
       head={['ranks from', ...columns]} numbers={[true, ...columns.map(() => true)]}
       rows={means.map((row, i) => [{ value: rankOf(i * height) },
           ...row.map((mean) => ({ value: mean, shown: valueText(mean, map.unit) }))])} />;
@@ -117,6 +146,9 @@ export function IterationMap({ run, loop, data, range, onRange, onRank }: Iterat
     <figcaption>Ranks (down) x iterations (to the right)</figcaption>
     <div class="tools"><Choice label="Values" value={String(chosen)} onChoose={(value) => setChosen(Number(value))}
       options={loop.maps.map((each, i) => ({ value: String(i), text: each.metric }))} />
+      {alike.length > 0 && <Choice label="Runs" value={now ? against : ''} onChoose={setAgainst} options={[
+        { value: '', text: letterOf(run.index) }, ...alike.map((each) => ({ value: String(each.run.index),
+            text: `${letterOf(each.run.index)} \u2212 ${letterOf(run.index)}` }))]} />}
       <button type="button" class="quiet" onClick={saveSvg}>Save as SVG</button></div>
     <Canvas height={HEIGHT} label={label} draw={draw} onWidth={(width) => { size.current = width; }}
       onWheel={(x, y, event) => {
@@ -154,7 +186,8 @@ export function IterationMap({ run, loop, data, range, onRange, onRank }: Iterat
         act();
       }} />
     <p aria-live="polite">{text}</p>
-    <Scale from="0" to={valueText(most, map.unit)} />
+    <Scale from={isDifference ? valueText(-most, map.unit) : '0'} to={valueText(most, map.unit)}
+      isDifference={isDifference} />
     {table()}
   </figure>;
 }

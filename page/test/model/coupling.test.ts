@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Trees, type Coupled, type Setting, type TreeName } from '../../src/model/coupling';
 import { spansOf, type Row } from '../../src/model/items';
-import { modesOf, shownOf, type Mode } from '../../src/model/modes';
+import { modeNamed, modesOf, shownOf, type Mode } from '../../src/model/modes';
 import { modelWith } from './small';
 
 const all = { metric: ['m0', 'm1', 'm2'], call: ['c0:1', 'c0:2', 'c0:3', 'c0:4'], system: ['s', 'h0', 'h1'] };
@@ -121,11 +121,22 @@ test('every value mode', () => {
   near(shown('system', 'rank 0', 'call_selection'), 2 / 4);
   near(shown('system', 'rank 1', 'peer'), 1 / 2);
   near(shown('system', 'rank 1', 'peer_distribution'), 1 / 2);
-  near(shown('system', 'rank 0', 'other_run'), 1 / 2);
+  near(shown('system', 'rank 0', 'run_1'), 1 / 2);
   assert.deepEqual(modesOf('metric', ['metric', 'call', 'system'], 1).map((row) => row.mode), ['absolute', 'own_root']);
   assert.deepEqual(modesOf('call', ['metric', 'call', 'system'], 1).map((row) => row.mode),
       ['absolute', 'own_root', 'metric_root', 'metric_selection']);
   assert.ok(!modesOf('call', ['call', 'metric', 'system'], 1).some((row) => row.mode.startsWith('metric')));
+});
+
+test('each further run is one that values are percent of', () => {
+  const coupled = new Trees(modelWith(1, 2, 4)).couple(setting({ open: { call: ['c0:1'] } }));
+  const row = rowOf(coupled, 'call', 'io');
+  near(shownOf(coupled, 'call', 'run_1', row).value, 1 / 2);
+  near(shownOf(coupled, 'call', 'run_2', row).value, 1 / 4);
+  const offered = modesOf('call', ['metric', 'call', 'system'], 3);
+  assert.deepEqual(offered.slice(-2).map(({ mode, title }) => [mode, title]),
+      [['run_1', 'Percent of run B'], ['run_2', 'Percent of run C']]);
+  assert.deepEqual(['run_2', 'peer', 'run_0', 'other'].map(modeNamed), ['run_2', 'peer', null, null]);
 });
 
 test('errors are those of the rules', () => {

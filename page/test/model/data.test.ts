@@ -4,6 +4,8 @@ import { noteOf } from '../../src/model/call_tree';
 import { columnsOf } from '../../src/model/columns';
 import { difference, lacksOf, namesOf } from '../../src/model/compare';
 import { placesOf } from '../../src/model/coupling';
+import type { Loop, PlaceMap } from '../../src/model/head';
+import { areRowsAlike, differenceOfMaps } from '../../src/model/map_difference';
 import { callersOf, coveredBy, flameOf, outermost } from '../../src/model/flame';
 import { merge } from '../../src/model/merge';
 import { modelOf } from '../../src/model/model';
@@ -68,6 +70,31 @@ test('a map as a table has means of blocks', () => {
   assert.deepEqual(blocksOf(map, 0, 4, { rows: 2, columns: 2 }),
       { height: 2, width: 2, means: [[3.5, 5.5], [9.5, 11.5]] });
   assert.deepEqual(blocksOf(map, 1, 2, { rows: 8, columns: 8 }).means, [[2], [6], [10]]);
+});
+
+test('means of a map leave out what is not known', () => {
+  const mean = [1, NaN, NaN, NaN, 3, 2, NaN, NaN];
+  const levels = pyramidOf(2, 4, mean, mean);
+  assert.deepEqual([...levels[1]!.mean], [2, NaN]);
+  assert.deepEqual([...levels[1]!.greatest], [3, NaN]);
+  assert.deepEqual(blocksOf({ rows: 2, columns: 4, mean }, 0, 4, { rows: 1, columns: 2 }).means, [[2, NaN]]);
+});
+
+test('a map of one run less another has the cells of the first, where both have them', () => {
+  const loopOf = (places: number, iterations: number): Loop => ({ name: 'step', node: 1, iterations, places,
+      series: { bins: 1, width: 1, classes: 0, rows: [] }, maps: [] });
+  const mapOf = (rows: number, columns: number, places_in_row: number, width: number): PlaceMap => ({ metric: 'Time',
+      unit: 's', rows, columns, places_in_row, width, scale: 1, peak_scale: 1, peaks: false, offset: 0 });
+  const { runs: [a, b] } = modelWith(1, 2);
+  b!.head.ranks = 2;
+  // Four ranks and three iterations; two ranks and two iterations, two of them in a cell.
+  const before = { run: a!, loop: loopOf(4, 3), map: mapOf(4, 3, 1, 1),
+      values: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12] };
+  const now = { run: b!, loop: loopOf(2, 2), map: mapOf(2, 1, 1, 2), values: [10, 20] };
+  assert.ok(areRowsAlike(before, now));
+  assert.deepEqual([...differenceOfMaps(before, now)], [9, 8, NaN, 16, 15, NaN, NaN, NaN, NaN, NaN, NaN, NaN]);
+  assert.deepEqual([...differenceOfMaps(now, before)], [1.5 - 10, 4.5 - 20], 'the mean of finer cells');
+  assert.ok(!areRowsAlike(before, { run: b!, loop: loopOf(4, 2) }), 'two threads a rank');
 });
 
 test('ranks of another run are known where it has all of them', () => {

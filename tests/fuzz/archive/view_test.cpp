@@ -6,6 +6,7 @@
 #include "offline/findings/facts.hpp"
 #include "offline/report/difference.hpp"
 #include "offline/report/report.hpp"
+#include "offline/report/several.hpp"
 #include "offline/report/views.hpp"
 #include "tests/fuzz/archive/file_surgery.hpp"
 #include "tests/fuzz/archive/mutations.hpp"
@@ -51,9 +52,11 @@ void print_something(const std::string& bytes, Random& random) {
     const analysis::CallTree tree = analysis::build_call_tree(*experiment, symbolizer, {});
     findings::Facts facts{*experiment, tree, minima, {}};
     find(facts);
-    if (random() % 4 == 0)
-      report::render_difference({experiment, {}}, {experiment, {}}, {}, {80, false, false}, symbolizer,
-                                [](std::string_view) {});
+    if (random() % 4 == 0) {
+      const report::RunToCompare run{report::compared_run(experiment, {}, {}, symbolizer)};
+      report::render_difference(run, run, {}, {80, false, false}, [](std::string_view) {});
+      report::render_several({run, run, run}, {}, {80, false, false}, [](std::string_view) {});
+    }
   } catch (const experiment::ReadError&) {
   } catch (const report::UsageError&) {
   }

@@ -130,13 +130,21 @@ TEST_F(KeptPoolsTest, of_a_program_that_runs_there_are_none) {
   EXPECT_FALSE(fs::exists(file()));
 }
 
-TEST_F(KeptPoolsTest, of_other_rules_go) {
+TEST_F(KeptPoolsTest, of_other_rules_or_damaged_go) {
   const auto experiment = open();
   keep_pools(*experiment, run::Asked::Yes);
   write_file(scratch_.path + "/pools-0.refrain", "old");
   forget_old_pools(*experiment);
   EXPECT_FALSE(fs::exists(scratch_.path + "/pools-0.refrain"));
-  EXPECT_TRUE(fs::exists(file()));
+  const std::string good = read_file(file());
+  std::string bad = good;
+  bad.back() = static_cast<char>(bad.back() ^ 1);
+  write_file(file(), bad);
+  forget_old_pools(*experiment);
+  EXPECT_FALSE(fs::exists(file())) << "what is damaged goes, too";
+  keep_pools(*experiment, run::Asked::Yes);
+  EXPECT_EQ(good, read_file(file()));
+  EXPECT_EQ(experiment->damages(), 0U);
 }
 
 }  // namespace

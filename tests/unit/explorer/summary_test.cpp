@@ -48,14 +48,42 @@ TEST(Places, keep_outliers_and_count_the_rest) {
     EXPECT_EQ(threads[thread].host, few.places[few.place_of[thread]].host) << "no group spans machines";
 }
 
+TEST(Places, those_looked_at_are_outliers_and_others_from_everywhere) {
+  std::vector<Thread> threads = job(1000);
+  threads[123].user_s = 50;
+  threads[700].mpi_s = 9;
+  const std::vector<bool> chosen = choose_threads(threads, 64);
+  EXPECT_EQ(64, std::ranges::count(chosen, true));
+  EXPECT_TRUE(chosen[123]);
+  EXPECT_TRUE(chosen[700]);
+  for (std::ptrdiff_t part = 0; part < 10; ++part)
+    EXPECT_GE(std::count(chosen.begin() + 100 * part, chosen.begin() + 100 * (part + 1), true), 2) << part;
+  EXPECT_EQ(64, std::ranges::count(choose_threads(job(64), 64), true)) << "all of a few";
+}
+
+/// Values of one metric at one place.
+BinnedPlace place_of(const Bins& bins, const std::vector<double>& values) {
+  BinnedPlace place(bins);
+  for (std::size_t i = 0; i < values.size(); ++i) place.add(bins.of(static_cast<std::int64_t>(i)), values[i]);
+  return place;
+}
+
+TEST(Bins, hold_as_many_iterations_each) {
+  const Bins bins(5, 2);
+  EXPECT_EQ(3, bins.width);
+  EXPECT_EQ(2U, bins.count);
+  EXPECT_EQ(0U, bins.of(2));
+  EXPECT_EQ(1U, bins.of(3));
+  EXPECT_EQ(bins.count, bins.of(6)) << "behind the last iteration there is none";
+  EXPECT_EQ(bins.count, bins.of(-1));
+}
+
 TEST(Curves, are_over_places) {
-  CurveBuilder curve(4, 3, 2);  // two iterations in a bin
-  EXPECT_EQ(2, curve.width());
-  for (const double base : {1.0, 2.0, 9.0}) {
-    for (std::int64_t i = 0; i < 4; ++i) curve.add(i, base + static_cast<double>(i));
-    curve.end_place();
-  }
+  const Bins bins(4, 2);  // two iterations in a bin
+  CurveBuilder curve(bins, 3);
+  for (const double base : {1.0, 2.0, 9.0}) curve.add(place_of(bins, {base, base + 1, base + 2, base + 3}));
   const Curves done = curve.finish();
+  EXPECT_EQ(2, done.width);
   EXPECT_EQ((std::vector<float>{1.5F, 3.5F}), done.least);
   EXPECT_EQ((std::vector<float>{2.5F, 4.5F}), done.median);
   EXPECT_EQ((std::vector<float>{9.5F, 11.5F}), done.greatest);
@@ -63,11 +91,10 @@ TEST(Curves, are_over_places) {
 }
 
 TEST(Curves, do_not_make_a_zero_of_what_is_not_there) {
-  CurveBuilder curve(3, 2, 8);
-  curve.add(0, 5);
-  curve.add(1, NAN);
-  curve.end_place();
-  curve.end_place();
+  const Bins bins(3, 8);
+  CurveBuilder curve(bins, 2);
+  curve.add(place_of(bins, {5, NAN}));
+  curve.add(place_of(bins, {}));
   const Curves done = curve.finish();
   EXPECT_EQ(5, done.median[0]);
   EXPECT_TRUE(std::isnan(done.median[1]));
@@ -75,23 +102,30 @@ TEST(Curves, do_not_make_a_zero_of_what_is_not_there) {
 }
 
 TEST(Maps, have_means_and_peaks) {
-  MapBuilder exact(3, 2, 10, 10), coarse(4, 4, 2, 2);
-  exact.add(1, 2, 7);
+  const Bins single(3, 10), pairs(4, 2);
+  MapBuilder exact(single, 2, 10), coarse(pairs, 4, 2);
+  exact.add(1, place_of(single, {NAN, NAN, 7}));
   const Map one = exact.finish();
   EXPECT_TRUE(one.peak.empty());
   EXPECT_EQ(7, one.mean[5]);
-  for (std::size_t place = 0; place < 4; ++place)
-    for (std::int64_t i = 0; i < 4; ++i) coarse.add(place, i, static_cast<double>(place * 4) + static_cast<double>(i));
+  for (std::size_t place = 0; place < 4; ++place) {
+    const auto base = static_cast<double>(place * 4);
+    coarse.add(place, place_of(pairs, {base, base + 1, base + 2, base + 3}));
+  }
   const Map map = coarse.finish();
   EXPECT_EQ(2, map.places_in_row);
   EXPECT_EQ((std::vector<float>{2.5F, 4.5F, 10.5F, 12.5F}), map.mean);
   EXPECT_EQ((std::vector<float>{5, 7, 13, 15}), map.peak);
 }
 
-TEST(Job, has_the_slowest_place_of_each_iteration) {
-  JobBuilder job(2);
-  job.add(0, 0, 1, 0.5, 0.5), job.add(0, 1, 1, 0, 1);
-  job.add(1, 0, 3, 0.5, 2.5), job.add(1, 1, 1, 0, 1);
+TEST(Job, has_the_slowest_place_of_each_iteration_however_places_are_added) {
+  std::vector<JobBuilder::Times> fast(2), slow(2);
+  fast[0].add(1, 0.5, 0.5), fast[1].add(1, 0, 1);
+  slow[0].add(3, 0.5, 2.5), slow[1].add(1, 0, 1);
+  JobBuilder job(2), other(2);
+  job.add_place(fast);
+  other.add_place(slow);
+  job.add(other);
   const auto iterations = job.finish();
   EXPECT_EQ(2, iterations[0].wall);
   EXPECT_EQ(3, iterations[0].slowest);

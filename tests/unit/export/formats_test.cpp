@@ -6,6 +6,7 @@
 #include <set>
 #include <span>
 #include <sstream>
+#include <system_error>
 #include <zlib.h>
 
 #include "offline/database/cubex_file.hpp"

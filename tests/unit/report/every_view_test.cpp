@@ -200,19 +200,21 @@ TEST(EveryView, differences_are_as_wide_as_asked_for_at_most) {
     const Terminal terminal{width, width % 2 == 0, width % 3 == 0};
     analysis::Symbolizer symbolizer;
     std::string out;
-    render_difference({before, {}}, {now, found}, {}, terminal, symbolizer,
-                      [&](std::string_view text) { out += text; });
+    render_difference({compared_run(before, {}, {}, symbolizer)}, {compared_run(now, {}, {}, symbolizer), found}, {},
+                      terminal, [&](std::string_view text) { out += text; });
     ASSERT_EQ("", what_is_wrong(out, terminal)) << width;
   }
 }
 
 TEST(EveryView, what_a_run_does_not_tell_apart_is_no_change) {
-  const auto open = [](const char* name) { return experiment::Experiment::open((fs::path(GOLDEN) / name).string()); };
+  analysis::Symbolizer symbolizer;
+  const auto open = [&](const char* name) {
+    return compared_run(experiment::Experiment::open((fs::path(GOLDEN) / name).string()), {}, {}, symbolizer);
+  };
   const std::vector<findings::Finding> whole{{.rule = "shared_core", .share = 0.3, .error = 0.01}},
       part{{.rule = "waiting_for_core", .share = 0.2}};
-  analysis::Symbolizer symbolizer;
   std::string out;
-  render_difference({open("profile-1.9"), whole}, {open("profile-1.10"), part}, {}, {}, symbolizer,
+  render_difference({open("profile-1.9"), whole}, {open("profile-1.10"), part}, {}, {},
                     [&](std::string_view text) { out += text; });
   EXPECT_NE(out.find("  ?    20.0 %  user code waited for a core"), out.npos) << out;
   EXPECT_NE(out.find("30.0 %         ?  in user code the program was not on a CPU"), out.npos) << out;

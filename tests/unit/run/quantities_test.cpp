@@ -109,8 +109,8 @@ TEST(Replicates, of_a_ratio_and_a_maximum_are_evaluated_one_by_one) {
       error_by_replicates(.5, [&](std::size_t r) { return part.seconds_of(r) / whole.seconds_of(r); });
   EXPECT_NEAR(of_ratio, 0, 1e-12) << "both have the same in common";
   whole.seconds = 2'000;
-  const double of_maximum = error_by_replicates(
-      2'000, [&](std::size_t r) { return std::max(part.seconds_of(r), whole.seconds_of(r)); });
+  const double of_maximum =
+      error_by_replicates(2'000, [&](std::size_t r) { return std::max(part.seconds_of(r), whole.seconds_of(r)); });
   EXPECT_NEAR(of_maximum, whole.error_s(), 1e-9);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// Call paths by their names, as they come; then nodes in preorder.
+/// Call paths by their names, of one run or of several that meet there, as they come; then nodes in preorder.
 
 #include <cstdint>
 #include <map>
@@ -8,15 +8,23 @@
 #include <utility>
 #include <vector>
 
-#include "offline/explorer/run.hpp"
+#include "offline/run/nodes.hpp"
 
-namespace refrain::explorer {
+namespace refrain::run {
+
+/// Parents come before children; node 0 is the root.
+struct PathNode {
+  std::int32_t parent = -1;
+  std::string name;
+  PathKind kind = PathKind::User;
+  bool marked = false;
+};
 
 class PathTrie {
  public:
   PathTrie() : nodes_(1) {}
   /// The number of the node below `parent`, which stays; 0 is the root.
-  std::uint32_t below(std::uint32_t parent, const std::string& name, run::PathKind kind, bool marked = false) {
+  std::uint32_t below(std::uint32_t parent, const std::string& name, PathKind kind, bool marked = false) {
     const auto [at, is_new] =
         index_.try_emplace({parent, name, kind, marked}, static_cast<std::uint32_t>(nodes_.size()));
     if (is_new) {
@@ -27,8 +35,8 @@ class PathTrie {
   }
   std::size_t size() const { return nodes_.size(); }
   /// The nodes in preorder, and where each number is among them.
-  std::pair<std::vector<Node>, std::vector<std::uint32_t>> in_preorder() const {
-    std::pair<std::vector<Node>, std::vector<std::uint32_t>> result;
+  std::pair<std::vector<PathNode>, std::vector<std::uint32_t>> in_preorder() const {
+    std::pair<std::vector<PathNode>, std::vector<std::uint32_t>> result;
     auto& [nodes, place] = result;
     place.resize(nodes_.size());
     std::vector<std::uint32_t> open{0};
@@ -46,11 +54,11 @@ class PathTrie {
 
  private:
   struct Placed {
-    Node node;
+    PathNode node;
     std::vector<std::uint32_t> children;
   };
   std::vector<Placed> nodes_;
-  std::map<std::tuple<std::uint32_t, std::string, run::PathKind, bool>, std::uint32_t> index_;
+  std::map<std::tuple<std::uint32_t, std::string, PathKind, bool>, std::uint32_t> index_;
 };
 
-}  // namespace refrain::explorer
+}  // namespace refrain::run

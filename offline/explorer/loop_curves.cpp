@@ -1,0 +1,200 @@
+#include <cmath>
+#include <fmt/format.h>
+#include <string_view>
+
+#include "offline/explorer/advice.hpp"
+#include "offline/explorer/loop_parts.hpp"
+#include "offline/explorer/loop_summary.hpp"
+
+namespace refrain::explorer {
+namespace {
+
+constexpr std::size_t most_curve_metrics = 16, metrics_with_map = 3, most_path_curves = 30, most_loops = 8;
+/// A float for each place and bin: 16 MiB.
+constexpr std::size_t most_curve_values = std::size_t{1} << 22;
+
+/// A part of the bytes that one loop may take, in values of so many bytes.
+std::size_t room(const LoopInput& input, double share, double bytes_of_value) {
+  const auto loops = static_cast<double>(std::clamp<std::size_t>(input.view.groups.size(), 1, most_loops));
+  return static_cast<std::size_t>(share * static_cast<double>(input.bytes) / loops / bytes_of_value);
+}
+
+/// Three maps of means and peaks, two bytes each, which compress to some three quarters.
+struct MapSize {
+  std::size_t rows, columns;
+};
+MapSize map_size(const LoopInput& input, std::size_t places) {
+  constexpr double share = 0.15, bytes = 3 * 2 * 2;
+  constexpr std::size_t most_rows = 1024, most_columns = 4096;
+  const std::size_t cells = std::max<std::size_t>(room(input, share, bytes), 64 * 64);
+  const auto side = static_cast<std::size_t>(std::sqrt(static_cast<double>(cells)));
+  const std::size_t rows = std::min({std::max<std::size_t>(places, 1), most_rows, side});
+  return {rows, std::min(cells / rows, most_columns)};
+}
+
+/// A metric of iterations.
+struct CurveMetric {
+  std::string name, unit;
+  std::shared_ptr<const report::IterationSource> source = {};  ///< null: the profiles
+
+  run::IterationValue of(const run::OpenLoop& open) const {
+    return source ? source->of(*open.profiles, open.location->thread, nullptr) : value_of_metric(*open.profiles, name);
+  }
+};
+
+/// The usual ones first. The others follow in small loops; in large ones only those of REFRAIN_METRICS. Patterns of
+/// waiting come last.
+std::vector<CurveMetric> curve_metrics(const LoopInput& input, const report::LoopGroup& group) {
+  constexpr std::string_view usual[] = {"wall", "mpi", "user", "cpu", "mpi_calls", "bytes_sent", "bytes_received"};
+  std::vector<CurveMetric> metrics;
+  for (const std::string_view name : usual)
+    if (const auto at = std::ranges::find(input.view.metrics, name, &run::Metric::name); at != input.view.metrics.end())
+      metrics.push_back({at->name, at->unit});
+  const std::vector<std::string> own = run::iteration_metric_names();
+  for (const run::Metric& of : input.view.metrics) {
+    const bool is_asked_for = std::ranges::find(own, of.name) == own.end();
+    if (std::ranges::find(usual, of.name) == std::end(usual) && (is_asked_for || is_small(group)) &&
+        metrics.size() < most_curve_metrics)
+      metrics.push_back({of.name, of.unit});
+  }
+  for (const PatternSource& pattern : input.patterns) metrics.push_back({pattern.name, "s", pattern.source});
+  return metrics;
+}
+
+/// The series of one location, by metric.
+struct PlaceSeries {
+  std::size_t number = 0;
+  std::vector<BinnedPlace> curves, maps;
+};
+struct RankSeries {
+  explicit RankSeries(std::int64_t iterations) : job(iterations) {}
+  JobBuilder job;
+  std::vector<PlaceSeries> places;
+};
+
+/// Reads locations; several threads at a time.
+class SeriesReader {
+ public:
+  SeriesReader(const std::vector<CurveMetric>& metrics, const Bins& bins, const Bins& columns)
+      : metrics_(metrics), bins_(bins), columns_(columns) {}
+
+  void add(std::size_t number, const run::OpenLoop& open, RankSeries& to) const {
+    PlaceSeries& series = to.places.emplace_back();
+    series.number = number;
+    series.curves.resize(metrics_.size(), BinnedPlace(bins_));
+    series.maps.resize(std::min(metrics_.size(), metrics_with_map), BinnedPlace(columns_));
+    const Bins& groups = to.job.groups();
+    std::vector<JobBuilder::Times> times(groups.count);
+    std::vector<run::IterationValue> values;
+    for (const CurveMetric& metric : metrics_) values.push_back(metric.of(open));
+    std::vector<double> now(values.size());
+    // Not by name in each iteration: there may be a hundred million.
+    const auto place_in = [&](std::string_view name) {
+      return static_cast<std::size_t>(std::ranges::find(metrics_, name, &CurveMetric::name) - metrics_.begin());
+    };
+    const std::size_t wall = place_in("wall"), mpi = place_in("mpi"), user = place_in("user");
+    const auto value = [&](std::size_t at) { return at < now.size() ? now[at] : NAN; };
+    for_each_present(open, [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+      const std::size_t bin = bins_.of(i), column = columns_.of(i), group = groups.of(i);
+      for (std::size_t m = 0; m < values.size(); ++m) {
+        now[m] = values[m] ? values[m](i, cluster, row) : NAN;
+        series.curves[m].add(bin, now[m]);
+        if (m < series.maps.size()) series.maps[m].add(column, now[m]);
+      }
+      if (group < times.size()) times[group].add(value(wall), value(mpi), value(user));
+    });
+    to.job.add_place(times);
+  }
+  std::size_t bytes() const {
+    constexpr std::size_t bytes_of_bin = sizeof(double) + sizeof(std::int64_t) + sizeof(float);
+    return bytes_of_bin * (metrics_.size() * bins_.count + metrics_with_map * columns_.count);
+  }
+
+ private:
+  const std::vector<CurveMetric>& metrics_;
+  Bins bins_, columns_;
+};
+
+/// The marked loop of that name with most time; 0: none, as where a call of MPI begins the iterations.
+std::uint32_t node_of_loop(const analysis::CallTree& tree, const std::string& name) {
+  std::uint32_t best = 0;
+  for (std::uint32_t node = 1; node < tree.nodes.size(); ++node)
+    if (const auto& of = tree.nodes[node]; of.marked && of.name == name)
+      if (best == 0 || of.inclusive_s > tree.nodes[best].inclusive_s) best = node;
+  return best;
+}
+
+}  // namespace
+
+std::size_t most_bins(const LoopInput& input, const report::LoopGroup& group) {
+  constexpr double share = 0.07, bytes = 4 * 4;  // of four curves
+  const std::size_t rows = curve_metrics(input, group).size() + most_path_curves;
+  return std::min(std::clamp<std::size_t>(room(input, share, bytes * static_cast<double>(rows)), 64, 2048),
+                  std::max<std::size_t>(most_curve_values / std::max<std::size_t>(group.locations.size(), 1), 1));
+}
+
+JobIterations add_metric_curves(const LoopInput& input, const report::LoopGroup& group, Loop& loop, Run& run) {
+  const std::size_t places = group.locations.size();
+  const std::vector<CurveMetric> metrics = curve_metrics(input, group);
+  if (const std::size_t shown = metrics.size() - input.patterns.size(), all = input.view.metrics.size(); shown < all)
+    run.lacks.push_back({"iterations", fmt::format("{}: {} of {} metrics are not in the file by iteration (refrain "
+                                                   "report --iterations --metric NAME).",
+                                                   group.name, all - shown, all)});
+  const MapSize size = map_size(input, places);
+  const Bins bins(group.iterations, most_bins(input, group)), columns(group.iterations, size.columns);
+  std::vector<CurveBuilder> curves(metrics.size(), CurveBuilder(bins, places));
+  std::vector<MapBuilder> maps(std::min(metrics.size(), metrics_with_map), MapBuilder(columns, places, size.rows));
+  const SeriesReader reader(metrics, bins, columns);
+  const RankSeries empty(group.iterations);
+  JobBuilder job(group.iterations);
+  const std::size_t locations_of_rank = places / std::max<std::size_t>(input.experiment->ranks().size(), 1) + 1;
+  const std::size_t bytes_of_rank =
+      locations_of_rank * reader.bytes() + 2 * sizeof(JobBuilder::Times) * job.groups().count;
+  for_each_rank_of(
+      input, group, {}, has_few_locations(group) ? experiment::Depth::Whole : experiment::Depth::Loops, bytes_of_rank,
+      empty, [&](std::size_t number, const run::OpenLoop& open, RankSeries& made) { reader.add(number, open, made); },
+      [&](const RankSeries& made) {
+        job.add(made.job);
+        for (const PlaceSeries& of : made.places) {
+          for (std::size_t m = 0; m < curves.size(); ++m) curves[m].add(of.curves[m]);
+          for (std::size_t m = 0; m < maps.size(); ++m) maps[m].add(of.number, of.maps[m]);
+        }
+      });
+  loop.bins = static_cast<std::int64_t>(bins.count);
+  loop.width = bins.width;
+  for (std::size_t m = 0; m < metrics.size(); ++m) {
+    Curves done = curves[m].finish();
+    done.metric = title_of(metrics[m].name);
+    done.unit = metrics[m].unit;
+    if (m < maps.size()) {
+      Map& map = loop.maps.emplace_back(maps[m].finish());
+      map.metric = done.metric;
+      map.unit = done.unit;
+    } else if (std::ranges::none_of(done.greatest, [](float value) { return value > 0; })) {
+      continue;  // nothing has any of it, or nothing is known
+    }
+    loop.curves.push_back(std::move(done));
+  }
+  JobIterations iterations{job.groups().width, job.finish(), {}};
+  iterations.classes = analysis::job_classes(iterations.all);
+  return iterations;
+}
+
+void add_loops(const LoopInput& input, ValueTable& table, Run& run) {
+  const std::vector<report::LoopGroup>& groups = input.view.groups;
+  for (std::size_t i = 0; i < std::min(groups.size(), most_loops); ++i) {
+    Loop loop;
+    loop.name = groups[i].name;
+    loop.node = node_of_loop(input.tree, groups[i].name);
+    loop.iterations = groups[i].iterations;
+    loop.places = static_cast<std::int64_t>(groups[i].locations.size());
+    const JobIterations iterations = add_metric_curves(input, groups[i], loop, run);
+    add_units(input, groups[i], iterations, loop, table, run);
+    run.loops.push_back(std::move(loop));
+  }
+  if (groups.size() > most_loops)
+    run.lacks.push_back(
+        {"iterations", fmt::format("{} further loops are not in the file.", groups.size() - most_loops)});
+}
+
+}  // namespace refrain::explorer
