@@ -12,8 +12,8 @@ from typing import Any
 
 from refrain_testing import MPIS, PROGRAMS, REFRAIN, TestCase, clean_environment, mpiexec
 
-# A normal variable is beyond this once in 5 * 10^8 times.
-ERRORS = 6
+# Student's t of 16 degrees, as errors come from 16 replicates, is beyond this once in 30 million times.
+ERRORS = 10
 # What a program does beside what it plants: its begin, its library of threads.
 REST_S, REST = 0.03, 0.05
 
