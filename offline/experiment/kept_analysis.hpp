@@ -31,6 +31,9 @@ struct AnalysisKey {
   auto operator<=>(const AnalysisKey&) const = default;
 };
 
+/// Of replicates; more can only be damage.
+inline constexpr std::int32_t most_ranks_in_block = 1 << 21;
+
 /// A metric that a search has found, in seconds, of the whole run.
 struct SavedMetric {
   struct Value {

@@ -103,7 +103,8 @@ void Grouping::add_row(Answer& to, const Leaf& leaf, const Row& row, std::size_t
   const auto& all = metrics_.asked_for();
   for (const Column& of : asked_for_) add(of.column, all[of.number].name);
   if (!question_.all_asked_for) return;
-  values.resize(to.asked_for_ + all.size(), std::vector<Integer>(slots()));
+  if (values.size() < to.asked_for_ + all.size())
+    values.resize(to.asked_for_ + all.size(), std::vector<Integer>(slots()));
   for (std::size_t m = 0; m < all.size(); ++m) add(to.asked_for(m), all[m].name);
 }
 
@@ -132,20 +133,22 @@ void Grouping::add_found(Answer& to, const Leaf& leaf) {
 void Grouping::add_replicates(Answer& to, const Leaf& leaf, const Column& column) {
   const experiment::SavedMetric& found = metrics_.found()[column.number];
   const std::int32_t first = leaf.rank.rank - leaf.rank.rank % found.ranks_in_block;
+  const std::int64_t end = std::int64_t{first} + found.ranks_in_block;
   const auto from = std::ranges::lower_bound(found.locations, first, {}, &experiment::SavedMetric::OfLocation::rank);
   const experiment::SavedMetric::OfLocation* leader = nullptr;
   std::int64_t members = 0;
   bool is_member = false;
-  for (auto at = from; at != found.locations.end() && at->rank < first + found.ranks_in_block; ++at) {
+  for (auto at = from; at != found.locations.end() && at->rank < end; ++at) {
     if (at->error_s == 0) continue;
     if (!leader) leader = &*at;
     ++members;
     is_member |= at->rank == leaf.rank.rank && at->thread == leaf.location.thread;
   }
   if (!is_member) return;
-  --to.missing_[column.column];
+  std::int64_t& missing = to.missing_[column.column][first];
+  --missing;
   if (leader->rank != leaf.rank.rank || leader->thread != leaf.location.thread) return;
-  to.missing_[column.column] += members;
+  missing += members;
   for (const auto& of :
        std::ranges::equal_range(found.replicates, first, {}, &experiment::SavedMetric::Replicated::rank)) {
     const std::uint32_t node = of.path < 0 ? 0 : nodes_.of_path(static_cast<std::uint32_t>(of.path));
@@ -263,7 +266,8 @@ Quantity Answer::quantity(std::size_t key, std::size_t column, const Sums& of) c
     result.known = Known::Sampled;
     const bool is_location = leaves_ == 1 && is_everything && found_errors_[column] >= 0;
     const bool has_replicates =
-        column < of.replicates.size() && !of.replicates[column].empty() && missing_[column] == 0;
+        column < of.replicates.size() && !of.replicates[column].empty() &&
+        std::ranges::all_of(missing_[column], [](const auto& block) { return block.second == 0; });
     result.has_error = is_location || has_replicates;
     const double error_s = is_location      ? found_errors_[column]
                            : has_replicates ? of.replicates[column][key].error_ns() * 1e-9

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -82,8 +83,9 @@ class Answer {
   Integer below_ = 0, above_ = 0;
   bool is_exact_ = true, tells_waiting_ = true;
   std::vector<double> found_errors_;  ///< by column, in seconds, of the last leaf
-  /// By column: locations that share replicates with those that were added, and have not been added themselves.
-  std::vector<std::int64_t> missing_;
+  /// By column and block of ranks, which is named by its first one: locations that share replicates with those that
+  /// were added, and have not been added themselves.
+  std::vector<std::map<std::int32_t, std::int64_t>> missing_;
 };
 
 /// Answers a question. Several of them may look at the same leaves in one pass.
