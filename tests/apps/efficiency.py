@@ -124,7 +124,7 @@ class Efficiency(TestCase):
             self.assertAlmostEqual(hybrid["parallel"], run["parallel"] + hybrid["threads_additive"] - 1, delta=EXACT)
             # The book is the loop's; beside it the run has little but the begin of MPI.
             self.assertLess(abs(hybrid["parallel"] - book.hybrid * book.elapsed_s / run["elapsed_s"]), 0.05)
-            text = self.refrain("report", experiment, "--efficiency")
+            text = " ".join(self.refrain("report", experiment, "--efficiency").split())  # sentences are wrapped
             self.assertRegex(text, r"With threads \(4 in all\): parallel efficiency .* \(multiplicative form\) or .* \(additive form\)")
         self.undisturbed(check)
 
