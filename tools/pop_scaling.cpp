@@ -107,7 +107,9 @@ void print_pop_scaling(const char* command, const PopScalingRequest& request) {
         throw report::UsageError(fmt::format("{} is a run of {}, and {} one of {}: runs of one program are compared",
                                              name, of.program, request.runs[0], program));
       if (!of.efficiency) throw report::UsageError(name + ": no useful time was measured");
-      runs[r].push_back({of.processes, *of.efficiency, of.useful_s, of.instructions, of.cycles});
+      const auto of_all = [&](std::optional<double> sum) { return sum ? *sum * of.all_over_read : sum; };
+      runs[r].push_back({of.processes, *of.efficiency, of.useful_s * of.all_over_read, of_all(of.instructions),
+                         of_all(of.cycles)});
     }
   }
   PopTable table{program, request.is_weak, {}};
