@@ -9,6 +9,7 @@
 #include "offline/report/request.hpp"
 #include "tools/console.hpp"
 #include "tools/run_efficiency.hpp"
+#include "tools/which_experiment.hpp"
 
 namespace refrain::tools {
 namespace {
@@ -94,6 +95,7 @@ std::vector<report::Note> sentences_of(const std::vector<PopPart>& parts) {
 bool is_experiment(const std::string& word) { return experiment::has_file(word, format::manifest_name); }
 
 void print_pop_scaling(const char* command, const PopScalingRequest& request) {
+  check_named_once(request.runs);
   std::string program;
   std::vector<std::string> regions{""};
   regions.insert(regions.end(), request.regions.begin(), request.regions.end());
