@@ -32,8 +32,8 @@ ComparedRun compared_run(ForeignRun run);
 /// "4 ranks", "3 of 4 ranks".
 std::string ranks_of(const ComparedRun& run);
 
-/// The sentences that a reader of numbers of all these runs together has to know: of two their difference, of more their
-/// means.
+/// The sentences that a reader of numbers of all these runs together has to know: of two runs that is their difference,
+/// of more their means.
 std::vector<std::string> notes_on(std::span<const ComparedRun* const> runs);
 
 /// Throws UsageError for what is shown of one experiment alone. `is_difference`: of two runs, the text of which is not

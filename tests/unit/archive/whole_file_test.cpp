@@ -113,7 +113,8 @@ TEST_F(WholeFile, a_pipe_gets_the_bytes_and_stays_a_pipe) {
 
 TEST_F(WholeFile, the_file_behind_a_link_is_replaced_and_the_link_stays) {
   fs::create_directory(scratch_.path + "/below");
-  for (const auto& [name, target] : {std::pair("/link", "kept"), {"/below/link", "../kept"}, {"/chain", "below/link"}}) {
+  for (const auto& [name, target] :
+       {std::pair("/link", "kept"), {"/below/link", "../kept"}, {"/chain", "below/link"}}) {
     const std::string link = scratch_.path + name;
     fs::create_symlink(target, link);
     write_new(link, name);

@@ -113,9 +113,9 @@ TEST_F(Profiles, of_caliper_are_known_by_what_stands_behind_their_data) {
 
 TEST_F(Profiles, other_files_are_refused_by_one_sentence) {
   for (const char* name : {"README.md", "manifest.json", "traces.def", "empty.cubex", "empty.json", "empty"}) {
-    const bool is_json = std::string_view(name) == "manifest.json";
     const bool is_empty = std::string_view(name).starts_with("empty");
-    const std::string path = file(name, is_empty ? "" : is_json ? R"({"command": ["a"], "state": "complete"})" : "# Text");
+    const char* const text = std::string_view(name) == "manifest.json" ? R"({"command": ["a"], "ranks": 2})" : "# Text";
+    const std::string path = file(name, is_empty ? "" : text);
     EXPECT_EQ(source_of(path), nullptr) << name;
     try {
       (void)profile_run(path);
