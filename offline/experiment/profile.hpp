@@ -50,6 +50,7 @@ struct PathValues {
 /// A metric that the user has asked for beside the time (REFRAIN_METRICS).
 struct ExtraMetric {
   std::string name, unit;
+  double scale = 1;  ///< its integers are so many times what they stand for: other tools' metrics have fractions
 };
 
 /// What a unit has of these metrics. Rows are as wide as `totals`, which may be narrower than the list of metrics.

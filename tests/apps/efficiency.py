@@ -216,6 +216,10 @@ class Efficiency(TestCase):
         weak = json.loads(self.refrain("scaling", one, two, "--weak", "--format", "json"))
         self.assertEqual("weak", weak["scaling"])
         self.assertIn("no experiment directory", self.refrain("scaling", one, "main", code=1))
+        link = self.directory / "the-same"
+        link.symlink_to(one)
+        for same in (one, link, f"{one}/"):
+            self.assertIn("is named twice", self.refrain("scaling", one, two, same, code=1))
 
 
 if __name__ == "__main__":
