@@ -55,6 +55,7 @@ void put_metrics(JsonWriter& json, const Run& run) {
         json.member("advice", metric.advice);
         json.member("overlaps", metric.overlaps);
         json.member("by_place", metric.by_place);
+        json.member("of_run_only", metric.of_run_only);
         json.member("error", error_names[metric.error]);
       });
   });

@@ -28,6 +28,7 @@ struct Metric {
     Samples,  ///< follows from the weights of samples
     Given     ///< comes with the values
   } error = Exact;
+  bool of_run_only = false;  ///< not known of parts of loops
 };
 
 /// Time that samples divide, their weights, and the squares of these.

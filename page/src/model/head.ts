@@ -14,6 +14,8 @@ export interface Metric {
   advice: string;
   overlaps: boolean;
   by_place: boolean;
+  /** Not known of parts of loops. */
+  of_run_only: boolean;
   error: ErrorKind;
 }
 

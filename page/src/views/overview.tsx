@@ -187,7 +187,7 @@ function TimeTable({ model }: { model: Model }) {
     const values = valuesOfMetrics(model, { run, metrics: [], nodes: model.everything([0]), places: null });
     return new Map(numbers.map((number) => {
       const spans = model.metricSpans(number);
-      return [number, { value: values.of(spans) || 0, error: values.errorOf(spans) }];
+      return [number, { value: values.of(spans), error: values.errorOf(spans) }];
     }));
   }), [model]);
   const value = (run: number, number: number): number => byRun[run]!.get(number)!.value;

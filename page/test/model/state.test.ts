@@ -4,17 +4,11 @@ import { restoreState, stateText } from '../../src/address';
 import { Cells } from '../../src/model/cells';
 import { modelOf, type Model } from '../../src/model/model';
 import * as state from '../../src/state';
-import { cellsBuffer, headOf, modelWith, sumsBuffer } from './small';
+import { cellsBuffer, headOf, headWithLoop, modelWith, sumsBuffer } from './small';
 
 /** `solve` is a loop with a class and a single iteration; the second run has its call paths in another order. */
 function twoRuns(): Model {
-  const [first, second] = [headOf(), headOf()];
-  const unit = { loop: 0, count: 3, first: 0, last: 2, wall: 1, mpi: 0, user: 1, reconstructed: true, has_values: true,
-    by_place: true, ranges: [] };
-  first.units.push({ ...unit, kind: 'class', name: 'class 1' }, { ...unit, kind: 'iteration', name: 'iteration 2' });
-  first.nodes.marked = second.nodes.marked = [2];
-  first.loops = [{ name: 'solve', node: 2, iterations: 3, places: 4,
-    series: { bins: 0, width: 1, classes: 0, rows: [] }, maps: [] }];
+  const first = headWithLoop(), second = headOf();
   second.nodes = { name: [0, 1, 4, 2, 3], parent: [-1, 0, 1, 1, 3], kind: [0, 0, 0, 0, 1], marked: [3] };
   const model = modelOf([first, second], [sumsBuffer(), sumsBuffer()]);
   model.runs.forEach((run) => { run.cells = new Cells(cellsBuffer(), run.numbering); });

@@ -123,6 +123,14 @@ TEST(Sections, the_head_says_where_curves_and_maps_are) {
   EXPECT_EQ(maps.size(), head["loops"][1]["maps"][0]["offset"].get<std::size_t>() + 8);
 }
 
+TEST(Sections, the_head_says_which_metrics_parts_of_loops_lack) {
+  explorer::Run run = small_run();
+  run.metrics[1].of_run_only = true;
+  const auto head = nlohmann::json::parse(head_section(run));
+  EXPECT_FALSE(head["metrics"][0]["of_run_only"]);
+  EXPECT_TRUE(head["metrics"][1]["of_run_only"]);
+}
+
 TEST(Sections, unknown_efficiencies_are_null) {
   explorer::Run run = small_run();
   run.efficiencies = {{"step",
