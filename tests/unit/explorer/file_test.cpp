@@ -175,7 +175,10 @@ TEST(Anonymous, names_go_and_what_they_tell_apart_stays) {
                  {0, "main"},
                  {1, "secret"},
                  {2, "MPI_Barrier", run::PathKind::Mpi},
-                 {1, "(blocked)", run::PathKind::Other}};
+                 {1, "(blocked)", run::PathKind::Other},
+                 {1, "(anonymous namespace)::secret(double*)"},
+                 {1, "(MPI without call path)", run::PathKind::Mpi},
+                 {1, "(truncated)"}};
     run.facts = {{"Command", "./secret --key"}, {"Ranks", "2"}};
     run.findings = {{"late_rank", "rank 1 computes longer, in secret"}};
     run.lacks = {{"trees", "secret was cut"}};
@@ -190,6 +193,8 @@ TEST(Anonymous, names_go_and_what_they_tell_apart_stays) {
   EXPECT_EQ("main", runs[0].nodes[1].name);
   EXPECT_EQ("MPI_Barrier", runs[0].nodes[3].name);
   EXPECT_EQ("(blocked)", runs[0].nodes[4].name);
+  EXPECT_EQ("(MPI without call path)", runs[0].nodes[6].name);
+  EXPECT_EQ("(truncated)", runs[0].nodes[7].name);
   EXPECT_NE(runs[0].nodes[2].name, runs[1].nodes[2].name);
   EXPECT_EQ("machine 1", runs[1].places[0].host);
   EXPECT_EQ("Ranks", runs[0].facts.at(0).first);
