@@ -240,7 +240,8 @@ std::string head_section(const Run& run) {
           json.member("name", loop.name);
           json.member("node", loop.node);
           json.member("iterations", loop.iterations);
-          json.member("places", loop.places);
+          column(json, "ranks", loop.locations, [](const auto& of) { return of.first; });
+          column(json, "threads", loop.locations, [](const auto& of) { return of.second; });
           put_series(json, loop, series);
           put_maps(json, loop, maps);
         });

@@ -96,7 +96,7 @@ struct Curves {
   std::vector<float> peak;                     ///< greatest single iteration
 };
 
-/// Places (rows) x iterations (columns), row by row.
+/// Places (rows) x iterations (columns), row by row; NaN: nothing is known.
 struct Map {
   std::string metric, unit;
   std::int64_t rows = 0, columns = 0, places_in_row = 1, width = 1;  ///< width: iterations in a column
@@ -106,11 +106,12 @@ struct Map {
 struct Loop {
   std::string name;
   std::uint32_t node = 0;
-  std::int64_t iterations = 0, places = 0;
+  std::int64_t iterations = 0;
   std::int64_t bins = 0, width = 1;    ///< width: iterations in a bin
   std::vector<std::uint32_t> classes;  ///< by bin: the unit of the class that most of it is of; 0: none
   std::vector<Curves> curves;
   std::vector<Map> maps;
+  std::vector<std::pair<std::int32_t, std::int32_t>> locations;  ///< rank and thread, in the order of a map's rows
 };
 
 /// A finding, and what it is about.

@@ -76,7 +76,9 @@ export interface Loop {
   name: string;
   node: number;
   iterations: number;
-  places: number;
+  /** Rank and thread of each location, in the order of the rows of maps. */
+  ranks: number[];
+  threads: number[];
   series: Series;
   maps: PlaceMap[];
 }

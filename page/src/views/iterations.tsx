@@ -184,10 +184,10 @@ function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Ite
     {lines.length > 1 && <DifferenceText lines={lines} loop={loop} />}
     <p class="hint">
       {row.width > 1 && `Each point is ${row.width} iterations: means, and the greatest single one as peak. `}
-      Least, median and greatest are over {loop.places} {loop.places === 1 ? 'thread.' : 'threads.'}
+      Least, median and greatest are over {loop.ranks.length} {loop.ranks.length === 1 ? 'thread.' : 'threads.'}
       {row.node !== undefined && ' Times of call paths in single iterations are reconstructed.'}</p>
     {loop.maps.length > 0 && <IterationMap loop={loop} data={data} others={others} range={state.iterations.value}
-        onRange={(next) => { state.iterations.value = next; }} onRank={(rank) => state.selectRanks([rank])}
+        onRange={(next) => { state.iterations.value = next; }} onRanks={state.selectRanks}
             run={run} />}
     <SelectedRanks />
     {lines.map((of) => <IterationClasses run={of.run} loop={of.loop} units={model.units} shown={state.parts.value}

@@ -60,7 +60,7 @@ export function cellsBuffer(factor = 1): ArrayBuffer {
     const scale = Math.max(...byRank);
     view.setFloat64(8 + 16 * rows + 8 * row, factor * scale, true);
     byRank.forEach((value, place) => {
-      const code = value === 0 ? 0 : Math.max(1, Math.round(65535 + Math.log(value / scale) / STEP)), start = 8
+      const code = value === 0 ? 0 : Math.max(2, Math.round(65535 + Math.log(value / scale) / STEP)), start = 8
           + 24 * rows + 2 * places * row;
       bytes[start + place] = code >> 8;
       bytes[start + places + place] = code & 255;
@@ -103,7 +103,7 @@ export function headWithLoop(more: Partial<UnitOfRun> = {}): Head {
     reconstructed: false, has_values: true, by_place: true, ranges: [], ...more };
   head.units.push({ ...unit, kind: 'class', name: 'class 1' }, { ...unit, kind: 'iteration', name: 'iteration 2' });
   head.nodes.marked = [2];
-  head.loops = [{ name: 'solve', node: 2, iterations: 3, places: 4,
+  head.loops = [{ name: 'solve', node: 2, iterations: 3, ranks: [0, 1, 2, 3], threads: [0, 0, 0, 0],
     series: { bins: 0, width: 1, classes: 0, rows: [] }, maps: [] }];
   return head;
 }

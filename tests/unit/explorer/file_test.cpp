@@ -55,8 +55,15 @@ TEST(Codes, keep_two_parts_in_ten_thousand) {
     EXPECT_NEAR(1, share_of(code_of(share)) / share, 2.2e-4) << share;
   EXPECT_EQ(0, share_of(code_of(0)));
   EXPECT_EQ(1, share_of(code_of(1)));
-  EXPECT_EQ(0, code_of(NAN));
-  EXPECT_EQ(1, code_of(1e-30)) << "what is there does not become nothing";
+  EXPECT_EQ(2, code_of(1e-30)) << "what is there does not become nothing";
+}
+
+TEST(Codes, keep_apart_nothing_and_what_is_not_known) {
+  EXPECT_EQ(0, code_of(0));
+  EXPECT_TRUE(std::isnan(share_of(code_of(NAN))));
+  std::string codes;
+  append_codes(std::vector<float>{0, NAN}, 0, codes);
+  EXPECT_EQ(std::string("\0\0\0\1", 4), codes) << "whatever the scale";
 }
 
 TEST(Pack, base64_is_that_of_rfc_4648) {
@@ -106,7 +113,8 @@ TEST(Sections, the_head_says_where_curves_and_maps_are) {
   Curves wall{"Time", "s", {}, 1, {1, 2}, {2, 3}, {3, 4}, {5, 6}};
   Curves path{"", "s", 2, 2, {1}, {2}, {3}, {4}};
   Map map{"Time", "s", 1, 2, 2, 1, {1, 2}, {3, 4}};
-  run.loops = {{"step", 1, 2, 2, 2, 1, {1, 1}, {wall, path}, {map, map}}, {"other", 1, 2, 2, 2, 1, {}, {wall}, {map}}};
+  run.loops = {{"step", 1, 2, 2, 1, {1, 1}, {wall, path}, {map, map}, {{0, 0}, {7, 1}}},
+               {"other", 1, 2, 2, 1, {}, {wall}, {map}, {}}};
   const auto head = nlohmann::json::parse(head_section(run));
   const std::string series = series_section(run), maps = maps_section(run);
   const auto& first = head["loops"][0]["series"];
@@ -118,6 +126,8 @@ TEST(Sections, the_head_says_where_curves_and_maps_are) {
   EXPECT_EQ(14U, second);
   EXPECT_EQ(2, number_at<float>(series, 4 * (second + 2))) << "median";
   EXPECT_EQ(4 * (second + 8 + 2), series.size());
+  EXPECT_EQ((std::vector<int>{0, 7}), head["loops"][0]["ranks"].get<std::vector<int>>());
+  EXPECT_EQ((std::vector<int>{0, 1}), head["loops"][0]["threads"].get<std::vector<int>>());
   EXPECT_EQ(8, head["loops"][0]["maps"][1]["offset"]);
   EXPECT_EQ(4.0, head["loops"][0]["maps"][0]["peak_scale"]);
   EXPECT_EQ(maps.size(), head["loops"][1]["maps"][0]["offset"].get<std::size_t>() + 8);
