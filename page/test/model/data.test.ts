@@ -4,7 +4,7 @@ import { noteOf } from '../../src/model/call_tree';
 import { columnsOf } from '../../src/model/columns';
 import { difference, lacksOf, namesOf } from '../../src/model/compare';
 import { placesOf } from '../../src/model/coupling';
-import type { Loop, PlaceMap } from '../../src/model/head';
+import type { Head, Loop, PlaceMap } from '../../src/model/head';
 import { areRowsAlike, differenceOfMaps, rowName } from '../../src/model/map_difference';
 import { callersOf, coveredBy, flameOf, outermost } from '../../src/model/flame';
 import { merge } from '../../src/model/merge';
@@ -142,6 +142,31 @@ test('ranks of another run are known where it has all of them', () => {
   assert.deepEqual(placesOf(runs[1]!, first, [span(1, 3)]), [span(1, 3)]);
   assert.equal(placesOf(runs[1]!, first, [span(2, 4)]), undefined);
   assert.equal(placesOf(runs[1]!, first, null), null);
+});
+
+test('ranks that stand together meet only those that stand together in the same way', () => {
+  const grouped = (last: number[], locations: number[]): Head => {
+    const head = headOf();
+    head.places = { ...head.places, last_rank: last, locations };
+    head.places.rank = [0, 1, 4, 5];
+    return head;
+  };
+  const runs = modelOf([grouped([0, 3, 4, 5], [1, 3, 1, 1]), grouped([0, 1, 4, 5], [1, 1, 1, 1]),
+    grouped([0, 3, 4, 5], [1, 3, 1, 1]), grouped([0, 3, 4, 5], [1, 2, 1, 1])],
+      [1, 2, 3, 4].map(() => sumsBuffer())).runs;
+  const of = (run: number, from: number): unknown => placesOf(runs[run]!, runs[from]!, [span(1, 2)]);
+  assert.deepEqual([of(1, 0), of(2, 0), of(3, 0), of(0, 1)], [undefined, [span(1, 2)], undefined, undefined]);
+  // A rank with one thread in A has all of its threads in B, but not a part of them.
+  const threads = headOf();
+  threads.places = { ...threads.places, rank: [0, 0, 1, 1], last_rank: [0, 0, 1, 1], thread: [0, 1, 0, 1],
+      host: [5, 5, 5, 5] };
+  const part = headOf();
+  part.places = { ...threads.places, locations: [1, 1, 3, 1] };
+  const [single, both, some] = modelOf([headOf(), threads, part], [1, 2, 3].map(() => sumsBuffer())).runs;
+  assert.deepEqual(placesOf(both!, single!, [span(1, 2)]), [span(2, 4)]);
+  assert.equal(placesOf(some!, single!, [span(1, 2)]), undefined);
+  assert.deepEqual(placesOf(single!, both!, [span(2, 3)]), [span(1, 2)], 'thread 0 of rank 1');
+  assert.equal(placesOf(single!, both!, [span(3, 4)]), undefined, 'there is no thread 1');
 });
 
 /** Rows of the section `sums` of one node each. */
