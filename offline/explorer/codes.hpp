@@ -1,6 +1,6 @@
 #pragma once
-/// Numbers in two bytes: 0, not known, or a part of the largest one of a row, down to 10^-12 of it, with a relative error
-/// of at most 0.022 % (docs/explorer-format.md).
+/// Numbers in two bytes: 0, not known, or a part of the largest one of a row, down to 10^-12 of it, with a relative
+/// error of at most 0.022 % (docs/explorer-format.md).
 
 #include <cstdint>
 #include <span>

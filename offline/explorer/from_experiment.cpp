@@ -310,7 +310,6 @@ class Maker {
     for (const findings::Finding& finding : request_.found.findings) {
       Told told = told_of(finding, node_of, is_loop);
       if (std::ranges::find(run_.metrics, told.metric, &Metric::name) == run_.metrics.end()) told.metric.clear();
-      if (run_.loops.empty()) told.loop.reset();
       run_.findings.push_back(std::move(told));
     }
   }

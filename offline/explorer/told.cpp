@@ -53,9 +53,8 @@ Told told_of(const findings::Finding& finding,
             .part_of = finding.part_of};
   const findings::Path& path = finding.paths.empty() ? finding.cause.path : finding.paths[0];
   if (!path.empty()) told.node = node_of(path);
-  if (!finding.iterations) return told;
-  const std::string& loop = finding.iterations->loop;
-  told.loop = is_loop(loop) ? loop : std::string();
+  if (!finding.iterations || !is_loop(finding.iterations->loop)) return told;
+  told.loop = finding.iterations->loop;
   told.iterations = range_of(*finding.iterations);
   return told;
 }

@@ -14,12 +14,12 @@ import { Table, TableOfPicture, type Cell } from '../widgets/table';
 
 function FindingLine({ run, finding }: { run: Run; finding: Finding }) {
   const { share, error, text, part_of: whole } = finding;
-  return <li>
-    <button type="button" class="link" onClick={() => state.follow(run, finding)}>
-      {share > 0 && <strong>{shareText(share)} {error > 0 && errorText(error, '1', true)} </strong>}{nameText(text)}
-      {whole !== undefined && `; part of ${whole + 1}`}
-    </button>
-  </li>;
+  const shown = <>
+    {share > 0 && <strong>{shareText(share)} {error > 0 && errorText(error, '1', true)} </strong>}{nameText(text)}
+    {whole !== undefined && `; part of ${whole + 1}`}
+  </>;
+  return <li>{state.canFollow(finding)
+      ? <button type="button" class="link" onClick={() => state.follow(run, finding)}>{shown}</button> : shown}</li>;
 }
 
 function Findings({ model }: { model: Model }) {

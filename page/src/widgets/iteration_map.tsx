@@ -5,8 +5,8 @@ import { useMemo, useRef, useState } from 'preact/hooks';
 import { css, differenceColor, stepOf, valueColor, type Rgb } from '../colors';
 import { valueText } from '../format';
 import {
-  areRowsAlike, blocksOf, differenceOfMaps, letterOf, levelFor, locationsOfRow, pyramidOf, rowName, type Iterations,
-  type Loop, type Run,
+  areRowsAlike, blocksOf, differenceOfMaps, letterOf, levelFor, locationsOfRow, pyramidOf, rangeIn, rowName,
+  type Iterations, type Loop, type MapSetting, type Run,
 } from '../model';
 import { Canvas, type Surface } from './canvas';
 import { Choice } from './choice';
@@ -26,6 +26,8 @@ export interface IterationMapProps extends LoopOfRun {
   range: readonly [number, number] | null;
   onRange: (range: readonly [number, number] | null) => void;
   onRanks: (ranks: number[]) => void;
+  setting: MapSetting;
+  onSetting: (setting: MapSetting) => void;
 }
 
 const HEIGHT = 320;
@@ -43,14 +45,16 @@ const colorOf = (part: number, isDifference: boolean): Rgb => isDifference ? dif
 const pixels = pixelsOf((part) => colorOf(part, false)), differencePixels = pixelsOf((part) => colorOf(part, true));
 const TRANSPARENT = 0; // not known
 
-export function IterationMap({ run, loop, data, others, range, onRange, onRanks }: IterationMapProps) {
-  const [chosen, setChosen] = useState(0), [rows, setRows] = useState<readonly [number, number] | null>(null),
-      [at, setAt] = useState({ row: 0, column: 0 });
-  const map = loop.maps[Math.min(chosen, loop.maps.length - 1)]!, drag = useRef<{ x: number; y: number } | null>(null),
+export function IterationMap(props: IterationMapProps) {
+  const { run, loop, data, others, range, onRange, onRanks, setting, onSetting } = props;
+  const [at, setAt] = useState({ row: 0, column: 0 });
+  const chosen = Math.min(setting.metric, loop.maps.length - 1), map = loop.maps[chosen]!,
+      drag = useRef<{ x: number; y: number } | null>(null),
       size = useRef(1);
   const alike = others.filter((each) => areRowsAlike(loop, each.loop)
       && each.loop.maps.some((other) => other.metric === map.metric));
-  const [against, setAgainst] = useState(''), now = alike.find((each) => String(each.run.index) === against);
+  const now = alike.find((each) => each.run.index === setting.run), rows = rangeIn(setting.rows, map.rows);
+  const setRows = (next: readonly [number, number] | null): void => onSetting({ ...setting, rows: next });
   const { levels, most } = useMemo(() => {
     const mean = data.map(map, false), other = now?.loop.maps.find((each) => each.metric === map.metric);
     const largest = (values: Float64Array): number => values.reduce((a, b) => Math.abs(b) > a ? Math.abs(b) : a, 0);
@@ -145,9 +149,11 @@ export function IterationMap({ run, loop, data, others, range, onRange, onRanks 
   };
   return <figure>
     <figcaption>Ranks (down) x iterations (to the right)</figcaption>
-    <div class="tools"><Choice label="Values" value={String(chosen)} onChoose={(value) => setChosen(Number(value))}
+    <div class="tools"><Choice label="Values" value={String(chosen)}
+      onChoose={(value) => onSetting({ ...setting, metric: Number(value) })}
       options={loop.maps.map((each, i) => ({ value: String(i), text: each.metric }))} />
-      {alike.length > 0 && <Choice label="Runs" value={now ? against : ''} onChoose={setAgainst} options={[
+      {alike.length > 0 && <Choice label="Runs" value={now ? String(now.run.index) : ''}
+        onChoose={(value) => onSetting({ ...setting, run: value === '' ? null : Number(value) })} options={[
         { value: '', text: letterOf(run.index) }, ...alike.map((each) => ({ value: String(each.run.index),
             text: `${letterOf(each.run.index)} \u2212 ${letterOf(run.index)}` }))]} />}
       <button type="button" class="quiet" onClick={saveSvg}>Save as SVG</button></div>
@@ -165,7 +171,8 @@ export function IterationMap({ run, loop, data, others, range, onRange, onRanks 
           setAt({ row: Math.max(0, Math.floor(top + y / HEIGHT * (bottom - top))),
               column: Math.max(0, Math.floor((from + x / size.current * (to - from)) / map.width)) });
         } else {
-          if (kind === 'up' && drag.current && Math.hypot(drag.current.x - x, drag.current.y - y) < 2) onRanks(ranksOf(place));
+          const isClick = drag.current && Math.hypot(drag.current.x - x, drag.current.y - y) < 2;
+          if (kind === 'up' && isClick) onRanks(ranksOf(place));
           drag.current = null;
         }
       }}
@@ -175,7 +182,8 @@ export function IterationMap({ run, loop, data, others, range, onRange, onRanks 
           ArrowRight: () => event.shiftKey ? move(0.25, 0) : setAt({ ...at, column: column + 1 }),
           ArrowUp: () => event.shiftKey ? move(0, -0.25) : setAt({ ...at, row: Math.max(0, place - 1) }),
           ArrowDown: () => event.shiftKey ? move(0, 0.25) : setAt({ ...at, row: place + 1 }),
-          '+': () => zoom(0.5, 0.5, 0.5, true), '-': () => zoom(2, 0.5, 0.5, true), Enter: () => onRanks(ranksOf(place)),
+          '+': () => zoom(0.5, 0.5, 0.5, true), '-': () => zoom(2, 0.5, 0.5, true),
+          Enter: () => onRanks(ranksOf(place)),
           Escape: () => {
             onRange(null);
             setRows(null);

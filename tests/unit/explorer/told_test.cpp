@@ -64,6 +64,13 @@ TEST(Told, has_no_iterations_where_they_are_no_range) {
             told({.rule = "slow_iterations", .iterations = all}).iterations);
 }
 
+TEST(Told, loops_that_the_page_lacks_are_no_link) {
+  const Told of =
+      told({.rule = "step_of_iterations", .iterations = Iterations{.loop = "ninth", .of = 400, .first = 9, .last = 10}});
+  EXPECT_FALSE(of.loop);
+  EXPECT_FALSE(of.iterations);
+}
+
 TEST(Told, metrics_are_those_of_rules_and_their_options) {
   EXPECT_EQ("blocked", told({.rule = "blocked"}).metric);
   EXPECT_EQ("mpi", told({.rule = "polling"}).metric);
