@@ -164,7 +164,10 @@ void put_findings(JsonWriter& json, const Run& run) {
         json.member_object("select", [&] {
           if (!told.metric.empty()) json.member("metric", told.metric);
           if (told.node) json.member("node", *told.node);
-          if (!told.ranks.empty()) json.member("ranks", told.ranks);
+          if (!told.ranks.empty())
+            json.member_array("ranks", [&] {
+              for (const auto& [first, last] : told.ranks) json.value(std::vector<std::int32_t>{first, last});
+            });
           if (told.loop) json.member("loop", *told.loop);
           if (told.iterations)
             json.member("iterations", std::vector<std::int64_t>{told.iterations->first, told.iterations->second});

@@ -175,6 +175,9 @@ JobIterations add_metric_curves(const LoopInput& input, const report::LoopGroup&
     }
     loop.curves.push_back(std::move(done));
   }
+  if (!loop.maps.empty() && loop.maps[0].places_in_row > 1)
+    run.lacks.push_back({"iterations", fmt::format("{}: {} threads are put together in each row of the map (--size).",
+                                                   group.name, loop.maps[0].places_in_row)});
   JobIterations iterations{job.groups().width, job.finish(), {}};
   iterations.classes = analysis::job_classes(iterations.all);
   return iterations;

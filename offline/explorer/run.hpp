@@ -120,7 +120,7 @@ struct Told {
   double share = 0, error = 0;  ///< of the elapsed time
   std::string metric = {};      ///< empty: any
   std::optional<std::uint32_t> node = {};
-  std::vector<std::int32_t> ranks = {};
+  std::vector<std::pair<std::int32_t, std::int32_t>> ranks = {};  ///< ranges, first and last
   std::optional<std::string> loop = {};
   std::optional<std::pair<std::int64_t, std::int64_t>> iterations = {};  ///< first and last
   std::optional<std::size_t> part_of = {};  ///< place of the finding whose cost has this one in it

@@ -169,11 +169,11 @@ export function selectNode(node: number): void {
   });
 }
 
-/** `add`: beside those that are selected. */
-export function selectRanks(ranks: readonly number[], add = false): void {
+/** `ranges`: first and last ranks. `add`: beside those that are selected. */
+export function selectRanks(ranges: readonly Range[], add = false): void {
   const of = model.value;
   if (!of) return;
-  const places = of.first.ranks.filter((rank) => ranks.some((wanted) => rank.first <= wanted && wanted <= rank.last));
+  const places = of.first.ranks.filter((rank) => ranges.some(([first, last]) => rank.first <= last && first <= rank.last));
   const hosts = [...new Set(of.first.ranks.map((rank) => rank.host))];
   batch(() => {
     expand('system', ['s', ...places.map((rank) => `h${hosts.indexOf(rank.host)}`)], true);

@@ -89,7 +89,7 @@ export interface Finding {
   error: number;
   text: string;
   part_of?: number;
-  select: { metric?: string; node?: number; ranks?: number[]; loop?: string; iterations?: [number, number] };
+  select: { metric?: string; node?: number; ranks?: [number, number][]; loop?: string; iterations?: [number, number] };
 }
 
 export interface Property {

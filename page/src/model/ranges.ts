@@ -1,6 +1,6 @@
 /** What a picture shows of an axis. */
 
-/** From and up to. */
+/** From and up to; of ranks, first and last. */
 export type Range = readonly [number, number];
 
 /** The part of a range that is among `count`; null: it is all, or none is in it. */

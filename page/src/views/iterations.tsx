@@ -189,7 +189,7 @@ function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Ite
       {row.node !== undefined && ' Times of call paths in single iterations are reconstructed.'}</p>
     {loop.maps.length > 0 && <IterationMap loop={loop} data={data}
         others={having.filter((of) => of.run !== run)} range={state.iterations.value}
-        onRange={(next) => { state.iterations.value = next; }} onRanks={state.selectRanks}
+        onRange={(next) => { state.iterations.value = next; }} onRanks={(ranks) => state.selectRanks(ranks.map((rank): [number, number] => [rank, rank]))}
             run={run} setting={state.map.value} onSetting={(next) => { state.map.value = next; }} />}
     <SelectedRanks />
     {having.map((of) => <IterationClasses run={of.run} loop={of.loop} units={model.units} shown={state.parts.value}

@@ -130,7 +130,8 @@ function TimeStrip({ model, run }: { model: Model; run: Run }) {
   const textOf = (rank: number): string => keys.map((key, band) => ({ key, value: ofRank[rank]![band]! }))
       .filter(({ value }) => value > 0).map(({ key, value }) => `${key.text} ${valueText(value, 's')}`).join(', ');
   const choose = (rank: number): void => {
-    state.selectRanks([run.ranks[rank]!.first]);
+    const { first, last } = run.ranks[rank]!;
+    state.selectRanks([[first, last]]);
     state.view.value = 'trees';
   };
   const rankAt = (x: number): number => {

@@ -103,9 +103,9 @@ test('a finding shows its own loop and iterations, and nothing of what was shown
   state.follow(model.first, about({ loop: 'other' }));
   assert.deepEqual([state.iterations.value, state.seriesRow.value], [null, 1]);
   state.iterations.value = [490, 520];
-  state.follow(model.first, about({ ranks: [1] }));
+  state.follow(model.first, about({ ranks: [[1, 1]] }));
   assert.equal(state.iterations.value, null);
-  assert.deepEqual([about({}), about({ ranks: [] }), about({ ranks: [0] }), about({ loop: 'x' })].map(state.canFollow),
+  assert.deepEqual([about({}), about({ ranks: [] }), about({ ranks: [[0, 0]] }), about({ loop: 'x' })].map(state.canFollow),
       [false, false, true, true]);
 });
 
@@ -119,4 +119,11 @@ test('commands of the browser are no keys of the page', () => {
   const keys = { ctrlKey: false, metaKey: false, altKey: false };
   assert.ok(!isCommand(keys));
   for (const key of ['ctrlKey', 'metaKey', 'altKey']) assert.ok(isCommand({ ...keys, [key]: true }), key);
+});
+
+test('a finding selects all of its ranks', () => {
+  const model = modelWith();
+  state.begin(model);
+  state.follow(model.first, { rule: '', share: 1, error: 0, text: '', select: { ranks: [[0, 1], [3, 3]] } });
+  assert.deepEqual(state.coupled.value!.system.selected.map((row) => row.item.name), ['rank 0', 'rank 1', 'rank 3']);
 });
