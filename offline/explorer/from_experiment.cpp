@@ -84,6 +84,7 @@ class Maker {
     for (const run::Metric& of : own_->metrics()) {
       Metric metric{of.name, title_of(of.name), of.unit, of.parent, of.help, {}, false, true, Metric::Exact};
       metric.overlaps = of.from == run::Metric::Found;
+      metric.of_run_only = of.is_of_run_only();
       if (metric.name == "user") metric.error = Metric::Samples;
       if (const auto at = advice.find(of.name); at != advice.end() && metric.overlaps) {
         if (metric.help.empty()) metric.help = at->second.help;
@@ -94,7 +95,7 @@ class Maker {
     metrics_.push_back({waiting, "Waiting", "s", static_cast<int>(own_->place_of(run::mpi)),
                         "time in MPI in which the process has waited for others",
                         "refrain report --waits shows how it is known, and --findings what has caused it.", true, false,
-                        Metric::Given});
+                        Metric::Given, true});
   }
 
   /// As many as the values by place have room for.
@@ -309,7 +310,6 @@ class Maker {
     for (const findings::Finding& finding : request_.found.findings) {
       Told told = told_of(finding, node_of, is_loop);
       if (std::ranges::find(run_.metrics, told.metric, &Metric::name) == run_.metrics.end()) told.metric.clear();
-      if (run_.loops.empty()) told.loop.reset();
       run_.findings.push_back(std::move(told));
     }
   }

@@ -55,6 +55,7 @@ void put_metrics(JsonWriter& json, const Run& run) {
         json.member("advice", metric.advice);
         json.member("overlaps", metric.overlaps);
         json.member("by_place", metric.by_place);
+        json.member("of_run_only", metric.of_run_only);
         json.member("error", error_names[metric.error]);
       });
   });
@@ -163,7 +164,10 @@ void put_findings(JsonWriter& json, const Run& run) {
         json.member_object("select", [&] {
           if (!told.metric.empty()) json.member("metric", told.metric);
           if (told.node) json.member("node", *told.node);
-          if (!told.ranks.empty()) json.member("ranks", told.ranks);
+          if (!told.ranks.empty())
+            json.member_array("ranks", [&] {
+              for (const auto& [first, last] : told.ranks) json.value(std::vector<std::int32_t>{first, last});
+            });
           if (told.loop) json.member("loop", *told.loop);
           if (told.iterations)
             json.member("iterations", std::vector<std::int64_t>{told.iterations->first, told.iterations->second});
@@ -239,7 +243,8 @@ std::string head_section(const Run& run) {
           json.member("name", loop.name);
           json.member("node", loop.node);
           json.member("iterations", loop.iterations);
-          json.member("places", loop.places);
+          column(json, "ranks", loop.locations, [](const auto& of) { return of.first; });
+          column(json, "threads", loop.locations, [](const auto& of) { return of.second; });
           put_series(json, loop, series);
           put_maps(json, loop, maps);
         });

@@ -175,6 +175,9 @@ JobIterations add_metric_curves(const LoopInput& input, const report::LoopGroup&
     }
     loop.curves.push_back(std::move(done));
   }
+  if (!loop.maps.empty() && loop.maps[0].places_in_row > 1)
+    run.lacks.push_back({"iterations", fmt::format("{}: {} threads are put together in each row of the map (--size).",
+                                                   group.name, loop.maps[0].places_in_row)});
   JobIterations iterations{job.groups().width, job.finish(), {}};
   iterations.classes = analysis::job_classes(iterations.all);
   return iterations;
@@ -187,7 +190,7 @@ void add_loops(const LoopInput& input, ValueTable& table, Run& run) {
     loop.name = groups[i].name;
     loop.node = node_of_loop(input.tree, groups[i].name);
     loop.iterations = groups[i].iterations;
-    loop.places = static_cast<std::int64_t>(groups[i].locations.size());
+    for (const run::LoopPlace& of : groups[i].locations) loop.locations.emplace_back(of.rank, of.thread);
     const JobIterations iterations = add_metric_curves(input, groups[i], loop, run);
     add_units(input, groups[i], iterations, loop, table, run);
     run.loops.push_back(std::move(loop));

@@ -71,7 +71,7 @@ MapBuilder::MapBuilder(const Bins& columns, std::size_t places, std::size_t most
       places_in_row_(width_for(static_cast<std::int64_t>(places), most_rows)),
       rows_(groups_of(static_cast<std::int64_t>(places), places_in_row_)),
       sum_(rows_ * columns.count),
-      peak_(rows_ * columns.count),
+      peak_(rows_ * columns.count, not_known),
       count_(rows_ * columns.count) {}
 
 void MapBuilder::add(std::size_t place, const BinnedPlace& values) {
@@ -82,7 +82,7 @@ void MapBuilder::add(std::size_t place, const BinnedPlace& values) {
     const std::size_t cell = row * columns_.count + column;
     sum_[cell] += static_cast<float>(values.sum[column]);
     count_[cell] += static_cast<std::uint32_t>(values.count[column]);
-    peak_[cell] = std::max(peak_[cell], values.peak[column]);
+    if (!(peak_[cell] >= values.peak[column])) peak_[cell] = values.peak[column];
   }
 }
 
@@ -94,7 +94,7 @@ Map MapBuilder::finish() {
   map.width = columns_.width;
   map.mean = std::move(sum_);
   for (std::size_t cell = 0; cell < map.mean.size(); ++cell)
-    if (count_[cell] > 0) map.mean[cell] /= static_cast<float>(count_[cell]);
+    map.mean[cell] = count_[cell] > 0 ? map.mean[cell] / static_cast<float>(count_[cell]) : not_known;
   if (columns_.width > 1 || places_in_row_ > 1) map.peak = std::move(peak_);
   return map;
 }

@@ -270,16 +270,14 @@ class UnitMaker {
                                            ((bin + 1) * loop_.width - 1) / width, first));
   }
 
-  void keep_by_place(std::size_t first, std::size_t count) {
+  /// Returns whether they are kept.
+  bool keep_by_place(std::size_t first, std::size_t count) {
     const bool are_kept = static_cast<std::int64_t>(count) * locations_ * nodes_ <= most_unit_cells;
     for (std::size_t unit = first; unit < first + count; ++unit) {
       run_.units[unit].by_place = are_kept;
       table_.keep_by_place(static_cast<std::uint32_t>(unit), are_kept);
     }
-    if (!are_kept)
-      run_.lacks.push_back(
-          {"trees",
-           fmt::format("{}: classes and iterations are in the file for all ranks together only.", group_.name)});
+    return are_kept;
   }
 
   void plan_classes(UnitPlan& plan) {
@@ -289,15 +287,18 @@ class UnitMaker {
     const bool are_few = clusters * nodes_ <= most_path_values;
     plan.reads_classes = are_few && classes > 0;
     for (std::size_t unit = plan.first; unit < plan.first + classes; ++unit) run_.units[unit].has_values = are_few;
-    if (are_few) {
-      keep_by_place(plan.first, classes);
-    } else {
+    if (!are_few)
       run_.lacks.push_back(
           {"trees",
            fmt::format("{}: call trees of classes are not in the file: {} clusters on {} threads are too many.",
                        group_.name, clusters, group_.locations.size())});
-    }
-    if (!plan.single.empty()) keep_by_place(plan.first + classes, plan.single.size());
+    const bool lacks_classes = plan.reads_classes && !keep_by_place(plan.first, classes);
+    const bool lacks_iterations = !plan.single.empty() && !keep_by_place(plan.first + classes, plan.single.size());
+    if (lacks_classes || lacks_iterations)
+      run_.lacks.push_back({"trees", fmt::format("{}: {}{}{} are in the file for all ranks together only.", group_.name,
+                                                 lacks_classes ? "classes" : "",
+                                                 lacks_classes && lacks_iterations ? " and " : "",
+                                                 lacks_iterations ? "single iterations" : "")});
   }
 
   void tell_chosen(const UnitPlan& plan) {

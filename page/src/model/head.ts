@@ -14,6 +14,8 @@ export interface Metric {
   advice: string;
   overlaps: boolean;
   by_place: boolean;
+  /** Not known of parts of loops. */
+  of_run_only: boolean;
   error: ErrorKind;
 }
 
@@ -74,7 +76,9 @@ export interface Loop {
   name: string;
   node: number;
   iterations: number;
-  places: number;
+  /** Rank and thread of each location, in the order of the rows of maps. */
+  ranks: number[];
+  threads: number[];
   series: Series;
   maps: PlaceMap[];
 }
@@ -85,7 +89,7 @@ export interface Finding {
   error: number;
   text: string;
   part_of?: number;
-  select: { metric?: string; node?: number; ranks?: number[]; loop?: string; iterations?: [number, number] };
+  select: { metric?: string; node?: number; ranks?: [number, number][]; loop?: string; iterations?: [number, number] };
 }
 
 export interface Property {

@@ -31,9 +31,11 @@ std::shared_ptr<const experiment::Experiment> job_of(std::int32_t ranks) {
   return experiment::Experiment::of(std::move(whole));
 }
 
-explorer::Run shown(std::int32_t ranks) {
+explorer::Run shown(std::int32_t ranks, std::size_t bytes = Request().bytes) {
   symbols::Symbolizer symbolizer;
-  return run_of(job_of(ranks), symbolizer, {});
+  Request request;
+  request.bytes = bytes;
+  return run_of(job_of(ranks), symbolizer, request);
 }
 
 std::int64_t lacks_with(const explorer::Run& run, const std::string& text) {
@@ -74,6 +76,11 @@ TEST(Scale, what_many_ranks_lack_is_told_where_it_is_missing) {
       const bool is_of_curves = lack.text.find("are shown of") != std::string::npos;
       EXPECT_EQ(is_of_curves ? "iterations" : "trees", lack.view) << lack.text;
     }
+}
+
+TEST(Scale, rows_of_maps_that_are_put_together_are_told) {
+  EXPECT_EQ(0, lacks_with(shown(many), "in each row of the map"));
+  EXPECT_GE(lacks_with(shown(many, 1000), "2 threads are put together in each row of the map"), 1);
 }
 
 /// Each rank has the same, so what some of them lack shows in the sum.
@@ -127,7 +134,7 @@ TEST(Scale, curves_of_whole_iterations_are_of_all_ranks) {
   const explorer::Run small = shown(few), large = shown(many);
   ASSERT_EQ(small.loops.size(), large.loops.size());
   for (std::size_t loop = 0; loop < large.loops.size(); ++loop) {
-    EXPECT_EQ(small.loops[loop].places * many, large.loops[loop].places * few);
+    EXPECT_EQ(small.loops[loop].locations.size() * many, large.loops[loop].locations.size() * few);
     ASSERT_FALSE(large.loops[loop].curves.empty());
     const Curves &a = small.loops[loop].curves[0], &b = large.loops[loop].curves[0];
     ASSERT_EQ(a.median.size(), b.median.size());
