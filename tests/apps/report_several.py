@@ -15,7 +15,6 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-import export_readers
 from archives_by_hand import PYTHON, collective, events_of, receive, send, write_archive
 from refrain_testing import MPIS, PROGRAMS, REFRAIN, SOURCE, TestCase, clean_environment, mpiexec
 
@@ -198,10 +197,7 @@ class OfOtherTools(Reports):
 
     @unittest.skipUnless(REAL.exists(), "the traces are not there")
     def test_a_profile_and_an_archive_of_one_run_of_score_p(self) -> None:
-        time = export_readers.cubex(REAL / "profile.cubex")["time"]
         document = self.document(REAL / "profile.cubex")
-        seconds = sum(sum(values) for values in time.values())
-        self.assertAlmostEqual(seconds, document["totals"]["wall_s"], delta=1e-9 * seconds)
         archive = self.document(REAL / "traces.otf2")
         self.assertEqual(document["experiment"]["ranks"], archive["experiment"]["ranks"])
         self.assertEqual(document["totals"]["mpi_calls"], archive["totals"]["mpi_calls"])
@@ -279,9 +275,8 @@ class Several(Reports):
 
     def test_experiments(self) -> None:
         experiments = []
-        for number, (ranks, microseconds) in enumerate([(2, 1000), (2, 2000), (2, 1500), (1, 1000)]):
-            outcome = self.measured(mpiexec(MPIS[0], ranks, PROGRAMS / f"marked_steps_{MPIS[0]}", 40, microseconds),
-                                    {"REFRAIN_EXPERIMENT_DIRECTORY": str(self.directory / f"run-{number}")})
+        for ranks, microseconds in ((2, 1000), (2, 2000), (2, 1500), (1, 1000)):
+            outcome = self.measured(mpiexec(MPIS[0], ranks, PROGRAMS / f"marked_steps_{MPIS[0]}", 40, microseconds))
             self.assertEqual(0, outcome.code, outcome.stderr)
             assert outcome.experiment
             experiments.append(outcome.experiment)
