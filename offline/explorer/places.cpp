@@ -40,15 +40,19 @@ std::vector<bool> outliers_of(std::span<const Thread> threads, std::size_t count
 
 }  // namespace
 
-std::vector<bool> choose_threads(std::span<const Thread> threads, std::size_t most) {
-  if (threads.size() <= most) return std::vector<bool>(threads.size(), true);
-  std::vector<bool> is_chosen = outliers_of(threads, most / 2);
+std::vector<double> choose_threads(std::span<const Thread> threads, std::size_t most) {
+  if (threads.size() <= most) return std::vector<double>(threads.size(), 1);
+  const std::vector<bool> is_outlier = outliers_of(threads, most / 2);
+  std::vector<double> weights(threads.size());
   std::vector<std::size_t> rest;
-  for (std::size_t i = 0; i < threads.size(); ++i)
-    if (!is_chosen[i]) rest.push_back(i);
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    if (is_outlier[i]) weights[i] = 1;
+    else rest.push_back(i);
+  }
   const std::size_t spread = most - most / 2;
-  for (std::size_t i = 0; i < spread; ++i) is_chosen[rest[i * rest.size() / spread]] = true;
-  return is_chosen;
+  for (std::size_t i = 0; i < spread; ++i)
+    weights[rest[i * rest.size() / spread]] = static_cast<double>(rest.size()) / static_cast<double>(spread);
+  return weights;
 }
 
 Grouping group_places(std::span<const Thread> threads, std::size_t most) {

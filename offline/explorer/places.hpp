@@ -18,8 +18,9 @@ struct Thread {
 };
 
 /// The threads that are looked at more closely, `most` of them at most: half of these are farthest from the median in
-/// user code or in MPI, the others are spread evenly over the rest.
-std::vector<bool> choose_threads(std::span<const Thread> threads, std::size_t most);
+/// user code or in MPI, the others are spread evenly over the rest. How many threads each stands for: 1 of the former,
+/// a part of the rest of the latter; 0: it is not chosen.
+std::vector<double> choose_threads(std::span<const Thread> threads, std::size_t most);
 
 struct Grouping {
   std::vector<Place> places;            ///< without samples

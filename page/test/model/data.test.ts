@@ -10,7 +10,7 @@ import { callersOf, coveredBy, flameOf, outermost } from '../../src/model/flame'
 import { merge } from '../../src/model/merge';
 import { modelOf } from '../../src/model/model';
 import { blocksOf, levelFor, pyramidOf } from '../../src/model/pyramid';
-import { Iterations } from '../../src/model/series';
+import { Iterations, overText } from '../../src/model/series';
 import { span, union, without } from '../../src/model/span';
 import { valuesOfNodes } from '../../src/model/values';
 import { ALLREDUCE, headOf, modelWith, sumsBuffer } from './small';
@@ -127,6 +127,12 @@ test('rows of a map have the names of their ranks and threads', () => {
   assert.deepEqual([0, 1].map((row) => rowName(single, mapOf(2, 1, 3, 1), row)), ['ranks 0 to 5', 'rank 9']);
   assert.equal(rowName(hybrid, mapOf(4, 1, 1, 1), 3), 'rank 3, thread 1');
   assert.equal(rowName(hybrid, mapOf(2, 1, 2, 1), 1), 'rank 3, threads 0 to 1');
+});
+
+test('graphs say which threads they are over', () => {
+  const loop = loopOf([0, 1, 2], 1), row = { unit: 's' as const, bins: 1, width: 1, offset: 0 };
+  assert.equal(overText(loop, { ...row, places: 3 }), 'Least, median and greatest are over 3 threads.');
+  assert.ok(overText(loop, { ...row, places: 2 }).startsWith('Least and greatest are over 2 of 3 threads'));
 });
 
 test('maps know what is not known', () => {
