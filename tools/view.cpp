@@ -74,18 +74,18 @@ explorer::Run run_of_experiment(const std::string& path, std::size_t bytes, int&
   return run;
 }
 
-explorer::Run run_of_archive(const fs::path& anchor, int& code) {
+explorer::Run run_of_archive(const fs::path& anchor, std::size_t bytes, int& code) {
   const auto trace = trace::Trace::open_archive(anchor);
   ProgressLine line;
-  explorer::Run run = explorer::run_of_archive(*trace, line.searching());
+  explorer::Run run = explorer::run_of_archive(*trace, bytes, line.searching());
   code = std::max(code, tell_damage(name, trace->damage()));
   return run;
 }
 
 /// Whatever it is: an experiment, a profile of another tool, an OTF2 archive.
 explorer::Run read_run(const std::string& path, std::size_t bytes, int& code) {
-  if (database::is_profile(path)) return explorer::run_of_profile(path);
-  if (const auto anchor = trace::find_otf2_anchor(path)) return run_of_archive(*anchor, code);
+  if (database::is_profile(path)) return explorer::run_of_profile(path, bytes);
+  if (const auto anchor = trace::find_otf2_anchor(path)) return run_of_archive(*anchor, bytes, code);
   return run_of_experiment(path, bytes, code);
 }
 

@@ -13,8 +13,6 @@ namespace {
 using run::PathKind;
 
 constexpr std::size_t most_paths = 30, most_iterations = 16;
-/// Values of classes and iterations by place.
-constexpr std::int64_t most_unit_cells = std::int64_t{1} << 21;
 
 /// The largest call paths below the loop.
 std::vector<std::uint32_t> largest_below(const LoopInput& input, std::uint32_t top) {
@@ -150,7 +148,8 @@ class UnitMaker {
         table_(table),
         run_(run),
         nodes_(static_cast<std::int64_t>(input.tree.nodes.size())),
-        locations_(static_cast<std::int64_t>(group.locations.size())) {}
+        locations_(static_cast<std::int64_t>(group.locations.size())),
+        room_(input.unit_values) {}
 
   void make() {
     UnitPlan plan{.iterations = iterations_, .weights = weights_of(input_, group_)};
@@ -276,14 +275,25 @@ class UnitMaker {
                                            ((bin + 1) * loop_.width - 1) / width, first));
   }
 
-  /// Returns whether they are kept.
+  /// Returns whether they are kept: there is room for as many more values.
   bool keep_by_place(std::size_t first, std::size_t count) {
-    const bool are_kept = static_cast<std::int64_t>(count) * locations_ * nodes_ <= most_unit_cells;
+    const std::size_t values = count * values_of_unit();
+    const bool are_kept = values <= room_;
+    if (are_kept) room_ -= values;
     for (std::size_t unit = first; unit < first + count; ++unit) {
       run_.units[unit].by_place = are_kept;
       table_.keep_by_place(static_cast<std::uint32_t>(unit), are_kept);
     }
     return are_kept;
+  }
+
+  /// By place, of the call paths of the loop.
+  std::size_t values_of_unit() const {
+    const std::uint32_t end = loop_.node == 0 ? static_cast<std::uint32_t>(nodes_) : input_.nodes.end(loop_.node);
+    std::size_t rows = 0;
+    for (std::uint32_t node = loop_.node; node < end; ++node)
+      rows += metrics_at(input_.tree.nodes[node], input_.asked_for);
+    return rows * input_.places;
   }
 
   void plan_classes(UnitPlan& plan) {
@@ -371,6 +381,7 @@ class UnitMaker {
   ValueTable& table_;
   Run& run_;
   const std::int64_t nodes_, locations_;
+  std::size_t room_;  ///< for values by place
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <map>
 #include <numeric>
 
@@ -53,6 +54,22 @@ std::vector<double> choose_threads(std::span<const Thread> threads, std::size_t 
   for (std::size_t i = 0; i < spread; ++i)
     weights[rest[i * rest.size() / spread]] = static_cast<double>(rest.size()) / static_cast<double>(spread);
   return weights;
+}
+
+std::size_t room_for_values(std::size_t bytes) {
+  constexpr double share = 0.55, bytes_of_value = 1.7;  // in base64; of two bytes, compressed
+  return static_cast<std::size_t>(share * static_cast<double>(bytes) / bytes_of_value);
+}
+
+std::size_t room_for_places(std::size_t values, std::size_t rows) {
+  constexpr std::size_t least = 128;
+  return std::max(values / std::max<std::size_t>(rows, 1), least);
+}
+
+Lack lack_of_threads(std::size_t threads) {
+  return {"trees", fmt::format("{} threads do not fit into the file one by one: those that differ most in user code or "
+                               "in MPI do, the others are groups of neighbours (--size).",
+                               threads)};
 }
 
 Grouping group_places(std::span<const Thread> threads, std::size_t most) {

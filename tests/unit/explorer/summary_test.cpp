@@ -48,6 +48,16 @@ TEST(Places, keep_outliers_and_count_the_rest) {
     EXPECT_EQ(threads[thread].host, few.places[few.place_of[thread]].host) << "no group spans machines";
 }
 
+TEST(Places, have_room_for_as_many_values_as_fit) {
+  constexpr std::size_t megabyte = 1'000'000;
+  const std::size_t values = room_for_values(10 * megabyte);
+  EXPECT_LE(values * 17 / 10, 55 * megabyte / 10);
+  EXPECT_GE(values * 18 / 10, 55 * megabyte / 10);
+  EXPECT_EQ(values / 1000, room_for_places(values, 1000));
+  EXPECT_EQ(128U, room_for_places(values, values));
+  EXPECT_EQ(128U, room_for_places(0, 0));
+}
+
 TEST(Places, those_looked_at_are_outliers_and_others_from_everywhere) {
   std::vector<Thread> threads = job(1000);
   threads[123].user_s = 50;
