@@ -224,6 +224,8 @@ test('differences have the errors of both runs', () => {
   assert.deepEqual(difference({ value: 10, error: 3 }, { value: 20, error: 4 }, [1, 1]),
       { value: 10, error: 5, isCertain: false });
   assert.equal(difference({ value: 10, error: 1 }, { value: 20, error: 1 }, [1, 1]).isCertain, true);
+  assert.equal(difference({ value: 10, error: 0 }, { value: 20, error: 0 }, [1, 1]).isCertain, true, 'exact');
+  assert.equal(difference({ value: 10, error: NaN }, { value: 20, error: 0 }, [1, 1]).isCertain, false, 'not known');
 });
 
 test('what is missing is said of its run', () => {
