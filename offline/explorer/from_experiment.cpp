@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <map>
 #include <numeric>
-#include <set>
+#include <unordered_set>
 
 #include "offline/explorer/advice.hpp"
 #include "offline/explorer/facts.hpp"
@@ -133,7 +133,7 @@ class Maker {
       if (of.kind == PathKind::Mpi && of.exclusive_s > 0) ++rows;  // waiting
     }
     for (const experiment::SavedMetric& found : model_->metrics().found()) {
-      std::set<std::int64_t> paths;
+      std::unordered_set<std::int64_t> paths;
       for (const auto& of : found.values) paths.insert(of.path);
       rows += paths.size();
     }

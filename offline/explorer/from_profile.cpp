@@ -70,15 +70,16 @@ Run run_of_profile(const std::string& path, std::size_t bytes) {
       take(place[node_of[node]], own);
     });
   };
-  std::set<std::pair<std::size_t, std::uint32_t>> rows;
+  std::vector<bool> has_values(run.metrics.size() * run.nodes.size());  // by node and metric
   for (std::size_t location = 0; location < threads.size(); ++location)
     for_each_node(location, [&](std::uint32_t node, const std::vector<double>& own) {
       threads[location].mpi_s += own[mpi];
       threads[location].user_s += own[user];
       for (std::size_t m = 0; m < own.size(); ++m)
-        if (own[m] != 0) rows.emplace(m, node);
+        if (own[m] != 0) has_values[node * own.size() + m] = true;
     });
-  Grouping grouping = group_places(threads, room_for_places(room_for_values(bytes), rows.size()));
+  const auto rows = static_cast<std::size_t>(std::ranges::count(has_values, true));
+  Grouping grouping = group_places(threads, room_for_places(room_for_values(bytes), rows));
   run.places = std::move(grouping.places);
   if (grouping.is_grouped) run.lacks.push_back(lack_of_threads(threads.size()));
   ValueTable table(run.metrics.size(), run.nodes.size(), run.places.size());
