@@ -74,10 +74,10 @@ explorer::Run run_of_experiment(const std::string& path, std::size_t bytes, int&
   return run;
 }
 
-explorer::Run run_of_archive(const fs::path& anchor, int& code) {
+explorer::Run run_of_archive(const fs::path& anchor, std::size_t bytes, int& code) {
   const auto trace = trace::Trace::open_archive(anchor);
   ProgressLine line;
-  explorer::Run run = explorer::run_of_archive(*trace, line.searching());
+  explorer::Run run = explorer::run_of_archive(*trace, bytes, line.searching());
   code = std::max(code, tell_damage(name, trace->damage()));
   return run;
 }
@@ -86,7 +86,7 @@ explorer::Run run_of_archive(const fs::path& anchor, int& code) {
 explorer::Run read_run(const std::string& path, std::size_t bytes, int& code) {
   if (!is_foreign(path)) return run_of_experiment(path, bytes, code);
   const auto anchor = trace::find_otf2_anchor(path);
-  return anchor ? run_of_archive(*anchor, code) : explorer::run_of_profile(path);
+  return anchor ? run_of_archive(*anchor, bytes, code) : explorer::run_of_profile(path, bytes);
 }
 
 /// The desktop's own browser; whoever has none has the name of the file.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <map>
 #include <numeric>
+#include <unordered_set>
 
 #include "offline/explorer/advice.hpp"
 #include "offline/explorer/facts.hpp"
@@ -47,7 +48,18 @@ class Maker {
     loops_ = view_loops({experiment_, symbolizer_}, shown_, tree_);
     add_waits();
     const auto place_of = [&](const run::LoopPlace& of) { return place_of_[thread_of_.at({of.rank, of.thread})]; };
-    const LoopInput input{experiment_, tree_, model_->nodes(), *own_, loops_, patterns(), place_of, request_.bytes};
+    const std::size_t all = room_for_values(request_.bytes), of_run = rows_ * run_.places.size();
+    const LoopInput input{experiment_,
+                          tree_,
+                          model_->nodes(),
+                          *own_,
+                          loops_,
+                          patterns(),
+                          place_of,
+                          request_.bytes,
+                          run_.places.size(),
+                          (all - std::min(all, of_run)) / shown_loops(loops_),
+                          model_->metrics().asked_for().size()};
     add_loops(input, *table_, run_);
     keep_used_metrics();
     add_weights();
@@ -105,25 +117,27 @@ class Maker {
       thread_of_[{of.rank, of.thread}] = threads.size();
       threads.push_back({hosts_[of.rank], of.rank, of.thread, of.user_s, of.mpi_s});
     }
-    std::size_t rows = 1;
-    for (const analysis::TreeNode& of : tree_.nodes) {
-      constexpr std::size_t of_mpi = 4, of_others = 2;  // time and counts that most have
-      if (of.exclusive_s > 0 || !of.exclusive.all_zero()) rows += of.kind == PathKind::Mpi ? of_mpi : of_others;
-    }
-    constexpr double share = 0.55 * 0.75, bytes_of_value = 1.7;  // in base64; of two bytes, compressed
-    constexpr std::size_t least = 128;
-    const auto room = static_cast<std::size_t>(share * static_cast<double>(request_.bytes) / bytes_of_value /
-                                               static_cast<double>(rows));
-    Grouping grouping = group_places(threads, std::max(room, least));
+    rows_ = count_rows();
+    const std::size_t room = room_for_values(request_.bytes) / 4 * 3;  // the rest is for parts of loops
+    Grouping grouping = group_places(threads, room_for_places(room, rows_));
     run_.places = std::move(grouping.places);
     place_of_ = std::move(grouping.place_of);
-    if (grouping.is_grouped)
-      run_.lacks.push_back(
-          {"trees",
-           fmt::format(
-               "{} threads do not fit into the file one by one: those that differ most in user code or in MPI do, "
-               "the others are groups of neighbours (--size).",
-               threads.size())});
+    if (grouping.is_grouped) run_.lacks.push_back(lack_of_threads(threads.size()));
+  }
+
+  /// About how many metrics have values at the call paths of the run, together.
+  std::size_t count_rows() const {
+    std::size_t rows = 0;
+    for (const analysis::TreeNode& of : tree_.nodes) {
+      rows += metrics_at(of, model_->metrics().asked_for().size());
+      if (of.kind == PathKind::Mpi && of.exclusive_s > 0) ++rows;  // waiting
+    }
+    for (const experiment::SavedMetric& found : model_->metrics().found()) {
+      std::unordered_set<std::int64_t> paths;
+      for (const auto& of : found.values) paths.insert(of.path);
+      rows += paths.size();
+    }
+    return rows;
   }
 
   /// What the thread of a rank has in the run.
@@ -326,6 +340,7 @@ class Maker {
   std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> thread_of_;  ///< by rank and thread
   std::vector<std::uint32_t> place_of_;                                     ///< by thread
   std::vector<Metric> metrics_;                                             ///< those of the model, and waiting
+  std::size_t rows_ = 0;                                                    ///< of values by place, about
   std::optional<ValueTable> table_;
   std::vector<double> weights_;                                       ///< by node, seconds
   std::vector<std::pair<std::uint32_t, run::Estimate>> wait_errors_;  ///< ascending by node

@@ -122,6 +122,7 @@ void put_series(JsonWriter& json, const Loop& loop, std::size_t& offset) {
           json.member("unit", curves.unit);
           json.member("bins", curves.median.size());
           json.member("width", curves.width);
+          json.member("places", curves.places);
           json.member("offset", offset);
         });
         offset += 4 * curves.median.size();

@@ -9,13 +9,13 @@
 namespace refrain::explorer {
 namespace {
 
-constexpr std::size_t most_curve_metrics = 16, metrics_with_map = 3, most_path_curves = 30, most_loops = 8;
+constexpr std::size_t most_curve_metrics = 16, metrics_with_map = 3, most_path_curves = 30;
 /// A float for each place and bin: 16 MiB.
 constexpr std::size_t most_curve_values = std::size_t{1} << 22;
 
 /// A part of the bytes that one loop may take, in values of so many bytes.
 std::size_t room(const LoopInput& input, double share, double bytes_of_value) {
-  const auto loops = static_cast<double>(std::clamp<std::size_t>(input.view.groups.size(), 1, most_loops));
+  const auto loops = static_cast<double>(shown_loops(input.view));
   return static_cast<std::size_t>(share * static_cast<double>(input.bytes) / loops / bytes_of_value);
 }
 

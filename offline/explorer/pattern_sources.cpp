@@ -21,9 +21,10 @@ std::vector<std::string> largest_patterns(const std::vector<experiment::SavedMet
   }
   std::ranges::stable_sort(costs, std::greater<>{}, &std::pair<double, std::string>::first);
   if (costs.size() > most) {
-    lacks.push_back({"iterations", fmt::format("{} further patterns of waiting, which cost less, are not in the file by "
-                                               "iteration (refrain report --iterations --metric NAME).",
-                                               costs.size() - most)});
+    lacks.push_back(
+        {"iterations", fmt::format("{} further patterns of waiting, which cost less, are not in the file by iteration "
+                                   "(refrain report --iterations --metric NAME).",
+                                   costs.size() - most)});
     costs.resize(most);
   }
   std::vector<std::string> names;

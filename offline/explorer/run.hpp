@@ -94,6 +94,7 @@ struct Curves {
   std::int64_t width = 1;                      ///< iterations in a bin
   std::vector<float> least, median, greatest;  ///< of the mean in the bin
   std::vector<float> peak;                     ///< greatest single iteration
+  std::int64_t places = 0;                     ///< that were looked at
 };
 
 /// Places (rows) x iterations (columns), row by row; NaN: nothing is known.

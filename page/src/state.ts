@@ -173,7 +173,8 @@ export function selectNode(node: number): void {
 export function selectRanks(ranges: readonly Range[], add = false): void {
   const of = model.value;
   if (!of) return;
-  const places = of.first.ranks.filter((rank) => ranges.some(([first, last]) => rank.first <= last && first <= rank.last));
+  const places = of.first.ranks.filter((rank) =>
+      ranges.some(([first, last]) => rank.first <= last && first <= rank.last));
   const hosts = [...new Set(of.first.ranks.map((rank) => rank.host))];
   batch(() => {
     expand('system', ['s', ...places.map((rank) => `h${hosts.indexOf(rank.host)}`)], true);

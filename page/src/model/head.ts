@@ -48,6 +48,8 @@ export interface SeriesRow {
   node?: number;
   bins: number;
   width: number;
+  /** Threads that were looked at. */
+  places: number;
   offset: number;
 }
 

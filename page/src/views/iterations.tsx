@@ -2,7 +2,9 @@
 import { signal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { nameText, pathText, valueText } from '../format';
-import { letterOf, loadIterations, type Curves, type Iterations, type Loop, type Run, type SeriesRow } from '../model';
+import {
+  letterOf, loadIterations, overText, type Curves, type Iterations, type Loop, type Run, type SeriesRow,
+} from '../model';
 import * as state from '../state';
 import { Choice } from '../widgets/choice';
 import { saveCsv, SvgWriter } from '../widgets/download';
@@ -185,11 +187,12 @@ function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Ite
     {lines.length > 1 && <DifferenceText lines={lines} loop={loop} />}
     <p class="hint">
       {row.width > 1 && `Each point is ${row.width} iterations: means, and the greatest single one as peak. `}
-      Least, median and greatest are over {loop.ranks.length} {loop.ranks.length === 1 ? 'thread.' : 'threads.'}
+      {overText(loop, row)}
       {row.node !== undefined && ' Times of call paths in single iterations are reconstructed.'}</p>
     {loop.maps.length > 0 && <IterationMap loop={loop} data={data}
         others={having.filter((of) => of.run !== run)} range={state.iterations.value}
-        onRange={(next) => { state.iterations.value = next; }} onRanks={(ranks) => state.selectRanks(ranks.map((rank): [number, number] => [rank, rank]))}
+        onRange={(next) => { state.iterations.value = next; }}
+        onRanks={(ranks) => state.selectRanks(ranks.map((rank): [number, number] => [rank, rank]))}
             run={run} setting={state.map.value} onSetting={(next) => { state.map.value = next; }} />}
     <SelectedRanks />
     {having.map((of) => <IterationClasses run={of.run} loop={of.loop} units={model.units} shown={state.parts.value}

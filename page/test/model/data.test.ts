@@ -10,7 +10,7 @@ import { callersOf, coveredBy, flameOf, outermost } from '../../src/model/flame'
 import { merge } from '../../src/model/merge';
 import { modelOf } from '../../src/model/model';
 import { blocksOf, levelFor, pyramidOf } from '../../src/model/pyramid';
-import { Iterations } from '../../src/model/series';
+import { Iterations, overText } from '../../src/model/series';
 import { span, union, without } from '../../src/model/span';
 import { valuesOfNodes } from '../../src/model/values';
 import { ALLREDUCE, headOf, modelWith, sumsBuffer } from './small';
@@ -129,6 +129,12 @@ test('rows of a map have the names of their ranks and threads', () => {
   assert.equal(rowName(hybrid, mapOf(2, 1, 2, 1), 1), 'rank 3, threads 0 to 1');
 });
 
+test('graphs say which threads they are over', () => {
+  const loop = loopOf([0, 1, 2], 1), row = { unit: 's' as const, bins: 1, width: 1, offset: 0 };
+  assert.equal(overText(loop, { ...row, places: 3 }), 'Least, median and greatest are over 3 threads.');
+  assert.ok(overText(loop, { ...row, places: 2 }).startsWith('Least and greatest are over 2 of 3 threads'));
+});
+
 test('maps know what is not known', () => {
   const codes = new Uint8Array([0, 0, 255, 0, 1, 255]);
   const data = new Iterations(new ArrayBuffer(0), codes.buffer);
@@ -218,6 +224,8 @@ test('differences have the errors of both runs', () => {
   assert.deepEqual(difference({ value: 10, error: 3 }, { value: 20, error: 4 }, [1, 1]),
       { value: 10, error: 5, isCertain: false });
   assert.equal(difference({ value: 10, error: 1 }, { value: 20, error: 1 }, [1, 1]).isCertain, true);
+  assert.equal(difference({ value: 10, error: 0 }, { value: 20, error: 0 }, [1, 1]).isCertain, true, 'exact');
+  assert.equal(difference({ value: 10, error: NaN }, { value: 20, error: 0 }, [1, 1]).isCertain, false, 'not known');
 });
 
 test('what is missing is said of its run', () => {

@@ -44,8 +44,8 @@ test('the address keeps all that was chosen', () => {
 });
 
 test('an address from anywhere does no harm', () => {
-  const wrong = { r: 'constructor', i: [9, 3], w: -1, n: [1, 2], a: 'x', p: [99], o: 'xyz', e: 3, x: -3, g: ['a', -7, 5, 1],
-    d: [1], m: 7 };
+  const wrong = { r: 'constructor', i: [9, 3], w: -1, n: [1, 2], a: 'x', p: [99], o: 'xyz', e: 3, x: -3,
+    g: ['a', -7, 5, 1], d: [1], m: 7 };
   for (const text of ['%', 'null', '7', '{"o":5}', encodeURIComponent(JSON.stringify(wrong))]) restoreState(text);
   assert.deepEqual([state.sort.value, state.iterations.value, state.seriesRow.value, state.sandwich.value],
       ['tree', null, 0, null]);
@@ -105,8 +105,8 @@ test('a finding shows its own loop and iterations, and nothing of what was shown
   state.iterations.value = [490, 520];
   state.follow(model.first, about({ ranks: [[1, 1]] }));
   assert.equal(state.iterations.value, null);
-  assert.deepEqual([about({}), about({ ranks: [] }), about({ ranks: [[0, 0]] }), about({ loop: 'x' })].map(state.canFollow),
-      [false, false, true, true]);
+  assert.deepEqual([{}, { ranks: [] }, { ranks: [[0, 0] as [number, number]] }, { loop: 'x' }].map((select) =>
+      state.canFollow(about(select))), [false, false, true, true]);
 });
 
 test('a loop that the first run lacks is the one of another run', () => {

@@ -110,8 +110,8 @@ TEST(Sections, cells_are_planes_of_bytes) {
 
 TEST(Sections, the_head_says_where_curves_and_maps_are) {
   explorer::Run run = small_run();
-  Curves wall{"Time", "s", {}, 1, {1, 2}, {2, 3}, {3, 4}, {5, 6}};
-  Curves path{"", "s", 2, 2, {1}, {2}, {3}, {4}};
+  Curves wall{"Time", "s", {}, 1, {1, 2}, {2, 3}, {3, 4}, {5, 6}, 2};
+  Curves path{"", "s", 2, 2, {1}, {2}, {3}, {4}, 1};
   Map map{"Time", "s", 1, 2, 2, 1, {1, 2}, {3, 4}};
   run.loops = {{"step", 1, 2, 2, 1, {1, 1}, {wall, path}, {map, map}, {{0, 0}, {7, 1}}},
                {"other", 1, 2, 2, 1, {}, {wall}, {map}, {}}};
@@ -121,6 +121,8 @@ TEST(Sections, the_head_says_where_curves_and_maps_are) {
   EXPECT_EQ(0, first["rows"][0]["offset"]);
   EXPECT_EQ(8, first["rows"][1]["offset"]);
   EXPECT_EQ(2, first["rows"][1]["node"]);
+  EXPECT_EQ(2, first["rows"][0]["places"]);
+  EXPECT_EQ(1, first["rows"][1]["places"]);
   EXPECT_EQ(12, first["classes"]);
   const std::size_t second = head["loops"][1]["series"]["rows"][0]["offset"];
   EXPECT_EQ(14U, second);

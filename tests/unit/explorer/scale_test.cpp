@@ -83,6 +83,24 @@ TEST(Scale, rows_of_maps_that_are_put_together_are_told) {
   EXPECT_GE(lacks_with(shown(many, 1000), "2 threads are put together in each row of the map"), 1);
 }
 
+TEST(Scale, metrics_that_were_asked_for_take_room_at_each_call_path) {
+  analysis::TreeNode node;
+  EXPECT_EQ(0U, metrics_at(node, 3)) << "it has nothing";
+  node.exclusive_s = 1;
+  EXPECT_EQ(metrics_at(node, 0) + 3, metrics_at(node, 3));
+  const std::size_t user = metrics_at(node, 0);
+  node.kind = run::PathKind::Mpi;
+  EXPECT_GT(metrics_at(node, 0), user);
+}
+
+TEST(Scale, parts_of_loops_are_of_all_ranks_together_where_the_file_is_small) {
+  const explorer::Run small = shown(many, 1000), large = shown(many);
+  EXPECT_EQ(0, lacks_with(large, "for all ranks together only"));
+  EXPECT_EQ(static_cast<std::int64_t>(small.loops.size()), lacks_with(small, "for all ranks together only"));
+  for (const Cells& row : small.cells) EXPECT_EQ(0U, row.unit);
+  EXPECT_TRUE(std::ranges::any_of(large.cells, [](const Cells& row) { return row.unit > 0; }));
+}
+
 /// Each rank has the same, so what some of them lack shows in the sum.
 TEST(Scale, classes_are_of_all_ranks) {
   const explorer::Run small = shown(few), large = shown(many);
