@@ -110,8 +110,8 @@ void print_pop_scaling(const char* command, const PopScalingRequest& request) {
                                              name, of.program, request.runs[0], program));
       if (!of.efficiency) throw report::UsageError(name + ": no useful time was measured");
       const auto of_all = [&](std::optional<double> sum) { return sum ? *sum * of.all_over_read : sum; };
-      runs[r].push_back({of.processes, *of.efficiency, of.useful_s * of.all_over_read, of_all(of.instructions),
-                         of_all(of.cycles)});
+      runs[r].push_back(
+          {of.processes, *of.efficiency, of.useful_s * of.all_over_read, of_all(of.instructions), of_all(of.cycles)});
     }
   }
   PopTable table{program, request.is_weak, {}};

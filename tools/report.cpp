@@ -203,8 +203,7 @@ int run_together(const ReportCommand& command) {
   analysis::Symbolizer symbolizer;
   std::vector<std::shared_ptr<const experiment::Experiment>> experiments;  // null: of another tool
   for (const std::string& path : paths) {
-    const auto& experiment =
-        experiments.emplace_back(is_foreign(path) ? nullptr : experiment::Experiment::open(path));
+    const auto& experiment = experiments.emplace_back(is_foreign(path) ? nullptr : experiment::Experiment::open(path));
     if (!experiment) continue;
     if (experiment::RankHandle first; !anything_left(*experiment, request, first)) {
       tell_damage(name, *experiment->damage_log());

@@ -191,7 +191,7 @@ class CaliperRun final : public HeldRun {
 bool is_caliper(const std::string& path) {
   constexpr std::size_t piece = std::size_t{1} << 16;
   constexpr std::string_view members[] = {R"("columns")", R"("nodes")"};  // behind the data, where Caliper writes it
-  constexpr std::size_t overlap = 16;                                      // of pieces: no member is cut in both
+  constexpr std::size_t overlap = 16;                                     // of pieces: no member is cut in both
   std::ifstream file(path, std::ios::binary);
   std::string text, next(piece, '\0');
   for (bool is_first = true; file; is_first = false) {

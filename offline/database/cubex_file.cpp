@@ -259,9 +259,7 @@ class ValueReader {
 
 }  // namespace
 
-bool is_cubex(const std::string& path) {
-  return experiment::is_tar(path) && !experiment::is_packed(path);
-}
+bool is_cubex(const std::string& path) { return experiment::is_tar(path) && !experiment::is_packed(path); }
 
 CubexFile parse_cubex(const InputFile& file, std::size_t most_values) {
   const std::map<std::string, Member> members = experiment::tar_members(file);

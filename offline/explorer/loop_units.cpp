@@ -311,10 +311,10 @@ class UnitMaker {
     const bool lacks_classes = plan.reads_classes && !keep_by_place(plan.first, classes);
     const bool lacks_iterations = !plan.single.empty() && !keep_by_place(plan.first + classes, plan.single.size());
     if (lacks_classes || lacks_iterations)
-      run_.lacks.push_back({"trees", fmt::format("{}: {}{}{} are in the file for all ranks together only.", group_.name,
-                                                 lacks_classes ? "classes" : "",
-                                                 lacks_classes && lacks_iterations ? " and " : "",
-                                                 lacks_iterations ? "single iterations" : "")});
+      run_.lacks.push_back(
+          {"trees", fmt::format("{}: {}{}{} are in the file for all ranks together only.", group_.name,
+                                lacks_classes ? "classes" : "", lacks_classes && lacks_iterations ? " and " : "",
+                                lacks_iterations ? "single iterations" : "")});
   }
 
   void tell_chosen(const UnitPlan& plan) {
@@ -340,8 +340,8 @@ class UnitMaker {
     std::vector<CurveBuilder> curves(plan.curves.nodes.size(), CurveBuilder(plan.curves.bins, places));
     const PartsReader reader(input_, plan);
     for_each_rank_of(
-        input_, group_, plan.has_values() ? std::vector<bool>() : chosen, experiment::Depth::Whole,
-        bytes_of_rank(plan), std::vector<PlaceParts>(),
+        input_, group_, plan.has_values() ? std::vector<bool>() : chosen, experiment::Depth::Whole, bytes_of_rank(plan),
+        std::vector<PlaceParts>(),
         [&](std::size_t number, const run::OpenLoop& open, std::vector<PlaceParts>& made) {
           made.push_back(reader.read(number, open));
         },

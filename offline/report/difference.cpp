@@ -203,10 +203,10 @@ Table iterations_table_of(const std::vector<ChangedIteration>& all) {
 }
 
 Table run_table(const char* name, const Side& side) {
-  return object_of(name, columns("directory, command, ranks, ranks_expected, elapsed_s, saw_whole, why"),
-                   {{side.name, side.about, static_cast<std::int64_t>(side.ranks),
-                     static_cast<std::int64_t>(side.ranks_expected), side.elapsed_s, side.lacks.empty(),
-                     side.lacks.empty() ? Cell() : Cell(side.lacks)}});
+  return object_of(
+      name, columns("directory, command, ranks, ranks_expected, elapsed_s, saw_whole, why"),
+      {{side.name, side.about, static_cast<std::int64_t>(side.ranks), static_cast<std::int64_t>(side.ranks_expected),
+        side.elapsed_s, side.lacks.empty(), side.lacks.empty() ? Cell() : Cell(side.lacks)}});
 }
 
 class DifferencePage : TextPage {

@@ -256,11 +256,10 @@ constexpr Show shown_of_foreign[] = {Show::Callers, Show::Locations, Show::Funct
 constexpr Ask known_of_foreign[] = {Ask::Thread, Ask::MinShare, Ask::Sort, Ask::Limit, Ask::Columns};
 
 [[noreturn]] void refuse_foreign(const ForeignRun& run, const char* option, Together together) {
-  throw experiment::ReadError(
-      fmt::format("{}: {} is of experiments, not of another tool's {}; {}", run.path, option, run.kind(),
-                  together == Together::One
-                      ? "without views, and with --flat, --callers and --locations, this one is shown"
-                      : "several are put together as a whole, or with --rank or --thread"));
+  throw experiment::ReadError(fmt::format(
+      "{}: {} is of experiments, not of another tool's {}; {}", run.path, option, run.kind(),
+      together == Together::One ? "without views, and with --flat, --callers and --locations, this one is shown"
+                                : "several are put together as a whole, or with --rank or --thread"));
 }
 
 }  // namespace

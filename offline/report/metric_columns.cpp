@@ -23,8 +23,8 @@ void add_counts(Row& row, const analysis::Counts& counts) {
 void add_asked_for_columns(std::vector<Column>& columns, const analysis::CallTree& tree, unsigned in,
                            const std::vector<std::string>& group) {
   for (const auto& [name, unit, scale] : tree.extra_metrics)
-    columns.push_back({run::metric_of(name, unit).column(), scale == 1 ? kind_of_unit(unit) : Kind::Number, in, name,
-                       group});
+    columns.push_back(
+        {run::metric_of(name, unit).column(), scale == 1 ? kind_of_unit(unit) : Kind::Number, in, name, group});
 }
 
 double value_of(const experiment::ExtraMetric& metric, std::int64_t integer) {

@@ -143,9 +143,7 @@ class SeveralPage : TextPage {
     for (const std::string& note : notes) warning(note);
     if (!notes.empty()) line();
     for (const ComparedRun& run : runs)
-      wrapped("",
-              fmt::format("{}, {}, {}, {}", run.name, run.about, ranks_of(run), human_time(run.elapsed_s)),
-              2);
+      wrapped("", fmt::format("{}, {}, {}, {}", run.name, run.about, ranks_of(run), human_time(run.elapsed_s)), 2);
     line();
     print(totals);
     line();

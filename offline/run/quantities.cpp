@@ -78,7 +78,8 @@ std::int32_t ranks_in_block(std::int64_t ranks, std::size_t paths) {
   constexpr std::int64_t most_rows = std::int64_t{1} << 19, fewest_blocks = 64, most_blocks = 1024;
   const std::int64_t blocks =
       std::clamp(most_rows / std::max<std::int64_t>(static_cast<std::int64_t>(paths), 1), fewest_blocks, most_blocks);
-  return static_cast<std::int32_t>(std::clamp<std::int64_t>((ranks + blocks - 1) / blocks, 1, experiment::most_ranks_in_block));
+  return static_cast<std::int32_t>(
+      std::clamp<std::int64_t>((ranks + blocks - 1) / blocks, 1, experiment::most_ranks_in_block));
 }
 
 Estimate& Estimate::operator+=(const Estimate& other) {

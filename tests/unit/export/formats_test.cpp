@@ -328,12 +328,11 @@ TEST(Talp, regions_have_the_times_and_factors_that_talp_pages_read) {
   }
   const auto of = analysis::efficiency_of(ranks);
   ASSERT_TRUE(of);
-  const EfficienciesOfRun run{
-      "Refrain test",
-      1'700'000'000,
-      {{"", *of, 14, 6, std::nullopt, std::nullopt},
-       {"steps", *of, 14, 6, 28e9, 42e9},
-       {"Global", *of, 12, 8, 1e9, 2e9}}};
+  const EfficienciesOfRun run{"Refrain test",
+                              1'700'000'000,
+                              {{"", *of, 14, 6, std::nullopt, std::nullopt},
+                               {"steps", *of, 14, 6, 28e9, 42e9},
+                               {"Global", *of, 12, 8, 1e9, 2e9}}};
   const test::Directory directory;
   OutputFile out(directory / "file");
   write_talp(run, out);

@@ -121,8 +121,7 @@ TEST_F(Profiles, other_files_are_refused_by_one_sentence) {
       (void)profile_run(path);
       ADD_FAILURE() << name;
     } catch (const experiment::ReadError& error) {
-      EXPECT_EQ(error.what(),
-                path + " is no experiment, no OTF2 archive, and no profile of CUBE, Caliper or TAU");
+      EXPECT_EQ(error.what(), path + " is no experiment, no OTF2 archive, and no profile of CUBE, Caliper or TAU");
     }
   }
 }
