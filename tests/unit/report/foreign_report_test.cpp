@@ -214,6 +214,7 @@ TEST(ForeignReport, options_of_experiments_are_refused_with_a_hint_that_fits) {
     }
   }
   request = {};
+  request.ranks = {0};  // --rank 0.5
   request.threads_of_ranks = {{0, 5}};
   try {
     (void)foreign_run(source, "here", request);
