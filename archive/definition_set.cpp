@@ -49,7 +49,8 @@ std::uint32_t DefinitionSet::module(std::string_view path, std::span<const std::
     return known;
   }
   const auto number = static_cast<std::uint32_t>(modules_.size());
-  if (!keep_text(path, wanted.path) || !modules_.push_back(wanted) || !module_index_.insert(hash, number)) return none;
+  if (!module_index_.reserve_one() || !keep_text(path, wanted.path) || !modules_.push_back(wanted)) return none;
+  module_index_.insert(hash, number);
   return number;
 }
 
@@ -59,7 +60,8 @@ std::uint32_t DefinitionSet::region(std::string_view name) {
   if (known != none) return known;
   const auto number = static_cast<std::uint32_t>(regions_.size());
   Text text;
-  if (!keep_text(name, text) || !regions_.push_back(text) || !region_index_.insert(hash, number)) return none;
+  if (!region_index_.reserve_one() || !keep_text(name, text) || !regions_.push_back(text)) return none;
+  region_index_.insert(hash, number);
   return number;
 }
 
@@ -68,7 +70,8 @@ std::uint32_t DefinitionSet::path(const PathDefinition& definition) {
   const std::uint32_t known = path_index_.find(hash, [&](std::uint32_t i) { return same(paths_[i], definition); });
   if (known != none) return known;
   const auto number = static_cast<std::uint32_t>(paths_.size());
-  if (number == none || !paths_.push_back(definition) || !path_index_.insert(hash, number)) return none;
+  if (number == none || !path_index_.reserve_one() || !paths_.push_back(definition)) return none;
+  path_index_.insert(hash, number);
   return number;
 }
 

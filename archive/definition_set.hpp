@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "archive/encoder.hpp"
-#include "archive/hash_index.hpp"
 #include "measurement/metrics.hpp"
+#include "platform/hash_index.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::archive {
@@ -28,7 +28,7 @@ struct PathDefinition {
 
 class DefinitionSet {
  public:
-  static constexpr std::uint32_t none = HashIndex::none;
+  static constexpr std::uint32_t none = platform::HashIndex::none;
 
   /// Makes the root. Before anything else.
   [[nodiscard]] bool create();
@@ -77,7 +77,7 @@ class DefinitionSet {
   GrowableArray<Text> regions_;
   GrowableArray<PathDefinition> paths_;
   platform::Bytes text_;
-  HashIndex module_index_, region_index_, path_index_;
+  platform::HashIndex module_index_, region_index_, path_index_;
 };
 
 }  // namespace refrain::archive

@@ -229,6 +229,23 @@ bool encode_loops(const RankRecord& record, Encoder& out) {
   return !out.failed();
 }
 
+/// Section 35.
+bool encode_slow_iterations(const RankRecord& record, Encoder& out) {
+  out.varint(record.whole_records);
+  out.varint(record.locations.size());
+  for (const LocationRecord& location : record.locations) {
+    out.varint(location.loops.size());
+    for (const LoopRecord& loop : location.loops) {
+      out.varint(loop.slowest.size());
+      for (const format::TimedIteration& of : loop.slowest) {
+        out.varint(of.number);
+        out.signed_varint(of.wall);
+      }
+    }
+  }
+  return !out.failed();
+}
+
 void encode_follows(const RankRecord& record, Encoder& out) {
   const auto number = [](std::uint8_t metric) { return metric == clustering::no_metric ? 0u : metric + 1u; };
   out.varint(record.follows.size());
@@ -555,6 +572,8 @@ bool encode_rank(const RankRecord& record, DefinitionSet& definitions, BlockBuil
          (record.event_frames.empty() || block.add_raw(Section::EventFrames, record.event_frames)) &&
          (!has_loops(record) ||
           (add_section(block, Section::Loops, [&](Encoder& out) { return encode_loops(record, out); }) &&
+           add_section(block, Section::SlowIterations,
+                       [&](Encoder& out) { return encode_slow_iterations(record, out); }) &&
            add_iterations(record, paths, block))) &&
          (!has_slopes(record) ||
           add_section(block, Section::Slopes, [&](Encoder& out) { return encode_slopes(record, paths, out); }));

@@ -87,6 +87,7 @@ struct LoopRecord {
   std::span<const std::byte> log_tail;  ///< the last block
   SamplesRecord samples;                ///< without data: none are kept
   std::span<const SlopeRecord> slopes;  ///< ascending by class; classes whose slopes are not known have none
+  std::span<const format::TimedIteration> slowest;  ///< the slowest first
 };
 
 /// The clock of another rank's machine, as this one saw it.
@@ -164,6 +165,7 @@ struct RankRecord {
   std::span<const WindowRecord> windows;
   std::span<const WindowTraffic> window_traffic;  ///< by index of `windows`
   std::span<const clustering::Column> follows;    ///< the overall metrics that the columns of MPI call paths follow
+  std::uint64_t whole_records;                    ///< of a log (format::end_of_record)
   std::uint64_t spilled_bytes;  ///< of iterations-<rank>.refrain that belong to this record and stay there
   std::span<const std::byte> early_iterations;  ///< frames from that file which the record takes in
   std::span<const char* const> user_regions;  ///< names; their ids in events begin with measurement::first_user_region

@@ -20,8 +20,7 @@ class Sample {
   }
   void call() {
     time_ += 1000;
-    (void)buffer.append(
-        CallRecord{true, false, false, 42, static_cast<std::uint32_t>(time_ / 1000 % 40), time_ - 700, time_});
+    (void)buffer.append(CallRecord{time_, time_ - 700, static_cast<std::uint32_t>(time_ / 1000 % 40), 42, true});
   }
   void end_iteration() {
     Record end;

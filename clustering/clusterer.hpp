@@ -9,13 +9,31 @@
 /// No I/O, no MPI, no threads. One per loop of a location, used by one thread at a time in ordinary context (not in
 /// handlers). Deterministic for the same input. Memory: mapped pages only. Errors: an iteration that finds no memory is
 /// refused as a whole (Error::NoMemory), the clusters stay as they were.
+///
+/// Memory by arithmetic. A class has one block (class_block.hpp) with k rows: one per cluster, and at most as many
+/// again and two while clusters come and go, but never more than `max_clusters` for that. A row has 8 bytes for each of
+/// P values, those of the key's call paths in columns that have ever varied, and of S values, those of the other call
+/// paths that the class knows, with room for S / 16 + 8 more:
+///
+///     8 k (P + S + S / 16 + 8)   bytes.
+///
+/// As many full profiles, of all columns, take 8 k (P' + S) with P' >= P. Beside the rows a class has 8 bytes per call
+/// path of its key, 8 per value of its first iteration and at most 8 per value for slopes, and 24 to 40 per other call
+/// path. With 64 clusters, 15 key paths of 6 columns, 4 of which vary, and 100 others of 2 columns: 140 KiB of rows
+/// (full profiles: 145) and 7 KiB. A class that came once takes about its first iteration. Statistics, sketches and
+/// work space are 2.7 KiB a cluster at 20 overall metrics. Holes between blocks are at most a quarter of all that and
+/// 64 KiB, and for the moment of a copy the block that grows is there twice. Nothing depends on the number of
+/// iterations.
+///
+/// `memory_limit` bounds it: a class is not made, a row not made longer, and a cluster not started beyond it, but for
+/// the last row. Clusters are merged instead, and iterations that still find no room join one cluster, which is marked
+/// (ClusterView::overflow) and alone may grow: by one row of all call paths.
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include "clustering/block_heap.hpp"
-#include "clustering/packed_table.hpp"
+#include "clustering/class_block.hpp"
 #include "clustering/types.hpp"
 #include "platform/pages.hpp"
 
@@ -91,7 +109,8 @@ class Clusterer {
   /// Whether paths of this shape are part of the class of an iteration.
   bool tells_classes(std::uint8_t shape) const { return key_shape_[shape]; }
 
-  /// Merges since the last drained(). The caller takes them to a file often: the list grows by at most two an add().
+  /// Merges since the last drained(). The caller takes them to a file often: the list grows by at most two an add()
+  /// while memory suffices.
   std::span<const Merge> merges() const { return merges_.view(); }
   void drained() { merges_.clear(); }
 
@@ -109,7 +128,7 @@ class Clusterer {
   /// What the profiles alone need: rows, sums of overall metrics, path lists of the classes; without statistics and
   /// search structures.
   std::size_t profile_bytes() const;
-  /// What `refrain` needs beside the profiles to choose and to reconstruct: sketches, slopes.
+  /// What is needed beside the profiles to choose and to reconstruct: sketches, slopes.
   std::size_t search_bytes() const;
 
   /// For tests: with a mask of 0 all classes have the same hash.
@@ -117,13 +136,10 @@ class Clusterer {
 
  private:
   static constexpr std::uint32_t none = 0xffffffff;
-  static constexpr std::size_t max_flat = 64;
   static constexpr std::size_t sketch_limit = max_flat * 4;
   static constexpr float huge_cost = 3e38F;
   /// Numbers per column in a sketch, clusters that are compared at once, and what the arrays of both are padded to.
   static constexpr std::uint32_t lanes = 4;
-  /// Iterations after which a class is settled.
-  static constexpr std::uint64_t young_iterations = 1024;
   /// Slopes are learned from every iteration of a class up to here, then from every sixteenth.
   static constexpr std::uint64_t eager_learning = 4096;
   static constexpr std::uint64_t learning_stride = 16;
@@ -136,51 +152,15 @@ class Clusterer {
     bool sketched;
     std::uint16_t sketch_begin;
   };
-  /// The paths of one shape that are in a class's key.
-  struct Part {
-    std::uint32_t count;
-    std::uint32_t first;     ///< index of its first path among all key paths of the class
-    std::uint32_t* paths;    ///< in the order of first touch
-    std::uint32_t* by_path;  ///< indices into `paths`, ascending by path
-    PackedTable base;        ///< values of the class's first iteration; rows of clusters hold sum - members x base
-    /// Per column, made when it is first needed: per path, the pooled sum inside clusters of products with the overall
-    /// metric.
-    float** scatter;
-    float** second_scatter;  ///< the same with the second overall metric, for columns that have one
-  };
-  /// The paths of one shape of a settled class that are not in its key.
-  struct PathList {
-    std::uint32_t count, capacity;
-    std::uint32_t* paths;  ///< in the order in which they came to be known
-    std::uint64_t* index;  ///< open addressing: path << 32 | position + 1; 0: free
-    std::uint32_t index_bits;
-    Widths widths;  ///< of the columns, the same in all clusters
-  };
-  /// A class is young at first: rows of its clusters are as narrow as their values allow and sampled paths are those
-  /// that members have touched. Then it is settled: columns that vary have full width, and every sampled path that any
-  /// iteration of the class has touched has room in all of its clusters. From there on memory grows with the call paths
-  /// that are new to the class, not with its iterations.
   struct PathClass {
     std::uint64_t hash;
     std::uint32_t next_of_hash;  ///< in the list of `class_lists_`
-    std::uint32_t key_paths;
     std::uint32_t clusters, head;
     std::uint32_t favourite;  ///< slot that was nearest to an iteration last, when it still is of this class
     bool overflow;
-    bool settled;
-    std::uint64_t settle_at;  ///< adds at which it is to be settled
-    std::uint32_t layout;     ///< number of the present layout of tables: `wide` and `lists`; 0: not settled
-    std::uint64_t wide;       ///< settled: flat columns of key paths that tables have room for
-    PathList* lists;          ///< settled: per shape
-    Part* parts;              ///< per shape
-    std::uint64_t varies;     ///< flat columns whose values have ever differed from the base
-    double* overall_scatter;  ///< per flat column: pooled sum of squares of its overall metric
-    double* second_scatter;   ///< per flat column: of its second overall metric
-    double* cross_scatter;    ///< per flat column: pooled sum of products of the two
-    float* slope_sketch;      ///< sketch of the slopes, which has been taken away from the sketches of clusters
-    float* second_sketch;     ///< the same of the second slopes
-    float* direction;         ///< sampled columns: sums of the sketch, then of the overall metric per flat column
-    float* scale;             ///< per flat column: what the sketches of clusters have been multiplied with
+    ClassBlock block;
+    /// Flat columns for which products with the overall metric, and with the second one, have ever been added up.
+    std::uint64_t regressed, regressed_twice;
     std::uint64_t adds;
     std::uint64_t next_refresh;
     /// Columns of the sketch that are not zero in all clusters, as sketch_begin / lanes: those of sampled shapes, then
@@ -193,12 +173,11 @@ class Clusterer {
   struct Cluster {
     Label label;
     std::uint32_t cls, next;
-    std::uint32_t layout;  ///< of the class, that the tables have; 0: those of a young class
+    std::uint32_t row;  ///< of the class's block
     std::uint64_t members, first, last, exemplar;
     std::byte* statistics;  ///< in statistics_: sum, min, max, squares, mean: 8 bytes each, then the exemplar's vector:
                             ///< 4 bytes each
-    PackedTable* tables;    ///< in tables_: per shape: dense, then per shape: sparse, or rows as in the class's lists
-    std::uint32_t nearest;  ///< `refrain`: nearest cluster of the class, as far as known
+    std::uint32_t nearest;  ///< nearest cluster of the class, as far as known
     std::uint64_t check_at;  ///< members at which `nearest` is looked for anew
   };
 
@@ -208,7 +187,7 @@ class Clusterer {
   double* squares(const Cluster& c) const { return reinterpret_cast<double*>(sums(c) + 3 * stride_); }
   double* exact_means(const Cluster& c) const { return reinterpret_cast<double*>(sums(c) + 4 * stride_); }
   float* exemplar_vector(const Cluster& c) const { return reinterpret_cast<float*>(sums(c) + 5 * stride_); }
-  std::size_t class_floats() const { return 3 * sketch_dims_ + 2 * flat_count_; }
+  ClassStatistics learned(const PathClass& cls) const { return blocks_.statistics(cls.block); }
   std::size_t statistics_bytes() const { return stride_ * (5 * 8 + 4); }
   float* mean_of(std::uint32_t slot) { return means_.data() + slot * stride_; }
   /// Number 0 of a sketch; the others follow at distances of `lanes`: sketches lie four beside each other.
@@ -228,51 +207,35 @@ class Clusterer {
   std::uint32_t& class_list(std::uint64_t hash) { return class_lists_[hash & (class_lists_.size() - 1)]; }
   bool reserve_class();
   std::uint32_t make_class(const IterationProfile& profile, std::uint64_t hash, bool overflow, Error& error);
-  bool fill_part(Part& part, const IterationProfile& profile, std::uint8_t shape);
-  void free_class(PathClass& cls);
+  std::uint32_t overflow_class(const IterationProfile& profile);
+  ClassBlock block_for(const IterationProfile& profile, bool overflow) const;
   std::size_t bytes_of_new_class(const IterationProfile& profile) const;
+  bool fill_key(const ClassBlock& block, const IterationProfile& profile, std::uint8_t shape);
 
   bool take_newcomer_slot();
   void point_to_slot(std::uint32_t slot);
   void count_totals(const IterationProfile& profile);
   bool prepare_newcomer(PathClass& cls, const IterationProfile& profile);
   bool list_sparse(const PathClass& cls, const IterationProfile& profile);
-  std::uint64_t subtract_base(const Part& part, unsigned column, std::int64_t* out) const;
-  bool reserve_work(const PathClass& cls);
   bool lay_out_deltas(const PathClass& cls);
   bool subtract_bases(const PathClass& cls);
   void sketch_newcomer(PathClass& cls);
   bool start_cluster(std::uint32_t cls, std::uint64_t iteration, const IterationProfile& profile);
   bool absorb(std::uint32_t slot, std::uint64_t iteration, const IterationProfile& profile);
   bool merge(std::uint32_t a, std::uint32_t b);
-  bool stage_dense(const PathClass& cls, const Cluster& into, const Cluster* from);
-  bool stage_sparse(const Cluster& into);
-  bool stage_sparse(const Cluster& into, const Cluster& from);
-  void commit_dense(PathClass& cls, Cluster& into, const Cluster* from);
-  void commit_sparse(Cluster& into);
-  void swap_in_staged(Cluster& into, std::size_t index);
-  void drop_staged();
-  void find_rows(const PackedTable& table, std::size_t shape);
-  const std::int64_t* incoming(unsigned flat, const Cluster* from);
-  const float* incoming_floats(const Part& part, const std::int64_t* values);
-  // settled.cpp
-  void settle(PathClass& cls);
-  bool make_lists(PathClass& cls);
-  bool reserve(PathList& list, std::uint32_t count);
-  static std::uint32_t position_in(const PathList& list, std::uint32_t path);
-  static void insert(PathList& list, std::uint32_t path);
-  void free_list(PathList& list);
-  std::size_t total_capacity(const PathClass& cls) const;
-  std::uint32_t wanted_layout(const PathClass& cls, std::size_t table, Widths& widths) const;
-  bool follow(const PathClass& cls, Cluster& c);
-  void changed_layout(PathClass& cls);
-  bool find_positions(PathClass& cls);
-  bool stage_settled(PathClass& cls, Cluster* into);
-  bool stage_settled(PathClass& cls, Cluster& into, Cluster& from);
-  bool allocate_settled(const PathClass& cls, Cluster& c);
-  void commit_settled(Cluster& into);
-  void commit_settled(const PathClass& cls, Cluster& into, const Cluster& from);
-  void add_deltas(const PathClass& cls, Cluster& into);
+  void merge_to_make_room(const IterationProfile& profile);
+  // rows.cpp
+  bool find_places(const PathClass& cls);
+  Rooms rooms_with_newcomer(const PathClass& cls) const;
+  bool merge_for_longer_rows(const PathClass& cls);
+  bool make_room(PathClass& cls, bool for_a_cluster);
+  bool change_rooms(PathClass& cls, const Rooms& rooms);
+  std::uint32_t rows_for_one_more(const PathClass& cls) const;
+  void give_rows_back(PathClass& cls);
+  std::int64_t* row_of(const Cluster& c) const { return blocks_.row(classes_[c.cls].block, c.row); }
+  void add_newcomer_to_row(const PathClass& cls, std::int64_t* row) const;
+  void learn_products(PathClass& cls, std::uint32_t slot, const Cluster* from);
+  void free_row(PathClass& cls, std::uint32_t row);
   std::uint32_t list_rows(std::uint32_t slot) const;
 
   void add_to_statistics(Cluster& c, std::uint64_t iteration, const IterationProfile& profile);
@@ -280,8 +243,7 @@ class Clusterer {
   struct Slopes {
     float first = 0, second = 0;
   };
-  Slopes slopes_of(const PathClass& cls, const Part& part, unsigned flat, std::uint32_t row) const;
-  float* scatter_of(float** scatters, unsigned column, std::uint32_t count);
+  Slopes slopes_of(const PathClass& cls, unsigned flat, std::uint32_t row) const;
   void refresh_sketches(PathClass& cls);
   void learn_slopes(PathClass& cls);
   void free_cluster(std::uint32_t slot);
@@ -293,10 +255,6 @@ class Clusterer {
     float cost = 0;
   };
   Pair closest_pair();
-  Pair closest_pair_of_means(std::uint32_t newcomer, std::uint32_t newcomer_class);
-  Pair closest_by_sweep(std::uint32_t count, std::size_t dims, std::uint32_t newcomer, float at_least);
-  Pair closest_as_shipped(std::uint32_t count, const std::size_t* used, std::size_t dims, std::uint32_t newcomer) const;
-  Pair closest_pair_of_sketches();
   Pair look_for_closest_pair();
   float cost(std::uint32_t a, std::uint32_t b) const;
   float apart(const PathClass& cls, std::uint32_t slot, std::uint8_t begin, std::uint8_t end) const;
@@ -308,9 +266,7 @@ class Clusterer {
   void set_nearest(std::uint32_t slot, std::uint32_t nearest, float nearest_cost);
   void look_for_nearest(std::uint32_t slot);
   Pair nearest_to_newcomer(PathClass& cls, std::uint32_t class_index);
-  void newcomer_is_neighbour(std::uint32_t slot);
 
-  Algorithm algorithm_ = Algorithm::Refrain;
   Equivalence equivalence_ = Equivalence::Mpi;
   std::uint32_t max_clusters_ = 0;
   std::size_t memory_limit_ = 0;
@@ -329,15 +285,13 @@ class Clusterer {
   std::uint8_t sketched_[sketch_limit / lanes] = {};  ///< flat columns in the sketch, by sketch_begin
   std::size_t sketched_count_ = 0;
   std::uint64_t all_sketched_ = 0;  ///< the same as a set
-  bool in_distance_[max_overall] = {};
 
-  BlockHeap heap_;
+  ClassBlocks blocks_;
   platform::GrowableArray<PathClass> classes_;
   platform::GrowableArray<std::uint32_t> class_lists_;  ///< a power of two, by hash: the first class of a list
   platform::GrowableArray<Cluster> clusters_;           ///< by slot; one of them is the newcomer's
   platform::GrowableArray<std::uint32_t> free_slots_;
   platform::GrowableArray<std::byte> statistics_;  ///< slot x statistics_bytes()
-  platform::GrowableArray<PackedTable> tables_;    ///< slot x 2 shapes_
   platform::GrowableArray<float> means_;           ///< slot x metric
   /// Sketch of the mean of the call paths' values, less what the overall metrics explain, scaled.
   platform::GrowableArray<float> sketches_;            ///< four slots x dimension x slot of the four
@@ -350,14 +304,12 @@ class Clusterer {
   std::uint32_t next_label_ = 0;
   std::uint32_t overflow_class_ = none;
   std::uint32_t last_class_ = none;
+  std::uint32_t told_ = none;  ///< slot of the cluster that the last add() has told
 
   std::uint64_t iterations_ = 0;
   alignas(16) double total_[max_overall] = {};  ///< of all iterations, for the running means
   alignas(16) float inverse_mean_[max_overall] = {};
   std::uint64_t next_mean_ = 0;  ///< iterations at which the inverse means are computed anew
-  std::uint64_t integer_total_[max_overall] = {};
-
-  platform::GrowableArray<std::uint64_t> integer_means_;  ///< slot x metric, ScorePShipped only
 
   float sampled_doubt_ = 0;  ///< part of a cost that sampling alone explains
   /// Per flat column: sum over iterations, as many as `noise_weight_` says, of the variance that sampling gives the
@@ -375,26 +327,20 @@ class Clusterer {
   bool sparse_listed_ = false;
   platform::GrowableArray<const std::int64_t*> key_values_;  ///< by position among the class's key paths
   platform::GrowableArray<std::int64_t> deltas_;             ///< shape, column, path padded with zeros: value - base
-  platform::GrowableArray<float>
-      delta_floats_;  ///< the same; undefined where a column has no delta, and when not learning
-  std::uint32_t delta_begin_[max_flat] = {};  ///< by flat column, in both
-  std::uint32_t delta_class_ = none;          ///< whose paths they are laid out for
-  std::uint64_t delta_nonzero_ = 0;           ///< flat columns with a delta
+  std::uint32_t delta_begin_[max_flat] = {};                 ///< by flat column
+  std::uint32_t delta_class_ = none;                         ///< whose paths they are laid out for
+  std::uint64_t delta_nonzero_ = 0;                          ///< flat columns with a delta
   platform::GrowableArray<float> signs_;
   platform::GrowableArray<float> nearest_costs_;  ///< by slot, of the cluster's nearest; huge: it has none
   platform::GrowableArray<float> wards_;  ///< by slot, padded: members / (members + 1), of Ward's cost of a newcomer
   /// The profile's paths that are not in the class's key, shape after shape.
   platform::GrowableArray<TouchedPath> sparse_;
   std::uint32_t sparse_begin_[max_shapes + 1] = {};
-  // Work space.
-  platform::GrowableArray<std::int64_t> work_, work_b_;
-  platform::GrowableArray<std::uint32_t> found_, missing_, pick_a_, pick_b_;
-  platform::GrowableArray<float> normalised_, work_floats_;
-  mutable platform::GrowableArray<std::uint32_t> rows_;  ///< of cluster `rows_of_` that are not zero, shape after shape
-  mutable std::uint32_t row_begin_[max_shapes + 1] = {};
+  platform::GrowableArray<std::uint32_t> found_;  ///< by index in `sparse_`: place in a row, or ClassBlocks::none
+  std::uint32_t new_paths_ = 0, new_values_ = 0;  ///< of `sparse_`, that the class does not list yet
+  /// Sampled call paths of cluster `rows_of_` whose sums are not all zero, as positions in the class's list.
+  mutable platform::GrowableArray<std::uint32_t> rows_;
   mutable std::uint32_t rows_of_ = none;
-  PackedTable staged_[2 * max_shapes] = {};
-  bool is_staged_[2 * max_shapes] = {};
 };
 
 }  // namespace refrain::clustering

@@ -67,7 +67,7 @@ inline bool more_than_three(std::uint64_t bits) {
 bool IterationLog::create(std::span<const OverallColumn> columns, std::size_t block_bytes) {
   destroy();
   if (columns.empty() || columns.size() > max_overall) return false;
-  if (block_bytes < header_bytes + longest_varint * (columns.size() + 3) || block_bytes > 0xffffffff) return false;
+  if (block_bytes < header_bytes + longest_varint * (columns.size() + 4) || block_bytes > 0xffffffff) return false;
   if (!block_.resize(block_bytes)) return false;
   columns_ = static_cast<std::uint32_t>(columns.size());
   kept_ = exact_ = 0;
@@ -89,16 +89,44 @@ void IterationLog::destroy() {
 void IterationLog::start_block() {
   used_ = header_bytes;
   count_ = 0;
+  has_several_ = false;
   recent_.clear();
   mask_before_ = 0;
   std::memset(before_, 0, sizeof before_);
 }
 
+/// Whether the record of an iteration comes behind those that are here, and finds room.
+bool IterationLog::follows(std::uint64_t iteration, std::size_t most_bytes) {
+  if ((count_ && iteration != next_) || block_.size() - used_ < most_bytes) return false;
+  if (count_ == 0) first_ = iteration;
+  return true;
+}
+
+std::byte* IterationLog::put_label(std::byte* out, Label label, bool with_mask) {
+  const auto number = static_cast<std::uint32_t>(label);
+  const std::uint32_t place = recent_.find(number);
+  if (place < recent_.used) return put(out, std::uint64_t{place + 1} << 1 | with_mask);
+  recent_.insert(number);
+  return put(put(out, with_mask), number);
+}
+
 IterationLog::Appended IterationLog::append(std::uint64_t iteration, Label label,
                                             std::span<const std::int64_t> overall) {
-  if (count_ && iteration != first_ + count_) return Appended::BlockFull;
-  if (overall.size() != columns_ || block_.size() - used_ < longest_varint * (columns_ + 3)) return Appended::BlockFull;
-  if (count_ == 0) first_ = iteration;
+  return append(iteration, 1, label, overall);
+}
+
+IterationLog::Appended IterationLog::append_mean(std::uint64_t first, std::uint64_t count, Label label,
+                                                 std::span<const std::int64_t> sums) {
+  std::int64_t means[max_overall];
+  const auto n = static_cast<std::int64_t>(count);
+  for (std::size_t c = 0; c < sums.size() && c < max_overall; ++c)
+    means[c] = (sums[c] + (sums[c] < 0 ? -n : n) / 2) / n;
+  return append(first, count, label, {means, sums.size()});
+}
+
+IterationLog::Appended IterationLog::append(std::uint64_t first, std::uint64_t count, Label label,
+                                            std::span<const std::int64_t> overall) {
+  if (overall.size() != columns_ || !follows(first, longest_varint * (columns_ + 4))) return Appended::BlockFull;
   std::int64_t values[max_overall];
   std::uint64_t mask = 0;
   for (std::uint32_t k = 0; k < kept_; ++k) {
@@ -106,22 +134,17 @@ IterationLog::Appended IterationLog::append(std::uint64_t iteration, Label label
     values[c] = k < exact_ ? overall[c] : rounded_code(overall[c]);
     mask |= std::uint64_t{values[c] != before_[c]} << c;
   }
-  std::byte* out = block_.data() + used_;
-  const auto number = static_cast<std::uint32_t>(label);
   // A column that happens to stand still once costs a byte, a new mask and the way back cost more.
-  const bool new_mask = (mask & ~mask_before_) != 0 || more_than_three(mask_before_ & ~mask);
-  std::uint32_t place = recent_.find(number);
-  if (place < recent_.used) {
-    out = put(out, std::uint64_t{place + 1} << 1 | new_mask);
+  const bool new_mask = (mask & ~mask_before_) != 0 || more_than_three(mask_before_ & ~mask) || count > 1;
+  std::byte* out = put_label(block_.data() + used_, label, new_mask);
+  if (count > 1) {
+    out = put(put(out, mask | std::uint64_t{2} << columns_), count);
+    has_several_ = true;
+  } else if (new_mask) {
+    out = put(out, mask);
   } else {
-    out = put(out, new_mask);
-    out = put(out, number);
-    place = recent_.next;
-    recent_.insert(number);
+    mask = mask_before_;
   }
-  last_place_ = place;
-  if (new_mask) out = put(out, mask);
-  else mask = mask_before_;
   mask_before_ = mask;
   for (std::uint64_t left = mask; left; left &= left - 1) {
     const int c = std::countr_zero(left);
@@ -129,29 +152,30 @@ IterationLog::Appended IterationLog::append(std::uint64_t iteration, Label label
     before_[c] = values[c];
   }
   used_ = static_cast<std::size_t>(out - block_.data());
+  next_ = first + count;
   ++count_;
   return Appended::Yes;
 }
 
-IterationLog::Appended IterationLog::append_again(std::uint64_t iteration, std::size_t column, std::int64_t value) {
-  if (count_ == 0 || iteration != first_ + count_ || (mask_before_ >> column & 1) == 0 ||
-      block_.size() - used_ < longest_varint * (columns_ + 3))
-    return Appended::BlockFull;
-  std::byte* out = put(block_.data() + used_, std::uint64_t{last_place_ + 1} << 1);
-  for (std::uint64_t left = mask_before_; left; left &= left - 1) {
-    const auto c = static_cast<std::size_t>(std::countr_zero(left));
-    const std::uint64_t difference = static_cast<std::uint64_t>(value) - static_cast<std::uint64_t>(before_[c]);
-    out = put(out, c == column ? zigzag(difference) : 0);
-  }
-  before_[column] = value;
+IterationLog::Appended IterationLog::append_passed(std::uint64_t first, Label label,
+                                                   const format::PassedIterations& passed) {
+  constexpr std::size_t numbers = 7;
+  if (!follows(first, longest_varint * numbers)) return Appended::BlockFull;
+  std::byte* out = put_label(block_.data() + used_, label, true);
+  out = put(out, std::uint64_t{1} << columns_);
+  out = put(out, passed.count << 1 | passed.in_call);
+  for (const std::int64_t sum : {passed.wall, passed.cpu_ns, passed.off_ns}) out = put(out, zigzag(sum));
   used_ = static_cast<std::size_t>(out - block_.data());
+  next_ = first + passed.count;
+  has_several_ = true;
   ++count_;
   return Appended::Yes;
 }
 
 std::span<const std::byte> IterationLog::closed() {
   if (count_ == 0) return {};
-  put_header(block_.data(), {static_cast<std::uint32_t>(used_), first_, count_, columns_, 0});
+  put_header(block_.data(), {static_cast<std::uint32_t>(used_), first_, count_, columns_,
+                             has_several_ ? several_kind : std::uint16_t{0}});
   return {block_.data(), used_};
 }
 

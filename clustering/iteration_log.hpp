@@ -27,8 +27,11 @@ class IterationLog {
   /// BlockFull: the record is not in: the block has no room, or `iteration` does not follow the last one. Take
   /// closed(), call start_block() and append again.
   [[nodiscard]] Appended append(std::uint64_t iteration, Label label, std::span<const std::int64_t> overall);
-  /// The record before once more, but for the value of one exact column. BlockFull: it cannot be said like this.
-  [[nodiscard]] Appended append_again(std::uint64_t iteration, std::size_t column, std::int64_t value);
+  /// One record for `count` iterations from `first` on: with their means, rounded.
+  [[nodiscard]] Appended append_mean(std::uint64_t first, std::uint64_t count, Label label,
+                                     std::span<const std::int64_t> sums);
+  /// The same of iterations that were passed, from `first` on.
+  [[nodiscard]] Appended append_passed(std::uint64_t first, Label label, const format::PassedIterations& passed);
   /// The block so far, with its header complete; empty when it has no record.
   std::span<const std::byte> closed();
   void start_block();
@@ -39,16 +42,20 @@ class IterationLog {
   std::uint32_t count() const { return count_; }
 
  private:
+  Appended append(std::uint64_t first, std::uint64_t count, Label label, std::span<const std::int64_t> overall);
+  bool follows(std::uint64_t iteration, std::size_t most_bytes);
+  std::byte* put_label(std::byte* out, Label label, bool with_mask);
+
   platform::Bytes block_;
   std::size_t used_ = 0;
-  std::uint64_t first_ = 0;
-  std::uint32_t count_ = 0;
+  std::uint64_t first_ = 0, next_ = 0;  ///< iterations
+  std::uint32_t count_ = 0;             ///< of records
+  bool has_several_ = false;            ///< one of these stands for several iterations
   std::uint32_t columns_ = 0;
   std::uint8_t order_[max_overall] = {};  ///< columns kept exactly, then those that are rounded
   std::uint32_t exact_ = 0, kept_ = 0;
   std::int64_t before_[max_overall] = {};
   format::RecentLabels recent_ = {};
-  std::uint32_t last_place_ = 0;  ///< in recent_: of the last record's label
   std::uint64_t mask_before_ = 0;
 };
 

@@ -28,9 +28,10 @@ struct Configuration {
   char experiment_directory[1024];  ///< REFRAIN_EXPERIMENT_DIRECTORY, empty: a name is made
   std::int64_t finalize_timeout;    ///< REFRAIN_FINALIZE_TIMEOUT, seconds
   std::int64_t clusters;            ///< REFRAIN_CLUSTERS
-  Clustering clustering;            ///< REFRAIN_CLUSTERING = refrain | paper
+  Clustering clustering;            ///< REFRAIN_CLUSTERING = refrain | paper, which is the same
   ClusterEquivalence cluster_equivalence;  ///< REFRAIN_CLUSTER_EQUIVALENCE = mpi | mpi_visits | all | none
   std::int64_t iteration_samples;          ///< REFRAIN_ITERATION_SAMPLES, bytes per loop and thread; 0: none
+  std::int64_t iteration_log;              ///< REFRAIN_ITERATION_LOG, bytes per loop and thread; 0: without a bound
   char iteration_at[1024];                 ///< REFRAIN_ITERATION_AT, empty: only marks begin iterations
   char metrics[1024];                      ///< REFRAIN_METRICS, empty: none
   char trace[1024];                        ///< REFRAIN_TRACE

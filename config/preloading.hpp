@@ -3,7 +3,7 @@
 
 namespace refrain::config {
 
-/// How the image is to be taken: runtime/launch.hpp has the modes.
+/// How the image is to be taken: guest/launch.hpp has the modes.
 inline constexpr const char* mode_variable = "REFRAIN_INTERNAL_MODE";
 /// Libraries that stand before the runtime in LD_PRELOAD, separated by colons: the shared runtimes of sanitizers, which
 /// refuse to work when they do not come first. They go when the runtime goes.

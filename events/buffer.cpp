@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "platform/hot.hpp"
+
 namespace refrain::events {
 
 void Buffer::create(std::span<std::byte> memory, std::int32_t thread) {
@@ -13,7 +15,7 @@ void Buffer::create(std::span<std::byte> memory, std::int32_t thread) {
 
 void Buffer::write(const Record& record) { take(encode(record, context_, data_ + size_)); }
 
-bool Buffer::append(const Record& record) {
+REFRAIN_HOT_CODE_OF_MANY bool Buffer::append(const Record& record) {
   if (!has_room(room_for(record.kind))) [[unlikely]] {
     drop();
     return false;
@@ -33,14 +35,8 @@ bool Buffer::append(const Record& record) {
 
 bool Buffer::append_apart(const CallRecord& call) {
   Record record;
+  static_cast<CallRecord&>(record) = call;
   record.kind = Kind::Call;
-  record.is_whole = call.is_whole;
-  record.is_io = call.is_io;
-  record.is_within = call.is_within;
-  record.region = call.region;
-  record.node = call.node;
-  record.begin = call.begin;
-  record.time = call.time;
   return append(record);
 }
 

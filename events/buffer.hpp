@@ -49,7 +49,7 @@ class Buffer {
   }
 
   Place end() const { return {size_, count_, missing_, dropped_, context_}; }
-  /// Forgets what was appended or dropped since.
+  /// Forgets the records that were appended or dropped since.
   void rewind(const Place& place);
   /// A function of the buffer was left by a jump, at any instruction, since it was at `place`: the buffer holds the
   /// whole records behind `place`, as far as they had come. Reads them.
@@ -61,14 +61,14 @@ class Buffer {
   /// Removes them; places behind it are not valid any more, and the returned one is where it was.
   Place remove(const Place& place);
 
-  /// A Jump to where the buffer is: what follows can be read without what was before.
+  /// A Jump to where the buffer is: the records behind it can be read without those before.
   bool append_jump(std::int64_t time);
-  /// Whoever owns the memory has taken so much out of it, and moved what was behind forward. Then no place is valid.
+  /// The owner of the memory has taken so much out of it, and moved the rest forward. Then no place is valid.
   void close_gaps(std::size_t bytes, std::uint32_t records) {
     size_ -= bytes;
     count_ -= records;
   }
-  /// Bytes of the memory that are for records; the rest is for who owns it.
+  /// Bytes of the memory that are for records; the rest is its owner's.
   void set_capacity(std::size_t bytes) { capacity_ = bytes; }
 
   std::size_t size() const { return size_; }
@@ -96,14 +96,14 @@ class Buffer {
     ++count_;
   }
 
-  // What every record needs comes first: one cache line.
+  Context first_;
+  std::uint64_t removed_ = 0, dropped_ = 0;
+  // What every record needs comes last, beside the members that follow the buffer in its owner: 56 bytes.
   std::byte* data_ = nullptr;
   std::size_t capacity_ = 0, size_ = 0;
   Context context_;
   std::uint32_t count_ = 0;
   std::uint32_t missing_ = 0;  ///< dropped since the last record
-  std::uint64_t removed_ = 0, dropped_ = 0;
-  Context first_;
 };
 
 }  // namespace refrain::events

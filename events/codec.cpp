@@ -337,11 +337,11 @@ std::size_t decode_from(Reader in, Context& c, Record& r) {
   switch (r.kind) {
     case Kind::Call:
       r.is_whole = head & first_flag;
-      r.is_io = head & second_flag;
       r.is_within = head & third_flag;
       r.begin = wrapping_difference(r.time, read_large_difference(in));
       read_node();
       read_region();
+      if (head & second_flag) r.off_ns = read_large_difference(in);
       break;
     case Kind::Sample:
       read_node();
@@ -376,20 +376,21 @@ std::size_t decode_from(Reader in, Context& c, Record& r) {
 
 REFRAIN_HOT_CODE std::size_t encode(const CallRecord& call, Context& c, std::byte* bytes) {
   Writer out(bytes);
-  out.head(Kind::Call,
-           (call.is_whole ? first_flag : 0) | (call.is_io ? second_flag : 0) | (call.is_within ? third_flag : 0));
+  out.head(Kind::Call, (call.is_whole ? first_flag : 0) | (call.off_ns != 0 ? second_flag : 0) |
+                           (call.is_within ? third_flag : 0));
   out.difference(wrapping_difference(call.time, c.time));
   out.difference(wrapping_difference(call.time, call.begin));
   out.difference(wrapping_difference(call.node, c.node));
   out.number(call.region);
+  if (call.off_ns != 0) [[unlikely]]
+    out.difference(call.off_ns);
   c.time = call.time;
   c.node = call.node;
   return out.size();
 }
 
-std::size_t encode(const Record& r, Context& c, std::byte* bytes) {
-  if (r.kind == Kind::Call)
-    return encode(CallRecord{r.is_whole, r.is_io, r.is_within, r.region, r.node, r.begin, r.time}, c, bytes);
+REFRAIN_HOT_CODE_OF_MANY std::size_t encode(const Record& r, Context& c, std::byte* bytes) {
+  if (r.kind == Kind::Call) return encode(static_cast<const CallRecord&>(r), c, bytes);
   Writer out(bytes);
   if (r.kind == Kind::Metric) {
     write_metric(r, c, out);

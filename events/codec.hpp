@@ -26,7 +26,7 @@ inline constexpr std::size_t longest_record = 96;
 /// Writes `record` to `out`, which has room for `longest_record` bytes; returns how many it took.
 std::size_t encode(const Record& record, Context& context, std::byte* out);
 
-/// The same of a call.
+/// The same of a call, from that part alone.
 std::size_t encode(const CallRecord& call, Context& context, std::byte* out);
 
 /// Reads one record at the begin of `in`. Returns how many bytes it took; 0: there is none, or it is malformed.

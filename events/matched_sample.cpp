@@ -52,7 +52,7 @@ void MatchedSample::add(const Record& r, const MessageNumber& number) {
 }
 
 void MatchedSample::end_call(const CallRecord& call) {
-  if (!call.is_whole) {  // nobody knows when its messages were there
+  if (!call.is_whole) {  // the time of its messages is not known
     lost_ += count_ - whole_;
     count_ = whole_;
   }

@@ -11,7 +11,7 @@ namespace refrain::events {
 
 enum class Kind : std::uint8_t {
   Call = 0,  ///< a call has ended; its communications are those since the last record of another kind
-  // What a call has moved, begun or completed, in the order of measurement::Communication::Kind.
+  // What a call has moved, begun or completed.
   Send = 1,
   Receive = 2,
   Collective = 3,
@@ -40,7 +40,6 @@ constexpr bool is_communication(Kind kind) {
   return (kind >= Kind::Send && kind <= Kind::Generalized) || kind == Kind::Synchronization;
 }
 
-/// In the order of measurement::Communication::Phase.
 enum class Phase : std::uint8_t {
   Whole,      ///< begun and completed by this call
   Begun,      ///< completed by another, under the number `request`
@@ -48,8 +47,10 @@ enum class Phase : std::uint8_t {
   Cancelled,  ///< likewise, and nothing was moved
 };
 
-/// Who is meant where it is not one rank.
+/// A peer that is not one rank: a receive that takes any, whose source is not known yet; an operation without a peer;
+/// the root of a rooted operation on an intercommunicator, where the others on its side have no_peer.
 inline constexpr std::int32_t any_peer = -1, no_peer = -2, this_side = -3;
+inline constexpr std::int32_t unknown_communicator = -1;
 inline constexpr std::int32_t any_tag = -1;
 /// The tag of a Synchronization that has locked a window for its process alone.
 inline constexpr std::int32_t exclusive_lock = 1;
@@ -75,37 +76,33 @@ inline constexpr unsigned most_metrics = 16;
 /// Numbers of requests are unique in a process: a count, and the thread that has begun it.
 inline constexpr unsigned bits_of_thread = 24;
 
-/// What most records are, without the fields of the others.
-struct CallRecord {
-  bool is_whole, is_io, is_within;
-  std::uint16_t region;
-  std::uint32_t node;
-  std::int64_t begin, time;
-};
-
+/// The part of a record that the end of a call has. Most records are of calls, so these are made without the rest.
 /// Fields that a kind does not name are 0.
-struct Record {
-  Kind kind{};
-  Phase phase{};             ///< of communications
-  NumberForm form{};         ///< of messages
-  bool is_whole = false;     ///< Call: it has returned; Mark: it was not left without its end; Metric: `value` is whole
-  bool is_io = false;        ///< Call: of a file, not of MPI
-  bool is_within = false;    ///< Call, Span, Metric: it has ended within a call, whose record is yet to come
-  bool begins = false;       ///< Mark
-  bool is_loop = false;      ///< Mark
-  std::uint16_t region = 0;  ///< Call, Mark; Span: the loop, 0 outside of iterations; Metric: which, below most_metrics
-  std::uint32_t node = 0;    ///< Call, Sample, Mark: call path; Jump; Span: of a stretch, that of the call it ends with
+struct CallRecord {
   std::int64_t time = 0;     ///< end; of communications that of the record before
   std::int64_t begin = 0;    ///< Call, Span, Flush
+  std::uint32_t node = 0;    ///< Call, Sample, Mark: call path; Jump; Span: of a stretch, that of the call it ends with
+  std::uint16_t region = 0;  ///< Call, Mark; Span: the loop, 0 outside of iterations; Metric: which, below most_metrics
+  bool is_whole = false;     ///< Call: it has returned; Mark: it was not left without its end; Metric: `value` is whole
+  bool is_within = false;    ///< Call, Span, Metric: it has ended within a call, whose record is yet to come
+  std::int64_t off_ns = 0;   ///< Call: for so long the thread did not run, nanoseconds; 0 where that was not looked at
+};
+
+struct Record : CallRecord {
+  Kind kind{};
+  Phase phase{};           ///< of communications
+  NumberForm form{};       ///< of messages
+  bool begins = false;     ///< Mark
+  bool is_loop = false;    ///< Mark
   std::int64_t value = 0;  ///< Sample: CPU time, nanoseconds; Span: the iteration; Gap: how many are missing, at least;
                            ///< Metric: in its unit, less that of the reading before unless `is_whole`
-  std::int32_t peer = 0;   ///< communications, as in measurement::Communication
+  std::int32_t peer = 0;   ///< communications: source, destination, root or target
   std::int32_t tag = 0;    ///< Send, Receive; of Synchronization exclusive_lock or any_tag
   std::int32_t communicator = 0;  ///< of OneSided and Synchronization the window
   std::int32_t begun_thread = 0;  ///< Completed, Cancelled
   std::uint32_t begun_node = 0;   ///< call path there; Span: of a stretch, the call before it; no_node: there was none
   std::uint64_t request = 0;      ///< unless Whole; Jump: the count part alone; Span: of a stretch, hash of all so far
-  std::int64_t bytes_sent = 0, bytes_received = 0;  ///< a message has one of them
+  std::int64_t bytes_sent = 0, bytes_received = 0;  ///< also put and got, written and read; a message has one of them
   /// Of messages and collective operations, what `form` says. Of Synchronization `ordinal` is which fence of the window
   /// it is, or no_ordinal.
   std::uint64_t ordinal = 0, tags_before = 0;

@@ -23,6 +23,40 @@ enum class Precision : std::uint8_t {
   NotKept
 };
 
+/// Iterations in a row during which a location was in user code, or in one MPI call, without recording anything. One
+/// record stands for all of them. Their wall times are those of the process's first thread, and what else they have is
+/// in proportion to that.
+struct PassedIterations {
+  std::uint64_t count;
+  std::int64_t wall;  ///< ticks; these are sums
+  std::int64_t cpu_ns;
+  std::int64_t off_ns;  ///< in a call: off the CPU; else waited for a core
+  bool in_call;
+};
+
+/// Iterations have a record each up to number `whole`, a power of two or 0: all have one. Behind it one record stands
+/// for 4, from 2 `whole` on for 16, from 4 `whole` on for 64, ...: so a log of any length has at most 1.5 `whole`
+/// records, and for which iterations they stand follows from the numbers of these alone, so that all ranks have the
+/// same. Returns how many the record of iteration `number` stands for.
+constexpr std::uint64_t iterations_of_record(std::uint64_t number, std::uint64_t whole) {
+  std::uint64_t count = 1;
+  for (std::uint64_t begin = whole; begin > 0 && number >= begin; begin *= 2)
+    count = count * 4 < begin ? count * 4 : begin;
+  return count;
+}
+/// The first iteration behind these.
+constexpr std::uint64_t end_of_record(std::uint64_t number, std::uint64_t whole) {
+  const std::uint64_t count = iterations_of_record(number, whole);
+  return (number / count + 1) * count;
+}
+
+/// The slowest iterations of a loop, of which the log keeps the numbers and wall times whatever its records stand for.
+inline constexpr std::size_t slowest_of_loop = 8;
+struct TimedIteration {
+  std::uint64_t number;
+  std::int64_t wall;  ///< ticks
+};
+
 namespace log_format {
 inline constexpr std::uint32_t magic = 0x4c544952;  // "RITL"
 inline constexpr std::size_t header_bytes = 24;
@@ -31,6 +65,8 @@ inline constexpr std::size_t size_at = 4, first_at = 8, count_at = 16, columns_a
 /// had no thread (u64). Readers before 1.9 find a block without records, and these iterations missing.
 inline constexpr std::uint16_t absence_kind = 1;
 inline constexpr std::size_t absence_bytes = header_bytes + 8;
+/// Records of this block may stand for several iterations. Readers before 1.11 find it damaged.
+inline constexpr std::uint16_t several_kind = 2;
 inline constexpr int fraction_bits = 10;
 }  // namespace log_format
 

@@ -1,6 +1,6 @@
 #pragma once
-/// What kind of call a function of MPI is: the rows of adapters/mpi/functions.table, which also drive the wrappers.
-/// Every reader of measurements asks here, and no name is looked into elsewhere. Needs no MPI.
+/// What kind of call a function of MPI is: the rows of adapters/mpi/calls/functions.table, which also drive the
+/// wrappers. Every reader of measurements asks here, and no name is looked into elsewhere. Needs no MPI.
 
 #include <cstdint>
 #include <span>
@@ -55,7 +55,8 @@ struct MpiFunction {
   MpiClass of;
   MpiForm form;
   MpiWaits waits;
-  /// What a completed call does, the same for all forms: "Allreduce". Of functions that are not wrapped the reason.
+  /// What a completed call does, the same for all forms: "Allreduce", which is the name of a collective operation. Of
+  /// functions that are not wrapped the reason.
   std::string_view effect;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-/// Scopes that the program has left by a jump (longjmp, an exception, the end of a thread): calls in progress, and
+/// Scopes that the program has left by a jump (longjmp, an exception, the end of a thread): a call in progress, and
 /// Refrain's own bookkeeping, in an entry or in a tick, when a signal handler of the program that had interrupted it
 /// did not return. Whatever comes next on the location finds out: an entry, a tick, or the end of the thread.
 ///
@@ -13,7 +13,7 @@ namespace refrain::measurement {
 /// Ends what is in progress and gone, seen from the function with the registers `caller` (open_call.hpp). True: the
 /// thread is in the program's code now. False: it is in a call or scope that is alive, or nothing is measured. Ordinary
 /// context.
-bool leave_abandoned_scope(Location& location, const platform::Registers& caller);
+bool leave_abandoned_scope(Location& location, platform::Registers caller);
 
 /// Where a tick that has interrupted this code finds the thread, after ending what is gone: not in bookkeeping that the
 /// program has left. Async-signal-safe.

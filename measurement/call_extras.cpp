@@ -1,7 +1,7 @@
 #include "measurement/call_within.hpp"
-#include "measurement/consumers.hpp"
 #include "measurement/entrance.hpp"
 #include "measurement/iteration_trigger.hpp"
+#include "measurement/listener.hpp"
 #include "measurement/locations.hpp"
 #include "measurement/mpi_call.hpp"
 #include "platform/hot.hpp"
@@ -11,7 +11,7 @@ namespace refrain::measurement {
 REFRAIN_HOT_DATA std::atomic<bool> calls_have_extras{false};
 std::atomic<bool> calls_pass_through{false};
 
-std::int64_t* enter_region_with_extras(Location& location, RegionId region, const platform::Registers& registers) {
+std::int64_t* enter_region_with_extras(Location& location, RegionId region, platform::Registers registers) {
   if (calls_pass_through.load(std::memory_order_relaxed)) {
     leave(location, Inside::User);
     return nullptr;
@@ -24,7 +24,7 @@ std::int64_t* enter_region_with_extras(Location& location, RegionId region, cons
   std::int64_t* values = enter_region(location, region, registers);
   if (location.extra) {
     take_reading(location, false);
-    hand_over(location, ReadingRecord{platform::now(), false});
+    if (location.keeps_events) keep_reading(location, platform::now(), false);
   }
   return values;
 }
@@ -41,28 +41,10 @@ bool is_on_other_stack(const Location& l, std::uintptr_t sp) {
 
 }  // namespace
 
-void note_call_within(Location& location, const platform::Registers& caller) {
-  if (location.inside.load(std::memory_order_relaxed) != Inside::Call || !is_on_other_stack(location, caller.sp))
-    return;
+void note_call_within(Location& location, std::uintptr_t sp) {
+  if (location.inside.load(std::memory_order_relaxed) != Inside::Call || !is_on_other_stack(location, sp)) return;
   location.count_loss(Loss::ThreadUnmeasured);
   messages_go_uncounted.store(true, std::memory_order_relaxed);
-}
-
-BegunCall begin_call_within(Location& l, RegionId region, ClassOfTime time, const platform::Registers& caller) {
-  if (l.inside.load(std::memory_order_relaxed) != Inside::Call) return {nullptr, false};
-  if (scope_is_gone(l, caller.sp) && leave_abandoned_scope(l, caller)) return {nullptr, false};
-  if (l.calls_around == most_calls_around || !enter(l, Inside::Call)) return {nullptr, false};
-  push_call(l);
-  const NodeId around = l.call.node;
-  const platform::Ticks begun = l.call.begin;  // of the call around, until this one begins
-  l.call = {.sp = caller.sp, .pc = caller.pc, .begin = begun, .node = unrecorded_call, .region = region, .time = time};
-  if (around != unrecorded_call) {
-    bool full = false;
-    l.call.node = l.tree.child(around, NodeKind::Region, static_cast<std::uint64_t>(region), full);
-    if (full) l.count_loss(Loss::ArenaFull);
-  }
-  l.call.values = row_of(l, l.call);
-  return {&l, false};
 }
 
 std::int64_t* values_of_other_thread(Location& location, const BegunAt& begun) {

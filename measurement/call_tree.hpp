@@ -107,7 +107,7 @@ class CallTree {
   std::uint32_t reserved_pages_ = 0;  ///< of 4 KiB
   std::uint32_t node_count_ = 0, node_limit_ = 0;
   std::uint32_t pool_count_ = 0, pool_limit_ = 0;
-  // What a call needs whose path is known. Last, beside the members that follow the tree in Location.
+  // What a call needs whose path is known: last, beside the members that follow the tree in Location.
   std::uint32_t touched_count_ = 0;
   std::uint32_t stamp_ = 1;  ///< never 0
   std::int64_t* pool_ = nullptr;

@@ -7,7 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "measurement/consumers.hpp"
 #include "platform/clock.hpp"
 
 namespace refrain::measurement {

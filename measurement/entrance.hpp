@@ -6,8 +6,8 @@
 ///   leave   to where the thread goes on
 ///   Hold    for a tick: the same without waiting, and it may be left by a jump (abandoned_scope.hpp)
 ///
-/// Who has entered finds the unit in progress up to date: where the location follows the first thread's iterations,
-/// keep_up() has cut it at the boundaries since the last entry.
+/// A thread that has entered finds the unit in progress up to date: where the location follows the first thread's
+/// iterations, keep_up() has cut it at the boundaries since the last entry.
 ///
 /// Two others look at `inside`:
 ///
@@ -63,8 +63,8 @@ void wake_at_gates();
   return true;
 }
 
-/// The program calls, with the registers `caller`. What it has abandoned (open_call.hpp) is ended first. False: nothing
-/// is measured here, because the thread is in Refrain or in a call already, or its measurement is ending.
+/// The program calls, with the registers `caller`. A call that it has abandoned (open_call.hpp) is ended first. False:
+/// nothing is measured here, because the thread is in Refrain or in a call already, or its measurement is ending.
 /// Ordinary context.
 [[gnu::always_inline]] inline bool enter(Location& l, const platform::Registers& caller) {
   if (l.inside.load(std::memory_order_relaxed) != Inside::User) [[unlikely]]

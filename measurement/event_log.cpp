@@ -1,54 +1,49 @@
 #include "measurement/event_log.hpp"
 
 #include <optional>
+#include <utility>
 
-#include "measurement/consumers.hpp"
 #include "measurement/iterations.hpp"
+#include "measurement/listener.hpp"
 #include "measurement/mpi_call.hpp"
 #include "platform/hot.hpp"
 
 namespace refrain::measurement {
 
 constinit EventSettings event_settings{};
-REFRAIN_HOT_DATA_OF_CONSUMERS std::atomic<bool> events_have_ended{false};
+REFRAIN_HOT_DATA std::atomic<bool> events_have_ended{false};
 std::atomic<bool> another_is_full_of_events{false};
 
 namespace {
 
 using events::Kind;
-using events::MatchedSample;
 using events::Record;
+using platform::Ticks;
 
-static_assert(static_cast<int>(Kind::Send) == static_cast<int>(Communication::Kind::Send) + 1 &&
-              static_cast<int>(Kind::Generalized) == static_cast<int>(Communication::Kind::Generalized) + 1 &&
-              static_cast<int>(Kind::Synchronization) == static_cast<int>(Communication::Kind::Synchronization) + 1);
-static_assert(static_cast<int>(events::Phase::Cancelled) == static_cast<int>(Communication::Phase::Cancelled));
-
-/// null: nothing is to be kept.
-EventLog* log_of(Location& l) {
-  EventLog* log = l.events;
-  if (!log || log->skips) return nullptr;
+/// False: nothing is to be kept.
+bool takes_records(Location& l) {
+  if (l.event_head.skips) return false;
   if (!events_have_ended.load(std::memory_order_relaxed)) [[likely]]
-    return log;
-  log->records.drop();
-  return nullptr;
+    return true;
+  l.event_head.records.drop();
+  return false;
 }
 
-/// While it lives, the log cannot be made whole by what is in its buffer.
+/// While it lives, the events cannot be made whole by what is in their buffer.
 class Changing {
  public:
-  explicit Changing(EventLog& log) : log_(log) {
-    log_.is_changing = true;
+  explicit Changing(EventHead& head) : head_(head) {
+    head_.is_changing = true;
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   ~Changing() {
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    log_.is_changing = false;
+    head_.is_changing = false;
   }
   Changing(const Changing&) = delete;
 
  private:
-  EventLog& log_;
+  EventHead& head_;
 };
 
 /// What the span in progress will have been. Nothing: that is not known yet.
@@ -64,210 +59,187 @@ bool is_wanted_span(SpanOf of) {
 
 /// A record has found no room, or has filled the buffer.
 [[gnu::cold]] void make_room(Location& l) {
-  EventLog& log = *l.events;
+  EventHead& head = l.event_head;
   if (is_sample_of_events()) {  // the span in progress has had its share
-    log.matched.begin();
-    log.full = log.very_full = 0;
+    l.events->matched.begin();
+    head.samples_messages = true;
     return;
   }
   const auto span = span_in_progress(l);
   if (span && !is_wanted_span(*span)) {
-    log.records.rewind(log.kept);
-    log.skips = true;
-  } else if (log.records.size() >= log.very_full && is_full_of_events(l)) {
+    head.records.rewind(l.events->kept);
+    head.skips = true;
+  } else if (head.is_very_full() && is_full_of_events(l)) {
     another_is_full_of_events.store(true, std::memory_order_relaxed);
     snapshot_due.store(0, std::memory_order_relaxed);
   }
 }
 
 /// True: it has found room, and there is more.
-bool append_quickly(EventLog& log, const Record& record) {
-  return log.records.append(record) && log.records.size() < log.very_full;
+bool append_quickly(EventHead& head, const Record& record) {
+  return head.records.append(record) && !head.is_very_full();
 }
 
 void append(Location& l, const Record& record) {
-  if (!append_quickly(*l.events, record)) [[unlikely]]
+  if (!append_quickly(l.event_head, record)) [[unlikely]]
     make_room(l);
 }
 
 static_assert(most_extra_metrics <= events::most_metrics);
 
-/// What was read last of the metrics that the user has asked for, one record each. False: some have found no room.
-bool put_readings(const Location& l, EventLog& log, const ReadingRecord& reading) {
+/// The last reading of the metrics that the user has asked for, one record each. False: some have found no room.
+bool put_readings(Location& l, Ticks at, bool in_call) {
   if (!l.extra->counters || events_have_ended.load(std::memory_order_relaxed)) return true;
   bool has_room = true;
   for (std::uint32_t i = 0; i < extra_metrics.count; ++i) {
     Record r;
     r.kind = Kind::Metric;
-    r.is_within = reading.in_call;
+    r.is_within = in_call;
     r.region = static_cast<std::uint16_t>(i);
-    r.time = reading.at;
-    log.put_metric(r, counted_of(*l.extra, i));
-    has_room &= log.records.append(r);
+    r.time = at;
+    l.events->forget_before_gap(l.event_head.records.dropped());
+    l.events->metrics.put(r, counted_of(*l.extra, i));
+    has_room &= l.event_head.records.append(r);
   }
   return has_room;
 }
 
-void on_reading(Location& l, const ReadingRecord& reading) {
-  EventLog* log = log_of(l);
-  if (!log) return;
-  if (!put_readings(l, *log, reading) || log->records.size() >= log->very_full) [[unlikely]]
-    make_room(l);
-}
-
 /// The next span can be read without those before: the reader knows nothing, and the counts at its begin are told.
-void begin_span(const Location& l, EventLog& log, const ReadingRecord& begin) {
-  log.forget_known();
-  log.span_begin = begin.at;
+void begin_span(Location& l, Ticks at, bool in_call) {
+  l.events->forget_known();
+  l.events->span_begin = at;
   if (!l.extra) return;
-  (void)put_readings(l, log, begin);
-  if (is_sample_of_events()) log.spans.note_begin(log.records);
+  (void)put_readings(l, at, in_call);
+  if (is_sample_of_events()) l.events->spans.note_begin(l.event_head.records);
 }
 
 [[gnu::cold]] void sample_message(Location& l, const Record& record, const events::MessageNumber& number) {
   make_room(l);
-  MatchedSample& matched = l.events->matched;
-  if (matched.is_on() && events::is_message(record.kind)) matched.add(record, number);
+  if (l.event_head.samples_messages && events::is_message(record.kind)) l.events->matched.add(record, number);
 }
 
 /// The buffer is full, or messages are sampled.
-[[gnu::cold]] void end_call(Location& l, const events::CallRecord& call) {
-  MatchedSample& matched = l.events->matched;
-  if (matched.is_on()) matched.end_call(call);
+[[gnu::cold]] void end_call_when_full(Location& l, const events::CallRecord& call) {
+  if (l.event_head.samples_messages) l.events->matched.end_call(call);
   // Looked at when the call has ended: there files can be written.
   else if (is_full_of_events(l)) snapshot_due.store(0, std::memory_order_relaxed);
 }
 
 /// A blocking collective operation of all processes has ended, and with it a stretch.
-[[gnu::noinline]] void end_stretch(const Location& l, EventLog& log, const CallRecord& call) {
-  // One that was left is seen by who finds it out, in a handler perhaps.
-  if (call.is_within || !call.is_whole) return log.stretches.forget_collective();
-  const Changing whole(log);
-  log.spans.end_span(log.records, log.stretches.close(call, log.span_begin));
-  begin_span(l, log, {call.end, false});
-}
-
-REFRAIN_HOT_CODE void on_call(Location& l, const CallRecord& call) {
-  EventLog* log = log_of(l);
-  if (!log) return;
-  const events::CallRecord record{call.is_whole,
-                                  call.time == ClassOfTime::Io,
-                                  call.is_within,
-                                  static_cast<std::uint16_t>(call.region),
-                                  static_cast<std::uint32_t>(call.node),
-                                  call.begin,
-                                  call.end};
-  if (!log->records.append(record)) [[unlikely]]
-    make_room(l);
-  // Such an operation has no messages.
-  if (log->stretches.has_collective()) return end_stretch(l, *log, call);
-  if (log->records.size() >= log->full) [[unlikely]]
-    end_call(l, record);
-}
-
-void on_communication(Location& l, const Communication& c) {
-  EventLog* log = log_of(l);
-  if (!log) return;
-  if (c.of_all != 0) log->stretches.note_collective(c.of_all);
-  Record r;
-  r.kind = static_cast<Kind>(static_cast<unsigned>(c.kind) + 1);
-  r.phase = static_cast<events::Phase>(c.phase);
-  r.peer = c.peer;
-  r.tag = c.tag;
-  r.communicator = c.communicator;
-  r.request = c.request;
-  r.begun_thread = c.begun.thread;
-  r.begun_node = static_cast<std::uint32_t>(c.begun.node);
-  r.bytes_sent = c.bytes_sent;
-  r.bytes_received = c.bytes_received;
-  if (r.kind == Kind::Synchronization) r.ordinal = c.number.ordinal;
-  if (!events::has_number(r.kind, r.phase)) return append(l, r);
-  log->put_number(r, c.number);
-  if (!append_quickly(*log, r)) [[unlikely]]
-    sample_message(l, r, c.number);
-}
-
-void on_sample(Location& l, const SampleRecord& sample) {
-  EventLog* log = log_of(l);
-  if (!log) return;
-  Record r;
-  r.kind = Kind::Sample;
-  r.node = static_cast<std::uint32_t>(sample.node);
-  r.time = sample.at;
-  r.value = sample.weight_ns;
-  append(l, r);
-}
-
-void on_mark(Location& l, const MarkRecord& mark) {
-  EventLog* log = log_of(l);
-  if (!log) return;
-  if (mark.is_loop) log->stretches.end();
-  Record r;
-  r.kind = Kind::Mark;
-  r.begins = mark.kind == MarkRecord::Kind::Begin;
-  r.is_loop = mark.is_loop;
-  r.is_whole = mark.is_whole;
-  r.region = static_cast<std::uint16_t>(mark.region);
-  r.node = static_cast<std::uint32_t>(mark.node);
-  r.time = mark.at;
-  append(l, r);
+[[gnu::noinline]] void end_stretch(Location& l, const events::CallRecord& call) {
+  EventLog& log = *l.events;
+  l.event_head.ends_stretch = false;
+  // One that was left is seen by the code that finds it out, in a handler perhaps.
+  if (!call.is_whole) return log.stretches.forget_collective();
+  const Changing whole(l.event_head);
+  log.spans.end_span(l.event_head.records, log.stretches.close(call, log.span_begin));
+  begin_span(l, call.time, false);
 }
 
 /// Dropped records of spans that are kept are losses.
 void count_dropped(Location& l) {
-  EventLog& log = *l.events;
-  l.add_loss(Loss::EventsLost, static_cast<std::int64_t>(log.records.dropped() - log.dropped_before));
-  log.dropped_before = log.records.dropped();
+  const std::uint64_t dropped = l.event_head.records.dropped();
+  l.add_loss(Loss::EventsLost, static_cast<std::int64_t>(dropped - std::exchange(l.events->dropped_before, dropped)));
 }
 
-Record end_of_span(const EventLog& log, const CutRecord& cut) {
+Record end_of_span(const EventLog& log, SpanOf of, Ticks end, bool in_call) {
   Record r;
   r.kind = Kind::Span;
-  r.is_within = cut.in_call;
-  r.region = static_cast<std::uint16_t>(loop_of_span(cut.of));
-  r.value = cut.of == outside_of_iterations ? 0 : static_cast<std::int64_t>(iteration_of_span(cut.of));
+  r.is_within = in_call;
+  r.region = static_cast<std::uint16_t>(loop_of_span(of));
+  r.value = of == outside_of_iterations ? 0 : static_cast<std::int64_t>(iteration_of_span(of));
   r.begin = log.span_begin;
-  r.time = cut.end;
+  r.time = end;
   return r;
 }
 
-void keep_span(Location& l, const CutRecord& cut) {
-  EventLog& log = *l.events;
-  if (log_of(l)) {
-    append(l, end_of_span(log, cut));
-    log.iterations_kept += cut.of != outside_of_iterations;
+/// Not of a sample.
+void take_over_span(Location& l, SpanOf of, Ticks end, bool in_call) {
+  if (takes_records(l)) {
+    append(l, end_of_span(*l.events, of, end, in_call));
+    l.events->iterations_kept += of != outside_of_iterations;
   }
-  log.kept = log.records.end();
+  l.events->kept = l.event_head.records.end();
   count_dropped(l);
 }
 
 /// Whether a span of a sample is dropped because nothing has happened in it.
-bool is_empty(const EventLog& log, SpanOf of) {
-  return is_sample_of_events() && of == outside_of_iterations && log.spans.is_empty(log.records);
+bool is_empty(const Location& l, SpanOf of) {
+  return is_sample_of_events() && of == outside_of_iterations && l.events->spans.is_empty(l.event_head.records);
 }
 
-void on_cut(Location& l, const CutRecord& cut) {
-  EventLog* log = l.events;
-  if (!log) return;
-  const Changing whole(*log);
-  if (l.extra && !log->skips && !is_empty(*log, cut.of)) (void)put_readings(l, *log, {cut.end, cut.in_call});
+}  // namespace
+
+bool events_are_kept() { return event_settings.selection.mode != config::TraceMode::Off; }
+
+REFRAIN_HOT_CODE void keep_call(Location& l, Ticks end, bool is_whole) {
+  const OpenCall& call = l.call;
+  if (call.node == unrecorded_call || !takes_records(l)) return;
+  EventHead& head = l.event_head;
+  std::int64_t off_ns = 0;
+  if (call.was_off_cpu) [[unlikely]]
+    off_ns = take_off_cpu_of_call(l);
+  const events::CallRecord record{.time = end,
+                                  .begin = call.begin,
+                                  .node = static_cast<std::uint32_t>(call.node),
+                                  .region = static_cast<std::uint16_t>(call.region),
+                                  .is_whole = is_whole,
+                                  .off_ns = off_ns};
+  if (!head.records.append(record)) [[unlikely]]
+    make_room(l);
+  // Such an operation has no messages.
+  if (head.ends_stretch) return end_stretch(l, record);
+  if (head.is_full()) [[unlikely]]
+    end_call_when_full(l, record);
+}
+
+REFRAIN_HOT_CODE_OF_MANY void keep(Location& l, const Record& record) {
+  if (!takes_records(l)) return;
+  if (record.kind == Kind::Mark && record.is_loop) l.events->stretches.end();
+  append(l, record);
+}
+
+REFRAIN_HOT_CODE_OF_MANY void keep(Location& l, Record& record, const events::MessageNumber& number) {
+  if (!takes_records(l)) return;
+  l.events->forget_before_gap(l.event_head.records.dropped());
+  l.events->numbers.put(record, number);
+  if (!append_quickly(l.event_head, record)) [[unlikely]]
+    sample_message(l, record, number);
+}
+
+void keep_synchronization_of_all(Location& l, std::uint64_t identity) {
+  if (!takes_records(l)) return;
+  l.events->stretches.note_collective(identity);
+  l.event_head.ends_stretch = l.events->stretches.has_collective();
+}
+
+void keep_reading(Location& l, Ticks at, bool in_call) {
+  if (!takes_records(l)) return;
+  if (!put_readings(l, at, in_call) || l.event_head.is_very_full()) [[unlikely]]
+    make_room(l);
+}
+
+void keep_span(Location& l, SpanOf of, Ticks end, bool in_call) {
+  EventHead& head = l.event_head;
+  EventLog& log = *l.events;
+  const Changing whole(head);
+  if (l.extra && !head.skips && !is_empty(l, of)) (void)put_readings(l, end, in_call);
   if (is_sample_of_events()) {
-    if (log_of(l)) log->spans.end_span(log->records, end_of_span(*log, cut));
-  } else if (is_wanted_span(cut.of)) {
-    keep_span(l, cut);
+    if (takes_records(l)) log.spans.end_span(head.records, end_of_span(log, of, end, in_call));
+  } else if (is_wanted_span(of)) {
+    take_over_span(l, of, end, in_call);
   } else {
-    log->records.rewind(log->kept);
-    log->dropped_before = log->records.dropped();
+    head.records.rewind(log.kept);
+    log.dropped_before = head.records.dropped();
   }
-  log->skips = false;
-  if (event_settings.selection.mode == config::TraceMode::All) log->span_begin = cut.end;  // one behind the other
-  else begin_span(l, *log, {cut.end, cut.in_call});
+  head.skips = false;
+  if (event_settings.selection.mode == config::TraceMode::All) log.span_begin = end;  // one behind the other
+  else begin_span(l, end, in_call);
 }
 
-void on_thread_end(Location& l) {
-  if (!l.events) return;
-  if (log_of(l)) {
-    if (l.extra) (void)put_readings(l, *l.events, {l.end, false});
+void keep_end_of_thread(Location& l) {
+  if (takes_records(l)) {
+    if (l.extra) (void)put_readings(l, l.end, false);
     Record r;
     r.kind = Kind::ThreadEnd;
     r.time = l.end;
@@ -276,56 +248,45 @@ void on_thread_end(Location& l) {
   if (!is_sample_of_events()) count_dropped(l);
 }
 
-void on_abandoned(Location& l) {
-  EventLog* log = l.events;
-  if (!log) return;
-  log->forget_known();
-  if (!log->is_changing) return log->records.recover(is_sample_of_events() ? log->spans.begin() : log->kept);
+void mend_events(Location& l) {
+  EventHead& head = l.event_head;
+  EventLog& log = *l.events;
+  log.forget_known();
+  if (!head.is_changing) return head.records.recover(is_sample_of_events() ? log.spans.begin() : log.kept);
   if (is_sample_of_events()) {
-    log->span_begin = platform::now();
-    log->spans.start_over(log->records, log->span_begin);
+    log.span_begin = platform::now();
+    log.spans.start_over(head.records, log.span_begin);
   } else {
-    log->records.drop_all();
+    head.records.drop_all();
     count_dropped(l);
   }
-  log->kept = log->records.end();
-  log->skips = log->is_changing = false;
+  log.kept = head.records.end();
+  head.skips = head.is_changing = false;
 }
 
-}  // namespace
-
-constinit const Consumer event_consumer = {.call = on_call,
-                                           .communication = on_communication,
-                                           .sample = on_sample,
-                                           .mark = on_mark,
-                                           .cut = on_cut,
-                                           .thread_ended = on_thread_end,
-                                           .numbers = true,
-                                           .reading = on_reading,
-                                           .abandoned = on_abandoned};
-
 bool is_full_of_events(const Location& l) {
-  return l.events && !is_sample_of_events() && l.events->records.size() >= l.events->full &&
-         end_of_kept_events(l).size > 0;
+  const EventHead& head = l.event_head;
+  return l.keeps_events && head.goes_to_file && head.is_full() && end_of_kept_events(l).size > 0;
 }
 
 events::Buffer::Place end_of_kept_events(const Location& l) {
+  const EventHead& head = l.event_head;
   const bool is_all = event_settings.selection.mode == config::TraceMode::All;
-  if (is_all || l.events->skips) return is_all ? l.events->records.end() : l.events->kept;
+  if (is_all || head.skips) return is_all ? head.records.end() : l.events->kept;
   const auto span = span_in_progress(l);
-  return span && is_wanted_span(*span) ? l.events->records.end() : l.events->kept;
+  return span && is_wanted_span(*span) ? head.records.end() : l.events->kept;
 }
 
 void remove_events(Location& l, const events::Buffer::Place& to) {
   EventLog& log = *l.events;
-  const Changing whole(log);
-  log.kept = log.records.remove(to);
+  const Changing whole(l.event_head);
+  log.kept = l.event_head.records.remove(to);
   log.forget_known();
   log.iterations_written = log.iterations_kept;
 }
 
-void note_flush(Location& l, platform::Ticks begin, platform::Ticks end) {
-  if (!l.events || !log_of(l)) return;
+void note_flush(Location& l, Ticks begin, Ticks end) {
+  if (!l.keeps_events || !takes_records(l)) return;
   Record r;
   r.kind = Kind::Flush;
   r.begin = begin;
@@ -333,20 +294,15 @@ void note_flush(Location& l, platform::Ticks begin, platform::Ticks end) {
   append(l, r);
 }
 
-EventCounts counts_of_events(const EventLog& log) {
-  if (is_sample_of_events())
-    return {log.spans.records(), log.spans.iterations(), log.records.dropped() + log.spans.lost()};
-  return {log.records.removed(), log.iterations_written, log.records.dropped()};
+EventCounts counts_of_events(const Location& l) {
+  const EventLog& log = *l.events;
+  const std::uint64_t dropped = l.event_head.records.dropped();
+  if (is_sample_of_events()) return {log.spans.records(), log.spans.iterations(), dropped + log.spans.lost()};
+  return {l.event_head.records.removed(), log.iterations_written, dropped};
 }
 
-void end_calls_of_events(Location& l, platform::Ticks now) {
-  if (!l.events || l.stopped) return;
-  const auto end = [&](const OpenCall& call, bool is_within) {
-    if (call.node != unrecorded_call)
-      on_call(l, {call.region, call.time, false, is_within, call.node, call.begin, now});
-  };
-  end(l.call, l.calls_around > 0);
-  for (unsigned i = l.calls_around; i > 0; --i) end(l.around[i - 1], i > 1);
+void end_call_of_events(Location& l, Ticks now) {
+  if (l.keeps_events && !l.stopped) keep_call(l, now, false);
 }
 
 }  // namespace refrain::measurement

@@ -1,8 +1,8 @@
 #pragma once
-/// The consumer that keeps events: each record of a location is appended to the location's buffer (events/buffer.hpp).
-/// What is kept of the iterations is decided when they end. runtime/ moves the buffers to the file.
+/// What the listener (listener.hpp) keeps of a location: each record is appended to the location's buffer
+/// (events/buffer.hpp). What stays of an iteration is decided when it ends. runtime/ moves the buffers to the file.
 ///
-/// Whole spans come and go: the records of an iteration are forgotten at its end when nobody has asked for it. A thread
+/// Whole spans come and go: the records of an iteration that was not asked for are forgotten at its end. A thread
 /// whose buffer is full writes it at the end of its next call; one that makes no calls has it written by another. Of a
 /// sample, a span that outgrows its room is cut; from then on single messages are sampled, too
 /// (events/matched_sample.hpp).
@@ -16,7 +16,7 @@
 #include "events/message_numbers.hpp"
 #include "events/metric_values.hpp"
 #include "events/span_store.hpp"
-#include "measurement/consumers.hpp"
+#include "measurement/location.hpp"
 #include "measurement/stretches.hpp"
 
 namespace refrain::measurement {
@@ -29,53 +29,35 @@ struct EventSettings {
 };
 extern constinit EventSettings event_settings;
 
-/// Of one location.
-struct alignas(64) EventLog {
-  // ---- What every call touches: two cache lines ----
-  events::Buffer records;
-  bool skips = false;        ///< the rest of the span in progress: nobody has asked for it
-  bool is_changing = false;  ///< more than that a record is appended
-  /// Bytes from which on the records should go to the file, and from which on another thread is to see to that. Of a
-  /// sample: more than there are, and 0 once messages are sampled; so what is done then costs nothing before.
-  std::size_t full = 0, very_full = 0;
-  Stretches stretches;  ///< of a sample, of the first thread; its first word is looked at
+/// Of one location, beside its EventHead.
+struct EventLog {
+  // ---- Messages: the first line ----
+  std::uint64_t dropped_before_known = 0;  ///< the reader knows what was told since these were dropped
+  events::MessageNumbers numbers;
 
   // ---- Further ----
-  events::Buffer::Place kept;  ///< what is before it stays
-  events::SpanStore spans;     ///< of a sample: what is kept; `kept` is not used
+  events::Buffer::Place kept;  ///< records before it stay
+  events::SpanStore spans;     ///< of a sample: those that stay; `kept` is not used
   platform::Ticks span_begin = 0;
   std::uint64_t iterations_kept = 0, iterations_written = 0;  ///< the latter of them in the file
   std::uint64_t dropped_before = 0;                           ///< how many dropped records are counted as losses
   events::MatchedSample matched;  ///< of a sample: messages, from the first span on that has outgrown its room
-  events::MessageNumbers numbers;
   events::MetricValues metrics;
-  std::uint64_t dropped_before_known = 0;  ///< what the reader knows was told since these were dropped
+  Stretches stretches;  ///< of a sample, of the first thread
 
   /// The reader knows nothing any more of what records are relative to.
   void forget_known() {
     numbers.forget();
     metrics.forget();
   }
-  void put_number(events::Record& record, const events::MessageNumber& number) {
-    forget_before_gap();
-    numbers.put(record, number);
-  }
-  void put_metric(events::Record& record, std::int64_t value) {
-    forget_before_gap();
-    metrics.put(record, value);
-  }
-
- private:
-  /// A gap is about to be told, or was.
-  void forget_before_gap() {
-    if (records.dropped() == dropped_before_known) [[likely]]
+  /// The same when a gap is about to be told, or was: so many records were dropped.
+  void forget_before_gap(std::uint64_t dropped) {
+    if (dropped == dropped_before_known) [[likely]]
       return;
-    dropped_before_known = records.dropped();
+    dropped_before_known = dropped;
     forget_known();
   }
 };
-
-extern const Consumer event_consumer;
 
 inline bool is_sample_of_events() { return event_settings.selection.mode == config::TraceMode::Sampled; }
 
@@ -97,12 +79,12 @@ events::Buffer::Place end_of_kept_events(const Location& location);
 void remove_events(Location& location, const events::Buffer::Place& to);
 /// The owner has written events between these two times.
 void note_flush(Location& location, platform::Ticks begin, platform::Ticks end);
-/// What of the location is in the file, or of a sample what is kept.
+/// The events of the location that are in the file, or of a sample that are kept.
 struct EventCounts {
   std::uint64_t records, iterations, lost;
 };
-EventCounts counts_of_events(const EventLog& log);
-/// The process is ending while calls are in progress on the location, which is paused: they are records up to `now`.
-void end_calls_of_events(Location& location, platform::Ticks now);
+EventCounts counts_of_events(const Location& location);
+/// The process is ending while a call is in progress on the location, which is paused: it has a record up to `now`.
+void end_call_of_events(Location& location, platform::Ticks now);
 
 }  // namespace refrain::measurement

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "measurement/consumers.hpp"
 #include "measurement/event_log.hpp"
+#include "measurement/listener.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::measurement {
@@ -13,14 +13,10 @@ std::atomic<std::size_t> memory_taken{0};
 
 }  // namespace
 
-void start_events(const EventSettings& settings) {
-  event_settings = settings;
-  if (settings.selection.mode == config::TraceMode::Off) return;
-  add_consumer(event_consumer, {Wish::Calls, Wish::Samples, Wish::Marks, Wish::Cuts});
-}
+void start_events(const EventSettings& settings) { event_settings = settings; }
 
 void begin_events(Location& l) {
-  if (event_settings.selection.mode == config::TraceMode::Off) return;
+  if (!events_are_kept()) return;
   // A part of what is left, so that any number of threads finds something: of a sample a half, as the first thread is
   // the one that has most to keep.
   const std::size_t taken = memory_taken.load(std::memory_order_relaxed);
@@ -35,6 +31,7 @@ void begin_events(Location& l) {
   void* memory = log ? platform::map_pages(bytes + for_messages) : nullptr;
   if (!memory) {
     platform::unmake_on_pages(log);
+    messages_go_uncounted.store(true, std::memory_order_relaxed);
     return l.count_loss(Loss::EventsLost);
   }
   memory_taken.fetch_add(bytes + for_messages, std::memory_order_relaxed);
@@ -42,17 +39,17 @@ void begin_events(Location& l) {
   // The first thread's spans end in its own marks and calls, those of others in handlers, too.
   const events::Packer packer =
       is_sample_of_events() && l.thread == 0 ? events::Packer::at_end_of(for_records) : events::Packer{};
-  log->records.create(for_records, l.thread);
-  log->kept = log->records.end();
-  log->full = is_sample_of_events() ? bytes + 1 : bytes / 4 * 3;
-  log->very_full = is_sample_of_events() ? bytes + 1 : bytes / 8 * 7;
+  l.event_head.records.create(for_records, l.thread);
+  l.event_head.goes_to_file = !is_sample_of_events();
+  log->kept = l.event_head.records.end();
   log->span_begin = platform::now();
   if (is_sample_of_events()) {
     log->matched.create({static_cast<std::byte*>(memory) + bytes, for_messages});
-    log->spans.create(for_records, log->records, log->span_begin, event_settings.slowest, packer);
+    log->spans.create(for_records, l.event_head.records, log->span_begin, event_settings.slowest, packer);
     if (event_settings.stretches && l.thread == 0) log->stretches.begin();
   }
   l.events = log;
+  l.keeps_events = true;
 }
 
 }  // namespace refrain::measurement

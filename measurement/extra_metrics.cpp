@@ -2,7 +2,8 @@
 
 #include <utility>
 
-#include "measurement/consumers.hpp"
+#include "measurement/listener.hpp"
+#include "measurement/location.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::measurement {
@@ -53,11 +54,12 @@ void take_reading(Location& l, bool at_tick) {
   for (std::uint32_t i = 0; i < extra_metrics.count; ++i) l.extra->last[i] = values[i];
 }
 
-void charge_reading(Location& l, bool at_tick, const ReadingRecord& reading, std::int64_t* extra_columns) {
+void charge_reading(Location& l, ReadAt where, platform::Ticks at, std::int64_t* extra_columns) {
   if (l.stopped) return;
+  const bool at_tick = where == ReadAt::Tick;
   if (std::exchange(l.extra->leave_out, false)) leave_out_growth(l, at_tick);
   else if (!charge(l, at_tick, extra_columns)) return;
-  hand_over(l, reading);
+  if (l.keeps_events) keep_reading(l, at, !at_tick);
 }
 
 void leave_out_own_work(Location& l) {
@@ -67,6 +69,7 @@ void leave_out_own_work(Location& l) {
 void begin_readings(Location& l) {
   if (!extra_metrics.open) return;
   if (!l.extra) l.extra = platform::make_on_pages<ExtraReadings>();
+  l.reads_metrics = l.extra != nullptr;
   if (!l.extra) return l.count_loss(Loss::MetricUnreadable);
   l.extra->counters = extra_metrics.open();
   if (!l.extra->counters) return l.count_loss(Loss::MetricUnreadable);

@@ -23,53 +23,47 @@ void log_at(Location& counted_at, ClusteredLoop& loop, std::uint64_t number, Lab
   if (loop.iterations == number) log_iteration(counted_at, loop, label, row, paths);
 }
 
-using PassedOnes = std::span<const PassedIteration>;
-
-/// What PassedIteration::off_ns is a value of.
-constexpr MetricId off_metric(bool in_call) { return in_call ? MetricId::OffCpuMpi : MetricId::WaitedForCore; }
-
-/// What some passed iterations have in all.
-class PassedSum {
+/// The vectors of a run: all that its iterations have is in proportion to their wall time.
+class RunVectors {
  public:
-  PassedSum(PassedOnes ones, bool any_cpu, bool any_off, bool in_call) : off_(off_metric(in_call)) {
-    if (ones.empty()) return;
-    untouched_ = {ones.size(), ones.front().number, ones.back().number, sum_, minimum_, maximum_, squares_};
-    set(MetricId::Wall, ones, &PassedIteration::wall);
-    if (any_cpu) set(MetricId::Cpu, ones, &PassedIteration::cpu_ns);
-    if (any_off) set(off_, ones, &PassedIteration::off_ns);
-    if (in_call) set(MetricId::Time, ones, &PassedIteration::wall);
+  explicit RunVectors(const PassedRun& run) : run_(run) {
+    const auto count = static_cast<double>(run.all.count);
+    squares_of_wall_ = std::max(0.0, run.from_first_squared - run.from_first * run.from_first / count);
+    set(MetricId::Wall, run.all.wall);
+    set(MetricId::Cpu, run.all.cpu_ns);
+    set(off_metric(run.all.in_call), run.all.off_ns);
+    if (run.all.in_call) set(MetricId::Time, run.all.wall);
   }
-  PassedSum(const PassedSum&) = delete;
-  Ticks wall() const { return sum_[at(MetricId::Wall)]; }
-  std::int64_t cpu_ns() const { return sum_[at(MetricId::Cpu)]; }
-  std::int64_t off_ns() const { return sum_[at(off_)]; }
-  const clustering::Untouched& untouched() const { return untouched_; }
+  RunVectors(const RunVectors&) = delete;
+  clustering::Untouched all() const {
+    return {run_.all.count, run_.first, run_.first + run_.all.count - 1, sum_, least_, most_, squares_};
+  }
+  /// A mean iteration, and all others.
+  std::span<const std::int64_t> mean() const { return row_in_use(mean_); }
+  clustering::Untouched others() {
+    for (std::size_t i = 0; i < most_logged; ++i) sum_[i] -= mean_[i];
+    clustering::Untouched rest = all();
+    --rest.count;
+    ++rest.first;
+    return rest;
+  }
 
  private:
-  void set(MetricId metric, PassedOnes ones, std::int64_t PassedIteration::*member) {
-    const std::int64_t first = ones.front().*member;
-    std::int64_t low = first, high = first, sum = 0;
-    double squares = 0;
-    for (const PassedIteration& one : ones) {
-      const std::int64_t value = one.*member;
-      const auto from_first = static_cast<double>(value - first);
-      sum += value;
-      squares += from_first * from_first;
-      low = std::min(low, value);
-      high = std::max(high, value);
-    }
-    const auto count = static_cast<double>(ones.size());
-    const double mean_from_first = static_cast<double>(sum) / count - static_cast<double>(first);
+  void set(MetricId metric, std::int64_t sum) {
+    const auto wall = static_cast<double>(std::max<Ticks>(run_.all.wall, 1));
+    const double rate = static_cast<double>(sum) / wall;
+    const auto share = [&](Ticks of) { return static_cast<std::int64_t>(static_cast<double>(of) * rate); };
     sum_[at(metric)] = sum;
-    minimum_[at(metric)] = low;
-    maximum_[at(metric)] = high;
-    squares_[at(metric)] = std::max(0.0, squares - count * mean_from_first * mean_from_first);
+    mean_[at(metric)] = sum / static_cast<std::int64_t>(run_.all.count);
+    least_[at(metric)] = share(run_.least);
+    most_[at(metric)] = share(run_.most);
+    squares_[at(metric)] = squares_of_wall_ * rate * rate;
   }
 
-  const MetricId off_;
-  IterationRow sum_ = {}, minimum_ = {}, maximum_ = {};
+  const PassedRun& run_;
+  double squares_of_wall_;
+  IterationRow sum_ = {}, mean_ = {}, least_ = {}, most_ = {};
   double squares_[most_logged] = {};
-  clustering::Untouched untouched_{};
 };
 
 /// Turns one item of a location's queue into iterations.
@@ -85,15 +79,16 @@ class Taker {
       loop = loop_of(f_.iterations, loop_of_span(unit_.of));
       if (!loop || !list_paths()) return false;
     }
-    if (!list_passed()) return false;
-    const PassedOnes all = f_.passed_ones.view();
-    const std::size_t alone = loop && may_share(*loop) ? begin_of_last_run(all, loop->region) : all.size();
-    const PassedOnes shared = all.subspan(alone);
+    if (!list_runs()) return false;
+    const std::span<const PassedRun> runs = f_.passed_runs.view();
+    const bool shares = loop && !runs.empty() && runs.back().loop == loop->region && may_share(*loop);
+    const PassedRun* shared = shares ? &runs.back() : nullptr;
     if (loop && !cluster_unit(*loop, shared)) return false;
-    take_runs(all.first(alone));
+    for (const PassedRun& run : runs)
+      if (&run != shared) take_run(run);
     if (wall_left_ > 0) give_up_passed();
     if (loop) {
-      log(*loop, shared, label_);
+      if (shared) log_run(*loop, *shared, label_);
       log_at(counted_at_, *loop, iteration_of_span(unit_.of), label_, row_in_use(row_), f_.iterations->touched.view());
       spill_if_much(l_, *loop);
     }
@@ -114,25 +109,43 @@ class Taker {
   }
 
   /// Nothing is listed when the spans are not known any more.
-  bool list_passed() {
-    f_.passed_ones.clear();
+  bool list_runs() {
+    auto& runs = f_.passed_runs;
+    runs.clear();
     const Passed& passed = unit_.passed;
     wall_left_ = passed.wall;
     cpu_left_ = passed.cpu_ns;
     off_left_ = passed.off_ns;
     if (passed.wall == 0 || !spans_are_kept_since(passed.first)) return true;
-    if (!f_.passed_ones.reserve(unit_.span - passed.first)) return false;
-    WallShares cpu(passed.cpu_ns, passed.wall), off(passed.off_ns, passed.wall);
     Span span = span_at(passed.first);
     for (std::uint64_t i = passed.first; i < unit_.span; ++i) {
       const Span next = span_at(i + 1);
-      if (span.of != outside_of_iterations) {
-        const Ticks wall = next.begin - span.begin;
-        (void)f_.passed_ones.push_back(
-            {iteration_of_span(span.of), wall, cpu.of(wall), off.of(wall), loop_of_span(span.of)});
-      }
+      if (span.of != outside_of_iterations && !add_to_runs(span.of, next.begin - span.begin)) return false;
       span = next;
     }
+    WallShares cpu(passed.cpu_ns, passed.wall), off(passed.off_ns, passed.wall);
+    for (PassedRun& run : runs) {
+      run.all.cpu_ns = cpu.of(run.all.wall);
+      run.all.off_ns = off.of(run.all.wall);
+    }
+    return true;
+  }
+
+  bool add_to_runs(SpanOf of, Ticks wall) {
+    auto& runs = f_.passed_runs;
+    const RegionId loop = loop_of_span(of);
+    const std::uint64_t number = iteration_of_span(of);
+    const bool goes_on = !runs.empty() && runs[runs.size() - 1].loop == loop &&
+                         runs[runs.size() - 1].first + runs[runs.size() - 1].all.count == number;
+    if (!goes_on && !runs.push_back({loop, number, {0, 0, 0, 0, in_call()}, wall, wall, wall, 0, 0})) return false;
+    PassedRun& run = runs[runs.size() - 1];
+    const auto from_first = static_cast<double>(wall - run.of_first);
+    ++run.all.count;
+    run.all.wall += wall;
+    run.least = std::min(run.least, wall);
+    run.most = std::max(run.most, wall);
+    run.from_first += from_first;
+    run.from_first_squared += from_first * from_first;
     return true;
   }
 
@@ -144,100 +157,62 @@ class Taker {
     return true;
   }
 
-  static std::size_t begin_of_last_run(PassedOnes ones, RegionId loop) {
-    std::size_t begin = ones.size();
-    while (begin > 0 && ones[begin - 1].loop == loop) --begin;
-    return begin;
-  }
-
-  PassedSum sum_of(PassedOnes ones) const {
-    return PassedSum(ones, unit_.passed.cpu_ns > 0, unit_.passed.off_ns > 0, in_call());
-  }
-
-  void count_off(const PassedSum& sum) {
-    wall_left_ -= sum.wall();
-    cpu_left_ -= sum.cpu_ns();
-    off_left_ -= sum.off_ns();
+  void count_off(const PassedRun& run) {
+    wall_left_ -= run.all.wall;
+    cpu_left_ -= run.all.cpu_ns;
+    off_left_ -= run.all.off_ns;
   }
 
   /// The call path of the MPI call in which the iterations were passed, with all their time.
-  TouchedPath call_path(Ticks time) {
-    call_values_[column_of(MetricId::Time)] = time;
+  TouchedPath call_path(const PassedRun& run) {
+    call_values_[column_of(MetricId::Time)] = run.all.wall;
+    call_values_[column_of(MetricId::CallOffCpu)] = run.all.off_ns;
     return {clustering::PathId{static_cast<std::uint32_t>(unit_.passed.call)}, shape_of(NodeKind::Region, call_values_),
             call_values_};
   }
 
-  /// Gives the unit to the clusters, and `shared` with it.
-  bool cluster_unit(ClusteredLoop& loop, PassedOnes shared) {
+  /// Gives the unit to the clusters, and `shared` with it, if there is one.
+  bool cluster_unit(ClusteredLoop& loop, const PassedRun* shared) {
     auto& paths = f_.iterations->touched;
-    const PassedSum sum = sum_of(shared);
     (void)fill_row(unit_.totals, unit_.extra, paths.view(), row_);
-    if (!shared.empty() && in_call() && !add_time_of_call(paths, sum.wall())) return false;
+    if (shared && in_call() && !add_time_of_call(paths, *shared)) return false;
     label_ = cluster_iteration(counted_at_, loop, iteration_of_span(unit_.of), {row_in_use(row_), paths.view()});
     if (label_ == no_label) return false;
-    loop.clusterer.add_untouched(label_, sum.untouched());
-    count_off(sum);
+    if (!shared) return true;
+    loop.clusterer.add_untouched(label_, RunVectors(*shared).all());
+    count_off(*shared);
     return true;
   }
 
-  bool add_time_of_call(platform::GrowableArray<TouchedPath>& paths, Ticks time) {
+  bool add_time_of_call(platform::GrowableArray<TouchedPath>& paths, const PassedRun& run) {
     for (TouchedPath& path : paths)
       if (path.path == clustering::PathId{static_cast<std::uint32_t>(unit_.passed.call)}) {
-        const_cast<std::int64_t*>(path.values)[column_of(MetricId::Time)] += time;  // in the copy of the item
+        auto* const values = const_cast<std::int64_t*>(path.values);  // in the copy of the item
+        values[column_of(MetricId::Time)] += run.all.wall;
+        values[column_of(MetricId::CallOffCpu)] += run.all.off_ns;
         return true;
       }
-    return paths.push_back(call_path(time));
+    return paths.push_back(call_path(run));
   }
 
-  /// Passed iterations that do not share the unit's cluster, loop after loop.
-  void take_runs(PassedOnes ones) {
-    while (!ones.empty()) {
-      std::size_t end = 1;
-      while (end < ones.size() && ones[end].loop == ones[0].loop) ++end;
-      take_run(ones.first(end));
-      ones = ones.subspan(end);
-    }
-  }
-
-  void take_run(PassedOnes ones) {
-    ClusteredLoop* loop = loop_of(f_.iterations, ones[0].loop);
+  /// Passed iterations that do not share the unit's cluster.
+  void take_run(const PassedRun& run) {
+    ClusteredLoop* loop = loop_of(f_.iterations, run.loop);
     if (!loop) return;
-    const PassedSum others = sum_of(ones.subspan(1));
-    IterationRow first;
-    fill(ones[0], first);
-    const TouchedPath call = call_path(ones[0].wall + others.wall());
+    RunVectors vectors(run);
+    const TouchedPath call = call_path(run);
     const std::size_t calls = in_call() ? 1 : 0;
-    const Label label = cluster_iteration(counted_at_, *loop, ones[0].number, {row_in_use(first), {&call, calls}});
+    const Label label = cluster_iteration(counted_at_, *loop, run.first, {vectors.mean(), {&call, calls}});
     if (label == no_label) return;
-    loop->clusterer.add_untouched(label, others.untouched());
-    count_off(others);
-    wall_left_ -= ones[0].wall;
-    cpu_left_ -= ones[0].cpu_ns;
-    off_left_ -= ones[0].off_ns;
-    log(*loop, ones, label);
+    if (run.all.count > 1) loop->clusterer.add_untouched(label, vectors.others());
+    count_off(run);
+    log_run(*loop, run, label);
     spill_if_much(l_, *loop);
   }
 
-  void fill(const PassedIteration& one, IterationRow& row) const {
-    std::fill_n(row, most_logged, 0);
-    row[at(MetricId::Wall)] = one.wall;
-    row[at(MetricId::Cpu)] = one.cpu_ns;
-    row[at(off_metric(in_call()))] = one.off_ns;
-    if (in_call()) row[at(MetricId::Time)] = one.wall;
-  }
-
-  void log(ClusteredLoop& loop, PassedOnes ones, Label label) {
-    IterationRow row;
-    const PassedIteration* before = nullptr;
-    for (const PassedIteration& one : ones) {
-      // Most differ in their wall time alone.
-      const bool alike = before && before->cpu_ns == one.cpu_ns && before->off_ns == one.off_ns && !in_call() &&
-                         loop.iterations == one.number;
-      before = &one;
-      if (alike && log_again(loop, one.wall)) continue;
-      fill(one, row);
-      log_at(counted_at_, loop, one.number, label, row_in_use(row), {});
-    }
+  void log_run(ClusteredLoop& loop, const PassedRun& run, Label label) {
+    log_absence(counted_at_, loop, run.first);
+    if (loop.iterations == run.first) log_passed(counted_at_, loop, label, run.all);
   }
 
   /// Passed iterations that cannot be told apart any more, or that there is no memory for.

@@ -2,7 +2,8 @@
 
 #include <utility>
 
-#include "measurement/consumers.hpp"
+#include "measurement/listener.hpp"
+#include "measurement/location.hpp"
 #include "platform/floating_point.hpp"
 #include "platform/threads.hpp"
 
@@ -25,10 +26,18 @@ bool enqueue(const Location& l, Following& f, SpanOf of) {
   return f.queue.put(l, unit);
 }
 
-/// Time in an MPI call outside of iterations.
-void settle_call(Location& l, NodeId call, Ticks time) {
+/// Time in an MPI call outside of iterations, and the part of it off the CPU, whose total counts elsewhere.
+void settle_call(Location& l, NodeId call, Ticks time, std::int64_t off_ns) {
   l.settled.mpi += time;
-  l.tree.settled_values(call)[column_of(MetricId::Time)] += time;
+  std::int64_t* const settled = l.tree.settled_values(call);
+  settled[column_of(MetricId::Time)] += time;
+  settled[column_of(MetricId::CallOffCpu)] += off_ns;
+}
+
+/// Time off the CPU in the unit in progress: in a call, or waiting for a core.
+void count_off(Location& l, bool in_call, std::int64_t ns) {
+  if (in_call) charge_off_cpu(l, l.call.node, ns);
+  else l.unit.waited_ns += ns;
 }
 
 bool is_empty(const Location& l) {
@@ -63,16 +72,15 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
   const OffCpuTimes off_cpu = alive ? take_off_cpu(l, in_call) : OffCpuTimes{};
   const std::int64_t cpu_now = alive && l.off_cpu.cpu_ns > cpu_since ? l.off_cpu.cpu_ns : cpu_since;
   const Ticks elapsed = alive ? platform::now() - since : 0;
-  std::int64_t UnitTotals::*const of_off = in_call ? &UnitTotals::off_mpi_ns : &UnitTotals::waited_ns;
   WallShares cpu(cpu_now - cpu_since, elapsed), off(in_call ? off_cpu.mpi : off_cpu.waited, elapsed);
 
   if (alive) {
     l.unit.wall += next.begin - l.begin;
     l.unit.cpu_ns += cpu_since - l.cpu_begin_ns + cpu.of(next.begin - since);
-    l.unit.*of_off += off.of(next.begin - since);
+    count_off(l, in_call, off.of(next.begin - since));
     if (in_call) l.unit.waited_ns += off_cpu.waited;  // before the call
   }
-  if (in_call) cut_open_calls(l, next.begin, now_in.begin);
+  if (in_call) cut_open_call(l, next.begin, now_in.begin);
   l.call.values = nullptr;
   if (l.extra) end_unit_readings(*l.extra);
 
@@ -92,9 +100,10 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
 
   l.settled.wall += passed_outside;
   l.settled.cpu_ns += cpu.of(passed_outside);
-  l.settled.*of_off += off.of(passed_outside);
+  const std::int64_t off_outside = off.of(passed_outside);
+  (in_call ? l.settled.off_mpi_ns : l.settled.waited_ns) += off_outside;
   const NodeId call = in_call && l.call.node != unrecorded_call ? l.call.node : root_node;
-  if (call != root_node && passed_outside > 0) settle_call(l, call, passed_outside);
+  if (call != root_node && passed_outside > 0) settle_call(l, call, passed_outside, off_outside);
   if (passed > passed_outside) {
     const Ticks wall = passed - passed_outside;
     const std::int64_t share = off.of(wall);
@@ -103,14 +112,14 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
   }
   if (alive) {
     l.unit.cpu_ns = cpu.rest();
-    l.unit.*of_off = off.rest();
+    count_off(l, in_call, off.rest());
     l.cpu_begin_ns = cpu_now;
     l.begin = now_in.begin;
   }
   f.epoch.store(epoch, relaxed);
-  if (!is_wanted(l, Wish::Cuts)) return;
-  if (!kept) return hand_over(l, CutRecord{outside_of_iterations, now_in.begin, in_call});
-  for (std::uint64_t i = from; i != epoch; ++i) hand_over(l, CutRecord{span_at(i).of, span_at(i + 1).begin, in_call});
+  if (!l.keeps_events) return;
+  if (!kept) return keep_span(l, outside_of_iterations, now_in.begin, in_call);
+  for (std::uint64_t i = from; i != epoch; ++i) keep_span(l, span_at(i).of, span_at(i + 1).begin, in_call);
 }
 
 void notice_boundaries(Location& l, Inside was) {
@@ -144,7 +153,7 @@ void settle_passed(Location& l, const Passed& passed) {
   l.settled.cpu_ns += passed.cpu_ns;
   const bool in_call = passed.call != root_node;
   (in_call ? l.settled.off_mpi_ns : l.settled.waited_ns) += passed.off_ns;
-  if (in_call) settle_call(l, passed.call, passed.wall);
+  if (in_call) settle_call(l, passed.call, passed.wall, passed.off_ns);
 }
 
 void keep_up(Location& l, Inside was) {

@@ -17,6 +17,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "format/iteration_log.hpp"
 #include "measurement/boundaries.hpp"
 #include "measurement/follower_queue.hpp"
 #include "measurement/location.hpp"
@@ -24,13 +25,14 @@
 
 namespace refrain::measurement {
 
-/// An iteration in which nothing was recorded.
-struct PassedIteration {
-  std::uint64_t number;
-  platform::Ticks wall;
-  std::int64_t cpu_ns;
-  std::int64_t off_ns;  ///< see Passed
+/// Iterations of one loop in a row, in which nothing was recorded.
+struct PassedRun {
   RegionId loop;
+  std::uint64_t first;  ///< number of the first one
+  format::PassedIterations all;
+  // Of their wall times.
+  platform::Ticks of_first, least, most;
+  double from_first, from_first_squared;  ///< sums of differences
 };
 
 struct Following {
@@ -48,8 +50,8 @@ struct Following {
   std::atomic_flag taking;
   bool held = false;
   Iterations* iterations = nullptr;
-  UnitTotals outside{};                                  ///< what could not become an iteration after all
-  platform::GrowableArray<PassedIteration> passed_ones;  ///< of the item that is taken
+  UnitTotals outside{};                            ///< what could not become an iteration after all
+  platform::GrowableArray<PassedRun> passed_runs;  ///< of the item that is taken
 };
 
 inline bool follows(const Location& location) {

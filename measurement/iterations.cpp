@@ -1,5 +1,9 @@
 #include "measurement/iterations.hpp"
 
+#include <algorithm>
+#include <bit>
+#include <utility>
+
 #include "measurement/following.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/metrics.hpp"
@@ -60,9 +64,10 @@ bool create(ClusteredLoop& loop) {
       {true, column_of(MetricId::MarkVisits), marked_columns},
   };
   static_assert(std::size(sample_shapes) == std::size(shapes));
+  static_assert(region_columns.size() * 2 + function_columns.size() + marked_columns.size() + 3 * most_extra_metrics <=
+                clustering::max_flat);
   const std::span<const clustering::OverallColumn> overall{columns, logged_in_use()};
   clustering::Settings settings;
-  settings.algorithm = iteration_settings.algorithm;
   settings.equivalence = iteration_settings.equivalence;
   settings.max_clusters = iteration_settings.clusters;
   settings.memory_limit = iteration_settings.memory;
@@ -97,7 +102,89 @@ void close_log_block(Location& counted_at, ClusteredLoop& loop) {
   loop.log.start_block();
 }
 
+void finish_mean(Location& counted_at, ClusteredLoop& loop) {
+  const std::uint64_t count = std::exchange(loop.mean.count, 0);
+  if (count == 0) return;
+  const std::uint64_t first = loop.iterations - count;
+  const std::span<const std::int64_t> sums{loop.mean.sum, logged_in_use()};
+  if (loop.log.append_mean(first, count, loop.mean.label, sums) == IterationLog::Appended::Yes) return;
+  close_log_block(counted_at, loop);
+  (void)loop.log.append_mean(first, count, loop.mean.label, sums);
+}
+
+/// The record that the next iteration becomes part of. Iterations without a cluster stay apart.
+MeanRecord& mean_in_progress(Location& counted_at, ClusteredLoop& loop, clustering::Label label) {
+  MeanRecord& mean = loop.mean;
+  if (mean.count > 0 && (label == clustering::no_label) != (mean.label == clustering::no_label))
+    finish_mean(counted_at, loop);
+  if (mean.count == 0) {
+    mean.end = format::end_of_record(loop.iterations, iteration_settings.whole_records);
+    mean.label = label;
+    std::fill_n(mean.sum, most_logged, 0);
+  }
+  return mean;
+}
+
+/// The next iterations, whose values that record has already.
+void count_in_mean(Location& counted_at, ClusteredLoop& loop, std::uint64_t iterations) {
+  loop.mean.count += iterations;
+  loop.iterations += iterations;
+  if (loop.iterations == loop.mean.end) finish_mean(counted_at, loop);
+}
+
+void add_to_mean(Location& counted_at, ClusteredLoop& loop, clustering::Label label,
+                 std::span<const std::int64_t> row) {
+  MeanRecord& mean = mean_in_progress(counted_at, loop, label);
+  for (std::size_t i = 0; i < row.size(); ++i) mean.sum[i] += row[i];
+  count_in_mean(counted_at, loop, 1);
+}
+
+/// Behind the whole records: fewer iterations than one record stands for there.
+bool is_part_of_means(const ClusteredLoop& loop, std::uint64_t iterations) {
+  const std::uint64_t whole = iteration_settings.whole_records;
+  return whole > 0 && loop.iterations >= whole && iterations < format::iterations_of_record(loop.iterations, whole);
+}
+
+void add_to_means(Location& counted_at, ClusteredLoop& loop, clustering::Label label, format::PassedIterations left) {
+  while (left.count > 0) {
+    MeanRecord& mean = mean_in_progress(counted_at, loop, label);
+    const std::uint64_t count = std::min(left.count, mean.end - loop.iterations);
+    const double share = static_cast<double>(count) / static_cast<double>(left.count);
+    const auto add = [&](MetricId metric, std::int64_t value) { mean.sum[format::logged_place(metric)] += value; };
+    const auto take = [&](std::int64_t& of) {
+      const std::int64_t part = count == left.count ? of : static_cast<std::int64_t>(static_cast<double>(of) * share);
+      of -= part;
+      return part;
+    };
+    const std::int64_t wall = take(left.wall);
+    add(MetricId::Wall, wall);
+    if (left.in_call) add(MetricId::Time, wall);
+    add(MetricId::Cpu, take(left.cpu_ns));
+    add(off_metric(left.in_call), take(left.off_ns));
+    left.count -= count;
+    count_in_mean(counted_at, loop, count);
+  }
+}
+
+void add_record(Location& counted_at, ClusteredLoop& loop, clustering::Label label, std::span<const std::int64_t> row) {
+  if (loop.log.append(loop.iterations, label, row) != IterationLog::Appended::Yes) {
+    close_log_block(counted_at, loop);
+    (void)loop.log.append(loop.iterations, label, row);
+  }
+  ++loop.iterations;
+}
+
 }  // namespace
+
+std::uint64_t whole_records_in(std::uint64_t bytes) {
+  constexpr std::uint64_t bytes_of_record = 32;
+  return std::bit_floor(bytes / (bytes_of_record * 3 / 2));
+}
+
+void finish_logs(Location& l) {
+  Iterations* const all = iterations_of(l);
+  for (std::uint32_t i = 0; all && i < all->count; ++i) finish_mean(l, *all->loops[i]);
+}
 
 void log_absence(Location& counted_at, ClusteredLoop& loop, std::uint64_t number) {
   if (number <= loop.iterations) return;
@@ -107,6 +194,7 @@ void log_absence(Location& counted_at, ClusteredLoop& loop, std::uint64_t number
     while (loop.iterations < number) log_iteration(counted_at, loop, clustering::no_label, row_in_use(nothing), {});
     return;
   }
+  finish_mean(counted_at, loop);
   close_log_block(counted_at, loop);
   const auto block = loop.log.absence(loop.iterations, count);
   if (!loop.closed.append(block.data(), block.size())) counted_at.count_loss(Loss::IterationUnclustered);
@@ -116,21 +204,25 @@ void log_absence(Location& counted_at, ClusteredLoop& loop, std::uint64_t number
 
 void log_iteration(Location& counted_at, ClusteredLoop& loop, clustering::Label label,
                    std::span<const std::int64_t> row, std::span<const clustering::TouchedPath> paths) {
-  if (loop.log.append(loop.iterations, label, row) != IterationLog::Appended::Yes) {
-    close_log_block(counted_at, loop);
-    (void)loop.log.append(loop.iterations, label, row);
-  }
+  if (const platform::Ticks wall = row[format::logged_place(MetricId::Wall)]; wall > 0)
+    loop.slowest.note(loop.iterations, wall);
+  const std::uint64_t whole = iteration_settings.whole_records;
+  if (whole == 0 || loop.iterations < whole) [[likely]]
+    add_record(counted_at, loop, label, row);
+  else add_to_mean(counted_at, loop, label, row);
   loop.samples.append(paths);
-  ++loop.iterations;
 }
 
-bool log_again(ClusteredLoop& loop, platform::Ticks wall) {
-  constexpr std::size_t column = format::logged_place(MetricId::Wall);
-  static_assert(format::row_of(MetricId::Wall).log == clustering::Precision::Exact);
-  if (loop.log.append_again(loop.iterations, column, wall) != IterationLog::Appended::Yes) return false;
-  loop.samples.append({});
-  ++loop.iterations;
-  return true;
+void log_passed(Location& counted_at, ClusteredLoop& loop, clustering::Label label,
+                const format::PassedIterations& passed) {
+  loop.samples.append_empty(passed.count);
+  if (is_part_of_means(loop, passed.count)) return add_to_means(counted_at, loop, label, passed);
+  finish_mean(counted_at, loop);
+  if (loop.log.append_passed(loop.iterations, label, passed) != IterationLog::Appended::Yes) {
+    close_log_block(counted_at, loop);
+    (void)loop.log.append_passed(loop.iterations, label, passed);
+  }
+  loop.iterations += passed.count;
 }
 
 ClusteredLoop* loop_of(Iterations*& all, RegionId region) {
@@ -161,11 +253,11 @@ namespace {
 
 /// What is added up over the call paths to MPI: columns side by side.
 constexpr std::size_t first_summed = column_of(MetricId::MessagesSent),
-                      summed = columns_of(NodeKind::Region) - first_summed;
+                      summed = column_of(MetricId::BytesWritten) + 1 - first_summed;
 static_assert([] {
   for (std::size_t c = 0; c < columns_of(NodeKind::Region); ++c)
     if ((format::row_of(format::column_metrics<NodeKind::Region>[c]).source.from == format::MetricSource::Paths) !=
-        (c >= first_summed))
+        (c >= first_summed && c < first_summed + summed))
       return false;
   return true;
 }());

@@ -24,14 +24,37 @@ inline std::size_t logged_in_use() { return logged_count + extra_metrics.count; 
 
 /// What every clusterer of the process is made with. Set before the first mark.
 struct IterationSettings {
-  clustering::Algorithm algorithm = clustering::Algorithm::Refrain;
   clustering::Equivalence equivalence = clustering::Equivalence::Mpi;
   std::uint32_t clusters = 64;
   std::size_t memory = std::size_t{32} << 20;          ///< bytes of cluster profiles per loop and thread
   std::size_t log_memory = std::size_t{512} << 10;     ///< bytes of log and merges per loop before they go to a file
   std::size_t sample_memory = std::size_t{256} << 10;  ///< bytes of samples of single iterations per loop; 0: none
+  std::uint64_t whole_records = 0;                     ///< of a log (format::end_of_record)
 };
 extern IterationSettings iteration_settings;
+
+/// As many records of a log as there is room for in so many bytes; 0: in any number.
+std::uint64_t whole_records_in(std::uint64_t bytes);
+
+struct MeanRecord {
+  std::uint64_t count = 0;  ///< iterations so far, the last ones of the loop; 0: there is no such record
+  std::uint64_t end = 0;    ///< the first iteration behind it
+  clustering::Label label{};
+  std::int64_t sum[most_logged];
+};
+
+struct SlowestIterations {
+  format::TimedIteration of[format::slowest_of_loop];  ///< the slowest first
+  std::size_t count = 0;
+
+  void note(std::uint64_t number, platform::Ticks wall) {
+    if (count == format::slowest_of_loop && wall <= of[count - 1].wall) [[likely]]
+      return;
+    std::size_t at = count < format::slowest_of_loop ? count++ : count - 1;
+    for (; at > 0 && of[at - 1].wall < wall; --at) of[at] = of[at - 1];
+    of[at] = {number, wall};
+  }
+};
 
 /// One loop of one thread.
 struct ClusteredLoop {
@@ -40,7 +63,9 @@ struct ClusteredLoop {
   clustering::Clusterer clusterer;
   clustering::IterationLog log;
   clustering::SampleStore samples;  ///< its ordinals are the numbers of the iterations
-  platform::Bytes closed;           ///< closed blocks of the log, one behind the other, that no file has yet
+  MeanRecord mean;                  ///< the record in progress, when it will stand for several iterations
+  SlowestIterations slowest;
+  platform::Bytes closed;  ///< closed blocks of the log, one behind the other, that no file has yet
   platform::GrowableArray<clustering::Merge> merges;  ///< those that no file has yet
 };
 
@@ -89,12 +114,17 @@ clustering::Label cluster_iteration(Location& counted_at, ClusteredLoop& loop, s
 /// Logs the next iteration, and keeps its samples. no_label: nothing is known of it.
 void log_iteration(Location& counted_at, ClusteredLoop& loop, clustering::Label label,
                    std::span<const std::int64_t> row, std::span<const clustering::TouchedPath> paths);
-/// Logs the next iteration, which differs from the one before in its wall time alone. False: the log has no short form
-/// for it; nothing was done.
-bool log_again(ClusteredLoop& loop, platform::Ticks wall);
+/// The metric that PassedIterations::off_ns is a value of.
+constexpr MetricId off_metric(bool in_call) { return in_call ? MetricId::OffCpuMpi : MetricId::WaitedForCore; }
+/// Logs the next iterations, in which nothing was recorded: as one record, or where one record stands for more of them
+/// than these, in its means.
+void log_passed(Location& counted_at, ClusteredLoop& loop, clustering::Label label,
+                const format::PassedIterations& passed);
 /// The location had no thread during the iterations before `number` that are not logged yet. Costs the same however
 /// many they are.
 void log_absence(Location& counted_at, ClusteredLoop& loop, std::uint64_t number);
+/// Iterations whose record is in progress get it now: the log is read, or the run is over.
+void finish_logs(Location& location);
 /// Sends what the loop holds to the file when that has become much. `location` has the loop.
 void spill_if_much(Location& location, const ClusteredLoop& loop);
 

@@ -1,10 +1,19 @@
 #include "measurement/location.hpp"
 
+#include <cstddef>
+
 #include "measurement/entrance.hpp"
 #include "measurement/mpi_call.hpp"
 #include "platform/hot.hpp"
 
 namespace refrain::measurement {
+
+// Two lines for every call; one for events, and one with the watch that tells that the thread has kept its processor.
+static_assert(offsetof(Location, inside) == sizeof(CallTree) && sizeof(CallTree) % 128 == 16);
+static_assert((offsetof(Location, unit) + offsetof(UnitTotals, mpi_calls) + sizeof(std::int64_t)) % 128 == 0);
+static_assert((offsetof(Location, event_head) + sizeof(EventHead)) % 128 == 64);
+static_assert(offsetof(Location, cpu_clock) % 128 > 64 &&
+              offsetof(Location, cpu_clock) % 128 + sizeof(platform::SwitchWatch) <= 128);
 
 void end_unit(Location& l, platform::Ticks now, std::int64_t cpu_now_ns) {
   if (&l == own_location()) end_user_part(l, now);
@@ -124,8 +133,7 @@ std::int64_t* enter_below(Location& l, NodeId path, RegionId region, bool& full)
 
 }  // namespace
 
-std::int64_t* enter_region_anew(Location& l, RegionId region, const platform::Registers& registers,
-                                unwind::Frame* known) {
+std::int64_t* enter_region_anew(Location& l, RegionId region, platform::Registers registers, unwind::Frame* known) {
   bool full = false;
   if (!known) return enter_below(l, path_of(l, {registers, false, nullptr}), region, full);
   std::int64_t* row = enter_below(l, NodeId{known->tag}, region, full);

@@ -1,7 +1,7 @@
 #pragma once
 /// A location: one thread of the program and everything that is measured on it.
 ///
-/// Who may touch what: the owning thread, in ordinary context or in the tick handler, between entering and leaving
+/// It belongs to the owning thread, in ordinary context or in the tick handler, between entering and leaving
 /// (entrance.hpp). `inside` is the only guard and is taken at the entries (MPI wrapper, mark, tick), never deeper.
 /// The finalizing thread reads a location after `close_location`, when its owner no longer writes.
 
@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "measurement/call_tree.hpp"
+#include "measurement/event_head.hpp"
 #include "measurement/extra_metrics.hpp"
 #include "measurement/metrics.hpp"
 #include "measurement/off_cpu.hpp"
@@ -85,7 +86,7 @@ struct OpenMarks {
 
 /// Of a location that MPI_Pcontrol has stopped (stopping.hpp).
 struct WhileStopped {
-  UnitTotals unit{};         ///< the unit in progress as it was; what is added to Location::unit meanwhile is dropped
+  UnitTotals unit{};         ///< the unit in progress as it was; Location::unit is dropped afterwards
   platform::Ticks wall = 0;  ///< of all stops, but for the one in progress since Location::begin
   std::int64_t cpu_ns = 0;   ///< likewise
   std::int64_t row[columns_of(NodeKind::Region) + most_extra_metrics] = {};  ///< where calls write meanwhile
@@ -95,38 +96,45 @@ struct EventLog;    // measurement/event_log.hpp
 struct Iterations;  // measurement/iterations.hpp
 struct Following;   // measurement/following.hpp
 
-struct alignas(64) Location {
-  // ---- What every call touches: two cache lines, the first and that in which the tree ends ----
+/// The fields are in the order of their use: after other work of the program each further cache line is a miss.
+struct alignas(128) Location {
+  // ---- Every call: two cache lines that a processor fetches together. They begin where the tree ends. ----
+  CallTree tree;  ///< its last 16 bytes are those that calls need
   std::atomic<Inside> inside{Inside::Closed};
   std::atomic<Gate> gate{Gate::Open};
   bool stopped = false;              ///< by MPI_Pcontrol: nothing is recorded (stopping.hpp)
-  std::uint8_t calls_around = 0;     ///< how many of `around` are in progress
-  std::uint16_t wanted = 0;          ///< what is handed over to whom (consumers.hpp)
+  bool keeps_events = false;         ///< there is a listener (listener.hpp)
+  bool reads_metrics = false;        ///< `extra` is there
   std::int16_t calls_to_timing = 0;  ///< calls until the next that is timed; 0 or less: the call in progress is
-  OpenCall call;                     ///< the innermost in progress, or the last; of a mark only `sp` and `pc`
-  CallTree tree;
+  OpenCall call;                     ///< the one in progress, or the last; of a mark only `sp` and `pc`
+  unwind::Walker walker;
   waits::DurationTable durations;  ///< call_durations.hpp
   Following* following = nullptr;  ///< null: the location is cut by its own iterations alone
-  ExtraReadings* extra = nullptr;  ///< null: no metrics are asked for beside the time
-  unwind::Walker walker;
+  EventLog* events = nullptr;      ///< null: none are kept of this location; the rest of `event_head`
   /// The unit in progress. Its `wall` and `cpu_ns` hold what earlier threads of a pooled location have used up; the
   /// part of the running thread is added when the thread or the unit ends.
   UnitTotals unit{};
-  EventLog* events = nullptr;  ///< null: none are kept of this location
 
-  // ---- Further of calls ----
+  // ---- Events, requests, and whether the thread has kept its processor: two lines, likewise ----
+  EventHead event_head;
+  std::uint64_t requests_begun = 0;
+  std::int32_t thread = 0;             ///< 0 is the thread that the process began with
+  std::uint32_t watch_at_look = 0;     ///< of `cpu_clock`, since the last look (off_cpu.hpp)
+  platform::ThreadCpuClock cpu_clock;  ///< begins with its watch
+
+  // ---- Rare in calls ----
+  OffCpu off_cpu;
+  waits::Transfer transfer_within;     ///< of the announced call that has answered (OpenCall::announcement)
+  ExtraReadings* extra = nullptr;      ///< null: no metrics are asked for beside the time
+  platform::Ticks resumed_at = 0;      ///< when a stop of the measurement has ended last in a call
   std::uint32_t duration_entries = 0;  ///< of `durations`
   bool durations_are_full = false;
-  platform::Ticks resumed_at = 0;   ///< when a stop of the measurement has ended last in a call
-  waits::Transfer transfer_within;  ///< of the announced call that has answered (OpenCall::announcement)
-  OpenCall around[most_calls_around]{};
-  platform::Ticks call_seen = 0;      ///< when a tick has last found a thread in a call
+  platform::Ticks call_seen = 0;      ///< when a tick has last found the thread in a call
   platform::Ticks call_verified = 0;  ///< the same, of ticks that have looked whether the call still is on the stack
   platform::Ticks ticked_call = 0;    ///< begin of the call that ticks have found last
   std::uint32_t ticks_in_call = 0;    ///< how many of them
-  std::uint64_t requests_begun = 0;
-  std::int64_t trigger_calls = 0;    ///< calls that may begin an iteration (iteration_trigger.hpp)
-  std::uint64_t trigger_misses = 0;  ///< such calls while the function was not known
+  std::int64_t trigger_calls = 0;     ///< calls that may begin an iteration (iteration_trigger.hpp)
+  std::uint64_t trigger_misses = 0;   ///< such calls while the function was not known
 
   // ---- Units, marks and iterations ----
   platform::Ticks begin = 0;      ///< of the unit in progress on this thread
@@ -150,15 +158,12 @@ struct alignas(64) Location {
 
   // ---- The thread ----
   std::int64_t losses[loss_count]{};
-  std::int32_t thread = 0;  ///< 0 is the thread that the process began with
   int os_thread_id = 0;
   char name[32]{};
-  OffCpu off_cpu;
-  platform::ThreadCpuClock cpu_clock;  ///< begins with what tells calls that the thread has kept its processor
-  platform::Ticks first_begin = 0;     ///< of the location's first thread
-  platform::Ticks end = 0;             ///< of its last thread
-  std::atomic<bool> in_use{false};     ///< a thread owns it now; else it waits in the pool
-  Location* next = nullptr;            ///< all locations of the process, newest first
+  platform::Ticks first_begin = 0;  ///< of the location's first thread
+  platform::Ticks end = 0;          ///< of its last thread
+  std::atomic<bool> in_use{false};  ///< a thread owns it now; else it waits in the pool
+  Location* next = nullptr;         ///< all locations of the process, newest first
 
   // Async-signal-safe.
   void count_loss(Loss loss) { add_loss(loss, 1); }
@@ -177,7 +182,7 @@ struct Activation {
 NodeId path_of(Location& location, const unwind::Start& start, Activation* innermost = nullptr);
 
 /// Ends the unit in progress when an iteration that the location follows has begun or ended since (following.hpp).
-/// `was`: where the thread has come from. By the entrance, or by who holds the thread; before anything is counted.
+/// `was`: where the thread has come from. By the entrance, or by the holder of the thread; before anything is counted.
 /// Async-signal-safe.
 void keep_up(Location& location, Inside was);
 
@@ -200,7 +205,7 @@ TimedOwnWork::~TimedOwnWork() { location_.unit.own += end_own_time(location_, of
 
 /// Since the last look at its time off the CPU.
 [[gnu::always_inline]] inline bool has_kept_processor(const Location& location) {
-  return location.cpu_clock.watch().holds(location.off_cpu.watch);
+  return location.cpu_clock.watch().holds(location.watch_at_look);
 }
 /// The thread itself leaves user code for a call, which begins at the time that is returned. The previous call has
 /// already looked at its own time if it was long enough; if not, it counts as part of this stretch.

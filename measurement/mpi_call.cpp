@@ -4,6 +4,7 @@
 
 #include "measurement/call_durations.hpp"
 #include "measurement/call_within.hpp"
+#include "measurement/listener.hpp"
 #include "platform/hot.hpp"
 
 namespace refrain::measurement {
@@ -12,60 +13,73 @@ REFRAIN_HOT_DATA std::atomic<platform::Ticks> snapshot_due{std::numeric_limits<p
 
 namespace {
 
-constexpr BegunCall let_through{nullptr, false};
+// Other ways than that of most calls stand apart, and take their arguments in registers: the page of code that every
+// call needs has none of them.
+
+[[gnu::cold]] BegunCall let_through(Location& l, std::uintptr_t sp) {
+  take_back_timing(l);
+  note_call_within(l, sp);
+  return {nullptr, false};
+}
+
+[[gnu::cold]] BegunCall begin_unmeasured(RegionId region) {
+  note_unmeasured_call(region);
+  return {nullptr, false};
+}
+
+[[gnu::noinline]] REFRAIN_HOT_CODE_OF_MANY BegunCall begin_with_extras(Location& l, RegionId region, std::uintptr_t pc,
+                                                                       std::uintptr_t sp, std::uintptr_t fp) {
+  l.call.values = enter_region_with_extras(l, region, {pc, sp, fp});
+  if (l.call.values) return {&l, false};
+  take_back_timing(l);
+  return {nullptr, false};
+}
+
+/// A call that the one in progress has announced: most calls from Fortran.
+[[gnu::noinline]] REFRAIN_HOT_CODE_OF_MANY BegunCall answer(Location& l) {
+  take_back_timing(l);
+  l.call.announcement = Announcement::Answered;
+  l.transfer_within = {};
+  return {enter(l, Inside::Call) ? &l : nullptr, true};
+}
 
 [[gnu::always_inline]] inline BegunCall begin(Location& l, RegionId region, const platform::Registers& caller) {
-  if (!enter(l, caller)) [[unlikely]] {
-    take_back_timing(l);
-    note_call_within(l, caller);
-    return let_through;
-  }
+  if (!enter(l, caller)) [[unlikely]]
+    return let_through(l, caller.sp);
   l.call.region = region;
   l.call.announcement = Announcement::None;
-  if (calls_have_extras.load(std::memory_order_relaxed)) [[unlikely]] {
-    l.call.values = enter_region_with_extras(l, region, caller);
-    if (l.call.values) return {&l, false};
-    take_back_timing(l);
-    return let_through;
-  }
+  if (calls_have_extras.load(std::memory_order_relaxed)) [[unlikely]]
+    return begin_with_extras(l, region, caller.pc, caller.sp, caller.fp);
   l.call.values = enter_region(l, region, caller);
   return {&l, false};
 }
 
 }  // namespace
 
-BegunCall begin_counted_call(Location& l, RegionId region, const platform::Registers& caller) {
+REFRAIN_HOT_CODE_OF_MANY BegunCall begin_counted_call(Location& l, RegionId region, const platform::Registers& caller) {
   return begin(l, region, caller);
 }
 
 REFRAIN_HOT_CODE BegunCall begin_call(RegionId region, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp) {
   Location* l = own_location();
-  if (!l) [[unlikely]] {
-    note_unmeasured_call(region);
-    return let_through;
-  }
+  if (!l) [[unlikely]]
+    return begin_unmeasured(region);
   count_call(*l);
-  if (is_announced(*l, region, sp)) [[unlikely]] {
-    take_back_timing(*l);
-    l->call.announcement = Announcement::Answered;
-    l->transfer_within = {};
-    return {enter(*l, Inside::Call) ? l : nullptr, true};
-  }
+  if (is_announced(*l, region, sp)) [[unlikely]]
+    return answer(*l);
   return begin(*l, region, {pc, sp, fp});
 }
 
 REFRAIN_HOT_CODE ReturnedCall return_from_mpi(BegunCall begun, std::uintptr_t sp) {
   Location& l = *begun.location;
-  if (l.call.sp != sp && !is_call_around(l, sp)) [[unlikely]]
+  if (l.call.sp != sp) [[unlikely]]
     return {nullptr, 0};  // a fiber's that was taken for abandoned, and has been counted as such
   const platform::Ticks end = platform::now();
   if (!enter(l, Inside::Call)) [[unlikely]]
     return {nullptr, 0};  // counted by the finalizing thread
-  if (l.call.sp != sp) [[unlikely]]
-    end_calls_within(l, sp);
   OpenCall& call = l.call;
   if (!call.values) [[unlikely]]
-    call.values = begun.within ? row_of(l, call) : row_after_cut(l);
+    call.values = begun.within ? row_of_call(l) : row_after_cut(l);
   if (begun.within) [[unlikely]]
     return {call.values, 0};
   const platform::Ticks time = uncharged_time(call, end);
@@ -73,9 +87,9 @@ REFRAIN_HOT_CODE ReturnedCall return_from_mpi(BegunCall begun, std::uintptr_t sp
   ++call.values[column_of(MetricId::Visits)];
   call.values[column_of(MetricId::Time)] += time;
   l.unit.mpi += time;
-  ++l.unit.mpi_calls;  // taken back where the call lies within another one
-  if (l.extra) [[unlikely]]
-    charge_reading(l, false, {end, true}, call.values + columns_of(NodeKind::Region));
+  ++l.unit.mpi_calls;
+  if (l.reads_metrics) [[unlikely]]
+    charge_reading(l, ReadAt::EndOfCall, end, call.values + columns_of(NodeKind::Region));
   return {call.values, end};
 }
 
@@ -90,13 +104,7 @@ REFRAIN_HOT_CODE void finish_call(BegunCall call, platform::Ticks end, waits::Tr
     transfer = l.transfer_within;
   }
   note_duration(l, end, transfer);
-  if (is_wanted(l, Wish::Calls)) [[unlikely]]
-    hand_over_call(l, end, true);
-  if (l.calls_around > 0) [[unlikely]] {
-    --l.unit.mpi_calls;
-    pop_call(l, end);
-    return leave(l, Inside::Call);
-  }
+  if (l.keeps_events) keep_call(l, end, true);
   if (end >= snapshot_due.load(std::memory_order_relaxed)) [[unlikely]]
     take_due_snapshot(l);
   if (l.calls_to_timing <= 0) [[unlikely]]

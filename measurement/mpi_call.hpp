@@ -7,8 +7,9 @@
 #include <cstdint>
 #include <span>
 
-#include "measurement/consumers.hpp"
 #include "measurement/entrance.hpp"
+#include "measurement/listener.hpp"
+#include "measurement/traffic.hpp"
 
 namespace refrain::measurement {
 
@@ -16,45 +17,51 @@ namespace refrain::measurement {
 /// Null: that thread is not measured, or the path is deeper than can be followed. Ordinary context, inside a scope.
 std::int64_t* values_of_other_thread(Location& location, const BegunAt& begun);
 
-/// The measured outermost MPI call: what `after` may add to. Counts go to the call path of this call; those of an
+/// The measured MPI call, to which `after` adds. Counts go to the call path of this call; those of an
 /// operation that it completes go to where that was begun, in the unit in which it completes: the path has values
 /// there, but no visit, so it is no part of the unit's call tree.
 class MpiCall {
  public:
   MpiCall(Location& location, std::int64_t* values) : location_(location), values_(values) {}
   BegunAt here() const { return {location_.thread, location_.call.node}; }
-  void completed_receive(const BegunAt& begun, std::int64_t messages, std::int64_t bytes) {
-    std::int64_t* values = values_at(begun);
-    values[column_of(MetricId::MessagesReceived)] += messages;
-    values[column_of(MetricId::BytesReceived)] += bytes;
-    values_[column_of(MetricId::MessagesCompleted)] += messages;
-    values_[column_of(MetricId::BytesCompleted)] += bytes;
-    transfer_.bytes += bytes;
+  /// A message.
+  void sent(std::int64_t bytes) {
+    ++values_[column_of(MetricId::MessagesSent)];
+    add(MetricId::BytesSent, bytes);
+    transfer_.what |= waits::Transfer::sends;
+  }
+  void received(std::int64_t bytes) {
+    ++values_[column_of(MetricId::MessagesReceived)];
+    add(MetricId::BytesReceived, bytes);
     transfer_.what |= waits::Transfer::receives;
   }
+  /// What is no message.
+  void moved(const Traffic& traffic) {
+    if (traffic.sent > 0) {
+      add(MetricId::BytesSent, traffic.sent);
+      transfer_.what |= waits::Transfer::sends;
+    }
+    if (traffic.received > 0) {
+      add(MetricId::BytesReceived, traffic.received);
+      transfer_.what |= waits::Transfer::receives;
+    }
+  }
   /// `metric`, here and below: BytesRead or BytesWritten.
+  void io(MetricId metric, std::int64_t bytes) { add(metric, bytes); }
+  /// A message is received, or a file read or written, that was begun elsewhere.
+  void completed_receive(const BegunAt& begun, std::int64_t bytes) {
+    std::int64_t* values = values_at(begun);
+    ++values[column_of(MetricId::MessagesReceived)];
+    values[column_of(MetricId::BytesReceived)] += bytes;
+    ++values_[column_of(MetricId::MessagesCompleted)];
+    add(MetricId::BytesCompleted, bytes);
+    transfer_.what |= waits::Transfer::receives;
+  }
   void completed_io(const BegunAt& begun, MetricId metric, std::int64_t bytes) {
     values_at(begun)[column_of(metric)] += bytes;
-    values_[column_of(MetricId::BytesCompleted)] += bytes;
-    transfer_.bytes += bytes;
+    add(MetricId::BytesCompleted, bytes);
   }
-  void io(MetricId metric, std::int64_t bytes) {
-    values_[column_of(metric)] += bytes;
-    transfer_.bytes += bytes;
-  }
-  void sent(std::int64_t messages, std::int64_t bytes) {
-    values_[column_of(MetricId::MessagesSent)] += messages;
-    values_[column_of(MetricId::BytesSent)] += bytes;
-    transfer_.bytes += bytes;
-    if ((messages | bytes) != 0) transfer_.what |= waits::Transfer::sends;
-  }
-  void received(std::int64_t messages, std::int64_t bytes) {
-    values_[column_of(MetricId::MessagesReceived)] += messages;
-    values_[column_of(MetricId::BytesReceived)] += bytes;
-    transfer_.bytes += bytes;
-    if ((messages | bytes) != 0) transfer_.what |= waits::Transfer::receives;
-  }
-  /// Completes a send, or a collective operation, that was begun elsewhere.
+  /// Completes a send, or a collective operation, that was begun and counted elsewhere.
   void completed_send(std::int64_t bytes) {
     transfer_.bytes += bytes;
     transfer_.what |= waits::Transfer::sends;
@@ -63,7 +70,7 @@ class MpiCall {
     transfer_.bytes += bytes;
     transfer_.what |= waits::Transfer::among(1);
   }
-  /// Nobody knows how much: it may be very much.
+  /// It is not known how much: it may be very much.
   void moved_unknown() { transfer_.bytes = std::max(transfer_.bytes, std::int64_t{1} << 62); }
   /// It was a collective operation among so many processes.
   void among(int processes) { transfer_.what |= waits::Transfer::among(processes); }
@@ -72,11 +79,9 @@ class MpiCall {
   /// False: the call began while MPI_Pcontrol had stopped the measurement.
   bool is_recorded() const { return values_ != location_.while_stopped.row; }
   void lost(Loss loss) { location_.count_loss(loss); }
-  /// Whether a consumer wants the communications of this call.
-  bool is_wanted() const { return measurement::is_wanted(location_, Wish::Calls) && is_recorded(); }
-  /// The same, also while the measurement is stopped: who numbers messages must see all of them.
-  bool is_listened_to() const { return measurement::is_wanted(location_, Wish::Calls); }
-  void tell(const Communication& communication) { hand_over(location_, communication); }
+  /// Whether events are kept of the call. While the measurement is stopped, too: sequence numbers count all messages.
+  bool is_listened_to() const { return location_.keeps_events; }
+  Location& location() { return location_; }
   /// A number for a request that the call begins.
   std::uint64_t number_of_request() {
     constexpr unsigned thread_bits = 24;
@@ -84,6 +89,11 @@ class MpiCall {
   }
 
  private:
+  /// The one place where bytes of the call are added.
+  void add(MetricId metric, std::int64_t bytes) {
+    values_[column_of(metric)] += bytes;
+    transfer_.bytes += bytes;
+  }
   std::int64_t* values_at(const BegunAt& begun) {
     std::int64_t* unrecorded = location_.while_stopped.row;
     if (begun.node == unrecorded_call || values_ == unrecorded) [[unlikely]]
@@ -103,7 +113,7 @@ class MpiCall {
 [[gnu::always_inline]] inline std::int64_t* enter_region(Location& location, RegionId region,
                                                          const platform::Registers& registers);
 /// The same when the frame is not known to the walker, or what it remembers is of another call.
-std::int64_t* enter_region_anew(Location& location, RegionId region, const platform::Registers& registers,
+std::int64_t* enter_region_anew(Location& location, RegionId region, platform::Registers registers,
                                 unwind::Frame* known);
 
 std::int64_t* enter_region(Location& l, RegionId region, const platform::Registers& registers) {
@@ -129,15 +139,14 @@ extern std::atomic<bool> calls_have_extras;
 extern std::atomic<bool> calls_pass_through;
 /// enter_region() when `calls_have_extras` is set. Null: the call is to be let through, the scope has ended. Ordinary
 /// context.
-std::int64_t* enter_region_with_extras(Location& location, RegionId region, const platform::Registers& registers);
+std::int64_t* enter_region_with_extras(Location& location, RegionId region, platform::Registers registers);
 
 /// When this process writes a snapshot next, in ticks. Set by the runtime.
 extern std::atomic<platform::Ticks> snapshot_due;
 /// Calls the runtime's hook. Ordinary context, inside a scope.
 void take_due_snapshot(Location& location);
 
-/// To be called first of all in every wrapper: what the cache misses before it cost is missing from the time of a timed
-/// call.
+/// To be called first of all in every wrapper: cache misses before it are missing from the time of a timed call.
 [[gnu::always_inline]] inline void count_call(Location& location) {
   if (--location.calls_to_timing <= 0) [[unlikely]]
     begin_timed_call(location);
@@ -163,8 +172,8 @@ struct BegunCall {
   Location* location;
   bool within;
 };
-/// A call that MPI has come back from. `values`: its row, null when it has been counted already, by who closed the
-/// location or took the call for abandoned.
+/// A call that MPI has returned from. `values`: its row, null when it has been counted already: the location was closed
+/// or the call was taken for abandoned.
 struct ReturnedCall {
   std::int64_t* values;
   platform::Ticks end;
@@ -175,17 +184,14 @@ struct ReturnedCall {
 BegunCall begin_call(RegionId region, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp);
 /// The same after count_call(), for a call that is not announced.
 BegunCall begin_counted_call(Location& location, RegionId region, const platform::Registers& caller);
-/// Another source's call begins, within one that is in progress: it stands below that in the call tree. Ordinary
-/// context.
-BegunCall begin_call_within(Location& location, RegionId region, ClassOfTime time, const platform::Registers& caller);
 /// MPI has returned to the wrapper of a call that began with this stack pointer.
 ReturnedCall return_from_mpi(BegunCall call, std::uintptr_t sp);
 /// All of the call is counted: the thread goes on where the call was made.
 void finish_call(BegunCall call, platform::Ticks end, waits::Transfer transfer);
 
 /// Runs `call`, which makes the PMPI call and returns its value, of a call that has begun. `before()` runs just
-/// before the clock starts: what has to be remembered of arguments that MPI overwrites; `after(MpiCall&, result)` adds
-/// counts, still outside MPI time.
+/// before the clock starts, and remembers arguments that MPI overwrites; `after(MpiCall&, result)` adds counts, outside
+/// MPI time, too.
 template <class Before, class Call, class After>
 [[gnu::always_inline]] inline auto run_call(BegunCall begun, Before&& before, Call&& call, After&& after) {
   if (!begun.location) [[unlikely]]
@@ -208,8 +214,8 @@ template <class Before, class Call, class After>
   return result;
 }
 
-/// Runs `call`, measured when this is an outermost call on a measured thread, or one that the outermost call has
-/// announced. Other nested calls are passed through. `caller`: registers where the program made the call.
+/// Runs `call`, measured when the thread is and has no call in progress, or when the call in progress has announced it.
+/// Other calls pass through. `caller`: registers where the program made the call.
 template <class Before, class Call, class After>
 [[gnu::always_inline]] inline auto measured(const platform::Registers& caller, RegionId region, Before&& before,
                                             Call&& call, After&& after) {

@@ -123,13 +123,13 @@ Reading read(Location& l, bool own, Delay by, bool was_switched_out) {
 Reading read_at_once(Location& l, bool own, Delay by) {
   bool was_switched_out = !own || !has_kept_processor(l);
   if (!own) {
-    l.off_cpu.watch = 0;
+    l.watch_at_look = 0;
     return read(l, own, by, was_switched_out);
   }
   constexpr int most_tries = 4;
   const platform::SwitchWatch& watch = l.cpu_clock.watch();
   for (int i = 1;; ++i) {
-    l.off_cpu.watch = l.cpu_clock.watch().begin();
+    l.watch_at_look = l.cpu_clock.watch().begin();
     const Reading reading = read(l, own, by, was_switched_out);
     const bool is_at_once =
         watch.works() ? has_kept_processor(l)
@@ -137,6 +137,15 @@ Reading read_at_once(Location& l, bool own, Delay by) {
     if (i == most_tries || is_at_once) return reading;
     was_switched_out = true;
   }
+}
+
+/// Of the call in progress: its record tells it.
+void note_in_call(Location& l, std::int64_t ns) {
+  if (ns <= 0) return;
+  OffCpu& of = l.off_cpu;
+  if (std::exchange(of.call_begin, l.call.begin) != l.call.begin) of.call_ns = 0;
+  of.call_ns += ns;
+  l.call.was_off_cpu = true;
 }
 
 /// `after_call`: so much of the time, which counts as that of a call, has passed since the call.
@@ -151,6 +160,7 @@ OffCpuTimes take(Location& l, bool own, bool in_mpi, Delay by, platform::Ticks a
     grown.user = after_ns < grown.mpi ? after_ns : grown.mpi;
     grown.mpi -= grown.user;
   }
+  if (in_mpi) note_in_call(l, grown.mpi);
   if (now.cpu_ns != of.cpu_ns) of.unread += grown;
   remember(of, now);
   grown.waited = take_waited(of, reading.delay_ns);
@@ -158,9 +168,20 @@ OffCpuTimes take(Location& l, bool own, bool in_mpi, Delay by, platform::Ticks a
   return grown;
 }
 
-void count(Location& l, const OffCpuTimes& grown) {
+/// Where the thread is in no call, what falls to calls is that of those before.
+void count(Location& l, const OffCpuTimes& grown, bool in_mpi, NodeId calls_before) {
   l.unit.waited_ns += grown.waited;
-  l.unit.off_mpi_ns += grown.mpi;
+  charge_off_cpu(l, in_mpi ? l.call.node : calls_before, grown.mpi);
+}
+
+void take_and_count(Location& l, bool own, bool in_mpi, Delay by, platform::Ticks after_call = 0) {
+  const NodeId calls_before = l.off_cpu.calls_of;
+  count(l, take(l, own, in_mpi, by, after_call), in_mpi, calls_before);
+}
+
+/// A tick that is left by a jump must not leave a file open.
+Delay delay_by(const Location& l) {
+  return l.inside.load(std::memory_order_relaxed) == Inside::Tick ? Delay::Kept : Delay::Any;
 }
 
 /// Where no watch tells, it is taken for granted of what was short.
@@ -168,11 +189,10 @@ bool may_have_been_switched_out(Location& l, platform::Ticks lasted) {
   return !has_kept_processor(l) && (lasted >= shortest_without_watch || l.cpu_clock.watch().works());
 }
 
-/// By the thread itself, as a piece of own work; within another call it is time of that call.
+/// By the thread itself, as a piece of own work.
 void look(Location& l, bool in_mpi, platform::Ticks after_call = 0) {
-  if (l.calls_around > 0) return count(l, take(l, true, in_mpi, Delay::Kept));
   const OwnTimeBegin begin = begin_own_time(l);
-  count(l, take(l, true, in_mpi, Delay::Kept, after_call));
+  take_and_count(l, true, in_mpi, Delay::Kept, after_call);
   l.unit.own += end_own_time(l, OwnTime::OffCpu, begin);
 }
 
@@ -181,7 +201,7 @@ void look(Location& l, bool in_mpi, platform::Ticks after_call = 0) {
 void begin_off_cpu(Location& l) {
   OffCpu& of = l.off_cpu;
   of.has_descriptor = of.run_delay.open();
-  of.watch = l.cpu_clock.watch().begin();
+  l.watch_at_look = l.cpu_clock.watch().begin();
   remember(of, read_clocks(l, true));
   of.unread = of.sum = {};
   of.delay_ns = read_delay(l, Delay::Any);
@@ -198,19 +218,27 @@ void end_off_cpu(Location& l) {
   of.unread = {};
 }
 
-OffCpuTimes take_off_cpu(Location& l, bool in_mpi) {
-  // A tick that is left by a jump must not leave a file open.
-  const bool in_handler = l.inside.load(std::memory_order_relaxed) == Inside::Tick;
-  return take(l, is_own(l), in_mpi, in_handler ? Delay::Kept : Delay::Any);
+void charge_off_cpu(Location& l, NodeId call, std::int64_t ns) {
+  l.unit.off_mpi_ns += ns;
+  if (ns == 0 || call == root_node) return;  // nothing is touched for it
+  std::int64_t* const row = l.stopped || call == unrecorded_call ? l.while_stopped.row : l.tree.values(call);
+  row[column_of(MetricId::CallOffCpu)] += ns;
 }
 
-void count_off_cpu(Location& l, bool in_mpi) { count(l, take_off_cpu(l, in_mpi)); }
+[[gnu::cold]] std::int64_t take_off_cpu_of_call(Location& l) {
+  l.call.was_off_cpu = false;
+  const OffCpu& of = l.off_cpu;
+  return of.call_begin == l.call.begin ? of.call_ns : 0;  // else no record was made of the call that it is of
+}
 
-void count_off_cpu_in_tick(Location& l) { count(l, take(l, true, false, Delay::Kept)); }
+OffCpuTimes take_off_cpu(Location& l, bool in_mpi) { return take(l, is_own(l), in_mpi, delay_by(l)); }
+
+void count_off_cpu(Location& l, bool in_mpi) { take_and_count(l, is_own(l), in_mpi, delay_by(l)); }
+
+void count_off_cpu_in_tick(Location& l) { take_and_count(l, true, false, Delay::Kept); }
 
 void count_off_cpu_of_call(Location& l, platform::Ticks until) {
-  const bool in_handler = l.inside.load(std::memory_order_relaxed) == Inside::Tick;
-  count(l, take(l, is_own(l), true, in_handler ? Delay::Kept : Delay::Any, platform::now() - until));
+  take_and_count(l, is_own(l), true, delay_by(l), platform::now() - until);
 }
 
 OffCpuTimes off_cpu_since_look(const Location& l, bool in_mpi) {
@@ -228,9 +256,10 @@ OffCpuTimes off_cpu_since_look(const Location& l, bool in_mpi) {
 void look_after_call(Location& l, platform::Ticks lasted, platform::Ticks end) {
   if (!may_have_been_switched_out(l, lasted)) return;
   OffCpu& of = l.off_cpu;
-  if (l.calls_around == 0 && of.calls + lasted < shortest_without_watch) {
+  if (of.calls + lasted < shortest_without_watch) {
     of.calls += lasted;
-    of.watch = l.cpu_clock.watch().begin();
+    of.calls_of = l.call.node;
+    l.watch_at_look = l.cpu_clock.watch().begin();
     return;
   }
   // Another thread may have held this one at its gate: that is bookkeeping.
@@ -240,7 +269,7 @@ void look_after_call(Location& l, platform::Ticks lasted, platform::Ticks end) {
 
 platform::Ticks begin_after_look(Location& l, platform::Ticks now) {
   if (!may_have_been_switched_out(l, now - l.call.begin)) return now;
-  look(l, l.calls_around > 0);
+  look(l, false);
   return platform::now();
 }
 

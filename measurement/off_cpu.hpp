@@ -15,8 +15,8 @@
 /// stretch, and the calls count as off the CPU all the time: at most some 20 us are wrong, once for a stretch that was
 /// switched out.
 ///
-/// A unit has its time off the CPU by its wall time and CPU clock; of that this tells which part was in calls, and
-/// which part of the rest was waiting for a core.
+/// A unit has its time off the CPU by its wall time and CPU clock; of that this tells which part was in calls, by call
+/// path, and which part of the rest was waiting for a core.
 ///
 /// Bookkeeping of Refrain counts as user code: a thread that has to wait for a core there waits like the program.
 /// What a hypervisor or interrupts take from a thread that keeps its processor comes with the next look; where a region
@@ -26,6 +26,7 @@
 
 #include <cstdint>
 
+#include "measurement/call_tree.hpp"
 #include "platform/clock.hpp"
 #include "platform/run_delay.hpp"
 
@@ -51,15 +52,17 @@ struct OffCpuTimes {
 struct OffCpu {
   bool has_descriptor = false;
   bool knows_delay = false;
-  platform::Ticks at = 0;      ///< when the last look was
-  platform::Ticks calls = 0;   ///< how long calls have lasted since, in which the thread may have been switched out
-  std::int64_t cpu_ns = 0;     ///< the thread's CPU clock then
-  std::int64_t behind_ns = 0;  ///< how far that was behind the wall clock
-  std::int64_t delay_ns = 0;   ///< run delay when it was last read
-  OffCpuTimes unread{};        ///< off the CPU since then; `waited` is 0
-  OffCpuTimes sum{};           ///< of the thread, up to the last look, while it was measured
+  platform::Ticks at = 0;          ///< when the last look was
+  platform::Ticks calls = 0;       ///< how long calls have lasted since, in which the thread may have been switched out
+  NodeId calls_of{};               ///< call path of the last of them
+  std::int64_t cpu_ns = 0;         ///< the thread's CPU clock then
+  std::int64_t behind_ns = 0;      ///< how far that was behind the wall clock
+  std::int64_t delay_ns = 0;       ///< run delay when it was last read
+  OffCpuTimes unread{};            ///< off the CPU since then; `waited` is 0
+  OffCpuTimes sum{};               ///< of the thread, up to the last look, while it was measured
+  platform::Ticks call_begin = 0;  ///< of the call that was off the CPU last, when that call itself was looked at ...
+  std::int64_t call_ns = 0;        ///< ... and for how long, in all of its units
   platform::RunDelay run_delay;
-  std::uint32_t watch = 0;  ///< since the last look; last: Location::cpu_clock follows
 };
 
 /// In ticks; of counters of 1 GHz and more. What is shorter than the second is not looked at by itself without a watch,
@@ -77,13 +80,18 @@ void end_off_cpu(Location& location);
 /// descriptor for it; where that has not been done at each look, it is divided in proportion to the time off the CPU.
 /// By the thread itself, or by who holds it. Async-signal-safe.
 OffCpuTimes take_off_cpu(Location& location, bool in_mpi);
-/// The same, and counted in the unit in progress.
+/// Time off the CPU in calls, which counts in the unit in progress and at the call path. Async-signal-safe.
+void charge_off_cpu(Location& location, NodeId call, std::int64_t ns);
+/// take_off_cpu(), and counted in the unit in progress.
 void count_off_cpu(Location& location, bool in_mpi);
 /// The same in a tick that has found user code: the signal has ended the watch, and a call that begins after it need
 /// not look again.
 void count_off_cpu_in_tick(Location& location);
 /// The same of a call that nobody has seen end: it is counted until then, and what comes after is user code.
 void count_off_cpu_of_call(Location& location, platform::Ticks until);
+/// Of the call that has ended, in nanoseconds; then it is forgotten. 0: the thread has run all the time, or calls that
+/// are as short as this one are looked at together (look_after_call()). Async-signal-safe.
+std::int64_t take_off_cpu_of_call(Location& location);
 /// The same as take_off_cpu(), and nothing is changed. Ordinary context; by who holds the thread.
 OffCpuTimes off_cpu_since_look(const Location& location, bool in_mpi);
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What a stretch of a location's time was: an iteration of a loop, or time outside of iterations.
+/// A span of a location's time: an iteration of a loop, or time outside of iterations.
 
 #include <cstdint>
 

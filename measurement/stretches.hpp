@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "events/record.hpp"
-#include "measurement/records.hpp"
+#include "platform/clock.hpp"
 
 namespace refrain::measurement {
 
@@ -38,7 +38,7 @@ class Stretches {
   bool has_collective() const { return communicator_ != 0; }
   void forget_collective() { communicator_ = 0; }
   /// It has ended the stretch that began at `begin`: the record of the stretch.
-  events::Record close(const CallRecord& call, platform::Ticks begin);
+  events::Record close(const events::CallRecord& call, platform::Ticks begin);
 
   std::uint64_t count() const { return count_; }
   std::uint64_t hash() const { return hash_; }
@@ -48,7 +48,7 @@ class Stretches {
  private:
   Class& class_of(std::uint32_t opened, std::uint32_t closed);
 
-  std::uint64_t communicator_ = 0;  ///< first: EventLog
+  std::uint64_t communicator_ = 0;
   bool are_on_ = false;
   std::uint64_t count_ = 0, hash_ = 0;
   std::uint32_t opened_ = events::no_node;

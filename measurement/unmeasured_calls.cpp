@@ -1,6 +1,5 @@
 #include <atomic>
 
-#include "measurement/consumers.hpp"
 #include "measurement/locations.hpp"
 #include "measurement/mpi_call.hpp"
 

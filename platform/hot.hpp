@@ -4,9 +4,6 @@
 
 /// Before the definition of a variable of the process. All of them together are smaller than a line.
 #define REFRAIN_HOT_DATA [[gnu::section("refrain_hot_data")]]
-/// The same of what a call needs besides when a consumer wants it (measurement/consumers.hpp): behind that line, so
-/// mostly on its page.
-#define REFRAIN_HOT_DATA_OF_CONSUMERS [[gnu::section("refrain_hot_data_of_consumers")]]
 
 // Code, in this order in the library:
 /// Before the definition of a wrapper that programs call often. All of them together take three pages, next to what
@@ -16,5 +13,5 @@
 /// page. The first one in the library is REFRAIN_FIRST_HOT_CODE.
 #define REFRAIN_HOT_CODE [[gnu::section("refrain_hot_code")]]
 #define REFRAIN_FIRST_HOT_CODE [[gnu::section("refrain_hot_code"), gnu::aligned(4096)]]
-/// Behind them: what many calls need, but not all.
+/// Behind them: what many calls need, but not all: other paths than the last one, requests, records of messages.
 #define REFRAIN_HOT_CODE_OF_MANY [[gnu::section("refrain_hot_code_of_many")]]

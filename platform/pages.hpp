@@ -19,7 +19,7 @@ void* map_pages(std::size_t bytes);
 /// Reserves address space that cannot be touched before it is opened (OpenedPart). Null when the kernel refuses.
 void* reserve_pages(std::size_t bytes);
 void unmap_pages(void* address, std::size_t bytes);
-/// Grows a mapping, which may move. Null when the kernel refuses; the old mapping then stays.
+/// Grows a mapping, which may move, or shrinks it. Null when the kernel refuses; the old mapping then stays.
 void* remap_pages(void* address, std::size_t old_bytes, std::size_t new_bytes);
 
 /// A part of reserved pages that is opened from its begin on, as far as it is needed. What is only mapped becomes
@@ -107,6 +107,16 @@ class GrowableArray {
     return true;
   }
   void clear() { size_ = 0; }
+  /// Gives the pages behind the last item back.
+  void trim() {
+    const std::size_t wanted = (size_ * sizeof(T) + 4095) & ~std::size_t{4095};
+    if (wanted == 0) return release();
+    void* kept = wanted < mapped_ ? remap_pages(data_, mapped_, wanted) : nullptr;
+    if (!kept) return;
+    data_ = static_cast<T*>(kept);
+    mapped_ = wanted;
+    capacity_ = wanted / sizeof(T);
+  }
   void release() {
     if (data_) unmap_pages(data_, mapped_);
     data_ = nullptr;

@@ -25,7 +25,7 @@ volatile int keep_frame;
 /// Stands for an MPI wrapper around a call that does nothing.
 [[gnu::noinline]] int empty_call() {
   return measured(
-      measurement::RegionId{0}, [] { return 0; }, [](measurement::MpiCall& call, int) { call.sent(1, 8); });
+      measurement::RegionId{0}, [] { return 0; }, [](measurement::MpiCall& call, int) { call.sent(8); });
 }
 
 [[gnu::noinline]] void call_batch() {
@@ -92,7 +92,7 @@ double calibrate_timed_call(Location& location, const archive::CalibratedCost& c
   return median_timed(seen, cost);
 }
 
-void calibrate_tick(Location& location, int signal, Calibration& result) {
+void calibrate_tick(Location& location, int signal, record::Calibration& result) {
   double costs[batches], seen[batches];
   const int process = platform::process_id();
   const int thread = platform::thread_id();
@@ -110,8 +110,8 @@ void calibrate_tick(Location& location, int signal, Calibration& result) {
 
 }  // namespace
 
-Calibration calibrate(const measurement::LocationSettings& settings, int signal) {
-  Calibration result{};
+record::Calibration calibrate(const measurement::LocationSettings& settings, int signal) {
+  record::Calibration result{};
   Location* location = measurement::make_detached_location(settings);
   if (!location) return result;
   (void)measurement::enter_location(*location);

@@ -11,14 +11,14 @@
 #include "config/line.hpp"
 #include "config/metric_list.hpp"
 #include "config/near_names.hpp"
+#include "guest/launch.hpp"
+#include "guest/message.hpp"
 #include "measurement/call_tree.hpp"
 #include "measurement/extra_metrics.hpp"
 #include "measurement/mpi_call.hpp"
 #include "platform/kernel_counters.hpp"
 #include "platform/pages.hpp"
 #include "platform/resource_usage.hpp"
-#include "runtime/launch.hpp"
-#include "runtime/message.hpp"
 
 namespace refrain::runtime {
 namespace {
@@ -130,7 +130,7 @@ void* open() {
 
 /// Says that `name` is left out. Ranks are alike: one of them speaks.
 void say_left_out(std::string_view name, const char* reason, bool with_near) {
-  if (rank_by_environment() > 0) return;
+  if (guest::rank_by_environment() > 0) return;
   config::NearNames near(name);
   if (with_near) {
     for (const Known& known : known_metrics) near.consider(known.name);
@@ -148,7 +148,7 @@ void say_left_out(std::string_view name, const char* reason, bool with_near) {
     text << (near.is_known() ? "; " : "; nothing is near it, ") << "refrain info metrics lists what there is";
   for (std::size_t i = 0; show_near && i < near.count(); ++i) text << (i == 0 ? "; near it: " : ", ") << near.name(i);
   text << ". The run goes on without it.";
-  say("%s", line);
+  guest::say("%s", line);
 }
 
 const Known* find_known(std::string_view name) {

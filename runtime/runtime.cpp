@@ -9,9 +9,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "config/configuration.hpp"
 #include "config/iteration_at.hpp"
 #include "config/trace_selection.hpp"
+#include "guest/callbacks.hpp"
+#include "guest/endings.hpp"
+#include "guest/exec.hpp"
+#include "guest/launch.hpp"
+#include "guest/message.hpp"
+#include "guest/signal_sets.hpp"
+#include "guest/signals.hpp"
+#include "guest/unseen_mpi.hpp"
 #include "measurement/call_durations.hpp"
 #include "measurement/entrance.hpp"
 #include "measurement/followers.hpp"
@@ -19,30 +26,23 @@
 #include "measurement/iterations.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/locations.hpp"
+#include "measurement/longer_work.hpp"
 #include "measurement/marks.hpp"
 #include "measurement/stopping.hpp"
 #include "measurement/unseen_threads.hpp"
 #include "platform/clock.hpp"
-#include "platform/cores.hpp"
 #include "platform/floating_point.hpp"
 #include "platform/modules.hpp"
 #include "platform/signal_mask.hpp"
 #include "platform/threads.hpp"
+#include "record/directory.hpp"
+#include "record/experiment.hpp"
+#include "record/function_table.hpp"
+#include "record/run.hpp"
+#include "record/snapshot.hpp"
+#include "record/writing.hpp"
 #include "runtime/calibration.hpp"
-#include "runtime/clock_offsets.hpp"
-#include "runtime/endings.hpp"
-#include "runtime/event_agreement.hpp"
-#include "runtime/event_file.hpp"
-#include "runtime/experiment.hpp"
-#include "runtime/launch.hpp"
-#include "runtime/longer_work.hpp"
-#include "runtime/message.hpp"
 #include "runtime/metrics.hpp"
-#include "runtime/rank_record.hpp"
-#include "runtime/signal_sets.hpp"
-#include "runtime/signals.hpp"
-#include "runtime/snapshot.hpp"
-#include "runtime/unseen_mpi.hpp"
 #include "sampling/sampler.hpp"
 #include "sampling/tick.hpp"
 #include "unwind/walker.hpp"
@@ -50,36 +50,20 @@
 namespace refrain::runtime {
 namespace {
 
+using guest::Ending;
+using guest::LaunchMode;
+using guest::say;
 using measurement::Location;
 using measurement::MpiAdapter;
+using record::run;
 
 enum class State { Dormant, Measuring, Finished };
 std::atomic<State> state{State::Dormant};
 
-config::Configuration configuration;
-Calibration calibration;
 measurement::LocationSettings location_settings;
-platform::ClockAnchor first_anchor;
-platform::CounterWatch counter_watch;
-std::int64_t begin_epoch_ns;
-platform::Cores cores_at_begin;
-std::int64_t cpu_quota = 0;  ///< thousandths of a core; 0: none
-/// What the kernel does not count is below 0.
-struct CoresTaken {
-  std::int64_t throttled_ns = -1, taken_ns = -1;
-};
-CoresTaken taken_at_begin, taken_so_far;
 int loaded_process = 0;  ///< process id of the process that this library was loaded into
-int home_process = 0;    ///< process id of the measured process: a child of vfork shares our memory, not our duty
 pthread_key_t thread_end_key;
-bool mpi_was_initialized = false;
 bool begins_iterations_at_calls = false;  ///< REFRAIN_ITERATION_AT
-bool experiment_is_open = false, experiment_is_refused = false;
-/// A program that is linked to MPI need not initialize it. After so long it is measured as one without MPI, until it
-/// does.
-constexpr std::int64_t patience_before_init_ns = 60'000'000'000;
-bool is_without_mpi = false;  ///< no MPI was loaded when the measurement began, and none has come since
-measurement::Peers world;     ///< known from MPI_Init on
 
 // ---- threads -------------------------------------------------------------------------------------------------------
 
@@ -102,7 +86,7 @@ bool measure_this_thread() {
     location->count_loss(measurement::Loss::StackTooSmall);
     return true;
   }
-  unblock_inherited_signal();
+  guest::unblock_inherited_signal();
   sampling::start_sampling(*location);
   return true;
 }
@@ -124,11 +108,11 @@ thread_local sigset_t mask_before_fork __attribute__((tls_model("initial-exec"))
 
 /// A tick during fork makes the kernel start it over: with a large process and a short period it never ends.
 void before_fork() {
-  change_mask_of_program(SIG_BLOCK, nullptr, &mask_before_fork);
-  block_sampling_signal();
-  count_fork();
+  guest::change_mask_of_program(SIG_BLOCK, nullptr, &mask_before_fork);
+  guest::block_sampling_signal();
+  guest::count_fork();
 }
-void after_fork_in_parent() { change_mask_of_program(SIG_SETMASK, &mask_before_fork, nullptr); }
+void after_fork_in_parent() { guest::change_mask_of_program(SIG_SETMASK, &mask_before_fork, nullptr); }
 
 /// The child has no timers and is not measured: it runs as if Refrain were not there.
 void after_fork_in_child() {
@@ -139,15 +123,15 @@ void after_fork_in_child() {
   measurement::set_own_location(nullptr);
   measurement::forget_locations();
   measurement::lifecycle = {};
-  unwatch_endings();
-  give_back_handler_masks();
-  forget_inherited_signal();
+  guest::unwatch_endings();
+  guest::give_back_handler_masks();
+  guest::forget_inherited_signal();
   if (const int signal = sampling::sampling_signal()) {
     struct sigaction by_default {};
-    kernel_sigaction(signal, &by_default, nullptr);
+    guest::kernel_sigaction(signal, &by_default, nullptr);
   }
   platform::change_signal_mask(SIG_SETMASK, &mask_before_fork, nullptr);
-  note_forked();
+  guest::note_forked();
 }
 
 // ---- start ---------------------------------------------------------------------------------------------------------
@@ -157,13 +141,13 @@ void on_measurement_wanted(bool wanted) {
   const platform::OwnFloatingPoint own_environment;
   const bool done =
       wanted ? measurement::resume_measurement(sampling::resume_sampling) : measurement::stop_measurement();
-  if (!done) say("MPI_Pcontrol(%d) was not obeyed: a thread of rank %d could not be held", wanted, world.rank);
+  if (!done) say("MPI_Pcontrol(%d) was not obeyed: a thread of rank %d could not be held", wanted, run.world.rank);
 }
 
 /// One line for the whole job, with the place as addr2line and the report take it; the count is in the report.
 void on_mark_misused(const char* what, std::uintptr_t site) {
   static std::atomic<bool> said{false};
-  if (said.exchange(true) || rank_by_environment() > 0) return;
+  if (said.exchange(true) || guest::rank_by_environment() > 0) return;
   Dl_info found;
   link_map* module = nullptr;
   // The call lies before its return address.
@@ -181,92 +165,84 @@ bool has_untold_error = false;  ///< this process is not measured, and nobody ha
 config::ConfigurationError configuration_error;
 
 bool configure() {
-  if (!config::read_configuration(configuration, configuration_error)) {
-    if (rank_by_environment() <= 0) say("%s", configuration_error.line), note_said();
+  if (!config::read_configuration(run.configuration, configuration_error)) {
+    if (guest::rank_by_environment() <= 0) say("%s", configuration_error.line), guest::note_said();
     else has_untold_error = true;  // once per job; if the others have the same, rank 0 says it
     return false;
   }
-  return configuration.enable;
+  return run.configuration.enable;
 }
 
 void start_sampler() {
-  const auto clock = configuration.sampling_clock == config::SamplingClock::Wall ? platform::TimerClock::Wall
-                                                                                 : platform::TimerClock::ThreadCpu;
-  const auto result = sampling::start_sampler({configuration.sampling_frequency, clock,
-                                               configuration.sampling_source == config::SamplingSource::TaskClock,
-                                               static_cast<int>(configuration.sampling_signal)});
-  if (result == sampling::SamplerStart::NoSignal && rank_by_environment() <= 0)
+  const auto clock = run.configuration.sampling_clock == config::SamplingClock::Wall ? platform::TimerClock::Wall
+                                                                                     : platform::TimerClock::ThreadCpu;
+  const auto result = sampling::start_sampler({run.configuration.sampling_frequency, clock,
+                                               run.configuration.sampling_source == config::SamplingSource::TaskClock,
+                                               static_cast<int>(run.configuration.sampling_signal)});
+  if (result == sampling::SamplerStart::NoSignal && guest::rank_by_environment() <= 0)
     say("no real-time signal is free for sampling (REFRAIN_SAMPLING_SIGNAL=%d); user code has no samples",
-        static_cast<int>(configuration.sampling_signal));
-  if (sampling::frequency_is_capped() && rank_by_environment() <= 0)
+        static_cast<int>(run.configuration.sampling_signal));
+  if (sampling::frequency_is_capped() && guest::rank_by_environment() <= 0)
     say("REFRAIN_SAMPLING_FREQUENCY=%ld: this kernel looks at CPU-time timers only %ld times a second, so that many "
         "samples come at most",
-        static_cast<long>(configuration.sampling_frequency), 1'000'000'000L / platform::cpu_timer_resolution_ns());
+        static_cast<long>(run.configuration.sampling_frequency), 1'000'000'000L / platform::cpu_timer_resolution_ns());
 }
 
 /// From here on this process is measured, beginning with the calling thread.
 bool begin_measurement() {
   if (!configure()) return false;
-  home_process = platform::process_id();
-  platform::start_clock();
-  first_anchor = platform::read_anchor();
-  counter_watch = platform::CounterWatch(platform::read_uncorrected_anchor());
-  begin_epoch_ns = platform::wall_clock_ns();
-  platform::add_cores_of(0, cores_at_begin);
-  cpu_quota = platform::cpu_quota_in_thousandths();
-  read_cores_taken();
-  taken_at_begin = taken_so_far;
+  record::begin_run();
   platform::barrier_on_all_threads();  // registers the process: without waiting only while it has one thread
   platform::refresh_modules();
-  measurement::iteration_settings.clusters = static_cast<std::uint32_t>(configuration.clusters);
-  measurement::iteration_settings.algorithm = configuration.clustering == config::Clustering::Paper
-                                                  ? clustering::Algorithm::Paper
-                                                  : clustering::Algorithm::Refrain;
+  measurement::iteration_settings.clusters = static_cast<std::uint32_t>(run.configuration.clusters);
+  if (run.configuration.clustering == config::Clustering::Paper && guest::rank_by_environment() <= 0)
+    say("REFRAIN_CLUSTERING=paper: this method is in the benchmark only; iterations are clustered as by default");
   constexpr clustering::Equivalence equivalences[] = {clustering::Equivalence::Mpi, clustering::Equivalence::MpiVisits,
                                                       clustering::Equivalence::All, clustering::Equivalence::None};
   measurement::iteration_settings.equivalence =
-      equivalences[static_cast<std::size_t>(configuration.cluster_equivalence)];
-  measurement::iteration_settings.memory = static_cast<std::size_t>(configuration.memory);
-  measurement::iteration_settings.sample_memory = static_cast<std::size_t>(configuration.iteration_samples);
-  location_settings = {static_cast<std::size_t>(configuration.memory),
-                       static_cast<std::uint32_t>(configuration.callpath_depth),
-                       configuration.unwinder == config::Unwinder::Libunwind ? unwind::Backend::Libunwind
-                                                                             : unwind::Backend::Incremental};
+      equivalences[static_cast<std::size_t>(run.configuration.cluster_equivalence)];
+  measurement::iteration_settings.memory = static_cast<std::size_t>(run.configuration.memory);
+  measurement::iteration_settings.whole_records =
+      measurement::whole_records_in(static_cast<std::uint64_t>(run.configuration.iteration_log));
+  measurement::iteration_settings.sample_memory = static_cast<std::size_t>(run.configuration.iteration_samples);
+  location_settings = {static_cast<std::size_t>(run.configuration.memory),
+                       static_cast<std::uint32_t>(run.configuration.callpath_depth),
+                       run.configuration.unwinder == config::Unwinder::Libunwind ? unwind::Backend::Libunwind
+                                                                                 : unwind::Backend::Incremental};
   if (!unwind::start_rule_cache() || pthread_key_create(&thread_end_key, on_thread_end) != 0) {
     say("no memory to start; the program runs unmeasured");
-    note_said();
+    guest::note_said();
     return false;
   }
-  choose_metrics(configuration);
-  if (configuration.wait_states) measurement::start_durations();
-  measurement::start_events({.selection = config::parse_trace(configuration.trace),
-                             .memory = static_cast<std::size_t>(configuration.trace_memory),
-                             .slowest = static_cast<unsigned>(configuration.trace_slowest),
-                             .stretches = !configuration.iteration_at[0]});
+  choose_metrics(run.configuration);
+  if (run.configuration.wait_states) measurement::start_durations();
+  measurement::start_events({.selection = config::parse_trace(run.configuration.trace),
+                             .memory = static_cast<std::size_t>(run.configuration.trace_memory),
+                             .slowest = static_cast<unsigned>(run.configuration.trace_slowest),
+                             .stretches = !run.configuration.iteration_at[0]});
   start_sampler();
-  sampling::on_foreign_signal = take_foreign_signal;
-  protect_alternate_stacks();
-  calibration = calibrate(location_settings, sampling::sampling_signal());
-  sampling::set_tick_cost(static_cast<platform::Ticks>(calibration.tick.median));
+  sampling::on_foreign_signal = guest::take_foreign_signal;
+  guest::protect_alternate_stacks();
+  run.calibration = calibrate(location_settings, sampling::sampling_signal());
+  sampling::set_tick_cost(static_cast<platform::Ticks>(run.calibration.tick.median));
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
   measurement::lifecycle.ticks_end = sampling::end_sampling;
-  measurement::lifecycle.thread_begins = on_thread_begin;
   measurement::lifecycle.mark_misused = on_mark_misused;
   measurement::lifecycle.measurement_wanted = on_measurement_wanted;
   state.store(State::Measuring, std::memory_order_release);
   if (!measure_this_thread()) {
-    say(configuration.unwinder == config::Unwinder::Libunwind
+    say(run.configuration.unwinder == config::Unwinder::Libunwind
             ? "REFRAIN_UNWINDER=libunwind: libunwind.so.8 cannot be loaded; the program runs unmeasured"
             : "no memory to start; the program runs unmeasured");
-    note_said();
+    guest::note_said();
     state.store(State::Finished, std::memory_order_release);
     return false;
   }
   measurement::begin_process_cpu_time();
   if (sampling::frequency_is_capped()) measurement::own_location()->count_loss(measurement::Loss::FrequencyCapped);
-  is_without_mpi = !mpi_is_loaded();
-  start_snapshots(configuration, 0, first_anchor, is_without_mpi ? 0 : patience_before_init_ns);
-  watch_endings();
+  run.is_without_mpi = !guest::mpi_is_loaded();
+  record::start_snapshots(run.is_without_mpi ? 0 : record::patience_before_init_ns);
+  guest::watch_endings();
   return true;
 }
 
@@ -276,8 +252,8 @@ bool files_are_ours = false;  ///< no other thread writes to them any more
 
 void end_measurement() {
   state.store(State::Finished, std::memory_order_release);
-  unwatch_endings();
-  files_are_ours = stop_snapshots();
+  guest::unwatch_endings();
+  files_are_ours = record::stop_snapshots();
   sampling::stop_sampler();
   // The location that the others follow ends first, that of the finalizing thread last: until then the others may still
   // be found inside calls.
@@ -288,139 +264,36 @@ void end_measurement() {
   if (measurement::own_location()) measurement::close_location(*measurement::own_location());
   measurement::end_process_cpu_time();
   measurement::bring_followers_up_to_date();
+  for (Location* l = measurement::first_location(); l; l = l->next) measurement::finish_logs(*l);
   measurement::lifecycle = {};
-}
-
-MpiAdapter adapter_in_use{};
-
-constinit platform::NeverDestroyed<platform::Bytes> event_frames{};
-bool event_frames_are_in_profile = false;
-
-format::EventMode event_mode() {
-  switch (measurement::event_settings.selection.mode) {
-    case config::TraceMode::All: return format::EventMode::All;
-    case config::TraceMode::List: return format::EventMode::List;
-    case config::TraceMode::Sampled: return format::EventMode::Sampled;
-    case config::TraceMode::Off: break;
-  }
-  return format::EventMode::Off;
-}
-
-/// Of all measured threads that are there: a program may have bound each of them to cores of its own.
-platform::Cores cores_now() {
-  platform::Cores cores{};
-  platform::add_cores_of(home_process, cores);
-  for (const Location* l = measurement::first_location(); l; l = l->next)
-    if (l->in_use.load(std::memory_order_relaxed)) platform::add_cores_of(l->os_thread_id, cores);
-  return cores;
-}
-
-/// What the record of this rank says besides its locations.
-archive::RankRecord make_frame(const Spilled& spilled) {
-  archive::RankRecord frame{};
-  frame.rank = world.rank;
-  frame.ranks = world.size;
-  frame.process_id = platform::process_id();
-  gethostname(frame.host, sizeof frame.host - 1);
-  frame.first_anchor = first_anchor;
-  frame.last_anchor = platform::read_anchor();
-  frame.begin_epoch_ns = begin_epoch_ns;
-  frame.cores_at_begin = cores_at_begin;
-  frame.cores_at_end = cores_now();
-  frame.cpu_quota_in_thousandths = cpu_quota;
-  const auto since = [](std::int64_t begin, std::int64_t now) { return begin < 0 || now < begin ? -1 : now - begin; };
-  frame.throttled_ns = since(taken_at_begin.throttled_ns, taken_so_far.throttled_ns);
-  frame.taken_ns = since(taken_at_begin.taken_ns, taken_so_far.taken_ns);
-  frame.region_names = measurement::mpi_region_names;
-  if (adapter_in_use.communicators) {
-    // Each refers to the next, and other threads may be adding to them.
-    frame.window_traffic = adapter_in_use.window_traffic();
-    frame.windows = adapter_in_use.windows();
-    frame.communicators = adapter_in_use.communicators();
-  }
-  frame.spilled_bytes = spilled.bytes;
-  frame.early_iterations = spilled.frames;
-  frame.event_mode = event_mode();
-  frame.event_bytes = event_frames_are_in_profile ? 0 : event_bytes();
-  frame.event_frames = event_frames.get().view();
-  if (frame.event_mode != format::EventMode::Off) frame.clock = identity_of_clock();
-  frame.clock_offsets = clock_offsets();
-  if (measurement::is_sample_of_events()) {
-    const EventAgreement events = event_agreement();
-    frame.event_levels = events.levels;
-    frame.slowest = events.slowest;
-    frame.events_agreed = events.agreed;
-    frame.stretches = events.stretches;
-  }
-  return frame;
-}
-
-bool clocks_are_good = true;  ///< the exchange in MPI_Init has not failed
-
-/// In MPI_Finalize. False: it failed.
-bool exchange_about_events() {
-  const std::int64_t deadline = deadline_in(configuration.finalize_timeout);
-  return clocks_are_good && (!clocks_are_compared() || measure_clock_offset(world, deadline)) &&
-         (!events_are_agreed_on() || agree_on_events(world, deadline));
-}
-
-/// What is left of events: to the file, or to the profile. Returns the other ranks as the writer of the profile may
-/// talk to them.
-measurement::Peers finish_events(Ending ending) {
-  measurement::Peers peers = world;
-  if (ending == Ending::Complete && !exchange_about_events())
-    peers.size = 1;  // messages of that exchange may still come: there is no other one after it
-  if (ending == Ending::Complete && files_are_ours && measurement::is_sample_of_events())
-    event_frames_are_in_profile = take_in_events(event_frames.get());
-  if (files_are_ours && !event_frames_are_in_profile) write_all_events(EventsUntil::Now, world.rank);
-  return peers;
-}
-
-void write_everything(Ending ending) {
-  platform::refresh_modules();
-  read_cores_taken();
-  const measurement::Peers peers = finish_events(ending);
-  RankRecordBuilder builder;
-  if (!build_record(builder, map_spilled(), RankRecordBuilder::Threads::Ended)) {
-    say("no memory to write the experiment; rank %d is missing from it", world.rank);
-    note_said();
-    return;
-  }
-  const bool written = write_experiment(configuration, calibration, builder.record(), peers, ending);
-  if (written && event_frames_are_in_profile) remove_event_file(world.rank);
-  if (written && !event_frames_are_in_profile) tell_unwritten_sample(world.rank);
-  if (written && peers.size < world.size && world.rank == 0)
-    say("'%s' is incomplete: not all ranks answered before REFRAIN_FINALIZE_TIMEOUT; each rank that got here wrote"
-        " its own profile",
-        experiment_directory());
 }
 
 // ---- what the MPI adapter tells ------------------------------------------------------------------------------------
 
 /// REFRAIN_ITERATION_AT, once the names of MPI's functions are known.
 void begin_iterations_at_calls() {
-  const auto at = config::parse_iteration_at(configuration.iteration_at);
+  const auto at = config::parse_iteration_at(run.configuration.iteration_at);
   if (!at.good) return;
   const auto names = measurement::mpi_region_names;
-  measurement::set_inlined_code(inlined_code());
+  measurement::set_inlined_code(guest::inlined_code());
   for (std::size_t i = 0; i < names.size(); ++i)
     if (names[i] && at.mpi_function == names[i]) {
       begins_iterations_at_calls = true;
       return measurement::set_trigger(measurement::RegionId{static_cast<std::uint16_t>(i)}, at.function, at.every,
-                                      configuration.iteration_at);
+                                      run.configuration.iteration_at);
     }
-  if (world.rank == 0)
+  if (run.world.rank == 0)
     say("REFRAIN_ITERATION_AT=%s: this MPI has no function of that name; no iterations begin there",
-        configuration.iteration_at);
+        run.configuration.iteration_at);
 }
 
 /// Other ranks may be measured, also where REFRAIN_ENABLE is off on this one, and what they do together would wait for
 /// this rank.
 void join_unmeasured(const MpiAdapter& adapter) {
   measurement::lifecycle.mpi_finalizing = nullptr;
-  if (!decline_experiment(adapter.peers, !configuration.enable)) return;
+  if (!record::decline_experiment(adapter.peers, !run.configuration.enable)) return;
   if (has_untold_error) say("rank %d runs unmeasured: %s", adapter.peers.rank, configuration_error.line);
-  measurement::lifecycle.mpi_finalizing = [](const MpiAdapter& at_end) { write_nothing(at_end.peers); };
+  measurement::lifecycle.mpi_finalizing = [](const MpiAdapter& at_end) { record::write_nothing(at_end.peers); };
 }
 
 void on_peers_are_late(int rank) {
@@ -442,28 +315,30 @@ void on_mpi_begins() {
   State dormant = State::Dormant;
   if (!state.compare_exchange_strong(dormant, State::Finished)) return;  // another thread is here
   const platform::OwnFloatingPoint own_environment;
-  clean_environment();
+  record::take_function_table();
+  guest::clean_environment();
   if (!begin_measurement()) stay_out();
 }
 
 void on_mpi_initialized(const MpiAdapter& adapter) {
   const platform::OwnFloatingPoint own_environment;
   if (state.load() != State::Measuring) return;
-  const LongerWork work;
+  const measurement::LongerWork work;
+  bool is_open = false;
   {
-    const SnapshotsHeld held;
-    mpi_was_initialized = true;
-    is_without_mpi = false;
-    adapter_in_use = adapter;
-    world = adapter.peers;
-    experiment_is_open = open_experiment(configuration, world, adapter.library_version);
+    const record::SnapshotsHeld held;
+    run.mpi_was_initialized = true;
+    run.is_without_mpi = false;
+    run.adapter = adapter;
+    run.world = adapter.peers;
+    is_open = record::open_for_all_ranks();
   }
-  if (!experiment_is_open) return end_measurement();
-  if (clocks_are_compared()) clocks_are_good = measure_clock_offset(world, deadline_in(configuration.finalize_timeout));
-  start_snapshots(configuration, world.rank, first_anchor);
+  if (!is_open) return end_measurement();
+  record::compare_clocks();
+  record::start_snapshots();
   begin_iterations_at_calls();
   if (Location* location = measurement::own_location()) {
-    work.charge(*location, first_anchor);
+    work.charge(*location, run.first_anchor);
     measurement::leave_out_own_work(*location);
   }
 }
@@ -498,62 +373,32 @@ void tell_spawned_processes() {
 }
 
 void on_mpi_finalizing(const MpiAdapter& adapter) {
-  if (state.load() != State::Measuring || !experiment_is_open) return;
+  if (state.load() != State::Measuring || !record::experiment_is_open()) return;
   const platform::OwnFloatingPoint own_environment;
-  world = adapter.peers;
+  run.world = adapter.peers;
   end_iteration_in_progress();
-  if (const char* why = measurement::why_nothing_was_triggered(); why && world.rank == 0 && begins_iterations_at_calls)
-    say("REFRAIN_ITERATION_AT=%s: no iteration began there: %s", configuration.iteration_at, why);
+  if (const char* why = measurement::why_nothing_was_triggered();
+      why && run.world.rank == 0 && begins_iterations_at_calls)
+    say("REFRAIN_ITERATION_AT=%s: no iteration began there: %s", run.configuration.iteration_at, why);
   end_measurement();
-  if (world.rank == 0) tell_spawned_processes();
-  adapter_in_use = adapter;
-  write_everything(Ending::Complete);
+  if (run.world.rank == 0) tell_spawned_processes();
+  run.adapter = adapter;
+  record::write_everything(Ending::Complete, files_are_ours);
 }
 
 void on_mpi_aborting() {
-  if (state.load() == State::Measuring && experiment_is_open) write_before_exit();
+  if (state.load() == State::Measuring && record::experiment_is_open()) guest::write_before_exit();
 }
 
-}  // namespace
-
-void read_cores_taken() { taken_so_far = {platform::throttled_ns(), platform::taken_ns(cores_at_begin)}; }
-
-bool build_record(RankRecordBuilder& builder, const Spilled& spilled, RankRecordBuilder::Threads threads) {
-  const archive::RankRecord frame = make_frame(spilled);
-  if (Location* l = measurement::own_location(); l && !counter_watch.agrees(platform::read_uncorrected_anchor()))
-    l->count_loss(measurement::Loss::CounterJumped);
-  return builder.build(frame, calibration, configuration.sampling_clock == config::SamplingClock::Wall, threads);
-}
-
-bool write_record(const RankRecordBuilder& builder, Ending ending) {
-  if (ending == Ending::Left && !mpi_was_initialized) ending = Ending::Complete;
-  return write_experiment(configuration, calibration, builder.record(), world, ending);
-}
-
-bool is_one_of_several() { return world.size > 1; }
-
-bool is_home_process() { return platform::process_id() == home_process; }
-
-bool can_be_continued() { return is_measuring() && !mpi_was_initialized && is_home_process(); }
-
-namespace {
-bool init_is_overdue() { return platform::monotonic_ns() - first_anchor.monotonic_ns > patience_before_init_ns; }
-}  // namespace
-
-bool have_experiment(Ending reason) {
-  if (!is_home_process()) return false;
-  const bool may_be_made = is_without_mpi || (!mpi_was_initialized && (reason == Ending::Left || init_is_overdue()));
-  if (!experiment_is_open && may_be_made && !experiment_is_refused) {
-    experiment_is_open = open_experiment(configuration, world, "");
-    experiment_is_refused = !experiment_is_open;  // which has been said
-  }
-  return experiment_is_open;
-}
+// ---- what the functions of the guest ask and tell ------------------------------------------------------------------
 
 bool is_measuring() { return state.load(std::memory_order_acquire) == State::Measuring; }
+bool is_home_process() { return platform::process_id() == run.process; }
+bool can_be_continued() { return is_measuring() && !run.mpi_was_initialized && is_home_process(); }
+bool is_one_of_several() { return run.world.size > 1; }
 
 void on_signal_taken() {
-  give_back_handler_masks();
+  guest::give_back_handler_masks();
   sampling::give_up_signal();
 }
 
@@ -562,41 +407,61 @@ void on_module_unloaded() {
   unwind::forget_rules();
 }
 
+}  // namespace
+
 void start_process(char** arguments) {
   const platform::OwnFloatingPoint own_environment;
   loaded_process = platform::process_id();
-  remember_stderr();
-  remember_initial_environment(arguments);
-  remember_run();
-  find_exec_functions();
+  guest::remember_stderr();
+  guest::remember_initial_environment(arguments);
+  guest::remember_run();
+  guest::find_exec_functions();
   measurement::say = [](const char* line) { say("%s", line); };
   measurement::lifecycle.mpi_begins = on_mpi_begins;
   measurement::lifecycle.mpi_initialized = on_mpi_initialized;
   measurement::lifecycle.peers_are_late = on_peers_are_late;
   measurement::lifecycle.mpi_finalizing = on_mpi_finalizing;
   measurement::lifecycle.mpi_aborting = on_mpi_aborting;
-  const LaunchMode mode = launch_mode();
-  if (mode == LaunchMode::Script) become_measured(arguments);
-  if (mode != LaunchMode::Program && mode != LaunchMode::Linked && !mpi_is_loaded()) return;
-  clean_environment();
+  const LaunchMode mode = guest::launch_mode();
+  if (mode == LaunchMode::Script) guest::become_measured(arguments);
+  if (mode != LaunchMode::Program && mode != LaunchMode::Linked && !guest::mpi_is_loaded()) return;
+  record::take_function_table();
+  guest::clean_environment();
   if (!begin_measurement()) stay_out();
 }
 
 void end_process() {
-  const bool may_be_unseen = platform::process_id() == loaded_process && !mpi_was_initialized;
-  const bool is_told = may_be_unseen && state.load() != State::Finished && tell_unseen_mpi();
-  if (may_be_unseen && !is_told && state.load() == State::Dormant && mpi_is_in_a_namespace()) note_mpi_unseen();
+  const bool may_be_unseen = platform::process_id() == loaded_process && !run.mpi_was_initialized;
+  const bool is_told = may_be_unseen && state.load() != State::Finished && guest::tell_unseen_mpi();
+  if (may_be_unseen && !is_told && state.load() == State::Dormant && guest::mpi_is_in_a_namespace())
+    guest::note_mpi_unseen();
   if (state.load() != State::Measuring || !is_home_process()) return;
   const platform::OwnFloatingPoint own_environment;
   // A destructor that runs later may still call MPI_Finalize.
-  if (mpi_was_initialized) return write_before_exit();
+  if (run.mpi_was_initialized) return guest::write_before_exit();
   end_measurement();
   const auto write = [](void*) {
-    if (have_experiment(Ending::Left)) write_everything(Ending::Complete);
+    if (record::have_experiment(Ending::Left)) record::write_everything(Ending::Complete, files_are_ours);
   };
-  if (do_at_end(write, configuration.finalize_timeout)) return;
-  say("writing to '%s' takes longer than REFRAIN_FINALIZE_TIMEOUT; the program ends without", experiment_directory());
-  note_said();
+  if (guest::do_at_end(write, run.configuration.finalize_timeout)) return;
+  say("writing to '%s' takes longer than REFRAIN_FINALIZE_TIMEOUT; the program ends without",
+      record::experiment_directory());
+  guest::note_said();
 }
 
 }  // namespace refrain::runtime
+
+namespace refrain::guest {
+
+constinit const Callbacks callbacks{.is_measuring = runtime::is_measuring,
+                                    .is_home_process = runtime::is_home_process,
+                                    .can_be_continued = runtime::can_be_continued,
+                                    .is_one_of_several = runtime::is_one_of_several,
+                                    .thread_begins = runtime::on_thread_begin,
+                                    .signal_taken = runtime::on_signal_taken,
+                                    .module_unloaded = runtime::on_module_unloaded,
+                                    .end_announced = record::ask_for_snapshot,
+                                    .write_as_it_is = record::write_as_it_is,
+                                    .process_ends = runtime::end_process};
+
+}  // namespace refrain::guest

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "measurement/abandoned_scope.hpp"
-#include "measurement/consumers.hpp"
 #include "measurement/entrance.hpp"
+#include "measurement/listener.hpp"
 #include "measurement/off_cpu.hpp"
 #include "platform/floating_point.hpp"
 #include "platform/signal_context.hpp"
@@ -92,7 +92,7 @@ void arm_timer(Location& location) {
 /// its period follows the part of time in user mode, slowly: what a sample stands for is told by its own period.
 std::int64_t mean_event_period(const ThreadSampler& sampler) {
   constexpr double least_part = 0.25;
-  double part = sampler.late_cpu_ns > 0 ? sampler.late_user_ns / sampler.late_cpu_ns : 1;
+  double part = sampler.recent_cpu_ns > 0 ? sampler.recent_user_ns / sampler.recent_cpu_ns : 1;
   if (part < least_part) part = least_part;
   return static_cast<std::int64_t>(part * static_cast<double>(tick_settings.period_ns));
 }
@@ -138,12 +138,12 @@ Weight weight_of_event(Location& location, Inside inside) {
   sampler.silences = 0;
   look_after_timer(location, elapsed);
   if (elapsed <= 0) return {period, 0};
-  sampler.late_user_ns = kept * sampler.late_user_ns + static_cast<double>(period < elapsed ? period : elapsed);
-  sampler.late_cpu_ns = kept * sampler.late_cpu_ns + static_cast<double>(elapsed);
+  sampler.recent_user_ns = kept * sampler.recent_user_ns + static_cast<double>(period < elapsed ? period : elapsed);
+  sampler.recent_cpu_ns = kept * sampler.recent_cpu_ns + static_cast<double>(elapsed);
   std::int64_t& owed = sampler.kernel_time_owed_ns;
   Weight weight{period, 0};
-  if (mixed && elapsed > period && sampler.late_ticks > 0) {
-    const double part = sampler.late_ticks_in_mpi / sampler.late_ticks;
+  if (mixed && elapsed > period && sampler.recent_ticks > 0) {
+    const double part = sampler.recent_ticks_in_mpi / sampler.recent_ticks;
     weight.in_mpi = static_cast<std::int64_t>(part * static_cast<double>(elapsed - period));
   }
   owed += elapsed - period - weight.in_mpi;
@@ -161,9 +161,9 @@ Weight weight_of_event(Location& location, Inside inside) {
 std::int64_t weight_beside_event(Location& location, std::int64_t kernel_ns) {
   ThreadSampler& sampler = *location.sampler;
   if (kernel_ns <= 0) return 0;
-  sampler.late_ticks = kept * sampler.late_ticks + 1;
-  sampler.late_ticks_in_mpi *= kept;
-  if (location.inside.load(std::memory_order_relaxed) == Inside::Call) sampler.late_ticks_in_mpi += 1;
+  sampler.recent_ticks = kept * sampler.recent_ticks + 1;
+  sampler.recent_ticks_in_mpi *= kept;
+  if (location.inside.load(std::memory_order_relaxed) == Inside::Call) sampler.recent_ticks_in_mpi += 1;
   if (kernel_ns < 2 * tick_settings.kernel_tick_ns) return 0;
   sampler.kernel_time_owed_ns -= kernel_ns;
   return kernel_ns;
@@ -259,10 +259,17 @@ void sample(Location& location, std::int64_t weight, const void* context) {
   std::int64_t* values = location.tree.values(node);
   ++values[column_of(MetricId::Samples)];
   values[column_of(MetricId::Weight)] += weight;
+  const platform::Ticks now = platform::now();
   if (location.extra) [[unlikely]]
-    charge_reading(location, true, {platform::now(), false}, values + columns_of(measurement::NodeKind::Function));
-  if (is_wanted(location, measurement::Wish::Samples)) [[unlikely]]
-    hand_over(location, measurement::SampleRecord{node, weight, platform::now()});
+    charge_reading(location, measurement::ReadAt::Tick, now, values + columns_of(measurement::NodeKind::Function));
+  if (location.keeps_events) {
+    events::Record r;
+    r.kind = events::Kind::Sample;
+    r.node = static_cast<std::uint32_t>(node);
+    r.time = now;
+    r.value = weight;
+    keep(location, r);
+  }
   auto& unit = location.unit;
   ++unit.ticks_user;
   unit.weight_user_ns += weight;
@@ -271,13 +278,16 @@ void sample(Location& location, std::int64_t weight, const void* context) {
 
 /// A tick that is no sample, or that has found Refrain's bookkeeping.
 void take_no_sample(Location& location, Inside inside, const void* context) {
-  if (location.following && !is_bookkeeping(inside)) {
-    const measurement::Hold hold(location, inside, context);
-    if (!hold) return;
+  if (is_bookkeeping(inside)) {
+    ++location.unit.ticks_lost;
+    return;
   }
+  // Time off the CPU goes to call paths: no other thread may read them, nor a handler on top of this one change them.
+  const measurement::Hold hold(location, inside, context);
+  if (!hold) return;
   ++location.unit.ticks_lost;
   if (inside == Inside::Call) location.call.taken_out += tick_settings.tick_cost;
-  else if (inside == Inside::User) measurement::count_off_cpu_in_tick(location);
+  else measurement::count_off_cpu_in_tick(location);
 }
 
 /// A tick that stands for CPU time. False: the measurement of this location is ending.

@@ -197,7 +197,10 @@ void try_to_keep(const std::function<void()>& keep) {
 void keep_found(const AnalyzeRequest& request, const report::Found& found, const experiment::Experiment& experiment) {
   try_to_keep([&] {
     report::keep_found(experiment, found, parameters_of(request), REFRAIN_VERSION);
-    if (request.is_again && found.may_be_kept) forget_old_analyses(experiment);
+    if (request.is_again && found.may_be_kept) {
+      forget_old_analyses(experiment);
+      forget_old_pools(experiment);
+    }
   });
   ProgressLine line;
   keep_pools(experiment, run::Asked::No, [&](double share) {
@@ -210,7 +213,6 @@ void keep_found(const AnalyzeRequest& request, const report::Found& found, const
 void keep_profile(const AnalyzeRequest& request) {
   try {
     const auto experiment = experiment::Experiment::open(request.experiment);
-    if (request.is_again) forget_old_pools(*experiment);  // first: what is damaged keeps what is found from being kept
     if (request.is_again || !report::kept_found(*experiment))
       keep_found(request, report::search_some(request.experiment), *experiment);
   } catch (const experiment::ReadError&) {  // it was said already
@@ -281,7 +283,6 @@ int analyze(AnalyzeRequest& request, exports::ProcessGroup* group) {
               [&] { return fmt::format("searching events: {:.0f} %", 100 * static_cast<double>(time_ns) / end_ns); });
         };
         if (is_of_the_whole(request) && !group && !trace.archive()) {
-          if (request.is_again) forget_old_pools(trace.experiment());
           const report::Found found = report::search_all(trace, request.search);
           line.end();
           keep_found(request, found, trace.experiment());

@@ -66,7 +66,7 @@ fs::path chosen_library(const ExecOptions& options, const Invocation& invocation
   return {};
 }
 
-/// How the runtime takes the program: its LaunchMode (runtime/launch.hpp).
+/// How the runtime takes the program: its LaunchMode (guest/launch.hpp).
 const char* launch_mode(const ExecOptions& options, const Program& program, const std::string& command) {
   // A program that needs MPI is measured from its start, and so is one that no launcher started or that is to be
   // measured without MPI.

@@ -140,9 +140,6 @@ int write_efficiencies(const exports::Format& format, const Request& request) {
   out.finish();
   tell_written(format, out.path(),
                fmt::format("efficiencies of the run{}", run.parts.size() > 1 ? " and its loops" : ""));
-  if (const auto ranks = static_cast<std::int64_t>(all.front().efficiency->processes); ranks < all.front().processes)
-    complain(command_name, exit_ok,
-             fmt::format("{}: of {} of {} ranks; the others could not be read", name, ranks, all.front().processes));
   return all.front().is_damaged ? exit_damaged : exit_ok;
 }
 

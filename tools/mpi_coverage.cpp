@@ -65,7 +65,7 @@ struct FortranName {
 };
 
 /// What a program calls by this symbol; nothing when it is none that a compiler makes of a Fortran name unless told to
-/// (adapters/mpi/generate.py).
+/// (adapters/mpi/calls/generate.py).
 std::optional<FortranName> read_fortran_name(const std::string& symbol) {
   std::string name = symbol;
   if (!name.ends_with('_') || name != in_small_letters(name)) return std::nullopt;

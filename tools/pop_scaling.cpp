@@ -9,7 +9,6 @@
 #include "offline/report/request.hpp"
 #include "tools/console.hpp"
 #include "tools/run_efficiency.hpp"
-#include "tools/which_experiment.hpp"
 
 namespace refrain::tools {
 namespace {
@@ -95,7 +94,6 @@ std::vector<report::Note> sentences_of(const std::vector<PopPart>& parts) {
 bool is_experiment(const std::string& word) { return experiment::has_file(word, format::manifest_name); }
 
 void print_pop_scaling(const char* command, const PopScalingRequest& request) {
-  check_named_once(request.runs);
   std::string program;
   std::vector<std::string> regions{""};
   regions.insert(regions.end(), request.regions.begin(), request.regions.end());
@@ -109,9 +107,7 @@ void print_pop_scaling(const char* command, const PopScalingRequest& request) {
         throw report::UsageError(fmt::format("{} is a run of {}, and {} one of {}: runs of one program are compared",
                                              name, of.program, request.runs[0], program));
       if (!of.efficiency) throw report::UsageError(name + ": no useful time was measured");
-      const auto of_all = [&](std::optional<double> sum) { return sum ? *sum * of.all_over_read : sum; };
-      runs[r].push_back(
-          {of.processes, *of.efficiency, of.useful_s * of.all_over_read, of_all(of.instructions), of_all(of.cycles)});
+      runs[r].push_back({of.processes, *of.efficiency, of.useful_s, of.instructions, of.cycles});
     }
   }
   PopTable table{program, request.is_weak, {}};

@@ -147,8 +147,7 @@ void add_properties(Command root, Invocation& invocation) {
   Option experiment =
       command
           .option("experiment", request->experiment,
-                  "Experiment directory, profile of CUBE (.cubex), Caliper or TAU, or OTF2 archive; no database is "
-                  "needed")
+                  "Experiment directory or profile of CUBE (.cubex), Caliper or TAU; no database is needed")
           .type("EXPERIMENT");
   add_database_option(command, request->database).excludes(experiment);
   command.option("--program", request->program, "Only runs of this program").type("NAME").excludes(experiment);

@@ -100,8 +100,8 @@ void add_query(Command root, Invocation& invocation) {
   Command command = root.add("query", "Ask SQL about experiments");
   command
       .option("experiment", request->words,
-              "Experiment directories, profiles of CUBE (.cubex), Caliper or TAU, or OTF2 archives, and a statement of "
-              "SQL as the last word")
+              "Experiment directories or profiles of CUBE (.cubex), Caliper or TAU, and a statement of SQL as the last "
+              "word")
       .type("EXPERIMENT");
   command.option("--format", request->format, "How to print").one_of(report::format_names()).shows_default();
   command.flag("--schema", request->schema, "List the tables and their columns instead");

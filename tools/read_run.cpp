@@ -8,6 +8,7 @@
 #include "offline/report/found.hpp"
 #include "offline/symbols/experiment_names.hpp"
 #include "offline/symbols/names.hpp"
+#include "offline/trace/otf2_archive.hpp"
 #include "tools/progress_line.hpp"
 
 namespace refrain::tools {
@@ -32,12 +33,14 @@ std::vector<database::NodeWaiting> waiting_of(const std::vector<report::NodeWait
   return waiting;
 }
 
+bool is_of_other_tool(const std::string& name) {
+  return database::is_profile(name) || trace::find_otf2_anchor(name).has_value();
+}
+
 bool is_foreign(const std::string& name) {
-  namespace fs = std::filesystem;
   std::error_code error;
-  const fs::file_status status = fs::status(name, error);
-  if (fs::is_directory(status) || !fs::exists(status)) return database::source_of(name) != nullptr;
-  return !fs::is_regular_file(status) || !experiment::is_packed(name);
+  const bool is_file = std::filesystem::is_regular_file(name, error) && !experiment::is_packed(name);
+  return is_file || is_of_other_tool(name);
 }
 
 std::shared_ptr<ReadRun> read_run(const std::string& name, RunNames names) {

@@ -26,8 +26,9 @@ enum class RunNames {
   AllFrames  ///< with each frame of language runtimes
 };
 
-/// Whether `name` is to be read as a profile or an archive of another tool: it is one (database/profile_run.hpp), or a
-/// file that is no packed experiment, which the reader of those refuses.
+/// Whether `name` is a profile or an OTF2 archive of another tool (database/profile_run.hpp).
+bool is_of_other_tool(const std::string& name);
+/// Whether `name` is to be read as such: it is one, or a file that is no packed experiment.
 bool is_foreign(const std::string& name);
 
 /// `name`: an experiment, or of another tool. Throws experiment::ReadError.

@@ -139,28 +139,21 @@ report::Progress show_progress() {
   };
 }
 
-/// A text on standard output says it itself.
-void tell_notes(const std::vector<std::string>& notes, const report::Request& request, const Output& output) {
-  if (request.format == report::Format::Text && !output.to_file()) return;
-  for (const std::string& note : notes) complain(name, exit_ok, note);
-}
-
 /// Reads a profile or an archive of another tool.
 report::ForeignRun read_foreign(const std::string& path, const report::Request& request) {
-  return report::foreign_run(*database::profile_run(path), path, request);
+  report::ForeignRun run = report::foreign_run(*database::profile_run(path), path, request);
+  report::check_foreign_request(run, request);
+  return run;
 }
 
 int run_foreign(const ReportCommand& command) {
-  if (command.watch_s)
-    throw report::UsageError(fmt::format("--watch: of an experiment; {} is of another tool", command.experiment));
   const report::ForeignRun run = read_foreign(command.experiment, command.request);
-  check_foreign_request(run, command.request, report::Together::One);
   Output output(command.output, command.request.format == report::Format::Text);
   render_foreign(run, command.request, terminal_of(output), [&](std::string_view text) { output.write(text); });
   output.finish();
-  std::vector<std::string> notes;
-  for (const std::string& note : run.notes) notes.push_back(fmt::format("{}: {}", run.path, note));
-  tell_notes(notes, command.request, output);
+  // The text says it itself.
+  if (command.request.format != report::Format::Text || output.to_file())
+    for (const std::string& note : run.notes) complain(name, exit_ok, fmt::format("{}: {}", run.path, note));
   return run.is_complete ? exit_ok : exit_damaged;
 }
 
@@ -171,27 +164,6 @@ report::RunToCompare run_to_compare(report::ComparedRun run, const report::Reque
   return {std::move(run), std::move(found.findings), found.not_searched.empty()};
 }
 
-std::string_view kind_of_run(const std::string& path) {
-  if (!is_foreign(path)) return "experiment";
-  const char* const source = database::source_of(path);
-  if (source == nullptr) database::refuse_file(path);
-  return source;
-}
-
-/// All of one kind, and each once, before any of them is read. Throws UsageError.
-void check_runs_together(const std::vector<std::string>& paths) {
-  std::optional<std::pair<std::string, std::string_view>> first;  // path and kind
-  for (const std::string& path : paths) {
-    if (!std::filesystem::exists(path)) continue;  // its reader says so
-    const std::string_view kind = kind_of_run(path);
-    if (!first) first = {path, kind};
-    if (kind != first->second)
-      throw report::UsageError(fmt::format("{} is of another kind ({}) than {} ({}): runs of one kind are put together",
-                                           path, kind, first->first, first->second));
-  }
-  if (paths.size() > 2) check_named_once(paths);  // a mean counts each once; a run compared with itself has not changed
-}
-
 /// Two runs are compared, more are put together.
 int run_together(const ReportCommand& command) {
   const report::Request& request = command.request;
@@ -199,11 +171,11 @@ int run_together(const ReportCommand& command) {
   paths.insert(paths.end(), command.others.begin(), command.others.end());
   const bool is_difference = paths.size() == 2;
   check_compared_request(request, is_difference);
-  check_runs_together(paths);
   analysis::Symbolizer symbolizer;
   std::vector<std::shared_ptr<const experiment::Experiment>> experiments;  // null: of another tool
   for (const std::string& path : paths) {
-    const auto& experiment = experiments.emplace_back(is_foreign(path) ? nullptr : experiment::Experiment::open(path));
+    const auto& experiment =
+        experiments.emplace_back(is_of_other_tool(path) ? nullptr : experiment::Experiment::open(path));
     if (!experiment) continue;
     if (experiment::RankHandle first; !anything_left(*experiment, request, first)) {
       tell_damage(name, *experiment->damage_log());
@@ -213,27 +185,21 @@ int run_together(const ReportCommand& command) {
   }
   std::vector<report::ComparedRun> runs;
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    if (experiments[i]) {
-      runs.push_back(compared_run(experiments[i], request, show_progress(), symbolizer));
-      continue;
-    }
-    report::ForeignRun foreign = read_foreign(paths[i], request);
-    check_foreign_request(foreign, request, report::Together::Several);
-    runs.push_back(compared_run(std::move(foreign)));
+    runs.push_back(experiments[i] ? compared_run(experiments[i], request, show_progress(), symbolizer)
+                                  : compared_run(read_foreign(paths[i], request)));
+    if (runs[i].source != runs[0].source)
+      throw report::UsageError(fmt::format("{} is of another kind ({}) than {} ({}): runs of one kind are put together",
+                                           paths[i], runs[i].source, paths[0], runs[0].source));
   }
   Output output(command.output, request.format == report::Format::Text);
   const auto write = [&](std::string_view text) { output.write(text); };
   const bool is_whole = std::ranges::all_of(runs, [](const report::ComparedRun& of) { return of.lacks.empty(); });
   const bool is_of_tool = !runs[0].experiment;
-  std::vector<const report::ComparedRun*> all;
-  for (const report::ComparedRun& of : runs) all.push_back(&of);
-  const std::vector<std::string> notes = notes_on(all);
   if (is_difference)
     render_difference(run_to_compare(std::move(runs[0]), request), run_to_compare(std::move(runs[1]), request), request,
                       terminal_of(output), write);
   else render_several(runs, request, terminal_of(output), write);
   output.finish();
-  tell_notes(notes, request, output);
   int code = is_of_tool && !is_whole ? exit_damaged : exit_ok;
   for (const auto& experiment : experiments) {
     if (!experiment || experiment->damages() == 0) continue;
@@ -265,7 +231,7 @@ int run(ReportCommand command, std::string& state) {
     use_threads(command.threads);
     if (!find_experiment(name, command.experiment)) return exit_usage;
     if (!command.others.empty()) return run_together(command);
-    if (is_foreign(command.experiment)) return run_foreign(command);
+    if (is_of_other_tool(command.experiment)) return run_foreign(command);
     experiment = experiment::Experiment::open(command.experiment);
     state = experiment->manifest().state;
     experiment::RankHandle first;

@@ -49,20 +49,23 @@ std::vector<RunEfficiency> run_efficiencies(const char* command, const std::stri
   std::vector<report::NodeWait> waits;
   if (in_events || minima.any()) waits = report::waits_of(tree, in_events, minima.any() ? &minima : nullptr);
   const report::EfficiencyInput input{*experiment, tree, waits, &minima};
-  const auto read = std::ranges::count(tree.locations, 0, &analysis::LocationSummary::thread);
-  const double all_over_read = read == 0 ? 1 : experiment->definitions().ranks_expected / static_cast<double>(read);
+  // A rank of which there is nothing has worked, too: sums are those of the others times this.
+  const auto known = std::ranges::count(tree.locations, 0, &analysis::LocationSummary::thread);
+  const double all_over_known = known == 0 ? 1 : experiment->definitions().ranks_expected / static_cast<double>(known);
   std::vector<RunEfficiency> all;
   for (const std::string& region : regions) {
     const report::PartTimes times =
         region.empty() ? report::times_of_run(input) : report::times_of_region(input, region);
-    RunEfficiency& run = all.emplace_back(
-        RunEfficiency{region, experiment->definitions().ranks_expected, report::root_name(*experiment),
-                      analysis::efficiency_of(times.ranks), 0, 0, times.why_no_waits, times.instructions, times.cycles,
-                      all_over_read, experiment->manifest().started_s()});
+    RunEfficiency& run =
+        all.emplace_back(RunEfficiency{region, experiment->definitions().ranks_expected, report::root_name(*experiment),
+                                       analysis::efficiency_of(times.ranks), 0, 0, times.why_no_waits,
+                                       times.instructions, times.cycles, experiment->manifest().started_s()});
     for (const analysis::RankTimes& of : times.ranks) {
-      run.useful_s += of.useful.value;
-      run.mpi_s += of.mpi_s;
+      run.useful_s += all_over_known * of.useful.value;
+      run.mpi_s += all_over_known * of.mpi_s;
     }
+    for (std::optional<double>* const sum : {&run.instructions, &run.cycles})
+      if (*sum) **sum *= all_over_known;
   }
   if (experiment->damages() > 0) tell_damage(command, *experiment->damage_log());
   for (RunEfficiency& run : all) run.is_damaged = experiment->damages() > 0;

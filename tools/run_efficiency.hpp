@@ -14,10 +14,9 @@ struct RunEfficiency {
   std::int64_t processes = 0;
   std::string program;
   std::optional<analysis::Efficiency> efficiency;  ///< nothing: no useful time was measured
-  double useful_s = 0, mpi_s = 0;                  ///< of the processes that were read, as their efficiency is
+  double useful_s = 0, mpi_s = 0;                  ///< of all processes; ranks that are missing count like the others
   std::string why_no_waits;                        ///< empty: serialisation and transfer are known
   std::optional<double> instructions, cycles;      ///< of useful time, likewise; nothing: not counted
-  double all_over_read = 1;                        ///< sums times this are of all processes, which have all worked
   std::optional<std::int64_t> started_s;           ///< since 1970; nothing: not known
   bool is_damaged = false;                         ///< a part of the experiment could not be read
 };

@@ -1,6 +1,6 @@
 #pragma once
 /// What `refrain run` learns of the processes that it has started in some way: a file of lines in the directory for
-/// temporary files, to which `refrain exec` and the runtime (runtime/launch.hpp) append; other nodes do not see it and
+/// temporary files, to which `refrain exec` and the runtime (guest/launch.hpp) append; other nodes do not see it and
 /// leave it be.
 
 #include <string>

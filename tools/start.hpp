@@ -11,7 +11,7 @@ namespace refrain::tools {
 int become(const std::vector<std::string>& command);
 
 /// Takes Refrain's libraries out of LD_PRELOAD and the traces of `refrain exec` out of the environment: this process
-/// may run below a script that was started with them (runtime/launch.hpp).
+/// may run below a script that was started with them (guest/launch.hpp).
 void forget_preload();
 
 /// Whether this process speaks for its job: it is the first rank, or no launcher has given it a rank.

@@ -8,6 +8,7 @@
 #include <spawn.h>
 #include <unistd.h>
 
+#include "offline/database/profile_run.hpp"
 #include "offline/experiment/folder.hpp"
 #include "offline/experiment/whole_file.hpp"
 #include "offline/explorer/anonymous.hpp"
@@ -22,7 +23,6 @@
 #include "tools/exit_codes.hpp"
 #include "tools/explorer_properties.hpp"
 #include "tools/progress_line.hpp"
-#include "tools/read_run.hpp"
 #include "tools/subcommands.hpp"
 #include "tools/which_experiment.hpp"
 
@@ -74,19 +74,19 @@ explorer::Run run_of_experiment(const std::string& path, std::size_t bytes, int&
   return run;
 }
 
-explorer::Run run_of_archive(const fs::path& anchor, std::size_t bytes, int& code) {
+explorer::Run run_of_archive(const fs::path& anchor, int& code) {
   const auto trace = trace::Trace::open_archive(anchor);
   ProgressLine line;
-  explorer::Run run = explorer::run_of_archive(*trace, bytes, line.searching());
+  explorer::Run run = explorer::run_of_archive(*trace, line.searching());
   code = std::max(code, tell_damage(name, trace->damage()));
   return run;
 }
 
 /// Whatever it is: an experiment, a profile of another tool, an OTF2 archive.
 explorer::Run read_run(const std::string& path, std::size_t bytes, int& code) {
-  if (!is_foreign(path)) return run_of_experiment(path, bytes, code);
-  const auto anchor = trace::find_otf2_anchor(path);
-  return anchor ? run_of_archive(*anchor, bytes, code) : explorer::run_of_profile(path, bytes);
+  if (database::is_profile(path)) return explorer::run_of_profile(path);
+  if (const auto anchor = trace::find_otf2_anchor(path)) return run_of_archive(*anchor, code);
+  return run_of_experiment(path, bytes, code);
 }
 
 /// The desktop's own browser; whoever has none has the name of the file.

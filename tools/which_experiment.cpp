@@ -1,12 +1,8 @@
 #include "tools/which_experiment.hpp"
 
-#include <filesystem>
 #include <fmt/format.h>
-#include <set>
 
 #include "offline/experiment/newest.hpp"
-#include "offline/report/request.hpp"
-#include "offline/trace/otf2_archive.hpp"
 #include "tools/complaints.hpp"
 #include "tools/console.hpp"
 #include "tools/exit_codes.hpp"
@@ -17,17 +13,6 @@ namespace refrain::tools {
 Option add_experiment(Command command, std::string& experiment, const char* description) {
   return command.option("experiment", experiment, fmt::format("{} (default: the newest one here)", description))
       .type("EXPERIMENT");
-}
-
-void check_named_once(const std::vector<std::string>& paths) {
-  std::set<std::filesystem::path> known;
-  for (const std::string& path : paths) {
-    std::error_code error;  // what is not there is refused by its reader
-    const std::filesystem::path file = trace::find_otf2_anchor(path).value_or(path);
-    std::filesystem::path canonical = std::filesystem::weakly_canonical(file, error);
-    if (!canonical.has_filename()) canonical = canonical.parent_path();
-    if (!error && !known.insert(std::move(canonical)).second) throw report::UsageError(path + " is named twice");
-  }
 }
 
 bool find_experiment(const char* command, std::string& experiment) {

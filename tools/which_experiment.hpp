@@ -2,7 +2,6 @@
 /// The experiment that a command is about: named, or the newest one in the working directory.
 
 #include <string>
-#include <vector>
 
 #include "tools/command_line.hpp"
 
@@ -10,9 +9,6 @@ namespace refrain::tools {
 
 /// The word of a command that names it; it may be missing.
 Option add_experiment(Command command, std::string& experiment, const char* description);
-
-/// Throws report::UsageError when two of the paths are one run: a run counts once.
-void check_named_once(const std::vector<std::string>& paths);
 
 /// Of a command that was given none: `experiment` becomes the newest one here, and which one it is is said on stderr.
 /// False: there is none, and that was said.

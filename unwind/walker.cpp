@@ -104,10 +104,10 @@ struct Walking {
 
   UnusualSteps& unusual() {
     if (!state.unusual_ready) {
-      new (&state.unusual) UnusualSteps{StackMemory(state.stack, start.registers.sp), {}, false, false, 0, 0};
+      new (state.unusual) UnusualSteps{StackMemory(state.stack, start.registers.sp), {}, false, false, 0, 0};
       state.unusual_ready = true;
     }
-    return state.unusual;
+    return *state.unusual;
   }
 
   [[gnu::noinline]] Outcome step_unusually(const Rule* rule, std::uint32_t n) {
@@ -551,13 +551,13 @@ Walk Walker::walk_fully(const Start& start) {
   // What a walk that a signal has interrupted is at work with stays what it was.
   static_assert(std::is_trivially_copyable_v<UnusualSteps>);
   alignas(UnusualSteps) std::byte unusual[sizeof(UnusualSteps)];
-  __builtin_memcpy(unusual, &state.unusual, sizeof unusual);
+  __builtin_memcpy(unusual, state.unusual, sizeof unusual);
   const bool was_ready = std::exchange(state.unusual_ready, false);
   Stepped* const stepped = std::exchange(state.stepped, state.stepped_of_full);
   const Walk walk = Walking{state, start, rule_epoch()}.walk<false>(state.full_frames);
   state.stepped = stepped;
   state.unusual_ready = was_ready;
-  __builtin_memcpy(&state.unusual, unusual, sizeof unusual);
+  __builtin_memcpy(state.unusual, unusual, sizeof unusual);
   return walk;
 }
 

@@ -65,6 +65,7 @@ struct WalkerSetup {
     auto* full_frames = parts.take<Frame>(memory.max_depth);
     auto* stepped_of_full = parts.take<Stepped>(std::size_t{memory.max_depth} + 1);
     auto* cursor = parts.take<LibunwindCursor>(1);
+    auto* unusual = parts.take<UnusualSteps>(1);
     if (state) {
       state->frames = frames;
       state->words_end = reinterpret_cast<ReadWord*>(memory.base + before);
@@ -75,6 +76,7 @@ struct WalkerSetup {
       state->stepped_of_full = stepped_of_full;
       state->full_frames = full_frames;
       state->cursor = cursor;
+      state->unusual = unusual;
       state->max_depth = memory.max_depth;
       state->memory = memory;
     }

@@ -49,7 +49,7 @@ static_assert(sizeof(Site) == 128);
 /// Sets of two: call sites of a function are close to each other, and two of them often fall together.
 inline constexpr std::uint32_t site_set_bits = 4, sites_per_set = 2, site_count = sites_per_set << site_set_bits;
 
-/// What only unusual steps need; set up when the first one is met.
+/// The state of unusual steps; set up when the first one is met.
 struct UnusualSteps {
   StackMemory memory;
   MachineState state;  ///< all registers of the frame `state_depth` steps outside of the start
@@ -83,9 +83,7 @@ struct alignas(64) Walker::State {
   Stepped* stepped_of_full;  ///< of walk_fully, which may come on top of a walk that a signal has interrupted
   Frame* full_frames;        ///< max_depth: of walk_fully
   LibunwindCursor* cursor;
-  union {
-    UnusualSteps unusual;
-  };
+  UnusualSteps* unusual;  ///< memory for it
 };
 
 /// At most this many stack words a frame.

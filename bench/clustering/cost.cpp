@@ -25,7 +25,7 @@ double microseconds() {
 
 }  // namespace
 
-Cost measure_cost(Algorithm algorithm, const CostCase& wanted) {
+Cost measure_cost(const CostCase& wanted) {
   const auto [touched, known_sampled, iterations, with_log, sample_bytes] = wanted;
   constexpr std::size_t metrics = 20;
   std::vector<OverallColumn> overall(metrics);
@@ -38,7 +38,6 @@ Cost measure_cost(Algorithm algorithm, const CostCase& wanted) {
   const std::vector<Column> sampled_columns{{9, false}, {12, true}};
   const std::vector<Shape> shapes{{true, 0, exact_columns}, {false, 0, sampled_columns}};
   Settings settings;
-  settings.algorithm = algorithm;
   settings.max_clusters = 64;
   settings.overall = overall;
   settings.shapes = shapes;

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "bench/clustering/paper.hpp"
 #include "bench/clustering/shares.hpp"
 #include "clustering/clusterer.hpp"
 #include "clustering/iteration_log.hpp"
@@ -27,18 +28,16 @@ struct Final {
   std::vector<double> share_total;  ///< per shape: weight of all paths
 };
 
-}  // namespace
-
-Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clusters, std::size_t sample_bytes) {
-  const bool keeps_vectors = algorithm == Algorithm::Refrain;
+template <class AnyClusterer>
+Result evaluate_with(AnyClusterer& clusterer, const Sequence& sequence, Method method, std::uint32_t clusters,
+                     std::size_t sample_bytes) {
+  const bool keeps_vectors = method == Method::Refrain || method == Method::Ward;
   const auto shapes = sequence.shape_views();
   Settings settings;
-  settings.algorithm = algorithm;
   settings.max_clusters = clusters;
   settings.memory_limit = std::size_t{1} << 30;
   settings.overall = sequence.overall;
   settings.shapes = shapes;
-  Clusterer clusterer;
   IterationLog log;
   SampleStore store;
   if (!clusterer.create(settings) || !log.create(sequence.overall) ||
@@ -164,7 +163,7 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
     for (std::size_t m = 0; m < metrics; ++m) {
       const auto truth = static_cast<double>(it.overall[m]);
       double got = static_cast<double>(f.view.sum[m]) / n;
-      if (algorithm == Algorithm::ScorePShipped) got = std::trunc(got);
+      if (method == Method::ScoreP) got = std::trunc(got);
       if (keeps_vectors && sequence.overall[m].precision != Precision::NotKept)
         got = static_cast<double>(vectors[i * metrics + m]);
       overall_wrong[m] += std::fabs(got - truth);
@@ -250,7 +249,7 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
         // In the paper every member is the mean of its cluster.
         double got =
             keeps_vectors ? run::reconstruct(in) : static_cast<double>(in.sum) / static_cast<double>(in.members);
-        if (algorithm == Algorithm::ScorePShipped) got = std::trunc(got);
+        if (method == Method::ScoreP) got = std::trunc(got);
         if (samples_kept && !shape.exact)
           got = path < kept_stamp.size() && kept_stamp[path] == i
                     ? static_cast<double>(kept_value[path * max_columns + c])
@@ -301,6 +300,19 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
   }
   out.overall_mean /= static_cast<double>(std::max<std::size_t>(1, in_distance));
   return out;
+}
+
+}  // namespace
+
+Result evaluate(const Sequence& sequence, Method method, std::uint32_t clusters, std::size_t sample_bytes) {
+  if (method == Method::Refrain) {
+    Clusterer clusterer;
+    return evaluate_with(clusterer, sequence, method, clusters, sample_bytes);
+  }
+  TotalsClusterer clusterer(method == Method::Ward     ? Nearness::Ward
+                            : method == Method::ScoreP ? Nearness::ScoreP
+                                                       : Nearness::Paper);
+  return evaluate_with(clusterer, sequence, method, clusters, sample_bytes);
 }
 
 SharesResult evaluate_shares(const Sequence& sequence, std::uint32_t clusters, unsigned level) {

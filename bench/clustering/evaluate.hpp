@@ -10,6 +10,13 @@
 
 namespace refrain::bench {
 
+enum class Method : std::uint8_t {
+  Refrain,  ///< clustering/clusterer.hpp
+  Paper,    ///< paper.hpp
+  ScoreP,   ///< paper.hpp, as Score-P ships it
+  Ward      ///< paper.hpp, by Ward's cost; what single iterations have is kept and reconstructed as Refrain does it
+};
+
 struct Result {
   std::uint32_t clusters = 0;  ///< as asked for
   std::uint32_t made = 0;      ///< as there are in the end
@@ -36,8 +43,7 @@ struct Result {
 };
 
 /// `sample_bytes`: room for the samples of single iterations, 0: none are kept.
-Result evaluate(const Sequence& sequence, clustering::Algorithm algorithm, std::uint32_t clusters,
-                std::size_t sample_bytes);
+Result evaluate(const Sequence& sequence, Method method, std::uint32_t clusters, std::size_t sample_bytes);
 
 /// Clusters it and divides the user time, the samples of one of 2^level iterations being kept.
 SharesResult evaluate_shares(const Sequence& sequence, std::uint32_t clusters, unsigned level);

@@ -1,8 +1,8 @@
 // bench_clustering [--only NAME[,NAME]] [--k K[,K]] [--recorded DIRECTORY] [--save DIRECTORY] [--details] [--no-cost]
 //                  [--no-table] [--no-clusters] [FILE...]
-// One table: error of what is reconstructed, memory and time, for the paper's algorithm, the one that Score-P ships and
-// Refrain's, over generated sequences and those recorded: in FILEs (bench/clustering/sequence.hpp has the format) or in
-// experiments and files in a DIRECTORY that record.py has filled.
+// One table: error of what is reconstructed, memory and time, for the paper's algorithm, the one that Score-P ships,
+// the plainest choice of clusters and Refrain's, over generated sequences and those recorded: in FILEs
+// (bench/clustering/sequence.hpp has the format) or in experiments and files in a DIRECTORY that record.py has filled.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -16,7 +16,6 @@
 
 using namespace refrain;
 using namespace refrain::bench;
-using clustering::Algorithm;
 
 namespace {
 
@@ -27,14 +26,14 @@ std::vector<std::string> split(const std::string& list) {
   return out;
 }
 
-/// What is compared: an algorithm, and for Refrain's how many bytes there are for the samples of single iterations.
+/// What is compared: a method, and for Refrain's how many bytes there are for the samples of single iterations.
 struct Variant {
-  Algorithm algorithm;
+  Method method;
   std::size_t sample_bytes = 0;
   auto operator<=>(const Variant&) const = default;
 };
-constexpr Variant paper{Algorithm::Paper}, shipped{Algorithm::ScorePShipped}, plain{Algorithm::Refrain},
-    with_samples{Algorithm::Refrain, std::size_t{256} << 10};
+constexpr Variant paper{Method::Paper}, shipped{Method::ScoreP}, ward{Method::Ward}, plain{Method::Refrain},
+    with_samples{Method::Refrain, std::size_t{256} << 10};
 
 /// Results of one sequence by variant and clusters, so that no run is done twice.
 class Runs {
@@ -42,7 +41,7 @@ class Runs {
   explicit Runs(const Sequence& sequence) : sequence_(sequence) {}
   const Result& get(Variant variant, std::uint32_t clusters) {
     auto [at, fresh] = done_[variant].try_emplace(clusters);
-    if (fresh) at->second = evaluate(sequence_, variant.algorithm, clusters, variant.sample_bytes);
+    if (fresh) at->second = evaluate(sequence_, variant.method, clusters, variant.sample_bytes);
     return at->second;
   }
   /// The largest number of clusters whose bytes are at most `bytes`, nearly; 0: not even one. Bytes grow about in
@@ -122,7 +121,7 @@ struct Mean {
 
 /// The figures that must be reached, over all rows.
 struct Summary {
-  const char* name;
+  const char *name, *against;
   Mean recorded, truth;
   double worst = 0;
   std::string worst_at;
@@ -140,9 +139,9 @@ struct Summary {
   }
   void print() const {
     std::printf(
-        "%s / paper at the same memory, %u rows: geometric mean %.3f against recorded values (%.3f against true "
-        "times);\n  where paper's error is above 1 %%: worst %.3f (%s), above 1.02 in %u rows\n",
-        name, rows, recorded.value(), truth.value(), worst, worst_at.c_str(), too_large);
+        "%s / %s, %u rows: geometric mean %.3f against recorded values (%.3f against true "
+        "times);\n  where the latter's error is above 1 %%: worst %.3f (%s), above 1.02 in %u rows\n",
+        name, against, rows, recorded.value(), truth.value(), worst, worst_at.c_str(), too_large);
   }
 };
 
@@ -215,7 +214,10 @@ int main(int argc, char** argv) {
     return 0;
   }
 
-  Summary totals[2] = {{"refrain", {}, {}, 0, {}, 0, 0}, {"refrain with samples", {}, {}, 0, {}, 0, 0}};
+  const char* const at_same_memory = "paper at the same memory";
+  Summary totals[3] = {{"refrain", at_same_memory, {}, {}, 0, {}, 0, 0},
+                       {"refrain with samples", at_same_memory, {}, {}, 0, {}, 0, 0},
+                       {"refrain", "Ward's cost of totals alone with as many clusters", {}, {}, 0, {}, 0, 0}};
   double count_error = 0, exact_error = 0, other_error = 0;
   std::string count_at;
   if (!sequences.empty() && clusters)
@@ -232,7 +234,9 @@ int main(int argc, char** argv) {
         "clusters fill\n"
         "the bytes of paper at k (vectors, map and samples charged), or, marked *, paper gets the clusters that fill "
         "the bytes\n"
-        "of refrain at k, because what refrain keeps per iteration alone exceeds paper's bytes at k.\n\n",
+        "of refrain at k, because what refrain keeps per iteration alone exceeds paper's bytes at k. ward: the "
+        "plainest choice,\n"
+        "by Ward's cost of the overall metrics alone, with vectors as refrain has them.\n\n",
         with_samples.sample_bytes >> 10);
   for (const Sequence& sequence : sequences) {
     if (!clusters) break;
@@ -242,15 +246,17 @@ int main(int argc, char** argv) {
     const auto iterations = static_cast<std::uint32_t>(sequence.iterations.size());
     std::printf("%-10s %u iterations, %.0f paths touched on average\n", sequence.name.c_str(), iterations,
                 static_cast<double>(touched) / iterations);
-    std::printf("  %4s | %-27s | %-27s | %-33s | %-18s | %6s | %-38s | %-38s | %s\n", "k",
-                "paper  path  true counts all", "score-p path true counts all", "refrain path true counts all  B/it",
-                "samples path  B/it", "chance", "same memory, refrain", "same memory, refrain with samples",
-                "us an iteration");
+    std::printf("  %4s | %-27s | %-27s | %-13s | %-33s | %-18s | %6s | %-38s | %-38s | %s\n", "k",
+                "paper  path  true counts all", "score-p path true counts all", "ward path true",
+                "refrain path true counts all  B/it", "samples path  B/it", "chance", "same memory, refrain",
+                "same memory, refrain with samples", "us an iteration");
     for (const std::uint32_t k : ks) {
-      const Result &p = runs.get(paper, k), &s = runs.get(shipped, k), &r = runs.get(plain, k),
+      const Result &p = runs.get(paper, k), &s = runs.get(shipped, k), &o = runs.get(ward, k), &r = runs.get(plain, k),
                    &w = runs.get(with_samples, k);
       const SameMemory rows[2] = {compare(runs, plain, k, iterations), compare(runs, with_samples, k, iterations)};
-      for (unsigned i = 0; i < 2; ++i) totals[i].add(rows[i], sequence.name + " k=" + std::to_string(k));
+      const std::string at = sequence.name + " k=" + std::to_string(k);
+      for (unsigned i = 0; i < 2; ++i) totals[i].add(rows[i], at);
+      totals[2].add({o, r}, at);
       exact_error = std::max(exact_error, r.overall_exact);
       other_error = std::max(other_error, r.overall_other);
       if (k == 64 && r.classes <= 64 && r.count_error > count_error) {
@@ -260,18 +266,20 @@ int main(int argc, char** argv) {
       const auto percent = [](double e) { return 100 * e; };
       const auto each = [&](std::size_t bytes) { return static_cast<double>(bytes) / iterations; };
       std::printf(
-          "  %4u | %6.2f %6.2f %6.2f %6.2f | %6.2f %6.2f %6.2f %6.2f | %6.2f %6.2f %6.2f %.3f %5.1f | %6.2f %6.1f | "
-          "%6.2f",
+          "  %4u | %6.2f %6.2f %6.2f %6.2f | %6.2f %6.2f %6.2f %6.2f | %6.2f %6.2f | %6.2f %6.2f %6.2f %.3f %5.1f | "
+          "%6.2f %6.1f | %6.2f",
           k, percent(p.path_error), percent(p.path_error_true), percent(p.count_error), percent(p.overall_mean),
           percent(s.path_error), percent(s.path_error_true), percent(s.count_error), percent(s.overall_mean),
-          percent(r.path_error), percent(r.path_error_true), percent(r.count_error),
+          percent(o.path_error), percent(o.path_error_true), percent(r.path_error), percent(r.path_error_true),
+          percent(r.count_error),
           percent(std::max(r.overall_exact, r.overall_other)), each(r.vectors), percent(w.path_error), each(w.samples),
           percent(r.oracle));
       for (const SameMemory& row : rows)
         std::printf(" | %4u:%-4u%s %6.2f %6.2f %.3f (%.3f)", row.left.clusters, row.right.clusters,
                     row.at_k_of_refrain ? "*" : " ", percent(row.left.path_error), percent(row.right.path_error),
                     row.ratio(), row.ratio_true());
-      std::printf(" | %.2f %.2f %.2f %.2f\n", p.microseconds, s.microseconds, r.microseconds, w.microseconds);
+      std::printf(" | %.2f %.2f %.2f %.2f %.2f\n", p.microseconds, s.microseconds, o.microseconds, r.microseconds,
+                  w.microseconds);
       if (details)
         for (const SameMemory& row : rows) {
           print_details("paper", row.left);
@@ -311,7 +319,7 @@ int main(int argc, char** argv) {
          {CostCase{4, 3, 1000000, false}, CostCase{4, 3, 1000000}, CostCase{30, 100, 1000000},
           CostCase{30, 100, 1000000, true, samples}, CostCase{60, 470, 1000000}, CostCase{500, 250, 1000000},
           CostCase{500, 1500, 50000}, CostCase{500, 1500, 50000, true, samples}}) {
-      const Cost cost = measure_cost(Algorithm::Refrain, c);
+      const Cost cost = measure_cost(c);
       std::printf(
           "k = 64, 20 metrics, %3u of %4u call paths touched%s: %5.2f us of CPU time an iteration (fastest twentieth "
           "%5.2f), mapped after 10^4 iterations %4zu KiB, after %zu %4zu KiB, vectors %.1f B each\n",

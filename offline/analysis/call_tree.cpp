@@ -1,6 +1,7 @@
 #include "offline/analysis/call_tree.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <span>
 #include <utility>
@@ -104,6 +105,13 @@ constexpr std::pair<run::TimeMetric, double Times::*> times_of_location[] = {
     {run::waited_for_core, &Times::waited_for_core_s},
     {run::blocked, &Times::blocked_s}};
 
+/// Metrics that call paths of one kind have: those of MPI, then marked ones.
+constexpr auto of_one_kind = [] {
+  std::array<MetricId, 1 + run::mark_metrics.size()> metrics{MetricId::CallOffCpu};
+  std::ranges::copy(run::mark_metrics, metrics.begin() + 1);
+  return metrics;
+}();
+
 }  // namespace
 
 /// The columns of questions that are asked here begin with times, and go on with the counted metrics.
@@ -116,7 +124,7 @@ class CallTreeBuilder::Impl {
         by_node_(run::by_node(nodes_)),
         by_function_(run::by_function(nodes_)),
         has_function_errors_(options.function_errors),
-        values_(nodes_, metrics_, question(&by_node_, {run::wall}, run::mark_metrics)),
+        values_(nodes_, metrics_, question(&by_node_, {run::wall}, of_one_kind)),
         of_location_(question(nullptr, {run::not_on_cpu}, {})),
         functions_(nodes_, metrics_, {.keys = &by_function_, .metrics = {run::wall}}),
         spread_(nodes_, metrics_,
@@ -209,7 +217,9 @@ class CallTreeBuilder::Impl {
     node.standard_error_s = error_s(inclusive);
     node.exclusive = counts_of(of, 1, [&](std::size_t column) { return of.exclusive(number, column); });
     node.inclusive = counts_of(of, 1, [&](std::size_t column) { return of.inclusive(number, column); });
-    const std::size_t marks = 1 + run::counted_metrics.size();
+    const std::size_t off_cpu = 1 + run::counted_metrics.size(), marks = off_cpu + 1;
+    if (node.kind == run::PathKind::Mpi && of.exclusive(number, off_cpu).is_known)
+      node.off_cpu_s = of.exclusive_s(number, off_cpu);
     node.mark_visits = run::narrowed(of.exclusive(number, marks).value);
     node.mark_s = of.exclusive_s(number, marks + 1);
     if (node.mark_visits == 0 || !of.exclusive(number, marks + 3).is_known) return;

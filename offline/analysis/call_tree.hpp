@@ -60,6 +60,7 @@ struct TreeNode {
   double standard_error_s = 0;   ///< of inclusive_s
   double exclusive_error_s = 0;  ///< of exclusive_s
   Counts exclusive = {}, inclusive = {};
+  std::optional<double> off_cpu_s = {};       ///< of calls of MPI here: the thread did not run; nothing: not of all ranks
   std::int64_t mark_visits = 0;               ///< of a marked one: times that it was begun
   double mark_s = 0;                          ///< ... and wall time between its begin and its end, exactly
   std::optional<double> mark_waited_s = {};   ///< of that user code that waited for a core; nothing: not of all threads

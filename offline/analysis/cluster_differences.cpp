@@ -235,8 +235,8 @@ class Comparison {
       add({i, "calls", false}, own.visits[i], all_.visits[i], usual_calls_[i]);
     add({0, "bytes_sent", false}, own.bytes_sent, all_.bytes_sent, usual_bytes_);
     for (std::size_t m = 0; m < own.extra.size(); ++m) {
-      const auto& [name, unit, scale] = tree_.extra_metrics[m];
-      const double divisor = run::scale_of(unit) * scale;
+      const auto& [name, unit] = tree_.extra_metrics[m];
+      const double divisor = run::scale_of(unit);
       add({0, name, unit == "ns"}, own.extra[m] / divisor, all_.extra[m] / divisor, usual_extra_[m] / divisor);
     }
     return found;

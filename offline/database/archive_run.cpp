@@ -25,13 +25,6 @@ std::string digest_of_archive(fs::path anchor) {
   return digest.text();
 }
 
-std::string some_names(const std::vector<trace::MetricOfTrace>& metrics) {
-  constexpr std::size_t most = 8;
-  std::string names;
-  for (std::size_t i = 0; i < std::min(metrics.size(), most); ++i) names += (i == 0 ? "" : ", ") + metrics[i].name;
-  return metrics.size() > most ? fmt::format("{} and {} more", names, metrics.size() - most) : names;
-}
-
 class ArchiveRun final : public HeldRun {
  public:
   explicit ArchiveRun(const fs::path& anchor) : HeldRun(anchor.string(), "otf2") {
@@ -51,8 +44,6 @@ class ArchiveRun final : public HeldRun {
     finish();
     facts_.complete = trace->damage().count() == 0;
     facts_.notes = trace->damage().lines();
-    if (const auto& metrics = trace->archive()->metrics(); !metrics.empty())
-      facts_.notes.push_back("its metrics are not added up: " + some_names(metrics));
     std::string kinds;
     for (const auto& [kind, records] : trace->archive()->left_out())
       kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", records, kind);

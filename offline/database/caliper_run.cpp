@@ -189,22 +189,13 @@ class CaliperRun final : public HeldRun {
 }  // namespace
 
 bool is_caliper(const std::string& path) {
-  constexpr std::size_t piece = std::size_t{1} << 16;
-  constexpr std::string_view members[] = {R"("columns")", R"("nodes")"};  // behind the data, where Caliper writes it
-  constexpr std::size_t overlap = 16;                                     // of pieces: no member is cut in both
+  constexpr std::size_t enough = 4096;
   std::ifstream file(path, std::ios::binary);
-  std::string text, next(piece, '\0');
-  for (bool is_first = true; file; is_first = false) {
-    file.read(next.data(), static_cast<std::streamsize>(next.size()));
-    text.append(next, 0, static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
-    if (is_first) {
-      const std::size_t first = text.find_first_not_of(" \t\r\n");
-      if (first == text.npos || text[first] != '{') return false;
-    }
-    if (std::ranges::any_of(members, [&](std::string_view name) { return text.find(name) != text.npos; })) return true;
-    if (text.size() > overlap) text.erase(0, text.size() - overlap);
-  }
-  return false;
+  std::string begin(enough, '\0');
+  file.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  begin.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+  const std::size_t first = begin.find_first_not_of(" \t\r\n");
+  return first != begin.npos && begin[first] == '{';
 }
 
 std::unique_ptr<RunSource> caliper_run(const std::string& path) { return std::make_unique<CaliperRun>(path); }

@@ -259,7 +259,9 @@ class ValueReader {
 
 }  // namespace
 
-bool is_cubex(const std::string& path) { return experiment::is_tar(path) && !experiment::is_packed(path); }
+bool is_cubex(const std::string& path) {
+  return path.ends_with(".cubex") || (experiment::is_tar(path) && !experiment::is_packed(path));
+}
 
 CubexFile parse_cubex(const InputFile& file, std::size_t most_values) {
   const std::map<std::string, Member> members = experiment::tar_members(file);

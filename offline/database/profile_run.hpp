@@ -14,21 +14,17 @@
 
 namespace refrain::database {
 
-/// An object of JSON that has columns or nodes somewhere.
 bool is_caliper(const std::string& path);
 bool is_tau(const std::string& path);
-/// Of which tool the run is, by what is in the file: RunFacts::source. Null: it is none of these. Throws
-/// experiment::ReadError when a directory has several archives.
-const char* source_of(const std::string& path);
+/// Any of them but an archive.
+bool is_profile(const std::string& path);
 
 /// All throw experiment::ReadError.
 std::unique_ptr<RunSource> caliper_run(const std::string& path);
 std::unique_ptr<RunSource> tau_run(const std::string& path);
 /// `anchor`: of an archive (trace::find_otf2_anchor()).
 std::unique_ptr<RunSource> archive_run(const std::string& anchor);
-/// Throws experiment::ReadError: the file is no run, in one sentence that names all that could be read.
-[[noreturn]] void refuse_file(const std::string& path);
-/// Any of them; another file is refused.
+/// Any of them; by what is in the file, not by its name.
 std::unique_ptr<RunSource> profile_run(const std::string& path);
 
 }  // namespace refrain::database

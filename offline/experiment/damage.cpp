@@ -10,15 +10,10 @@ thread_local std::vector<DamageLog::Entry>* aside = nullptr;  // null: what this
 }  // namespace
 
 std::vector<DamageLog::Entry> DamageLog::put_aside(const std::function<void()>& run) {
-  struct Restore {
-    std::vector<Entry>* before;
-    ~Restore() { aside = before; }
-  };
   std::vector<Entry> entries;
-  {
-    const Restore restore{std::exchange(aside, &entries)};
-    run();
-  }
+  auto* const before = std::exchange(aside, &entries);
+  run();
+  aside = before;
   return entries;
 }
 

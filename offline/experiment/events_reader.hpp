@@ -20,6 +20,7 @@ void read_sampled_messages(SectionReader& in, EventsOfRank& events);
 
 /// A piece of a location's events, in the file.
 struct EventFrame {
+  std::uint16_t version;
   std::int32_t thread;
   events::Context begin;  ///< what the first record is relative to
   std::int64_t end;       ///< ticks of the last record

@@ -211,7 +211,7 @@ RankHandle Experiment::read_rank(const Place& place, Depth depth) const {
     // Not by make_shared(): what remembers it, read_, would hold its memory.
     const std::shared_ptr<Rank> rank(new Rank(place.file->read(place.entry, depth, definitions_, *place.paths)));
     // Functions have the time in which threads did not run, too: the totals of units do not tell it.
-    if (is_sampled_by_wall_time(manifest_)) rank->off_cpu_is_counted = false;
+    if (is_sampled_by_wall_time(manifest_)) rank->off_cpu_is_counted = rank->off_cpu_is_by_call = false;
     if (depth >= Depth::Loops && !directory_.empty()) find_spilled_iterations(directory_, *rank, damage_);
     if (depth == Depth::Whole) rank->pools = pools();
     handle = rank;

@@ -92,6 +92,16 @@ void check_unread(const FramePlace& place, const Rank& rank) {
       lost(rank), [&] { (void)read_whole(InputFile(place.file), place.offset, place.offset + place.size); });
 }
 
+/// Iterations that other threads have passed are as long as those of the first one.
+void point_to_first_thread(Rank& rank) {
+  const auto first = std::ranges::find(rank.locations, 0, &Location::thread);
+  if (first == rank.locations.end()) return;
+  for_each_loop(rank, [&](Loop& loop) {
+    const auto of = std::ranges::find(first->loops, loop.name, &Loop::name);
+    if (of != first->loops.end() && &*of != &loop) loop.of_first_thread = of->log;
+  });
+}
+
 /// The last frame of samples is the one that counts, and without a log nobody asks for merges.
 void check_unread_frames(Rank& rank) {
   for_each_loop(rank, [&](Loop& loop) {
@@ -139,6 +149,7 @@ void find_iterations(const InputFile& file, std::uint64_t offset, std::uint64_t 
     at += place.size;
   }
   check_unread_frames(rank);
+  point_to_first_thread(rank);
 }
 
 void find_spilled_iterations(const std::filesystem::path& directory, Rank& rank,
@@ -170,6 +181,7 @@ void find_spilled_iterations(const std::filesystem::path& directory, Rank& rank,
     ++next;
   });
   check_unread_frames(rank);
+  point_to_first_thread(rank);
 }
 
 std::optional<std::vector<std::byte>> read_frame(const FramePlace& place, const std::string& cost) {

@@ -24,8 +24,9 @@ bool IterationLogReader::open(std::span<const std::byte> block, std::span<const 
   columns_ = static_cast<std::uint32_t>(columns.size());
   for (std::uint32_t c = 0; c < columns_; ++c) precision_[c] = columns[c];
   at_ = header_bytes;
-  if (count_ == 0 && bytes >= absence_bytes &&
-      load_little_endian<std::uint16_t>(block.data() + kind_at) == absence_kind)
+  const auto kind = load_little_endian<std::uint16_t>(block.data() + kind_at);
+  may_have_several_ = kind == several_kind;
+  if (count_ == 0 && bytes >= absence_bytes && kind == absence_kind)
     absent_ = load_little_endian<std::uint64_t>(block.data() + header_bytes);
   return count_ <= bytes - header_bytes;  // a record has a byte at least
 }
@@ -43,7 +44,18 @@ bool IterationLogReader::next(Label& label, std::int64_t (&overall)[max_overall]
     if (place > recent_.used) return false;
     number = recent_.label[place - 1];
   }
-  if (((start & 1) && !varint(mask_)) || (mask_ >> columns_) != 0) return false;
+  label = Label{static_cast<std::uint32_t>(number)};
+  passed_ = {};
+  std::uint64_t mask = mask_;
+  if ((start & 1) && !varint(mask)) return false;
+  iterations_ = 1;
+  if (may_have_several_ && mask == std::uint64_t{1} << columns_) return read_passed();
+  if (may_have_several_ && mask >> columns_ == 2) {
+    if (!varint(iterations_) || iterations_ == 0) return false;
+    mask &= (std::uint64_t{1} << columns_) - 1;
+  }
+  if (mask >> columns_ != 0) return false;
+  mask_ = mask;
   for (std::uint32_t c = 0; c < columns_; ++c) {
     if (mask_ >> c & 1) {
       std::uint64_t difference = 0;
@@ -59,7 +71,16 @@ bool IterationLogReader::next(Label& label, std::int64_t (&overall)[max_overall]
     }
   }
   for (std::uint32_t c = columns_; c < max_overall; ++c) overall[c] = 0;
-  label = Label{static_cast<std::uint32_t>(number)};
+  ++read_;
+  damaged_ = false;
+  return true;
+}
+
+bool IterationLogReader::read_passed() {
+  std::uint64_t count = 0, sums[3];
+  if (!varint(count) || !varint(sums[0]) || !varint(sums[1]) || !varint(sums[2]) || count < 2) return false;
+  passed_ = {count >> 1, unzigzag(sums[0]), unzigzag(sums[1]), unzigzag(sums[2]), (count & 1) != 0};
+  iterations_ = passed_.count;
   ++read_;
   damaged_ = false;
   return true;

@@ -17,14 +17,20 @@ class IterationLogReader {
   [[nodiscard]] bool open(std::span<const std::byte> block, std::span<const format::Precision> columns);
 
   std::uint64_t first() const { return first_; }
+  /// Of records, one for each iteration unless some stand for several.
   std::uint32_t count() const { return count_; }
   /// Iterations from first() on during which the location had no thread; then the block has no records.
   std::uint64_t absent() const { return absent_; }
   /// The next record; columns that are not kept are 0. False: no more, or the block is damaged (see damaged()).
   [[nodiscard]] bool next(format::Label& label, std::int64_t (&overall)[format::max_overall]);
+  /// How many iterations the last record stands for. Its vector is their mean.
+  std::uint64_t iterations() const { return iterations_; }
+  /// What the last record says when it is that of passed iterations; else null. Then there is no vector.
+  const format::PassedIterations* passed() const { return passed_.count > 0 ? &passed_ : nullptr; }
   bool damaged() const { return damaged_; }
 
  private:
+  bool read_passed();
   bool varint(std::uint64_t& out) { return format::take_varint(block_, at_, out); }
 
   std::span<const std::byte> block_;
@@ -35,6 +41,9 @@ class IterationLogReader {
   std::int64_t before_[format::max_overall] = {};
   format::RecentLabels recent_ = {};
   std::uint64_t mask_ = 0;
+  format::PassedIterations passed_ = {};
+  std::uint64_t iterations_ = 0;
+  bool may_have_several_ = false;
   bool damaged_ = false;
 };
 

@@ -108,8 +108,7 @@ std::vector<SavedMetric> KeptAnalysis::metrics() const {
   const auto is_finite = [](const SavedMetric::Value& value) { return std::isfinite(value.seconds); };
   const auto is_good = [&](const SavedMetric& of) {
     return std::ranges::all_of(of.values, is_path) && std::ranges::all_of(of.values, is_finite) &&
-           std::ranges::all_of(of.replicates, is_path) && of.ranks_in_block >= 0 &&
-           of.ranks_in_block <= most_ranks_in_block;
+           std::ranges::all_of(of.replicates, is_path) && of.ranks_in_block >= 0;
   };
   if (!unpacker.is_good() || !std::ranges::all_of(metrics, is_good)) refuse("a kept analysis with impossible metrics");
   return metrics;

@@ -22,7 +22,7 @@ class Experiment;
 class InputFile;
 
 /// Rises when the same events would be told of differently, and when what is found is kept in another form.
-inline constexpr std::uint32_t analysis_rules = 3;
+inline constexpr std::uint32_t analysis_rules = 4;
 
 struct AnalysisKey {
   std::uint32_t rules = analysis_rules;
@@ -30,9 +30,6 @@ struct AnalysisKey {
   std::uint32_t level = 0;  ///< one of 2^level iterations of what was kept was searched; 0: all events
   auto operator<=>(const AnalysisKey&) const = default;
 };
-
-/// Of replicates; more can only be damage.
-inline constexpr std::int32_t most_ranks_in_block = 1 << 21;
 
 /// A metric that a search has found, in seconds, of the whole run.
 struct SavedMetric {

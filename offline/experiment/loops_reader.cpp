@@ -128,6 +128,30 @@ void read_loops(SectionReader& in, Rank& rank) {
   rank.spilled_bytes = spilled;
 }
 
+void read_slow_iterations(SectionReader& in, Rank& rank) {
+  const std::uint64_t whole = in.varint();
+  if (in.count(1) != rank.locations.size()) in.refuse("slow iterations of other locations");
+  std::vector<std::vector<format::TimedIteration>> read;  // by loop, one location after the other
+  for (const Location& location : rank.locations) {
+    if (in.count(1) != location.loops.size()) in.refuse("slow iterations of other loops");
+    for (std::size_t l = 0; l < location.loops.size(); ++l) {
+      auto& slowest = read.emplace_back();
+      for (std::size_t n = in.count(2); n > 0 && !in.failed(); --n) {
+        const std::uint64_t number = in.varint();
+        slowest.push_back({number, in.signed_varint()});
+      }
+      in.check();
+    }
+  }
+  in.finish();
+  auto next = read.begin();
+  for (Location& location : rank.locations)
+    for (Loop& loop : location.loops) {
+      loop.whole_records = whole;
+      loop.slowest = std::move(*next++);
+    }
+}
+
 void read_slopes(SectionReader& in, const ProfileDefinitions& definitions, const Schema& schema, Rank& rank) {
   const auto metric = [&] {
     const std::uint64_t number = in.varint();

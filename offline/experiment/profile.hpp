@@ -50,7 +50,6 @@ struct PathValues {
 /// A metric that the user has asked for beside the time (REFRAIN_METRICS).
 struct ExtraMetric {
   std::string name, unit;
-  double scale = 1;  ///< its integers are so many times what they stand for: other tools' metrics have fractions
 };
 
 /// What a unit has of these metrics. Rows are as wide as `totals`, which may be narrower than the list of metrics.
@@ -121,13 +120,16 @@ struct Loop {
   std::string name;
   std::int64_t iterations = 0;
   std::vector<OverallMetric> metrics;
-  std::vector<Cluster> clusters;    ///< by Unit::cluster
-  std::vector<FramePlace> log;      ///< blocks, in order of time
-  std::vector<FramePlace> merges;   ///< pairs of labels, in order of time
-  std::vector<FramePlace> samples;  ///< of single iterations; none or one
-  bool samples_hashed = true;       ///< which ones these are: format/kept_iterations.hpp
-  std::vector<ClassSlopes> slopes;  ///< ascending by class; none: they are not known
-  std::vector<Follows> follows;     ///< by column of an MPI call path, when there are slopes
+  std::vector<Cluster> clusters;                ///< by Unit::cluster
+  std::vector<FramePlace> log;                  ///< blocks, in order of time
+  std::vector<FramePlace> of_first_thread;      ///< the log of the same loop of the rank's first thread, on others
+  std::uint64_t whole_records = 0;              ///< of the log (format::end_of_record)
+  std::vector<format::TimedIteration> slowest;  ///< the slowest first; none: they are not known
+  std::vector<FramePlace> merges;               ///< pairs of labels, in order of time
+  std::vector<FramePlace> samples;              ///< of single iterations; none or one
+  bool samples_hashed = true;                   ///< which ones these are: format/kept_iterations.hpp
+  std::vector<ClassSlopes> slopes;              ///< ascending by class; none: they are not known
+  std::vector<Follows> follows;                 ///< by column of an MPI call path, when there are slopes
 };
 
 /// A call path in the whole run of a location.
@@ -337,6 +339,7 @@ struct Rank : RankDefinition {
   FramePlace event_frames;                     ///< where they are; no file: in events-<rank>.refrain
   std::vector<std::int32_t> function_columns;  ///< by column that the file has of functions: ours; -1: none
   bool off_cpu_is_counted = false;             ///< what of the time off the CPU was in MPI, and waiting for a core
+  bool off_cpu_is_by_call = false;             ///< ... and in which call paths to MPI
   std::shared_ptr<const KeptPools> pools;      ///< how the user time of iterations is divided; null: that is not kept
 };
 

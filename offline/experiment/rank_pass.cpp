@@ -156,7 +156,6 @@ void for_each_made(const Experiment& experiment, std::span<const std::size_t> pl
                    std::size_t most_threads, const Make& make, const std::function<void(std::any made)>& use) {
   const std::size_t threads =
       places.size() >= worth_a_thread ? std::min<std::size_t>(threads_for_reading(), most_threads) : 1;
-  if (depth == Depth::Whole) static_cast<void>(experiment.pools());  // what of these is damaged comes first
   MakeAhead ahead(experiment, places, depth, make, threads > 1 ? static_cast<unsigned>(threads) : 0);
   for (std::size_t i = 0; i < places.size(); ++i) use(ahead.next());
 }

@@ -321,6 +321,9 @@ void RankReader::read_loops_of(Rank& rank) const {
   if (!has_loops || !survives(Section::Loops, "loops", "the iterations" + of + " are missing",
                               [&](SectionReader& in) { read_loops(in, rank); }))
     return;
+  if (block_.has(Section::SlowIterations))
+    survives(Section::SlowIterations, "slow iterations", "the slowest iterations" + of + " are missing",
+             [&](SectionReader& in) { read_slow_iterations(in, rank); });
   if (block_.has(Section::Slopes))
     survives(Section::Slopes, "slopes", "call paths of iterations" + of + " are reconstructed without slopes",
              [&](SectionReader& in) { read_slopes(in, definitions_, schema_, rank); });
@@ -375,6 +378,10 @@ Rank RankReader::read(std::int32_t number, Depth depth) const {
   rank.off_cpu_is_counted = std::ranges::any_of(schema_.totals, [](const std::optional<std::size_t>& total) {
     return total && format::total_columns[*total].metric == format::MetricId::OffCpuMpi;
   });
+  constexpr int of_calls = static_cast<int>(format::column_of(format::MetricId::CallOffCpu));
+  const auto& of_regions = schema_.columns[static_cast<std::size_t>(NodeKind::Region)];
+  rank.off_cpu_is_by_call =
+      rank.off_cpu_is_counted && std::ranges::find(of_regions, of_calls, &ColumnPlace::own) != of_regions.end();
   for (ExtraMetric& metric : rank.extra_metrics)
     if (metric.unit == "ticks") metric.unit = "ns";
   read_locations(rank, depth);

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
-#include <optional>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -32,25 +31,6 @@ class WithoutSizeSignal {
   struct sigaction before_;
 };
 
-/// What the path is, behind links. Nothing: there is none of this name, or it cannot be known.
-std::optional<mode_t> kind_of_file(const std::filesystem::path& path) {
-  struct stat about {};
-  if (::stat(path.c_str(), &about) != 0) return std::nullopt;
-  return about.st_mode & S_IFMT;
-}
-
-/// The file that a chain of links leads to, which need not exist.
-std::filesystem::path behind_links(std::filesystem::path path) {
-  constexpr int longest_chain = 40;
-  std::error_code error;
-  for (int i = 0; i < longest_chain && std::filesystem::is_symlink(path, error); ++i) {
-    const std::filesystem::path target = std::filesystem::read_symlink(path, error);
-    if (error) break;
-    path = path.parent_path() / target;
-  }
-  return path;
-}
-
 }  // namespace
 
 bool write_all(int descriptor, std::string_view bytes) {
@@ -67,26 +47,16 @@ NewFile::NewFile(std::filesystem::path path, const char* ending) : path_(std::mo
     descriptor_ = STDOUT_FILENO;
     return;
   }
-  if (const auto kind = kind_of_file(path_); !kind || *kind == S_IFREG) {
-    open_new(ending);
-    return;
-  }
-  // A device or a pipe; of a directory this fails.
-  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
-  if (descriptor_ < 0) fail(errno);
-}
-
-void NewFile::open_new(const char* ending) {
-  replaced_ = behind_links(path_);
-  std::string made = replaced_.string() + ".XXXXXX" + ending;
+  std::string made = path_.string() + ".XXXXXX" + ending;
   descriptor_ = ::mkostemps(made.data(), static_cast<int>(std::strlen(ending)), O_CLOEXEC);
   if (descriptor_ < 0) fail(errno);
   unfinished_ = std::move(made);
 }
 
 NewFile::~NewFile() {
-  if (descriptor_ >= 0 && !is_standard_output()) ::close(descriptor_);
-  if (!unfinished_.empty()) ::unlink(unfinished_.c_str());
+  if (unfinished_.empty()) return;
+  if (descriptor_ >= 0) ::close(descriptor_);
+  ::unlink(unfinished_.c_str());
 }
 
 void NewFile::fail(int error) const {
@@ -105,14 +75,13 @@ void NewFile::sync() {
 
 void NewFile::finish() {
   flush();
-  if (is_standard_output() || descriptor_ < 0) return;
+  if (unfinished_.empty()) return;
   const mode_t mask = ::umask(0);
   ::umask(mask);
-  if (!unfinished_.empty() && ::fchmod(descriptor_, 0666 & ~mask) != 0) fail(errno);
+  if (::fchmod(descriptor_, 0666 & ~mask) != 0) fail(errno);
   // Some file systems tell only here that there is no room.
   if (::close(std::exchange(descriptor_, -1)) != 0) fail(errno);
-  if (unfinished_.empty()) return;
-  if (std::rename(unfinished_.c_str(), replaced_.c_str()) != 0) fail(errno);
+  if (std::rename(unfinished_.c_str(), path_.c_str()) != 0) fail(errno);
   unfinished_.clear();
 }
 

@@ -15,9 +15,7 @@ namespace refrain::experiment {
 bool write_all(int descriptor, std::string_view bytes);
 
 /// A file that gets its name when it is finished. Until then it is NAME, six characters that no other writer has, and
-/// `ending`; what was not finished is removed. The path "-" is standard output. What a path leads to is written in
-/// place where it is a device, a pipe or a terminal: only regular files are replaced. Where the path is a symbolic
-/// link, the file behind it is replaced, and the link stays. Members throw std::system_error.
+/// `ending`; what was not finished is removed. The path "-" is standard output. Members throw std::system_error.
 class NewFile {
  public:
   explicit NewFile(std::filesystem::path path, const char* ending = ".part");
@@ -42,12 +40,10 @@ class NewFile {
 
  private:
   static constexpr std::size_t full = std::size_t{1} << 20;
-  void open_new(const char* ending);
   void flush();
 
   std::filesystem::path path_;
-  std::filesystem::path replaced_;  ///< the path of the regular file, behind links
-  std::string unfinished_;          ///< empty: there is none
+  std::string unfinished_;  ///< empty: there is none
   int descriptor_ = -1;
   std::string buffer_;
   std::uint64_t size_ = 0;

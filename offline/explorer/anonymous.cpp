@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <map>
 #include <string>
-#include <string_view>
 
 namespace refrain::explorer {
 namespace {
@@ -22,18 +21,11 @@ class Words {
   std::map<std::string, std::string> words_;
 };
 
-/// Names that Refrain gives. A function of an unnamed namespace has parentheses at both ends, too.
-bool is_ours(std::string_view name) {
-  constexpr std::string_view further[] = {run::truncated_name, "(unknown)"};
-  return std::ranges::find(run::pseudo_paths, name, &run::PseudoPath::name) != std::end(run::pseudo_paths) ||
-         std::ranges::find(further, name) != std::end(further);
-}
-
 /// What says nothing of the program.
 bool is_public(const Node& node) {
   return node.name.empty() || node.kind == run::PathKind::Other ||
-         (node.kind == run::PathKind::Mpi && node.name.starts_with("MPI_")) || is_ours(node.name) ||
-         node.name == "main";
+         (node.kind == run::PathKind::Mpi && node.name.starts_with("MPI_")) ||
+         (node.name.starts_with('(') && node.name.ends_with(')')) || node.name == "main";
 }
 
 constexpr const char* kept_facts[] = {"Lasted",    "State",   "Ranks",    "Threads",

@@ -1,6 +1,6 @@
 #pragma once
-/// Numbers in two bytes: 0, not known, or a part of the largest one of a row, down to 10^-12 of it, with a relative
-/// error of at most 0.022 % (docs/explorer-format.md).
+/// Numbers in two bytes: 0, or a part of the largest one of a row, down to 10^-12 of it, with a relative error of at
+/// most 0.022 % (docs/explorer-format.md).
 
 #include <cstdint>
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace refrain::explorer {
 
-/// `share`: of the scale; 0 and below is 0. Not a number: it is not known.
+/// `share`: of the scale; 0 and below is 0, as is what is not a number.
 std::uint16_t code_of(double share);
 /// The other way round.
 double share_of(std::uint16_t code);

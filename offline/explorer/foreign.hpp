@@ -1,7 +1,6 @@
 #pragma once
 /// Measurements of other tools as the explorer shows them: profiles (database/profile_run.hpp), and OTF2 archives.
 
-#include <cstddef>
 #include <functional>
 #include <string>
 
@@ -10,12 +9,11 @@
 
 namespace refrain::explorer {
 
-/// `bytes`: that the data may take; threads are grouped where they do not fit. Reads the profile twice. Throws
-/// experiment::ReadError.
-Run run_of_profile(const std::string& path, std::size_t bytes);
+/// Throws experiment::ReadError.
+Run run_of_profile(const std::string& path);
 
-/// Reads the archive twice: for the time at each call path, and to search it for patterns of waiting. `bytes` as
-/// above. `progress`: part of the second pass. Throws experiment::ReadError.
-Run run_of_archive(const trace::Trace& trace, std::size_t bytes, const std::function<void(double part)>& progress);
+/// Reads the archive twice: for the time at each call path, and to search it for patterns of waiting. `progress`: part
+/// of the second pass. Throws experiment::ReadError.
+Run run_of_archive(const trace::Trace& trace, const std::function<void(double part)>& progress);
 
 }  // namespace refrain::explorer

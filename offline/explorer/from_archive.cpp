@@ -18,40 +18,36 @@ namespace {
 
 enum OwnMetric : std::size_t { Wall, Mpi, User, Calls, first_pattern };
 
-using PathSums = std::vector<std::map<std::uint32_t, trace::PathSum>>;
-
-/// The threads of the archive, with their times in MPI and elsewhere. `kind_of`: of a call path.
-std::vector<Thread> threads_of(const trace::Trace& trace, const PathSums& sums,
-                               const std::function<run::PathKind(std::uint32_t path)>& kind_of) {
+void add_places(const trace::Trace& trace, Run& run, std::vector<std::uint32_t>& place_of) {
   std::vector<Thread> threads;
-  for (const trace::LocationOfTrace& of : trace.locations()) threads.push_back({of.host, of.rank, of.thread});
-  constexpr double s_per_ns = 1e-9;
-  for (std::size_t location = 0; location < sums.size(); ++location)
-    for (const auto& [path, sum] : sums[location])
-      (kind_of(path) == run::PathKind::Mpi ? threads[location].mpi_s : threads[location].user_s) +=
-          static_cast<double>(sum.ns) * s_per_ns;
-  return threads;
+  std::set<std::int32_t> ranks;
+  for (const trace::LocationOfTrace& of : trace.locations()) {
+    threads.push_back({of.host, of.rank, of.thread, 0, 0});
+    ranks.insert(of.rank);
+  }
+  Grouping grouping = group_places(threads, threads.size());
+  run.places = std::move(grouping.places);
+  place_of = std::move(grouping.place_of);
+  run.ranks = static_cast<std::int64_t>(ranks.size());
 }
 
 }  // namespace
 
-Run run_of_archive(const trace::Trace& trace, std::size_t bytes, const std::function<void(double part)>& progress) {
+Run run_of_archive(const trace::Trace& trace, const std::function<void(double part)>& progress) {
   Run run;
   run.name = trace.archive()->name();
   run.source = "otf2";
-  std::set<std::int32_t> ranks;
-  for (const trace::LocationOfTrace& of : trace.locations()) ranks.insert(of.rank);
-  run.ranks = static_cast<std::int64_t>(ranks.size());
-  run.facts = {{"Archive", run.name},
-               {"Ranks", std::to_string(run.ranks)},
-               {"Locations", std::to_string(trace.locations().size())}};
+  std::vector<std::uint32_t> place_of;
+  add_places(trace, run, place_of);
+  run.facts = {
+      {"Archive", run.name}, {"Ranks", std::to_string(run.ranks)}, {"Locations", std::to_string(run.places.size())}};
   run.lacks.push_back({"iterations", "Archives have no iterations here; refrain analyze shows one at a time."});
   run.metrics = {{"wall", "Time", "s", -1, "time in all regions", {}},
                  {"mpi", "MPI", "s", Wall, "time in functions of MPI", {}},
                  {"user", "User code", "s", Wall, "time in all other regions", {}},
                  {"visits", "Visits", "1", -1, "how often a region was entered", {}}};
 
-  const PathSums sums = trace::sums_by_path(trace);
+  const auto sums = trace::sums_by_path(trace);
   const patterns::PathNames names(trace);
   patterns::Request request;
   const auto end_ns = static_cast<double>(std::max<std::int64_t>(trace.end_ns(), 1));
@@ -90,18 +86,6 @@ Run run_of_archive(const trace::Trace& trace, std::size_t bytes, const std::func
     for (const auto& cell : of->cells) nodes.of(cell.node);
   auto [in_order, place] = trie.in_preorder();
   run.nodes = std::move(in_order);
-  std::size_t rows = 2 * run.nodes.size();  // time and visits
-  for (const auto* of : shown) {
-    std::set<std::uint32_t> paths;
-    for (const auto& cell : of->cells) paths.insert(cell.node);
-    rows += paths.size();
-  }
-  const std::vector<Thread> threads = threads_of(
-      trace, sums, [&, &place = place](std::uint32_t path) { return run.nodes[place[nodes.of(path)]].kind; });
-  Grouping grouping = group_places(threads, room_for_places(room_for_values(bytes), rows));
-  run.places = std::move(grouping.places);
-  const std::vector<std::uint32_t>& place_of = grouping.place_of;
-  if (grouping.is_grouped) run.lacks.push_back(lack_of_threads(threads.size()));
   ValueTable table(run.metrics.size(), run.nodes.size(), run.places.size());
   constexpr double s_per_ns = 1e-9;
   for (std::size_t location = 0; location < sums.size(); ++location)

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <map>
 #include <numeric>
-#include <unordered_set>
 
 #include "offline/explorer/advice.hpp"
 #include "offline/explorer/facts.hpp"
@@ -48,18 +47,7 @@ class Maker {
     loops_ = view_loops({experiment_, symbolizer_}, shown_, tree_);
     add_waits();
     const auto place_of = [&](const run::LoopPlace& of) { return place_of_[thread_of_.at({of.rank, of.thread})]; };
-    const std::size_t all = room_for_values(request_.bytes), of_run = rows_ * run_.places.size();
-    const LoopInput input{experiment_,
-                          tree_,
-                          model_->nodes(),
-                          *own_,
-                          loops_,
-                          patterns(),
-                          place_of,
-                          request_.bytes,
-                          run_.places.size(),
-                          (all - std::min(all, of_run)) / shown_loops(loops_),
-                          model_->metrics().asked_for().size()};
+    const LoopInput input{experiment_, tree_, model_->nodes(), *own_, loops_, patterns(), place_of, request_.bytes};
     add_loops(input, *table_, run_);
     keep_used_metrics();
     add_weights();
@@ -96,7 +84,6 @@ class Maker {
     for (const run::Metric& of : own_->metrics()) {
       Metric metric{of.name, title_of(of.name), of.unit, of.parent, of.help, {}, false, true, Metric::Exact};
       metric.overlaps = of.from == run::Metric::Found;
-      metric.of_run_only = of.is_of_run_only();
       if (metric.name == "user") metric.error = Metric::Samples;
       if (const auto at = advice.find(of.name); at != advice.end() && metric.overlaps) {
         if (metric.help.empty()) metric.help = at->second.help;
@@ -107,7 +94,7 @@ class Maker {
     metrics_.push_back({waiting, "Waiting", "s", static_cast<int>(own_->place_of(run::mpi)),
                         "time in MPI in which the process has waited for others",
                         "refrain report --waits shows how it is known, and --findings what has caused it.", true, false,
-                        Metric::Given, true});
+                        Metric::Given});
   }
 
   /// As many as the values by place have room for.
@@ -117,27 +104,25 @@ class Maker {
       thread_of_[{of.rank, of.thread}] = threads.size();
       threads.push_back({hosts_[of.rank], of.rank, of.thread, of.user_s, of.mpi_s});
     }
-    rows_ = count_rows();
-    const std::size_t room = room_for_values(request_.bytes) / 4 * 3;  // the rest is for parts of loops
-    Grouping grouping = group_places(threads, room_for_places(room, rows_));
+    std::size_t rows = 1;
+    for (const analysis::TreeNode& of : tree_.nodes) {
+      constexpr std::size_t of_mpi = 4, of_others = 2;  // time and counts that most have
+      if (of.exclusive_s > 0 || !of.exclusive.all_zero()) rows += of.kind == PathKind::Mpi ? of_mpi : of_others;
+    }
+    constexpr double share = 0.55 * 0.75, bytes_of_value = 1.7;  // in base64; of two bytes, compressed
+    constexpr std::size_t least = 128;
+    const auto room = static_cast<std::size_t>(share * static_cast<double>(request_.bytes) / bytes_of_value /
+                                               static_cast<double>(rows));
+    Grouping grouping = group_places(threads, std::max(room, least));
     run_.places = std::move(grouping.places);
     place_of_ = std::move(grouping.place_of);
-    if (grouping.is_grouped) run_.lacks.push_back(lack_of_threads(threads.size()));
-  }
-
-  /// About how many metrics have values at the call paths of the run, together.
-  std::size_t count_rows() const {
-    std::size_t rows = 0;
-    for (const analysis::TreeNode& of : tree_.nodes) {
-      rows += metrics_at(of, model_->metrics().asked_for().size());
-      if (of.kind == PathKind::Mpi && of.exclusive_s > 0) ++rows;  // waiting
-    }
-    for (const experiment::SavedMetric& found : model_->metrics().found()) {
-      std::unordered_set<std::int64_t> paths;
-      for (const auto& of : found.values) paths.insert(of.path);
-      rows += paths.size();
-    }
-    return rows;
+    if (grouping.is_grouped)
+      run_.lacks.push_back(
+          {"trees",
+           fmt::format(
+               "{} threads do not fit into the file one by one: those that differ most in user code or in MPI do, "
+               "the others are groups of neighbours (--size).",
+               threads.size())});
   }
 
   /// What the thread of a rank has in the run.
@@ -324,6 +309,7 @@ class Maker {
     for (const findings::Finding& finding : request_.found.findings) {
       Told told = told_of(finding, node_of, is_loop);
       if (std::ranges::find(run_.metrics, told.metric, &Metric::name) == run_.metrics.end()) told.metric.clear();
+      if (run_.loops.empty()) told.loop.reset();
       run_.findings.push_back(std::move(told));
     }
   }
@@ -340,7 +326,6 @@ class Maker {
   std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> thread_of_;  ///< by rank and thread
   std::vector<std::uint32_t> place_of_;                                     ///< by thread
   std::vector<Metric> metrics_;                                             ///< those of the model, and waiting
-  std::size_t rows_ = 0;                                                    ///< of values by place, about
   std::optional<ValueTable> table_;
   std::vector<double> weights_;                                       ///< by node, seconds
   std::vector<std::pair<std::uint32_t, run::Estimate>> wait_errors_;  ///< ascending by node

@@ -6,7 +6,6 @@
 #include "offline/database/profile_run.hpp"
 #include "offline/explorer/advice.hpp"
 #include "offline/explorer/foreign.hpp"
-#include "offline/explorer/places.hpp"
 #include "offline/explorer/value_table.hpp"
 #include "offline/run/path_trie.hpp"
 
@@ -28,19 +27,19 @@ std::vector<std::size_t> order_of(const std::vector<run::Metric>& metrics) {
 
 }  // namespace
 
-Run run_of_profile(const std::string& path, std::size_t bytes) {
+Run run_of_profile(const std::string& path) {
   const auto source = database::profile_run(path);
   Run run;
   run.name = std::filesystem::path(path).filename().string();
   run.source = source->facts().source;
   std::set<std::int64_t> ranks;
-  std::vector<Thread> threads;
   for (const database::RunLocation& of : source->locations()) {
     ranks.insert(of.rank);
-    threads.push_back({"machine", static_cast<std::int32_t>(of.rank), static_cast<std::int32_t>(of.thread)});
+    const auto rank = static_cast<std::int32_t>(of.rank);
+    run.places.push_back({"machine", rank, static_cast<std::int32_t>(of.thread), 1, rank, {}});
   }
   run.ranks = static_cast<std::int64_t>(ranks.size());
-  run.facts = {{"Profile", path}, {"Ranks", std::to_string(run.ranks)}, {"Threads", std::to_string(threads.size())}};
+  run.facts = {{"Profile", path}, {"Ranks", std::to_string(run.ranks)}, {"Threads", std::to_string(run.places.size())}};
   run.lacks.push_back({"iterations", "Profiles of other tools have no iterations here."});
   const std::vector<std::size_t> order = order_of(source->metrics());
   std::vector<int> number(order.size());
@@ -57,35 +56,17 @@ Run run_of_profile(const std::string& path, std::size_t bytes) {
     node_of.push_back(trie.below(of.parent < 0 ? 0 : node_of[static_cast<std::size_t>(of.parent)], of.name, of.kind));
   const auto [nodes, place] = trie.in_preorder();
   run.nodes = nodes;
+  ValueTable table(run.metrics.size(), run.nodes.size(), run.places.size());
   const auto index_of = [&](std::string_view name) {
     return static_cast<std::size_t>(std::ranges::find(run.metrics, name, &Metric::name) - run.metrics.begin());
   };
   const std::size_t wall = index_of(time_name), mpi = index_of("mpi"), user = index_of("user");
-  /// Calls `take(node, own)` with the values of each node of a location, by number of the run's metrics.
-  const auto for_each_node = [&, &place = place](std::size_t location, const auto& take) {
-    source->for_each_node(location, [&](std::uint32_t node, std::span<const double> values) {
+  for (std::size_t location = 0; location < run.places.size(); ++location)
+    source->for_each_node(location, [&, &place = place](std::uint32_t node, std::span<const double> values) {
       std::vector<double> own(values.size());
       for (std::size_t m = 0; m < values.size(); ++m) own[static_cast<std::size_t>(number[m])] = values[m];
       own[wall] -= own[mpi] + own[user];
-      take(place[node_of[node]], own);
-    });
-  };
-  std::vector<bool> has_values(run.metrics.size() * run.nodes.size());  // by node and metric
-  for (std::size_t location = 0; location < threads.size(); ++location)
-    for_each_node(location, [&](std::uint32_t node, const std::vector<double>& own) {
-      threads[location].mpi_s += own[mpi];
-      threads[location].user_s += own[user];
-      for (std::size_t m = 0; m < own.size(); ++m)
-        if (own[m] != 0) has_values[node * own.size() + m] = true;
-    });
-  const auto rows = static_cast<std::size_t>(std::ranges::count(has_values, true));
-  Grouping grouping = group_places(threads, room_for_places(room_for_values(bytes), rows));
-  run.places = std::move(grouping.places);
-  if (grouping.is_grouped) run.lacks.push_back(lack_of_threads(threads.size()));
-  ValueTable table(run.metrics.size(), run.nodes.size(), run.places.size());
-  for (std::size_t location = 0; location < threads.size(); ++location)
-    for_each_node(location, [&](std::uint32_t node, const std::vector<double>& own) {
-      for (std::size_t m = 0; m < own.size(); ++m) table.add(0, m, node, grouping.place_of[location], own[m]);
+      for (std::size_t m = 0; m < own.size(); ++m) table.add(0, m, place[node_of[node]], location, own[m]);
     });
   std::vector<std::uint32_t> all(run.metrics.size());
   for (std::uint32_t m = 0; m < all.size(); ++m) all[m] = m;

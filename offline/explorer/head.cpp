@@ -55,7 +55,6 @@ void put_metrics(JsonWriter& json, const Run& run) {
         json.member("advice", metric.advice);
         json.member("overlaps", metric.overlaps);
         json.member("by_place", metric.by_place);
-        json.member("of_run_only", metric.of_run_only);
         json.member("error", error_names[metric.error]);
       });
   });
@@ -122,7 +121,6 @@ void put_series(JsonWriter& json, const Loop& loop, std::size_t& offset) {
           json.member("unit", curves.unit);
           json.member("bins", curves.median.size());
           json.member("width", curves.width);
-          json.member("places", curves.places);
           json.member("offset", offset);
         });
         offset += 4 * curves.median.size();
@@ -165,10 +163,7 @@ void put_findings(JsonWriter& json, const Run& run) {
         json.member_object("select", [&] {
           if (!told.metric.empty()) json.member("metric", told.metric);
           if (told.node) json.member("node", *told.node);
-          if (!told.ranks.empty())
-            json.member_array("ranks", [&] {
-              for (const auto& [first, last] : told.ranks) json.value(std::vector<std::int32_t>{first, last});
-            });
+          if (!told.ranks.empty()) json.member("ranks", told.ranks);
           if (told.loop) json.member("loop", *told.loop);
           if (told.iterations)
             json.member("iterations", std::vector<std::int64_t>{told.iterations->first, told.iterations->second});
@@ -244,8 +239,7 @@ std::string head_section(const Run& run) {
           json.member("name", loop.name);
           json.member("node", loop.node);
           json.member("iterations", loop.iterations);
-          column(json, "ranks", loop.locations, [](const auto& of) { return of.first; });
-          column(json, "threads", loop.locations, [](const auto& of) { return of.second; });
+          json.member("places", loop.places);
           put_series(json, loop, series);
           put_maps(json, loop, maps);
         });

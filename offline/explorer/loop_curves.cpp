@@ -9,13 +9,13 @@
 namespace refrain::explorer {
 namespace {
 
-constexpr std::size_t most_curve_metrics = 16, metrics_with_map = 3, most_path_curves = 30;
+constexpr std::size_t most_curve_metrics = 16, metrics_with_map = 3, most_path_curves = 30, most_loops = 8;
 /// A float for each place and bin: 16 MiB.
 constexpr std::size_t most_curve_values = std::size_t{1} << 22;
 
 /// A part of the bytes that one loop may take, in values of so many bytes.
 std::size_t room(const LoopInput& input, double share, double bytes_of_value) {
-  const auto loops = static_cast<double>(shown_loops(input.view));
+  const auto loops = static_cast<double>(std::clamp<std::size_t>(input.view.groups.size(), 1, most_loops));
   return static_cast<std::size_t>(share * static_cast<double>(input.bytes) / loops / bytes_of_value);
 }
 
@@ -175,9 +175,6 @@ JobIterations add_metric_curves(const LoopInput& input, const report::LoopGroup&
     }
     loop.curves.push_back(std::move(done));
   }
-  if (!loop.maps.empty() && loop.maps[0].places_in_row > 1)
-    run.lacks.push_back({"iterations", fmt::format("{}: {} threads are put together in each row of the map (--size).",
-                                                   group.name, loop.maps[0].places_in_row)});
   JobIterations iterations{job.groups().width, job.finish(), {}};
   iterations.classes = analysis::job_classes(iterations.all);
   return iterations;
@@ -190,7 +187,7 @@ void add_loops(const LoopInput& input, ValueTable& table, Run& run) {
     loop.name = groups[i].name;
     loop.node = node_of_loop(input.tree, groups[i].name);
     loop.iterations = groups[i].iterations;
-    for (const run::LoopPlace& of : groups[i].locations) loop.locations.emplace_back(of.rank, of.thread);
+    loop.places = static_cast<std::int64_t>(groups[i].locations.size());
     const JobIterations iterations = add_metric_curves(input, groups[i], loop, run);
     add_units(input, groups[i], iterations, loop, table, run);
     run.loops.push_back(std::move(loop));

@@ -22,8 +22,6 @@ namespace refrain::explorer {
 /// The call paths of single iterations are reconstructed at so many locations. It takes some milliseconds at each, as
 /// the pools of its iterations are found (offline/run/user_shares.hpp).
 inline constexpr std::size_t most_reconstructed_locations = 64;
-/// Loops beyond these are left out.
-inline constexpr std::size_t most_loops = 8;
 /// Values of single iterations, or of call paths in them: they take about a second.
 inline constexpr std::int64_t most_single_values = std::int64_t{1} << 22;
 /// Call paths of clusters, or of single iterations, at all locations: a few seconds.
@@ -39,22 +37,7 @@ struct LoopInput {
   std::vector<PatternSource> patterns;                            ///< metrics of iterations beside those of the loops
   std::function<std::size_t(const run::LoopPlace& of)> place_of;  ///< in Run::places
   std::size_t bytes = 0;                                          ///< that all data may take
-  std::size_t places = 0;                                         ///< of values by place
-  std::size_t unit_values = 0;  ///< by place: that classes and iterations of each loop may have
-  std::size_t asked_for = 0;    ///< metrics that the user has asked for
 };
-
-/// How many loops are shown; 1 of none.
-inline std::size_t shown_loops(const report::LoopView& view) {
-  return std::clamp<std::size_t>(view.groups.size(), 1, most_loops);
-}
-
-/// About how many metrics have a value at a call path: time and counts that most have, and what was asked for.
-inline std::size_t metrics_at(const analysis::TreeNode& node, std::size_t asked_for) {
-  constexpr std::size_t of_mpi = 4, of_others = 2;
-  if (!(node.exclusive_s > 0) && node.exclusive.all_zero()) return 0;
-  return (node.kind == run::PathKind::Mpi ? of_mpi : of_others) + asked_for;
-}
 
 /// Whether the loop has so few values that each metric may have a pass over them.
 inline bool is_small(const report::LoopGroup& group) {

@@ -36,59 +36,32 @@ void BinnedPlace::add(std::size_t bin, double value) {
 CurveBuilder::CurveBuilder(const Bins& bins, std::size_t places)
     : bins_(bins), places_(places), means_(bins.count * places, not_known), peak_(bins.count, not_known) {}
 
-void CurveBuilder::add(const BinnedPlace& place, double weight) {
-  if (place_ >= places_) return;
-  for (std::size_t bin = 0; bin < bins_.count; ++bin) {
+void CurveBuilder::add(const BinnedPlace& place) {
+  for (std::size_t bin = 0; bin < bins_.count && place_ < places_; ++bin) {
     if (place.count[bin] == 0) continue;
     means_[bin * places_ + place_] = static_cast<float>(place.sum[bin] / static_cast<double>(place.count[bin]));
     if (!(peak_[bin] >= place.peak[bin])) peak_[bin] = place.peak[bin];
   }
-  weights_.push_back(weight);
-  is_weighted_ = is_weighted_ || weight != weights_[0];
   ++place_;
-}
-
-/// The least value such that more than half of the weight is at it or below.
-float CurveBuilder::median_of(std::size_t bin) {
-  const auto begin = means_.begin() + static_cast<std::ptrdiff_t>(bin * places_);
-  if (!is_weighted_) {
-    const auto end =
-        std::remove_if(begin, begin + static_cast<std::ptrdiff_t>(place_), [](float v) { return std::isnan(v); });
-    if (begin == end) return not_known;
-    const auto middle = begin + (end - begin) / 2;
-    std::nth_element(begin, middle, end);
-    return *middle;
-  }
-  std::vector<std::pair<float, double>> values;
-  double all = 0;
-  for (std::size_t place = 0; place < place_; ++place)
-    if (const float value = begin[static_cast<std::ptrdiff_t>(place)]; !std::isnan(value)) {
-      values.emplace_back(value, weights_[place]);
-      all += weights_[place];
-    }
-  std::ranges::sort(values);
-  double below = 0;
-  for (const auto& [value, weight] : values)
-    if ((below += weight) > all / 2) return value;
-  return not_known;
 }
 
 Curves CurveBuilder::finish() {
   Curves curves;
   curves.width = bins_.width;
-  curves.places = static_cast<std::int64_t>(place_);
   curves.peak = std::move(peak_);
   for (std::size_t bin = 0; bin < bins_.count; ++bin) {
-    float least = not_known, greatest = not_known;
-    for (std::size_t place = 0; place < place_; ++place) {
-      const float value = means_[bin * places_ + place];
-      if (std::isnan(value)) continue;
-      if (!(least <= value)) least = value;
-      if (!(greatest >= value)) greatest = value;
+    const auto begin = means_.begin() + static_cast<std::ptrdiff_t>(bin * places_);
+    const auto end =
+        std::remove_if(begin, begin + static_cast<std::ptrdiff_t>(places_), [](float v) { return std::isnan(v); });
+    if (begin == end) {
+      for (auto* values : {&curves.least, &curves.median, &curves.greatest}) values->push_back(not_known);
+      continue;
     }
-    curves.least.push_back(least);
-    curves.greatest.push_back(greatest);
-    curves.median.push_back(median_of(bin));
+    const auto middle = begin + (end - begin) / 2;
+    std::nth_element(begin, middle, end);
+    curves.median.push_back(*middle);
+    curves.least.push_back(*std::min_element(begin, end));
+    curves.greatest.push_back(*std::max_element(begin, end));
   }
   return curves;
 }
@@ -98,7 +71,7 @@ MapBuilder::MapBuilder(const Bins& columns, std::size_t places, std::size_t most
       places_in_row_(width_for(static_cast<std::int64_t>(places), most_rows)),
       rows_(groups_of(static_cast<std::int64_t>(places), places_in_row_)),
       sum_(rows_ * columns.count),
-      peak_(rows_ * columns.count, not_known),
+      peak_(rows_ * columns.count),
       count_(rows_ * columns.count) {}
 
 void MapBuilder::add(std::size_t place, const BinnedPlace& values) {
@@ -109,7 +82,7 @@ void MapBuilder::add(std::size_t place, const BinnedPlace& values) {
     const std::size_t cell = row * columns_.count + column;
     sum_[cell] += static_cast<float>(values.sum[column]);
     count_[cell] += static_cast<std::uint32_t>(values.count[column]);
-    if (!(peak_[cell] >= values.peak[column])) peak_[cell] = values.peak[column];
+    peak_[cell] = std::max(peak_[cell], values.peak[column]);
   }
 }
 
@@ -121,7 +94,7 @@ Map MapBuilder::finish() {
   map.width = columns_.width;
   map.mean = std::move(sum_);
   for (std::size_t cell = 0; cell < map.mean.size(); ++cell)
-    map.mean[cell] = count_[cell] > 0 ? map.mean[cell] / static_cast<float>(count_[cell]) : not_known;
+    if (count_[cell] > 0) map.mean[cell] /= static_cast<float>(count_[cell]);
   if (columns_.width > 1 || places_in_row_ > 1) map.peak = std::move(peak_);
   return map;
 }

@@ -40,19 +40,15 @@ struct BinnedPlace {
 class CurveBuilder {
  public:
   CurveBuilder(const Bins& bins, std::size_t places);
-  /// As often as there are places, or less. `weight`: of how many places it is one, for the median.
-  void add(const BinnedPlace& place, double weight = 1);
+  /// As often as there are places, or less.
+  void add(const BinnedPlace& place);
   /// `name` and the like are the caller's.
   Curves finish();
 
  private:
-  float median_of(std::size_t bin);
-
   Bins bins_;
   std::size_t places_, place_ = 0;
-  std::vector<float> means_;     ///< by bin and place
-  std::vector<double> weights_;  ///< by place
-  bool is_weighted_ = false;     ///< they differ
+  std::vector<float> means_;  ///< by bin and place
   std::vector<float> peak_;
 };
 

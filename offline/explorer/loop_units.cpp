@@ -13,6 +13,8 @@ namespace {
 using run::PathKind;
 
 constexpr std::size_t most_paths = 30, most_iterations = 16;
+/// Values of classes and iterations by place.
+constexpr std::int64_t most_unit_cells = std::int64_t{1} << 21;
 
 /// The largest call paths below the loop.
 std::vector<std::uint32_t> largest_below(const LoopInput& input, std::uint32_t top) {
@@ -25,8 +27,8 @@ std::vector<std::uint32_t> largest_below(const LoopInput& input, std::uint32_t t
   return nodes;
 }
 
-/// How many locations each of those that are reconstructed stands for; 0: the others.
-std::vector<double> weights_of(const LoopInput& input, const report::LoopGroup& group) {
+/// The locations that are reconstructed.
+std::vector<bool> chosen_of(const LoopInput& input, const report::LoopGroup& group) {
   std::map<std::pair<std::int32_t, std::int32_t>, const analysis::LocationSummary*> summaries;
   for (const analysis::LocationSummary& of : input.tree.locations) summaries[{of.rank, of.thread}] = &of;
   std::vector<Thread> threads;
@@ -49,7 +51,7 @@ struct PathCurves {
 /// What each location is asked for.
 struct UnitPlan {
   const JobIterations& iterations;
-  std::vector<double> weights;  ///< by location: how many it stands for in medians; 0: it is not reconstructed
+  std::vector<bool> is_chosen;  ///< by location
   PathCurves curves = {};
   std::size_t first = 0;  ///< the first unit; others are counted from there, classes before iterations
   std::size_t units = 0;  ///< how many there are
@@ -57,12 +59,6 @@ struct UnitPlan {
   std::map<std::int64_t, std::size_t> single = {};  ///< units of single iterations
   std::vector<ClusterMixture::Part> part_of = {};   ///< by metric
 
-  bool is_chosen(std::size_t location) const { return weights[location] > 0; }
-  std::vector<bool> chosen() const {
-    std::vector<bool> chosen;
-    for (const double weight : weights) chosen.push_back(weight > 0);
-    return chosen;
-  }
   bool has_values() const { return reads_classes || !single.empty(); }
 };
 
@@ -82,7 +78,7 @@ class PartsReader {
     PlaceParts parts;
     parts.number = number;
     const run::IterationProfiles& profiles = *open.profiles;
-    const bool is_chosen = plan_.is_chosen(number);
+    const bool is_chosen = plan_.is_chosen[number];
     std::vector<run::IterationValue> curves;
     if (is_chosen) {
       parts.curves.resize(plan_.curves.nodes.size(), BinnedPlace(plan_.curves.bins));
@@ -148,11 +144,10 @@ class UnitMaker {
         table_(table),
         run_(run),
         nodes_(static_cast<std::int64_t>(input.tree.nodes.size())),
-        locations_(static_cast<std::int64_t>(group.locations.size())),
-        room_(input.unit_values) {}
+        locations_(static_cast<std::int64_t>(group.locations.size())) {}
 
   void make() {
-    UnitPlan plan{.iterations = iterations_, .weights = weights_of(input_, group_)};
+    UnitPlan plan{.iterations = iterations_, .is_chosen = chosen_of(input_, group_)};
     plan.curves = plan_curves();
     plan.first = run_.units.size();
     std::vector<std::int64_t> wanted = list_classes();
@@ -275,25 +270,16 @@ class UnitMaker {
                                            ((bin + 1) * loop_.width - 1) / width, first));
   }
 
-  /// Returns whether they are kept: there is room for as many more values.
-  bool keep_by_place(std::size_t first, std::size_t count) {
-    const std::size_t values = count * values_of_unit();
-    const bool are_kept = values <= room_;
-    if (are_kept) room_ -= values;
+  void keep_by_place(std::size_t first, std::size_t count) {
+    const bool are_kept = static_cast<std::int64_t>(count) * locations_ * nodes_ <= most_unit_cells;
     for (std::size_t unit = first; unit < first + count; ++unit) {
       run_.units[unit].by_place = are_kept;
       table_.keep_by_place(static_cast<std::uint32_t>(unit), are_kept);
     }
-    return are_kept;
-  }
-
-  /// By place, of the call paths of the loop.
-  std::size_t values_of_unit() const {
-    const std::uint32_t end = loop_.node == 0 ? static_cast<std::uint32_t>(nodes_) : input_.nodes.end(loop_.node);
-    std::size_t rows = 0;
-    for (std::uint32_t node = loop_.node; node < end; ++node)
-      rows += metrics_at(input_.tree.nodes[node], input_.asked_for);
-    return rows * input_.places;
+    if (!are_kept)
+      run_.lacks.push_back(
+          {"trees",
+           fmt::format("{}: classes and iterations are in the file for all ranks together only.", group_.name)});
   }
 
   void plan_classes(UnitPlan& plan) {
@@ -303,18 +289,15 @@ class UnitMaker {
     const bool are_few = clusters * nodes_ <= most_path_values;
     plan.reads_classes = are_few && classes > 0;
     for (std::size_t unit = plan.first; unit < plan.first + classes; ++unit) run_.units[unit].has_values = are_few;
-    if (!are_few)
+    if (are_few) {
+      keep_by_place(plan.first, classes);
+    } else {
       run_.lacks.push_back(
           {"trees",
            fmt::format("{}: call trees of classes are not in the file: {} clusters on {} threads are too many.",
                        group_.name, clusters, group_.locations.size())});
-    const bool lacks_classes = plan.reads_classes && !keep_by_place(plan.first, classes);
-    const bool lacks_iterations = !plan.single.empty() && !keep_by_place(plan.first + classes, plan.single.size());
-    if (lacks_classes || lacks_iterations)
-      run_.lacks.push_back(
-          {"trees", fmt::format("{}: {}{}{} are in the file for all ranks together only.", group_.name,
-                                lacks_classes ? "classes" : "", lacks_classes && lacks_iterations ? " and " : "",
-                                lacks_iterations ? "single iterations" : "")});
+    }
+    if (!plan.single.empty()) keep_by_place(plan.first + classes, plan.single.size());
   }
 
   void tell_chosen(const UnitPlan& plan) {
@@ -322,7 +305,7 @@ class UnitMaker {
     constexpr const char* chosen =
         "{} of {} threads, which are those that differ most from the median in user code or in MPI, and others from "
         "all over the run";
-    const auto count = std::ranges::count_if(plan.weights, [](double weight) { return weight > 0; });
+    const auto count = std::ranges::count(plan.is_chosen, true);
     const std::string threads = fmt::format(chosen, count, locations_);
     if (!plan.curves.nodes.empty())
       run_.lacks.push_back({"iterations", fmt::format("{}: call paths are shown of {}.", group_.name, threads)});
@@ -335,20 +318,18 @@ class UnitMaker {
   }
 
   void read(const UnitPlan& plan) {
-    const std::vector<bool> chosen = plan.chosen();
-    const auto places = static_cast<std::size_t>(std::ranges::count(chosen, true));
+    const auto places = static_cast<std::size_t>(std::ranges::count(plan.is_chosen, true));
     std::vector<CurveBuilder> curves(plan.curves.nodes.size(), CurveBuilder(plan.curves.bins, places));
     const PartsReader reader(input_, plan);
     for_each_rank_of(
-        input_, group_, plan.has_values() ? std::vector<bool>() : chosen, experiment::Depth::Whole, bytes_of_rank(plan),
-        std::vector<PlaceParts>(),
+        input_, group_, plan.has_values() ? std::vector<bool>() : plan.is_chosen, experiment::Depth::Whole,
+        bytes_of_rank(plan), std::vector<PlaceParts>(),
         [&](std::size_t number, const run::OpenLoop& open, std::vector<PlaceParts>& made) {
           made.push_back(reader.read(number, open));
         },
         [&](const std::vector<PlaceParts>& made) {
           for (const PlaceParts& parts : made) {
-            for (std::size_t n = 0; n < parts.curves.size(); ++n)
-              curves[n].add(parts.curves[n], plan.weights[parts.number]);
+            for (std::size_t n = 0; n < parts.curves.size(); ++n) curves[n].add(parts.curves[n]);
             const std::size_t place = input_.place_of(group_.locations[parts.number]);
             for (const auto& [unit, own] : parts.values.values)
               table_.add(static_cast<std::uint32_t>(plan.first + unit), own.metric, own.node, place, own.value);
@@ -381,7 +362,6 @@ class UnitMaker {
   ValueTable& table_;
   Run& run_;
   const std::int64_t nodes_, locations_;
-  std::size_t room_;  ///< for values by place
 };
 
 }  // namespace

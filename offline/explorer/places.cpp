@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
 #include <map>
 #include <numeric>
 
@@ -41,35 +40,15 @@ std::vector<bool> outliers_of(std::span<const Thread> threads, std::size_t count
 
 }  // namespace
 
-std::vector<double> choose_threads(std::span<const Thread> threads, std::size_t most) {
-  if (threads.size() <= most) return std::vector<double>(threads.size(), 1);
-  const std::vector<bool> is_outlier = outliers_of(threads, most / 2);
-  std::vector<double> weights(threads.size());
+std::vector<bool> choose_threads(std::span<const Thread> threads, std::size_t most) {
+  if (threads.size() <= most) return std::vector<bool>(threads.size(), true);
+  std::vector<bool> is_chosen = outliers_of(threads, most / 2);
   std::vector<std::size_t> rest;
-  for (std::size_t i = 0; i < threads.size(); ++i) {
-    if (is_outlier[i]) weights[i] = 1;
-    else rest.push_back(i);
-  }
+  for (std::size_t i = 0; i < threads.size(); ++i)
+    if (!is_chosen[i]) rest.push_back(i);
   const std::size_t spread = most - most / 2;
-  for (std::size_t i = 0; i < spread; ++i)
-    weights[rest[i * rest.size() / spread]] = static_cast<double>(rest.size()) / static_cast<double>(spread);
-  return weights;
-}
-
-std::size_t room_for_values(std::size_t bytes) {
-  constexpr double share = 0.55, bytes_of_value = 1.7;  // in base64; of two bytes, compressed
-  return static_cast<std::size_t>(share * static_cast<double>(bytes) / bytes_of_value);
-}
-
-std::size_t room_for_places(std::size_t values, std::size_t rows) {
-  constexpr std::size_t least = 128;
-  return std::max(values / std::max<std::size_t>(rows, 1), least);
-}
-
-Lack lack_of_threads(std::size_t threads) {
-  return {"trees", fmt::format("{} threads do not fit into the file one by one: those that differ most in user code or "
-                               "in MPI do, the others are groups of neighbours (--size).",
-                               threads)};
+  for (std::size_t i = 0; i < spread; ++i) is_chosen[rest[i * rest.size() / spread]] = true;
+  return is_chosen;
 }
 
 Grouping group_places(std::span<const Thread> threads, std::size_t most) {

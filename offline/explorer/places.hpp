@@ -1,7 +1,6 @@
 #pragma once
 /// Which threads stand by themselves in a file, where there is no room for all of them.
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -19,16 +18,8 @@ struct Thread {
 };
 
 /// The threads that are looked at more closely, `most` of them at most: half of these are farthest from the median in
-/// user code or in MPI, the others are spread evenly over the rest. How many threads each stands for: 1 of the former,
-/// a part of the rest of the latter; 0: it is not chosen.
-std::vector<double> choose_threads(std::span<const Thread> threads, std::size_t most);
-
-/// How many values by place fit into a file whose data may take `bytes`.
-std::size_t room_for_values(std::size_t bytes);
-/// How many places have room for `rows` values each in a part of these; at least 128.
-std::size_t room_for_places(std::size_t values, std::size_t rows);
-/// Says that so many threads are grouped.
-Lack lack_of_threads(std::size_t threads);
+/// user code or in MPI, the others are spread evenly over the rest.
+std::vector<bool> choose_threads(std::span<const Thread> threads, std::size_t most);
 
 struct Grouping {
   std::vector<Place> places;            ///< without samples

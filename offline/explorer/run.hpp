@@ -28,7 +28,6 @@ struct Metric {
     Samples,  ///< follows from the weights of samples
     Given     ///< comes with the values
   } error = Exact;
-  bool of_run_only = false;  ///< not known of parts of loops
 };
 
 /// Time that samples divide, their weights, and the squares of these.
@@ -94,10 +93,9 @@ struct Curves {
   std::int64_t width = 1;                      ///< iterations in a bin
   std::vector<float> least, median, greatest;  ///< of the mean in the bin
   std::vector<float> peak;                     ///< greatest single iteration
-  std::int64_t places = 0;                     ///< that were looked at
 };
 
-/// Places (rows) x iterations (columns), row by row; NaN: nothing is known.
+/// Places (rows) x iterations (columns), row by row.
 struct Map {
   std::string metric, unit;
   std::int64_t rows = 0, columns = 0, places_in_row = 1, width = 1;  ///< width: iterations in a column
@@ -107,12 +105,11 @@ struct Map {
 struct Loop {
   std::string name;
   std::uint32_t node = 0;
-  std::int64_t iterations = 0;
+  std::int64_t iterations = 0, places = 0;
   std::int64_t bins = 0, width = 1;    ///< width: iterations in a bin
   std::vector<std::uint32_t> classes;  ///< by bin: the unit of the class that most of it is of; 0: none
   std::vector<Curves> curves;
   std::vector<Map> maps;
-  std::vector<std::pair<std::int32_t, std::int32_t>> locations;  ///< rank and thread, in the order of a map's rows
 };
 
 /// A finding, and what it is about.
@@ -121,7 +118,7 @@ struct Told {
   double share = 0, error = 0;  ///< of the elapsed time
   std::string metric = {};      ///< empty: any
   std::optional<std::uint32_t> node = {};
-  std::vector<std::pair<std::int32_t, std::int32_t>> ranks = {};  ///< ranges, first and last
+  std::vector<std::int32_t> ranks = {};
   std::optional<std::string> loop = {};
   std::optional<std::pair<std::int64_t, std::int64_t>> iterations = {};  ///< first and last
   std::optional<std::size_t> part_of = {};  ///< place of the finding whose cost has this one in it

@@ -22,6 +22,16 @@ std::string metric_of(const findings::Finding& finding) {
   return at == options.end() ? std::string() : at[1];
 }
 
+/// A page has room for so many.
+std::vector<std::int32_t> first_of(const findings::Ranks& all) {
+  constexpr std::size_t most = 64;
+  std::vector<std::int32_t> ranks;
+  for (const auto& [first, last] : all.ranges)
+    for (std::int64_t rank = first; rank <= last && ranks.size() < most; ++rank)
+      ranks.push_back(static_cast<std::int32_t>(rank));
+  return ranks;
+}
+
 /// Nothing: they are all of the loop, or single ones far from each other.
 std::optional<std::pair<std::int64_t, std::int64_t>> range_of(const findings::Iterations& of) {
   if (of.count == 1 && !of.numbers.empty()) return std::pair(of.numbers[0], of.numbers[0]);
@@ -39,12 +49,13 @@ Told told_of(const findings::Finding& finding,
             .share = finding.share,
             .error = std::max(finding.error, 0.0),
             .metric = metric_of(finding),
-            .ranks = (finding.ranks.empty() ? finding.cause.ranks : finding.ranks).ranges,
+            .ranks = first_of(finding.ranks.empty() ? finding.cause.ranks : finding.ranks),
             .part_of = finding.part_of};
   const findings::Path& path = finding.paths.empty() ? finding.cause.path : finding.paths[0];
   if (!path.empty()) told.node = node_of(path);
-  if (!finding.iterations || !is_loop(finding.iterations->loop)) return told;
-  told.loop = finding.iterations->loop;
+  if (!finding.iterations) return told;
+  const std::string& loop = finding.iterations->loop;
+  told.loop = is_loop(loop) ? loop : std::string();
   told.iterations = range_of(*finding.iterations);
   return told;
 }

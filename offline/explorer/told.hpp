@@ -11,8 +11,7 @@
 
 namespace refrain::explorer {
 
-/// `node_of`: the node of a call path; nothing: the page has none. `is_loop`: whether the page has a loop of
-/// this name; iterations of others are left out.
+/// `node_of`: the node of a call path; nothing: the page has none. `is_loop`: whether a loop has this name.
 Told told_of(const findings::Finding& finding,
              const std::function<std::optional<std::uint32_t>(const findings::Path& path)>& node_of,
              const std::function<bool(const std::string& name)>& is_loop);

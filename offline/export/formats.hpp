@@ -28,7 +28,7 @@ struct EfficienciesOfRun {
   struct Part {
     std::string name;  ///< empty: the run
     analysis::Efficiency of;
-    double useful_s = 0, mpi_s = 0;              ///< of the first threads of the processes that `of` counts
+    double useful_s = 0, mpi_s = 0;              ///< of the first threads of all processes
     std::optional<double> instructions, cycles;  ///< of useful time, likewise; nothing: not counted
   };
   std::string creator;                    ///< "Refrain 0.1.0"

@@ -1,7 +1,6 @@
 /// The JSON of TALP (DLB 3.5, src/talp/talp_output.c), as far as TALP-Pages read it
 /// (talp_pages/io/dataframe_handling.py and analysis/scaling_analysis.py of TALP-Pages 3.5.1 and 3.6.0): an object of
-/// regions, that of the run is called "Global". Times are whole nanoseconds. Sums are those of the processes that are
-/// counted: what a process has done that could not be read is in none of them.
+/// regions, that of the run is called "Global". Times are whole nanoseconds.
 ///
 /// Counters that were not counted are 0, as DLB writes without PAPI, which readers know; other values that are not
 /// known are null. The factors of OpenMP's runtime are never known.
@@ -52,11 +51,6 @@ void write_region(report::JsonWriter& json, const EfficienciesOfRun::Part& part)
     json.member(unknown, nullptr);
 }
 
-std::string region_name(const std::string& part) {
-  if (part.empty()) return talp_run_name;
-  return part == talp_run_name ? part + " (loop)" : part;
-}
-
 }  // namespace
 
 void write_talp(const EfficienciesOfRun& run, OutputFile& out) {
@@ -75,7 +69,8 @@ void write_talp(const EfficienciesOfRun& run, OutputFile& out) {
     });
     json.member_object("Application", [&] {
       for (const EfficienciesOfRun::Part& part : run.parts)
-        json.member_object(region_name(part.name), [&] { write_region(json, part); });
+        json.member_object(part.name.empty() ? std::string_view(talp_run_name) : std::string_view(part.name),
+                           [&] { write_region(json, part); });
     });
   });
   json.end_document();

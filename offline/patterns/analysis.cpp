@@ -427,6 +427,7 @@ class Searched::Analyser {
     CauseResults results{{}, found.waiting_ns, found.unknown_ns};
     results.all = by_name<CauseResult>(found.causes, [this](CauseResult& to, const Cause& of) {
       to.ns += of.ns, to.direct_ns += of.direct_ns;
+      if (of.off_cpu_ns) to.off_cpu_ns = to.off_cpu_ns.value_or(0) + *of.off_cpu_ns;
       add_user(to.by_node, of);
     });
     for (CauseResult& of : results.all) {

@@ -101,6 +101,7 @@ struct NamedActivity {
 struct CauseResult {
   NamedActivity activity;
   double ns = 0, direct_ns = 0;
+  std::optional<double> off_cpu_ns;  ///< of a call: of `ns` its thread did not run, at least; nothing: not known
   std::vector<PatternResult::ByNode> by_node;  ///< of a computation, what samples say it consists of; largest first
 };
 

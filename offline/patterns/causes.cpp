@@ -18,7 +18,7 @@ double weight_of(const Sampled& of) { return of.cpu_ns > 0 ? static_cast<double>
 
 }  // namespace
 
-Causes::Causes(Search& search) : of_location_(search.trace().locations().size()) {
+Causes::Causes(Search& search) : trace_(search.trace()), of_location_(search.trace().locations().size()) {
   search.subscribe<Call>([this](const Call& of) { call(of); });
   search.subscribe<Waited>([this](const Waited& of) { waited(of); });
   search.subscribe<Collective>([this](const Collective& of) { collective(of); });
@@ -38,7 +38,7 @@ void Causes::call(const Call& call) {
   of.calls.take_out_inner(call, [](const Past&) {});
   add_samples(call, of);
   const Waited* early = of.calls.early_wait(call.enter_ns);
-  of.calls.add({call.enter_ns, call.leave_ns, early ? early->waiting_ns : 0, call.path});
+  of.calls.add({call.enter_ns, call.leave_ns, early ? early->waiting_ns : 0, call.path, call.off_ns});
   if (const auto oldest = of.calls.forget_oldest()) of.known_since_ns = oldest->leave_ns;
   while (!of.samples.empty() && of.samples.front().ns < of.known_since_ns) of.samples.pop_front();
 }
@@ -187,7 +187,15 @@ void Causes::read_pieces(const Moment& end, std::int64_t from_ns, std::vector<Pi
     const std::int64_t leave_ns = std::min(at->leave_ns, next_ns);
     add(Kind::Computation, at->path, next_path, leave_ns, next_ns);
     const std::int64_t waited_ns = std::min(at->enter_ns + at->waiting_ns, leave_ns);
+    const std::size_t before = pieces.size();
     add(Kind::Call, at->path, trace::no_path, waited_ns, leave_ns);
+    if (pieces.size() > before) {
+      // A process that has waited may have slept meanwhile: that is no delay. Of a part of a call it is in proportion.
+      const std::int64_t work_ns = at->leave_ns - at->enter_ns - at->waiting_ns;
+      const std::int64_t off_ns = std::clamp<std::int64_t>(at->off_ns - at->waiting_ns, 0, work_ns);
+      const auto part_ns = static_cast<double>(pieces.back().behind_ns - pieces.back().begin_ns);
+      pieces.back().off_ns = static_cast<double>(off_ns) * std::min(part_ns / static_cast<double>(work_ns), 1.0);
+    }
     add(Kind::Wait, at->path, trace::no_path, at->enter_ns, waited_ns);
     next_ns = at->enter_ns;
     next_path = at->path;
@@ -217,6 +225,7 @@ void Causes::add(Group& group, std::uint32_t other, Did Both::*whose, std::uint3
   for (const Piece& piece : pieces) {
     Did& did = group.done[{other, piece.kind, piece.before, piece.after}].*whose;
     did.ns += factor * static_cast<double>(piece.behind_ns - piece.begin_ns);
+    did.off_ns += factor * piece.off_ns;
     if (piece.kind != Kind::Computation) continue;
     auto at = std::ranges::lower_bound(samples, piece.begin_ns, {}, &Sampled::ns);
     for (; at != samples.end() && at->ns < piece.behind_ns; ++at) did.samples[at->path].add(factor * weight_of(*at));
@@ -280,11 +289,15 @@ CausesFound Causes::found(const IsMeant& is_meant) const {
         }
         // A wait of which nothing more is known counts as its call.
         const Activity activity{share.of.location, share.of.kind != Kind::Computation, share.of.before, share.of.after};
-        Cause& cause = causes.try_emplace(activity, Cause{activity, 0, 0, {}}).first->second;
+        Cause& cause = causes.try_emplace(activity, Cause{activity, 0, 0, {}, {}}).first->second;
         cause.ns += ns;
         if (step == 0) cause.direct_ns += ns;
-        if (activity.is_call) continue;
         const double factor = ns / share.both->excess_ns();
+        if (activity.is_call) {
+          if (trace_.locations()[activity.location].tells_off_cpu)
+            cause.off_cpu_ns = cause.off_cpu_ns.value_or(0) + factor * share.both->off_cpu_ns();
+          continue;
+        }
         const std::uint32_t other = activity.location, own = groups_[i].location;
         parts[activity][{other, false}].add(share.both->other, factor, period_ns(other));
         parts[activity][{own, true}].add(share.both->own, factor, period_ns(own));

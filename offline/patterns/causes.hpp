@@ -16,12 +16,14 @@
 /// has made them wait. They are summed over the very times that were compared: what is done only now and then shows
 /// there, and hardly in all instances of the computation. CPU time that is missing in these times was not on a CPU.
 /// Only where they hold fewer than five samples, those of all instances (the same location, between the same call
-/// paths) are taken.
+/// paths) are taken. Calls say for how long their thread did not run: what of that is more than the call has waited is
+/// compared, too.
 ///
 /// Memory: the last 256 calls of each location and its samples since, 65,536 at most (of more, each second one counts
 /// twice); pairs of locations of which one has waited for the other; and the sums, of samples by what was compared and
 /// call path.
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -55,6 +57,7 @@ struct Cause {
   Activity activity;
   double ns = 0;                   ///< of waiting, of all that it has delayed
   double direct_ns = 0;            ///< of those that have waited for this location
+  std::optional<double> off_cpu_ns = {};  ///< of a call: the part of `ns` in which its thread did not run, at least
   std::vector<SampledPart> parts;  ///< of a computation; their times add up to `ns`
 };
 
@@ -80,6 +83,7 @@ class Causes {
   struct Past {
     std::int64_t enter_ns, leave_ns, waiting_ns;
     std::uint32_t path;
+    std::int64_t off_ns;
   };
   struct OfLocation {
     RecentCalls<Past> calls;
@@ -101,6 +105,7 @@ class Causes {
     Kind kind;
     std::uint32_t before, after;
     std::int64_t begin_ns, behind_ns;
+    double off_ns = 0;  ///< of a call, without its waiting: the thread did not run, at least
   };
   struct Doing {
     std::uint32_t location;
@@ -110,13 +115,15 @@ class Causes {
   };
   /// How long a location has done something, and the samples of that time.
   struct Did {
-    double ns = 0;
+    double ns = 0, off_ns = 0;
     Weights samples;
   };
   /// Another location, and the one that has waited for it.
   struct Both {
     Did other, own;
     double excess_ns() const { return other.ns - own.ns; }
+    /// Of that the other one did not run.
+    double off_cpu_ns() const { return std::clamp(other.off_ns - own.off_ns, 0.0, std::max(excess_ns(), 0.0)); }
   };
   /// Parts of what a location has done, added up.
   struct PartSum {
@@ -151,6 +158,7 @@ class Causes {
   void in_step(std::span<const std::uint32_t> locations, std::int64_t ns);
   Group& group_of(std::uint32_t location, std::uint32_t path);
 
+  const trace::Trace& trace_;
   std::vector<OfLocation> of_location_;
   std::unordered_map<std::uint64_t, std::int64_t> pairs_;      ///< of locations: when the one has waited for the other
   std::unordered_map<std::uint64_t, std::uint32_t> group_at_;  ///< by location and path

@@ -36,6 +36,7 @@ struct Call {
   std::uint32_t span = 0;  ///< which one of the location's it was entered in
   std::int64_t enter_ns = 0, leave_ns = 0;
   std::int64_t inner_ns = 0;  ///< of that in calls within it
+  std::int64_t off_ns = 0;    ///< of that the thread did not run; see LocationOfTrace::tells_off_cpu
   std::int64_t time_ns() const { return leave_ns - enter_ns; }
 };
 

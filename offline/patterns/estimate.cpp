@@ -24,9 +24,9 @@ Estimate::Estimate(const trace::Trace& trace, const Naming& naming, const Meanin
       replicates_(outputs),
       location_variance_(outputs) {
   for (const std::string& loop : loops) loop_numbers_.push_back(format::checksum(loop.data(), loop.size()));
-  std::int64_t ranks = 1;
-  for (const trace::LocationOfTrace& of : trace.locations()) ranks = std::max(ranks, std::int64_t{of.rank} + 1);
-  ranks_in_block_ = run::ranks_in_block(ranks, trace.path_count());
+  std::int32_t ranks = 1;
+  for (const trace::LocationOfTrace& of : trace.locations()) ranks = std::max(ranks, of.rank + 1);
+  ranks_in_block_ = run::ranks_in_block(ranks);
 }
 
 run::Signs Estimate::signs_of(const SpanEnd& iteration) const {

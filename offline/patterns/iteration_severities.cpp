@@ -11,32 +11,12 @@
 namespace refrain::patterns {
 namespace {
 
-/// Which ranks have loops, and which of their iterations.
-struct RanksOfLoops {
-  std::map<std::uint16_t, std::unordered_map<std::int64_t, std::uint32_t>> kept;  ///< by loop, by iteration
-  std::map<std::string, std::uint32_t> all;                                       ///< by name of the loop
-
-  explicit RanksOfLoops(const Search& search) {
-    for (std::uint32_t location = 0; location < search.trace().locations().size(); ++location) {
-      if (search.trace().locations()[location].thread != 0) continue;
-      for (const SpanEnd& span : search.findings().locations()[location].spans)
-        if (span.loop != 0 && span.is_whole) ++kept[span.loop][span.number];
-    }
-    // Whoever has lost all events has the loop even so.
-    std::set<std::pair<std::int32_t, std::string>> known;
-    run::for_each_loop(search.trace().experiment(), [&](const run::LoopPlace& of, const experiment::Loop& loop, auto&) {
-      if (of.location == 0 && known.emplace(of.rank, loop.name).second) ++all[loop.name];
-    });
-  }
-};
-
 /// Iterations that all ranks with the loop have kept as a whole: where one has not, nobody knows whom calls of the
 /// others have waited for. And of no call in them the other end of a message that counts lies in one that was not kept.
 class KnownIterations {
  public:
   /// `sides`: of messages that count; none: collective operations and windows count. `is_of_all`: everything does.
-  KnownIterations(const Search& search, const RanksOfLoops& ranks, unsigned sides, bool is_of_all)
-      : search_(search), ranks_(ranks) {
+  KnownIterations(const Search& search, unsigned sides, bool is_of_all) : search_(search) {
     const auto is_operation = [&](std::uint32_t path) {
       const trace::FunctionOfMpi is = trace::function_of_mpi(search.trace().region_of(path));
       return is.exchange != trace::Exchange::None || is.window_step != trace::WindowStep::None;
@@ -56,22 +36,33 @@ class KnownIterations {
       for (const Findings::Row& row : of.rows)
         if (row.span < of.spans.size() && is_untold(of, row))
           unknown_.emplace(of.spans[row.span].loop, of.spans[row.span].number);
+    for (std::uint32_t location = 0; location < search.trace().locations().size(); ++location) {
+      if (search.trace().locations()[location].thread != 0) continue;
+      for (const SpanEnd& span : search.findings().locations()[location].spans)
+        if (span.loop != 0 && span.is_whole) ++ranks_[span.loop][span.number];
+    }
+    // Whoever has lost all events has the loop even so.
+    std::set<std::pair<std::int32_t, std::string>> known;
+    run::for_each_loop(search.trace().experiment(), [&](const run::LoopPlace& of, const experiment::Loop& loop, auto&) {
+      if (of.location == 0 && known.emplace(of.rank, loop.name).second) ++ranks_with_[loop.name];
+    });
   }
   bool has(const SpanEnd& span) const {
     if (span.loop == 0 || !span.is_whole || unknown_.contains({span.loop, span.number})) return false;
-    const auto loop = ranks_.kept.find(span.loop);
-    if (loop == ranks_.kept.end()) return false;
+    const auto loop = ranks_.find(span.loop);
+    if (loop == ranks_.end()) return false;
     const auto ranks = loop->second.find(span.number);
     const std::string& name = search_.loops()[span.loop];
-    const auto all = ranks_.all.find(name);
-    return ranks != loop->second.end() && all != ranks_.all.end() && ranks->second >= all->second &&
+    const auto all = ranks_with_.find(name);
+    return ranks != loop->second.end() && all != ranks_with_.end() && ranks->second >= all->second &&
            (search_.trace().is_sampled(name, span.number) || search_.trace().is_slow_on_all(name, span.number));
   }
 
  private:
   const Search& search_;
-  const RanksOfLoops& ranks_;
-  std::set<std::pair<std::uint16_t, std::int64_t>> unknown_;  ///< loops and iterations
+  std::map<std::uint16_t, std::unordered_map<std::int64_t, std::uint32_t>> ranks_;  ///< by loop, by iteration
+  std::map<std::string, std::uint32_t> ranks_with_;                                 ///< by name of the loop
+  std::set<std::pair<std::uint16_t, std::int64_t>> unknown_;                        ///< loops and iterations
 };
 
 /// Of a location, by the place of the loop's name.
@@ -120,10 +111,9 @@ std::vector<IterationSeverities> severities_of_iterations(const trace::Trace& tr
   }
   search.keep_rows_of(kept);
   search.run();
-  const RanksOfLoops ranks(search);
   std::vector<IterationSeverities> found(patterns.size());
   for (std::size_t i = 0; i < patterns.size(); ++i) {
-    const KnownIterations known(search, ranks, wanted[i].sides, patterns[i] == waiting_name);
+    const KnownIterations known(search, wanted[i].sides, patterns[i] == waiting_name);
     for (std::uint32_t location = 0; location < trace.locations().size(); ++location)
       for (auto& [loop, of] : loops_of(search, known, location, wanted[i].quantity)) {
         of.rank = trace.locations()[location].rank;

@@ -252,6 +252,7 @@ void Search::leave(const trace::Event& event) {
   stack.pop_back();
   Call& call = frame.call;
   call.leave_ns = event.time_ns;
+  call.off_ns = event.record.off_ns;
   // Waiting for a collective operation is a part of it.
   if (frame.completes_collective && !frame.completes_message && call.call_class == CallClass::PointToPoint)
     call.call_class = frame.collective_class;

@@ -165,6 +165,9 @@ class EventTrace {
     of["callpath"] = has_path ? py::object(py::int_(event.path)) : py::object(py::none());
     of["enterptr"] = position_or_none(linked.enter);
     of["cnodeptr"] = position_or_none(has_path ? model_.first_enter(event.path) : trace::no_position);
+    if (event.type == Type::Leave)
+      of["off_cpu_ns"] =
+          location.tells_off_cpu && has_path ? py::object(py::int_(event.record.off_ns)) : py::object(py::none());
     if (event.type == Type::Communication) add_communication(of, linked);
     if (event.type == Type::SpanEnd) {
       const std::string loop = trace_->loop_of(event);

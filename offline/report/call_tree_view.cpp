@@ -358,6 +358,7 @@ Table call_paths_table(const Document& d) {
     columns.push_back({name, Kind::Seconds});
   add_asked_for_columns(columns, tree, InJson | InCsv, {"metrics", "exclusive"});
   add_asked_for_columns(columns, tree, InJson, {"metrics", "inclusive"});
+  columns.push_back({"off_cpu_s", Kind::Seconds, InJson});
   columns.push_back({"visits", Kind::Count, InJson, "", {"region"}});
   columns.push_back({"wall_s", Kind::Seconds, InJson, "", {"region"}});
   columns.push_back({"waited_for_core_s", Kind::Seconds, InJson, "", {"region"}});
@@ -386,6 +387,7 @@ Table call_paths_table(const Document& d) {
       add_asked_for(row, tree, node.exclusive);
       add_asked_for(row, tree, node.inclusive);
       const auto known = [](std::optional<double> seconds) { return seconds ? Cell(*seconds) : Cell(); };
+      row.cells.push_back(known(node.off_cpu_s));
       if (node.marked)
         row.cells.insert(row.cells.end(),
                          {node.mark_visits, node.mark_s, known(node.mark_waited_s), known(node.mark_blocked_s)});

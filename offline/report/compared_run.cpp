@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <map>
-#include <set>
 
 #include "offline/report/idle_helpers.hpp"
 #include "offline/report/text_page.hpp"
@@ -48,8 +46,6 @@ ComparedRun compared_run(const std::shared_ptr<const experiment::Experiment>& ex
   run.lacks = lacks_of(*experiment, run.tree);
   if (auto tree = without_idle_helpers(run.tree)) run.tree = std::move(*tree);
   find_ranks_and_elapsed(run);
-  const bool are_all = request.ranks.empty() && !request.some_threads();
-  run.ranks_expected = are_all ? std::max<double>(experiment->definitions().ranks_expected, run.ranks) : run.ranks;
   return run;
 }
 
@@ -62,36 +58,7 @@ ComparedRun compared_run(ForeignRun of) {
   run.lacks = of.is_complete ? "" : "a part of it cannot be read";
   run.tree = std::move(of.tree);
   find_ranks_and_elapsed(run);
-  run.ranks_expected = run.ranks;
   return run;
-}
-
-std::string ranks_of(const ComparedRun& run) {
-  const std::string expected = plural(static_cast<std::int64_t>(run.ranks_expected), "rank", "ranks");
-  return run.ranks < run.ranks_expected ? fmt::format("{} of {}", run.ranks, expected) : expected;
-}
-
-std::vector<std::string> notes_on(std::span<const ComparedRun* const> runs) {
-  const char* const consequence = runs.size() == 2 ? "what it lacks shows as a change"
-                                                   : "call paths that it lacks are not known there, and count in the "
-                                                     "other runs alone";
-  std::vector<std::string> notes;
-  const auto add = [&](std::string note) {
-    if (std::ranges::find(notes, note) == notes.end()) notes.push_back(std::move(note));
-  };
-  std::set<double> ranks;
-  for (const ComparedRun* run : runs) {
-    ranks.insert(run->ranks_expected);
-    const std::string read = run->ranks < run->ranks_expected ? fmt::format(" ({})", ranks_of(*run)) : "";
-    if (!run->lacks.empty()) add(fmt::format("{}: {}{}; {}", run->name, run->lacks, read, consequence));
-    // Those of experiments are of all that one symbolizer has read.
-    for (const std::string& note : run->tree.notes)
-      add(run->experiment ? note : fmt::format("{}: {}", run->name, note));
-  }
-  if (ranks.size() > 1)
-    add(fmt::format("the runs have different numbers of ranks ({}); each counts by the mean over its ranks",
-                    fmt::join(ranks, ", ")));
-  return notes;
 }
 
 void check_compared_request(const Request& request, bool is_difference) {

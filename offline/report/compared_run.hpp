@@ -3,9 +3,7 @@
 /// helpers. What is told of several runs is told per rank.
 
 #include <memory>
-#include <span>
 #include <string>
-#include <vector>
 
 #include "offline/report/foreign_run.hpp"
 #include "offline/report/report.hpp"
@@ -18,7 +16,6 @@ struct ComparedRun {
   std::shared_ptr<const experiment::Experiment> experiment;  ///< null: it is of another tool
   analysis::CallTree tree;
   double ranks = 1, elapsed_s = 0;  ///< elapsed: the mean over ranks
-  double ranks_expected = 1;        ///< more than `ranks`: others were asked for that could not be read
   bool has_calls = true;            ///< calls of MPI were counted
   std::string lacks;                ///< why call paths may be missing; empty: the run saw the whole
 };
@@ -28,13 +25,6 @@ ComparedRun compared_run(const std::shared_ptr<const experiment::Experiment>& ex
                          const Progress& progress, analysis::Symbolizer& symbolizer);
 /// `run` was made with the ranks and threads of a request.
 ComparedRun compared_run(ForeignRun run);
-
-/// "4 ranks", "3 of 4 ranks".
-std::string ranks_of(const ComparedRun& run);
-
-/// The sentences that a reader of numbers of all these runs together has to know: of two runs that is their difference,
-/// of more their means.
-std::vector<std::string> notes_on(std::span<const ComparedRun* const> runs);
 
 /// Throws UsageError for what is shown of one experiment alone. `is_difference`: of two runs, the text of which is not
 /// arranged; else of more.

@@ -203,10 +203,8 @@ Table iterations_table_of(const std::vector<ChangedIteration>& all) {
 }
 
 Table run_table(const char* name, const Side& side) {
-  return object_of(
-      name, columns("directory, command, ranks, ranks_expected, elapsed_s, saw_whole, why"),
-      {{side.name, side.about, static_cast<std::int64_t>(side.ranks), static_cast<std::int64_t>(side.ranks_expected),
-        side.elapsed_s, side.lacks.empty(), side.lacks.empty() ? Cell() : Cell(side.lacks)}});
+  return object_of(name, columns("directory, command, ranks, elapsed_s"),
+                   {{side.name, side.about, static_cast<std::int64_t>(side.ranks), side.elapsed_s}});
 }
 
 class DifferencePage : TextPage {
@@ -214,13 +212,12 @@ class DifferencePage : TextPage {
   DifferencePage(const Side& before, const Side& now, const Request& request, const Terminal& terminal)
       : TextPage(terminal), before_(before), now_(now), request_(request) {}
 
-  std::string render(const std::vector<Changed>& changed, const std::vector<ChangedIteration>& iterations,
-                     const std::vector<std::string>& notes) {
-    for (const std::string& note : notes) warning(note);
-    if (!notes.empty()) line();
+  std::string render(const std::vector<Changed>& changed, const std::vector<ChangedIteration>& iterations) {
     for (const Side* side : {&before_, &now_})
       wrapped(side == &before_ ? "before: " : "now:    ",
-              fmt::format("{}, {}, {}, {}", side->name, side->about, ranks_of(*side), human_time(side->elapsed_s)), 8);
+              fmt::format("{}, {}, {}, {}", side->name, side->about,
+                          plural(static_cast<std::int64_t>(side->ranks), "rank", "ranks"), human_time(side->elapsed_s)),
+              8);
     line();
     const double difference = now_.elapsed_s - before_.elapsed_s;
     const std::string change =
@@ -238,11 +235,7 @@ class DifferencePage : TextPage {
       print_iterations(iterations, before_.ranks > analysis::most_ranks_of_series);
       line();
     } else if (before_.experiment && before_.ranks != now_.ranks && has_loops(before_) && has_loops(now_)) {
-      wrapped("",
-              fmt::format("Iterations are not compared: {}.", before_.ranks_expected == now_.ranks_expected
-                                                                  ? "one of the runs lacks ranks"
-                                                                  : "the runs have different numbers of ranks"),
-              0, style_.faint);
+      wrapped("", "Iterations are not compared: the runs have different numbers of ranks.", 0, style_.faint);
       line();
     }
     print_changes(changed);
@@ -367,15 +360,12 @@ void render_difference(const RunToCompare& before, const RunToCompare& now, cons
   const bool has_iterations = request.ranks.empty() && !request.some_threads();
   const auto iterations =
       has_iterations ? iteration_changes(before, now, least_share) : std::vector<ChangedIteration>();
-  const ComparedRun* const runs[] = {&before, &now};
-  std::vector<std::string> notes = notes_on(runs);
   if (request.format == Format::Text)
-    return out(DifferencePage(before, now, request, terminal).render(changed, iterations, notes));
+    return out(DifferencePage(before, now, request, terminal).render(changed, iterations));
   Table by_callpath = arranged(changes_table(changed, before.has_calls && now.has_calls), request);
   if (request.format != Format::Json) return print_tables({std::move(by_callpath)}, request.format, terminal, out);
   print_tables({run_table("before", before), run_table("now", now), table_of("findings_before", before.findings),
-                table_of("findings_now", now.findings), std::move(by_callpath), iterations_table_of(iterations),
-                object_of("", columns("notes"), {{std::move(notes)}})},
+                table_of("findings_now", now.findings), std::move(by_callpath), iterations_table_of(iterations)},
                request.format, terminal, out);
 }
 

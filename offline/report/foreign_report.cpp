@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -28,12 +27,6 @@ struct ForeignMetric {
   double scale = 1;        ///< to its integers
 };
 
-/// What values that add up to `sum` are multiplied by so that integers have 15 digits of it: as many as are exact.
-double scale_of_fractions(double sum) {
-  constexpr double digits = 15, most = 300;
-  return std::pow(10, std::clamp(digits - std::ceil(std::log10(sum)), 0.0, most));
-}
-
 /// The nearest one.
 std::int64_t integer_of(double value) {
   constexpr double most = 9e18;
@@ -43,11 +36,7 @@ std::int64_t integer_of(double value) {
 class ForeignTree {
  public:
   ForeignTree(RunSource& source, const Request& request, ForeignRun& run)
-      : source_(source),
-        run_(run),
-        is_used_(source.nodes().size()),
-        absolute_(source.metrics().size()),
-        has_fraction_(source.metrics().size()) {
+      : source_(source), run_(run), is_used_(source.nodes().size()), has_value_(source.metrics().size()) {
     choose_locations(request);
     find_used();
     name_metrics();
@@ -87,14 +76,6 @@ class ForeignTree {
   }
 
  private:
-  /// As it was given: "--thread 3", "--rank 0.5,1.5".
-  static std::string option_of_threads(const Request& request) {
-    if (request.thread) return fmt::format("--thread {}", *request.thread);
-    std::vector<std::string> threads;
-    for (const auto& [rank, thread] : request.threads_of_ranks) threads.push_back(fmt::format("{}.{}", rank, thread));
-    return fmt::format("--rank {}", fmt::join(threads, ","));
-  }
-
   void choose_locations(const Request& request) {
     const auto& all = source_.locations();
     std::set<std::int32_t> ranks;
@@ -111,8 +92,8 @@ class ForeignTree {
         throw UsageError(fmt::format("--rank {}: {} has no such rank; its last one is {}", rank, run_.path,
                                      run_.ranks.empty() ? 0 : run_.ranks.back()));
     if (chosen_.empty() && request.some_threads())
-      throw UsageError(
-          fmt::format("{}: {} has no thread of this number on these ranks", option_of_threads(request), run_.path));
+      throw UsageError(fmt::format("{}: {} has no thread of this number on these ranks",
+                                   request.thread ? fmt::format("--thread {}", *request.thread) : "--rank", run_.path));
     if (chosen_.empty()) throw experiment::ReadError(run_.path + ": it has no values of any thread");
   }
 
@@ -121,12 +102,8 @@ class ForeignTree {
     for (const std::size_t location : chosen_)
       source_.for_each_node(location, [&](std::uint32_t node, std::span<const double> values) {
         bool any = false;
-        for (std::size_t m = 0; m < values.size(); ++m) {
-          if (!std::isfinite(values[m]) || values[m] == 0) continue;
-          any = true;
-          absolute_[m] += std::abs(values[m]);
-          if (values[m] != std::round(values[m])) has_fraction_[m] = true;
-        }
+        for (std::size_t m = 0; m < values.size(); ++m)
+          if (std::isfinite(values[m]) && values[m] != 0) any = has_value_[m] = true;
         for (auto at = static_cast<std::int32_t>(node); any && at >= 0 && !is_used_[static_cast<std::size_t>(at)];
              at = source_.nodes()[static_cast<std::size_t>(at)].parent)
           is_used_[static_cast<std::size_t>(at)] = true;
@@ -148,18 +125,16 @@ class ForeignTree {
         to = {ForeignMetric::Counted, *counted};
         run_.counted.push_back(*counted);
         if (*counted == MetricId::Visits) ask_for("region_visits", "1", region_visits_);
-      } else if (absolute_[m] > 0) {
-        const bool is_time = of.unit == "s", is_bytes = of.unit == "B";
-        const double scale = has_fraction_[m] && !is_time && !is_bytes ? scale_of_fractions(absolute_[m]) : 1;
+      } else if (has_value_[m]) {
         std::optional<std::size_t> number;
-        ask_for(of.name, is_time ? "ns" : is_bytes ? "B" : "1", number, scale);
-        to = {ForeignMetric::AskedFor, {}, *number, is_time ? ns : scale};
+        ask_for(of.name, of.unit == "s" ? "ns" : of.unit == "B" ? "B" : "1", number);
+        to = {ForeignMetric::AskedFor, {}, *number, of.unit == "s" ? ns : 1};
       }
     }
   }
-  void ask_for(const std::string& name, const char* unit, std::optional<std::size_t>& number, double scale = 1) {
+  void ask_for(const std::string& name, const char* unit, std::optional<std::size_t>& number) {
     number = tree_.extra_metrics.size();
-    tree_.extra_metrics.push_back({name, unit, scale});
+    tree_.extra_metrics.push_back({name, unit});
   }
 
   void place_nodes() {
@@ -245,8 +220,7 @@ class ForeignTree {
   analysis::CallTree& tree_ = run_.tree;
   std::vector<std::size_t> chosen_;  ///< locations
   std::vector<bool> is_used_;        ///< by node of the source
-  std::vector<double> absolute_;     ///< by metric of the source: the sum of its values without their signs
-  std::vector<bool> has_fraction_;   ///< the same: some values are no integers
+  std::vector<bool> has_value_;      ///< by metric of the source
   std::vector<ForeignMetric> metrics_;
   std::vector<std::uint32_t> place_;  ///< by node of the source; 0: it is not used
   std::optional<std::size_t> region_visits_;
@@ -255,11 +229,11 @@ class ForeignTree {
 constexpr Show shown_of_foreign[] = {Show::Callers, Show::Locations, Show::Functions, Show::CallTree};
 constexpr Ask known_of_foreign[] = {Ask::Thread, Ask::MinShare, Ask::Sort, Ask::Limit, Ask::Columns};
 
-[[noreturn]] void refuse_foreign(const ForeignRun& run, const char* option, Together together) {
+[[noreturn]] void refuse_foreign(const ForeignRun& run, const char* option) {
   throw experiment::ReadError(fmt::format(
-      "{}: {} is of experiments, not of another tool's {}; {}", run.path, option, run.kind(),
-      together == Together::One ? "without views, and with --flat, --callers and --locations, this one is shown"
-                                : "several are put together as a whole, or with --rank or --thread"));
+      "{}: {} is of experiments, not of another tool's {}; without views, and with --flat, --callers and --locations, "
+      "this one is shown",
+      run.path, option, run.kind()));
 }
 
 }  // namespace
@@ -276,18 +250,18 @@ ForeignRun foreign_run(RunSource& source, const std::string& path, const Request
   return run;
 }
 
-void check_foreign_request(const ForeignRun& run, const Request& request, Together together) {
+void check_foreign_request(const ForeignRun& run, const Request& request) {
   for (const Show view : request.views)
     if (std::ranges::find(shown_of_foreign, view) == std::end(shown_of_foreign))
-      refuse_foreign(run, row_of(view).option, together);
+      refuse_foreign(run, row_of(view).option);
   for (const RequestOption& option : request_options())
     if (option.is_given(request) && std::ranges::find(known_of_foreign, option.ask) == std::end(known_of_foreign))
-      refuse_foreign(run, option.name, together);
-  if (!request.fold.modules.empty() || !request.fold.runtimes) refuse_foreign(run, "--fold", together);
+      refuse_foreign(run, option.name);
+  if (!request.fold.modules.empty()) refuse_foreign(run, "--fold");
 }
 
 void render_foreign(const ForeignRun& run, const Request& request, const Terminal& terminal, const Sink& out) {
-  check_foreign_request(run, request, Together::One);
+  check_foreign_request(run, request);
   check_options(request);
   static const std::shared_ptr<const experiment::Experiment> none = experiment::Experiment::of({});
   Overview overview;

@@ -151,14 +151,27 @@ std::vector<Table> loop_text_tables(const Document& d) {
   return tables;
 }
 
+namespace {
+
+std::vector<Table> tables_of_group(const Document& d, const LoopGroup& group) {
+  std::vector<Table> tables;
+  if (!group.slowest.empty())
+    tables.push_back({"slowest", columns("iteration, wall_s"), [&group](const TakeRow& take) {
+                        for (const run::SlowIteration& of : group.slowest) take({{of.number, of.wall_s}});
+                      }});
+  tables.push_back({"per_location", columns("rank, thread"), [&d, &group](const TakeRow& take) {
+                      for (const LoopPlace& of : group.locations)
+                        take({{std::int64_t{of.rank}, std::int64_t{of.thread}}, location_tables(d, of)});
+                    }});
+  return tables;
+}
+
+}  // namespace
+
 Table loops_table(const Document& d) {
   Table table{"loops", columns("name, iterations"), [&d](const TakeRow& take) {
                 for (const LoopGroup& group : d.loops->groups)
-                  take({{group.name, group.iterations},
-                        {{"per_location", columns("rank, thread"), [&d, &group](const TakeRow& take_location) {
-                            for (const LoopPlace& of : group.locations)
-                              take_location({{std::int64_t{of.rank}, std::int64_t{of.thread}}, location_tables(d, of)});
-                          }}}});
+                  take({{group.name, group.iterations}, tables_of_group(d, group)});
               }};
   table.line_depth = 4;  // a line for each location of a loop
   return table;

@@ -101,6 +101,12 @@ class LoopNotes {
     else if (view_.callpath && !view_.callpath->selection.everything) reconstructed();
     add(fmt::format("least {} ({}), mean {}, largest {} ({})", value(picture_.least), where(picture_.least),
                     value(picture_.all.sum / known), value(picture_.largest), where(picture_.largest)));
+    if (const auto last = static_cast<std::uint64_t>(group_.iterations - 1), whole = group_.whole_records;
+        whole > 0 && last >= whole)
+      add(fmt::format("From iteration {} on the log has means of several iterations, of {} at the end "
+                      "(REFRAIN_ITERATION_LOG); clusters are exact.",
+                      human_count(static_cast<std::int64_t>(whole)),
+                      human_count(static_cast<std::int64_t>(format::iterations_of_record(last, whole)))));
     const auto fewest = std::ranges::min_element(group_.locations, {}, &LoopPlace::iterations);
     if (fewest->iterations < group_.iterations)
       add(fmt::format("Not all have as many iterations: {} has {}.", report::name_of(*fewest),

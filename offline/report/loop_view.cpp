@@ -43,6 +43,18 @@ const run::PathSelection* selection_of(const LoopView& view) {
   return view.callpath && !view.callpath->selection.everything ? &view.callpath->selection : nullptr;
 }
 
+void add_slowest(LoopGroup& to, const experiment::Loop& loop, const experiment::Rank& rank) {
+  to.whole_records = std::max(to.whole_records, loop.whole_records);
+  for (const run::SlowIteration& of : run::slowest_iterations(loop, rank)) {
+    const auto at = std::ranges::find(to.slowest, of.number, &run::SlowIteration::number);
+    if (at == to.slowest.end()) to.slowest.push_back(of);
+    else at->wall_s = std::max(at->wall_s, of.wall_s);
+  }
+  std::ranges::sort(to.slowest, [](const auto& a, const auto& b) {
+    return a.wall_s != b.wall_s ? a.wall_s > b.wall_s : a.number < b.number;
+  });
+}
+
 }  // namespace
 
 LoopView view_loops(const Source& source, const Request& request, const analysis::CallTree& tree) {
@@ -68,10 +80,13 @@ LoopView view_loops(const Source& source, const Request& request, const analysis
       at->iterations = std::max(at->iterations, loop.iterations);
       at->threads = at->threads || of.thread != 0;
       at->locations.push_back(of);
+      add_slowest(*at, loop, rank);
       metrics.push_back(run::iteration_metrics(loop));
     };
     run::for_each_loop(experiment, take, [&](std::int32_t rank) { return request.chosen(rank) != others; });
   }
+  for (LoopGroup& group : view.groups)
+    if (group.slowest.size() > format::slowest_of_loop) group.slowest.resize(format::slowest_of_loop);
   if (any_thread && view.groups.empty())
     throw UsageError(request.thread
                          ? fmt::format("--thread {}: no thread of this number has iterations here", *request.thread)

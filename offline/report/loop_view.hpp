@@ -24,6 +24,9 @@ struct LoopGroup {
   std::int64_t iterations = 0;  ///< of the location that has most
   std::vector<LoopPlace> locations;
   bool threads = false;  ///< some are not the first of their rank
+  /// The slowest first, with the time of the location that took longest; none: they are not known.
+  std::vector<run::SlowIteration> slowest = {};
+  std::uint64_t whole_records = 0;  ///< of the logs (format::end_of_record)
 };
 
 struct LoopView {

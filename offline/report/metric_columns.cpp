@@ -22,21 +22,16 @@ void add_counts(Row& row, const analysis::Counts& counts) {
 
 void add_asked_for_columns(std::vector<Column>& columns, const analysis::CallTree& tree, unsigned in,
                            const std::vector<std::string>& group) {
-  for (const auto& [name, unit, scale] : tree.extra_metrics)
-    columns.push_back(
-        {run::metric_of(name, unit).column(), scale == 1 ? kind_of_unit(unit) : Kind::Number, in, name, group});
-}
-
-double value_of(const experiment::ExtraMetric& metric, std::int64_t integer) {
-  return static_cast<double>(integer) / (run::scale_of(metric.unit) * metric.scale);
+  for (const auto& [name, unit] : tree.extra_metrics)
+    columns.push_back({run::metric_of(name, unit).column(), kind_of_unit(unit), in, name, group});
 }
 
 void add_asked_for(Row& row, const analysis::CallTree& tree, const analysis::Counts& counts) {
   for (std::size_t m = 0; m < tree.extra_metrics.size(); ++m) {
-    const experiment::ExtraMetric& metric = tree.extra_metrics[m];
     const std::int64_t value = counts.asked_for(m);
-    if (run::scale_of(metric.unit) == 1 && metric.scale == 1) row.cells.emplace_back(value);
-    else row.cells.emplace_back(value_of(metric, value));
+    const double divisor = run::scale_of(tree.extra_metrics[m].unit);
+    if (divisor == 1) row.cells.emplace_back(value);
+    else row.cells.emplace_back(static_cast<double>(value) / divisor);
   }
 }
 

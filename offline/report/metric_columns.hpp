@@ -10,8 +10,6 @@ Kind kind_of_unit(std::string_view unit);
 void add_count_columns(std::vector<Column>& columns);
 void add_counts(Row& row, const analysis::Counts& counts);
 
-/// Times in seconds, others in the metric's own unit.
-double value_of(const experiment::ExtraMetric& metric, std::int64_t integer);
 /// The metrics that the user has asked for.
 void add_asked_for_columns(std::vector<Column>& columns, const analysis::CallTree& tree, unsigned in,
                            const std::vector<std::string>& group);

@@ -122,10 +122,11 @@ Table activities_table(const PatternsShown& shown, const char* name, const std::
 
 /// The causes of waiting; in JSON a computation has its functions, too.
 Table causes_table(const PatternsShown& shown) {
-  return activities_table(shown, "causes", columns("severity_s, share, direct_s"), shown.analysis.causes->all,
-                          [&shown](Row& row, const patterns::CauseResult& of) {
+  return activities_table(shown, "causes", columns("severity_s, share, direct_s") + columns("off_cpu_s", InJson),
+                          shown.analysis.causes->all, [&shown](Row& row, const patterns::CauseResult& of) {
+                            const Cell off_cpu = of.off_cpu_ns ? Cell(seconds_of_ns(*of.off_cpu_ns)) : Cell();
                             row.cells.insert(row.cells.end(), {seconds_of_ns(of.ns), shown.share_of_waiting(of.ns),
-                                                               seconds_of_ns(of.direct_ns)});
+                                                               seconds_of_ns(of.direct_ns), off_cpu});
                             if (shown.options.format == Format::Json && !of.by_node.empty())
                               row.tables.push_back(by_callpath_table(shown, of.by_node));
                           });
@@ -238,7 +239,14 @@ std::string function_of(const PatternsShown& shown, const patterns::CauseResult&
 }
 std::string function_of(const PatternsShown&, const patterns::CriticalResult&) { return "computation"; }
 
-/// "rank 0: smooth between main > MPI_Recv and main > MPI_Send".
+/// Whether the thread did not run for most of what a call has delayed.
+bool is_mostly_off_cpu(const patterns::CauseResult& of) {
+  constexpr double most_of_it = 0.5;
+  return of.off_cpu_ns && *of.off_cpu_ns >= most_of_it * of.ns;
+}
+bool is_mostly_off_cpu(const patterns::CriticalResult&) { return false; }
+
+/// "rank 0: smooth between main > MPI_Recv and main > MPI_Send", "rank 0: main > MPI_Recv, mostly not on a CPU".
 template <class Result>
 std::vector<std::string> sentence_of(const PatternsShown& shown, const Result& result) {
   const patterns::NamedActivity& of = result.activity;
@@ -246,6 +254,7 @@ std::vector<std::string> sentence_of(const PatternsShown& shown, const Result& r
     return node ? readable_path(shown, *node) : std::string("the begin");
   };
   const std::string place = shown.place(of.location) + ": ";
+  if (of.is_call && is_mostly_off_cpu(result)) return {place, name(of.before), ", mostly not on a CPU"};
   if (of.is_call) return {place, name(of.before)};
   return {place + function_of(shown, result) + " between ", name(of.before), " and ", name(of.after)};
 }

@@ -10,7 +10,6 @@
 #include "offline/findings/sentence.hpp"
 #include "offline/report/foreign_run.hpp"
 #include "offline/report/idle_helpers.hpp"
-#include "offline/report/metric_columns.hpp"
 #include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
 #include "offline/run/totals.hpp"
@@ -26,8 +25,7 @@ std::int64_t bytes_moved(const analysis::Counts& counts) {
 }
 
 std::string human_extra(const experiment::ExtraMetric& metric, std::int64_t value) {
-  if (metric.unit == "ns") return human_time(value_of(metric, value));
-  if (metric.scale != 1) return fmt::format("{:.4g}", value_of(metric, value));
+  if (metric.unit == "ns") return human_time(static_cast<double>(value) * 1e-9);
   return metric.unit == "B" ? human_bytes(value) : human_count(value);
 }
 

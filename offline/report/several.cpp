@@ -78,10 +78,9 @@ void add_for_people(Row& row, const OverRuns& of, double whole) {
 }
 
 Table runs_table(const std::vector<ComparedRun>& runs) {
-  return {"runs", columns("directory, command, source, ranks, ranks_expected, elapsed_s, saw_whole, why"),
+  return {"runs", columns("directory, command, source, ranks, elapsed_s, saw_whole, why"),
           rows_of(runs, [](const ComparedRun& of) -> Row {
-            return {{of.name, of.about, of.source, static_cast<std::int64_t>(of.ranks),
-                     static_cast<std::int64_t>(of.ranks_expected), of.elapsed_s, of.lacks.empty(),
+            return {{of.name, of.about, of.source, static_cast<std::int64_t>(of.ranks), of.elapsed_s, of.lacks.empty(),
                      of.lacks.empty() ? Cell() : Cell(of.lacks)}};
           })};
 }
@@ -134,6 +133,27 @@ Table paths_table(const std::vector<PathOverRuns>& paths, double whole, std::siz
   return table;
 }
 
+/// What a reader has to know of the numbers.
+std::vector<std::string> notes_on(const std::vector<ComparedRun>& runs) {
+  std::vector<std::string> notes;
+  std::set<double> ranks;
+  for (const ComparedRun& run : runs) {
+    ranks.insert(run.ranks);
+    if (!run.lacks.empty())
+      notes.push_back(
+          fmt::format("{}: {}; call paths that it lacks are not known there, and count in the other runs "
+                      "alone",
+                      run.name, run.lacks));
+    // Those of experiments are of all that one symbolizer has read.
+    for (const std::string& note : run.tree.notes)
+      if (std::ranges::find(notes, note) == notes.end()) notes.push_back(note);
+  }
+  if (ranks.size() > 1)
+    notes.push_back(fmt::format("the runs have different numbers of ranks ({}); each counts by the mean over its ranks",
+                                fmt::join(ranks, ", ")));
+  return notes;
+}
+
 class SeveralPage : TextPage {
  public:
   explicit SeveralPage(const Terminal& terminal) : TextPage(terminal) {}
@@ -143,7 +163,10 @@ class SeveralPage : TextPage {
     for (const std::string& note : notes) warning(note);
     if (!notes.empty()) line();
     for (const ComparedRun& run : runs)
-      wrapped("", fmt::format("{}, {}, {}, {}", run.name, run.about, ranks_of(run), human_time(run.elapsed_s)), 2);
+      wrapped("",
+              fmt::format("{}, {}, {}, {}", run.name, run.about,
+                          plural(static_cast<std::int64_t>(run.ranks), "rank", "ranks"), human_time(run.elapsed_s)),
+              2);
     line();
     print(totals);
     line();
@@ -171,9 +194,7 @@ void render_several(const std::vector<ComparedRun>& runs, const Request& request
   const std::vector<TotalOverRuns> totals = totals_over_runs(runs);
   const double whole = totals[1].of.mean;  // of all threads, which call paths are parts of
   const std::vector<PathOverRuns> paths = sorted_paths(runs);
-  std::vector<const ComparedRun*> all;
-  for (const ComparedRun& run : runs) all.push_back(&run);
-  std::vector<std::string> notes = notes_on(all);
+  std::vector<std::string> notes = notes_on(runs);
   const Table of_totals = totals_over_runs_table(totals, whole);
   Table of_paths = arranged(paths_table(paths, whole, runs.size()), request);
   constexpr double percent_of_share = 100;

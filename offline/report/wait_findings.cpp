@@ -35,6 +35,8 @@ Cause cause_of(patterns::CauseResult of, const patterns::Naming& naming, OffCpu 
   Cause cause{.is_user = !of.activity.is_call};
   if (of.activity.is_call) {
     if (of.activity.before) cause.path = naming.names_of(*of.activity.before);
+    // Why a thread does not run in MPI is not told apart.
+    if (of.off_cpu_ns && *of.off_cpu_ns >= worth_a_word * of.ns) cause.off_cpu = OffCpu::Unknown;
     return cause;
   }
   double all_ns = 0, not_on_cpu_ns = 0;

@@ -88,11 +88,12 @@ void Grouping::add_row(Answer& to, const Leaf& leaf, const Row& row, std::size_t
   for (const Column& of : times_) values[of.column][slot] += row.has(static_cast<TimeMetric>(of.number)) ? row.ns : 0;
   if (row.kind == format::NodeKind::Marked) {
     for (const Column& of : of_marks_) values[of.column][slot] += leaf.mark_of(row, static_cast<MetricId>(of.number));
-    if (row.value(MetricId::MarkVisits) > 0 && !tells_waiting(leaf.rank, leaf.location)) flags += {Flags::Untold};
+    if (row.value(MetricId::MarkVisits) > 0 && !tells_waiting(leaf.rank, leaf.location)) flags += {Flags::UntoldMark};
   } else if (row.kind != format::NodeKind::Root) {
     for (const Column& of : format::is_sampled(row.kind) ? of_functions_ : of_mpi_)
       values[of.column][slot] += row.value(static_cast<MetricId>(of.number));
   }
+  if (row.has(mpi) && (row.path == Row::by_rules || !leaf.rank.off_cpu_is_by_call)) flags += {Flags::UntoldCall};
   if (row.asked_for.empty()) return;
   const auto add = [&](std::size_t column, std::string_view name) {
     const auto& own = leaf.rank.extra_metrics;
@@ -103,8 +104,7 @@ void Grouping::add_row(Answer& to, const Leaf& leaf, const Row& row, std::size_t
   const auto& all = metrics_.asked_for();
   for (const Column& of : asked_for_) add(of.column, all[of.number].name);
   if (!question_.all_asked_for) return;
-  if (values.size() < to.asked_for_ + all.size())
-    values.resize(to.asked_for_ + all.size(), std::vector<Integer>(slots()));
+  values.resize(to.asked_for_ + all.size(), std::vector<Integer>(slots()));
   for (std::size_t m = 0; m < all.size(); ++m) add(to.asked_for(m), all[m].name);
 }
 
@@ -133,22 +133,20 @@ void Grouping::add_found(Answer& to, const Leaf& leaf) {
 void Grouping::add_replicates(Answer& to, const Leaf& leaf, const Column& column) {
   const experiment::SavedMetric& found = metrics_.found()[column.number];
   const std::int32_t first = leaf.rank.rank - leaf.rank.rank % found.ranks_in_block;
-  const std::int64_t end = std::int64_t{first} + found.ranks_in_block;
   const auto from = std::ranges::lower_bound(found.locations, first, {}, &experiment::SavedMetric::OfLocation::rank);
   const experiment::SavedMetric::OfLocation* leader = nullptr;
   std::int64_t members = 0;
   bool is_member = false;
-  for (auto at = from; at != found.locations.end() && at->rank < end; ++at) {
+  for (auto at = from; at != found.locations.end() && at->rank < first + found.ranks_in_block; ++at) {
     if (at->error_s == 0) continue;
     if (!leader) leader = &*at;
     ++members;
     is_member |= at->rank == leaf.rank.rank && at->thread == leaf.location.thread;
   }
   if (!is_member) return;
-  std::int64_t& missing = to.missing_[column.column][first];
-  --missing;
+  --to.missing_[column.column];
   if (leader->rank != leaf.rank.rank || leader->thread != leaf.location.thread) return;
-  missing += members;
+  to.missing_[column.column] += members;
   for (const auto& of :
        std::ranges::equal_range(found.replicates, first, {}, &experiment::SavedMetric::Replicated::rank)) {
     const std::uint32_t node = of.path < 0 ? 0 : nodes_.of_path(static_cast<std::uint32_t>(of.path));
@@ -266,8 +264,7 @@ Quantity Answer::quantity(std::size_t key, std::size_t column, const Sums& of) c
     result.known = Known::Sampled;
     const bool is_location = leaves_ == 1 && is_everything && found_errors_[column] >= 0;
     const bool has_replicates =
-        column < of.replicates.size() && !of.replicates[column].empty() &&
-        std::ranges::all_of(missing_[column], [](const auto& block) { return block.second == 0; });
+        column < of.replicates.size() && !of.replicates[column].empty() && missing_[column] == 0;
     result.has_error = is_location || has_replicates;
     const double error_s = is_location      ? found_errors_[column]
                            : has_replicates ? of.replicates[column][key].error_ns() * 1e-9
@@ -278,7 +275,8 @@ Quantity Answer::quantity(std::size_t key, std::size_t column, const Sums& of) c
     return metric.from == from && ((metric.number == static_cast<std::size_t>(numbers)) || ...);
   };
   if (is(Metric::Rules, waited_for_core, blocked)) result.is_known = tells_waiting_;
-  if (is(Metric::Marks, MetricId::MarkOffCpu, MetricId::MarkWaited)) result.is_known = !flags.has(Flags::Untold);
+  if (is(Metric::Marks, MetricId::MarkOffCpu, MetricId::MarkWaited)) result.is_known = !flags.has(Flags::UntoldMark);
+  if (is(Metric::Columns, MetricId::CallOffCpu)) result.is_known = !flags.has(Flags::UntoldCall);
   return result;
 }
 

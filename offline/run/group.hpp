@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -54,7 +53,7 @@ class Answer {
  private:
   friend class Grouping;
   struct Flags {
-    enum Bit : std::uint8_t { Row = 1, Divided = 2, Bounded = 4, Untold = 8 };
+    enum Bit : std::uint8_t { Row = 1, Divided = 2, Bounded = 4, UntoldMark = 8, UntoldCall = 16 };
     std::uint8_t bits = 0;
     bool has(Bit bit) const { return (bits & bit) != 0; }
     Flags& operator+=(Flags other) {
@@ -83,9 +82,8 @@ class Answer {
   Integer below_ = 0, above_ = 0;
   bool is_exact_ = true, tells_waiting_ = true;
   std::vector<double> found_errors_;  ///< by column, in seconds, of the last leaf
-  /// By column and block of ranks, which is named by its first one: locations that share replicates with those that
-  /// were added, and have not been added themselves.
-  std::vector<std::map<std::int32_t, std::int64_t>> missing_;
+  /// By column: locations that share replicates with those that were added, and have not been added themselves.
+  std::vector<std::int64_t> missing_;
 };
 
 /// Answers a question. Several of them may look at the same leaves in one pass.

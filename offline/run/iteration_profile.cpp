@@ -137,6 +137,7 @@ const IterationProfiles::Pool& IterationProfiles::pool(std::uint32_t class_index
     }
     of.mean[calls_column] = static_cast<double>(unit->mpi_calls);
     of.mean[time_column] = static_cast<double>(unit->mpi);
+    of.mean[off_cpu_column] = static_cast<double>(unit->off_mpi_ns);
     for (std::size_t c = 0; c < region_columns; ++c) {
       pool->overall_mean[c] += of.mean[c];
       of.mean[c] /= n;
@@ -189,6 +190,7 @@ const IterationProfiles::Model& IterationProfiles::model(std::int32_t index) con
   model.overall_sum = model.path_sum;
   model.overall_sum[calls_column] = unit.mpi_calls;
   model.overall_sum[time_column] = unit.mpi;
+  model.overall_sum[off_cpu_column] = unit.off_mpi_ns;
   // The slopes that were learned inside the clusters of the class; a call path that belongs to this cluster only is in
   // proportion to the overall metric. Without them the slope that the class shows between its clusters, as far as they
   // differ more among each other than their members do; for the rest the value is proportional to the overall metric.

@@ -1,9 +1,11 @@
 #include "offline/run/iterations.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "format/metrics.hpp"
 #include "offline/experiment/iteration_frames_reader.hpp"
 #include "offline/experiment/iteration_log_reader.hpp"
 
@@ -65,8 +67,6 @@ std::int32_t cluster_of_label(const experiment::Loop& loop, std::uint32_t label)
 using format::log_format::first_at;
 using format::log_format::size_at;
 constexpr std::size_t smallest_block = format::log_format::header_bytes;
-/// The vector of an iteration during which the location had no thread.
-constexpr std::int64_t nothing[format::max_overall] = {};
 
 std::vector<format::Precision> columns_of(const experiment::Loop& loop) {
   std::vector<format::Precision> columns;
@@ -74,24 +74,10 @@ std::vector<format::Precision> columns_of(const experiment::Loop& loop) {
   return columns;
 }
 
-/// Calls `take(block)` with the blocks of one piece of the log, opened, until it says false. False: it did, or the
-/// piece is damaged.
-template <class Take>
-bool for_each_block(std::span<const std::byte> rest, const std::vector<format::Precision>& columns, Take take) {
-  while (rest.size() >= smallest_block) {
-    const std::size_t size = format::load_little_endian<std::uint32_t>(rest.data() + size_at);
-    experiment::IterationLogReader block;
-    if (size < smallest_block || size > rest.size() || !block.open(rest.first(size), columns)) return false;
-    if (!take(block) || block.damaged()) return false;
-    rest = rest.subspan(size);
-  }
-  return true;
-}
-
-/// How many iterations the block says to have had no thread; those beyond the loop's end are damage.
-std::uint64_t absent_in(const experiment::IterationLogReader& block, const experiment::Loop& loop) {
+/// As many of `count` iterations from `first` on as the loop has: those beyond its end are damage.
+std::uint64_t within(const experiment::Loop& loop, std::uint64_t first, std::uint64_t count) {
   const auto end = static_cast<std::uint64_t>(std::max<std::int64_t>(loop.iterations, 0));
-  return std::min(block.absent(), end - std::min(end, block.first()));
+  return std::min(count, end - std::min(end, first));
 }
 
 constexpr std::uint64_t impossible = std::uint64_t{1} << 62;  ///< number of an iteration
@@ -103,6 +89,139 @@ std::uint64_t first_of(const experiment::FramePlace& place) {
   return format::load_little_endian<std::uint64_t>(head.data() + first_at);
 }
 
+/// The records of a log, one after the other; one piece is held at a time. Damage is noted.
+class Records {
+ public:
+  Records(const experiment::Loop& loop, const std::vector<experiment::FramePlace>& log, std::size_t first_piece = 0)
+      : loop_(loop), log_(log), columns_(columns_of(loop)), cost_(cost_of(loop)), piece_(first_piece) {}
+
+  /// False: there is no more.
+  bool next() {
+    for (first_ += count_, count_ = 0;;) {
+      if (block_is_open_ && block_.next(label_, row_)) {
+        label_is_known_ = true;
+        count_ = block_.iterations() > 1 ? within(loop_, first_, block_.iterations()) : 1;
+        if (count_ > 0) return true;
+        continue;
+      }
+      if (block_is_open_ && block_.damaged()) {
+        note();
+        rest_ = {};
+      }
+      block_is_open_ = false;
+      if (rest_.size() < smallest_block) {
+        if (!next_piece()) return false;
+        continue;
+      }
+      if (!open_block()) {
+        note();
+        rest_ = {};
+      } else if ((count_ = within(loop_, first_, block_.absent())) > 0) {
+        label_is_known_ = false;
+        std::fill_n(row_, columns_.size(), 0);
+        return true;
+      }
+    }
+  }
+
+  /// The iterations that the record stands for; more than one: the location had no thread, or has passed them, or the
+  /// vector is their mean.
+  std::uint64_t first() const { return first_; }
+  std::uint64_t count() const { return count_; }
+  const format::PassedIterations* passed() const { return label_is_known_ ? block_.passed() : nullptr; }
+  /// None: the location had no thread.
+  std::optional<std::uint32_t> label() const {
+    return label_is_known_ ? std::optional(static_cast<std::uint32_t>(label_)) : std::nullopt;
+  }
+  std::span<std::int64_t> row() { return {row_, columns_.size()}; }
+
+ private:
+  bool next_piece() {
+    std::optional<std::vector<std::byte>> piece;
+    while (piece_ < log_.size() && !piece) piece = experiment::read_frame(log_[piece_++], cost_);
+    if (!piece) return false;
+    bytes_ = std::move(*piece);
+    rest_ = bytes_;
+    return true;
+  }
+  bool open_block() {
+    const std::size_t size = format::load_little_endian<std::uint32_t>(rest_.data() + size_at);
+    if (size < smallest_block || size > rest_.size() || !block_.open(rest_.first(size), columns_)) return false;
+    if (block_.first() < first_ || block_.first() >= impossible) return false;
+    first_ = block_.first();  // after iterations that were lost it is not the next one
+    rest_ = rest_.subspan(size);
+    return block_is_open_ = true;
+  }
+  void note() { note_damage(log_[piece_ - 1], "the log of iterations is not what it should be", cost_); }
+
+  const experiment::Loop& loop_;
+  const std::vector<experiment::FramePlace>& log_;
+  const std::vector<format::Precision> columns_;
+  const std::string cost_;
+  std::size_t piece_;  ///< the next one
+  std::vector<std::byte> bytes_;
+  std::span<const std::byte> rest_;  ///< of the piece, behind the block
+  experiment::IterationLogReader block_;
+  bool block_is_open_ = false, label_is_known_ = false;
+  std::uint64_t first_ = 0, count_ = 0;
+  format::Label label_{};
+  std::int64_t row_[format::max_overall];
+};
+
+/// The piece of a log that has the iteration, if any has.
+std::size_t piece_with(const std::vector<experiment::FramePlace>& log, std::uint64_t iteration) {
+  const auto after = std::partition_point(
+      log.begin() + 1, log.end(), [&](const experiment::FramePlace& place) { return first_of(place) <= iteration; });
+  return static_cast<std::size_t>(after - log.begin()) - 1;
+}
+
+/// The vectors of iterations that a thread has passed: as long as those of the first thread, where its log has them.
+class PassedRows {
+ public:
+  explicit PassedRows(const experiment::Loop& loop) : loop_(loop) {
+    const auto place = [&](format::MetricId metric) { return overall_index(loop, format::row_of(metric).total_name); };
+    wall_ = place(format::MetricId::Wall);
+    mpi_ = place(format::MetricId::Time);
+    cpu_ = place(format::MetricId::Cpu);
+    off_in_call_ = place(format::MetricId::OffCpuMpi);
+    off_else_ = place(format::MetricId::WaitedForCore);
+  }
+
+  /// Of an iteration not before that of the last call.
+  void fill(std::uint64_t iteration, const format::PassedIterations& passed, std::span<std::int64_t> row) {
+    std::ranges::fill(row, 0);
+    const auto count = static_cast<double>(passed.count), all = static_cast<double>(passed.wall);
+    const std::int64_t wall = wall_of_first(iteration).value_or(static_cast<std::int64_t>(all / count));
+    const double share = passed.wall > 0 ? static_cast<double>(wall) / all : 1 / count;
+    const auto set = [&](int column, std::int64_t value) {
+      if (column >= 0) row[static_cast<std::size_t>(column)] = value;
+    };
+    set(wall_, wall);
+    set(cpu_, static_cast<std::int64_t>(static_cast<double>(passed.cpu_ns) * share));
+    set(passed.in_call ? off_in_call_ : off_else_,
+        static_cast<std::int64_t>(static_cast<double>(passed.off_ns) * share));
+    if (passed.in_call) set(mpi_, wall);
+  }
+
+ private:
+  std::optional<std::int64_t> wall_of_first(std::uint64_t iteration) {
+    const auto& log = loop_.of_first_thread;
+    if (log.empty() || wall_ < 0) return std::nullopt;
+    if (!first_) {
+      first_.emplace(loop_, log, piece_with(log, iteration));
+      has_row_ = first_->next();
+    }
+    while (has_row_ && first_->first() + first_->count() <= iteration) has_row_ = first_->next();
+    if (!has_row_ || first_->first() > iteration || first_->passed()) return std::nullopt;
+    return first_->row()[static_cast<std::size_t>(wall_)];
+  }
+
+  const experiment::Loop& loop_;
+  int wall_, mpi_, cpu_, off_in_call_, off_else_;
+  std::optional<Records> first_;  ///< of the first thread
+  bool has_row_ = false;
+};
+
 }  // namespace
 
 int overall_index(const experiment::Loop& loop, std::string_view name) {
@@ -113,61 +232,34 @@ int overall_index(const experiment::Loop& loop, std::string_view name) {
 std::int64_t for_each_iteration(const experiment::Loop& loop, const TakeIteration& take) {
   if (loop.log.empty()) return 0;
   const LabelResolver cluster_of(loop);
-  const auto columns = columns_of(loop);
-  const std::string cost = cost_of(loop);
-  std::int64_t count = 0;
-  std::uint64_t next = 0;
-  for (const experiment::FramePlace& place : loop.log) {
-    const auto piece = experiment::read_frame(place, cost);
-    if (!piece) continue;
-    const bool whole = for_each_block(*piece, columns, [&](experiment::IterationLogReader& block) {
-      if (block.first() < next || block.first() >= impossible) return false;
-      next = block.first();  // after iterations that were lost it is not the next one
-      for (const std::uint64_t end = next + absent_in(block, loop); next < end; ++count)
-        take(static_cast<std::int64_t>(next++), -1, {nothing, columns.size()});
-      format::Label label{};
-      std::int64_t row[format::max_overall];
-      for (; block.next(label, row); ++count)
-        take(static_cast<std::int64_t>(next++), cluster_of(static_cast<std::uint32_t>(label)), {row, columns.size()});
-      return true;
-    });
-    if (!whole) note_damage(place, "the log of iterations is not what it should be", cost);
+  PassedRows passed_rows(loop);
+  std::uint64_t count = 0;
+  for (Records records(loop, loop.log); records.next(); count += records.count()) {
+    const std::int32_t cluster = records.label() ? cluster_of(*records.label()) : -1;
+    for (std::uint64_t i = records.first(), end = i + records.count(); i < end; ++i) {
+      if (const auto* passed = records.passed()) passed_rows.fill(i, *passed, records.row());
+      take(static_cast<std::int64_t>(i), cluster, records.row());
+    }
   }
-  return count;
+  return static_cast<std::int64_t>(count);
 }
 
 bool with_iteration(const experiment::Loop& loop, std::int64_t iteration, const TakeIteration& take) {
   if (loop.log.empty() || iteration < 0) return false;
   const auto wanted = static_cast<std::uint64_t>(iteration);
-  auto after = std::partition_point(loop.log.begin() + 1, loop.log.end(),
-                                    [&](const experiment::FramePlace& place) { return first_of(place) <= wanted; });
-  const auto columns = columns_of(loop);
-  bool found = false;
-  const auto piece = experiment::read_frame(*--after, cost_of(loop));
-  for_each_block(piece ? *piece : std::vector<std::byte>{}, columns, [&](experiment::IterationLogReader& block) {
-    if (block.first() > wanted) return false;
-    if (wanted - block.first() < absent_in(block, loop)) {
-      take(iteration, -1, {nothing, columns.size()});
-      found = true;
-      return false;
+  // Where damage has misled the search, the iteration is looked for from the first piece on.
+  const std::size_t begin = piece_with(loop.log, wanted);
+  for (const std::size_t from : {begin, std::size_t{0}}) {
+    Records records(loop, loop.log, from);
+    while (records.next() && records.first() <= wanted) {
+      if (wanted - records.first() >= records.count()) continue;
+      if (const auto* passed = records.passed()) PassedRows(loop).fill(wanted, *passed, records.row());
+      take(iteration, records.label() ? cluster_of_label(loop, *records.label()) : -1, records.row());
+      return true;
     }
-    if (wanted - block.first() >= block.count()) return true;
-    format::Label label{};
-    std::int64_t row[format::max_overall];
-    for (std::uint64_t i = block.first(); i <= wanted; ++i)
-      if (!block.next(label, row)) return false;
-    take(iteration, cluster_of_label(loop, static_cast<std::uint32_t>(label)), {row, columns.size()});
-    found = true;
-    return false;
-  });
-  if (found || iteration >= loop.iterations) return found;
-  // The search was misled, by damage, which this will tell.
-  for_each_iteration(loop, [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-    if (i != iteration || found) return;
-    found = true;
-    take(i, cluster, row);
-  });
-  return found;
+    if (from == 0 || iteration >= loop.iterations) break;
+  }
+  return false;
 }
 
 }  // namespace refrain::run

@@ -12,6 +12,7 @@ namespace refrain::run {
 
 std::optional<std::vector<experiment::Unit>> LeafReader::units_of(const experiment::Location& location,
                                                                   const UnitRef& unit, bool& is_exact) const {
+  if (unit.of == UnitRef::Run) return location.units;
   // Units that cannot be read are not known to be empty.
   if (location.units.empty() && location.run) return std::nullopt;
   std::vector<experiment::Unit> units;
@@ -47,9 +48,7 @@ const Leaf* LeafReader::of(std::int32_t rank, std::int32_t thread, const UnitRef
   if (location == rank_->locations.end()) return nullptr;
   const bool is_whole_run = unit.of == UnitRef::Run, has_totals = is_whole_run && location->run;
   bool is_exact = true;
-  if (is_whole_run && !has_totals) {
-    totals_ = totals_of(location->units, *rank_, *location, leaves_.definitions().paths);
-  } else if (!has_totals) {
+  if (!has_totals) {
     const auto units = units_of(*location, unit, is_exact);
     if (!units) return nullptr;
     totals_ = totals_of(*units, *rank_, *location, leaves_.definitions().paths);

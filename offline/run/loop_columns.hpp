@@ -13,7 +13,8 @@ namespace refrain::run {
 inline constexpr std::size_t region_columns = format::columns_of(experiment::NodeKind::Region);
 /// Columns of MPI call paths.
 inline constexpr std::size_t calls_column = format::column_of(format::MetricId::Visits),
-                             time_column = format::column_of(format::MetricId::Time);
+                             time_column = format::column_of(format::MetricId::Time),
+                             off_cpu_column = format::column_of(format::MetricId::CallOffCpu);
 
 class LoopColumns {
  public:
@@ -29,7 +30,8 @@ class LoopColumns {
   int operator[](format::MetricId metric) const { return columns_[static_cast<std::size_t>(metric)]; }
   /// The metric of whole iterations that a column of MPI call paths adds up to.
   int of_path(std::size_t column) const {
-    return (*this)[format::column_metrics<experiment::NodeKind::Region>[column]];
+    const format::MetricId metric = format::column_metrics<experiment::NodeKind::Region>[column];
+    return (*this)[metric == format::MetricId::CallOffCpu ? format::MetricId::OffCpuMpi : metric];
   }
   std::int64_t of(std::span<const std::int64_t> row, format::MetricId metric) const {
     const int column = (*this)[metric];

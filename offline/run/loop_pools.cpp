@@ -1,7 +1,6 @@
 #include "offline/run/loop_pools.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <exception>
 #include <memory>
 #include <numeric>
@@ -34,11 +33,11 @@ bool is_much(const Experiment& experiment) {
   constexpr std::int64_t most = std::int64_t{1} << 26;
   const auto paths = static_cast<std::int64_t>(experiment.definitions().paths.size());
   std::int64_t left = most;
-  for_each_rank(experiment, {}, Depth::Loops, [&](const experiment::Rank& rank) {
-    for (const experiment::Location& location : rank.locations)
-      for (const experiment::Loop& loop : location.loops)
-        left -= std::min(loop.iterations, most) + static_cast<std::int64_t>(loop.clusters.size()) * paths;
-  });
+  for (std::size_t place = 0; place < experiment.ranks().size() && left >= 0; ++place)
+    if (const auto rank = experiment.rank(place, Depth::Loops))
+      for (const experiment::Location& location : rank->locations)
+        for (const experiment::Loop& loop : location.loops)
+          left -= std::min(loop.iterations, most) + static_cast<std::int64_t>(loop.clusters.size()) * paths;
   return left < 0;
 }
 
@@ -81,17 +80,15 @@ bool find_all(const Experiment& experiment, const std::function<void(double shar
   std::vector<std::size_t> places(experiment.ranks().size());
   std::iota(places.begin(), places.end(), std::size_t{0});
   std::size_t left = most_bytes + more_for_a_rank * places.size(), done = 0;
-  bool is_whole = true;
-  std::atomic<bool> is_full = false;  // then nothing is taken any more
+  bool is_whole = true, is_full = false;
   const auto find = [&](const experiment::RankHandle& rank) {
-    if (!rank) return PoolsOfRank{{}, true};
-    return is_full ? PoolsOfRank() : pools_of(experiment, *rank);
+    return rank ? pools_of(experiment, *rank) : PoolsOfRank{{}, true};
   };
   const auto take = [&](PoolsOfRank& of) {
     is_whole &= !of.is_damaged;
     std::size_t size = 0;
     for (const auto& [loop, bytes] : of.loops) size += bytes.size();
-    if (size > left) is_full = true;
+    is_full |= size > left;
     if (!is_full) {
       left -= size;
       all.merge(of.loops);

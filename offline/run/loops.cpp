@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "offline/experiment/rank_pass.hpp"
+#include "offline/run/rows.hpp"
 
 namespace refrain::run {
 
@@ -35,6 +36,14 @@ void for_each_loop(const experiment::Experiment& experiment,
     const std::size_t place = places[next++];
     if (rank) for_each_loop_of(*rank, place, [&](const LoopPlace& of, const auto& loop) { take(of, loop, *rank); });
   });
+}
+
+std::vector<SlowIteration> slowest_iterations(const experiment::Loop& loop, const experiment::Rank& rank) {
+  const Clock clock(rank.ticks_per_second);
+  std::vector<SlowIteration> slowest;
+  for (const format::TimedIteration& of : loop.slowest)
+    slowest.push_back({static_cast<std::int64_t>(of.number), static_cast<double>(clock.ns(of.wall)) / 1e9});
+  return slowest;
 }
 
 std::shared_ptr<const OpenLoop> open_loop(const experiment::Experiment& experiment, const LoopPlace& of) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "offline/experiment/experiment.hpp"
 #include "offline/run/iteration_profile.hpp"
@@ -38,6 +39,13 @@ void for_each_loop_of(const experiment::Rank& rank, std::size_t place,
 void for_each_loop(const experiment::Experiment& experiment,
                    const std::function<void(const LoopPlace&, const experiment::Loop&, const experiment::Rank&)>& take,
                    const std::function<bool(std::int32_t rank)>& ranks = {});
+
+struct SlowIteration {
+  std::int64_t number = 0;
+  double wall_s = 0;
+};
+/// Those that the location has kept by number; none: they are not known.
+std::vector<SlowIteration> slowest_iterations(const experiment::Loop& loop, const experiment::Rank& rank);
 
 /// Null: it cannot be read (Experiment::damage()). What has become damaged meanwhile may cost locations and loops.
 std::shared_ptr<const OpenLoop> open_loop(const experiment::Experiment& experiment, const LoopPlace& of);

@@ -66,7 +66,7 @@ Metrics::Metrics() {
   };
   for (const format::MetricId metric : counted_metrics) add(metric, Metric::Columns, true);
   for (const format::MetricId metric : mark_metrics) add(metric, Metric::Marks, false);
-  add(format::MetricId::Weight, Metric::Columns, false);
+  for (const format::MetricId metric : unlisted_metrics) add(metric, Metric::Columns, false);
 }
 
 std::optional<std::size_t> Metrics::find(std::string_view name) const {
@@ -104,7 +104,7 @@ std::vector<Metric> Metrics::list() const {
 }
 
 std::size_t Metrics::asked_for_begin() {
-  return time_metrics + counted_metrics.size() + mark_metrics.size() + 1;  // the weight
+  return time_metrics + counted_metrics.size() + mark_metrics.size() + unlisted_metrics.size();
 }
 
 std::optional<std::size_t> Metrics::find_asked_for(std::string_view name) const {

@@ -59,9 +59,13 @@ inline constexpr auto counted_metrics = [] {
 }();
 
 /// Those of marks: how often they were begun, and their times with everything inside. They have no place among
-/// the exclusive values of call paths, and no list shows them, nor the weights of samples.
+/// the exclusive values of call paths, and no list shows them.
 inline constexpr std::array mark_metrics{format::MetricId::MarkVisits, format::MetricId::MarkTime,
                                          format::MetricId::MarkOffCpu, format::MetricId::MarkWaited};
+
+/// Further columns of call paths that no list shows: the part of the time in calls in which the thread did not run, and
+/// the weights of samples.
+inline constexpr std::array unlisted_metrics{format::MetricId::CallOffCpu, format::MetricId::Weight};
 
 /// Children add up to their parent where both are times.
 struct Metric {

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "format/hashing.hpp"
-#include "offline/experiment/kept_analysis.hpp"
 #include "statistics/statistics.hpp"
 
 namespace refrain::run {
@@ -74,12 +73,9 @@ double Replicates::error_ns() const {
   return error_by_replicates(0, [&](std::size_t r) { return static_cast<double>(ns[r]); });
 }
 
-std::int32_t ranks_in_block(std::int64_t ranks, std::size_t paths) {
-  constexpr std::int64_t most_rows = std::int64_t{1} << 19, fewest_blocks = 64, most_blocks = 1024;
-  const std::int64_t blocks =
-      std::clamp(most_rows / std::max<std::int64_t>(static_cast<std::int64_t>(paths), 1), fewest_blocks, most_blocks);
-  return static_cast<std::int32_t>(
-      std::clamp<std::int64_t>((ranks + blocks - 1) / blocks, 1, experiment::most_ranks_in_block));
+std::int32_t ranks_in_block(std::int32_t ranks) {
+  constexpr std::int32_t most_blocks = 1024;
+  return std::max((ranks + most_blocks - 1) / most_blocks, 1);
 }
 
 Estimate& Estimate::operator+=(const Estimate& other) {

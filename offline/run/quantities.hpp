@@ -82,9 +82,8 @@ struct Replicates {
 };
 
 /// Replicates of so many ranks that follow each other are kept as one sum: 1 up to 1,024 ranks, and beyond that as many
-/// as make 1,024 blocks of all of them. With more than 512 call paths there are fewer blocks, 64 at least, so that
-/// memory is bounded.
-std::int32_t ranks_in_block(std::int64_t ranks, std::size_t paths);
+/// as make 1,024 blocks of all of them.
+std::int32_t ranks_in_block(std::int32_t ranks);
 
 /// The standard error of a function of estimates, as a ratio or a maximum: `of(r)` evaluates it for their replicates r.
 template <class F>

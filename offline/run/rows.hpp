@@ -2,6 +2,7 @@
 /// What one location did in one unit, by call path, in nanoseconds: the rows that everything is added up from. Made by
 /// the time rules from what the file has, when it is asked for; one rank is in memory at a time.
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -38,7 +39,11 @@ struct Row {
   std::span<const std::int64_t> columns;    ///< by format::column_of()
   std::span<const std::int64_t> asked_for;  ///< by Rank::extra_metrics; may be shorter
 
-  std::int64_t value(format::MetricId metric) const { return format::value_of(kind, columns, metric); }
+  /// The thread was off the CPU for no more than the whole time of its calls.
+  std::int64_t value(format::MetricId metric) const {
+    const std::int64_t value = format::value_of(kind, columns, metric);
+    return metric == format::MetricId::CallOffCpu ? std::clamp<std::int64_t>(value, 0, ns) : value;
+  }
   bool is_sampled() const { return is_divided && path != by_rules; }
   bool has(TimeMetric metric) const { return (times >> metric & 1) != 0; }
 };

@@ -1,7 +1,7 @@
 #pragma once
 /// The communicators of all ranks as one list. In an experiment a rank numbers those that it is in; which ones are the
-/// same follows from parent, ordinal and leader (adapters/mpi/communicators.hpp). In an archive all ranks use the same
-/// numbers: indices into the list.
+/// same follows from parent, ordinal and leader (adapters/mpi/identities/communicators.hpp). In an archive all ranks
+/// use the same numbers: indices into the list.
 
 #include <cstdint>
 #include <map>

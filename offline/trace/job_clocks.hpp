@@ -1,6 +1,6 @@
 #pragma once
 /// The clocks of a job's machines as one. Ranks of one machine share its clock. Between machines stands what ranks have
-/// measured in MPI_Init and in MPI_Finalize (runtime/clock_offsets.hpp), and in between a straight line; where nothing
+/// measured in MPI_Init and in MPI_Finalize (record/clock_offsets.hpp), and in between a straight line; where nothing
 /// was measured the clocks of their calendars must do. What events prove (clock_correction.hpp) bends the line.
 
 #include <cstdint>

@@ -19,6 +19,7 @@ struct LocationOfTrace {
   std::uint64_t records = 0;     ///< in the file
   std::uint64_t lost = 0;        ///< found no room
   std::uint64_t iterations = 0;  ///< kept ones
+  bool tells_off_cpu = false;    ///< calls say for how long their thread did not run (CallRecord::off_ns)
   LocationKind kind = LocationKind::Thread;
   std::string process = {};  ///< its name; of archives
   /// Of archives: the system tree from the machine down to the host, "node nid03473".

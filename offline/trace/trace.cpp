@@ -22,10 +22,14 @@ void Trace::add(const experiment::Rank& rank, const std::shared_ptr<experiment::
   const experiment::EventsOfRank& events = *rank.events;
   auto file = std::make_shared<const experiment::EventFile>(experiment_->directory(), rank, damage);
   std::map<std::int32_t, std::uint64_t> records;  // by thread
-  for (const experiment::EventFrame& frame : file->frames()) records[frame.thread] += frame.records;
+  bool tells_off_cpu = true;
+  for (const experiment::EventFrame& frame : file->frames()) {
+    records[frame.thread] += frame.records;
+    tells_off_cpu &= frame.version >= format::first_event_version_with_off_cpu;
+  }
   const auto add_location = [&](const experiment::EventsOfLocation& of) {
     LocationOfTrace& location = locations_.emplace_back();
-    location = {rank.rank, of.thread, {}, rank.host, records[of.thread], of.lost, of.iterations};
+    location = {rank.rank, of.thread, {}, rank.host, records[of.thread], of.lost, of.iterations, tells_off_cpu};
     std::int64_t begin = events.first.ticks;
     for (const experiment::Location& known : rank.locations)
       if (known.thread == of.thread) {

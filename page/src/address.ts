@@ -1,6 +1,6 @@
 /** The state in the address, so that a link, or "copy state", opens the page as it is. */
 import { batch, effect } from '@preact/signals';
-import { modeNamed, rangeIn, treeNames, type CallForm, type Mode, type TreeName } from './model';
+import { modeNamed, treeNames, type CallForm, type Mode, type TreeName } from './model';
 import * as state from './state';
 
 interface Saved {
@@ -22,13 +22,10 @@ interface Saved {
   a: number;
   u: number;
   k: number;
-  x: number;
-  g: [number, number, ...number[]];
 }
 
 function saved(): Saved {
-  const { metric, call, system } = state.selected.value, open = state.expanded.value, mode = state.modeOf.value,
-      map = state.map.value;
+  const { metric, call, system } = state.selected.value, open = state.expanded.value, mode = state.modeOf.value;
   return {
     v: state.view.value, o: state.order.value.map((name) => name[0]).join(''), m: [...metric], c: [...call],
     s: [...system],
@@ -38,17 +35,13 @@ function saved(): Saved {
     i: [...state.iterations.value ?? []], w: state.seriesRow.value,
     n: state.sandwich.value ? [state.sandwich.value.name, state.sandwich.value.kind] : [],
     a: state.flameOfSelected.value ? 1 : 0, u: state.flameRun.value, k: state.isWide.value ? 1 : 0,
-    x: state.enlarged.value, g: [map.metric, map.run ?? -1, ...map.rows ?? []],
   };
 }
 
 const strings = (value: unknown): string[] => Array.isArray(value)
     ? value.filter((each): each is string => typeof each === 'string') : [];
 
-const numberOr = (other: number, value: unknown): number => Number.isInteger(value) && (value as number) >= 0
-    ? value as number : other;
-
-/** From and up to; null: all. */
+/** Iterations from and up to; null: all. */
 function rangeOf(value: unknown): readonly [number, number] | null {
   const [begin, end] = Array.isArray(value) ? value as unknown[] : [];
   if (!Number.isInteger(begin) || !Number.isInteger(end)) return null;
@@ -68,7 +61,7 @@ export function restoreState(text: string): void {
   batch(() => {
     if (['overview', 'trees', 'iterations', 'flame',
         'file'].includes(from.v ?? '')) state.view.value = from.v as state.ViewName;
-    const order = [...typeof from.o === 'string' ? from.o : ''].map((letter) =>
+    const order = [...from.o ?? ''].map((letter) =>
         treeNames.find((name) => name.startsWith(letter))).filter((name): name is TreeName => name !== undefined);
     if (new Set(order).size === 3) state.order.value = order;
     const metric = strings(from.m);
@@ -86,16 +79,12 @@ export function restoreState(text: string): void {
     state.modeOf.value = { metric: at(0), call: at(1), system: at(2) };
     if (typeof from.l === 'string' && from.l) state.loopName.value = from.l;
     state.sort.value = state.sorts.find((sort) => sort === from.r) ?? 'tree';
-    state.iterations.value = rangeIn(rangeOf(from.i), state.shownLoop.value?.loop.iterations ?? 0);
-    state.seriesRow.value = numberOr(0, from.w);
-    const [ofMap, against, ...rows] = Array.isArray(from.g) ? from.g as unknown[] : [];
-    state.map.value = { metric: numberOr(0, ofMap), run: numberOr(-1, against) < 0 ? null : against as number,
-      rows: rangeOf(rows) };
-    state.enlarged.value = numberOr(0, from.x);
+    state.iterations.value = rangeOf(from.i);
+    state.seriesRow.value = Number.isInteger(from.w) && from.w! >= 0 ? from.w! : 0;
     const [name, kind] = Array.isArray(from.n) ? from.n : [];
     state.sandwich.value = typeof name === 'string' && typeof kind === 'number' ? { name, kind } : null;
     state.flameOfSelected.value = from.a === 1;
-    state.flameRun.value = numberOr(0, from.u);
+    state.flameRun.value = Number.isInteger(from.u) && from.u! >= 0 ? from.u! : 0;
     state.isWide.value = from.k !== 0;
   });
 }

@@ -38,11 +38,6 @@ export function differenceColor(part: number): Rgb {
   return along(diverging, Number.isNaN(part) ? 0.5 : (part + 1) / 2);
 }
 
-/** The step, from 0 to 255, of a part of 1; null: it is not known. */
-export function stepOf(part: number): number | null {
-  return Number.isNaN(part) ? null : Math.min(255, Math.max(0, Math.floor(part * 255)));
-}
-
 export function css([r, g, b]: Rgb): string {
   return `rgb(${r}, ${g}, ${b})`;
 }

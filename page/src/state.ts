@@ -2,9 +2,8 @@
  * them knows another one. */
 import { batch, computed, signal } from '@preact/signals';
 import {
-  Trees, keyOfNode, metricOf, openAtFirst, pathOfNode, rangeIn, treeNames, type CallForm, type Coupled, type Finding,
-  type Item, type Loop, type MapSetting, type Mode, type Model, type Range, type Row, type Run, type Setting,
-  type TreeName,
+  Trees, keyOfNode, metricOf, openAtFirst, pathOfNode, treeNames, type CallForm, type Coupled, type Finding, type Item,
+  type Mode, type Model, type Row, type Run, type Setting, type TreeName,
 } from './model';
 
 export type ViewName = 'overview' | 'trees' | 'iterations' | 'flame' | 'file';
@@ -28,16 +27,11 @@ export const sort = signal<Sort>('tree');
 /** The loop that the view of iterations shows. */
 export const loopName = signal('');
 /** Iterations that it shows, from and up to; null: all. */
-export const iterations = signal<Range | null>(null);
+export const iterations = signal<readonly [number, number] | null>(null);
 /** Row of the loop's values that its graph shows. */
 export const seriesRow = signal(0);
-const wholeMap: MapSetting = { metric: 0, run: null, rows: null };
-/** How the loop's map is shown. */
-export const map = signal(wholeMap);
 /** The function whose callers and callees the flame graph shows. */
 export const sandwich = signal<{ readonly name: string; readonly kind: number } | null>(null);
-/** The call path whose box fills the flame graph; 0: none. */
-export const enlarged = signal(0);
 /** Run whose values are the widths of the flame graph. */
 export const flameRun = signal(0);
 /** Whether the trees stand beside each other. */
@@ -61,12 +55,6 @@ export const coupled = computed<Coupled | null>(() => {
 export const metric = computed(() => {
   const item = coupled.value?.metric.selected[0]?.item;
   return item ? metricOf(item) : 0;
-});
-
-/** The loop that the view of iterations shows, in the first run that has it; null: there is none. */
-export const shownLoop = computed<{ run: Run; loop: Loop } | null>(() => {
-  const loops = model.value?.runs.flatMap((run) => run.head.loops.map((loop) => ({ run, loop }))) ?? [];
-  return loops.find(({ loop }) => loop.name === loopName.value) ?? loops[0] ?? null;
 });
 
 /** Call once, when the data are there. */
@@ -169,12 +157,11 @@ export function selectNode(node: number): void {
   });
 }
 
-/** `ranges`: first and last ranks. `add`: beside those that are selected. */
-export function selectRanks(ranges: readonly Range[], add = false): void {
+/** `add`: beside those that are selected. */
+export function selectRanks(ranks: readonly number[], add = false): void {
   const of = model.value;
   if (!of) return;
-  const places = of.first.ranks.filter((rank) =>
-      ranges.some(([first, last]) => rank.first <= last && first <= rank.last));
+  const places = of.first.ranks.filter((rank) => ranks.some((wanted) => rank.first <= wanted && wanted <= rank.last));
   const hosts = [...new Set(of.first.ranks.map((rank) => rank.host))];
   batch(() => {
     expand('system', ['s', ...places.map((rank) => `h${hosts.indexOf(rank.host)}`)], true);
@@ -198,28 +185,13 @@ export function showParts(units: readonly number[]): void {
   });
 }
 
-/** Shows all iterations of a loop. */
-export function showLoop(name: string): void {
-  batch(() => {
-    if (name !== loopName.value) {
-      seriesRow.value = 0;
-      map.value = wholeMap;
-    }
-    loopName.value = name;
-    iterations.value = null;
-  });
-}
-
 /** The iterations of a finding with as many around them, so that what sets them apart is to be seen. */
-function rangeAround([first, last]: Range): Range | null {
+function rangeAround(run: Run, [first, last]: readonly [number, number]): readonly [number, number] | null {
+  const loops = run.head.loops, loop = loops.find((each) => each.name === loopName.value) ?? loops[0];
+  if (!loop) return null;
   const end = last + 1, around = Math.max(10, end - first);
-  return rangeIn([first - around, end + around], shownLoop.value?.loop.iterations ?? 0);
-}
-
-/** Whether the file has anything that a finding is about. */
-export function canFollow({ select: what }: Finding): boolean {
-  return what.metric !== undefined || what.node !== undefined || what.loop !== undefined
-      || (what.ranks?.length ?? 0) > 0;
+  const range: readonly [number, number] = [Math.max(0, first - around), Math.min(loop.iterations, end + around)];
+  return range[0] === 0 && range[1] === loop.iterations ? null : range;
 }
 
 /** Shows in the other views what a finding of a run is about. */
@@ -232,8 +204,8 @@ export function follow(run: Run, finding: Finding): void {
     if (what.metric) selectMetric(what.metric);
     if (what.node !== undefined) selectNode(run.numbering.nodes[what.node] ?? 0);
     if (what.ranks && what.ranks.length > 0) selectRanks(what.ranks);
-    showLoop(what.loop ?? loopName.value);
-    if (what.loop !== undefined && what.iterations) iterations.value = rangeAround(what.iterations);
+    if (what.loop !== undefined) loopName.value = what.loop;
+    if (what.iterations) iterations.value = rangeAround(run, what.iterations);
     view.value = what.loop !== undefined && what.node === undefined ? 'iterations' : 'trees';
   });
 }

@@ -1,9 +1,8 @@
 /* MPI calls of every kind, and a book that the program keeps of them itself: one line for each call, and before it one
-   for each thing that the call communicates, begins or completes, as Refrain hands them over (measurement/records.hpp).
+   for each thing that the call communicates, begins or completes, as an experiment has them (events/record.hpp).
 
      call_book BOOK        writes BOOK.<rank>
 
-     book PID
      did KIND PHASE PEER TAG COMMUNICATOR REQUEST SITE SENT RECEIVED    SITE: where the request was begun
      call FUNCTION SITE TICKS_BEFORE TICKS_AFTER NS_BEFORE NS_AFTER     SITE: the call path, told by the line; of thread
    K */
@@ -13,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #endif
@@ -235,7 +233,6 @@ int main(int argc, char** argv) {
   snprintf(name, sizeof name, "%s.%d", argv[1], rank);
   book = fopen(name, "w");
   if (!book || provided < MPI_THREAD_MULTIPLE) return 1;
-  fprintf(book, "book %d\n", (int)getpid());
   CALL(MPI_Comm_dup, MPI_COMM_WORLD, &copy);
   messages();
   probed();

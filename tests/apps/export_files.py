@@ -4,7 +4,6 @@ events have."""
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 import struct
 import subprocess
@@ -165,22 +164,6 @@ class Profiles(ExportsOfProfile):
                 self.assertAlmostEqual(of[ours], region[theirs], delta=1e-9, msg=theirs)
             # As TALP defines it.
             self.assertAlmostEqual(region["usefulTime"] / 2 / region["elapsedTime"], region["parallelEfficiency"], delta=1e-6)
-
-    def test_talp_of_a_rank_that_is_left_has_the_sums_of_this_rank(self) -> None:
-        damaged = Path(shutil.copytree(self.experiment, self.directory / "one-rank-left"))
-        path = damaged / "profile.refrain"
-        data = bytearray(path.read_bytes())
-        data[int.from_bytes(data[72:80], "little") + 9] ^= 16  # the block of rank 0 (docs/file-format.md)
-        path.write_bytes(data)
-        target = self.directory / "one-rank-left.json"
-        done = self.refrain("export", damaged, "--format", "talp", "-o", target, code=4)
-        self.assertIn("of 1 of 2 ranks", done.stderr)
-        file = json.loads(target.read_text())
-        self.assertEqual(1, file["resources"]["numMpiRanks"])
-        for region in file["Application"].values():
-            self.assertEqual(1, region["numMpiRanks"])
-            self.assertAlmostEqual(region["usefulTime"] / region["elapsedTime"], region["parallelEfficiency"], delta=1e-6)
-            self.assertLessEqual(region["usefulTime"] + region["mpiTime"], region["elapsedTime"] * (1 + 1e-6))
 
     def test_files_have_names_and_are_not_overwritten(self) -> None:
         done = self.refrain("export", self.experiment, "--format", "folded")

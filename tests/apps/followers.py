@@ -108,6 +108,23 @@ class Followers(TestCase):
             work = report.below("even_work", "exclusive_s") + report.below("odd_work", "exclusive_s")
             self.assertGreater(work, 0.1 * sum(worker["wall_s"]), "the time of iterations too short for a sample")
 
+    def test_long_logs_have_means_and_the_slowest_iterations(self) -> None:
+        iterations, whole = 20_000, 1024
+        outcome = self.run_mode("short", iterations, 20, env=WALL_CLOCK | {"REFRAIN_ITERATION_LOG": "64K"})
+        loop, _ = self.loop_of(outcome)
+        main = self.location(loop, 0)
+        walls = main["wall_s"]
+        self.assertEqual(iterations, len(walls))
+        clustered = sum(c["size"] * c["mean_wall_s"] for c in main["clusters"])
+        self.assertAlmostEqual(clustered, sum(walls), delta=1e-3 * clustered)
+        self.assertLess(sum(a != b for a, b in zip(walls[whole:], walls[whole + 1:])), whole // 2 + 20)
+        slowest = loop["slowest"]
+        self.assertEqual(8, len({s["iteration"] for s in slowest}))
+        self.assertEqual(sorted((s["wall_s"] for s in slowest), reverse=True), [s["wall_s"] for s in slowest])
+        self.assertAlmostEqual(slowest[0]["wall_s"], max(c["max_wall_s"] for c in main["clusters"]), delta=1e-8)
+        text = self.plain([REFRAIN, "report", outcome.experiment, "--iterations"]).stdout.decode()
+        self.assertIn("means of several iterations", text)
+
     def test_a_thread_that_lives_in_an_iteration_works_there(self) -> None:
         iterations = 20
         outcome = self.run_mode("created", iterations, 30, env=WALL_CLOCK)

@@ -12,10 +12,11 @@
 #include <cstring>
 #include <limits>
 
-#include "adapters/mpi/request_table.hpp"
+#include "adapters/mpi/requests/request_table.hpp"
 #include "measurement/call_durations.hpp"
 #include "measurement/call_within.hpp"
 #include "measurement/lifecycle.hpp"
+#include "measurement/listener.hpp"
 #include "measurement/mpi_call.hpp"
 #include "platform/clock.hpp"
 
@@ -123,31 +124,34 @@ std::int64_t* values_of_other_thread(Location&, const BegunAt& begun_at) {
   return begun[static_cast<std::uint32_t>(begun_at.node)];
 }
 
-std::int64_t* enter_region_anew(Location& location, RegionId region, const platform::Registers&, unwind::Frame*) {
+std::int64_t* enter_region_anew(Location& location, RegionId region, platform::Registers, unwind::Frame*) {
   location.call.node = NodeId{static_cast<std::uint32_t>(region)};
   return rows[static_cast<unsigned>(region)];
 }
 
-bool leave_abandoned_scope(Location&, const platform::Registers&) { return false; }
+bool leave_abandoned_scope(Location&, platform::Registers) { return false; }
 bool scope_is_gone(const Location&, std::uintptr_t) { return false; }
 std::atomic<bool> calls_have_extras{false};
 std::atomic<bool> calls_pass_through{false};
-std::int64_t* enter_region_with_extras(Location& location, RegionId region, const platform::Registers& registers) {
+std::int64_t* enter_region_with_extras(Location& location, RegionId region, platform::Registers registers) {
   return enter_region_anew(location, region, registers, nullptr);
 }
-void charge_reading(Location&, bool, const ReadingRecord&, std::int64_t*) {}
+void charge_reading(Location&, ReadAt, platform::Ticks, std::int64_t*) {}
 bool wait_at_gate(Location&, Inside) { return true; }
 void keep_up(Location&, Inside) {}
-std::int64_t* row_of(Location&, const OpenCall& call) { return call.values; }
+std::int64_t* row_of_call(Location& location) { return location.call.values; }
 std::int64_t* row_after_cut(Location& location) { return location.call.values; }
-bool is_call_around(const Location&, std::uintptr_t) { return false; }
-void end_calls_within(Location&, std::uintptr_t) {}
-void pop_call(Location&, platform::Ticks) {}
+bool events_are_kept() { return false; }
+void keep_call(Location&, platform::Ticks, bool) {}
+void keep(Location&, const events::Record&) {}
+void keep(Location&, events::Record&, const events::MessageNumber&) {}
+void keep_synchronization_of_all(Location&, std::uint64_t) {}
+std::atomic<bool> messages_go_uncounted{false};
 void take_due_snapshot(Location&) {}
 std::atomic<bool> durations_are_noted{false};
 void note_rare_duration(Location&, platform::Ticks, waits::CallClass) {}
 void take_back_timing(Location&) {}
-void note_call_within(Location&, const platform::Registers&) {}
+void note_call_within(Location&, std::uintptr_t) {}
 void end_timed_call(Location&, platform::Ticks, platform::Ticks) {}
 void look_after_call(Location&, platform::Ticks, platform::Ticks) {}
 platform::Ticks begin_after_look(Location&, platform::Ticks now) { return now; }

@@ -7,6 +7,7 @@ message of a failure.
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import subprocess
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any, Iterable
 
 from refrain_testing import FULL, MPIS, PROGRAMS, REFRAIN, Outcome, Report, TestCase, clean_environment, mpiexec
+from trace_model import python_with_refrain
 
 WITHOUT_PERF = [PROGRAMS / "sampling_source", "deny"]
 WITHOUT_WATCH = {"GLIBC_TUNABLES": "glibc.pthread.rseq=0"}
@@ -217,6 +219,24 @@ class OffCpu(TestCase):
             c["exclusive_s"] for c in barriers)
         self.assertGreater(told_s, 0.99 * off_s - 0.001 * ranks, f"seed {self.seed}, {kinds}")
         self.assertLess(told_s, 1.01 * off_s + 0.001 * ranks + others_s, f"seed {self.seed}, {kinds}")
+        # By call path it is the same; each is clamped by its own time, which is read a little earlier or later.
+        by_path_s = sum(c.get("off_cpu_s", 0) for c in report.callpaths)
+        self.assertAlmostEqual(by_path_s, told_s, delta=0.01 * told_s + 0.001 * ranks)
+
+    def test_kept_events_say_it_of_each_call(self) -> None:
+        outcome, report = self.run_program(*mpiexec("openmpi", 3, PROGRAMS / "off_cpu_openmpi", self.seed, 20, "cs"),
+                                           env={"REFRAIN_TRACE": "all"})
+        ask = ("import json, sys\nfrom refrain.trace import EventTrace\n"
+               "events = [e for e in EventTrace(sys.argv[1]) if e['type'] == 'exit' and e['region'] == 'MPI_Barrier']\n"
+               "print(json.dumps([e['off_cpu_ns'] for e in events]))")
+        python, environment = python_with_refrain()
+        printed = subprocess.run([python, "-c", ask, str(outcome.experiment)], capture_output=True, text=True, check=True,
+                                 env=environment).stdout
+        off_ns = json.loads(printed)
+        self.assertEqual(3 * 20, len(off_ns))
+        by_path_s = sum(c["off_cpu_s"] for c in report.callpaths if c["path"][-1] == "MPI_Barrier")
+        # Those of less than some 20 us do not tell it.
+        self.assertAlmostEqual(by_path_s, sum(off_ns) * 1e-9, delta=0.01 * by_path_s + 0.001, msg=f"seed {self.seed}")
 
     def test_the_first_page_says_why(self) -> None:
         cores = len(os.sched_getaffinity(0))

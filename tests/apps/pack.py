@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -157,19 +156,6 @@ class Pack(TestCase):
         packed = self.packed(experiment)
         done = subprocess.run([str(REFRAIN), "pack", str(experiment), "-o", "-"], capture_output=True, env=clean_environment(), timeout=120)
         self.assertEqual((0, packed.read_bytes()), (done.returncode, done.stdout))
-
-    def test_a_pipe_gets_the_bytes_of_the_file_and_is_not_replaced(self) -> None:
-        experiment = self.golden("profile-1.10")
-        packed = self.packed(experiment)
-        pipe = self.directory / "pipe"
-        os.mkfifo(pipe)
-        end = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
-        self.addCleanup(os.close, end)
-        room = fcntl.fcntl(end, fcntl.F_SETPIPE_SZ, 1 << 20)
-        self.assertLess(packed.stat().st_size, room)
-        self.refrain("pack", experiment, "-o", pipe)
-        self.assertTrue(pipe.is_fifo())
-        self.assertEqual(packed.read_bytes(), os.read(end, room))
 
     def test_old_experiments_can_be_packed(self) -> None:
         for path in sorted((SOURCE / "tests/golden").glob("profile-*")):

@@ -153,7 +153,7 @@ class Report(ToolsTest):
     def test_wrong_usage_is_one_line_that_says_what_is_allowed(self):
         self.assertIn("json", self.one_line(1, "exp", "--format", "xml"))
         self.assertIn("--callpath-depth", self.one_line(1, "exp", "--callpath-depth", "0"))
-        self.assertIn("third", self.one_line(2, "exp", "third"))
+        self.assertIn("third", self.one_line(1, "exp", "exp", "third"))
         self.assertIn("--no-such", self.one_line(1, "exp", "--no-such"))
 
     def test_what_is_no_experiment_has_its_own_exit_code(self):

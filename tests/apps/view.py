@@ -186,21 +186,6 @@ class Payload(TestCase):
             with self.subTest(golden.name):
                 self.assertEqual(1, self.view(golden).head["format"])
 
-    def test_threads_of_other_tools_are_grouped_where_they_do_not_fit(self) -> None:
-        ranks, functions = 300, 2000
-        profile = self.directory / "wide.json"
-        profile.write_text(json.dumps({
-            "data": [[node, node % ranks, 1.0] for node in range(functions)], "columns": ["path", "mpi.rank", "sum#time.duration"],
-            "column_metadata": [{"is_value": False}, {"is_value": True}, {"is_value": True}],
-            "nodes": [{"label": f"f{node}", "column": "path"} for node in range(functions)]}))
-        for options, are_grouped in (((), False), (("--size", "1"), True)):
-            view = self.view(profile, options=options)
-            places, texts = view.head["places"], [lack["text"] for lack in view.head["lacks"]]
-            self.assertEqual(ranks, sum(places["locations"]))
-            self.assertEqual(are_grouped, len(places["rank"]) < ranks)
-            self.assertEqual(are_grouped, any(text.startswith(f"{ranks} threads do not fit") for text in texts), texts)
-            self.assertAlmostEqual(functions, sum(view.by_place("wall", [])), delta=1e-3 * functions)
-
     def test_a_file_that_cannot_be_written_leaves_nothing_behind(self) -> None:
         target = self.directory / "none" / "page.html"
         done = subprocess.run([str(REFRAIN), "view", str(SOURCE / "tests/golden/profile-1.10"), "-o", str(target)], capture_output=True, text=True,

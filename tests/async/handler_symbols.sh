@@ -6,11 +6,12 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tick=$(nm --defined-only "$@" 2>/dev/null | awk '/ T .*handle_tick/ {print $3; exit}')
 entry=$(nm --defined-only "$@" 2>/dev/null | awk '/ T .*enter_region/ {print $3; exit}')
-# Consumers of records are called through pointers.
-events=$(nm --defined-only "$@" 2>/dev/null | awk '/ [DRB] .*event_consumer/ {print $3; exit}')
-[ -n "$tick" ] && [ -n "$entry" ] && [ -n "$events" ] || { echo "the handler's entries were not found"; exit 1; }
+# The listener (measurement/listener.hpp): all of it, whether ticks call it or entries alone.
+listener=$(nm --defined-only "$@" 2>/dev/null | awk '/ T .*measurement[0-9]+(keep|mend_events)/ {print "-u", $3}')
+[ -n "$tick" ] && [ -n "$entry" ] && [ -n "$listener" ] || { echo "the handler's entries were not found"; exit 1; }
 echo '{ local: *; };' >"$work/hidden.map"
-ld -shared --gc-sections -e "$tick" -u "$entry" -u "$events" --version-script="$work/hidden.map" "$@" -o "$work/handler.o"
+# shellcheck disable=SC2086  # words
+ld -shared --gc-sections -e "$tick" -u "$entry" $listener --version-script="$work/hidden.map" "$@" -o "$work/handler.o"
 allowed='clock_gettime syscall __errno_location memcpy memset memmove memcmp _dl_find_object _GLOBAL_OFFSET_TABLE_'
 bad=0
 for symbol in $(nm -D -u "$work/handler.o" | awk '{print $2}'); do

@@ -27,7 +27,7 @@ constexpr double cpu_part = 0.985;                     ///< of the wall time
 constexpr double mpi_part = 0.2;                       ///< of an iteration of mean length
 constexpr double call_ticks = 130, tick_ticks = 9000;  ///< what Refrain's own work costs
 constexpr std::int64_t begin_ticks = 1'000'000'000;
-constexpr std::uint64_t largest_taken_back = std::uint64_t{64} << 20;  ///< as runtime/snapshot.cpp has it
+constexpr std::uint64_t largest_taken_back = std::uint64_t{64} << 20;  ///< as record/spill.cpp has it
 constexpr std::size_t depth = 9;                                       ///< frames above an MPI function or a sample
 constexpr std::size_t widest = std::max(columns_of(NodeKind::Region), columns_of(NodeKind::Function));
 constexpr const char* loop_name = "timestep";
@@ -191,7 +191,7 @@ MadeUpThread::Unit MadeUpThread::live_through(double length, std::int64_t phase)
   return unit;
 }
 
-/// As runtime/snapshot.cpp does.
+/// As record/spill.cpp does.
 void MadeUpThread::spill(platform::Bytes& spilled) {
   using format::FrameKind;
   need(append_frame(FrameKind::Log, thread_, 0, loop_->closed.view(), compressor_, spilled) &&
@@ -252,7 +252,7 @@ std::int64_t* MadeUpThread::new_row(std::uint32_t node, std::size_t columns) {
   return row;
 }
 
-/// The following two as runtime/rank_record.cpp does.
+/// The following two as record/rank_record.cpp does.
 void MadeUpThread::add_cluster(std::uint32_t index) {
   const clustering::ClusterView view = loop_->clusterer.cluster(index);
   const auto number = [](std::uint64_t iteration) { return static_cast<std::int64_t>(iteration); };

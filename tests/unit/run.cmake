@@ -7,6 +7,7 @@ refrain_unit_test(test_run unit.run
   ${CMAKE_CURRENT_LIST_DIR}/run/rows_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/run/group_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/run/leaf_reader_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/run/loops_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/run/user_shares_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/run/share_pools_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/run/excluded_paths_test.cpp

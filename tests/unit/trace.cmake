@@ -4,6 +4,7 @@ refrain_unit_test(test_trace unit.trace ${CMAKE_CURRENT_LIST_DIR}/trace/otf2_arc
   LIBRARIES refrain_trace refrain_experiment PkgConfig::otf2)
 target_include_directories(test_trace PRIVATE ${CMAKE_CURRENT_LIST_DIR}/..)
 refrain_unit_test(test_missing_events unit.trace ${CMAKE_CURRENT_LIST_DIR}/trace/missing_events_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/trace/off_cpu_of_causes_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/trace/thinned_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/trace/estimate_book_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/sample_job.cpp

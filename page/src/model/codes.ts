@@ -1,10 +1,8 @@
 /** Numbers of two bytes with a relative error of 0.02 % (docs/explorer-format.md). */
 
-const NOT_KNOWN = 1, SMALLEST = 2;
 const STEP = Math.log(1e12) / 65534;
 const table = new Float64Array(65536);
-table[NOT_KNOWN] = NaN;
-for (let code = SMALLEST; code < 65536; code++) table[code] = Math.exp((code - 65535) * STEP);
+for (let code = 1; code < 65536; code++) table[code] = Math.exp((code - 65535) * STEP);
 
 /** The values of a row as parts of its scale. */
 export function decode(high: Uint8Array, low: Uint8Array, scale: number, into: Float64Array): void {

@@ -19,7 +19,7 @@ export function ranksOf(run: Run): number {
 export interface Difference {
   value: number;
   error: number;
-  /** Beyond three standard errors, or exact; not where the errors are not known. */
+  /** Beyond three standard errors, or exact. */
   isCertain: boolean;
 }
 
@@ -28,7 +28,7 @@ export function difference(before: { value: number; error: number }, now: { valu
     scales: [number, number]): Difference {
   const value = now.value * scales[1] - before.value * scales[0];
   const error = Math.hypot(now.error * scales[1], before.error * scales[0]);
-  return { value, error, isCertain: value !== 0 && Math.abs(value) >= 3 * error };
+  return { value, error, isCertain: value !== 0 && !(Math.abs(value) < 3 * error) };
 }
 
 export function scalesOf(before: Run, now: Run): [number, number] {

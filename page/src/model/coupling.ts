@@ -8,7 +8,7 @@ import { callTree, type CallForm } from './call_tree';
 import { rowsOf, spansOf, type Item, type Row } from './items';
 import { metricOf, metricTree } from './metric_tree';
 import type { Model } from './model';
-import type { RankPlace, Run } from './run';
+import type { Run } from './run';
 import { span, union, type Span } from './span';
 import { systemTree } from './system_tree';
 import { notKnown, valuesOfMetrics, valuesOfNodes, valuesOfPlaces, type Context, type Values } from './values';
@@ -46,34 +46,14 @@ function selectionOf(rows: readonly Row[], keys: readonly string[]): Pick<Couple
       ? union(selected.flatMap((row) => spansOf(row.item, row.isExpanded))) : null };
 }
 
-/** What a rank of one run and one of another have the same of when they stand for the same threads, or each for all of
- * one rank. */
-function keyOfRank(run: Run, { first, last, isWhole, locations, span: { begin } }: RankPlace): string {
-  return isWhole ? `${first}` : `${first} ${last} ${run.head.places.thread[begin]} ${locations}`;
-}
-
-/** The same ranks, or threads of ranks, of another run; undefined: it does not have them all, or not by themselves. */
+/** The same ranks of another run; undefined: it does not have them all, or not by themselves. */
 export function placesOf(run: Run, first: Run, places: readonly Span[] | null): readonly Span[] | null | undefined {
   if (run === first || !places) return places;
-  const there = new Map(run.ranks.map((rank) => [keyOfRank(run, rank), rank])), found: Span[] = [];
-  for (const rank of first.ranks) {
-    const parts = places.flatMap(({ begin, end }) => [span(Math.max(begin, rank.span.begin),
-        Math.min(end, rank.span.end))]).filter(({ begin, end }) => begin < end);
-    if (parts.length === 0) continue;
-    const other = there.get(keyOfRank(first, rank));
-    if (!other) return undefined;
-    if (parts.some(({ begin, end }) => begin === rank.span.begin && end === rank.span.end)) {
-      found.push(other.span);
-      continue;
-    }
-    for (const { begin, end } of parts)
-      for (let place = begin; place < end; place++) {
-        const at = run.head.places.thread.indexOf(first.head.places.thread[place]!, other.span.begin);
-        if (at < 0 || at >= other.span.end) return undefined;
-        found.push(span(at, at + 1));
-      }
-  }
-  return union(found);
+  const wanted = new Set<number>();
+  for (const each of places)
+    for (let place = each.begin; place < each.end; place++) wanted.add(first.head.places.rank[place]!);
+  const found = run.ranks.filter((rank) => wanted.has(rank.first) && rank.first === rank.last);
+  return found.length === wanted.size ? union(found.map((rank) => rank.span)) : undefined;
 }
 
 /** The trees of a model, which stay the same while selections change. */

@@ -14,8 +14,6 @@ export interface Metric {
   advice: string;
   overlaps: boolean;
   by_place: boolean;
-  /** Not known of parts of loops. */
-  of_run_only: boolean;
   error: ErrorKind;
 }
 
@@ -48,8 +46,6 @@ export interface SeriesRow {
   node?: number;
   bins: number;
   width: number;
-  /** Threads that were looked at. */
-  places: number;
   offset: number;
 }
 
@@ -78,9 +74,7 @@ export interface Loop {
   name: string;
   node: number;
   iterations: number;
-  /** Rank and thread of each location, in the order of the rows of maps. */
-  ranks: number[];
-  threads: number[];
+  places: number;
   series: Series;
   maps: PlaceMap[];
 }
@@ -91,7 +85,7 @@ export interface Finding {
   error: number;
   text: string;
   part_of?: number;
-  select: { metric?: string; node?: number; ranks?: [number, number][]; loop?: string; iterations?: [number, number] };
+  select: { metric?: string; node?: number; ranks?: number[]; loop?: string; iterations?: [number, number] };
 }
 
 export interface Property {

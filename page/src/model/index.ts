@@ -13,7 +13,6 @@ export * from './model';
 export * from './modes';
 export { bytesInPage } from './payload';
 export * from './pyramid';
-export * from './ranges';
 export type { Run } from './run';
 export * from './series';
 export * from './span';

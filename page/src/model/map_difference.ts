@@ -1,76 +1,41 @@
-/** Rows of a map, and a map of one run less that of another one: the threads x iterations that both have. */
+/** A map of one run less that of another one: ranks x iterations that both have. */
 import type { Loop, PlaceMap } from './head';
+import type { Run } from './run';
 
-export interface MapOfLoop {
+export interface MapOfRun {
+  run: Run;
   loop: Loop;
   map: PlaceMap;
   /** Means, row by row. */
   values: ArrayLike<number>;
 }
 
-/** The locations of a row: the first one and the one behind the last, places in `loop.ranks`. */
-export function locationsOfRow(loop: Loop, map: PlaceMap, row: number): [number, number] {
-  return [row * map.places_in_row, Math.min((row + 1) * map.places_in_row, loop.ranks.length)];
+/** Whether a row of one run has the same ranks and threads as in the other one: each rank has as many threads. */
+export function areRowsAlike(a: { run: Run; loop: Loop }, b: { run: Run; loop: Loop }): boolean {
+  return a.loop.places * b.run.head.ranks === b.loop.places * a.run.head.ranks;
 }
 
-/** "rank 3", "rank 3, thread 1", "ranks 4 to 7" of a row. */
-export function rowName(loop: Loop, map: PlaceMap, row: number): string {
-  const [begin, end] = locationsOfRow(loop, map, row), first = loop.ranks[begin], last = loop.ranks[end - 1];
-  if (first !== last) return `ranks ${first} to ${last}`;
-  if (!loop.threads.some((thread) => thread > 0)) return `rank ${first}`;
-  const [from, to] = [loop.threads[begin], loop.threads[end - 1]];
-  return `rank ${first}, ${from === to ? `thread ${from}` : `threads ${from} to ${to}`}`;
+/** From `from` up to `to`, in cells that are `size` wide: the first one and the one behind the last. */
+function cellsIn(from: number, to: number, size: number): [number, number] {
+  return [Math.floor(from / size), Math.ceil(to / size)];
 }
 
-function threadsByRank(loop: Loop): Map<number, number> {
-  const threads = new Map<number, number>();
-  for (const rank of loop.ranks) threads.set(rank, (threads.get(rank) ?? 0) + 1);
-  return threads;
-}
-
-/** Whether two runs have ranks in common, and each of these has as many threads in both. */
-export function areRowsAlike(a: Loop, b: Loop): boolean {
-  const there = threadsByRank(b), both = [...threadsByRank(a)].filter(([rank]) => there.has(rank));
-  return both.length > 0 && both.every(([rank, threads]) => there.get(rank) === threads);
-}
-
-/** By row of `now`: how many of the locations of a row of `before` are in it. */
-function rowsOfLocations(before: MapOfLoop, now: MapOfLoop): (row: number) => Map<number, number> {
-  const key = (loop: Loop, at: number): string => `${loop.ranks[at]} ${loop.threads[at]}`;
-  const there = new Map(now.loop.ranks.map((_, at) => [key(now.loop, at), at]));
-  return (row) => {
-    const counts = new Map<number, number>(), [begin, end] = locationsOfRow(before.loop, before.map, row);
-    for (let at = begin; at < end; at++) {
-      const other = there.get(key(before.loop, at));
-      if (other === undefined) continue;
-      const of = Math.floor(other / now.map.places_in_row);
-      counts.set(of, (counts.get(of) ?? 0) + 1);
-    }
-    return counts;
-  };
-}
-
-/** What `now` has more than `before`, in the cells of `before`; not a number where `now` has no such thread or
- * iteration, or one of them is not known. Of several cells it is the mean, each by how much of it is in the cell of
- * `before`. */
-export function differenceOfMaps(before: MapOfLoop, now: MapOfLoop): Float64Array {
+/** What `now` has more than `before`, in the cells of `before`; not a number where `now` has no such rank or
+ * iteration. Of finer cells it is the mean. */
+export function differenceOfMaps(before: MapOfRun, now: MapOfRun): Float64Array {
   const of = before.map, other = now.map, result = new Float64Array(of.rows * of.columns).fill(NaN);
-  const iterations = Math.min(before.loop.iterations, now.loop.iterations), rowsOf = rowsOfLocations(before, now);
-  for (let row = 0; row < of.rows; row++) {
-    const rows = [...rowsOf(row)];
+  const places = Math.min(before.loop.places, now.loop.places),
+      iterations = Math.min(before.loop.iterations, now.loop.iterations);
+  for (let row = 0; row < of.rows && row * of.places_in_row < places; row++) {
+    const [top, bottom] = cellsIn(row * of.places_in_row, Math.min((row + 1) * of.places_in_row, places),
+        other.places_in_row);
     for (let column = 0; column < of.columns && column * of.width < iterations; column++) {
-      const begin = column * of.width, end = Math.min(begin + of.width, iterations);
-      let sum = 0, weight = 0;
-      for (const [y, locations] of rows) {
-        for (let x = Math.floor(begin / other.width); x < other.columns && x * other.width < end; x++) {
-          const value = now.values[y * other.columns + x]!;
-          if (Number.isNaN(value)) continue;
-          const part = locations * (Math.min(end, (x + 1) * other.width) - Math.max(begin, x * other.width));
-          sum += part * value;
-          weight += part;
-        }
-      }
-      if (weight > 0) result[row * of.columns + column] = sum / weight - before.values[row * of.columns + column]!;
+      const [left, right] = cellsIn(column * of.width, Math.min((column + 1) * of.width, iterations), other.width);
+      let sum = 0, count = 0;
+      for (let y = top; y < Math.min(bottom, other.rows); y++)
+        for (let x = left; x < Math.min(right, other.columns); x++, count++) sum += now.values[y * other.columns + x]!;
+      const at = row * of.columns + column;
+      if (count > 0) result[at] = sum / count - before.values[at]!;
     }
   }
   return result;

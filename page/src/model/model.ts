@@ -61,23 +61,14 @@ export class Model {
     return unit === 0 || this.units[unit]?.run === run.index;
   }
 
-  /** Of these metrics, those that the run has: it is written without the ones that nothing has. */
-  private metricsOf(run: Run, metrics: readonly Span[]): number[] {
-    return metrics.flatMap(({ begin, end }) => Array.from({ length: end - begin }, (_, i) => begin + i))
-        .filter((metric) => this.has(run, metric));
-  }
-
-  /** Whether values of a metric that the run has are known in a unit. */
-  private isKnown(run: Run, unit: number, metric: number): boolean {
-    return this.isOf(unit, run)
-        && (unit === 0 || (this.units[unit]!.has_values && !this.metrics[metric]!.of_run_only));
-  }
-
   private canTellPlaces(context: Context, nodes: readonly Span[]): boolean {
-    const { run } = context, metrics = this.metricsOf(run, context.metrics);
-    return run.cells !== null && metrics.length > 0
-        && metrics.every((metric) => this.metrics[metric]!.by_place
-            && nodes.every(({ unit }) => this.isKnown(run, unit, metric) && this.units[unit]!.by_place));
+    const { run } = context;
+    if (!run.cells || nodes.some((each) => !this.isOf(each.unit, run)
+        || !this.units[each.unit]?.by_place)) return false;
+    for (const range of context.metrics)
+      for (let metric = range.begin; metric < range.end; metric++)
+        if (this.has(run, metric) && !this.metrics[metric]!.by_place) return false;
+    return true;
   }
 
   /** Over threads, of a call path alone; null: not known, as where several of these metrics have a part of it. */
@@ -90,16 +81,17 @@ export class Model {
   /** Exclusive values by call path in one unit, as sums before each; null: not known. */
   byNode(context: Context, unit: number): Float64Array | null {
     const { run, places } = context, values = new Float64Array(this.tree.size), nodes = this.everything([unit]);
-    const metrics = this.metricsOf(run, context.metrics);
-    if (metrics.length === 0 || !metrics.every((metric) => this.isKnown(run, unit, metric))) return null;
+    if (!this.isOf(unit, run)) return null;
     if (places) {
       if (!this.canTellPlaces(context, nodes)) return null;
       run.cells!.overPlaces(context.metrics, nodes, places, (_, node, value) => { values[node]! += value; });
       return prefixSums(values);
     }
-    for (const metric of metrics) {
-      const of = run.sums(unit, metric);
-      if (of) for (let node = 0; node < values.length; node++) values[node]! += of[node]!;
+    for (const range of context.metrics) {
+      for (let metric = range.begin; metric < range.end; metric++) {
+        const of = run.sums(unit, metric);
+        if (of) for (let node = 0; node < values.length; node++) values[node]! += of[node]!;
+      }
     }
     return prefixSums(values);
   }
@@ -116,7 +108,7 @@ export class Model {
         values = new Float64Array(this.metrics.length).fill(NaN);
     for (let metric = 0; metric < values.length; metric++) {
       const metrics = [span(metric, metric + 1)];
-      if (!this.has(run, metric) || !nodes.every(({ unit }) => this.isKnown(run, unit, metric))) continue;
+      if (!this.has(run, metric) || nodes.some((each) => !this.isOf(each.unit, run))) continue;
       if (places && !this.canTellPlaces({ ...context, metrics }, nodes)) continue;
       let sum = 0;
       if (places) run.cells!.overPlaces(metrics, nodes, places, (_, __, value) => { sum += value; });

@@ -11,10 +11,6 @@ export interface RankPlace {
   host: string;
   first: number; // rank
   last: number;
-  /** Threads that it stands for. */
-  locations: number;
-  /** Whether all threads of the rank are in it, each by itself. */
-  isWhole: boolean;
   span: Span;
 }
 
@@ -96,21 +92,11 @@ export class Run {
     const { host, rank, last_rank, locations } = this.head.places, ranks: RankPlace[] = [];
     for (let place = 0; place < rank.length; place++) {
       const last = ranks.at(-1), name = this.head.strings[host[place]!] ?? '', here = rank[place]!;
-      const count = locations[place] ?? 1, isGroup = count > 1;
-      if (last && last.isWhole && last.first === here && last.host === name && !isGroup) {
-        last.span.end = place + 1;
-        last.locations++;
-      } else {
-        ranks.push({ host: name, first: here, last: last_rank[place] ?? here, locations: count, isWhole: !isGroup,
-            span: { unit: 0, begin: place, end: place + 1 } });
-      }
+      const isGroup = (locations[place] ?? 1) > 1;
+      if (last && last.first === here && last.host === name && !isGroup) last.span.end = place + 1;
+      else ranks.push({ host: name, first: here, last: last_rank[place] ?? here,
+          span: { unit: 0, begin: place, end: place + 1 } });
     }
-    // Threads of one rank may stand partly in groups with those of its neighbours.
-    ranks.forEach((rank, i) => {
-      const shares = (other: RankPlace | undefined): boolean => other !== undefined && other.first <= rank.last
-          && rank.first <= other.last;
-      if (rank.isWhole && (shares(ranks[i - 1]) || shares(ranks[i + 1]))) rank.isWhole = false;
-    });
     return ranks;
   }
 

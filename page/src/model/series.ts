@@ -3,14 +3,6 @@ import { decode } from './codes';
 import type { Loop, PlaceMap, SeriesRow } from './head';
 import { unpack } from './payload';
 
-/** What the curves of a row are over. */
-export function overText(loop: Loop, row: SeriesRow): string {
-  const all = loop.ranks.length, threads = all === 1 ? 'thread' : 'threads';
-  return row.places < all
-      ? `Least and greatest are over ${row.places} of ${all} ${threads}; the median of all is estimated from these.`
-      : `Least, median and greatest are over ${all} ${threads}.`;
-}
-
 /** Each by bin. */
 export interface Curves {
   least: Float32Array;

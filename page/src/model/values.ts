@@ -38,7 +38,6 @@ function sumOver(prefix: Float64Array | null, spans: readonly Span[]): number {
  * are fixed. */
 function errorOf(model: Model, context: Context, seconds: (metric: number) => number): number {
   const { run, nodes, places } = context;
-  if (nodes.some(({ unit }) => unit !== 0 && model.units[unit]?.reconstructed)) return NaN;
   let squares = 0;
   for (const range of context.metrics) {
     for (let metric = range.begin; metric < range.end; metric++) {
@@ -90,13 +89,13 @@ export function valuesOfPlaces(model: Model, context: Context): Values {
   };
 }
 
-/** By metric. A metric that the run does not have adds nothing to a sum of several. */
+/** By metric. */
 export function valuesOfMetrics(model: Model, context: Context): Values {
   const values = model.byMetric(context);
   const sum = (spans: readonly Span[]): number => {
-    const all = spans.flatMap(({ begin, end }) => Array.from(values.subarray(begin, end)).filter((_, i) =>
-        model.has(context.run, begin + i)));
-    return all.length > 0 ? all.reduce((a, b) => a + b) : NaN;
+    let all = 0;
+    for (const each of spans) for (let metric = each.begin; metric < each.end; metric++) all += values[metric] ?? 0;
+    return all;
   };
   return { of: sum, errorOf: (spans) => errorOf(model, { ...context, metrics: spans }, (metric) =>
       values[metric] ?? NaN) };

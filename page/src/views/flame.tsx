@@ -50,7 +50,6 @@ function differenceOf(model: Model, spans: readonly Span[], before: Values, now:
 export function FlameView() {
   const model = state.model.value!, coupled = state.coupled.value!, parts = state.parts.value;
   const [search, setSearch] = useState('');
-  const [caller, setCaller] = useState<Box | null>(null), [callee, setCallee] = useState<Box | null>(null);
   const isOfAll = !state.flameOfSelected.value, chosen = state.sandwich.value;
   const setChosen = (of: { name: string; kind: number }): void => { state.sandwich.value = of; };
   const setOfAll = (isAll: boolean): void => { state.flameOfSelected.value = !isAll; };
@@ -101,27 +100,23 @@ export function FlameView() {
   const nodesOf = (spans: readonly Span[]): number[] => spans.map((each) => each.begin);
   const choose = (box: Box): void => setChosen({ name: box.name, kind: kindOf(model, box) });
   const graph = { unit: metric.unit, total, search, onChoose: choose };
-  const tools = <div class="tools">
-    <strong>{metric.title}</strong>
-    <Choice label="Ranks" value={isOfAll ? 'all' : 'some'} onChoose={(value) => setOfAll(value === 'all')}
-      options={[{ value: 'all', text: 'all' }, { value: 'some', text: 'those selected in the system tree' }]} />
-    {model.runs.length > 1 && <Choice label="Widths" value={String(run)}
-      onChoose={(value) => { state.flameRun.value = Number(value); }}
-      options={model.runs.map((each, i) =>
-          ({ value: String(i), text: `${letterOf(i)}: ${nameText(each.head.name)}` }))} />}
-    <Search label="Find functions" onText={setSearch} />
-  </div>;
-  if (Number.isNaN(total)) return <div class="flame">
-    {tools}
-    <p class="message">By call path this is not known here.</p>
-  </div>;
+  if (Number.isNaN(total)) return <p class="message">By call path this is not known here. <button type="button"
+      onClick={() => setOfAll(true)}>All ranks</button></p>;
   return <div class="flame">
-    {tools}
+    <div class="tools">
+      <strong>{metric.title}</strong>
+      <Choice label="Ranks" value={isOfAll ? 'all' : 'some'} onChoose={(value) => setOfAll(value === 'all')}
+        options={[{ value: 'all', text: 'all' }, { value: 'some', text: 'those selected in the system tree' }]} />
+      {model.runs.length > 1 && <Choice label="Widths" value={String(run)}
+        onChoose={(value) => { state.flameRun.value = Number(value); }}
+        options={model.runs.map((each, i) =>
+            ({ value: String(i), text: `${letterOf(i)}: ${nameText(each.head.name)}` }))} />}
+      <Search label="Find functions" onText={setSearch} />
+    </div>
     <h2>Flame graph</h2>
     <FlameGraph {...graph} difference={compare} name="flame_graph"
       label={`Flame graph of ${metric.title}; the table below lists functions`}
-      boxes={boxes} enlarged={boxes.find((box) => box.nodes[0] === state.enlarged.value) ?? null}
-      onEnlarge={(box) => { state.enlarged.value = box?.nodes[0] ?? 0; }} />
+      boxes={boxes} />
     {chosen && <>
       <h2>Sandwich of {nameText(chosen.name)} <button type="button" onClick={() => {
         state.selectNode(outermost(model, chosen.name, chosen.kind)[0] ?? 0);
@@ -129,10 +124,10 @@ export function FlameView() {
       }}>Show in the trees</button></h2>
       <h3>Called by</h3>
       <FlameGraph {...graph} name="callers" label={`Callers of ${nameText(chosen.name)}`}
-        boxes={callers} isUpsideDown enlarged={caller} onEnlarge={setCaller} />
+        boxes={callers} isUpsideDown />
       <h3>Calls</h3>
       <FlameGraph {...graph} difference={compare} name="callees" label={`What ${nameText(chosen.name)} calls`}
-        boxes={callees} enlarged={callee} onEnlarge={setCallee} />
+        boxes={callees} />
     </>}
     <Table name="functions" caption="Functions" head={['function', ...heads]}
       numbers={[false, ...heads.map(() => true)]}

@@ -2,9 +2,7 @@
 import { signal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { nameText, pathText, valueText } from '../format';
-import {
-  letterOf, loadIterations, overText, type Curves, type Iterations, type Loop, type Run, type SeriesRow,
-} from '../model';
+import { letterOf, loadIterations, type Curves, type Iterations, type Loop, type Run, type SeriesRow } from '../model';
 import * as state from '../state';
 import { Choice } from '../widgets/choice';
 import { saveCsv, SvgWriter } from '../widgets/download';
@@ -30,10 +28,6 @@ function sameRow(first: Run, row: SeriesRow, run: Run, loop: Loop): SeriesRow | 
   const node = row.node === undefined ? undefined : first.numbering.nodes[row.node];
   return loop.series.rows.find((other) => other.metric === row.metric
       && (other.node === undefined ? undefined : run.numbering.nodes[other.node]) === node);
-}
-
-function loopNamed(run: Run, name: string): Loop | undefined {
-  return run.head.loops.find((loop) => loop.name === name);
 }
 
 interface Of {
@@ -154,14 +148,17 @@ function SelectedRanks() {
 function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Iterations | null)[] }) {
   const rows = loop.series.rows, row = rows[Math.min(state.seriesRow.value, rows.length - 1)];
   const model = state.model.value!;
-  const having = useMemo(() => model.runs.flatMap((other) => {
-    const there = loopNamed(other, loop.name), data = all[other.index];
-    return there && data ? [{ run: other, loop: there, data }] : [];
-  }), [loop, all]);
-  const lines = useMemo<Of[]>(() => having.flatMap((of) => {
-    const rowThere = row && (of.run === run ? row : sameRow(run, row, of.run, of.loop));
-    return rowThere ? [{ run: of.run, loop: of.loop, row: rowThere, curves: of.data.curves(rowThere) }] : [];
-  }), [run, row, having]);
+  const lines = useMemo<Of[]>(() => model.runs.flatMap((other) => {
+    const loopThere = other === run ? loop : other.head.loops.find((each) => each.name === loop.name),
+        data = all[other.index];
+    const rowThere = row && loopThere && (other === run ? row : sameRow(run, row, other, loopThere));
+    return loopThere && rowThere && data ? [{ run: other, loop: loopThere, row: rowThere,
+        curves: data.curves(rowThere) }] : [];
+  }), [run, loop, row, all]);
+  const others = useMemo(() => lines.flatMap((of) => {
+    const there = all[of.run.index];
+    return of.run !== run && there ? [{ run: of.run, loop: of.loop, data: there }] : [];
+  }), [lines]);
   const data = all[run.index], kept = state.iterations.value ? keptIn(run, loop, state.iterations.value) : [];
   if (!row || !data) return <p>Iterations are not in this file.</p>;
   const graph: Line[] = lines.map((of) => ({ name: model.runs.length > 1 ? letterOf(of.run.index) : '',
@@ -187,15 +184,13 @@ function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Ite
     {lines.length > 1 && <DifferenceText lines={lines} loop={loop} />}
     <p class="hint">
       {row.width > 1 && `Each point is ${row.width} iterations: means, and the greatest single one as peak. `}
-      {overText(loop, row)}
+      Least, median and greatest are over {loop.places} {loop.places === 1 ? 'thread.' : 'threads.'}
       {row.node !== undefined && ' Times of call paths in single iterations are reconstructed.'}</p>
-    {loop.maps.length > 0 && <IterationMap loop={loop} data={data}
-        others={having.filter((of) => of.run !== run)} range={state.iterations.value}
-        onRange={(next) => { state.iterations.value = next; }}
-        onRanks={(ranks) => state.selectRanks(ranks.map((rank): [number, number] => [rank, rank]))}
-            run={run} setting={state.map.value} onSetting={(next) => { state.map.value = next; }} />}
+    {loop.maps.length > 0 && <IterationMap loop={loop} data={data} others={others} range={state.iterations.value}
+        onRange={(next) => { state.iterations.value = next; }} onRank={(rank) => state.selectRanks([rank])}
+            run={run} />}
     <SelectedRanks />
-    {having.map((of) => <IterationClasses run={of.run} loop={of.loop} units={model.units} shown={state.parts.value}
+    {lines.map((of) => <IterationClasses run={of.run} loop={of.loop} units={model.units} shown={state.parts.value}
       name={model.runs.length > 1 ? letterOf(of.run.index) : ''} onShow={showInTrees} key={of.run.index} />)}
   </>;
 }
@@ -206,14 +201,17 @@ export function IterationsView() {
   useEffect(() => { void unpackAll(model.runs); }, [model]);
   if (loops.length === 0) return <p class="message">No loop of this run is
       marked: see <code>REFRAIN_LOOP_BEGIN</code> and <code>REFRAIN_ITERATION_AT</code>.</p>;
-  const { run, loop } = state.shownLoop.value!;
+  const { run, loop } = loops.find((each) => each.loop.name === state.loopName.value) ?? loops[0]!;
   const titleOf = (of: { run: Run; loop: Loop }): string =>
       `${nameText(of.loop.name)}, ${of.loop.iterations.toLocaleString('en-US')} iterations`
       + (of.run === model.first ? '' : `, not in A`);
   return <div class="iterations">
     <div class="tools">
-      <Choice label="Loop" value={loop.name} onChoose={state.showLoop}
-        options={loops.map((each) => ({ value: each.loop.name, text: titleOf(each) }))} />
+      <Choice label="Loop" value={loop.name} onChoose={(value) => {
+        state.loopName.value = value;
+        state.iterations.value = null;
+        state.seriesRow.value = 0;
+      }} options={loops.map((each) => ({ value: each.loop.name, text: titleOf(each) }))} />
     </div>
     {unpacked.value ? <LoopView run={run} loop={loop} all={unpacked.value} key={loop.name} />
         : <p>Reading{'\u2026'}</p>}

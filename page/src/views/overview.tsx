@@ -14,12 +14,12 @@ import { Table, TableOfPicture, type Cell } from '../widgets/table';
 
 function FindingLine({ run, finding }: { run: Run; finding: Finding }) {
   const { share, error, text, part_of: whole } = finding;
-  const shown = <>
-    {share > 0 && <strong>{shareText(share)} {error > 0 && errorText(error, '1', true)} </strong>}{nameText(text)}
-    {whole !== undefined && `; part of ${whole + 1}`}
-  </>;
-  return <li>{state.canFollow(finding)
-      ? <button type="button" class="link" onClick={() => state.follow(run, finding)}>{shown}</button> : shown}</li>;
+  return <li>
+    <button type="button" class="link" onClick={() => state.follow(run, finding)}>
+      {share > 0 && <strong>{shareText(share)} {error > 0 && errorText(error, '1', true)} </strong>}{nameText(text)}
+      {whole !== undefined && `; part of ${whole + 1}`}
+    </button>
+  </li>;
 }
 
 function Findings({ model }: { model: Model }) {
@@ -130,8 +130,7 @@ function TimeStrip({ model, run }: { model: Model; run: Run }) {
   const textOf = (rank: number): string => keys.map((key, band) => ({ key, value: ofRank[rank]![band]! }))
       .filter(({ value }) => value > 0).map(({ key, value }) => `${key.text} ${valueText(value, 's')}`).join(', ');
   const choose = (rank: number): void => {
-    const { first, last } = run.ranks[rank]!;
-    state.selectRanks([[first, last]]);
+    state.selectRanks([run.ranks[rank]!.first]);
     state.view.value = 'trees';
   };
   const rankAt = (x: number): number => {
@@ -188,7 +187,7 @@ function TimeTable({ model }: { model: Model }) {
     const values = valuesOfMetrics(model, { run, metrics: [], nodes: model.everything([0]), places: null });
     return new Map(numbers.map((number) => {
       const spans = model.metricSpans(number);
-      return [number, { value: values.of(spans), error: values.errorOf(spans) }];
+      return [number, { value: values.of(spans) || 0, error: values.errorOf(spans) }];
     }));
   }), [model]);
   const value = (run: number, number: number): number => byRun[run]!.get(number)!.value;

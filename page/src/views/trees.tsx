@@ -248,7 +248,7 @@ function Strip() {
   return <HeatStrip values={byRank} nameOf={(i) => `rank ${first.ranks[i]!.first}`}
       textOf={(value) => valueText(value, unit)}
     isSelected={(i) => state.selected.value.system.includes(`s${first.ranks[i]!.span.begin}`)}
-        onChoose={(i, add) => state.selectRanks([[first.ranks[i]!.first, first.ranks[i]!.last]], add)} />;
+        onChoose={(i, add) => state.selectRanks([first.ranks[i]!.first], add)} />;
 }
 
 /** What the trees are of, and what is said about it. */

@@ -1,6 +1,5 @@
 /** A canvas as wide as its place, sharp on every screen, drawn again when its size or what it shows changes. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { isCommand } from './keys';
 
 export interface Surface {
   context: CanvasRenderingContext2D;
@@ -15,7 +14,6 @@ export interface CanvasProps {
   draw: (surface: Surface) => void;
   onPointer?: (kind: 'move' | 'down' | 'up' | 'leave', x: number, y: number, event: PointerEvent) => void;
   onWheel?: (x: number, y: number, event: WheelEvent) => void;
-  /** But for commands. */
   onKey?: (event: KeyboardEvent) => void;
   onWidth?: (width: number) => void;
 }
@@ -57,7 +55,7 @@ export function Canvas(props: CanvasProps) {
       tabIndex={props.onKey ? 0 : -1}
     onPointerMove={pointer('move')} onPointerDown={pointer('down')} onPointerUp={pointer('up')}
         onPointerLeave={pointer('leave')}
-    onKeyDown={(event) => { if (!isCommand(event)) props.onKey?.(event); }} />;
+    onKeyDown={(event) => props.onKey?.(event)} />;
 }
 
 /** The colour of text, as the style sheet has it for light or dark. */

@@ -28,9 +28,6 @@ export interface FlameGraphProps {
   /** Callers: the function is at the bottom. */
   isUpsideDown?: boolean;
   onChoose: (box: Box) => void;
-  /** The box that fills the width; null: the whole graph is shown. */
-  enlarged: Box | null;
-  onEnlarge: (box: Box | null) => void;
 }
 
 const ROW = 20;
@@ -56,9 +53,8 @@ function lettersOn(color: string): string {
 
 export function FlameGraph(props: FlameGraphProps) {
   const { boxes, unit, total, search, isUpsideDown } = props;
-  const [at, setAt] = useState(0), [width, setWidth] = useState(1), setZoom = props.onEnlarge;
-  const base = props.enlarged && boxes.includes(props.enlarged) ? props.enlarged : null,
-      left = base?.x ?? 0, part = base?.width ?? 1;
+  const [zoom, setZoom] = useState<Box | null>(null), [at, setAt] = useState(0), [width, setWidth] = useState(1);
+  const base = zoom && boxes.includes(zoom) ? zoom : null, left = base?.x ?? 0, part = base?.width ?? 1;
   const depths = useMemo(() => boxes.reduce((most, box) => Math.max(most, box.depth + 1), 1), [boxes]),
       height = Math.min(depths, MOST_ROWS) * ROW;
   // Of very deep graphs an enlarged box is at the top, so that all levels can be reached.

@@ -5,7 +5,6 @@ import { classColors } from '../colors';
 import { valueText } from '../format';
 import type { Curves, Unit } from '../model';
 import { Canvas } from './canvas';
-import { isCommand } from './keys';
 
 export interface Line {
   /** Empty: there is one run. */
@@ -112,7 +111,7 @@ export function IterationGraph(props: IterationGraphProps) {
       onKeyDown={(event) => {
     const keys: Record<string, () => void> = { ArrowLeft: () => move(-0.25, 1), ArrowRight: () => move(0.25, 1),
         '+': () => move(0, 0.5), '-': () => move(0, 2), Escape: () => props.onRange(null) };
-    const act = isCommand(event) ? undefined : keys[event.key];
+    const act = keys[event.key];
     if (!act) return;
     event.preventDefault();
     act();

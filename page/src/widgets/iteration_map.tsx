@@ -2,11 +2,10 @@
  * the arrows, move; Escape shows all. */
 import type { ComponentChildren } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
-import { css, differenceColor, stepOf, valueColor, type Rgb } from '../colors';
+import { css, differenceColor, valueColor, type Rgb } from '../colors';
 import { valueText } from '../format';
 import {
-  areRowsAlike, blocksOf, differenceOfMaps, letterOf, levelFor, locationsOfRow, pyramidOf, rangeIn, rowName,
-  type Iterations, type Loop, type MapSetting, type Run,
+  areRowsAlike, blocksOf, differenceOfMaps, letterOf, levelFor, pyramidOf, type Iterations, type Loop, type Run,
 } from '../model';
 import { Canvas, type Surface } from './canvas';
 import { Choice } from './choice';
@@ -25,9 +24,7 @@ export interface IterationMapProps extends LoopOfRun {
   others: readonly LoopOfRun[];
   range: readonly [number, number] | null;
   onRange: (range: readonly [number, number] | null) => void;
-  onRanks: (ranks: number[]) => void;
-  setting: MapSetting;
-  onSetting: (setting: MapSetting) => void;
+  onRank: (rank: number) => void;
 }
 
 const HEIGHT = 320;
@@ -45,29 +42,27 @@ const colorOf = (part: number, isDifference: boolean): Rgb => isDifference ? dif
 const pixels = pixelsOf((part) => colorOf(part, false)), differencePixels = pixelsOf((part) => colorOf(part, true));
 const TRANSPARENT = 0; // not known
 
-export function IterationMap(props: IterationMapProps) {
-  const { run, loop, data, others, range, onRange, onRanks, setting, onSetting } = props;
-  const [at, setAt] = useState({ row: 0, column: 0 });
-  const chosen = Math.min(setting.metric, loop.maps.length - 1), map = loop.maps[chosen]!,
-      drag = useRef<{ x: number; y: number } | null>(null),
+export function IterationMap({ run, loop, data, others, range, onRange, onRank }: IterationMapProps) {
+  const [chosen, setChosen] = useState(0), [rows, setRows] = useState<readonly [number, number] | null>(null),
+      [at, setAt] = useState({ row: 0, column: 0 });
+  const map = loop.maps[Math.min(chosen, loop.maps.length - 1)]!, drag = useRef<{ x: number; y: number } | null>(null),
       size = useRef(1);
-  const alike = others.filter((each) => areRowsAlike(loop, each.loop)
+  const alike = others.filter((each) => areRowsAlike({ run, loop }, each)
       && each.loop.maps.some((other) => other.metric === map.metric));
-  const now = alike.find((each) => each.run.index === setting.run), rows = rangeIn(setting.rows, map.rows);
-  const setRows = (next: readonly [number, number] | null): void => onSetting({ ...setting, rows: next });
+  const [against, setAgainst] = useState(''), now = alike.find((each) => String(each.run.index) === against);
   const { levels, most } = useMemo(() => {
     const mean = data.map(map, false), other = now?.loop.maps.find((each) => each.metric === map.metric);
     const largest = (values: Float64Array): number => values.reduce((a, b) => Math.abs(b) > a ? Math.abs(b) : a, 0);
     if (!now || !other)
       return { levels: pyramidOf(map.rows, map.columns, mean, data.map(map, true)), most: largest(mean) };
-    const difference = differenceOfMaps({ loop, map, values: mean },
-        { loop: now.loop, map: other, values: now.data.map(other, false) });
+    const difference = differenceOfMaps({ run, loop, map, values: mean },
+        { run: now.run, loop: now.loop, map: other, values: now.data.map(other, false) });
     return { levels: pyramidOf(map.rows, map.columns, difference, difference), most: largest(difference) };
   }, [data, map, now]);
   const isDifference = now !== undefined, minus = now ? `${letterOf(now.run.index)} \u2212 ${letterOf(run.index)}` : '';
   /** Place of a value on the scale of colours. */
-  const partOf = (value: number): number => Number.isNaN(value) ? NaN : most === 0
-      ? isDifference ? 0.5 : 0 : isDifference ? (value / most + 1) / 2 : value / most;
+  const partOf = (value: number): number => most === 0 ? isDifference ? 0.5 : 0
+      : isDifference ? (value / most + 1) / 2 : value / most;
   const [from, to] = range ?? [0, loop.iterations], [top, bottom] = rows ?? [0, map.rows];
   const first = Math.floor(from / map.width), last = Math.min(map.columns, Math.ceil(to / map.width));
   const blocks = useMemo(() => blocksOf({ ...map, mean: levels[0]!.mean }, first, last, { rows: 32, columns: 8 }),
@@ -83,10 +78,8 @@ export function IterationMap(props: IterationMapProps) {
     const picture = new ImageData(x1 - x0, y1 - y0), colors = new Uint32Array(picture.data.buffer);
     const table = isDifference ? differencePixels : pixels;
     for (let y = y0, to = 0; y < y1; y++)
-      for (let x = x0; x < x1; x++) {
-        const step = stepOf(partOf(level.mean[y * level.columns + x]!));
-        colors[to++] = step === null ? TRANSPARENT : table[step]!;
-      }
+      for (let x = x0; x < x1; x++) colors[to++] = table[Math.min(255,
+          Math.floor(partOf(level.mean[y * level.columns + x]!) * 255))] ?? TRANSPARENT;
     const hidden = document.createElement('canvas');
     hidden.width = picture.width;
     hidden.height = picture.height;
@@ -118,13 +111,15 @@ export function IterationMap(props: IterationMapProps) {
 
   const place = Math.min(at.row, map.rows - 1), column = Math.min(at.column, map.columns - 1),
       cell = place * map.columns + column;
-  const ranksOf = (row: number): number[] => [...new Set(loop.ranks.slice(...locationsOfRow(loop, map, row)))];
-  const iteration = column * map.width;
+  const rankOf = (row: number): number => run.ranks[Math.min(run.ranks.length - 1,
+      Math.floor(row * map.places_in_row * run.ranks.length / Math.max(1, loop.places)))]?.first ?? 0;
+  const iteration = column * map.width, rank = rankOf(place);
   const mean = levels[0]!.mean[cell] ?? NaN, peak = levels[0]!.greatest[cell] ?? NaN;
+  const ranks = map.places_in_row > 1 ? `ranks from ${rank}` : `rank ${rank}`;
   const iterations = map.width > 1 ? `iterations from ${iteration}` : `iteration ${iteration}`;
   const single = map.peaks && !isDifference ? `, the greatest single one ${valueText(peak, map.unit)}` : '';
   const value = (isDifference && mean > 0 ? '+' : '') + valueText(mean, map.unit);
-  const text = `${rowName(loop, map, place)}, ${iterations}: ${isDifference ? `${minus} ` : ''}${value}${single}`;
+  const text = `${ranks}, ${iterations}: ${isDifference ? `${minus} ` : ''}${value}${single}`;
   const what = `${map.metric}${isDifference ? `, ${minus}` : ''}`;
   const label = `Map of ${what}: ${map.rows} rows of ranks, ${map.columns} columns of iterations`;
   const saveSvg = (): void => {
@@ -143,17 +138,15 @@ export function IterationMap(props: IterationMapProps) {
     const { height, width, means } = blocks;
     const columns = means[0]?.map((_, i) => `iterations from ${(first + i * width) * map.width}`) ?? [];
     return <TableOfPicture name="map" caption={`${what}, by ranks and iterations, means`}
-      head={['ranks', ...columns]} numbers={[false, ...columns.map(() => true)]}
-      rows={means.map((row, i) => [{ value: rowName(loop, { ...map, places_in_row: height * map.places_in_row }, i) },
+      head={['ranks from', ...columns]} numbers={[true, ...columns.map(() => true)]}
+      rows={means.map((row, i) => [{ value: rankOf(i * height) },
           ...row.map((mean) => ({ value: mean, shown: valueText(mean, map.unit) }))])} />;
   };
   return <figure>
     <figcaption>Ranks (down) x iterations (to the right)</figcaption>
-    <div class="tools"><Choice label="Values" value={String(chosen)}
-      onChoose={(value) => onSetting({ ...setting, metric: Number(value) })}
+    <div class="tools"><Choice label="Values" value={String(chosen)} onChoose={(value) => setChosen(Number(value))}
       options={loop.maps.map((each, i) => ({ value: String(i), text: each.metric }))} />
-      {alike.length > 0 && <Choice label="Runs" value={now ? String(now.run.index) : ''}
-        onChoose={(value) => onSetting({ ...setting, run: value === '' ? null : Number(value) })} options={[
+      {alike.length > 0 && <Choice label="Runs" value={now ? against : ''} onChoose={setAgainst} options={[
         { value: '', text: letterOf(run.index) }, ...alike.map((each) => ({ value: String(each.run.index),
             text: `${letterOf(each.run.index)} \u2212 ${letterOf(run.index)}` }))]} />}
       <button type="button" class="quiet" onClick={saveSvg}>Save as SVG</button></div>
@@ -171,8 +164,7 @@ export function IterationMap(props: IterationMapProps) {
           setAt({ row: Math.max(0, Math.floor(top + y / HEIGHT * (bottom - top))),
               column: Math.max(0, Math.floor((from + x / size.current * (to - from)) / map.width)) });
         } else {
-          const isClick = drag.current && Math.hypot(drag.current.x - x, drag.current.y - y) < 2;
-          if (kind === 'up' && isClick) onRanks(ranksOf(place));
+          if (kind === 'up' && drag.current && Math.hypot(drag.current.x - x, drag.current.y - y) < 2) onRank(rank);
           drag.current = null;
         }
       }}
@@ -182,8 +174,7 @@ export function IterationMap(props: IterationMapProps) {
           ArrowRight: () => event.shiftKey ? move(0.25, 0) : setAt({ ...at, column: column + 1 }),
           ArrowUp: () => event.shiftKey ? move(0, -0.25) : setAt({ ...at, row: Math.max(0, place - 1) }),
           ArrowDown: () => event.shiftKey ? move(0, 0.25) : setAt({ ...at, row: place + 1 }),
-          '+': () => zoom(0.5, 0.5, 0.5, true), '-': () => zoom(2, 0.5, 0.5, true),
-          Enter: () => onRanks(ranksOf(place)),
+          '+': () => zoom(0.5, 0.5, 0.5, true), '-': () => zoom(2, 0.5, 0.5, true), Enter: () => onRank(rank),
           Escape: () => {
             onRange(null);
             setRows(null);

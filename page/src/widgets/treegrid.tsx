@@ -7,7 +7,6 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import { css, valueColor } from '../colors';
 import { nameText } from '../format';
 import type { Item, Row } from '../model';
-import { isCommand } from './keys';
 
 export interface GridCell {
   text: string;
@@ -156,10 +155,8 @@ export function TreeGrid(props: TreeGridProps) {
       Enter: () => props.onSelect(row, event.ctrlKey || event.shiftKey),
       '*': () => props.onExpandAll(rows.filter((each) => each.item.parent === row.item.parent)),
     };
-    const addsToSelection = event.ctrlKey && !event.altKey && !event.metaKey && [' ', 'Enter'].includes(event.key);
-    if (isCommand(event) && !addsToSelection) return;
     const act = keys[event.key];
-    if (!act && event.key.length !== 1) return;
+    if (!act && (event.key.length !== 1 || event.ctrlKey || event.metaKey || event.altKey)) return;
     event.preventDefault();
     if (act) act();
     else findTyped(event.key, at);

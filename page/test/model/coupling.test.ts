@@ -3,13 +3,7 @@ import { test } from 'node:test';
 import { Trees, type Coupled, type Setting, type TreeName } from '../../src/model/coupling';
 import { spansOf, type Row } from '../../src/model/items';
 import { modeNamed, modesOf, shownOf, type Mode } from '../../src/model/modes';
-import { modelOf } from '../../src/model/model';
-import { span } from '../../src/model/span';
-import { valuesOfMetrics, valuesOfNodes, valuesOfPlaces } from '../../src/model/values';
-import { Cells } from '../../src/model/cells';
-import {
-  cellsBuffer, headOf, headWithLoop, headWithoutWaiting, modelWith, MPI, sumsBuffer, USER, VISITS, WAITING, WALL,
-} from './small';
+import { modelWith } from './small';
 
 const all = { metric: ['m0', 'm1', 'm2'], call: ['c0:1', 'c0:2', 'c0:3', 'c0:4'], system: ['s', 'h0', 'h1'] };
 
@@ -169,42 +163,4 @@ test('what a metric does not tell by place is not known, and no zero', () => {
       open: { metric: ['m0', 'm1'], system: ['s', 'h0'] } }));
   assert.ok(Number.isNaN(valueOf(coupled, 'system', 'rank 0')));
   exact(valueOf(coupled, 'call', 'main'), 2.5);
-});
-
-test('a metric that one of the runs does not have leaves the others as they are', () => {
-  const lesser = sumsBuffer(2, [MPI, USER]), model = modelOf([headOf(), headWithoutWaiting()], [sumsBuffer(), lesser]);
-  const [with_, without] = model.runs.map((run) => valuesOfMetrics(model,
-      { run, metrics: [], nodes: model.everything([0]), places: null }));
-  exact(without!.of(model.metricSpans(WALL)), 32);
-  exact(without!.of([span(MPI, USER + 1), span(WAITING, WAITING + 1)]), 32);
-  assert.ok(Number.isNaN(without!.of([span(WAITING, WAITING + 1)])));
-  exact(with_!.of([span(WAITING, WAITING + 1)]), 2.5);
-  const byNode = valuesOfNodes(model, { run: model.runs[1]!, metrics: [span(WAITING, WAITING + 1)], nodes: [],
-      places: null });
-  assert.ok(Number.isNaN(byNode.of(model.everything([0]))));
-});
-
-test('what is known of whole runs only is not known in classes and iterations', () => {
-  const model = modelOf([headWithLoop()], [sumsBuffer()]), run = model.first;
-  run.cells = new Cells(cellsBuffer(), run.numbering);
-  const of = (metric: number, unit: number): number[] => {
-    const metrics = [span(metric, metric + 1)], context = { run, metrics, nodes: model.everything([unit]),
-        places: null };
-    return [valuesOfMetrics(model, context).of(metrics), valuesOfNodes(model, context).of(context.nodes),
-      valuesOfPlaces(model, context).of([span(0, 4)])];
-  };
-  assert.ok(of(WAITING, 1).every(Number.isNaN), `${of(WAITING, 1)}`);
-  assert.deepEqual(of(VISITS, 1), [0, 0, 0]);
-  of(WAITING, 0).forEach((value) => near(value, 2.5));
-  model.units[1]!.has_values = false;
-  assert.ok(of(VISITS, 1).every(Number.isNaN), 'a unit without values');
-});
-
-test('what is reconstructed is not exact', () => {
-  for (const reconstructed of [false, true]) {
-    const model = modelOf([headWithLoop({ reconstructed })], [sumsBuffer()]), metrics = [span(MPI, MPI + 1)];
-    const values = valuesOfNodes(model, { run: model.first, metrics, nodes: [], places: null });
-    assert.deepEqual([values.errorOf(model.everything([1])), values.errorOf(model.everything([0]))],
-        [reconstructed ? NaN : 0, 0]);
-  }
 });

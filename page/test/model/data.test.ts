@@ -4,13 +4,12 @@ import { noteOf } from '../../src/model/call_tree';
 import { columnsOf } from '../../src/model/columns';
 import { difference, lacksOf, namesOf } from '../../src/model/compare';
 import { placesOf } from '../../src/model/coupling';
-import type { Head, Loop, PlaceMap } from '../../src/model/head';
-import { areRowsAlike, differenceOfMaps, rowName } from '../../src/model/map_difference';
+import type { Loop, PlaceMap } from '../../src/model/head';
+import { areRowsAlike, differenceOfMaps } from '../../src/model/map_difference';
 import { callersOf, coveredBy, flameOf, outermost } from '../../src/model/flame';
 import { merge } from '../../src/model/merge';
 import { modelOf } from '../../src/model/model';
 import { blocksOf, levelFor, pyramidOf } from '../../src/model/pyramid';
-import { Iterations, overText } from '../../src/model/series';
 import { span, union, without } from '../../src/model/span';
 import { valuesOfNodes } from '../../src/model/values';
 import { ALLREDUCE, headOf, modelWith, sumsBuffer } from './small';
@@ -81,64 +80,21 @@ test('means of a map leave out what is not known', () => {
   assert.deepEqual(blocksOf({ rows: 2, columns: 4, mean }, 0, 4, { rows: 1, columns: 2 }).means, [[2, NaN]]);
 });
 
-function loopOf(ranks: number[], iterations: number, threads = ranks.map(() => 0)): Loop {
-  return { name: 'step', node: 1, iterations, ranks, threads, series: { bins: 1, width: 1, classes: 0, rows: [] },
-    maps: [] };
-}
-
-function mapOf(rows: number, columns: number, places_in_row: number, width: number): PlaceMap {
-  return { metric: 'Time', unit: 's', rows, columns, places_in_row, width, scale: 1, peak_scale: 1, peaks: false,
-    offset: 0 };
-}
-
 test('a map of one run less another has the cells of the first, where both have them', () => {
+  const loopOf = (places: number, iterations: number): Loop => ({ name: 'step', node: 1, iterations, places,
+      series: { bins: 1, width: 1, classes: 0, rows: [] }, maps: [] });
+  const mapOf = (rows: number, columns: number, places_in_row: number, width: number): PlaceMap => ({ metric: 'Time',
+      unit: 's', rows, columns, places_in_row, width, scale: 1, peak_scale: 1, peaks: false, offset: 0 });
+  const { runs: [a, b] } = modelWith(1, 2);
+  b!.head.ranks = 2;
   // Four ranks and three iterations; two ranks and two iterations, two of them in a cell.
-  const before = { loop: loopOf([0, 1, 2, 3], 3), map: mapOf(4, 3, 1, 1),
+  const before = { run: a!, loop: loopOf(4, 3), map: mapOf(4, 3, 1, 1),
       values: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12] };
-  const now = { loop: loopOf([0, 1], 2), map: mapOf(2, 1, 1, 2), values: [10, 20] };
-  assert.ok(areRowsAlike(before.loop, now.loop));
+  const now = { run: b!, loop: loopOf(2, 2), map: mapOf(2, 1, 1, 2), values: [10, 20] };
+  assert.ok(areRowsAlike(before, now));
   assert.deepEqual([...differenceOfMaps(before, now)], [9, 8, NaN, 16, 15, NaN, NaN, NaN, NaN, NaN, NaN, NaN]);
   assert.deepEqual([...differenceOfMaps(now, before)], [1.5 - 10, 4.5 - 20], 'the mean of finer cells');
-  assert.ok(!areRowsAlike(before.loop, loopOf([0, 0, 1, 1], 2, [0, 1, 0, 1])), 'two threads a rank');
-  assert.ok(!areRowsAlike(before.loop, loopOf([7], 2)), 'no rank of both');
-});
-
-test('rows of maps are those of the same threads, wherever these stand', () => {
-  const before = { loop: loopOf([0, 2, 5], 1), map: mapOf(3, 1, 1, 1), values: [1, 2, 3] };
-  const now = { loop: loopOf([2, 3, 5], 1), map: mapOf(3, 1, 1, 1), values: [20, 30, 50] };
-  assert.deepEqual([...differenceOfMaps(before, now)], [NaN, 18, 47]);
-});
-
-test('cells that overlap in part count by their part', () => {
-  // Three iterations in a cell, against two: the second cell is shared.
-  const before = { loop: loopOf([0], 6), map: mapOf(1, 2, 1, 3), values: [0, 0] };
-  const now = { loop: loopOf([0], 6), map: mapOf(1, 3, 1, 2), values: [3, 6, 9] };
-  assert.deepEqual([...differenceOfMaps(before, now)], [4, 8]);
-  // Three ranks in a row, against two.
-  const ranks = [0, 1, 2, 3], wide = { loop: loopOf(ranks, 1), map: mapOf(2, 1, 3, 1), values: [0, 0] };
-  const narrow = { loop: loopOf(ranks, 1), map: mapOf(2, 1, 2, 1), values: [3, 9] };
-  assert.deepEqual([...differenceOfMaps(wide, narrow)], [5, 9]);
-  assert.deepEqual([...differenceOfMaps(wide, { ...narrow, values: [3, NaN] })], [3, NaN], 'what is not known');
-});
-
-test('rows of a map have the names of their ranks and threads', () => {
-  const single = loopOf([0, 2, 5, 9], 1), hybrid = loopOf([1, 1, 3, 3], 1, [0, 1, 0, 1]);
-  assert.equal(rowName(single, mapOf(4, 1, 1, 1), 2), 'rank 5');
-  assert.deepEqual([0, 1].map((row) => rowName(single, mapOf(2, 1, 3, 1), row)), ['ranks 0 to 5', 'rank 9']);
-  assert.equal(rowName(hybrid, mapOf(4, 1, 1, 1), 3), 'rank 3, thread 1');
-  assert.equal(rowName(hybrid, mapOf(2, 1, 2, 1), 1), 'rank 3, threads 0 to 1');
-});
-
-test('graphs say which threads they are over', () => {
-  const loop = loopOf([0, 1, 2], 1), row = { unit: 's' as const, bins: 1, width: 1, offset: 0 };
-  assert.equal(overText(loop, { ...row, places: 3 }), 'Least, median and greatest are over 3 threads.');
-  assert.ok(overText(loop, { ...row, places: 2 }).startsWith('Least and greatest are over 2 of 3 threads'));
-});
-
-test('maps know what is not known', () => {
-  const codes = new Uint8Array([0, 0, 255, 0, 1, 255]);
-  const data = new Iterations(new ArrayBuffer(0), codes.buffer);
-  assert.deepEqual([...data.map({ ...mapOf(1, 3, 1, 1), scale: 4 }, false)], [0, NaN, 4]);
+  assert.ok(!areRowsAlike(before, { run: b!, loop: loopOf(4, 2) }), 'two threads a rank');
 });
 
 test('ranks of another run are known where it has all of them', () => {
@@ -148,31 +104,6 @@ test('ranks of another run are known where it has all of them', () => {
   assert.deepEqual(placesOf(runs[1]!, first, [span(1, 3)]), [span(1, 3)]);
   assert.equal(placesOf(runs[1]!, first, [span(2, 4)]), undefined);
   assert.equal(placesOf(runs[1]!, first, null), null);
-});
-
-test('ranks that stand together meet only those that stand together in the same way', () => {
-  const grouped = (last: number[], locations: number[]): Head => {
-    const head = headOf();
-    head.places = { ...head.places, last_rank: last, locations };
-    head.places.rank = [0, 1, 4, 5];
-    return head;
-  };
-  const runs = modelOf([grouped([0, 3, 4, 5], [1, 3, 1, 1]), grouped([0, 1, 4, 5], [1, 1, 1, 1]),
-    grouped([0, 3, 4, 5], [1, 3, 1, 1]), grouped([0, 3, 4, 5], [1, 2, 1, 1])],
-      [1, 2, 3, 4].map(() => sumsBuffer())).runs;
-  const of = (run: number, from: number): unknown => placesOf(runs[run]!, runs[from]!, [span(1, 2)]);
-  assert.deepEqual([of(1, 0), of(2, 0), of(3, 0), of(0, 1)], [undefined, [span(1, 2)], undefined, undefined]);
-  // A rank with one thread in A has all of its threads in B, but not a part of them.
-  const threads = headOf();
-  threads.places = { ...threads.places, rank: [0, 0, 1, 1], last_rank: [0, 0, 1, 1], thread: [0, 1, 0, 1],
-      host: [5, 5, 5, 5] };
-  const part = headOf();
-  part.places = { ...threads.places, locations: [1, 1, 3, 1] };
-  const [single, both, some] = modelOf([headOf(), threads, part], [1, 2, 3].map(() => sumsBuffer())).runs;
-  assert.deepEqual(placesOf(both!, single!, [span(1, 2)]), [span(2, 4)]);
-  assert.equal(placesOf(some!, single!, [span(1, 2)]), undefined);
-  assert.deepEqual(placesOf(single!, both!, [span(2, 3)]), [span(1, 2)], 'thread 0 of rank 1');
-  assert.equal(placesOf(single!, both!, [span(3, 4)]), undefined, 'there is no thread 1');
 });
 
 /** Rows of the section `sums` of one node each. */
@@ -224,8 +155,6 @@ test('differences have the errors of both runs', () => {
   assert.deepEqual(difference({ value: 10, error: 3 }, { value: 20, error: 4 }, [1, 1]),
       { value: 10, error: 5, isCertain: false });
   assert.equal(difference({ value: 10, error: 1 }, { value: 20, error: 1 }, [1, 1]).isCertain, true);
-  assert.equal(difference({ value: 10, error: 0 }, { value: 20, error: 0 }, [1, 1]).isCertain, true, 'exact');
-  assert.equal(difference({ value: 10, error: NaN }, { value: 20, error: 0 }, [1, 1]).isCertain, false, 'not known');
 });
 
 test('what is missing is said of its run', () => {

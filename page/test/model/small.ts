@@ -8,7 +8,7 @@
  *
  * `main` has no time of its own. Metrics: wall > (mpi > waiting (overlaps), user), visits.
  */
-import type { Head, UnitOfRun } from '../../src/model/head';
+import type { Head } from '../../src/model/head';
 import { modelOf, type Model } from '../../src/model/model';
 import { Cells } from '../../src/model/cells';
 
@@ -25,10 +25,9 @@ export const values: [metric: number, node: number, byRank: number[]][] = [
 
 const STEP = Math.log(1e12) / 65534;
 
-/** `metrics`: only these. */
-export function sumsBuffer(factor = 1, metrics = [MPI, USER, WAITING, VISITS]): ArrayBuffer {
+export function sumsBuffer(factor = 1): ArrayBuffer {
   const rows = new Map<number, [number, number][]>();
-  for (const [metric, node, byRank] of values.filter(([metric]) => metrics.includes(metric))) {
+  for (const [metric, node, byRank] of values) {
     const sum = factor * byRank.reduce((a, b) => a + b, 0);
     rows.set(metric, [...(rows.get(metric) ?? []), [node, sum]]);
   }
@@ -43,7 +42,7 @@ export function sumsBuffer(factor = 1, metrics = [MPI, USER, WAITING, VISITS]): 
     at += 8 * cells.length;
   };
   for (const [metric, cells] of rows) put(0, metric, cells);
-  if (metrics.includes(WAITING)) put(1, WAITING, [[ALLREDUCE, 0.25]]);
+  put(1, WAITING, [[ALLREDUCE, 0.25]]);
   put(2, USER, [[SOLVE, 8], [IO, 4]]);
   return bytes.buffer.slice(0, at);
 }
@@ -60,7 +59,7 @@ export function cellsBuffer(factor = 1): ArrayBuffer {
     const scale = Math.max(...byRank);
     view.setFloat64(8 + 16 * rows + 8 * row, factor * scale, true);
     byRank.forEach((value, place) => {
-      const code = value === 0 ? 0 : Math.max(2, Math.round(65535 + Math.log(value / scale) / STEP)), start = 8
+      const code = value === 0 ? 0 : Math.max(1, Math.round(65535 + Math.log(value / scale) / STEP)), start = 8
           + 24 * rows + 2 * places * row;
       bytes[start + place] = code >> 8;
       bytes[start + places + place] = code & 255;
@@ -72,13 +71,12 @@ export function cellsBuffer(factor = 1): ArrayBuffer {
 export function headOf(): Head {
   const strings = ['', 'main', 'solve', 'MPI_Allreduce', 'io', 'one', 'two'];
   const metric = (name: string, parent: number, more: Partial<Head['metrics'][number]> = {}): Head['metrics'][number] =>
-    ({ name, title: name, unit: 's', parent, help: '', advice: '', overlaps: false, by_place: true, of_run_only: false,
-        error: 'exact', ...more });
+    ({ name, title: name, unit: 's', parent, help: '', advice: '', overlaps: false, by_place: true, error: 'exact',
+        ...more });
   return {
     format: 1, name: 'small', source: 'refrain', ranks: 4, facts: [], lacks: [], strings,
     metrics: [metric('wall', -1), metric('mpi', 0), metric('user', 0, { error: 'samples' }),
-        metric('waiting', 1, { overlaps: true, of_run_only: true, error: 'given' }),
-        metric('visits', -1, { unit: '1' })],
+        metric('waiting', 1, { overlaps: true, error: 'given' }), metric('visits', -1, { unit: '1' })],
     nodes: { name: [0, 1, 2, 3, 4], parent: [-1, 0, 1, 2, 1], kind: [0, 0, 0, 1, 0], marked: [] },
     places: { host: [5, 5, 6, 6], rank: [0, 1, 2, 3], last_rank: [0, 1, 2, 3], thread: [0, 0, 0, 0],
         locations: [1, 1, 1, 1], seconds: [2, 3, 3, 4], weight: [2, 3, 3, 4], squares: [0.02, 0.03, 0.03, 0.04] },
@@ -87,25 +85,6 @@ export function headOf(): Head {
         reconstructed: false, has_values: true, by_place: true, ranges: [] }],
     loops: [], findings: [], properties: [],
   };
-}
-
-/** The same without waiting, as a run is written that has none. */
-export function headWithoutWaiting(): Head {
-  const head = headOf();
-  head.metrics = head.metrics.filter((metric) => metric.name !== 'waiting');
-  return head;
-}
-
-/** The head with a class and a single iteration of `solve`, which have no values of their own in `sums`. */
-export function headWithLoop(more: Partial<UnitOfRun> = {}): Head {
-  const head = headOf();
-  const unit: Omit<UnitOfRun, 'kind' | 'name'> = { loop: 0, count: 3, first: 0, last: 2, wall: 1, mpi: 0, user: 1,
-    reconstructed: false, has_values: true, by_place: true, ranges: [], ...more };
-  head.units.push({ ...unit, kind: 'class', name: 'class 1' }, { ...unit, kind: 'iteration', name: 'iteration 2' });
-  head.nodes.marked = [2];
-  head.loops = [{ name: 'solve', node: 2, iterations: 3, ranks: [0, 1, 2, 3], threads: [0, 0, 0, 0],
-    series: { bins: 0, width: 1, classes: 0, rows: [] }, maps: [] }];
-  return head;
 }
 
 /** `factors`: a run each, with all values times that. */

@@ -3,14 +3,18 @@ import { beforeEach, test } from 'node:test';
 import { restoreState, stateText } from '../../src/address';
 import { Cells } from '../../src/model/cells';
 import { modelOf, type Model } from '../../src/model/model';
-import type { Finding } from '../../src/model/head';
 import * as state from '../../src/state';
-import { isCommand } from '../../src/widgets/keys';
-import { cellsBuffer, headOf, headWithLoop, modelWith, sumsBuffer } from './small';
+import { cellsBuffer, headOf, modelWith, sumsBuffer } from './small';
 
 /** `solve` is a loop with a class and a single iteration; the second run has its call paths in another order. */
 function twoRuns(): Model {
-  const first = headWithLoop(), second = headOf();
+  const [first, second] = [headOf(), headOf()];
+  const unit = { loop: 0, count: 3, first: 0, last: 2, wall: 1, mpi: 0, user: 1, reconstructed: true, has_values: true,
+    by_place: true, ranges: [] };
+  first.units.push({ ...unit, kind: 'class', name: 'class 1' }, { ...unit, kind: 'iteration', name: 'iteration 2' });
+  first.nodes.marked = second.nodes.marked = [2];
+  first.loops = [{ name: 'solve', node: 2, iterations: 3, places: 4,
+    series: { bins: 0, width: 1, classes: 0, rows: [] }, maps: [] }];
   second.nodes = { name: [0, 1, 4, 2, 3], parent: [-1, 0, 1, 1, 3], kind: [0, 0, 0, 0, 1], marked: [3] };
   const model = modelOf([first, second], [sumsBuffer(), sumsBuffer()]);
   model.runs.forEach((run) => { run.cells = new Cells(cellsBuffer(), run.numbering); });
@@ -23,11 +27,8 @@ beforeEach(() => {
 });
 
 test('the address keeps all that was chosen', () => {
-  state.begin(twoRuns());
   state.sort.value = 'value';
-  state.iterations.value = [1, 3];
-  state.map.value = { metric: 1, run: 1, rows: [2, 4] };
-  state.enlarged.value = 2;
+  state.iterations.value = [3, 9];
   state.seriesRow.value = 2;
   state.sandwich.value = { name: '"solve"<&>', kind: 0 };
   state.flameOfSelected.value = true;
@@ -40,13 +41,12 @@ test('the address keeps all that was chosen', () => {
   restoreState(text);
   assert.equal(stateText(), text);
   assert.deepEqual([state.sort.value, state.iterations.value, state.sandwich.value!.name],
-      ['value', [1, 3], '"solve"<&>']);
+      ['value', [3, 9], '"solve"<&>']);
 });
 
 test('an address from anywhere does no harm', () => {
-  const wrong = { r: 'constructor', i: [9, 3], w: -1, n: [1, 2], a: 'x', p: [99], o: 'xyz', e: 3, x: -3,
-    g: ['a', -7, 5, 1], d: [1], m: 7 };
-  for (const text of ['%', 'null', '7', '{"o":5}', encodeURIComponent(JSON.stringify(wrong))]) restoreState(text);
+  const wrong = { r: 'constructor', i: [9, 3], w: -1, n: [1, 2], a: 'x', p: [99], o: 'xyz', e: 3, d: [1], m: 7 };
+  for (const text of ['%', 'null', '7', encodeURIComponent(JSON.stringify(wrong))]) restoreState(text);
   assert.deepEqual([state.sort.value, state.iterations.value, state.seriesRow.value, state.sandwich.value],
       ['tree', null, 0, null]);
   assert.ok(state.coupled.value!.call.rows.length > 0);
@@ -77,53 +77,4 @@ test('classes have all of their loop, and iterations are parts of them', () => {
       [['class 1', 'class'], ['iteration 2', 'part']]);
   assert.deepEqual(solve.item.own, []);
   state.byClass.value = false;
-});
-
-test('iterations of an address are those of its loop', () => {
-  state.begin(twoRuns());
-  const restored = (i: number[]): unknown => {
-    restoreState(encodeURIComponent(JSON.stringify({ i })));
-    return state.iterations.value;
-  };
-  assert.deepEqual([[1, 99], [1, 2], [0, 3], [7, 9]].map(restored), [[1, 3], [1, 2], null, null]);
-});
-
-test('a finding shows its own loop and iterations, and nothing of what was shown before', () => {
-  const first = headWithLoop(), [loop] = first.loops;
-  first.loops.push({ ...loop!, name: 'other', iterations: 1000 });
-  const model = modelOf([first], [sumsBuffer()]), about = (select: Finding['select']): Finding =>
-      ({ rule: '', share: 1, error: 0, text: '', select });
-  state.begin(model);
-  state.seriesRow.value = 1;
-  state.map.value = { metric: 1, run: null, rows: [1, 2] };
-  state.follow(model.first, about({ loop: 'other', iterations: [500, 509] }));
-  assert.deepEqual([state.loopName.value, state.iterations.value, state.seriesRow.value, state.map.value.rows],
-      ['other', [490, 520], 0, null]);
-  state.seriesRow.value = 1;
-  state.follow(model.first, about({ loop: 'other' }));
-  assert.deepEqual([state.iterations.value, state.seriesRow.value], [null, 1]);
-  state.iterations.value = [490, 520];
-  state.follow(model.first, about({ ranks: [[1, 1]] }));
-  assert.equal(state.iterations.value, null);
-  assert.deepEqual([{}, { ranks: [] }, { ranks: [[0, 0] as [number, number]] }, { loop: 'x' }].map((select) =>
-      state.canFollow(about(select))), [false, false, true, true]);
-});
-
-test('a loop that the first run lacks is the one of another run', () => {
-  const model = modelOf([headOf(), headWithLoop()], [sumsBuffer(), sumsBuffer()]);
-  state.begin(model);
-  assert.equal(state.shownLoop.value!.run, model.runs[1]);
-});
-
-test('commands of the browser are no keys of the page', () => {
-  const keys = { ctrlKey: false, metaKey: false, altKey: false };
-  assert.ok(!isCommand(keys));
-  for (const key of ['ctrlKey', 'metaKey', 'altKey']) assert.ok(isCommand({ ...keys, [key]: true }), key);
-});
-
-test('a finding selects all of its ranks', () => {
-  const model = modelWith();
-  state.begin(model);
-  state.follow(model.first, { rule: '', share: 1, error: 0, text: '', select: { ranks: [[0, 1], [3, 3]] } });
-  assert.deepEqual(state.coupled.value!.system.selected.map((row) => row.item.name), ['rank 0', 'rank 1', 'rank 3']);
 });

@@ -125,7 +125,6 @@ class AbandonedTick : public testing::Test {
   void SetUp() override {
     location = measurement::make_detached_location({std::size_t{8} << 20, 256, unwind::Backend::Incremental});
     ASSERT_NE(location, nullptr);
-    location->wanted = measurement::first_wishes();
     begin_events(*location);
     ASSERT_NE(location->events, nullptr);
     ASSERT_TRUE(measurement::enter_location(*location));
@@ -172,8 +171,8 @@ class AbandonedTick : public testing::Test {
   }
   static void expect_events_to_be_whole() {
     const measurement::EventLog& log = *location->events;
-    const events::Buffer::Place begin = log.spans.begin(), end = log.records.end();
-    const std::span<const std::byte> all = log.records.until(end).records;
+    const events::Buffer::Place begin = log.spans.begin(), end = location->event_head.records.end();
+    const std::span<const std::byte> all = location->event_head.records.until(end).records;
     events::Context context = begin.context;
     std::uint32_t count = begin.count;
     for (std::size_t at = begin.size; at < end.size; ++count) {

@@ -178,6 +178,22 @@ TEST_F(Recorded, a_signal_that_is_no_tick_is_no_sample) {
   EXPECT_EQ(location->unit.ticks_lost, 0);
 }
 
+TEST_F(Recorded, a_tick_that_is_no_sample_changes_nothing_while_another_thread_reads) {
+  on_signal = [](void* context) {
+    siginfo_t info{};
+    info.si_code = SI_TIMER;
+    for (const measurement::Gate gate : {measurement::Gate::Paused, measurement::Gate::Open}) {
+      self->location->gate = gate;
+      self->location->sampler->tick_was_lost = true;
+      handle_tick(0, &info, context);
+      EXPECT_EQ(self->location->inside, Inside::User);
+      if (gate == measurement::Gate::Paused) EXPECT_EQ(self->location->unit.ticks_lost, 0);
+      else EXPECT_GE(self->location->unit.ticks_lost, 1);
+    }
+  };
+  dive(5);
+}
+
 TEST_F(Recorded, contexts_find_a_full_call_tree) {
   bool full = false;
   for (std::uint64_t key = 1; !full; ++key)

@@ -112,6 +112,38 @@ TEST(CallTree, what_samples_decide_about_time_off_the_cpu_is_of_a_thread_not_of_
   EXPECT_NEAR(tree.totals.not_on_cpu_high_s - tree.totals.not_on_cpu_low_s, 800e-9, 1e-18);
 }
 
+TEST(CallTree, calls_have_their_time_off_the_cpu_where_all_ranks_tell_it) {
+  Profile profile = small_profile();
+  Unit& unit = profile.ranks[0].locations[0].units[0];
+  unit.values.clear(), unit.columns.clear();
+  unit.ticks_user = 0, unit.weight_user_ns = 0, unit.weight_user_squared = 0;
+  const auto add = [&](std::uint32_t path, std::int64_t time, std::int64_t off_ns) {
+    const std::size_t first = unit.columns.size();
+    unit.values.push_back({path, static_cast<std::uint32_t>(first)});
+    unit.columns.resize(first + format::columns_of(NodeKind::Region));
+    unit.columns[first + format::column_of(format::MetricId::Visits)] = 1;
+    unit.columns[first + format::column_of(format::MetricId::Time)] = time;
+    unit.columns[first + format::column_of(format::MetricId::CallOffCpu)] = off_ns;
+  };
+  add(2, 100, 60);
+  add(4, 200, 999);  // no call is off the CPU for longer than it takes
+  profile.ranks[0].off_cpu_is_counted = profile.ranks[0].off_cpu_is_by_call = true;
+  Symbolizer symbolizer;
+  CallTree tree = build_call_tree(profile, symbolizer);
+  auto nodes = by_path(tree);
+  ASSERT_TRUE(nodes.at("/0x10/MPI_Send")->off_cpu_s && nodes.at("/0x18/MPI_Send")->off_cpu_s);
+  EXPECT_NEAR(*nodes.at("/0x10/MPI_Send")->off_cpu_s, 60e-9, 1e-18);
+  EXPECT_NEAR(*nodes.at("/0x18/MPI_Send")->off_cpu_s, 200e-9, 1e-18);
+  EXPECT_FALSE(nodes.at("/0x10")->off_cpu_s) << "user code";
+
+  profile.ranks.push_back(profile.ranks[0]);
+  profile.ranks[1].rank = profile.ranks[1].locations[0].rank = 1;
+  profile.ranks[1].off_cpu_is_by_call = false;  // an older version wrote it
+  tree = build_call_tree(profile, symbolizer);
+  nodes = by_path(tree);
+  EXPECT_FALSE(nodes.at("/0x10/MPI_Send")->off_cpu_s) << "unknown is not zero";
+}
+
 TEST(CallTree, depth_keeps_mpi_functions_and_all_time) {
   Profile profile = small_profile();
   profile.paths.push_back({6, NodeKind::Region, -1, 0});  // not visited

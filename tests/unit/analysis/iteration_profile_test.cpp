@@ -232,6 +232,26 @@ TEST(IterationProfile, lost_mpi_paths_stay_lost) {
   EXPECT_EQ(times.mpi_no_path, 200);
 }
 
+TEST(IterationProfile, calls_share_the_time_off_the_cpu_of_the_iteration) {
+  const Iteration it{0, 100'000, {1, 4'000, 1, 8, 0, 0}, {1, 6'000, 0, 0, 0, 0}, {}, {}};
+  experiment::Profile profile = test::profile_of({it, it});
+  experiment::Location& location = profile.ranks[0].locations[0];
+  location.loops[0].metrics.push_back({"off_cpu_mpi", "ns", format::Precision::Rounded});
+  experiment::Unit& unit = location.units[0];
+  ASSERT_EQ(unit.values.size(), 2U);
+  const std::size_t column = format::column_of(MetricId::CallOffCpu);
+  unit.columns[unit.values[0].first + column] = 500;
+  unit.columns[unit.values[1].first + column] = 1'500;
+  auto row = test::vector_of(it);
+  row.push_back(400);
+  for (const bool some_is_lost : {false, true}) {
+    unit.off_mpi_ns = some_is_lost ? 4'000 : 2'000;  // half of it is of call paths that found no room
+    const auto of = profiles_of(profile).unit_of(0, 0, row);
+    EXPECT_EQ(value_at(profile, of, test::send, MetricId::CallOffCpu), some_is_lost ? 50 : 100);
+    EXPECT_EQ(value_at(profile, of, test::allreduce, MetricId::CallOffCpu), some_is_lost ? 150 : 300);
+  }
+}
+
 run::PathSelection only(std::uint32_t path) {
   run::PathSelection selection;
   selection.paths.resize(test::path_count);

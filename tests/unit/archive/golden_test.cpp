@@ -67,6 +67,7 @@ void append_iteration(events::Buffer& buffer, KnownInFrame& known, int rank, int
     r.is_whole = true;
     r.region = static_cast<std::uint16_t>(node % 4);
     r.node = node;
+    r.off_ns = node == 4 ? 30 : 0;
     EXPECT_TRUE(buffer.append(r));
   };
   moved(events::Kind::Receive, events::Phase::Begun, (rank + 2) % golden_ranks, 0, 0);
@@ -157,6 +158,7 @@ class RankWithEvents {
     record.locations = locations_;
     record.event_mode = format::EventMode::Sampled;
     record.user_regions = regions;
+    record.whole_records = 64;
     record.event_levels = levels;
     record.slowest = slowest;
     record.events_agreed = true;
@@ -431,6 +433,7 @@ TEST(Golden, version_1_10) {
   EXPECT_EQ(profile.ranks[2].cores.throttled_ns, 24'691'357'802);
   EXPECT_EQ(profile.ranks[1].cores.taken_ns, 98'765);
   EXPECT_TRUE(profile.ranks[0].off_cpu_is_counted);
+  EXPECT_FALSE(profile.ranks[0].off_cpu_is_by_call);
   EXPECT_FALSE(experiment::read_experiment(GOLDEN "/profile-1.9").profile.ranks[0].off_cpu_is_counted);
 }
 
@@ -500,6 +503,7 @@ TEST(Golden, events_4) {
   const auto experiment = experiment::Experiment::open(GOLDEN "/events-4", true);
   const auto trace = trace::Trace::open(experiment);
   ASSERT_TRUE(trace);
+  EXPECT_FALSE(trace->locations()[0].tells_off_cpu);
   std::map<std::uint32_t, std::vector<std::uint64_t>> fences;  // by location
   int locks = 0;
   std::uint32_t peers = 0;

@@ -144,6 +144,66 @@ TEST(Iterations, without_a_thread_are_filled_in) {
   EXPECT_EQ(400, run::for_each_iteration(loop, [](auto, auto, auto) {}));
 }
 
+/// As long as those of the first thread, with a share of the rest; where its log does not have them, all alike.
+TEST(Iterations, that_a_thread_has_passed_are_filled_in) {
+  SampleRank sample = sample_rank_with_loops(0, 1, 1, 30);
+  const ScratchDirectory directory;
+  const experiment::WholeExperiment experiment = write_and_read(sample.record(), directory);
+  const experiment::Loop& first = experiment.profile.ranks[0].locations[0].loops[0];
+  std::vector<clustering::OverallColumn> columns;
+  for (const auto& metric : first.metrics) columns.push_back({true, metric.precision});
+  const auto place = [&](format::MetricId metric) {
+    return static_cast<std::size_t>(run::overall_index(first, format::row_of(metric).total_name));
+  };
+  const std::size_t wall = place(format::MetricId::Wall), mpi = place(format::MetricId::Time),
+                    cpu = place(format::MetricId::Cpu), off = place(format::MetricId::OffCpuMpi);
+  std::vector<std::int64_t> walls;
+  run::for_each_iteration(first, [&](auto, auto, auto row) { walls.push_back(row[wall]); });
+  ASSERT_EQ(walls.size(), 150U);
+  std::int64_t sum = 0;
+  for (std::size_t i = 20; i < 120; ++i) sum += walls[i];
+  ASSERT_GT(sum, 0);
+
+  experiment::Loop loop = first;
+  clustering::IterationLog log;
+  ASSERT_TRUE(log.create(columns));
+  const std::vector<std::int64_t> row(columns.size(), 7);
+  for (std::uint64_t i = 0; i < 20; ++i)
+    ASSERT_EQ(log.append(i, clustering::Label{0}, row), clustering::IterationLog::Appended::Yes);
+  ASSERT_EQ(log.append_passed(20, clustering::Label{1}, {100, sum, 4 * sum, 0, false}),
+            clustering::IterationLog::Appended::Yes);
+  ASSERT_EQ(log.append_passed(120, clustering::Label{1}, {880, 880, 1760, 2640, true}),
+            clustering::IterationLog::Appended::Yes);
+  loop.log.assign(1,
+                  {nullptr, 0, 0, std::make_shared<std::vector<std::byte>>(log.closed().begin(), log.closed().end())});
+  loop.of_first_thread = first.log;
+  loop.iterations = 1000;
+  const auto check = [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> values) {
+    EXPECT_EQ(cluster, i < 20 ? 0 : 1) << i;
+    const auto n = static_cast<std::size_t>(i);
+    const std::int64_t expected = n < 20 ? 7 : n < walls.size() ? walls[n] : 1;
+    EXPECT_EQ(values[wall], expected) << i;
+    if (n < 20) return;
+    EXPECT_EQ(values[mpi], n < 120 ? 0 : expected) << i;
+    EXPECT_NEAR(static_cast<double>(values[cpu]), static_cast<double>(expected) * (n < 120 ? 4 : 2), 1) << i;
+    EXPECT_NEAR(static_cast<double>(values[off]), static_cast<double>(expected) * (n < 120 ? 0 : 3), 1) << i;
+  };
+  std::int64_t next = 0;
+  EXPECT_EQ(1000, run::for_each_iteration(loop, [&](std::int64_t i, std::int32_t cluster, auto values) {
+              EXPECT_EQ(next++, i);
+              check(i, cluster, values);
+            }));
+  for (const int i : {0, 19, 20, 21, 119, 120, 149, 150, 999})
+    EXPECT_TRUE(run::with_iteration(loop, i, [&](std::int64_t number, std::int32_t cluster, auto values) {
+      EXPECT_EQ(i, number);
+      check(i, cluster, values);
+    })) << i;
+  EXPECT_FALSE(run::with_iteration(loop, 1000, [](auto, auto, auto) {}));
+  // What a damaged file says beyond the loop's end is left out.
+  loop.iterations = 400;
+  EXPECT_EQ(400, run::for_each_iteration(loop, [](auto, auto, auto) {}));
+}
+
 TEST(Iterations, are_found_without_reading_the_rest) {
   SampleRank sample = sample_rank_with_loops(0, 1, 1, 30);
   const ScratchDirectory directory;

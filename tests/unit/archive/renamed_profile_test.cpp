@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
+#include "archive/writer.hpp"
 #include "format/bytes.hpp"
 #include "format/profile_file.hpp"
 #include "offline/experiment/experiment.hpp"
@@ -113,6 +114,17 @@ TEST(RenamedProfile, other_names_change_no_number) {
         EXPECT_EQ(y.events->regions[i], other_than(NameKind::Region, x.events->regions[i]));
     }
   }
+}
+
+TEST(RenamedProfile, has_the_newest_section_too) {
+  testing::SampleRank sample = testing::sample_rank_with_loops(0, 1, 2, 30);
+  sample.record().whole_records = 64;
+  const testing::ScratchDirectory scratch;
+  ASSERT_TRUE(archive::write_profile(sample.record(), {}, scratch.c_str(), 0).written);
+  const Profile after = renamed(fs::path(scratch.path) / format::profile_name,
+                                [](NameKind, std::string_view name) { return std::string(name); });
+  ASSERT_EQ(after.ranks.size(), 1U);
+  EXPECT_EQ(after.ranks[0].locations[0].loops[0].whole_records, 64U);
 }
 
 TEST(RenamedProfile, a_damaged_one_is_refused) {

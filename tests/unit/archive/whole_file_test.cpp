@@ -2,18 +2,14 @@
 #include "offline/experiment/whole_file.hpp"
 
 #include <cerrno>
-#include <fcntl.h>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <iterator>
 #include <span>
 #include <string>
-#include <string_view>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <system_error>
 #include <unistd.h>
-#include <utility>
 
 #include "tests/unit/archive/sample_job.hpp"
 
@@ -86,53 +82,6 @@ TEST_F(WholeFile, is_written_where_nothing_can_be_put_on_a_disk) {
   error_of_sync = EINVAL;
   write("new");
   EXPECT_EQ(read_file(path_), "new");
-}
-
-void write_new(const fs::path& path, std::string_view text) {
-  NewFile file(path);
-  file.write(text);
-  file.finish();
-}
-
-TEST_F(WholeFile, a_pipe_gets_the_bytes_and_stays_a_pipe) {
-  const std::string pipe = scratch_.path + "/pipe";
-  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  const int reader = ::open(pipe.c_str(), O_RDWR | O_NONBLOCK);  // so that neither end waits for the other
-  ASSERT_GE(reader, 0);
-  write_new(pipe, "bytes");
-  char read[16] = {};
-  EXPECT_EQ(::read(reader, read, sizeof read), 5);
-  EXPECT_STREQ(read, "bytes");
-  ::close(reader);
-  struct stat about {};
-  ASSERT_EQ(::stat(pipe.c_str(), &about), 0);
-  EXPECT_TRUE(S_ISFIFO(about.st_mode));
-  EXPECT_EQ(about.st_mode & 0777, 0600u) << "its permissions are its owner's";
-  EXPECT_EQ(files(), 2) << "no file beside it";
-}
-
-TEST_F(WholeFile, the_file_behind_a_link_is_replaced_and_the_link_stays) {
-  fs::create_directory(scratch_.path + "/below");
-  for (const auto& [name, target] :
-       {std::pair("/link", "kept"), {"/below/link", "../kept"}, {"/chain", "below/link"}}) {
-    const std::string link = scratch_.path + name;
-    fs::create_symlink(target, link);
-    write_new(link, name);
-    EXPECT_TRUE(fs::is_symlink(link)) << name;
-    EXPECT_FALSE(fs::is_symlink(path_)) << name;
-    EXPECT_EQ(read_file(path_), name);
-  }
-  const std::string dangling = scratch_.path + "/dangling";
-  fs::create_symlink("made", dangling);
-  write_new(dangling, "new");
-  EXPECT_TRUE(fs::is_symlink(dangling));
-  EXPECT_EQ(read_file(scratch_.path + "/made"), "new");
-}
-
-TEST_F(WholeFile, no_directory_is_replaced) {
-  fs::create_directory(scratch_.path + "/directory");
-  EXPECT_THROW(NewFile(scratch_.path + "/directory"), std::system_error);
-  EXPECT_TRUE(fs::is_directory(scratch_.path + "/directory"));
 }
 
 }  // namespace

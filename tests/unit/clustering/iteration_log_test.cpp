@@ -128,6 +128,85 @@ TEST(IterationLog, iterations_without_a_thread_take_one_block_that_earlier_reade
   EXPECT_EQ(reader.absent(), 0U);
 }
 
+TEST(IterationLog, passed_iterations_are_one_record_between_others) {
+  const auto columns = mixed_columns();
+  IterationLog log;
+  ASSERT_TRUE(log.create(columns));
+  const Row before{100, 20, 3, 0}, behind{101, 20, -7, 0};
+  const format::PassedIterations passed{1'000'000, 123'456'789'000, 55'000, -1, true};
+  ASSERT_EQ(log.append(9, Label{4}, before), IterationLog::Appended::Yes);
+  const std::size_t bytes = log.bytes();
+  ASSERT_EQ(log.append_passed(10, Label{5}, passed), IterationLog::Appended::Yes);
+  EXPECT_LE(log.bytes() - bytes, 20U);
+  EXPECT_EQ(log.append(11, Label{4}, behind), IterationLog::Appended::BlockFull) << "iterations that were passed";
+  ASSERT_EQ(log.append(1'000'010, Label{4}, behind), IterationLog::Appended::Yes);
+  IterationLogReader reader;
+  ASSERT_TRUE(reader.open(log.closed(), test::as_stored(columns)));
+  EXPECT_EQ(reader.first(), 9U);
+  EXPECT_EQ(reader.count(), 3U);
+  Label label{};
+  std::int64_t row[max_overall];
+  const auto expect_row = [&](const Row& expected) {
+    ASSERT_TRUE(reader.next(label, row));
+    EXPECT_EQ(reader.passed(), nullptr);
+    EXPECT_EQ(label, Label{4});
+    for (std::size_t c = 0; c < columns.size(); ++c) EXPECT_EQ(row[c], expected[c]) << c;
+  };
+  expect_row(before);
+  ASSERT_TRUE(reader.next(label, row));
+  EXPECT_EQ(label, Label{5});
+  ASSERT_NE(reader.passed(), nullptr);
+  EXPECT_EQ(reader.passed()->count, passed.count);
+  EXPECT_EQ(reader.passed()->wall, passed.wall);
+  EXPECT_EQ(reader.passed()->cpu_ns, passed.cpu_ns);
+  EXPECT_EQ(reader.passed()->off_ns, passed.off_ns);
+  EXPECT_TRUE(reader.passed()->in_call);
+  expect_row(behind);
+  EXPECT_FALSE(reader.next(label, row));
+  EXPECT_FALSE(reader.damaged());
+}
+
+TEST(IterationLog, long_logs_have_one_record_and_a_half_for_each_of_the_first) {
+  for (const std::uint64_t whole : {4U, 64U, 1024U}) {
+    std::uint64_t records = 0;
+    for (std::uint64_t number = 0, end = 0; number < (std::uint64_t{1} << 40); number = end, ++records) {
+      end = format::end_of_record(number, whole);
+      const std::uint64_t count = end - number;
+      ASSERT_EQ(count, format::iterations_of_record(number, whole)) << number;
+      ASSERT_EQ(number % count, 0U) << number;
+      ASSERT_EQ(end, format::end_of_record(end - 1, whole)) << number;
+      ASSERT_EQ(count == 1, number < whole) << number;
+    }
+    EXPECT_LE(records, whole + whole / 2 + 40);
+  }
+  EXPECT_EQ(format::end_of_record(1'000'000'000'000, 0), 1'000'000'000'001U);
+}
+
+TEST(IterationLog, a_record_of_several_iterations_has_their_means) {
+  const auto columns = mixed_columns();
+  IterationLog log;
+  ASSERT_TRUE(log.create(columns));
+  ASSERT_EQ(log.append(9, Label{4}, Row{100, 20, 3, 0}), IterationLog::Appended::Yes);
+  ASSERT_EQ(log.append_mean(10, 4, Label{5}, Row{401, 80, -7, 0}), IterationLog::Appended::Yes);
+  EXPECT_EQ(log.append(11, Label{4}, Row{1, 1, 1, 0}), IterationLog::Appended::BlockFull);
+  ASSERT_EQ(log.append(14, Label{4}, Row{101, 20, -7, 0}), IterationLog::Appended::Yes);
+  IterationLogReader reader;
+  ASSERT_TRUE(reader.open(log.closed(), test::as_stored(columns)));
+  Label label{};
+  std::int64_t row[max_overall];
+  const auto expect = [&](std::uint64_t iterations, std::uint32_t of, const Row& expected) {
+    ASSERT_TRUE(reader.next(label, row));
+    EXPECT_EQ(reader.iterations(), iterations);
+    EXPECT_EQ(label, Label{of});
+    for (std::size_t c = 0; c < columns.size(); ++c) EXPECT_EQ(row[c], expected[c]) << c;
+  };
+  expect(1, 4, {100, 20, 3, 0});
+  expect(4, 5, {100, 20, -2, 0});
+  expect(1, 4, {101, 20, -7, 0});
+  EXPECT_FALSE(reader.next(label, row));
+  EXPECT_FALSE(reader.damaged());
+}
+
 TEST(IterationLog, unchanged_columns_cost_nothing) {
   const std::vector<OverallColumn> columns(15);
   IterationLog log;

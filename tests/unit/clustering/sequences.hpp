@@ -1,6 +1,7 @@
 #pragma once
 /// Random iterations for the tests: exact paths (visits, time, bytes), sampled paths (samples, weight), a few classes.
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <set>
@@ -20,9 +21,8 @@ inline const std::vector<Column> exact_columns{{2, true}, {1, true}, {3, true, 2
 inline const std::vector<Column> sampled_columns{{4, false}, {4, true}};
 inline const std::vector<Shape> shapes{{true, 0, exact_columns}, {false, no_column, sampled_columns}};
 
-inline Settings settings(Algorithm algorithm, std::uint32_t clusters, Equivalence equivalence = Equivalence::Mpi) {
+inline Settings settings(std::uint32_t clusters, Equivalence equivalence = Equivalence::Mpi) {
   Settings s;
-  s.algorithm = algorithm;
   s.equivalence = equivalence;
   s.max_clusters = clusters;
   s.overall = overall_columns;
@@ -86,6 +86,25 @@ inline std::vector<Iteration> random_iterations(unsigned seed, std::size_t count
       if (!there) it.paths.push_back({id, 1, {1 + below(3), 10000000 + below(100000)}});
     }
     std::shuffle(it.paths.begin(), it.paths.end(), random);
+    it.add_up(500000 + below(100000));
+  }
+  return out;
+}
+
+/// Iterations whose sampled paths are many and mostly rare.
+inline std::vector<Iteration> iterations_with_rare_paths(unsigned seed, std::size_t count, unsigned sampled,
+                                                         unsigned touched) {
+  std::mt19937_64 random(seed);
+  const auto below = [&](std::uint64_t n) { return static_cast<std::int64_t>(random() % n); };
+  std::vector<Iteration> out(count);
+  for (Iteration& it : out) {
+    for (unsigned p = 0; p < 30; ++p) it.paths.push_back({p, 0, {1 + below(3), 1000 + below(1000), p == 7 ? 0 : 64}});
+    std::set<std::uint32_t> ids;
+    while (ids.size() < touched) {
+      const double u = static_cast<double>(random() >> 11) * 0x1p-53;
+      ids.insert(100 + static_cast<std::uint32_t>(u * u * u * sampled));
+    }
+    for (const std::uint32_t id : ids) it.paths.push_back({id, 1, {1 + below(3), 10000000 + below(100000)}});
     it.add_up(500000 + below(100000));
   }
   return out;

@@ -61,8 +61,8 @@ class RandomRecords {
       case Kind::Call:
         r.begin = number<std::int64_t>();
         r.is_whole = bit();
-        r.is_io = bit();
         r.is_within = bit();
+        if (bit()) r.off_ns = number<std::int64_t>();
         r.node = number<std::uint32_t>();
         r.region = number<std::uint16_t>();
         break;
@@ -119,7 +119,6 @@ void expect_same(const Record& a, const Record& b) {
   ASSERT_EQ(a.kind, b.kind);
   EXPECT_EQ(a.phase, b.phase);
   EXPECT_EQ(a.is_whole, b.is_whole);
-  EXPECT_EQ(a.is_io, b.is_io);
   EXPECT_EQ(a.is_within, b.is_within);
   EXPECT_EQ(a.begins, b.begins);
   EXPECT_EQ(a.is_loop, b.is_loop);
@@ -127,6 +126,7 @@ void expect_same(const Record& a, const Record& b) {
   EXPECT_EQ(a.node, b.node);
   EXPECT_EQ(a.time, b.time);
   EXPECT_EQ(a.begin, b.begin);
+  EXPECT_EQ(a.off_ns, b.off_ns);
   EXPECT_EQ(a.value, b.value);
   EXPECT_EQ(a.peer, b.peer);
   EXPECT_EQ(a.tag, b.tag);
@@ -193,7 +193,7 @@ TEST(Codec, records_without_metrics_have_the_bytes_that_they_always_had) {
     r.kind = static_cast<Kind>(kind);
     r.time = 1000 * (kind + 1);
     r.begin = r.time - 70;
-    r.is_whole = r.is_io = r.is_within = r.begins = true;
+    r.is_whole = r.is_within = r.begins = true;
     r.node = 5 + kind;
     r.region = static_cast<std::uint16_t>(300 + kind);
     r.value = -9 - static_cast<std::int64_t>(kind);

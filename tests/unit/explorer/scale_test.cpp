@@ -31,11 +31,9 @@ std::shared_ptr<const experiment::Experiment> job_of(std::int32_t ranks) {
   return experiment::Experiment::of(std::move(whole));
 }
 
-explorer::Run shown(std::int32_t ranks, std::size_t bytes = Request().bytes) {
+explorer::Run shown(std::int32_t ranks) {
   symbols::Symbolizer symbolizer;
-  Request request;
-  request.bytes = bytes;
-  return run_of(job_of(ranks), symbolizer, request);
+  return run_of(job_of(ranks), symbolizer, {});
 }
 
 std::int64_t lacks_with(const explorer::Run& run, const std::string& text) {
@@ -76,29 +74,6 @@ TEST(Scale, what_many_ranks_lack_is_told_where_it_is_missing) {
       const bool is_of_curves = lack.text.find("are shown of") != std::string::npos;
       EXPECT_EQ(is_of_curves ? "iterations" : "trees", lack.view) << lack.text;
     }
-}
-
-TEST(Scale, rows_of_maps_that_are_put_together_are_told) {
-  EXPECT_EQ(0, lacks_with(shown(many), "in each row of the map"));
-  EXPECT_GE(lacks_with(shown(many, 1000), "2 threads are put together in each row of the map"), 1);
-}
-
-TEST(Scale, metrics_that_were_asked_for_take_room_at_each_call_path) {
-  analysis::TreeNode node;
-  EXPECT_EQ(0U, metrics_at(node, 3)) << "it has nothing";
-  node.exclusive_s = 1;
-  EXPECT_EQ(metrics_at(node, 0) + 3, metrics_at(node, 3));
-  const std::size_t user = metrics_at(node, 0);
-  node.kind = run::PathKind::Mpi;
-  EXPECT_GT(metrics_at(node, 0), user);
-}
-
-TEST(Scale, parts_of_loops_are_of_all_ranks_together_where_the_file_is_small) {
-  const explorer::Run small = shown(many, 1000), large = shown(many);
-  EXPECT_EQ(0, lacks_with(large, "for all ranks together only"));
-  EXPECT_EQ(static_cast<std::int64_t>(small.loops.size()), lacks_with(small, "for all ranks together only"));
-  for (const Cells& row : small.cells) EXPECT_EQ(0U, row.unit);
-  EXPECT_TRUE(std::ranges::any_of(large.cells, [](const Cells& row) { return row.unit > 0; }));
 }
 
 /// Each rank has the same, so what some of them lack shows in the sum.
@@ -152,7 +127,7 @@ TEST(Scale, curves_of_whole_iterations_are_of_all_ranks) {
   const explorer::Run small = shown(few), large = shown(many);
   ASSERT_EQ(small.loops.size(), large.loops.size());
   for (std::size_t loop = 0; loop < large.loops.size(); ++loop) {
-    EXPECT_EQ(small.loops[loop].locations.size() * many, large.loops[loop].locations.size() * few);
+    EXPECT_EQ(small.loops[loop].places * many, large.loops[loop].places * few);
     ASSERT_FALSE(large.loops[loop].curves.empty());
     const Curves &a = small.loops[loop].curves[0], &b = large.loops[loop].curves[0];
     ASSERT_EQ(a.median.size(), b.median.size());

@@ -5,9 +5,7 @@
 
 #include "offline/explorer/advice.hpp"
 #include "offline/explorer/page.hpp"
-#include "offline/explorer/pattern_sources.hpp"
 #include "offline/findings/sentence.hpp"
-#include "offline/patterns/iteration_severities.hpp"
 
 namespace refrain::explorer {
 namespace {
@@ -28,8 +26,6 @@ Told told(const findings::Finding& finding) {
       [](const std::string& name) { return name == "step"; });
 }
 
-using Ranges = std::vector<std::pair<std::int32_t, std::int32_t>>;
-
 TEST(Told, has_ranks_and_function) {
   const Told of = told({.rule = "late_rank",
                         .share = 0.2,
@@ -38,15 +34,9 @@ TEST(Told, has_ranks_and_function) {
                         .cause = {.path = {"main", "smooth"}, .is_user = true},
                         .figures = {{Figure::Mean, 5}, {Figure::Others, 2}}});
   EXPECT_EQ("user", of.metric);
-  EXPECT_EQ((Ranges{{0, 0}, {4, 6}}), of.ranks);
+  EXPECT_EQ((std::vector<std::int32_t>{0, 4, 5, 6}), of.ranks);
   EXPECT_EQ(7U, of.node);
   EXPECT_FALSE(of.loop);
-}
-
-TEST(Told, has_all_ranks_however_many) {
-  findings::Ranks most;
-  most.ranges = {{0, 4999}, {5001, 9999}};
-  EXPECT_EQ((Ranges{{0, 4999}, {5001, 9999}}), told({.rule = "late_rank", .ranks = most}).ranks);
 }
 
 TEST(Told, has_loop_and_iterations) {
@@ -74,13 +64,6 @@ TEST(Told, has_no_iterations_where_they_are_no_range) {
             told({.rule = "slow_iterations", .iterations = all}).iterations);
 }
 
-TEST(Told, loops_that_the_page_lacks_are_no_link) {
-  const Iterations ninth{.loop = "ninth", .of = 400, .first = 9, .last = 10};
-  const Told of = told({.rule = "step_of_iterations", .iterations = ninth});
-  EXPECT_FALSE(of.loop);
-  EXPECT_FALSE(of.iterations);
-}
-
 TEST(Told, metrics_are_those_of_rules_and_their_options) {
   EXPECT_EQ("blocked", told({.rule = "blocked"}).metric);
   EXPECT_EQ("mpi", told({.rule = "polling"}).metric);
@@ -95,27 +78,11 @@ TEST(Told, waiting_is_the_metric_of_waits) {
                             .part_of = 0};
   EXPECT_EQ("wait", told(finding).metric);
   EXPECT_EQ(9U, told(finding).node);
-  EXPECT_EQ((Ranges{{0, 0}}), told(finding).ranks) << "those that are waited for";
+  EXPECT_EQ((std::vector<std::int32_t>{0}), told(finding).ranks) << "those that are waited for";
   EXPECT_EQ(findings::sentence_of(finding), told(finding).text);
   EXPECT_EQ(std::optional<std::size_t>(0), told(finding).part_of);
   finding.ranks = Ranks({2});
-  EXPECT_EQ((Ranges{{2, 2}}), told(finding).ranks);
-}
-
-TEST(Patterns, those_that_are_left_out_are_counted) {
-  const std::vector<std::string> names = patterns::iteration_pattern_names();
-  ASSERT_GE(names.size(), 4U);
-  std::vector<experiment::SavedMetric> found(4);
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    found[i].name = names[i];
-    if (i < 3) found[i].values.push_back({.path = 0, .seconds = static_cast<double>(i + 1)});
-  }
-  std::vector<Lack> lacks;
-  EXPECT_EQ((std::vector<std::string>{names[2], names[1], names[0]}), largest_patterns(found, 3, lacks));
-  EXPECT_TRUE(lacks.empty()) << "the fourth has cost nothing";
-  EXPECT_EQ((std::vector<std::string>{names[2]}), largest_patterns(found, 1, lacks));
-  ASSERT_EQ(1U, lacks.size());
-  EXPECT_TRUE(lacks[0].text.starts_with("2 further patterns of waiting")) << lacks[0].text;
+  EXPECT_EQ((std::vector<std::int32_t>{2}), told(finding).ranks);
 }
 
 TEST(Advice, comes_from_the_document) {

@@ -16,8 +16,8 @@ namespace {
 using waits::Column;
 using waits::DurationTable;
 
-constexpr RegionId outer{1}, inner{2};
-constexpr bool waited_in[] = {false, true, false};  // MPI_Comm_rank, MPI_Recv, MPI_File_read
+constexpr RegionId outer{1};
+constexpr bool waited_in[] = {false, true};  // MPI_Comm_rank, MPI_Recv
 
 class CallDurations : public testing::Test {
  protected:
@@ -38,29 +38,7 @@ class CallDurations : public testing::Test {
 
   [[gnu::noinline]] static void call(std::int64_t bytes) {
     measured(
-        outer, [] { return 0; }, [&](MpiCall& done, int) { done.received(1, bytes); });
-  }
-  template <class F>
-  [[gnu::noinline]] static void call_around(F&& within) {
-    measured(
-        outer,
-        [&] {
-          within();
-          return 0;
-        },
-        [](MpiCall&, int) {});
-  }
-  /// For a millisecond.
-  [[gnu::noinline]] void call_within() {
-    const BegunCall begun = begin_call_within(*location, inner, ClassOfTime::Io, calling_registers());
-    run_call(
-        begun, [] {},
-        [] {
-          for (const std::int64_t end = platform::monotonic_ns() + 1'000'000; platform::monotonic_ns() < end;) {
-          }
-          return 0;
-        },
-        [](MpiCall&, int) {});
+        outer, [] { return 0; }, [&](MpiCall& done, int) { done.received(bytes); });
   }
   waits::Durations all() const {
     waits::Durations sum;
@@ -92,13 +70,6 @@ TEST_F(CallDurations, sizes_are_told_apart) {
   EXPECT_EQ(400, all()[Column::Calls]);
 }
 
-TEST_F(CallDurations, of_a_call_do_not_have_what_is_called_within) {
-  call_around([this] { call_within(); });
-  EXPECT_EQ(1u, entries());
-  // The call within is most of it.
-  EXPECT_LT(all()[Column::Time], location->unit.mpi / 2);
-}
-
 TEST_F(CallDurations, are_not_noted_of_functions_that_nobody_waits_in) {
   measured(
       RegionId{0}, [] { return 0; }, [](MpiCall&, int) {});
@@ -111,7 +82,7 @@ TEST_F(CallDurations, do_not_have_the_time_of_a_stop) {
   location->call.begin = location->call.charged_until = 0;
   location->call.region = outer;
   const auto node = location->call.node;
-  resume_open_calls(*location, 1000);
+  resume_open_call(*location, 1000);
   note_duration(*location, 2000, {});
   EXPECT_EQ(1, all()[Column::Calls]);
   location->call.node = node;

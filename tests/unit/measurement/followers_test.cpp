@@ -119,8 +119,9 @@ class Followers : public testing::Test {
     account.total += count;
   }
 
-  /// Rows of a loop, in order; clusters resolved.
-  static std::vector<Row> rows(ClusteredLoop& loop) {
+  /// Rows of a loop, in order. Passed iterations are as long as those of the leader.
+  std::vector<Row> rows(ClusteredLoop& loop) const {
+    const auto& walls = walls_[loop.region == loops[0] ? 0 : 1];
     std::vector<Row> all;
     format::Precision columns[logged_count];
     for (std::size_t i = 0; i < logged_count; ++i) columns[i] = format::row_of(format::logged_metrics[i]).log;
@@ -134,8 +135,19 @@ class Followers : public testing::Test {
         clustering::Label label{};
         std::int64_t row[clustering::max_overall];
         while (block.next(label, row)) {
-          all.emplace_back();
-          std::copy_n(row, logged_count, all.back().begin());
+          if (const auto* passed = block.passed()) {
+            platform::Ticks sum = 0;
+            for (std::uint64_t i = 0; i < passed->count; ++i) {
+              const platform::Ticks wall = walls[all.size()];
+              all.emplace_back()[format::logged_place(MetricId::Wall)] = wall;
+              sum += wall;
+            }
+            EXPECT_EQ(sum, passed->wall);
+            continue;
+          }
+          Row one;
+          std::copy_n(row, logged_count, one.begin());
+          all.insert(all.end(), block.iterations(), one);
         }
         ASSERT_FALSE(block.damaged());
         rest = rest.subspan(size);
@@ -296,6 +308,9 @@ TEST_F(Followers, what_sleeps_for_long_still_has_every_iteration) {
   const auto logged = rows(*iterations_of(*location)->loops[0]);
   ASSERT_EQ(20'001U, logged.size());
   for (std::size_t n = 0; n < 20'000; ++n) ASSERT_EQ(walls_[0][n], value(logged[n], MetricId::Wall)) << n;
+  // A record each time that somebody looks after the thread, which is once in some hundred iterations.
+  const ClusteredLoop& loop = *iterations_of(*location)->loops[0];
+  EXPECT_LT(loop.closed.size() + loop.log.bytes(), 4000U);
 }
 
 TEST_F(Followers, what_begins_late_pays_nothing_for_the_past) {
@@ -411,6 +426,90 @@ TEST_F(Followers, iterations_without_a_sample_share_the_cluster_of_the_next_one)
   }
   EXPECT_EQ(samples, ticks);
   EXPECT_EQ(loop.iterations, members);
+}
+
+TEST_F(Followers, long_logs_are_bounded_and_their_means_add_up) {
+  constexpr std::uint64_t whole = 64, iterations = 100'000;
+  iteration_settings.whole_records = whole;
+  ClusteredLoop& loop = *leader_->iterations->loops[0];
+  constexpr std::size_t wall = format::logged_place(MetricId::Wall);
+  std::int64_t all = 0;
+  for (std::uint64_t i = 0; i < iterations; ++i) {
+    IterationRow row = {};
+    row[wall] = static_cast<std::int64_t>(1000 + i % 97 + (i % 10'000 == 77 ? 5000 + i : 0));
+    all += row[wall];
+    log_iteration(*leader_, loop, clustering::Label{0}, row_in_use(row), {});
+  }
+  finish_logs(*leader_);
+  iteration_settings.whole_records = 0;
+  EXPECT_EQ(loop.iterations, iterations);
+  EXPECT_LT(loop.closed.size() + loop.log.bytes(), 3000U);
+  const auto logged = rows(loop);
+  ASSERT_EQ(logged.size(), iterations);
+  std::int64_t sum = 0;
+  for (const Row& row : logged) sum += value(row, MetricId::Wall);
+  EXPECT_NEAR(static_cast<double>(sum), static_cast<double>(all), iterations / 2.0) << "means are rounded";
+  ASSERT_EQ(loop.slowest.count, format::slowest_of_loop);
+  for (std::size_t i = 0; i < loop.slowest.count; ++i) EXPECT_EQ(loop.slowest.of[i].number, 90'077 - 10'000 * i);
+}
+
+TEST_F(Followers, logs_are_bounded_where_few_iterations_are_passed_at_a_time) {
+  constexpr std::uint64_t whole = 64, rounds = 10'000, at_once = 9;
+  iteration_settings.whole_records = whole;
+  ClusteredLoop& loop = *leader_->iterations->loops[0];
+  constexpr std::size_t wall = format::logged_place(MetricId::Wall), mpi = format::logged_place(MetricId::Time);
+  std::int64_t all = 0, in_mpi = 0;
+  const auto pass = [&](std::uint64_t count, bool in_call) {
+    const auto time = static_cast<std::int64_t>(1000 * count);
+    log_passed(*leader_, loop, clustering::Label{0}, {count, time, time / 2, 0, in_call});
+    all += time;
+    in_mpi += in_call ? time : 0;
+  };
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    IterationRow row = {};
+    row[wall] = 2000;
+    all += row[wall];
+    log_iteration(*leader_, loop, clustering::Label{0}, row_in_use(row), {});
+    pass(at_once, round % 2 == 0);
+  }
+  EXPECT_EQ(loop.iterations, rounds * (1 + at_once));
+  finish_logs(*leader_);
+  EXPECT_LT(loop.closed.size() + loop.log.bytes(), 4000U);
+  // Many at once are one record.
+  const std::size_t bytes = loop.closed.size() + loop.log.bytes();
+  pass(1'000'000'000, false);
+  EXPECT_LT(loop.closed.size() + loop.log.bytes(), bytes + 100);
+  iteration_settings.whole_records = 0;
+
+  constexpr std::uint64_t logged = rounds * (1 + at_once);
+  std::uint64_t next = 0;
+  std::int64_t sum = 0, mpi_sum = 0;
+  format::Precision columns[logged_count];
+  for (std::size_t i = 0; i < logged_count; ++i) columns[i] = format::row_of(format::logged_metrics[i]).log;
+  const auto read = [&](std::span<const std::byte> rest) {
+    while (!rest.empty()) {
+      std::uint32_t size = 0;
+      std::memcpy(&size, rest.data() + 4, sizeof size);
+      experiment::IterationLogReader block;
+      ASSERT_TRUE(block.open(rest.first(size), columns));
+      EXPECT_EQ(block.first(), next);
+      clustering::Label label{};
+      std::int64_t row[clustering::max_overall];
+      while (block.next(label, row)) {
+        next += block.iterations();
+        const auto* passed = block.passed();
+        sum += passed ? passed->wall : row[wall] * static_cast<std::int64_t>(block.iterations());
+        mpi_sum += passed ? passed->wall * passed->in_call : row[mpi] * static_cast<std::int64_t>(block.iterations());
+      }
+      ASSERT_FALSE(block.damaged());
+      rest = rest.subspan(size);
+    }
+  };
+  read(loop.closed.view());
+  read(loop.log.closed());
+  EXPECT_EQ(next, logged + 1'000'000'000);
+  EXPECT_NEAR(static_cast<double>(sum), static_cast<double>(all), logged / 2.0) << "means are rounded";
+  EXPECT_NEAR(static_cast<double>(mpi_sum), static_cast<double>(in_mpi), logged / 2.0);
 }
 
 TEST_F(Followers, iterations_that_nobody_looked_after_count_outside) {

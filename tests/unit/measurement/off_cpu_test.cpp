@@ -83,6 +83,37 @@ TEST_F(OffCpuTest, sleep_is_of_user_code_or_of_the_call_that_it_is_in) {
   EXPECT_GT(location->own_times[static_cast<std::size_t>(OwnTime::OffCpu)].each, 0) << "what a look costs is timed";
 }
 
+TEST_F(OffCpuTest, of_calls_is_at_their_call_paths) {
+  bool full = false;
+  NodeId of[2];
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    of[i] = location->tree.child(root_node, NodeKind::Region, i + 1, full);
+    location->call.node = of[i];
+    call([i] { sleep_ms(i == 0 ? 30 : 10); });
+    compute_ms(1);
+  }
+  end_part();
+  const auto at = [&](std::size_t i) { return location->tree.values(of[i])[column_of(MetricId::CallOffCpu)]; };
+  EXPECT_GE(at(0), 29 * ms);
+  EXPECT_GE(at(1), 9 * ms);
+  EXPECT_EQ(location->unit.off_mpi_ns, at(0) + at(1));
+}
+
+TEST_F(OffCpuTest, of_one_call_is_told_once) {
+  call([] { sleep_ms(10); });
+  EXPECT_TRUE(location->call.was_off_cpu);
+  const std::int64_t first = take_off_cpu_of_call(*location);
+  EXPECT_GE(first, 9 * ms);
+  EXPECT_EQ(first, location->unit.off_mpi_ns);
+  EXPECT_FALSE(location->call.was_off_cpu);
+  call([&] {
+    sleep_ms(10);
+    count_off_cpu(*location, true);  // as at the end of a unit within the call
+    sleep_ms(10);
+  });
+  EXPECT_EQ(take_off_cpu_of_call(*location), location->unit.off_mpi_ns - first) << "the parts of a call are one";
+}
+
 TEST_F(OffCpuTest, nothing_is_lost_whoever_looks) {
   const std::int64_t before = location->off_cpu.behind_ns;
   for (int i = 0; i < 30; ++i) {

@@ -31,7 +31,7 @@ void call(Location& l, int spins) {
   bool full = false;
   l.call.node = l.stopped ? unrecorded_call : l.tree.child(root_node, NodeKind::Region, 1, full);
   l.call.taken_out = 0;
-  l.call.values = row_of(l, l.call);
+  l.call.values = row_of_call(l);
   l.call.begin = l.call.charged_until = platform::now();
   leave(l, Inside::Call);
   for (int i = 0; i < spins; ++i) std::this_thread::yield();

@@ -8,6 +8,8 @@
 #include <random>
 #include <utility>
 
+#include "measurement/open_call.hpp"
+
 namespace refrain::measurement {
 namespace {
 
@@ -25,7 +27,7 @@ class StretchesTest : public testing::Test {
     stretches_.note_collective(o.communicator);
     EXPECT_TRUE(stretches_.has_collective());
     const platform::Ticks begin = std::exchange(now_, now_ + ticks);
-    const CallRecord call{o.region, ClassOfTime::Mpi, true, false, NodeId{o.node}, now_ - 1, now_};
+    const events::CallRecord call{now_, now_ - 1, o.node, static_cast<std::uint16_t>(o.region), true};
     const events::Record r = stretches_.close(call, begin);
     EXPECT_FALSE(stretches_.has_collective());
     EXPECT_EQ(begin, r.begin);

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-ADAPTER = Path(__file__).resolve().parents[3] / "adapters" / "mpi"
+ADAPTER = Path(__file__).resolve().parents[3] / "adapters" / "mpi" / "calls"
 HEADER = Path(sys.argv.pop(1))
 
 
@@ -90,6 +90,8 @@ class Generator(unittest.TestCase):
     def test_unreadable_rows_are_named(self) -> None:
         self.refuses(self.table + "\nMPI_Odd local - - flag=logical\n", self.header, "MPI_Odd", "flag=logical")
         self.refuses(self.table + "\nMPI_Odd send send Sent buf:buffer\n", self.header, "MPI_Odd", "Sent needs")
+        self.refuses(self.table + "\nMPI_Odd collective_nx1 - gather sendbuf:buffer count:count comm:comm\n", self.header, "MPI_Odd",
+                     "gather needs root, (counts and datatypes)")
         self.refuses(self.table + "\nMPI_Odd unwrapped - laziness\n", self.header, "MPI_Odd", "no reason")
         self.refuses(self.table + "\nMPI_Barrier barrier barrier - comm:comm\n", self.header, "MPI_Barrier has two rows")
 

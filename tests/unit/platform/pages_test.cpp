@@ -32,6 +32,22 @@ std::string of_mapping(const void* at, const std::string& key) {
 
 std::string rights(const void* at) { return of_mapping(at, ""); }
 
+TEST(GrowableArray, gives_back_what_is_behind_the_last_item_and_grows_again) {
+  GrowableArray<int> array;
+  ASSERT_TRUE(array.resize(100000));
+  for (int i = 0; i < 100000; ++i) array[static_cast<std::size_t>(i)] = i;
+  ASSERT_TRUE(array.resize(1000));
+  array.trim();
+  const int* end = array.data() + (1000 * sizeof(int) + 4095) / 4096 * 4096 / sizeof(int);
+  EXPECT_NE(rights(end - 1), "");
+  ASSERT_TRUE(array.resize(200000));
+  for (int i = 0; i < 200000; ++i) ASSERT_EQ(array[static_cast<std::size_t>(i)], i < 1000 ? i : 0);
+  array.clear();
+  array.trim();
+  EXPECT_EQ(array.data(), nullptr);
+  array.trim();
+}
+
 TEST(Pages, are_never_huge) {
   if (!std::filesystem::exists("/sys/kernel/mm/transparent_hugepage")) GTEST_SKIP() << "this kernel has no huge pages";
   constexpr std::size_t bytes = std::size_t{8} << 20;

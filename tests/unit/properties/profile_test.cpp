@@ -70,7 +70,8 @@ TEST_F(Profiles, of_caliper_have_regions_and_functions_of_mpi_below_them) {
               "[0, null, 0, 1e6, 1, 9], [1, null, 0, 2e6, 5, 9], [1, 2, 0, 5e5, 7, 9], [1, null, 1, 4e6, 5, 9], [null, "
               "null, 1, 1e6, "
               "null, 9]"));
-  EXPECT_STREQ(source_of(path), "caliper");
+  EXPECT_TRUE(is_caliper(path));
+  EXPECT_TRUE(is_profile(path));
   const auto run = profile_run(path);
   EXPECT_EQ(run->facts().source, "caliper");
   EXPECT_EQ(run->facts().processes, 2);
@@ -101,29 +102,6 @@ TEST_F(Profiles, of_caliper_that_contradict_themselves_are_refused) {
         caliper(R"("path")", metadata, ""), caliper(R"("other", "time")", metadata, ""),
         caliper(R"("path", "count")", metadata, ""), std::string("{}"), std::string("{")})
     EXPECT_THROW((void)profile_run(file("profile.json", text)), experiment::ReadError) << text;
-}
-
-TEST_F(Profiles, of_caliper_are_known_by_what_stands_behind_their_data) {
-  const std::string data = std::string((1 << 16) - 23, ' ') + "[0, 1]";  // "columns" is in two pieces of the file
-  const std::string path =
-      file("profile.json", caliper(R"("path", "time")", R"({"is_value": false}, {"is_value": true})", data));
-  EXPECT_STREQ(source_of(path), "caliper");
-  EXPECT_EQ(values(*profile_run(path), "wall"), (Values{{"0 /main", 1}}));
-}
-
-TEST_F(Profiles, other_files_are_refused_by_one_sentence) {
-  for (const char* name : {"README.md", "manifest.json", "traces.def", "empty.cubex", "empty.json", "empty"}) {
-    const bool is_empty = std::string_view(name).starts_with("empty");
-    const char* const text = std::string_view(name) == "manifest.json" ? R"({"command": ["a"], "ranks": 2})" : "# Text";
-    const std::string path = file(name, is_empty ? "" : text);
-    EXPECT_EQ(source_of(path), nullptr) << name;
-    try {
-      (void)profile_run(path);
-      ADD_FAILURE() << name;
-    } catch (const experiment::ReadError& error) {
-      EXPECT_EQ(error.what(), path + " is no experiment, no OTF2 archive, and no profile of CUBE, Caliper or TAU");
-    }
-  }
 }
 
 std::string tau(const std::string& lines, int count) {

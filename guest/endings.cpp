@@ -1,0 +1,209 @@
+#include "guest/endings.hpp"
+
+#include <atomic>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "guest/callbacks.hpp"
+#include "guest/signals.hpp"
+#include "measurement/location.hpp"
+#include "measurement/locations.hpp"
+#include "platform/clock.hpp"
+#include "platform/fault_signals.hpp"
+#include "platform/helper_thread.hpp"
+#include "platform/interval_timer.hpp"
+#include "platform/next_definition.hpp"
+#include "platform/signal_mask.hpp"
+#include "platform/threads.hpp"
+
+namespace refrain::guest {
+namespace {
+
+using measurement::Inside;
+
+/// Batch systems give a second between SIGTERM and SIGKILL, and the program's own end may need some of it.
+/// All ranks of a job are told to end at the same time, and at the first death launchers kill the others at once: so
+/// none of several dies before this time.
+constexpr std::int64_t patience_when_asked_ns = 450'000'000;
+/// Nobody waits for a process that crashes; but a lock that it held may never be given back.
+constexpr std::int64_t patience_in_crash_ns = 2'000'000'000;
+constexpr std::int64_t patience_at_exit_ns = 20'000'000'000;
+
+platform::HelperThread helper;
+std::atomic_flag writing;                       ///< somebody uses the helper
+std::atomic<bool> was_written_for_exit{false};  ///< by write_before_exit: once is enough
+
+bool is_inside_measurement() {
+  const measurement::Location* own = measurement::own_location();
+  return own && measurement::is_bookkeeping(own->inside.load(std::memory_order_relaxed));
+}
+
+// ---- a fault while writing ------------------------------------------------------------------------------------------
+
+/// Makes the signal that a handler has taken come again, as it came.
+void send_again(int signal, siginfo_t* info) {
+  syscall(SYS_rt_tgsigqueueinfo, platform::process_id(), platform::thread_id(), signal, info);
+}
+
+/// The instruction that made it is executed again when the handler returns.
+bool is_fault(int signal, const siginfo_t* info) { return info->si_code > 0 && platform::is_fault_signal(signal); }
+
+/// The handler of faults while the helper writes, whatever handler the program has installed.
+void on_fault_meanwhile(int signal, siginfo_t* info, void* context) {
+  if (helper.is_this_thread()) {
+    if (is_fault(signal, info)) helper.leave();
+    // Somebody sent it to the process: another thread takes it, now or when the work is done.
+    sigaddset(&static_cast<ucontext_t*>(context)->uc_sigmask, signal);
+    kill(platform::process_id(), signal);
+    return;
+  }
+  const int saved_errno = errno;
+  while (writing.test(std::memory_order_acquire)) platform::pause_ms(1);
+  if (!is_fault(signal, info)) send_again(signal, info);
+  errno = saved_errno;
+}
+
+struct Work {
+  Ending ending;
+  bool done;
+} work;
+
+void do_work(void*) { work.done = callbacks.write_as_it_is(work.ending); }
+
+/// False: nothing was written. `patience_ns`: 0 waits for ever.
+bool write_aside(Ending ending, std::int64_t patience_ns) {
+  using Result = platform::HelperThread::Result;
+  if (!callbacks.is_measuring() || was_written_for_exit.load()) return false;
+  if (writing.test_and_set(std::memory_order_acquire)) return false;
+  const platform::NoCancellation whole;
+  work = {ending, false};
+  // A fault signal that somebody sends to this thread meanwhile waits until the program's handlers are back:
+  // on_fault_meanwhile would wait here for `writing`, which this thread clears.
+  const sigset_t faults = platform::fault_signal_set();
+  sigset_t mask;
+  platform::change_signal_mask(SIG_BLOCK, &faults, &mask);
+  take_faults(on_fault_meanwhile);
+  const Result result = helper.run(do_work, nullptr, patience_ns);
+  give_back_faults();
+  platform::change_signal_mask(SIG_SETMASK, &mask, nullptr);
+  if (result == Result::Faulted) measurement::resume_others();
+  if (result == Result::Unavailable && ending == Ending::Left && !is_inside_measurement()) do_work(nullptr);
+  // A helper that takes too long still uses `work`.
+  if (result != Result::TimedOut) writing.clear(std::memory_order_release);
+  return result != Result::TimedOut && result != Result::Faulted && work.done;
+}
+
+// ---- signals --------------------------------------------------------------------------------------------------------
+
+platform::IntervalTimer retry;
+std::atomic<int> retries{0};
+siginfo_t first_info;
+constexpr int most_retries = 300;
+constexpr std::int64_t retry_ns = 1'000'000;
+
+/// The thread is in the middle of Refrain's own work, which takes microseconds: the same signal comes again soon. The
+/// program sees one that came a little later.
+bool comes_again(int signal, siginfo_t* info) {
+  if (is_fault(signal, info) || signal == SIGABRT) return false;
+  const int before = retries.fetch_add(1);
+  if (before >= most_retries) return false;
+  if (before == 0) {
+    first_info = *info;
+    if (!retry.create(platform::TimerClock::Wall, signal)) return false;
+  }
+  return retry.arm(retry_ns);
+}
+
+bool is_crash(int signal) { return platform::is_fault_signal(signal) || signal == SIGABRT || signal == SIGSYS; }
+
+/// The program has left the signal at its default: it dies of it, after its measurement was written.
+void on_default(int signal, siginfo_t* info, void*) {
+  static std::atomic_flag dying;
+  if (helper.is_this_thread()) helper.leave();
+  const int saved_errno = errno;
+  if (callbacks.is_home_process()) {
+    if (is_inside_measurement() && comes_again(signal, info)) {
+      errno = saved_errno;
+      return;
+    }
+    if (retries.load() > 0 && info->si_code == SI_TIMER) *info = first_info;
+    if (dying.test_and_set()) {  // another thread is about to end the process
+      for (int i = 0; i < 3000; ++i) platform::pause_ms(1);
+    } else if (!is_inside_measurement()) {
+      const std::int64_t begin = platform::monotonic_ns();
+      write_aside(Ending::Killed, is_crash(signal) ? patience_in_crash_ns : patience_when_asked_ns);
+      while (!is_crash(signal) && callbacks.is_one_of_several() &&
+             platform::monotonic_ns() < begin + patience_when_asked_ns)
+        platform::pause_ms(1);
+    }
+  }
+  struct sigaction by_default {};
+  kernel_sigaction(signal, &by_default, nullptr);
+  send_again(signal, info);  // a fault, too: what caused it may be gone
+  errno = saved_errno;
+}
+
+/// SIGTERM has come and the program handles it. Its handler is first: the time that is left is the program's.
+void on_warning(int signal, siginfo_t* info, void* context) {
+  const bool at_home = callbacks.is_home_process();
+  // If the handler does not come back, the next MPI call or iteration writes.
+  if (at_home) callbacks.end_announced();
+  call_own_handler(signal, info, context);
+  if (!at_home || is_inside_measurement()) return;
+  const int saved_errno = errno;
+  write_aside(Ending::Warned, 0);
+  errno = saved_errno;
+}
+
+// ---- exits ----------------------------------------------------------------------------------------------------------
+
+[[noreturn]] void exit_now(platform::NextDefinition<void(int)>& next, int status) {
+  if (callbacks.is_measuring() && callbacks.is_home_process()) write_before_exit();
+  if (auto* exit = next.get()) exit(status);
+  for (;;) syscall(SYS_exit_group, status);
+}
+
+platform::NextDefinition<void(int)> next_exit{"_exit"};
+platform::NextDefinition<void(int)> next_c99_exit{"_Exit"};
+
+}  // namespace
+
+void watch_endings() {
+  // Bound now: they may be called from handlers, and between vfork and exec.
+  next_exit.get();
+  next_c99_exit.get();
+  if (!helper.prepare()) return;
+  static bool quick_exit_is_watched = false;
+  if (!quick_exit_is_watched) quick_exit_is_watched = at_quick_exit([] { callbacks.process_ends(); }) == 0;
+  // For the first process of a container SIGTERM has no default.
+  if (platform::process_id() != 1) watch_ending_signals({on_default, on_warning});
+}
+
+void unwatch_endings() { unwatch_ending_signals(); }
+
+void write_before_exit() {
+  if (write_aside(Ending::Left, patience_at_exit_ns)) was_written_for_exit.store(true);
+}
+
+bool do_at_end(void (*work)(void*), std::int64_t patience_s) {
+  using Result = platform::HelperThread::Result;
+  const Result result = helper.run(work, nullptr, patience_s * 1'000'000'000, platform::HelperThread::Signals::Come);
+  if (result == Result::Unavailable) work(nullptr);
+  return result != Result::TimedOut;
+}
+
+}  // namespace refrain::guest
+
+extern "C" {
+
+[[gnu::visibility("default"), noreturn]] void _exit(int status) {
+  refrain::guest::exit_now(refrain::guest::next_exit, status);
+}
+[[gnu::visibility("default"), noreturn]] void _Exit(int status) noexcept {
+  refrain::guest::exit_now(refrain::guest::next_c99_exit, status);
+}
+
+}  // extern "C"

@@ -1,0 +1,275 @@
+#include "guest/launch.hpp"
+
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <initializer_list>
+#include <link.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "config/inlined_code.hpp"
+#include "config/line.hpp"
+#include "config/preloading.hpp"
+#include "platform/pages.hpp"
+#include "platform/symbols.hpp"
+
+namespace refrain::guest {
+namespace {
+
+constexpr char internal_prefix[] = "REFRAIN_INTERNAL_";
+constexpr char preload_prefix[] = "LD_PRELOAD=";
+constexpr char asan_prefix[] = "ASAN_OPTIONS=";
+
+/// Cut where there is no room.
+void copy_text(char* out, std::size_t room, const char* text) {
+  const std::size_t size = strnlen(text, room - 1);
+  std::memcpy(out, text, size);
+  out[size] = 0;
+}
+
+bool is_separator(char c) { return c == ':' || c == ' '; }
+
+const char* base_name(const char* path) {
+  const char* slash = std::strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+/// Removes each file of the name `name`, in whatever directory, from a list separated by colons or blanks, in place.
+/// True when there was one. The list need not have our path as the dynamic linker knows it: it may contain $LIB.
+bool remove_file(char* list, const char* name) {
+  const std::size_t length = std::strlen(name);
+  bool found = false;
+  for (char* at = list; *at;) {
+    while (is_separator(*at)) ++at;
+    char* end = at;
+    while (*end && !is_separator(*end)) ++end;
+    const auto size = static_cast<std::size_t>(end - at);
+    if (size >= length && std::memcmp(end - length, name, length) == 0 &&
+        (size == length || end[-1 - static_cast<std::ptrdiff_t>(length)] == '/')) {
+      while (is_separator(*end)) ++end;
+      std::memmove(at, end, std::strlen(end) + 1);
+      std::size_t rest = std::strlen(list);
+      while (rest && is_separator(list[rest - 1])) list[--rest] = 0;
+      found = true;
+      end = at < list + rest ? at : list + rest;
+    }
+    at = end;
+  }
+  return found;
+}
+
+char own_file[PATH_MAX];         ///< of the library, as the dynamic linker has found it
+char first_libraries[PATH_MAX];  ///< what `refrain exec` has put in front of it in LD_PRELOAD, separated by colons
+bool has_asan_option = false;    ///< `refrain exec` has put config::asan_option into ASAN_OPTIONS
+bool was_preloaded = false;
+
+/// Keeps what clean_environment() looks for: the entries that tell it are among those that it removes.
+void remember_traces() {
+  Dl_info self;
+  if (!*own_file && dladdr(reinterpret_cast<void*>(&remember_traces), &self) != 0)
+    copy_text(own_file, sizeof own_file, self.dli_fname);
+  was_preloaded |= launch_mode() != LaunchMode::Linked;
+  if (const char* first = getenv(config::first_variable)) copy_text(first_libraries, sizeof first_libraries, first);
+  if (getenv(config::asan_added_variable)) has_asan_option = true;
+}
+
+/// Whether an entry of the environment is Refrain's alone. Removes what is Refrain's from the lists in LD_PRELOAD and
+/// ASAN_OPTIONS.
+bool is_ours(char* entry) {
+  if (std::strncmp(entry, internal_prefix, sizeof internal_prefix - 1) == 0) return true;
+  if (std::strncmp(entry, preload_prefix, sizeof preload_prefix - 1) == 0) {
+    char* list = entry + sizeof preload_prefix - 1;
+    bool found = *own_file && remove_file(list, base_name(own_file));
+    for (const char* name = first_libraries; *name;) {
+      const std::size_t size = std::strcspn(name, ":");
+      char file[PATH_MAX];
+      std::memcpy(file, name, size);
+      file[size] = 0;
+      found |= remove_file(list, base_name(file));
+      name += size + (name[size] ? 1 : 0);
+    }
+    return found && !*list;
+  }
+  if (!has_asan_option || std::strncmp(entry, asan_prefix, sizeof asan_prefix - 1) != 0) return false;
+  char* options = entry + sizeof asan_prefix - 1;
+  return remove_file(options, config::asan_option) && !*options;
+}
+
+/// The array that the kernel has put behind the arguments; the auxiliary vector lies behind its end. Null: not known.
+char** initial_environment = nullptr;
+
+/// What start code reads on the initial stack has its end where it was: what stays moves towards it, and the places in
+/// front of that get empty strings, which nobody takes for variables. Returns where the rest begins. Another thread
+/// that reads meanwhile sees entries twice, none too few.
+char** clean_initial_environment() {
+  char** end = initial_environment;
+  while (*end) ++end;
+  char** kept = end;
+  char* empty = nullptr;
+  for (char** entry = end; entry-- != initial_environment;) {
+    if (**entry && !is_ours(*entry)) {
+      *--kept = *entry;
+    } else {
+      empty = *entry;
+      *empty = 0;
+    }
+  }
+  for (char** place = initial_environment; place != kept; ++place) *place = empty;
+  return kept;
+}
+
+/// An array of the program's own: what stays moves up. No function of the C library: the program may define it, and
+/// bash does.
+void clean_array(char** array) {
+  char** kept = array;
+  for (char** entry = array; entry && *entry; ++entry)
+    if (**entry && !is_ours(*entry)) *kept++ = *entry;
+  if (kept) *kept = nullptr;
+}
+
+/// A library that defines MPI_Init by its profiling name, whatever its own name; not this one.
+int find_mpi(dl_phdr_info* info, std::size_t, void* own) {
+  const platform::LoadedObject object = platform::object_of(*info);
+  return object.dynamic != static_cast<const platform::LoadedObject*>(own)->dynamic &&
+         platform::function_of(object, "PMPI_Init");
+}
+
+/// Whether `list`, separated by blanks, has `word`.
+bool is_listed(const char* list, const char* word) {
+  const std::size_t length = std::strlen(word);
+  while (*list) {
+    const std::size_t next = std::strcspn(list, " ");
+    if (next == length && std::memcmp(list, word, length) == 0) return true;
+    list += list[next] ? next + 1 : next;
+  }
+  return false;
+}
+
+char notes_file[PATH_MAX];
+int forks = 0;  ///< of this process and those that it is a fork of
+
+/// One line, in one write; on nodes that do not have the file, nothing. `refrain run` takes "\n" and "\\" in the text
+/// for the characters (tools/run_notes.cpp).
+void leave_note(const char* kind, const char* text) {
+  if (!*notes_file) return;
+  const int saved = errno;
+  char line[2 * PATH_MAX + 16];
+  std::size_t size = std::strlen(kind);
+  std::memcpy(line, kind, size);
+  for (; *text && size + 3 < sizeof line; ++text) {
+    if (*text == '\n' || *text == '\\') line[size++] = '\\';
+    line[size++] = *text == '\n' ? 'n' : *text;
+  }
+  line[size++] = '\n';
+  const int file = open(notes_file, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+  if (file >= 0) {
+    [[maybe_unused]] const ssize_t written = write(file, line, size);
+    close(file);
+  }
+  errno = saved;
+}
+
+std::string_view kept_inlined_code;
+
+/// The program may write over its environment.
+void keep_inlined_code() {
+  const char* text = getenv(config::inlined_code_variable);
+  const std::size_t size = text ? strnlen(text, config::longest_inlined_code) : 0;
+  void* pages = size ? platform::map_pages(size) : nullptr;
+  if (!pages) return;
+  std::memcpy(pages, text, size);
+  kept_inlined_code = {static_cast<const char*>(pages), size};
+}
+
+}  // namespace
+
+LaunchMode launch_mode() {
+  const char* mode = getenv(config::mode_variable);
+  if (!mode) return LaunchMode::Linked;
+  if (std::strcmp(mode, "script") == 0) return LaunchMode::Script;
+  return std::strcmp(mode, "through") == 0 ? LaunchMode::Through : LaunchMode::Program;
+}
+
+void become_measured(char** arguments) {
+  const char* tool = getenv("REFRAIN_INTERNAL_TOOL");
+  const char* launchers = getenv("REFRAIN_INTERNAL_LAUNCHERS");
+  if (!tool || !launchers || !arguments || !arguments[0]) return;
+  const char* task = is_listed(launchers, base_name(arguments[0])) ? "run" : mpi_is_loaded() ? "exec" : nullptr;
+  if (!task) return;
+  platform::GrowableArray<const char*> words;
+  const char* first[] = {tool, task, "--"};
+  bool good = words.append(first, 3);
+  for (char** word = arguments; good && *word; ++word) good = words.push_back(*word);
+  if (good && words.push_back(nullptr)) syscall(SYS_execve, tool, words.data(), __environ);
+}
+
+void remember_run() {
+  const char* file = getenv("REFRAIN_INTERNAL_RUN");
+  if (file && std::strlen(file) < sizeof notes_file) std::memcpy(notes_file, file, std::strlen(file) + 1);
+}
+
+Executable::Executable() {
+  const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+  path[n > 0 ? n : 0] = 0;
+}
+
+void note_replacement(const char* file) { leave_note("replaced ", file); }
+void note_experiment(const char* directory) { leave_note("experiment ", directory); }
+void note_said() { leave_note("said ", ""); }
+
+void count_fork() { ++forks; }
+
+void note_forked() {
+  constexpr int most = 32;
+  if (!*notes_file || forks > most) return;
+  const Executable executable;
+  if (!*executable.path) return;
+  char text[PATH_MAX + 16];
+  config::Line line(text, sizeof text);
+  line << std::int64_t{getpid()} << " " << executable.path;
+  leave_note("forked ", text);
+}
+
+void note_mpi_unseen() {
+  if (const Executable executable; *executable.path) leave_note("unseen ", executable.path);
+}
+
+bool mpi_is_loaded() {
+  platform::LoadedObject own = platform::own_object();
+  return dl_iterate_phdr(find_mpi, &own) != 0;
+}
+
+int rank_by_environment() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"})
+    if (const char* value = getenv(name); value && *value) return atoi(value);
+  return -1;
+}
+
+std::string_view inlined_code() { return kept_inlined_code; }
+
+void remember_initial_environment(char** arguments) {
+  if (!arguments) return;
+  while (*arguments) ++arguments;
+  // Some loader of another kind may have called with arguments of its own.
+  if (__environ == arguments + 1) initial_environment = arguments + 1;
+}
+
+void clean_environment() {
+  keep_inlined_code();
+  remember_traces();
+  if (initial_environment) {
+    char** rest = clean_initial_environment();
+    if (__environ == initial_environment) __environ = rest;
+    initial_environment = rest;
+  }
+  // After the initial one: what was removed there is an empty string here, where both share it.
+  if (__environ != initial_environment) clean_array(__environ);
+}
+
+Traces traces() { return {was_preloaded ? own_file : "", first_libraries, notes_file, kept_inlined_code}; }
+
+}  // namespace refrain::guest

@@ -1,0 +1,381 @@
+#include "guest/signal_sets.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <errno.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "guest/callbacks.hpp"
+#include "guest/signals.hpp"
+#include "measurement/location.hpp"
+#include "platform/clock.hpp"
+#include "platform/next_definition.hpp"
+#include "platform/signal_mask.hpp"
+#include "platform/threads.hpp"
+#include "sampling/sampler.hpp"
+#include "sampling/tick.hpp"
+
+namespace refrain::guest {
+namespace {
+
+/// The signal of this process that the program is not to see, 0: there is none.
+int hidden_signal() {
+  const int signal = sampling::sampling_signal();
+  return signal != 0 && callbacks.is_measuring() && callbacks.is_home_process() ? signal : 0;
+}
+
+bool contains(const sigset_t& set, int signal) { return sigismember(&set, signal) == 1; }
+
+sigset_t only(int signal) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal);
+  return set;
+}
+
+// ---- masks ----------------------------------------------------------------------------------------------------------
+
+/// The thread believes that the signal is blocked, as it was when the thread began, and it is not.
+constinit thread_local bool believed_blocked __attribute__((tls_model("initial-exec"))) = false;
+/// The other way round: the thread waits with a mask in which the signal is blocked by us (WaitMask).
+constinit thread_local bool believed_unblocked __attribute__((tls_model("initial-exec"))) = false;
+
+using Mask = platform::NextDefinition<int(int, const sigset_t*, sigset_t*)>;
+Mask next_pthread_sigmask{"pthread_sigmask"};
+Mask next_sigprocmask{"sigprocmask"};
+
+int change_mask(Mask& definition, int how, const sigset_t* set, sigset_t* old) {
+  auto* next = definition.get();
+  if (!next) return ENOSYS;
+  if ((!believed_blocked && !believed_unblocked) || !callbacks.is_home_process()) return next(how, set, old);
+  const int signal = sampling::signal_of_handler();
+  if (believed_unblocked) {  // in a handler, while the thread waits
+    const int result = next(how, set, old);
+    if (result == 0 && old) sigdelset(old, signal);
+    if (result == 0 && set && (how == SIG_SETMASK || contains(*set, signal))) believed_unblocked = false;
+    return result;
+  }
+  sigset_t kernel_set;
+  bool stays = true;
+  if (set) {
+    kernel_set = *set;
+    stays = how == SIG_BLOCK || contains(*set, signal) == (how == SIG_SETMASK);
+    if (how != SIG_UNBLOCK) sigdelset(&kernel_set, signal);
+  }
+  const int result = next(how, set ? &kernel_set : nullptr, old);
+  if (result != 0) return result;
+  if (old) sigaddset(old, signal);
+  believed_blocked = stays;
+  return 0;
+}
+
+// ---- waiting for signals --------------------------------------------------------------------------------------------
+
+/// Whether the program means signals in general: more than half of the real-time signals are in the set.
+bool is_general(const sigset_t& set) {
+  int count = 0;
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) count += contains(set, signal);
+  return count > (SIGRTMAX - SIGRTMIN + 1) / 2;
+}
+
+/// A tick that was under way when the program took the signal.
+void drop_pending_tick(int signal) {
+  const int saved_errno = errno;
+  const timespec now{};
+  siginfo_t info{};
+  // One that is sent to the thread comes before one that is sent to the process.
+  if (platform::take_signal(only(signal), &info, now) > 0 && !sampling::is_own_tick(info))
+    syscall(SYS_rt_tgsigqueueinfo, platform::process_id(), platform::thread_id(), signal, &info);
+  errno = saved_errno;
+}
+
+/// The program waits for these signals: whether ours is one of them. Where they are few it has a use of its own for
+/// ours, and has taken it.
+bool waits_for_ours(const sigset_t* set) {
+  const int signal = set ? hidden_signal() : 0;
+  if (signal == 0 || !contains(*set, signal)) return false;
+  if (is_general(*set)) return true;
+  callbacks.signal_taken();
+  drop_pending_tick(signal);
+  return false;
+}
+
+/// A wait that is not ended by a tick of ours, which may have been pending when it began. `wait(info)` waits.
+template <class Wait>
+int wait_for_others(siginfo_t* info, Wait&& wait) {
+  siginfo_t own;
+  siginfo_t* to = info ? info : &own;
+  for (;;) {
+    const int received = wait(to);
+    if (received <= 0 || received != sampling::signal_of_handler() || !sampling::is_own_tick(*to)) return received;
+  }
+}
+
+/// The set of a descriptor that reports signals: a reader cannot be kept from reading ticks.
+class SetOfDescriptor {
+ public:
+  explicit SetOfDescriptor(const sigset_t* set) : set_(set) {
+    if (!waits_for_ours(set)) return;
+    own_ = *set;
+    sigdelset(&own_, hidden_signal());
+    set_ = &own_;
+  }
+  const sigset_t* get() const { return set_; }
+
+ private:
+  const sigset_t* set_;
+  sigset_t own_;
+};
+
+/// The mask for a call that waits with `mask` in force: a tick that the thread has held back until now would end the
+/// wait as soon as it begins, so it is held back until the thread's own mask allows it.
+class WaitMask {
+ public:
+  explicit WaitMask(const sigset_t* mask) : mask_(mask) {
+    const int signal = mask ? hidden_signal() : 0;
+    if (signal == 0 || contains(*mask, signal)) return;
+    sigset_t now;
+    platform::change_signal_mask(SIG_BLOCK, nullptr, &now);
+    if (!contains(now, signal)) return;
+    own_ = *mask;
+    sigaddset(&own_, signal);
+    mask_ = &own_;
+    believed_unblocked = true;
+  }
+  ~WaitMask() {
+    if (mask_ == &own_) believed_unblocked = false;
+  }
+  WaitMask(const WaitMask&) = delete;
+  WaitMask& operator=(const WaitMask&) = delete;
+  const sigset_t* get() const { return mask_; }
+
+ private:
+  const sigset_t* mask_;
+  sigset_t own_;
+};
+
+platform::NextDefinition<int(const sigset_t*, int*)> next_sigwait{"sigwait"};
+platform::NextDefinition<int(const sigset_t*, siginfo_t*)> next_sigwaitinfo{"sigwaitinfo"};
+platform::NextDefinition<int(const sigset_t*, siginfo_t*, const timespec*)> next_sigtimedwait{"sigtimedwait"};
+platform::NextDefinition<int(int, const sigset_t*, int)> next_signalfd{"signalfd"};
+platform::NextDefinition<int(sigset_t*)> next_sigpending{"sigpending"};
+platform::NextDefinition<int(int)> next_sighold{"sighold"};
+platform::NextDefinition<int(int)> next_sigrelse{"sigrelse"};
+platform::NextDefinition<int(const sigset_t*)> next_sigsuspend{"sigsuspend"};
+platform::NextDefinition<int(pollfd*, nfds_t, const timespec*, const sigset_t*)> next_ppoll{"ppoll"};
+platform::NextDefinition<int(int, fd_set*, fd_set*, fd_set*, const timespec*, const sigset_t*)> next_pselect{"pselect"};
+platform::NextDefinition<int(pollfd*, nfds_t, const timespec*, const sigset_t*, std::size_t)> next_checked_ppoll{
+    "__ppoll_chk"};
+platform::NextDefinition<int(int, epoll_event*, int, int, const sigset_t*)> next_epoll_pwait{"epoll_pwait"};
+platform::NextDefinition<int(int, epoll_event*, int, const timespec*, const sigset_t*)> next_epoll_pwait2{
+    "epoll_pwait2"};
+
+/// What the next definition returns, or what a function that does not exist would.
+template <class Next, class... Arguments>
+int pass_on(Next& definition, Arguments... arguments) {
+  auto* next = definition.get();
+  if (next) return next(arguments...);
+  errno = ENOSYS;
+  return -1;
+}
+
+// ---- handlers on alternate stacks -----------------------------------------------------------------------------------
+
+/// By signal: whether we have added the sampling signal to the mask of its handler.
+std::atomic<bool> masked[_NSIG];
+
+bool is_signal(int signal) { return signal > 0 && signal < _NSIG; }
+
+bool runs_on_alternate_stack(const struct sigaction& action) {
+  const bool handled = (action.sa_flags & SA_SIGINFO) || (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
+  return handled && (action.sa_flags & SA_ONSTACK);
+}
+
+// ---- fibers ---------------------------------------------------------------------------------------------------------
+
+platform::NextDefinition<void(ucontext_t*, void (*)(), int)> next_makecontext{"makecontext"};
+
+}  // namespace
+
+int change_mask_of_program(int how, const sigset_t* set, sigset_t* old) {
+  return change_mask(next_pthread_sigmask, how, set, old);
+}
+
+void take_foreign_signal(int signal, siginfo_t* info, void* context) {
+  if (!believed_blocked || !callbacks.is_home_process()) return;  // the default is to ignore it
+  sigaddset(&static_cast<ucontext_t*>(context)->uc_sigmask, signal);
+  believed_blocked = false;
+  if (info->si_code == SI_TKILL)
+    syscall(SYS_rt_tgsigqueueinfo, platform::process_id(), platform::thread_id(), signal, info);
+  else syscall(SYS_kill, platform::process_id(), signal);
+}
+
+void unblock_inherited_signal() {
+  const int signal = sampling::sampling_signal();
+  if (signal == 0) return;
+  const sigset_t set = only(signal);
+  sigset_t before;
+  platform::change_signal_mask(SIG_UNBLOCK, &set, &before);
+  believed_blocked = contains(before, signal);
+}
+
+void forget_inherited_signal() { believed_blocked = believed_unblocked = false; }
+
+void block_sampling_signal() {
+  const int signal = sampling::sampling_signal();
+  if (signal == 0) return;
+  const sigset_t set = only(signal);
+  platform::change_signal_mask(SIG_BLOCK, &set, nullptr);
+}
+
+struct sigaction action_for_kernel(int signal, const struct sigaction& action) {
+  struct sigaction result = action;
+  if (!callbacks.is_home_process())
+    return result;  // a child between vfork and exec, whose actions are its own and memory is ours
+  const int own = hidden_signal();
+  if (!is_signal(signal)) return result;
+  const bool adds = own != 0 && runs_on_alternate_stack(action) && !contains(action.sa_mask, own);
+  if (adds) sigaddset(&result.sa_mask, own);
+  masked[signal].store(adds, std::memory_order_relaxed);
+  return result;
+}
+
+bool is_masked_by_us(int signal) { return is_signal(signal) && masked[signal].load(std::memory_order_relaxed); }
+
+void protect_alternate_stacks() {
+  // Bound now: they may be called from handlers.
+  next_pthread_sigmask.get();
+  next_sigprocmask.get();
+  next_sigsuspend.get();
+  next_sigpending.get();
+  const int own = sampling::sampling_signal();
+  if (own == 0) return;
+  for (int signal = 1; signal < _NSIG; ++signal) {
+    struct sigaction action;
+    if (signal == own || kernel_sigaction(signal, nullptr, &action) != 0 || !runs_on_alternate_stack(action) ||
+        contains(action.sa_mask, own))
+      continue;
+    sigaddset(&action.sa_mask, own);
+    masked[signal].store(kernel_sigaction(signal, &action, nullptr) == 0, std::memory_order_relaxed);
+  }
+}
+
+void give_back_handler_masks() {
+  const int own = sampling::sampling_signal();
+  for (int signal = 1; signal < _NSIG; ++signal) {
+    struct sigaction action;
+    if (!masked[signal].exchange(false) || kernel_sigaction(signal, nullptr, &action) != 0 ||
+        !runs_on_alternate_stack(action))
+      continue;
+    sigdelset(&action.sa_mask, own);
+    kernel_sigaction(signal, &action, nullptr);
+  }
+}
+
+}  // namespace refrain::guest
+
+using namespace refrain::guest;
+
+extern "C" {
+
+[[gnu::visibility("default")]] int pthread_sigmask(int how, const sigset_t* set, sigset_t* old) noexcept {
+  return change_mask_of_program(how, set, old);
+}
+[[gnu::visibility("default")]] int sigprocmask(int how, const sigset_t* set, sigset_t* old) noexcept {
+  return change_mask(next_sigprocmask, how, set, old);
+}
+[[gnu::visibility("default")]] int sighold(int signal) noexcept {
+  if (!believed_blocked || signal != hidden_signal()) return pass_on(next_sighold, signal);
+  const sigset_t set = only(signal);
+  return change_mask_of_program(SIG_BLOCK, &set, nullptr);
+}
+[[gnu::visibility("default")]] int sigrelse(int signal) noexcept {
+  if (!believed_blocked || signal != hidden_signal()) return pass_on(next_sigrelse, signal);
+  const sigset_t set = only(signal);
+  return change_mask_of_program(SIG_UNBLOCK, &set, nullptr);
+}
+[[gnu::visibility("default")]] int sigpending(sigset_t* set) noexcept {
+  const int result = pass_on(next_sigpending, set);
+  const int signal = result == 0 ? hidden_signal() : 0;
+  if (signal != 0) sigdelset(set, signal);
+  return result;
+}
+
+[[gnu::visibility("default")]] int sigwait(const sigset_t* set, int* signal) {
+  if (!waits_for_ours(set)) {
+    auto* next = next_sigwait.get();
+    return next ? next(set, signal) : ENOSYS;
+  }
+  const int saved_errno = errno;
+  int received;
+  do received = wait_for_others(nullptr, [&](siginfo_t* info) { return pass_on(next_sigwaitinfo, set, info); });
+  while (received < 0 && errno == EINTR);
+  const int error = received < 0 ? errno : 0;
+  if (received > 0) *signal = received;
+  errno = saved_errno;
+  return error;
+}
+[[gnu::visibility("default")]] int sigwaitinfo(const sigset_t* set, siginfo_t* info) {
+  if (!waits_for_ours(set)) return pass_on(next_sigwaitinfo, set, info);
+  return wait_for_others(info, [&](siginfo_t* to) { return pass_on(next_sigwaitinfo, set, to); });
+}
+[[gnu::visibility("default")]] int sigtimedwait(const sigset_t* set, siginfo_t* info, const timespec* timeout) {
+  if (!waits_for_ours(set)) return pass_on(next_sigtimedwait, set, info, timeout);
+  const std::int64_t begin = refrain::platform::monotonic_ns();
+  return wait_for_others(info, [&](siginfo_t* to) {
+    if (!timeout) return pass_on(next_sigtimedwait, set, to, timeout);
+    const std::int64_t passed = refrain::platform::monotonic_ns() - begin;
+    const std::int64_t left = std::max<std::int64_t>(timeout->tv_sec * 1'000'000'000 + timeout->tv_nsec - passed, 0);
+    const timespec rest{left / 1'000'000'000, left % 1'000'000'000};
+    const bool is_invalid = timeout->tv_nsec < 0 || timeout->tv_sec < 0 || timeout->tv_nsec >= 1'000'000'000;
+    return pass_on(next_sigtimedwait, set, to, is_invalid ? timeout : &rest);
+  });
+}
+[[gnu::visibility("default")]] int signalfd(int descriptor, const sigset_t* set, int flags) noexcept {
+  return pass_on(next_signalfd, descriptor, SetOfDescriptor(set).get(), flags);
+}
+
+[[gnu::visibility("default")]] int sigsuspend(const sigset_t* mask) {
+  return pass_on(next_sigsuspend, WaitMask(mask).get());
+}
+[[gnu::visibility("default")]] int ppoll(pollfd* descriptors, nfds_t count, const timespec* timeout,
+                                         const sigset_t* mask) {
+  return pass_on(next_ppoll, descriptors, count, timeout, WaitMask(mask).get());
+}
+[[gnu::visibility("default")]] int __ppoll_chk(pollfd* descriptors, nfds_t count, const timespec* timeout,
+                                               const sigset_t* mask, std::size_t bytes) {
+  return pass_on(next_checked_ppoll, descriptors, count, timeout, WaitMask(mask).get(), bytes);
+}
+[[gnu::visibility("default")]] int pselect(int count, fd_set* read, fd_set* write, fd_set* except,
+                                           const timespec* timeout, const sigset_t* mask) {
+  return pass_on(next_pselect, count, read, write, except, timeout, WaitMask(mask).get());
+}
+[[gnu::visibility("default")]] int epoll_pwait(int epoll, epoll_event* events, int most, int timeout,
+                                               const sigset_t* mask) {
+  return pass_on(next_epoll_pwait, epoll, events, most, timeout, WaitMask(mask).get());
+}
+[[gnu::visibility("default")]] int epoll_pwait2(int epoll, epoll_event* events, int most, const timespec* timeout,
+                                                const sigset_t* mask) {
+  return pass_on(next_epoll_pwait2, epoll, events, most, timeout, WaitMask(mask).get());
+}
+
+/// Called by makecontext (x86_64/make_context.cpp) before it goes on to the address that is returned.
+void* refrain_before_makecontext(ucontext_t* context) {
+  const int signal = hidden_signal();
+  auto* location = refrain::measurement::own_location();
+  if (signal != 0 && location && context->uc_stack.ss_size < refrain::platform::least_stack_for_handlers()) {
+    sigaddset(&context->uc_sigmask, signal);
+    location->count_loss(refrain::measurement::Loss::StackTooSmall);
+  }
+  return reinterpret_cast<void*>(next_makecontext.get());
+}
+
+}  // extern "C"

@@ -1,0 +1,366 @@
+/// A program that resets every signal in a loop would otherwise die of the next tick. The sampling signal is virtual
+/// for it: what it sets to default or ignored, and what it asks for, is answered from its own point of view; when it
+/// installs a handler of its own, the signal is left to it and sampling ends.
+///
+/// A signal that ends the process has our handler as long as the program leaves it at its default, and SIGTERM around a
+/// handler of the program. A signal that it ignores, or handles itself, is as it wants it.
+
+#include "guest/signals.hpp"
+
+#include <atomic>
+#include <errno.h>
+
+#include "guest/callbacks.hpp"
+#include "guest/signal_sets.hpp"
+#include "platform/fault_signals.hpp"
+#include "platform/next_definition.hpp"
+#include "platform/owned_lock.hpp"
+#include "platform/signal_mask.hpp"
+#include "platform/threads.hpp"
+#include "sampling/sampler.hpp"
+
+namespace refrain::guest {
+namespace {
+
+platform::NextDefinition<int(int, const struct sigaction*, struct sigaction*)> next_sigaction{"sigaction"};
+
+bool is_handler(sighandler_t handler) { return handler != SIG_DFL && handler != SIG_IGN; }
+
+// ---- signals that end a process -------------------------------------------------------------------------------------
+
+/// Whether the default of a signal ends the process, with a core or without, and is for us to watch. Not SIGTRAP, which
+/// is the debuggers'; nor SIGUSR1 and SIGUSR2: launchers and batch systems send them as warnings.
+bool is_ending(int signal) {
+  switch (signal) {
+    case SIGKILL:
+    case SIGTRAP:
+    case SIGUSR1:
+    case SIGUSR2: return false;
+    case SIGCHLD:  // ignored by default
+    case SIGURG:
+    case SIGWINCH:
+    case SIGCONT:  // stop and continue
+    case SIGSTOP:
+    case SIGTSTP:
+    case SIGTTIN:
+    case SIGTTOU: return false;
+    default: break;
+  }
+  if (signal == sampling::signal_of_handler()) return false;
+  // Between the two are those that the C library keeps for itself.
+  return (signal >= 1 && signal <= SIGSYS) || (signal >= SIGRTMIN && signal <= SIGRTMAX);
+}
+
+/// Calls f(signal) for all of them.
+template <class F>
+void for_each_ending(F&& f) {
+  for (int signal = 1; signal < _NSIG; ++signal)
+    if (is_ending(signal)) f(signal);
+}
+
+struct Watched {
+  struct sigaction program;  ///< what the program believes to be in force
+  bool covered;              ///< by a handler of ours
+};
+Watched watched[_NSIG];
+std::atomic<bool> watching{false};
+EndingHandlers handlers;
+SignalHandler fault_handler = nullptr;
+std::atomic<SignalHandler> own_termination_handler{nullptr};
+
+bool is_ours(const struct sigaction& action) {
+  const SignalHandler handler = action.sa_sigaction;
+  return (action.sa_flags & SA_SIGINFO) && handler &&
+         (handler == handlers.by_default || handler == handlers.warning || handler == fault_handler);
+}
+
+bool is_watched(int signal) { return watching.load(std::memory_order_acquire) && is_ending(signal); }
+
+/// One thread changes actions at a time. A handler of the same thread that comes meanwhile may, too: each change ends
+/// with a look at what is in force.
+platform::OwnedLock changing;
+
+sigset_t own_mask() {
+  sigset_t mask;
+  platform::change_signal_mask(SIG_BLOCK, nullptr, &mask);
+  return mask;
+}
+
+/// Puts our handler where the program's action, which is in force, allows one.
+void cover(int signal) {
+  Watched& w = watched[signal];
+  struct sigaction ours = w.program;
+  w.covered = false;
+  if (ours.sa_handler == SIG_DFL) {
+    ours.sa_sigaction = handlers.by_default;
+    ours.sa_flags = SA_SIGINFO | SA_RESTART;
+    // An overflown stack has no room for a handler. Elsewhere an alternate stack may be too small for the kernel.
+    if (signal == SIGSEGV || signal == SIGBUS) ours.sa_flags |= SA_ONSTACK;
+    sigfillset(&ours.sa_mask);
+  } else if (is_handler(ours.sa_handler) && signal == SIGTERM) {
+    own_termination_handler.store(ours.sa_sigaction);
+    ours.sa_sigaction = handlers.warning;
+    ours.sa_flags |= SA_SIGINFO;
+  } else {
+    return;
+  }
+  w.covered = kernel_sigaction(signal, &ours, nullptr) == 0;
+}
+
+/// Takes over what has come into force since the last look.
+void adopt(int signal) {
+  struct sigaction now;
+  if (kernel_sigaction(signal, nullptr, &now) != 0 || is_ours(now)) return;
+  watched[signal].program = now;
+  cover(signal);
+}
+
+/// A change made by the next definition. In a process that is not the measured one, as between vfork and exec, nothing
+/// else is done.
+template <class Change>
+auto changed(int signal, Change&& change) {
+  if (!callbacks.is_home_process()) return change();
+  const platform::Locked one_at_a_time(changing);
+  auto result = change();
+  adopt(signal);
+  return result;
+}
+
+/// What the simple interfaces return as the handler before.
+sighandler_t as_program_sees(int signal, sighandler_t before) {
+  struct sigaction action {};
+  action.sa_handler = before;
+  action.sa_flags = SA_SIGINFO;
+  return is_ours(action) ? watched[signal].program.sa_handler : before;
+}
+
+sighandler_t kernel_handler(int signal) {
+  struct sigaction now {};
+  kernel_sigaction(signal, nullptr, &now);
+  return now.sa_handler;
+}
+
+// ---- the sampling signal --------------------------------------------------------------------------------------------
+
+struct sigaction sampling_view {};  // zero is SIG_DFL
+
+bool is_sampling(int signal) {
+  return signal == sampling::sampling_signal() && signal != 0 && callbacks.is_measuring() &&
+         callbacks.is_home_process();
+}
+
+using NextSignal = platform::NextDefinition<sighandler_t(int, sighandler_t)>;
+
+/// The simple interfaces: `signal` and its relatives, which differ in flags only.
+sighandler_t set_handler(NextSignal& definition, int signal, sighandler_t handler) {
+  auto* next = definition.get();
+  if (is_sampling(signal)) {
+    if (!is_handler(handler)) {
+      const sighandler_t before = sampling_view.sa_handler;
+      sampling_view.sa_handler = handler;
+      return before;
+    }
+    callbacks.signal_taken();
+    if (next) next(signal, handler);
+    return sampling_view.sa_handler;
+  }
+  if (!next) return SIG_ERR;
+  if (!is_watched(signal)) return next(signal, handler);
+  return changed(signal, [&] { return as_program_sees(signal, next(signal, handler)); });
+}
+
+int set_action(int signal, const struct sigaction* action, struct sigaction* old) {
+  auto* next = next_sigaction.get();
+  if (!next) {
+    errno = ENOSYS;
+    return -1;
+  }
+  if (!is_sampling(signal)) {
+    const bool was_masked = is_masked_by_us(signal);
+    struct sigaction for_kernel;
+    if (action) for_kernel = action_for_kernel(signal, *action);
+    auto change = [&] {
+      const int result = next(signal, action ? &for_kernel : nullptr, old);
+      if (result == 0 && old && is_ours(*old)) *old = watched[signal].program;
+      return result;
+    };
+    const int result = action && is_watched(signal) ? changed(signal, change) : change();
+    if (result == 0 && old && was_masked) sigdelset(&old->sa_mask, sampling::sampling_signal());
+    return result;
+  }
+  const struct sigaction before = sampling_view;
+  if (action) {
+    if (is_handler(action->sa_handler) || (action->sa_flags & SA_SIGINFO)) {
+      callbacks.signal_taken();
+      if (next(signal, action, nullptr) != 0) return -1;
+    } else {
+      sampling_view = *action;
+    }
+  }
+  if (old) *old = before;
+  return 0;
+}
+
+NextSignal next_signal{"signal"};
+NextSignal next_sysv_signal{"sysv_signal"};
+NextSignal next_internal_sysv_signal{"__sysv_signal"};
+NextSignal next_bsd_signal{"bsd_signal"};
+NextSignal next_ssignal{"ssignal"};
+NextSignal next_sigset{"sigset"};
+platform::NextDefinition<int(int)> next_sigignore{"sigignore"};
+platform::NextDefinition<int(int, int)> next_siginterrupt{"siginterrupt"};
+
+}  // namespace
+
+int kernel_sigaction(int signal, const struct sigaction* action, struct sigaction* old) {
+  auto* next = next_sigaction.get();
+  return next ? next(signal, action, old) : -1;
+}
+
+void watch_ending_signals(const EndingHandlers& ours) {
+  // Bound now: later calls may come from handlers.
+  for (NextSignal* next :
+       {&next_signal, &next_sysv_signal, &next_internal_sysv_signal, &next_bsd_signal, &next_ssignal, &next_sigset})
+    next->get();
+  next_sigignore.get();
+  next_siginterrupt.get();
+  const platform::Locked one_at_a_time(changing);
+  handlers = ours;
+  for_each_ending([](int signal) {
+    if (kernel_sigaction(signal, nullptr, &watched[signal].program) == 0) cover(signal);
+  });
+  watching.store(true, std::memory_order_release);
+}
+
+void unwatch_ending_signals() {
+  if (!callbacks.is_home_process()) changing.reset();
+  if (!watching.load(std::memory_order_acquire)) return;
+  const platform::Locked one_at_a_time(changing);
+  for_each_ending([](int signal) {
+    struct sigaction now;
+    if (kernel_sigaction(signal, nullptr, &now) == 0 && is_ours(now))
+      kernel_sigaction(signal, &watched[signal].program, nullptr);
+    watched[signal].covered = false;
+  });
+  watching.store(false, std::memory_order_release);
+}
+
+void take_faults(SignalHandler handler) {
+  if (!watching.load(std::memory_order_acquire)) return;
+  const platform::Locked one_at_a_time(changing);
+  fault_handler = handler;
+  struct sigaction ours {};
+  ours.sa_sigaction = handler;
+  ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+  for (const int signal : platform::fault_signals) {
+    adopt(signal);  // a handler that was installed by the system call itself
+    kernel_sigaction(signal, &ours, nullptr);
+  }
+}
+
+void give_back_faults() {
+  if (!watching.load(std::memory_order_acquire)) return;
+  const platform::Locked one_at_a_time(changing);
+  for (const int signal : platform::fault_signals) {
+    struct sigaction now;
+    if (kernel_sigaction(signal, nullptr, &now) != 0 || now.sa_sigaction != fault_handler) continue;
+    kernel_sigaction(signal, &watched[signal].program, nullptr);
+    cover(signal);
+  }
+}
+
+void call_own_handler(int signal, siginfo_t* info, void* context) {
+  const SignalHandler handler = own_termination_handler.load();
+  if ((watched[signal].program.sa_flags & static_cast<int>(SA_RESETHAND)) && callbacks.is_home_process()) {
+    const platform::Locked one_at_a_time(changing);
+    watched[signal].program.sa_handler = SIG_DFL;  // as the kernel has done
+    cover(signal);
+  }
+  if (handler) handler(signal, info, context);
+}
+
+}  // namespace refrain::guest
+
+using namespace refrain::guest;
+
+extern "C" {
+
+[[gnu::visibility("default")]] int sigaction(int signal, const struct sigaction* action,
+                                             struct sigaction* old) noexcept {
+  return set_action(signal, action, old);
+}
+[[gnu::visibility("default")]] int __sigaction(int signal, const struct sigaction* action,
+                                               struct sigaction* old) noexcept {
+  return set_action(signal, action, old);
+}
+
+[[gnu::visibility("default")]] sighandler_t signal(int signal, sighandler_t handler) noexcept {
+  return set_handler(next_signal, signal, handler);
+}
+[[gnu::visibility("default")]] sighandler_t sysv_signal(int signal, sighandler_t handler) noexcept {
+  return set_handler(next_sysv_signal, signal, handler);
+}
+[[gnu::visibility("default")]] sighandler_t __sysv_signal(int signal, sighandler_t handler) noexcept {
+  return set_handler(next_internal_sysv_signal, signal, handler);
+}
+[[gnu::visibility("default")]] sighandler_t bsd_signal(int signal, sighandler_t handler) noexcept {
+  return set_handler(next_bsd_signal, signal, handler);
+}
+[[gnu::visibility("default")]] sighandler_t ssignal(int signal, sighandler_t handler) noexcept {
+  return set_handler(next_ssignal, signal, handler);
+}
+[[gnu::visibility("default")]] sighandler_t sigset(int signal, sighandler_t handler) noexcept {
+  auto* next = next_sigset.get();
+  if (!next) return SIG_ERR;
+  if (is_sampling(signal)) {
+    sigset_t set, before;
+    sigemptyset(&set);
+    sigaddset(&set, signal);
+    change_mask_of_program(handler == SIG_HOLD ? SIG_BLOCK : SIG_UNBLOCK, &set, &before);
+    const bool held = sigismember(&before, signal) == 1;
+    const sighandler_t view =
+        handler == SIG_HOLD ? sampling_view.sa_handler : set_handler(next_sigset, signal, handler);
+    return held ? SIG_HOLD : view;
+  }
+  if (!is_watched(signal)) return next(signal, handler);
+  if (!callbacks.is_home_process() || handler == SIG_ERR) return as_program_sees(signal, next(signal, handler));
+  // It changes the mask too, so it is done here.
+  const refrain::platform::Locked one_at_a_time(changing);
+  sigset_t mask = own_mask(), only_this;
+  sigemptyset(&only_this);
+  sigaddset(&only_this, signal);
+  const sighandler_t before =
+      sigismember(&mask, signal) == 1 ? SIG_HOLD : as_program_sees(signal, kernel_handler(signal));
+  if (handler == SIG_HOLD) {
+    refrain::platform::change_signal_mask(SIG_BLOCK, &only_this, nullptr);
+    return before;
+  }
+  struct sigaction action {};
+  action.sa_handler = handler;
+  kernel_sigaction(signal, &action, nullptr);
+  adopt(signal);
+  refrain::platform::change_signal_mask(SIG_UNBLOCK, &only_this, nullptr);
+  return before;
+}
+[[gnu::visibility("default")]] int sigignore(int signal) noexcept {
+  auto* next = next_sigignore.get();
+  if (!next) return -1;
+  if (is_sampling(signal)) {
+    sampling_view.sa_handler = SIG_IGN;
+    return 0;
+  }
+  return is_watched(signal) ? changed(signal, [&] { return next(signal); }) : next(signal);
+}
+[[gnu::visibility("default")]] int siginterrupt(int signal, int interrupt) noexcept {
+  auto* next = next_siginterrupt.get();
+  if (!next) return -1;
+  if (is_sampling(signal)) return 0;  // it has no handler of the program
+  if (!is_watched(signal) || !callbacks.is_home_process()) return next(signal, interrupt);
+  const refrain::platform::Locked one_at_a_time(changing);
+  kernel_sigaction(signal, &watched[signal].program, nullptr);
+  const int result = next(signal, interrupt);
+  adopt(signal);
+  return result;
+}
+
+}  // extern "C"

@@ -1,0 +1,25 @@
+#pragma once
+/// Own work that is rare and long, or may wait: writing files, setting up the measurement with the other ranks. It is
+/// charged by the CPU clock, as waiting is no work of ours: for the rest of its wall time the thread was not on the
+/// CPU. On a measured thread, inside a scope.
+
+#include "measurement/location.hpp"
+
+namespace refrain::measurement {
+
+class LongerWork {
+ public:
+  LongerWork() : begin_(platform::now()), cpu_begin_ns_(platform::thread_cpu_ns()) {}
+  /// The time since construction, to the location of the calling thread. `anchor`: read when the measurement began.
+  void charge(Location& location, const platform::ClockAnchor& anchor) const {
+    const auto cpu_ns = static_cast<double>(platform::thread_cpu_ns() - cpu_begin_ns_);
+    const double rate = platform::ticks_per_second(anchor, platform::read_anchor());
+    charge_longer_work(location, static_cast<platform::Ticks>(cpu_ns * rate * 1e-9), platform::now() - begin_);
+  }
+
+ private:
+  platform::Ticks begin_;
+  std::int64_t cpu_begin_ns_;
+};
+
+}  // namespace refrain::measurement

@@ -1,0 +1,52 @@
+#pragma once
+/// Finds the items of an array by hash. The array belongs to the user, who gives numbers of items and compares them.
+///
+/// Memory: mapped pages, at most 32 bytes per item. Thread safety: none, the owner locks.
+
+#include <cstdint>
+
+#include "platform/pages.hpp"
+
+namespace refrain::platform {
+
+class HashIndex {
+ public:
+  static constexpr std::uint32_t none = 0xffff'ffff;
+
+  /// `same(item)`: it is what is looked for.
+  template <class Same>
+  std::uint32_t find(std::uint64_t hash, Same&& same) const {
+    if (places_.empty()) return none;
+    for (std::size_t at = hash & (places_.size() - 1); places_[at].item_plus_1; at = (at + 1) & (places_.size() - 1))
+      if (places_[at].hash == static_cast<std::uint32_t>(hash) && same(places_[at].item_plus_1 - 1))
+        return places_[at].item_plus_1 - 1;
+    return none;
+  }
+  /// Room for one more, at a load of at most a half. False: there is no memory.
+  [[nodiscard]] bool reserve_one() {
+    if (places_.size() >= 2 * (count_ + 1)) return true;
+    HashIndex larger;
+    if (!larger.places_.resize(places_.empty() ? first_places : 2 * places_.size())) return false;
+    for (const Place& place : places_)
+      if (place.item_plus_1) larger.insert(place.hash, place.item_plus_1 - 1);
+    places_.swap(larger.places_);
+    return true;
+  }
+  /// After reserve_one().
+  void insert(std::uint64_t hash, std::uint32_t item) {
+    std::size_t at = hash & (places_.size() - 1);
+    while (places_[at].item_plus_1) at = (at + 1) & (places_.size() - 1);
+    places_[at] = {item + 1, static_cast<std::uint32_t>(hash)};
+    ++count_;
+  }
+
+ private:
+  static constexpr std::size_t first_places = 512;
+  struct Place {
+    std::uint32_t item_plus_1, hash;
+  };
+  GrowableArray<Place> places_;  ///< a power of two; all zero bytes: empty
+  std::size_t count_ = 0;
+};
+
+}  // namespace refrain::platform

@@ -1,0 +1,7 @@
+#include "record/directory.hpp"
+
+namespace refrain::record {
+
+archive::ExperimentDirectory directory;
+
+}  // namespace refrain::record

@@ -1,0 +1,31 @@
+#pragma once
+/// Which iterations of a sample of events all ranks have (events/span_store.hpp): of each loop those at the highest
+/// level that any location of any rank has come to, and of the slowest ones those that most ranks have kept. So it is
+/// with the messages that are sampled one by one (events/matched_sample.hpp).
+
+#include <cstdint>
+#include <span>
+
+#include "archive/rank_profile.hpp"
+#include "measurement/peers.hpp"
+
+namespace refrain::record {
+
+struct EventAgreement {
+  bool agreed = false;                              ///< these are those of all ranks
+  std::span<const archive::EventLevel> levels;      ///< by loop of this rank
+  std::span<const archive::SlowIteration> slowest;  ///< of its loops
+  archive::StretchesRecord stretches;
+};
+
+/// Of this rank, as it is now: the locations are closed or paused. After the ranks have agreed, what they have agreed
+/// on. Valid until the next call. Empty: no memory, or there is no sample.
+EventAgreement event_agreement();
+
+/// One maximum over all ranks, up and down the tree (archive/tree_exchange.hpp); then the locations of this rank drop
+/// what other ranks do not have. They are closed. False: the exchange failed, and nothing was dropped.
+bool agree_on_events(const measurement::Peers& peers, std::int64_t deadline_monotonic_ns);
+/// The part of a rank that keeps no events.
+bool help_to_agree_on_events(const measurement::Peers& peers, std::int64_t deadline_monotonic_ns);
+
+}  // namespace refrain::record

@@ -1,0 +1,315 @@
+#include "record/rank_record.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "measurement/call_durations.hpp"
+#include "measurement/event_log.hpp"
+#include "measurement/locations.hpp"
+#include "measurement/off_cpu.hpp"
+#include "measurement/regions.hpp"
+#include "measurement/stopping.hpp"
+#include "measurement/unseen_threads.hpp"
+#include "platform/threads.hpp"
+#include "record/run.hpp"
+#include "sampling/sampler.hpp"
+
+namespace refrain::record {
+
+using measurement::ClusteredLoop;
+using measurement::Inside;
+using measurement::Location;
+using measurement::NodeKind;
+
+std::uint64_t RankRecordBuilder::key_of(const measurement::Node& node) const {
+  const bool named = node.kind == NodeKind::Region || node.kind == NodeKind::Marked;
+  // The names of the program's own regions follow those of MPI.
+  if (!named || node.key < measurement::first_user_region) return node.key;
+  return node.key - measurement::first_user_region + first_user_name_;
+}
+
+std::int64_t* RankRecordBuilder::add_row(std::uint32_t node, std::size_t columns) {
+  const std::size_t place = numbers_.size();
+  if (!numbers_.resize(place + columns) || !values_.push_back({node, nullptr}) || !value_places_.push_back(place))
+    return nullptr;
+  return &numbers_[place];
+}
+
+bool RankRecordBuilder::add_unit(const measurement::UnitTotals& totals, const std::int64_t* extra, std::int32_t loop,
+                                 std::int32_t cluster, std::size_t first_value) {
+  archive::UnitRecord unit{};
+  unit.loop = loop;
+  unit.cluster = cluster;
+  static_cast<measurement::UnitTotals&>(unit) = totals;
+  cpu_ns_ += totals.cpu_ns;
+  std::copy_n(extra, record_.extra_metrics.size(), unit.extra);
+  if (wall_clock_weights_) {
+    const double seconds =
+        static_cast<double>(totals.wall) / platform::ticks_per_second(record_.first_anchor, record_.last_anchor);
+    unit.cpu_ns = static_cast<std::int64_t>(seconds * 1e9);
+  }
+  return units_.push_back(unit) && unit_values_.push_back({first_value, values_.size() - first_value});
+}
+
+bool RankRecordBuilder::add_outside(const Location& l, const measurement::UnitTotals& in_progress,
+                                    const std::optional<CallInProgress>& call) {
+  const std::size_t first_value = values_.size();
+  for (std::uint32_t id = 0; id < l.tree.size(); ++id) {
+    const measurement::Node& n = l.tree.node(measurement::NodeId{id});
+    const std::int64_t* row = l.tree.values_of(n);
+    const bool in_call = call && call->node == measurement::NodeId{id};
+    if (!row && !in_call) continue;
+    const std::int64_t* settled = row ? l.tree.settled_of(n) : nullptr;
+    const std::size_t columns = measurement::CallTree::width(n.kind);
+    std::int64_t* out = add_row(id, columns);
+    if (!out) return false;
+    for (std::size_t i = 0; row && i < columns; ++i) out[i] = row[i] + settled[i];
+    if (!in_call) continue;
+    ++out[column_of(measurement::MetricId::Visits)];
+    out[column_of(measurement::MetricId::Time)] += call->time;
+    out[column_of(measurement::MetricId::CallOffCpu)] += call->off_ns;
+  }
+  measurement::UnitTotals totals = l.settled;
+  totals += in_progress;
+  std::int64_t extra[measurement::most_extra_metrics] = {};
+  if (const measurement::ExtraReadings* r = l.extra)
+    for (std::size_t i = 0; i < record_.extra_metrics.size(); ++i)
+      extra[i] = r->settled[i] + r->unit[i] + r->last[i] - r->begin[i];
+  return add_unit(totals, extra, -1, -1, first_value);
+}
+
+/// What MPI_Pcontrol has left out.
+bool RankRecordBuilder::add_stopped(const Location& l, platform::Ticks end, std::int64_t cpu_end_ns) {
+  const measurement::StoppedTime time = measurement::stopped_until(l, end, cpu_end_ns);
+  if (time.wall == 0) return true;
+  measurement::UnitTotals totals{};
+  totals.wall = time.wall;
+  totals.cpu_ns = time.cpu_ns;
+  constexpr std::int64_t nothing[measurement::most_extra_metrics] = {};
+  return add_unit(totals, nothing, -1, measurement::stopped_unit, values_.size());
+}
+
+bool RankRecordBuilder::add_cluster(const ClusteredLoop& loop, std::uint32_t index, std::int32_t loop_index) {
+  const clustering::ClusterView view = loop.clusterer.cluster(index);
+  const auto number = [](std::uint64_t iteration) { return static_cast<std::int64_t>(iteration); };
+  if (!clusters_.push_back({static_cast<std::uint32_t>(view.label), view.class_index, view.overflow,
+                            number(view.members), number(view.first), number(view.last), number(view.exemplar),
+                            view.minimum, view.maximum, view.squares}))
+    return false;
+  const std::size_t first_value = values_.size();
+  for (std::uint32_t r = 0; r < loop.clusterer.path_count(index); ++r) {
+    const clustering::PathRow row = loop.clusterer.path(index, r);
+    std::int64_t* out = add_row(static_cast<std::uint32_t>(row.path), row.columns);
+    if (!out) return false;
+    std::copy_n(row.sum, row.columns, out);
+  }
+  return add_unit(measurement::totals_of(view.sum), view.sum.data() + measurement::logged_count, loop_index,
+                  static_cast<std::int32_t>(index), first_value);
+}
+
+/// The slopes belong to classes: one cluster of each class has them all.
+bool RankRecordBuilder::add_slopes(const ClusteredLoop& loop) {
+  constexpr std::size_t columns = measurement::columns_of(NodeKind::Region);
+  platform::GrowableArray<bool> seen;
+  if (!seen.resize(loop.clusterer.class_count())) return false;
+  for (std::uint32_t k = 0; k < loop.clusterer.cluster_count(); ++k) {
+    const clustering::ClusterView cluster = loop.clusterer.cluster(k);
+    if (cluster.overflow || cluster.class_index >= seen.size() || seen[cluster.class_index]) continue;
+    seen[cluster.class_index] = true;
+    for (std::uint32_t r = 0; r < loop.clusterer.path_count(k); ++r) {
+      const clustering::PathRow row = loop.clusterer.path(k, r);
+      if (!row.has_slopes || row.columns != measurement::CallTree::width(NodeKind::Region)) continue;
+      if (!slopes_.push_back({cluster.class_index, static_cast<std::uint32_t>(row.path), nullptr, nullptr}) ||
+          !slope_values_.append(row.slope, columns) || !slope_values_.append(row.second_slope, columns))
+        return false;
+    }
+  }
+  return true;
+}
+
+bool RankRecordBuilder::add_loop(ClusteredLoop& loop, std::int32_t index) {
+  const auto names = measurement::user_region_names();
+  const auto name = static_cast<std::size_t>(loop.region) - measurement::first_user_region;
+  const Extent clusters{clusters_.size(), loop.clusterer.cluster_count()};
+  for (std::uint32_t i = 0; i < loop.clusterer.cluster_count(); ++i)
+    if (!add_cluster(loop, i, index)) return false;
+  archive::LoopRecord record{};
+  record.name = name < names.size() ? names[name] : "";
+  record.iterations = static_cast<std::int64_t>(loop.iterations);
+  record.merges = loop.merges.view();
+  record.log = loop.closed.view();
+  record.log_tail = loop.log.closed();
+  record.slowest = {loop.slowest.of, loop.slowest.count};
+  if (!loop.samples.data().empty()) {
+    record.samples = {loop.samples.data(), loop.samples.references(),
+                      loop.samples.kept(), loop.samples.count(),
+                      NodeKind::Function,  measurement::column_of(measurement::MetricId::Samples)};
+  }
+  const std::size_t first_slope = slopes_.size();
+  return add_slopes(loop) && loops_.push_back(record) && loop_clusters_.push_back(clusters) &&
+         loop_slopes_.push_back({first_slope, slopes_.size() - first_slope});
+}
+
+/// The mean times, with what each call and tick costs before and after it is timed.
+void RankRecordBuilder::add_own_times(const Location& l, archive::LocationRecord& location) const {
+  for (std::size_t i = 0; i < measurement::own_time_count; ++i) location.own_times[i] = mean_of(l.own_times[i]);
+  const auto add = [&](measurement::OwnTime of, double outside) {
+    auto& cost = location.own_times[static_cast<std::size_t>(of)];
+    if (cost.timed > 0) cost.mean = std::max(cost.mean + outside, 0.0);
+  };
+  add(measurement::OwnTime::Call, outside_call_);
+  add(measurement::OwnTime::Tick, outside_tick_);
+}
+
+bool RankRecordBuilder::add(const Location& l) {
+  LocationExtents extents{
+      {nodes_.size(), l.tree.size()}, {units_.size(), 0}, {loops_.size(), 0}, {durations_.size(), 0}};
+  if (!nodes_.reserve(nodes_.size() + l.tree.size())) return false;
+  for (std::uint32_t id = 0; id < l.tree.size(); ++id) {
+    const measurement::Node& n = l.tree.node(measurement::NodeId{id});
+    if (!nodes_.push_back({n.parent, n.generation, key_of(n), n.kind})) return false;
+  }
+  measurement::UnitTotals in_progress = l.stopped ? l.while_stopped.unit : l.unit;
+  platform::Ticks end = l.end;
+  std::optional<CallInProgress> call;
+  std::optional<waits::DurationTable::Entry> cut_call;
+  std::int64_t cpu_end = l.cpu_begin_ns;
+  const bool own = &l == measurement::own_location();
+  const Inside inside = own ? l.inside.load(std::memory_order_acquire) : measurement::place_outside_bookkeeping(l);
+  const bool has_thread = inside != Inside::Closed;
+  if (threads_ != Threads::Ended && has_thread) {
+    end = platform::now();
+    // By the number of the thread: the calling one may be a helper of it.
+    cpu_end = platform::thread_cpu_ns_of(l.os_thread_id);
+  }
+  if (threads_ != Threads::Ended && has_thread && !l.stopped) {
+    const measurement::OffCpuTimes off = measurement::off_cpu_since_look(l, inside == Inside::Call);
+    if (inside == Inside::Call && threads_ != Threads::Cut) {
+      // The CPU time since the call was charged last is left out with the call.
+      const double ticks_per_ns = platform::ticks_per_second(record_.first_anchor, record_.last_anchor) * 1e-9;
+      const auto call_ns = static_cast<std::int64_t>(static_cast<double>(end - l.call.charged_until) / ticks_per_ns);
+      cpu_end -= std::clamp<std::int64_t>(call_ns - off.mpi, 0, std::max<std::int64_t>(cpu_end - l.cpu_begin_ns, 0));
+    } else {
+      in_progress.off_mpi_ns += off.mpi;
+    }
+    in_progress.waited_ns += off.waited;
+    if (inside == Inside::Call && threads_ == Threads::Cut) {
+      call = {l.call.node, measurement::uncharged_time(l.call, end), off.mpi};
+      in_progress.mpi += call->time;
+      ++in_progress.mpi_calls;
+      cut_call = measurement::duration_of_open_call(l, end);
+    } else if (inside == Inside::Call) {
+      end = l.call.charged_until;  // the call is left out, with all time since it was charged last
+    }
+    in_progress.wall += end - l.begin;
+    if (cpu_end > l.cpu_begin_ns) in_progress.cpu_ns += cpu_end - l.cpu_begin_ns;
+  }
+  if (!add_outside(l, in_progress, call) || !add_stopped(l, end, cpu_end)) return false;
+  const measurement::Iterations* iterations = measurement::iterations_of(l);
+  const std::uint32_t loops = iterations ? iterations->count : 0;
+  for (std::uint32_t i = 0; i < loops; ++i)
+    if (!add_loop(*iterations->loops[i], static_cast<std::int32_t>(i))) return false;
+  extents.units.count = units_.size() - extents.units.first;
+  extents.loops.count = loops;
+
+  archive::LocationRecord location{};
+  location.thread = l.thread;
+  location.os_thread_id = l.os_thread_id;
+  std::memcpy(location.name, l.name, sizeof location.name);
+  location.begin = l.first_begin;
+  location.end = end;
+  std::memcpy(location.losses, l.losses, sizeof location.losses);
+  if (l.thread == 0)
+    location.losses[static_cast<std::size_t>(measurement::Loss::ModuleTableFull)] = platform::modules_left_out();
+  if (l.in_use.load(std::memory_order_relaxed))
+    location.losses[static_cast<std::size_t>(measurement::Loss::CpuTimeWithoutTicks)] +=
+        sampling::cpu_time_without_ticks(l);
+  if (call) ++location.losses[static_cast<std::size_t>(measurement::Loss::ThreadStillRunning)];
+  add_own_times(l, location);
+  if (const measurement::EventLog* log = l.events) {
+    location.events = measurement::counts_of_events(l);
+    if (log->matched.is_on()) location.matched = &log->matched;
+  }
+  for (waits::DurationTable::Entry entry : l.durations.view()) {
+    if (entry.node == 0) continue;
+    if (cut_call && entry.node == cut_call->node && entry.of == cut_call->of) {
+      entry.durations.add(cut_call->durations);
+      cut_call.reset();
+    }
+    if (!durations_.push_back(entry)) return false;
+  }
+  if (cut_call && !durations_.push_back(*cut_call)) return false;
+  extents.durations.count = durations_.size() - extents.durations.first;
+  location.arena_bytes = static_cast<std::int64_t>(l.tree.bytes_in_use());
+  return locations_.push_back(location) && extents_.push_back(extents);
+}
+
+void RankRecordBuilder::point() {
+  for (std::size_t i = 0; i < values_.size(); ++i) values_[i].values = &numbers_[value_places_[i]];
+  for (std::size_t i = 0; i < units_.size(); ++i)
+    units_[i].values = {values_.data() + unit_values_[i].first, unit_values_[i].count};
+  constexpr std::size_t columns = measurement::columns_of(NodeKind::Region);
+  for (std::size_t i = 0; i < slopes_.size(); ++i) {
+    slopes_[i].first = slope_values_.data() + 2 * columns * i;
+    slopes_[i].second = slopes_[i].first + columns;
+  }
+  for (std::size_t i = 0; i < loops_.size(); ++i)
+    loops_[i].slopes = slopes_.view().subspan(loop_slopes_[i].first, loop_slopes_[i].count);
+  for (std::size_t i = 0; i < loops_.size(); ++i)
+    loops_[i].clusters = {clusters_.data() + loop_clusters_[i].first, loop_clusters_[i].count};
+  for (std::size_t i = 0; i < locations_.size(); ++i) {
+    const LocationExtents& e = extents_[i];
+    locations_[i].nodes = {nodes_.data() + e.nodes.first, e.nodes.count};
+    locations_[i].units = {units_.data() + e.units.first, e.units.count};
+    locations_[i].loops = {loops_.data() + e.loops.first, e.loops.count};
+    locations_[i].durations = {durations_.data() + e.durations.first, e.durations.count};
+  }
+}
+
+/// They are copied last: all code that a location has seen by then can be told. Other threads may add to them.
+bool RankRecordBuilder::copy_modules() {
+  platform::Module module;
+  for (std::size_t i = 0; platform::copy_module(i, module); ++i)
+    if (!modules_.push_back(module)) return false;
+  record_.modules = modules_.view();
+  return true;
+}
+
+bool RankRecordBuilder::is_held(const Location& l) const {
+  return threads_ == Threads::Ended || measurement::is_held(l);
+}
+
+bool RankRecordBuilder::build(const archive::RankRecord& frame, Threads threads) {
+  const Calibration& calibration = run.calibration;
+  record_ = frame;
+  record_.call_cost = calibration.call;
+  record_.tick_cost = calibration.tick;
+  outside_call_ = calibration.call.median - calibration.timed_call;
+  outside_tick_ = calibration.tick.median - calibration.timed_tick;
+  threads_ = threads;
+  wall_clock_weights_ = run.configuration.sampling_clock == config::SamplingClock::Wall;
+  const auto user_names = measurement::user_region_names();  // once: other threads may add to them
+  first_user_name_ = frame.region_names.size();
+  for (const auto names : {frame.region_names, user_names})
+    if (!region_names_.append(names.data(), names.size())) return false;
+  record_.region_names = region_names_.view();
+  record_.user_regions = user_names;
+  record_.whole_records = measurement::iteration_settings.whole_records;
+  record_.follows = measurement::mpi_call_columns();
+  record_.extra_metrics = {measurement::extra_metrics.metric, measurement::extra_metrics.count};
+  std::size_t count = 0;
+  for (const Location* l = measurement::first_location(); l; l = l->next) ++count;
+  // The list is newest first; locations are written in the order of their threads.
+  for (std::size_t thread = 0; thread < count; ++thread)
+    for (const Location* l = measurement::first_location(); l; l = l->next)
+      if (l->thread == static_cast<std::int32_t>(thread) && l->first_begin && is_held(*l) && !add(*l)) return false;
+  if (!locations_.empty() && locations_.size() == count)
+    locations_[0].losses[static_cast<std::size_t>(measurement::Loss::UnseenThreads)] =
+        measurement::unseen_cpu_ns(cpu_ns_);
+  point();
+  record_.locations = locations_.view();
+  return copy_modules();
+}
+
+}  // namespace refrain::record

@@ -1,0 +1,84 @@
+#pragma once
+/// Turns the locations of this process into the view that the archive writes.
+
+#include <optional>
+
+#include "archive/rank_profile.hpp"
+#include "measurement/iterations.hpp"
+#include "measurement/location.hpp"
+#include "platform/modules.hpp"
+#include "platform/pages.hpp"
+
+namespace refrain::record {
+
+/// Owns what a RankRecord points to, but for what `frame` points to and the logs, merges and samples of loops.
+class RankRecordBuilder {
+ public:
+  enum class Threads {
+    Ended,    ///< all locations are closed
+    Running,  ///< they are paused, but for the calling thread's; a call in progress will be counted later
+    Cut       ///< the same, and the process may end now: a call in progress counts as far as it has come
+  };
+  /// False: no memory.
+  [[nodiscard]] bool build(const archive::RankRecord& frame, Threads threads);
+  const archive::RankRecord& record() const { return record_; }
+
+ private:
+  /// Where the items of one owner begin in an array of all owners' items, and how many they are. Arrays move while they
+  /// grow, so everything is collected first and pointed to afterwards.
+  struct Extent {
+    std::size_t first, count;
+  };
+  struct LocationExtents {
+    Extent nodes, units, loops, durations;
+  };
+
+  [[nodiscard]] bool copy_modules();
+  [[nodiscard]] bool add(const measurement::Location& location);
+  void add_own_times(const measurement::Location& location, archive::LocationRecord& record) const;
+  bool is_held(const measurement::Location& location) const;
+  /// A call in progress that is to be counted, and how much of its time, and of that off the CPU, has not been charged.
+  struct CallInProgress {
+    measurement::NodeId node;
+    platform::Ticks time;
+    std::int64_t off_ns;
+  };
+  [[nodiscard]] bool add_outside(const measurement::Location& location, const measurement::UnitTotals& in_progress,
+                                 const std::optional<CallInProgress>& call);
+  [[nodiscard]] bool add_stopped(const measurement::Location& location, platform::Ticks end, std::int64_t cpu_end_ns);
+  [[nodiscard]] bool add_loop(measurement::ClusteredLoop& loop, std::int32_t index);
+  [[nodiscard]] bool add_slopes(const measurement::ClusteredLoop& loop);
+  [[nodiscard]] bool add_cluster(const measurement::ClusteredLoop& loop, std::uint32_t index, std::int32_t loop_index);
+  [[nodiscard]] bool add_unit(const measurement::UnitTotals& totals, const std::int64_t* extra, std::int32_t loop,
+                              std::int32_t cluster, std::size_t first_value);
+  /// A row of values for `node`, to be filled.
+  std::int64_t* add_row(std::uint32_t node, std::size_t columns);
+  std::uint64_t key_of(const measurement::Node& node) const;
+  void point();
+
+  archive::RankRecord record_{};
+  bool wall_clock_weights_ = false;  ///< ticks came on the wall clock, which takes the place of the CPU clock
+  std::int64_t cpu_ns_ = 0;          ///< of all locations
+  double outside_call_ = 0, outside_tick_ = 0;  ///< ticks of each call and tick before and after it is timed
+  Threads threads_ = Threads::Ended;
+  platform::GrowableArray<const char*> region_names_;
+  std::size_t first_user_name_ = 0;  ///< among them
+  platform::GrowableArray<platform::Module> modules_;
+  platform::GrowableArray<archive::NodeRecord> nodes_;
+  platform::GrowableArray<std::int64_t> numbers_;
+  platform::GrowableArray<archive::ValueRecord> values_;
+  platform::GrowableArray<std::size_t> value_places_;  ///< of each value in `numbers_`
+  platform::GrowableArray<archive::UnitRecord> units_;
+  platform::GrowableArray<Extent> unit_values_;
+  platform::GrowableArray<archive::ClusterRecord> clusters_;
+  platform::GrowableArray<archive::LoopRecord> loops_;
+  platform::GrowableArray<Extent> loop_clusters_;
+  platform::GrowableArray<archive::SlopeRecord> slopes_;
+  platform::GrowableArray<float> slope_values_;  ///< of each slope record: the first slopes, then the second ones
+  platform::GrowableArray<Extent> loop_slopes_;
+  platform::GrowableArray<waits::DurationTable::Entry> durations_;
+  platform::GrowableArray<archive::LocationRecord> locations_;
+  platform::GrowableArray<LocationExtents> extents_;
+};
+
+}  // namespace refrain::record

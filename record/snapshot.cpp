@@ -1,0 +1,267 @@
+#include "record/snapshot.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <limits>
+#include <optional>
+
+#include "archive/output_file.hpp"
+#include "archive/writer.hpp"
+#include "guest/message.hpp"
+#include "measurement/event_log.hpp"
+#include "measurement/followers.hpp"
+#include "measurement/iterations.hpp"
+#include "measurement/lifecycle.hpp"
+#include "measurement/locations.hpp"
+#include "measurement/longer_work.hpp"
+#include "measurement/mpi_call.hpp"
+#include "platform/clock.hpp"
+#include "platform/floating_point.hpp"
+#include "platform/modules.hpp"
+#include "platform/owned_lock.hpp"
+#include "platform/patience.hpp"
+#include "platform/threads.hpp"
+#include "record/directory.hpp"
+#include "record/event_file.hpp"
+#include "record/run.hpp"
+#include "record/writing.hpp"
+#include "unwind/walker.hpp"
+
+namespace refrain::record {
+namespace {
+
+using guest::Ending;
+using measurement::Location;
+
+/// A job that is killed early, or by one who does not wait for large ranks, shall leave something.
+constexpr std::int64_t first_after_ns = 3'000'000'000;
+platform::OwnedLock writing;  ///< one thread writes; the others go on without
+std::int64_t period_ns = 0;
+/// measurement::snapshot_due is the same, or less when events ask to be written.
+std::atomic<platform::Ticks> next_snapshot{std::numeric_limits<platform::Ticks>::max()};
+std::uint64_t random_state = 0;
+
+/// Uniform in [0.9, 1.1) of `period`: thousands of ranks do not write at once.
+std::int64_t jittered(std::int64_t period) {
+  random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+  const double uniform = static_cast<double>(random_state >> 11) * 0x1p-53;
+  return static_cast<std::int64_t>(static_cast<double>(period) * (0.9 + 0.2 * uniform));
+}
+
+void set_due_at(platform::Ticks at) {
+  next_snapshot.store(at, std::memory_order_relaxed);
+  measurement::snapshot_due.store(at, std::memory_order_relaxed);
+}
+
+platform::Ticks ticks_in(std::int64_t nanoseconds) {
+  return static_cast<platform::Ticks>(static_cast<double>(nanoseconds) * 1e-9 *
+                                      platform::ticks_per_second(run.first_anchor, platform::read_anchor()));
+}
+
+void set_due(std::int64_t nanoseconds) { set_due_at(platform::now() + ticks_in(nanoseconds)); }
+
+/// Whether the location has more iterations in memory than may wait for MPI_Init.
+bool takes_too_much(Location& location) {
+  constexpr std::size_t most = std::size_t{4} << 20;
+  const measurement::Iterations& iterations = *measurement::iterations_of(location);
+  std::size_t bytes = 0;
+  for (std::uint32_t i = 0; i < iterations.count; ++i) bytes += iterations.loops[i]->closed.size();
+  return bytes > most;
+}
+
+void on_spill_wanted(Location& location) {
+  const archive::ErrnoKeeper keeper;
+  const platform::OwnFloatingPoint own_environment;
+  const platform::NoCancellation whole;
+  if (writing_has_ended()) return drop_iterations(location);
+  if (!writing.try_lock()) return;  // the next iteration asks again
+  const measurement::LongerWork work;
+  // Before MPI_Init iterations wait in memory, but not all of them.
+  const bool can_be = have_experiment(takes_too_much(location) ? Ending::Left : Ending::Warned);
+  if (const int error = can_be ? spill(location) : 0) give_up_spilling(error);
+  writing.unlock();
+  if (measurement::own_location()) work.charge(*measurement::own_location(), run.first_anchor);
+}
+
+/// The record points into clusters and logs of loops, the stretches so far and sampled messages: it must be written
+/// before their thread goes on. The loops of a location that follows are filled by the first thread alone.
+bool record_points_to_others() {
+  for (Location* l = measurement::first_location(); l; l = l->next) {
+    if (l == measurement::own_location()) continue;
+    const bool by_first = !l->iterations && measurement::is_followed(*measurement::own_location());
+    if (measurement::iterations_of(*l) && !by_first) return true;
+    if (l->events && (l->events->matched.is_on() || l->events->stretches.count() > 0)) return true;
+  }
+  return false;
+}
+
+/// Calls in progress are events, too: the process is ending.
+void end_calls_of_all_events() {
+  const platform::Ticks now = platform::now();
+  for (Location* l = measurement::first_location(); l; l = l->next)
+    if (l->in_use.load(std::memory_order_relaxed) && measurement::is_held(*l) &&
+        l->inside.load(std::memory_order_relaxed) == measurement::Inside::Call)
+      measurement::end_call_of_events(*l, now);
+}
+
+/// What must come before a record of the rank, while the other threads are held. Returns 0 or the errno value.
+int spill_all(EventsUntil until) {
+  measurement::bring_followers_up_to_date();
+  for (Location* l = measurement::first_location(); l; l = l->next) measurement::finish_logs(*l);
+  if (until == EventsUntil::Now) end_calls_of_all_events();
+  for (Location* l = measurement::first_location(); l; l = l->next)
+    if (const int error = spill(*l)) return error;
+  write_all_events(until);
+  return 0;
+}
+
+/// Everything of this rank as it is now, while the other threads are held: the process may be about to end.
+bool write_parting(Ending ending) {
+  const bool goes_on = ending == Ending::Warned;
+  if (spill_all(goes_on ? EventsUntil::Kept : EventsUntil::Now) != 0) return false;
+  RankRecordBuilder builder;
+  const bool written = build_record(builder, {spilled_bytes(), {}},
+                                    goes_on ? RankRecordBuilder::Threads::Running : RankRecordBuilder::Threads::Cut) &&
+                       write_record(builder, ending);
+  if (written) tell_unwritten_sample();
+  return written;
+}
+
+/// The same in a process that goes on. The other threads go on as soon as they can, and handlers of signals may run
+/// then.
+void write_snapshot(std::optional<platform::NoSignals>& quiet) {
+  if (const int error = spill_all(EventsUntil::Kept)) return give_up_spilling(error);
+  RankRecordBuilder builder;
+  const bool built = build_record(builder, {spilled_bytes(), {}}, RankRecordBuilder::Threads::Running);
+  if (!record_points_to_others()) {
+    measurement::resume_others();
+    quiet.reset();
+  }
+  if (!built) return;
+  const archive::WriteOutcome outcome = archive::write_part(builder.record(), experiment_directory());
+  if (outcome.written) tell_unwritten_sample();
+  else if (end_writing()) guest::say("%s; no snapshots are written", outcome.line);
+}
+
+/// How soon what could not be done is tried again.
+constexpr std::int64_t soon_ns = 100'000'000;
+
+/// The buffer of the location is full of events, or that of a location whose thread makes no calls. A location whose
+/// turn does not come here asks again with its next call. False: other threads could not be paused.
+bool write_full_events(Location& location) {
+  const bool others = measurement::another_is_full_of_events.load(std::memory_order_relaxed);
+  if (!others && !measurement::is_full_of_events(location)) return true;
+  if (!writing.try_lock()) return true;
+  const measurement::LongerWork work;
+  const platform::Ticks begin = platform::now();
+  bool done = true;
+  if (have_experiment(Ending::Warned)) {
+    const platform::NoSignals quiet;  // a handler that jumps out would leave the others paused, and the file held
+    if (!others) {
+      write_events(location, EventsUntil::Kept);
+    } else if ((done = measurement::pause_others())) {
+      measurement::another_is_full_of_events.store(false, std::memory_order_relaxed);
+      write_all_events(EventsUntil::Kept);
+      measurement::resume_others();
+    }
+    if (done) measurement::note_flush(location, begin, platform::now());
+  }
+  writing.unlock();
+  work.charge(location, run.first_anchor);
+  return done;
+}
+
+void on_snapshot_is_due(Location& location) {
+  const archive::ErrnoKeeper keeper;
+  const platform::OwnFloatingPoint own_environment;
+  const platform::NoCancellation whole;
+  const bool events_are_written = write_full_events(location);
+  if (const platform::Ticks now = platform::now(), next = next_snapshot.load(std::memory_order_relaxed); now < next) {
+    // It was for events.
+    const platform::Ticks again = events_are_written ? next : std::min(next, now + ticks_in(soon_ns));
+    return measurement::snapshot_due.store(again, std::memory_order_relaxed);
+  }
+  if (writing_has_ended()) return set_due(period_ns);
+  if (!writing.try_lock()) return;
+  const measurement::LongerWork work;
+  const platform::Ticks begin = platform::now();
+  platform::refresh_modules();  // before the others are held: one of them may hold the loader's lock
+  unwind::refresh_tables();
+  read_cores_taken();
+  const bool can_be = have_experiment(Ending::Warned);
+  // A handler that jumps out would leave the others paused for ever.
+  std::optional<platform::NoSignals> quiet(std::in_place);
+  if (!can_be) {
+    set_due(period_ns);
+  } else if (!measurement::pause_others()) {
+    set_due(soon_ns);
+  } else {
+    write_snapshot(quiet);
+    measurement::resume_others();
+    measurement::note_flush(location, begin, platform::now());
+    set_due(jittered(period_ns));
+  }
+  quiet.reset();
+  writing.unlock();
+  work.charge(location, run.first_anchor);
+}
+
+}  // namespace
+
+SnapshotsHeld::SnapshotsHeld() { writing.lock(); }
+SnapshotsHeld::~SnapshotsHeld() { writing.unlock(); }
+
+void start_snapshots(std::int64_t not_before_ns) {
+  measurement::lifecycle.spill_wanted = on_spill_wanted;
+  measurement::lifecycle.snapshot_is_due = on_snapshot_is_due;
+  if (run.configuration.snapshot == 0) return;
+  period_ns = run.configuration.snapshot * 1'000'000'000;
+  random_state = static_cast<std::uint64_t>(platform::wall_clock_ns()) ^ static_cast<std::uint64_t>(run.world.rank)
+                                                                             << 32;
+  set_due(not_before_ns + jittered(std::min(period_ns, first_after_ns)));
+}
+
+void ask_for_snapshot() {
+  if (period_ns != 0 && measurement::lifecycle.snapshot_is_due) set_due_at(std::numeric_limits<platform::Ticks>::min());
+}
+
+bool stop_snapshots() {
+  measurement::lifecycle.spill_wanted = nullptr;
+  measurement::lifecycle.snapshot_is_due = nullptr;
+  // Another thread may be writing; or this one, when a signal handler ends the process.
+  if (writing.is_own()) return false;
+  constexpr std::int64_t long_enough_ns = 5'000'000'000;
+  platform::Patience patience(long_enough_ns);
+  while (!writing.try_lock())
+    if (!patience.wait()) return false;
+  return true;
+}
+
+bool write_as_it_is(guest::Ending ending) {
+  const platform::OwnFloatingPoint own_environment;
+  // Both waits are for other threads: one that writes a snapshot, and those in Refrain's bookkeeping at the moment.
+  constexpr int longest_wait = 1000;
+  for (int i = 0; !writing.try_lock(); ++i) {
+    if (i == longest_wait) return false;
+    platform::pause_ms(1);
+  }
+  // The loader's lock may be held by a thread that waits for this one: only a process that ends, and so has a deadline,
+  // may ask for it.
+  if (ending != Ending::Warned) platform::try_refresh_modules();
+  read_cores_taken();
+  bool good = have_experiment(ending);
+  for (int i = 0; good && !measurement::pause_others(); ++i) {
+    good = i < longest_wait;
+    platform::pause_ms(1);
+  }
+  if (good) {
+    good = write_parting(ending);
+    measurement::resume_others();
+    if (period_ns) set_due(period_ns);
+  }
+  writing.unlock();
+  return good;
+}
+
+}  // namespace refrain::record

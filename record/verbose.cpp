@@ -1,0 +1,46 @@
+#include "record/verbose.hpp"
+
+#include <cstring>
+
+#include "guest/message.hpp"
+#include "record/run.hpp"
+#include "sampling/sampler.hpp"
+
+namespace refrain::record {
+
+void tell_begin(const char* mpi, const char* directory) {
+  guest::say("version %s measures this program (%.*s)", REFRAIN_VERSION,
+             mpi ? static_cast<int>(std::strcspn(mpi, "\n\r\t,")) : 6, mpi ? mpi : "no MPI");
+  const char* source = "the task clock";
+  if (sampling::sampling_source() == sampling::Source::WallTimer) source = "the wall clock";
+  if (sampling::sampling_source() == sampling::Source::CpuTimer) source = "the kernel's tick";
+  if (sampling::sampling_signal())
+    guest::say("samples: %ld Hz, by %s, signal %d", static_cast<long>(run.configuration.sampling_frequency), source,
+               sampling::sampling_signal());
+  else guest::say("samples: none");
+  guest::say("results: %s", directory);
+}
+
+void tell_end(const archive::RankRecord& record, const char* directory) {
+  long nodes = 0, samples = 0, calls = 0;
+  std::int64_t losses[measurement::loss_count] = {};
+  for (const archive::LocationRecord& location : record.locations) {
+    nodes += static_cast<long>(location.nodes.size());
+    for (const archive::UnitRecord& unit : location.units) {
+      samples += unit.ticks_user;
+      calls += unit.mpi_calls;
+    }
+    for (std::size_t i = 0; i < measurement::loss_count; ++i) losses[i] += location.losses[i];
+  }
+  if (record.rank == 0)
+    guest::say("rank %d: %ld locations, %ld call-tree nodes, %ld MPI calls, %ld samples, written to %s", record.rank,
+               static_cast<long>(record.locations.size()), nodes, calls, samples, directory);
+  for (std::size_t i = 0; i < measurement::loss_count; ++i)
+    if (losses[i] && measurement::loss_table[i].is_time)
+      guest::say("rank %d: lost: %s, %.3f s", record.rank, measurement::loss_table[i].name,
+                 static_cast<double>(losses[i]) * 1e-9);
+    else if (losses[i])
+      guest::say("rank %d: lost: %s, %ld", record.rank, measurement::loss_table[i].name, static_cast<long>(losses[i]));
+}
+
+}  // namespace refrain::record

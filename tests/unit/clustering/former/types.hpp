@@ -1,0 +1,83 @@
+#pragma once
+/// What the clustering is given and what it is asked for. Plain data.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "format/iteration_log.hpp"
+#include "format/sample_codes.hpp"
+
+namespace refrain::clustering::former {
+
+enum class PathId : std::uint32_t {};
+using format::Label;
+using format::max_columns;
+using format::max_overall;
+using format::max_shapes;
+using format::no_column;
+using format::no_label;
+using format::Precision;
+
+inline constexpr std::uint8_t no_metric = 0xff;
+
+enum class Algorithm : std::uint8_t {
+  Refrain,       ///< docs/clustering.md
+  Paper,         ///< Szebenyi, Wolf, Wylie: Performance Analysis of Long-running Applications, section IV
+  ScorePShipped  ///< the same as Score-P ships it, with its wrapping subtraction and integer means; for the benchmark
+                 ///< only
+};
+
+/// Which iterations may share a cluster. Compared exactly, never by a hash alone.
+enum class Equivalence : std::uint8_t {
+  Mpi,        ///< the same set of exact call paths touched
+  MpiVisits,  ///< and each of them visited equally often
+  All,        ///< the same set of all touched call paths, sampled ones too
+  None        ///< any two
+};
+
+/// One overall metric: one value per iteration.
+struct OverallColumn {
+  bool in_distance = true;  ///< `paper`: is an entry of the vector whose Manhattan distance is taken
+  Precision precision = Precision::Exact;
+};
+
+/// One value of a call path.
+struct Column {
+  std::uint8_t scales_with = no_metric;  ///< overall metric that the column's sum over all paths follows
+  bool in_distance = true;  ///< `refrain`: takes part in comparing call paths; leave out what repeats another column
+  /// `refrain`, exact shapes: a second overall metric that the column follows beside the first, with a slope of its
+  /// own. Bytes follow the messages on some call paths and their size on others: two metrics tell these apart, one
+  /// cannot.
+  std::uint8_t also_scales_with = no_metric;
+};
+
+/// What the values of a call path mean.
+struct Shape {
+  bool exact =
+      false;  ///< an MPI call or a marked region: every visit is recorded; otherwise its values come from samples
+  std::uint8_t visits = no_column;  ///< the column that counts visits, or samples
+  std::span<const Column> columns;
+};
+
+struct Settings {
+  Algorithm algorithm = Algorithm::Refrain;
+  Equivalence equivalence = Equivalence::Mpi;
+  std::uint32_t max_clusters = 64;
+  std::size_t memory_limit = std::size_t{64} << 20;  ///< bytes; classes past it share the overflow cluster
+  std::span<const OverallColumn> overall;
+  std::span<const Shape> shapes;
+};
+
+struct TouchedPath {
+  PathId path;
+  std::uint8_t shape;
+  const std::int64_t* values;  ///< one per column of the shape
+};
+
+struct IterationProfile {
+  std::span<const std::int64_t> overall;
+  std::span<const TouchedPath> paths;  ///< each path once, in any order; cheapest when the order repeats
+};
+
+}  // namespace refrain::clustering::former
