@@ -98,7 +98,7 @@ class MakeAhead {
       const auto may_go_on = [&](std::size_t most_ahead) {
         return is_over_ || begun_ == places_.size() || begun_ < taken_ + most_ahead;
       };
-      // Who had to wait begins again when there is something to do for a while: to be woken takes longer than a rank.
+      // A thread that had to wait goes on when half of the slots are free: waking it takes longer than reading a rank.
       if (!may_go_on(slots_.size())) {
         ++waiting_;
         changed_.wait(lock, [&] { return may_go_on(slots_.size() / 2); });

@@ -9,7 +9,7 @@ namespace refrain::experiment {
 
 namespace {
 
-/// The thread's own, ready for new data: to make one asks the processor what it can do, which takes tens of
+/// The thread's own context, ready for new data. Making one asks the processor what it can do, which takes tens of
 /// microseconds in a virtual machine.
 ZSTD_DCtx* fresh_context() {
   thread_local const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), ZSTD_freeDCtx);

@@ -57,7 +57,7 @@ inline const Found& nothing_found() {
   return nothing;
 }
 
-/// The profile of an experiment with all its ranks, by usual_names(): who has it already need not have it read again.
+/// The profile of an experiment with all its ranks, by usual_names(). A caller that has it saves another pass.
 struct UsualProfile {
   const analysis::CallTree& tree;
   const SeenRanks& seen;

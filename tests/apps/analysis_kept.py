@@ -108,15 +108,18 @@ class KeptAnalyses(TestCase):
         slow = lambda: (os.nice(19), resource.setrlimit(resource.RLIMIT_CPU, (250, 250)))
         self.assertEqual(quiet, self.said("report", copy, "--format", "json", preexec_fn=slow))
 
+    def let_others_read(self, experiment: Path) -> None:
+        for path in (self.directory, experiment.parent, experiment):
+            path.chmod(0o755)
+        for path in experiment.iterdir():
+            path.chmod(0o644)
+
     @unittest.skipUnless(os.geteuid() == 0, "only root can become somebody else")
     def test_a_directory_of_others(self) -> None:
         experiment = self.experiment()
         pages = self.pages(experiment)
         copy = self.without_kept(experiment)
-        for path in (self.directory, copy.parent, copy):
-            path.chmod(0o755)
-        for path in copy.iterdir():
-            path.chmod(0o644)
+        self.let_others_read(copy)
         somebody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
         if not can_read(REFRAIN, **somebody) or not can_read(PROGRAMS / f"analyze_waits_{MPIS[0]}", **somebody):
             self.skipTest("others may not read the build")
@@ -278,10 +281,7 @@ class KeptAnalyses(TestCase):
     def test_pools_of_others_are_found_in_memory(self) -> None:
         experiment = self.experiment()
         copy = self.without_kept(experiment)
-        for path in (self.directory, copy.parent, copy):
-            path.chmod(0o755)
-        for path in copy.iterdir():
-            path.chmod(0o644)
+        self.let_others_read(copy)
         somebody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
         if not can_read(REFRAIN, **somebody):
             self.skipTest("others cannot read the build directory")
