@@ -150,6 +150,6 @@ if(TARGET mpi_openmpi)
   # This one is made for sanitizers, and cheap elsewhere.
   add_test(NAME apps.instrumented COMMAND Python3::Interpreter -B ${apps}/instrumented.py -v)
   # The thread sanitizer holds signals back and is not ready when preloaded code starts.
-  set_tests_properties(apps.instrumented PROPERTIES TIMEOUT ${time_limit} PROCESSORS 2 LABELS "apps;no-tsan"
+  set_tests_properties(apps.instrumented PROPERTIES TIMEOUT ${time_limit} COST 11 LABELS "apps;no-tsan"
     ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD}")
 endif()
