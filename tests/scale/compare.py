@@ -53,6 +53,7 @@ MADE_UP_FILES = r"^(events|profile)-[\d.]+$"
 # Rows are added by whoever changes what is shown, and go when OLD_REFRAIN shows it, too.
 RULES: list[Rule] = [
     Rule("rounding", r" (json|csv) ", "", "times are integers of nanoseconds, and sums of these", within=(3e-9, 2e-6)),
+    Rule("rounding", r" (json|csv) \S*share$", "", "of such times", within=(1e-7, 0)),
     Rule("truer", r" (json|csv) \S*standard_error_s$", "", "shares are multinomial within a location: errors are made there, and their variances add"),
     Rule("truer", r"^difference (json|csv) \S*(low_s|high_s)$", "", "intervals are as wide as these errors"),
     Rule("order", r" (json|csv) \S*order$", "", "call paths come in preorder"),
