@@ -186,8 +186,9 @@ void add_properties(Command root, Invocation& invocation) {
       .type("S")
       .shows_default();
   command.option("--limit", request->limit, "Rows of a table; 0: all").type("N").shows_default();
-  command.flag("--all", request->all,
-               "Each context, also those whose severity is nearly that of contexts inside; other formats than text have all");
+  command.flag(
+      "--all", request->all,
+      "Each context, also those whose severity is nearly that of contexts inside; other formats than text have all");
   command.option("--format", request->format, "How to print").one_of(report::format_names()).shows_default();
   command.when_chosen([request, &invocation] { invocation.exit_code = guarded(name, [&] { return run(*request); }); });
 }

@@ -121,8 +121,8 @@ class Names {
 /// By object, those directly inside.
 using Inner = std::map<std::int64_t, std::vector<std::int64_t>>;
 
-/// Regions lie in others by marks and by calls. Of functions that call each other the one with the longer call path is the
-/// inner one, so that no region lies in itself.
+/// Regions lie in others by marks and by calls. Of functions that call each other the one with the longer call path is
+/// the inner one, so that no region lies in itself.
 Inner inner_regions(Connection& connection, const Model& model, std::int64_t version) {
   Inner inner;
   const auto add = [&](std::span<const Value> row) { inner[integer_of(row[0])].push_back(integer_of(row[1])); };

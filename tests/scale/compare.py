@@ -64,6 +64,7 @@ RULES: list[Rule] = [
     Rule("rounding", r" (text|markdown) line$", "", "of integers of nanoseconds, errors within locations, and preorder; figures are compared in JSON and CSV"),
     Rule("truer", r" (json|csv) \S*(wait_error_s|wait_confidence|findings\[\]\.standard_error|serialisation(_error)?|transfer(_error)?)$", "",
          "errors of waits come from replicates, which sums add one by one"),
+    Rule("rounding", r" (json|csv) \S*wait_method$", r"^events -> sampled$", "nearly all time of calls was seen, and they take nanoseconds"),
     Rule("truer", r" \S+ (stderr|\.damage\[\])$", r"^\(none\) -> .*what call paths of rank \d+ have in iterations and",
          "units of loops are looked at: what of these is missing is told"),
     Rule("added", r"^difference \S+ (stderr|\.notes|\.(before|now)\.(why|ranks_expected|saw_whole))$", r"^\(none\) -> ",

@@ -142,7 +142,8 @@ TEST_F(Paper, a_context_is_outer_when_those_inside_have_nearly_all_of_its_severi
     Writing writing(*connection_, [] {});
     ObjectTables tables(*connection_, *program_.model);
     const auto id = [&](const char* name) {
-      return integer_of(connection_->one(std::string("SELECT \"id\" FROM \"Function\" WHERE \"Name\" = '") + name + "'"));
+      return integer_of(
+          connection_->one(std::string("SELECT \"id\" FROM \"Function\" WHERE \"Name\" = '") + name + "'"));
     };
     const std::int64_t version = integer_of(connection_->one("SELECT \"id\" FROM \"ProgVersion\""));
     auto& paths = tables.of("CallPath", {"ProgVersion_CallPaths", "Name", "Callee", "Kind", "Depth"});
