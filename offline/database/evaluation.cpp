@@ -121,28 +121,52 @@ class Names {
 /// By object, those directly inside.
 using Inner = std::map<std::int64_t, std::vector<std::int64_t>>;
 
-/// Regions lie in others by marks and by calls. Of functions that call each other the one with the longer call path is
-/// the inner one, so that no region lies in itself.
-Inner inner_regions(Connection& connection, const Model& model, std::int64_t version) {
+/// Leaves out what leads back to an object that it lies in, as calls of a recursion do, so that none lies in itself.
+void drop_cycles(Inner& inner) {
+  struct Visit {
+    std::int64_t id;
+    std::size_t next = 0;  ///< of those inside
+  };
+  std::map<std::int64_t, bool> is_open;  // of what was visited: what is inside is being looked at
+  for (const auto& [first, unused] : inner) {
+    if (!is_open.try_emplace(first, true).second) continue;
+    for (std::vector<Visit> stack{{first}}; !stack.empty();) {
+      Visit& visit = stack.back();
+      const auto inside = inner.find(visit.id);
+      if (inside == inner.end() || visit.next == inside->second.size()) {
+        is_open[visit.id] = false;
+        stack.pop_back();
+        continue;
+      }
+      const std::int64_t to = inside->second[visit.next];
+      const auto [at, is_new] = is_open.try_emplace(to, true);
+      if (!is_new && at->second) {
+        inside->second.erase(inside->second.begin() + static_cast<std::ptrdiff_t>(visit.next));
+        continue;
+      }
+      ++visit.next;
+      if (is_new) stack.push_back({to});
+    }
+  }
+}
+
+/// Regions lie in others by marks and by calls.
+Inner inner_regions(Connection& connection, std::int64_t version) {
   Inner inner;
   const auto add = [&](std::span<const Value> row) { inner[integer_of(row[0])].push_back(integer_of(row[1])); };
-  const auto& kinds = model.enumerations[static_cast<std::size_t>(model.enumeration_named("PathKind"))].values;
-  const std::string depths = fmt::format(
-      "(SELECT \"Callee\", MAX(\"Depth\") AS \"Deepest\" FROM \"CallPath\" WHERE \"ProgVersion_CallPaths\" = {} AND "
-      "\"Kind\" <> {} GROUP BY \"Callee\")",
-      version, std::ranges::find(kinds, "MarkedPath") - kinds.begin());
-  connection.query(
-      fmt::format("SELECT c.\"CallingReg\", r.\"id\" FROM \"FunctionCall\" c JOIN \"Region\" r ON "
-                  "r.\"Function_Regions\" = c.\"Callee\" AND r.\"ParentRegion\" IS NULL JOIN {0} i ON i.\"Callee\" = "
-                  "c.\"Callee\" JOIN {0} o ON o.\"Callee\" = c.\"Caller\" WHERE i.\"Deepest\" > o.\"Deepest\" AND "
-                  "c.\"CallingReg\" IS NOT NULL",
-                  depths),
-      add);
   connection.query(
       fmt::format("SELECT r.\"ParentRegion\", r.\"id\" FROM \"Region\" r JOIN \"Function\" f ON f.\"id\" = "
-                  "r.\"Function_Regions\" WHERE f.\"ProgVersion_Functions\" = {} AND r.\"ParentRegion\" IS NOT NULL",
+                  "r.\"Function_Regions\" WHERE f.\"ProgVersion_Functions\" = {} AND r.\"ParentRegion\" IS NOT NULL "
+                  "ORDER BY 1, 2",
                   version),
       add);
+  connection.query(
+      fmt::format("SELECT c.\"CallingReg\", r.\"id\" FROM \"FunctionCall\" c JOIN \"Function\" f ON f.\"id\" = "
+                  "c.\"Callee\" JOIN \"Region\" r ON r.\"Function_Regions\" = f.\"id\" AND r.\"ParentRegion\" IS NULL "
+                  "WHERE f.\"ProgVersion_Functions\" = {} AND c.\"CallingReg\" IS NOT NULL ORDER BY 1, 2",
+                  version),
+      add);
+  drop_cycles(inner);
   return inner;
 }
 
@@ -166,7 +190,6 @@ class Nesting {
  public:
   Nesting(Connection& connection, const Model& model, std::int64_t version)
       : connection_(connection),
-        model_(model),
         version_(version),
         region_(model.class_named("Region")),
         path_(model.class_named("CallPath")) {}
@@ -205,13 +228,11 @@ class Nesting {
   const Inner& inner_of(int class_index) {
     const auto [at, is_new] = known_.try_emplace(class_index);
     if (is_new)
-      at->second =
-          class_index == path_ ? inner_paths(connection_, version_) : inner_regions(connection_, model_, version_);
+      at->second = class_index == path_ ? inner_paths(connection_, version_) : inner_regions(connection_, version_);
     return at->second;
   }
 
   Connection& connection_;
-  const Model& model_;
   const std::int64_t version_;
   const int region_, path_;
   std::map<int, Inner> known_;
