@@ -31,8 +31,8 @@ struct Metric {
   bool of_run_only = false;  ///< not known of parts of loops
 };
 
-/// Time that samples divide. Of a thread, `variance` is its square divided by the effective number of samples, so a part
-/// p of the time has the variance p (1 - p) times that; of several threads both are sums.
+/// Time that samples divide. Of a thread, `variance` is its square divided by the effective number of samples, so a
+/// part p of the time has the variance p (1 - p) times that; of several threads both are sums.
 struct Samples {
   double seconds = 0, variance = 0;
 };
@@ -64,8 +64,8 @@ struct Unit {
 
 /// Values of one unit and metric by node, over all places; ascending by node. Extremes are those of single threads,
 /// whatever places these share; a rank of -1: threads that have nothing of it. Errors are those that bounds make, which
-/// add; what estimates from kept iterations are off by are replicates (run::Replicates), a row each. Variances are those of
-/// time that samples divide, made within each thread (run::Stratum).
+/// add; what estimates from kept iterations are off by are replicates (run::Replicates), a row each. Variances are
+/// those of time that samples divide, made within each thread (run::Stratum).
 struct Sums {
   enum Kind : std::uint32_t {
     Values,
