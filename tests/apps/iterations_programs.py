@@ -501,6 +501,7 @@ class Killed(TestCase):
         self.assertGreater(len(location["wall_s"]), 200)
         self.assertEqual(len(location["wall_s"]), sum(c["size"] for c in location["clusters"]))
 
+    @alone
     def test_snapshots_can_be_switched_off(self) -> None:
         for period, parts in (("1", 1), ("0", 0)):
             experiment = self.directory / f"with-{period}"
