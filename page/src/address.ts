@@ -23,6 +23,7 @@ interface Saved {
   u: number;
   k: number;
   x: number;
+  t: number[];
   g: [number, number, ...number[]];
 }
 
@@ -38,7 +39,7 @@ function saved(): Saved {
     i: [...state.iterations.value ?? []], w: state.seriesRow.value,
     n: state.sandwich.value ? [state.sandwich.value.name, state.sandwich.value.kind] : [],
     a: state.flameOfSelected.value ? 1 : 0, u: state.flameRun.value, k: state.isWide.value ? 1 : 0,
-    x: state.enlarged.value, g: [map.metric, map.run ?? -1, ...map.rows ?? []],
+    x: state.enlarged.value, t: [...state.openChains.value], g: [map.metric, map.run ?? -1, ...map.rows ?? []],
   };
 }
 
@@ -92,6 +93,8 @@ export function restoreState(text: string): void {
     state.map.value = { metric: numberOr(0, ofMap), run: numberOr(-1, against) < 0 ? null : against as number,
       rows: rangeOf(rows) };
     state.enlarged.value = numberOr(0, from.x);
+    state.openChains.value = new Set(Array.isArray(from.t) ? from.t.filter((node) =>
+        Number.isInteger(node) && node >= 0) : []);
     const [name, kind] = Array.isArray(from.n) ? from.n : [];
     state.sandwich.value = typeof name === 'string' && typeof kind === 'number' ? { name, kind } : null;
     state.flameOfSelected.value = from.a === 1;

@@ -3,7 +3,7 @@
 import { batch, computed, signal } from '@preact/signals';
 import {
   Trees, keyOfNode, metricOf, openAtFirst, pathOfNode, rangeIn, treeNames, type CallForm, type Coupled, type Finding,
-  type Item, type Loop, type MapSetting, type Mode, type Model, type Range, type Row, type Run, type Setting,
+  type Item, type Loop, type MapSetting, type Mode, type Model, type OpenChains, type Range, type Row, type Run, type Setting,
   type TreeName,
 } from './model';
 
@@ -38,6 +38,8 @@ export const map = signal(wholeMap);
 export const sandwich = signal<{ readonly name: string; readonly kind: number } | null>(null);
 /** The call path whose box fills the flame graph; 0: none. */
 export const enlarged = signal(0);
+/** First frames of chains of runtimes that the flame graph shows frame by frame; 0 stands for all of them. */
+export const openChains = signal<OpenChains>(new Set());
 /** Run whose values are the widths of the flame graph. */
 export const flameRun = signal(0);
 /** Whether the trees stand beside each other. */

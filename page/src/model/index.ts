@@ -15,6 +15,7 @@ export { bytesInPage } from './payload';
 export * from './pyramid';
 export * from './ranges';
 export type { Run } from './run';
+export { entryOf } from './runtimes';
 export * from './series';
 export * from './span';
 export * from './system_tree';
