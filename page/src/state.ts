@@ -31,6 +31,8 @@ export const loopName = signal('');
 export const iterations = signal<Range | null>(null);
 /** Row of the loop's values that its graph shows. */
 export const seriesRow = signal(0);
+/** The run that the graph compares with the first one of the loop; null: it shows values of all. */
+export const graphRun = signal<number | null>(null);
 const wholeMap: MapSetting = { metric: 0, run: null, rows: null };
 /** How the loop's map is shown. */
 export const map = signal(wholeMap);

@@ -44,7 +44,7 @@ function functionsOf(model: Model, valuesBy: readonly Values[], units: readonly 
 /** `before` and `now`: values of two runs. */
 function differenceOf(model: Model, spans: readonly Span[], before: Values, now: Values, run: number): Difference {
   const [a, b] = [before, now].map((of) => ({ value: of.of(spans), error: of.errorOf(spans) }));
-  return difference(a!, b!, scalesOf(model.runs[0]!, model.runs[run]!));
+  return difference(a!, b!, scalesOf(model, model.runs[0]!, model.runs[run]!, spans));
 }
 
 export function FlameView() {
@@ -76,7 +76,7 @@ export function FlameView() {
   /** What the other run takes more in a box, with its error; only of several runs. */
   const compare = model.runs.length < 2 ? undefined : (box: Box): BoxDifference => {
     const spans = box.nodes.flatMap((node) => parts.map((unit) => span(node, model.tree.ends[node]!, unit)));
-    const scales = scalesOf(model.runs[0]!, model.runs[other]!);
+    const scales = scalesOf(model, model.runs[0]!, model.runs[other]!, spans);
     const largest = Math.max(valuesBy[0]!.of(spans) * scales[0], valuesBy[other]!.of(spans) * scales[1]);
     const of = differenceOf(model, spans, valuesBy[0]!, valuesBy[other]!, other);
     return {
