@@ -103,9 +103,10 @@ export function FlameView() {
   const choose = (box: Box): void => setChosen({ name: box.name, kind: kindOf(model, box) });
   /** Shows the frames of a folded chain; folds the chain that a box is in. */
   const unfold = (box: Box): void => { state.openChains.value = new Set([...open, ...box.nodes]); };
-  const fold = (box: Box): void => {
+  const fold = (box: Box): number => {
     const entries = new Set(box.nodes.map((node) => entryOf(model.tree, node)));
     state.openChains.value = new Set([...open].filter((node) => !entries.has(node)));
+    return entryOf(model.tree, box.nodes[0]!);
   };
   const graph = { unit: metric.unit, total, search, onChoose: choose, onUnfold: unfold, onFold: fold };
   const tools = <div class="tools">

@@ -1,7 +1,7 @@
 /** Boxes of a flame graph on a canvas. A box can be enlarged: click, or Enter; Escape goes back. One that stands for
  * several frames of a runtime shows these instead, and is enlarged the next time; minus folds them again. Arrows move
  * through the boxes. */
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { css, differenceColor, isLight, kindColors, rgbOf, type Rgb } from '../colors';
 import { nameText, shareText, valueText } from '../format';
 import { coveredBy, type Box, type Unit } from '../model';
@@ -30,7 +30,8 @@ export interface FlameGraphProps {
   isUpsideDown?: boolean;
   onChoose: (box: Box) => void;
   onUnfold: (box: Box) => void;
-  onFold: (box: Box) => void;
+  /** Returns the first frame of the chain of the box. */
+  onFold: (box: Box) => number;
   /** The box that fills the width; null: the whole graph is shown. */
   enlarged: Box | null;
   onEnlarge: (box: Box | null) => void;
@@ -84,11 +85,20 @@ export function FlameGraph(props: FlameGraphProps) {
       `${nameText(box.name)}: ${valueText(box.value, unit)}, ${shareText(box.value / total)}${foldedText(box)}`;
   const labelOf = (box: Box): string => `${box.hidden.length > 0 ? '+ ' : ''}${nameText(box.name)}`;
   const act = (box: Box, zoom: Box | null): void => {
-    if (box.hidden.length > 0) return props.onUnfold(box);
+    if (box.hidden.length > 0) {
+      follow.current = box.nodes[0]!;
+      return props.onUnfold(box);
+    }
     setZoom(zoom);
     setAt(0);
     props.onChoose(box);
   };
+  /** The call path whose box stays the active one when boxes fold or unfold. */
+  const follow = useRef(0);
+  useEffect(() => {
+    if (follow.current) next((box) => box.nodes.includes(follow.current));
+    follow.current = 0;
+  }, [boxes]);
   const boxAt = (x: number, y: number): Box | undefined => seen.find((box) => {
     const r = rect(box);
     return r.x <= x && x < r.x + r.w && r.y <= y && y < r.y + ROW;
@@ -139,7 +149,7 @@ export function FlameGraph(props: FlameGraphProps) {
               b.x - a.x)[0];
           if (before) setAt(seen.indexOf(before));
         } else if (event.key === 'Enter' || event.key === ' ') act(active, active);
-        else if (event.key === '-') props.onFold(active);
+        else if (event.key === '-') follow.current = props.onFold(active);
         else if (event.key === 'Escape') setZoom(null);
         else return;
         event.preventDefault();
