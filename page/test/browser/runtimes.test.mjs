@@ -1,6 +1,7 @@
 // Frames of runtimes that follow each other are one box of the flame graph.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { violations } from './axe.mjs';
 import { close, open, settle, show, textOf } from './page.mjs';
 import { plant } from './planted.mjs';
 
@@ -47,6 +48,7 @@ test('a chain of frames of a runtime opens by Enter, folds by minus, and is in t
   await page.click('.flame input[type=checkbox]');
   await page.focus('.flame canvas');
   assert.match(await named('step'), /^step: [^;]*$/, 'all of them open');
+  assert.deepEqual(await violations(page), []);
   assert.deepEqual(wrong, []);
   await page.close();
   const again = await open('runtimes.html', { hash, until: '.flame canvas' });

@@ -1,6 +1,7 @@
 // Iterations and classes of several runs: the second run is the first one, with changes that the tests know.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { violations } from './axe.mjs';
 import { close, open, press, rows, settle, show, textOf } from './page.mjs';
 import { plant } from './planted.mjs';
 
@@ -53,6 +54,7 @@ test('the graph of iterations shows the difference of runs, and which iterations
   assert.ok((await legend()).includes('median of B'));
   await choose(page, 'Runs in the graph', 'B \u2212 A');
   assert.deepEqual(await legend(), ['iteration', 'least of B \u2212 A', 'greatest of B \u2212 A', 'median of B \u2212 A']);
+  assert.deepEqual(await violations(page), []);
   const table = await tableNamed(page, 'Time per iteration');
   const column = table[0].indexOf('medians, B \u2212 A');
   assert.ok(column > 0 && table[0].includes('medians, C \u2212 A'), table[0].join());

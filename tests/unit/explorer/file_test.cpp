@@ -143,6 +143,13 @@ TEST(Sections, the_head_says_which_metrics_parts_of_loops_lack) {
   EXPECT_TRUE(head["metrics"][1]["of_run_only"]);
 }
 
+TEST(Sections, the_head_says_which_runtimes_functions_are_of_where_that_is_known) {
+  explorer::Run run = small_run();
+  EXPECT_FALSE(nlohmann::json::parse(head_section(run))["nodes"].contains("runtime"));
+  run.runtimes = {analysis::Runtime::None, analysis::Runtime::OpenMp, analysis::Runtime::C};
+  EXPECT_EQ((std::vector<int>{0, 2, 4}), nlohmann::json::parse(head_section(run))["nodes"]["runtime"]);
+}
+
 TEST(Sections, unknown_efficiencies_are_null) {
   explorer::Run run = small_run();
   run.efficiencies = {{"step",
