@@ -21,11 +21,12 @@ constexpr std::string_view runtimes_of_languages[] = {
     "libjulia-internal", "libjvm", "libnode", "lua",     "liblua",  "luajit", "libtcl",  "tclsh", "libphp", "php"};
 constexpr std::string_view runtimes_of_openmp[] = {"libgomp", "libomp", "libiomp"};
 constexpr std::string_view libraries_of_mpi[] = {
-    "libmpi", "libmpich", "libmpicxx", "libmpi_cxx", "libopen-rte", "libopen-pal", "libprrte",  "libpmix",   "libpmi",
-    "libucp", "libuct",   "libucs",    "libucm",     "libfabric",   "libpsm",      "libpsm_infinipath", "libibverbs"};
-constexpr std::string_view libraries_of_c[] = {"libc",      "libm",        "libpthread",  "libdl",       "librt",
-                                               "ld",        "libstdc++",   "libc++",      "libc++abi",   "libgcc_s",
-                                               "libgfortran", "libquadmath", "libflang", "libifcore"};
+    "libmpi",    "libmpich", "libmpicxx", "libmpi_cxx", "libopen-rte", "libopen-pal", "libprrte", "libpmix",
+    "libpmi",    "libucp",   "libuct",    "libucs",     "libucm",      "libfabric",   "libpsm",   "libpsm_infinipath",
+    "libibverbs"};
+constexpr std::string_view libraries_of_c[] = {"libc",        "libm",        "libpthread", "libdl",     "librt",
+                                               "ld",          "libstdc++",   "libc++",     "libc++abi", "libgcc_s",
+                                               "libgfortran", "libquadmath", "libflang",   "libifcore"};
 
 bool is_one_of(std::string_view file, std::span<const std::string_view> names) {
   return std::ranges::any_of(names, [&](std::string_view name) { return is_module(file, name); });
@@ -45,9 +46,7 @@ bool ModuleFold::folds(std::string_view file) const {
          (runtimes && runtime_of(file) == Runtime::Language);
 }
 
-bool ModuleFold::folds_unnamed(std::string_view file) const {
-  return runtimes && runtime_of(file) == Runtime::OpenMp;
-}
+bool ModuleFold::folds_unnamed(std::string_view file) const { return runtimes && runtime_of(file) == Runtime::OpenMp; }
 
 bool is_fold_of_runtime(std::string_view name) {
   return name.size() > 2 && name.front() == '[' && name.back() == ']' &&

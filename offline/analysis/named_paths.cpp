@@ -177,9 +177,8 @@ void NamedPaths::move_workers() {
       if (const std::uint32_t to = construct_of(node, of_constructs[nodes_[node].name]); to != 0) moved[node] = to;
     } else if (moved[parent] != parent) {
       const TreeNode from = nodes_[node];
-      moved[node] =
-          child(moved[parent], from.name, from.kind, {from.module, from.file, from.line, from.offset}, from.marked,
-                from.runtime);
+      moved[node] = child(moved[parent], from.name, from.kind, {from.module, from.file, from.line, from.offset},
+                          from.marked, from.runtime);
     }
   }
   for (Place& place : places_) place.node = moved[place.node];
@@ -273,7 +272,8 @@ NamedPaths::Place NamedPaths::place_frames(const experiment::CallPath& path, Pla
     const std::string name = name_of_fold(file);
     const bool is_full = options_.depth > 0 && depths_[at.node] >= options_.depth;
     const Site site = options_.callsites ? Site{module.path, {}, 0, 0} : Site{};
-    if (!is_full && nodes_[at.node].name != name) at.node = child(at.node, name, run::PathKind::User, site, false, runtime);
+    if (!is_full && nodes_[at.node].name != name)
+      at.node = child(at.node, name, run::PathKind::User, site, false, runtime);
     return at;
   }
   for (std::size_t i = frames.size() - (mark_site ? shared_with_mark(frames, mark_site) : 0); i-- > 0;) {
