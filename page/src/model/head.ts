@@ -19,11 +19,13 @@ export interface Metric {
   error: ErrorKind;
 }
 
-/** What samples stand for: the time that they divide, their weights, and the squares of these. */
+/**
+ * The time that samples divide, in seconds, and the sum over threads of its square divided by the effective number of
+ * samples, in square seconds.
+ */
 export interface Samples {
   seconds: number;
-  weight: number;
-  squares: number;
+  variance: number;
 }
 
 export interface UnitOfRun {
@@ -125,7 +127,7 @@ export interface Head {
   };
   places: {
     host: number[]; rank: number[]; last_rank: number[]; thread: number[]; locations: number[]; seconds: number[];
-        weight: number[]; squares: number[];
+        variance: number[];
   };
   samples: Samples;
   units: UnitOfRun[];
