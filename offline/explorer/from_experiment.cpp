@@ -91,7 +91,10 @@ class Maker {
   }
 
   void list_nodes() {
-    for (const analysis::TreeNode& of : tree_.nodes) run_.nodes.push_back({of.parent, of.name, of.kind, of.marked});
+    for (const analysis::TreeNode& of : tree_.nodes) {
+      run_.nodes.push_back({of.parent, of.name, of.kind, of.marked});
+      run_.runtimes.push_back(of.runtime);
+    }
   }
 
   void list_metrics() {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "offline/analysis/module_fold.hpp"
 #include "offline/run/path_trie.hpp"
 
 namespace refrain::explorer {
@@ -162,6 +163,7 @@ struct Run {
   std::vector<Lack> lacks;
   std::vector<Metric> metrics;
   std::vector<Node> nodes;
+  std::vector<analysis::Runtime> runtimes;  ///< by node; empty: what functions are of is not known
   std::vector<Place> places;
   std::vector<Unit> units{Unit{}};
   Samples samples;

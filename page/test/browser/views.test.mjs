@@ -1,11 +1,10 @@
 // The other views, several runs, names, paper, and what people with other eyes need.
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
 import { after, test } from 'node:test';
+import { violations } from './axe.mjs';
 import { close, goldenPages, near, open, press, report, rowOf, rows, settle, show, textOf } from './page.mjs';
 
 after(close);
-const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 test('findings stand on the first view and lead to the trees', async () => {
   const { page, wrong } = await open('drift.html'), { findings } = report('drift.json'), text = await textOf(page);
@@ -110,10 +109,7 @@ for (const look of [{ width: 420 }, { width: 1400, dark: true }, { width: 1400, 
     for (const title of ['Overview', 'Iterations', 'Flame graph', 'This file']) {
       await show(page, title);
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1), `${title} is not wider than the window`);
-      // The policy of the page forbids other scripts; the driver's own evaluation is none of them.
-      await page.evaluate((await import('node:fs')).readFileSync(axe, 'utf8'));
-      const found = await page.evaluate(async () => (await globalThis.axe.run()).violations.map((each) => `${each.id}: ${each.nodes[0].html}`));
-      assert.deepEqual(found, [], title);
+      assert.deepEqual(await violations(page), [], title);
     }
     await page.close();
   });

@@ -45,7 +45,7 @@ explorer::Run small_run() {
   run.metrics = {{"wall", "Time", "s"}, {"mpi", "MPI", "s", 0}};
   run.nodes = {{-1, ""}, {0, "main"}, {1, "MPI_Barrier", run::PathKind::Mpi}};
   run.places = {{"one", 0}, {"two", 1, 0, 1, 1}};
-  run.sums = {{Sums::Values, 0, 1, {2}, {3.5}}, {Sums::Weights, 0, 0, {1, 2}, {1, 2}}};
+  run.sums = {{Sums::Values, 0, 1, {2}, {3.5}}, {Sums::Divided, 0, 0, {1, 2}, {1, 2}}};
   run.cells = {{0, 1, 2, {1.5F, 2}}};
   return run;
 }
@@ -141,6 +141,13 @@ TEST(Sections, the_head_says_which_metrics_parts_of_loops_lack) {
   const auto head = nlohmann::json::parse(head_section(run));
   EXPECT_FALSE(head["metrics"][0]["of_run_only"]);
   EXPECT_TRUE(head["metrics"][1]["of_run_only"]);
+}
+
+TEST(Sections, the_head_says_which_runtimes_functions_are_of_where_that_is_known) {
+  explorer::Run run = small_run();
+  EXPECT_FALSE(nlohmann::json::parse(head_section(run))["nodes"].contains("runtime"));
+  run.runtimes = {analysis::Runtime::None, analysis::Runtime::OpenMp, analysis::Runtime::C};
+  EXPECT_EQ((std::vector<int>{0, 2, 4}), nlohmann::json::parse(head_section(run))["nodes"]["runtime"]);
 }
 
 TEST(Sections, unknown_efficiencies_are_null) {
