@@ -284,8 +284,8 @@ class UnitMaker {
     std::int64_t clusters = 0;
     for (const run::LoopPlace& of : group_.locations) clusters += static_cast<std::int64_t>(of.clusters);
     const auto single = static_cast<std::int64_t>(plan.single.size());
-    plan.classes_are_of_all = clusters * nodes_ <= most_path_values;
-    plan.single_are_of_all = single * nodes_ * locations_ <= most_path_values;
+    plan.classes_are_of_all = clusters * nodes_ <= input_.path_values;
+    plan.single_are_of_all = single * nodes_ * locations_ <= input_.path_values;
   }
 
   /// As many as there is room for: all classes or none, then single iterations, those first that come first.
