@@ -23,8 +23,8 @@ JobIterations add_metric_curves(const LoopInput& input, const report::LoopGroup&
 /// In a class a location has of each cluster the part that is in the class, MPI and user code each scaled to the time
 /// that the class has of them, which is exact. Single iterations are reconstructed at some locations
 /// (most_reconstructed_locations); at the others each is a class of one member. Where that takes too long for all
-/// locations (LoopInput::path_values), classes or single iterations are estimated from the former alone, by how many locations
-/// each of them stands for, and MPI and user code are scaled to the time that all locations have of them.
+/// locations (LoopInput::path_values), classes or single iterations are estimated from the former alone, by how many
+/// locations each of them stands for, and MPI and user code are scaled to the time that all locations have of them.
 void add_units(const LoopInput& input, const report::LoopGroup& group, const JobIterations& iterations, Loop& loop,
                ValueTable& table, Run& run);
 

@@ -38,9 +38,9 @@ struct LoopInput {
   std::function<std::size_t(const run::LoopPlace& of)> place_of;  ///< in Run::places
   std::size_t bytes = 0;                                          ///< that all data may take
   std::size_t places = 0;                                         ///< of values by place
-  std::size_t unit_values = 0;  ///< by place: that classes and iterations of each loop may have
-  std::size_t asked_for = 0;    ///< metrics that the user has asked for
-  std::int64_t path_values = 0; ///< Request::path_values
+  std::size_t unit_values = 0;   ///< by place: that classes and iterations of each loop may have
+  std::size_t asked_for = 0;     ///< metrics that the user has asked for
+  std::int64_t path_values = 0;  ///< Request::path_values
 };
 
 /// How many loops are shown; 1 of none.

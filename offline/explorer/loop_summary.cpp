@@ -121,10 +121,7 @@ Map MapBuilder::finish() {
 }
 
 JobBuilder::JobBuilder(std::int64_t iterations)
-    : groups_(iterations, std::size_t{1} << 18),
-      sums_(groups_.count),
-      count_(groups_.count),
-      peaks_(groups_.count) {}
+    : groups_(iterations, std::size_t{1} << 18), sums_(groups_.count), count_(groups_.count), peaks_(groups_.count) {}
 
 void JobBuilder::Times::add(double wall_s, double mpi_s, double user_s, std::int64_t place_in_group) {
   if (!std::isfinite(wall_s)) return;

@@ -113,7 +113,7 @@ class JobBuilder {
   struct Times {
     double wall = 0, mpi = 0, user = 0;  ///< sums, in seconds
     std::int64_t count = 0;
-    float peak = 0;                  ///< of wall time
+    float peak = 0;                   ///< of wall time
     std::uint32_t place_of_peak = 0;  ///< in the group
     void add(double wall_s, double mpi_s, double user_s, std::int64_t place_in_group = 0);
   };

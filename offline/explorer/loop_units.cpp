@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "offline/explorer/cluster_mixture.hpp"
 #include "offline/explorer/loop_parts.hpp"
 #include "offline/explorer/loop_summary.hpp"
 #include "offline/explorer/places.hpp"
+#include "offline/explorer/unit_parts.hpp"
 
 namespace refrain::explorer {
 namespace {
@@ -37,116 +37,6 @@ std::vector<double> weights_of(const LoopInput& input, const report::LoopGroup& 
   }
   return choose_threads(threads, most_reconstructed_locations);
 }
-
-/// Curves of call paths at chosen locations, of one iteration in `stride`.
-struct PathCurves {
-  std::vector<std::uint32_t> nodes;
-  std::vector<run::PathSelection> selections;  ///< by node
-  std::int64_t stride = 1;
-  Bins bins{1, 1};
-};
-
-/// What each location is asked for.
-struct UnitPlan {
-  const JobIterations& iterations;
-  std::vector<double> weights;  ///< by location: how many it stands for; 0: it is not reconstructed
-  PathCurves curves = {};
-  std::size_t first = 0;    ///< the first unit; others are counted from there, classes before iterations
-  std::size_t classes = 0;  ///< how many there are
-  std::vector<std::pair<std::int64_t, std::size_t>> single = {};  ///< iterations, ascending, and their units
-  bool classes_are_of_all = true, single_are_of_all = true;       ///< else of those that are reconstructed
-  std::vector<ClusterMixture::Part> part_of = {};                 ///< by metric
-
-  std::size_t units() const { return classes + single.size(); }
-  bool is_chosen(std::size_t location) const { return weights[location] > 0; }
-  bool is_of_all(std::size_t unit) const { return unit < classes ? classes_are_of_all : single_are_of_all; }
-  bool reads_classes(std::size_t location) const { return classes > 0 && (classes_are_of_all || is_chosen(location)); }
-  bool reads_single(std::size_t location) const {
-    return !single.empty() && (single_are_of_all || is_chosen(location));
-  }
-  bool reads_all() const { return (classes > 0 && classes_are_of_all) || (!single.empty() && single_are_of_all); }
-  std::vector<bool> chosen() const {
-    std::vector<bool> chosen;
-    for (const double weight : weights) chosen.push_back(weight > 0);
-    return chosen;
-  }
-};
-
-/// What one location has of it.
-struct PlaceParts {
-  std::size_t number = 0;
-  std::vector<BinnedPlace> curves;
-  ClusterMixture::Result values;
-  std::vector<JobBuilder::Times> single;  ///< of single iterations, in their order
-};
-
-/// Reads locations; several threads at a time.
-class PartsReader {
- public:
-  PartsReader(const LoopInput& input, const UnitPlan& plan) : input_(input), plan_(plan) {}
-
-  PlaceParts read(std::size_t number, const run::OpenLoop& open) const {
-    PlaceParts parts;
-    parts.number = number;
-    const run::IterationProfiles& profiles = *open.profiles;
-    const bool is_chosen = plan_.is_chosen(number);
-    std::vector<run::IterationValue> curves;
-    if (is_chosen) {
-      parts.curves.resize(plan_.curves.nodes.size(), BinnedPlace(plan_.curves.bins));
-      for (const auto& selection : plan_.curves.selections)
-        curves.push_back(value_of_callpaths(profiles, selection, "wall"));
-    }
-    const std::size_t clusters = open.loop().clusters.size();
-    const bool reads_classes = plan_.reads_classes(number), reads_single = plan_.reads_single(number);
-    parts.single.resize(plan_.single.size());
-    ClusterMixture mixture(clusters, plan_.units());
-    std::vector<ClusterMixture::Value> exact;
-    const auto wall = value_of_metric(profiles, "wall"), mpi = value_of_metric(profiles, "mpi"),
-               user = value_of_metric(profiles, "user");
-    const analysis::JobClasses& classes = plan_.iterations.classes;
-    const std::int64_t width = plan_.iterations.width;
-    auto next = plan_.single.begin();
-    for_each_present(open, [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-      if (is_chosen && i % plan_.curves.stride == 0)
-        for (std::size_t n = 0; n < curves.size(); ++n)
-          if (curves[n]) parts.curves[n].add(plan_.curves.bins.of(i), curves[n](i, cluster, row));
-      if (!reads_classes && !reads_single) return;
-      const bool has_cluster = cluster >= 0 && static_cast<std::size_t>(cluster) < clusters;
-      const auto value = [&](const run::IterationValue& of) { return of ? of(i, cluster, row) : NAN; };
-      if (has_cluster) mixture.add(cluster);
-      const auto group = static_cast<std::size_t>(width == 1 ? i : i / width);
-      if (has_cluster && reads_classes && group < classes.of.size())
-        mixture.put(cluster, classes.of[group], value(mpi), value(user));
-      while (next != plan_.single.end() && next->first < i) ++next;
-      if (!reads_single || next == plan_.single.end() || next->first != i) return;
-      parts.single[static_cast<std::size_t>(next - plan_.single.begin())].add(value(wall), value(mpi), value(user));
-      const bool needs_no_model = profiles.cluster_unit(cluster) == nullptr || profiles.is_exact(cluster);
-      if (is_chosen || needs_no_model || !has_cluster) add_iteration(open, i, cluster, row, next->second, exact);
-      else mixture.put(cluster, next->second, value(mpi), value(user));
-    });
-    const auto values_of = [&](std::size_t cluster) {
-      std::vector<OwnValue> values;
-      if (const experiment::Unit* unit = profiles.cluster_unit(static_cast<std::int32_t>(cluster)))
-        profiles.with_rows(*unit, true, [&](const run::Leaf& leaf) { values = input_.own.of(leaf); });
-      return values;
-    };
-    parts.values = mixture.values(values_of, plan_.part_of, input_.nodes.size());
-    parts.values.values.insert(parts.values.values.end(), exact.begin(), exact.end());
-    return parts;
-  }
-
- private:
-  void add_iteration(const run::OpenLoop& open, std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row,
-                     std::size_t unit, std::vector<ClusterMixture::Value>& to) const {
-    const run::IterationProfiles& profiles = *open.profiles;
-    profiles.with_rows(profiles.unit_of(i, cluster, row), profiles.is_exact(cluster), [&](const run::Leaf& leaf) {
-      for (const OwnValue& own : input_.own.of(leaf)) to.push_back({unit, own});
-    });
-  }
-
-  const LoopInput& input_;
-  const UnitPlan& plan_;
-};
 
 /// Of one loop.
 class UnitMaker {
@@ -356,14 +246,13 @@ class UnitMaker {
     const std::vector<bool> chosen = plan.chosen();
     const auto places = static_cast<std::size_t>(std::ranges::count(chosen, true));
     std::vector<CurveBuilder> curves(plan.curves.nodes.size(), CurveBuilder(plan.curves.bins, places));
-    const PartsReader reader(input_, plan);
     std::vector<Scaled> scaled(plan.units());
     std::vector<MeanTimes> single(plan.single.size());
     for_each_rank_of(
         input_, group_, plan.reads_all() ? std::vector<bool>() : chosen, experiment::Depth::Whole, bytes_of_rank(plan),
         std::vector<PlaceParts>(),
         [&](std::size_t number, const run::OpenLoop& open, std::vector<PlaceParts>& made) {
-          made.push_back(reader.read(number, open));
+          made.push_back(parts_of(input_, plan, number, open));
         },
         [&](const std::vector<PlaceParts>& made) {
           for (const PlaceParts& parts : made) {
@@ -409,7 +298,8 @@ class UnitMaker {
     of.has_values = estimated.has_any;
     if (!of.has_values) {
       run_.lacks.push_back(
-          {"trees", fmt::format("{}: call paths are not known, none of the threads that are looked at was in it.", of.name)});
+          {"trees",
+           fmt::format("{}: call paths are not known, none of the threads that are looked at was in it.", of.name)});
       return;
     }
     double mpi = 0, user = 0;
@@ -422,9 +312,8 @@ class UnitMaker {
     }
     const auto factor = [](double exact, double has) { return exact > 0 && has > 0 ? exact / has : 1; };
     const double factors[] = {1, factor(mpi, estimated.mpi), factor(user, estimated.user)};
-    table_.scale(static_cast<std::uint32_t>(plan.first + unit), [&](std::size_t metric) {
-      return factors[static_cast<std::size_t>(plan.part_of[metric])];
-    });
+    table_.scale(static_cast<std::uint32_t>(plan.first + unit),
+                 [&](std::size_t metric) { return factors[static_cast<std::size_t>(plan.part_of[metric])]; });
   }
 
   /// Of single iterations where groups of them were put together.
