@@ -25,7 +25,8 @@ struct CurveMetric {
   std::shared_ptr<const report::IterationSource> source = {};  ///< null: the profiles
 
   run::IterationValue of(const run::OpenLoop& open) const {
-    return source ? source->of(*open.profiles, open.location->thread, nullptr) : value_of_metric(*open.profiles, name);
+    if (source) return source->of(*open.profiles, open.location->thread, nullptr);
+    return name == "user" ? run::user_time_alone(*open.profiles) : value_of_metric(*open.profiles, name);
   }
 };
 
