@@ -96,6 +96,7 @@ TEST(Pack, gzip_comes_back) {
   std::string text;
   for (int i = 0; i < 300'000; ++i) text += static_cast<char>(i * i >> 3);
   EXPECT_EQ(text, unpacked(compressed(text)));
+  EXPECT_EQ(text, unpacked(compressed(text, Repeats::Bytes)));
   EXPECT_EQ("", unpacked(compressed("")));
 }
 
