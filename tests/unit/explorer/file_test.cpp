@@ -45,7 +45,7 @@ explorer::Run small_run() {
   run.metrics = {{"wall", "Time", "s"}, {"mpi", "MPI", "s", 0}};
   run.nodes = {{-1, ""}, {0, "main"}, {1, "MPI_Barrier", run::PathKind::Mpi}};
   run.places = {{"one", 0}, {"two", 1, 0, 1, 1}};
-  run.sums = {{Sums::Values, 0, 1, {2}, {3.5}}, {Sums::Weights, 0, 0, {1, 2}, {1, 2}}};
+  run.sums = {{Sums::Values, 0, 1, {2}, {3.5}}, {Sums::Divided, 0, 0, {1, 2}, {1, 2}}};
   run.cells = {{0, 1, 2, {1.5F, 2}}};
   return run;
 }
