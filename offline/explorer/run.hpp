@@ -107,6 +107,7 @@ struct Map {
   std::string metric, unit;
   std::int64_t rows = 0, columns = 0, places_in_row = 1, width = 1;  ///< width: iterations in a column
   std::vector<float> mean, peak;                                     ///< peak: empty where it is the mean
+  unsigned code_step = 1;                                            ///< that values are rounded to (codes.hpp)
 };
 
 struct Loop {
