@@ -163,9 +163,9 @@ function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Ite
     return rowThere ? [{ run: of.run, loop: of.loop, row: rowThere, curves: of.data.curves(rowThere) }] : [];
   }), [run, row, having]);
   const data = all[run.index], kept = state.iterations.value ? keptIn(run, loop, state.iterations.value) : [];
+  const graph = useMemo<Line[]>(() => lines.map((of) => ({ name: model.runs.length > 1 ? letterOf(of.run.index) : '',
+      width: of.row.width, curves: of.curves })), [lines]);
   if (!row || !data) return <p>Iterations are not in this file.</p>;
-  const graph: Line[] = lines.map((of) => ({ name: model.runs.length > 1 ? letterOf(of.run.index) : '',
-      width: of.row.width, curves: of.curves }));
   return <>
     <div class="tools">
       <Choice label="Values" value={String(rows.indexOf(row))}
