@@ -60,16 +60,28 @@ export const settle = (page) => page.evaluate(() => new Promise((done) => reques
 
 /** Presses a button by its text, in the part of the page that `within` names, and gives the file that the browser saves: its name and its text. */
 export async function save(page, within, text) {
-  const before = new Set(readdirSync(folder));
-  await page.evaluate((where, wanted) => [...document.querySelectorAll(`${where} button`)].find((button) => button.textContent === wanted).click(), within, text);
+  await (await page.evaluateHandle((where, wanted) => [...document.querySelectorAll(`${where} button`)].find((button) => button.textContent === wanted), within, text)).click();
   for (const end = Date.now() + 10_000; Date.now() < end; await new Promise((done) => setTimeout(done, 20))) {
-    const [name, ...others] = readdirSync(folder).filter((each) => !before.has(each));
-    // Until it is whole it has another name, or nothing in it.
+    const [name, ...others] = readdirSync(folder);
+    // Until it is whole it has another name beside it, or nothing in it.
     const content = name && others.length === 0 && /\.(csv|svg)$/.test(name) ? readFileSync(join(folder, name), 'utf8') : '';
-    if (content !== '') return { name: name.replace(/ ?\(\d+\)/, ''), content };
+    if (content === '') continue;
+    rmSync(join(folder, name));
+    return { name, content };
   }
-  throw new Error(`${within}, ${text}: no file was saved`);
+  throw new Error(`${within}, ${text}: no file was saved (${readdirSync(folder)})`);
 }
+
+/** The same without a file: browsers save no more than ten of a page. */
+export const saved = (page, within, text) => page.evaluate(async (where, wanted) => {
+  const make = URL.createObjectURL, file = {};
+  URL.createObjectURL = (blob) => make.call(URL, file.blob = blob);
+  HTMLAnchorElement.prototype.click = function () { file.name = this.download; };
+  [...document.querySelectorAll(`${where} button`)].find((button) => button.textContent === wanted).click();
+  URL.createObjectURL = make;
+  delete HTMLAnchorElement.prototype.click;
+  return { name: file.name, content: await file.blob.text() };
+}, within, text);
 
 /** What the address keeps; it follows what is chosen by some tenths of a second. */
 export async function address(page) {

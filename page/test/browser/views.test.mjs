@@ -94,21 +94,46 @@ test('experiments of every format open in every view', async () => {
   }
 });
 
-test('names do not run', async () => {
-  const { page, wrong } = await open('names.html');
-  assert.equal(await page.evaluate(() => window.ran), undefined);
-  assert.equal((await page.$$('img')).length, 0);
-  for (const title of ['Iterations', 'Flame graph', 'This file']) await show(page, title);
-  assert.equal(await page.evaluate(() => window.ran), undefined);
-  assert.deepEqual(wrong, []);
+for (const name of ['names.html', 'hostile.html']) {
+  test(`${name}: names do not run, and break nothing`, async () => {
+    const { page, wrong } = await open(name, { width: 420 });
+    for (const row of await rows(page, 'call')) if (row.expanded === 'false') await press(page, 'call', row.path, '*');
+    for (const title of ['Overview', 'Iterations', 'Flame graph', 'This file']) {
+      await show(page, title);
+      assert.equal(await page.evaluate(() => window.ran), undefined);
+      assert.equal((await page.$$('img, iframe, object, script[src]')).length, 0);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1), `${title} is not wider than the window`);
+      assert.doesNotMatch(await page.evaluate(() => document.body.innerText), /[\0-\x08\x0b-\x1f\x7f\u2028\u2029\u202a-\u202e\u2066-\u2069]/, title);
+    }
+    assert.deepEqual(wrong, []);
+    await page.close();
+  });
+}
+
+test('each hostile name has its value, and is found', async () => {
+  const { page } = await open('hostile.html'), call = await rows(page, 'call');
+  const values = call.filter((row) => row.path.length === 2).map((row) => row.value).sort((a, b) => a - b);
+  assert.deepEqual(values, Array.from({ length: 10 }, (_, i) => 2 * 2 ** i), 'of two ranks');
+  const names = call.map((row) => row.path[1]);
+  assert.ok(names.includes('x'.repeat(10_000)) && names.includes('__proto__') && names.includes('0'));
+  for (const name of ['__proto__', '${1} $& \\u003c &lt; %3Cb%3E', '=1+1,"x"']) {
+    await page.focus('input[aria-label="Find in call paths"]');
+    await page.$eval('input[aria-label="Find in call paths"]', (field) => field.select());
+    await page.keyboard.type(name);
+    await settle(page);
+    assert.deepEqual((await rows(page, 'call')).filter((row) => row.selected === 'true').map((row) => row.path), [['main', name]]);
+  }
   await page.close();
 });
 
-for (const look of [{ width: 420 }, { width: 1400, dark: true }, { width: 1400, name: 'two.html' }]) {
+for (const look of [{ width: 420 }, { width: 2400 }, { width: 1400, dark: true }, { width: 420, dark: true, name: 'hostile.html' }, { width: 1400, name: 'two.html' }]) {
   test(`${look.name ?? 'drift.html'} fits ${look.width} points${look.dark ? ' in the dark' : ''}, and axe finds nothing`, async () => {
     const { page } = await open(look.name ?? 'drift.html', look);
-    for (const title of ['Overview', 'Iterations', 'Flame graph', 'This file']) {
+    const [red] = (await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor)).match(/\d+/g).map(Number);
+    assert.equal(red < 128, look.dark ?? false, 'the page is as dark as the reader wishes');
+    for (const title of ['Overview', 'Trees', 'Iterations', 'Flame graph', 'This file']) {
       await show(page, title);
+      await page.evaluate(() => document.querySelectorAll('details').forEach((each) => { each.open = true; }));
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1), `${title} is not wider than the window`);
       // The policy of the page forbids other scripts; the driver's own evaluation is none of them.
       await page.evaluate((await import('node:fs')).readFileSync(axe, 'utf8'));
@@ -119,19 +144,31 @@ for (const look of [{ width: 420 }, { width: 1400, dark: true }, { width: 1400, 
   });
 }
 
-test('paper has what is open', async () => {
-  const { page } = await open('drift.html');
-  for (let again = true; again;) {
-    const closed = (await rows(page, 'call')).find((row) => row.expanded === 'false');
-    again = Boolean(closed);
-    if (closed) await press(page, 'call', closed.path, '*');
-  }
+/** Sheets of a page on paper. */
+async function sheets(page) {
+  const pdf = Buffer.from(await page.pdf({ format: 'a4' })).toString('latin1');
+  const counts = [...pdf.matchAll(/\/Count (\d+)/g)].map(([, count]) => Number(count));
+  return Math.max((pdf.match(/\/Type \/Page\b(?!s)/g) ?? []).length, ...counts);
+}
+
+test('paper has what is open, and all of it', async () => {
+  const { page } = await open('many.html', { dark: true }), ranks = 1100;
+  await page.waitForFunction(() => document.querySelector('[data-tree=system] [data-value]'));
+  const closed = async () => (await rows(page, 'system')).filter((row) => row.expanded === 'false');
+  for (const row of await closed()) await press(page, 'system', row.path, 'ArrowLeft');
+  const before = await sheets(page);
+  const [host] = await closed();
+  if (host) await press(page, 'system', host.path, '*');
+  assert.ok((await rows(page, 'system')).length < ranks / 2, 'on the screen are those that are to be seen');
+  // A row is 24 points high, and a sheet some 1,000; the lines of the table of MPI are beside them in no case.
+  const after = await sheets(page);
+  assert.ok(after - before > 24 * ranks / 1123 - 3, `${before} sheets, ${after} when ${ranks} ranks are open`);
+  assert.ok((await rows(page, 'system')).length < ranks / 2, 'and again when it is printed');
   await page.emulateMediaType('print');
-  const isWhole = await page.$$eval('.treegrid .rows', (all) => all.every((box) => box.scrollHeight <= box.clientHeight + 1));
-  assert.ok(isWhole, 'no tree has a window around it');
-  await page.emulateMediaType('screen');
-  const pdf = await page.pdf({ format: 'a4' });
-  assert.ok(pdf.length > 10_000);
+  assert.ok(await page.$$eval('.treegrid .rows', (all) => all.every((box) => box.scrollHeight <= box.clientHeight + 1)), 'no tree has a window around it');
+  assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor), 'rgb(255, 255, 255)', 'paper is white');
+  assert.equal(await page.evaluate(() => document.querySelectorAll('.tools, nav').length > 0
+    && [...document.querySelectorAll('.tools, nav')].every((each) => getComputedStyle(each).display === 'none')), true);
   await page.close();
 });
 
