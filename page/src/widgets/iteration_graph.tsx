@@ -87,20 +87,25 @@ export function IterationGraph(props: IterationGraphProps) {
   shown.current = { min: from, max: to };
   useEffect(() => {
     const box = place.current!;
-    const make = (): void => {
+    const make = (color: string): void => {
       plot.current?.destroy();
-      plot.current = new uPlot(optionsOf(lines, unit, box.clientWidth, getComputedStyle(box).color, (next) =>
-          props.onRange(next)), dataOf(lines), box);
+      plot.current = new uPlot(optionsOf(lines, unit, box.clientWidth, color, (next) => props.onRange(next)),
+          dataOf(lines), box);
       plot.current.setScale('x', shown.current);
     };
-    make();
+    const makeForScreen = (): void => make(getComputedStyle(box).color), makeForPaper = (): void => make('#000');
+    makeForScreen();
     const observer = new ResizeObserver(() => plot.current?.setSize({ width: box.clientWidth, height: HEIGHT }));
     observer.observe(box);
     const dark = matchMedia('(prefers-color-scheme: dark)');
-    dark.addEventListener('change', make);
+    dark.addEventListener('change', makeForScreen);
+    addEventListener('beforeprint', makeForPaper);
+    addEventListener('afterprint', makeForScreen);
     return () => {
       observer.disconnect();
-      dark.removeEventListener('change', make);
+      dark.removeEventListener('change', makeForScreen);
+      removeEventListener('beforeprint', makeForPaper);
+      removeEventListener('afterprint', makeForScreen);
       plot.current?.destroy();
       plot.current = null;
     };

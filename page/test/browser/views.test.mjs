@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { after, test } from 'node:test';
+import { inflateSync } from 'node:zlib';
 import { close, goldenPages, near, open, press, report, rowOf, rows, settle, show, textOf } from './page.mjs';
 
 after(close);
@@ -146,9 +147,13 @@ for (const look of [{ width: 420 }, { width: 2400 }, { width: 1400, dark: true }
 
 /** Sheets of a page on paper. */
 async function sheets(page) {
-  const pdf = Buffer.from(await page.pdf({ format: 'a4' })).toString('latin1');
-  const counts = [...pdf.matchAll(/\/Count (\d+)/g)].map(([, count]) => Number(count));
-  return Math.max((pdf.match(/\/Type \/Page\b(?!s)/g) ?? []).length, ...counts);
+  const pdf = Buffer.from(await page.pdf({ format: 'a4' })), text = pdf.toString('latin1'), parts = [text];
+  // Some browsers pack what says how many sheets there are.
+  for (const { index } of text.matchAll(/\/ObjStm\b/g)) {
+    const begin = text.indexOf('stream\n', index) + 'stream\n'.length;
+    parts.push(inflateSync(pdf.subarray(begin, text.indexOf('endstream', begin))).toString('latin1'));
+  }
+  return Math.max(...parts.flatMap((part) => [...part.matchAll(/\/Count (\d+)/g)].map(([, count]) => Number(count))));
 }
 
 test('paper has what is open, and all of it', async () => {
@@ -160,15 +165,21 @@ test('paper has what is open, and all of it', async () => {
   const [host] = await closed();
   if (host) await press(page, 'system', host.path, '*');
   assert.ok((await rows(page, 'system')).length < ranks / 2, 'on the screen are those that are to be seen');
-  // A row is 24 points high, and a sheet some 1,000; the lines of the table of MPI are beside them in no case.
+  // A row is 24 points high, and a sheet less than 1,123.
   const after = await sheets(page);
   assert.ok(after - before > 24 * ranks / 1123 - 3, `${before} sheets, ${after} when ${ranks} ranks are open`);
   assert.ok((await rows(page, 'system')).length < ranks / 2, 'and again when it is printed');
-  await page.emulateMediaType('print');
+  await page.close();
+});
+
+test('paper is white, and has no windows and no tools', { skip: process.env.BROWSER === 'firefox' && 'the driver does not show it as paper' }, async () => {
+  const { page } = await open('drift.html', { dark: true }), driver = await page.createCDPSession();
+  await show(page, 'Trees');
+  await driver.send('Emulation.setEmulatedMedia', { media: 'print', features: [{ name: 'prefers-color-scheme', value: 'dark' }] });
   assert.ok(await page.$$eval('.treegrid .rows', (all) => all.every((box) => box.scrollHeight <= box.clientHeight + 1)), 'no tree has a window around it');
-  assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor), 'rgb(255, 255, 255)', 'paper is white');
-  assert.equal(await page.evaluate(() => document.querySelectorAll('.tools, nav').length > 0
-    && [...document.querySelectorAll('.tools, nav')].every((each) => getComputedStyle(each).display === 'none')), true);
+  const colors = await page.evaluate(() => [getComputedStyle(document.documentElement).backgroundColor, getComputedStyle(document.documentElement).color]);
+  assert.deepEqual(colors, ['rgb(255, 255, 255)', 'rgb(27, 27, 27)']);
+  assert.deepEqual(await page.$$eval('.tools, nav', (all) => [...new Set(all.map((each) => getComputedStyle(each).display))]), ['none']);
   await page.close();
 });
 
