@@ -6,6 +6,7 @@ import { valueText } from '../format';
 import type { Curves, Unit } from '../model';
 import { Canvas } from './canvas';
 import { isCommand } from './keys';
+import { onPaper } from './paper';
 
 export interface Line {
   /** Empty: there is one run. */
@@ -89,23 +90,21 @@ export function IterationGraph(props: IterationGraphProps) {
     const box = place.current!;
     const make = (color: string): void => {
       plot.current?.destroy();
-      plot.current = new uPlot(optionsOf(lines, unit, box.clientWidth, color, (next) => props.onRange(next)),
-          dataOf(lines), box);
-      plot.current.setScale('x', shown.current);
+      const made = plot.current = new uPlot(optionsOf(lines, unit, box.clientWidth, color, (next) =>
+          props.onRange(next)), dataOf(lines), box);
+      made.batch(() => made.setScale('x', shown.current)); // drawn at once
     };
-    const makeForScreen = (): void => make(getComputedStyle(box).color), makeForPaper = (): void => make('#000');
+    const makeForScreen = (): void => make(getComputedStyle(box).color);
     makeForScreen();
     const observer = new ResizeObserver(() => plot.current?.setSize({ width: box.clientWidth, height: HEIGHT }));
     observer.observe(box);
     const dark = matchMedia('(prefers-color-scheme: dark)');
     dark.addEventListener('change', makeForScreen);
-    addEventListener('beforeprint', makeForPaper);
-    addEventListener('afterprint', makeForScreen);
+    const stop = onPaper(() => make('#000'), makeForScreen);
     return () => {
       observer.disconnect();
       dark.removeEventListener('change', makeForScreen);
-      removeEventListener('beforeprint', makeForPaper);
-      removeEventListener('afterprint', makeForScreen);
+      stop();
       plot.current?.destroy();
       plot.current = null;
     };
