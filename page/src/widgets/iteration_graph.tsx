@@ -7,6 +7,7 @@ import { valueText } from '../format';
 import type { Curves, Unit } from '../model';
 import { Canvas } from './canvas';
 import { isCommand } from './keys';
+import { onPaper } from './paper';
 
 export interface Line {
   /** Empty: there is one run. */
@@ -66,7 +67,11 @@ function optionsOf(lines: readonly Line[], unit: Unit, width: number, color: str
       { label: named('median', line), stroke: lineColors[0], width: 1.5, value },
     ] : [{ label: named('median', line), stroke: lineColors[i % lineColors.length], width: 1.5, value }])],
     bands: [{ series: [2, 1], fill: 'rgba(0, 114, 178, 0.25)' }],
-    cursor: { drag: { x: true, y: false, setScale: false } },
+    // A double click shows all, as Escape does.
+    cursor: { drag: { x: true, y: false, setScale: false }, bind: { dblclick: () => () => {
+      onRange(null);
+      return null;
+    } } },
     hooks: {
       setSelect: [(plot) => {
         if (plot.select.width < 4) return;
@@ -81,28 +86,32 @@ function optionsOf(lines: readonly Line[], unit: Unit, width: number, color: str
 export function IterationGraph(props: IterationGraphProps) {
   const { lines, unit, iterations, range, classes, classWidth } = props, place = useRef<HTMLDivElement>(null),
       plot = useRef<uPlot | null>(null);
+  const [from, to] = range ?? [0, iterations], shown = useRef({ min: from, max: to });
+  shown.current = { min: from, max: to };
   useEffect(() => {
     const box = place.current!;
-    const make = (): void => {
+    const make = (color: string): void => {
       plot.current?.destroy();
-      plot.current = new uPlot(optionsOf(lines, unit, box.clientWidth, getComputedStyle(box).color, (next) =>
+      const made = plot.current = new uPlot(optionsOf(lines, unit, box.clientWidth, color, (next) =>
           props.onRange(next)), dataOf(lines), box);
-      plot.current.setScale('x', { min: range?.[0] ?? 0, max: range?.[1] ?? iterations });
+      made.batch(() => made.setScale('x', shown.current)); // drawn at once
     };
-    make();
+    const makeForScreen = (): void => make(getComputedStyle(box).color);
+    makeForScreen();
     const observer = new ResizeObserver(() => plot.current?.setSize({ width: box.clientWidth, height: HEIGHT }));
     observer.observe(box);
     const dark = matchMedia('(prefers-color-scheme: dark)');
-    dark.addEventListener('change', make);
+    dark.addEventListener('change', makeForScreen);
+    const stop = onPaper(() => make('#000'), makeForScreen);
     return () => {
       observer.disconnect();
-      dark.removeEventListener('change', make);
+      dark.removeEventListener('change', makeForScreen);
+      stop();
       plot.current?.destroy();
       plot.current = null;
     };
   }, [lines, unit]);
-  const [from, to] = range ?? [0, iterations];
-  useEffect(() => { plot.current?.setScale('x', { min: from, max: to }); }, [from, to]);
+  useEffect(() => { plot.current?.setScale('x', shown.current); }, [from, to]);
 
   const move = (by: number, zoom: number): void => {
     const middle = (from + to) / 2 + by * (to - from), half = Math.max(1, (to - from) * zoom / 2);
