@@ -52,25 +52,23 @@ class PerfettoTimeline final : public Timeline {
   }
 
   void begin_slice(TimelinePoint at, const trace::RegionOfTrace& region) override {
-    write_event(at, thread_tracks_[at.location], SliceBegin, region.name, category_of(region));
+    const auto place = static_cast<std::size_t>(&region - trace_.regions().data());
+    write_event(at, thread_tracks_[at.location], SliceBegin, names_of(place));
   }
   void end_slice(TimelinePoint at, const trace::RegionOfTrace&) override {
-    write_event(at, thread_tracks_[at.location], SliceEnd, {}, nullptr);
+    write_event(at, thread_tracks_[at.location], SliceEnd, nameless_);
   }
   void iteration(TimelinePoint begin, TimelinePoint end, const std::string& loop, std::int64_t number) override {
     // Iterations of an inner loop may begin with those of an outer one: the order of such slices would not be known.
     const auto [track, is_new] = loop_tracks_.try_emplace({begin.location, loop}, tracks_ + 1);
     if (is_new) write_track(++tracks_, "iterations of " + loop, rank_tracks_[begin.location]);
-    write_event(begin, track->second, SliceBegin, fmt::format("{} {}", loop, number), "iteration");
-    write_event(end, track->second, SliceEnd, {}, nullptr);
+    write_event(begin, track->second, SliceBegin, names(fmt::format("{} {}", loop, number), "iteration"));
+    write_event(end, track->second, SliceEnd, nameless_);
   }
-  void gap(TimelinePoint at) override {
-    write_event(at, thread_tracks_[at.location], Instant, "events are missing", "gap");
-  }
+  void gap(TimelinePoint at) override { write_event(at, thread_tracks_[at.location], Instant, gap_); }
   void message(const TimelineMessage& of) override {
-    write_event(of.sent, thread_tracks_[of.sent.location], Instant, "send", "message",
-                {perfetto_field::FlowIds, of.number});
-    write_event(of.received, thread_tracks_[of.received.location], Instant, "receive", "message",
+    write_event(of.sent, thread_tracks_[of.sent.location], Instant, send_, {perfetto_field::FlowIds, of.number});
+    write_event(of.received, thread_tracks_[of.received.location], Instant, receive_,
                 {perfetto_field::TerminatingFlowIds, of.number});
   }
 
@@ -86,15 +84,29 @@ class PerfettoTimeline final : public Timeline {
     write_packet();
   }
 
-  void write_event(TimelinePoint at, std::uint64_t track, PerfettoType type, std::string_view name,
-                   const char* category, PerfettoFlow flow = {}) {
+  /// The fields that tell what an event is called.
+  static ProtoMessage names(std::string_view name, const char* category) {
+    ProtoMessage fields;
+    std::string memory;
+    fields.text(perfetto_field::Categories, category);
+    fields.text(perfetto_field::EventName, experiment::as_utf8(name, memory));
+    return fields;
+  }
+  /// Of the region, by its place. Regions of archives may become more while they are read.
+  const ProtoMessage& names_of(std::size_t region) {
+    for (std::size_t i = region_names_.size(); i <= region; ++i) {
+      const trace::RegionOfTrace& of = trace_.regions()[i];
+      region_names_.push_back(names(of.name, category_of(of)));
+    }
+    return region_names_[region];
+  }
+
+  void write_event(TimelinePoint at, std::uint64_t track, PerfettoType type, const ProtoMessage& names,
+                   PerfettoFlow flow = {}) {
     event_.clear();
     event_.integer(perfetto_field::EventType, type);
     event_.integer(perfetto_field::TrackUuid, static_cast<std::int64_t>(track));
-    if (category) {
-      event_.text(perfetto_field::Categories, category);
-      event_.text(perfetto_field::EventName, experiment::as_utf8(name, memory_));
-    }
+    event_.fields(names);
     if (flow.field != 0) event_.fixed64(flow.field, flow.number);
     packet_.clear();
     // There are no times before 0: those of ranks that have begun before the first one.
@@ -106,8 +118,9 @@ class PerfettoTimeline final : public Timeline {
 
   void write_packet() {
     top_.clear();
-    top_.message(perfetto_field::Packet, packet_);
+    top_.head(perfetto_field::Packet, packet_.bytes().size());
     out_.write(top_.bytes());
+    out_.write(packet_.bytes());
   }
 
   static constexpr std::int64_t sequence = 1;
@@ -116,8 +129,10 @@ class PerfettoTimeline final : public Timeline {
   std::uint64_t tracks_ = 0;                                ///< so many there are; they are numbered from 1
   std::vector<std::uint64_t> rank_tracks_, thread_tracks_;  ///< by location
   std::map<std::pair<std::uint32_t, std::string>, std::uint64_t> loop_tracks_;
-  ProtoMessage event_, packet_, top_;  ///< kept for their memory
-  std::string memory_;
+  const ProtoMessage nameless_, gap_ = names("events are missing", "gap"), send_ = names("send", "message"),
+                                receive_ = names("receive", "message");
+  std::vector<ProtoMessage> region_names_;  ///< by place in Trace::regions()
+  ProtoMessage event_, packet_, top_;       ///< kept for their memory
 };
 
 }  // namespace
