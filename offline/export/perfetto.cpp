@@ -2,6 +2,7 @@
 /// and track events. A track for each rank, below it one for each thread and one for each of its loops. Messages are
 /// flows between instants within the slices of their calls. Only fields are written that have been there for years.
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <map>
 #include <utility>

@@ -1,7 +1,6 @@
 #pragma once
 /// Messages of Protocol Buffers, written field by field (protobuf.dev, "Encoding"): as much as two formats need.
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -60,7 +59,10 @@ class ProtoMessage {
   }
   /// The message ends here, in the room behind what it was.
   void end(const char* at) { size_ = static_cast<std::size_t>(at - bytes_.data()); }
-  void append(std::string_view value) { end(std::ranges::copy(value, room(value.size())).out); }
+  void append(std::string_view value) {
+    char* const begin = room(value.size());
+    end(begin + value.copy(begin, value.size()));
+  }
   static char* put(char* at, std::uint64_t varint) {
     constexpr std::uint64_t more = 0x80;
     for (; varint >= more; varint >>= 7) *at++ = static_cast<char>((varint & (more - 1)) | more);
