@@ -245,6 +245,10 @@ void evaluate(const Request& request, Outcome& outcome, const properties::Progra
 void check_efficiencies(const Request& request, Outcome& outcome) {
   if (request.efficiencies.empty()) return;
   const RunEfficiency run = run_efficiencies(name, request.experiment, {""}).at(0);
+  if (const auto ranks = run.efficiency ? static_cast<std::int64_t>(run.efficiency->processes) : 0;
+      ranks > 0 && ranks < run.processes)
+    outcome.uncertain.push_back(
+        fmt::format("efficiencies are of {} of {} ranks; nothing is known of the others", ranks, run.processes));
   for (const std::string& text : request.efficiencies) {
     EfficiencyCheck check{*parse_efficiency_bound(text), {}};
     const auto found = run.efficiency ? check.bound.factor->of(*run.efficiency) : std::nullopt;

@@ -22,6 +22,7 @@
 #include "tools/subcommands.hpp"
 #include "tools/together.hpp"
 #include "tools/trace_command.hpp"
+#include "tools/which_experiment.hpp"
 
 namespace refrain::tools {
 namespace {
@@ -37,12 +38,15 @@ struct Request {
   int patience = 120;
 };
 
-/// Without -o in the working directory, with the experiment's name.
+/// In the working directory, with the experiment's name.
+std::filesystem::path usual_output(const std::string& experiment, const char* ending) {
+  return std::filesystem::path(experiment::full_name(experiment)).filename().string() + ending;
+}
+
 std::filesystem::path output_of(const Request& request) {
   if (request.output.ends_with('/')) return experiment::full_name(request.output);
   if (!request.output.empty()) return request.output;
-  const std::filesystem::path path = experiment::full_name(request.experiments[0]);
-  return path.filename().string() + exports::find_format(request.format)->ending;
+  return usual_output(request.experiments[0], exports::find_format(request.format)->ending);
 }
 
 /// `processes`: null for this one alone.
@@ -82,9 +86,11 @@ int write_archive(const Request& request) {
                        [&](exports::ProcessGroup& processes) { return write_archive(request, &processes); });
 }
 
-/// Says what was written, and what the format has no place for.
-void tell_written(const exports::Format& format, const std::filesystem::path& path, const std::string& contents) {
+void tell_written(const std::filesystem::path& path, const std::string& contents) {
   if (path != "-") show("{}: {}\n", path.string(), contents);
+}
+
+void tell_lacking(const exports::Format& format) {
   complain(command_name, exit_ok, fmt::format("{} has no place for {}", format.name, format.cannot));
 }
 
@@ -102,7 +108,8 @@ int write_events(const exports::Format& format, const Request& request) {
     exports::OutputFile out(output_of(request));
     format.write_events(trace, choice, out);
     out.finish();
-    tell_written(format, out.path(), fmt::format("events of {} locations", trace.locations().size()));
+    tell_written(out.path(), fmt::format("events of {} locations", trace.locations().size()));
+    tell_lacking(format);
   });
 }
 
@@ -122,12 +129,12 @@ int write_profile(const exports::Format& format, const Request& request) {
     code = std::max(code, tell_damage(command_name, *experiment->damage_log()));
   }
   out.finish();
-  tell_written(format, out.path(), fmt::format("{} call paths of {} locations", call_paths, locations));
+  tell_written(out.path(), fmt::format("{} call paths of {} locations", call_paths, locations));
+  tell_lacking(format);
   return code;
 }
 
-int write_efficiencies(const exports::Format& format, const Request& request) {
-  const std::string& name = request.experiments[0];
+int write_efficiencies(const exports::Format& format, const std::string& name, const std::filesystem::path& path) {
   if (is_archive(command_name, name)) return exit_usage;
   const std::vector<RunEfficiency> all = run_efficiencies(command_name, name, {""}, true);
   exports::EfficienciesOfRun run{"Refrain " REFRAIN_VERSION, all.front().started_s, {}};
@@ -135,15 +142,29 @@ int write_efficiencies(const exports::Format& format, const Request& request) {
     if (of.efficiency)
       run.parts.push_back({of.region, *of.efficiency, of.useful_s, of.mpi_s, of.instructions, of.cycles});
   if (!all.front().efficiency) return complain(command_name, exit_usage, name + ": no useful time was measured");
-  exports::OutputFile out(output_of(request));
+  exports::OutputFile out(path);
   format.write_efficiencies(run, out);
   out.finish();
-  tell_written(format, out.path(),
-               fmt::format("efficiencies of the run{}", run.parts.size() > 1 ? " and its loops" : ""));
+  tell_written(out.path(), fmt::format("efficiencies of the run{}", run.parts.size() > 1 ? " and its loops" : ""));
   if (const auto ranks = static_cast<std::int64_t>(all.front().efficiency->processes); ranks < all.front().processes)
     complain(command_name, exit_ok,
              fmt::format("{}: of {} of {} ranks; the others could not be read", name, ranks, all.front().processes));
   return all.front().is_damaged ? exit_damaged : exit_ok;
+}
+
+/// A file of each experiment. Stops at the first one that cannot be written.
+int write_efficiencies(const exports::Format& format, const Request& request) {
+  const bool are_several = request.experiments.size() > 1;
+  if (are_several) check_named_once(request.experiments);
+  int code = exit_ok;
+  for (const std::string& name : request.experiments) {
+    const int one =
+        write_efficiencies(format, name, are_several ? usual_output(name, format.ending) : output_of(request));
+    if (one != exit_ok && one != exit_damaged) return one;
+    code = std::max(code, one);
+  }
+  tell_lacking(format);
+  return code;
 }
 
 /// Options that the format does not take; empty: there are none.
@@ -161,8 +182,10 @@ std::string wrong_options(const exports::Format& format, const Request& request)
     return fmt::format("--iteration does not go with {}", format.name);
   if (!request.loop.empty() && (!request.iteration || !format.write_run))
     return "--loop requires --iteration and a format of profiles";
-  if (request.experiments.size() > 1 && !format.takes_several)
-    return fmt::format("{} takes one experiment; extrap takes several", format.name);
+  if (request.experiments.size() > 1 && !format.takes_several && !format.write_efficiencies)
+    return fmt::format("{} takes one experiment; extrap and talp take several", format.name);
+  if (request.experiments.size() > 1 && format.write_efficiencies && !request.output.empty())
+    return fmt::format("-o: {} writes a file of each of several experiments, with their names, here", format.name);
   if (request.output == "-" && is_archive_format) return "-o -: otf2 is a directory";
   return "";
 }
@@ -174,8 +197,9 @@ int run(const Request& request) {
   if (format.is_directory()) return write_archive(request);
   if (exports::place_in_job().rank != 0) return exit_ok;  // the first process writes it alone
   if (format.write_events) return write_events(format, request);
-  const auto write = format.write_efficiencies ? write_efficiencies : write_profile;
-  return guarded(command_name, [&] { return write(format, request); });
+  return guarded(command_name, [&] {
+    return format.write_efficiencies ? write_efficiencies(format, request) : write_profile(format, request);
+  });
 }
 
 }  // namespace
@@ -189,7 +213,9 @@ void add_export(Command root, Invocation& invocation) {
     table += fmt::format("  {:<11}{}\n", format.name, format.holds);
   }
   Command command = root.add(command_name, "Write an experiment in a format of other tools");
-  command.option("experiment", request->experiments, "Experiment directory; several with --format extrap")
+  command
+      .option("experiment", request->experiments,
+              "Experiment directory; several with --format extrap, or with talp, a file of each")
       .type("EXPERIMENT")
       .required();
   command.option("--format", request->format, "Format to write").one_of(names).shows_default();

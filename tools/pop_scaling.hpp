@@ -20,13 +20,14 @@ struct PopScalingRequest {
 /// archive.
 bool is_experiment(const std::string& word);
 
-/// Prints the table. Throws what reading an experiment throws, and report::UsageError when runs are of different
-/// programs, have no useful time, or lack a region.
-void print_pop_scaling(const char* command, const PopScalingRequest& request);
+/// Prints the table; the exit code says whether a part of an experiment is damaged. Throws what reading an experiment
+/// throws, and report::UsageError when runs are of different programs, have no useful time, or lack a region.
+int print_pop_scaling(const char* command, const PopScalingRequest& request);
 
 struct PopPart {
   std::string region;  ///< empty: the run
   std::vector<analysis::ScalingPoint> points;
+  bool is_sampled = false;  ///< useful time comes from samples
 };
 struct PopTable {
   std::string program;

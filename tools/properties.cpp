@@ -29,6 +29,7 @@ struct Request {
   std::vector<std::string> files, only;
   double threshold = 0.05;
   int limit = usual_rows;
+  bool all = false;  ///< of nested contexts each
 };
 
 std::string sentence(const database::Evaluation& evaluation, double threshold) {
@@ -47,18 +48,26 @@ std::string sentence(const database::Evaluation& evaluation, double threshold) {
                    100 * threshold);
 }
 
+using Rows = std::vector<const database::Found*>;
+
+/// `all`: else of nested contexts with nearly the same severity the innermost ones.
+Rows rows_of(const database::Evaluation& evaluation, bool all) {
+  Rows rows;
+  for (const database::Found& of : evaluation.found)
+    if (all || !of.is_outer) rows.push_back(&of);
+  return rows;
+}
+
 /// The columns of documents and of one table; text has words for the context.
-report::Table properties_table(const database::Evaluation& evaluation, std::size_t rows) {
+report::Table properties_table(const database::Evaluation& evaluation, Rows rows) {
   using report::columns;
   return {.name = "properties",
           .columns = columns("name, context", report::ForPrograms) + columns("severity: severity %, confidence") +
                      columns("property, objects: context", report::ForPeople),
-          .rows = [&evaluation, rows](const report::TakeRow& take) {
-            for (std::size_t i = 0; i < std::min(rows, evaluation.found.size()); ++i) {
-              const database::Found& of = evaluation.found[i];
-              take({{of.property->name, of.context, of.severity, of.confidence, of.property->name,
-                     context_text(of, evaluation)}});
-            }
+          .rows = [&evaluation, rows = std::move(rows)](const report::TakeRow& take) {
+            for (const database::Found* of : rows)
+              take({{of->property->name, of->context, of->severity, of->confidence, of->property->name,
+                     context_text(*of, evaluation)}});
           }};
 }
 
@@ -73,7 +82,7 @@ std::vector<report::Table> document_of(const database::Evaluation& evaluation, d
     tables.push_back(
         object_of("bottleneck", columns("name, context, severity, confidence, problem"),
                   {{of->property->name, of->context, of->severity, of->confidence, of->severity > threshold}}));
-  tables.push_back(properties_table(evaluation, evaluation.found.size()));
+  tables.push_back(properties_table(evaluation, rows_of(evaluation, true)));
   tables.push_back({"not_evaluated", columns("name, why"),
                     report::rows_of(evaluation.not_evaluated, [](const database::NotEvaluated& of) -> report::Row {
                       return {{of.name, of.why}};
@@ -81,16 +90,26 @@ std::vector<report::Table> document_of(const database::Evaluation& evaluation, d
   return tables;
 }
 
-void print_text(const database::Evaluation& evaluation, const Request& request, std::size_t rows) {
+/// Leaves as many as are asked for. Returns how many there are.
+std::size_t limited(const Request& request, Rows& rows) {
+  if (request.limit > 0) rows.resize(std::min(rows.size(), static_cast<std::size_t>(request.limit)));
+  return rows.size();
+}
+
+void print_text(const database::Evaluation& evaluation, const Request& request) {
   const auto& run = evaluation.run;
   show("run {} of {}, version {}, {} process{}: {}\n\n{}\n", run.run, run.program, run.version, run.processes,
        run.processes == 1 ? "" : "es", run.experiment, sentence(evaluation, request.threshold));
-  if (!evaluation.found.empty()) {
+  Rows rows = rows_of(evaluation, request.all);
+  const std::size_t found = rows.size(), outer = evaluation.found.size() - found, shown = limited(request, rows);
+  if (shown > 0) {
     show("\n");
-    print_tables({properties_table(evaluation, rows)}, report::Format::Text, report::detect_terminal(stdout),
+    print_tables({properties_table(evaluation, std::move(rows))}, report::Format::Text, report::detect_terminal(stdout),
                  write_to_stdout);
   }
-  if (rows < evaluation.found.size()) show("... and {} more (--limit 0 shows all)\n", evaluation.found.size() - rows);
+  if (shown < found) show("... and {} more (--limit 0 shows all)\n", found - shown);
+  if (outer > 0)
+    show("{} context{} around these, with nearly the same severities: --all\n", outer, outer == 1 ? "" : "s");
   if (!evaluation.not_evaluated.empty()) show("\nNot evaluated:\n");
   for (const database::NotEvaluated& of : evaluation.not_evaluated) show("  {}: {}\n", of.name, of.why);
 }
@@ -129,12 +148,15 @@ int run(const Request& request) {
   const database::Evaluation result = evaluate(*connection, *program, evaluation);
   line.end();
   const report::Format format = report::format_of(request.format);
-  const std::size_t rows = request.limit > 0 ? static_cast<std::size_t>(request.limit) : result.found.size();
-  if (format == report::Format::Text) print_text(result, request, rows);
-  else
-    print_tables(format == report::Format::Json ? document_of(result, request.threshold)
-                                                : std::vector{properties_table(result, rows)},
-                 format, {}, write_to_stdout);
+  if (format == report::Format::Text) {
+    print_text(result, request);
+    return code;
+  }
+  Rows rows = rows_of(result, true);
+  limited(request, rows);
+  print_tables(format == report::Format::Json ? document_of(result, request.threshold)
+                                              : std::vector{properties_table(result, std::move(rows))},
+               format, {}, write_to_stdout);
   return code;
 }
 
@@ -164,6 +186,9 @@ void add_properties(Command root, Invocation& invocation) {
       .type("S")
       .shows_default();
   command.option("--limit", request->limit, "Rows of a table; 0: all").type("N").shows_default();
+  command.flag(
+      "--all", request->all,
+      "Each context, also those whose severity is nearly that of contexts inside; other formats than text have all");
   command.option("--format", request->format, "How to print").one_of(report::format_names()).shows_default();
   command.when_chosen([request, &invocation] { invocation.exit_code = guarded(name, [&] { return run(*request); }); });
 }

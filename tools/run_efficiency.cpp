@@ -58,7 +58,7 @@ std::vector<RunEfficiency> run_efficiencies(const char* command, const std::stri
     RunEfficiency& run = all.emplace_back(
         RunEfficiency{region, experiment->definitions().ranks_expected, report::root_name(*experiment),
                       analysis::efficiency_of(times.ranks), 0, 0, times.why_no_waits, times.instructions, times.cycles,
-                      all_over_read, experiment->manifest().started_s()});
+                      all_over_read, experiment->manifest().started_s(), times.is_sampled});
     for (const analysis::RankTimes& of : times.ranks) {
       run.useful_s += of.useful.value;
       run.mpi_s += of.mpi_s;

@@ -19,6 +19,7 @@ struct RunEfficiency {
   std::optional<double> instructions, cycles;      ///< of useful time, likewise; nothing: not counted
   double all_over_read = 1;                        ///< sums times this are of all processes, which have all worked
   std::optional<std::int64_t> started_s;           ///< since 1970; nothing: not known
+  bool is_sampled = false;                         ///< useful time comes from samples
   bool is_damaged = false;                         ///< a part of the experiment could not be read
 };
 

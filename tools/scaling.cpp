@@ -88,8 +88,7 @@ std::optional<int> run_directories(const Request& request) {
     return complain(name, exit_usage,
                     fmt::format("{} is no experiment directory, and {} is: regions of directories go with --region",
                                 *other, *first));
-  print_pop_scaling(name, {request.words, request.regions, request.is_weak, report::format_of(request.format)});
-  return exit_ok;
+  return print_pop_scaling(name, {request.words, request.regions, request.is_weak, report::format_of(request.format)});
 }
 
 int print_efficiencies(database::Connection& connection, const database::StoredRun& run, const Request& request,

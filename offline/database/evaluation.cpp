@@ -118,6 +118,126 @@ class Names {
   std::map<std::pair<int, std::int64_t>, std::string> known_;
 };
 
+/// By object, those directly inside.
+using Inner = std::map<std::int64_t, std::vector<std::int64_t>>;
+
+/// Leaves out what leads back to an object that it lies in, as calls of a recursion do, so that none lies in itself.
+void drop_cycles(Inner& inner) {
+  struct Visit {
+    std::int64_t id;
+    std::size_t next = 0;  ///< of those inside
+  };
+  std::map<std::int64_t, bool> is_open;  // of what was visited: what is inside is being looked at
+  for (const auto& [first, unused] : inner) {
+    if (!is_open.try_emplace(first, true).second) continue;
+    for (std::vector<Visit> stack{{first}}; !stack.empty();) {
+      Visit& visit = stack.back();
+      const auto inside = inner.find(visit.id);
+      if (inside == inner.end() || visit.next == inside->second.size()) {
+        is_open[visit.id] = false;
+        stack.pop_back();
+        continue;
+      }
+      const std::int64_t to = inside->second[visit.next];
+      const auto [at, is_new] = is_open.try_emplace(to, true);
+      if (!is_new && at->second) {
+        inside->second.erase(inside->second.begin() + static_cast<std::ptrdiff_t>(visit.next));
+        continue;
+      }
+      ++visit.next;
+      if (is_new) stack.push_back({to});
+    }
+  }
+}
+
+/// Regions lie in others by marks and by calls.
+Inner inner_regions(Connection& connection, std::int64_t version) {
+  Inner inner;
+  const auto add = [&](std::span<const Value> row) { inner[integer_of(row[0])].push_back(integer_of(row[1])); };
+  connection.query(
+      fmt::format("SELECT r.\"ParentRegion\", r.\"id\" FROM \"Region\" r JOIN \"Function\" f ON f.\"id\" = "
+                  "r.\"Function_Regions\" WHERE f.\"ProgVersion_Functions\" = {} AND r.\"ParentRegion\" IS NOT NULL "
+                  "ORDER BY 1, 2",
+                  version),
+      add);
+  connection.query(
+      fmt::format("SELECT c.\"CallingReg\", r.\"id\" FROM \"FunctionCall\" c JOIN \"Function\" f ON f.\"id\" = "
+                  "c.\"Callee\" JOIN \"Region\" r ON r.\"Function_Regions\" = f.\"id\" AND r.\"ParentRegion\" IS NULL "
+                  "WHERE f.\"ProgVersion_Functions\" = {} AND c.\"CallingReg\" IS NOT NULL ORDER BY 1, 2",
+                  version),
+      add);
+  drop_cycles(inner);
+  return inner;
+}
+
+Inner inner_paths(Connection& connection, std::int64_t version) {
+  Inner inner;
+  connection.query(fmt::format("SELECT \"Parent\", \"id\" FROM \"CallPath\" WHERE \"ProgVersion_CallPaths\" = {} AND "
+                               "\"Parent\" IS NOT NULL",
+                               version),
+                   [&](std::span<const Value> row) { inner[integer_of(row[0])].push_back(integer_of(row[1])); });
+  return inner;
+}
+
+/// A context in which a property holds: ids by parameter.
+struct Row {
+  std::vector<std::int64_t> context;
+  double confidence, severity;
+};
+
+/// Finds rows whose severity is that of rows directly inside.
+class Nesting {
+ public:
+  Nesting(Connection& connection, const Model& model, std::int64_t version)
+      : connection_(connection),
+        version_(version),
+        region_(model.class_named("Region")),
+        path_(model.class_named("CallPath")) {}
+
+  /// By row. Nested are contexts of properties with one region, beside the basis, or one call path.
+  std::vector<bool> outer_of(const Property& property, const std::vector<Row>& rows) {
+    constexpr double nearly_all = 0.85;
+    std::vector<bool> outer(rows.size());
+    std::optional<std::size_t> nested;
+    for (std::size_t i = 0; i < property.parameters.size(); ++i) {
+      const auto& variable = property.parameters[i].variable;
+      const bool is_basis = variable.type.index == region_ && variable.name == "Basis";
+      if (is_basis || (variable.type.index != region_ && variable.type.index != path_)) continue;
+      if (nested) return outer;
+      nested = i;
+    }
+    if (!nested || rows.empty()) return outer;
+    const Inner& inner = inner_of(property.parameters[*nested].variable.type.index);
+    std::map<std::vector<std::int64_t>, double> severities;
+    for (const Row& row : rows) severities[row.context] = row.severity;
+    for (std::size_t n = 0; n < rows.size(); ++n) {
+      const auto inside = inner.find(rows[n].context[*nested]);
+      if (inside == inner.end()) continue;
+      std::vector<std::int64_t> context = rows[n].context;
+      double severity = 0;
+      for (const std::int64_t id : inside->second) {
+        context[*nested] = id;
+        if (const auto at = severities.find(context); at != severities.end()) severity += at->second;
+      }
+      outer[n] = severity > 0 && severity >= nearly_all * rows[n].severity;
+    }
+    return outer;
+  }
+
+ private:
+  const Inner& inner_of(int class_index) {
+    const auto [at, is_new] = known_.try_emplace(class_index);
+    if (is_new)
+      at->second = class_index == path_ ? inner_paths(connection_, version_) : inner_regions(connection_, version_);
+    return at->second;
+  }
+
+  Connection& connection_;
+  const std::int64_t version_;
+  const int region_, path_;
+  std::map<int, Inner> known_;
+};
+
 /// Why nothing was found: a class of which there is no object. Empty: there are some of all.
 std::string missing_objects(Connection& connection, const Property& property, const Model& model,
                             const properties::Contexts& contexts) {
@@ -211,10 +331,7 @@ Evaluation evaluate(Connection& connection, const properties::Program& program, 
   for (const Property& property : program.properties)
     if (request.only.empty() || std::ranges::find(request.only, property.name) != request.only.end())
       wanted.push_back(&property);
-  struct Row {
-    std::vector<std::int64_t> context;
-    double confidence, severity;
-  };
+  Nesting nesting(connection, model, request.run.version_id);
   for (std::size_t done = 0; done < wanted.size(); ++done) {
     const Property& property = *wanted[done];
     const properties::Contexts contexts = contexts_of(property, model, request.run, basis.id);
@@ -244,8 +361,10 @@ Evaluation evaluate(Connection& connection, const properties::Program& program, 
     if (rows.empty() && unknown == 0)
       if (std::string why = missing_objects(connection, property, model, contexts); !why.empty())
         evaluation.not_evaluated.push_back({property.name, std::move(why)});
-    for (const Row& row : rows) {
-      Found& found = evaluation.found.emplace_back(Found{&property, {}, row.severity, row.confidence});
+    const std::vector<bool> outer = nesting.outer_of(property, rows);
+    for (std::size_t n = 0; n < rows.size(); ++n) {
+      const Row& row = rows[n];
+      Found& found = evaluation.found.emplace_back(Found{&property, {}, row.severity, row.confidence, outer[n]});
       for (std::size_t i = 0; i < row.context.size(); ++i)
         found.context.emplace_back(property.parameters[i].variable.name,
                                    names.of(property.parameters[i].variable.type.index, row.context[i]));

@@ -16,6 +16,8 @@ struct Found {
   const properties::Property* property = nullptr;
   std::vector<std::pair<std::string, std::string>> context;  ///< parameters and what their objects are called
   double severity = 0, confidence = 0;
+  /// Contexts directly inside (regions and call paths that it calls or contains) have nearly all of its severity.
+  bool is_outer = false;
 };
 
 struct NotEvaluated {

@@ -6,9 +6,10 @@ namespace refrain::experiment {
 
 namespace {
 
+constexpr std::string_view replacement = "\xef\xbf\xbd";
+
 template <class Stays>
 std::string cleaned(std::string_view text, Stays stays) {
-  constexpr std::string_view replacement = "\xef\xbf\xbd";
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
@@ -37,9 +38,16 @@ std::string_view as_utf8(std::string_view text, std::string& memory) {
   return memory = cleaned(text, [](char) { return true; });
 }
 
+void replace_all(std::string& text, std::string_view what, std::string_view by) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
+    text.replace(at, what.size(), by);
+}
+
 std::string xml_text(std::string_view text) {
+  std::string clean = clean_text(text);
+  for (const std::string_view none : {"\xef\xbf\xbe", "\xef\xbf\xbf"}) replace_all(clean, none, replacement);
   std::string escaped;
-  for (const char c : clean_text(text)) {
+  for (const char c : clean) {
     if (c == '&') escaped += "&amp;";
     else if (c == '<') escaped += "&lt;";
     else if (c == '>') escaped += "&gt;";

@@ -12,7 +12,8 @@ std::string clean_text(std::string_view text);
 std::string clean_lines(std::string_view text);
 /// Valid UTF-8, control characters and all, for JSON, which escapes these. `memory` holds it where `text` is not valid.
 std::string_view as_utf8(std::string_view text, std::string& memory);
-/// clean_text() in an element or a quoted attribute of XML.
+void replace_all(std::string& text, std::string_view what, std::string_view by);
+/// clean_text() in an element or a quoted attribute of XML 1.0, which also lacks U+FFFE and U+FFFF.
 std::string xml_text(std::string_view text);
 
 }  // namespace refrain::experiment

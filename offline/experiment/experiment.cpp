@@ -100,7 +100,8 @@ void Experiment::read_manifest() {
   const std::string name = clean_text(directory_.string());
   std::error_code error;
   if (!fs::exists(directory_, error)) throw ReadError(name + ": does not exist");
-  if (!fs::is_directory(directory_, error) && !is_packed(directory_)) throw ReadError(name + ": is not a directory");
+  if (!fs::is_directory(directory_, error) && !is_packed(directory_))
+    throw ReadError(name + ": is no experiment, neither as a directory nor packed");
   const bool has_profile = has_file(directory_, format::profile_name) || !find_parts(directory_).empty();
   if (!has_file(directory_, format::manifest_name) && !has_profile)
     throw ReadError(name + ": is not an experiment directory: it has no " + format::manifest_name);

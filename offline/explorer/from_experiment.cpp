@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <unordered_set>
@@ -17,6 +18,7 @@
 #include "offline/report/loop_efficiency.hpp"
 #include "offline/report/loop_view.hpp"
 #include "offline/run/rows.hpp"
+#include "statistics/statistics.hpp"
 
 namespace refrain::explorer {
 namespace {
@@ -24,6 +26,7 @@ namespace {
 using run::PathKind;
 
 constexpr const char* waiting = "wait";
+constexpr double s_per_ns = 1e-9;
 
 class Maker {
  public:
@@ -62,7 +65,7 @@ class Maker {
                           model_->metrics().asked_for().size()};
     add_loops(input, *table_, run_);
     keep_used_metrics();
-    add_weights();
+    add_variances();
     tell();
     run_.lacks.insert(run_.lacks.end(), request_.lacks.begin(), request_.lacks.end());
     return std::move(run_);
@@ -140,6 +143,18 @@ class Maker {
     return rows;
   }
 
+  /// Of time that samples divide, by node, in s^2 (Sums).
+  struct Variances {
+    std::vector<double> divided, own, whole;
+
+    explicit Variances(std::size_t nodes = 0) : divided(nodes), own(nodes), whole(nodes) {}
+    Variances& operator+=(const Variances& other) {
+      for (const auto of : {&Variances::divided, &Variances::own, &Variances::whole})
+        std::ranges::transform(this->*of, other.*of, (this->*of).begin(), std::plus());
+      return *this;
+    }
+  };
+
   /// What the thread of a rank has in the run.
   struct OfThread {
     std::size_t thread = 0;
@@ -149,11 +164,11 @@ class Maker {
   struct OfRank {
     std::int32_t rank = 0;
     std::vector<OfThread> threads;
-    std::vector<double> weights;  ///< by node
+    Variances variances;
   };
 
   void read_run() {
-    weights_.resize(tree_.nodes.size());
+    variances_ = Variances(tree_.nodes.size());
     std::vector<std::size_t> places(experiment_->ranks().size());
     std::iota(places.begin(), places.end(), 0);
     std::size_t done = 0;
@@ -163,11 +178,13 @@ class Maker {
       OfRank of;
       if (!rank) return of;
       of.rank = rank->rank;
-      of.weights.resize(weights_.size());
+      of.variances = Variances(tree_.nodes.size());
       for_each_leaf(*rank, leaves, [&](const run::Leaf& leaf) {
         const auto thread = thread_of_.find({of.rank, leaf.location.thread});
         if (thread == thread_of_.end()) return;
-        of.threads.push_back({thread->second, own_->of(leaf, of.weights), leaf.stratum()});
+        std::vector<double> weights(tree_.nodes.size());
+        of.threads.push_back({thread->second, own_->of(leaf, weights), leaf.stratum()});
+        add_variances(of.threads.back().samples, weights, of.variances);
       });
       return of;
     };
@@ -179,17 +196,37 @@ class Maker {
         add_samples(samples, run_.places[place].samples);
         add_samples(samples, run_.samples);
       }
-      for (std::size_t node = 0; node < of.weights.size(); ++node) weights_[node] += of.weights[node];
+      if (!of.threads.empty()) variances_ += of.variances;
       request_.progress(++done, places.size());
     });
     request_.progress(places.size(), places.size());
   }
 
   static void add_samples(const run::Stratum& of, Samples& samples) {
-    constexpr double s_per_ns = 1e-9;
     samples.seconds += of.time * s_per_ns;
-    samples.weight += of.weight * s_per_ns;
-    samples.squares += of.squares * s_per_ns * s_per_ns;
+    samples.variance += variance_of(of);
+  }
+
+  /// Samples::variance of a thread.
+  static double variance_of(const run::Stratum& of) {
+    const double samples = statistics::effective_samples(of.weight, of.squares), seconds = of.time * s_per_ns;
+    return samples > 0 ? seconds * seconds / samples : 0;
+  }
+
+  /// Those of a thread, whose samples have these weights by node, in ns.
+  void add_variances(const run::Stratum& of, std::vector<double>& weights, Variances& to) const {
+    const auto add = [&](std::vector<double>& sums) {
+      std::vector<double> variances(weights.size());
+      of.add_variances(weights, variances);
+      for (std::size_t node = 0; node < sums.size(); ++node) sums[node] += variances[node] * s_per_ns * s_per_ns;
+    };
+    if (!(of.weight > 0)) return;
+    for (std::size_t node = 0; node < weights.size(); ++node)
+      to.divided[node] += weights[node] / of.weight * variance_of(of);
+    add(to.own);
+    for (std::size_t node = weights.size(); node-- > 1;)
+      weights[static_cast<std::size_t>(tree_.nodes[node].parent)] += weights[node];
+    add(to.whole);
   }
 
   /// The largest call path that ends in a function.
@@ -286,11 +323,16 @@ class Maker {
     wait_ = number[metrics_.size() - 1];
   }
 
-  void add_weights() {
-    Sums weights{Sums::Weights, 0, user_, {}, {}};
-    for (std::uint32_t node = 0; node < weights_.size(); ++node)
-      if (weights_[node] > 0) weights.nodes.push_back(node), weights.values.push_back(weights_[node]);
-    run_.sums.push_back(std::move(weights));
+  void add_variances() {
+    const auto add = [&](Sums::Kind kind, const std::vector<double>& by_node) {
+      Sums row{kind, 0, user_, {}, {}};
+      for (std::uint32_t node = 0; node < by_node.size(); ++node)
+        if (by_node[node] > 0) row.nodes.push_back(node), row.values.push_back(by_node[node]);
+      run_.sums.push_back(std::move(row));
+    };
+    add(Sums::Divided, variances_.divided);
+    add(Sums::OwnVariance, variances_.own);
+    add(Sums::WholeVariance, variances_.whole);
     if (wait_ < run_.metrics.size()) add_wait_errors();
   }
 
@@ -342,7 +384,7 @@ class Maker {
   std::vector<Metric> metrics_;                                             ///< those of the model, and waiting
   std::size_t rows_ = 0;                                                    ///< of values by place, about
   std::optional<ValueTable> table_;
-  std::vector<double> weights_;                                       ///< by node, seconds
+  Variances variances_;
   std::vector<std::pair<std::uint32_t, run::Estimate>> wait_errors_;  ///< ascending by node
   std::uint32_t user_ = 0, wait_ = 0;
   report::LoopView loops_;

@@ -39,8 +39,7 @@ void column(JsonWriter& json, const char* name, const Rows& rows, const Value& v
 
 void put_samples(JsonWriter& json, const Samples& samples) {
   json.member("seconds", samples.seconds);
-  json.member("weight", samples.weight);
-  json.member("squares", samples.squares);
+  json.member("variance", samples.variance);
 }
 
 void put_metrics(JsonWriter& json, const Run& run) {
@@ -81,8 +80,7 @@ void put_places(JsonWriter& json, const Run& run, Strings& strings) {
     column(json, "last_rank", run.places, [](const Place& place) { return std::max(place.rank, place.last_rank); });
     column(json, "locations", run.places, [](const Place& place) { return place.locations; });
     column(json, "seconds", run.places, [](const Place& place) { return place.samples.seconds; });
-    column(json, "weight", run.places, [](const Place& place) { return place.samples.weight; });
-    column(json, "squares", run.places, [](const Place& place) { return place.samples.squares; });
+    column(json, "variance", run.places, [](const Place& place) { return place.samples.variance; });
   });
 }
 

@@ -36,7 +36,7 @@ std::vector<OwnValue> OwnValues::of(const run::Leaf& leaf, std::vector<double>* 
         own[static_cast<std::size_t>(of.parent)] -= answer.exclusive_value(key, m);
     for (std::size_t m = 0; m < own.size(); ++m)
       if (own[m] != 0) values.push_back({static_cast<std::uint32_t>(m), keys.first[key], metrics_[m].in_unit(own[m])});
-    if (weights) (*weights)[keys.first[key]] += static_cast<double>(answer.exclusive_value(key, own.size())) / 1e9;
+    if (weights) (*weights)[keys.first[key]] += static_cast<double>(answer.exclusive_value(key, own.size()));
   }
   return values;
 }

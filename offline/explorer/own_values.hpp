@@ -29,7 +29,7 @@ class OwnValues {
 
   /// Ascending by node, then by metric.
   std::vector<OwnValue> of(const run::Leaf& leaf) const { return of(leaf, nullptr); }
-  /// `weights`: seconds of CPU time that the samples at each node of the run stand for.
+  /// `weights`: nanoseconds of CPU time that the samples at each node of the run stand for.
   std::vector<OwnValue> of(const run::Leaf& leaf, std::vector<double>& weights) const { return of(leaf, &weights); }
 
  private:

@@ -31,9 +31,10 @@ struct Metric {
   bool of_run_only = false;  ///< not known of parts of loops
 };
 
-/// Time that samples divide, their weights, and the squares of these.
+/// Time that samples divide. Of a thread, `variance` is its square divided by the effective number of samples, so a
+/// part p of the time has the variance p (1 - p) times that; of several threads both are sums.
 struct Samples {
-  double seconds = 0, weight = 0, squares = 0;
+  double seconds = 0, variance = 0;
 };
 
 /// In preorder; node 0 is the root.
@@ -63,17 +64,20 @@ struct Unit {
 
 /// Values of one unit and metric by node, over all places; ascending by node. Extremes are those of single threads,
 /// whatever places these share; a rank of -1: threads that have nothing of it. Errors are those that bounds make, which
-/// add; what estimates from kept iterations are off by are replicates (run::Replicates), a row each.
+/// add; what estimates from kept iterations are off by are replicates (run::Replicates), a row each. Variances are
+/// those of time that samples divide, made within each thread (run::Stratum).
 struct Sums {
   enum Kind : std::uint32_t {
     Values,
     Errors,
-    Weights,
+    Divided,  ///< sum over threads of the share of a thread's samples at the node times its Samples::variance
     Least,
     LeastRank,
     Greatest,
     GreatestRank,
-    Replicate
+    Replicate,
+    OwnVariance,   ///< of the node by itself
+    WholeVariance  ///< with all below it
   } kind = Values;
   std::uint32_t unit = 0, metric = 0;  ///< unit: of a replicate its number
   std::vector<std::uint32_t> nodes;

@@ -2,6 +2,7 @@
 /// that has any wall time of its own, in whole microseconds. Readers take lines of another form for nothing, without a
 /// word, so there is no comment.
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -9,6 +10,18 @@
 #include "offline/export/formats.hpp"
 
 namespace refrain::exports {
+namespace {
+
+/// Without the semicolon, and without U+2028 and U+2029, at which lines end for readers in JavaScript.
+std::string name_in_stack(const std::string& name) {
+  std::string text = experiment::clean_text(name);
+  std::ranges::replace(text, ';', ',');
+  for (const std::string_view separator : {"\xe2\x80\xa8", "\xe2\x80\xa9"})
+    experiment::replace_all(text, separator, " ");
+  return text;
+}
+
+}  // namespace
 
 void write_folded(Run& run, OutputFile& out) {
   const std::size_t wall = run.metric(wall_metric).value();
@@ -19,7 +32,7 @@ void write_folded(Run& run, OutputFile& out) {
     const RunNode& of = run.nodes()[node];
     stack.resize(of.parent < 0 ? 0 : length[static_cast<std::size_t>(of.parent)]);
     if (of.parent >= 0) stack += ';';
-    for (const char c : experiment::clean_text(of.name)) stack += c == ';' ? ',' : c;
+    stack += name_in_stack(of.name);
     length.push_back(stack.size());
     if (const long long us = std::llround(seconds[node] * 1e6); us > 0) out.write(fmt::format("{} {}\n", stack, us));
   }

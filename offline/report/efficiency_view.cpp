@@ -158,12 +158,18 @@ std::string step_text(const analysis::EfficiencyStep& step) {
       percent_of(step.factor_before));
 }
 
+/// On one machine the load balance within machines is the load balance.
+bool is_hidden(const analysis::EfficiencyFactor& factor, const Efficiency& of) {
+  return of.machines < 2 && std::string_view(factor.name).starts_with("load_balance_");
+}
+
 /// Sentences below the tree of a part.
 std::vector<Note> notes_of(const EfficiencyPart& part) {
   std::vector<Note> notes;
   std::vector<std::string> low;
   for (const analysis::EfficiencyFactor& factor : analysis::efficiency_factors())
-    if (const auto value = factor.of(part.of); factor.depth > 0 && value && factor.words != std::string("blocked") &&
+    if (const auto value = factor.of(part.of); factor.depth > 0 && value && !is_hidden(factor, part.of) &&
+                                               factor.words != std::string("blocked") &&
                                                factor.words != std::string("waited for a core") &&
                                                value->value + 2 * value->error < analysis::acceptable_efficiency)
       low.emplace_back(factor.words);
@@ -190,8 +196,7 @@ Table text_table(const Parts& parts, const EfficiencyPart& part) {
                {.name = "factor", .kind = Kind::Words, .align = Align::Left}},
               [parts, &part](const TakeRow& take) {
                 for (const analysis::EfficiencyFactor& factor : analysis::efficiency_factors()) {
-                  const bool is_of_machines = std::string_view(factor.name).starts_with("load_balance_");
-                  if (is_of_machines && part.of.machines < 2) continue;
+                  if (is_hidden(factor, part.of)) continue;
                   const auto value = factor.of(part.of);
                   std::string words = std::string(static_cast<std::size_t>(2 * factor.depth), ' ') + factor.words;
                   const bool is_of_waits = factor.of == analysis::efficiency_factors()[5].of;

@@ -1,5 +1,6 @@
 // Time by executable and library.
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 #include "offline/report/columns.hpp"
@@ -22,6 +23,14 @@ std::string module_of(const run::Nodes& nodes, std::uint32_t node) {
   return nodes.module(node).empty() ? "(unknown)" : nodes.module(node);
 }
 
+/// Time without a call path, by its name, as the tree has it: without that of idle helper threads (idle_helpers.hpp).
+std::map<std::string, double> seconds_of_others(const analysis::CallTree& tree) {
+  std::map<std::string, double> seconds;
+  for (const analysis::TreeNode& node : tree.nodes)
+    if (node.kind == run::PathKind::Other) seconds[node.name] += node.exclusive_s;
+  return seconds;
+}
+
 }  // namespace
 
 std::vector<Table> modules_tables(const Document& d) {
@@ -33,11 +42,15 @@ std::vector<Table> modules_tables(const Document& d) {
           return node == 0 ? std::nullopt : std::optional(module_of(run.nodes(), node));
         });
         const std::size_t samples = run.metrics().of(format::MetricId::Samples);
+        const auto others = seconds_of_others(d.tree);
         std::vector<OfModule> order;
         for (const run::Answer& of : group(run, {.keys = &by_module, .metrics = {run::wall, samples}}, d.where()))
-          for (std::size_t m = 0; m < by_module.size(); ++m)
-            order.push_back({module_of(run.nodes(), by_module.first[m]), of.exclusive_s(m, 0),
-                             of.exclusive(m, 0).error().value_or(0) / 1e9, run::narrowed(of.exclusive(m, 1).value)});
+          for (std::size_t m = 0; m < by_module.size(); ++m) {
+            OfModule& module = order.emplace_back(
+                OfModule{module_of(run.nodes(), by_module.first[m]), of.exclusive_s(m, 0),
+                         of.exclusive(m, 0).error().value_or(0) / 1e9, run::narrowed(of.exclusive(m, 1).value)});
+            if (run.nodes().kind(by_module.first[m]) == run::PathKind::Other) module.seconds = others.at(module.name);
+          }
         std::ranges::sort(order, [](const OfModule& a, const OfModule& b) {
           return std::tie(b.seconds, a.name) < std::tie(a.seconds, b.name);
         });

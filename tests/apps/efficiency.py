@@ -138,6 +138,7 @@ class Efficiency(TestCase):
         text = self.refrain("report", experiment, "--efficiency")
         self.assertRegex(text, r"(?m)^ *%.* factor$")
         self.assertRegex(text, rf"(?m)^ *{100 * run['parallel']:.1f} .*parallel efficiency$")
+        self.assertNotIn("within machines", text, "there is one")
         self.assertIn("| run", self.refrain("report", experiment, "--efficiency", "--format", "markdown"))
         page = self.refrain("report", experiment)
         self.assertIn(f"Parallel efficiency {100 * run['parallel']:.0f} % = load balance {100 * run['load_balance']:.0f} % x communication", page)
@@ -189,6 +190,15 @@ class Efficiency(TestCase):
         self.assertEqual("load balance", steps["largest_loss"]["factor"])
         text = self.refrain("scaling", one, two)
         self.assertIn("strong scaling, against 1 process", text)
+        self.assertRegex(text, r"(?m)^processes +1 +2$")
+        self.assertNotIn("deviation", text)
+        both = self.refrain("scaling", one, two, again, "--region", "steps")
+        self.assertRegex(both, rf"(?m)^    load balance % +100.0 +{100 * large['load_balance']:.1f} \S+ {100 * large['load_balance_error']:.1f}$")
+        self.assertRegex(both, r"(?m)^runs +1 +2$")
+        self.assertRegex(both, r"(?m)^deviation of runs +\d")
+        rows = [line.split(" | ") for line in self.refrain("scaling", one, two, again, "--region", "steps", "--format", "markdown").splitlines()]
+        self.assertEqual(["| region", "processes", "1", "2 |"], rows[0])
+        self.assertEqual({"| (run)", "| steps"}, {row[0] for row in rows[2:]})
         # A rank of which nothing was written has worked as much as the other one, and not not at all.
         half = Path(shutil.copytree(two, self.directory / "half"))
         for kept in half.glob("analysis-*.refrain"):
@@ -199,6 +209,16 @@ class Efficiency(TestCase):
         (half / "profile.refrain").write_bytes(data)
         of_half = json.loads(self.refrain("scaling", one, half, "--format", "json"))["regions"][0]["by_processes"][1]
         self.assertLess(abs(of_half["computation_scaling"] - 1), 0.3)
+        # So has one that cannot be read; that something could not be is told.
+        damaged = Path(shutil.copytree(two, self.directory / "damaged"))
+        for kept in damaged.glob("analysis-*.refrain"):
+            kept.unlink()
+        data = bytearray((damaged / "profile.refrain").read_bytes())
+        data[int.from_bytes(data[72:80], "little") + 9] ^= 16  # the block of rank 0
+        (damaged / "profile.refrain").write_bytes(data)
+        of_left = json.loads(self.refrain("scaling", one, damaged, "--format", "json", code=4).rpartition("}")[0] + "}")
+        self.assertEqual([1, 2], [of["processes"] for of in of_left["regions"][0]["by_processes"]])
+        self.assertIn("of 1 of 2 ranks", self.refrain("check", damaged, "--efficiency", "load_balance>=0.9"))
         packed = self.directory / "two.tar"
         self.refrain("pack", two, "-o", packed)
         self.assertEqual(text, self.refrain("scaling", one, packed))

@@ -166,6 +166,15 @@ class Profiles(ExportsOfProfile):
             # As TALP defines it.
             self.assertAlmostEqual(region["usefulTime"] / 2 / region["elapsedTime"], region["parallelEfficiency"], delta=1e-6)
 
+    def test_talp_of_several_runs_is_a_file_of_each(self) -> None:
+        alone = self.steps(1)
+        self.refrain("export", self.experiment, alone, "--format", "talp")
+        for experiment, ranks in ((self.experiment, 2), (alone, 1)):
+            file = json.loads((self.directory / f"{experiment.name}.talp.json").read_text())
+            self.assertEqual(ranks, file["resources"]["numMpiRanks"])
+        self.assertIn("a file of each", self.refrain("export", self.experiment, alone, "--format", "talp", "-o", "x", code=1).stderr)
+        self.assertIn("named twice", self.refrain("export", alone, alone, "--format", "talp", code=1).stderr)
+
     def test_talp_of_a_rank_that_is_left_has_the_sums_of_this_rank(self) -> None:
         damaged = Path(shutil.copytree(self.experiment, self.directory / "one-rank-left"))
         path = damaged / "profile.refrain"

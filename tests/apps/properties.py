@@ -177,6 +177,12 @@ class Properties(TestCase):
         text = self.refrain("properties", "--database", database, "--run", 1).stdout
         self.assertRegex(text, r"The bottleneck is \w+ of .*: \d+\.\d % of the time of main, a problem, as it is more than 5 %\.")
         self.assertIn("Not evaluated:\n", text)
+        # main waits only in what it calls.
+        about = lambda *words: re.findall(r" Waiting  (\S+)\n", self.refrain("properties", "--database", database, "--run", 1, "--property", "Waiting", *words).stdout)
+        innermost, every = about(), about("--all", "--limit", 0)
+        self.assertIn("main", every)
+        self.assertNotIn("main", innermost)
+        self.assertLess(set(innermost), set(every))
         self.assertRegex(self.refrain("properties", "--database", database, "--basis", "nobody", code=1).stderr, "has no region nobody")
 
         # All of it in a database of the other kind says the same.

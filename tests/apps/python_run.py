@@ -34,7 +34,8 @@ print(json.dumps({
     "iterations": rows(run.iterations("step", metrics=["wall", "mpi"])),
     "efficiency": rows(run.efficiency()), "findings": rows(run.findings()), "functions": rows(run.table("functions")),
     "times": [row["time"] for row in rows(run.table("callpaths", metrics=["time"], inclusive=True))],
-    "changes": len(run.compare(run)),
+    "changes": len(run.compare(run)), "changes of iterations": len(run.compare(run, "iterations")),
+    "found": [row["run"] for row in rows(run.compare(run, "findings"))],
     "query": rows(run.query("select rank, count(*) as number, sum(wall_s) as wall_s from iterations where loop = 'step' group by rank order by rank")),
     "calls": rows(run.query("select sum(visits) as visits from callpaths where function = 'MPI_Sendrecv'")),
     "tree": [[node.path, node.exclusive["wall"], node.inclusive["wall"]] for node in tree.walk() if node is not tree],
@@ -156,6 +157,8 @@ class PythonRun(TestCase):
         self.assertAlmostEqual(run["parallel"], run["load_balance"] * run["communication"], delta=1e-9)
         self.assertIn("additive.load_balance", run)
         self.assertGreater(said["events"], 0)
+        number = len(said["findings"])
+        self.assertEqual(number * ["before"] + number * ["now"], said["found"])
         self.assertIn("MPI_Sendrecv", [row["function"] for row in said["functions"]])
 
     def test_data_frames(self) -> None:

@@ -202,14 +202,16 @@ class Run:
         return json.loads(self._native.report(view, of, region))
 
     def compare(self, now: Run, name: str = "callpaths") -> Table:
-        """What changed from this run to another one: table `name` of `refrain report BEFORE NOW --format json`,
-        "callpaths", "findings" or "iterations", with the errors of differences.
+        """What changed from this run to another one, as in `refrain report BEFORE NOW --format json`: "callpaths" or
+        "iterations", with the errors of differences in seconds; "findings" of both, with a column run, "before" or "now".
+        Raises UsageError for another name.
         """
         document = json.loads(self._native.difference(now._native))
-        if name not in document:
-            tables = [key for key, value in document.items() if isinstance(value, list)]
-            raise UsageError(f"there is no table {name} of differences; there are {', '.join(tables)}")
-        return table_of_rows(document[name])
+        if name == "findings":
+            return table_of_rows([{"run": run, **row} for run in ("before", "now") for row in document[f"findings_{run}"]])
+        if name not in ("callpaths", "iterations"):
+            raise UsageError(f"there is no table {name} of differences; there are callpaths, findings, iterations")
+        return table_of_rows(document.get(name, []))
 
     def query(self, sql: str) -> Table:
         """The result of a statement of SQL (of SQLite) over the tables callpaths (by thread, all metrics), iterations

@@ -77,15 +77,15 @@ export class Cells {
     return sum;
   }
 
-  /** Calls `take` with metric, node and the sum over these places, row by row. */
+  /** Calls `take` with metric, node and the sum over these places, row by row; `factors`: by place, of its value. */
   overPlaces(metrics: readonly Span[], nodes: readonly Span[], places: readonly Span[],
-    take: (metric: number, node: number, value: number) => void): void {
+    take: (metric: number, node: number, value: number) => void, factors?: readonly number[]): void {
     const values = new Float64Array(this.places);
     this.forRows(metrics, nodes, (row) => {
       values.fill(0);
       this.addRow(row, values);
       let sum = 0;
-      for (const each of places) for (let place = each.begin; place < each.end; place++) sum += values[place]!;
+      for (const each of places) for (let place = each.begin; place < each.end; place++) sum += values[place]! * (factors?.[place] ?? 1);
       take(this.metrics[row]!, this.nodes[row]!, sum);
     });
   }

@@ -19,11 +19,13 @@ export interface Metric {
   error: ErrorKind;
 }
 
-/** What samples stand for: the time that they divide, their weights, and the squares of these. */
+/**
+ * The time that samples divide, in seconds, and the sum over threads of its square divided by the effective number of
+ * samples, in square seconds.
+ */
 export interface Samples {
   seconds: number;
-  weight: number;
-  squares: number;
+  variance: number;
 }
 
 export interface UnitOfRun {
@@ -121,7 +123,7 @@ export interface Head {
   nodes: { name: number[]; parent: number[]; kind: number[]; marked: number[] };
   places: {
     host: number[]; rank: number[]; last_rank: number[]; thread: number[]; locations: number[]; seconds: number[];
-        weight: number[]; squares: number[];
+        variance: number[];
   };
   samples: Samples;
   units: UnitOfRun[];

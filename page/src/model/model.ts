@@ -104,6 +104,16 @@ export class Model {
     return prefixSums(values);
   }
 
+  /** The sums over the context's places that errors of sampled time are made from (varianceOfParts). */
+  dividedByNode(context: Context): Float64Array | null {
+    const { run, places } = context, nodes = this.everything([0]), { seconds, variance } = run.head.places;
+    if (!places || !this.canTellPlaces(context, nodes)) return null;
+    const values = new Float64Array(this.tree.size), factors = seconds.map((all, place) =>
+      all > 0 ? variance[place]! / all : 0);
+    run.cells!.overPlaces(context.metrics, nodes, places, (_, node, value) => { values[node]! += value; }, factors);
+    return prefixSums(values);
+  }
+
   /** By place; null: not known, or not unpacked yet. */
   byPlace(context: Context): Float64Array | null {
     return this.canTellPlaces(context, context.nodes)

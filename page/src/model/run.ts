@@ -4,7 +4,8 @@ import type { Head, Samples } from './head';
 import type { Numbering } from './merge';
 import { unpack } from './payload';
 import { prefixSums, sumOf, type Span } from './span';
-import { ERROR, LEAST, REPLICATE, VALUE, WEIGHT, type SumRow } from './sums';
+import { varianceOfParts, varianceOfShare } from './variances';
+import { DIVIDED, ERROR, LEAST, OWN_VARIANCE, REPLICATE, VALUE, WHOLE_VARIANCE, type SumRow } from './sums';
 
 /** A rank, or ranks that stand together, as a range of places. */
 export interface RankPlace {
@@ -33,8 +34,10 @@ export class Run {
   readonly ranks: RankPlace[];
   /** Null until it is there; `hasCells`: whether it will be. */
   cells: Cells | null = null;
-  /** Seconds of CPU time that samples stand for, as sums before each node. */
-  readonly weights: Float64Array;
+  /** Those of the sums, by node, the first as sums before each. */
+  private divided: Float64Array;
+  private ownVariance: Float64Array;
+  private wholeVariance: Float64Array;
   private readonly values = new Map<string, Float64Array>();
   private readonly errors = new Map<number, Float64Array>();
   private readonly replicates = new Map<number, Float64Array[]>();
@@ -47,19 +50,22 @@ export class Run {
     this.head = head;
     this.numbering = numbering;
     this.nodes = nodes;
-    let weights = new Float64Array(nodes);
+    this.divided = new Float64Array(nodes + 1);
+    this.ownVariance = new Float64Array(nodes);
+    this.wholeVariance = new Float64Array(nodes);
     for (const row of rows) {
-      if (row.kind >= LEAST && row.kind !== REPLICATE) {
+      if (row.kind >= LEAST && row.kind < REPLICATE) {
         this.readExtremes(row);
         continue;
       }
       const dense = this.dense(row);
       if (row.kind === VALUE) this.values.set(`${numbering.units[row.unit]} ${numbering.metrics[row.metric]}`, dense);
       else if (row.kind === ERROR) this.errors.set(numbering.metrics[row.metric]!, prefixSums(dense));
-      else if (row.kind === WEIGHT) weights = dense;
+      else if (row.kind === DIVIDED) this.divided = prefixSums(dense);
+      else if (row.kind === OWN_VARIANCE) this.ownVariance = dense;
+      else if (row.kind === WHOLE_VARIANCE) this.wholeVariance = dense;
       else this.addReplicate(numbering.metrics[row.metric]!, prefixSums(dense));
     }
-    this.weights = prefixSums(weights);
     this.ranks = this.ranksOfPlaces();
   }
 
@@ -141,15 +147,37 @@ export class Run {
     return Math.hypot(sumOver(errors), Math.sqrt(squares / Math.max(replicates.length, 1)));
   }
 
-  /** Samples of these places; null: of all. */
-  samples(places: readonly Span[] | null): Samples {
-    if (!places) return this.head.samples;
-    const { seconds, weight, squares } = this.head.places, sum = { seconds: 0, weight: 0, squares: 0 };
+  /**
+   * Of time that samples divide, over all places, at these call paths together. Exact for one call path, by itself or
+   * with all below it, which is what rows of a tree are; for several the most that it can be.
+   */
+  sampledVariance(nodes: readonly Span[], ends: Uint32Array): number {
+    const [first, ...others] = nodes;
+    if (first && others.length === 0) {
+      if (first.end === ends[first.begin]) return this.wholeVariance[first.begin]!;
+      if (first.end === first.begin + 1) return this.ownVariance[first.begin]!;
+    }
+    return varianceOfParts(nodes.reduce((sum, each) => sum + sumOf(this.divided, each), 0), this.head.samples);
+  }
+
+  /** The same where the time at these call paths is known by place: exact, but for threads that share a place. */
+  sampledVarianceAt(times: Float64Array | null, places: readonly Span[]): number {
+    if (!times) return NaN;
+    let sum = 0;
+    for (const each of places) {
+      for (let place = each.begin; place < each.end; place++) {
+        sum += varianceOfShare(times[place]!, this.samplesAt([{ ...each, begin: place, end: place + 1 }]));
+      }
+    }
+    return sum;
+  }
+
+  samplesAt(places: readonly Span[]): Samples {
+    const { seconds, variance } = this.head.places, sum = { seconds: 0, variance: 0 };
     for (const each of places) {
       for (let place = each.begin; place < each.end; place++) {
         sum.seconds += seconds[place] ?? 0;
-        sum.weight += weight[place] ?? 0;
-        sum.squares += squares[place] ?? 0;
+        sum.variance += variance[place] ?? 0;
       }
     }
     return sum;

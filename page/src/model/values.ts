@@ -4,8 +4,8 @@
  */
 import type { Model } from './model';
 import type { Run } from './run';
-import type { Samples } from './head';
 import { prefixSums, span, sumOf, union, type Span } from './span';
+import { varianceOfParts } from './variances';
 
 /** What the other axes are fixed to. `places` null: all. */
 export interface Context {
@@ -23,20 +23,12 @@ export interface Values {
 
 export const notKnown: Values = { of: () => NaN, errorOf: () => NaN };
 
-/** That of a part p of time that samples divide (docs/explorer-format.md). */
-export function errorOfShare(share: number, samples: Samples): number {
-  if (!(samples.weight > 0) || !(samples.squares > 0) || !(share > 0)) return 0;
-  const count = samples.weight ** 2 / samples.squares;
-  return samples.seconds * (share < 1 - 1e-9 ? Math.sqrt(share * (1 - share) / count) : Math.min(1, 1 / count));
-}
-
 function sumOver(prefix: Float64Array | null, spans: readonly Span[]): number {
   return prefix ? spans.reduce((sum, each) => sum + sumOf(prefix, each), 0) : NaN;
 }
 
-/** `seconds`: what the metric has of sampled time at the call paths and places of the context, asked for where places
- * are fixed. */
-function errorOf(model: Model, context: Context, seconds: (metric: number) => number): number {
+/** `variance`: of what a metric has of sampled time at the call paths and places of the context. */
+function errorOf(model: Model, context: Context, variance: (metric: number) => number): number {
   const { run, nodes, places } = context;
   if (nodes.some(({ unit }) => unit !== 0 && model.units[unit]?.reconstructed)) return NaN;
   let squares = 0;
@@ -49,9 +41,7 @@ function errorOf(model: Model, context: Context, seconds: (metric: number) => nu
         if (places) return NaN;
         squares += run.givenError(metric, union(nodes)) ** 2;
       } else if (!model.isEverything(nodes)) {
-        const samples = run.samples(places);
-        const share = places ? seconds(metric) / samples.seconds : sumOver(run.weights, union(nodes)) / samples.weight;
-        squares += errorOfShare(share, samples) ** 2;
+        squares += places ? variance(metric) : run.sampledVariance(union(nodes), model.tree.ends);
       }
     }
   }
@@ -70,10 +60,11 @@ function kept<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
 /** By call path. */
 export function valuesOfNodes(model: Model, context: Context): Values {
   const prefixOf = kept((unit: number) => model.byNode(context, unit));
-  const secondsOf = kept((metric: number) => model.byNode({ ...context, metrics: [span(metric, metric + 1)] }, 0));
+  const dividedOf = kept((metric: number) => model.dividedByNode({ ...context, metrics: [span(metric, metric + 1)] }));
   return {
     of: (spans) => spans.reduce((sum, each) => sum + sumOver(prefixOf(each.unit), [each]), 0),
-    errorOf: (spans) => errorOf(model, { ...context, nodes: spans }, (metric) => sumOver(secondsOf(metric), spans)),
+    errorOf: (spans) => errorOf(model, { ...context, nodes: spans }, (metric) =>
+        varianceOfParts(sumOver(dividedOf(metric), union(spans)), context.run.samplesAt(context.places ?? []))),
   };
 }
 
@@ -83,10 +74,11 @@ export function valuesOfPlaces(model: Model, context: Context): Values {
     const values = model.byPlace({ ...context, metrics });
     return values && prefixSums(values);
   });
-  const secondsOf = kept((metric: number) => prefix([span(metric, metric + 1)]));
+  const timesOf = kept((metric: number) => model.byPlace({ ...context, metrics: [span(metric, metric + 1)] }));
   return {
     of: (spans) => sumOver(prefix(context.metrics), spans),
-    errorOf: (spans) => errorOf(model, { ...context, places: spans }, (metric) => sumOver(secondsOf(metric), spans)),
+    errorOf: (spans) => errorOf(model, { ...context, places: spans }, (metric) =>
+        context.run.sampledVarianceAt(timesOf(metric), union(spans))),
   };
 }
 
@@ -98,6 +90,8 @@ export function valuesOfMetrics(model: Model, context: Context): Values {
         model.has(context.run, begin + i)));
     return all.length > 0 ? all.reduce((a, b) => a + b) : NaN;
   };
+  const timesOf = (metric: number): Float64Array | null =>
+    model.byPlace({ ...context, metrics: [span(metric, metric + 1)] });
   return { of: sum, errorOf: (spans) => errorOf(model, { ...context, metrics: spans }, (metric) =>
-      values[metric] ?? NaN) };
+      context.run.sampledVarianceAt(timesOf(metric), union(context.places ?? []))) };
 }

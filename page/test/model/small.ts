@@ -44,7 +44,11 @@ export function sumsBuffer(factor = 1, metrics = [MPI, USER, WAITING, VISITS]): 
   };
   for (const [metric, cells] of rows) put(0, metric, cells);
   if (metrics.includes(WAITING)) put(1, WAITING, [[ALLREDUCE, 0.25]]);
-  put(2, USER, [[SOLVE, 8], [IO, 4]]);
+  // Shares of the ranks: 1/2, 2/3, 2/3, 3/4 in `solve`, the rest in `io`.
+  put(2, USER, [[SOLVE, 0.02 * 0.5 + 0.03 * 2 / 3 * 2 + 0.04 * 0.75], [IO, 0.02 * 0.5 + 0.03 / 3 * 2 + 0.04 * 0.25]]);
+  const variance = 0.02 / 4 + 0.03 * 2 / 9 * 2 + 0.04 * 3 / 16;
+  put(8, USER, [[SOLVE, variance], [IO, variance]]);
+  put(9, USER, [[MAIN, 0.0004], [SOLVE, variance], [IO, variance]]);
   return bytes.buffer.slice(0, at);
 }
 
@@ -81,8 +85,8 @@ export function headOf(): Head {
         metric('visits', -1, { unit: '1' })],
     nodes: { name: [0, 1, 2, 3, 4], parent: [-1, 0, 1, 2, 1], kind: [0, 0, 0, 1, 0], marked: [] },
     places: { host: [5, 5, 6, 6], rank: [0, 1, 2, 3], last_rank: [0, 1, 2, 3], thread: [0, 0, 0, 0],
-        locations: [1, 1, 1, 1], seconds: [2, 3, 3, 4], weight: [2, 3, 3, 4], squares: [0.02, 0.03, 0.03, 0.04] },
-    samples: { seconds: 12, weight: 12, squares: 0.12 },
+        locations: [1, 1, 1, 1], seconds: [2, 3, 3, 4], variance: [0.02, 0.03, 0.03, 0.04] },
+    samples: { seconds: 12, variance: 0.12 },
     units: [{ kind: 'run', name: 'run', loop: -1, count: 0, first: 0, last: 0, wall: 0, mpi: 0, user: 0,
         reconstructed: false, has_values: true, by_place: true, ranges: [] }],
     loops: [], findings: [], properties: [],

@@ -11,6 +11,7 @@
 
 #include "offline/analysis/functions.hpp"
 #include "tests/unit/analysis/tree_of.hpp"
+#include "tests/unit/run/unit_rows.hpp"
 
 namespace refrain::analysis {
 namespace {
@@ -18,15 +19,11 @@ namespace {
 using experiment::CallPath;
 using experiment::Profile;
 using experiment::Unit;
+using experiment::test::add_region;
 using format::NodeKind;
 
-void add_region(Unit& unit, std::uint32_t path, std::int64_t visits, std::int64_t time, std::int64_t bytes = 0) {
-  unit.values.push_back({path, static_cast<std::uint32_t>(unit.columns.size())});
-  unit.columns.insert(unit.columns.end(), {visits, time, visits, bytes, 0, 0});
-}
-void add_function(Unit& unit, std::uint32_t path, std::int64_t samples, std::int64_t weight) {
-  unit.values.push_back({path, static_cast<std::uint32_t>(unit.columns.size())});
-  unit.columns.insert(unit.columns.end(), {samples, weight});
+void add_samples(Unit& unit, std::uint32_t path, std::int64_t samples, std::int64_t weight) {
+  experiment::test::add_function(unit, path, samples, weight);
   unit.ticks_user += samples;
   unit.weight_user_ns += weight;
   unit.weight_user_squared += static_cast<double>(weight) * static_cast<double>(weight) / static_cast<double>(samples);
@@ -53,9 +50,9 @@ Profile small_profile() {
   unit.cpu_ns = 1'000;
   add_region(unit, 2, 3, 100, 24);
   add_region(unit, 4, 4, 200, 32);
-  add_function(unit, 5, 1, 100);
-  add_function(unit, 6, 2, 500);
-  add_function(unit, 8, 1, 100);
+  add_samples(unit, 5, 1, 100);
+  add_samples(unit, 6, 2, 500);
+  add_samples(unit, 8, 1, 100);
   location.units.push_back(unit);
   rank.locations.push_back(location);
   profile.ranks.push_back(rank);
@@ -219,8 +216,8 @@ TEST(CallTree, a_path_into_recursion_counts_once_in_the_flat_view) {
                    {1, NodeKind::Function, -1, 0x20}};
   Unit unit;
   unit.wall = unit.cpu_ns = 1'000;
-  add_function(unit, 3, 1, 600);
-  add_function(unit, 4, 1, 400);
+  add_samples(unit, 3, 1, 600);
+  add_samples(unit, 4, 1, 400);
   profile.ranks[0].locations[0].units = {unit};
   Symbolizer symbolizer;
   const auto functions = function_totals(build_call_tree(profile, symbolizer));
@@ -236,8 +233,8 @@ TEST(CallTree, standard_errors_are_those_of_the_shares) {
   auto& unit = profile.ranks[0].locations[0].units[0];
   unit.values.clear(), unit.columns.clear();
   unit.mpi = 0, unit.mpi_calls = 0, unit.ticks_user = 0, unit.weight_user_ns = 0, unit.weight_user_squared = 0;
-  add_function(unit, 5, 10, 100);
-  add_function(unit, 6, 30, 300);  // 40 samples of 10
+  add_samples(unit, 5, 10, 100);
+  add_samples(unit, 6, 30, 300);  // 40 samples of 10
   const CallTree tree = build_call_tree(profile, symbolizer);
   EXPECT_NEAR(by_path(tree).at("/0x10/0x20")->standard_error_s, 1'000e-9 * std::sqrt(.75 * .25 / 40), 1e-15);
 }
@@ -249,9 +246,9 @@ TEST(CallTree, a_function_has_one_error_whatever_calls_it_and_ranks_are_independ
   auto& unit = profile.ranks[0].locations[0].units[0];
   unit.values.clear(), unit.columns.clear();
   unit.mpi = 0, unit.mpi_calls = 0, unit.ticks_user = 0, unit.weight_user_ns = 0, unit.weight_user_squared = 0;
-  add_function(unit, 5, 20, 200);
-  add_function(unit, 6, 10, 100);
-  add_function(unit, 8, 10, 100);  // 40 samples of 10, half of them in 0x20
+  add_samples(unit, 5, 20, 200);
+  add_samples(unit, 6, 10, 100);
+  add_samples(unit, 8, 10, 100);  // 40 samples of 10, half of them in 0x20
   const auto error_of = [&] {
     const CallTree tree = build_call_tree(profile, symbolizer);
     const auto functions = function_totals(tree);
@@ -269,7 +266,7 @@ TEST(CallTree, a_function_has_one_error_whatever_calls_it_and_ranks_are_independ
   auto& other = profile.ranks[1].locations[0].units[0];
   other.values.clear(), other.columns.clear();
   other.ticks_user = 0, other.weight_user_ns = 0, other.weight_user_squared = 0;
-  add_function(other, 5, 40, 400);
+  add_samples(other, 5, 40, 400);
   const auto functions = function_totals(build_call_tree(profile, symbolizer));
   EXPECT_NEAR(std::ranges::find(functions, "0x20", &FunctionTotals::name)->exclusive_error_s, of_one, 1e-15);
 }
@@ -308,7 +305,7 @@ TEST(CallTree, time_is_conserved_for_random_experiments) {
               unit.mpi += time;
               unit.mpi_calls += 3;
             } else if (profile.paths[p].kind == NodeKind::Function) {
-              add_function(unit, p, 1, static_cast<std::int64_t>(random() % 20'000'000));
+              add_samples(unit, p, 1, static_cast<std::int64_t>(random() % 20'000'000));
             }
           }
           unit.cpu_ns = static_cast<std::int64_t>(random() % 50'000'000'000);

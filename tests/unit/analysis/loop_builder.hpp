@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "offline/experiment/profile.hpp"
+#include "tests/unit/run/unit_rows.hpp"
 
 namespace refrain::analysis::test {
 
@@ -80,12 +81,8 @@ inline experiment::Unit unit_of(const Iteration& it, std::int32_t loop = 0) {
   unit.ticks_lost = it.ticks_lost;
   const auto put = [&](std::uint32_t path, auto& values) {
     if (std::all_of(values.begin(), values.end(), [](std::int64_t v) { return v == 0; })) return;
-    unit.values.push_back({path, static_cast<std::uint32_t>(unit.columns.size())});
-    unit.columns.insert(unit.columns.end(), values.begin(), values.end());
-    // A row has all columns of its kind, as one that was read has.
     const bool mpi = path == send || path == allreduce;
-    unit.columns.resize(unit.values.back().first +
-                        format::columns_of(mpi ? format::NodeKind::Region : format::NodeKind::Function));
+    experiment::test::add_row(unit, path, mpi ? format::NodeKind::Region : format::NodeKind::Function, values);
   };
   put(send, it.send);
   put(allreduce, it.allreduce);

@@ -181,7 +181,7 @@ TEST(DamagedFile, wrong_directories_are_explained) {
   };
   ScratchDirectory directory;
   EXPECT_EQ(error_of("/nowhere"), "/nowhere: does not exist");
-  EXPECT_EQ(error_of("/etc/passwd"), "/etc/passwd: is not a directory");
+  EXPECT_EQ(error_of("/etc/passwd"), "/etc/passwd: is no experiment, neither as a directory nor packed");
   EXPECT_EQ(error_of(directory.path), directory.path + ": is not an experiment directory: it has no manifest.json");
   put_manifest(directory.path, 1);
   EXPECT_EQ(error_of(directory.path), directory.path + ": holds no profile");

@@ -13,7 +13,7 @@
 #include "offline/experiment/experiment.hpp"
 #include "offline/experiment/packed.hpp"
 #include "offline/report/found.hpp"
-#include "tests/unit/archive/sample_job.hpp"
+#include "tests/unit/archive/golden_copy.hpp"
 
 namespace refrain::experiment {
 
@@ -33,8 +33,8 @@ void describe(Io& io, T& of) {
 namespace {
 
 namespace fs = std::filesystem;
+using refrain::testing::GoldenCopy;
 using refrain::testing::read_file;
-using refrain::testing::ScratchDirectory;
 using refrain::testing::write_file;
 
 TEST(Packed, comes_back_to_the_last_bit) {
@@ -58,10 +58,6 @@ TEST(Packed, comes_back_to_the_last_bit) {
 
 class KeptAnalysisTest : public ::testing::Test {
  protected:
-  KeptAnalysisTest() {
-    fs::copy(GOLDEN "/events-4", scratch_.path, fs::copy_options::recursive);
-    experiment_ = Experiment::open(scratch_.path);
-  }
   static NewAnalysis made(const std::string& parameters, std::uint32_t level, const std::string& found) {
     SavedMetric metric{"late_sender", "p2p", "help", true, {{0, 1, 0, 0.25}, {-1, 0, 0, 0.5}}, {{1, 0, 0.25, -1}}};
     metric.ranks_in_block = 1;
@@ -74,8 +70,8 @@ class KeptAnalysisTest : public ::testing::Test {
       if (entry.path().filename().string().starts_with("analysis-")) all.push_back(entry.path());
     return all;
   }
-  ScratchDirectory scratch_;
-  std::shared_ptr<const Experiment> experiment_;
+  GoldenCopy scratch_{"events-4"};
+  std::shared_ptr<const Experiment> experiment_ = Experiment::open(scratch_.path);
 };
 
 TEST_F(KeptAnalysisTest, is_read_as_it_was_written) {
@@ -187,8 +183,7 @@ TEST_F(KeptAnalysisTest, every_damage_is_noticed) {
 
 TEST_F(KeptAnalysisTest, of_another_experiment_is_not_taken) {
   keep(*experiment_, made("", 0, "bytes"));
-  const ScratchDirectory other;
-  fs::copy(GOLDEN "/profile-1.10", other.path, fs::copy_options::recursive);
+  const GoldenCopy other("profile-1.10");
   fs::copy(files()[0], other.path);
   const auto opened = Experiment::open(other.path);
   EXPECT_TRUE(kept_analyses(*opened).empty());

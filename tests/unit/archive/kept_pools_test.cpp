@@ -11,20 +11,18 @@
 #include "offline/run/iteration_profile.hpp"
 #include "offline/run/iterations.hpp"
 #include "offline/run/loop_pools.hpp"
-#include "tests/unit/archive/sample_job.hpp"
+#include "tests/unit/archive/golden_copy.hpp"
 
 namespace refrain::experiment {
 namespace {
 
 namespace fs = std::filesystem;
+using refrain::testing::GoldenCopy;
 using refrain::testing::read_file;
-using refrain::testing::ScratchDirectory;
 using refrain::testing::write_file;
 
 class KeptPoolsTest : public ::testing::Test {
  protected:
-  KeptPoolsTest() { fs::copy(GOLDEN "/profile-1.10", scratch_.path, fs::copy_options::recursive); }
-
   std::shared_ptr<const Experiment> open() const { return Experiment::open(scratch_.path); }
   std::string file() const { return scratch_.path + "/pools-1.refrain"; }
 
@@ -49,7 +47,7 @@ class KeptPoolsTest : public ::testing::Test {
     return all;
   }
 
-  ScratchDirectory scratch_;
+  GoldenCopy scratch_{"profile-1.10"};
 };
 
 TEST_F(KeptPoolsTest, say_the_same_as_those_that_are_found) {
@@ -92,8 +90,7 @@ TEST_F(KeptPoolsTest, that_are_damaged_are_found_again) {
 
 TEST_F(KeptPoolsTest, of_another_experiment_are_not_taken) {
   keep_pools(*open(), run::Asked::Yes);
-  const ScratchDirectory other;
-  fs::copy(GOLDEN "/profile-1.9", other.path, fs::copy_options::recursive);
+  const GoldenCopy other("profile-1.9");
   const auto before = said(*Experiment::open(other.path));
   fs::copy(file(), other.path);
   const auto opened = Experiment::open(other.path);

@@ -114,6 +114,17 @@ TEST(Cubex, headers_of_tar_have_the_right_checksum) {
   EXPECT_EQ(bytes.size() % 512, 0u);
 }
 
+TEST(Cubex, names_have_no_characters_that_xml_lacks) {
+  MadeRun run;
+  run.call_inner("a \xef\xbf\xbe\xef\xbf\xbf \xff\x01 \xef\xbf\xbd <&]]>");
+  const std::string bytes = written("cubex", run);
+  EXPECT_EQ(bytes.find("\xef\xbf\xbe"), bytes.npos);
+  EXPECT_EQ(bytes.find("\xef\xbf\xbf"), bytes.npos);
+  const experiment::InputFile input("made.cubex", std::as_bytes(std::span(bytes)));
+  const std::string bad = "\xef\xbf\xbd";
+  EXPECT_EQ(database::parse_cubex(input).nodes[2].name, "a " + bad + bad + " " + bad + bad + " " + bad + " <&]]>");
+}
+
 TEST(Speedscope, all_ranks_come_first_and_each_has_its_profile) {
   MadeRun run;
   const json file = json::parse(written("speedscope", run));
@@ -146,6 +157,17 @@ TEST(Folded, lines_are_stacks_with_whole_microseconds) {
             "main;a->b<int, \"x\">;MPI_Send 8000000\n"
             "main;MPI_Barrier 1000000\n"
             "(refrain) 500000\n");
+}
+
+TEST(Folded, names_end_no_stack_and_no_line) {
+  MadeRun run;
+  run.call_inner(
+      "a;b\nc\xe2\x80\xa8"
+      "d\xe2\x80\xa9 7");
+  EXPECT_NE(written("folded", run)
+                .find("main;a,b\xef\xbf\xbd"
+                      "c d  7;MPI_Send 8000000\n"),
+            std::string::npos);
 }
 
 /// Fields of a message, by number.

@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <unistd.h>
+#include <utility>
 
 #include "offline/export/formats.hpp"
 
@@ -38,6 +39,8 @@ class MadeRun final : public Run {
                 {"bytes_read", "B", -1, "bytes"}, {"late_receiver", "s", InMpi, "waiting"}};
   }
 
+  /// Another name of the function that MPI_Send is called from.
+  void call_inner(std::string name) { nodes_[Inner].name = std::move(name); }
   /// More than have written anything.
   void expect(std::int64_t processes) { facts_.processes = processes; }
 

@@ -127,6 +127,32 @@ TEST_F(Paper, the_most_severe_property_is_first_and_others_say_why_they_are_not_
   EXPECT_EQ("the run has no Loop", drift->why);
 }
 
+TEST_F(Paper, a_context_is_outer_when_those_inside_have_nearly_all_of_its_severity) {
+  const auto is_outer = [&](const std::string& property, int run, const std::string& region) {
+    EvaluationRequest request;
+    request.run = Store(*connection_, *program_.model).runs({{}, {}, runs_[run]}).at(0);
+    request.only = {property};
+    for (const Found& of : evaluate(*connection_, program_, request).found)
+      if (of.context[0].second == region) return of.is_outer;
+    ADD_FAILURE() << property << " does not hold in " << region;
+    return false;
+  };
+  EXPECT_TRUE(is_outer("MeasuredCost", 0, "main")) << "18 of 20 s are in solve";
+  EXPECT_FALSE(is_outer("MeasuredCost", 0, "solve"));
+  EXPECT_FALSE(is_outer("MeasuredCost", 1, "main")) << "40 of 60 s are in solve";
+  {
+    Writing writing(*connection_, [] {});
+    connection_->execute(
+        "INSERT INTO \"FunctionCall\" (\"id\", \"Function_Calls\", \"Caller\", \"CallingReg\", \"Callee\") SELECT 100, "
+        "m.\"id\", s.\"id\", r.\"id\", m.\"id\" FROM \"Function\" m, \"Function\" s, \"Region\" r WHERE m.\"Name\" = "
+        "'main' "
+        "AND s.\"Name\" = 'solve' AND r.\"Name\" = 'solve'");
+    writing.commit();
+  }
+  EXPECT_TRUE(is_outer("MeasuredCost", 0, "main"));
+  EXPECT_FALSE(is_outer("MeasuredCost", 0, "solve")) << "though it calls main, too";
+}
+
 TEST_F(Paper, a_database_of_another_model_is_refused_with_what_differs) {
   properties::Source other = properties::builtin_model();
   other.text += "class Further { int Number; }\n";

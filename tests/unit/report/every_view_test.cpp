@@ -254,6 +254,20 @@ TEST(EveryView, of_a_run_that_is_told_apart_in_part) {
   EXPECT_NE(rendered(experiment, request, {})->find("run_delay_unknown"), std::string::npos);
 }
 
+/// Also of those with helper threads, whose idle time is left out of the tree.
+TEST(EveryView, modules_share_the_time_of_the_call_tree) {
+  for (const fs::path& directory : golden_experiments()) {
+    const auto experiment = experiment::Experiment::open(directory.string());
+    Request request;
+    request.views = {Show::Modules};
+    request.format = format_of("json");
+    double share = 0;
+    for (const auto& module : nlohmann::json::parse(*rendered(experiment, request, {}))["modules"])
+      share += module["share"].get<double>();
+    EXPECT_NEAR(1, share, 1e-6) << directory;
+  }
+}
+
 TEST(EveryView, is_well_formed_for_programs) {
   for (const fs::path& directory : golden_experiments()) {
     const auto experiment = experiment::Experiment::open(directory.string());

@@ -5,11 +5,15 @@
 #include <limits>
 #include <random>
 
+#include "tests/unit/run/unit_rows.hpp"
+
 namespace refrain::run {
 namespace {
 
 using experiment::CallPath;
 using experiment::Unit;
+using experiment::test::add_function;
+using experiment::test::add_region;
 using format::NodeKind;
 
 constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
@@ -21,15 +25,6 @@ const std::vector<CallPath> paths = {{0, NodeKind::Root, -1, 0},
                                      {0, NodeKind::Function, 0, 0x10},
                                      {0, NodeKind::Function, 0, 0x20},
                                      {0, NodeKind::Function, 0, 0x30}};
-
-void add_region(Unit& unit, std::uint32_t path, std::int64_t visits, std::int64_t time) {
-  unit.values.push_back({path, static_cast<std::uint32_t>(unit.columns.size())});
-  unit.columns.insert(unit.columns.end(), {visits, time, 0, 0, 0, 0});
-}
-void add_function(Unit& unit, std::uint32_t path, std::int64_t samples, std::int64_t weight) {
-  unit.values.push_back({path, static_cast<std::uint32_t>(unit.columns.size())});
-  unit.columns.insert(unit.columns.end(), {samples, weight});
-}
 
 __int128 sum_of_user(const UnitTimes& times) {
   __int128 sum = static_cast<__int128>(times.not_on_cpu) + times.no_sample + times.no_path;
