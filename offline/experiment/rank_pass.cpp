@@ -1,6 +1,7 @@
 #include "offline/experiment/rank_pass.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <condition_variable>
 #include <cstdlib>
@@ -16,14 +17,6 @@ namespace refrain::experiment {
 namespace {
 
 constexpr std::size_t worth_a_thread = 16;  ///< ranks
-
-unsigned threads_for_reading() {
-  constexpr unsigned usual = 8, most = 256;
-  unsigned threads = 0;
-  if (const char* text = std::getenv(threads_variable)) std::from_chars(text, text + std::strlen(text), threads);
-  if (threads == 0) threads = std::min(std::thread::hardware_concurrency(), usual);
-  return std::clamp(threads, 1U, most);
-}
 
 using Make = std::function<std::any(const RankHandle& rank)>;
 
@@ -129,6 +122,51 @@ class MakeAhead {
 };
 
 }  // namespace
+
+unsigned threads_for_reading() {
+  constexpr unsigned usual = 8, most = 256;
+  unsigned threads = 0;
+  if (const char* text = std::getenv(threads_variable)) std::from_chars(text, text + std::strlen(text), threads);
+  if (threads == 0) threads = std::min(std::thread::hardware_concurrency(), usual);
+  return std::clamp(threads, 1U, most);
+}
+
+void for_each_in_threads(std::size_t count, unsigned threads, const std::function<void(std::size_t number)>& work) {
+  if (threads < 2 || count < 2) {
+    for (std::size_t number = 0; number < count; ++number) work(number);
+    return;
+  }
+  struct Done {
+    std::vector<DamageLog::Entry> damage;
+    std::exception_ptr error;
+  };
+  std::vector<Done> all(count);
+  std::atomic<std::size_t> next{0};
+  std::atomic<bool> has_failed{false};
+  const auto work_on = [&] {
+    for (std::size_t number; !has_failed && (number = next++) < count;)
+      all[number].damage = DamageLog::put_aside([&] {
+        try {
+          work(number);
+        } catch (...) {
+          all[number].error = std::current_exception();
+          has_failed = true;
+        }
+      });
+  };
+  {
+    std::vector<std::jthread> others;
+    try {
+      for (unsigned i = 1; i < threads && i < count; ++i) others.emplace_back(work_on);
+    } catch (const std::system_error&) {  // as many as there can be
+    }
+    work_on();
+  }
+  for (const Done& of : all) {
+    DamageLog::add(of.damage);
+    if (of.error) std::rethrow_exception(of.error);
+  }
+}
 
 void for_each_rank(const Experiment& experiment, std::span<const std::size_t> places, Depth depth,
                    const std::function<void(const RankHandle& rank)>& use) {

@@ -16,6 +16,11 @@ namespace refrain::experiment {
 
 /// The variable that says how many threads read, with the caller's; without it as many as there are cores, 8 at most.
 inline constexpr const char* threads_variable = "REFRAIN_THREADS";
+unsigned threads_for_reading();
+
+/// Calls `work` with the numbers below `count`, by so many threads, each of which takes the lowest one that is left.
+/// What they throw is thrown, and the damage that they find is noted, as if one thread had done all in order.
+void for_each_in_threads(std::size_t count, unsigned threads, const std::function<void(std::size_t number)>& work);
 
 /// Calls `use` with the ranks at these places, one after the other, on the caller's thread; with null for one of which
 /// nothing can be read. Throws what `use` throws, and ReadError when the experiment is strict. Memory: eight ranks for

@@ -1,5 +1,6 @@
 #pragma once
-/// An experiment's events as an OTF2 archive, written with libotf2, location by location.
+/// An experiment's events as an OTF2 archive, written with libotf2: some locations at a time, by as many threads as
+/// read (experiment::threads_variable). With any number of them it is the same, byte for byte.
 ///
 /// Enter and leave of MPI functions and of the loops and regions that the program marks; messages, collective and
 /// one-sided operations, reads and writes of files; samples with their calling contexts; metrics; the end of an

@@ -4,6 +4,7 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <otf2/OTF2_Pthread_Locks.h>
 #include <string>
 #include <utility>
 #include <vector>
@@ -157,6 +158,7 @@ Otf2Archive::Otf2Archive(const std::filesystem::path& directory, ProcessGroup* p
   check(OTF2_Archive_SetFlushCallbacks(archive_, &flush, nullptr), "the archive");
   check(OTF2_Archive_SetMemoryCallbacks(archive_, &memory, nullptr), "the archive");
   check(set_callbacks(archive_, processes), "the archive");
+  check(OTF2_Pthread_Archive_SetLockingCallbacks(archive_, nullptr), "the archive");
   check(OTF2_Archive_SetCreator(archive_, "Refrain"), "the archive");
   check(OTF2_Archive_OpenEvtFiles(archive_), "the files of events");
 }

@@ -22,7 +22,7 @@ class Otf2Archive {
   Otf2Archive(const Otf2Archive&) = delete;
   Otf2Archive& operator=(const Otf2Archive&) = delete;
 
-  /// Events of one location after the other. Returns what `write` does.
+  /// Returns how many records `write` has written. Several threads may write, each a location of its own.
   std::uint64_t write_location(OTF2_LocationRef location, const std::function<void(OTF2_EvtWriter*)>& write);
   /// After the events. `locations`: those that this process has written, of which each gets a file of definitions,
   /// which readers expect.

@@ -11,11 +11,14 @@
 #include <utility>
 #include <vector>
 
+#include "format/hashing.hpp"
 #include "format/mpi_functions.hpp"
+#include "offline/experiment/rank_pass.hpp"
 #include "offline/export/lost_partners.hpp"
 #include "offline/export/otf2_archive.hpp"
 #include "offline/export/otf2_definitions.hpp"
 #include "offline/export/process_group.hpp"
+#include "offline/trace/open_requests.hpp"
 
 namespace refrain::exports {
 namespace {
@@ -226,7 +229,8 @@ class Writer {
   }
 
   /// Whether the begin of what the record completes is in the archive. What another thread has begun may be.
-  bool may_have_begun(const events::Record& r) const { return r.begun_thread != thread_ || begun_.contains(r.request); }
+  bool may_have_begun(const events::Record& r) const { return r.begun_thread != thread_ || begun_.find(key_of(r)); }
+  static std::uint64_t key_of(const events::Record& r) { return format::mixed(r.request); }
 
   /// `is_paired`: its other side is in the archive, or would not be there anyway; so of receives.
   void send(const events::Record& r, bool is_paired) {
@@ -238,12 +242,12 @@ class Writer {
     switch (r.phase) {
       case Phase::Whole: return done(OTF2_EvtWriter_MpiSend(out_, nullptr, time_, peer, communicator, tag, bytes));
       case Phase::Begun:
-        begun_[r.request] = {};
+        begun_.open(key_of(r)) = {};
         return done(OTF2_EvtWriter_MpiIsend(out_, nullptr, time_, peer, communicator, tag, bytes, r.request));
       case Phase::Completed: done(OTF2_EvtWriter_MpiIsendComplete(out_, nullptr, time_, r.request)); break;
       case Phase::Cancelled: done(OTF2_EvtWriter_MpiRequestCancelled(out_, nullptr, time_, r.request)); break;
     }
-    begun_.erase(r.request);
+    begun_.close(key_of(r));
   }
 
   void receive(const events::Record& r, bool is_paired) {
@@ -252,7 +256,7 @@ class Writer {
     const auto bytes = static_cast<std::uint64_t>(r.bytes_received);
     if (r.phase == Phase::Begun && !is_paired) return leave_out();
     if (r.phase == Phase::Begun) {
-      begun_[r.request] = {};
+      begun_.open(key_of(r)) = {};
       return done(OTF2_EvtWriter_MpiIrecvRequest(out_, nullptr, time_, r.request));
     }
     const bool is_known = is_paired && r.peer >= 0 && communicator != OTF2_UNDEFINED_COMM;
@@ -265,7 +269,7 @@ class Writer {
       done(OTF2_EvtWriter_MpiRecv(out_, nullptr, time_, peer, communicator, tag, bytes));
     else if (has_begun) done(OTF2_EvtWriter_MpiIrecv(out_, nullptr, time_, peer, communicator, tag, bytes, r.request));
     left_out_ += !is_nothing && (!is_known || (r.phase != Phase::Whole && !has_begun));
-    if (r.phase != Phase::Whole) begun_.erase(r.request);
+    if (r.phase != Phase::Whole) begun_.close(key_of(r));
   }
 
   void collective(const events::Record& r, std::uint32_t node, bool is_whole) {
@@ -283,12 +287,12 @@ class Writer {
       return done(OTF2_EvtWriter_MpiCollectiveBegin(out_, nullptr, time_));
     }
     if (r.phase == Phase::Begun) {
-      begun_[r.request] = {};
+      begun_.open(key_of(r)) = {};
       return done(OTF2_EvtWriter_NonBlockingCollectiveRequest(out_, nullptr, time_, r.request));
     }
     done(OTF2_EvtWriter_NonBlockingCollectiveComplete(out_, nullptr, time_, *operation, communicator, root, sent,
                                                       received, r.request));
-    begun_.erase(r.request);
+    begun_.close(key_of(r));
   }
 
   /// They end with their call.
@@ -306,7 +310,7 @@ class Writer {
     const auto bytes = static_cast<std::uint64_t>(r.kind == Kind::Read ? r.bytes_received : r.bytes_sent);
     if (r.phase >= Phase::Completed) {
       if (!may_have_begun(r)) return leave_out();
-      begun_.erase(r.request);
+      begun_.close(key_of(r));
       return done(
           r.phase == Phase::Completed
               ? OTF2_EvtWriter_IoOperationComplete(out_, nullptr, time_, Otf2Definitions::files, bytes, r.request)
@@ -317,7 +321,7 @@ class Writer {
     const OTF2_IoOperationFlag flags =
         (is_whole ? OTF2_IO_OPERATION_FLAG_NONE : OTF2_IO_OPERATION_FLAG_NON_BLOCKING) |
         (is_collective_access(call) ? OTF2_IO_OPERATION_FLAG_COLLECTIVE : OTF2_IO_OPERATION_FLAG_NONE);
-    if (!is_whole) begun_[r.request] = {};
+    if (!is_whole) begun_.open(key_of(r)) = {};
     accesses_in_progress_.push_back({number, bytes, is_whole});
     done(OTF2_EvtWriter_IoOperationBegin(out_, nullptr, is_whole ? time_before_ : time_, Otf2Definitions::files, mode,
                                          flags, is_whole ? bytes : 0, number));
@@ -334,12 +338,10 @@ class Writer {
 
   void one_sided(const events::Record& r) {
     if (r.phase >= Phase::Completed) {
-      const auto begun = begun_.find(r.request);
-      if (begun == begun_.end()) return leave_out();
-      done(
-          OTF2_EvtWriter_RmaOpCompleteNonBlocking(out_, nullptr, time_, begun->second.window, begun->second.operation));
-      begun_.erase(begun);
-      return;
+      const Begun* begun = begun_.find(key_of(r));
+      if (!begun) return leave_out();
+      done(OTF2_EvtWriter_RmaOpCompleteNonBlocking(out_, nullptr, time_, begun->window, begun->operation));
+      return begun_.close(key_of(r));
     }
     const OTF2_RmaWinRef window = definitions_.window_of(rank_, r.communicator);
     if (window == OTF2_UNDEFINED_RMA_WIN || r.peer < 0) return leave_out();
@@ -348,7 +350,7 @@ class Writer {
     const auto put = static_cast<std::uint64_t>(r.bytes_sent), got = static_cast<std::uint64_t>(r.bytes_received);
     if (put > 0) done(OTF2_EvtWriter_RmaPut(out_, nullptr, time_, window, target, put, number));
     if (got > 0) done(OTF2_EvtWriter_RmaGet(out_, nullptr, time_, window, target, got, number));
-    if (r.phase == Phase::Begun) begun_[r.request] = {window, number};
+    if (r.phase == Phase::Begun) begun_.open(key_of(r)) = {window, number};
   }
 
   struct Access {
@@ -386,7 +388,7 @@ class Writer {
   std::vector<std::pair<events::Record, std::uint64_t>> metrics_at_end_;
   std::vector<Access> accesses_in_progress_;
   std::vector<OTF2_RegionRef> active_, path_;  ///< functions, when they are asked for: now, and next
-  std::map<std::uint64_t, Begun> begun_;
+  trace::RequestTable<Begun> begun_;           ///< by key_of()
   std::pair<std::int32_t, OTF2_CommRef> last_communicator_{-1, OTF2_UNDEFINED_COMM};  ///< id, and what it is
 };
 
@@ -453,7 +455,7 @@ Written united(ProcessGroup& processes, const Written& mine) {
   return all;
 }
 
-/// By this process its share; the first one also writes the definitions.
+/// By this process its share, several locations at a time; the first one also writes the definitions.
 Otf2Summary write_archive(const trace::Trace& trace, symbols::Symbolizer& symbolizer, const Otf2Options& options) {
   ProcessGroup* const processes = options.processes;
   const bool is_first = !processes || processes->is_first();
@@ -466,12 +468,23 @@ Otf2Summary write_archive(const trace::Trace& trace, symbols::Symbolizer& symbol
   const std::vector<OTF2_LocationRef>& mine = shares[static_cast<std::size_t>(processes ? processes->rank() : 0)];
   Otf2Archive archive(options.directory, processes);
   Written written;
-  for (const OTF2_LocationRef location : mine)
-    written.events[location] = archive.write_location(location, [&](OTF2_EvtWriter* out) {
+  struct OfLocation {
+    std::uint64_t events = 0, left_out = 0;
+  };
+  std::vector<OfLocation> of_mine(mine.size());
+  // Processes use their cores already.
+  const unsigned threads = processes ? 1 : experiment::threads_for_reading();
+  experiment::for_each_in_threads(mine.size(), threads, [&](std::size_t i) {
+    of_mine[i].events = archive.write_location(mine[i], [&](OTF2_EvtWriter* out) {
       // The file of a rank without events is empty: readers expect it.
-      if (location < trace.locations().size())
-        written.left_out += write_events(contents, static_cast<std::uint32_t>(location), out);
+      if (mine[i] < trace.locations().size())
+        of_mine[i].left_out = write_events(contents, static_cast<std::uint32_t>(mine[i]), out);
     });
+  });
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    written.events[mine[i]] = of_mine[i].events;
+    written.left_out += of_mine[i].left_out;
+  }
   archive.end_events(mine);
   if (processes) written = united(*processes, written);
   Otf2Summary summary;

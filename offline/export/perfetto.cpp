@@ -2,6 +2,7 @@
 /// and track events. A track for each rank, below it one for each thread and one for each of its loops. Messages are
 /// flows between instants within the slices of their calls. Only fields are written that have been there for years.
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <map>
 #include <utility>
@@ -32,7 +33,7 @@ enum PerfettoType : std::uint8_t { SliceBegin = 1, SliceEnd = 2, Instant = 3 };
 
 /// An end of an arrow.
 struct PerfettoFlow {
-  std::uint32_t field = 0;  ///< 0: none
+  std::uint32_t field = 0;
   std::uint64_t number = 0;
 };
 
@@ -52,55 +53,91 @@ class PerfettoTimeline final : public Timeline {
   }
 
   void begin_slice(TimelinePoint at, const trace::RegionOfTrace& region) override {
-    write_event(at, thread_tracks_[at.location], SliceBegin, region.name, category_of(region));
+    follow(at.location);
+    const auto place = static_cast<std::size_t>(&region - trace_.regions().data());
+    if (place >= begins_.size()) begins_.resize(place + 1);
+    ProtoMessage& begin = begins_[place];
+    if (begin.bytes().empty())
+      begin = contents(thread_tracks_[at.location], SliceBegin, names(region.name, category_of(region)));
+    write_packet(at, begin);
   }
   void end_slice(TimelinePoint at, const trace::RegionOfTrace&) override {
-    write_event(at, thread_tracks_[at.location], SliceEnd, {}, nullptr);
+    follow(at.location);
+    write_packet(at, end_);
   }
   void iteration(TimelinePoint begin, TimelinePoint end, const std::string& loop, std::int64_t number) override {
     // Iterations of an inner loop may begin with those of an outer one: the order of such slices would not be known.
     const auto [track, is_new] = loop_tracks_.try_emplace({begin.location, loop}, tracks_ + 1);
     if (is_new) write_track(++tracks_, "iterations of " + loop, rank_tracks_[begin.location]);
-    write_event(begin, track->second, SliceBegin, fmt::format("{} {}", loop, number), "iteration");
-    write_event(end, track->second, SliceEnd, {}, nullptr);
+    write_packet(begin, contents(track->second, SliceBegin, names(fmt::format("{} {}", loop, number), "iteration")));
+    write_packet(end, contents(track->second, SliceEnd, {}));
   }
   void gap(TimelinePoint at) override {
-    write_event(at, thread_tracks_[at.location], Instant, "events are missing", "gap");
+    write_packet(at, contents(thread_tracks_[at.location], Instant, names("events are missing", "gap")));
   }
   void message(const TimelineMessage& of) override {
-    write_event(of.sent, thread_tracks_[of.sent.location], Instant, "send", "message",
-                {perfetto_field::FlowIds, of.number});
-    write_event(of.received, thread_tracks_[of.received.location], Instant, "receive", "message",
-                {perfetto_field::TerminatingFlowIds, of.number});
+    write_flow(of.sent, "send", sends_, {perfetto_field::FlowIds, of.number});
+    write_flow(of.received, "receive", receives_, {perfetto_field::TerminatingFlowIds, of.number});
   }
 
  private:
   void write_track(std::uint64_t uuid, std::string_view name, std::uint64_t parent) {
-    event_.clear();
-    event_.integer(perfetto_field::Uuid, static_cast<std::int64_t>(uuid));
-    event_.text(perfetto_field::TrackName, experiment::clean_text(name));
-    if (parent != 0) event_.integer(perfetto_field::ParentUuid, static_cast<std::int64_t>(parent));
+    ProtoMessage descriptor;
+    descriptor.integer(perfetto_field::Uuid, static_cast<std::int64_t>(uuid));
+    descriptor.text(perfetto_field::TrackName, experiment::clean_text(name));
+    if (parent != 0) descriptor.integer(perfetto_field::ParentUuid, static_cast<std::int64_t>(parent));
     packet_.clear();
     packet_.integer(perfetto_field::SequenceId, sequence);
-    packet_.message(perfetto_field::TrackDescriptor, event_);
+    packet_.message(perfetto_field::TrackDescriptor, descriptor);
     write_packet();
   }
 
-  void write_event(TimelinePoint at, std::uint64_t track, PerfettoType type, std::string_view name,
-                   const char* category, PerfettoFlow flow = {}) {
-    event_.clear();
-    event_.integer(perfetto_field::EventType, type);
-    event_.integer(perfetto_field::TrackUuid, static_cast<std::int64_t>(track));
-    if (category) {
-      event_.text(perfetto_field::Categories, category);
-      event_.text(perfetto_field::EventName, experiment::as_utf8(name, memory_));
-    }
-    if (flow.field != 0) event_.fixed64(flow.field, flow.number);
+  /// The fields that tell what an event is called.
+  static ProtoMessage names(std::string_view name, const char* category) {
+    ProtoMessage fields;
+    std::string memory;
+    fields.text(perfetto_field::Categories, category);
+    fields.text(perfetto_field::EventName, experiment::as_utf8(name, memory));
+    return fields;
+  }
+  /// What the packet of an event has behind its time. `further`: so many bytes of the event follow.
+  static ProtoMessage contents(std::uint64_t track, PerfettoType type, const ProtoMessage& names,
+                               std::size_t further = 0) {
+    ProtoMessage event, packet;
+    event.integer(perfetto_field::EventType, type);
+    event.integer(perfetto_field::TrackUuid, static_cast<std::int64_t>(track));
+    event.fields(names);
+    packet.integer(perfetto_field::SequenceId, sequence);
+    packet.head(perfetto_field::TrackEvent, event.bytes().size() + further);
+    packet.fields(event);
+    return packet;
+  }
+
+  /// Slices come location by location.
+  void follow(std::uint32_t location) {
+    if (location == location_) return;
+    location_ = location;
+    begins_.clear();
+    end_ = contents(thread_tracks_[location], SliceEnd, {});
+  }
+
+  /// `ends`: what such packets have, by location; empty: not made yet.
+  void write_flow(TimelinePoint at, const char* name, std::vector<ProtoMessage>& ends, PerfettoFlow flow) {
+    flow_.clear();
+    flow_.fixed64(flow.field, flow.number);
+    if (ends.empty()) ends.resize(thread_tracks_.size());
+    ProtoMessage& end = ends[at.location];
+    if (end.bytes().empty())
+      end = contents(thread_tracks_[at.location], Instant, names(name, "message"), flow_.bytes().size());
+    write_packet(at, end, flow_);
+  }
+
+  void write_packet(TimelinePoint at, const ProtoMessage& contents, const ProtoMessage& further = {}) {
     packet_.clear();
     // There are no times before 0: those of ranks that have begun before the first one.
     packet_.integer(perfetto_field::Timestamp, std::max<std::int64_t>(at.time_ns, 0));
-    packet_.integer(perfetto_field::SequenceId, sequence);
-    packet_.message(perfetto_field::TrackEvent, event_);
+    packet_.fields(contents);
+    packet_.fields(further);
     write_packet();
   }
 
@@ -116,8 +153,11 @@ class PerfettoTimeline final : public Timeline {
   std::uint64_t tracks_ = 0;                                ///< so many there are; they are numbered from 1
   std::vector<std::uint64_t> rank_tracks_, thread_tracks_;  ///< by location
   std::map<std::pair<std::uint32_t, std::string>, std::uint64_t> loop_tracks_;
-  ProtoMessage event_, packet_, top_;  ///< kept for their memory
-  std::string memory_;
+  std::uint32_t location_ = ~std::uint32_t{0};  ///< of the slices that are written
+  std::vector<ProtoMessage> begins_;            ///< what packets of its slices have, by place in Trace::regions()
+  ProtoMessage end_;
+  std::vector<ProtoMessage> sends_, receives_;  ///< likewise of flows, by location
+  ProtoMessage packet_, top_, flow_;            ///< kept for their memory
 };
 
 }  // namespace

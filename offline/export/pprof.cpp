@@ -106,7 +106,7 @@ class PprofWriter {
         label.integer(pprof_field::Text, string(std::to_string(number)));
         labels.message(pprof_field::Label, label);
       }
-      labels_.push_back(labels.bytes());
+      labels_.push_back(std::move(labels));
     }
   }
 
@@ -125,7 +125,8 @@ class PprofWriter {
       sample.packed<std::int64_t>(pprof_field::LocationId, stack);
       sample.packed<std::int64_t>(pprof_field::Value, values);
       top.clear();
-      top.text(pprof_field::Sample, sample.bytes() + labels_[location]);
+      sample.fields(labels_[location]);
+      top.message(pprof_field::Sample, sample);
       out_.write(top.bytes());
     });
   }
@@ -136,7 +137,7 @@ class PprofWriter {
   std::map<std::string, std::int64_t, std::less<>> string_of_;
   std::vector<std::string> strings_;
   std::vector<std::int64_t> function_of_;  ///< by node
-  std::vector<std::string> labels_;        ///< by location, encoded
+  std::vector<ProtoMessage> labels_;       ///< by location
 };
 
 }  // namespace

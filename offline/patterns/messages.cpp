@@ -1,10 +1,9 @@
 #include "offline/patterns/messages.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
-
-#include "offline/trace/open_requests.hpp"
 
 namespace refrain::patterns {
 
@@ -45,7 +44,7 @@ std::uint32_t Search::Messages::make_operation() {
   }
   const std::uint32_t at = free_operations_.back();
   free_operations_.pop_back();
-  operations_[at] = {};
+  std::construct_at(&operations_[at]);  // in its place: an assignment would make one elsewhere first
   return at;
 }
 
@@ -79,13 +78,14 @@ void Search::Messages::add(const trace::Event& event, const Call& call, std::uin
   if (r.kind == Kind::Send) {
     if (r.phase >= Phase::Completed) {
       pairing_.add(event);
-      const auto begun = begun_.find(search_.trace_.request_of(event));
-      if (begun == begun_.end()) {
+      const std::uint64_t request = search_.trace_.request_of(event);
+      const std::uint32_t* begun = begun_.find(request);
+      if (!begun) {
         if (misses_begins()) nodes_[node_of(node)].has_unknown = true;
         return;
       }
-      const std::uint32_t send = begun->second;
-      begun_.erase(begun);
+      const std::uint32_t send = *begun;
+      begun_.close(request);
       Operation& of = operations_[send];
       if (r.phase == Phase::Cancelled) {
         if (const int process = process_of(of.to); process >= 0)
@@ -122,14 +122,17 @@ void Search::Messages::add(const trace::Event& event, const Call& call, std::uin
       ++by.holders, ++by.sends_pending, ++by.sends;
       of.is_completed = true;
     } else {
-      begun_.insert_or_assign(search_.trace_.request_of(event), send);
+      begun_.open(search_.trace_.request_of(event)) = send;
       forget_unfinished();
     }
     if (process < 0) pairing_.add(event, send);
     return;
   }
   if (r.phase == Phase::Begun) {
-    posted_.insert_or_assign(search_.trace_.request_of(event), Posted{call.enter_ns, call.path, iteration_of(event)});
+    Posted& posted = posted_.open(search_.trace_.request_of(event));
+    posted.ns = call.enter_ns;
+    posted.path = call.path;
+    posted.iteration = iteration_of(event);
     forget_unfinished();
     return pairing_.add(event);
   }
@@ -137,10 +140,11 @@ void Search::Messages::add(const trace::Event& event, const Call& call, std::uin
   bool is_posted_unseen = false;
   if (r.phase >= Phase::Completed) {
     // When it was posted before what is known nobody has waited for that.
-    const auto at = posted_.find(search_.trace_.request_of(event));
-    is_posted_unseen = at == posted_.end() && misses_begins();
-    posted = at == posted_.end() ? Posted() : at->second;
-    if (at != posted_.end()) posted_.erase(at);
+    const std::uint64_t request = search_.trace_.request_of(event);
+    const Posted* at = posted_.find(request);
+    is_posted_unseen = !at && misses_begins();
+    posted = at ? *at : Posted();
+    if (at) posted_.close(request);
   }
   if (r.phase == Phase::Cancelled) return pairing_.add(event);
   const std::uint32_t receive = make_operation();

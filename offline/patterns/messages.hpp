@@ -5,11 +5,11 @@
 /// has received, and when the receive of each message was posted whose send it has completed.
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "offline/patterns/in_flight.hpp"
 #include "offline/patterns/search.hpp"
+#include "offline/trace/open_requests.hpp"
 
 namespace refrain::patterns {
 
@@ -150,15 +150,15 @@ class Search::Messages {
   std::vector<Node> nodes_;            ///< the first one is none
   std::vector<Operation> operations_;  ///< likewise
   std::vector<std::uint32_t> free_nodes_, free_operations_;
-  std::unordered_map<std::uint64_t, std::uint32_t> begun_;  ///< sends
+  trace::RequestTable<std::uint32_t> begun_;  ///< sends
   struct Posted {
     std::int64_t ns = INT64_MIN;
     std::uint32_t path = trace::no_path;
     std::uint64_t iteration = 0;
   };
-  std::unordered_map<std::uint64_t, Posted> posted_;  ///< receives
-  std::vector<Flights> flights_;                      ///< by rank; the first one: of none
-  std::vector<InFlight<std::uint32_t>> unanswered_;   ///< own sends (operations), by the process they are for
+  trace::RequestTable<Posted> posted_;               ///< receives
+  std::vector<Flights> flights_;                     ///< by rank; the first one: of none
+  std::vector<InFlight<std::uint32_t>> unanswered_;  ///< own sends (operations), by the process they are for
   std::vector<ForOthers> for_others_;
   trace::Event remote_event_;    ///< the send of another process that was added last
   std::size_t most_open_;        ///< requests, of sends and of receives

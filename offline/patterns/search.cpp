@@ -248,14 +248,14 @@ void Search::leave(const trace::Event& event) {
     stack.pop_back();
   }
   if (stack.empty()) return;
-  Frame frame = stack.back();
-  stack.pop_back();
+  // It stays where it is until all is done: nothing below looks at the stack.
+  Frame& frame = stack.back();
   Call& call = frame.call;
   call.leave_ns = event.time_ns;
   // Waiting for a collective operation is a part of it.
   if (frame.completes_collective && !frame.completes_message && call.call_class == CallClass::PointToPoint)
     call.call_class = frame.collective_class;
-  if (!stack.empty()) stack.back().call.inner_ns += call.time_ns();
+  if (stack.size() > 1) stack[stack.size() - 2].call.inner_ns += call.time_ns();
   if (is_within(call.enter_ns))
     findings_.add_call(static_cast<Quantity>(call.call_class), call.location, call.path, call.span,
                        call.time_ns() - call.inner_ns, frame.messages, frame.bytes);
@@ -276,6 +276,7 @@ void Search::leave(const trace::Event& event) {
   using trace::JobCall;
   const JobCall job_call = call.region < functions_.size() ? functions_[call.region].job_call : JobCall::None;
   if (job_call != JobCall::None) job_wide(call, job_call == JobCall::Init);
+  stack.pop_back();
 }
 
 /// Of messages, Messages say it. Of a collective operation it is told once all of its parts are there.

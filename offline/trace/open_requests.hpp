@@ -18,6 +18,97 @@ constexpr std::size_t most_open_requests(std::size_t locations) {
   return std::max(least, of_a_location * locations);
 }
 
+/// What is known of open requests, by number. A hash table with linear probing: numbers are spread already, as those of
+/// Trace::request_of().
+template <class T>
+class RequestTable {
+ public:
+  using key_type = std::uint64_t;
+  std::size_t size() const { return size_; }
+  /// Null: the request is not open. Valid until the table changes.
+  const T* find(std::uint64_t number) const {
+    const std::size_t at = slot_of(number);
+    return slots_[at].is_open ? &slots_[at].second : nullptr;
+  }
+  /// For what is known of the request from now on; what was known before stands in it. Valid until the table changes.
+  T& open(std::uint64_t number) {
+    if (2 * (size_ + 1) > slots_.size()) [[unlikely]]
+      rebuild(2 * slots_.size(), [](const Slot&) { return true; });
+    Slot& slot = slots_[slot_of(number)];
+    size_ += !slot.is_open;
+    slot.is_open = true;
+    slot.first = number;
+    return slot.second;
+  }
+  void close(std::uint64_t number) {
+    std::size_t at = slot_of(number);
+    if (!slots_[at].is_open) return;
+    --size_;
+    // What would not be found behind a free slot moves there.
+    for (std::size_t next = behind(at); slots_[next].is_open; next = behind(next)) {
+      const std::size_t wanted = slots_[next].first & mask();
+      if (((next - wanted) & mask()) < ((next - at) & mask())) continue;
+      slots_[at] = slots_[next];
+      at = next;
+    }
+    slots_[at].is_open = false;
+  }
+  template <class Visit>
+  void for_each(const Visit& visit) const {
+    for (const Slot& slot : slots_)
+      if (slot.is_open) visit(slot);
+  }
+  template <class IsMeant>
+  void close_if(const IsMeant& is_meant) {
+    rebuild(slots_.size(), [&](const Slot& slot) { return !is_meant(slot); });
+  }
+
+ private:
+  /// An item of a map while it is open.
+  struct Slot {
+    std::uint64_t first = 0;
+    T second{};
+    bool is_open = false;
+  };
+  std::size_t mask() const { return slots_.size() - 1; }
+  std::size_t behind(std::size_t slot) const { return (slot + 1) & mask(); }
+  /// Of the request, or the free one where it would be.
+  std::size_t slot_of(std::uint64_t number) const {
+    std::size_t at = number & mask();
+    while (slots_[at].is_open && slots_[at].first != number) at = behind(at);
+    return at;
+  }
+  template <class IsKept>
+  void rebuild(std::size_t slots, const IsKept& is_kept) {
+    const std::vector<Slot> before = std::exchange(slots_, std::vector<Slot>(slots));
+    size_ = 0;
+    for (const Slot& slot : before)
+      if (slot.is_open && is_kept(slot)) {
+        slots_[slot_of(slot.first)] = slot;
+        ++size_;
+      }
+  }
+  std::vector<Slot> slots_ = std::vector<Slot>(64);  ///< a power of two, half of them free at least
+  std::size_t size_ = 0;
+};
+
+template <class T, class Visit>
+void for_each_item(const RequestTable<T>& map, const Visit& visit) {
+  map.for_each(visit);
+}
+template <class Map, class Visit>
+void for_each_item(const Map& map, const Visit& visit) {
+  for (const auto& item : map) visit(item);
+}
+template <class T, class IsMeant>
+void erase_items(RequestTable<T>& map, const IsMeant& is_meant) {
+  map.close_if(is_meant);
+}
+template <class Map, class IsMeant>
+void erase_items(Map& map, const IsMeant& is_meant) {
+  std::erase_if(map, is_meant);
+}
+
 /// Removes half of the items of a map, those with the lowest age_of(item), an integer, of one age those with the lowest
 /// keys. `forget` is told of each before.
 template <class Map, class AgeOf, class Forget>
@@ -27,10 +118,10 @@ void forget_older_half(Map& map, const AgeOf& age_of, const Forget& forget) {
   };
   std::vector<std::pair<std::int64_t, typename Map::key_type>> places;
   places.reserve(map.size());
-  for (const auto& item : map) places.push_back(place_of(item));
+  for_each_item(map, [&](const auto& item) { places.push_back(place_of(item)); });
   const auto middle = places.begin() + static_cast<std::ptrdiff_t>(places.size() / 2);
   std::nth_element(places.begin(), middle, places.end());
-  std::erase_if(map, [&](const auto& item) {
+  erase_items(map, [&](const auto& item) {
     const bool is_old = place_of(item) < *middle;
     if (is_old) forget(item);
     return is_old;

@@ -30,8 +30,9 @@ std::size_t HashOfMessageKey::operator()(const MessageKey& key) const {
   const auto word = [](std::int32_t high, std::int32_t low) {
     return std::uint64_t{static_cast<std::uint32_t>(high)} << 32 | static_cast<std::uint32_t>(low);
   };
-  return format::mixed(word(key.from, key.to) ^
-                       format::mixed(word(key.communicator, key.tags) ^ format::mixed(key.ordinal)));
+  // Each word is multiplied by an odd number of its own first, so that what differs in two of them does not cancel out.
+  return format::mixed(word(key.from, key.to) * 0x9e3779b97f4a7c15 +
+                       word(key.communicator, key.tags) * 0xc2b2ae3d27d4eb4f + key.ordinal * 0x165667b19e3779f9);
 }
 
 Pairing::Pairing(std::size_t locations, bool numbered, Ends ends, Take take, TakeAlone alone)
@@ -210,7 +211,8 @@ void Pairing::match(const Waiting& waiting) {
     if (waiting_.size() <= most_waiting_) return;
     return leave_out(take_oldest(), LeftOut::NotKept);
   }
-  const Waiting other = *at;
+  // It stays where it was until another one is added, which nobody does below.
+  const Waiting& other = *at;
   waiting_.remove(waiting.key, hash);
   if (other.is_send == waiting.is_send) {  // one number twice: neither is known
     leave_out(other, LeftOut::Contradiction);
@@ -225,10 +227,10 @@ void Pairing::match(const Waiting& waiting) {
     return leave_out(waiting, reason);
   }
   ++counts_.paired;
-  const MessagePair pair =
-      waiting.is_send ? MessagePair{waiting.event, other.event} : MessagePair{other.event, waiting.event};
-  if (!waiting.is_send) sent_ = pair.send;
-  if (take_) take_(pair);
+  const MessageEvent &send = waiting.is_send ? waiting.event : other.event,
+                     &receive = waiting.is_send ? other.event : waiting.event;
+  if (!waiting.is_send) sent_ = send;
+  if (take_) take_({send, receive});
 }
 
 void Pairing::finish() {

@@ -36,6 +36,7 @@ void Trace::add(const experiment::Rank& rank, const std::shared_ptr<experiment::
     paths_.push_back(of.paths);
     sampled_.push_back(of.sampled);
     rank_of_location_.push_back(static_cast<std::uint32_t>(ranks_.size()));
+    request_seeds_.push_back(format::mixed(static_cast<std::uint32_t>(rank.rank)));
     records.erase(of.thread);
   };
   for (const experiment::EventsOfLocation& of : events.locations) add_location(of);
@@ -218,6 +219,8 @@ std::shared_ptr<const Trace> Trace::open_archive(const std::filesystem::path& an
   trace->ranks_ = archive.ranks();
   trace->locations_ = archive.locations();
   trace->rank_of_location_ = archive.rank_of_location();
+  for (std::size_t location = 0; location < trace->locations_.size(); ++location)
+    trace->request_seeds_.push_back(format::mixed(location));
   trace->communicators_ = archive.communicators();
   trace->begin_epoch_ns_ = archive.begin_epoch_ns();
   trace->end_ns_ = archive.end_ns();
@@ -300,11 +303,6 @@ double Trace::value_of(const Event& metric) const {
     case MetricOfTrace::Signed: break;
   }
   return static_cast<double>(value);
-}
-
-std::uint64_t Trace::request_of(const Event& event) const {
-  const std::uint32_t owner = archive_ ? event.location : static_cast<std::uint32_t>(locations_[event.location].rank);
-  return format::mixed(event.record.request ^ format::mixed(owner));
 }
 
 std::uint32_t Trace::path_of(std::uint32_t location, std::int32_t thread, std::uint32_t node) const {

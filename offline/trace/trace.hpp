@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "format/hashing.hpp"
 #include "format/kept_iterations.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "offline/trace/as_sampled.hpp"
@@ -86,7 +87,9 @@ class Trace {
   }
   /// Of a message or collective operation, unique in the trace but for chance: requests are numbered by process, in an
   /// archive by location.
-  std::uint64_t request_of(const Event& event) const;
+  std::uint64_t request_of(const Event& event) const {
+    return format::mixed(event.record.request ^ request_seeds_[event.location]);
+  }
   /// The call path behind a node of another thread of the same rank; no_path: not known.
   std::uint32_t path_of(std::uint32_t location, std::int32_t thread, std::uint32_t node) const;
   /// What a call path ends in; of one that is not known a word for it.
@@ -236,6 +239,7 @@ class Trace {
   Windows windows_;  ///< of an experiment
   JobClocks job_clocks_;
   std::int64_t begin_epoch_ns_ = 0, end_ns_ = 0;
+  std::vector<std::uint64_t> request_seeds_;  ///< by location: what tells its requests from those of others
 };
 
 }  // namespace refrain::trace

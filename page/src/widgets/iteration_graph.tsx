@@ -1,4 +1,5 @@
-/** Least, median, greatest and peak over the iterations, and which class they are of. */
+/** Least, median, greatest and peak over the iterations, or how they differ between runs, and which class iterations are
+ * of. */
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { classColors } from '../colors';
@@ -13,7 +14,8 @@ export interface Line {
   name: string;
   /** Iterations in a point. */
   width: number;
-  curves: Curves;
+  /** Without a peak: a difference of runs. */
+  curves: Omit<Curves, 'peak'> & Partial<Curves>;
 }
 
 export interface IterationGraphProps {
@@ -41,8 +43,8 @@ function dataOf(lines: readonly Line[]): uPlot.AlignedData {
     return value === undefined || Number.isNaN(value) ? null : value;
   });
   return [axis, ...lines.flatMap((line, i) => i === 0
-      ? [on(line, line.curves.least), on(line, line.curves.greatest), on(line, line.curves.peak),
-      on(line, line.curves.median)] :
+      ? [line.curves.least, line.curves.greatest, ...line.curves.peak ? [line.curves.peak] : [],
+      line.curves.median].map((values) => on(line, values)) :
     [on(line, line.curves.median)])] as unknown as uPlot.AlignedData;
 }
 
@@ -54,14 +56,14 @@ function optionsOf(lines: readonly Line[], unit: Unit, width: number, color: str
       ticks: { stroke: 'rgba(128, 128, 128, 0.5)' } };
   return {
     width, height: HEIGHT, padding: [8, END, 0, 0],
-    scales: { x: { time: false }, y: { range: (_, __, most) => [0, most > 0 ? 1.05 * most : 1] } },
+    scales: { x: { time: false }, y: { range: (_, least, most) => [Math.min(0, 1.05 * least), most > 0 ? 1.05 * most : least < 0 ? 0 : 1] } },
     axes: [{ ...axis, label: 'iteration' },
         { ...axis, size: SIDE, values: (_, splits) => splits.map((split) => valueText(split, unit)) }],
     series: [{ label: 'iteration', value: (_, v) => v === null ? '' : String(Math.floor(v + 0.5)) },
         ...lines.flatMap((line, i) => i === 0 ? [
       { label: named('least', line), stroke: 'transparent', value },
       { label: named('greatest', line), stroke: 'transparent', value },
-      { label: named('peak', line), stroke: 'rgba(128, 128, 128, 0.6)', width: 0.5, value },
+      ...line.curves.peak ? [{ label: named('peak', line), stroke: 'rgba(128, 128, 128, 0.6)', width: 0.5, value }] : [],
       { label: named('median', line), stroke: lineColors[0], width: 1.5, value },
     ] : [{ label: named('median', line), stroke: lineColors[i % lineColors.length], width: 1.5, value }])],
     bands: [{ series: [2, 1], fill: 'rgba(0, 114, 178, 0.25)' }],

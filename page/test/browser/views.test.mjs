@@ -1,12 +1,11 @@
 // The other views, several runs, names, paper, and what people with other eyes need.
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
 import { after, test } from 'node:test';
 import { inflateSync } from 'node:zlib';
+import { violations } from './axe.mjs';
 import { close, goldenPages, near, open, press, report, rowOf, rows, settle, show, textOf } from './page.mjs';
 
 after(close);
-const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 test('findings stand on the first view and lead to the trees', async () => {
   const { page, wrong } = await open('drift.html'), { findings } = report('drift.json'), text = await textOf(page);
@@ -136,10 +135,7 @@ for (const look of [{ width: 420 }, { width: 2400 }, { width: 1400, dark: true }
       await show(page, title);
       await page.evaluate(() => document.querySelectorAll('details').forEach((each) => { each.open = true; }));
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1), `${title} is not wider than the window`);
-      // The policy of the page forbids other scripts; the driver's own evaluation is none of them.
-      await page.evaluate((await import('node:fs')).readFileSync(axe, 'utf8'));
-      const found = await page.evaluate(async () => (await globalThis.axe.run()).violations.map((each) => `${each.id}: ${each.nodes[0].html}`));
-      assert.deepEqual(found, [], title);
+      assert.deepEqual(await violations(page), [], title);
     }
     await page.close();
   });

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <otf2/otf2.h>
+#include <random>
 #include <unistd.h>
 #include <unordered_map>
 
@@ -43,6 +44,43 @@ TEST(OpenRequests, half_of_those_of_one_age_are_forgotten) {
 TEST(OpenRequests, a_large_trace_may_have_more) {
   EXPECT_EQ(std::size_t{1} << 20, most_open_requests(8));
   EXPECT_EQ(std::size_t{1} << 22, most_open_requests(1024));
+}
+
+/// Numbers of which many fall on one place of the table, in a random order, against a map.
+TEST(OpenRequests, the_table_has_what_a_map_has) {
+  std::unordered_map<std::uint64_t, int> map;
+  RequestTable<int> table;
+  std::mt19937 random(7);
+  for (int i = 0; i < 100'000; ++i) {
+    const std::uint64_t number = random() % 64 * 4096 + random() % 16;
+    if (random() % 2 == 0) {
+      table.open(number) = map[number] = i;
+    } else {
+      table.close(number);
+      map.erase(number);
+    }
+    ASSERT_EQ(map.size(), table.size());
+    const int* found = table.find(number);
+    ASSERT_EQ(map.contains(number), found != nullptr);
+    if (i % 1000 != 0) continue;
+    for (const auto& [key, value] : map) {
+      ASSERT_TRUE(table.find(key));
+      ASSERT_EQ(value, *table.find(key));
+    }
+  }
+}
+
+TEST(OpenRequests, the_older_half_of_a_table_is_forgotten) {
+  RequestTable<std::int64_t> ages;
+  for (std::uint64_t i = 0; i < 101; ++i) ages.open(i * 64) = static_cast<std::int64_t>(1000 + i);
+  std::size_t forgotten = 0;
+  forget_older_half(
+      ages, [](const auto& item) { return item.second; }, [&](const auto&) { ++forgotten; });
+  EXPECT_EQ(50u, forgotten);
+  EXPECT_EQ(51u, ages.size());
+  EXPECT_EQ(nullptr, ages.find(std::uint64_t{49} * 64));
+  ASSERT_NE(nullptr, ages.find(std::uint64_t{50} * 64));
+  EXPECT_EQ(1050, *ages.find(std::uint64_t{50} * 64));
 }
 
 /// Rank 0 begins sends whose requests it frees, then one that it waits for in vain until the receiver comes.
