@@ -22,8 +22,8 @@ foreach(operation memset memcpy)
 endforeach()
 list(APPEND REFRAIN_RUNTIME_FLAGS ${REFRAIN_STORE_FLAGS})
 
-# refrain_precompile(TARGET HEADERS...): these headers of C++ are parsed once for the target. No source relies on it: the
-# sanitizers' builds do without (CMAKE_DISABLE_PRECOMPILE_HEADERS).
+# refrain_precompile(TARGET HEADERS...): these headers of C++ are parsed once for the target, and for others with the same
+# options of the compiler that say REUSE_FROM. No source relies on it: the sanitizers' builds do without (CMAKE_DISABLE_PRECOMPILE_HEADERS).
 set(REFRAIN_RUNTIME_HEADERS algorithm atomic cstddef cstdint cstring span string_view)
 set(REFRAIN_OFFLINE_HEADERS algorithm cmath cstdint cstring filesystem functional map memory optional span string string_view vector
   fmt/format.h)
@@ -35,8 +35,8 @@ endfunction()
 # Sources of a target compiled some at a time, which parses what they include and instantiates what they use once: half of
 # the time for the offline half. REFRAIN_UNITY=OFF compiles each by itself, as who works on one of them wants it.
 option(REFRAIN_UNITY "Compile sources of a library together" ON)
-function(refrain_unify target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${REFRAIN_UNITY} UNITY_BUILD_BATCH_SIZE 6 UNITY_BUILD_UNIQUE_ID REFRAIN_UNITY_ID)
+function(refrain_unify target at_a_time)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${REFRAIN_UNITY} UNITY_BUILD_BATCH_SIZE ${at_a_time} UNITY_BUILD_UNIQUE_ID REFRAIN_UNITY_ID)
 endfunction()
 
 function(refrain_runtime_objects name)
@@ -50,14 +50,29 @@ function(refrain_runtime_objects name)
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
 endfunction()
 
+# refrain_offline_options(TARGET): how the offline half is compiled.
+function(refrain_offline_options target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2> $<$<COMPILE_LANGUAGE:CXX>:${REFRAIN_STORE_FLAGS}>)
+  target_compile_definitions(${target} PRIVATE $<TARGET_PROPERTY:fmt::fmt,INTERFACE_COMPILE_DEFINITIONS>)
+endfunction()
+
+# refrain_add_offline_headers(): the target whose precompiled headers the libraries of the offline half share.
+function(refrain_add_offline_headers)
+  set(source ${PROJECT_BINARY_DIR}/offline_headers.cpp)
+  file(CONFIGURE OUTPUT ${source} CONTENT "")
+  add_library(refrain_offline_headers OBJECT ${source})
+  refrain_offline_options(refrain_offline_headers)
+  refrain_precompile(refrain_offline_headers ${REFRAIN_OFFLINE_HEADERS})
+endfunction()
+
 # refrain_library(NAME SOURCES...): a static library of the offline half.
 function(refrain_library name)
   add_library(${name} STATIC ${ARGN})
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O2> $<$<COMPILE_LANGUAGE:CXX>:${REFRAIN_STORE_FLAGS}>)
+  refrain_offline_options(${name})
   list(LENGTH ARGN sources)
   if(sources GREATER 2)
-    refrain_precompile(${name} ${REFRAIN_OFFLINE_HEADERS})
-    refrain_unify(${name})
+    target_precompile_headers(${name} REUSE_FROM refrain_offline_headers)
+    refrain_unify(${name} 6)
   endif()
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/platform/${REFRAIN_PLATFORM}/include)
 endfunction()

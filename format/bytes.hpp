@@ -54,8 +54,23 @@ inline std::size_t put_varint(std::byte* out, std::uint64_t value) {
   return n;
 }
 
+/// The groups of seven bits that eight bytes have, as one number: pairs, then fours and eights of groups move together.
+inline std::uint64_t joined_groups(std::uint64_t bytes) {
+  bytes = (bytes & 0x007f007f007f007f) | (bytes & 0x7f007f007f007f00) >> 1;
+  bytes = (bytes & 0x00003fff00003fff) | (bytes & 0x3fff00003fff0000) >> 2;
+  return (bytes & 0x0fffffff) | (bytes & 0x0fffffff00000000) >> 4;
+}
+
 /// Moves `at` past the varint there. False: there is none, or it has more than 64 bits; `at` has moved all the same.
 inline bool take_varint(std::span<const std::byte> in, std::size_t& at, std::uint64_t& out) {
+  if (in.size() >= sizeof out && at <= in.size() - sizeof out) {  // nearly all end within eight bytes: no loop
+    const auto bytes = load_little_endian<std::uint64_t>(in.data() + at);
+    if (const std::uint64_t ends = ~bytes & 0x8080808080808080; ends != 0) {
+      at += static_cast<std::size_t>(std::countr_zero(ends)) / 8 + 1;
+      out = joined_groups(bytes & (ends ^ (ends - 1)));
+      return true;
+    }
+  }
   out = 0;
   for (unsigned shift = 0; shift < 64 && at < in.size(); shift += 7) {
     const auto byte = static_cast<std::uint64_t>(in[at++]);

@@ -142,8 +142,8 @@ void print(const AnalyzeRequest& request, const patterns::Analysis& analysis,
   flush_stdout();
 }
 
-void print_found(const AnalyzeRequest& request, report::Found found, const experiment::Experiment& experiment) {
-  const patterns::PathNames names(experiment, report::usual_names());
+void print_found(const AnalyzeRequest& request, report::Found found, const analysis::CallTree& tree) {
+  const patterns::PathNames names(tree);
   from_kept_nodes(found.analysis, names.naming());
   if (!request.search.with_causes) found.analysis.causes.reset();
   print(request, found.analysis, found.locations, names.naming());
@@ -174,7 +174,7 @@ std::optional<int> print_kept(const AnalyzeRequest& request) {
       for (std::size_t i = damages; i < lines.size(); ++i) complain("analyze", exit_ok, lines[i]);
     }
     if (!found || !found->has_events) return std::nullopt;
-    print_found(request, std::move(*found), *experiment);
+    print_found(request, std::move(*found), report::ReadProfile(*experiment).tree);
     return tell_damage("analyze", *experiment->damage_log());
   } catch (const experiment::ReadError&) {
     return std::nullopt;
@@ -282,10 +282,11 @@ int analyze(AnalyzeRequest& request, exports::ProcessGroup* group) {
         };
         if (is_of_the_whole(request) && !group && !trace.archive()) {
           if (request.is_again) forget_old_pools(trace.experiment());
-          const report::Found found = report::search_all(trace, request.search);
+          const report::ReadProfile profile(trace.experiment());
+          const report::Found found = report::search_all(trace, request.search, profile.usual());
           line.end();
           keep_found(request, found, trace.experiment());
-          return print_found(request, found, trace.experiment());
+          return print_found(request, found, profile.tree);
         }
         const bool is_first = !group || group->is_first();
         std::optional<patterns::PathNames> names;

@@ -15,19 +15,19 @@
 namespace refrain::tools {
 namespace {
 
-constexpr const char* name = "asl";
+constexpr const char* asl_name = "asl";
 
-struct Request {
+struct AslRequest {
   std::vector<std::string> files;
   std::string property, dialect = properties::dialect_names[0];
 };
 
-properties::Dialect dialect_of(const Request& request) {
+properties::Dialect dialect_of(const AslRequest& request) {
   return request.dialect == properties::dialect_names[0] ? properties::Dialect::Sqlite
                                                          : properties::Dialect::Postgresql;
 }
 
-int check(const Request& request) {
+int check(const AslRequest& request) {
   const auto program = read_specifications(request.files);
   if (!program) return exit_usage;
   const auto own = std::ranges::count_if(program->properties, [&](const auto& property) {
@@ -37,12 +37,12 @@ int check(const Request& request) {
   return exit_ok;
 }
 
-int sql(const Request& request) {
+int sql(const AslRequest& request) {
   const auto program = read_specifications(request.files);
   if (!program) return exit_usage;
   const properties::Property* property = program->property(request.property);
   if (property == nullptr)
-    return complain(name, exit_usage,
+    return complain(asl_name, exit_usage,
                     fmt::format("there is no property {}; there are {}", request.property,
                                 fmt::join(property_names(*program), ", ")));
   properties::Contexts contexts;
@@ -52,14 +52,14 @@ int sql(const Request& request) {
   return exit_ok;
 }
 
-int schema(const Request& request) {
+int schema(const AslRequest& request) {
   const properties::Program program = properties::compile({properties::builtin_model()});
   for (const std::string& statement : table_statements(*program.model, dialect_of(request))) show("{};\n", statement);
   for (const std::string& statement : index_statements(*program.model)) show("{};\n", statement);
   return exit_ok;
 }
 
-int list(const Request& request) {
+int list(const AslRequest& request) {
   const auto program = read_specifications(request.files);
   if (!program) return exit_usage;
   std::size_t width = 0;
@@ -71,7 +71,7 @@ int list(const Request& request) {
 }  // namespace
 
 void add_asl(Command root, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<AslRequest>();
   Command asl = root.add("asl", "Check and translate specifications of performance properties");
   asl.needs_command();
   const auto dialect = [&](Command command) {

@@ -25,9 +25,9 @@ namespace {
 
 using experiment::xml_text;
 
-constexpr const char* name = "check";
+constexpr const char* check_name = "check";
 
-struct Request {
+struct CheckRequest {
   std::string experiment, format = "text", basis;
   std::vector<std::string> against, files, efficiencies;
   double tolerance_percent = 3, threshold = 0.05;
@@ -137,7 +137,7 @@ Run read_run(const std::string& directory, double least_share) {
   const analysis::CallTree tree = analysis::build_call_tree(*experiment, symbolizer);
   Run run{experiment->definitions().ranks_expected, tree.totals.off_cpu_is_told_apart,
           series_of_run(*experiment, tree, least_share)};
-  tell_damage(name, *experiment->damage_log());
+  tell_damage(check_name, *experiment->damage_log());
   return run;
 }
 
@@ -176,7 +176,7 @@ void tell_uncertain(Outcome& outcome, double tolerance_percent) {
         paths, paths == 1 ? "" : "s", paths == 1 ? " is" : "s are", tolerance_percent, paths == 1 ? "it" : "them"));
 }
 
-void compare(const Request& request, Outcome& outcome) {
+void compare(const CheckRequest& request, Outcome& outcome) {
   if (request.against.empty()) return;
   const double tolerance = request.tolerance_percent / 100;
   constexpr double part = 0.1;  // of what is tolerated may be left out
@@ -222,7 +222,7 @@ void compare(const Request& request, Outcome& outcome) {
                     analysis::fewest_runs));
 }
 
-void evaluate(const Request& request, Outcome& outcome, const properties::Program& program) {
+void evaluate(const CheckRequest& request, Outcome& outcome, const properties::Program& program) {
   if (request.files.empty()) return;
   const auto connection = database::Connection::open(":memory:", true);
   const Loaded loaded =
@@ -242,9 +242,9 @@ void evaluate(const Request& request, Outcome& outcome, const properties::Progra
       outcome.not_checked.push_back(fmt::format("{} was not evaluated: {}", of.name, of.why));
 }
 
-void check_efficiencies(const Request& request, Outcome& outcome) {
+void check_efficiencies(const CheckRequest& request, Outcome& outcome) {
   if (request.efficiencies.empty()) return;
-  const RunEfficiency run = run_efficiencies(name, request.experiment, {""}).at(0);
+  const RunEfficiency run = run_efficiencies(check_name, request.experiment, {""}).at(0);
   if (const auto ranks = run.efficiency ? static_cast<std::int64_t>(run.efficiency->processes) : 0;
       ranks > 0 && ranks < run.processes)
     outcome.uncertain.push_back(
@@ -295,7 +295,7 @@ int exit_code_of(const Outcome& outcome, double threshold) {
   return outcome.not_checked.empty() ? exit_ok : exit_usage;
 }
 
-void print_text(const Outcome& outcome, const Request& request) {
+void print_text(const Outcome& outcome, const CheckRequest& request) {
   for (const analysis::RunDifference* of : slower(outcome))
     show("slower: {}{}\n", line_of(*of), of->by_means ? "; on average, most iterations are not" : "");
   for (const database::Found* of : problems(outcome, request.threshold))
@@ -319,7 +319,7 @@ void print_text(const Outcome& outcome, const Request& request) {
            : "nothing that was checked is worse");
 }
 
-void print_json(const Outcome& outcome, const Request& request) {
+void print_json(const Outcome& outcome, const CheckRequest& request) {
   using report::columns;
   const auto problems_found = problems(outcome, request.threshold);
   const std::vector<report::Table> tables{
@@ -356,7 +356,7 @@ struct JunitCase {
 };
 
 /// Of each place that was compared, by loop and call path, and of each property that fails.
-std::vector<JunitCase> junit_cases(const Outcome& outcome, const Request& request) {
+std::vector<JunitCase> junit_cases(const Outcome& outcome, const CheckRequest& request) {
   std::vector<JunitCase> cases;
   std::set<std::pair<std::string, std::string>> places;
   const auto failed = slower(outcome);
@@ -376,7 +376,7 @@ std::vector<JunitCase> junit_cases(const Outcome& outcome, const Request& reques
   return cases;
 }
 
-void print_junit(const Outcome& outcome, const Request& request) {
+void print_junit(const Outcome& outcome, const CheckRequest& request) {
   const std::vector<JunitCase> cases = junit_cases(outcome, request);
   const auto count = [&](auto member) {
     return std::ranges::count_if(cases, [&](const JunitCase& of) { return !(of.*member).empty(); });
@@ -400,10 +400,10 @@ void print_junit(const Outcome& outcome, const Request& request) {
   show("</testsuite>\n</testsuites>\n");
 }
 
-int run(const Request& request) {
+int run(const CheckRequest& request) {
   if (request.against.empty() && request.files.empty() && request.efficiencies.empty())
     return complain(
-        name, exit_usage,
+        check_name, exit_usage,
         "nothing to check: --against EXPERIMENT, --properties FILE, --efficiency BOUND, or several of them");
   const auto program = read_specifications(request.files);
   if (!program) return exit_usage;
@@ -420,7 +420,7 @@ int run(const Request& request) {
 }  // namespace
 
 void add_check(Command root, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<CheckRequest>();
   Command command =
       root.add("check", "Say whether a run is slower than others, or has properties that it must not have");
   command.option("experiment", request->experiment, "Experiment directory").type("EXPERIMENT").required();
@@ -447,7 +447,8 @@ void add_check(Command root, Invocation& invocation) {
   command.footer(
       "Exit status: 0 nothing is worse as far as it can be told, 3 something is, 1 wrong usage, or a part of what was\n"
       "asked for was not checked, 2 an experiment that cannot be read.");
-  command.when_chosen([request, &invocation] { invocation.exit_code = guarded(name, [&] { return run(*request); }); });
+  command.when_chosen(
+      [request, &invocation] { invocation.exit_code = guarded(check_name, [&] { return run(*request); }); });
 }
 
 }  // namespace refrain::tools

@@ -20,9 +20,9 @@
 namespace refrain::tools {
 namespace {
 
-constexpr const char* name = "db";
+constexpr const char* db_name = "db";
 
-struct Request {
+struct DbRequest {
   std::string database = usual_database, program, version, target, format = "text";
   std::vector<std::string> experiments, runs;
   bool all = false;
@@ -33,21 +33,21 @@ const properties::Model& model() {
   return *program.model;
 }
 
-int add(const Request& request) {
+int add(const DbRequest& request) {
   const auto connection = database::Connection::open(request.database, true);
   int code = exit_ok;
   bool any = false;
   for (const std::string& experiment : request.experiments) {
     try {
       const Loaded loaded = load_experiment(experiment, *connection, model(), request.program, request.version,
-                                            [](const std::string& line) { complain(name, exit_ok, line); });
+                                            [](const std::string& line) { complain(db_name, exit_ok, line); });
       show("{}: run {}{}\n", experiment, loaded.run, loaded.is_new ? "" : ", which was in the database already");
       any = any || loaded.is_new;
       std::fflush(stdout);
-      for (const std::string& note : loaded.notes) complain(name, exit_ok, fmt::format("{}: {}", experiment, note));
+      for (const std::string& note : loaded.notes) complain(db_name, exit_ok, fmt::format("{}: {}", experiment, note));
       if (loaded.is_new && !loaded.notes.empty() && code == exit_ok) code = exit_damaged;
     } catch (const experiment::ReadError& error) {
-      code = complain(name, exit_unreadable, error.what());
+      code = complain(db_name, exit_unreadable, error.what());
     }
   }
   // Where somebody else writes, their statistics will do.
@@ -75,7 +75,7 @@ report::Table runs_table(const std::vector<database::StoredRun>& runs) {
       .empty = "There are no runs."};
 }
 
-int list(const Request& request) {
+int list(const DbRequest& request) {
   const auto connection = database::Connection::open(request.database, false);
   database::Store store(*connection, model());
   store.check();
@@ -84,12 +84,12 @@ int list(const Request& request) {
   return exit_ok;
 }
 
-int remove(const Request& request) {
+int remove(const DbRequest& request) {
   const auto connection = database::Connection::open(request.database, false);
   database::Store store(*connection, model());
   store.check();
   database::Writing writing(*connection, [&] {
-    complain(name, exit_ok, fmt::format("{}: waiting for another process that writes", connection->name()));
+    complain(db_name, exit_ok, fmt::format("{}: waiting for another process that writes", connection->name()));
   });
   std::vector<database::StoredRun> chosen;
   const auto all = store.runs({request.program, request.version, {}});
@@ -109,7 +109,7 @@ int remove(const Request& request) {
   return exit_ok;
 }
 
-int copy(const Request& request) {
+int copy(const DbRequest& request) {
   const auto from = database::Connection::open(request.database, false);
   from->execute(from->dialect() == properties::Dialect::Sqlite ? "BEGIN" : "BEGIN ISOLATION LEVEL REPEATABLE READ");
   database::Store(*from, model()).check();
@@ -143,12 +143,12 @@ int copy(const Request& request) {
 }  // namespace
 
 void add_db(Command root, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<DbRequest>();
   Command db = root.add("db", "Keep experiments in a database");
   db.needs_command();
-  const auto choose = [&](Command command, int (*run)(const Request&)) {
+  const auto choose = [&](Command command, int (*run)(const DbRequest&)) {
     command.when_chosen(
-        [request, run, &invocation] { invocation.exit_code = guarded(name, [&] { return run(*request); }); });
+        [request, run, &invocation] { invocation.exit_code = guarded(db_name, [&] { return run(*request); }); });
   };
   const auto common = [&](Command command) {
     add_database_option(command, request->database);

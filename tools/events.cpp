@@ -13,14 +13,14 @@
 namespace refrain::tools {
 namespace {
 
-struct Request {
+struct EventsRequest {
   std::string experiment, format = "text";
   std::vector<std::string> ranks;
   report::EventOptions options;
   bool matched = false;
 };
 
-int run(Request& request) {
+int run(EventsRequest& request) {
   if (!find_experiment("events", request.experiment)) return exit_usage;
   request.options.format = report::format_of(request.format);
   return with_trace_or_archive("events", request.experiment, request.ranks, [&](const trace::Trace& trace) {
@@ -33,7 +33,7 @@ int run(Request& request) {
 }  // namespace
 
 void add_events(Command root, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<EventsRequest>();
   Command command = root.add("events", "Show the events of an experiment or an OTF2 archive, one after the other");
   add_experiment(command, request->experiment, "Experiment directory, or an OTF2 archive's .otf2");
   command.option("--format", request->format, "How to print").one_of(report::format_names()).shows_default();

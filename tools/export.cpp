@@ -30,7 +30,7 @@ namespace {
 constexpr const char* command_name = "export";
 constexpr const char* call_path_regions = "callpath";
 
-struct Request {
+struct ExportRequest {
   std::vector<std::string> experiments, ranks;
   std::string format = "otf2", output, regions = "mpi", loop;
   std::optional<double> from_s, until_s;
@@ -43,14 +43,14 @@ std::filesystem::path usual_output(const std::string& experiment, const char* en
   return std::filesystem::path(experiment::full_name(experiment)).filename().string() + ending;
 }
 
-std::filesystem::path output_of(const Request& request) {
+std::filesystem::path output_of(const ExportRequest& request) {
   if (request.output.ends_with('/')) return experiment::full_name(request.output);
   if (!request.output.empty()) return request.output;
   return usual_output(request.experiments[0], exports::find_format(request.format)->ending);
 }
 
 /// `processes`: null for this one alone.
-int write_archive(const Request& request, exports::ProcessGroup* processes) {
+int write_archive(const ExportRequest& request, exports::ProcessGroup* processes) {
   return with_trace(command_name, request.experiments[0], request.ranks, [&](const trace::Trace& trace) {
     const std::filesystem::path directory = output_of(request);
     symbols::Symbolizer symbolizer;
@@ -70,7 +70,7 @@ int write_archive(const Request& request, exports::ProcessGroup* processes) {
 }
 
 /// With all processes that the launcher has started.
-int write_archive(const Request& request) {
+int write_archive(const ExportRequest& request) {
   const exports::PlaceInJob place = exports::place_in_job();
   if (place.size == 1) return write_archive(request, nullptr);
   // The directory is made after all have met: one that exists belongs to another job, whose meeting place must not be
@@ -100,7 +100,7 @@ std::int64_t nanoseconds_of(double seconds) {
   return std::llround(std::clamp(seconds, -most_s, most_s) * ns_per_second);
 }
 
-int write_events(const exports::Format& format, const Request& request) {
+int write_events(const exports::Format& format, const ExportRequest& request) {
   exports::EventChoice choice{.iteration = request.iteration};
   if (request.from_s) choice.from_ns = nanoseconds_of(*request.from_s);
   if (request.until_s) choice.until_ns = nanoseconds_of(*request.until_s);
@@ -113,7 +113,7 @@ int write_events(const exports::Format& format, const Request& request) {
   });
 }
 
-int write_profile(const exports::Format& format, const Request& request) {
+int write_profile(const exports::Format& format, const ExportRequest& request) {
   int code = exit_ok;
   exports::OutputFile out(output_of(request));
   std::size_t call_paths = 0, locations = 0;
@@ -153,7 +153,7 @@ int write_efficiencies(const exports::Format& format, const std::string& name, c
 }
 
 /// A file of each experiment. Stops at the first one that cannot be written.
-int write_efficiencies(const exports::Format& format, const Request& request) {
+int write_efficiencies(const exports::Format& format, const ExportRequest& request) {
   const bool are_several = request.experiments.size() > 1;
   if (are_several) check_named_once(request.experiments);
   int code = exit_ok;
@@ -168,7 +168,7 @@ int write_efficiencies(const exports::Format& format, const Request& request) {
 }
 
 /// Options that the format does not take; empty: there are none.
-std::string wrong_options(const exports::Format& format, const Request& request) {
+std::string wrong_options(const exports::Format& format, const ExportRequest& request) {
   const bool is_archive_format = format.is_directory();
   const auto wrong = [&](const char* option, const char* formats) {
     return fmt::format("{} requires --format {}", option, formats);
@@ -190,7 +190,7 @@ std::string wrong_options(const exports::Format& format, const Request& request)
   return "";
 }
 
-int run(const Request& request) {
+int run(const ExportRequest& request) {
   const exports::Format& format = *exports::find_format(request.format);
   if (const std::string wrong = wrong_options(format, request); !wrong.empty())
     return complain(command_name, exit_usage, wrong);
@@ -205,7 +205,7 @@ int run(const Request& request) {
 }  // namespace
 
 void add_export(Command root, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<ExportRequest>();
   std::vector<std::string> names;
   std::string table;
   for (const exports::Format& format : exports::formats()) {

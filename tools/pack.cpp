@@ -27,9 +27,9 @@ namespace refrain::tools {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr const char* name = "pack";
+constexpr const char* pack_name = "pack";
 
-struct Request {
+struct PackRequest {
   std::string experiment, output;
   bool without_events = false, anonymous = false;
 };
@@ -64,7 +64,7 @@ bool keep_what_is_known(const experiment::Experiment& experiment) {
 }
 
 /// Their names in order, without unfinished files.
-std::vector<std::string> files_to_pack(const Request& request) {
+std::vector<std::string> files_to_pack(const PackRequest& request) {
   std::error_code error;
   std::vector<std::string> files = experiment::files_in(request.experiment, error);
   if (error) throw experiment::ReadError(request.experiment + ": cannot be read: " + error.message());
@@ -112,8 +112,8 @@ std::string make_anonymous(const std::string& experiment, const std::string& dir
   return copy;
 }
 
-int run(Request request) {
-  if (!find_experiment(name, request.experiment)) return exit_usage;
+int run(PackRequest request) {
+  if (!find_experiment(pack_name, request.experiment)) return exit_usage;
   std::string folder = name_of_experiment(request.experiment);
   if (request.output.empty()) request.output = folder + ".tar";
   std::optional<ScratchDirectory> scratch;
@@ -127,7 +127,7 @@ int run(Request request) {
   std::error_code error;
   const bool has_events = std::ranges::any_of(experiment::files_in(request.experiment, error), is_of_events);
   if (request.without_events && has_events && !is_kept)
-    return complain(name, exit_usage,
+    return complain(pack_name, exit_usage,
                     fmt::format("--without-events: what its events tell cannot be kept in {}, so it would be lost",
                                 request.experiment));
   constexpr std::size_t longest_folder = 60;  // with a file's name in 100 bytes
@@ -145,7 +145,7 @@ int run(Request request) {
 }  // namespace
 
 void add_pack(Command root, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<PackRequest>();
   Command command = root.add("pack", "Make one file of an experiment, which all commands open like the directory");
   add_experiment(command, request->experiment, "Experiment directory");
   command.option("-o,--output", request->output, "File to write, - for standard output (default: EXPERIMENT.tar here)")
@@ -158,7 +158,8 @@ void add_pack(Command root, Invocation& invocation) {
   command.footer(
       "Exit status: 0 done, 1 wrong usage or not written, 2 the experiment cannot be read.\n"
       "The file is an archive of tar: tar -xf makes the directory of it.");
-  command.when_chosen([request, &invocation] { invocation.exit_code = guarded(name, [&] { return run(*request); }); });
+  command.when_chosen(
+      [request, &invocation] { invocation.exit_code = guarded(pack_name, [&] { return run(*request); }); });
 }
 
 }  // namespace refrain::tools

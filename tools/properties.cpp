@@ -19,10 +19,10 @@
 namespace refrain::tools {
 namespace {
 
-constexpr const char* name = "properties";
+constexpr const char* properties_name = "properties";
 constexpr std::size_t usual_rows = 20;
 
-struct Request {
+struct PropertiesRequest {
   std::string experiment;  ///< empty: a run of the database
   std::string database = usual_database, program, version, basis, format = "text";
   std::optional<std::int64_t> run;
@@ -91,12 +91,12 @@ std::vector<report::Table> document_of(const database::Evaluation& evaluation, d
 }
 
 /// Leaves as many as are asked for. Returns how many there are.
-std::size_t limited(const Request& request, Rows& rows) {
+std::size_t limited(const PropertiesRequest& request, Rows& rows) {
   if (request.limit > 0) rows.resize(std::min(rows.size(), static_cast<std::size_t>(request.limit)));
   return rows.size();
 }
 
-void print_text(const database::Evaluation& evaluation, const Request& request) {
+void print_text(const database::Evaluation& evaluation, const PropertiesRequest& request) {
   const auto& run = evaluation.run;
   show("run {} of {}, version {}, {} process{}: {}\n\n{}\n", run.run, run.program, run.version, run.processes,
        run.processes == 1 ? "" : "es", run.experiment, sentence(evaluation, request.threshold));
@@ -115,21 +115,21 @@ void print_text(const database::Evaluation& evaluation, const Request& request) 
 }
 
 /// A database in memory of the one experiment. `code`: whether a part of it is missing, which is said.
-std::unique_ptr<database::Connection> open_experiment(const Request& request, const properties::Model& model,
+std::unique_ptr<database::Connection> open_experiment(const PropertiesRequest& request, const properties::Model& model,
                                                       int& code) {
   auto connection = database::Connection::open(":memory:", true);
   const Loaded loaded = load_experiment(request.experiment, *connection, model, "", "", [](const std::string&) {});
   for (const std::string& note : loaded.notes)
-    code = complain(name, exit_damaged, fmt::format("{}: {}", request.experiment, note));
+    code = complain(properties_name, exit_damaged, fmt::format("{}: {}", request.experiment, note));
   return connection;
 }
 
-int run(const Request& request) {
+int run(const PropertiesRequest& request) {
   const auto program = read_specifications(request.files);
   if (!program) return exit_usage;
   for (const std::string& wanted : request.only)
     if (program->property(wanted) == nullptr)
-      return complain(name, exit_usage,
+      return complain(properties_name, exit_usage,
                       fmt::format("--property {}: there is none of this name; there are {}", wanted,
                                   fmt::join(property_names(*program), ", ")));
   int code = exit_ok;
@@ -163,7 +163,7 @@ int run(const Request& request) {
 }  // namespace
 
 void add_properties(Command root, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<PropertiesRequest>();
   Command command =
       root.add("properties", "Evaluate performance properties of an experiment, or of a run in a database");
   Option experiment =
@@ -190,7 +190,8 @@ void add_properties(Command root, Invocation& invocation) {
       "--all", request->all,
       "Each context, also those whose severity is nearly that of contexts inside; other formats than text have all");
   command.option("--format", request->format, "How to print").one_of(report::format_names()).shows_default();
-  command.when_chosen([request, &invocation] { invocation.exit_code = guarded(name, [&] { return run(*request); }); });
+  command.when_chosen(
+      [request, &invocation] { invocation.exit_code = guarded(properties_name, [&] { return run(*request); }); });
 }
 
 }  // namespace refrain::tools

@@ -20,9 +20,9 @@
 namespace refrain::tools {
 namespace {
 
-constexpr const char* name = "query";
+constexpr const char* query_name = "query";
 
-struct Request {
+struct QueryRequest {
   std::vector<std::string> words;  ///< experiments, and the statement as the last one
   std::string format = "text";
   bool schema = false;
@@ -61,13 +61,13 @@ report::Table table_of(const query::Answer& answer, bool is_for_people) {
   return table;
 }
 
-int run(const Request& request) {
+int run(const QueryRequest& request) {
   if (request.schema) {
     show("{}", query::schema_text());
     return exit_ok;
   }
   if (request.words.size() < 2)
-    return complain(name, exit_usage,
+    return complain(query_name, exit_usage,
                     "needs experiments and a statement: refrain query EXPERIMENT... \"SELECT ...\"; --schema lists the "
                     "tables");
   int code = exit_ok;
@@ -77,7 +77,7 @@ int run(const Request& request) {
     const auto& of = read.emplace_back(read_run(experiment, RunNames::Usual));
     runs.push_back({std::shared_ptr<database::RunSource>(of, of->source.get()), of->findings});
     if (!of->not_searched.empty())
-      complain(name, exit_ok,
+      complain(query_name, exit_ok,
                fmt::format("{}: events were not searched for waiting: {}", experiment, of->not_searched));
   }
   query::Query query(std::move(runs));
@@ -89,14 +89,14 @@ int run(const Request& request) {
   print_tables({table_of(answer, is_for_people)}, format, terminal, write_to_stdout);
   std::fflush(stdout);
   for (const auto& of : read)
-    if (of->experiment) code = std::max(code, tell_damage(name, *of->experiment->damage_log()));
+    if (of->experiment) code = std::max(code, tell_damage(query_name, *of->experiment->damage_log()));
   return code;
 }
 
 }  // namespace
 
 void add_query(Command root, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<QueryRequest>();
   Command command = root.add("query", "Ask SQL about experiments");
   command
       .option("experiment", request->words,
@@ -112,7 +112,8 @@ void add_query(Command root, Invocation& invocation) {
       "  refrain query EXPERIMENT \"SELECT path(v.node), SUM(v.value) AS s FROM value v JOIN metric m ON v.metric = "
       "m.id\n"
       "    WHERE m.name = 'wait' GROUP BY v.node ORDER BY s DESC LIMIT 10\"");
-  command.when_chosen([request, &invocation] { invocation.exit_code = guarded(name, [&] { return run(*request); }); });
+  command.when_chosen(
+      [request, &invocation] { invocation.exit_code = guarded(query_name, [&] { return run(*request); }); });
 }
 
 }  // namespace refrain::tools

@@ -46,7 +46,7 @@
 namespace refrain::tools {
 namespace {
 
-constexpr const char* name = "report";
+constexpr const char* report_name = "report";
 
 struct ReportCommand {
   std::string experiment, output = "-";
@@ -123,7 +123,7 @@ std::optional<report::Found> find_metric(const experiment::Experiment& experimen
     return std::nullopt;
   if (!kept_analyses(experiment).empty() || std::ranges::none_of(experiment.saved_metrics(), is_it))
     return found_with_progress(experiment);
-  complain(name, exit_ok, fmt::format("{}: analysed by 0.1.0; refrain analyze --again searches again", metric));
+  complain(report_name, exit_ok, fmt::format("{}: analysed by 0.1.0; refrain analyze --again searches again", metric));
   return std::nullopt;
 }
 
@@ -142,7 +142,7 @@ report::Progress show_progress() {
 /// A text on standard output says it itself.
 void tell_notes(const std::vector<std::string>& notes, const report::Request& request, const Output& output) {
   if (request.format == report::Format::Text && !output.to_file()) return;
-  for (const std::string& note : notes) complain(name, exit_ok, note);
+  for (const std::string& note : notes) complain(report_name, exit_ok, note);
 }
 
 /// Reads a profile or an archive of another tool.
@@ -206,7 +206,7 @@ int run_together(const ReportCommand& command) {
     const auto& experiment = experiments.emplace_back(is_foreign(path) ? nullptr : experiment::Experiment::open(path));
     if (!experiment) continue;
     if (experiment::RankHandle first; !anything_left(*experiment, request, first)) {
-      tell_damage(name, *experiment->damage_log());
+      tell_damage(report_name, *experiment->damage_log());
       return exit_unreadable;
     }
     symbols::use_names(*experiment, symbolizer, {.progress = show_progress()});
@@ -237,7 +237,7 @@ int run_together(const ReportCommand& command) {
   int code = is_of_tool && !is_whole ? exit_damaged : exit_ok;
   for (const auto& experiment : experiments) {
     if (!experiment || experiment->damages() == 0) continue;
-    tell_damage(name, *experiment->damage_log());
+    tell_damage(report_name, *experiment->damage_log());
     code = exit_damaged;
   }
   return code;
@@ -263,14 +263,14 @@ int run(ReportCommand command, std::string& state) {
   try {
     const report::Request& request = command.request = request_of(command);
     use_threads(command.threads);
-    if (!find_experiment(name, command.experiment)) return exit_usage;
+    if (!find_experiment(report_name, command.experiment)) return exit_usage;
     if (!command.others.empty()) return run_together(command);
     if (is_foreign(command.experiment)) return run_foreign(command);
     experiment = experiment::Experiment::open(command.experiment);
     state = experiment->manifest().state;
     experiment::RankHandle first;
     if (!anything_left(*experiment, request, first)) {
-      tell_damage(name, *experiment->damage_log());
+      tell_damage(report_name, *experiment->damage_log());
       return exit_unreadable;
     }
     check_request(*experiment, request);
@@ -293,13 +293,13 @@ int run(ReportCommand command, std::string& state) {
     output.finish();
     if (experiment->damages() == 0) return exit_ok;
     // The text says it itself.
-    if (!is_text || output.to_file()) tell_damage(name, *experiment->damage_log());
+    if (!is_text || output.to_file()) tell_damage(report_name, *experiment->damage_log());
     return exit_damaged;
   } catch (const experiment::ReadError& error) {
-    return complain(name, exit_unreadable, error.what());
+    return complain(report_name, exit_unreadable, error.what());
   } catch (const std::exception& error) {
-    if (experiment) tell_damage(name, *experiment->damage_log());  // which may have cost what was asked for
-    return complain(name, exit_usage, error.what());
+    if (experiment) tell_damage(report_name, *experiment->damage_log());  // which may have cost what was asked for
+    return complain(report_name, exit_usage, error.what());
   }
 }
 
@@ -336,8 +336,8 @@ double snapshot_interval_s(const experiment::Manifest& manifest) {
 /// The same page again and again from the snapshots of a program that runs, until it has ended.
 int watch(ReportCommand command) {
   if (command.format != "text" || command.output != "-" || !command.others.empty())
-    return complain(name, exit_usage, "--watch: goes with the text of one experiment, on standard output");
-  if (!find_experiment(name, command.experiment)) return exit_usage;
+    return complain(report_name, exit_usage, "--watch: goes with the text of one experiment, on standard output");
+  if (!find_experiment(report_name, command.experiment)) return exit_usage;
   for (;;) {
     std::string state;
     if (isatty(STDOUT_FILENO) == 1) show("\033[H\033[2J");

@@ -11,7 +11,6 @@
 #include "offline/report/rank_times.hpp"
 #include "offline/report/report.hpp"
 #include "offline/run/loops.hpp"
-#include "offline/symbols/experiment_names.hpp"
 #include "tools/complaints.hpp"
 
 namespace refrain::tools {
@@ -32,19 +31,15 @@ std::set<std::string> loops_of(const experiment::Experiment& experiment, const a
 std::vector<RunEfficiency> run_efficiencies(const char* command, const std::string& name,
                                             std::vector<std::string> regions, bool with_loops) {
   const auto experiment = experiment::Experiment::open(name);
-  analysis::Symbolizer symbolizer;
-  symbols::use_names(*experiment, symbolizer, {});
-  analysis::CallTreeOptions options = report::usual_names();
-  report::SeenRanks seen(*experiment);
-  seen.look_at(options);
-  const analysis::MinimumWaits& minima = seen.minima;
-  const analysis::CallTree tree = build_call_tree(*experiment, symbolizer, options);
+  const report::ReadProfile profile(*experiment);
+  const analysis::MinimumWaits& minima = profile.seen.minima;
+  const analysis::CallTree& tree = profile.tree;
   if (with_loops) {
     const std::set<std::string> loops = loops_of(*experiment, tree);
     regions.insert(regions.end(), loops.begin(), loops.end());
   }
-  const report::UsualProfile profile{tree, seen};
-  const report::Found found = report::found_in(*experiment, {}, &profile);
+  const report::UsualProfile usual = profile.usual();
+  const report::Found found = report::found_in(*experiment, {}, &usual);
   const auto* const in_events = found.waits(true);
   std::vector<report::NodeWait> waits;
   if (in_events || minima.any()) waits = report::waits_of(tree, in_events, minima.any() ? &minima : nullptr);

@@ -21,9 +21,9 @@
 namespace refrain::tools {
 namespace {
 
-constexpr const char* name = "scaling";
+constexpr const char* scaling_name = "scaling";
 
-struct Request {
+struct ScalingRequest {
   std::string database = usual_database, program, version, format = "text";
   std::vector<std::string> words;    ///< experiment directories, or regions in the database
   std::vector<std::string> regions;  ///< beside the run, of experiment directories
@@ -75,33 +75,36 @@ std::vector<report::Table> document_of(const database::Scaling& scaling) {
 }
 
 /// Nothing: none of the words is an experiment directory, so that the database is meant.
-std::optional<int> run_directories(const Request& request) {
+std::optional<int> run_directories(const ScalingRequest& request) {
   const auto first = std::ranges::find_if(request.words, is_experiment);
   if (first == request.words.end()) {
     if (!request.efficiencies && request.is_weak)
-      return complain(name, exit_usage, "--weak requires experiment directories or --efficiency");
+      return complain(scaling_name, exit_usage, "--weak requires experiment directories or --efficiency");
     if (request.regions.empty()) return std::nullopt;
-    return complain(name, exit_usage, "--region requires experiment directories");
+    return complain(scaling_name, exit_usage, "--region requires experiment directories");
   }
   const auto other = std::ranges::find_if_not(request.words, is_experiment);
   if (other != request.words.end())
-    return complain(name, exit_usage,
+    return complain(scaling_name, exit_usage,
                     fmt::format("{} is no experiment directory, and {} is: regions of directories go with --region",
                                 *other, *first));
-  return print_pop_scaling(name, {request.words, request.regions, request.is_weak, report::format_of(request.format)});
+  return print_pop_scaling(scaling_name,
+                           {request.words, request.regions, request.is_weak, report::format_of(request.format)});
 }
 
-int print_efficiencies(database::Connection& connection, const database::StoredRun& run, const Request& request,
+int print_efficiencies(database::Connection& connection, const database::StoredRun& run, const ScalingRequest& request,
                        report::Format format) {
-  if (!request.words.empty()) return complain(name, exit_usage, "--efficiency is of whole runs: it takes no regions");
+  if (!request.words.empty())
+    return complain(scaling_name, exit_usage, "--efficiency is of whole runs: it takes no regions");
   const auto runs = database::sized_runs(connection, run);
   if (runs.empty())
-    return complain(name, exit_usage, connection.name() + ": no useful time was measured in the runs of this version");
+    return complain(scaling_name, exit_usage,
+                    connection.name() + ": no useful time was measured in the runs of this version");
   print_pop_table({run.program, request.is_weak, {{"", scaling_points(runs, request.is_weak)}}}, format);
   return exit_ok;
 }
 
-int run(const Request& request) {
+int run(const ScalingRequest& request) {
   if (const auto code = run_directories(request)) return *code;
   const auto connection = database::Connection::open(request.database, false);
   const properties::Program program = properties::compile({properties::builtin_model()});
@@ -120,7 +123,7 @@ int run(const Request& request) {
 }  // namespace
 
 void add_scaling(Command root, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<ScalingRequest>();
   Command command = root.add("scaling", "Efficiencies, time, speedup and cost over numbers of processes");
   command
       .option("run", request->words,
@@ -143,7 +146,8 @@ void add_scaling(Command root, Invocation& invocation) {
       .type("PERCENT")
       .shows_default();
   command.option("--format", request->format, "How to print").one_of(report::format_names()).shows_default();
-  command.when_chosen([request, &invocation] { invocation.exit_code = guarded(name, [&] { return run(*request); }); });
+  command.when_chosen(
+      [request, &invocation] { invocation.exit_code = guarded(scaling_name, [&] { return run(*request); }); });
 }
 
 }  // namespace refrain::tools

@@ -30,9 +30,9 @@ namespace refrain::tools {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr const char* name = "view";
+constexpr const char* view_name = "view";
 
-struct Request {
+struct ViewRequest {
   std::string experiment, output;
   std::vector<std::string> others;
   double megabytes = 20;
@@ -69,7 +69,7 @@ explorer::Run run_of_experiment(const std::string& path, std::size_t bytes, int&
     line.show([&] { return fmt::format("{}: {} of {} ranks", path, done, all); });
   };
   explorer::Run run = explorer::run_of(experiment, symbolizer, request);
-  code = std::max(code, tell_damage(name, *experiment->damage_log()));
+  code = std::max(code, tell_damage(view_name, *experiment->damage_log()));
   for (const std::string& damage : experiment->damage()) run.lacks.push_back({"overview", damage});
   return run;
 }
@@ -78,7 +78,7 @@ explorer::Run run_of_archive(const fs::path& anchor, std::size_t bytes, int& cod
   const auto trace = trace::Trace::open_archive(anchor);
   ProgressLine line;
   explorer::Run run = explorer::run_of_archive(*trace, bytes, line.searching());
-  code = std::max(code, tell_damage(name, trace->damage()));
+  code = std::max(code, tell_damage(view_name, trace->damage()));
   return run;
 }
 
@@ -95,16 +95,16 @@ void open_in_browser(const std::string& path) {
   char* const words[] = {program.data(), file.data(), nullptr};
   pid_t process = 0;
   if (const int error = posix_spawnp(&process, program.c_str(), nullptr, nullptr, words, environ); error != 0)
-    complain(name, exit_ok, fmt::format("--open: xdg-open: {}", std::strerror(error)));
+    complain(view_name, exit_ok, fmt::format("--open: xdg-open: {}", std::strerror(error)));
 }
 
-int run(Request request) {
+int run(ViewRequest request) {
   if (!explorer::has_page())
     return complain(
-        name, exit_usage,
+        view_name, exit_usage,
         "this build has no page: install npm and run scripts/build, or build from a source archive, which has the page "
         "(scripts/dist)");
-  if (!find_experiment(name, request.experiment)) return exit_usage;
+  if (!find_experiment(view_name, request.experiment)) return exit_usage;
   int code = exit_ok;
   std::vector<std::string> paths{request.experiment};
   paths.insert(paths.end(), request.others.begin(), request.others.end());
@@ -127,7 +127,7 @@ int run(Request request) {
 }  // namespace
 
 void add_view(Command root, Invocation& invocation) {
-  auto request = std::make_shared<Request>();
+  auto request = std::make_shared<ViewRequest>();
   Command command = root.add("view", "Write the explorer: one HTML file that opens in any browser");
   add_experiment(command, request->experiment,
                  "Experiment directory, profile of CUBE (.cubex), Caliper or TAU, or OTF2 archive");
@@ -145,7 +145,8 @@ void add_view(Command root, Invocation& invocation) {
       "Exit status: 0 done, 1 wrong usage or not written, 2 the experiment cannot be read, 4 done, but a part of it is "
       "damaged;\n"
       "what is missing is named.");
-  command.when_chosen([request, &invocation] { invocation.exit_code = guarded(name, [&] { return run(*request); }); });
+  command.when_chosen(
+      [request, &invocation] { invocation.exit_code = guarded(view_name, [&] { return run(*request); }); });
 }
 
 }  // namespace refrain::tools

@@ -1,7 +1,6 @@
 #include "offline/analysis/call_tree.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <span>
 #include <utility>
 
@@ -117,7 +116,7 @@ class CallTreeBuilder::Impl {
         by_function_(run::by_function(nodes_)),
         has_function_errors_(options.function_errors),
         values_(nodes_, metrics_, question(&by_node_, {run::wall}, run::mark_metrics)),
-        of_location_(question(nullptr, {run::not_on_cpu}, {})),
+        of_location_(question_of_location()),
         functions_(nodes_, metrics_, {.keys = &by_function_, .metrics = {run::wall}}),
         spread_(nodes_, metrics_,
                 {.keys = &by_node_,
@@ -127,7 +126,7 @@ class CallTreeBuilder::Impl {
                 [this](const Answer& of) { add_to_spread(of); }) {
     tree_.totals.losses.assign(format::loss_count, 0);
     tree_.spread_over_threads = one_rank;
-    for (TreeNode& node : tree_.nodes) node.spread.min = std::numeric_limits<double>::infinity();
+    extremes_.resize(nodes_.size());
   }
 
   void add(const run::Leaf& leaf) {
@@ -155,9 +154,9 @@ class CallTreeBuilder::Impl {
         const TreeNode& first = tree_.nodes[by_function_.first[f]];
         tree_.function_errors[{first.kind, first.name}] = {error_s(of.exclusive(f, 0)), error_s(of.inclusive(f, 0))};
       }
-    for (TreeNode& node : tree_.nodes) {
-      if (places_ == 0) node.spread = {};
-      else node.spread.mean = node.inclusive_s / places_;
+    for (std::size_t i = 0; i < tree_.nodes.size() && places_ > 0; ++i) {
+      TreeNode& node = tree_.nodes[i];
+      node.spread = {seconds(extremes_[i].least), node.inclusive_s / places_, seconds(extremes_[i].most)};
     }
     tree_.extra_metrics = metrics_.asked_for();
     prune(tree_);
@@ -186,6 +185,13 @@ class CallTreeBuilder::Impl {
     return question;
   }
 
+  Question question_of_location() const {
+    Question of = question(nullptr, {run::not_on_cpu}, {});
+    of.has_errors = false;
+    return of;
+  }
+
+  static double seconds(run::Integer of_ns) { return static_cast<double>(of_ns) / ns; }
   static double error_s(const run::Quantity& of) { return of.error().value_or(0) / ns; }
 
   /// `quantity(column)`, of which those of counted metrics begin at `first`.
@@ -219,14 +225,14 @@ class CallTreeBuilder::Impl {
 
   LocationSummary summary_of(const run::Leaf& leaf) const {
     const Answer of = answer_of(leaf, nodes_, metrics_, of_location_);
-    const auto seconds = [](run::Integer of_ns) { return static_cast<double>(of_ns) / ns; };
+    const auto times_ns = leaf.times();
     LocationSummary summary;
-    for (const auto& [metric, time] : times_of_location) summary.*time = seconds(leaf.time(metric));
+    for (const auto& [metric, time] : times_of_location) summary.*time = seconds(times_ns[metric]);
     summary.rank = leaf.location.rank;
     summary.thread = leaf.location.thread;
     summary.name = leaf.location.name;
     const run::Quantity off_cpu = of.of(0);
-    summary.off_untold_s = seconds(off_cpu.value - leaf.time(run::waited_for_core) - leaf.time(run::blocked));
+    summary.off_untold_s = seconds(off_cpu.value - times_ns[run::waited_for_core] - times_ns[run::blocked]);
     summary.not_on_cpu_low_s = seconds(off_cpu.value - off_cpu.below);
     summary.not_on_cpu_high_s = seconds(off_cpu.value + off_cpu.above);
     summary.off_cpu_is_counted = leaf.rank.off_cpu_is_counted;
@@ -240,11 +246,11 @@ class CallTreeBuilder::Impl {
   }
 
   void add_to_spread(const Answer& of) {
-    ++places_;
-    for (std::size_t i = 0; i < tree_.nodes.size(); ++i) {
-      Spread& spread = tree_.nodes[i].spread;
-      spread.min = std::min(spread.min, of.inclusive_s(i, 0));
-      spread.max = std::max(spread.max, of.inclusive_s(i, 0));
+    const bool is_first = places_++ == 0;
+    for (std::size_t i = 0; i < extremes_.size(); ++i) {
+      const run::Integer value = of.inclusive_value(i, 0);
+      extremes_[i].least = is_first ? value : std::min(extremes_[i].least, value);
+      extremes_[i].most = std::max(extremes_[i].most, value);
     }
   }
 
@@ -256,7 +262,11 @@ class CallTreeBuilder::Impl {
   run::Grouping values_;
   const Question of_location_;
   run::Grouping functions_, spread_;
-  int places_ = 0;  ///< that spread_ has
+  struct Extremes {
+    run::Integer least = 0, most = 0;
+  };
+  std::vector<Extremes> extremes_;  ///< of what spread_ has, by node
+  int places_ = 0;                  ///< that spread_ has
 };
 
 CallTreeBuilder::CallTreeBuilder(const experiment::ProfileDefinitions& definitions, Symbolizer& symbolizer,

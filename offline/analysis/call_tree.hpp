@@ -54,7 +54,8 @@ struct TreeNode {
   bool marked = false;       ///< a loop or region of the program, below the function that marks it
   std::string module, file;  ///< of the call site, with callsites only
   int line = 0;
-  std::uint64_t offset = 0;  ///< ... in the module: where the call returns to
+  std::uint64_t offset = 0;         ///< ... in the module: where the call returns to
+  Runtime runtime = Runtime::None;  ///< that the function is of
   double exclusive_s = 0, inclusive_s = 0;
   double sampled_s = 0;          ///< part of inclusive_s that was shared out by samples
   double standard_error_s = 0;   ///< of inclusive_s

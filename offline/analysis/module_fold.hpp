@@ -2,15 +2,28 @@
 /// Modules whose frames are one line of a call path each time that it is in them: what an interpreter does inside says
 /// little of the program that it runs.
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace refrain::analysis {
 
+/// What a module is that stands between a program and the machine.
+enum class Runtime : std::uint8_t {
+  None,      ///< the program, or a library that works for it
+  Language,  ///< an interpreter: Python, Perl, Ruby, R, Julia, Java, Node.js, Lua, Tcl, PHP
+  OpenMp,
+  Mpi,  ///< the library of an MPI, and those below it that carry its messages
+  C     ///< libraries of C, C++ and Fortran, and the loader
+};
+
+/// `file`: the last part of the module's path.
+Runtime runtime_of(std::string_view file);
+
 struct ModuleFold {
   std::vector<std::string> modules;  ///< names of files, as "libfoo.so.1", "libfoo.so" or "libfoo"
-  bool runtimes = false;  ///< those of languages, too: Python, Perl, Ruby, R, Julia, Java, Node.js, Lua, Tcl, PHP
+  bool runtimes = false;             ///< those of languages, too
 
   /// `file`: the last part of the module's path.
   bool folds(std::string_view file) const;

@@ -153,7 +153,8 @@ std::uint32_t NamedPaths::construct_of(std::uint32_t body, const std::vector<std
   if (common.empty()) return 0;
   const TreeNode of = nodes_[body];
   return places == 1 ? common.back()
-                     : child(common.back(), of.name, run::PathKind::User, {of.module, of.file, of.line, of.offset});
+                     : child(common.back(), of.name, run::PathKind::User, {of.module, of.file, of.line, of.offset},
+                             false, of.runtime);
 }
 
 /// What worker threads of OpenMP do belongs below the construct that has started it.
@@ -176,15 +177,15 @@ void NamedPaths::move_workers() {
       if (const std::uint32_t to = construct_of(node, of_constructs[nodes_[node].name]); to != 0) moved[node] = to;
     } else if (moved[parent] != parent) {
       const TreeNode from = nodes_[node];
-      moved[node] =
-          child(moved[parent], from.name, from.kind, {from.module, from.file, from.line, from.offset}, from.marked);
+      moved[node] = child(moved[parent], from.name, from.kind, {from.module, from.file, from.line, from.offset},
+                          from.marked, from.runtime);
     }
   }
   for (Place& place : places_) place.node = moved[place.node];
 }
 
 std::uint32_t NamedPaths::child(std::uint32_t parent, const std::string& name, run::PathKind kind, const Site& site,
-                                bool marked) {
+                                bool marked, Runtime runtime) {
   const auto [at, fresh] =
       index_.try_emplace({parent, name, kind, marked, site}, static_cast<std::uint32_t>(nodes_.size()));
   if (!fresh) return at->second;
@@ -196,7 +197,8 @@ std::uint32_t NamedPaths::child(std::uint32_t parent, const std::string& name, r
                     .module = site.module,
                     .file = site.file,
                     .line = site.line,
-                    .offset = site.address});
+                    .offset = site.address,
+                    .runtime = runtime});
   depths_.push_back(depths_[parent] + 1);
   return at->second;
 }
@@ -265,11 +267,13 @@ NamedPaths::Place NamedPaths::place_frames(const experiment::CallPath& path, Pla
   }
   const bool is_main = at.node == 0 && at.stage == StartUp::CallsMain && !outer.named;
   at.stage = StartUp::Done;
+  const Runtime runtime = runtime_of(file);
   if (options_.fold.folds(file) || (!outer.named && options_.fold.folds_unnamed(file))) {
     const std::string name = name_of_fold(file);
     const bool is_full = options_.depth > 0 && depths_[at.node] >= options_.depth;
     const Site site = options_.callsites ? Site{module.path, {}, 0, 0} : Site{};
-    if (!is_full && nodes_[at.node].name != name) at.node = child(at.node, name, run::PathKind::User, site);
+    if (!is_full && nodes_[at.node].name != name)
+      at.node = child(at.node, name, run::PathKind::User, site, false, runtime);
     return at;
   }
   for (std::size_t i = frames.size() - (mark_site ? shared_with_mark(frames, mark_site) : 0); i-- > 0;) {
@@ -279,7 +283,7 @@ NamedPaths::Place NamedPaths::place_frames(const experiment::CallPath& path, Pla
     if (frame.part && nodes_[at.node].name == frame.function) continue;  // one activation, two pieces of code
     Site site;
     if (options_.callsites) site = {module.path, frame.file, frame.line, path.offset};
-    at.node = child(at.node, is_main ? "main" : frame.function, run::PathKind::User, site);
+    at.node = child(at.node, is_main ? "main" : frame.function, run::PathKind::User, site, false, runtime);
   }
   return at;
 }

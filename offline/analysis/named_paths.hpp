@@ -50,7 +50,7 @@ class NamedPaths {
   };
 
   std::uint32_t child(std::uint32_t parent, const std::string& name, run::PathKind kind, const Site& site,
-                      bool marked = false);
+                      bool marked = false, Runtime runtime = Runtime::None);
   Place place(const experiment::CallPath& path);
   void move_workers();
   std::vector<std::uint32_t> bodies_of_workers() const;

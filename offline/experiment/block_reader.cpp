@@ -30,7 +30,9 @@ BlockReader::BlockReader(const InputFile& file, std::uint64_t offset, std::uint6
   if (offset > file.size() || size > file.size() - offset)
     file.fail(offset, owner_ + ": goes beyond the end of the file (" + std::to_string(file.size()) +
                           " bytes): it is truncated or damaged");
-  const auto head = file.read(offset, format::section_table_head, owner_);
+  constexpr std::uint64_t most_at_once = 64 * 1024;
+  if (size <= most_at_once) whole_ = file.read(offset, size, owner_);
+  const auto head = read(0, format::section_table_head, owner_);
   format::ByteCursor in(head);
   const auto count = in.fixed<std::uint32_t>();
   const auto entry_size = in.fixed<std::uint32_t>();
@@ -38,11 +40,12 @@ BlockReader::BlockReader(const InputFile& file, std::uint64_t offset, std::uint6
   if (entry_size < format::section_entry_size || count > room / entry_size)
     file.fail(offset, owner_ + ": damaged table of sections");
   const std::uint64_t table_size = format::section_table_head + std::uint64_t{count} * entry_size;
-  const auto table = file.read(offset, table_size + format::checksum_size, owner_);
+  const auto table = read(0, table_size + format::checksum_size, owner_);
   if (format::load_little_endian<std::uint64_t>(table.data() + table_size) !=
       format::checksum(table.data(), table_size))
     file.fail(offset, owner_ + ": the table of sections has a wrong checksum");
 
+  entries_.reserve(count);
   for (std::uint32_t i = 0; i < count; ++i) {
     format::ByteCursor entry({table.data() + format::section_table_head + std::uint64_t{i} * entry_size, entry_size});
     entries_.push_back({.type = entry.fixed<std::uint32_t>(),
@@ -53,6 +56,12 @@ BlockReader::BlockReader(const InputFile& file, std::uint64_t offset, std::uint6
                         .raw = entry.fixed<std::uint64_t>(),
                         .checksum = entry.fixed<std::uint64_t>()});
   }
+}
+
+std::vector<std::byte> BlockReader::read(std::uint64_t at, std::uint64_t size, const std::string& what) const {
+  if (whole_.empty()) return file_.read(offset_ + at, size, what);
+  const auto begin = whole_.begin() + static_cast<std::ptrdiff_t>(at);
+  return {begin, begin + static_cast<std::ptrdiff_t>(size)};
 }
 
 bool BlockReader::has(format::Section type) const {
@@ -71,18 +80,28 @@ const BlockReader::Entry& BlockReader::entry(format::Section type, const std::st
   return *found;
 }
 
+std::vector<std::byte> BlockReader::stored(const Entry& section, const std::string& name) const {
+  std::vector<std::byte> bytes = read(section.offset, section.stored, name);
+  if (format::checksum(bytes.data(), bytes.size()) != section.checksum)
+    file_.fail(offset_ + section.offset, name + ": wrong checksum");
+  return bytes;
+}
+
 SectionReader BlockReader::section(format::Section type, const char* section_name) const {
-  const std::string name = owner_ + ", section '" + section_name + "'";
+  const std::string name = name_of(section_name);
   const Entry& found = entry(type, name);
   const std::uint64_t at = offset_ + found.offset;
-  auto stored = file_.read(at, found.stored, name);
-  if (format::checksum(stored.data(), stored.size()) != found.checksum) file_.fail(at, name + ": wrong checksum");
   const auto encoding = static_cast<format::Encoding>(found.encoding);
-  return {file_, name, at, unpack(file_, at, name, encoding, std::move(stored), found.raw)};
+  return {file_, name, at, unpack(file_, at, name, encoding, stored(found, name), found.raw)};
+}
+
+void BlockReader::check(format::Section type, const char* section_name) const {
+  const std::string name = name_of(section_name);
+  static_cast<void>(stored(entry(type, name), name));
 }
 
 BlockReader::Place BlockReader::place(format::Section type, const char* section_name) const {
-  const std::string name = owner_ + ", section '" + section_name + "'";
+  const std::string name = name_of(section_name);
   const Entry& found = entry(type, name);
   if (static_cast<format::Encoding>(found.encoding) != format::Encoding::Raw || found.raw != found.stored)
     file_.fail(offset_, name + ": is compressed as a whole");

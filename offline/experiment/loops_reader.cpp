@@ -48,6 +48,9 @@ Loop read_loop(SectionReader& in, const std::vector<OverallMetric>& metrics) {
     cluster.overflow = in.fixed<std::uint8_t>() != 0;
     for (std::int64_t* value : {&cluster.members, &cluster.first, &cluster.last, &cluster.exemplar})
       *value = iteration_number(in);
+    cluster.minimum.reserve(metrics.size());
+    cluster.maximum.reserve(metrics.size());
+    cluster.squares.reserve(metrics.size());
     for (std::size_t i = 0; i < metrics.size(); ++i) {
       cluster.minimum.push_back(in.signed_varint());
       cluster.maximum.push_back(in.signed_varint());

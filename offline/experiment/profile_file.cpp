@@ -224,11 +224,17 @@ ProfileFile::ProfileFile(const InputFile& file) : source_(file.source()) {
   definitions_.complete = header.complete;
   read_definitions(file, header.definitions, header.definitions_size);
   read_rank_table(file, header.rank_table, header.entries, header.ranks);
+  if (entries_.size() > 1) stays_open_ = std::make_unique<const InputFile>(source_);
 }
 
 Rank ProfileFile::read(const Entry& entry, Depth depth, const ProfileDefinitions& definitions,
                        std::span<const std::uint32_t> paths) const {
-  const InputFile file(source_);
+  if (stays_open_) return read(*stays_open_, entry, depth, definitions, paths);
+  return read(InputFile(source_), entry, depth, definitions, paths);
+}
+
+Rank ProfileFile::read(const InputFile& file, const Entry& entry, Depth depth, const ProfileDefinitions& definitions,
+                       std::span<const std::uint32_t> paths) const {
   const BlockReader block(file, entry.offset, entry.size, "rank " + std::to_string(entry.rank));
   return RankReader(file, block, schema_, definitions, paths).read(entry.rank, depth);
 }

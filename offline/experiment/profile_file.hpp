@@ -14,7 +14,7 @@ namespace refrain::experiment {
 /// How much of a rank is read.
 enum class Depth : std::uint8_t {
   Run,    ///< what its threads did in the run as a whole; units only where the file cannot do without them
-  Loops,  ///< with the loops and their clusters, but not what is in these
+  Loops,  ///< with the loops and their clusters, but neither what is in these nor slopes
   Whole   ///< with the units; what every single iteration has stays in the file all the same
 };
 inline constexpr std::size_t depths = 3;
@@ -43,10 +43,13 @@ class ProfileFile {
             std::span<const std::uint32_t> paths) const;
 
  private:
+  Rank read(const InputFile& file, const Entry& entry, Depth depth, const ProfileDefinitions& definitions,
+            std::span<const std::uint32_t> paths) const;
   void read_definitions(const InputFile& file, std::uint64_t offset, std::uint64_t size);
   void read_rank_table(const InputFile& file, std::uint64_t offset, std::uint32_t entries, std::uint32_t ranks);
 
   std::shared_ptr<const FileSource> source_;
+  std::unique_ptr<const InputFile> stays_open_;  ///< where several ranks are read from it; else null
   ProfileDefinitions definitions_;
   Schema schema_;
   std::vector<Entry> entries_;

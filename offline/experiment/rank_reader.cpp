@@ -312,7 +312,7 @@ void RankReader::read_communication(Rank& rank) const {
              [&](SectionReader& in) { read_windows(in, rank); });
 }
 
-void RankReader::read_loops_of(Rank& rank) const {
+void RankReader::read_loops_of(Rank& rank, Depth depth) const {
   const std::string of = " of rank " + std::to_string(rank.rank);
   const auto in_loop = [](const Unit& unit) { return unit.loop >= 0; };
   const bool has_loops = block_.has(Section::Loops) || std::ranges::any_of(rank.locations, [&](const Location& l) {
@@ -322,8 +322,11 @@ void RankReader::read_loops_of(Rank& rank) const {
                               [&](SectionReader& in) { read_loops(in, rank); }))
     return;
   if (block_.has(Section::Slopes))
-    survives(Section::Slopes, "slopes", "call paths of iterations" + of + " are reconstructed without slopes",
-             [&](SectionReader& in) { read_slopes(in, definitions_, schema_, rank); });
+    file_.damage().survives("call paths of iterations" + of + " are reconstructed without slopes", [&] {
+      if (depth != Depth::Whole) return block_.check(Section::Slopes, "slopes");  // they move what clusters have
+      SectionReader in = block_.section(Section::Slopes, "slopes");
+      read_slopes(in, definitions_, schema_, rank);
+    });
   if (block_.has(Section::Iterations))
     file_.damage().survives("the iterations" + of + " are missing", [&] {
       const BlockReader::Place frames = block_.place(Section::Iterations, "iterations");
@@ -407,7 +410,7 @@ Rank RankReader::read(std::int32_t number, Depth depth) const {
       const BlockReader::Place frames = block_.place(Section::EventFrames, "frames of events");
       rank.event_frames = {file_.source(), frames.offset, frames.size, nullptr};
     });
-  if (depth >= Depth::Loops) read_loops_of(rank);
+  if (depth >= Depth::Loops) read_loops_of(rank, depth);
   return rank;
 }
 

@@ -26,7 +26,7 @@ class RankReader {
   void read_mapping(Rank& rank) const;
   void read_locations(Rank& rank, Depth depth) const;
   void read_communication(Rank& rank) const;
-  void read_loops_of(Rank& rank) const;
+  void read_loops_of(Rank& rank, Depth depth) const;
 
   const InputFile& file_;
   const BlockReader& block_;

@@ -1,6 +1,7 @@
 #include "offline/experiment/schema.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -87,9 +88,19 @@ std::vector<std::size_t> read_extra_metrics(SectionReader& in, std::vector<Extra
   return numbers;
 }
 
+namespace {
+
+constexpr auto columns_of_kind = [] {
+  std::array<std::size_t, node_kinds> columns{};
+  for (std::size_t kind = 0; kind < node_kinds; ++kind) columns[kind] = format::columns_of(static_cast<NodeKind>(kind));
+  return columns;
+}();
+
+}  // namespace
+
 ColumnsReader::ColumnsReader(SectionReader& in, const Schema& schema, const ProfileDefinitions& definitions,
                              const Rank& rank)
-    : in_(in), schema_(schema), definitions_(definitions) {
+    : in_(in), schema_(schema), definitions_(definitions), later_(schema.later.size()) {
   for (const ExtraMetric& metric : schema.later)
     later_unit_.push_back(metric.unit == "ticks" ? 1e9 / rank.ticks_per_second : 1);
 }
@@ -99,12 +110,13 @@ std::uint32_t ColumnsReader::read(std::uint32_t path, std::vector<std::int64_t>&
   const std::size_t first = columns.size();
   constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max() - format::metric_count - most_extra_metrics;
   if (std::max(first, extra.columns.size()) > most) in_.refuse("more values than can be numbered");
-  columns.resize(first + format::columns_of(kind));
-  later_.assign(schema_.later.size(), 0);
+  columns.resize(first + columns_of_kind[static_cast<std::size_t>(kind)]);
+  std::ranges::fill(later_, 0);
   bool any = false;
+  std::int64_t* const of_path = columns.data() + first;
   for (const auto [own, later] : schema_.columns[static_cast<std::size_t>(kind)]) {
     const std::int64_t value = in_.signed_varint();
-    if (own >= 0) columns[first + static_cast<std::size_t>(own)] = value;
+    if (own >= 0) of_path[own] = value;
     else if (later >= 0) any |= (later_[static_cast<std::size_t>(later)] = value) != 0;
   }
   if (!any) return static_cast<std::uint32_t>(first);

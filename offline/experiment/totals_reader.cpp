@@ -56,6 +56,7 @@ class TotalsReader {
   void read_rows(RunTotals& run) {
     const std::size_t rows = in_.count(2);
     in_.check();
+    run.paths.reserve(rows);
     std::uint64_t own_path = 0;
     for (std::size_t row = 0; row < rows; ++row) {
       own_path = path_after(in_, own_path, row, rank_.paths.size());
@@ -69,7 +70,8 @@ class TotalsReader {
   void read_row(std::uint32_t path, RunTotals& run) {
     const std::int64_t ticks = in_.signed_varint();
     run.paths.push_back({path, columns_.read(path, run.columns, run.extra), ticks});
-    if (format::has_extra_columns(definitions_.paths[path].kind)) read_extra_row(path, run.extra);
+    if (!extra_metrics_.empty() && format::has_extra_columns(definitions_.paths[path].kind))
+      read_extra_row(path, run.extra);
   }
 
   /// A row with zeros only, as most are, takes no memory.

@@ -1,6 +1,7 @@
 #pragma once
 /// Numbers in two bytes: 0, not known, or a part of the largest one of a row, down to 10^-12 of it, with a relative
-/// error of at most 0.022 % (docs/explorer-format.md).
+/// error of at most 0.022 % (docs/explorer-format.md). Codes that are rounded to multiples of a step, counted from the
+/// largest one, compress better; the error is that of a step of 1, times the step.
 
 #include <cstdint>
 #include <span>
@@ -9,7 +10,7 @@
 namespace refrain::explorer {
 
 /// `share`: of the scale; 0 and below is 0. Not a number: it is not known.
-std::uint16_t code_of(double share);
+std::uint16_t code_of(double share, unsigned step = 1);
 /// The other way round.
 double share_of(std::uint16_t code);
 
@@ -17,6 +18,6 @@ double share_of(std::uint16_t code);
 double scale_of(std::span<const float> values);
 
 /// Appends the high bytes of all codes, then the low bytes: neighbours are alike in the former, which compresses.
-void append_codes(std::span<const float> values, double scale, std::string& out);
+void append_codes(std::span<const float> values, double scale, std::string& out, unsigned step = 1);
 
 }  // namespace refrain::explorer

@@ -62,7 +62,8 @@ class Maker {
                           request_.bytes,
                           run_.places.size(),
                           (all - std::min(all, of_run)) / shown_loops(loops_),
-                          model_->metrics().asked_for().size()};
+                          model_->metrics().asked_for().size(),
+                          request_.path_values};
     add_loops(input, *table_, run_);
     keep_used_metrics();
     add_variances();
@@ -91,7 +92,10 @@ class Maker {
   }
 
   void list_nodes() {
-    for (const analysis::TreeNode& of : tree_.nodes) run_.nodes.push_back({of.parent, of.name, of.kind, of.marked});
+    for (const analysis::TreeNode& of : tree_.nodes) {
+      run_.nodes.push_back({of.parent, of.name, of.kind, of.marked});
+      run_.runtimes.push_back(of.runtime);
+    }
   }
 
   void list_metrics() {

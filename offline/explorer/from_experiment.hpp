@@ -33,6 +33,9 @@ struct Request {
   std::function<std::vector<FoundProperty>(const analysis::CallTree& tree, const std::vector<report::NodeWait>& waits)>
       properties;
   std::size_t bytes = std::size_t{20} << 20;
+  /// Call paths of clusters, or of single iterations, that are read at all locations of a loop: a few seconds. Where
+  /// they are more, some of the locations are read.
+  std::int64_t path_values = 20'000'000;
   std::function<void(std::size_t done, std::size_t all)> progress = [](std::size_t, std::size_t) {};
 };
 

@@ -65,6 +65,8 @@ void put_nodes(JsonWriter& json, const Run& run, Strings& strings) {
     column(json, "name", run.nodes, [&](const Node& node) { return strings.number(node.name); });
     column(json, "parent", run.nodes, [](const Node& node) { return node.parent; });
     column(json, "kind", run.nodes, [](const Node& node) { return static_cast<int>(node.kind); });
+    if (!run.runtimes.empty())
+      column(json, "runtime", run.runtimes, [](analysis::Runtime runtime) { return static_cast<int>(runtime); });
     json.member_array("marked", [&] {
       for (std::size_t i = 0; i < run.nodes.size(); ++i)
         if (run.nodes[i].marked) json.value(i);

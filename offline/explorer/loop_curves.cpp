@@ -9,7 +9,7 @@
 namespace refrain::explorer {
 namespace {
 
-constexpr std::size_t most_curve_metrics = 16, metrics_with_map = 3, most_path_curves = 30;
+constexpr std::size_t most_curve_metrics = 16, most_path_curves = 30;
 /// A float for each place and bin: 16 MiB.
 constexpr std::size_t most_curve_values = std::size_t{1} << 22;
 
@@ -19,26 +19,14 @@ std::size_t room(const LoopInput& input, double share, double bytes_of_value) {
   return static_cast<std::size_t>(share * static_cast<double>(input.bytes) / loops / bytes_of_value);
 }
 
-/// Three maps of means and peaks, two bytes each, which compress to some three quarters.
-struct MapSize {
-  std::size_t rows, columns;
-};
-MapSize map_size(const LoopInput& input, std::size_t places) {
-  constexpr double share = 0.15, bytes = 3 * 2 * 2;
-  constexpr std::size_t most_rows = 1024, most_columns = 4096;
-  const std::size_t cells = std::max<std::size_t>(room(input, share, bytes), 64 * 64);
-  const auto side = static_cast<std::size_t>(std::sqrt(static_cast<double>(cells)));
-  const std::size_t rows = std::min({std::max<std::size_t>(places, 1), most_rows, side});
-  return {rows, std::min(cells / rows, most_columns)};
-}
-
 /// A metric of iterations.
 struct CurveMetric {
   std::string name, unit;
   std::shared_ptr<const report::IterationSource> source = {};  ///< null: the profiles
 
   run::IterationValue of(const run::OpenLoop& open) const {
-    return source ? source->of(*open.profiles, open.location->thread, nullptr) : value_of_metric(*open.profiles, name);
+    if (source) return source->of(*open.profiles, open.location->thread, nullptr);
+    return name == "user" ? run::user_time_alone(*open.profiles) : value_of_metric(*open.profiles, name);
   }
 };
 
@@ -84,6 +72,7 @@ class SeriesReader {
     series.curves.resize(metrics_.size(), BinnedPlace(bins_));
     series.maps.resize(std::min(metrics_.size(), metrics_with_map), BinnedPlace(columns_));
     const Bins& groups = to.job.groups();
+    BinCursor bin_of(bins_), column_of(columns_), group_of(groups);
     std::vector<JobBuilder::Times> times(groups.count);
     std::vector<run::IterationValue> values;
     for (const CurveMetric& metric : metrics_) values.push_back(metric.of(open));
@@ -95,13 +84,14 @@ class SeriesReader {
     const std::size_t wall = place_in("wall"), mpi = place_in("mpi"), user = place_in("user");
     const auto value = [&](std::size_t at) { return at < now.size() ? now[at] : NAN; };
     for_each_present(open, [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-      const std::size_t bin = bins_.of(i), column = columns_.of(i), group = groups.of(i);
+      const std::size_t bin = bin_of.of(i), column = column_of.of(i), group = group_of.of(i);
       for (std::size_t m = 0; m < values.size(); ++m) {
         now[m] = values[m] ? values[m](i, cluster, row) : NAN;
         series.curves[m].add(bin, now[m]);
         if (m < series.maps.size()) series.maps[m].add(column, now[m]);
       }
-      if (group < times.size()) times[group].add(value(wall), value(mpi), value(user));
+      if (group < times.size())
+        times[group].add(value(wall), value(mpi), value(user), i - static_cast<std::int64_t>(group) * groups.width);
     });
     to.job.add_place(times);
   }
@@ -133,17 +123,18 @@ std::size_t most_bins(const LoopInput& input, const report::LoopGroup& group) {
                   std::max<std::size_t>(most_curve_values / std::max<std::size_t>(group.locations.size(), 1), 1));
 }
 
-JobIterations add_metric_curves(const LoopInput& input, const report::LoopGroup& group, Loop& loop, Run& run) {
+JobIterations add_metric_curves(const LoopInput& input, const report::LoopGroup& group, const MapSize& map_size,
+                                Loop& loop, Run& run) {
   const std::size_t places = group.locations.size();
   const std::vector<CurveMetric> metrics = curve_metrics(input, group);
   if (const std::size_t shown = metrics.size() - input.patterns.size(), all = input.view.metrics.size(); shown < all)
     run.lacks.push_back({"iterations", fmt::format("{}: {} of {} metrics are not in the file by iteration (refrain "
                                                    "report --iterations --metric NAME).",
                                                    group.name, all - shown, all)});
-  const MapSize size = map_size(input, places);
-  const Bins bins(group.iterations, most_bins(input, group)), columns(group.iterations, size.columns);
+  const Bins bins(group.iterations, most_bins(input, group)), columns(group.iterations, map_size.columns);
   std::vector<CurveBuilder> curves(metrics.size(), CurveBuilder(bins, places));
-  std::vector<MapBuilder> maps(std::min(metrics.size(), metrics_with_map), MapBuilder(columns, places, size.rows));
+  std::vector<MapBuilder> maps(std::min(metrics.size(), metrics_with_map),
+                               MapBuilder(columns, places, map_size.rows, map_size.code_step));
   const SeriesReader reader(metrics, bins, columns);
   const RankSeries empty(group.iterations);
   JobBuilder job(group.iterations);
@@ -178,20 +169,24 @@ JobIterations add_metric_curves(const LoopInput& input, const report::LoopGroup&
   if (!loop.maps.empty() && loop.maps[0].places_in_row > 1)
     run.lacks.push_back({"iterations", fmt::format("{}: {} threads are put together in each row of the map (--size).",
                                                    group.name, loop.maps[0].places_in_row)});
-  JobIterations iterations{job.groups().width, job.finish(), {}};
+  JobIterations iterations = job.finish();
   iterations.classes = analysis::job_classes(iterations.all);
   return iterations;
 }
 
 void add_loops(const LoopInput& input, ValueTable& table, Run& run) {
   const std::vector<report::LoopGroup>& groups = input.view.groups;
-  for (std::size_t i = 0; i < std::min(groups.size(), most_loops); ++i) {
+  std::vector<MapOf> maps;
+  for (const report::LoopGroup& group : std::span(groups).first(std::min(groups.size(), most_loops)))
+    maps.push_back({group.locations.size(), group.iterations});
+  const std::vector<MapSize> sizes = map_sizes(maps, input.bytes);
+  for (std::size_t i = 0; i < maps.size(); ++i) {
     Loop loop;
     loop.name = groups[i].name;
     loop.node = node_of_loop(input.tree, groups[i].name);
     loop.iterations = groups[i].iterations;
     for (const run::LoopPlace& of : groups[i].locations) loop.locations.emplace_back(of.rank, of.thread);
-    const JobIterations iterations = add_metric_curves(input, groups[i], loop, run);
+    const JobIterations iterations = add_metric_curves(input, groups[i], sizes[i], loop, run);
     add_units(input, groups[i], iterations, loop, table, run);
     run.loops.push_back(std::move(loop));
   }

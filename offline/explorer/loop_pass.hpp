@@ -24,10 +24,8 @@ namespace refrain::explorer {
 inline constexpr std::size_t most_reconstructed_locations = 64;
 /// Loops beyond these are left out.
 inline constexpr std::size_t most_loops = 8;
-/// Values of single iterations, or of call paths in them: they take about a second.
+/// Values of whole iterations, or of call paths in them: they take about a second.
 inline constexpr std::int64_t most_single_values = std::int64_t{1} << 22;
-/// Call paths of clusters, or of single iterations, at all locations: a few seconds.
-inline constexpr std::int64_t most_path_values = 20'000'000;
 
 /// What the loops of an experiment are shown from.
 struct LoopInput {
@@ -40,8 +38,9 @@ struct LoopInput {
   std::function<std::size_t(const run::LoopPlace& of)> place_of;  ///< in Run::places
   std::size_t bytes = 0;                                          ///< that all data may take
   std::size_t places = 0;                                         ///< of values by place
-  std::size_t unit_values = 0;  ///< by place: that classes and iterations of each loop may have
-  std::size_t asked_for = 0;    ///< metrics that the user has asked for
+  std::size_t unit_values = 0;   ///< by place: that classes and iterations of each loop may have
+  std::size_t asked_for = 0;     ///< metrics that the user has asked for
+  std::int64_t path_values = 0;  ///< Request::path_values
 };
 
 /// How many loops are shown; 1 of none.

@@ -25,14 +25,6 @@ Bins::Bins(std::int64_t iterations, std::size_t most)
 
 BinnedPlace::BinnedPlace(const Bins& bins) : sum(bins.count), count(bins.count), peak(bins.count, not_known) {}
 
-void BinnedPlace::add(std::size_t bin, double value) {
-  if (bin >= sum.size() || !std::isfinite(value)) return;
-  sum[bin] += value;
-  ++count[bin];
-  const auto single = static_cast<float>(value);
-  if (!(peak[bin] >= single)) peak[bin] = single;
-}
-
 CurveBuilder::CurveBuilder(const Bins& bins, std::size_t places)
     : bins_(bins), places_(places), means_(bins.count * places, not_known), peak_(bins.count, not_known) {}
 
@@ -93,8 +85,9 @@ Curves CurveBuilder::finish() {
   return curves;
 }
 
-MapBuilder::MapBuilder(const Bins& columns, std::size_t places, std::size_t most_rows)
+MapBuilder::MapBuilder(const Bins& columns, std::size_t places, std::size_t most_rows, unsigned code_step)
     : columns_(columns),
+      code_step_(code_step),
       places_in_row_(width_for(static_cast<std::int64_t>(places), most_rows)),
       rows_(groups_of(static_cast<std::int64_t>(places), places_in_row_)),
       sum_(rows_ * columns.count),
@@ -119,6 +112,7 @@ Map MapBuilder::finish() {
   map.columns = static_cast<std::int64_t>(columns_.count);
   map.places_in_row = places_in_row_;
   map.width = columns_.width;
+  map.code_step = code_step_;
   map.mean = std::move(sum_);
   for (std::size_t cell = 0; cell < map.mean.size(); ++cell)
     map.mean[cell] = count_[cell] > 0 ? map.mean[cell] / static_cast<float>(count_[cell]) : not_known;
@@ -127,10 +121,14 @@ Map MapBuilder::finish() {
 }
 
 JobBuilder::JobBuilder(std::int64_t iterations)
-    : groups_(iterations, std::size_t{1} << 18), sums_(groups_.count), count_(groups_.count) {}
+    : groups_(iterations, std::size_t{1} << 18), sums_(groups_.count), count_(groups_.count), peaks_(groups_.count) {}
 
-void JobBuilder::Times::add(double wall_s, double mpi_s, double user_s) {
+void JobBuilder::Times::add(double wall_s, double mpi_s, double user_s, std::int64_t place_in_group) {
   if (!std::isfinite(wall_s)) return;
+  if (const auto single = static_cast<float>(wall_s); count == 0 || single > peak) {
+    peak = single;
+    place_of_peak = static_cast<std::uint32_t>(place_in_group);
+  }
   wall += wall_s;
   if (std::isfinite(mpi_s)) mpi += mpi_s;
   if (std::isfinite(user_s)) user += user_s;
@@ -147,6 +145,7 @@ void JobBuilder::add_place(std::span<const Times> times) {
     to.user += of.user;
     to.slowest = std::max(to.slowest, of.wall / static_cast<double>(of.count));
     count_[group] += of.count;
+    if (of.peak > peaks_[group].wall) peaks_[group] = {of.peak, of.place_of_peak};
   }
 }
 
@@ -159,17 +158,21 @@ void JobBuilder::add(const JobBuilder& others) {
     to.user += of.user;
     to.slowest = std::max(to.slowest, of.slowest);
     count_[group] += others.count_[group];
+    if (others.peaks_[group].wall > peaks_[group].wall) peaks_[group] = others.peaks_[group];
   }
 }
 
-std::vector<analysis::JobIteration> JobBuilder::finish() {
+JobIterations JobBuilder::finish() {
+  std::vector<std::int64_t> of_peaks;
   for (std::size_t group = 0; group < sums_.size(); ++group) {
     analysis::JobIteration& of = sums_[group];
     const auto count = static_cast<double>(count_[group]);
     if (count > 0) of.wall /= count, of.mpi /= count, of.user /= count;
     else of.wall = std::numeric_limits<double>::quiet_NaN();
+    const auto first = static_cast<std::int64_t>(group) * groups_.width;
+    of_peaks.push_back(count > 0 ? first + peaks_[group].place : -1);
   }
-  return std::move(sums_);
+  return {groups_.width, std::move(sums_), std::move(count_), std::move(of_peaks)};
 }
 
 }  // namespace refrain::explorer

@@ -5,6 +5,7 @@
 ///
 /// Memory: 16 MiB for each metric, and 16 bytes for each cell of a map, whatever the numbers of iterations and places.
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -26,10 +27,34 @@ struct Bins {
   std::size_t count;
 };
 
+/// Bins of iterations that ascend, without a division for each of them.
+class BinCursor {
+ public:
+  explicit BinCursor(const Bins& bins) : bins_(bins), end_(bins.width) {}
+  std::size_t of(std::int64_t iteration) {
+    if (iteration >= end_) {
+      bin_ = bins_.of(iteration);
+      end_ = (iteration / bins_.width + 1) * bins_.width;
+    }
+    return bin_;
+  }
+
+ private:
+  Bins bins_;
+  std::size_t bin_ = 0;
+  std::int64_t end_;  ///< of the iterations in the bin
+};
+
 /// Values of one metric at one place, by bin.
 struct BinnedPlace {
   explicit BinnedPlace(const Bins& bins);
-  void add(std::size_t bin, double value);
+  void add(std::size_t bin, double value) {
+    if (bin >= sum.size() || !std::isfinite(value)) return;
+    sum[bin] += value;
+    ++count[bin];
+    const auto single = static_cast<float>(value);
+    if (!(peak[bin] >= single)) peak[bin] = single;
+  }
 
   std::vector<double> sum;
   std::vector<std::int64_t> count;
@@ -58,26 +83,39 @@ class CurveBuilder {
 
 class MapBuilder {
  public:
-  MapBuilder(const Bins& columns, std::size_t places, std::size_t most_rows);
+  /// `code_step`: that values are rounded to in the file.
+  MapBuilder(const Bins& columns, std::size_t places, std::size_t most_rows, unsigned code_step = 1);
   void add(std::size_t place, const BinnedPlace& values);
   Map finish();
 
  private:
   Bins columns_;
+  unsigned code_step_;
   std::int64_t places_in_row_;
   std::size_t rows_;
   std::vector<float> sum_, peak_;
   std::vector<std::uint32_t> count_;
 };
 
-/// The iterations of a whole job, or groups of some that follow each other where they are very many.
+/// The iterations of the job, or groups of `width` of them where they are very many, and their classes.
+struct JobIterations {
+  std::int64_t width = 1;
+  std::vector<analysis::JobIteration> all;
+  std::vector<std::int64_t> count;     ///< by group: iterations, as often as places were in them
+  std::vector<std::int64_t> of_peaks;  ///< by group: the iteration that took longest at any place; -1: none
+  analysis::JobClasses classes = {};
+};
+
+/// Puts iterations of a whole job together from its places.
 class JobBuilder {
  public:
   /// One of the groups at one place.
   struct Times {
-    double wall = 0, mpi = 0, user = 0;
+    double wall = 0, mpi = 0, user = 0;  ///< sums, in seconds
     std::int64_t count = 0;
-    void add(double wall_s, double mpi_s, double user_s);
+    float peak = 0;                   ///< of wall time
+    std::uint32_t place_of_peak = 0;  ///< in the group
+    void add(double wall_s, double mpi_s, double user_s, std::int64_t place_in_group = 0);
   };
   explicit JobBuilder(std::int64_t iterations);
   const Bins& groups() const { return groups_; }
@@ -85,12 +123,18 @@ class JobBuilder {
   void add_place(std::span<const Times> times);
   /// Places that were added to another one of the same job.
   void add(const JobBuilder& others);
-  std::vector<analysis::JobIteration> finish();
+  /// Without classes.
+  JobIterations finish();
 
  private:
   Bins groups_;
   std::vector<analysis::JobIteration> sums_;
   std::vector<std::int64_t> count_;
+  struct Peak {
+    float wall = -1;
+    std::uint32_t place = 0;  ///< in the group
+  };
+  std::vector<Peak> peaks_;
 };
 
 }  // namespace refrain::explorer

@@ -2,17 +2,17 @@
 #include <fmt/format.h>
 #include <map>
 
-#include "offline/explorer/cluster_mixture.hpp"
 #include "offline/explorer/loop_parts.hpp"
 #include "offline/explorer/loop_summary.hpp"
 #include "offline/explorer/places.hpp"
+#include "offline/explorer/unit_parts.hpp"
 
 namespace refrain::explorer {
 namespace {
 
 using run::PathKind;
 
-constexpr std::size_t most_paths = 30, most_iterations = 16;
+constexpr std::size_t most_paths = 30, most_iterations = 16, most_typical = 12;
 
 /// The largest call paths below the loop.
 std::vector<std::uint32_t> largest_below(const LoopInput& input, std::uint32_t top) {
@@ -38,104 +38,6 @@ std::vector<double> weights_of(const LoopInput& input, const report::LoopGroup& 
   return choose_threads(threads, most_reconstructed_locations);
 }
 
-/// Curves of call paths at chosen locations, of one iteration in `stride`.
-struct PathCurves {
-  std::vector<std::uint32_t> nodes;
-  std::vector<run::PathSelection> selections;  ///< by node
-  std::int64_t stride = 1;
-  Bins bins{1, 1};
-};
-
-/// What each location is asked for.
-struct UnitPlan {
-  const JobIterations& iterations;
-  std::vector<double> weights;  ///< by location: how many it stands for in medians; 0: it is not reconstructed
-  PathCurves curves = {};
-  std::size_t first = 0;  ///< the first unit; others are counted from there, classes before iterations
-  std::size_t units = 0;  ///< how many there are
-  bool reads_classes = false;
-  std::map<std::int64_t, std::size_t> single = {};  ///< units of single iterations
-  std::vector<ClusterMixture::Part> part_of = {};   ///< by metric
-
-  bool is_chosen(std::size_t location) const { return weights[location] > 0; }
-  std::vector<bool> chosen() const {
-    std::vector<bool> chosen;
-    for (const double weight : weights) chosen.push_back(weight > 0);
-    return chosen;
-  }
-  bool has_values() const { return reads_classes || !single.empty(); }
-};
-
-/// What one location has of it.
-struct PlaceParts {
-  std::size_t number = 0;
-  std::vector<BinnedPlace> curves;
-  ClusterMixture::Result values;
-};
-
-/// Reads locations; several threads at a time.
-class PartsReader {
- public:
-  PartsReader(const LoopInput& input, const UnitPlan& plan) : input_(input), plan_(plan) {}
-
-  PlaceParts read(std::size_t number, const run::OpenLoop& open) const {
-    PlaceParts parts;
-    parts.number = number;
-    const run::IterationProfiles& profiles = *open.profiles;
-    const bool is_chosen = plan_.is_chosen(number);
-    std::vector<run::IterationValue> curves;
-    if (is_chosen) {
-      parts.curves.resize(plan_.curves.nodes.size(), BinnedPlace(plan_.curves.bins));
-      for (const auto& selection : plan_.curves.selections)
-        curves.push_back(value_of_callpaths(profiles, selection, "wall"));
-    }
-    const std::size_t clusters = open.loop().clusters.size();
-    ClusterMixture mixture(clusters, plan_.units);
-    std::vector<ClusterMixture::Value> exact;
-    const auto mpi = value_of_metric(profiles, "mpi"), user = value_of_metric(profiles, "user");
-    const analysis::JobClasses& classes = plan_.iterations.classes;
-    for_each_present(open, [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-      if (is_chosen && i % plan_.curves.stride == 0)
-        for (std::size_t n = 0; n < curves.size(); ++n)
-          if (curves[n]) parts.curves[n].add(plan_.curves.bins.of(i), curves[n](i, cluster, row));
-      if (!plan_.has_values()) return;
-      const bool has_cluster = cluster >= 0 && static_cast<std::size_t>(cluster) < clusters;
-      const auto put = [&](std::size_t unit) {
-        mixture.put(cluster, unit, mpi ? mpi(i, cluster, row) : NAN, user ? user(i, cluster, row) : NAN);
-      };
-      if (has_cluster) mixture.add(cluster);
-      const auto group = static_cast<std::size_t>(i / plan_.iterations.width);
-      if (has_cluster && plan_.reads_classes && group < classes.of.size()) put(classes.of[group]);
-      const auto single = plan_.single.find(i);
-      if (single == plan_.single.end()) return;
-      const bool needs_no_model = profiles.cluster_unit(cluster) == nullptr || profiles.is_exact(cluster);
-      if (is_chosen || needs_no_model || !has_cluster) add_iteration(open, i, cluster, row, single->second, exact);
-      else put(single->second);
-    });
-    const auto values_of = [&](std::size_t cluster) {
-      std::vector<OwnValue> values;
-      if (const experiment::Unit* unit = profiles.cluster_unit(static_cast<std::int32_t>(cluster)))
-        profiles.with_rows(*unit, true, [&](const run::Leaf& leaf) { values = input_.own.of(leaf); });
-      return values;
-    };
-    parts.values = mixture.values(values_of, plan_.part_of, input_.nodes.size());
-    parts.values.values.insert(parts.values.values.end(), exact.begin(), exact.end());
-    return parts;
-  }
-
- private:
-  void add_iteration(const run::OpenLoop& open, std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row,
-                     std::size_t unit, std::vector<ClusterMixture::Value>& to) const {
-    const run::IterationProfiles& profiles = *open.profiles;
-    profiles.with_rows(profiles.unit_of(i, cluster, row), profiles.is_exact(cluster), [&](const run::Leaf& leaf) {
-      for (const OwnValue& own : input_.own.of(leaf)) to.push_back({unit, own});
-    });
-  }
-
-  const LoopInput& input_;
-  const UnitPlan& plan_;
-};
-
 /// Of one loop.
 class UnitMaker {
  public:
@@ -148,29 +50,30 @@ class UnitMaker {
         table_(table),
         run_(run),
         nodes_(static_cast<std::int64_t>(input.tree.nodes.size())),
-        locations_(static_cast<std::int64_t>(group.locations.size())),
-        room_(input.unit_values) {}
+        locations_(static_cast<std::int64_t>(group.locations.size())) {}
 
   void make() {
     UnitPlan plan{.iterations = iterations_, .weights = weights_of(input_, group_)};
     plan.curves = plan_curves();
     plan.first = run_.units.size();
-    std::vector<std::int64_t> wanted = list_classes();
-    choose_iterations(wanted);
-    for (const std::int64_t i : wanted) {
-      plan.single.emplace(i, run_.units.size() - plan.first);
+    const std::vector<std::int64_t> wanted = choose_iterations(list_classes());
+    plan.classes = iterations_.classes.count;
+    std::vector<std::int64_t> ascending = wanted;
+    std::ranges::sort(ascending);
+    for (const std::int64_t i : ascending) {
+      plan.single.emplace_back(i, run_.units.size() - plan.first);
       list_iteration(i);
     }
-    plan.units = run_.units.size() - plan.first;
     put_classes_of_bins(plan.first);
-    plan_classes(plan);
+    plan_locations(plan);
+    keep_by_place(plan, wanted);
     const std::size_t metrics = input_.own.metrics().size();
     for (std::size_t m = 0; m < metrics; ++m)
       plan.part_of.push_back(input_.own.is_below(m, "mpi")    ? ClusterMixture::Part::Mpi
                              : input_.own.is_below(m, "user") ? ClusterMixture::Part::User
                                                               : ClusterMixture::Part::Other);
     tell_chosen(plan);
-    if (plan.has_values() || !plan.curves.nodes.empty()) read(plan);
+    if (plan.units() > 0 || !plan.curves.nodes.empty()) read(plan);
   }
 
  private:
@@ -194,7 +97,7 @@ class UnitMaker {
 
   std::string prefix() const { return input_.view.groups.size() > 1 ? group_.name + " " : std::string(); }
 
-  /// Returns the iterations that are nearest to the mean of their class.
+  /// Returns an iteration of each that is nearest to the mean of its class.
   std::vector<std::int64_t> list_classes() {
     const std::int64_t width = iterations_.width;
     const std::vector<analysis::JobIteration>& all = iterations_.all;
@@ -220,42 +123,32 @@ class UnitMaker {
             (nearest < 0 ||
              std::abs(all[i].wall - unit.wall_s) < std::abs(all[static_cast<std::size_t>(nearest)].wall - unit.wall_s)))
           nearest = static_cast<std::int64_t>(i);
-      if (nearest >= 0) typical.push_back(nearest);
+      if (nearest >= 0) typical.push_back(nearest * width);
       run_.units.push_back(std::move(unit));
     }
     return typical;
   }
 
-  /// Adds the slowest ones to those that are typical of classes, and leaves out what is too much.
-  void choose_iterations(std::vector<std::int64_t>& wanted) {
+  /// Those that are typical of the classes with most iterations, then the slowest ones.
+  std::vector<std::int64_t> choose_iterations(std::vector<std::int64_t> typical) const {
     const std::vector<analysis::JobIteration>& all = iterations_.all;
-    const std::int64_t most = most_path_values / std::max<std::int64_t>(nodes_ * locations_, 1);
-    if (iterations_.width != 1 || !is_small(group_) || most == 0) {
-      run_.lacks.push_back({"iterations", fmt::format("{}: single iterations are not in the file, they are too many; "
-                                                      "classes are.",
-                                                      group_.name)});
-      wanted.clear();
-      return;
-    }
+    std::vector<std::int64_t> wanted = std::move(typical);
+    wanted.resize(std::min(wanted.size(), most_typical));
     std::vector<std::size_t> slowest;
     for (std::size_t i = 0; i < all.size(); ++i)
       if (std::isfinite(all[i].wall)) slowest.push_back(i);
     std::ranges::stable_sort(slowest, std::greater<>{}, [&](std::size_t i) { return all[i].slowest; });
-    for (const std::size_t i : slowest)
-      if (wanted.size() < std::min(most_iterations, iterations_.classes.count + std::size_t{4}) &&
-          std::ranges::find(wanted, static_cast<std::int64_t>(i)) == wanted.end())
-        wanted.push_back(static_cast<std::int64_t>(i));
-    if (const auto count = static_cast<std::int64_t>(wanted.size()); count > most) {
-      run_.lacks.push_back({"iterations", fmt::format("{}: {} single iterations are in the file; more of {} call paths "
-                                                      "on {} threads are too many.",
-                                                      group_.name, most, nodes_, locations_)});
-      wanted.resize(static_cast<std::size_t>(most));
+    for (const std::size_t i : slowest) {
+      if (wanted.size() == most_iterations) break;
+      const std::int64_t iteration = iterations_.of_peaks[i];
+      if (std::ranges::find(wanted, iteration) == wanted.end()) wanted.push_back(iteration);
     }
-    std::ranges::sort(wanted);
+    return wanted;
   }
 
+  /// Its times are those of its group until its locations have been read.
   void list_iteration(std::int64_t i) {
-    const analysis::JobIteration& of = iterations_.all[static_cast<std::size_t>(i)];
+    const analysis::JobIteration& of = iterations_.all[static_cast<std::size_t>(i / iterations_.width)];
     run_.units.push_back({Unit::Iteration, fmt::format("{}iteration {}", prefix(), i),
                           static_cast<std::int32_t>(run_.loops.size()), 1, i, i, of.wall, of.mpi, of.user, true});
   }
@@ -275,16 +168,43 @@ class UnitMaker {
                                            ((bin + 1) * loop_.width - 1) / width, first));
   }
 
-  /// Returns whether they are kept: there is room for as many more values.
-  bool keep_by_place(std::size_t first, std::size_t count) {
-    const std::size_t values = count * values_of_unit();
-    const bool are_kept = values <= room_;
-    if (are_kept) room_ -= values;
-    for (std::size_t unit = first; unit < first + count; ++unit) {
-      run_.units[unit].by_place = are_kept;
-      table_.keep_by_place(static_cast<std::uint32_t>(unit), are_kept);
+  /// Of classes or single iterations that take too long at all locations only some locations are asked.
+  void plan_locations(UnitPlan& plan) const {
+    if (has_few_locations(group_)) return;
+    std::int64_t clusters = 0;
+    for (const run::LoopPlace& of : group_.locations) clusters += static_cast<std::int64_t>(of.clusters);
+    const auto single = static_cast<std::int64_t>(plan.single.size());
+    plan.classes_are_of_all = clusters * nodes_ <= input_.path_values;
+    plan.single_are_of_all = single * nodes_ * locations_ <= input_.path_values;
+  }
+
+  /// As many as there is room for: all classes or none, then single iterations, those first that come first.
+  void keep_by_place(const UnitPlan& plan, const std::vector<std::int64_t>& wanted) {
+    const std::size_t each = values_of_unit();
+    std::size_t room = input_.unit_values;
+    const auto keep = [&](std::size_t unit, bool is_kept) {
+      if (is_kept) room -= each;
+      run_.units[plan.first + unit].by_place = is_kept;
+      table_.keep_by_place(static_cast<std::uint32_t>(plan.first + unit), is_kept);
+    };
+    const bool keeps_classes = plan.classes_are_of_all && plan.classes * each <= room;
+    for (std::size_t unit = 0; unit < plan.classes; ++unit) keep(unit, keeps_classes);
+    std::size_t lacking = 0;
+    for (const std::int64_t i : wanted) {
+      const bool is_kept = plan.single_are_of_all && each <= room;
+      if (!is_kept) ++lacking;
+      keep(std::ranges::find(plan.single, i, &std::pair<std::int64_t, std::size_t>::first)->second, is_kept);
     }
-    return are_kept;
+    std::string names;
+    if (plan.classes > 0 && plan.classes_are_of_all && !keeps_classes) names = "classes";
+    if (lacking > 0 && plan.single_are_of_all) {
+      if (!names.empty()) names += " and ";
+      if (lacking < wanted.size()) names += fmt::format("{} of {} ", lacking, wanted.size());
+      names += "single iterations";
+    }
+    if (!names.empty())
+      run_.lacks.push_back(
+          {"trees", fmt::format("{}: {} are in the file for all ranks together only.", group_.name, names)});
   }
 
   /// By place, of the call paths of the loop.
@@ -296,27 +216,6 @@ class UnitMaker {
     return rows * input_.places;
   }
 
-  void plan_classes(UnitPlan& plan) {
-    std::int64_t clusters = 0;
-    for (const auto& of : group_.locations) clusters += static_cast<std::int64_t>(of.clusters);
-    const std::size_t classes = iterations_.classes.count;
-    const bool are_few = clusters * nodes_ <= most_path_values;
-    plan.reads_classes = are_few && classes > 0;
-    for (std::size_t unit = plan.first; unit < plan.first + classes; ++unit) run_.units[unit].has_values = are_few;
-    if (!are_few)
-      run_.lacks.push_back(
-          {"trees",
-           fmt::format("{}: call trees of classes are not in the file: {} clusters on {} threads are too many.",
-                       group_.name, clusters, group_.locations.size())});
-    const bool lacks_classes = plan.reads_classes && !keep_by_place(plan.first, classes);
-    const bool lacks_iterations = !plan.single.empty() && !keep_by_place(plan.first + classes, plan.single.size());
-    if (lacks_classes || lacks_iterations)
-      run_.lacks.push_back(
-          {"trees", fmt::format("{}: {}{}{} are in the file for all ranks together only.", group_.name,
-                                lacks_classes ? "classes" : "", lacks_classes && lacks_iterations ? " and " : "",
-                                lacks_iterations ? "single iterations" : "")});
-  }
-
   void tell_chosen(const UnitPlan& plan) {
     if (has_few_locations(group_)) return;
     constexpr const char* chosen =
@@ -326,40 +225,112 @@ class UnitMaker {
     const std::string threads = fmt::format(chosen, count, locations_);
     if (!plan.curves.nodes.empty())
       run_.lacks.push_back({"iterations", fmt::format("{}: call paths are shown of {}.", group_.name, threads)});
-    if (!plan.single.empty())
+    if (plan.single_are_of_all && !plan.single.empty())
       run_.lacks.push_back(
           {"trees",
            fmt::format("{}: call paths of single iterations are reconstructed on {}. On the others they are the mean "
                        "of the iteration's cluster, scaled to its exact time in MPI and in user code.",
                        group_.name, threads)});
+    std::string estimated;
+    if (!plan.classes_are_of_all && plan.classes > 0) estimated = "classes";
+    if (!plan.single_are_of_all) estimated += estimated.empty() ? "single iterations" : " and of single iterations";
+    if (!estimated.empty())
+      run_.lacks.push_back(
+          {"trees",
+           fmt::format("{}: call paths of {} are of all ranks together only, and are estimated from {}; their time in "
+                       "MPI and in user code is scaled to that of all threads.",
+                       group_.name, estimated, threads)});
   }
 
   void read(const UnitPlan& plan) {
     const std::vector<bool> chosen = plan.chosen();
     const auto places = static_cast<std::size_t>(std::ranges::count(chosen, true));
     std::vector<CurveBuilder> curves(plan.curves.nodes.size(), CurveBuilder(plan.curves.bins, places));
-    const PartsReader reader(input_, plan);
+    std::vector<Scaled> scaled(plan.units());
+    std::vector<MeanTimes> single(plan.single.size());
     for_each_rank_of(
-        input_, group_, plan.has_values() ? std::vector<bool>() : chosen, experiment::Depth::Whole, bytes_of_rank(plan),
+        input_, group_, plan.reads_all() ? std::vector<bool>() : chosen, experiment::Depth::Whole, bytes_of_rank(plan),
         std::vector<PlaceParts>(),
         [&](std::size_t number, const run::OpenLoop& open, std::vector<PlaceParts>& made) {
-          made.push_back(reader.read(number, open));
+          made.push_back(parts_of(input_, plan, number, open));
         },
         [&](const std::vector<PlaceParts>& made) {
           for (const PlaceParts& parts : made) {
-            for (std::size_t n = 0; n < parts.curves.size(); ++n)
-              curves[n].add(parts.curves[n], plan.weights[parts.number]);
+            const double weight = plan.weights[parts.number];
+            for (std::size_t n = 0; n < parts.curves.size(); ++n) curves[n].add(parts.curves[n], weight);
             const std::size_t place = input_.place_of(group_.locations[parts.number]);
-            for (const auto& [unit, own] : parts.values.values)
-              table_.add(static_cast<std::uint32_t>(plan.first + unit), own.metric, own.node, place, own.value);
-            for (std::size_t c = 0; c < iterations_.classes.count; ++c)
+            for (const auto& [unit, own] : parts.values.values) {
+              const double value = plan.is_of_all(unit) ? own.value : weight * own.value;
+              table_.add(static_cast<std::uint32_t>(plan.first + unit), own.metric, own.node, place, value);
+              scaled[unit].add(plan.part_of[own.metric], value);
+            }
+            for (std::size_t c = 0; c < plan.classes; ++c)
               if (parts.values.is_estimated[c]) run_.units[plan.first + c].reconstructed = true;
+            for (std::size_t n = 0; n < single.size(); ++n)
+              single[n].add(parts.single[n], plan.single_are_of_all ? 1 : weight);
           }
         });
+    if (iterations_.width > 1) put_times(plan, single);
+    for (std::size_t unit = 0; unit < plan.units(); ++unit)
+      if (!plan.is_of_all(unit)) scale(plan, unit, scaled[unit]);
     for (std::size_t n = 0; n < curves.size(); ++n) {
       Curves& done = loop_.curves.emplace_back(curves[n].finish());
       done.node = plan.curves.nodes[n];
       done.unit = "s";
+    }
+  }
+
+  /// What was added to a unit.
+  struct Scaled {
+    double mpi = 0, user = 0;
+    bool has_any = false;
+    void add(ClusterMixture::Part part, double value) {
+      has_any = true;
+      if (part == ClusterMixture::Part::Mpi) mpi += value;
+      if (part == ClusterMixture::Part::User) user += value;
+    }
+  };
+
+  /// Scales the estimate of a unit to what all locations have in it.
+  void scale(const UnitPlan& plan, std::size_t unit, const Scaled& estimated) {
+    Unit& of = run_.units[plan.first + unit];
+    of.reconstructed = true;
+    of.has_values = estimated.has_any;
+    if (!of.has_values) {
+      run_.lacks.push_back(
+          {"trees",
+           fmt::format("{}: call paths are not known, none of the threads that are looked at was in it.", of.name)});
+      return;
+    }
+    double mpi = 0, user = 0;
+    for (std::size_t group = 0; group < iterations_.all.size(); ++group) {
+      const bool is_in = unit < plan.classes ? iterations_.classes.of[group] == unit
+                                             : iterations_.width == 1 && static_cast<std::int64_t>(group) == of.first;
+      if (!is_in || iterations_.count[group] == 0) continue;
+      mpi += iterations_.all[group].mpi * static_cast<double>(iterations_.count[group]);
+      user += iterations_.all[group].user * static_cast<double>(iterations_.count[group]);
+    }
+    const auto factor = [](double exact, double has) { return exact > 0 && has > 0 ? exact / has : 1; };
+    const double factors[] = {1, factor(mpi, estimated.mpi), factor(user, estimated.user)};
+    table_.scale(static_cast<std::uint32_t>(plan.first + unit),
+                 [&](std::size_t metric) { return factors[static_cast<std::size_t>(plan.part_of[metric])]; });
+  }
+
+  /// Of single iterations where groups of them were put together.
+  struct MeanTimes {
+    double wall = 0, mpi = 0, user = 0, weight = 0;
+    void add(const JobBuilder::Times& of, double weight_of) {
+      if (of.count == 0) return;
+      wall += weight_of * of.wall, mpi += weight_of * of.mpi, user += weight_of * of.user;
+      weight += weight_of;
+    }
+  };
+  void put_times(const UnitPlan& plan, const std::vector<MeanTimes>& single) {
+    for (std::size_t n = 0; n < single.size(); ++n) {
+      const MeanTimes& of = single[n];
+      Unit& unit = run_.units[plan.first + plan.classes + n];
+      if (of.weight > 0)
+        unit.wall_s = of.wall / of.weight, unit.mpi_s = of.mpi / of.weight, unit.user_s = of.user / of.weight;
     }
   }
 
@@ -370,7 +341,7 @@ class UnitMaker {
     for (const run::LoopPlace& of : group_.locations) clusters += of.clusters;
     const std::size_t ranks = std::max<std::size_t>(input_.experiment->ranks().size(), 1);
     const std::size_t paths = static_cast<std::size_t>(nodes_) * clusters / ranks;
-    const std::size_t values = static_cast<std::size_t>(nodes_ * locations_) / ranks * plan.units * metrics_of_path;
+    const std::size_t values = static_cast<std::size_t>(nodes_ * locations_) / ranks * plan.units() * metrics_of_path;
     return paths * bytes_of_path + values * sizeof(ClusterMixture::Value);
   }
 
@@ -381,7 +352,6 @@ class UnitMaker {
   ValueTable& table_;
   Run& run_;
   const std::int64_t nodes_, locations_;
-  std::size_t room_;  ///< for values by place
 };
 
 }  // namespace

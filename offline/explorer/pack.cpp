@@ -7,11 +7,12 @@
 
 namespace refrain::explorer {
 
-std::string compressed(std::string_view data) {
+std::string compressed(std::string_view data, Repeats repeats) {
   z_stream stream{};
   constexpr int gzip = 16 + MAX_WBITS, memory = 9;
+  const int strategy = repeats == Repeats::Bytes ? Z_RLE : Z_DEFAULT_STRATEGY;
   // Level 6 takes a third of the time of 9, for 1 % more.
-  if (deflateInit2(&stream, 6, Z_DEFLATED, gzip, memory, Z_DEFAULT_STRATEGY) != Z_OK)
+  if (deflateInit2(&stream, 6, Z_DEFLATED, gzip, memory, strategy) != Z_OK)
     throw std::runtime_error("compression cannot be started");
   std::string out;
   int state = Z_OK;

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "offline/analysis/module_fold.hpp"
 #include "offline/run/path_trie.hpp"
 
 namespace refrain::explorer {
@@ -106,6 +107,7 @@ struct Map {
   std::string metric, unit;
   std::int64_t rows = 0, columns = 0, places_in_row = 1, width = 1;  ///< width: iterations in a column
   std::vector<float> mean, peak;                                     ///< peak: empty where it is the mean
+  unsigned code_step = 1;                                            ///< that values are rounded to (codes.hpp)
 };
 
 struct Loop {
@@ -162,6 +164,7 @@ struct Run {
   std::vector<Lack> lacks;
   std::vector<Metric> metrics;
   std::vector<Node> nodes;
+  std::vector<analysis::Runtime> runtimes;  ///< by node; empty: what functions are of is not known
   std::vector<Place> places;
   std::vector<Unit> units{Unit{}};
   Samples samples;

@@ -62,8 +62,8 @@ std::string maps_section(const Run& run) {
   std::string out;
   for (const Loop& loop : run.loops)
     for (const Map& map : loop.maps) {
-      append_codes(map.mean, scale_of(map.mean), out);
-      if (!map.peak.empty()) append_codes(map.peak, scale_of(map.peak), out);
+      append_codes(map.mean, scale_of(map.mean), out, map.code_step);
+      if (!map.peak.empty()) append_codes(map.peak, scale_of(map.peak), out, map.code_step);
     }
   return out;
 }

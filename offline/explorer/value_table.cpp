@@ -51,6 +51,15 @@ void ValueTable::add_sum(std::uint32_t unit, std::size_t metric, std::uint32_t n
   if (value != 0) entry(unit, metric, node).sum += value;
 }
 
+void ValueTable::scale(std::uint32_t unit, const std::function<double(std::size_t metric)>& factor_of) {
+  for (Entry& of : entries_) {
+    if (of.unit != unit) continue;
+    const double factor = factor_of(of.metric);
+    of.sum *= factor;
+    for (float& value : of.by_place) value *= static_cast<float>(factor);
+  }
+}
+
 std::vector<bool> ValueTable::used_metrics() const {
   std::vector<bool> used(metrics_);
   for (const Entry& of : entries_) used[of.metric] = used[of.metric] || of.sum != 0 || !of.by_place.empty();

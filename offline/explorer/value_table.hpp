@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "offline/explorer/run.hpp"
@@ -22,6 +23,8 @@ class ValueTable {
   void add_thread(std::size_t metric, std::uint32_t node, std::size_t place, std::int32_t rank, double value);
   /// A value of which nothing is known by place.
   void add_sum(std::uint32_t unit, std::size_t metric, std::uint32_t node, double value);
+  /// Multiplies what the unit has of each metric.
+  void scale(std::uint32_t unit, const std::function<double(std::size_t metric)>& factor_of);
   /// Whether anything was added to the metric that is not 0.
   std::vector<bool> used_metrics() const;
   /// Moves all to the run, in the order of the sections. `number`: of each metric in the file.

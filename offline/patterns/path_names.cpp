@@ -8,28 +8,24 @@ namespace refrain::patterns {
 
 PathNames::PathNames(const trace::Trace& trace, const analysis::CallTreeOptions& options)
     : archive_(trace.archive() ? &trace : nullptr) {
-  name(trace.archive() ? nullptr : &trace.experiment(), options);
-}
-
-PathNames::PathNames(const experiment::Experiment& experiment, const analysis::CallTreeOptions& options) {
-  name(&experiment, options);
+  name_nodes();
+  if (archive_) return;
+  analysis::Symbolizer symbolizer;
+  symbols::use_names(trace.experiment(), symbolizer, {.progress = options.progress});
+  tree_ = analysis::build_call_tree(trace.experiment(), symbolizer, options);
+  find_time_rules();
 }
 
 PathNames::PathNames(const analysis::CallTree& tree) {
-  name(nullptr, {});
+  name_nodes();
   tree_.nodes = tree.nodes;
   tree_.node_of = tree.node_of;
   find_time_rules();
 }
 
-/// `experiment`: null: the names are those of an archive, or are there.
-void PathNames::name(const experiment::Experiment* experiment, const analysis::CallTreeOptions& options) {
+void PathNames::name_nodes() {
   naming_.node_of = [this](std::uint32_t path) { return node_of(path); };
   naming_.names_of = [this](std::uint32_t node) { return names_of(node); };
-  if (!experiment) return;
-  symbols::use_names(*experiment, symbolizer_, {.progress = options.progress});
-  tree_ = analysis::build_call_tree(*experiment, symbolizer_, options);
-  find_time_rules();
 }
 
 void PathNames::find_time_rules() {

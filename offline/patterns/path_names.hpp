@@ -7,11 +7,10 @@
 
 namespace refrain::patterns {
 
-/// The trace, or the experiment, must outlive it. Reads symbols and the totals of an experiment.
 class PathNames {
  public:
+  /// Must outlive it. Reads symbols and the totals of an experiment, as its tree is made.
   explicit PathNames(const trace::Trace& trace, const analysis::CallTreeOptions& options = {});
-  explicit PathNames(const experiment::Experiment& experiment, const analysis::CallTreeOptions& options = {});
   /// The tree of an experiment that was made before; copies its nodes.
   explicit PathNames(const analysis::CallTree& tree);
   PathNames(const PathNames&) = delete;
@@ -25,12 +24,11 @@ class PathNames {
   std::vector<std::string> names_of(std::uint32_t node) const;
 
  private:
-  void name(const experiment::Experiment* experiment, const analysis::CallTreeOptions& options);
+  void name_nodes();
   void find_time_rules();
   std::uint32_t node_for(const char* name);
 
   const trace::Trace* archive_ = nullptr;  ///< of an archive
-  analysis::Symbolizer symbolizer_;
   analysis::CallTree tree_;
   Naming naming_;
 };

@@ -82,7 +82,7 @@ class SearchedProfile {
  public:
   SearchedProfile(const experiment::Experiment& experiment, const UsualProfile* known, const SearchProgress& progress)
       : experiment(experiment),
-        own_(known ? nullptr : std::make_unique<Own>(experiment, progress)),
+        own_(known ? nullptr : std::make_unique<ReadProfile>(experiment, progress)),
         tree(known ? known->tree : own_->tree),
         seen(known ? known->seen : own_->seen),
         names(tree) {}
@@ -96,20 +96,7 @@ class SearchedProfile {
   const experiment::Experiment& experiment;
 
  private:
-  struct Own {
-    SeenRanks seen;
-    symbols::Symbolizer symbolizer;
-    analysis::CallTree tree;
-
-    Own(const experiment::Experiment& of, const SearchProgress& progress) : seen(of) {
-      analysis::CallTreeOptions options = usual_names();
-      if (progress) options.progress = [&progress](std::size_t, std::size_t) { progress(0); };
-      seen.look_at(options);
-      symbols::use_names(of, symbolizer, {.progress = options.progress});
-      tree = analysis::build_call_tree(of, symbolizer, options);
-    }
-  };
-  const std::unique_ptr<const Own> own_;
+  const std::unique_ptr<const ReadProfile> own_;
 
  public:
   const analysis::CallTree& tree;
@@ -212,6 +199,15 @@ std::optional<Found> read_found(const experiment::KeptAnalysis& kept, std::size_
 
 analysis::CallTreeOptions usual_names() { return {.fold = Request().fold}; }
 
+ReadProfile::ReadProfile(const experiment::Experiment& experiment, const SearchProgress& progress) : seen(experiment) {
+  analysis::CallTreeOptions options = usual_names();
+  if (progress) options.progress = [&progress](std::size_t, std::size_t) { progress(0); };
+  seen.look_at(options);
+  symbols::Symbolizer symbolizer;
+  symbols::use_names(experiment, symbolizer, {.progress = options.progress});
+  tree = analysis::build_call_tree(experiment, symbolizer, options);
+}
+
 std::optional<Found> kept_found(const experiment::Experiment& experiment,
                                 const std::optional<experiment::AnalysisKey>& key) {
   std::optional<Found> found;
@@ -273,8 +269,8 @@ Found search_some(const std::filesystem::path& directory, const SearchProgress& 
   return as_kept(found);
 }
 
-Found search_all(const trace::Trace& trace, const patterns::Request& request) {
-  const SearchedProfile profile(trace.experiment(), nullptr, {});
+Found search_all(const trace::Trace& trace, const patterns::Request& request, const UsualProfile& known) {
+  const SearchedProfile profile(trace.experiment(), &known, {});
   Found found;
   search_profile(profile, found);
   search_events(trace, profile, request, found);

@@ -66,6 +66,15 @@ struct UsualProfile {
 /// How far a search has come, from 0 to 1. May throw, which ends the search.
 using SearchProgress = std::function<void(double share)>;
 
+/// Reads such a profile; the experiment must outlive it.
+struct ReadProfile {
+  explicit ReadProfile(const experiment::Experiment& experiment, const SearchProgress& progress = {});
+  UsualProfile usual() const { return {tree, seen}; }
+
+  SeenRanks seen;
+  analysis::CallTree tree;
+};
+
 /// What is kept of the key; without one the default of those with the usual parameters. Nothing: there is none. What is
 /// damaged goes to the experiment's log.
 std::optional<Found> kept_found(const experiment::Experiment& experiment,
@@ -76,8 +85,8 @@ std::optional<Found> kept_found(const experiment::Experiment& experiment,
 Found search_some(const std::filesystem::path& experiment, const SearchProgress& progress = {},
                   const UsualProfile* known = nullptr);
 
-/// Searches all events of the trace, which is of a whole experiment, as `request` says.
-Found search_all(const trace::Trace& trace, const patterns::Request& request);
+/// Searches all events of the trace, which is of a whole experiment, as `request` says. `profile`: of that experiment.
+Found search_all(const trace::Trace& trace, const patterns::Request& request, const UsualProfile& profile);
 
 /// Keeps what may be kept, for `parameters` that are not the usual ones. `version`: of this Refrain. Throws
 /// std::system_error.

@@ -62,10 +62,13 @@ Table by_location_table(const PatternsShown& shown, const PatternResult& of) {
             for (std::size_t i = 0; i < shown.rows(of.by_location.size()); ++i) {
               const auto& row = of.by_location[i];
               const trace::LocationOfTrace& location = shown.locations[row.location];
-              const Cell ns = seconds_of_ns(row.severity.ns);
-              const Cell error =
-                  row.severity.error_ns == patterns::not_known ? Cell() : Cell(seconds_of_ns(row.severity.error_ns));
-              take({{std::int64_t{location.rank}, std::int64_t{location.thread}, ns, error, ns, error}});
+              Row cells{{std::int64_t{location.rank}, std::int64_t{location.thread}}};
+              for (int of_format = 0; of_format < 2; ++of_format) {  // for JSON, then for CSV
+                cells.cells.emplace_back(seconds_of_ns(row.severity.ns));
+                Cell& error = cells.cells.emplace_back();
+                if (row.severity.error_ns != patterns::not_known) error = seconds_of_ns(row.severity.error_ns);
+              }
+              take(cells);
             }
           }};
 }

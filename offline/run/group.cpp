@@ -18,7 +18,8 @@ Grouping::Grouping(const Nodes& nodes, const Metrics& metrics, Question question
     const bool is_of_mpi = metric.from == Metric::Columns &&
                            format::row_of(static_cast<MetricId>(metric.number)).kind == format::NodeKind::Region;
     std::vector<Column>* columns[] = {&times_, is_of_mpi ? &of_mpi_ : &of_functions_, &of_marks_, &asked_for_, &found_};
-    columns[metric.from]->push_back({c, metric.number});
+    columns[metric.from]->push_back(
+        {c, metric.from == Metric::Columns ? format::column_places[metric.number] : metric.number});
   }
 }
 
@@ -47,14 +48,24 @@ Answer& Grouping::answer_for(const Leaf& leaf) {
   made.columns_ = question_.metrics;
   made.asked_for_ = question_.metrics.size();
   made.found_errors_.resize(question_.metrics.size());
-  made.exclusive_ = {std::vector(question_.metrics.size(), std::vector<Integer>(slots())),
-                     std::vector<Integer>(slots()), std::vector<double>(keys()), std::vector<Answer::Flags>(slots())};
-  made.inclusive_.variance.resize(keys());
+  made.exclusive_ = zeros();
+  made.inclusive_ = std::move(handed_over_.inclusive_);
+  made.inclusive_.variance.assign(keys(), 0);
   made.missing_.resize(question_.metrics.size());
-  made.exclusive_.replicates.resize(question_.metrics.size());
-  for (const Column& column : found_)
-    if (has_replicates(column)) made.exclusive_.replicates[column.column].resize(slots());
   return made;
+}
+
+Answer::Sums Grouping::zeros() {
+  Answer::Sums sums = std::move(handed_over_.exclusive_);
+  sums.values.resize(question_.metrics.size());
+  for (std::vector<Integer>& of_column : sums.values) of_column.assign(slots(), 0);
+  if (question_.has_errors) sums.sampled.assign(slots(), 0);
+  sums.variance.assign(keys(), 0);
+  sums.flags.assign(slots(), {});
+  sums.replicates.resize(question_.metrics.size());
+  for (const Column& column : found_)
+    if (has_replicates(column)) sums.replicates[column.column].assign(slots(), {});
+  return sums;
 }
 
 void Grouping::add(const Leaf& leaf) {
@@ -62,17 +73,18 @@ void Grouping::add(const Leaf& leaf) {
   ++to.leaves_;
   to.is_exact_ &= leaf.is_exact;
   to.tells_waiting_ &= tells_waiting(leaf.rank, leaf.location);
-  weights_.assign(slots(), 0);
+  if (question_.has_errors) weights_.assign(slots(), 0);
   for (const Row& row : leaf.rows) {
     const std::uint32_t node = leaf.node_of(nodes_, row);
     if (!is_chosen(node)) continue;
     const std::size_t slot = slot_of(node);
     add_row(to, leaf, row, slot);
-    if (!row.is_sampled()) continue;
+    if (!question_.has_errors || !row.is_sampled()) continue;
     to.exclusive_.sampled[slot] += row.ns;
     weights_[slot] += static_cast<double>(row.value(MetricId::Weight));
   }
-  if (const Stratum stratum = leaf.stratum(); question_.has_errors && stratum.time > 0) add_variance(to, stratum);
+  if (question_.has_errors)
+    if (const Stratum stratum = leaf.stratum(); stratum.time > 0) add_variance(to, stratum);
   if (leaf.is_whole_run) add_found(to, leaf);
 }
 
@@ -89,9 +101,10 @@ void Grouping::add_row(Answer& to, const Leaf& leaf, const Row& row, std::size_t
   if (row.kind == format::NodeKind::Marked) {
     for (const Column& of : of_marks_) values[of.column][slot] += leaf.mark_of(row, static_cast<MetricId>(of.number));
     if (row.value(MetricId::MarkVisits) > 0 && !tells_waiting(leaf.rank, leaf.location)) flags += {Flags::Untold};
-  } else if (row.kind != format::NodeKind::Root) {
-    for (const Column& of : format::is_sampled(row.kind) ? of_functions_ : of_mpi_)
-      values[of.column][slot] += row.value(static_cast<MetricId>(of.number));
+  } else if (const bool is_of_mpi = row.kind == format::NodeKind::Region; is_of_mpi || format::is_sampled(row.kind)) {
+    for (const Column& of : is_of_mpi ? of_mpi_ : of_functions_)
+      if (of.number < row.columns.size() && row.columns[of.number] != 0)  // most are 0
+        values[of.column][slot] += row.columns[of.number];
   }
   if (row.asked_for.empty()) return;
   const auto add = [&](std::size_t column, std::string_view name) {
@@ -193,7 +206,7 @@ void Grouping::close(Answer& answer) const {
   if (question_.all_asked_for)
     for (std::size_t m = 0; m < metrics_.asked_for().size(); ++m)
       answer.columns_.push_back(Metrics::asked_for_begin() + m);
-  own.values.resize(answer.columns_.size(), std::vector<Integer>(slots()));
+  while (own.values.size() < answer.columns_.size()) own.values.emplace_back(slots());
   if (question_.nodes.empty()) answer.everything_ = question_.keys ? question_.keys->of_node[0] : 0;
   if (!question_.keys) all = own;
   if (!question_.keys || !question_.has_inclusive) return;
@@ -220,6 +233,7 @@ void Grouping::hand_over() {
   for (Answer& answer : answers_) {
     close(answer);
     take_(answer);
+    handed_over_ = std::move(answer);
   }
   answers_.clear();
 }
@@ -254,7 +268,7 @@ Quantity Answer::quantity(std::size_t key, std::size_t column, const Sums& of) c
   Quantity result;
   result.value = of.values[column][key];
   if (!is_exact_ && !is_everything) result.known = Known::Reconstructed;
-  if (metric.adds == Adds::Samples) result.sampled = of.sampled[key];
+  if (metric.adds == Adds::Samples && !of.sampled.empty()) result.sampled = of.sampled[key];
   if (is_part_of_time) result.variance = of.variance[key];
   if (is_part_of_time && flags.has(Flags::Divided)) result.known = Known::Sampled;
   if (flags.has(Flags::Bounded) && (is_part_of_time || metric.adds == Adds::Bounds)) {

@@ -23,7 +23,7 @@ struct Question {
   Place place = Place::Everywhere;
   std::vector<std::size_t> metrics;
   bool all_asked_for = false;    ///< and the metrics of REFRAIN_METRICS that any rank has, behind them
-  bool has_errors = true;        ///< else no standard errors are made
+  bool has_errors = true;        ///< else neither standard errors nor Quantity::sampled are made
   bool has_inclusive = true;     ///< else keys have exclusive values only, and memory is by key, not by node
   std::vector<bool> nodes = {};  ///< only these (Nodes::select()); empty: all
 };
@@ -40,8 +40,9 @@ class Answer {
   Quantity exclusive(std::size_t key, std::size_t column) const { return quantity(key, column, exclusive_); }
   /// With everything that they call; a node below another one of its key is in that one's.
   Quantity inclusive(std::size_t key, std::size_t column) const { return quantity(key, column, inclusive_); }
-  /// The value of exclusive() alone.
+  /// Their values alone.
   Integer exclusive_value(std::size_t key, std::size_t column) const { return exclusive_.values[column][key]; }
+  Integer inclusive_value(std::size_t key, std::size_t column) const { return inclusive_.values[column][key]; }
   /// Without keys.
   Quantity of(std::size_t column) const { return inclusive(0, column); }
 
@@ -65,8 +66,8 @@ class Answer {
   /// By key; while rows are added, by slot (Grouping::slot_of()).
   struct Sums {
     std::vector<std::vector<Integer>> values;  ///< by column first
-    std::vector<Integer> sampled;
-    std::vector<double> variance;  ///< always by key
+    std::vector<Integer> sampled;              ///< empty without Question::has_errors
+    std::vector<double> variance;              ///< always by key
     std::vector<Flags> flags;
     std::vector<std::vector<Replicates>> replicates;  ///< by column first; empty: the metric has none
   };
@@ -100,7 +101,7 @@ class Grouping {
   std::vector<Answer> finish();
 
  private:
-  /// A column, and which metric of its kind it is.
+  /// A column, and which metric of its kind it is; of what call paths have in the file, which column of theirs.
   struct Column {
     std::size_t column, number;
   };
@@ -116,6 +117,8 @@ class Grouping {
   void add_variance(Answer& to, const Stratum& stratum);
   void close(Answer& answer) const;
   void hand_over();
+  /// Of an answer that begins, in the memory of the last one that was handed over.
+  Answer::Sums zeros();
   /// Where values of a node are added up: by node where they are needed for inclusive ones, else by key, with one slot
   /// for all nodes that are not shown.
   std::size_t slot_of(std::uint32_t node) const {
@@ -139,6 +142,7 @@ class Grouping {
   Take take_;
   std::vector<Column> times_, of_mpi_, of_functions_, of_marks_, asked_for_, found_;  ///< by what rows have them
   std::vector<Answer> answers_;
+  Answer handed_over_;           ///< its memory is used again: there may be an answer for each of 100,000 ranks
   std::vector<double> weights_;  ///< of the leaf in hand, by slot
 };
 

@@ -144,6 +144,16 @@ IterationValue value_of_metric(const IterationProfiles& profiles, std::string_vi
   };
 }
 
+IterationValue user_time_alone(const IterationProfiles& profiles) {
+  const char* const name = format::row_of(MetricId::User).total_name;
+  if (overall_index(profiles.loop(), name) >= 0) return value_of_metric(profiles, name);
+  return [&profiles, second = profiles.constants().ticks_per_second](std::int64_t, std::int32_t cluster,
+                                                                     std::span<const std::int64_t> row) {
+    const auto times = format::user_times(profiles.sums_for_undivided_times(cluster, row), profiles.constants());
+    return static_cast<double>(times.user) / second;
+  };
+}
+
 IterationValue value_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
                                   std::string_view metric) {
   if (selection.everything) return value_of_metric(profiles, metric);

@@ -1,6 +1,7 @@
 #include "offline/run/rows.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "format/saturating.hpp"
 #include "format/time_rules.hpp"
@@ -45,10 +46,11 @@ bool tells_waiting(const experiment::Rank& rank, const experiment::Location& loc
   return rank.off_cpu_is_counted && !location.has(format::Loss::RunDelayUnknown);
 }
 
-std::int64_t Leaf::time(TimeMetric metric) const {
-  std::int64_t ns = 0;
+std::array<std::int64_t, time_metrics> Leaf::times() const {
+  std::array<std::int64_t, time_metrics> ns{};
   for (const Row& row : rows)
-    if (row.has(metric)) ns += row.ns;
+    for (std::uint32_t bits = row.times; bits != 0; bits &= bits - 1)
+      ns[static_cast<std::size_t>(std::countr_zero(bits))] += row.ns;
   return ns;
 }
 
@@ -78,6 +80,7 @@ Leaves::Leaves(const experiment::ProfileDefinitions& definitions) : definitions_
 Leaf Leaves::of(const experiment::Rank& rank, const experiment::Location& location,
                 const experiment::RunTotals& totals) const {
   Leaf leaf{rank, location, totals};
+  leaf.rows.reserve(totals.paths.size() + std::size(pseudo_paths));
   const Clock clock(rank.ticks_per_second);
   Rounder rounder(clock);
   const format::UnitTimes& times = totals.times;

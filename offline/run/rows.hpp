@@ -2,6 +2,7 @@
 /// What one location did in one unit, by call path, in nanoseconds: the rows that everything is added up from. Made by
 /// the time rules from what the file has, when it is asked for; one rank is in memory at a time.
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -57,8 +58,9 @@ struct Leaf {
   /// nanosecond.
   std::vector<Row> rows;
 
-  /// All rows together, in nanoseconds.
-  std::int64_t time(TimeMetric metric) const;
+  /// All rows together, in nanoseconds, by metric.
+  std::array<std::int64_t, time_metrics> times() const;
+  std::int64_t time(TimeMetric metric) const { return times()[metric]; }
   /// The time that samples have divided, in nanoseconds, and the weights of these.
   Stratum stratum() const;
   /// What a row has of a metric of marks, in nanoseconds where it is a time.

@@ -23,6 +23,8 @@ interface Saved {
   u: number;
   k: number;
   x: number;
+  t: number[];
+  y: number;
   g: [number, number, ...number[]];
 }
 
@@ -38,7 +40,8 @@ function saved(): Saved {
     i: [...state.iterations.value ?? []], w: state.seriesRow.value,
     n: state.sandwich.value ? [state.sandwich.value.name, state.sandwich.value.kind] : [],
     a: state.flameOfSelected.value ? 1 : 0, u: state.flameRun.value, k: state.isWide.value ? 1 : 0,
-    x: state.enlarged.value, g: [map.metric, map.run ?? -1, ...map.rows ?? []],
+    x: state.enlarged.value, t: [...state.openChains.value],
+    y: state.graphRun.value ?? -1, g: [map.metric, map.run ?? -1, ...map.rows ?? []],
   };
 }
 
@@ -47,6 +50,9 @@ const strings = (value: unknown): string[] => Array.isArray(value)
 
 const numberOr = (other: number, value: unknown): number => Number.isInteger(value) && (value as number) >= 0
     ? value as number : other;
+
+/** Null: none. */
+const runOr = (value: unknown): number | null => numberOr(-1, value) < 0 ? null : value as number;
 
 /** From and up to; null: all. */
 function rangeOf(value: unknown): readonly [number, number] | null {
@@ -89,9 +95,12 @@ export function restoreState(text: string): void {
     state.iterations.value = rangeIn(rangeOf(from.i), state.shownLoop.value?.loop.iterations ?? 0);
     state.seriesRow.value = numberOr(0, from.w);
     const [ofMap, against, ...rows] = Array.isArray(from.g) ? from.g as unknown[] : [];
-    state.map.value = { metric: numberOr(0, ofMap), run: numberOr(-1, against) < 0 ? null : against as number,
+    state.map.value = { metric: numberOr(0, ofMap), run: runOr(against),
       rows: rangeOf(rows) };
+    state.graphRun.value = runOr(from.y);
     state.enlarged.value = numberOr(0, from.x);
+    state.openChains.value = new Set(Array.isArray(from.t) ? from.t.filter((node) =>
+        Number.isInteger(node) && node >= 0) : []);
     const [name, kind] = Array.isArray(from.n) ? from.n : [];
     state.sandwich.value = typeof name === 'string' && typeof kind === 'number' ? { name, kind } : null;
     state.flameOfSelected.value = from.a === 1;

@@ -3,7 +3,7 @@
 import { batch, computed, signal } from '@preact/signals';
 import {
   Trees, keyOfNode, metricOf, openAtFirst, pathOfNode, rangeIn, treeNames, type CallForm, type Coupled, type Finding,
-  type Item, type Loop, type MapSetting, type Mode, type Model, type Range, type Row, type Run, type Setting,
+  type Item, type Loop, type MapSetting, type Mode, type Model, type OpenChains, type Range, type Row, type Run, type Setting,
   type TreeName,
 } from './model';
 
@@ -31,6 +31,8 @@ export const loopName = signal('');
 export const iterations = signal<Range | null>(null);
 /** Row of the loop's values that its graph shows. */
 export const seriesRow = signal(0);
+/** The run that the graph compares with the first one of the loop; null: it shows values of all. */
+export const graphRun = signal<number | null>(null);
 const wholeMap: MapSetting = { metric: 0, run: null, rows: null };
 /** How the loop's map is shown. */
 export const map = signal(wholeMap);
@@ -38,6 +40,8 @@ export const map = signal(wholeMap);
 export const sandwich = signal<{ readonly name: string; readonly kind: number } | null>(null);
 /** The call path whose box fills the flame graph; 0: none. */
 export const enlarged = signal(0);
+/** First frames of chains of runtimes that the flame graph shows frame by frame; 0 stands for all of them. */
+export const openChains = signal<OpenChains>(new Set());
 /** Run whose values are the widths of the flame graph. */
 export const flameRun = signal(0);
 /** Whether the trees stand beside each other. */

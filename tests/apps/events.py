@@ -17,7 +17,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
-from refrain_testing import FULL, PROGRAMS, REFRAIN, Outcome, TestCase, clean_environment, mpirun
+from refrain_testing import FULL, PROGRAMS, REFRAIN, Outcome, TestCase, alone, clean_environment, mpirun
 
 MPIS = [mpi for mpi in ("openmpi", "mpich") if (PROGRAMS / f"events_few_{mpi}").exists()]
 ALL = {"REFRAIN_TRACE": "all"}
@@ -322,6 +322,7 @@ class Sampled(EventsTest):
                 # One of each whole block.
                 self.assertEqual([block for block in range(3000 >> level)], [n >> level for n in kept][:3000 >> level])
 
+    @alone
     def test_the_slowest_iterations(self) -> None:
         """One rank lasts longer, and the other waits for it."""
         outcome = self.measured(mpirun(2, PROGRAMS / "iterations_loop", "3000", "10"), self.SAMPLED | {"SLOW_EVERY": "600"})
@@ -363,6 +364,7 @@ class Sampled(EventsTest):
         outcome = self.measured(launched(MPIS[0], 2, "events_few"), self.SAMPLED)
         self.check_against_profile(outcome)
 
+    @alone
     def test_a_rank_that_is_late(self) -> None:
         """The others do not wait for it longer than they are told to, and each writes its own."""
         outcome = self.measured(mpirun(3, PROGRAMS / "iterations_loop", "300", "10"),

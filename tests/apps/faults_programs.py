@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unittest
 
-from refrain_testing import FULL, PROGRAMS, TestCase, mpirun
+from refrain_testing import FULL, PROGRAMS, TestCase, alone, mpirun
 
 FAST = {"REFRAIN_SAMPLING_FREQUENCY": "1000"}
 
@@ -56,6 +56,7 @@ class Signals(TestCase):
         self.assert_time_conserved(report)
         return report
 
+    @alone
     def test_a_program_that_touches_no_signal_sees_those_of_a_fresh_process(self) -> None:
         report = self.run_mode("nothing")
         # A tick may meet Refrain or a stub of the dynamic linker at work, which is a loss, but none of the signal.

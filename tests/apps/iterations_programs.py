@@ -15,7 +15,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from refrain_testing import (EXAMPLES, FULL, MPIS, PROGRAMS, REFRAIN, SOURCE, Outcome, Report, TestCase, clean_environment,
+from refrain_testing import (EXAMPLES, FULL, MPIS, PROGRAMS, REFRAIN, SOURCE, Outcome, Report, TestCase, alone, clean_environment,
                              mpiexec, mpirun, recorded_files)
 
 LOOP = PROGRAMS / "iterations_loop"
@@ -38,6 +38,7 @@ class Loop(TestCase):
         self.assertEqual("", outcome.stderr)
         return self.loop_of(outcome), outcome
 
+    @alone
     def test_every_iteration_has_its_own_counts_bytes_and_times(self) -> None:
         iterations = 600
         loop, outcome = self.run_loop(2, iterations, 1000)
@@ -210,6 +211,7 @@ def kept(n: int, every: int) -> bool:
     return all(n >> j & 1 == mixed(n >> j + 1 ^ mixed(seed ^ mixed(j))) & 1 for j in range(every.bit_length() - 1))
 
 
+@alone
 class HotSpot(TestCase):
     """examples/drift on one rank: MPI is the same in all iterations, user code changes at `--start`."""
 
@@ -277,6 +279,7 @@ class HotSpot(TestCase):
         return done.stdout.decode() if isinstance(done.stdout, bytes) else done.stdout
 
 
+@alone
 class Samples(TestCase):
     """The samples of single iterations, and values of single iterations against the program's own arithmetic."""
 

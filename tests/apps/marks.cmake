@@ -48,6 +48,4 @@ else()
   message(STATUS "tests: marks of Fortran are left out, there is no Fortran compiler for Open MPI")
 endif()
 
-add_test(NAME apps.marks COMMAND Python3::Interpreter -B ${marks_apps}/marks.py -v)
-set_tests_properties(apps.marks PROPERTIES TIMEOUT ${time_limit} RUN_SERIAL ON LABELS "apps;unsanitized"
-  ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD}")
+app_test(marks SPLIT COST 25)

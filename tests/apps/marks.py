@@ -8,7 +8,7 @@ import subprocess
 import unittest
 from typing import Any
 
-from refrain_testing import EXAMPLES, PROGRAMS, REFRAIN, Outcome, Report, TestCase, clean_environment, mpirun
+from refrain_testing import EXAMPLES, PROGRAMS, REFRAIN, Outcome, Report, TestCase, alone, clean_environment, mpirun
 
 MISUSE_LINE = "marks of the program do not match"
 
@@ -103,12 +103,15 @@ class Marks(TestCase):
                 path = ["descend", "recursive"] * depth
                 self.assertEqual(1, visits(*path))
 
+    @alone
     def test_regions_are_exact_and_hold_what_is_inside_them(self) -> None:
         self.check_regions("marks_openmpi", True)
 
+    @alone
     def test_regions_with_the_other_mpi(self) -> None:
         self.check_regions("marks_mpich", True, launcher="mpich")
 
+    @alone
     def test_regions_without_mpi_and_without_optimization(self) -> None:
         self.check_regions("marks_serial", False)
         self.check_regions("marks_no_pie", False)
@@ -326,6 +329,7 @@ class Marks(TestCase):
 
     # ---- the example that is made for them ----
 
+    @alone
     def test_the_hot_spot_of_drift_moves_from_rank_to_rank(self) -> None:
         drift = EXAMPLES / "drift"
         for imbalance in (40, 0):
@@ -364,6 +368,7 @@ class Marks(TestCase):
                 outcome = self.plain(mpirun(1, program))
                 self.assertEqual((0, ""), (outcome.code, outcome.stderr))
 
+    @alone
     def test_without_refrain_a_mark_costs_a_load_and_a_branch(self) -> None:
         for program in ("marks_serial", "marks_static"):
             cost = self.plain([PROGRAMS / program, "cost"]).json_lines()[0]["ns"]

@@ -41,14 +41,14 @@ foreach(mpi ${REFRAIN_MPIS})
     COMMAND Python3::Interpreter -B ${mpi_apps}/mpi_adapter.py ${mpi} $<TARGET_FILE:mpi_conformance_${mpi}>
             $<TARGET_FILE:mpi_recorder_${mpi}> $<TARGET_FILE:mpi_counter_${mpi}> ${REFRAIN_MPIEXEC_${mpi}}
             $<TARGET_FILE:mpi_late> $<TARGET_FILE:mpi_plugin_${mpi}>)
-  set_tests_properties(apps.mpi_adapter.${mpi} PROPERTIES TIMEOUT ${time_limit} PROCESSORS 2 LABELS "apps;unsanitized")
+  set_tests_properties(apps.mpi_adapter.${mpi} PROPERTIES TIMEOUT ${time_limit} COST 7 LABELS "apps;unsanitized")
   if(REFRAIN_HAS_FORTRAN_${mpi})
     refrain_fortran_programs(mpi_fortran_${mpi} ${mpi} ${mpi_apps}/mpi_fortran.F90 ${mpi_dir}/mpi_fortran_INTERFACE
       INTERFACES mpif_h use_mpi use_mpi_f08 OPTIONS -O1 -g -fallow-argument-mismatch -w)
     add_test(NAME apps.mpi_fortran.${mpi}
       COMMAND Python3::Interpreter -B ${mpi_apps}/mpi_fortran.py ${mpi} $<TARGET_FILE:mpi_recorder_${mpi}>
               ${REFRAIN_MPIEXEC_${mpi}} ${mpi_fortran_${mpi}_PROGRAMS})
-    set_tests_properties(apps.mpi_fortran.${mpi} PROPERTIES TIMEOUT ${time_limit} PROCESSORS 2 LABELS "apps;unsanitized")
+    set_tests_properties(apps.mpi_fortran.${mpi} PROPERTIES TIMEOUT ${time_limit} COST 7 LABELS "apps;unsanitized")
   else()
     message(STATUS "tests: mpi_fortran is left out, there is no Fortran compiler for ${mpi}")
   endif()

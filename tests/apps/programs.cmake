@@ -32,8 +32,8 @@ set_target_properties(faults_handler_calls PROPERTIES ENABLE_EXPORTS ON)
 add_library(faults_plugin SHARED ${apps}/faults_plugin.c)
 set_target_properties(faults_plugin PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${app_dir})
 
-app_test(faults_programs)
-app_test(kept_names BESIDE)
+app_test(faults_programs SPLIT COST 45)
+app_test(kept_names BESIDE COST 16)
 app_test(faults_own_signal LONG)
 
 # Loads and unloads: faults 3 and 13 of docs/faults.md.
@@ -48,7 +48,7 @@ foreach(which first second nameless)
   set_target_properties(modules_${which} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${app_dir} C_STANDARD 17 C_EXTENSIONS ON)
   add_dependencies(modules_for_ever modules_${which})
 endforeach()
-app_test(modules_for_ever)
+app_test(modules_for_ever BESIDE)
 
 app_program(sampling_source sampling_source.c)
 app_test(sampling_source LONG)
@@ -105,7 +105,7 @@ if(TARGET mpi_openmpi)
     app_program(iterations_refine_${mpi} iterations_refine.c mpi_${mpi})
     target_include_directories(iterations_refine_${mpi} PRIVATE ${REFRAIN_SOURCE}/adapters/user)
   endforeach()
-  app_test(iterations_programs)
+  app_test(iterations_programs SPLIT COST 50)
   app_program(unseen_threads unseen_threads.c)
   app_test(seen_threads)
   # Faults 12 and 40 of docs/faults.md.
@@ -120,7 +120,7 @@ if(TARGET mpi_openmpi)
   app_program(iterations_inlined iterations_inlined.c mpi_openmpi)
   app_program(iterations_inlined_stripped iterations_inlined.c mpi_openmpi)
   target_compile_options(iterations_inlined_stripped PRIVATE -g0)
-  app_test(iterations_inlined)
+  app_test(iterations_inlined BESIDE)
 
   app_program(metrics_pages metrics_pages.c mpi_openmpi)
   target_include_directories(metrics_pages PRIVATE ${REFRAIN_SOURCE}/adapters/user)
@@ -145,11 +145,11 @@ if(TARGET mpi_openmpi)
   app_test(own_time)
   app_test(truth_sampling LONG)
   app_test(truth_programs)
-  app_test(examples_exact)
+  app_test(examples_exact BESIDE COST 25)
 
   # This one is made for sanitizers, and cheap elsewhere.
   add_test(NAME apps.instrumented COMMAND Python3::Interpreter -B ${apps}/instrumented.py -v)
   # The thread sanitizer holds signals back and is not ready when preloaded code starts.
-  set_tests_properties(apps.instrumented PROPERTIES TIMEOUT ${time_limit} PROCESSORS 2 LABELS "apps;no-tsan"
+  set_tests_properties(apps.instrumented PROPERTIES TIMEOUT ${time_limit} COST 11 LABELS "apps;no-tsan"
     ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD}")
 endif()

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from analyze import calls_of, truth
-from refrain_testing import BUILD, FULL, MPIS, PROGRAMS, REFRAIN, Report, TestCase, clean_environment, mpiexec
+from refrain_testing import BUILD, FULL, MPIS, PROGRAMS, REFRAIN, Report, TestCase, alone, clean_environment, mpiexec
 
 MINE = """
 // The paper's notation.
@@ -203,10 +203,12 @@ class Properties(TestCase):
         connection.close()
         self.assertEqual({"Metric", "refrain_about"}, {name for name, count in left.items() if count > 0})
 
+    @alone
     def test_sqlite(self) -> None:
         self.check_database(str(self.directory / "experiments.sqlite"))
         self.check_names(str(self.directory / "names.sqlite"))
 
+    @alone
     def test_postgresql(self) -> None:
         server = Server()
         self.addCleanup(server.stop)
@@ -393,6 +395,7 @@ class Properties(TestCase):
              "barrier": ("WaitAtBarrier", "wait_at_barrier"), "bcast": ("LateBroadcast", "late_broadcast"), "reduce": ("EarlyReduce", "early_reduce"),
              "fence": ("OneSidedWaiting", "wait_at_fence")}
 
+    @alone
     def test_planted_waits_are_found_first_and_in_their_size(self) -> None:
         steps, delay = 60, 0.005
         for i, (mode, (name, pattern)) in enumerate(self.WAITS.items()):
@@ -412,6 +415,7 @@ class Properties(TestCase):
                 for of, seconds in planted.items():
                     self.assertAlmostEqual(seconds, waits[of], delta=0.05 * seconds + steps * 2 * 20e-6)
 
+    @alone
     def test_planted_changes_of_iterations_are_found_first_and_in_their_size(self) -> None:
         n, seconds = 100, 0.005
         # Seconds: what iterations take more than the first one; more than the mean; than the others.
@@ -463,6 +467,7 @@ class Properties(TestCase):
         self.assertEqual(0, outcome.code, outcome.stderr)
         return self.directory / name
 
+    @alone
     @unittest.skipUnless(FULL, "40 runs")
     def test_equal_runs_on_a_busy_machine_raise_no_alarm(self) -> None:
         """The stated rate is 1 %: five alarms in 20 pairs would be seen once in 700,000 runs of this test."""
@@ -487,6 +492,7 @@ class Properties(TestCase):
         print(f"{len(alarms)} false alarms in 20 pairs of runs", flush=True)
         self.assertLess(len(alarms), 5, "\n".join(alarms))
 
+    @alone
     def test_check(self) -> None:
         self.undisturbed(self.check_runs, fair_runs=3)
 

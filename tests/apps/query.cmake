@@ -2,5 +2,5 @@
 if(REFRAIN_SANITIZE OR NOT TARGET mpi_openmpi)
   return()
 endif()
-app_test(query BESIDE)
-app_test(pack BESIDE)
+app_test(query BESIDE COST 14)
+app_test(pack BESIDE COST 10)

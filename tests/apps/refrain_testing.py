@@ -1,7 +1,8 @@
 """Runs real programs with and without Refrain and reads what it reports. Shared by the tests of this folder.
 
 The build directory comes from the environment variable BUILD_DIR (ctest sets it), else it is `build` of the sources.
-FULL_TESTS=1 asks for the long form of a test.
+FULL_TESTS=1 asks for the long form of a test. TEST_PART=beside asks for what may run beside other tests, TEST_PART=alone for
+what must not (`alone`); without it a test runs whole.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ REFRAIN = BUILD / "bin" / "refrain"
 EXAMPLES = BUILD / "examples"
 PROGRAMS = BUILD / "tests" / "apps"
 FULL = os.environ.get("FULL_TESTS", "") not in ("", "0", "OFF", "off")
+PART = os.environ.get("TEST_PART", "")
 
 OPEN_MPI_ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -84,7 +86,8 @@ MPIS = [mpi for mpi in ("openmpi", "mpich") if shutil.which(f"mpiexec.{mpi}")
         and any(BUILD.rglob(f"librefrain-{mpi}.so"))]
 
 
-FINDING = r"refrain: \d+\.\d( \+- \d+\.\d)? % of the time: "
+# One without a share is of waiting that durations of calls or single messages tell of.
+FINDING = r"refrain: (\d+\.\d( \+- \d+\.\d)? % of the time: |.*, as (durations of calls|single messages) tell)"
 
 
 def mpiexec(mpi: str, ranks: int, *command: object) -> list[str]:
@@ -256,12 +259,22 @@ def recorded_files(experiment: Path) -> list[str]:
                   if path.name != "names.refrain" and not path.name.startswith(("analysis-", "functions-", "pools-")))
 
 
+def alone(test: Any) -> Any:
+    """Marks a test, or all tests of a class, in a file of which ctest runs the rest beside other tests (SPLIT of `app_test`, tests/CMakeLists.txt):
+    this one compares times with truth, so nothing else may run meanwhile."""
+    test.runs_alone = True
+    return test
+
+
 class TestCase(unittest.TestCase):
     """A test with a scratch directory of its own."""
 
     maxDiff = None
 
     def setUp(self) -> None:
+        runs_alone = any(getattr(of, "runs_alone", False) for of in (type(self), getattr(self, self._testMethodName)))
+        if PART and runs_alone != (PART == "alone"):
+            self.skipTest("it is of the other part")
         if not REFRAIN.exists():
             self.fail(f"there is no {REFRAIN}")
         self.directory = Path(tempfile.mkdtemp(prefix="app-test-"))

@@ -20,7 +20,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from refrain_testing import BUILD, MPIS, PROGRAMS, REFRAIN, SOURCE, TestCase, clean_environment, mpiexec, on_a_terminal
+from refrain_testing import BUILD, MPIS, PROGRAMS, REFRAIN, SOURCE, TestCase, alone, clean_environment, mpiexec, on_a_terminal
 
 
 class Views(TestCase):
@@ -54,6 +54,7 @@ class Views(TestCase):
                 self.assertLessEqual(float(of["min_s"]), float(of["mean_s"]))
                 self.assertAlmostEqual(float(of["time_s"]), 2 * float(of["mean_s"]), delta=1e-9)
 
+    @alone
     def test_what_findings_name_can_be_typed(self) -> None:
         threads = self.measured(mpiexec(MPIS[0], 1, PROGRAMS / f"analyze_threads_{MPIS[0]}", "uneven", 150, 0.001, 0.020))
         seen: set[str] = set()
@@ -207,6 +208,7 @@ class Views(TestCase):
             self.assertAlmostEqual(next(of["wall_s"] for of in locations if of["thread"] == 1), one["totals"]["wall_s"], delta=1e-9)
         self.assertIn("no thread of this number is here; the last one is 1", self.refrain("report", experiment, "--rank", "0.7", code=1).stderr)
 
+    @alone
     def test_what_changed_from_run_to_run(self) -> None:
         before, now = self.cause("none", 200), self.cause("late_rank", 200)
         changes = json.loads(self.refrain("report", before, now, "--format", "json").stdout)

@@ -132,6 +132,19 @@ class Payload(TestCase):
         self.assertEqual(by_rank.index(max(by_rank)), view.sums("mpi", kind=6)[node])
         self.assertAlmostEqual(min(by_rank), view.sums("mpi", kind=3)[node], delta=1e-9 * greatest[node])
 
+    def test_functions_know_which_runtime_they_are_of(self) -> None:
+        if not (EXAMPLES / "stencil_omp").exists():
+            self.skipTest("stencil_omp is not built (no OpenMP)")
+        outcome = self.measured(mpirun(2, EXAMPLES / "stencil_omp", "--steps", 40))
+        self.assertEqual(0, outcome.code, outcome.stderr)
+        assert outcome.experiment
+        view = self.view(outcome.experiment)
+        runtimes = list(zip((path[-1] if path else "" for path in view.nodes()), view.head["nodes"]["runtime"], strict=True))
+        openmp = [runtime for name, runtime in runtimes if name.startswith(("GOMP_", "__kmpc_"))]
+        self.assertTrue(openmp)
+        self.assertEqual({2}, set(openmp))
+        self.assertEqual({0}, {runtime for name, runtime in runtimes if name in ("main", "timestep", "step") or name.startswith("MPI_")})
+
     def test_classes_of_a_loop_add_up_to_it(self) -> None:
         experiment = self.stencil()
         view = self.view(experiment)

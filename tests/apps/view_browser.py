@@ -3,15 +3,19 @@ without a browser, its tests are skipped by name."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import unittest
 from pathlib import Path
 
-from refrain_testing import EXAMPLES, PROGRAMS, REFRAIN, SOURCE, TestCase, clean_environment, mpirun
+from refrain_testing import BUILD, EXAMPLES, PROGRAMS, REFRAIN, SOURCE, TestCase, clean_environment, mpirun
 
 BROWSERS = {"chrome": shutil.which("chromium") or shutil.which("google-chrome"), "firefox": shutil.which("firefox-esr") or shutil.which("firefox")}
+# Names that could end a script, a line, a cell of a table or a comment, turn the direction of text, or be a formula.
+HOSTILE = ["</script><img src=x onerror='window.ran=1'>", "\u2028\u2029<!--<script>]]>", "a\x00b\x1b[31m\r\n\tc", "\u202eabc\u2066\ufffe", "=1+1,\"x\"", "x" * 10_000,
+           "${1} $& \\u003c &lt; %3Cb%3E", "\U0001d54f" * 400, "__proto__", "0"]
 PACKAGES = SOURCE / "page" / "node_modules" / "puppeteer-core"
 
 
@@ -28,16 +32,30 @@ class Browsers(TestCase):
             self.assertEqual(0, outcome.code, outcome.stderr)
             assert outcome.experiment
             outcome.experiment.rename(self.directory / name)
-            for target, options in {f"{name}.json": (), f"{name}.0.json": ("--rank", "0"), f"{name}.1.json": ("--rank", "1")}.items():
-                done = subprocess.run([str(REFRAIN), "report", str(self.directory / name), "--format", "json", *options], capture_output=True,
-                                      env=clean_environment(), check=True)
-                (pages / target).write_bytes(done.stdout)
+            self.save_report(pages / f"{name}.json", name)
+            for rank in (0, 1):
+                self.save_report(pages / f"{name}.{rank}.json", name, "--rank", str(rank))
             self.view(pages / f"{name}.html", name)
         self.view(pages / "two.html", "stencil", "even")
+        # Rows by the thousand: trees keep those alone in the document that are to be seen, and the map has levels.
+        subprocess.run([str(BUILD / "tests/bin/make_experiment"), str(self.directory / "many"), "--ranks", "1100", "--paths", "20", "--clusters", "2",
+                        "--iterations", "400"], check=True, capture_output=True)
+        self.view(pages / "many.html", "many")
+        self.save_report(pages / "many.json", "many")
+        (self.directory / "hostile").write_text(json.dumps({
+            "columns": ["path", "mpi.rank", "sum#time.duration"], "column_metadata": [{"is_value": False}, {"is_value": True}, {"is_value": True}],
+            "nodes": [{"label": "main", "column": "path"}, *({"label": name, "column": "path", "parent": 0} for name in HOSTILE)],
+            "data": [[1 + i, rank, 2.0**i] for i in range(len(HOSTILE)) for rank in (0, 1)], "cali.caliper.version": "2.9.0"}))
+        self.view(pages / "hostile.html", "hostile")
         self.view(pages / "three.html", "stencil", "even", "drift")
         for golden in sorted((SOURCE / "tests/golden").iterdir()):
             self.view(pages / f"golden-{golden.name}.html", str(golden))
         return pages
+
+    def save_report(self, file: Path, name: str, *options: str) -> None:
+        done = subprocess.run([str(REFRAIN), "report", str(self.directory / name), "--format", "json", *options], capture_output=True,
+                              env=clean_environment(), check=True)
+        file.write_bytes(done.stdout)
 
     def view(self, page: Path, *names: str) -> None:
         done = subprocess.run([str(REFRAIN), "view", *(str(self.directory / name) for name in names), "-o", str(page)], capture_output=True, text=True,
@@ -52,8 +70,8 @@ class Browsers(TestCase):
         if not PACKAGES.is_dir():
             self.skipTest(f"page.{browser}: page/node_modules has no puppeteer-core (npm ci in page/)")
         environment = os.environ | {"BROWSER": browser, "BROWSER_PATH": str(BROWSERS[browser]), "PAGES": str(self.pages())}
-        done = subprocess.run(["node", "--test", *map(str, sorted((SOURCE / "page/test/browser").glob("*.test.mjs")))], cwd=SOURCE / "page",
-                              capture_output=True, text=True, env=environment, timeout=600)
+        done = subprocess.run(["node", "--test", "--test-reporter=spec", *map(str, sorted((SOURCE / "page/test/browser").glob("*.test.mjs")))], cwd=SOURCE / "page",
+                              capture_output=True, text=True, env=environment, timeout=900)
         self.assertEqual(0, done.returncode, done.stdout[-5000:] + done.stderr[-2000:])
 
     def test_chromium(self) -> None:

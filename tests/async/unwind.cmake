@@ -30,6 +30,7 @@ refrain_unit_test(test_unwind_differential async.unwind ${unwind_tests}/differen
   PROPERTIES LABELS no-tsan TIMEOUT ${time_limit} ${unwind_captures})
 target_sources(test_unwind_differential PRIVATE ${workload_objects})
 target_compile_options(test_unwind_differential PRIVATE -O2 -g)
+set_target_properties(test_unwind_differential PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)  # has other options of the compiler
 
 add_test(NAME async.unwind.ten_million_captures COMMAND test_unwind_differential --gtest_filter=*every_instruction)
 set_tests_properties(async.unwind.ten_million_captures PROPERTIES LABELS "unsanitized;long" TIMEOUT 3600
@@ -51,6 +52,7 @@ refrain_unit_test(test_unwind_faults async.unwind ${unwind_tests}/faults.cpp LIB
 target_sources(test_unwind_faults PRIVATE $<TARGET_OBJECTS:unwind_realigned>)
 # Frame pointers that matter, so that corrupt ones do too.
 target_compile_options(test_unwind_faults PRIVATE -O1 -fno-omit-frame-pointer)
+set_target_properties(test_unwind_faults PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
 target_compile_definitions(test_unwind_faults PRIVATE UNWIND_PLUGIN_SMALL="$<TARGET_FILE:unwind_plugin_SMALL>"
   UNWIND_PLUGIN_LARGE="$<TARGET_FILE:unwind_plugin_LARGE>")
 add_dependencies(test_unwind_faults unwind_plugin_SMALL unwind_plugin_LARGE)

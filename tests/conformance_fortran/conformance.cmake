@@ -45,7 +45,7 @@ foreach(mpi ${REFRAIN_MPIS})
     add_test(NAME conformance_fortran.${interface}.${mpi}
       COMMAND Python3::Interpreter -B ${conformance_dir}/conformance_fortran.py ${mpi} ${REFRAIN_MPIEXEC_${mpi}}
               ${program_list} ${directory})
-    set_tests_properties(conformance_fortran.${interface}.${mpi} PROPERTIES TIMEOUT ${time_limit} PROCESSORS 2 LABELS "apps;unsanitized"
+    set_tests_properties(conformance_fortran.${interface}.${mpi} PROPERTIES TIMEOUT ${time_limit} COST 7 LABELS "apps;unsanitized"
       ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD}")
   endforeach()
   # MPI's Fortran layer linked into the program, where it can be.
@@ -65,7 +65,7 @@ foreach(mpi ${REFRAIN_MPIS})
     add_test(NAME conformance_fortran.linked.${mpi}
       COMMAND Python3::Interpreter -B ${conformance_dir}/conformance_fortran.py ${mpi} ${REFRAIN_MPIEXEC_${mpi}}
               point_to_point ${linked})
-    set_tests_properties(conformance_fortran.linked.${mpi} PROPERTIES TIMEOUT ${time_limit} PROCESSORS 2 LABELS "apps;unsanitized"
+    set_tests_properties(conformance_fortran.linked.${mpi} PROPERTIES TIMEOUT ${time_limit} COST 7 LABELS "apps;unsanitized"
       ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD}")
   endif()
   add_custom_target(conformance_fortran_${mpi} ALL DEPENDS ${built})

@@ -1,12 +1,10 @@
 # The deterministic fuzzer is an ordinary test; the open-ended one needs clang: cmake -D REFRAIN_FUZZ=ON, CXX=clang++.
-set(mutations ${CMAKE_CURRENT_LIST_DIR}/archive/mutations.cpp ${CMAKE_CURRENT_LIST_DIR}/archive/file_surgery.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/../unit/archive/sample_job.cpp)
-set(readers refrain_analysis refrain_experiment refrain_archive refrain_clustering refrain_waits refrain_platform)
-refrain_unit_test(fuzz_archive_mutations fuzz.archive ${CMAKE_CURRENT_LIST_DIR}/archive/mutation_test.cpp ${mutations}
+set(readers sample_job damaged_files refrain_analysis refrain_experiment refrain_archive refrain_clustering refrain_waits refrain_platform)
+refrain_unit_test(fuzz_archive_mutations fuzz.archive ${CMAKE_CURRENT_LIST_DIR}/archive/mutation_test.cpp
   LIBRARIES ${readers})
-refrain_unit_test(fuzz_report_views fuzz.report ${CMAKE_CURRENT_LIST_DIR}/archive/view_test.cpp ${mutations}
+refrain_unit_test(fuzz_report_views fuzz.report ${CMAKE_CURRENT_LIST_DIR}/archive/view_test.cpp
   LIBRARIES refrain_report ${readers})
-refrain_unit_test(fuzz_names_mutations fuzz.names ${CMAKE_CURRENT_LIST_DIR}/names/mutation_test.cpp ${mutations}
+refrain_unit_test(fuzz_names_mutations fuzz.names ${CMAKE_CURRENT_LIST_DIR}/names/mutation_test.cpp
   LIBRARIES refrain_symbols ${readers})
 target_include_directories(fuzz_names_mutations SYSTEM PRIVATE ${REFRAIN_XXHASH_INCLUDE})
 

@@ -14,7 +14,7 @@ foreach(variant serial ${REFRAIN_MPIS})
 endforeach()
 foreach(form "" .full)
   add_test(NAME issues.floating_point${form} COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/floating_point.py -v)
-  set_tests_properties(issues.floating_point${form} PROPERTIES TIMEOUT ${time_limit} PROCESSORS 2 LABELS "issues;unsanitized;short"
+  set_tests_properties(issues.floating_point${form} PROPERTIES TIMEOUT ${time_limit} COST 9 LABELS "issues;unsanitized;short"
     ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD};FULL_TESTS=0")
 endforeach()
 set_tests_properties(issues.floating_point.full PROPERTIES LABELS "issues;unsanitized;long" ENVIRONMENT "BUILD_DIR=${REFRAIN_BUILD};FULL_TESTS=1")

@@ -1,5 +1,5 @@
 # Offline analysis. The test of start-up code compiles small programs while it runs.
-refrain_unit_test(test_analysis unit.analysis
+refrain_unit_test(test_analysis unit.analysis UNIFY
   ${CMAKE_CURRENT_LIST_DIR}/analysis/call_tree_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/iteration_profile_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/analysis/cores_test.cpp

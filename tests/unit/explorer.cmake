@@ -1,5 +1,5 @@
 # The explorer's file: what is kept of a run, and how it is written.
-refrain_unit_test(test_explorer unit.explorer
+refrain_unit_test(test_explorer unit.explorer UNIFY
   ${CMAKE_CURRENT_LIST_DIR}/explorer/file_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/explorer/golden_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/explorer/mixture_test.cpp

@@ -7,7 +7,7 @@ refrain_unit_test(test_measurement unit.measurement
   ${CMAKE_CURRENT_LIST_DIR}/measurement/off_cpu_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/open_call_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/stopping_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/measurement/stretches_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/measurement/thread_cpu_clock_test.cpp
-  LIBRARIES refrain_measurement_hot refrain_measurement refrain_clustering refrain_waits refrain_events refrain_config refrain_experiment
+  LIBRARIES refrain_measurement_hot refrain_measurement refrain_clustering refrain_waits refrain_events refrain_config refrain_iteration_log_reader
     refrain_platform refrain_unwind)
 # Libraries that the dynamic linker puts at one and the same address; two have no build-id.
 foreach(library unloadable:1:sha1 unloadable_too:2:sha1 nameless:3:none nameless_too:4:none)

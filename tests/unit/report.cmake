@@ -1,4 +1,4 @@
-refrain_unit_test(test_report unit.report
+refrain_unit_test(test_report unit.report UNIFY
   ${CMAKE_CURRENT_LIST_DIR}/report/units_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/report/report_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/report/loops_test.cpp

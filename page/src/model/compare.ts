@@ -1,6 +1,7 @@
 /** Differences between runs. Runs of different numbers of ranks are compared by their means over ranks. */
 import type { Model } from './model';
 import type { Run } from './run';
+import type { Span } from './span';
 
 /** Whether sums of these runs say nothing beside each other. */
 export function areCompared(runs: readonly Run[]): 'sums' | 'means' {
@@ -31,8 +32,13 @@ export function difference(before: { value: number; error: number }, now: { valu
   return { value, error, isCertain: value !== 0 && Math.abs(value) >= 3 * error };
 }
 
-export function scalesOf(before: Run, now: Run): [number, number] {
-  return areCompared([before, now]) === 'sums' ? [1, 1] : [1 / ranksOf(before), 1 / ranksOf(now)];
+/** `nodes`: the call paths that are compared; parts of loops that are other numbers of iterations in both runs are
+ * compared by their means over iterations. */
+export function scalesOf(model: Model, before: Run, now: Run, nodes: readonly Span[] = []): [number, number] {
+  const [a, b] = [before, now].map((run) => model.iterationsIn(run, nodes)) as [number, number];
+  const byRank = areCompared([before, now]) === 'means', byIteration = a !== b && a > 0 && b > 0;
+  return [(byRank ? 1 / ranksOf(before) : 1) * (byIteration ? 1 / a : 1),
+    (byRank ? 1 / ranksOf(now) : 1) * (byIteration ? 1 / b : 1)];
 }
 
 /** Names of the runs, each with its letter where there are several: they may be the same. */

@@ -36,6 +36,8 @@ export interface CoupledTree {
   spans: readonly Span[] | null;
   /** By run. */
   values: readonly Values[];
+  /** Call paths that values of other axes are of. */
+  nodes: readonly Span[];
 }
 
 export type Coupled = Readonly<Record<TreeName, CoupledTree>>;
@@ -103,7 +105,7 @@ export class Trees {
     const chosen = Object.fromEntries(treeNames.map((name) => {
       const roots = this.roots(name, setting), rows = rowsOf(roots, (key) => setting.expanded[name].has(key));
       return [name, { name, roots, ...selectionOf(rows, setting.selected[name]) }];
-    })) as Record<TreeName, Omit<CoupledTree, 'values'>>;
+    })) as Record<TreeName, Omit<CoupledTree, 'values' | 'nodes'>>;
 
     const ofMetric = chosen.metric.selected[0]?.item ?? chosen.metric.roots[0], metric = ofMetric ? metricOf(ofMetric)
         : 0;
@@ -112,20 +114,20 @@ export class Trees {
     const everything = model.everything(setting.parts);
     const place = (name: TreeName): number => setting.order.indexOf(name);
 
+    const drives = (other: TreeName, name: TreeName): boolean => place(other) < place(name);
+    const nodesOf = (name: TreeName): readonly Span[] =>
+        drives('call', name) && chosen.call.spans ? chosen.call.spans : everything;
     const valuesOf = (name: TreeName, run: Run): Values => {
-      const drives = (other: TreeName): boolean => place(other) < place(name);
-      const places = drives('system') ? placesOf(run, model.first, chosen.system.spans) : null;
-      return places === undefined ? notKnown : makers[name](model, {
-        run,
-        metrics: drives('metric') ? selectedMetrics : rootMetrics,
-        nodes: drives('call') && chosen.call.spans ? chosen.call.spans : everything,
-        places,
+      const places = drives('system', name) ? placesOf(run, model.first, chosen.system.spans) : null;
+      const nodes = name === 'call' ? everything : model.spansIn(run, nodesOf(name));
+      return places === undefined || !nodes ? notKnown : makers[name](model, {
+        run, metrics: drives('metric', name) ? selectedMetrics : rootMetrics, nodes, places,
       });
     };
     const makers = { metric: valuesOfMetrics, call: valuesOfNodes, system: (of: Model, context: Context) =>
         ofSameRanks(of, context) };
     return Object.fromEntries(treeNames.map((name) => [name, {
-      ...chosen[name], values: model.runs.map((run) => valuesOf(name, run)),
+      ...chosen[name], values: model.runs.map((run) => valuesOf(name, run)), nodes: nodesOf(name),
     }])) as unknown as Coupled;
   }
 }

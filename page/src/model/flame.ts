@@ -1,6 +1,7 @@
 /** Boxes of flame graphs: what is called is above (below on the screen) its caller, as wide as its part of the value.
  * */
 import type { Model } from './model';
+import { chainBelow, entryOf, runtimeName } from './runtimes';
 import { span, type Span } from './span';
 import type { Values } from './values';
 
@@ -13,7 +14,14 @@ export interface Box {
   width: number;
   value: number;
   nodes: readonly number[];
+  /** Of a box that is the first frame of a chain of a runtime: the functions that it stands for, too. */
+  hidden: readonly string[];
+  /** "the OpenMP runtime" of these. */
+  runtime: string;
 }
+
+/** First frames of chains of runtimes that are shown frame by frame; with 0 all are. */
+export type OpenChains = ReadonlySet<number>;
 
 interface Group {
   name: string;
@@ -24,39 +32,50 @@ interface Group {
 
 const KINDS = ['user', 'mpi', 'other'];
 
-/** Children of several nodes at once, by name, the largest first. */
-function childrenOf(model: Model, nodes: readonly number[], valueOf: (node: number) => number): Group[] {
+/** Nodes by name, the largest first. */
+function groupsOf(model: Model, nodes: readonly number[], valueOf: (node: number) => number): Group[] {
   const groups = new Map<string, Group>(), { tree } = model;
   for (const node of nodes) {
-    for (const child of tree.children[node]!) {
-      const value = valueOf(child), key = `${tree.kinds[child]} ${tree.names[child]}`, group = groups.get(key);
-      if (!(value > 0)) continue;
-      if (group) {
-        group.value += value;
-        group.nodes.push(child);
-      } else groups.set(key, { name: tree.names[child]!, kind: tree.kinds[child]!, value, nodes: [child] });
-    }
+    const value = valueOf(node), key = `${tree.kinds[node]} ${tree.names[node]}`, group = groups.get(key);
+    if (!(value > 0)) continue;
+    if (group) {
+      group.value += value;
+      group.nodes.push(node);
+    } else groups.set(key, { name: tree.names[node]!, kind: tree.kinds[node]!, value, nodes: [node] });
   }
   return [...groups.values()].sort((a, b) => b.value - a.value || a.name.localeCompare(b.name));
 }
 
+/** The names of hidden frames, and of what they are. */
+function hiddenOf({ tree }: Model, nodes: readonly number[]): Pick<Box, 'hidden' | 'runtime'> {
+  return { hidden: [...new Set(nodes.map((node) => tree.names[node]!))],
+    runtime: nodes.length > 0 ? runtimeName(tree.runtimes[nodes[0]!]!) : '' };
+}
+
 /** Below these nodes; boxes narrower than `least` of the width are left out. */
 export function flameOf(model: Model, values: Values, units: readonly number[], roots: readonly number[],
-    least: number): Box[] {
+    least: number, open: OpenChains = new Set()): Box[] {
   const spansOf = (node: number): Span[] => units.map((unit) => span(node, model.tree.ends[node]!, unit));
   const valueOf = (node: number): number => values.of(spansOf(node));
   const total = roots.reduce((sum, node) => sum + valueOf(node), 0), boxes: Box[] = [];
   if (!(total > 0)) return boxes;
-  const stack: { nodes: readonly number[]; x: number; depth: number }[] = [{ nodes: roots, x: 0, depth: 0 }];
+  const { tree } = model, childrenOf = (nodes: readonly number[]): number[] =>
+      nodes.flatMap((node) => tree.children[node]!);
+  const isFolded = (node: number): boolean => !open.has(0) && !open.has(node) && tree.runtimes[node]! > 0
+      && entryOf(tree, node) === node;
+  const stack: { nodes: readonly number[]; x: number; depth: number }[] = [{ nodes: childrenOf(roots), x: 0,
+      depth: 0 }];
   while (stack.length > 0) {
     const { nodes, x, depth } = stack.pop()!;
     let at = x;
-    for (const group of childrenOf(model, nodes, valueOf)) {
+    for (const group of groupsOf(model, nodes, valueOf)) {
       const width = group.value / total;
       if (width < least) continue;
+      const { hidden, called } = chainBelow(tree, group.nodes.filter(isFolded), (node) => valueOf(node) > 0);
       boxes.push({ name: group.name, kind: KINDS[group.kind] ?? 'user', depth, x: at, width, value: group.value,
-          nodes: group.nodes });
-      stack.push({ nodes: group.nodes, x: at, depth: depth + 1 });
+          nodes: group.nodes, ...hiddenOf(model, hidden) });
+      stack.push({ nodes: [...called, ...childrenOf(group.nodes.filter((node) => !isFolded(node)))], x: at,
+          depth: depth + 1 });
       at += width;
     }
   }
@@ -66,11 +85,17 @@ export function flameOf(model: Model, values: Values, units: readonly number[], 
 /** The other way round: who calls the function, each with the part of its time, inclusive, that is spent when called
  * from there. */
 export function callersOf(model: Model, values: Values, units: readonly number[], nodes: readonly number[],
-    least: number): Box[] {
+    least: number, open: OpenChains = new Set()): Box[] {
   const { tree } = model, boxes: Box[] = [];
   const valueOf = (node: number): number => values.of(units.map((unit) => span(node, tree.ends[node]!, unit)));
-  const all = nodes.map((node) => ({ value: valueOf(node), at: tree.parents[node]! }));
-  const pairs = all.filter((pair) => pair.value > 0);
+  /** The caller of a node; where it is in a folded chain, the first frame of this, which stands for the others. */
+  const above = (node: number, value: number): { value: number; at: number; hidden: number[] } => {
+    const caller = tree.parents[node]!, entry = caller > 0 ? entryOf(tree, caller) : caller, hidden: number[] = [];
+    if (open.has(0) || open.has(entry)) return { value, at: caller, hidden };
+    for (let frame = caller; frame !== entry; frame = tree.parents[frame]!) hidden.push(frame);
+    return { value, at: entry, hidden };
+  };
+  const pairs = nodes.map((node) => above(node, valueOf(node))).filter((pair) => pair.value > 0);
   const total = pairs.reduce((sum, pair) => sum + pair.value, 0);
   const stack = [{ pairs, x: 0, depth: 0 }];
   while (stack.length > 0) {
@@ -87,9 +112,8 @@ export function callersOf(model: Model, values: Values, units: readonly number[]
       const value = sumOf(group), width = value / total, node = group[0]!.at;
       if (width < least) continue;
       boxes.push({ name: tree.names[node]!, kind: KINDS[tree.kinds[node]!] ?? 'user', depth, x: at, width, value,
-          nodes: group.map((pair) => pair.at) });
-      stack.push({ pairs: group.map((pair) => ({ value: pair.value, at: tree.parents[pair.at]! })), x: at, depth: depth
-          + 1 });
+          nodes: group.map((pair) => pair.at), ...hiddenOf(model, group.flatMap((pair) => pair.hidden)) });
+      stack.push({ pairs: group.map((pair) => above(pair.at, pair.value)), x: at, depth: depth + 1 });
       at += width;
     }
   }

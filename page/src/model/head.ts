@@ -120,7 +120,11 @@ export interface Head {
   lacks: { view: string; text: string }[];
   metrics: Metric[];
   strings: string[];
-  nodes: { name: number[]; parent: number[]; kind: number[]; marked: number[] };
+  nodes: {
+    name: number[]; parent: number[]; kind: number[]; marked: number[];
+    /** Which runtime the function is of (runtimes.ts), 0: none; not there: it is not known. */
+    runtime?: number[];
+  };
   places: {
     host: number[]; rank: number[]; last_rank: number[]; thread: number[]; locations: number[]; seconds: number[];
         variance: number[];

@@ -14,6 +14,8 @@ export interface CallTree {
   names: string[];
   kinds: Uint8Array;
   marked: Uint8Array;
+  /** Which runtime the function is of (runtimes.ts), in the first run that has it. */
+  runtimes: Uint8Array;
   parents: Int32Array;
   ends: Uint32Array;
   children: number[][];
@@ -37,6 +39,7 @@ interface Draft {
   name: string;
   kind: number;
   marked: boolean;
+  runtime: number;
   parent: number;
   runs: number;
   children: Map<string, number>;
@@ -47,9 +50,10 @@ export const MPI = 1;
 export const OTHER = 2;
 
 function draftTree(heads: readonly Head[]): { drafts: Draft[]; places: Uint32Array[] } {
-  const drafts: Draft[] = [{ name: '', kind: USER, marked: false, parent: -1, runs: 0, children: new Map() }];
+  const drafts: Draft[] = [{ name: '', kind: USER, marked: false, runtime: 0, parent: -1, runs: 0,
+      children: new Map() }];
   const places = heads.map((head, run) => {
-    const { name, parent, kind, marked } = head.nodes, isMarked = new Set(marked);
+    const { name, parent, kind, marked, runtime } = head.nodes, isMarked = new Set(marked);
     const of = new Uint32Array(name.length);
     drafts[0]!.runs |= 1 << run;
     for (let node = 1; node < name.length; node++) {
@@ -59,8 +63,8 @@ function draftTree(heads: readonly Head[]): { drafts: Draft[]; places: Uint32Arr
       if (place === undefined) {
         place = drafts.length;
         drafts[above]!.children.set(key, place);
-        drafts.push({ name: text, kind: kind[node] ?? USER, marked: flag, parent: above, runs: 0,
-            children: new Map() });
+        drafts.push({ name: text, kind: kind[node] ?? USER, marked: flag, runtime: runtime?.[node] ?? 0, parent: above,
+            runs: 0, children: new Map() });
       }
       drafts[place]!.runs |= 1 << run;
       of[node] = place;
@@ -75,6 +79,7 @@ function inPreorder(drafts: readonly Draft[]): { tree: CallTree; number: Uint32A
   const size = drafts.length, number = new Uint32Array(size);
   const tree: CallTree = {
     size, names: new Array<string>(size), kinds: new Uint8Array(size), marked: new Uint8Array(size),
+    runtimes: new Uint8Array(size),
     parents: new Int32Array(size).fill(-1),
     ends: new Uint32Array(size), children: Array.from({ length: size }, () => []), runs: new Uint32Array(size),
   };
@@ -85,6 +90,7 @@ function inPreorder(drafts: readonly Draft[]): { tree: CallTree; number: Uint32A
     tree.names[next] = of.name;
     tree.kinds[next] = of.kind;
     tree.marked[next] = of.marked ? 1 : 0;
+    tree.runtimes[next] = of.runtime;
     tree.runs[next] = of.runs;
     if (of.parent >= 0) {
       tree.parents[next] = number[of.parent]!;

@@ -5,6 +5,7 @@ import { runsInPage, unpack } from './payload';
 import { Run, type Extremes } from './run';
 import { prefixSums, span, union, type Span } from './span';
 import { readSums } from './sums';
+import { pairsOfClasses } from './unit_pairs';
 import type { Context } from './values';
 
 export class Model {
@@ -12,6 +13,8 @@ export class Model {
   readonly metrics: Metric[];
   readonly tree: CallTree;
   readonly units: ModelUnit[];
+  /** By two runs and a loop: units of the one, and those of the other one that are the same. */
+  private readonly same = new Map<string, ReadonlyMap<number, number>>();
 
   constructor(runs: Run[], metrics: Metric[], tree: CallTree, units: ModelUnit[]) {
     this.runs = runs;
@@ -59,6 +62,50 @@ export class Model {
   /** Whether the run says anything of a unit: parts of loops belong to one run. */
   isOf(unit: number, run: Run): boolean {
     return unit === 0 || this.units[unit]?.run === run.index;
+  }
+
+  /** Classes, or single iterations, of a loop in a run. */
+  unitsOf(run: Run, loop: string, kind: 'class' | 'iteration'): number[] {
+    return this.units.flatMap((unit, i) => i > 0 && unit.run === run.index && unit.kind === kind
+        && run.head.loops[unit.loop]?.name === loop ? [i] : []);
+  }
+
+  private sameUnits(from: Run, to: Run, loop: string): ReadonlyMap<number, number> {
+    const key = `${from.index} ${to.index} ${loop}`, known = this.same.get(key);
+    if (known) return known;
+    const found = new Map<number, number>();
+    const [a, b] = [from, to].map((run) => this.unitsOf(run, loop, 'class')) as [number[], number[]];
+    for (const [before, now] of pairsOfClasses(a.map((i) => this.units[i]!), b.map((i) => this.units[i]!)))
+      if (before !== null && now !== null) found.set(a[before]!, b[now]!);
+    const there = this.unitsOf(to, loop, 'iteration');
+    for (const unit of this.unitsOf(from, loop, 'iteration')) {
+      const other = there.find((i) => this.units[i]!.first === this.units[unit]!.first);
+      if (other !== undefined) found.set(unit, other);
+    }
+    this.same.set(key, found);
+    return found;
+  }
+
+  /** The unit of a run that is the same as that of another one: of loops of one name the class that is nearest, or the
+   * iteration of the same number. Null: the run has none. */
+  unitIn(run: Run, unit: number): number | null {
+    if (this.isOf(unit, run)) return unit;
+    const of = this.units[unit]!, from = this.runs[of.run]!;
+    return this.sameUnits(from, run, from.head.loops[of.loop]?.name ?? '').get(unit) ?? null;
+  }
+
+  /** Call paths in the units of a run; null: it does not have one of them. */
+  spansIn(run: Run, nodes: readonly Span[]): readonly Span[] | null {
+    if (nodes.every(({ unit }) => this.isOf(unit, run))) return nodes;
+    const units = nodes.map(({ unit }) => this.unitIn(run, unit));
+    return units.includes(null) ? null : nodes.map((each, i) => ({ ...each, unit: units[i]! }));
+  }
+
+  /** Iterations that the units of these call paths are, in a run; 0: they are the whole run, or not known. */
+  iterationsIn(run: Run, nodes: readonly Span[]): number {
+    const units = [...new Set(nodes.map(({ unit }) => this.unitIn(run, unit)))];
+    return units.includes(null) || units.includes(0) ? 0 : units.reduce<number>((sum, unit) =>
+        sum + this.units[unit!]!.count, 0);
   }
 
   /** Of these metrics, those that the run has: it is written without the ones that nothing has. */

@@ -57,15 +57,24 @@ function kept<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
   };
 }
 
+/** Asks for call paths in the units of the run. */
+function inUnitsOf(model: Model, run: Run, { of, errorOf }: Values): Values {
+  const ask = (spans: readonly Span[], answer: (spans: readonly Span[]) => number): number => {
+    const there = model.spansIn(run, spans);
+    return there ? answer(there) : NaN;
+  };
+  return { of: (spans) => ask(spans, of), errorOf: (spans) => ask(spans, errorOf) };
+}
+
 /** By call path. */
 export function valuesOfNodes(model: Model, context: Context): Values {
   const prefixOf = kept((unit: number) => model.byNode(context, unit));
   const dividedOf = kept((metric: number) => model.dividedByNode({ ...context, metrics: [span(metric, metric + 1)] }));
-  return {
+  return inUnitsOf(model, context.run, {
     of: (spans) => spans.reduce((sum, each) => sum + sumOver(prefixOf(each.unit), [each]), 0),
     errorOf: (spans) => errorOf(model, { ...context, nodes: spans }, (metric) =>
         varianceOfParts(sumOver(dividedOf(metric), union(spans)), context.run.samplesAt(context.places ?? []))),
-  };
+  });
 }
 
 /** By place. */

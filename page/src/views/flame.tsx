@@ -2,7 +2,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { errorText, nameText, shareText, valueText } from '../format';
 import {
-  callersOf, difference, flameOf, letterOf, notKnown, noteOf, outermost, placesOf, scalesOf, span, USER, valuesOfNodes,
+  callersOf, difference, entryOf, flameOf, letterOf, notKnown, noteOf, outermost, placesOf, scalesOf, span, USER, valuesOfNodes,
   type Box, type Difference, type Model, type Span, type Values,
 } from '../model';
 import * as state from '../state';
@@ -44,13 +44,14 @@ function functionsOf(model: Model, valuesBy: readonly Values[], units: readonly 
 /** `before` and `now`: values of two runs. */
 function differenceOf(model: Model, spans: readonly Span[], before: Values, now: Values, run: number): Difference {
   const [a, b] = [before, now].map((of) => ({ value: of.of(spans), error: of.errorOf(spans) }));
-  return difference(a!, b!, scalesOf(model.runs[0]!, model.runs[run]!));
+  return difference(a!, b!, scalesOf(model, model.runs[0]!, model.runs[run]!, spans));
 }
 
 export function FlameView() {
   const model = state.model.value!, coupled = state.coupled.value!, parts = state.parts.value;
   const [search, setSearch] = useState('');
   const [caller, setCaller] = useState<Box | null>(null), [callee, setCallee] = useState<Box | null>(null);
+  const open = state.openChains.value;
   const isOfAll = !state.flameOfSelected.value, chosen = state.sandwich.value;
   const setChosen = (of: { name: string; kind: number }): void => { state.sandwich.value = of; };
   const setOfAll = (isAll: boolean): void => { state.flameOfSelected.value = !isAll; };
@@ -62,20 +63,20 @@ export function FlameView() {
     });
   }), [model, coupled.metric.spans, places]);
   const run = Math.min(state.flameRun.value, model.runs.length - 1), values = valuesBy[run]!;
-  const boxes = useMemo(() => flameOf(model, values, parts, [0], LEAST), [model, values, parts]);
+  const boxes = useMemo(() => flameOf(model, values, parts, [0], LEAST, open), [model, values, parts, open]);
   const functions = useMemo(() => functionsOf(model, valuesBy, parts), [model, valuesBy, parts]);
   const total = values.of(model.everything(parts));
   const callees = useMemo(() => chosen ? flameOf(model, values, parts, outermost(model, chosen.name, chosen.kind),
-      LEAST) : [], [chosen, values, parts]);
+      LEAST, open) : [], [chosen, values, parts, open]);
   const callers = useMemo(() => chosen ? callersOf(model, values, parts, outermost(model, chosen.name, chosen.kind),
-      LEAST) : [], [chosen, values, parts]);
+      LEAST, open) : [], [chosen, values, parts, open]);
 
   /** The run that is compared with the first one: the one that is shown, or the second one. */
   const other = Math.max(run, 1), otherName = letterOf(other);
   /** What the other run takes more in a box, with its error; only of several runs. */
   const compare = model.runs.length < 2 ? undefined : (box: Box): BoxDifference => {
     const spans = box.nodes.flatMap((node) => parts.map((unit) => span(node, model.tree.ends[node]!, unit)));
-    const scales = scalesOf(model.runs[0]!, model.runs[other]!);
+    const scales = scalesOf(model, model.runs[0]!, model.runs[other]!, spans);
     const largest = Math.max(valuesBy[0]!.of(spans) * scales[0], valuesBy[other]!.of(spans) * scales[1]);
     const of = differenceOf(model, spans, valuesBy[0]!, valuesBy[other]!, other);
     return {
@@ -100,7 +101,14 @@ export function FlameView() {
       ...(i > 0 ? [`own, ${letterOf(i)} \u2212 A`] : [])]);
   const nodesOf = (spans: readonly Span[]): number[] => spans.map((each) => each.begin);
   const choose = (box: Box): void => setChosen({ name: box.name, kind: kindOf(model, box) });
-  const graph = { unit: metric.unit, total, search, onChoose: choose };
+  /** Shows the frames of a folded chain; folds the chain that a box is in. */
+  const unfold = (box: Box): void => { state.openChains.value = new Set([...open, ...box.nodes]); };
+  const fold = (box: Box): number => {
+    const entries = new Set(box.nodes.map((node) => entryOf(model.tree, node)));
+    state.openChains.value = new Set([...open].filter((node) => !entries.has(node)));
+    return entryOf(model.tree, box.nodes[0]!);
+  };
+  const graph = { unit: metric.unit, total, search, onChoose: choose, onUnfold: unfold, onFold: fold };
   const tools = <div class="tools">
     <strong>{metric.title}</strong>
     <Choice label="Ranks" value={isOfAll ? 'all' : 'some'} onChoose={(value) => setOfAll(value === 'all')}
@@ -109,6 +117,12 @@ export function FlameView() {
       onChoose={(value) => { state.flameRun.value = Number(value); }}
       options={model.runs.map((each, i) =>
           ({ value: String(i), text: `${letterOf(i)}: ${nameText(each.head.name)}` }))} />}
+    {model.tree.runtimes.some((runtime) => runtime > 0) && <label class="choice"><input type="checkbox"
+      checked={open.has(0)} onChange={(event) => {
+        state.openChains.value = new Set(event.currentTarget.checked ? [0] : []);
+      }} />all frames of runtimes</label>}
+    {open.size > 0 && !open.has(0) && <button type="button"
+      onClick={() => { state.openChains.value = new Set(); }}>Fold runtimes</button>}
     <Search label="Find functions" onText={setSearch} />
   </div>;
   if (Number.isNaN(total)) return <div class="flame">

@@ -1,12 +1,14 @@
 /** Iterations of a loop: a graph, a map of ranks and iterations, and classes of iterations. */
 import { signal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
-import { nameText, pathText, valueText } from '../format';
+import { errorText, nameText, pathText, valueText } from '../format';
 import {
-  letterOf, loadIterations, overText, type Curves, type Iterations, type Loop, type Run, type SeriesRow,
+  coverageOf, differenceOfCurves, letterOf, loadIterations, meanDifference, meanOver, overText, type Curves,
+  type CurvesDifference, type CurvesOfLoop, type Iterations, type Loop, type Run, type SeriesRow, type Unit,
 } from '../model';
 import * as state from '../state';
 import { Choice } from '../widgets/choice';
+import { ClassComparison } from '../widgets/class_comparison';
 import { saveCsv, SvgWriter } from '../widgets/download';
 import { IterationClasses } from '../widgets/iteration_classes';
 import { IterationGraph, type Line } from '../widgets/iteration_graph';
@@ -36,6 +38,12 @@ function loopNamed(run: Run, name: string): Loop | undefined {
   return run.head.loops.find((loop) => loop.name === name);
 }
 
+interface LoopOfRun {
+  run: Run;
+  loop: Loop;
+  data: Iterations;
+}
+
 interface Of {
   run: Run;
   loop: Loop;
@@ -43,49 +51,72 @@ interface Of {
   curves: Curves;
 }
 
-/** Mean of what the second run takes more than the first one, over a range of bins, with its error from batches of bins
- * that follow each other. */
-function meanDifference(before: Of, now: Of, from: number, to: number): { value: number; error: number } | null {
-  const begin = Math.floor(from / before.row.width), end = Math.min(Math.ceil(to / before.row.width), before.row.bins);
-  const differences: number[] = [];
-  for (let bin = begin; bin < end; bin++) {
-    const other = Math.floor((bin + 0.5) * before.row.width / now.row.width);
-    const value = (now.curves.median[other] ?? NaN) - before.curves.median[bin]!;
-    if (!Number.isNaN(value)) differences.push(value);
-  }
-  const batches = Math.min(20, Math.floor(differences.length / 2));
-  if (batches < 5) return null;
-  const size = differences.length / batches, mean = (values: readonly number[]): number =>
-      values.reduce((a, b) => a + b, 0) / values.length;
-  const means = Array.from({ length: batches }, (_, i) =>
-      mean(differences.slice(Math.floor(i * size), Math.floor((i + 1) * size))));
-  const all = mean(means), variance = means.reduce((sum, value) => sum + (value - all) ** 2, 0) / (batches - 1);
-  return { value: all, error: Math.sqrt(variance / batches) };
+/** What a further run takes more than the first one. */
+interface Compared {
+  now: Of;
+  /** "B \u2212 A". */
+  name: string;
+  difference: CurvesDifference;
+  lacks: readonly string[];
 }
 
-function DifferenceText({ lines, loop }: { lines: readonly Of[]; loop: Loop }) {
-  const [before, ...others] = lines, [from, to] = state.iterations.value ?? [0, loop.iterations];
-  return <>{others.map((now, i) => {
-    const names = `${letterOf(now.run.index)} \u2212 ${letterOf(before!.run.index)}`;
-    const of = before && meanDifference(before, now, from, to), unit = before!.row.unit;
-    return <p key={i}>{names}, the median rank, iterations {from} to {to - 1}: {of ?
-      `${valueText(of.value, unit)} \u00b1 ${valueText(of.error, unit)} per iteration`
-          : 'too few iterations to tell'}.</p>;
+function curvesOf({ loop, row, curves }: Of): CurvesOfLoop {
+  return { iterations: loop.iterations, width: row.width, curves };
+}
+
+function comparedOf([before, ...others]: readonly Of[]): Compared[] {
+  return !before ? [] : others.map((now) => {
+    const [a, b] = [curvesOf(before), curvesOf(now)], difference = differenceOfCurves(a, b);
+    const names = [letterOf(before.run.index), letterOf(now.run.index)] as const;
+    return { now, name: `${names[1]} \u2212 ${names[0]}`, difference, lacks: coverageOf(a, b, difference, names) };
+  });
+}
+
+/** Mean differences over the iterations that are shown, and which of these the runs do not both have. */
+function DifferenceText({ compared, unit, range: [from, to] }: {
+  compared: readonly Compared[]; unit: Unit; range: readonly [number, number];
+}) {
+  return <>{compared.map(({ name, difference, lacks }) => {
+    const end = Math.min(to, difference.iterations), of = meanDifference(difference, from, end);
+    return <p key={name}>{name}, the median rank, {end > from ? `iterations ${from} to ${end - 1}` : 'no iterations'}: {of
+      ? `${signed(of.value, unit)} ${errorText(of.error, unit, false)} per iteration`
+      : 'too few iterations to tell'}. {lacks.join(' ')}</p>;
   })}</>;
 }
 
-/** Curves of all runs, point by point. */
-function csvOf(lines: readonly Of[], label: string): void {
-  saveCsv('iterations', ['run', 'values', 'first_iteration', 'iterations', 'least', 'median', 'greatest', 'peak'],
-      lines.flatMap(({ run, row, curves }) => Array.from({ length: row.bins }, (_, bin) =>
-    [letterOf(run.index), label, bin * row.width, row.width, curves.least[bin]!, curves.median[bin]!,
-        curves.greatest[bin]!, curves.peak[bin]!])));
+function signed(value: number, unit: Unit): string {
+  return `${value > 0 ? '+' : ''}${valueText(value, unit)}`;
+}
+
+/** Which runs do not have a loop, or values that are shown of it. */
+function LackingRuns({ having, lines }: { having: readonly { run: Run }[]; lines: readonly Of[] }) {
+  const lettersWithout = (all: readonly { run: Run }[], some: readonly { run: Run }[]): string => all.filter(({ run }) =>
+      !some.some((each) => each.run === run)).map(({ run }) => letterOf(run.index)).join(', ');
+  const all = state.model.value!.runs.map((run) => ({ run })), loop = lettersWithout(all, having),
+      values = lettersWithout(having, lines);
+  return <>
+    {loop && <p>Not in {loop}: this loop.</p>}
+    {values && <p>Not in {values}: these values of it.</p>}
+  </>;
+}
+
+/** Curves of all runs and their differences, point by point. */
+function csvOf(lines: readonly Of[], compared: readonly Compared[], label: string): void {
+  const rowsOfCurves = (name: string, width: number, curves: Line['curves']): (string | number)[][] =>
+    Array.from(curves.median, (median, bin) => [name, label, bin * width, width, curves.least[bin]!, median,
+        curves.greatest[bin]!, curves.peak?.[bin] ?? NaN]);
+  saveCsv('iterations', ['run', 'values', 'first_iteration', 'iterations', 'least', 'median', 'greatest', 'peak'], [
+    ...lines.flatMap(({ run, row, curves }) => rowsOfCurves(letterOf(run.index), row.width, curves)),
+    ...compared.flatMap(({ name, difference }) => rowsOfCurves(name, difference.width, difference.curves)),
+  ]);
 }
 
 const TABLE_ROWS = 32;
 
-/** The curves of the first run in some rows, over the iterations that are shown. */
-function CurvesTable({ of, label, range }: { of: Of; label: string; range: readonly [number, number] }) {
+/** The curves of the first run in some rows, over the iterations that are shown, and those of the others beside them. */
+function CurvesTable({ of, compared, label, range }: {
+  of: Of; compared: readonly Compared[]; label: string; range: readonly [number, number];
+}) {
   const { row, curves } = of, first = Math.floor(range[0] / row.width),
       last = Math.min(row.bins, Math.ceil(range[1] / row.width));
   const size = Math.max(1, Math.ceil((last - first) / TABLE_ROWS));
@@ -98,11 +129,26 @@ function CurvesTable({ of, label, range }: { of: Of; label: string; range: reado
     return { value, shown: valueText(value, row.unit) };
   };
   return <TableOfPicture name="iterations_in_parts" caption={`${label} per iteration`}
-    head={['iterations from', 'least', 'mean of medians', 'greatest', 'peak']} numbers={[true, true, true, true, true]}
+    head={['iterations from', 'least', 'mean of medians', 'greatest', 'peak', ...compared.flatMap(({ now, name }) =>
+      [`mean of medians in ${letterOf(now.run.index)}`, `medians, ${name}`, `least, ${name}`, `greatest, ${name}`])]}
+    numbers={[true, true, true, true, true, ...compared.flatMap(() => [true, true, true, true])]}
     rows={begins.map((begin) => [{ value: begin * row.width },
       cell(known(curves.least, begin), (all) => Math.min(...all)), cell(known(curves.median, begin), mean),
       cell(known(curves.greatest, begin), (all) => Math.max(...all)),
-      cell(known(curves.peak, begin), (all) => Math.max(...all))])} />;
+      cell(known(curves.peak, begin), (all) => Math.max(...all)),
+      ...compared.flatMap((each) => cellsBeside(each, row.unit, begin * row.width,
+          Math.min((begin + size) * row.width, last * row.width)))])} />;
+}
+
+/** What a further run has in these iterations, and how much more than the first one, in those that both have. */
+function cellsBeside({ now, difference }: Compared, unit: Unit, begin: number, end: number): Cell[] {
+  const { width, curves } = difference, both = Math.min(end, difference.iterations);
+  const more = (values: Float32Array): number => meanOver(values, width, begin, both);
+  const error = meanDifference(difference, begin, both)?.error ?? NaN, there = meanOver(now.curves.median,
+      now.row.width, begin, Math.min(end, now.loop.iterations));
+  return [{ value: there, shown: valueText(there, unit) }, { value: more(curves.median),
+    shown: `${signed(more(curves.median), unit)} ${errorText(error, unit, false)}` },
+    ...[curves.least, curves.greatest].map((values) => ({ value: more(values), shown: signed(more(values), unit) }))];
 }
 
 /** By bin: which class of the loop most of it is of, from 1 on; 0: none. */
@@ -114,19 +160,20 @@ function classesOf(run: Run, loop: Loop, data: Iterations): Float32Array {
 
 const SVG_COLORS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7'];
 
-/** The curves of all runs, from 0 to the greatest. */
-function svgOf(lines: readonly Of[], label: string): void {
-  const svg = new SvgWriter(900, 320), most = Math.max(...lines.flatMap(({ curves }) =>
-      [...curves.greatest].filter((v) => v >= 0)));
-  lines.forEach(({ curves, row }, i) => {
-    const all = i === 0 ? [curves.least, curves.greatest, curves.median] : [curves.median];
-    for (const values of all) {
+/** The curves that are shown. */
+function svgOf(lines: readonly Line[], unit: Unit, label: string): void {
+  const all = lines.map(({ curves }, i) => i === 0 ? [curves.least, curves.greatest, curves.median] : [curves.median]);
+  const known = all.flat().flatMap((values) => [...values].filter((value) => !Number.isNaN(value)));
+  const svg = new SvgWriter(900, 320), most = known.reduce((a, b) => Math.max(a, b), 0),
+      least = known.reduce((a, b) => Math.min(a, b), 0);
+  lines.forEach(({ curves }, i) => {
+    for (const values of all[i]!) {
       const points = Array.from(values, (value, bin): [number, number] =>
-          [(bin + 0.5) / row.bins * 900, 300 - value / most * 290]);
+          [(bin + 0.5) / values.length * 900, 300 - (value - least) / (most - least || 1) * 290]);
       svg.line(points.filter(([, y]) => !Number.isNaN(y)), values === curves.median ? SVG_COLORS[i % 4]! : '#999999');
     }
   });
-  svg.text(0, 316, `${label}, up to ${valueText(most, lines[0]?.row.unit ?? 's')}`);
+  svg.text(0, 316, `${label}, from ${valueText(least, unit)} to ${valueText(most, unit)}`);
   svg.save('iterations');
 }
 
@@ -151,43 +198,64 @@ function SelectedRanks() {
       onClick={() => { state.view.value = 'trees'; }}>Show in the trees</button></p>;
 }
 
+/** What the graph may show: values of the first run, and those that only further ones have. */
+function rowsOf(having: readonly LoopOfRun[]): { of: LoopOfRun; row: SeriesRow }[] {
+  return having.flatMap((of, i) => of.loop.series.rows.filter((row) => !having.slice(0, i).some((before) =>
+      sameRow(of.run, row, before.run, before.loop))).map((row) => ({ of, row })));
+}
+
 function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Iterations | null)[] }) {
-  const rows = loop.series.rows, row = rows[Math.min(state.seriesRow.value, rows.length - 1)];
   const model = state.model.value!;
   const having = useMemo(() => model.runs.flatMap((other) => {
     const there = loopNamed(other, loop.name), data = all[other.index];
     return there && data ? [{ run: other, loop: there, data }] : [];
   }), [loop, all]);
+  const rows = useMemo(() => rowsOf(having), [having]);
+  const chosen = rows[Math.min(state.seriesRow.value, rows.length - 1)], row = chosen?.row;
   const lines = useMemo<Of[]>(() => having.flatMap((of) => {
-    const rowThere = row && (of.run === run ? row : sameRow(run, row, of.run, of.loop));
+    const rowThere = chosen && (of.run === chosen.of.run ? chosen.row
+        : sameRow(chosen.of.run, chosen.row, of.run, of.loop));
     return rowThere ? [{ run: of.run, loop: of.loop, row: rowThere, curves: of.data.curves(rowThere) }] : [];
-  }), [run, row, having]);
+  }), [chosen, having]);
+  const compared = useMemo(() => comparedOf(lines), [lines]);
+  const shown = compared.find(({ now }) => now.run.index === state.graphRun.value);
+  const graph = useMemo<Line[]>(() => shown
+      ? [{ name: shown.name, width: shown.difference.width, curves: shown.difference.curves }]
+      : lines.map((of) => ({ name: model.runs.length > 1 ? letterOf(of.run.index) : '', width: of.row.width,
+          curves: of.curves })), [lines, shown]);
   const data = all[run.index], kept = state.iterations.value ? keptIn(run, loop, state.iterations.value) : [];
-  if (!row || !data) return <p>Iterations are not in this file.</p>;
-  const graph: Line[] = lines.map((of) => ({ name: model.runs.length > 1 ? letterOf(of.run.index) : '',
-      width: of.row.width, curves: of.curves }));
+  if (!chosen || !row || !data) return <p>Iterations are not in this file.</p>;
+  const label = labelOf(chosen.of.run, row), range = state.iterations.value ?? [0, loop.iterations] as const;
   return <>
     <div class="tools">
-      <Choice label="Values" value={String(rows.indexOf(row))}
+      <Choice label="Values" value={String(rows.indexOf(chosen))}
         onChoose={(value) => { state.seriesRow.value = Number(value); }}
-        options={rows.map((each, i) => ({ value: String(i), text: labelOf(run, each) }))} />
+        options={rows.map((each, i) => ({ value: String(i), text: labelOf(each.of.run, each.row)
+          + (each.of.run === run ? '' : `, not in ${letterOf(run.index)}`) }))} />
+      {compared.length > 0 && <Choice label="Runs in the graph" value={shown ? String(shown.now.run.index) : ''}
+        onChoose={(value) => { state.graphRun.value = value === '' ? null : Number(value); }}
+        options={[{ value: '', text: lines.map((of) => letterOf(of.run.index)).join(', ') },
+          ...compared.map((each) => ({ value: String(each.now.run.index), text: each.name }))]} />}
       <button type="button" onClick={() => { state.iterations.value = null; }}>All iterations</button>
       {kept.length > 0 && <button type="button" onClick={() => showInTrees(kept)}>
         Show {kept.length === 1 ? 'the iteration' : `the ${kept.length} iterations`} of this range that the file has
       </button>}
       <button type="button" class="quiet" onClick={() =>
-        csvOf(lines, labelOf(run, row))}>Save as CSV</button>
-      <button type="button" class="quiet" onClick={() => svgOf(lines, labelOf(run, row))}>Save as SVG</button>
+        csvOf(lines, compared, label)}>Save as CSV</button>
+      <button type="button" class="quiet" onClick={() =>
+        svgOf(graph, row.unit, shown ? `${label}, ${shown.name}` : label)}>Save as SVG</button>
     </div>
     <IterationGraph lines={graph} unit={row.unit} iterations={loop.iterations} range={state.iterations.value}
       onRange={(next) => { state.iterations.value = next; }}
       classes={classesOf(run, loop, data)} classWidth={loop.series.width} />
-    {lines[0] && <CurvesTable of={lines[0]} label={labelOf(run, row)}
-      range={state.iterations.value ?? [0, loop.iterations]} />}
-    {lines.length > 1 && <DifferenceText lines={lines} loop={loop} />}
+    {shown && <p class="hint">The least, median and greatest rank of one run less that of the other one, which need not
+      be the same rank.</p>}
+    {lines[0] && <CurvesTable of={lines[0]} compared={compared} label={label} range={range} />}
+    <DifferenceText compared={compared} unit={row.unit} range={range} />
+    <LackingRuns having={having} lines={lines} />
     <p class="hint">
       {row.width > 1 && `Each point is ${row.width} iterations: means, and the greatest single one as peak. `}
-      {overText(loop, row)}
+      {overText(chosen.of.loop, row)}
       {row.node !== undefined && ' Times of call paths in single iterations are reconstructed.'}</p>
     {loop.maps.length > 0 && <IterationMap loop={loop} data={data}
         others={having.filter((of) => of.run !== run)} range={state.iterations.value}
@@ -195,6 +263,7 @@ function LoopView({ run, loop, all }: { run: Run; loop: Loop; all: readonly (Ite
         onRanks={(ranks) => state.selectRanks(ranks.map((rank): [number, number] => [rank, rank]))}
             run={run} setting={state.map.value} onSetting={(next) => { state.map.value = next; }} />}
     <SelectedRanks />
+    {having.length > 1 && <ClassComparison model={model} loop={loop.name} runs={having.map((of) => of.run)} />}
     {having.map((of) => <IterationClasses run={of.run} loop={of.loop} units={model.units} shown={state.parts.value}
       name={model.runs.length > 1 ? letterOf(of.run.index) : ''} onShow={showInTrees} key={of.run.index} />)}
   </>;

@@ -197,7 +197,7 @@ function TimeTable({ model }: { model: Model }) {
     const cells: Cell[] = [{ value: value(run, number), shown: valueText(value(run, number), 's') },
       { value: share, shown: shareText(share) }];
     if (run === 0) return cells;
-    const of = difference(byRun[0]!.get(number)!, byRun[run]!.get(number)!, scalesOf(runs[0]!, runs[run]!));
+    const of = difference(byRun[0]!.get(number)!, byRun[run]!.get(number)!, scalesOf(model, runs[0]!, runs[run]!));
     const text = `${of.value > 0 ? '+' : ''}${valueText(of.value, 's')} ${errorText(of.error, 's', false)}`;
     return [...cells, { value: of.value, shown: text }];
   };

@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks';
 import { errorText, nameText, pathText, shareText, valueText } from '../format';
 import {
   areCompared, difference, letterOf, modesOf, rowsOf, scalesOf, shownOf, spansOf, titleOf, type CoupledTree, type Item,
-  type Mode, type Row, type TreeName, type Unit,
+  type Mode, type Model, type Row, type Run, type TreeName, type Unit,
 } from '../model';
 import * as state from '../state';
 import { Choice } from '../widgets/choice';
@@ -52,9 +52,11 @@ function fullColor(tree: CoupledTree): (row: Row) => number {
 
 /** Other runs beside the first one: value and difference. */
 function othersOf(name: TreeName, row: Row, unit: Unit, base: { value: number; error: number }): GridCell[] {
-  const { runs } = state.model.value!, coupled = state.coupled.value!;
+  const model = state.model.value!, { runs } = model, coupled = state.coupled.value!;
+  const nodes = name === 'call' ? spansOf(row.item, row.isExpanded) : coupled[name].nodes;
   return runs.slice(1).flatMap((run, i) => {
-    const now = shownOf(coupled, name, 'absolute', row, i + 1), of = difference(base, now, scalesOf(runs[0]!, run));
+    const now = shownOf(coupled, name, 'absolute', row, i + 1),
+        of = difference(base, now, scalesOf(model, runs[0]!, run, nodes));
     const sign = of.value > 0 ? '+' : '', error = errorText(of.error, unit, false);
     return [{ text: valueText(now.value, unit) }, {
       text: Number.isNaN(of.value) ? 'not known' : `${sign}${valueText(of.value, unit)} ${error}`,
@@ -251,9 +253,19 @@ function Strip() {
         onChoose={(i, add) => state.selectRanks([[first.ranks[i]!.first, first.ranks[i]!.last]], add)} />;
 }
 
+/** "B: class 2, 80 iterations." of the units that a run has in the place of those that are shown. */
+function sameText(model: Model, run: Run, shown: readonly number[]): string {
+  const names = shown.map((unit) => {
+    const of = model.units[model.unitIn(run, unit) ?? -1];
+    return !of ? `nothing that is ${nameText(model.units[unit]!.name)}` : of.kind === 'class'
+        ? `${nameText(of.name)}, ${of.count.toLocaleString('en-US')} iterations` : nameText(of.name);
+  });
+  return `${letterOf(run.index)}: ${names.join('; ')}.`;
+}
+
 /** What the trees are of, and what is said about it. */
 function About() {
-  const { runs, units } = state.model.value!, shown = state.parts.value.filter((unit) => unit > 0);
+  const model = state.model.value!, { runs, units } = model, shown = state.parts.value.filter((unit) => unit > 0);
   const names = shown.map((unit) => nameText(units[unit]!.name)).join(', ');
   const isEstimate = shown.some((unit) => units[unit]!.reconstructed), are = runs.length > 1 ? areCompared(runs)
       : 'sums';
@@ -261,6 +273,8 @@ function About() {
   return <div class="notes">
     {shown.length > 0 && <p>Shown: {names}{isEstimate && ' (reconstructed from clusters of iterations)'}{' '}
       <button type="button" onClick={() => state.showParts([0])}>Show the whole run</button></p>}
+    {shown.length > 0 && runs.length > 1 && <p>{runs.map((run) => sameText(model, run, shown)).join(' ')} Where these
+      are other numbers of iterations, differences are of means over iterations.</p>}
     {runs.length > 1 && <p>Runs: {letters}.
       {are === 'means' && ' They have different numbers of ranks: differences are of means over ranks.'}</p>}
   </div>;

@@ -1,6 +1,7 @@
-/** Boxes of a flame graph on a canvas. A box can be enlarged: click, or Enter; Escape goes back. Arrows move through
- * the boxes. */
-import { useMemo, useState } from 'preact/hooks';
+/** Boxes of a flame graph on a canvas. A box can be enlarged: click, or Enter; Escape goes back. One that stands for
+ * several frames of a runtime shows these instead, and is enlarged the next time; minus folds them again. Arrows move
+ * through the boxes. */
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { css, differenceColor, isLight, kindColors, rgbOf, type Rgb } from '../colors';
 import { nameText, shareText, valueText } from '../format';
 import { coveredBy, type Box, type Unit } from '../model';
@@ -28,6 +29,9 @@ export interface FlameGraphProps {
   /** Callers: the function is at the bottom. */
   isUpsideDown?: boolean;
   onChoose: (box: Box) => void;
+  onUnfold: (box: Box) => void;
+  /** Returns the first frame of the chain of the box. */
+  onFold: (box: Box) => number;
   /** The box that fills the width; null: the whole graph is shown. */
   enlarged: Box | null;
   onEnlarge: (box: Box | null) => void;
@@ -71,11 +75,30 @@ export function FlameGraph(props: FlameGraphProps) {
     return { x: x * width, w: (end - x) * width, y: isUpsideDown ? height - (row + 1) * ROW : row * ROW };
   };
   const wanted = search.toLowerCase(), isFound = (box: Box): boolean => wanted !== ''
-      && box.name.toLowerCase().includes(wanted);
+      && [box.name, ...box.hidden].some((name) => name.toLowerCase().includes(wanted));
   const found = boxes.filter(isFound);
   const active = seen[Math.min(at, seen.length - 1)], ofActive = active && props.difference?.(active);
+  const foldedText = ({ hidden, runtime }: Box): string => hidden.length > 0
+      ? `; with ${hidden.length} more of ${runtime}: ${hidden.slice(0, 3).map(nameText).join(', ')}${
+        hidden.length > 3 ? ', \u2026' : ''}` : '';
   const textOf = (box: Box): string =>
-      `${nameText(box.name)}: ${valueText(box.value, unit)}, ${shareText(box.value / total)}`;
+      `${nameText(box.name)}: ${valueText(box.value, unit)}, ${shareText(box.value / total)}${foldedText(box)}`;
+  const labelOf = (box: Box): string => `${box.hidden.length > 0 ? '+ ' : ''}${nameText(box.name)}`;
+  const act = (box: Box, zoom: Box | null): void => {
+    if (box.hidden.length > 0) {
+      follow.current = box.nodes[0]!;
+      return props.onUnfold(box);
+    }
+    setZoom(zoom);
+    setAt(0);
+    props.onChoose(box);
+  };
+  /** The call path whose box stays the active one when boxes fold or unfold. */
+  const follow = useRef(0);
+  useEffect(() => {
+    if (follow.current) next((box) => box.nodes.includes(follow.current));
+    follow.current = 0;
+  }, [boxes]);
   const boxAt = (x: number, y: number): Box | undefined => seen.find((box) => {
     const r = rect(box);
     return r.x <= x && x < r.x + r.w && r.y <= y && y < r.y + ROW;
@@ -95,7 +118,7 @@ export function FlameGraph(props: FlameGraphProps) {
         context.fillStyle = color;
         context.fillRect(x, y, Math.max(w - 0.5, 0.5), ROW - 1);
         if (w > 5 * LETTER) {
-          const letters = Math.floor((w - 6) / LETTER), name = nameText(box.name);
+          const letters = Math.floor((w - 6) / LETTER), name = labelOf(box);
           context.fillStyle = lettersOn(color);
           context.fillText(name.length > letters ? `${name.slice(0, letters - 1)}\u2026` : name, x + 3, y + ROW / 2);
         }
@@ -111,11 +134,7 @@ export function FlameGraph(props: FlameGraphProps) {
         const box = boxAt(x, y);
         if (!box) return;
         if (kind === 'move') setAt(seen.indexOf(box));
-        else if (kind === 'up') {
-          setZoom(box === base ? null : box);
-          setAt(0);
-          props.onChoose(box);
-        }
+        else if (kind === 'up') act(box, box === base ? null : box);
       }}
       onKey={(event) => {
         const up = isUpsideDown ? 1 : -1, steps: Record<string, number> = { ArrowUp: up, ArrowDown: -up },
@@ -129,11 +148,9 @@ export function FlameGraph(props: FlameGraphProps) {
           const before = seen.filter((box) => box.depth === active.depth && box.x < active.x).sort((a, b) =>
               b.x - a.x)[0];
           if (before) setAt(seen.indexOf(before));
-        } else if (event.key === 'Enter' || event.key === ' ') {
-          setZoom(active);
-          setAt(0);
-          props.onChoose(active);
-        } else if (event.key === 'Escape') setZoom(null);
+        } else if (event.key === 'Enter' || event.key === ' ') act(active, active);
+        else if (event.key === '-') follow.current = props.onFold(active);
+        else if (event.key === 'Escape') setZoom(null);
         else return;
         event.preventDefault();
       }} />
@@ -151,7 +168,7 @@ export function FlameGraph(props: FlameGraphProps) {
         const svg = new SvgWriter(width, height);
         for (const box of seen) {
           const { x, y, w } = rect(box);
-          const color = colorOf(box, props), letters = nameText(box.name).slice(0, Math.floor((w - 6) / LETTER));
+          const color = colorOf(box, props), letters = labelOf(box).slice(0, Math.floor((w - 6) / LETTER));
           svg.box(x, y, Math.max(w - 0.5, 0.5), ROW - 1, color, textOf(box));
           if (w > 5 * LETTER) svg.text(x + 3, y + 14, letters, lettersOn(color));
         }

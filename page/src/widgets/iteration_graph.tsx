@@ -1,4 +1,5 @@
-/** Least, median, greatest and peak over the iterations, and which class they are of. */
+/** Least, median, greatest and peak over the iterations, or how they differ between runs, and which class iterations are
+ * of. */
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { classColors } from '../colors';
@@ -6,13 +7,15 @@ import { valueText } from '../format';
 import type { Curves, Unit } from '../model';
 import { Canvas } from './canvas';
 import { isCommand } from './keys';
+import { onPaper } from './paper';
 
 export interface Line {
   /** Empty: there is one run. */
   name: string;
   /** Iterations in a point. */
   width: number;
-  curves: Curves;
+  /** Without a peak: a difference of runs. */
+  curves: Omit<Curves, 'peak'> & Partial<Curves>;
 }
 
 export interface IterationGraphProps {
@@ -40,8 +43,8 @@ function dataOf(lines: readonly Line[]): uPlot.AlignedData {
     return value === undefined || Number.isNaN(value) ? null : value;
   });
   return [axis, ...lines.flatMap((line, i) => i === 0
-      ? [on(line, line.curves.least), on(line, line.curves.greatest), on(line, line.curves.peak),
-      on(line, line.curves.median)] :
+      ? [line.curves.least, line.curves.greatest, ...line.curves.peak ? [line.curves.peak] : [],
+      line.curves.median].map((values) => on(line, values)) :
     [on(line, line.curves.median)])] as unknown as uPlot.AlignedData;
 }
 
@@ -53,18 +56,22 @@ function optionsOf(lines: readonly Line[], unit: Unit, width: number, color: str
       ticks: { stroke: 'rgba(128, 128, 128, 0.5)' } };
   return {
     width, height: HEIGHT, padding: [8, END, 0, 0],
-    scales: { x: { time: false }, y: { range: (_, __, most) => [0, most > 0 ? 1.05 * most : 1] } },
+    scales: { x: { time: false }, y: { range: (_, least, most) => [Math.min(0, 1.05 * least), most > 0 ? 1.05 * most : least < 0 ? 0 : 1] } },
     axes: [{ ...axis, label: 'iteration' },
         { ...axis, size: SIDE, values: (_, splits) => splits.map((split) => valueText(split, unit)) }],
     series: [{ label: 'iteration', value: (_, v) => v === null ? '' : String(Math.floor(v + 0.5)) },
         ...lines.flatMap((line, i) => i === 0 ? [
       { label: named('least', line), stroke: 'transparent', value },
       { label: named('greatest', line), stroke: 'transparent', value },
-      { label: named('peak', line), stroke: 'rgba(128, 128, 128, 0.6)', width: 0.5, value },
+      ...line.curves.peak ? [{ label: named('peak', line), stroke: 'rgba(128, 128, 128, 0.6)', width: 0.5, value }] : [],
       { label: named('median', line), stroke: lineColors[0], width: 1.5, value },
     ] : [{ label: named('median', line), stroke: lineColors[i % lineColors.length], width: 1.5, value }])],
     bands: [{ series: [2, 1], fill: 'rgba(0, 114, 178, 0.25)' }],
-    cursor: { drag: { x: true, y: false, setScale: false } },
+    // A double click shows all, as Escape does.
+    cursor: { drag: { x: true, y: false, setScale: false }, bind: { dblclick: () => () => {
+      onRange(null);
+      return null;
+    } } },
     hooks: {
       setSelect: [(plot) => {
         if (plot.select.width < 4) return;
@@ -79,28 +86,32 @@ function optionsOf(lines: readonly Line[], unit: Unit, width: number, color: str
 export function IterationGraph(props: IterationGraphProps) {
   const { lines, unit, iterations, range, classes, classWidth } = props, place = useRef<HTMLDivElement>(null),
       plot = useRef<uPlot | null>(null);
+  const [from, to] = range ?? [0, iterations], shown = useRef({ min: from, max: to });
+  shown.current = { min: from, max: to };
   useEffect(() => {
     const box = place.current!;
-    const make = (): void => {
+    const make = (color: string): void => {
       plot.current?.destroy();
-      plot.current = new uPlot(optionsOf(lines, unit, box.clientWidth, getComputedStyle(box).color, (next) =>
+      const made = plot.current = new uPlot(optionsOf(lines, unit, box.clientWidth, color, (next) =>
           props.onRange(next)), dataOf(lines), box);
-      plot.current.setScale('x', { min: range?.[0] ?? 0, max: range?.[1] ?? iterations });
+      made.batch(() => made.setScale('x', shown.current)); // drawn at once
     };
-    make();
+    const makeForScreen = (): void => make(getComputedStyle(box).color);
+    makeForScreen();
     const observer = new ResizeObserver(() => plot.current?.setSize({ width: box.clientWidth, height: HEIGHT }));
     observer.observe(box);
     const dark = matchMedia('(prefers-color-scheme: dark)');
-    dark.addEventListener('change', make);
+    dark.addEventListener('change', makeForScreen);
+    const stop = onPaper(() => make('#000'), makeForScreen);
     return () => {
       observer.disconnect();
-      dark.removeEventListener('change', make);
+      dark.removeEventListener('change', makeForScreen);
+      stop();
       plot.current?.destroy();
       plot.current = null;
     };
   }, [lines, unit]);
-  const [from, to] = range ?? [0, iterations];
-  useEffect(() => { plot.current?.setScale('x', { min: from, max: to }); }, [from, to]);
+  useEffect(() => { plot.current?.setScale('x', shown.current); }, [from, to]);
 
   const move = (by: number, zoom: number): void => {
     const middle = (from + to) / 2 + by * (to - from), half = Math.max(1, (to - from) * zoom / 2);

@@ -8,6 +8,7 @@ import { css, valueColor } from '../colors';
 import { nameText } from '../format';
 import type { Item, Row } from '../model';
 import { isCommand } from './keys';
+import { onPaper } from './paper';
 
 export interface GridCell {
   text: string;
@@ -50,15 +51,7 @@ const TYPING_MS = 800;
 function useWindow(count: number): { begin: number; end: number; scroller: { current: HTMLDivElement | null };
     onScroll: () => void } {
   const scroller = useRef<HTMLDivElement>(null), [top, setTop] = useState(0), [isPrinted, setPrinted] = useState(false);
-  useEffect(() => {
-    const before = (): void => setPrinted(true), after = (): void => setPrinted(false);
-    addEventListener('beforeprint', before);
-    addEventListener('afterprint', after);
-    return () => {
-      removeEventListener('beforeprint', before);
-      removeEventListener('afterprint', after);
-    };
-  }, []);
+  useEffect(() => onPaper(() => setPrinted(true), () => setPrinted(false)), []);
   const onScroll = (): void => {
     const now = Math.floor((scroller.current?.scrollTop ?? 0) / ROW_HEIGHT / MARGIN) * MARGIN;
     if (now !== top) setTop(now);

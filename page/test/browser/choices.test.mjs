@@ -1,20 +1,11 @@
 // Finding, value modes, and that each tree says what it shows.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { close, open, press, rows, settle, show } from './page.mjs';
+import { choose, close, open, press, rows, settle, show } from './page.mjs';
 
 after(close);
 
 const panelText = (page, tree) => page.$eval(`[data-tree=${tree}]`, (grid) => grid.closest('.panel').querySelector('.hint').textContent);
-
-async function choose(page, label, text) {
-  await page.evaluate((name, wanted) => {
-    const select = [...document.querySelectorAll('label')].find((each) => each.firstChild.textContent === name).querySelector('select');
-    select.value = [...select.options].find((option) => option.text === wanted).value;
-    select.dispatchEvent(new Event('change', { bubbles: true }));
-  }, label, text);
-  await settle(page);
-}
 
 test('typing finds, Enter finds the next one, and what is found is to be seen', async () => {
   const { page, wrong } = await open('drift.html', { height: 500 });

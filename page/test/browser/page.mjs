@@ -1,6 +1,7 @@
 // Opens pages in the browser that BROWSER and BROWSER_PATH name, and notes everything that must not happen.
 import assert from 'node:assert/strict';
-import { readFileSync, readdirSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import puppeteer from 'puppeteer-core';
 
@@ -11,18 +12,37 @@ export const report = (name) => JSON.parse(readFileSync(join(PAGES, name), 'utf8
 /** Pages of experiments of all formats. */
 export const goldenPages = () => readdirSync(PAGES).filter((name) => name.startsWith('golden-'));
 
-let browser;
+/** Where browsers save files. */
+let folder;
+/** By look: Firefox takes dark or light from its settings alone. */
+const browsers = new Map();
+
 export async function close() {
-  await browser?.close();
-  browser = undefined;
+  await Promise.all([...browsers.values()].map(async (browser) => (await browser).close()));
+  browsers.clear();
+  if (folder) rmSync(folder, { recursive: true });
+  folder = undefined;
+}
+
+function browserOf(dark) {
+  const look = BROWSER === 'chrome' ? 'any' : dark ? 'dark' : 'light';
+  folder ??= mkdtempSync(join(tmpdir(), 'refrain-saved-'));
+  if (!browsers.has(look)) {
+    browsers.set(look, puppeteer.launch({
+      browser: BROWSER, executablePath: BROWSER_PATH, args: BROWSER === 'chrome' ? ['--no-sandbox'] : [],
+      ...BROWSER === 'chrome' ? { downloadBehavior: { policy: 'allow', downloadPath: folder } } : { extraPrefsFirefox: {
+        'browser.download.folderList': 2, 'browser.download.dir': folder, 'layout.css.prefers-color-scheme.content-override': dark ? 0 : 1,
+      } },
+    }));
+  }
+  return browsers.get(look);
 }
 
 /** A page of PAGES, when `until` is to be seen; `before` runs in it first; `wrong` gets console errors, exceptions, and requests for anything but the file. */
 export async function open(name, { width = 1400, height = 900, dark = false, hash = '', until = '[data-tree=call] [data-path]', before } = {}) {
-  browser ??= await puppeteer.launch({ browser: BROWSER, executablePath: BROWSER_PATH, args: BROWSER === 'chrome' ? ['--no-sandbox'] : [] });
-  const page = await browser.newPage(), wrong = [];
+  const page = await (await browserOf(dark)).newPage(), wrong = [];
   await page.setViewport({ width, height });
-  if (dark && BROWSER === 'chrome') await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'dark' }]);
+  if (BROWSER === 'chrome') await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }]);
   page.on('console', (message) => message.type() === 'error' && wrong.push(message.text()));
   page.on('pageerror', (error) => wrong.push(String(error)));
   page.on('request', (request) => {
@@ -30,14 +50,44 @@ export async function open(name, { width = 1400, height = 900, dark = false, has
     if (!/^(data|blob|about):/.test(url) && !url.endsWith(`/${name}`)) wrong.push(`request ${url}`);
   });
   if (before) await page.evaluateOnNewDocument(before);
-  const begin = Date.now();
   await page.goto(`file://${join(PAGES, name)}${hash}`);
   await page.waitForSelector(until, { timeout: 20_000 });
-  return { page, wrong, ready: Date.now() - begin };
+  return { page, wrong };
 }
 
 /** Lets the page draw. */
 export const settle = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done()))));
+
+/** Presses a button by its text, in the part of the page that `within` names, and gives the file that the browser saves: its name and its text. */
+export async function save(page, within, text) {
+  await (await page.evaluateHandle((where, wanted) => [...document.querySelectorAll(`${where} button`)].find((button) => button.textContent === wanted), within, text)).click();
+  for (const end = Date.now() + 10_000; Date.now() < end; await new Promise((done) => setTimeout(done, 20))) {
+    const [name, ...others] = readdirSync(folder);
+    // Until it is whole it has another name beside it, or nothing in it.
+    const content = name && others.length === 0 && /\.(csv|svg)$/.test(name) ? readFileSync(join(folder, name), 'utf8') : '';
+    if (content === '') continue;
+    rmSync(join(folder, name));
+    return { name, content };
+  }
+  throw new Error(`${within}, ${text}: no file was saved (${readdirSync(folder)})`);
+}
+
+/** The same without a file: browsers save no more than ten of a page. */
+export const saved = (page, within, text) => page.evaluate(async (where, wanted) => {
+  const make = URL.createObjectURL, file = {};
+  URL.createObjectURL = (blob) => make.call(URL, file.blob = blob);
+  HTMLAnchorElement.prototype.click = function () { file.name = this.download; };
+  [...document.querySelectorAll(`${where} button`)].find((button) => button.textContent === wanted).click();
+  URL.createObjectURL = make;
+  delete HTMLAnchorElement.prototype.click;
+  return { name: file.name, content: await file.blob.text() };
+}, within, text);
+
+/** What the address keeps; it follows what is chosen by some tenths of a second. */
+export async function address(page) {
+  await new Promise((done) => setTimeout(done, 500));
+  return JSON.parse(decodeURIComponent(await page.evaluate(() => location.hash.slice(1))));
+}
 
 export async function rows(page, tree) {
   return page.$$eval(`[data-tree=${tree}] [data-path]`, (all) => all.map((row) => ({
@@ -70,3 +120,13 @@ export async function show(page, title) {
 }
 
 export const textOf = (page) => page.evaluate(() => document.body.innerText);
+
+/** Takes an entry of the list that a label names. */
+export async function choose(page, label, text) {
+  await page.evaluate((name, wanted) => {
+    const select = [...document.querySelectorAll('label')].find((each) => each.firstChild.textContent === name).querySelector('select');
+    select.value = [...select.options].find((option) => option.text === wanted).value;
+    select.dispatchEvent(new Event('change', { bubbles: true }));
+  }, label, text);
+  await settle(page);
+}

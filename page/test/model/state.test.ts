@@ -28,6 +28,8 @@ test('the address keeps all that was chosen', () => {
   state.iterations.value = [1, 3];
   state.map.value = { metric: 1, run: 1, rows: [2, 4] };
   state.enlarged.value = 2;
+  state.openChains.value = new Set([2, 3]);
+  state.graphRun.value = 1;
   state.seriesRow.value = 2;
   state.sandwich.value = { name: '"solve"<&>', kind: 0 };
   state.flameOfSelected.value = true;
@@ -39,16 +41,16 @@ test('the address keeps all that was chosen', () => {
   assert.notEqual(stateText(), text);
   restoreState(text);
   assert.equal(stateText(), text);
-  assert.deepEqual([state.sort.value, state.iterations.value, state.sandwich.value!.name],
-      ['value', [1, 3], '"solve"<&>']);
+  assert.deepEqual([state.sort.value, state.iterations.value, state.sandwich.value!.name, state.graphRun.value,
+    [...state.openChains.value]], ['value', [1, 3], '"solve"<&>', 1, [2, 3]]);
 });
 
 test('an address from anywhere does no harm', () => {
   const wrong = { r: 'constructor', i: [9, 3], w: -1, n: [1, 2], a: 'x', p: [99], o: 'xyz', e: 3, x: -3,
-    g: ['a', -7, 5, 1], d: [1], m: 7 };
+    g: ['a', -7, 5, 1], d: [1], m: 7, t: ['a', -1, 0.5], y: 'b' };
   for (const text of ['%', 'null', '7', '{"o":5}', encodeURIComponent(JSON.stringify(wrong))]) restoreState(text);
-  assert.deepEqual([state.sort.value, state.iterations.value, state.seriesRow.value, state.sandwich.value],
-      ['tree', null, 0, null]);
+  assert.deepEqual([state.sort.value, state.iterations.value, state.seriesRow.value, state.sandwich.value,
+    state.graphRun.value, state.openChains.value.size], ['tree', null, 0, null, null, 0]);
   assert.ok(state.coupled.value!.call.rows.length > 0);
 });
 

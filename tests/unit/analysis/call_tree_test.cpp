@@ -144,6 +144,18 @@ TEST(CallTree, callsites_keep_calls_apart) {
   EXPECT_EQ(visits, (std::multimap<std::string, std::int64_t>{{"MPI_Send", 3}, {"MPI_Send", 4}}));
 }
 
+TEST(CallTree, functions_know_which_runtime_they_are_of) {
+  Profile profile = small_profile();
+  profile.modules = {{"/opt/lib/libopen-pal.so.40", ""}, {"/opt/lib/libsolver.so", ""}};
+  profile.paths[6].module = 0;  // what 0x10 calls
+  profile.paths[1].module = profile.paths[5].module = 1;
+  Symbolizer symbolizer;
+  const CallTree tree = build_call_tree(profile, symbolizer);
+  EXPECT_EQ(Runtime::Mpi, by_path(tree).at("/libsolver.so+0x10/libopen-pal.so.40+0x20")->runtime);
+  EXPECT_EQ(Runtime::None, by_path(tree).at("/libsolver.so+0x10")->runtime);
+  EXPECT_EQ(Runtime::None, by_path(tree).at("/libsolver.so+0x10/MPI_Send")->runtime);
+}
+
 TEST(CallTree, refrains_own_frames_are_left_out) {
   Profile profile = small_profile();
   profile.modules = {{"/opt/lib/librefrain-openmpi.so", ""}, {"/opt/lib/libother.so", ""}};

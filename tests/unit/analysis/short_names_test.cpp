@@ -66,6 +66,27 @@ TEST(ModuleFold, by_the_name_of_the_file) {
   EXPECT_FALSE(runtimes.folds("libgomp.so.1"));
 }
 
+TEST(Runtime, by_the_name_of_the_file) {
+  const std::pair<const char*, Runtime> files[] = {{"libpython3.11.so.1.0", Runtime::Language},
+                                                   {"libgomp.so.1", Runtime::OpenMp},
+                                                   {"libomp.so.5", Runtime::OpenMp},
+                                                   {"libmpi.so.40", Runtime::Mpi},
+                                                   {"libopen-pal.so.40", Runtime::Mpi},
+                                                   {"mca_pml_ob1.so", Runtime::Mpi},
+                                                   {"libmpich.so.12", Runtime::Mpi},
+                                                   {"libc.so.6", Runtime::C},
+                                                   {"libc-2.31.so", Runtime::C},
+                                                   {"ld-linux-x86-64.so.2", Runtime::C},
+                                                   {"libstdc++.so.6", Runtime::C},
+                                                   {"libm.so.6", Runtime::C},
+                                                   {"libmpicalc.so", Runtime::None},
+                                                   {"libcurl.so.4", Runtime::None},
+                                                   {"libmesh.so", Runtime::None},
+                                                   {"lmp", Runtime::None},
+                                                   {"", Runtime::None}};
+  for (const auto& [file, runtime] : files) EXPECT_EQ(runtime, runtime_of(file)) << file;
+}
+
 TEST(OpenMp, names_of_gcc_and_llvm) {
   EXPECT_TRUE(is_parallel_body("sweep._omp_fn.0"));
   EXPECT_TRUE(is_parallel_body("main.omp_outlined"));

@@ -21,7 +21,7 @@ using format::Section;
 using nlohmann::json;
 
 constexpr const char* name = "bytes_teleported";
-constexpr int job_ranks = 2;
+constexpr int both_ranks = 2;
 
 /// What each call path to MPI has of it, in each unit.
 std::int64_t teleported(int rank, std::uint64_t own_path) {
@@ -171,9 +171,9 @@ class LaterVersion {
 class LaterMetric : public ::testing::Test {
  protected:
   void SetUp() override {
-    EXPECT_TRUE(write_job(directory.path, job_ranks, [](int rank) {
+    EXPECT_TRUE(write_job(directory.path, both_ranks, [](int rank) {
       // One rank has metrics that the user has asked for, too, the other one loops.
-      SampleRank sample(rank, job_ranks, sample_modules(rank));
+      SampleRank sample(rank, both_ranks, sample_modules(rank));
       Tree tree = sample_tree(rank, 0, 20);
       for (auto& [path, columns] : tree)
         for (std::int64_t& value : columns) value %= 1'000'000;

@@ -406,6 +406,16 @@ TEST_F(LocalDamage, of_a_section_of_a_rank_costs_what_it_holds) {
   EXPECT_EQ(met.size(), std::size(costs)) << "a section that no rank has";
 }
 
+TEST_F(LocalDamage, of_slopes_is_told_where_nothing_needs_them) {
+  const Place slopes = section_of(good_file(), block_of_rank(good_file(), 2), Section::Slopes);
+  write_file(profile, flipped(good_file(), slopes.at + slopes.size / 2));
+  const auto experiment = Experiment::open(directory.path);
+  ASSERT_TRUE(experiment->rank(2, Depth::Run));
+  EXPECT_TRUE(experiment->damage().empty());
+  ASSERT_TRUE(experiment->rank(2, Depth::Loops));
+  EXPECT_TRUE(has_line(experiment->damage(), profile, "call paths of iterations of rank 2 are reconstructed without"));
+}
+
 TEST_F(LocalDamage, of_the_sections_with_units_and_totals_leaves_the_other_ranks) {
   const std::size_t block = block_of_rank(good_file(), 1);
   const std::string bytes = flipped(flipped(good_file(), section_of(good_file(), block, Section::Totals).at + 5),

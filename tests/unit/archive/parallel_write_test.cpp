@@ -21,8 +21,8 @@ using experiment::Profile;
 constexpr int threads_of(int rank) { return 1 + rank % 3; }
 constexpr int paths_per_thread = 80;
 
-std::vector<WriteOutcome> write_job(ThreadJob& job, int ranks, const std::string& directory, double seconds,
-                                    const std::vector<int>& silent = {}) {
+std::vector<WriteOutcome> outcomes_of(ThreadJob& job, int ranks, const std::string& directory, double seconds,
+                                      const std::vector<int>& silent = {}) {
   std::vector<WriteOutcome> outcomes(static_cast<std::size_t>(ranks));
   const std::int64_t deadline = seconds_from_now(seconds);
   job.run(
@@ -79,7 +79,7 @@ TEST_P(RanksWrite, one_file_with_the_union_of_their_trees_and_their_exact_values
   ScratchDirectory directory;
   put_manifest(directory.path, ranks);
   ThreadJob job(ranks);
-  for (const WriteOutcome& outcome : write_job(job, ranks, directory.path, 60)) {
+  for (const WriteOutcome& outcome : outcomes_of(job, ranks, directory.path, 60)) {
     EXPECT_TRUE(outcome.written);
     EXPECT_STREQ(outcome.line, "");
   }
@@ -94,8 +94,8 @@ TEST_P(RanksWrite, one_file_with_the_union_of_their_trees_and_their_exact_values
 TEST_P(RanksWrite, the_same_file_every_time) {
   ScratchDirectory first, second;
   ThreadJob job_a(GetParam()), job_b(GetParam());
-  write_job(job_a, GetParam(), first.path, 60);
-  write_job(job_b, GetParam(), second.path, 60);
+  outcomes_of(job_a, GetParam(), first.path, 60);
+  outcomes_of(job_b, GetParam(), second.path, 60);
   EXPECT_EQ(read_file(first.path + "/profile.refrain"), read_file(second.path + "/profile.refrain"));
 }
 
@@ -103,7 +103,7 @@ TEST(ParallelWrite, a_module_known_by_two_paths_is_one_with_the_first_of_them) {
   ScratchDirectory directory;
   put_manifest(directory.path, 4);
   ThreadJob job(4);
-  write_job(job, 4, directory.path, 60);
+  outcomes_of(job, 4, directory.path, 60);
   const Profile profile = experiment::read_experiment(directory.path).profile;
   std::set<std::string> paths;
   for (const auto& module : profile.modules) EXPECT_TRUE(paths.insert(module.path).second);
@@ -115,7 +115,7 @@ TEST(ParallelWrite, a_silent_rank_costs_the_deadline_and_only_its_own_data) {
     ScratchDirectory directory;
     put_manifest(directory.path, 7);
     ThreadJob job(7);
-    const auto outcomes = write_job(job, 7, directory.path, 0.3, {silent});
+    const auto outcomes = outcomes_of(job, 7, directory.path, 0.3, {silent});
     for (int rank = 0; rank < 7; ++rank)
       EXPECT_EQ(outcomes[static_cast<std::size_t>(rank)].written, rank != silent) << rank;
     int lines = 0;
@@ -134,7 +134,7 @@ TEST(ParallelWrite, exchanges_that_break_at_any_point_lose_nothing) {
       put_manifest(directory.path, 7);
       ThreadJob job(7);
       job.break_after(rank, messages);
-      const auto outcomes = write_job(job, 7, directory.path, 0.05);
+      const auto outcomes = outcomes_of(job, 7, directory.path, 0.05);
       for (const WriteOutcome& outcome : outcomes) EXPECT_TRUE(outcome.written) << rank << " " << messages;
       expect_truth(experiment::read_experiment(directory.path).profile, 7);
     }
@@ -163,7 +163,7 @@ TEST(ParallelWrite, a_rank_that_cannot_reach_the_directory_is_named_once_and_the
 
 TEST(ParallelWrite, no_directory_at_all_is_one_line) {
   ThreadJob job(6);
-  const auto outcomes = write_job(job, 6, "/nowhere/at/all", 60);
+  const auto outcomes = outcomes_of(job, 6, "/nowhere/at/all", 60);
   for (int rank = 1; rank < 6; ++rank) EXPECT_STREQ(outcomes[static_cast<std::size_t>(rank)].line, "");
   EXPECT_EQ(std::string(outcomes[0].line),
             "'/nowhere/at/all/profile.refrain' lacks 6 of 6 ranks, the first is rank 0 (No such file or directory); "

@@ -45,7 +45,7 @@ explorer::Run small_run() {
   run.metrics = {{"wall", "Time", "s"}, {"mpi", "MPI", "s", 0}};
   run.nodes = {{-1, ""}, {0, "main"}, {1, "MPI_Barrier", run::PathKind::Mpi}};
   run.places = {{"one", 0}, {"two", 1, 0, 1, 1}};
-  run.sums = {{Sums::Values, 0, 1, {2}, {3.5}}, {Sums::Weights, 0, 0, {1, 2}, {1, 2}}};
+  run.sums = {{Sums::Values, 0, 1, {2}, {3.5}}, {Sums::Divided, 0, 0, {1, 2}, {1, 2}}};
   run.cells = {{0, 1, 2, {1.5F, 2}}};
   return run;
 }
@@ -56,6 +56,24 @@ TEST(Codes, keep_two_parts_in_ten_thousand) {
   EXPECT_EQ(0, share_of(code_of(0)));
   EXPECT_EQ(1, share_of(code_of(1)));
   EXPECT_EQ(2, code_of(1e-30)) << "what is there does not become nothing";
+}
+
+TEST(Codes, of_maps_are_multiples_of_a_step_that_keep_a_third_of_a_percent) {
+  constexpr unsigned step = 16;
+  for (double share = 1; share > 1e-11; share *= 0.37) {
+    EXPECT_NEAR(1, share_of(code_of(share, step)) / share, 3.4e-3) << share;
+    EXPECT_EQ(0, (65535 - code_of(share, step)) % step) << share;
+  }
+  EXPECT_EQ(65535, code_of(1, step));
+  EXPECT_EQ(2, code_of(1e-30, step)) << "what is there does not become nothing";
+  EXPECT_EQ(0, code_of(0, step));
+  EXPECT_EQ(1, code_of(NAN, step));
+  explorer::Run run = small_run();
+  run.loops = {{"step", 1, 2, 2, 1, {}, {}, {{"Time", "s", 1, 2, 1, 1, {1, 0.95F}, {}, step}}, {}}};
+  const std::string maps = maps_section(run);
+  // -ln(0.95) / 4.2164e-4 = 121.7 codes, of which 128 are a multiple of 16.
+  EXPECT_EQ(65535, static_cast<unsigned char>(maps[0]) << 8 | static_cast<unsigned char>(maps[2]));
+  EXPECT_EQ(65535 - 128, static_cast<unsigned char>(maps[1]) << 8 | static_cast<unsigned char>(maps[3]));
 }
 
 TEST(Codes, keep_apart_nothing_and_what_is_not_known) {
@@ -78,6 +96,7 @@ TEST(Pack, gzip_comes_back) {
   std::string text;
   for (int i = 0; i < 300'000; ++i) text += static_cast<char>(i * i >> 3);
   EXPECT_EQ(text, unpacked(compressed(text)));
+  EXPECT_EQ(text, unpacked(compressed(text, Repeats::Bytes)));
   EXPECT_EQ("", unpacked(compressed("")));
 }
 
@@ -141,6 +160,13 @@ TEST(Sections, the_head_says_which_metrics_parts_of_loops_lack) {
   const auto head = nlohmann::json::parse(head_section(run));
   EXPECT_FALSE(head["metrics"][0]["of_run_only"]);
   EXPECT_TRUE(head["metrics"][1]["of_run_only"]);
+}
+
+TEST(Sections, the_head_says_which_runtimes_functions_are_of_where_that_is_known) {
+  explorer::Run run = small_run();
+  EXPECT_FALSE(nlohmann::json::parse(head_section(run))["nodes"].contains("runtime"));
+  run.runtimes = {analysis::Runtime::None, analysis::Runtime::OpenMp, analysis::Runtime::C};
+  EXPECT_EQ((std::vector<int>{0, 2, 4}), nlohmann::json::parse(head_section(run))["nodes"]["runtime"]);
 }
 
 TEST(Sections, unknown_efficiencies_are_null) {

@@ -31,10 +31,12 @@ std::shared_ptr<const experiment::Experiment> job_of(std::int32_t ranks) {
   return experiment::Experiment::of(std::move(whole));
 }
 
-explorer::Run shown(std::int32_t ranks, std::size_t bytes = Request().bytes) {
+explorer::Run shown(std::int32_t ranks, std::size_t bytes = Request().bytes,
+                    std::int64_t path_values = Request().path_values) {
   symbols::Symbolizer symbolizer;
   Request request;
   request.bytes = bytes;
+  request.path_values = path_values;
   return run_of(job_of(ranks), symbolizer, request);
 }
 
@@ -134,6 +136,48 @@ TEST(Scale, single_iterations_have_values_on_ranks_that_are_not_reconstructed) {
     for (std::size_t place = 0; place < time.size(); ++place) EXPECT_GT(time[place], 0) << place;
   }
   EXPECT_GT(iterations, 0U);
+}
+
+TEST(Scale, single_iterations_are_sixteen_of_any_job) {
+  for (const explorer::Run& run : {shown(few), shown(many), shown(many, Request().bytes, 0)})
+    for (std::size_t loop = 0; loop < run.loops.size(); ++loop) {
+      const auto count = std::ranges::count_if(run.units, [&](const Unit& unit) {
+        return unit.kind == Unit::Iteration && unit.loop == static_cast<std::int32_t>(loop);
+      });
+      EXPECT_EQ(std::min<std::int64_t>(16, run.loops[loop].iterations), count) << run.loops[loop].name;
+    }
+}
+
+/// Each rank has the same, so an estimate from 64 of them is what all of them have.
+TEST(Scale, what_takes_too_long_on_all_ranks_is_estimated_from_some) {
+  const explorer::Run exact = shown(many), run = shown(many, Request().bytes, 0);
+  EXPECT_EQ(static_cast<std::int64_t>(run.loops.size()),
+            lacks_with(run, "call paths of classes and of single iterations are of all ranks together only"));
+  EXPECT_EQ(0, lacks_with(exact, "estimated from 64 of"));
+  ASSERT_EQ(exact.units.size(), run.units.size());
+  std::size_t classes = 0, iterations = 0;
+  for (std::uint32_t number = 1; number < run.units.size(); ++number) {
+    const Unit& unit = run.units[number];
+    SCOPED_TRACE(unit.name);
+    EXPECT_TRUE(unit.has_values);
+    EXPECT_TRUE(unit.reconstructed);
+    EXPECT_FALSE(unit.by_place);
+    const double count = static_cast<double>(unit.count) * many;
+    EXPECT_NEAR(count * unit.mpi_s, sum_of(run, number, "mpi"), 1e-6 * count * unit.mpi_s);
+    if (unit.user_s > 0) {
+      EXPECT_NEAR(count * unit.user_s, sum_of(run, number, "user"), 1e-6 * count * unit.user_s);
+    }
+    if (unit.kind == Unit::Iteration) ++iterations;
+    if (unit.kind != Unit::Class) continue;
+    ++classes;
+    for (const Metric& metric : exact.metrics) {
+      const double wanted = sum_of(exact, number, metric.name);
+      EXPECT_NEAR(wanted, sum_of(run, number, metric.name), 1e-6 * std::abs(wanted) + 1e-15) << metric.name;
+    }
+  }
+  EXPECT_GT(classes, 0U);
+  EXPECT_GT(iterations, 0U);
+  for (const Cells& row : run.cells) EXPECT_EQ(0U, row.unit);
 }
 
 TEST(Scale, the_file_does_not_depend_on_the_number_of_threads) {

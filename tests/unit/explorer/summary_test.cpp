@@ -2,10 +2,14 @@
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
+#include <random>
 #include <set>
 
 #include "offline/explorer/loop_summary.hpp"
+#include "offline/explorer/map_size.hpp"
+#include "offline/explorer/pack.hpp"
 #include "offline/explorer/places.hpp"
+#include "offline/explorer/sections.hpp"
 #include "offline/explorer/value_table.hpp"
 
 namespace refrain::explorer {
@@ -80,6 +84,73 @@ BinnedPlace place_of(const Bins& bins, const std::vector<double>& values) {
   return place;
 }
 
+constexpr std::size_t usual_bytes = 20'000'000;  // of which maps have 6.4 MB
+
+TEST(MapSizes, are_1024_by_1024_in_a_file_of_usual_size) {
+  const MapSize large = map_sizes(std::vector<MapOf>{{5000, 100'000}}, usual_bytes).at(0);
+  EXPECT_EQ(1024U, large.rows);
+  EXPECT_EQ(1024U, large.columns);
+  EXPECT_EQ(16U, large.code_step) << "means and peaks of three metrics, a byte each: 6.3 MB";
+  const MapSize whole = map_sizes(std::vector<MapOf>{{1024, 1024}}, usual_bytes).at(0);
+  EXPECT_EQ(1024U, whole.rows);
+  EXPECT_EQ(1024U, whole.columns);
+  EXPECT_EQ(1U, whole.code_step) << "three means, two bytes each: 6.3 MB";
+}
+
+TEST(MapSizes, are_long_of_few_places_and_high_of_few_iterations) {
+  const auto sizes = [](MapOf of, std::size_t bytes) { return map_sizes(std::span(&of, 1), bytes).at(0); };
+  EXPECT_EQ(64U, sizes({64, 1'000'000}, usual_bytes).rows);
+  EXPECT_EQ(4096U, sizes({64, 1'000'000}, usual_bytes).columns);
+  EXPECT_EQ(1U, sizes({64, 1'000'000}, usual_bytes).code_step) << "2^18 cells of 12 bytes: 3.1 MB";
+  EXPECT_EQ(1024U, sizes({4096, 64}, usual_bytes).rows);
+  EXPECT_EQ(64U, sizes({4096, 64}, usual_bytes).columns);
+  const MapSize small = sizes({4096, 32}, 1'000'000);  // 320 kB: 53,333 cells of six values
+  EXPECT_EQ(1024U, small.rows);
+  EXPECT_EQ(32U, small.columns);
+  EXPECT_EQ(16U, small.code_step);
+  const MapSize least = sizes({1000, 1000}, 0);
+  EXPECT_EQ(64U, least.rows);
+  EXPECT_EQ(64U, least.columns);
+  EXPECT_EQ(1U, sizes({0, 0}, usual_bytes).rows);
+}
+
+TEST(MapSizes, of_small_loops_leave_their_room_to_others) {
+  const std::vector<MapSize> uneven = map_sizes(std::vector<MapOf>{{5000, 100'000}, {100, 10}}, usual_bytes);
+  EXPECT_EQ(1024U, uneven[0].rows) << "1,000 means of 6 bytes leave 6.394 MB, 1,024 x 1,024 take 6.291";
+  EXPECT_EQ(1024U, uneven[0].columns);
+  EXPECT_EQ(100U, uneven[1].rows);
+  EXPECT_EQ(10U, uneven[1].columns);
+  EXPECT_EQ(1U, uneven[1].code_step);
+  for (const MapSize& of : map_sizes(std::vector<MapOf>(2, MapOf{5000, 100'000}), usual_bytes)) {
+    EXPECT_EQ(730U, of.rows) << "3.2 MB: 533,333 cells of six bytes";
+    EXPECT_EQ(730U, of.columns);
+  }
+}
+
+TEST(MapSizes, hold_in_the_file) {
+  // Times that scatter by a tenth, as of 1,024 x 1,024 places and bins.
+  const MapSize size = map_sizes(std::vector<MapOf>{{5000, 100'000}}, usual_bytes).at(0);
+  std::mt19937_64 random(1);
+  std::normal_distribution<float> scatter(1, 0.1F);
+  explorer::Run run;
+  Loop& loop = run.loops.emplace_back();
+  for (std::size_t metric = 0; metric < metrics_with_map; ++metric) {
+    Map& map = loop.maps.emplace_back();
+    map.code_step = size.code_step;
+    for (std::size_t cell = 0; cell < size.rows * size.columns; ++cell) {
+      map.mean.push_back(scatter(random));
+      map.peak.push_back(map.mean.back() * 1.3F * scatter(random));
+    }
+  }
+  EXPECT_LE(base64_size(compressed(maps_section(run), Repeats::Bytes).size()), 7'000'000U) << "six to seven bits each";
+}
+
+TEST(Bins, are_found_without_a_division) {
+  const Bins bins(10, 4);
+  BinCursor cursor(bins);
+  for (const std::int64_t i : {0, 1, 2, 3, 3, 8, 9, 10, 11, 40}) EXPECT_EQ(bins.of(i), cursor.of(i)) << i;
+}
+
 TEST(Bins, hold_as_many_iterations_each) {
   const Bins bins(5, 2);
   EXPECT_EQ(3, bins.width);
@@ -152,11 +223,33 @@ TEST(Job, has_the_slowest_place_of_each_iteration_however_places_are_added) {
   job.add_place(fast);
   other.add_place(slow);
   job.add(other);
-  const auto iterations = job.finish();
-  EXPECT_EQ(2, iterations[0].wall);
-  EXPECT_EQ(3, iterations[0].slowest);
-  EXPECT_EQ(1.5, iterations[0].user);
-  EXPECT_EQ(1, iterations[1].slowest);
+  const JobIterations iterations = job.finish();
+  EXPECT_EQ(2, iterations.all[0].wall);
+  EXPECT_EQ(3, iterations.all[0].slowest);
+  EXPECT_EQ(1.5, iterations.all[0].user);
+  EXPECT_EQ(1, iterations.all[1].slowest);
+  EXPECT_EQ((std::vector<std::int64_t>{2, 2}), iterations.count);
+  EXPECT_EQ((std::vector<std::int64_t>{0, 1}), iterations.of_peaks);
+}
+
+TEST(Job, of_very_many_iterations_has_the_slowest_of_each_group) {
+  constexpr std::int64_t count = std::int64_t{3} << 18;  // three in a group
+  JobBuilder job(count), other(count);
+  std::vector<JobBuilder::Times> times(job.groups().count);
+  for (std::int64_t i = 0; i < 3; ++i) times[1].add(i == 1 ? 5 : 1, 0, 1, i);
+  job.add_place(times);
+  times[1] = {};
+  for (std::int64_t i = 0; i < 3; ++i) times[1].add(i == 2 ? 4 : 1, 0, 1, i);
+  other.add_place(times);
+  times[0].add(9, 0, 9, 1);
+  other.add_place(times);
+  job.add(other);
+  const JobIterations iterations = job.finish();
+  EXPECT_EQ(3, iterations.width);
+  EXPECT_EQ(4, iterations.of_peaks[1]) << "the second iteration of the second group";
+  EXPECT_EQ(9, iterations.count[1]);
+  EXPECT_EQ(1, iterations.of_peaks[0]);
+  EXPECT_EQ(-1, iterations.of_peaks[2]) << "nothing is known of it";
 }
 
 TEST(Values, extremes_are_those_of_threads_that_share_a_place) {
@@ -174,6 +267,23 @@ TEST(Values, extremes_are_those_of_threads_that_share_a_place) {
   EXPECT_EQ((std::vector<double>{9.25, 7}), row(Sums::Greatest).values);
   EXPECT_EQ((std::vector<double>{1, 1}), row(Sums::GreatestRank).values);
   EXPECT_EQ((std::vector<std::uint32_t>{4, 5}), row(Sums::Greatest).nodes);
+}
+
+TEST(Values, of_a_unit_are_scaled_by_metric) {
+  ValueTable table(2, 10, 2);
+  table.keep_by_place(1, true);
+  table.add(0, 1, 4, 0, 8);
+  table.add(1, 0, 4, 0, 3);
+  table.add(1, 1, 4, 0, 4);
+  table.add(1, 1, 4, 1, 6);
+  table.scale(1, [](std::size_t metric) { return metric == 1 ? 0.5 : 1; });
+  explorer::Run run;
+  table.finish({0, 1}, run);
+  ASSERT_EQ(3U, run.sums.size());
+  EXPECT_EQ((std::vector<double>{8}), run.sums[0].values);
+  EXPECT_EQ((std::vector<double>{3}), run.sums[1].values);
+  EXPECT_EQ((std::vector<double>{5}), run.sums[2].values);
+  EXPECT_EQ((std::vector<float>{2, 3}), run.cells[2].values);
 }
 
 TEST(Values, become_ascending_rows) {

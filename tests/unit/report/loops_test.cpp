@@ -7,11 +7,13 @@
 #include "offline/report/views.hpp"
 #include "tests/unit/analysis/loop_builder.hpp"
 #include "tests/unit/analysis/loop_log.hpp"
+#include "tests/unit/report/on_new_line.hpp"
 
 namespace refrain::report {
 namespace {
 
 using analysis::test::Iteration;
+using test::on_new_line;
 using Json = nlohmann::json;
 
 struct NamedLoop {
@@ -86,11 +88,6 @@ std::string error_of(const experiment::WholeExperiment& experiment, const Reques
     return error.what();
   }
   return "";
-}
-/// As a raw string below the line that begins it.
-std::string on_new_line(std::string text) {
-  text.insert(text.begin(), '\n');
-  return text;
 }
 
 TEST(IterationsText, reads_like_this) {

@@ -8,12 +8,14 @@
 
 #include "offline/findings/sentence.hpp"
 #include "offline/report/views.hpp"
+#include "tests/unit/report/on_new_line.hpp"
 
 namespace refrain::report {
 namespace {
 
 using analysis::CallTree;
 using run::PathKind;
+using test::on_new_line;
 using Json = nlohmann::json;
 
 /// 100 s on two ranks, built as analysis builds it: exclusive values are given, the others follow.
@@ -125,12 +127,6 @@ class Sample {
     tree.totals.losses.assign(format::loss_count, 0);
   }
 };
-
-/// As a raw string below the line that begins it.
-std::string on_new_line(std::string text) {
-  text.insert(text.begin(), '\n');
-  return text;
-}
 
 TEST(TextReport, reads_like_this) {
   EXPECT_EQ(on_new_line(Sample().text({110, true, false})), R"(

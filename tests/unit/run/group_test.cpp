@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "offline/run/run.hpp"
 #include "tests/unit/analysis/loop_builder.hpp"
@@ -271,6 +272,36 @@ TEST_F(GroupTest, exclusive_values_alone_are_the_same) {
       EXPECT_EQ(of_both.error(), of_alone.error());
       EXPECT_EQ(of_both.known, of_alone.known);
       EXPECT_EQ(both.has(key), alone.has(key));
+    }
+}
+
+TEST_F(GroupTest, an_answer_that_is_handed_over_has_nothing_of_the_one_before) {
+  const Keys functions = by_function(run_.nodes());
+  for (const Keys* keys : {static_cast<const Keys*>(nullptr), &std::as_const(by_node_), &functions})
+    for (const bool has_errors : {true, false}) {
+      const Question question{.keys = keys,
+                              .place = Place::Thread,
+                              .metrics = {wall, mpi, metric(MetricId::BytesSent)},
+                              .has_errors = has_errors};
+      const std::vector<Answer> all = group(run_, question);
+      ASSERT_EQ(all.size(), 3u);
+      std::size_t place = 0;
+      group(run_, question, {}, [&](const Answer& of) {
+        ASSERT_LT(place, all.size());
+        const Answer& alone = all[place++];
+        EXPECT_EQ(of.thread, alone.thread);
+        for (std::size_t key = 0; key < (keys ? keys->size() : 1); ++key) {
+          EXPECT_EQ(of.has(key), alone.has(key));
+          for (std::size_t column = 0; column < question.metrics.size(); ++column) {
+            const Quantity handed_over = of.inclusive(key, column), known = alone.inclusive(key, column);
+            EXPECT_EQ(ns(handed_over), ns(known));
+            EXPECT_EQ(narrowed(handed_over.sampled), narrowed(known.sampled));
+            EXPECT_EQ(handed_over.error(), known.error());
+            EXPECT_EQ(ns(of.exclusive(key, column)), ns(alone.exclusive(key, column)));
+          }
+        }
+      });
+      EXPECT_EQ(place, all.size());
     }
 }
 
