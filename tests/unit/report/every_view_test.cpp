@@ -261,9 +261,9 @@ TEST(EveryView, modules_share_the_time_of_the_call_tree) {
     Request request;
     request.views = {Show::Modules};
     request.format = format_of("json");
+    const auto document = nlohmann::json::parse(*rendered(experiment, request, {}));
     double share = 0;
-    for (const auto& module : nlohmann::json::parse(*rendered(experiment, request, {}))["modules"])
-      share += module["share"].get<double>();
+    for (const auto& module : document["modules"]) share += module["share"].get<double>();
     EXPECT_NEAR(1, share, 1e-6) << directory;
   }
 }
