@@ -43,7 +43,7 @@ const verbs = {
   expect: async (page, rest) => {
     const [what, ...words] = rest.split(' '), wanted = words.join(' ');
     if (what === 'text') {
-      await page.waitForFunction((part) => document.body.innerText.includes(part), { timeout: 5000 }, wanted);
+      await page.waitForFunction((part) => document.body.innerText.includes(part), { timeout: 30000 }, wanted);
       assert.ok((await textOf(page)).includes(wanted));
     } else if (what === 'selected') {
       const names = (await rows(page, words[0])).filter((row) => row.selected === 'true').map((row) => row.path.at(-1));
