@@ -147,7 +147,7 @@ class Maker {
     return rows;
   }
 
-  /// Of time that samples divide, by node, in s^2 (Sums).
+  /// Variances of time that samples divide, by node, in s^2 (Sums).
   struct Variances {
     std::vector<double> divided, own, whole;
 
@@ -217,7 +217,7 @@ class Maker {
     return samples > 0 ? seconds * seconds / samples : 0;
   }
 
-  /// Those of a thread, whose samples have these weights by node, in ns.
+  /// Adds those of a thread, whose samples have these weights by node, in ns; the weights become inclusive.
   void add_variances(const run::Stratum& of, std::vector<double>& weights, Variances& to) const {
     const auto add = [&](std::vector<double>& sums) {
       std::vector<double> variances(weights.size());

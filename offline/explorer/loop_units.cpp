@@ -97,7 +97,7 @@ class UnitMaker {
 
   std::string prefix() const { return input_.view.groups.size() > 1 ? group_.name + " " : std::string(); }
 
-  /// Returns an iteration of each that is nearest to the mean of its class.
+  /// Returns an iteration of each class, the one that is nearest to the mean of the class.
   std::vector<std::int64_t> list_classes() {
     const std::int64_t width = iterations_.width;
     const std::vector<analysis::JobIteration>& all = iterations_.all;
@@ -129,7 +129,7 @@ class UnitMaker {
     return typical;
   }
 
-  /// Those that are typical of the classes with most iterations, then the slowest ones.
+  /// Returns those that are typical of the classes with most iterations, then the slowest ones.
   std::vector<std::int64_t> choose_iterations(std::vector<std::int64_t> typical) const {
     const std::vector<analysis::JobIteration>& all = iterations_.all;
     std::vector<std::int64_t> wanted = std::move(typical);
@@ -168,7 +168,7 @@ class UnitMaker {
                                            ((bin + 1) * loop_.width - 1) / width, first));
   }
 
-  /// Of classes or single iterations that take too long at all locations only some locations are asked.
+  /// Asks only some locations for classes or single iterations that would take too long at all of them.
   void plan_locations(UnitPlan& plan) const {
     if (has_few_locations(group_)) return;
     std::int64_t clusters = 0;
@@ -178,7 +178,8 @@ class UnitMaker {
     plan.single_are_of_all = single * nodes_ * locations_ <= input_.path_values;
   }
 
-  /// As many as there is room for: all classes or none, then single iterations, those first that come first.
+  /// Keeps values by place while there is room: of all classes or of none, then of single iterations as `wanted` has
+  /// them.
   void keep_by_place(const UnitPlan& plan, const std::vector<std::int64_t>& wanted) {
     const std::size_t each = values_of_unit();
     std::size_t room = input_.unit_values;
@@ -234,12 +235,14 @@ class UnitMaker {
     std::string estimated;
     if (!plan.classes_are_of_all && plan.classes > 0) estimated = "classes";
     if (!plan.single_are_of_all) estimated += estimated.empty() ? "single iterations" : " and of single iterations";
-    if (!estimated.empty())
-      run_.lacks.push_back(
-          {"trees",
-           fmt::format("{}: call paths of {} are of all ranks together only, and are estimated from {}; their time in "
-                       "MPI and in user code is scaled to that of all threads.",
-                       group_.name, estimated, threads)});
+    if (estimated.empty()) return;
+    std::string scaled;
+    if (iterations_.width == 1 || plan.single_are_of_all) scaled = "their time";
+    else if (!plan.classes_are_of_all && plan.classes > 0) scaled = "the time of classes";
+    if (!scaled.empty()) scaled = fmt::format("; {} in MPI and in user code is scaled to that of all threads", scaled);
+    run_.lacks.push_back(
+        {"trees", fmt::format("{}: call paths of {} are of all ranks together only, and are estimated from {}{}.",
+                              group_.name, estimated, threads, scaled)});
   }
 
   void read(const UnitPlan& plan) {
@@ -280,7 +283,7 @@ class UnitMaker {
     }
   }
 
-  /// What was added to a unit.
+  /// The times that were added to a unit.
   struct Scaled {
     double mpi = 0, user = 0;
     bool has_any = false;
@@ -316,7 +319,7 @@ class UnitMaker {
                  [&](std::size_t metric) { return factors[static_cast<std::size_t>(plan.part_of[metric])]; });
   }
 
-  /// Of single iterations where groups of them were put together.
+  /// The mean times of a single iteration, which are needed where groups of iterations were put together.
   struct MeanTimes {
     double wall = 0, mpi = 0, user = 0, weight = 0;
     void add(const JobBuilder::Times& of, double weight_of) {

@@ -10,12 +10,12 @@ namespace {
 constexpr std::size_t most_rows = 1024, most_columns = 4096, most_cells = std::size_t{1024} * 1024,
                       least_cells = std::size_t{64} * 64;
 constexpr unsigned coarse_step = 16;  // 0.34 %
-/// Of a value in base64: codes of two bytes compress to some three quarters, rounded ones to some six bits.
+/// Bytes of a value in base64: codes of two bytes compress to some three quarters, rounded ones to some six bits.
 constexpr double bytes_of_exact = 2, bytes_of_rounded = 1;
-/// Of a cell of all maps: means, and peaks where a cell stands for several values.
+/// Values in a cell of all maps: means, and peaks where a cell stands for several values.
 constexpr double means = metrics_with_map, means_and_peaks = 2 * metrics_with_map;
 
-/// As large as it can be in so many cells.
+/// The largest size that has at most so many cells.
 MapSize fit(const MapOf& of, std::size_t cells) {
   MapSize size{std::clamp<std::size_t>(of.places, 1, most_rows),
                static_cast<std::size_t>(std::clamp<std::int64_t>(of.iterations, 1, most_columns))};
@@ -27,7 +27,7 @@ MapSize fit(const MapOf& of, std::size_t cells) {
   return size;
 }
 
-/// Of all maps of the loop.
+/// The number of values in all maps of the loop.
 double values_of(const MapOf& of, const MapSize& size) {
   const bool is_whole = size.rows == of.places && static_cast<std::int64_t>(size.columns) == of.iterations;
   return static_cast<double>(size.rows * size.columns) * (is_whole ? means : means_and_peaks);

@@ -11,7 +11,7 @@ namespace refrain::explorer {
 /// The metrics that a loop has maps of.
 inline constexpr std::size_t metrics_with_map = 3;
 
-/// What the maps of a loop are of.
+/// The places and iterations that the maps of a loop show.
 struct MapOf {
   std::size_t places = 0;
   std::int64_t iterations = 0;

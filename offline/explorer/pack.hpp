@@ -7,9 +7,9 @@
 
 namespace refrain::explorer {
 
-/// What is looked for: sequences that come again, or runs of one byte alone. Of numbers that scatter, as maps have
-/// them, the latter takes a tenth of the time and less room: a sequence that comes again by chance costs more than its
-/// bytes.
+/// The repetitions that are looked for: sequences that come again, or runs of one byte alone. The latter takes a tenth
+/// of the time and less room where numbers scatter, as in maps: a sequence that comes again by chance costs more than
+/// its bytes.
 enum class Repeats : std::uint8_t { Sequences, Bytes };
 
 /// gzip. Throws std::runtime_error.

@@ -32,8 +32,8 @@ struct Metric {
   bool of_run_only = false;  ///< not known of parts of loops
 };
 
-/// Time that samples divide. Of a thread, `variance` is its square divided by the effective number of samples, so a
-/// part p of the time has the variance p (1 - p) times that; of several threads both are sums.
+/// Time that samples divide. The `variance` of a thread is the square of its time divided by the effective number of
+/// its samples, so a part p of the time has the variance p (1 - p) times that; several threads have the sums of both.
 struct Samples {
   double seconds = 0, variance = 0;
 };

@@ -1,6 +1,6 @@
 #pragma once
-/// What one location has of the parts of a loop that trees show: of classes, of single iterations, and of the curves of
-/// call paths.
+/// The values that one location has in the parts of a loop that trees show, which are classes and single iterations,
+/// and in the curves of call paths.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,7 @@ struct PathCurves {
   Bins bins{1, 1};
 };
 
-/// What each location is asked for.
+/// The units and curves that each location is asked for.
 struct UnitPlan {
   const JobIterations& iterations;
   std::vector<double> weights;  ///< by location: how many it stands for; 0: it is not reconstructed
@@ -47,7 +47,7 @@ struct UnitPlan {
   }
 };
 
-/// What one location has of it.
+/// The values of one location.
 struct PlaceParts {
   std::size_t number = 0;
   std::vector<BinnedPlace> curves;

@@ -3,8 +3,8 @@
 import { batch, computed, signal } from '@preact/signals';
 import {
   Trees, keyOfNode, metricOf, openAtFirst, pathOfNode, rangeIn, treeNames, type CallForm, type Coupled, type Finding,
-  type Item, type Loop, type MapSetting, type Mode, type Model, type OpenChains, type Range, type Row, type Run, type Setting,
-  type TreeName,
+  type Item, type Loop, type MapSetting, type Mode, type Model, type OpenChains, type Range, type Row, type Run,
+  type Setting, type TreeName,
 } from './model';
 
 export type ViewName = 'overview' | 'trees' | 'iterations' | 'flame' | 'file';

@@ -85,7 +85,8 @@ export class Cells {
       values.fill(0);
       this.addRow(row, values);
       let sum = 0;
-      for (const each of places) for (let place = each.begin; place < each.end; place++) sum += values[place]! * (factors?.[place] ?? 1);
+      for (const each of places)
+        for (let place = each.begin; place < each.end; place++) sum += values[place]! * (factors?.[place] ?? 1);
       take(this.metrics[row]!, this.nodes[row]!, sum);
     });
   }

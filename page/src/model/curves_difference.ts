@@ -59,7 +59,8 @@ export function coverageOf(before: CurvesOfLoop, now: CurvesOfLoop, of: CurvesDi
   return [
     ...(most > of.iterations ? [`Not compared, only ${alone} has them: iterations ${rangeText(of.iterations, most)}.`]
         : []),
-    ...(of.unknown > 0 ? [`Of ${of.unknown} of ${of.curves.median.length} points not both values are known.`] : []),
+    ...(of.unknown > 0 ? [`In ${of.unknown} of ${of.curves.median.length} points a value of ${names.join(' or ')} `
+        + 'is not known.'] : []),
     ...(before.width !== now.width ? [`Points of ${names[wider]!} are ${of.width} iterations, of ${names[1 - wider]!} `
         + `${finer.width}: means of these are compared.`] : []),
   ];

@@ -94,11 +94,12 @@ export class Model {
     return this.sameUnits(from, run, from.head.loops[of.loop]?.name ?? '').get(unit) ?? null;
   }
 
-  /** Call paths in the units of a run; null: it does not have one of them. */
+  /** Call paths in the units of a run; null: it does not have one of these. A class that is shown together with the same
+   * one of another run counts once. */
   spansIn(run: Run, nodes: readonly Span[]): readonly Span[] | null {
     if (nodes.every(({ unit }) => this.isOf(unit, run))) return nodes;
     const units = nodes.map(({ unit }) => this.unitIn(run, unit));
-    return units.includes(null) ? null : nodes.map((each, i) => ({ ...each, unit: units[i]! }));
+    return units.includes(null) ? null : union(nodes.map((each, i) => ({ ...each, unit: units[i]! })));
   }
 
   /** Iterations that the units of these call paths are, in a run; 0: they are the whole run, or not known. */

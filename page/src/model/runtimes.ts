@@ -2,7 +2,7 @@
  * shown as its first frame, the one that the program has called. */
 import type { CallTree } from './merge';
 
-const names = ['', 'the interpreter', 'the OpenMP runtime', 'the MPI library', 'the C library'];
+const names = ['', 'the interpreter', 'the OpenMP runtime', 'the MPI library', 'the C, C++ and Fortran libraries'];
 
 /** "the OpenMP runtime"; empty: the program itself. */
 export function runtimeName(runtime: number): string {

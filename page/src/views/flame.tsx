@@ -2,8 +2,8 @@
 import { useMemo, useState } from 'preact/hooks';
 import { errorText, nameText, shareText, valueText } from '../format';
 import {
-  callersOf, difference, entryOf, flameOf, letterOf, notKnown, noteOf, outermost, placesOf, scalesOf, span, USER, valuesOfNodes,
-  type Box, type Difference, type Model, type Span, type Values,
+  callersOf, difference, entryOf, flameOf, letterOf, notKnown, noteOf, outermost, placesOf, scalesOf, span, USER,
+  valuesOfNodes, type Box, type Difference, type Model, type Span, type Values,
 } from '../model';
 import * as state from '../state';
 import { Choice } from '../widgets/choice';

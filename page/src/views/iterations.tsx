@@ -160,16 +160,17 @@ function classesOf(run: Run, loop: Loop, data: Iterations): Float32Array {
 
 const SVG_COLORS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7'];
 
-/** The curves that are shown. */
+/** The curves that are shown, on one axis of iterations. */
 function svgOf(lines: readonly Line[], unit: Unit, label: string): void {
   const all = lines.map(({ curves }, i) => i === 0 ? [curves.least, curves.greatest, curves.median] : [curves.median]);
   const known = all.flat().flatMap((values) => [...values].filter((value) => !Number.isNaN(value)));
   const svg = new SvgWriter(900, 320), most = known.reduce((a, b) => Math.max(a, b), 0),
       least = known.reduce((a, b) => Math.min(a, b), 0);
-  lines.forEach(({ curves }, i) => {
+  const iterations = Math.max(...lines.map(({ curves, width }) => curves.median.length * width));
+  lines.forEach(({ curves, width }, i) => {
     for (const values of all[i]!) {
       const points = Array.from(values, (value, bin): [number, number] =>
-          [(bin + 0.5) / values.length * 900, 300 - (value - least) / (most - least || 1) * 290]);
+          [(bin + 0.5) * width / iterations * 900, 300 - (value - least) / (most - least || 1) * 290]);
       svg.line(points.filter(([, y]) => !Number.isNaN(y)), values === curves.median ? SVG_COLORS[i % 4]! : '#999999');
     }
   });

@@ -260,7 +260,7 @@ function sameText(model: Model, run: Run, shown: readonly number[]): string {
     return !of ? `nothing that is ${nameText(model.units[unit]!.name)}` : of.kind === 'class'
         ? `${nameText(of.name)}, ${of.count.toLocaleString('en-US')} iterations` : nameText(of.name);
   });
-  return `${letterOf(run.index)}: ${names.join('; ')}.`;
+  return `${letterOf(run.index)}: ${[...new Set(names)].join('; ')}.`;
 }
 
 /** What the trees are of, and what is said about it. */
@@ -273,8 +273,8 @@ function About() {
   return <div class="notes">
     {shown.length > 0 && <p>Shown: {names}{isEstimate && ' (reconstructed from clusters of iterations)'}{' '}
       <button type="button" onClick={() => state.showParts([0])}>Show the whole run</button></p>}
-    {shown.length > 0 && runs.length > 1 && <p>{runs.map((run) => sameText(model, run, shown)).join(' ')} Where these
-      are other numbers of iterations, differences are of means over iterations.</p>}
+    {shown.length > 0 && runs.length > 1 && <p>{runs.map((run) => sameText(model, run, shown)).join(' ')} Where the
+      numbers of iterations differ, differences are of means over iterations.</p>}
     {runs.length > 1 && <p>Runs: {letters}.
       {are === 'means' && ' They have different numbers of ranks: differences are of means over ranks.'}</p>}
   </div>;

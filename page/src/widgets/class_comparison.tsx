@@ -57,6 +57,6 @@ export function ClassComparison({ model, loop, runs }: ClassComparisonProps) {
       head={[...head, ...runs.slice(1).flatMap(headOf)]}
       numbers={runs.flatMap(() => [false, true, true, true, true])} rows={rows} />
     <p class="hint">Two classes are the same if each is the nearest of the other run by time, in MPI and in user code.
-      Of one that has appeared stand its own times. All are measured, and have no error.</p>
+      The times of a class that has appeared are its own. All times are measured, and have no error.</p>
   </section>;
 }

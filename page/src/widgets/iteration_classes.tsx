@@ -41,10 +41,11 @@ function explanation(unit: ModelUnit, mean: { wall: number; mpi: number; user: n
 }
 
 export function IterationClasses({ run, loop, units, shown, name, onShow }: IterationClassesProps) {
-  const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set(shown.filter((unit) => unit > 0)));
   const number = run.head.loops.indexOf(loop);
   const of = units.map((unit, i) => ({ unit, i })).filter(({ unit, i }) => i > 0 && unit.run === run.index
       && unit.loop === number);
+  const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set(of.map(({ i }) => i).filter((i) =>
+      shown.includes(i))));
   const classes = of.filter(({ unit }) => unit.kind === 'class'),
       all = classes.reduce((sum, { unit }) => sum + unit.count, 0) || 1;
   const meanOf = (value: (unit: ModelUnit) => number): number =>

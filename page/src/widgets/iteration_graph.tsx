@@ -56,7 +56,8 @@ function optionsOf(lines: readonly Line[], unit: Unit, width: number, color: str
       ticks: { stroke: 'rgba(128, 128, 128, 0.5)' } };
   return {
     width, height: HEIGHT, padding: [8, END, 0, 0],
-    scales: { x: { time: false }, y: { range: (_, least, most) => [Math.min(0, 1.05 * least), most > 0 ? 1.05 * most : least < 0 ? 0 : 1] } },
+    scales: { x: { time: false }, y: { range: (_, least, most) =>
+      [Math.min(0, 1.05 * least), most > 0 ? 1.05 * most : least < 0 ? 0 : 1] } },
     axes: [{ ...axis, label: 'iteration' },
         { ...axis, size: SIDE, values: (_, splits) => splits.map((split) => valueText(split, unit)) }],
     series: [{ label: 'iteration', value: (_, v) => v === null ? '' : String(Math.floor(v + 0.5)) },

@@ -42,7 +42,7 @@ test('points of different widths meet in those of the wider one', () => {
 test('what a run does not know is not zero in a difference', () => {
   const before = curvesOf(3, 1, [1, NaN, 3]), now = curvesOf(3, 1, [2, 2, NaN]), of = differenceOfCurves(before, now);
   assert.deepEqual([[...of.curves.least], of.unknown], [[1, NaN, NaN], 2]);
-  assert.deepEqual(coverageOf(before, now, of, ['A', 'C']), ['Of 2 of 3 points not both values are known.']);
+  assert.deepEqual(coverageOf(before, now, of, ['A', 'C']), ['In 2 of 3 points a value of A or C is not known.']);
   assert.ok(Number.isNaN(meanOver(Float32Array.of(1), 1, 4, 6)));
 });
 
@@ -116,6 +116,8 @@ test('parts of a loop have values of the same parts of other runs', () => {
   const inB = (unit: number): number => valuesOfNodes(model, b!).of([span(2, 3, unit)]);
   assert.deepEqual([0, 1, 2, 3].map(inB), [200, NaN, 14, 5]);
   assert.equal(valuesOfNodes(model, a!).of([span(2, 3, 4)]), 9, 'and the other way round');
+  const twice = [span(2, 3, 2), span(2, 3, 4)];
+  assert.deepEqual([a!, b!].map((of) => valuesOfNodes(model, of).of(twice)), [9, 14], 'once, where both are shown');
   const byMetric = valuesOfMetrics(model, { ...b!, nodes: model.spansIn(b!.run, [span(0, 5, 2)])! });
   assert.equal(byMetric.of([span(2, 3)]), 14);
 });
