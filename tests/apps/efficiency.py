@@ -24,6 +24,7 @@ class Book:
     def __init__(self, ranks: list[dict[str, Any]]):
         useful = [rank["useful_s"] for rank in ranks]
         self.elapsed_s = elapsed = max(rank["elapsed_s"] for rank in ranks)
+        self.useful_s = sum(useful)
         self.load_balance = sum(useful) / len(useful) / max(useful)
         self.communication = max(useful) / elapsed
         self.hybrid = sum(useful + [rank["worker_s"] for rank in ranks]) / (2 * len(ranks)) / elapsed
@@ -175,9 +176,10 @@ class Efficiency(TestCase):
         self.assertIn("as in parallel>=0.8", self.refrain("check", experiment, "--efficiency", "speed>=0.8", code=1))
 
     def test_scaling_of_directories_is_the_table_of_pop(self) -> None:
-        one, _ = self.run_kind(MPIS[0], 1, "balance", 0.01, 0.01, 40)
-        two, _ = self.run_kind(MPIS[0], 2, "balance", 0.005, 0.0025, 40)
-        again, _ = self.run_kind(MPIS[0], 2, "balance", 0.005, 0.0025, 40)
+        one, book = self.run_kind(MPIS[0], 1, "balance", 0.01, 0.01, 40)
+        two, first = self.run_kind(MPIS[0], 2, "balance", 0.005, 0.0025, 40)
+        again, second = self.run_kind(MPIS[0], 2, "balance", 0.005, 0.0025, 40)
+        scaling = [book.useful_s / of.useful_s for of in (first, second)]  # 4/3, but for what others take of the cores
         document = json.loads(self.refrain("scaling", one, two, again, "--region", "steps", "--format", "json"))
         self.assertEqual("strong", document["scaling"])
         run, steps = document["regions"]
@@ -186,8 +188,10 @@ class Efficiency(TestCase):
         self.assertEqual((1, 1, 2, 2), (small["processes"], small["runs"], large["processes"], large["runs"]))
         self.assertAlmostEqual(1, small["computation_scaling"], delta=EXACT)
         self.assertAlmostEqual(large["global"], large["parallel"] * large["computation_scaling"], delta=EXACT)
-        self.assertLess(abs(large["computation_scaling"] - 0.01 / 0.0075), 0.2)
-        self.assertEqual("load balance", steps["largest_loss"]["factor"])
+        self.assertLess(min(scaling) - TOLERANCE, large["computation_scaling"])
+        self.assertLess(large["computation_scaling"], max(scaling) + TOLERANCE)
+        if min(scaling) > 1:
+            self.assertEqual("load balance", steps["largest_loss"]["factor"])
         text = self.refrain("scaling", one, two)
         self.assertIn("strong scaling, against 1 process", text)
         self.assertRegex(text, r"(?m)^processes +1 +2$")
