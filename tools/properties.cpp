@@ -29,7 +29,7 @@ struct PropertiesRequest {
   std::vector<std::string> files, only;
   double threshold = 0.05;
   int limit = usual_rows;
-  bool all = false;  ///< of nested contexts each
+  bool all = false;  ///< also contexts whose severity is that of contexts inside
 };
 
 std::string sentence(const database::Evaluation& evaluation, double threshold) {
@@ -50,7 +50,7 @@ std::string sentence(const database::Evaluation& evaluation, double threshold) {
 
 using Rows = std::vector<const database::Found*>;
 
-/// `all`: else of nested contexts with nearly the same severity the innermost ones.
+/// Without `all` only the innermost of nested contexts with nearly the same severity.
 Rows rows_of(const database::Evaluation& evaluation, bool all) {
   Rows rows;
   for (const database::Found& of : evaluation.found)
@@ -90,7 +90,7 @@ std::vector<report::Table> document_of(const database::Evaluation& evaluation, d
   return tables;
 }
 
-/// Leaves as many as are asked for. Returns how many there are.
+/// Leaves as many rows as are asked for, and returns how many that are.
 std::size_t limited(const PropertiesRequest& request, Rows& rows) {
   if (request.limit > 0) rows.resize(std::min(rows.size(), static_cast<std::size_t>(request.limit)));
   return rows.size();

@@ -118,7 +118,7 @@ class Names {
   std::map<std::pair<int, std::int64_t>, std::string> known_;
 };
 
-/// By object, those directly inside.
+/// The objects directly inside each object.
 using Inner = std::map<std::int64_t, std::vector<std::int64_t>>;
 
 /// Leaves out what leads back to an object that it lies in, as calls of a recursion do, so that none lies in itself.
@@ -194,7 +194,7 @@ class Nesting {
         region_(model.class_named("Region")),
         path_(model.class_named("CallPath")) {}
 
-  /// By row. Nested are contexts of properties with one region, beside the basis, or one call path.
+  /// Which rows are such. Contexts are nested where the property has one region, beside the basis, or one call path.
   std::vector<bool> outer_of(const Property& property, const std::vector<Row>& rows) {
     constexpr double nearly_all = 0.85;
     std::vector<bool> outer(rows.size());

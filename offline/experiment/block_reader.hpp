@@ -51,7 +51,8 @@ class BlockReader {
   bool has(format::Section type) const;
   /// A section that must be there. Throws ReadError when it is not, is damaged, or has a newer version.
   SectionReader section(format::Section type, const char* name) const;
-  /// The same for one that is not needed: its damage is told, but for what unpacking it would find.
+  /// Checks a section whose contents are not needed. Throws as section() does, but not for damage that only unpacking
+  /// finds.
   void check(format::Section type, const char* name) const;
   /// Where in the file the contents of such a section lie, when it is stored raw. Its checksum is not looked at.
   struct Place {
@@ -70,15 +71,15 @@ class BlockReader {
  private:
   const Entry& entry(format::Section type, const std::string& name) const;
   std::string name_of(const char* section) const { return owner_ + ", section '" + section + "'"; }
-  /// What the section holds as it is stored. Throws ReadError when its checksum is wrong.
+  /// The bytes of the section as they are stored. Throws ReadError when its checksum is wrong.
   std::vector<std::byte> stored(const Entry& section, const std::string& name) const;
-  /// Of the block, from its byte `at` on. Throws ReadError.
+  /// Reads the block from its byte `at` on. Throws ReadError.
   std::vector<std::byte> read(std::uint64_t at, std::uint64_t size, const std::string& what) const;
 
   const InputFile& file_;
   std::uint64_t offset_, size_;
   std::string owner_;
-  std::vector<std::byte> whole_;  ///< of a small block, so that its sections take one call of the system; else empty
+  std::vector<std::byte> whole_;  ///< a small block, so that its sections take one system call; else empty
   std::vector<Entry> entries_;
 };
 

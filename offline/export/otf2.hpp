@@ -1,6 +1,7 @@
 #pragma once
 /// An experiment's events as an OTF2 archive, written with libotf2: some locations at a time, by as many threads as
-/// read (experiment::threads_variable). With any number of them it is the same, byte for byte.
+/// read (experiment::threads_variable). With any number of them it is the same, byte for byte, but for the identifier
+/// that libotf2 makes for each archive.
 ///
 /// Enter and leave of MPI functions and of the loops and regions that the program marks; messages, collective and
 /// one-sided operations, reads and writes of files; samples with their calling contexts; metrics; the end of an

@@ -10,7 +10,7 @@ namespace refrain::exports {
 
 class ProtoMessage {
  public:
-  /// Until it is changed.
+  /// Valid until the message changes.
   std::string_view bytes() const { return {bytes_.data(), size_}; }
   void clear() { size_ = 0; }
 

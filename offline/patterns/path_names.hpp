@@ -9,7 +9,7 @@ namespace refrain::patterns {
 
 class PathNames {
  public:
-  /// Must outlive it. Reads symbols and the totals of an experiment, as its tree is made.
+  /// The trace must outlive it. Reads symbols and the totals of an experiment, of which the tree is made.
   explicit PathNames(const trace::Trace& trace, const analysis::CallTreeOptions& options = {});
   /// The tree of an experiment that was made before; copies its nodes.
   explicit PathNames(const analysis::CallTree& tree);

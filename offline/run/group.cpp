@@ -221,7 +221,7 @@ void Grouping::close(Answer& answer) const {
   };
   all.values.resize(own.values.size());
   for (std::size_t c = 0; c < own.values.size(); ++c) add_up(own.values[c], all.values[c]);
-  add_up(own.sampled, all.sampled);
+  if (question_.has_errors) add_up(own.sampled, all.sampled);
   add_up(own.flags, all.flags);
   all.replicates.resize(own.replicates.size());
   for (std::size_t c = 0; c < own.replicates.size(); ++c)

@@ -117,7 +117,7 @@ class Grouping {
   void add_variance(Answer& to, const Stratum& stratum);
   void close(Answer& answer) const;
   void hand_over();
-  /// Of an answer that begins, in the memory of the last one that was handed over.
+  /// The sums of a new answer, in the memory of the last one that was handed over.
   Answer::Sums zeros();
   /// Where values of a node are added up: by node where they are needed for inclusive ones, else by key, with one slot
   /// for all nodes that are not shown.

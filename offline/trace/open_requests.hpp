@@ -30,7 +30,8 @@ class RequestTable {
     const std::size_t at = slot_of(number);
     return slots_[at].is_open ? &slots_[at].second : nullptr;
   }
-  /// For what is known of the request from now on; what was known before stands in it. Valid until the table changes.
+  /// For what is known of the request from now on. The caller sets it: that of a new request may have values of one
+  /// that was closed. Valid until the table changes.
   T& open(std::uint64_t number) {
     if (2 * (size_ + 1) > slots_.size()) [[unlikely]]
       rebuild(2 * slots_.size(), [](const Slot&) { return true; });
@@ -72,7 +73,7 @@ class RequestTable {
   };
   std::size_t mask() const { return slots_.size() - 1; }
   std::size_t behind(std::size_t slot) const { return (slot + 1) & mask(); }
-  /// Of the request, or the free one where it would be.
+  /// The slot of the request, or the free one where it would be.
   std::size_t slot_of(std::uint64_t number) const {
     std::size_t at = number & mask();
     while (slots_[at].is_open && slots_[at].first != number) at = behind(at);

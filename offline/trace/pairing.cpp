@@ -211,7 +211,7 @@ void Pairing::match(const Waiting& waiting) {
     if (waiting_.size() <= most_waiting_) return;
     return leave_out(take_oldest(), LeftOut::NotKept);
   }
-  // It stays where it was until another one is added, which nobody does below.
+  // It stays where it was until another one is added, which does not happen below.
   const Waiting& other = *at;
   waiting_.remove(waiting.key, hash);
   if (other.is_send == waiting.is_send) {  // one number twice: neither is known

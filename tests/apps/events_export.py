@@ -78,6 +78,20 @@ class Together(ExportTest):
         self.compare(experiment, (2,), "--rank", "1,2")
         self.compare(experiment, (2, 3), "--regions", "callpath")
 
+    def test_by_any_number_of_threads(self) -> None:
+        experiment = self.traced(launched(MPIS[0], 2, "mpi_control", "threads")).experiment
+        archives = []
+        for threads in (1, 4):
+            directory = self.directory / f"threads-{threads}"
+            subprocess.run([EXPORT, experiment, "-o", directory], env=clean_environment({"REFRAIN_THREADS": str(threads)}), check=True,
+                           capture_output=True, timeout=60)
+            # traces.otf2 has an identifier that each archive has for itself.
+            archives.append({path.relative_to(directory): path.read_bytes() for path in directory.rglob("*")
+                             if path.is_file() and path.name != "traces.otf2"})
+        self.assertGreater(len(archives[0]), 4)
+        self.assertEqual(sorted(archives[0]), sorted(archives[1]))
+        self.assertEqual([], [path for path, contents in archives[0].items() if contents != archives[1][path]])
+
     def test_by_the_launchers(self) -> None:
         experiment = self.traced(launched(MPIS[0], 2, "events_few")).experiment
         alone = self.directory / "alone"

@@ -21,6 +21,7 @@ refrain_unit_test(test_archive unit.archive UNIFY
   ${CMAKE_CURRENT_LIST_DIR}/archive/kept_analysis_test.cpp ${CMAKE_CURRENT_LIST_DIR}/archive/kept_pools_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/manifest_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/packed_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/archive/rank_pass_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/renamed_profile_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/extra_metrics_test.cpp ${CMAKE_CURRENT_LIST_DIR}/archive/totals_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/archive/whole_file_test.cpp ${CMAKE_CURRENT_LIST_DIR}/archive/golden_test.cpp
