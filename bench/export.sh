@@ -6,4 +6,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 REFRAIN_TRACE=all "$build/bin/refrain" run --experiment "$scratch/experiment" -- \
   mpirun.openmpi -n 2 "$build/bench/requests" 8 40000 >/dev/null
-"$build/bench/otf2_write" "$scratch/experiment" "$scratch"
+for threads in 1 2; do
+  echo "export by $threads thread(s):"
+  REFRAIN_THREADS=$threads "$build/bench/otf2_write" "$scratch/experiment" "$scratch"
+done

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <otf2/otf2.h>
 #include <string>
@@ -189,16 +190,30 @@ std::uint64_t write_export(const char* experiment, const std::string& directory)
   return refrain::exports::write_otf2(*trace, symbolizer, {.directory = directory}).events;
 }
 
-template <class Write>
-double seconds_of(Write&& write) {
-  const auto begin = Clock::now();
-  write();
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
+struct Seconds {
+  std::vector<double> elapsed, cpu;  ///< of each run; CPU time is that of all threads
+
+  template <class Write>
+  void add(Write&& write) {
+    const std::clock_t cpu_begin = std::clock();
+    const auto begin = Clock::now();
+    write();
+    elapsed.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
+    cpu.push_back(static_cast<double>(std::clock() - cpu_begin) / CLOCKS_PER_SEC);
+  }
+};
 
 double median(std::vector<double> of) {
   std::ranges::sort(of);
   return of[of.size() / 2];
+}
+
+void print(const char* what, double events, const std::vector<double>& of_export, const std::vector<double>& of_bare) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < of_export.size(); ++i) ratios.push_back(of_export[i] / of_bare[i]);
+  std::printf("%s: export %.3f s (%.1f ns an event), bare libotf2 %.3f s (%.1f ns): %.2f times\n", what,
+              median(of_export), median(of_export) / events * 1e9, median(of_bare), median(of_bare) / events * 1e9,
+              median(ratios));
 }
 
 }  // namespace
@@ -209,18 +224,15 @@ int main(int count, char** arguments) {
   const std::uint64_t events = write_export(arguments[1], exported);
   if (read_records(exported + "/traces.otf2") != events || events == 0)
     return std::fprintf(stderr, "the archive has records that the loop does not write\n"), 1;
-  std::vector<double> of_export, of_bare, ratios;
+  Seconds of_export, of_bare;
   for (int i = 0; i < 7; ++i) {
     std::filesystem::remove_all(exported);
-    of_export.push_back(seconds_of([&] { (void)write_export(arguments[1], exported); }));
+    of_export.add([&] { (void)write_export(arguments[1], exported); });
     std::filesystem::remove_all(bare);
-    of_bare.push_back(seconds_of([&] { write_bare(bare); }));
-    ratios.push_back(of_export.back() / of_bare.back());
+    of_bare.add([&] { write_bare(bare); });
   }
   for (const std::string& directory : {exported, bare}) std::filesystem::remove_all(directory);
-  const double million = static_cast<double>(events) / 1e6;
-  std::printf(
-      "%.2f million events; export %.3f s (%.1f ns an event), bare libotf2 %.3f s (%.1f ns): %.2f times the time\n",
-      million, median(of_export), median(of_export) / million * 1e3, median(of_bare), median(of_bare) / million * 1e3,
-      median(ratios));
+  std::printf("%.2f million events\n", static_cast<double>(events) / 1e6);
+  print("elapsed", static_cast<double>(events), of_export.elapsed, of_bare.elapsed);
+  print("CPU time", static_cast<double>(events), of_export.cpu, of_bare.cpu);
 }

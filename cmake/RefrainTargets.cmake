@@ -22,8 +22,8 @@ foreach(operation memset memcpy)
 endforeach()
 list(APPEND REFRAIN_RUNTIME_FLAGS ${REFRAIN_STORE_FLAGS})
 
-# refrain_precompile(TARGET HEADERS...): these headers of C++ are parsed once for the target, and for others with the same
-# options of the compiler that say REUSE_FROM. No source relies on it: the sanitizers' builds do without (CMAKE_DISABLE_PRECOMPILE_HEADERS).
+# refrain_precompile(TARGET HEADERS...): these headers of C++ are parsed once for the target, and for others that have
+# the same options of the compiler and say REUSE_FROM. No source relies on it: the sanitizers' builds do without (CMAKE_DISABLE_PRECOMPILE_HEADERS).
 set(REFRAIN_RUNTIME_HEADERS algorithm atomic cstddef cstdint cstring span string_view)
 set(REFRAIN_OFFLINE_HEADERS algorithm cmath cstdint cstring filesystem functional map memory optional span string string_view vector
   fmt/format.h)
@@ -33,7 +33,7 @@ function(refrain_precompile target)
 endfunction()
 
 # Sources of a target compiled some at a time, which parses what they include and instantiates what they use once: half of
-# the time for the offline half. REFRAIN_UNITY=OFF compiles each by itself, as who works on one of them wants it.
+# the time for the offline half. REFRAIN_UNITY=OFF compiles each by itself, which is faster for work on one of them.
 option(REFRAIN_UNITY "Compile sources of a library together" ON)
 function(refrain_unify target at_a_time)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${REFRAIN_UNITY} UNITY_BUILD_BATCH_SIZE ${at_a_time} UNITY_BUILD_UNIQUE_ID REFRAIN_UNITY_ID)
@@ -62,6 +62,7 @@ function(refrain_add_offline_headers)
   file(CONFIGURE OUTPUT ${source} CONTENT "")
   add_library(refrain_offline_headers OBJECT ${source})
   refrain_offline_options(refrain_offline_headers)
+  target_link_libraries(refrain_offline_headers PRIVATE fmt::fmt)  # its headers may be elsewhere than the system's
   refrain_precompile(refrain_offline_headers ${REFRAIN_OFFLINE_HEADERS})
 endfunction()
 

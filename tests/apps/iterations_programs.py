@@ -481,6 +481,7 @@ class Killed(TestCase):
 
         return [process for process in found if is_ours(process)]
 
+    @alone
     def test_a_killed_job_keeps_what_its_last_snapshot_had(self) -> None:
         for _ in range(20 if FULL else 1):
             self.kill_once(random.uniform(2.5, 5.0))
