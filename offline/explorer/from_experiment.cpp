@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <functional>
 #include <map>
 #include <numeric>
 #include <unordered_set>
@@ -66,7 +65,7 @@ class Maker {
                           request_.path_values};
     add_loops(input, *table_, run_);
     keep_used_metrics();
-    add_variances();
+    add_errors();
     tell();
     run_.lacks.insert(run_.lacks.end(), request_.lacks.begin(), request_.lacks.end());
     return std::move(run_);
@@ -147,18 +146,6 @@ class Maker {
     return rows;
   }
 
-  /// Variances of time that samples divide, by node, in s^2 (Sums).
-  struct Variances {
-    std::vector<double> divided, own, whole;
-
-    explicit Variances(std::size_t nodes = 0) : divided(nodes), own(nodes), whole(nodes) {}
-    Variances& operator+=(const Variances& other) {
-      for (const auto of : {&Variances::divided, &Variances::own, &Variances::whole})
-        std::ranges::transform(this->*of, other.*of, (this->*of).begin(), std::plus());
-      return *this;
-    }
-  };
-
   /// What the thread of a rank has in the run.
   struct OfThread {
     std::size_t thread = 0;
@@ -168,11 +155,11 @@ class Maker {
   struct OfRank {
     std::int32_t rank = 0;
     std::vector<OfThread> threads;
-    Variances variances;
+    std::vector<double> divided;  ///< by node (Sums::Divided)
   };
 
   void read_run() {
-    variances_ = Variances(tree_.nodes.size());
+    divided_.resize(tree_.nodes.size());
     std::vector<std::size_t> places(experiment_->ranks().size());
     std::iota(places.begin(), places.end(), 0);
     std::size_t done = 0;
@@ -182,13 +169,13 @@ class Maker {
       OfRank of;
       if (!rank) return of;
       of.rank = rank->rank;
-      of.variances = Variances(tree_.nodes.size());
+      of.divided.resize(divided_.size());
       for_each_leaf(*rank, leaves, [&](const run::Leaf& leaf) {
         const auto thread = thread_of_.find({of.rank, leaf.location.thread});
         if (thread == thread_of_.end()) return;
         std::vector<double> weights(tree_.nodes.size());
         of.threads.push_back({thread->second, own_->of(leaf, weights), leaf.stratum()});
-        add_variances(of.threads.back().samples, weights, of.variances);
+        add_divided(of.threads.back().samples, weights, of.divided);
       });
       return of;
     };
@@ -200,7 +187,7 @@ class Maker {
         add_samples(samples, run_.places[place].samples);
         add_samples(samples, run_.samples);
       }
-      if (!of.threads.empty()) variances_ += of.variances;
+      for (std::size_t node = 0; node < of.divided.size(); ++node) divided_[node] += of.divided[node];
       request_.progress(++done, places.size());
     });
     request_.progress(places.size(), places.size());
@@ -217,20 +204,11 @@ class Maker {
     return samples > 0 ? seconds * seconds / samples : 0;
   }
 
-  /// Adds those of a thread, whose samples have these weights by node, in ns; the weights become inclusive.
-  void add_variances(const run::Stratum& of, std::vector<double>& weights, Variances& to) const {
-    const auto add = [&](std::vector<double>& sums) {
-      std::vector<double> variances(weights.size());
-      of.add_variances(weights, variances);
-      for (std::size_t node = 0; node < sums.size(); ++node) sums[node] += variances[node] * s_per_ns * s_per_ns;
-    };
+  /// Adds what a thread has, whose samples have these weights by node, in nanoseconds.
+  static void add_divided(const run::Stratum& of, const std::vector<double>& weights, std::vector<double>& to) {
     if (!(of.weight > 0)) return;
-    for (std::size_t node = 0; node < weights.size(); ++node)
-      to.divided[node] += weights[node] / of.weight * variance_of(of);
-    add(to.own);
-    for (std::size_t node = weights.size(); node-- > 1;)
-      weights[static_cast<std::size_t>(tree_.nodes[node].parent)] += weights[node];
-    add(to.whole);
+    const double variance = variance_of(of);
+    for (std::size_t node = 0; node < weights.size(); ++node) to[node] += weights[node] / of.weight * variance;
   }
 
   /// The largest call path that ends in a function.
@@ -327,16 +305,19 @@ class Maker {
     wait_ = number[metrics_.size() - 1];
   }
 
-  void add_variances() {
-    const auto add = [&](Sums::Kind kind, const std::vector<double>& by_node) {
+  void add_errors() {
+    const auto add = [&](Sums::Kind kind, const auto& value_of) {
       Sums row{kind, 0, user_, {}, {}};
-      for (std::uint32_t node = 0; node < by_node.size(); ++node)
-        if (by_node[node] > 0) row.nodes.push_back(node), row.values.push_back(by_node[node]);
+      for (std::uint32_t node = 0; node < tree_.nodes.size(); ++node)
+        if (const double value = value_of(node); value > 0) row.nodes.push_back(node), row.values.push_back(value);
       run_.sums.push_back(std::move(row));
     };
-    add(Sums::Divided, variances_.divided);
-    add(Sums::OwnVariance, variances_.own);
-    add(Sums::WholeVariance, variances_.whole);
+    const auto square_of = [&](double analysis::TreeNode::*error) {
+      return [this, error](std::uint32_t node) { return tree_.nodes[node].*error * tree_.nodes[node].*error; };
+    };
+    add(Sums::Divided, [&](std::uint32_t node) { return divided_[node]; });
+    add(Sums::OwnVariance, square_of(&analysis::TreeNode::exclusive_error_s));
+    add(Sums::WholeVariance, square_of(&analysis::TreeNode::standard_error_s));
     if (wait_ < run_.metrics.size()) add_wait_errors();
   }
 
@@ -388,7 +369,7 @@ class Maker {
   std::vector<Metric> metrics_;                                             ///< those of the model, and waiting
   std::size_t rows_ = 0;                                                    ///< of values by place, about
   std::optional<ValueTable> table_;
-  Variances variances_;
+  std::vector<double> divided_;                                       ///< by node (Sums::Divided)
   std::vector<std::pair<std::uint32_t, run::Estimate>> wait_errors_;  ///< ascending by node
   std::uint32_t user_ = 0, wait_ = 0;
   report::LoopView loops_;

@@ -45,7 +45,7 @@ class RequestTable {
     std::size_t at = slot_of(number);
     if (!slots_[at].is_open) return;
     --size_;
-    // What would not be found behind a free slot moves there.
+    // An item that a free slot would hide moves into it.
     for (std::size_t next = behind(at); slots_[next].is_open; next = behind(next)) {
       const std::size_t wanted = slots_[next].first & mask();
       if (((next - wanted) & mask()) < ((next - at) & mask())) continue;

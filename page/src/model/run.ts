@@ -148,8 +148,8 @@ export class Run {
   }
 
   /**
-   * Of time that samples divide, over all places, at these call paths together. Exact for one call path, by itself or
-   * with all below it, which is what rows of a tree are; for several the most that it can be.
+   * The variance of sampled time at these call paths together, over all places. It is exact for one call path, by
+   * itself or with all below it, which is what rows of a tree are; for several it is the most that it can be.
    */
   sampledVariance(nodes: readonly Span[], ends: Uint32Array): number {
     const [first, ...others] = nodes;

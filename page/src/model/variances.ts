@@ -1,7 +1,7 @@
 /** Errors of time that samples divide (docs/explorer-format.md). Shares of a thread are multinomial. */
 import type { Samples } from './head';
 
-/** Of `part` of the time of one thread, in seconds. */
+/** The variance of `part` of the time of one thread; both are in seconds. */
 export function varianceOfShare(part: number, { seconds, variance }: Samples): number {
   const share = part / seconds;
   if (!(variance > 0) || !(share > 0)) return 0;
@@ -9,8 +9,8 @@ export function varianceOfShare(part: number, { seconds, variance }: Samples): n
 }
 
 /**
- * Of several threads, from the sum over them of the share times `variance`. It is the most that such shares can have,
- * which they do where all threads have the same.
+ * The variance for several threads, from the sum over them of the share times `variance`. It is the most that such
+ * shares can have, and exact where all threads have the same share.
  */
 export function varianceOfParts(divided: number, { variance }: Samples): number {
   return variance > 0 ? Math.max(0, divided - divided ** 2 / variance) : 0;

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { violations } from './axe.mjs';
-import { close, open, press, rows, settle, show, textOf } from './page.mjs';
+import { choose, close, open, press, rows, settle, show, textOf } from './page.mjs';
 import { plant } from './planted.mjs';
 
 after(close);
@@ -31,15 +31,6 @@ const tableNamed = (page, caption) => page.evaluate((text) => {
   const table = [...document.querySelectorAll('table')].find((each) => each.caption?.textContent.startsWith(text));
   return table && [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent));
 }, caption);
-
-async function choose(page, label, text) {
-  await page.evaluate((name, wanted) => {
-    const select = [...document.querySelectorAll('label.choice')].find((each) => each.firstChild.textContent === name).querySelector('select');
-    select.value = [...select.options].find((option) => option.textContent === wanted).value;
-    select.dispatchEvent(new Event('change', { bubbles: true }));
-  }, label, text);
-  await settle(page);
-}
 
 test('the graph of iterations shows the difference of runs, and which iterations only one of them has', async () => {
   twins();
