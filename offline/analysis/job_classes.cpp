@@ -5,60 +5,80 @@
 #include <limits>
 #include <numeric>
 
+#include "format/hashing.hpp"
+
 namespace refrain::analysis {
 namespace {
 
-constexpr std::size_t dimensions = 4;
+template <std::size_t dimensions>
 using Point = std::array<double, dimensions>;
 
-Point point_of(const JobIteration& of, double unit) {
+Point<4> means_of(const JobIteration& of, double unit) {
   return {of.wall / unit, of.mpi / unit, of.user / unit, of.slowest / unit};
 }
+Point<projections> differences_of(const JobIteration& of, double unit) {
+  Point<projections> point;
+  for (std::size_t d = 0; d < projections; ++d) point[d] = static_cast<double>(of.differences[d]) / unit;
+  return point;
+}
 
+template <std::size_t dimensions>
 struct Centre {
+  using Here = Point<dimensions>;
   double count = 0;
-  Point sum{}, squares{};
+  Here sum{}, mean{};
+  std::array<Here, dimensions> products{};  ///< sums, of dimensions by each other
 
-  void add(const Point& point) {
+  void add(const Here& point) {
     ++count;
     for (std::size_t d = 0; d < dimensions; ++d) {
       sum[d] += point[d];
-      squares[d] += point[d] * point[d];
+      for (std::size_t e = 0; e < dimensions; ++e) products[d][e] += point[d] * point[e];
     }
+    take_mean();
   }
   void add(const Centre& other) {
     count += other.count;
     for (std::size_t d = 0; d < dimensions; ++d) {
       sum[d] += other.sum[d];
-      squares[d] += other.squares[d];
+      for (std::size_t e = 0; e < dimensions; ++e) products[d][e] += other.products[d][e];
     }
+    take_mean();
   }
-  double distance_squared(const Point& point) const {
+  void take_mean() {
+    for (std::size_t d = 0; d < dimensions; ++d) mean[d] = sum[d] / count;
+  }
+  double distance_squared(const Here& point) const {
     double distance = 0;
-    for (std::size_t d = 0; d < dimensions; ++d) distance += std::pow(sum[d] / count - point[d], 2);
+    for (std::size_t d = 0; d < dimensions; ++d) distance += (mean[d] - point[d]) * (mean[d] - point[d]);
     return distance;
   }
-  double distance(const Centre& other) const {
-    Point mean;
-    for (std::size_t d = 0; d < dimensions; ++d) mean[d] = other.sum[d] / other.count;
-    return std::sqrt(distance_squared(mean));
-  }
-  /// Root of the mean squared distance of its members.
-  double scatter() const {
-    double variance = 0;
-    for (std::size_t d = 0; d < dimensions; ++d)
-      variance += std::max(squares[d] / count - std::pow(sum[d] / count, 2), 0.0);
-    return std::sqrt(variance);
+  double distance(const Centre& other) const { return std::sqrt(distance_squared(other.mean)); }
+  /// Of its members, along a line.
+  double variance(const Here& direction) const {
+    double squares = 0, along = 0;
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      along += direction[d] * mean[d];
+      for (std::size_t e = 0; e < dimensions; ++e) squares += direction[d] * direction[e] * products[d][e];
+    }
+    return std::max(squares / count - along * along, 0.0);
   }
 };
 
+/// How far from the mean of N values the mean of n chosen ones lies by chance, in deviations: the n that lie furthest
+/// out are sqrt(2 ln(N / n)) away in the direction in which they do. Of few ones all dimensions add to the distance.
+double by_chance(double all, double chosen, std::size_t dimensions) {
+  return std::sqrt(2 * std::log(all / chosen)) + std::sqrt(static_cast<double>(dimensions) / chosen);
+}
+
 /// Centres that may become one another.
+template <std::size_t dimensions>
 class Centres {
  public:
   explicit Centres(std::size_t most) : most_(most) {}
 
   /// Which centre the point is of, by a number that stays.
-  std::uint32_t put(const Point& point) {
+  std::uint32_t put(const Point<dimensions>& point) {
     std::size_t nearest = 0;
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < open_.size(); ++i)
@@ -97,16 +117,30 @@ class Centres {
 
  private:
   static constexpr double least_apart = 0.05;  ///< of the mean wall time: what is less says nothing to anybody
+  /// In deviations of both. Were it 0, halves of a normal distribution would nearly touch; what drifts for long has two
+  /// ends at which it stays longest.
+  static constexpr double gap = 1.75;
   struct Pair {
     std::uint32_t a, b;
     double distance;
   };
-  /// Whether there is a gap between them. Of N values, n lie sqrt(2 ln(N / n)) deviations out by chance.
-  bool are_apart(const Centre& a, const Centre& b, double distance) const {
-    double all = 0;
-    for (const std::uint32_t i : open_) all += all_[i].count;
-    const double by_chance = std::sqrt(2 * std::log(all / std::min(a.count, b.count)));
-    return distance > least_apart && distance > (1 + by_chance) * (a.scatter() + b.scatter());
+  using CentreHere = Centre<dimensions>;
+  /// Whether there is a gap between them.
+  bool are_apart(const CentreHere& a, const CentreHere& b, double distance) const {
+    if (distance <= least_apart) return false;
+    Point<dimensions> direction;
+    for (std::size_t d = 0; d < dimensions; ++d) direction[d] = (b.mean[d] - a.mean[d]) / distance;
+    double all = 0, variances = 0;
+    for (const std::uint32_t i : open_) {
+      all += all_[i].count;
+      variances += all_[i].count * all_[i].variance(direction);
+    }
+    // Few members tell little of how they scatter: they are taken to scatter like all others.
+    const auto scatter = [&](const CentreHere& of) {
+      constexpr double others = 4;
+      return std::sqrt((of.count * of.variance(direction) + others * variances / all) / (of.count + others));
+    };
+    return distance > (gap + by_chance(all, std::min(a.count, b.count), dimensions)) * (scatter(a) + scatter(b));
   }
   Pair nearest() const {
     Pair best{0, 0, std::numeric_limits<double>::infinity()};
@@ -129,25 +163,79 @@ class Centres {
 
   std::size_t most_;
   double reach_ = least_apart / 2;
-  std::vector<Centre> all_;
+  std::vector<CentreHere> all_;
   std::vector<std::uint32_t> joined_, open_;  ///< what each has become; those that are still there
 };
 
+constexpr std::size_t most_centres = 64;
+
+/// Divides the members of a class by differences between places. Those that are no part of the largest get new numbers.
+void divide(std::span<const JobIteration> iterations, double unit, std::uint32_t wanted, std::uint32_t most_parts,
+            JobClasses& classes) {
+  Centres<projections> centres(most_centres);
+  std::vector<std::pair<std::size_t, std::uint32_t>> members;
+  for (std::size_t i = 0; i < iterations.size(); ++i)
+    if (classes.of[i] == wanted && std::isfinite(iterations[i].wall) && std::isfinite(iterations[i].differences[0]))
+      members.emplace_back(i, centres.put(differences_of(iterations[i], unit)));
+  centres.join_until(most_parts);
+  const std::vector<std::uint32_t> parts = centres.by_size();
+  for (const auto& [i, centre] : members) {
+    const auto part = std::ranges::find(parts, centres.found(centre)) - parts.begin();
+    if (part > 0) classes.of[i] = classes.count + static_cast<std::uint32_t>(part) - 1;
+  }
+  classes.count += static_cast<std::uint32_t>(std::max<std::size_t>(parts.size(), 1)) - 1;
+}
+
+/// The class with most iterations first.
+void sort_by_size(JobClasses& classes) {
+  std::vector<std::size_t> sizes(classes.count);
+  for (const std::uint32_t of : classes.of) ++sizes[of];
+  std::vector<std::uint32_t> sorted(classes.count), place(classes.count);
+  std::iota(sorted.begin(), sorted.end(), 0U);
+  std::ranges::stable_sort(sorted, std::greater<>{}, [&](std::uint32_t of) { return sizes[of]; });
+  for (std::uint32_t i = 0; i < classes.count; ++i) place[sorted[i]] = i;
+  for (std::uint32_t& of : classes.of) of = place[of];
+}
+
 }  // namespace
 
+PlaceSigns::PlaceSigns(std::uint64_t place) {
+  std::uint64_t bits = format::mixed(place);
+  for (Projected* of : {&wall_, &mpi_, &user_})
+    for (float& sign : *of) {
+      sign = (bits & 1) != 0 ? 1.0F : -1.0F;
+      bits >>= 1;
+    }
+}
+
+PlaceSigns& PlaceSigns::operator+=(const PlaceSigns& other) {
+  for (std::size_t i = 0; i < projections; ++i) {
+    wall_[i] += other.wall_[i];
+    mpi_[i] += other.mpi_[i];
+    user_[i] += other.user_[i];
+  }
+  return *this;
+}
+
+void set_differences(JobIteration& of, const PlaceSigns& all, std::size_t places) {
+  all.add(-of.wall, -of.mpi, -of.user, of.differences);
+  const double scale = std::sqrt(static_cast<double>(projections) * static_cast<double>(places));
+  for (float& sum : of.differences) sum = static_cast<float>(static_cast<double>(sum) / scale);
+}
+
 JobClasses job_classes(std::span<const JobIteration> iterations, std::uint32_t most) {
-  constexpr std::size_t most_centres = 64;
   double sum = 0, known = 0;
   for (const JobIteration& of : iterations)
     if (std::isfinite(of.wall)) sum += of.wall, ++known;
   JobClasses classes;
   classes.of.resize(iterations.size());
   if (!(sum > 0)) return classes;
-  Centres centres(most_centres);
+  const double unit = sum / known;
+  Centres<4> centres(most_centres);
   std::uint32_t last = 0;
   bool is_first = true;
   for (std::size_t i = 0; i < iterations.size(); ++i) {
-    if (std::isfinite(iterations[i].wall)) last = centres.put(point_of(iterations[i], sum / known));
+    if (std::isfinite(iterations[i].wall)) last = centres.put(means_of(iterations[i], unit));
     else if (is_first) continue;  // number 0, which the first known one gets, too
     is_first = false;
     classes.of[i] = last;
@@ -157,6 +245,9 @@ JobClasses job_classes(std::span<const JobIteration> iterations, std::uint32_t m
   classes.count = static_cast<std::uint32_t>(sorted.size());
   for (std::uint32_t& of : classes.of)
     of = static_cast<std::uint32_t>(std::ranges::find(sorted, centres.found(of)) - sorted.begin());
+  const std::uint32_t by_means = classes.count;
+  for (std::uint32_t c = 0; c < by_means; ++c) divide(iterations, unit, c, most - classes.count + 1, classes);
+  if (classes.count > by_means) sort_by_size(classes);
   return classes;
 }
 

@@ -1,10 +1,12 @@
 #pragma once
 /// Classes of iterations of a whole job, beside the clusters that each rank has of its own: iterations in which the job
-/// as a whole did about the same, by the time of its iterations, in MPI and in user code, and by the slowest rank.
+/// as a whole did about the same, by the time of its iterations, in MPI and in user code, by the slowest rank, and by
+/// which places took the time.
 ///
 /// One pass puts each iteration to the nearest of at most 64 centres, or makes a new one (leader clustering); then the
-/// two nearest centres become one until they differ by more than they scatter, and at most `most` are left. The result
-/// depends on the values and their order alone.
+/// two nearest centres become one until they differ by more than they scatter, and at most `most` are left. Classes
+/// that means over places make are divided in the same way by differences between places. The result depends on the
+/// values and their order alone.
 
 #include <array>
 #include <cstdint>
@@ -14,11 +16,40 @@
 
 namespace refrain::analysis {
 
+/// What means over places hide. Each number is a sum over places of their wall time, time in MPI and user time, with
+/// signs that are drawn once for each place, time and number. The squared distance between the sums of two iterations,
+/// divided by how many there are, estimates the one between their vectors over places (Achlioptas, "Database-friendly
+/// random projections", 2003): a few numbers stand for any number of places.
+inline constexpr std::size_t projections = 8;
+using Projected = std::array<float, projections>;
+
+class PlaceSigns {
+ public:
+  explicit PlaceSigns(std::uint64_t place);
+  /// Adds the place's seconds of one iteration.
+  void add(double wall, double mpi, double user, Projected& to) const {
+    const auto w = static_cast<float>(wall), m = static_cast<float>(mpi), u = static_cast<float>(user);
+    for (std::size_t i = 0; i < projections; ++i) to[i] += wall_[i] * w + mpi_[i] * m + user_[i] * u;
+  }
+  /// Adds those of another place: what a time is projected to that all places have alike.
+  PlaceSigns& operator+=(const PlaceSigns& other);
+  /// None.
+  PlaceSigns() = default;
+
+ private:
+  Projected wall_{}, mpi_{}, user_{};
+};
+
 /// What the job did in an iteration, or in some that follow each other: seconds of one iteration.
 struct JobIteration {
   double wall = 0, mpi = 0, user = 0;  ///< means over threads
   double slowest = 0;                  ///< wall time of the slowest thread
+  Projected differences{};             ///< between threads, see set_differences(); not a number: some are not known
 };
+
+/// Replaces the sums of PlaceSigns::add() over all places by what is left of them without the means, over the root of
+/// how many places there are. `all`: the sum of the places' signs.
+void set_differences(JobIteration& of, const PlaceSigns& all, std::size_t places);
 
 struct JobClasses {
   std::vector<std::uint32_t> of;  ///< by iteration, from 0 on: the class with most iterations first

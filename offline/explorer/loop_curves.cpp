@@ -93,7 +93,7 @@ class SeriesReader {
       if (group < times.size())
         times[group].add(value(wall), value(mpi), value(user), i - static_cast<std::int64_t>(group) * groups.width);
     });
-    to.job.add_place(times);
+    to.job.add_place(number, times);
   }
   std::size_t bytes() const {
     constexpr std::size_t bytes_of_bin = sizeof(double) + sizeof(std::int64_t) + sizeof(float);
@@ -140,7 +140,7 @@ JobIterations add_metric_curves(const LoopInput& input, const report::LoopGroup&
   JobBuilder job(group.iterations);
   const std::size_t locations_of_rank = places / std::max<std::size_t>(input.experiment->ranks().size(), 1) + 1;
   const std::size_t bytes_of_rank =
-      locations_of_rank * reader.bytes() + 2 * sizeof(JobBuilder::Times) * job.groups().count;
+      locations_of_rank * reader.bytes() + sizeof(JobBuilder::Times) * job.groups().count + job.bytes();
   for_each_rank_of(
       input, group, {}, has_few_locations(group) ? experiment::Depth::Whole : experiment::Depth::Loops, bytes_of_rank,
       empty, [&](std::size_t number, const run::OpenLoop& open, RankSeries& made) { reader.add(number, open, made); },

@@ -121,7 +121,11 @@ Map MapBuilder::finish() {
 }
 
 JobBuilder::JobBuilder(std::int64_t iterations)
-    : groups_(iterations, std::size_t{1} << 18), sums_(groups_.count), count_(groups_.count), peaks_(groups_.count) {}
+    : groups_(iterations, std::size_t{1} << 18),
+      sums_(groups_.count),
+      count_(groups_.count),
+      places_of_(groups_.count),
+      peaks_(groups_.count) {}
 
 void JobBuilder::Times::add(double wall_s, double mpi_s, double user_s, std::int64_t place_in_group) {
   if (!std::isfinite(wall_s)) return;
@@ -135,7 +139,10 @@ void JobBuilder::Times::add(double wall_s, double mpi_s, double user_s, std::int
   ++count;
 }
 
-void JobBuilder::add_place(std::span<const Times> times) {
+void JobBuilder::add_place(std::uint64_t place, std::span<const Times> times) {
+  const analysis::PlaceSigns signs(place);
+  signs_ += signs;
+  ++places_;
   for (std::size_t group = 0; group < std::min(times.size(), groups_.count); ++group) {
     const Times& of = times[group];
     if (of.count == 0) continue;
@@ -143,13 +150,18 @@ void JobBuilder::add_place(std::span<const Times> times) {
     to.wall += of.wall;
     to.mpi += of.mpi;
     to.user += of.user;
-    to.slowest = std::max(to.slowest, of.wall / static_cast<double>(of.count));
+    const auto count = static_cast<double>(of.count);
+    to.slowest = std::max(to.slowest, of.wall / count);
+    signs.add(of.wall / count, of.mpi / count, of.user / count, to.differences);
     count_[group] += of.count;
+    ++places_of_[group];
     if (of.peak > peaks_[group].wall) peaks_[group] = {of.peak, of.place_of_peak};
   }
 }
 
 void JobBuilder::add(const JobBuilder& others) {
+  signs_ += others.signs_;
+  places_ += others.places_;
   for (std::size_t group = 0; group < groups_.count; ++group) {
     const analysis::JobIteration& of = others.sums_[group];
     analysis::JobIteration& to = sums_[group];
@@ -157,7 +169,9 @@ void JobBuilder::add(const JobBuilder& others) {
     to.mpi += of.mpi;
     to.user += of.user;
     to.slowest = std::max(to.slowest, of.slowest);
+    for (std::size_t i = 0; i < analysis::projections; ++i) to.differences[i] += of.differences[i];
     count_[group] += others.count_[group];
+    places_of_[group] += others.places_of_[group];
     if (others.peaks_[group].wall > peaks_[group].wall) peaks_[group] = others.peaks_[group];
   }
 }
@@ -169,6 +183,8 @@ JobIterations JobBuilder::finish() {
     const auto count = static_cast<double>(count_[group]);
     if (count > 0) of.wall /= count, of.mpi /= count, of.user /= count;
     else of.wall = std::numeric_limits<double>::quiet_NaN();
+    if (places_of_[group] == places_) analysis::set_differences(of, signs_, places_);
+    else of.differences.fill(std::numeric_limits<float>::quiet_NaN());
     const auto first = static_cast<std::int64_t>(group) * groups_.width;
     of_peaks.push_back(count > 0 ? first + peaks_[group].place : -1);
   }

@@ -119,17 +119,23 @@ class JobBuilder {
   };
   explicit JobBuilder(std::int64_t iterations);
   const Bins& groups() const { return groups_; }
-  /// By group.
-  void add_place(std::span<const Times> times);
+  /// By group. `place`: which one it is.
+  void add_place(std::uint64_t place, std::span<const Times> times);
   /// Places that were added to another one of the same job.
   void add(const JobBuilder& others);
   /// Without classes.
   JobIterations finish();
+  std::size_t bytes() const {
+    return groups_.count * (sizeof(sums_[0]) + sizeof(count_[0]) + sizeof(places_of_[0]) + sizeof(peaks_[0]));
+  }
 
  private:
   Bins groups_;
   std::vector<analysis::JobIteration> sums_;
   std::vector<std::int64_t> count_;
+  std::vector<std::uint32_t> places_of_;  ///< by group
+  std::uint32_t places_ = 0;
+  analysis::PlaceSigns signs_;  ///< of all places
   struct Peak {
     float wall = -1;
     std::uint32_t place = 0;  ///< in the group

@@ -95,9 +95,12 @@ std::optional<std::vector<analysis::JobIteration>> iterations_of_job(const findi
                                                                      const findings::LoopFacts& loop) {
   std::vector<analysis::JobIteration> all(static_cast<std::size_t>(loop.iterations));
   const auto ranks = static_cast<double>(loop.ranks.size());
-  for (const auto& rank : loop.ranks) {
-    const auto open = facts.open(rank);
+  analysis::PlaceSigns all_signs;
+  for (std::size_t r = 0; r < loop.ranks.size(); ++r) {
+    const auto open = facts.open(loop.ranks[r]);
     if (!open) return std::nullopt;
+    const analysis::PlaceSigns signs(r);
+    all_signs += signs;
     std::int64_t known = 0;
     for_each_time(*open, [&](std::int64_t i, std::int32_t, double user_s, double mpi_s) {
       if (i >= loop.iterations) return;
@@ -107,9 +110,11 @@ std::optional<std::vector<analysis::JobIteration>> iterations_of_job(const findi
       of.mpi += mpi_s / ranks;
       of.wall += (user_s + mpi_s) / ranks;
       of.slowest = std::max(of.slowest, user_s + mpi_s);
+      signs.add(user_s + mpi_s, mpi_s, user_s, of.differences);
     });
     if (known != loop.iterations) return std::nullopt;
   }
+  for (analysis::JobIteration& of : all) analysis::set_differences(of, all_signs, loop.ranks.size());
   return all;
 }
 

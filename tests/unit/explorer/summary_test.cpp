@@ -220,8 +220,8 @@ TEST(Job, has_the_slowest_place_of_each_iteration_however_places_are_added) {
   fast[0].add(1, 0.5, 0.5), fast[1].add(1, 0, 1);
   slow[0].add(3, 0.5, 2.5), slow[1].add(1, 0, 1);
   JobBuilder job(2), other(2);
-  job.add_place(fast);
-  other.add_place(slow);
+  job.add_place(0, fast);
+  other.add_place(1, slow);
   job.add(other);
   const JobIterations iterations = job.finish();
   EXPECT_EQ(2, iterations.all[0].wall);
@@ -230,6 +230,23 @@ TEST(Job, has_the_slowest_place_of_each_iteration_however_places_are_added) {
   EXPECT_EQ(1, iterations.all[1].slowest);
   EXPECT_EQ((std::vector<std::int64_t>{2, 2}), iterations.count);
   EXPECT_EQ((std::vector<std::int64_t>{0, 1}), iterations.of_peaks);
+  const auto all_zero = [](const analysis::Projected& of) {
+    return std::ranges::all_of(of, [](float sum) { return std::abs(sum) < 1e-6F; });
+  };
+  EXPECT_FALSE(all_zero(iterations.all[0].differences));
+  EXPECT_TRUE(all_zero(iterations.all[1].differences)) << "places do not differ";
+}
+
+TEST(Job, knows_no_differences_between_places_where_one_is_missing) {
+  std::vector<JobBuilder::Times> first(2), second(2);
+  first[0].add(1, 0, 1), first[1].add(1, 0, 1);
+  second[0].add(2, 0, 2);
+  JobBuilder job(2);
+  job.add_place(0, first);
+  job.add_place(1, second);
+  const JobIterations iterations = job.finish();
+  EXPECT_TRUE(std::isfinite(iterations.all[0].differences[0]));
+  EXPECT_FALSE(std::isfinite(iterations.all[1].differences[0]));
 }
 
 TEST(Job, of_very_many_iterations_has_the_slowest_of_each_group) {
@@ -237,12 +254,12 @@ TEST(Job, of_very_many_iterations_has_the_slowest_of_each_group) {
   JobBuilder job(count), other(count);
   std::vector<JobBuilder::Times> times(job.groups().count);
   for (std::int64_t i = 0; i < 3; ++i) times[1].add(i == 1 ? 5 : 1, 0, 1, i);
-  job.add_place(times);
+  job.add_place(0, times);
   times[1] = {};
   for (std::int64_t i = 0; i < 3; ++i) times[1].add(i == 2 ? 4 : 1, 0, 1, i);
-  other.add_place(times);
+  other.add_place(1, times);
   times[0].add(9, 0, 9, 1);
-  other.add_place(times);
+  other.add_place(2, times);
   job.add(other);
   const JobIterations iterations = job.finish();
   EXPECT_EQ(3, iterations.width);
