@@ -249,30 +249,33 @@ template <class Reader>
   if (r.form == NumberForm::Full) r.tags_before = in.fixed();
 }
 
+/// Kind and phase are not read back from the record: one load of two bytes that were just stored one by one waits for
+/// both stores.
 template <class Reader>
-[[gnu::always_inline]] inline void read_communication(unsigned head, Record& r, Context& c, Reader& in) {
-  r.phase = static_cast<Phase>(head / first_flag & 3);
-  if (r.kind == Kind::Collective && r.phase == Phase::Cancelled) {
+[[gnu::always_inline]] inline void read_communication(Kind kind, unsigned head, Record& r, Context& c, Reader& in) {
+  Phase phase = static_cast<Phase>(head / first_flag & 3);
+  if (kind == Kind::Collective && phase == Phase::Cancelled) {
     const std::uint64_t number = in.number();
-    r.phase = number & 1 ? Phase::Begun : Phase::Whole;
+    phase = number & 1 ? Phase::Begun : Phase::Whole;
     read_number(number >> 1, r, in);
   }
+  r.phase = phase;
   r.peer = read_narrow(in);
-  if (is_message(r.kind)) r.tag = read_narrow(in);
+  if (is_message(kind)) r.tag = read_narrow(in);
   r.communicator = read_narrow(in);
-  if (r.phase != Phase::Whole) {
+  if (phase != Phase::Whole) {
     c.request += static_cast<std::uint64_t>(read_difference(in));
     const auto thread = static_cast<std::uint64_t>(wrapping_sum(read_difference(in), c.thread));
     r.request = c.request << bits_of_thread | (thread & thread_mask);
-    if (r.phase != Phase::Begun) {
+    if (phase != Phase::Begun) {
       r.begun_thread = static_cast<std::int32_t>(wrapping_sum(read_difference(in), c.thread));
       r.begun_node = static_cast<std::uint32_t>(in.number());
     }
   }
-  if (head & third_flag && r.kind != Kind::Receive) r.bytes_sent = read_large_difference(in);
-  if (head & fourth_flag && r.kind != Kind::Send) r.bytes_received = read_large_difference(in);
-  if (is_message(r.kind) && head & number_flag(r.kind)) {
-    if (has_number(r.kind, r.phase)) read_number(in.number(), r, in);
+  if (head & third_flag && kind != Kind::Receive) r.bytes_sent = read_large_difference(in);
+  if (head & fourth_flag && kind != Kind::Send) r.bytes_received = read_large_difference(in);
+  if (is_message(kind) && head & number_flag(kind)) {
+    if (has_number(kind, phase)) read_number(in.number(), r, in);
     else in.refuse();
   }
 }
@@ -299,26 +302,28 @@ void read_synchronization(unsigned head, unsigned more, Record& r, const Context
 
 /// As decode(), from one of the readers.
 template <class Reader>
-std::size_t decode_from(Reader in, Context& c, Record& r) {
+[[gnu::always_inline]] inline std::size_t decode_from(Reader in, Context& c, Record& r) {
   const unsigned head = in.head();
   if (!in.good()) return 0;
   r = Record{};
-  r.kind = static_cast<Kind>(head & (first_flag - 1));
-  if (r.kind == Kind::Jump && head & is_later_kind) {
+  const Kind kind = static_cast<Kind>(head & (first_flag - 1));
+  r.kind = kind;
+  if (kind == Kind::Jump && head & is_later_kind) {
     const unsigned later = in.head();
-    r.kind = static_cast<Kind>(first_later_kind + (later & (first_flag - 1)));
+    const Kind later_kind = static_cast<Kind>(first_later_kind + (later & (first_flag - 1)));
+    r.kind = later_kind;
     if (!in.good()) return 0;
-    if (r.kind == Kind::Metric) read_metric(head, later >> kind_bits, r, c, in);
-    else if (r.kind == Kind::Synchronization) read_synchronization(head, later >> kind_bits, r, c, in);
+    if (later_kind == Kind::Metric) read_metric(head, later >> kind_bits, r, c, in);
+    else if (later_kind == Kind::Synchronization) read_synchronization(head, later >> kind_bits, r, c, in);
     else return 0;
     return in.good() ? in.size() : 0;
   }
-  if (is_communication(r.kind)) {
+  if (is_communication(kind)) {
     r.time = c.time;
-    read_communication(head, r, c, in);
+    read_communication(kind, head, r, c, in);
     return in.good() ? in.size() : 0;
   }
-  if (r.kind == Kind::Jump) {
+  if (kind == Kind::Jump) {
     r.time = read_difference(in);
     r.request = in.number();
     r.node = static_cast<std::uint32_t>(in.number());
@@ -334,7 +339,7 @@ std::size_t decode_from(Reader in, Context& c, Record& r) {
     if (region > 0xffff) in.refuse();
     r.region = static_cast<std::uint16_t>(region);
   };
-  switch (r.kind) {
+  switch (kind) {
     case Kind::Call:
       r.is_whole = head & first_flag;
       r.is_io = head & second_flag;
@@ -370,6 +375,11 @@ std::size_t decode_from(Reader in, Context& c, Record& r) {
     default: break;
   }
   return in.good() ? in.size() : 0;
+}
+
+/// Near the end of the bytes.
+[[gnu::noinline]] std::size_t decode_carefully(std::span<const std::byte> bytes, Context& c, Record& r) {
+  return decode_from(CarefulReader(bytes), c, r);
 }
 
 }  // namespace
@@ -444,7 +454,7 @@ std::size_t encode(const Record& r, Context& c, std::byte* bytes) {
 std::size_t decode(std::span<const std::byte> bytes, Context& c, Record& r) {
   if (bytes.size() >= QuickReader::most_read) [[likely]]
     return decode_from(QuickReader(bytes.data()), c, r);
-  return decode_from(CarefulReader(bytes), c, r);
+  return decode_carefully(bytes, c, r);
 }
 
 }  // namespace refrain::events

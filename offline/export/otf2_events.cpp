@@ -338,10 +338,9 @@ class Writer {
 
   void one_sided(const events::Record& r) {
     if (r.phase >= Phase::Completed) {
-      const Begun* begun = begun_.find(key_of(r));
+      const std::optional<Begun> begun = begun_.close(key_of(r));
       if (!begun) return leave_out();
-      done(OTF2_EvtWriter_RmaOpCompleteNonBlocking(out_, nullptr, time_, begun->window, begun->operation));
-      return begun_.close(key_of(r));
+      return done(OTF2_EvtWriter_RmaOpCompleteNonBlocking(out_, nullptr, time_, begun->window, begun->operation));
     }
     const OTF2_RmaWinRef window = definitions_.window_of(rank_, r.communicator);
     if (window == OTF2_UNDEFINED_RMA_WIN || r.peer < 0) return leave_out();

@@ -78,14 +78,12 @@ void Search::Messages::add(const trace::Event& event, const Call& call, std::uin
   if (r.kind == Kind::Send) {
     if (r.phase >= Phase::Completed) {
       pairing_.add(event);
-      const std::uint64_t request = search_.trace_.request_of(event);
-      const std::uint32_t* begun = begun_.find(request);
+      const std::optional<std::uint32_t> begun = begun_.close(search_.trace_.request_of(event));
       if (!begun) {
         if (misses_begins()) nodes_[node_of(node)].has_unknown = true;
         return;
       }
       const std::uint32_t send = *begun;
-      begun_.close(request);
       Operation& of = operations_[send];
       if (r.phase == Phase::Cancelled) {
         if (const int process = process_of(of.to); process >= 0)
@@ -140,11 +138,9 @@ void Search::Messages::add(const trace::Event& event, const Call& call, std::uin
   bool is_posted_unseen = false;
   if (r.phase >= Phase::Completed) {
     // When it was posted before what is known nobody has waited for that.
-    const std::uint64_t request = search_.trace_.request_of(event);
-    const Posted* at = posted_.find(request);
-    is_posted_unseen = !at && misses_begins();
-    posted = at ? *at : Posted();
-    if (at) posted_.close(request);
+    const std::optional<Posted> begun = posted_.close(search_.trace_.request_of(event));
+    is_posted_unseen = !begun && misses_begins();
+    posted = begun.value_or(Posted());
   }
   if (r.phase == Phase::Cancelled) return pairing_.add(event);
   const std::uint32_t receive = make_operation();

@@ -91,8 +91,7 @@ SampleOfLocation sample_of(const experiment::EventFile& file, std::int32_t threa
 }
 
 void SampledStream::make_some() {
-  constexpr std::size_t enough = 64;
-  while (count() < enough) {
+  while (count() < usual_block) {
     const Event* event = all_->next();
     if (!event) return;
     const bool is_hidden = span_ < hidden_.size() && hidden_[span_];

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -41,9 +42,11 @@ class RequestTable {
     slot.first = number;
     return slot.second;
   }
-  void close(std::uint64_t number) {
+  /// Closes the request, and returns what was known of it; nothing: it was not open.
+  std::optional<T> close(std::uint64_t number) {
     std::size_t at = slot_of(number);
-    if (!slots_[at].is_open) return;
+    if (!slots_[at].is_open) return std::nullopt;
+    std::optional<T> known(slots_[at].second);
     --size_;
     // An item that a free slot would hide moves into it.
     for (std::size_t next = behind(at); slots_[next].is_open; next = behind(next)) {
@@ -53,6 +56,7 @@ class RequestTable {
       at = next;
     }
     slots_[at].is_open = false;
+    return known;
   }
   template <class Visit>
   void for_each(const Visit& visit) const {
@@ -89,7 +93,8 @@ class RequestTable {
         ++size_;
       }
   }
-  std::vector<Slot> slots_ = std::vector<Slot>(64);  ///< a power of two, half of them free at least
+  /// A power of two, half of them free at least, and mostly nearly all.
+  std::vector<Slot> slots_ = std::vector<Slot>(256);
   std::size_t size_ = 0;
 };
 

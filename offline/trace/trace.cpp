@@ -434,13 +434,36 @@ Trace::Reader Trace::read(std::span<const std::uint32_t> locations, std::int64_t
   if (locations.empty())
     for (std::uint32_t i = 0; i < locations_.size(); ++i) add(i);
   for (const std::uint32_t location : locations) add(location);
+  begin(reader, from_ns);
+  return reader;
+}
+
+Trace::Reader Trace::read_ahead() const {
+  constexpr std::uint64_t worth_a_thread = std::uint64_t{1} << 18;  // records
+  constexpr std::size_t most_locations = 1024;
+  std::uint64_t records = 0;
+  for (const LocationOfTrace& of : locations_) records += of.records;
+  // What an archive has is numbered as it is read.
+  if (archive_ || records < worth_a_thread || locations_.size() > most_locations ||
+      experiment::threads_for_reading() < 2)
+    return read();
+  std::vector<std::unique_ptr<EventSource>> streams;
+  for (std::uint32_t i = 0; i < locations_.size(); ++i) streams.push_back(stream_of(i, from_begin));
+  Reader reader;
+  reader.ahead_ = std::make_unique<ReadAhead>(std::move(streams));
+  reader.streams_ = reader.ahead_->take_sources();
+  begin(reader, from_begin);
+  return reader;
+}
+
+/// Where each stream begins to be told.
+void Trace::begin(Reader& reader, std::int64_t from_ns) {
   for (std::size_t i = 0; i < reader.streams_.size(); ++i) {
     const Event* event = reader.streams_[i]->next();
     while (event && event->time_ns < from_ns) event = reader.streams_[i]->next();
     if (event) reader.heads_.push_back({event->time_ns, static_cast<std::uint32_t>(i), event});
   }
   std::ranges::make_heap(reader.heads_, std::greater<>{});
-  return reader;
 }
 
 /// Puts the first head in its place behind earlier ones.
