@@ -29,7 +29,7 @@ constexpr const char* check_name = "check";
 
 struct CheckRequest {
   std::string experiment, format = "text", basis;
-  std::vector<std::string> against, files, efficiencies;
+  std::vector<std::string> against, files, efficiencies, regions;
   double tolerance_percent = 3, threshold = 0.05;
   bool all = false;  ///< every comparison is shown
 };
@@ -41,9 +41,10 @@ std::string seconds(double value) {
                         : fmt::format("{:.3f} us", value * 1e6);
 }
 
-/// A factor of the run against a bound on it.
+/// A factor of the run, or of a region in it, against a bound on it.
 struct EfficiencyCheck {
   EfficiencyBound bound;
+  std::string region;  ///< empty: the run
   analysis::Measured found;
   bool fails = false;           ///< also with two standard errors in its favour
   bool cannot_be_told = false;  ///< the bound is within two standard errors
@@ -59,8 +60,12 @@ struct Outcome {
   std::size_t properties = 0;            ///< that were evaluated
 };
 
+std::string name_of_case(const EfficiencyCheck& of) {
+  return fmt::format("{}{}", of.bound.factor->words, of.region.empty() ? "" : " of " + of.region);
+}
+
 std::string line_of(const EfficiencyCheck& of) {
-  return fmt::format("{} is {:.3f}{}, and is to be at {} {}", of.bound.factor->words, of.found.value,
+  return fmt::format("{} is {:.3f}{}, and is to be at {} {}", name_of_case(of), of.found.value,
                      of.found.error > 0 ? fmt::format(" +- {:.3f}", of.found.error) : "",
                      of.bound.is_least ? "least" : "most", of.bound.value);
 }
@@ -242,30 +247,36 @@ void evaluate(const CheckRequest& request, Outcome& outcome, const properties::P
       outcome.not_checked.push_back(fmt::format("{} was not evaluated: {}", of.name, of.why));
 }
 
+/// One bound, of the run or a region in it.
+void check_efficiency(const std::string& bound, const RunEfficiency& run, Outcome& outcome) {
+  EfficiencyCheck check{*parse_efficiency_bound(bound), run.region, {}};
+  const auto found = run.efficiency ? check.bound.factor->of(*run.efficiency) : std::nullopt;
+  if (!found) {
+    const bool is_of_waits = run.efficiency && !run.why_no_waits.empty();
+    outcome.not_checked.push_back(fmt::format("{}{}: not known{}", bound, run.region.empty() ? "" : " of " + run.region,
+                                              is_of_waits ? ", as " + run.why_no_waits : ""));
+    return;
+  }
+  check.found = *found;
+  constexpr double certain = 2;
+  const double missing = check.bound.is_least ? check.bound.value - found->value : found->value - check.bound.value;
+  check.fails = missing > certain * found->error;
+  check.cannot_be_told = !check.fails && found->error > 0 && missing > -certain * found->error;
+  if (check.cannot_be_told) outcome.uncertain.push_back(line_of(check));
+  outcome.efficiencies.push_back(check);
+}
+
 void check_efficiencies(const CheckRequest& request, Outcome& outcome) {
   if (request.efficiencies.empty()) return;
-  const RunEfficiency run = run_efficiencies(check_name, request.experiment, {""}).at(0);
-  if (const auto ranks = run.efficiency ? static_cast<std::int64_t>(run.efficiency->processes) : 0;
-      ranks > 0 && ranks < run.processes)
+  const std::vector<std::string> run{""};
+  const std::vector<RunEfficiency> all =
+      run_efficiencies(check_name, request.experiment, request.regions.empty() ? run : request.regions);
+  if (const auto ranks = all[0].efficiency ? static_cast<std::int64_t>(all[0].efficiency->processes) : 0;
+      ranks > 0 && ranks < all[0].processes)
     outcome.uncertain.push_back(
-        fmt::format("efficiencies are of {} of {} ranks; nothing is known of the others", ranks, run.processes));
-  for (const std::string& text : request.efficiencies) {
-    EfficiencyCheck check{*parse_efficiency_bound(text), {}};
-    const auto found = run.efficiency ? check.bound.factor->of(*run.efficiency) : std::nullopt;
-    if (!found) {
-      const bool is_of_waits = run.efficiency && !run.why_no_waits.empty();
-      outcome.not_checked.push_back(
-          fmt::format("{}: not known{}", text, is_of_waits ? ", as " + run.why_no_waits : ""));
-      continue;
-    }
-    check.found = *found;
-    constexpr double certain = 2;
-    const double missing = check.bound.is_least ? check.bound.value - found->value : found->value - check.bound.value;
-    check.fails = missing > certain * found->error;
-    check.cannot_be_told = !check.fails && found->error > 0 && missing > -certain * found->error;
-    if (check.cannot_be_told) outcome.uncertain.push_back(line_of(check));
-    outcome.efficiencies.push_back(check);
-  }
+        fmt::format("efficiencies are of {} of {} ranks; nothing is known of the others", ranks, all[0].processes));
+  for (const RunEfficiency& of : all)
+    for (const std::string& bound : request.efficiencies) check_efficiency(bound, of, outcome);
 }
 
 std::string name_of_case(const database::Found& of, const database::Evaluation& evaluation) {
@@ -340,10 +351,10 @@ void print_json(const Outcome& outcome, const CheckRequest& request) {
                        [](const database::Found* of) -> report::Row {
                          return {{of->property->name, of->context, of->severity, of->confidence}};
                        })},
-      {"efficiencies", columns("factor, value, standard_error, bound, is_least, failed, cannot_be_told"),
+      {"efficiencies", columns("factor, region, value, standard_error, bound, is_least, failed, cannot_be_told"),
        report::rows_of(outcome.efficiencies,
                        [](const EfficiencyCheck& of) -> report::Row {
-                         return {{of.bound.factor->name, of.found.value, of.found.error, of.bound.value,
+                         return {{of.bound.factor->name, of.region, of.found.value, of.found.error, of.bound.value,
                                   of.bound.is_least, of.fails, of.cannot_be_told}};
                        })},
       object_of("", columns("not_checked, cannot_be_told, notes"),
@@ -369,8 +380,8 @@ std::vector<JunitCase> junit_cases(const Outcome& outcome, const CheckRequest& r
     else if (of.cannot_be_told) made.skipped = "cannot be told: " + line_of(of);
   }
   for (const EfficiencyCheck& of : outcome.efficiencies)
-    cases.push_back({of.bound.factor->words, of.fails ? line_of(of) : "",
-                     of.cannot_be_told ? "cannot be told: " + line_of(of) : ""});
+    cases.push_back(
+        {name_of_case(of), of.fails ? line_of(of) : "", of.cannot_be_told ? "cannot be told: " + line_of(of) : ""});
   for (const database::Found* of : problems(outcome, request.threshold))
     cases.push_back({name_of_case(*of, *outcome.evaluation), line_of(*of, *outcome.evaluation), {}});
   return cases;
@@ -405,6 +416,8 @@ int run(const CheckRequest& request) {
     return complain(
         check_name, exit_usage,
         "nothing to check: --against EXPERIMENT, --properties FILE, --efficiency BOUND, or several of them");
+  if (!request.regions.empty() && request.efficiencies.empty())
+    return complain(check_name, exit_usage, "--region requires --efficiency BOUND: it says what the bounds are of");
   const auto program = read_specifications(request.files);
   if (!program) return exit_usage;
   Outcome outcome;
@@ -442,6 +455,11 @@ void add_check(Command root, Invocation& invocation) {
       .type("BOUND")
       .repeated()
       .check(wrong_as_efficiency_bound);
+  command
+      .option("--region", request->regions,
+              "A loop, marked region or function that these bounds hold for, instead of the run; may be repeated")
+      .type("NAME")
+      .repeated();
   command.flag("--all", request->all, "Show every comparison, with its confidence interval");
   command.option("--format", request->format, "How to print").one_of({"text", "json", "junit"}).shows_default();
   command.footer(

@@ -175,6 +175,19 @@ class Efficiency(TestCase):
         self.assertIn("<failure", self.refrain("check", experiment, "--efficiency", "parallel>=0.9", "--format", "junit", code=3))
         self.assertIn("as in parallel>=0.8", self.refrain("check", experiment, "--efficiency", "speed>=0.8", code=1))
 
+    def test_check_has_bounds_of_loops(self) -> None:
+        experiment, _ = self.run_kind(MPIS[0], 2, "chain", 0.01, 0.01, 60)
+        loop = self.loop(self.document(experiment))
+        failed = self.refrain("check", experiment, "--region", "steps", "--region", "main", "--efficiency", "parallel>=0.9", code=3)
+        self.assertIn(f"efficiency: parallel efficiency of steps is {loop['parallel']:.3f}, and is to be at least 0.9", failed)
+        self.assertIn("parallel efficiency of main is 0.", failed)
+        self.assertIn("2 failed", failed)
+        document = json.loads(self.refrain("check", experiment, "--region", "steps", "--efficiency", "parallel>=0.1", "--format", "json"))
+        self.assertEqual([("steps", False)], [(of["region"], of["failed"]) for of in document["efficiencies"]])
+        self.assertIn('name="parallel efficiency of steps"', self.refrain("check", experiment, "--region", "steps", "--efficiency", "parallel>=0.1", "--format", "junit"))
+        self.assertIn("no marked region", self.refrain("check", experiment, "--region", "nowhere", "--efficiency", "parallel>=0.1", code=1))
+        self.assertIn("--region requires --efficiency", self.refrain("check", experiment, "--region", "steps", code=1))
+
     def test_scaling_of_directories_is_the_table_of_pop(self) -> None:
         one, book = self.run_kind(MPIS[0], 1, "balance", 0.01, 0.01, 40)
         two, first = self.run_kind(MPIS[0], 2, "balance", 0.005, 0.0025, 40)
