@@ -54,6 +54,12 @@ struct Centre {
     return distance;
   }
   double distance(const Centre& other) const { return std::sqrt(distance_squared(other.mean)); }
+  /// Root of the mean squared distance of its members.
+  double scatter() const {
+    double variance = 0;
+    for (std::size_t d = 0; d < dimensions; ++d) variance += std::max(products[d][d] / count - mean[d] * mean[d], 0.0);
+    return std::sqrt(variance);
+  }
   /// Of its members, along a line.
   double variance(const Here& direction) const {
     double squares = 0, along = 0;
@@ -117,8 +123,8 @@ class Centres {
 
  private:
   static constexpr double least_apart = 0.05;  ///< of the mean wall time: what is less says nothing to anybody
-  /// In deviations of both. Were it 0, halves of a normal distribution would nearly touch; what drifts for long has two
-  /// ends at which it stays longest.
+  /// Of projections, in deviations of both. Were it 0, halves of a normal distribution would nearly touch; what drifts
+  /// for long has two ends at which it stays longest.
   static constexpr double gap = 1.75;
   struct Pair {
     std::uint32_t a, b;
@@ -128,19 +134,27 @@ class Centres {
   /// Whether there is a gap between them.
   bool are_apart(const CentreHere& a, const CentreHere& b, double distance) const {
     if (distance <= least_apart) return false;
+    double all = 0;
+    for (const std::uint32_t i : open_) all += all_[i].count;
+    const double least = std::min(a.count, b.count);
+    // Means have a class for each level, also where one passes into the other.
+    if constexpr (dimensions != projections)
+      return distance > (1 + std::sqrt(2 * std::log(all / least))) * (a.scatter() + b.scatter());
+    // Projections have the noise of all places in each dimension.
     Point<dimensions> direction;
     for (std::size_t d = 0; d < dimensions; ++d) direction[d] = (b.mean[d] - a.mean[d]) / distance;
-    double all = 0, variances = 0;
-    for (const std::uint32_t i : open_) {
-      all += all_[i].count;
-      variances += all_[i].count * all_[i].variance(direction);
-    }
-    // Few members tell little of how they scatter: they are taken to scatter like all others.
+    // Few members tell little of how they scatter, and what is nearest to each other scatters least: they are taken to
+    // scatter like all others, and these, as far as they are few, like all together.
+    constexpr double few = 4;
+    CentreHere together;
+    for (const std::uint32_t i : open_) together.add(all_[i]);
+    double within = few * together.variance(direction);
+    for (const std::uint32_t i : open_) within += all_[i].count * all_[i].variance(direction);
+    within /= all - static_cast<double>(open_.size()) + few;
     const auto scatter = [&](const CentreHere& of) {
-      constexpr double others = 4;
-      return std::sqrt((of.count * of.variance(direction) + others * variances / all) / (of.count + others));
+      return std::sqrt((of.count * of.variance(direction) + few * within) / (of.count + few));
     };
-    return distance > (gap + by_chance(all, std::min(a.count, b.count), dimensions)) * (scatter(a) + scatter(b));
+    return distance > (gap + by_chance(all, least, dimensions)) * (scatter(a) + scatter(b));
   }
   Pair nearest() const {
     Pair best{0, 0, std::numeric_limits<double>::infinity()};

