@@ -412,12 +412,12 @@ void print_junit(const Outcome& outcome, const CheckRequest& request) {
 }
 
 int run(const CheckRequest& request) {
+  if (!request.regions.empty() && request.efficiencies.empty())
+    return complain(check_name, exit_usage, "--region requires --efficiency BOUND: it says what the bounds are of");
   if (request.against.empty() && request.files.empty() && request.efficiencies.empty())
     return complain(
         check_name, exit_usage,
         "nothing to check: --against EXPERIMENT, --properties FILE, --efficiency BOUND, or several of them");
-  if (!request.regions.empty() && request.efficiencies.empty())
-    return complain(check_name, exit_usage, "--region requires --efficiency BOUND: it says what the bounds are of");
   const auto program = read_specifications(request.files);
   if (!program) return exit_usage;
   Outcome outcome;
