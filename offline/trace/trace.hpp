@@ -189,9 +189,9 @@ class Trace {
   /// experiment knows the path of each event without those before; of an archive see Start.
   Reader read(std::span<const std::uint32_t> locations = {}, std::int64_t from_ns = from_begin,
               Start start = Start::Jump) const;
-  /// All events, for who has more to do with each than reading takes: of an experiment they are made by another thread
-  /// (REFRAIN_THREADS permitting), if there are so many that it is worth one.
-  Reader read_ahead() const;
+  /// The same, for who has as much to do with an event as reading takes: of an experiment they are made by another
+  /// thread (REFRAIN_THREADS permitting), if there are so many that it is worth one.
+  Reader read_ahead(std::span<const std::uint32_t> locations = {}, std::int64_t from_ns = from_begin) const;
 
  private:
   struct Opened;
@@ -212,6 +212,8 @@ class Trace {
   template <class As>
   void sample(const As& as);
   std::unique_ptr<EventSource> stream_of(std::uint32_t location, std::int64_t from_ns) const;
+  std::vector<std::uint32_t> chosen(std::span<const std::uint32_t> locations) const;
+  /// From there.
   static void begin(Reader& reader, std::int64_t from_ns);
   /// Null: all spans.
   IsShown shown_spans(std::uint32_t rank) const;
