@@ -30,14 +30,14 @@ Search::Messages::Messages(Search& search)
 }
 
 /// -1: of the own one.
-int Search::Messages::process_of(std::int32_t rank) const {
+inline int Search::Messages::process_of(std::int32_t rank) const {
   const auto& distribution = search_.distribution_;
   if (!distribution) return -1;
   const int process = distribution->of_rank(rank);
   return process == distribution->process() ? -1 : process;
 }
 
-std::uint32_t Search::Messages::make_operation() {
+inline std::uint32_t Search::Messages::make_operation() {
   if (free_operations_.empty()) {
     operations_.emplace_back();
     return static_cast<std::uint32_t>(operations_.size() - 1);
@@ -48,9 +48,9 @@ std::uint32_t Search::Messages::make_operation() {
   return at;
 }
 
-void Search::Messages::free_operation(std::uint32_t operation) { free_operations_.push_back(operation); }
+inline void Search::Messages::free_operation(std::uint32_t operation) { free_operations_.push_back(operation); }
 
-std::uint32_t Search::Messages::node_of(std::uint32_t& node) {
+inline std::uint32_t Search::Messages::node_of(std::uint32_t& node) {
   if (node != none) return node;
   if (free_nodes_.empty()) {
     nodes_.emplace_back();
@@ -69,7 +69,25 @@ std::uint32_t Search::Messages::node_of(std::uint32_t& node) {
   return node;
 }
 
-void Search::Messages::let_go(std::uint32_t node) {
+/// Requests that are freed are never completed, and of a sample some are completed later than is known.
+inline void Search::Messages::forget_unfinished() {
+  if (posted_.size() > most_open_ || begun_.size() > most_open_) [[unlikely]]
+    forget_older();
+}
+
+/// Ranks that are not in the trace are one.
+inline Search::Messages::Flights& Search::Messages::flights_to(std::int32_t rank) {
+  const auto place = static_cast<std::size_t>(std::int64_t{rank} + 1);
+  return flights_[rank < 0 || place >= flights_.size() ? 0 : place];
+}
+
+/// As Search::iteration_of(), which is 0 where all iterations were kept.
+inline std::uint64_t Search::Messages::iteration_of(const trace::Event& event) const {
+  if (!search_.counts_.is_sample) return 0;
+  return search_.iteration_of(event.location, search_.findings_.span(event.location));
+}
+
+inline void Search::Messages::let_go(std::uint32_t node) {
   if (--nodes_[node].holders == 0) free_nodes_.push_back(node);
 }
 
@@ -213,8 +231,7 @@ void Search::Messages::answer(const Operation& send) {
       {send.number, send.posted_ns, send.receiver, send.is_paired, send.is_crossing, send.is_posted_unseen});
 }
 
-/// Requests that are freed are never completed, and of a sample some are completed later than is known.
-void Search::Messages::forget_unfinished() {
+void Search::Messages::forget_older() {
   if (posted_.size() > most_open_)
     trace::forget_older_half(
         posted_, [](const auto& receive) { return receive.second.ns; }, [this](const auto&) { ++forgotten_; });
@@ -226,12 +243,6 @@ void Search::Messages::forget_unfinished() {
           operations_[send.second].is_completed = true;
           complete_send(send.second);
         });
-}
-
-/// Ranks that are not in the trace are one.
-Search::Messages::Flights& Search::Messages::flights_to(std::int32_t rank) {
-  const auto place = static_cast<std::size_t>(std::int64_t{rank} + 1);
-  return flights_[rank < 0 || place >= flights_.size() ? 0 : place];
 }
 
 void Search::Messages::Flights::land(std::int64_t sent_ns, std::uint32_t sender) {
@@ -331,10 +342,6 @@ void Search::Messages::find_older(Received& received, std::int32_t to, std::int6
     (flight.sender == received.sender ? received.older_of_source : received.older_of_others) = true;
     if (received.older_of_source && received.older_of_others) break;
   }
-}
-
-std::uint64_t Search::Messages::iteration_of(const trace::Event& event) const {
-  return search_.iteration_of(event.location, search_.findings_.span(event.location));
 }
 
 /// A call depends on messages of which the other ends are not known, or lie in other iterations of a sample.

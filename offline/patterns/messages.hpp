@@ -134,6 +134,7 @@ class Search::Messages {
   int process_of(std::int32_t rank) const;
   void complete_send(std::uint32_t operation);
   void forget_unfinished();
+  void forget_older();
   void add_time(std::uint32_t node, bool has_unknown, Quantity unknown, Quantity crossing);
   /// What was begun or posted before is not all known.
   bool misses_begins() const { return search_.counts_.is_sample || search_.counts_.gaps > 0 || forgotten_ > 0; }

@@ -28,14 +28,8 @@ Search::Search(const trace::Trace& trace, bool by_span, const SearchLimits& limi
       limits_(limits),
       findings_(trace.locations().size(), by_span, std::move(wanted)),
       worst_(trace.locations().size()),
-      stacks_(trace.locations().size()),
-      collectives_(trace, [this](const trace::CollectiveOperation& operation) { collective(operation); }),
-      span_begin_(trace.locations().size(), INT64_MIN),
-      iterations_(trace.locations().size()),
-      has_gap_(trace.locations().size()),
-      is_in_gap_(trace.locations().size()),
-      gap_begin_(trace.locations().size()) {
-  extents_.resize(trace.locations().size());
+      here_(trace.locations().size()),
+      collectives_(trace, [this](const trace::CollectiveOperation& operation) { collective(operation); }) {
   for (const trace::RegionOfTrace& region : trace.regions()) {
     const bool is_mpi = region.paradigm == trace::Paradigm::Mpi;
     trace::FunctionOfMpi function = trace::function_of_mpi(region.name);
@@ -52,7 +46,6 @@ Search::Search(const trace::Trace& trace, bool by_span, const SearchLimits& limi
   counts_.is_sample = is_sample_of_iterations(trace);
   messages_ = std::make_unique<Messages>(*this);
   windows_ = std::make_unique<Windows>(*this);
-  window_uses_.resize(trace.locations().size());
 }
 
 Search::~Search() = default;
@@ -92,34 +85,34 @@ void Search::finish() {
 }
 
 void Search::take(const trace::Event& event) {
-  if (is_in_gap_[event.location]) [[unlikely]]
+  Here& here = here_[event.location];
+  if (here.is_in_gap) [[unlikely]]
     end_gap(event.location, event.time_ns);
   if (threads_) [[unlikely]]
     threads_->before(event);
   switch (event.type) {
-    case Type::Enter: enter(event); break;
-    case Type::Leave: leave(event); break;
-    case Type::Communication: communication(event); break;
-    case Type::SpanEnd: span_end(event); break;
-    case Type::Sample: sample(event); break;
-    case Type::Gap: gap(event); break;
+    case Type::Enter: enter(event, here); break;
+    case Type::Leave: leave(event, here); break;
+    case Type::Communication: communication(event, here); break;
+    case Type::SpanEnd: span_end(event, here); break;
+    case Type::Sample: sample(event, here); break;
+    case Type::Gap: gap(event, here); break;
     default: break;
   }
   if (threads_) [[unlikely]]
     threads_->after(event);
-  Extent& extent = extents_[event.location];
-  if (extent.first_ns > extent.last_ns) [[unlikely]]
-    extent.first_ns = event.time_ns;
-  extent.last_ns = event.time_ns;
+  if (here.first_ns > here.last_ns) [[unlikely]]
+    here.first_ns = event.time_ns;
+  here.last_ns = event.time_ns;
 }
 
 void Search::finish_events() {
-  for (std::uint32_t location = 0; location < extents_.size(); ++location)
-    if (is_in_gap_[location]) end_gap(location, std::max(trace_.end_ns(), gap_begin_[location]));
+  for (std::uint32_t location = 0; location < here_.size(); ++location)
+    if (here_[location].is_in_gap) end_gap(location, std::max(trace_.end_ns(), here_[location].gap_begin_ns));
   if (threads_) threads_->finish();
-  for (std::uint32_t location = 0; location < extents_.size(); ++location) {
-    findings_.of(location).first_ns = extents_[location].first_ns;
-    findings_.of(location).last_ns = extents_[location].last_ns;
+  for (std::uint32_t location = 0; location < here_.size(); ++location) {
+    findings_.of(location).first_ns = here_[location].first_ns;
+    findings_.of(location).last_ns = here_[location].last_ns;
   }
   messages_->finish();
   collectives_.finish();
@@ -138,40 +131,42 @@ void Search::count() {
 
 /// A call whose end is not known: it has waited for nothing.
 void Search::abandon(const Frame& frame) {
-  if (frame.uses_window && !window_uses_[frame.call.location].empty()) window_uses_[frame.call.location].pop_back();
+  std::vector<WindowUse>& uses = here_[frame.call.location].window_uses;
+  if (frame.uses_window && !uses.empty()) uses.pop_back();
   Call call = frame.call;
   call.leave_ns = call.enter_ns;
   if (frame.node != 0) messages_->leave(call, frame.node);
 }
 
 /// Until the next event of the location nothing is known of it.
-void Search::gap(const trace::Event& event) {
+void Search::gap(const trace::Event& event, Here& here) {
   ++counts_.gaps;
-  has_gap_[event.location] = true;
-  is_in_gap_[event.location] = true;
-  gap_begin_[event.location] = event.time_ns;
+  here.has_gap = true;
+  here.is_in_gap = true;
+  here.gap_begin_ns = event.time_ns;
   messages_->begin_gap(event.location);
   windows_->forget(event.location);
   publish(Break{event.location, event.time_ns});
   // An experiment has calls as wholes.
   if (!trace_.archive()) return;
-  for (const Frame& frame : std::exchange(stacks_[event.location], {})) abandon(frame);
-  window_uses_[event.location].clear();
+  for (const Frame& frame : std::exchange(here.stack, {})) abandon(frame);
+  here.window_uses.clear();
   collectives_.abandon(event.location);
 }
 
 void Search::end_gap(std::uint32_t location, std::int64_t ns) {
-  is_in_gap_[location] = false;
+  Here& here = here_[location];
+  here.is_in_gap = false;
   messages_->end_gap(location, ns);
   publish(Break{location, ns});
-  const std::int64_t begin = std::max(gap_begin_[location], limits_.from_ns), end = std::min(ns, limits_.to_ns);
+  const std::int64_t begin = std::max(here.gap_begin_ns, limits_.from_ns), end = std::min(ns, limits_.to_ns);
   if (begin > end) return;
   findings_.of(location).missing_ns += end - begin;
   counts_.gaps_within += 1;
 }
 
-void Search::enter(const trace::Event& event) {
-  Frame& frame = stacks_[event.location].emplace_back();
+void Search::enter(const trace::Event& event, Here& here) {
+  Frame& frame = here.stack.emplace_back();
   const std::uint32_t region = trace_.region_index(event.path);
   frame.call.location = event.location;
   frame.call.path = event.path;
@@ -192,7 +187,7 @@ bool is_of_one_process(const trace::Trace& trace, const trace::Event& event) {
 }  // namespace
 
 /// A one-sided operation, or a synchronization.
-void Search::use_window(const trace::Event& event, Frame& frame) {
+void Search::use_window(const trace::Event& event, Frame& frame, Here& here) {
   const events::Record& r = event.record;
   const std::int32_t rank = trace_.locations()[event.location].rank;
   WindowUse use{trace_.window_index(rank, r.communicator), -1, r.tag == events::exclusive_lock, r.ordinal};
@@ -202,16 +197,14 @@ void Search::use_window(const trace::Event& event, Frame& frame) {
     const auto& members = trace_.communicators().all()[static_cast<std::size_t>(communicator)].members;
     if (static_cast<std::size_t>(r.peer) < members.size()) use.target = members[static_cast<std::size_t>(r.peer)];
   }
-  std::vector<WindowUse>& uses = window_uses_[event.location];
-  if (frame.uses_window) uses.back() = use;
-  else uses.push_back(use);
+  if (frame.uses_window) here.window_uses.back() = use;
+  else here.window_uses.push_back(use);
   frame.uses_window = true;
 }
 
-void Search::communication(const trace::Event& event) {
-  std::vector<Frame>& stack = stacks_[event.location];
-  if (stack.empty()) return;
-  Frame& frame = stack.back();
+void Search::communication(const trace::Event& event, Here& here) {
+  if (here.stack.empty()) return;
+  Frame& frame = here.stack.back();
   if (events::is_message(event.record.kind)) {
     if (is_about_messages_) messages_->add(event, frame.call, frame.node);
     frame.completes_message = true;
@@ -235,12 +228,12 @@ void Search::communication(const trace::Event& event) {
     frame.collective_class = frame.completes_both ? CallClass::Collective : of;
   } else if (is_about_windows_ && events::is_of_window(event.record.kind) &&
              event.record.phase <= events::Phase::Begun && !trace_.archive()) {
-    use_window(event, frame);
+    use_window(event, frame, here);
   }
 }
 
-void Search::leave(const trace::Event& event) {
-  std::vector<Frame>& stack = stacks_[event.location];
+void Search::leave(const trace::Event& event, Here& here) {
+  std::vector<Frame>& stack = here.stack;
   // After a gap calls may end that were not seen to begin.
   while (!stack.empty() && stack.back().call.path != event.path) {
     if (std::ranges::find(stack, event.path, [](const Frame& of) { return of.call.path; }) == stack.end()) return;
@@ -268,8 +261,8 @@ void Search::leave(const trace::Event& event) {
   publish(call);
   if (frame.node != 0) messages_->leave(call, frame.node);
   if (frame.uses_window) {
-    const WindowUse use = window_uses_[call.location].back();
-    window_uses_[call.location].pop_back();
+    const WindowUse use = here.window_uses.back();
+    here.window_uses.pop_back();
     windows_->leave(call, use,
                     call.region < functions_.size() ? functions_[call.region].window_step : trace::WindowStep::None);
   }
@@ -287,9 +280,9 @@ void Search::note_untold(const Frame& frame, const Call& call) {
   if (is_untold) add_untold(untold_others, call);
 }
 
-void Search::sample(const trace::Event& event) const {
+void Search::sample(const trace::Event& event, const Here& here) const {
   const auto is_mpi = [](const Frame& of) { return of.call.call_class != CallClass::NotMpi; };
-  if (event.path == trace::no_path || std::ranges::any_of(stacks_[event.location], is_mpi)) return;
+  if (event.path == trace::no_path || std::ranges::any_of(here.stack, is_mpi)) return;
   publish(Sampled{event.location, event.path, event.time_ns, event.record.value});
 }
 
@@ -302,7 +295,7 @@ std::uint16_t Search::loop_index(const std::string& loop) {
 
 std::uint64_t Search::iteration_of(std::uint32_t location, std::uint32_t span) {
   if (!counts_.is_sample) return 0;
-  std::optional<std::vector<std::uint64_t>>& all = iterations_[location];
+  std::optional<std::vector<std::uint64_t>>& all = here_[location].iterations;
   if (!all) {
     all.emplace();
     auto reader = trace_.read({{location}});
@@ -316,7 +309,7 @@ std::uint64_t Search::iteration_of(std::uint32_t location, std::uint32_t span) {
   return span < all->size() ? (*all)[span] : 0;
 }
 
-void Search::span_end(const trace::Event& event) {
+void Search::span_end(const trace::Event& event, Here& here) {
   SpanEnd end;
   end.loop = loop_index(trace_.loop_of(event));
   end.number = event.record.value;
@@ -327,11 +320,11 @@ void Search::span_end(const trace::Event& event) {
     if (event.record.begun_node != events::no_node)
       end.opened = trace_.path_of(event.location, thread, event.record.begun_node);
   }
-  end.is_whole = !has_gap_[event.location];
-  has_gap_[event.location] = false;
+  end.is_whole = !here.has_gap;
+  here.has_gap = false;
   worst_.end_span(event.location, findings_.span(event.location), end);
   findings_.end_span(event.location, end);
-  span_begin_[event.location] = event.time_ns;
+  here.span_begin_ns = event.time_ns;
   // The next one that was kept may be a later one.
   if (counts_.is_sample && trace_.locations()[event.location].thread == 0) windows_->forget(event.location);
   if (counts_.is_sample) publish(Break{event.location, event.time_ns});

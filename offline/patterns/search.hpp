@@ -155,21 +155,34 @@ class Search {
     bool completes_collective = false, completes_message = false, completes_both = false;
     bool is_with_other_processes = false;  ///< a collective operation of several processes
     trace::CallClass collective_class{};
-    bool uses_window = false;  ///< window_uses_ says how
+    bool uses_window = false;  ///< Here::window_uses says how
     std::uint64_t messages = 0, bytes = 0;
+  };
+
+  /// A location, where its events have come to.
+  struct Here {
+    std::vector<Frame> stack;
+    std::vector<WindowUse> window_uses;                      ///< of the open calls that use one
+    std::int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;  ///< of its events
+    std::int64_t span_begin_ns = INT64_MIN;
+    std::int64_t gap_begin_ns = 0;
+    bool has_gap = false;    ///< events of the span in progress are missing
+    bool is_in_gap = false;  ///< the last event was a gap
+    /// Of a sample, of its spans; nothing: not asked for yet.
+    std::optional<std::vector<std::uint64_t>> iterations;
   };
 
   void follow_threads();
   void finish_events();
   void count();
-  void enter(const trace::Event& event);
-  void communication(const trace::Event& event);
-  void use_window(const trace::Event& event, Frame& frame);
-  void leave(const trace::Event& event);
-  void sample(const trace::Event& event) const;
-  void span_end(const trace::Event& event);
+  void enter(const trace::Event& event, Here& here);
+  void communication(const trace::Event& event, Here& here);
+  void use_window(const trace::Event& event, Frame& frame, Here& here);
+  void leave(const trace::Event& event, Here& here);
+  void sample(const trace::Event& event, const Here& here) const;
+  void span_end(const trace::Event& event, Here& here);
   std::uint16_t loop_index(const std::string& loop);
-  void gap(const trace::Event& event);
+  void gap(const trace::Event& event, Here& here);
   void end_gap(std::uint32_t location, std::int64_t ns);
   void abandon(const Frame& frame);
   void collective(const trace::CollectiveOperation& operation);
@@ -183,12 +196,8 @@ class Search {
   void publish_job_wide(bool is_init);
   /// Where orders of messages are known from: in a sample nobody knows what came before.
   std::int64_t begin_of_span(std::uint32_t location) const {
-    return counts_.is_sample ? span_begin_[location] : INT64_MIN;
+    return counts_.is_sample ? here_[location].span_begin_ns : INT64_MIN;
   }
-
-  struct Extent {
-    std::int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
-  };
 
   const trace::Trace& trace_;
   SearchLimits limits_;
@@ -206,22 +215,14 @@ class Search {
   WorstInstances worst_;
   SearchCounts counts_;
   std::vector<trace::FunctionOfMpi> functions_;  ///< by region
-  std::vector<std::vector<Frame>> stacks_;       ///< by location
+  std::vector<Here> here_;                       ///< by location
   std::unique_ptr<Messages> messages_;
   std::unique_ptr<Windows> windows_;
   std::unique_ptr<Threads> threads_;  ///< null: there are none, or nobody has subscribed to what it makes
-  std::vector<std::vector<WindowUse>> window_uses_;  ///< by location, of the open calls that use one
   trace::Collectives collectives_;
   std::vector<Call> init_, finalize_;
   std::size_t processes_ = 0;
-  std::vector<Extent> extents_;  ///< by location
   std::vector<std::string> loops_{{}};
-  std::vector<std::int64_t> span_begin_;  ///< by location
-  /// By location, of its spans; empty: not asked for yet.
-  std::vector<std::optional<std::vector<std::uint64_t>>> iterations_;
-  std::vector<bool> has_gap_;            ///< by location: events of the span in progress are missing
-  std::vector<bool> is_in_gap_;          ///< by location: the last event was a gap
-  std::vector<std::int64_t> gap_begin_;  ///< by location
 };
 
 }  // namespace refrain::patterns

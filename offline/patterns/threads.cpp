@@ -47,7 +47,7 @@ void Search::Threads::before(const trace::Event& event) {
   // Within its functions another thread goes on working.
   const bool is_another = event.location != process.first;
   if (is_another && states_[event.location] == State::Works && event.type == trace::Type::Enter) return;
-  const std::vector<Frame>& stack = search_.stacks_[process.first];
+  const std::vector<Frame>& stack = search_.here_[process.first].stack;
   const std::int64_t begin_ns = std::max(process.since_ns, search_.limits_.from_ns),
                      end_ns = std::min(event.time_ns, search_.limits_.to_ns);
   if (!process.idle.empty() && !stack.empty() && begin_ns < end_ns) {
@@ -70,18 +70,18 @@ void Search::Threads::after(const trace::Event& event) {
   // After a gap it may still be in functions that it has entered before.
   const bool is_outermost = event.type == Type::Enter && search_.trace_.parent_of(event.path) == trace::no_path;
   if (state == State::Unknown && !is_outermost) return;
-  change(processes_[at], event.location, search_.stacks_[event.location].empty() ? State::Idle : State::Works);
+  change(processes_[at], event.location, search_.here_[event.location].stack.empty() ? State::Idle : State::Works);
 }
 
 void Search::Threads::finish() {
   const auto extend = [&](std::uint32_t location, std::int64_t to_ns) {
-    std::int64_t& last_ns = search_.extents_[location].last_ns;
+    std::int64_t& last_ns = search_.here_[location].last_ns;
     last_ns = std::max(last_ns, to_ns);
   };
   for (const Process& process : processes_) {
     // A run that was killed, whose first thread is in its functions to the end.
-    if (!search_.stacks_[process.first].empty()) extend(process.first, process.since_ns);
-    for (const std::uint32_t location : process.idle) extend(location, search_.extents_[process.first].last_ns);
+    if (!search_.here_[process.first].stack.empty()) extend(process.first, process.since_ns);
+    for (const std::uint32_t location : process.idle) extend(location, search_.here_[process.first].last_ns);
   }
 }
 
