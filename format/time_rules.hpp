@@ -138,6 +138,17 @@ constexpr Wide nearest(Wide numerator, Wide denominator) {
 inline constexpr int bits_of_cost = 36;  ///< costs are up to 2^26 ticks
 inline constexpr int bits_of_rate = 28;  ///< and rates up to 2^34 Hz
 
+/// The integer nearest to nanoseconds at a rate of fixed_point(rate, bits_of_rate), as nearest() has it: what there are
+/// of twos in the divisor is shifted out, so that mostly 64 bits are left to be divided.
+constexpr Wide nearest_ticks(std::int64_t ns, std::int64_t rate) {
+  constexpr int twos = 9 + bits_of_rate;
+  constexpr std::uint64_t others = 1'953'125;  // 10^9 / 2^9
+  constexpr Wide divisor = Wide{others} << twos;
+  const Wide shifted = (Wide{ns} * rate + divisor / 2) >> twos;
+  if (shifted >> 64 == 0) return static_cast<std::uint64_t>(shifted) / others;
+  return shifted / others;
+}
+
 }  // namespace time_rules
 
 /// Room that sharing needs, one for each part.
@@ -215,9 +226,7 @@ inline UnitTimes undivided_times(const UnitTotals& unit, const TimeConstants& co
   using namespace time_rules;
   UnitTimes times = user_times(unit, constants);
   const std::int64_t rate = fixed_point(constants.ticks_per_second, bits_of_rate);
-  const auto ticks_of = [&](std::int64_t ns) {
-    return narrow(nearest(Wide{at_least_zero(ns)} * rate, Wide{1'000'000'000} << bits_of_rate));
-  };
+  const auto ticks_of = [&](std::int64_t ns) { return narrow(nearest_ticks(at_least_zero(ns), rate)); };
   times.cpu = ticks_of(unit.cpu_ns);
   const Wide wall_beyond_cpu = Wide{times.wall} - times.cpu;
   if (constants.off_cpu_is_counted) {

@@ -26,7 +26,7 @@ struct CurveMetric {
 
   run::IterationValue of(const run::OpenLoop& open) const {
     if (source) return source->of(*open.profiles, open.location->thread, nullptr);
-    return name == "user" ? run::user_time_alone(*open.profiles) : value_of_metric(*open.profiles, name);
+    return value_of_metric(*open.profiles, name);
   }
 };
 

@@ -33,7 +33,7 @@ PlaceParts parts_of(const LoopInput& input, const UnitPlan& plan, std::size_t nu
   ClusterMixture mixture(clusters, plan.units());
   std::vector<ClusterMixture::Value> exact;
   const auto wall = value_of_metric(profiles, "wall"), mpi = value_of_metric(profiles, "mpi"),
-             user = run::user_time_alone(profiles);
+             user = run::value_of_metric(profiles, "user");
   const analysis::JobClasses& classes = plan.iterations.classes;
   const std::int64_t width = plan.iterations.width;
   auto next = plan.single.begin();

@@ -90,7 +90,7 @@ class ColumnText {
   std::vector<char> memory() { return std::move(text_); }
 
  private:
-  static constexpr std::size_t longest = 4 << 20, room = longest_number + 1;
+  static constexpr std::size_t longest = 16 << 20, room = longest_number + 1;
   std::size_t size() const { return static_cast<std::size_t>(at_ - text_.data()); }
   void make_room() {
     last_ = std::numeric_limits<double>::quiet_NaN();  // its text goes

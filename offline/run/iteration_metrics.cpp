@@ -45,7 +45,6 @@ std::int64_t value_by_rules(const IterationProfiles& profiles, std::int64_t iter
                             std::span<const std::int64_t> row, MetricId metric) {
   const format::UnitTimes& times = profiles.undivided_times(iteration, cluster, row);
   switch (metric) {
-    case MetricId::User: return times.user;
     case MetricId::Refrain: return times.refrain;
     case MetricId::OffCpu: return std::max<std::int64_t>(times.wall - times.cpu, 0);
     case MetricId::WaitedForCore: return times.waited;
@@ -139,18 +138,13 @@ IterationValue value_of_metric(const IterationProfiles& profiles, std::string_vi
   const MetricRow* row = row_named(metric);
   if (!row || (row->source.from != format::MetricSource::Rules && !is_part)) return nullptr;
   const auto id = static_cast<MetricId>(row - format::metric_table);
+  if (id == MetricId::User)  // without the others
+    return [&profiles, second](std::int64_t, std::int32_t cluster, std::span<const std::int64_t> of) {
+      const auto times = format::user_times(profiles.sums_for_undivided_times(cluster, of), profiles.constants());
+      return static_cast<double>(times.user) / second;
+    };
   return [&profiles, id, second](std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> of) {
     return static_cast<double>(value_by_rules(profiles, iteration, cluster, of, id)) / second;
-  };
-}
-
-IterationValue user_time_alone(const IterationProfiles& profiles) {
-  const char* const name = format::row_of(MetricId::User).total_name;
-  if (overall_index(profiles.loop(), name) >= 0) return value_of_metric(profiles, name);
-  return [&profiles, second = profiles.constants().ticks_per_second](std::int64_t, std::int32_t cluster,
-                                                                     std::span<const std::int64_t> row) {
-    const auto times = format::user_times(profiles.sums_for_undivided_times(cluster, row), profiles.constants());
-    return static_cast<double>(times.user) / second;
   };
 }
 

@@ -62,8 +62,6 @@ class IterationValue {
 /// `metric` is a name of iteration_metrics(); null when this loop has no such metric. `profiles` must outlive the
 /// result.
 IterationValue value_of_metric(const IterationProfiles& profiles, std::string_view metric);
-/// The value of `user`, which takes half the time where no other metric by the time rules is asked for.
-IterationValue user_time_alone(const IterationProfiles& profiles);
 /// What the selected call paths have together; `metric` is a name of callpath_metrics(). Both must outlive the result.
 /// Samples are those that were recorded in the iteration, where they were kept.
 IterationValue value_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,

@@ -22,8 +22,8 @@ class ReadAhead::Source final : public EventSource {
 ReadAhead::ReadAhead(std::vector<std::unique_ptr<EventSource>> sources) : rings_(sources.size()) {
   constexpr std::size_t bytes = std::size_t{8} << 20, bytes_of_block = EventSource::usual_block * sizeof(Event);
   const std::size_t blocks =
-      std::clamp<std::size_t>(bytes / bytes_of_block / std::max<std::size_t>(sources.size(), 1), 2, 32);
-  const std::size_t at_a_time = std::clamp<std::size_t>(blocks / 4, 1, 4);
+      std::clamp<std::size_t>(bytes / bytes_of_block / std::max<std::size_t>(sources.size(), 1), 2, 512);
+  const std::size_t at_a_time = std::clamp<std::size_t>(blocks / 4, 1, 8);
   for (std::size_t i = 0; i < sources.size(); ++i) {
     rings_[i].source = std::move(sources[i]);
     rings_[i].free.assign(blocks / at_a_time, Blocks(at_a_time));

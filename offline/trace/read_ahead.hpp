@@ -1,8 +1,8 @@
 #pragma once
 /// Events that a thread makes from what is read while the user of a reader looks at those before.
 ///
-/// The order of events, of damage and of errors is that of a reader that does all by itself. Memory: two to thirty-two
-/// blocks of 64 events of each location, eight megabytes if that is more than two.
+/// The order of events, of damage and of errors is that of a reader that does all by itself. Memory: two to 512 blocks
+/// of 64 events of each location, eight megabytes where that is more than two blocks of each.
 
 #include <condition_variable>
 #include <cstddef>

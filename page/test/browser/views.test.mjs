@@ -36,7 +36,7 @@ test('a class of iterations becomes what the trees show', async () => {
   const whole = await closed();
   await show(page, 'Iterations');
   await page.waitForSelector('[aria-label="Classes of iterations"] button.link');
-  await page.click('[aria-label="Classes of iterations"] button.link');
+  await page.$eval('[aria-label="Classes of iterations"] button.link', (button) => button.click());
   await settle(page);
   const part = await closed();
   assert.ok(part > 0 && part < whole, `${part} of ${whole}`);

@@ -331,7 +331,6 @@ TEST(IterationMetrics, vectors_and_time_rules_give_the_metrics_of_an_iteration) 
   EXPECT_EQ(columns[8], "bytes_sent");
   const std::vector<std::int64_t> row = {5'000, 700, 0, 5'000, 3, 3, 24, 0, 0, 0, 0, 0, 0};
   EXPECT_DOUBLE_EQ(run::value_of_metric(profiles, "user")(0, 0, row), 4'300e-9);
-  EXPECT_DOUBLE_EQ(run::user_time_alone(profiles)(0, 0, row), 4'300e-9);
   EXPECT_DOUBLE_EQ(run::value_of_metric(profiles, "bytes_sent")(0, 0, row), 24);
   EXPECT_DOUBLE_EQ(run::value_of_metric(profiles, "off_cpu")(0, 0, row), 0);
   EXPECT_FALSE(run::value_of_metric(profiles, "weather"));
