@@ -1,7 +1,7 @@
 // Reads all events of an experiment in the order of time, those of its exported archive likewise, and those of the
 // archive through libotf2's global reader with empty callbacks, in turns; and searches both for all patterns, without
-// causes. Usage: bench_trace_read EXPERIMENT ARCHIVE/traces.otf2; without an experiment: bench_trace_read
-// ARCHIVE/traces.otf2
+// causes (REFRAIN_THREADS=1 or 2). Usage: bench_trace_read EXPERIMENT ARCHIVE/traces.otf2; without an experiment:
+// bench_trace_read ARCHIVE/traces.otf2
 
 #include <algorithm>
 #include <chrono>
@@ -109,14 +109,15 @@ double median(std::vector<double> of) {
   return of[of.size() / 2];
 }
 struct Measured {
-  std::vector<double> rates, cpu_s;  ///< events per second; CPU time
+  std::vector<double> rates, wall_s, cpu_s;  ///< events per second; time of each pass
 };
 
 void measure(Measured& to, std::uint64_t (*read)(const char*), const char* path) {
   const auto begin = Clock::now();
   const double cpu = cpu_seconds();
   const auto events = static_cast<double>(read(path));
-  to.rates.push_back(events / seconds_since(begin));
+  to.wall_s.push_back(seconds_since(begin));
+  to.rates.push_back(events / to.wall_s.back());
   to.cpu_s.push_back(cpu_seconds() - cpu);
 }
 
@@ -134,16 +135,19 @@ int main(int count, char** arguments) {
     measure(search_of_archive, search_archive, anchor);
     measure(otf2, read_otf2, anchor);
   }
-  const double a = median(archive.rates), b = median(otf2.rates), cpu = median(otf2.cpu_s);
+  const double a = median(archive.rates), b = median(otf2.rates);
   if (count == 3) {
     const double n = median(native.rates);
     std::printf("native %.2f, libotf2 %.2f million events per second: %.2f times as fast\n", n / 1e6, b / 1e6, n / b);
   }
   std::printf("archive %.2f, libotf2 %.2f million events per second: %.2f times as fast\n", a / 1e6, b / 1e6, a / b);
+  const double cpu = median(otf2.cpu_s), wall = median(otf2.wall_s);
   const auto print_search = [&](const char* of, const Measured& search) {
-    const double s = median(search.cpu_s);
-    std::printf("search of the %s: %.2f s of CPU time, libotf2 reads the archive in %.2f s: %.2f times that\n", of, s,
-                cpu, s / cpu);
+    const double s = median(search.cpu_s), w = median(search.wall_s);
+    std::printf(
+        "search of the %s: %.2f s, %.2f s of CPU time; libotf2 reads the archive in %.2f s, %.2f s: %.2f and %.2f "
+        "times that\n",
+        of, w, s, wall, cpu, w / wall, s / cpu);
   };
   if (count == 3) print_search("experiment", search_of_native);
   print_search("archive", search_of_archive);
