@@ -1,6 +1,6 @@
 // Reads all events of an experiment in the order of time, those of its exported archive likewise, and those of the
 // archive through libotf2's global reader with empty callbacks, in turns; and searches both for all patterns, without
-// causes (REFRAIN_THREADS=1 or 2). Usage: bench_trace_read EXPERIMENT ARCHIVE/traces.otf2; without an experiment:
+// causes. Usage: bench_trace_read EXPERIMENT ARCHIVE/traces.otf2; without an experiment:
 // bench_trace_read ARCHIVE/traces.otf2
 
 #include <algorithm>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -83,8 +82,7 @@ class LocationTimeline {
 template <class Use>
 void for_each_event(const trace::Trace& trace, std::span<const std::uint32_t> locations, const Stretch& stretch,
                     const Use& use) {
-  const bool is_rest = stretch.until_ns == std::numeric_limits<std::int64_t>::max();
-  auto reader = is_rest ? trace.read_ahead(locations, stretch.from_ns) : trace.read(locations, stretch.from_ns);
+  trace::Trace::Reader reader = trace.read(locations, stretch.from_ns);
   for (const trace::Event* event = reader.next(); event && event->time_ns <= stretch.until_ns; event = reader.next())
     use(*event);
 }

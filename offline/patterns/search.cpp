@@ -66,7 +66,7 @@ void Search::run(const Progress& progress) {
   constexpr std::uint64_t events_for_progress = 1 << 20;
   std::uint64_t count = 0;
   const bool publishes_all = !std::get<Subscribers<Primitive>>(subscribers_).empty();
-  auto reader = trace_.read_ahead();
+  auto reader = trace_.read();
   while (const trace::Event* event = reader.next()) {
     if (progress && count % events_for_progress == 0) progress(event->time_ns);
     if (publishes_all) [[unlikely]]

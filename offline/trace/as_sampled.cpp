@@ -91,7 +91,8 @@ SampleOfLocation sample_of(const experiment::EventFile& file, std::int32_t threa
 }
 
 void SampledStream::make_some() {
-  while (count() < usual_block) {
+  constexpr std::size_t enough = 64;
+  while (count() < enough) {
     const Event* event = all_->next();
     if (!event) return;
     const bool is_hidden = span_ < hidden_.size() && hidden_[span_];

@@ -81,7 +81,7 @@ ClockCorrection correction_of(const Trace& trace) {
   ClockBounds bounds(trace, [&](const ClockBound& of) {
     correction.add(of.before_machine, of.before_ns, of.after_machine, of.after_ns);
   });
-  auto reader = trace.read_ahead();
+  auto reader = trace.read();
   while (const Event* event = reader.next()) bounds.add(*event);
   bounds.finish();
   correction.solve();

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "offline/trace/event.hpp"
@@ -23,20 +22,9 @@ class EventSource {
       return nullptr;
     return &events_[next_++];
   }
-  /// Some more of them, as many as next() makes at a time, in place of what is in `events`, whose memory is used.
-  /// Returns how many they are, which are the first ones there. 0: there are no more. Not to be mixed with next().
-  std::size_t make_block(std::vector<Event>& events) {
-    events_.swap(events);
-    count_ = 0;
-    make_some();
-    events_.swap(events);
-    return std::exchange(count_, 0);
-  }
-  /// How many that mostly are.
-  static constexpr std::size_t usual_block = 64;
 
  protected:
-  /// Appends events, about `usual_block`. Adding none means that there are no more.
+  /// Appends events. Adding none means that there are no more.
   virtual void make_some() = 0;
   /// A place for one more, with the fields of the one that was there before. It moves when another is added.
   Event& add() {
@@ -53,11 +41,6 @@ class EventSource {
   /// What is in the next places are `added` events.
   void add_placed(std::size_t added) { count_ += added; }
   std::size_t count() const { return count_; }
-  /// In place of all that is there, which was told: `fill(events)` returns how many it has put into `events`.
-  template <class Fill>
-  void take_all(const Fill& fill) {
-    count_ = fill(events_);
-  }
   /// Takes back those behind the first `count`.
   void keep(std::size_t count) { count_ = count; }
   Event& at(std::size_t place) { return events_[place]; }

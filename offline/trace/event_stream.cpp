@@ -151,6 +151,8 @@ void EventStream::release() {
 
 namespace {
 
+constexpr std::size_t enough = 64;  // events at a time
+
 /// A message is received when the call returns; what is sent or begun, at its begin.
 bool is_at_end(const Record& moved) {
   const bool received = moved.kind == Kind::Receive || moved.kind == Kind::Read;
@@ -220,7 +222,7 @@ const Record* EventStream::take_calls() {
   constexpr std::size_t most_moved = 256;
   std::size_t moved = 0;
   bool in_order = true, any_at_end = false;
-  while (count() < usual_block && at_ != end_) {
+  while (count() < enough && at_ != end_) {
     Record& record = place(1 + moved).record;
     if (!decode(record)) return nullptr;
     if (events::is_communication(record.kind) && moved < most_moved) {
@@ -273,10 +275,10 @@ void EventStream::take(const Record& record) {
 
 void EventStream::make_some() {
   constexpr std::size_t most_samples = 64;
-  while (count() < usual_block) {
+  while (count() < enough) {
     const Record* record = held_.empty() && moved_count_ == 0 ? take_calls() : nullptr;
     if (!record) {
-      if (count() >= usual_block) break;
+      if (count() >= enough) break;
       record = read_record();
     }
     if (!record) {

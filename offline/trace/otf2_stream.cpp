@@ -79,9 +79,9 @@ void Otf2Stream::find_chunk(std::int64_t from_ns) {
 }
 
 void Otf2Stream::make_some() {
-  constexpr std::size_t most_in_collective = 4096;
+  constexpr std::size_t enough = 64, most_in_collective = 4096;
   collective_ = none;
-  while (!is_over_ && (count() < usual_block || (collective_ != none && count() < most_in_collective)))
+  while (!is_over_ && (count() < enough || (collective_ != none && count() < most_in_collective)))
     if (!step()) is_over_ = true;
 }
 

@@ -426,48 +426,21 @@ std::unique_ptr<EventSource> Trace::stream_of(std::uint32_t location, std::int64
 
 Trace::Reader Trace::read(std::span<const std::uint32_t> locations, std::int64_t from_ns, Start start) const {
   Reader reader;
-  for (const std::uint32_t location : chosen(locations))
+  const auto add = [&](std::uint32_t location) {
     if (archive_)
       reader.streams_.push_back(std::make_unique<Otf2Stream>(*archive_, location, from_ns, start == Start::FromBegin));
     else reader.streams_.push_back(stream_of(location, from_ns));
-  begin(reader, from_ns);
-  return reader;
-}
-
-Trace::Reader Trace::read_ahead(std::span<const std::uint32_t> locations, std::int64_t from_ns) const {
-  constexpr std::uint64_t worth_a_thread = std::uint64_t{1} << 18;  // records
-  constexpr std::size_t most_locations = 1024;
-  const std::vector<std::uint32_t> all = chosen(locations);
-  std::uint64_t records = 0;
-  for (const std::uint32_t location : all) records += locations_[location].records;
-  // What an archive has is numbered as it is read.
-  if (archive_ || records < worth_a_thread || all.size() > most_locations || experiment::threads_for_reading() < 2)
-    return read(locations, from_ns);
-  std::vector<std::unique_ptr<EventSource>> streams;
-  for (const std::uint32_t location : all) streams.push_back(stream_of(location, from_ns));
-  Reader reader;
-  reader.ahead_ = std::make_unique<ReadAhead>(std::move(streams));
-  reader.streams_ = reader.ahead_->take_sources();
-  begin(reader, from_ns);
-  return reader;
-}
-
-/// None are all.
-std::vector<std::uint32_t> Trace::chosen(std::span<const std::uint32_t> locations) const {
-  std::vector<std::uint32_t> all(locations.begin(), locations.end());
-  if (!all.empty()) return all;
-  all.resize(locations_.size());
-  std::iota(all.begin(), all.end(), 0U);
-  return all;
-}
-
-void Trace::begin(Reader& reader, std::int64_t from_ns) {
+  };
+  if (locations.empty())
+    for (std::uint32_t i = 0; i < locations_.size(); ++i) add(i);
+  for (const std::uint32_t location : locations) add(location);
   for (std::size_t i = 0; i < reader.streams_.size(); ++i) {
     const Event* event = reader.streams_[i]->next();
     while (event && event->time_ns < from_ns) event = reader.streams_[i]->next();
     if (event) reader.heads_.push_back({event->time_ns, static_cast<std::uint32_t>(i), event});
   }
   std::ranges::make_heap(reader.heads_, std::greater<>{});
+  return reader;
 }
 
 /// Puts the first head in its place behind earlier ones.

@@ -27,7 +27,6 @@
 #include "offline/trace/job_clocks.hpp"
 #include "offline/trace/locations.hpp"
 #include "offline/trace/otf2_archive.hpp"
-#include "offline/trace/read_ahead.hpp"
 #include "offline/trace/regions.hpp"
 #include "offline/trace/windows.hpp"
 
@@ -171,7 +170,6 @@ class Trace {
     };
     const Event* next_of_another(const Event* behind);
     void sink_first();
-    std::unique_ptr<ReadAhead> ahead_;  ///< what the streams are from, where another thread makes events
     std::vector<std::unique_ptr<EventSource>> streams_;
     /// Of the streams that have events, a heap, the earliest first: what was told last, or before anything was told its
     /// next one, else the next one.
@@ -189,9 +187,6 @@ class Trace {
   /// experiment knows the path of each event without those before; of an archive see Start.
   Reader read(std::span<const std::uint32_t> locations = {}, std::int64_t from_ns = from_begin,
               Start start = Start::Jump) const;
-  /// The same, for who has as much to do with an event as reading takes: of an experiment they are made by another
-  /// thread (REFRAIN_THREADS permitting), if there are so many that it is worth one.
-  Reader read_ahead(std::span<const std::uint32_t> locations = {}, std::int64_t from_ns = from_begin) const;
 
  private:
   struct Opened;
@@ -212,9 +207,6 @@ class Trace {
   template <class As>
   void sample(const As& as);
   std::unique_ptr<EventSource> stream_of(std::uint32_t location, std::int64_t from_ns) const;
-  std::vector<std::uint32_t> chosen(std::span<const std::uint32_t> locations) const;
-  /// From there.
-  static void begin(Reader& reader, std::int64_t from_ns);
   /// Null: all spans.
   IsShown shown_spans(std::uint32_t rank) const;
 

@@ -5,7 +5,7 @@ target_include_directories(archive_writer PUBLIC ${CMAKE_CURRENT_LIST_DIR}/..)
 target_link_libraries(archive_writer PRIVATE refrain_trace PkgConfig::otf2)
 
 refrain_unit_test(test_trace unit.trace ${CMAKE_CURRENT_LIST_DIR}/trace/otf2_archive_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/trace/functions_test.cpp ${CMAKE_CURRENT_LIST_DIR}/trace/read_ahead_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/trace/functions_test.cpp
   LIBRARIES archive_writer refrain_trace refrain_experiment PkgConfig::otf2)
 refrain_unit_test(test_missing_events unit.trace ${CMAKE_CURRENT_LIST_DIR}/trace/missing_events_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/trace/thinned_test.cpp
