@@ -138,8 +138,8 @@ constexpr Wide nearest(Wide numerator, Wide denominator) {
 inline constexpr int bits_of_cost = 36;  ///< costs are up to 2^26 ticks
 inline constexpr int bits_of_rate = 28;  ///< and rates up to 2^34 Hz
 
-/// The integer nearest to nanoseconds at a rate of fixed_point(rate, bits_of_rate), as nearest() has it: what there are
-/// of twos in the divisor is shifted out, so that mostly 64 bits are left to be divided.
+/// Nanoseconds in ticks of a rate that is fixed_point(rate, bits_of_rate), rounded as nearest() rounds. The factors of
+/// two in the divisor are shifted out first, so that the division mostly needs no more than 64 bits.
 constexpr Wide nearest_ticks(std::int64_t ns, std::int64_t rate) {
   constexpr int twos = 9 + bits_of_rate;
   constexpr std::uint64_t others = 1'953'125;  // 10^9 / 2^9

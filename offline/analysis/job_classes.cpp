@@ -24,12 +24,12 @@ Point<projections> differences_of(const JobIteration& of, double unit) {
 
 template <std::size_t dimensions>
 struct Centre {
-  using Here = Point<dimensions>;
+  using Vector = Point<dimensions>;
   double count = 0;
-  Here sum{}, mean{};
-  std::array<Here, dimensions> products{};  ///< sums, of dimensions by each other
+  Vector sum{}, mean{};
+  std::array<Vector, dimensions> products{};  ///< sums, of dimensions by each other
 
-  void add(const Here& point) {
+  void add(const Vector& point) {
     ++count;
     for (std::size_t d = 0; d < dimensions; ++d) {
       sum[d] += point[d];
@@ -48,7 +48,7 @@ struct Centre {
   void take_mean() {
     for (std::size_t d = 0; d < dimensions; ++d) mean[d] = sum[d] / count;
   }
-  double distance_squared(const Here& point) const {
+  double distance_squared(const Vector& point) const {
     double distance = 0;
     for (std::size_t d = 0; d < dimensions; ++d) distance += (mean[d] - point[d]) * (mean[d] - point[d]);
     return distance;
@@ -61,7 +61,7 @@ struct Centre {
     return std::sqrt(variance);
   }
   /// Of its members, along a line.
-  double variance(const Here& direction) const {
+  double variance(const Vector& direction) const {
     double squares = 0, along = 0;
     for (std::size_t d = 0; d < dimensions; ++d) {
       along += direction[d] * mean[d];
@@ -130,9 +130,8 @@ class Centres {
     std::uint32_t a, b;
     double distance;
   };
-  using CentreHere = Centre<dimensions>;
   /// Whether there is a gap between them.
-  bool are_apart(const CentreHere& a, const CentreHere& b, double distance) const {
+  bool are_apart(const Centre<dimensions>& a, const Centre<dimensions>& b, double distance) const {
     if (distance <= least_apart) return false;
     double all = 0;
     for (const std::uint32_t i : open_) all += all_[i].count;
@@ -146,12 +145,12 @@ class Centres {
     // Few members tell little of how they scatter, and what is nearest to each other scatters least: they are taken to
     // scatter like all others, and these, as far as they are few, like all together.
     constexpr double few = 4;
-    CentreHere together;
+    Centre<dimensions> together;
     for (const std::uint32_t i : open_) together.add(all_[i]);
     double within = few * together.variance(direction);
     for (const std::uint32_t i : open_) within += all_[i].count * all_[i].variance(direction);
     within /= all - static_cast<double>(open_.size()) + few;
-    const auto scatter = [&](const CentreHere& of) {
+    const auto scatter = [&](const Centre<dimensions>& of) {
       return std::sqrt((of.count * of.variance(direction) + few * within) / (of.count + few));
     };
     return distance > (gap + by_chance(all, least, dimensions)) * (scatter(a) + scatter(b));
@@ -177,13 +176,13 @@ class Centres {
 
   std::size_t most_;
   double reach_ = least_apart / 2;
-  std::vector<CentreHere> all_;
+  std::vector<Centre<dimensions>> all_;
   std::vector<std::uint32_t> joined_, open_;  ///< what each has become; those that are still there
 };
 
 constexpr std::size_t most_centres = 64;
 
-/// Divides the members of a class by differences between places. Those that are no part of the largest get new numbers.
+/// Divides the members of a class by differences between places. All parts but the largest get new numbers.
 void divide(std::span<const JobIteration> iterations, double unit, std::uint32_t wanted, std::uint32_t most_parts,
             JobClasses& classes) {
   Centres<projections> centres(most_centres);

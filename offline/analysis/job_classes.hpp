@@ -31,9 +31,9 @@ class PlaceSigns {
     const auto w = static_cast<float>(wall), m = static_cast<float>(mpi), u = static_cast<float>(user);
     for (std::size_t i = 0; i < projections; ++i) to[i] += wall_[i] * w + mpi_[i] * m + user_[i] * u;
   }
-  /// Adds those of another place: what a time is projected to that all places have alike.
+  /// Adds the signs of another place: a time that all places have alike is projected to the sum of their signs.
   PlaceSigns& operator+=(const PlaceSigns& other);
-  /// None.
+  /// Of no place yet.
   PlaceSigns() = default;
 
  private:
@@ -47,8 +47,8 @@ struct JobIteration {
   Projected differences{};             ///< between threads, see set_differences(); not a number: some are not known
 };
 
-/// Replaces the sums of PlaceSigns::add() over all places by what is left of them without the means, over the root of
-/// how many places there are. `all`: the sum of the places' signs.
+/// After PlaceSigns::add() of all places: subtracts what the means are projected to, and divides by the root of the
+/// number of places times the number of projections. `all`: the sum of the places' signs.
 void set_differences(JobIteration& of, const PlaceSigns& all, std::size_t places);
 
 struct JobClasses {

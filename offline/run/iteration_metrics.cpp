@@ -138,7 +138,7 @@ IterationValue value_of_metric(const IterationProfiles& profiles, std::string_vi
   const MetricRow* row = row_named(metric);
   if (!row || (row->source.from != format::MetricSource::Rules && !is_part)) return nullptr;
   const auto id = static_cast<MetricId>(row - format::metric_table);
-  if (id == MetricId::User)  // without the others
+  if (id == MetricId::User)  // takes half the time of all that the rules tell
     return [&profiles, second](std::int64_t, std::int32_t cluster, std::span<const std::int64_t> of) {
       const auto times = format::user_times(profiles.sums_for_undivided_times(cluster, of), profiles.constants());
       return static_cast<double>(times.user) / second;

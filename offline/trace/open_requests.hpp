@@ -93,7 +93,7 @@ class RequestTable {
         ++size_;
       }
   }
-  /// A power of two, half of them free at least, and mostly nearly all.
+  /// A power of two; at least half of them are free, and mostly nearly all.
   std::vector<Slot> slots_ = std::vector<Slot>(256);
   std::size_t size_ = 0;
 };

