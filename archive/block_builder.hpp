@@ -42,7 +42,9 @@ class BlockBuilder {
     std::uint64_t raw;
     std::uint64_t checksum;
   };
-  static constexpr std::size_t most_sections = 16;
+  /// A rank's block has each of its sections once at most, and no other block has more.
+  static constexpr auto most_sections =
+      static_cast<std::size_t>(format::newest_of_rank) - static_cast<std::size_t>(format::Section::Rank) + 1;
   bool append(format::Section type, format::Encoding encoding, Payload payload, std::size_t raw);
 
   Entry entries_[most_sections];

@@ -25,10 +25,9 @@ constexpr std::size_t header_size_at = 16, entries_at = 28, rank_table_at = 32, 
                       entry_checksum_at = 24;
 
 bool is_known_section(std::uint32_t type) {
-  constexpr std::pair<format::Section, format::Section> known[] = {
-      {format::Section::Writer, format::Section::Paths},
-      {format::Section::Rank, format::Section::Slopes},
-      {format::Section::Extra, format::Section::CoresTaken}};
+  constexpr std::pair<format::Section, format::Section> known[] = {{format::Section::Writer, format::Section::Paths},
+                                                                   {format::Section::Rank, format::Section::Slopes},
+                                                                   {format::Section::Extra, format::newest_of_rank}};
   for (const auto& [first, last] : known)
     if (type >= static_cast<std::uint32_t>(first) && type <= static_cast<std::uint32_t>(last)) return true;
   return false;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import unittest
 from typing import Any
 
@@ -98,6 +99,25 @@ class ForEver(TestCase):
                 for identity, of_ranks in seen.items():
                     self.assertEqual(1, len(set(of_ranks)), f"{identity}: {of_ranks}")
                     self.assertEqual(of_ranks[0][1], len(of_ranks), "every member has it")
+
+    def test_with_iterations_metrics_and_events(self) -> None:
+        """A rank that has something of nearly every kind that there is is written, and every kind is read back."""
+        rounds = 400
+        for mpi in MPIS:
+            with self.subTest(mpi):
+                outcome = self.measured(mpiexec(mpi, 2, PROGRAMS / f"mpi_for_ever_{mpi}", rounds),
+                                        {"REFRAIN_ITERATION_AT": "MPI_Win_create", "REFRAIN_METRICS": "ru_minflt,ru_nvcsw"}, timeout=300)
+                self.assertEqual(0, outcome.code, outcome.stderr)
+                report = self.report(outcome)
+                self.assertEqual({"ru_minflt", "ru_nvcsw"}, set(report.totals["metrics"]))
+                for rank in range(2):
+                    self.assertEqual(rounds, sum(w["made"] for w in report.data["windows"] if w["on_rank"] == rank))
+                    self.assertLess(rounds, sum(c["made"] for c in report.data["communicators"] if c["on_rank"] == rank))
+                events = self.plain([REFRAIN, "report", outcome.experiment, "--events", "--format", "json"])
+                self.assertTrue(all(r["events"] > 10 * rounds for r in json.loads(events.stdout)["events"]["by_rank"]))
+                done = self.plain([REFRAIN, "report", outcome.experiment, "--iterations", "--format", "json"])
+                loops = json.loads(done.stdout)["loops"]
+                self.assertEqual([rounds - 1] * 2, [len(l["mpi_calls"]) for l in loops[0]["per_location"]])
 
     def check(self, own: list[dict[str, Any]], windows: list[dict[str, Any]], ranks: int,
               seen: dict[tuple[Any, ...], list[tuple[int, ...]]]) -> None:

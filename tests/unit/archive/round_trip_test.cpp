@@ -7,6 +7,7 @@
 #include <numeric>
 #include <set>
 
+#include "archive/block_builder.hpp"
 #include "archive/writer.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "tests/unit/archive/sample_job.hpp"
@@ -341,6 +342,13 @@ TEST(RoundTrip, leaves_errno_and_descriptors_alone) {
   EXPECT_FALSE(bad.written);
   EXPECT_EQ(after_errno, 1234);
   EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST(RoundTrip, a_block_has_room_for_every_section_of_a_rank) {
+  archive::BlockBuilder block;
+  for (auto type = static_cast<std::uint32_t>(format::Section::Rank);
+       type <= static_cast<std::uint32_t>(format::newest_of_rank); ++type)
+    EXPECT_TRUE(block.add_raw(static_cast<format::Section>(type), {})) << type;
 }
 
 TEST(RoundTrip, never_overwrites_a_profile) {
