@@ -59,24 +59,30 @@ class ColumnText {
   /// `memory` is used again when there is some.
   ColumnText(Kind kind, std::vector<char> memory)
       : kind_(kind), text_(std::move(memory)), at_(text_.data()), end_(at_ + text_.size()) {}
-  void add(double value) {
-    if (end_ - at_ < static_cast<std::ptrdiff_t>(room)) [[unlikely]]
-      make_room();
-    if (!std::exchange(is_first_, false)) *at_++ = ',';
-    if (value != last_) {
-      char* const begin = at_;
-      at_ = std::isfinite(value) ? write_number(at_, value, kind_) : std::copy_n("null", 4, at_);
-      last_ = value;
-      size_of_last_ = static_cast<std::size_t>(at_ - begin);
-      is_repeated_ = false;
-      return;
+  /// Many at once: what is alike for all is decided once, and the branches of one column are easier to guess.
+  void add(std::span<const double> values) {
+    make_room(values.size() * room);
+    char *at = at_, repeated[longest_number];
+    double last = std::numeric_limits<double>::quiet_NaN();
+    std::size_t size = 0;
+    bool is_repeated = false;  // its text is in `repeated`
+    for (const double value : values) {
+      if (!std::exchange(is_first_, false)) *at++ = ',';
+      if (value != last) {
+        char* const begin = at;
+        at = std::isfinite(value) ? write_number(at, value, kind_) : std::copy_n("null", 4, at);
+        last = value;
+        size = static_cast<std::size_t>(at - begin);
+        is_repeated = false;
+        continue;
+      }
+      if (!is_repeated) std::memcpy(repeated, at - 1 - size, longest_number);
+      is_repeated = true;
+      std::memcpy(at, repeated, longest_number);  // all of it, which is quicker than its size
+      at += size;
     }
-    if (!is_repeated_) std::memcpy(text_of_last_, at_ - 1 - size_of_last_, longest_number);
-    is_repeated_ = true;
-    std::memcpy(at_, text_of_last_, longest_number);  // all of it, which is quicker than its size
-    at_ += size_of_last_;
+    at_ = at;
   }
-  void add_missing() { add(std::numeric_limits<double>::quiet_NaN()); }
   /// Hands over all of it, piece by piece.
   void give(const Sink& take) {
     if (file_) {
@@ -90,13 +96,13 @@ class ColumnText {
   std::vector<char> memory() { return std::move(text_); }
 
  private:
-  static constexpr std::size_t longest = 16 << 20, room = longest_number + 1;
+  static constexpr std::size_t longest = 16 << 20, room = longest_number + 1;  ///< of a column, of a number
   std::size_t size() const { return static_cast<std::size_t>(at_ - text_.data()); }
-  void make_room() {
-    last_ = std::numeric_limits<double>::quiet_NaN();  // its text goes
+  void make_room(std::size_t bytes) {
+    if (end_ - at_ >= static_cast<std::ptrdiff_t>(bytes)) return;
     std::size_t used = size();
-    if (used + room > longest && spill(used)) used = 0;
-    if (text_.size() < used + room) text_.resize(std::max<std::size_t>(2 * text_.size(), 4096));
+    if (used + bytes > longest && spill(used)) used = 0;
+    if (text_.size() < used + bytes) text_.resize(std::max(2 * text_.size(), used + bytes));
     at_ = text_.data() + used;
     end_ = text_.data() + text_.size();
   }
@@ -116,11 +122,6 @@ class ColumnText {
   bool is_first_ = true;
   std::vector<char> text_;
   char *at_, *end_;
-  /// Many columns change rarely.
-  double last_ = std::numeric_limits<double>::quiet_NaN();
-  char text_of_last_[longest_number];
-  std::size_t size_of_last_ = 0;
-  bool is_repeated_ = false;  ///< its text is in text_of_last_
   std::unique_ptr<std::FILE, Close> file_;
 };
 
@@ -131,21 +132,32 @@ void write_series(JsonWriter& json, const Table& table) {
   memory.resize(std::max(memory.size(), table.columns.size()));
   for (std::size_t c = 0; c < table.columns.size(); ++c)
     texts.emplace_back(table.columns[c].kind, std::move(memory[c]));
+  constexpr std::size_t at_once = 256;
+  std::vector<double> rows(at_once * texts.size());  // by column first
+  std::size_t count = 0;
+  const auto write_rows = [&] {
+    for (std::size_t c = 0; c < texts.size(); ++c) texts[c].add({&rows[c * at_once], count});
+    count = 0;
+  };
+  const auto add_row = [&](const auto& value_of) {
+    for (std::size_t c = 0; c < texts.size(); ++c) rows[c * at_once + count] = value_of(c);
+    if (++count == at_once) write_rows();
+  };
   // A damaged file may say any number of an iteration. Where more are missing than there were before, the series ends.
   constexpr std::int64_t few = 20'000'000;
   std::int64_t next = 0;
   const auto skip_to = [&](std::int64_t place) {
     if (place - next > std::max(next, few)) return false;
-    for (; next < place; ++next)
-      for (ColumnText& of : texts) of.add_missing();
+    for (; next < place; ++next) add_row([](std::size_t) { return std::numeric_limits<double>::quiet_NaN(); });
     return true;
   };
   table.numbers([&](std::int64_t place, std::span<const double> values) {
     if (!skip_to(place)) return;
-    for (std::size_t c = 0; c < texts.size(); ++c) texts[c].add(values[c]);
+    add_row([&](std::size_t c) { return values[c]; });
     ++next;
   });
   skip_to(table.places);
+  write_rows();
   for (std::size_t c = 0; c < texts.size(); ++c)
     json.member_raw_array(table.columns[c].name, [&](const Sink& take) { texts[c].give(take); });
   for (std::size_t c = 0; c < texts.size(); ++c) memory[c] = texts[c].memory();

@@ -1,6 +1,5 @@
 #include "offline/report/numbers.hpp"
 
-#include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -15,20 +14,14 @@ char* write_integer(char* out, std::int64_t value) {
   return std::to_chars(out, out + longest_number, value).ptr;
 }
 
-constexpr auto two_digits = [] {
-  std::array<char, 200> digits{};
-  for (std::size_t i = 0; i < 100; ++i) {
-    digits[2 * i] = static_cast<char>('0' + i / 10);
-    digits[2 * i + 1] = static_cast<char>('0' + i % 10);
-  }
-  return digits;
-}();
-
-/// With zeros in front.
-template <int digits>
-void write_digits(char* out, std::uint32_t value) {
-  for (int at = digits - 2; at >= 0; at -= 2, value /= 100) std::memcpy(out + at, &two_digits[2 * (value % 100)], 2);
-  if constexpr (digits % 2 == 1) *out = static_cast<char>('0' + value);
+/// Eight digits with zeros in front, the first one in the lowest byte: quotients and remainders of all fields at once.
+constexpr std::uint64_t eight_digits(std::uint32_t value) {
+  constexpr std::uint64_t two_fields = 0x0000007f0000007f, four_fields = 0x000f000f000f000f;
+  const std::uint64_t fours = value / 10'000 | std::uint64_t{value % 10'000} << 32;
+  const std::uint64_t hundreds = (fours * 10'486 >> 20) & two_fields;  // / 100, exact below 10,000
+  const std::uint64_t twos = hundreds | (fours - 100 * hundreds) << 16;
+  const std::uint64_t tens = (twos * 103 >> 10) & four_fields;  // / 10, exact below 100
+  return (tens | (twos - 10 * tens) << 8) | 0x3030303030303030;
 }
 
 char* write_shortest(char* out, double value) {
@@ -56,11 +49,12 @@ char* write_seconds(char* out, double value) {
   out = write_integer(out, static_cast<std::int64_t>(whole));
   if (rest == 0) return out;
   *out = '.';
-  write_digits<5>(out + 1, static_cast<std::uint32_t>(rest / 100'000'000));
-  write_digits<8>(out + 6, static_cast<std::uint32_t>(rest % 100'000'000));
-  // All of the last eight at once: how many there are is not to be guessed.
-  std::uint64_t last;
-  std::memcpy(&last, out + 6, sizeof last);
+  static_assert(std::endian::native == std::endian::little);
+  const std::uint64_t first = eight_digits(static_cast<std::uint32_t>(rest / 100'000'000) * 1000),  // of five
+      last = eight_digits(static_cast<std::uint32_t>(rest % 100'000'000));
+  std::memcpy(out + 1, &first, sizeof first);
+  std::memcpy(out + 6, &last, sizeof last);
+  // How many digits there are at the end is not to be guessed.
   if (const std::uint64_t other = last ^ 0x3030303030303030u; other != 0) return out + 14 - std::countl_zero(other) / 8;
   out += 6;
   while (out[-1] == '0') --out;

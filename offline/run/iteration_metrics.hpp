@@ -48,7 +48,10 @@ class IterationValue {
     return value;
   }
   double operator()(std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) const {
-    if (column_ >= 0) return static_cast<double>(row[static_cast<std::size_t>(column_)]) / divisor_;
+    if (column_ >= 0) {
+      const auto value = static_cast<double>(row[static_cast<std::size_t>(column_)]);
+      return divisor_ == 1 ? value : value / divisor_;  // most are counts, and there are very many
+    }
     return function_(iteration, cluster, row);
   }
   explicit operator bool() const { return column_ >= 0 || function_; }

@@ -4,6 +4,7 @@ refrain_unit_test(test_report unit.report UNIFY
   ${CMAKE_CURRENT_LIST_DIR}/report/loops_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/report/every_view_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/report/request_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/report/numbers_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/report/text_table_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/report/rank_times_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/report/wait_findings_test.cpp

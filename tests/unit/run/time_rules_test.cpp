@@ -289,6 +289,21 @@ TEST(TimeRules, sums_are_exact_for_any_input) {
   }
 }
 
+TEST(NearestTicks, rounds_as_the_quotient_in_128_bits_does) {
+  using namespace format::time_rules;
+  constexpr Wide second = Wide{1'000'000'000} << bits_of_rate;
+  std::mt19937_64 random(20);
+  const auto check = [&](std::int64_t ns, std::int64_t rate) {
+    ASSERT_TRUE(nearest_ticks(ns, rate) == nearest(Wide{ns} * rate, second)) << ns << " ns at " << rate;
+  };
+  for (int i = 0; i < 200'000; ++i)  // of all sizes
+    check(static_cast<std::int64_t>(random() >> (1 + random() % 62)),
+          static_cast<std::int64_t>(random() >> (1 + random() % 62)));
+  // Odd numbers of half ticks, and what is next to them.
+  for (std::int64_t odd = 1; odd < 20'000; odd += 2)
+    for (const std::int64_t by : {-1, 0, 1}) check(1'953'125 * odd, (std::int64_t{1} << (8 + bits_of_rate)) + by);
+}
+
 TEST(LargestRemainder, is_within_one_of_the_exact_share_and_adds_up) {
   std::mt19937_64 random(7);
   for (int i = 0; i < 10'000; ++i) {
