@@ -42,7 +42,7 @@ class BlockBuilder {
     std::uint64_t raw;
     std::uint64_t checksum;
   };
-  /// A rank's block has each of its sections once at most, and no other block has more.
+  /// A rank's block has each of its sections at most once, and no other block has more sections.
   static constexpr auto most_sections =
       static_cast<std::size_t>(format::newest_of_rank) - static_cast<std::size_t>(format::Section::Rank) + 1;
   bool append(format::Section type, format::Encoding encoding, Payload payload, std::size_t raw);

@@ -59,7 +59,7 @@ enum class Section : std::uint32_t {
   Names = 65,
   Functions = 66,
 };
-/// The last one of a rank's block.
+/// The last section of a rank's block.
 inline constexpr Section newest_of_rank = Section::CoresTaken;
 
 inline constexpr std::uint16_t section_version = 1;

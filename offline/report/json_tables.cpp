@@ -59,7 +59,7 @@ class ColumnText {
   /// `memory` is used again when there is some.
   ColumnText(Kind kind, std::vector<char> memory)
       : kind_(kind), text_(std::move(memory)), at_(text_.data()), end_(at_ + text_.size()) {}
-  /// Many at once: what is alike for all is decided once, and the branches of one column are easier to guess.
+  /// Many values at a time: the processor predicts the branches of a single column better.
   void add(std::span<const double> values) {
     make_room(values.size() * room);
     char *at = at_, repeated[longest_number];
@@ -96,7 +96,7 @@ class ColumnText {
   std::vector<char> memory() { return std::move(text_); }
 
  private:
-  static constexpr std::size_t longest = 16 << 20, room = longest_number + 1;  ///< of a column, of a number
+  static constexpr std::size_t longest = 16 << 20, room = longest_number + 1;  ///< bytes of a column in memory; of a number and its comma
   std::size_t size() const { return static_cast<std::size_t>(at_ - text_.data()); }
   void make_room(std::size_t bytes) {
     if (end_ - at_ >= static_cast<std::ptrdiff_t>(bytes)) return;
@@ -133,7 +133,7 @@ void write_series(JsonWriter& json, const Table& table) {
   for (std::size_t c = 0; c < table.columns.size(); ++c)
     texts.emplace_back(table.columns[c].kind, std::move(memory[c]));
   constexpr std::size_t at_once = 256;
-  std::vector<double> rows(at_once * texts.size());  // by column first
+  std::vector<double> rows(at_once * texts.size());  // the values of a column are adjacent
   std::size_t count = 0;
   const auto write_rows = [&] {
     for (std::size_t c = 0; c < texts.size(); ++c) texts[c].add({&rows[c * at_once], count});

@@ -50,7 +50,7 @@ class IterationValue {
   double operator()(std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) const {
     if (column_ >= 0) {
       const auto value = static_cast<double>(row[static_cast<std::size_t>(column_)]);
-      return divisor_ == 1 ? value : value / divisor_;  // most are counts, and there are very many
+      return divisor_ == 1 ? value : value / divisor_;  // most are counts, which need no division
     }
     return function_(iteration, cluster, row);
   }

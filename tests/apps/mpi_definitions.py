@@ -101,7 +101,7 @@ class ForEver(TestCase):
                     self.assertEqual(of_ranks[0][1], len(of_ranks), "every member has it")
 
     def test_with_iterations_metrics_and_events(self) -> None:
-        """A rank that has something of nearly every kind that there is is written, and every kind is read back."""
+        """A rank with nearly every kind of section is written, and all of it is read back."""
         rounds = 400
         for mpi in MPIS:
             with self.subTest(mpi):

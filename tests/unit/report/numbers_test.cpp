@@ -39,8 +39,7 @@ TEST(Numbers, seconds_have_up_to_thirteen_digits_without_zeros_at_the_end) {
 
 TEST(Numbers, every_field_of_digits_is_right) {
   for (std::int64_t n = 0; n < 10'000; ++n) {
-    const std::string digits = fmt::format("{:04}", n);
-    // At each of four places of the eight digits at the end, and of the five in front of them.
+    // The digits of n stand at different places of the thirteen.
     const double of[] = {static_cast<double>(n) * 1e-13, static_cast<double>(n) * 1e-9, static_cast<double>(n) * 1e-5,
                          static_cast<double>(n) * 1e-4};
     for (const double value : of) EXPECT_EQ(seconds_text(value), by_the_library(value));

@@ -299,7 +299,7 @@ TEST(NearestTicks, rounds_as_the_quotient_in_128_bits_does) {
   for (int i = 0; i < 200'000; ++i)  // of all sizes
     check(static_cast<std::int64_t>(random() >> (1 + random() % 62)),
           static_cast<std::int64_t>(random() >> (1 + random() % 62)));
-  // Odd numbers of half ticks, and what is next to them.
+  // Odd multiples of half a tick, and values just beside them.
   for (std::int64_t odd = 1; odd < 20'000; odd += 2)
     for (const std::int64_t by : {-1, 0, 1}) check(1'953'125 * odd, (std::int64_t{1} << (8 + bits_of_rate)) + by);
 }
