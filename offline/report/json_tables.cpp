@@ -96,7 +96,8 @@ class ColumnText {
   std::vector<char> memory() { return std::move(text_); }
 
  private:
-  static constexpr std::size_t longest = 16 << 20, room = longest_number + 1;  ///< bytes of a column in memory; of a number and its comma
+  static constexpr std::size_t longest = 16 << 20,
+                               room = longest_number + 1;  ///< bytes of a column in memory; of a number and its comma
   std::size_t size() const { return static_cast<std::size_t>(at_ - text_.data()); }
   void make_room(std::size_t bytes) {
     if (end_ - at_ >= static_cast<std::ptrdiff_t>(bytes)) return;
