@@ -120,6 +120,17 @@ int rename_in(const char* directory, const char* from, const char* to) {
   return error;
 }
 
+void write_once(const char* directory, const char* name, std::span<const std::byte> data) {
+  char unfinished[NAME_MAX + 1];
+  if (std::strlen(name) + sizeof ".new" > sizeof unfinished) return;
+  config::Line(unfinished, sizeof unfinished) << name << ".new";
+  OutputFile file;
+  if (file.open(directory, name, 0) || !file.open(directory, unfinished, O_CREAT | O_EXCL)) return;
+  const bool is_written = file.write_at(data.data(), data.size(), 0);
+  if (file.close() && is_written) (void)rename_in(directory, unfinished, name);
+  else remove_from(directory, unfinished);
+}
+
 int rename_between(const char* directory, const char* name, const char* other_directory, const char* other_name) {
   const Place before(directory, name), after(other_directory, other_name);
   if (!before.fits || !after.fits) return ENAMETOOLONG;

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "platform/mapped_file.hpp"
 #include "platform/own_signal.hpp"
@@ -47,6 +48,9 @@ int rename_in(const char* directory, const char* from, const char* to);
 /// Renames a file of one directory to one of another. Returns 0 or the errno value; on failure nothing has changed.
 int rename_between(const char* directory, const char* name, const char* other_directory, const char* other_name);
 void remove_from(const char* directory, const char* name);
+/// Writes a file of the directory unless it exists, or another process is writing it. The file is NAME.new until it is
+/// complete, because a launcher may kill the process at any instruction. On failure nothing is left.
+void write_once(const char* directory, const char* name, std::span<const std::byte> data);
 
 /// While it lives, writing beyond RLIMIT_FSIZE gives EFBIG instead of killing the program.
 struct FileSizeSignalBlocker : platform::OwnSignalBlocker {

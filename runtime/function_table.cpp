@@ -63,12 +63,7 @@ void keep_function_table(const char* directory) {
   const archive::FileSizeSignalBlocker no_signal;
   char name[config::longest_executable_id + 32];
   config::Line(name, sizeof name) << format::functions_name_begin << executable_id << format::functions_name_end;
-  archive::OutputFile file;
-  // The first one that makes the file writes it. A reader that finds it cut off does without.
-  if (file.open(directory, name, O_CREAT | O_EXCL)) {
-    const bool is_written = file.write_at(table, table_size, 0);
-    if (!file.close() || !is_written) archive::remove_from(directory, name);
-  }
+  archive::write_once(directory, name, {static_cast<const std::byte*>(table), table_size});
   munmap(const_cast<void*>(table), table_size);
   table = nullptr;
 }

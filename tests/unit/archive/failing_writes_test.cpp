@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <gtest/gtest.h>
+#include <set>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -12,6 +13,7 @@
 
 #include "archive/experiment_directory.hpp"
 #include "archive/manifest.hpp"
+#include "archive/output_file.hpp"
 #include "archive/writer.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "tests/unit/archive/sample_job.hpp"
@@ -38,6 +40,41 @@ void limit_file_size(rlim_t bytes) {
 }
 
 bool contains(const char* text, const char* part) { return std::string(text).find(part) != std::string::npos; }
+
+class FileWrittenOnce : public ::testing::Test {
+ protected:
+  void write(const std::string& text) { archive::write_once(directory_.c_str(), "f", std::as_bytes(std::span(text))); }
+  std::set<std::string> files() const {
+    std::set<std::string> names;
+    for (const auto& file : fs::directory_iterator(directory_.path)) names.insert(file.path().filename());
+    return names;
+  }
+  ScratchDirectory directory_;
+};
+
+TEST_F(FileWrittenOnce, has_its_name_when_it_is_complete) {
+  write("first");
+  write("second");
+  EXPECT_EQ(files(), std::set<std::string>{"f"});
+  EXPECT_EQ(read_file(directory_.path + "/f"), "first");
+}
+
+TEST_F(FileWrittenOnce, is_left_to_the_process_that_writes_it_which_may_have_been_killed) {
+  write_file(directory_.path + "/f.new", "");
+  write("all");
+  EXPECT_EQ(files(), std::set<std::string>{"f.new"});
+}
+
+TEST_F(FileWrittenOnce, leaves_nothing_when_the_disk_is_full) {
+  EXPECT_EQ(in_child([&] {
+              const archive::FileSizeSignalBlocker no_signal;
+              limit_file_size(10);
+              write(std::string(100'000, 'x'));
+              return true;
+            }),
+            0);
+  EXPECT_EQ(files(), std::set<std::string>{});
+}
 
 TEST(FileSizeLimit, kills_a_program_without_us_so_that_the_tests_below_mean_something) {
   ScratchDirectory directory;
