@@ -1,5 +1,5 @@
-// What writing the profile costs a job: all ranks as threads of this process, so that messages cost next to nothing and
-// the work itself shows. bytes_per_rank is the size of the file.
+// Cost of writing the profile of a job. All ranks are threads of this process, so that messages cost next to nothing
+// and the work itself is measured. bytes_per_rank is the size of the file.
 
 #include <benchmark/benchmark.h>
 #include <filesystem>
@@ -16,7 +16,7 @@ namespace {
 using namespace refrain;
 using namespace refrain::testing;
 
-/// Ranks, call paths with values per rank.
+/// Arguments: ranks, call paths with values per rank.
 void write_profile(benchmark::State& state) {
   const int ranks = static_cast<int>(state.range(0)), paths = static_cast<int>(state.range(1));
   std::deque<SampleRank> samples;
@@ -47,7 +47,7 @@ BENCHMARK(write_profile)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
-/// Clusters of a loop, call paths with values: what a rank does by itself, without any file.
+/// Work of a single rank, without any file. Arguments: clusters of a loop, call paths with values.
 void encode_rank(benchmark::State& state) {
   SampleRank sample = sample_rank(0, 1, 1, static_cast<int>(state.range(1)));
   if (state.range(0) > 0) sample.add_loop(0, "timestep", static_cast<int>(state.range(0)), 1000);

@@ -29,7 +29,7 @@ STRING_SIZE = {"b": 1, "w": 2, "l": 4, "q": 8}
 
 
 def disassembly(path: str, addresses: set[int]) -> dict[int, str]:
-    """Text of the instructions of a file from the first to the last of these addresses."""
+    """Text of a file's instructions from the lowest to the highest of these addresses."""
     said = subprocess.run(["objdump", "-d", "--no-show-raw-insn", f"--start-address={min(addresses)}",
                            f"--stop-address={max(addresses) + 16}", path], capture_output=True, text=True, check=True).stdout
     return {int(match[1], 16): match[2].strip() for match in map(INSTRUCTION.match, said.splitlines()) if match}
@@ -41,11 +41,11 @@ def register(values: dict[str, int], name: str) -> int:
         return values[name]
     if name in ("riz", "eiz"):
         return 0
-    return values["r" + name[1:]] & 0xFFFFFFFF  # eax and such
+    return values["r" + name[1:]] & 0xFFFFFFFF  # 32-bit names such as eax
 
 
 def size_of(name: str, text: str) -> int:
-    """Bytes of the memory operand: by the register beside it, else by the instruction's suffix."""
+    """Size of the memory operand in bytes, from the register beside it or else from the instruction's suffix."""
     if "%ymm" in text:
         return 32
     if "%xmm" in text:
@@ -65,7 +65,7 @@ def size_of(name: str, text: str) -> int:
 
 
 def accesses(text: str, values: dict[str, int], after: int) -> list[tuple[int, int]]:
-    """Address and size of what an instruction reads and writes. `after`: address of the next one."""
+    """Addresses and sizes that an instruction reads and writes. `after`: address of the next instruction."""
     name = text.split()[0]
     found = []
     if text.startswith("rep") and (match := re.search(r"(stos|movs|scas|cmps)([bwlq])", text)):
@@ -108,7 +108,7 @@ class Map:
 
 
 def file_address(path: str, offset: int) -> int:
-    """The address in the file's own terms of what lies at this offset of it."""
+    """The virtual address, as in the file, of the data at this file offset."""
     said = subprocess.run(["readelf", "-lW", path], capture_output=True, text=True, check=True).stdout
     for line in said.splitlines():
         fields = line.split()
@@ -140,21 +140,21 @@ def owner(name: str, address: int, stack: tuple[int, int]) -> str:
         return "stack"
     if "librefrain" in name:
         return "Refrain"
-    return "other" if name.startswith("/") or name == "[vdso]" else "Refrain"  # without a file: trees, locations, the log
+    return "other" if name.startswith("/") or name == "[vdso]" else "Refrain"  # no file: trees, locations, the log
 
 
 class Step(NamedTuple):
     """An instruction that was executed."""
 
-    part: int     # of PARTS
-    rip: int      # address in the process
-    file: str     # that the instruction is in
-    address: int  # in the file's own terms
-    touched: list[int]  # lines of data
+    part: int     # index in PARTS
+    rip: int      # in the process
+    file: str     # of the instruction
+    address: int  # as in the file
+    touched: list[int]  # cache lines of data
 
 
 class Trace:
-    """What the program has executed, from the file that programs/step.c writes."""
+    """The instructions that the program executed, from the file that programs/step.c writes."""
 
     def __init__(self, file: Path):
         head, steps = file.read_bytes().split(b"\n\n", 1)
@@ -210,7 +210,7 @@ def show_counts(trace: Trace, depth: str) -> None:
 
 
 def show_detail(trace: Trace, wanted: str) -> None:
-    """Functions with their instructions and lines of code, and lines of data with who touches them, of one of PARTS."""
+    """Prints, for one of PARTS, functions with instructions and lines of code, and lines of data with their users."""
     modules = trace.modules
     symbols = {name: Symbols(name) for name in trace.texts}
     executed: dict[str, int] = defaultdict(int)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Clustering of sequences that are recorded now, from the examples and LAMMPS: bench_clustering has the generated ones.
+# Clusters sequences that it first records from the examples and LAMMPS; bench_clustering has the generated ones.
 #   bench/clustering_recorded.sh [BUILD]
 build=${1:-build}
 directory=$(mktemp -d)

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""What events and durations of calls cost beside the profile: runs with each setting in turn, so that a noisy machine is noisy for all.
+"""Cost of events and call durations on top of the profile. Settings take turns, so that noise affects them alike.
 
     bench/consumers_cost.py [BUILD] [--pairs N] [--only calls|cold|dilation] [--lammps FILE]
 
-calls: nanoseconds of a call, of programs that measure themselves (null_call: 10 frames, no message; requests: 8 non-blocking messages of a process with itself at once; wait_methods: MPI_Recv of 8 bytes that
-are there, and MPI_Allreduce, of two ranks); of each setting the median of the runs, and by
-what it is more than the profile alone. cold: the same of a call after 32 MiB of other work. dilation: wall time of LAMMPS and the examples, the default against no events; the mean ratio with its standard error.
+calls: nanoseconds of a call, from programs that measure themselves (null_call: 10 frames, no message; requests: 8
+concurrent non-blocking messages of a process with itself; wait_methods: MPI_Recv of 8 bytes that have arrived, and
+MPI_Allreduce, of two ranks). Prints the median of the runs for each setting, and by how much it exceeds that of the
+profile alone. cold: the same for a call after 32 MiB of other work. dilation: wall time of LAMMPS and the examples, the
+default against no events; the mean ratio with its standard error.
 """
 
 from __future__ import annotations

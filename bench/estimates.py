@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""How far estimates from a sample of iterations are from the truth, and from the errors that they state.
+"""How far estimates from a sample of iterations are from the truth, compared with the errors that they state.
 
     bench/estimates.py [--ranks N] [--levels 3,5,7] [--steps N] [COMMAND ...]
 
-Each command, or each example and each of bench/programs/kernels.c without any, runs once with all events. Then `refrain analyze` with and without --as-sampled, with the memory that leads
-to each level (one of 2^level iterations is chosen): of every kind of waiting and call path with more than 0.5 % of the time the true value, the estimate, its standard error, and their
-distance in standard errors. In the end, of each level and of all: the share within 3 errors, the share whose error is at most 0.5 points of the time or a tenth of the value, the median
-of the errors in points and of the errors in parts of the value, and the root of the mean square distance. Needs build/bin, build/examples and build/bench.
+Runs each command once with all events; without commands, each example and each kernel of bench/programs/kernels.c. Then
+runs `refrain analyze` with and without --as-sampled, with the memory that leads to each level (one of 2^level
+iterations is chosen). For every kind of waiting and call path with more than 0.5 % of the time it compares the true
+value with the estimate, its standard error, and their distance in standard errors. Finally prints, for each level and
+for all: the share within 3 errors, the share whose error is at most 0.5 points of the time or a tenth of the value, the
+median of the errors in points and relative to the value, and the root of the mean square distance.
+Needs build/bin, build/examples and build/bench.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ EXAMPLES = ["stencil --size 40 --steps {}", "particles --particles 1000 --steps 
 KERNELS = ["pipeline", "halo", "buffers", "dots", "alltoall", "master", "drift"]
 WAITS = {"waiting", "late_sender", "late_receiver", "wait_at_nxn", "nxn_completion", "wait_at_barrier", "barrier_completion", "late_broadcast", "early_reduce",
          "early_scan"}
-LEAST = 0.005  # of the time
+LEAST = 0.005  # share of the time
 
 
 def analysis(experiment: Path, *options: str) -> dict:
@@ -41,7 +44,7 @@ def rows_of(found: dict) -> dict[tuple[str, str], tuple[float, float]]:
 
 
 def at_level(experiment: Path, wanted: int) -> dict | None:
-    """With the memory that leads to it. None: none does."""
+    """The analysis with the memory that leads to level `wanted`. None: no memory leads to it."""
     if not json.loads(subprocess.run([REFRAIN, "report", experiment, "--iterations", "--format", "json"], check=True, capture_output=True, text=True).stdout)["loops"]:
         return None
     low, high = 15, 30  # powers of two
@@ -61,8 +64,8 @@ def at_level(experiment: Path, wanted: int) -> dict | None:
 class Row:
     level: int
     distance: float  # in standard errors
-    points: float  # standard error, of the time
-    relative: float  # of the value
+    points: float  # standard error, as a share of the time
+    relative: float  # standard error, as a share of the value
 
 
 def summary(what: str, rows: list[Row]) -> str:

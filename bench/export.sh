@@ -1,5 +1,5 @@
 #!/bin/bash
-# The export of an experiment with some millions of events against a bare loop of libotf2: see otf2_write.cpp.
+# Compares the export of an experiment with some millions of events with a bare libotf2 loop: see otf2_write.cpp.
 set -eu
 build=$(realpath "${1:-build}")
 scratch=$(mktemp -d)

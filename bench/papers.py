@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""The tables of the papers that the search for patterns comes from, repeated with programs of our own, beside the papers' figures.
+"""Repeats the tables of the papers on which the pattern search is based, with our own programs, beside their figures.
 
     bench/papers.py [1] [2]
 
 1: Wolf and Mohr, Automatic Performance Analysis of MPI Applications Based on Event Traces, tables 1 and 2. bench/programs/mesh.c computes a mesh of 100 x 60 cells on
    8, 16 and 32 processes: the share of communication and of late senders in routine `velo`, and how the waiting is distributed over processes.
-2: Wolf, Mohr, Dongarra and Moore, Efficient Pattern Search in Large Traces through Successive Refinement, table 1. Of traces of five programs, the time of a search for all
-   patterns at once and of one search for each pattern, and of one pattern written in Python beside the built-in ones.
+2: Wolf, Mohr, Dongarra and Moore, Efficient Pattern Search in Large Traces through Successive Refinement, table 1. For
+   traces of five programs, the time of one search for all patterns, of a search for each pattern, and of one pattern
+   written in Python in addition to the built-in ones.
 
 Needs build/bin, build/examples and build/bench.
 """
@@ -28,8 +29,8 @@ REFRAIN = ROOT / "build/bin/refrain"
 # Processes in x and y, and the paper's shares of communication and late sender.
 CONFIGURATIONS = [(2, 4, 0.191, 0.050), (4, 2, 0.147, 0.028), (8, 1, 0.154, 0.035), (4, 4, 0.265, 0.055), (8, 2, 0.228, 0.043), (16, 1, 0.211, 0.030),
                   (8, 4, 0.335, 0.063), (16, 2, 0.297, 0.035)]
-DISTRIBUTION = [0.17, 0.08, 0.01, 0.01, 0.01, 0.01, 0.05, 0.68]  # of the configuration 8 x 1
-# Traces of the second paper: old Python, new Python, new C++, in minutes.
+DISTRIBUTION = [0.17, 0.08, 0.01, 0.01, 0.01, 0.01, 0.05, 0.68]  # for the configuration 8 x 1
+# Traces of the second paper: minutes with old Python, new Python and new C++.
 TRACES = [("CX3D", 332.0, 42.0, 44.0), ("SWEEP3D-HW", 30.9, 12.5, 13.9), ("SWEEP3D", 4.8, 1.7, 2.3), ("REMO, first", 60.3, 14.6, 6.8),
           ("REMO, second", 285.1, 22.0, 2.5)]
 PROGRAMS = ["build/bench/kernels halo 60000", "build/bench/kernels dots 30000", "build/bench/kernels alltoall 100000", "build/bench/kernels master 20000",
@@ -60,7 +61,7 @@ def patterns(experiment: Path, *options: str) -> tuple[dict[str, dict], float]:
 
 
 def time_in_velo(experiment: Path) -> float:
-    """Of all processes. They are in it from the first send of a step or before, so all of the loop is."""
+    """Summed over all processes. They are in it no later than the first send of a step, so the whole loop counts."""
     done = subprocess.run([REFRAIN, "report", experiment, "--format", "json"], check=True, capture_output=True, text=True)
     report = json.loads(done.stdout)
     init = sum(row["exclusive_s"] for row in report["callpaths"] if row["path"][-1] in ("MPI_Init", "MPI_Cart_create"))

@@ -1,6 +1,6 @@
-// One search for all patterns against one for each pattern, as tools did before compound events were shared: each of
-// them follows calls, and puts messages or collective operations together, for itself. In turns; CPU time of this
-// thread. Usage: bench_pattern_search EXPERIMENT|ARCHIVE/traces.otf2 [RUNS]
+// Compares one search for all patterns with one for each pattern, as tools did before compound events were shared: each
+// of these follows calls, and matches messages or collective operations, by itself. In turn; CPU time of this thread.
+// Usage: bench_pattern_search EXPERIMENT|ARCHIVE/traces.otf2 [RUNS]
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -26,7 +26,7 @@ double cpu_seconds() {
 struct Run {
   std::uint64_t events = 0;
   double seconds = 0;
-  std::int64_t waiting_ns = 0;  // of all patterns: both ways must find the same
+  std::int64_t waiting_ns = 0;  // of all patterns; must be the same for both ways
 };
 
 std::int64_t sum_of(const Search& search, patterns::Quantity from) {
@@ -38,7 +38,7 @@ std::int64_t sum_of(const Search& search, patterns::Quantity from) {
   return sum;
 }
 
-/// Whether the pattern subscribes to what the general one publishes.
+/// Whether `pattern` subscribes to what `general` publishes.
 bool needs(const Pattern& pattern, const Pattern& general) {
   const std::string &name = pattern.about().name, &other = general.about().name;
   if (name == "overloaded_master") return other == "late_sender" || other == "late_receiver";
@@ -46,7 +46,7 @@ bool needs(const Pattern& pattern, const Pattern& general) {
   return is_special && other == "late_sender";
 }
 
-/// A pattern with a search of its own. Findings of what it needs do not count.
+/// A pattern with a search of its own. Findings of the patterns that it needs are not counted.
 struct Alone {
   Alone(const trace::Trace& trace, std::size_t number) : search(trace, false), all(patterns::waiting_patterns({})) {
     for (const auto& of : all) {
@@ -82,7 +82,7 @@ Run together(const trace::Trace& trace) {
   return run;
 }
 
-/// `passes`: the events are read for each of them, too.
+/// `passes`: also read the events once for each pattern.
 Run apart(const trace::Trace& trace, bool passes) {
   const double begin = cpu_seconds();
   Run run;

@@ -1,8 +1,8 @@
-/// How long properties take: in one statement for all contexts, in a query for each context, and by fetching the rows
-/// and evaluating outside of the database. And how long an experiment takes to be loaded, against a bare insert of the
-/// same rows.
+/// Measures how long properties take: in one statement for all contexts, in a query for each context, and by fetching
+/// the rows and evaluating outside the database. Also measures how long loading an experiment takes, compared with a
+/// bare insert of the same rows.
 ///
-///     bench_properties [postgresql://...]     SQLite in a temporary file, and that server beside it
+///     bench_properties [postgresql://...]     SQLite in a temporary file, and that server as well
 
 #include <algorithm>
 #include <chrono>
@@ -45,7 +45,7 @@ const properties::Program& program() {
   return of;
 }
 
-/// An experiment that was not measured: `ranks` locations, a call tree of `paths`, a loop of `iterations`.
+/// A synthetic experiment: `ranks` locations, a call tree of `paths`, a loop of `iterations`.
 class Synthetic : public database::RunSource {
  public:
   Synthetic(int number, std::size_t ranks, std::size_t paths, std::int64_t iterations) : iterations_(iterations) {
@@ -108,7 +108,7 @@ void load(Connection& connection, int number, std::size_t ranks, std::size_t pat
   writing.commit();
 }
 
-/// The rows of all tables of one database once more into an empty one, with nothing else.
+/// Inserts the rows of all tables of one database into an empty one, and does nothing else.
 double bare_insert(Connection& from, Connection& to) {
   const auto& model = *program().model;
   struct Content {
@@ -140,7 +140,7 @@ double bare_insert(Connection& from, Connection& to) {
   });
 }
 
-/// Regions of many runs with 25 timings each, as the paper has them: 2,000 regions make 10^6 of them.
+/// Regions of many runs with 25 timings each, as in the paper: 2,000 regions make 10^6 timings.
 struct Timings {
   int regions, runs = 20, types = 25;
   std::vector<std::int64_t> run_ids;
@@ -176,7 +176,7 @@ Timings fill_timings(Connection& connection, int regions) {
   return of;
 }
 
-/// A query for each context is made for 2,000 regions at most, and its time is scaled to all of them.
+/// Queries for each context cover at most 2,000 regions; their time is scaled to all regions.
 void compare_ways(Connection& connection, const char* name, int all_regions) {
   constexpr std::size_t most_queried = 2000;
   const Timings of = fill_timings(connection, all_regions);

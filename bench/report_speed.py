@@ -22,7 +22,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[1]
 KINDS = [[], ["--flat"], ["--callsites"], ["--iterations"], ["--clusters"], ["--iteration", "3"],
-         ["--iteration", "3", "--loop", "timestep"],  # of experiments with several loops
+         ["--iteration", "3", "--loop", "timestep"],  # for experiments with several loops
          ["--windows"]]
 VARIANTS = [[*kind, *form] for kind in KINDS for form in ([], ["--format", "json"], ["--format", "csv"])]
 
@@ -47,12 +47,12 @@ def digest(path: Path) -> bytes:
 
 
 def compare(builds: list[Path], experiment: Path, options: list[str], runs: int, scratch: Path) -> float | None:
-    """Prints a line. The ratio; None: neither build has such a report of the experiment. Ends when only one has it."""
+    """Prints a line and returns the ratio. None: neither build has this report. Exits if only one build has it."""
     seconds: list[list[float]] = [[], []]
     codes = [0, 0]
     outputs = [scratch / "before", scratch / "after"]
     for i in range(runs):
-        for which in (0, 1) if i % 2 == 0 else (1, 0):  # neither always comes first
+        for which in (0, 1) if i % 2 == 0 else (1, 0):  # neither build always comes first
             codes[which], taken = run(builds[which], experiment, options, outputs[which])
             seconds[which].append(taken)
         if codes[0] != codes[1]:

@@ -1,4 +1,4 @@
-// What keeping a sample of events costs: a call, the end of an iteration, and the longest pause.
+// Cost of keeping a sample of events: a call, the end of an iteration, and the longest pause.
 
 #include "events/span_store.hpp"
 
@@ -48,7 +48,7 @@ class Sample {
   std::int64_t time_ = 0, begin_ = 0, iteration_ = 0;
 };
 
-/// Iterations of so many calls, in the steady state of a long run.
+/// Iterations in the steady state of a long run. Argument: calls per iteration.
 void BM_iterations(benchmark::State& state) {
   Sample sample(std::size_t{8} << 20);
   const auto calls = static_cast<int>(state.range(0));
@@ -58,8 +58,8 @@ void BM_iterations(benchmark::State& state) {
 }
 BENCHMARK(BM_iterations)->Arg(1)->Arg(10)->Arg(100);
 
-/// The longest end of an iteration of a run in which all is compressed and then one of two iterations goes, several
-/// times. Argument: MiB.
+/// The longest end of an iteration in a run in which everything is compressed and then every second iteration is
+/// dropped, several times. Argument: MiB.
 void BM_longest_pause(benchmark::State& state) {
   using Clock = std::chrono::steady_clock;
   for (auto _ : state) {

@@ -1,7 +1,6 @@
-// Reads all events of an experiment in the order of time, those of its exported archive likewise, and those of the
-// archive through libotf2's global reader with empty callbacks, in turns; and searches both for all patterns, without
-// causes. Usage: bench_trace_read EXPERIMENT ARCHIVE/traces.otf2; without an experiment:
-// bench_trace_read ARCHIVE/traces.otf2
+// Reads, in turn, all events of an experiment in time order, those of its exported archive likewise, and those of the
+// archive through libotf2's global reader with empty callbacks; and searches both for all patterns, without causes.
+// Usage: bench_trace_read EXPERIMENT ARCHIVE/traces.otf2; without an experiment: bench_trace_read ARCHIVE/traces.otf2
 
 #include <algorithm>
 #include <chrono>
@@ -109,7 +108,7 @@ double median(std::vector<double> of) {
   return of[of.size() / 2];
 }
 struct Measured {
-  std::vector<double> rates, wall_s, cpu_s;  ///< events per second; time of each pass
+  std::vector<double> rates, wall_s, cpu_s;  ///< events per second and time of each pass
 };
 
 void measure(Measured& to, std::uint64_t (*read)(const char*), const char* path) {

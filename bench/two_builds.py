@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """What a change of the runtime costs whole programs: without Refrain, with one build and with another one, in turn.
 
-Usage: two_builds.py BEFORE NOW [NAME...]   NAME: particles stencil exchange wait lammps. REFRAIN_BENCH_ROUNDS: rounds, 15 at first.
-A line per program: what each build adds, and the difference of the two with its standard error. Of examples and LAMMPS it is the CPU time of all
-processes, which other processes touch least, of the others the wall time that the program prints.
+Usage: two_builds.py BEFORE NOW [NAME...]   NAME: particles stencil exchange wait lammps. REFRAIN_BENCH_ROUNDS: rounds,
+15 by default. Prints a line per program: what each build adds, and the difference of the two with its standard error.
+For examples and LAMMPS it compares the CPU time of all processes, which other processes affect least; for the others,
+the wall time that the program prints.
 """
 import os
 import shutil
@@ -56,7 +57,7 @@ def seconds_of(program: Program, build: Path | None, work: Path) -> tuple[float,
             "OMPI_MCA_mpi_yield_when_idle": "1", "OMP_NUM_THREADS": "1",
             "REFRAIN_EXPERIMENT_DIRECTORY": str(Path(tempfile.mkdtemp(dir=work)) / "experiment")}
     command = ["mpirun.openmpi", "-n", str(program.ranks), "--bind-to", "none", *program.command]
-    if build:  # without the search for findings afterwards
+    if build:  # exec: without the search for findings afterwards
         command = [*command[:5], str(build / "bin/refrain"), "exec", "--", *command[5:]]
     before = os.times()
     done = subprocess.run(command, env=env, cwd=work, text=True, capture_output=True, check=False)
@@ -86,7 +87,7 @@ def main() -> None:
             remark = ""
             for i in range(ROUNDS):
                 order: list[Path | None] = [None, BEFORE, NOW]
-                order = order[i % 3:] + order[:i % 3]  # none always comes first
+                order = order[i % 3:] + order[:i % 3]  # no build always comes first
                 seconds = {}
                 for build in order:
                     seconds[build], remark = seconds_of(known[name], build, work)

@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
-"""How well waiting is known: without events, from durations of calls, and from a sample of events, against all events of the same run.
+"""Accuracy of waiting times from call durations (no events) and from a sample of events, against all events of a run.
 
     bench/waits.py [--ranks 2,4] [--levels 3,5,7] [--steps N] [--no-examples] [--lammps IN.PEPTIDE] [COMMAND ...]
 
-Each command, or each example, LAMMPS when its input is named, and each of bench/programs/kernels.c without any, runs once for each number of ranks with all events. Of each call path that has waited, by
-any method, more than 0.5 % of the time of all ranks (the wait ratio of Mao et al., "Catching Idlers with Ease", EuroMPI 2014) it prints, in percent of that time: what all events say; the paper's
-estimate from shortest calls (of the process for messages, of all for operations of all); the same with the shortest calls of all processes; that from usual short calls, which reports show, with its error; and
-the estimates from samples of iterations, by the memory that leads to each level, which reports show where they are; and those from single messages, of which one of 2^level is taken. Then, by function, distances in points, and in parts of the value for operations of all; how often the truth lies within three of the errors; and what other ways to tell waiting cost.
+Runs each command once for each number of ranks, with all events; without commands, each example, LAMMPS if its input is
+named, and each kernel of bench/programs/kernels.c. For each call path that waited, by any method, more than 0.5 % of
+the time of all ranks (the wait ratio of Mao et al., "Catching Idlers with Ease", EuroMPI 2014) it prints, in
+percent of that time: the value from all events; the paper's estimate from shortest calls (of the process for messages,
+of all processes for collective operations); the same with the shortest calls of all processes; the estimate from usual
+short calls, which reports show, with its error; the estimates from samples of iterations, by the memory that leads to
+each level, which reports show where they exist; and those from single messages, of which one of 2^level is taken. Then,
+by function: distances in points and, for collective operations, relative to the value; how often the truth lies within
+three of the errors; and what other ways to detect waiting cost.
 Needs build/bin, build/examples and build/bench.
 """
 
@@ -27,7 +32,7 @@ from estimates import EXAMPLES, KERNELS, analysis, at_level
 ROOT = Path(__file__).resolve().parents[1]
 REFRAIN = ROOT / "build/bin/refrain"
 MORE_KERNELS = ["wavefront", "persistent", "groups", "constant", "tested"]
-LEAST = 0.005  # of the time
+LEAST = 0.005  # share of the time
 LAMMPS = "lmp -in {} -log none -screen none"
 
 
@@ -50,8 +55,8 @@ def matched(experiment: Path, levels: list[int]) -> dict[int, dict[str, tuple[fl
     return found
 
 
-Far = dict[str, dict[str, list[tuple[float, float]]]]  # by function, by method: distance in points and in parts of the value
-Errors = dict[str, list[tuple[float, float, float]]]  # by method: distance in errors, error in parts of the time and of the value
+Far = dict[str, dict[str, list[tuple[float, float]]]]  # by function, by method: distance in points; relative distance
+Errors = dict[str, list[tuple[float, float, float]]]  # by method: distance in errors; error relative to time and value
 
 
 def measure(command: str, ranks: int, levels: list[int], far: Far, errors: Errors, where: Path) -> None:
@@ -77,7 +82,7 @@ def measure(command: str, ranks: int, levels: list[int], far: Far, errors: Error
             middle = (of["minimum_most_s"] + of["minimum_least_s"]) / 2 if known else 0
             error = (((of["minimum_most_s"] - of["minimum_least_s"]) ** 2 / 12 + (of["minimum_s"] - middle) ** 2) ** 0.5) if known else 0
             values = {"paper": (of["shortest_s"], 0.0), "global": (of["minimum_most_s"], 0.0), "usual": (of["minimum_s"], error)} if known else {}
-            # Of single messages only waiting for them is known.
+            # Single messages only tell of waiting for these messages.
             values |= {method: found for method in rows if (found := rows[method].get(path, None if method.startswith("matched") else (0.0, 0.0)))}
             if max([true, *(value for value, _ in values.values())]) < LEAST * total:
                 continue
@@ -91,7 +96,7 @@ def measure(command: str, ranks: int, levels: list[int], far: Far, errors: Error
             for method, (value, error) in values.items():
                 if max(true, value) < LEAST * total:
                     continue
-                # Single messages tell of late senders, and of sends of late receivers.
+                # Single messages tell of late senders and, for sends, of late receivers.
                 wanted = late_senders.get(path, (0.0, 0.0))[0] if method.startswith("matched") else true
                 far[of["path"][-1]][method].append(((value - wanted) / total, (value - wanted) / wanted if wanted else 1))
                 if method not in ("paper", "global"):
@@ -129,7 +134,7 @@ def main() -> None:
     far: Far = defaultdict(lambda: defaultdict(list))
     errors: Errors = defaultdict(list)
     levels = [int(level) for level in asked.levels.split(",")]
-    # LAMMPS finds what it reads beside its input.
+    # LAMMPS finds further input files beside its input.
     where = asked.lammps.resolve().parent if asked.lammps else ROOT
     for ranks in asked.ranks.split(","):
         for command in commands:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Figures of whole programs, measured and unmeasured runs in turn on the same machine. Usage: whole_program.py BUILD [NAME...]
+"""Measures whole programs with and without Refrain in turn on the same machine. Usage: whole_program.py BUILD [NAME...]
 
 Names: mpi_call cold_calls fortran_call requests dilation memory finalize iterations iteration_files, and on demand dilation_of_runs. Prints one Markdown table row per figure with its bound.
 """
@@ -57,15 +57,15 @@ def mpi_call(work: Path) -> None:
 
 
 def cold_calls(work: Path) -> None:
-    """What is added to a call, by the end of an iteration and by a sample, after the program has touched memory: medians
-    of three runs, in each of which all of it is measured in turn with and without Refrain (programs/cold.c)."""
+    """Additions to a call, by the end of an iteration and by a sample, after the program has touched memory: medians of
+    three runs, each of which measures them in turn with and without Refrain (programs/cold.c)."""
     program, signal = str(BUILD / "bench/cold"), "60"
     for depth in (5, 20):
         for mebibytes, rounds in ((0, 20000), (4, 1500), (32, 300)):
             command = [program, str(depth), str(mebibytes * 1024), str(rounds)]
             figures: list[list[float]] = []
             for _ in range(3):
-                # Samples leave other caches behind than calls: a run without them, then one with them.
+                # Samples and calls leave the caches in different states: one run without samples, then one with them.
                 quiet = list(map(float, run(1, command, True, work, SAMPLING_FREQUENCY="0")[0].split()))
                 ticks = list(map(float, run(1, [*command, signal], True, work, SAMPLING_SIGNAL=signal,
                                             SAMPLING_FREQUENCY="10000")[0].split()))
@@ -79,7 +79,7 @@ def cold_calls(work: Path) -> None:
 
 
 def requests(work: Path) -> None:
-    """Calls on 1, 8 and 64 requests at once: 100 ns a call and 40 ns for each request beyond the call itself."""
+    """Calls on 1, 8 and 64 requests at once: bound of 100 ns per call and 40 ns per request beyond the call itself."""
     for count in (1, 8, 64):
         added: dict[str, list[float]] = {}
         for _ in range(5):
@@ -117,23 +117,23 @@ PARTICLES = [str(BUILD / "examples/particles"), "--imbalance", "0", "--steady", 
 def dilation(work: Path) -> None:
     """Steps of one run with the sampling signal open and blocked in turn (programs/step_toggle.c), plus the MPI calls.
 
-    What a step costs changes from run to run by more than the figure in question; within a run it does not.
+    The cost of a step varies from run to run by more than the figure in question, but not within a run.
     """
     steps = 16000 if FULL else 4000
     program = [*PARTICLES, "--particles", "1000", "--steps", str(steps)]
     toggle = {"LD_PRELOAD": str(BUILD / "bench/step_toggle.so"), "TOGGLE_SIGNAL": "60"}
-    call_ns = float(run(1, [str(BUILD / "bench/null_call"), "10"], True, work)[0])  # the bare call included: an upper bound
+    call_ns = float(run(1, [str(BUILD / "bench/null_call"), "10"], True, work)[0])  # with the bare call: an upper bound
     for frequency, bound in (("100", 0.2), ("1000", 0.5)):
         said = run(1, program, True, work, toggle, SAMPLING_SIGNAL="60", SAMPLING_FREQUENCY=frequency)[1]
         numbers = re.search(r"seconds ([0-9.]+) [0-9.]+ standard_error_of_ratio_percent ([0-9.]+) ratio_percent ([-0-9.]+)", said)
         step_s, error, ratio = map(float, numbers.groups())
-        ratio += 100 * call_ns * 1e-9 / step_s  # one MPI call a step
+        ratio += 100 * call_ns * 1e-9 / step_s  # one MPI call per step
         row(f"dilation of the particles example at {frequency} Hz", f"{ratio:+.2f} % (standard error {error:.2f})", f"<= {bound} %",
             ratio <= bound)
 
 
 def dilation_of_runs(work: Path) -> None:
-    """The same by whole runs with and without Refrain in turn: nothing is left out, but the error is larger than the bound."""
+    """Dilation by whole runs, with and without Refrain in turn: complete, but the error is larger than the bound."""
     program = [*PARTICLES, "--particles", "4000", "--steps", "30"]
     rounds = int(os.environ.get("REFRAIN_BENCH_ROUNDS", 60))
     for frequency in ("100", "1000"):
@@ -146,7 +146,7 @@ def dilation_of_runs(work: Path) -> None:
                 seconds[m] = float(re.search(r"loop_cpu_s ([0-9.]+)", said).group(1))
             ratios.append(100 * (seconds[True] / seconds[False] - 1))
         median = statistics.median(ratios)
-        # Of the median; the spread is taken from the median deviation, which a few disturbed runs do not move.
+        # Standard error of the median, from the median deviation, which a few disturbed runs do not move.
         spread = 1.4826 * statistics.median(abs(r - median) for r in ratios)
         error = 1.2533 * spread / len(ratios) ** 0.5
         row(f"the same by {rounds} pairs of runs at {frequency} Hz", f"{median:+.2f} % (standard error {error:.2f})", "", True)
@@ -172,8 +172,8 @@ def finalize(work: Path) -> None:
 
 
 def iterations(work: Path) -> None:
-    """Iterations of 100 us: what the marks add, beyond what the MPI calls cost, from empty iterations, whose difference is
-    no small part of a large number; and pairs of whole runs with the work in them."""
+    """Iterations of 100 us: what the marks add beyond the MPI calls, from empty iterations, where the difference is not
+    small compared with the total; and from pairs of whole runs with the work in them."""
     program, count = str(BUILD / "bench/iterations"), 100_000
 
     def cpu_us(measured: bool, amount: int, paths: int, **options: str) -> float:
@@ -196,8 +196,8 @@ def iterations(work: Path) -> None:
 
 
 def iteration_files(work: Path) -> None:
-    """1,300 iterations: 64 clusters against every iteration stored, both compressed; of a program with few call paths to
-    MPI, and one with the call paths of PEPC in Table I of the paper."""
+    """Size of 1,300 iterations: 64 clusters against every iteration stored, both compressed; for a program with few
+    call paths to MPI and for one with the call paths of PEPC in Table I of the paper."""
     ranks, steps = (64, 1300) if FULL else (8, 1300)
     programs = {"stencil": [str(BUILD / "examples/stencil"), "--size", "64", "--steps", str(steps)],
                 "table_shape": [str(BUILD / "bench/table_shape"), str(steps), "1000"]}

@@ -1,10 +1,10 @@
-# The MPI libraries that are installed, side by side, by their compiler wrappers: mpicc.openmpi, mpicc.mpich.
+# Finds the MPI libraries that are installed side by side, by their compiler wrappers: mpicc.openmpi, mpicc.mpich.
 #
-# Sets REFRAIN_MPIS to their names ("openmpi;mpich") and makes for each NAME:
+# Sets REFRAIN_MPIS to their names ("openmpi;mpich") and defines for each NAME:
 #   mpi_NAME                  interface target for C and C++ programs: include directories and libraries
 #   REFRAIN_MPICC_NAME, REFRAIN_MPIFORT_NAME, REFRAIN_MPIEXEC_NAME   the commands (cache variables)
 #   REFRAIN_MPI_INCLUDES_NAME the include directories
-#   REFRAIN_HAS_FORTRAN_NAME  whether the Fortran wrapper and a compiler behind it are there
+#   REFRAIN_HAS_FORTRAN_NAME  whether the Fortran wrapper and a compiler behind it exist
 set(mpis)
 foreach(mpi openmpi mpich)
   find_program(REFRAIN_MPICC_${mpi} mpicc.${mpi} DOC "C compiler wrapper of ${mpi}")
@@ -19,7 +19,7 @@ foreach(mpi openmpi mpich)
     message(STATUS "MPI: ${REFRAIN_MPICC_${mpi}} -show failed; ${mpi} is left out")
     continue()
   endif()
-  # A wrapper may be there without the compiler behind it.
+  # A wrapper may exist without the compiler behind it.
   set(status 1)
   if(REFRAIN_MPIFORT_${mpi})
     execute_process(COMMAND ${REFRAIN_MPIFORT_${mpi}} --version OUTPUT_QUIET ERROR_QUIET RESULT_VARIABLE status)

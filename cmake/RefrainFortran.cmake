@@ -1,7 +1,8 @@
-# refrain_fortran_programs(TARGET MPI SOURCE PATTERN INTERFACES NAME... OPTIONS OPTION...): a program of SOURCE for each of these
-# interfaces of MPI (mpif_h, use_mpi, use_mpi_f08), of which a definition in large letters tells the source. PATTERN is the path of the
-# program, with INTERFACE in it. MPI's own compiler wrapper builds them, since the project itself does not speak Fortran. Sets
-# TARGET_PROGRAMS to their paths.
+# refrain_fortran_programs(TARGET MPI SOURCE PATTERN INTERFACES NAME... OPTIONS OPTION...): builds a program from SOURCE
+# for each of these MPI interfaces (mpif_h, use_mpi, use_mpi_f08). A definition, the interface's name in upper case,
+# selects the interface in the source. PATTERN is the path of a program, with INTERFACE in place of the name. MPI's own
+# compiler wrapper builds the programs, since the project itself does not enable Fortran. Sets TARGET_PROGRAMS to their
+# paths.
 function(refrain_fortran_programs target mpi source pattern)
   cmake_parse_arguments(PARSE_ARGV 4 wanted "" "" "INTERFACES;OPTIONS")
   set(programs)

@@ -1,7 +1,8 @@
-# What cmake --install puts where. The tree can be moved: programs find their libraries and headers relative to themselves.
+# What cmake --install installs. The tree can be moved: programs find their libraries and headers relative to
+# themselves.
 include(CMakePackageConfigHelpers)
 
-# In the build tree too, so that build/bin/refrain-mpicc finds it where the installed one does.
+# The headers are copied to the build tree too, so that build/bin/refrain-mpicc finds them where the installed one does.
 set(annotations refrain.h refrain.f90 refrain_fortran.h)
 foreach(file ${annotations})
   configure_file(${PROJECT_SOURCE_DIR}/adapters/user/refrain/${file} ${PROJECT_BINARY_DIR}/include/refrain/${file} COPYONLY)
@@ -19,16 +20,17 @@ install(TARGETS refrain refrain-mpicc RUNTIME)
 foreach(link refrain-export refrain-analyze ${REFRAIN_WRAPPER_LINKS})
   install(FILES ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${link} TYPE BIN)
 endforeach()
-# For plug-ins of `refrain analyze` in C++.
+# Headers for C++ plug-ins of `refrain analyze`.
 foreach(folder events format waits offline/experiment offline/trace offline/patterns)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/refrain/api/${folder}
     FILES_MATCHING PATTERN "*.hpp" PATTERN "*.def")
 endforeach()
 install(FILES ${annotations} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/refrain)
 
-# find_package(Refrain): Refrain::refrain is the annotations' header alone, Refrain::openmpi, Refrain::mpich and Refrain::serial
-# are the runtimes to link. As options they come before all libraries, in whichever order a project names these, and MPI must
-# come after the runtime. Each is one word, so that no build system can take it apart.
+# find_package(Refrain): Refrain::refrain is only the annotation header; Refrain::openmpi, Refrain::mpich and
+# Refrain::serial are the runtimes to link. They are link options, which precede all libraries in whatever order a
+# project names these, because MPI must come after the runtime. Each option is one word, so that no build system can
+# split it.
 add_library(refrain_annotations INTERFACE)
 target_include_directories(refrain_annotations INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 set_target_properties(refrain_annotations PROPERTIES EXPORT_NAME refrain)
@@ -52,7 +54,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/RefrainConfigVers
 install(FILES ${PROJECT_BINARY_DIR}/package/RefrainConfig.cmake ${PROJECT_BINARY_DIR}/package/RefrainConfigVersion.cmake
   DESTINATION ${package})
 
-# pkg-config: refrain is the header alone, refrain-MPI also links that runtime.
+# pkg-config: refrain is only the header, refrain-MPI also links that runtime.
 file(RELATIVE_PATH to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" to_prefix ${to_prefix})
 set(pkgconfig "prefix=\${pcfiledir}/${to_prefix}
@@ -71,7 +73,7 @@ Libs: -Wl,--push-state,--no-as-needed,\${libdir}/refrain/librefrain-${runtime}-l
   install(FILES ${PROJECT_BINARY_DIR}/package/refrain-${runtime}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
 
-# Man pages; refrain-config(7) is made from the option table.
+# Man pages; refrain-config(7) is generated from the option table.
 set(man ${PROJECT_SOURCE_DIR}/docs/man)
 set(generated_man ${PROJECT_BINARY_DIR}/share/man)
 add_custom_command(OUTPUT ${generated_man}/man7/refrain-config.7
@@ -86,7 +88,7 @@ foreach(link refrain-mpicxx refrain-mpifort refrain-cc refrain-cxx)
 endforeach()
 install(FILES ${generated_man}/man7/refrain-config.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
 
-# Completion for bash, made from the description of the command line.
+# Completion for bash, generated from the description of the command line.
 set(completion ${PROJECT_BINARY_DIR}/share/bash-completion/completions)
 add_custom_command(OUTPUT ${completion}/refrain
   COMMAND ${CMAKE_COMMAND} -E make_directory ${completion}
@@ -94,12 +96,13 @@ add_custom_command(OUTPUT ${completion}/refrain
   DEPENDS refrain VERBATIM)
 add_custom_target(completion ALL DEPENDS ${completion}/refrain)
 file(MAKE_DIRECTORY ${completion})
-foreach(command export analyze)  # bash looks for a file of the command's name
+foreach(command export analyze)  # bash looks for a file named after the command
   file(CREATE_LINK refrain ${completion}/refrain-${command} SYMBOLIC)
 endforeach()
 install(FILES ${completion}/refrain ${completion}/refrain-export ${completion}/refrain-analyze DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 
-# Documents lie as in the sources, so that their links to each other work; examples are there to be read and built.
+# Documents keep the layout of the sources, so that links between them work; examples are installed to be read and
+# built.
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
   ${PROJECT_SOURCE_DIR}/CONTRIBUTING.md TYPE DOC)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs TYPE DOC FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN man EXCLUDE)

@@ -8,7 +8,7 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 add_compile_options(-Wall -Wextra -Wno-missing-field-initializers)
-# Figures are the same to the last bit on processors that multiply and add in one step.
+# Results are the same to the last bit on processors with and without fused multiply-add.
 add_compile_options(-ffp-contract=off)
 set(REFRAIN_SANITIZE "" CACHE STRING "Sanitizers of everything that can bear them: 'address,undefined' or 'thread'")
 if(REFRAIN_SANITIZE)

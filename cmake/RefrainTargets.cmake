@@ -1,16 +1,17 @@
 # Targets of the two halves.
 #
-# refrain_runtime_objects(NAME SOURCES...): an object library of the runtime half, which lives in somebody else's process:
+# refrain_runtime_objects(NAME SOURCES...): an object library of the runtime half, which lives in the process of another
+# program:
 # no exceptions, no RTTI, hidden symbols, initial-exec TLS, nothing of libstdc++ at run time.
 # Programs of the offline half and tests may link these objects too.
 set(REFRAIN_RUNTIME_FLAGS -fno-exceptions -fno-rtti -fno-threadsafe-statics -fvisibility=hidden
   -fvisibility-inlines-hidden -ftls-model=initial-exec -fno-stack-protector -fno-math-errno
   -ffunction-sections -fdata-sections)
-# The floating-point environment is the program's (platform/floating_point.hpp): that of the x87 is left alone.
+# The floating-point environment belongs to the program (platform/floating_point.hpp): the x87 part is left alone.
 set(REFRAIN_NO_X87 -mno-80387)
 list(APPEND REFRAIN_RUNTIME_FLAGS ${REFRAIN_NO_X87})
-# GCC clears and copies objects of 64 to 256 bytes with string instructions, which take some 30 cycles to begin: a record
-# of an event is such an object.
+# GCC clears and copies objects of 64 to 256 bytes with string instructions, which take some 30 cycles to start. Event
+# records are such objects.
 include(CheckCXXCompilerFlag)
 set(REFRAIN_STORE_FLAGS)
 foreach(operation memset memcpy)
@@ -22,8 +23,9 @@ foreach(operation memset memcpy)
 endforeach()
 list(APPEND REFRAIN_RUNTIME_FLAGS ${REFRAIN_STORE_FLAGS})
 
-# refrain_precompile(TARGET HEADERS...): these headers of C++ are parsed once for the target, and for others that have
-# the same options of the compiler and say REUSE_FROM. No source relies on it: the sanitizers' builds do without (CMAKE_DISABLE_PRECOMPILE_HEADERS).
+# refrain_precompile(TARGET HEADERS...): parses these C++ headers once for the target, and for others that have the same
+# compiler options and say REUSE_FROM. No source relies on it: sanitizer builds do without
+# (CMAKE_DISABLE_PRECOMPILE_HEADERS).
 set(REFRAIN_RUNTIME_HEADERS algorithm atomic cstddef cstdint cstring span string_view)
 set(REFRAIN_OFFLINE_HEADERS algorithm cmath cstdint cstring filesystem functional map memory optional span string string_view vector
   fmt/format.h)
@@ -32,8 +34,9 @@ function(refrain_precompile target)
   target_precompile_headers(${target} PRIVATE ${headers})
 endfunction()
 
-# Sources of a target compiled some at a time, which parses what they include and instantiates what they use once: half of
-# the time for the offline half. REFRAIN_UNITY=OFF compiles each by itself, which is faster for work on one of them.
+# Compiles several sources of a target at a time, so that what they include is parsed and what they use is instantiated
+# only once: this halves the time for the offline half. REFRAIN_UNITY=OFF compiles each source by itself, which is
+# faster for work on one of them.
 option(REFRAIN_UNITY "Compile sources of a library together" ON)
 function(refrain_unify target at_a_time)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${REFRAIN_UNITY} UNITY_BUILD_BATCH_SIZE ${at_a_time} UNITY_BUILD_UNIQUE_ID REFRAIN_UNITY_ID)
@@ -50,19 +53,19 @@ function(refrain_runtime_objects name)
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
 endfunction()
 
-# refrain_offline_options(TARGET): how the offline half is compiled.
+# refrain_offline_options(TARGET): sets the compiler options of the offline half.
 function(refrain_offline_options target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2> $<$<COMPILE_LANGUAGE:CXX>:${REFRAIN_STORE_FLAGS}>)
   target_compile_definitions(${target} PRIVATE $<TARGET_PROPERTY:fmt::fmt,INTERFACE_COMPILE_DEFINITIONS>)
 endfunction()
 
-# refrain_add_offline_headers(): the target whose precompiled headers the libraries of the offline half share.
+# refrain_add_offline_headers(): adds the target whose precompiled headers the libraries of the offline half share.
 function(refrain_add_offline_headers)
   set(source ${PROJECT_BINARY_DIR}/offline_headers.cpp)
   file(CONFIGURE OUTPUT ${source} CONTENT "")
   add_library(refrain_offline_headers OBJECT ${source})
   refrain_offline_options(refrain_offline_headers)
-  target_link_libraries(refrain_offline_headers PRIVATE fmt::fmt)  # its headers may be elsewhere than the system's
+  target_link_libraries(refrain_offline_headers PRIVATE fmt::fmt)  # its headers may be outside the system directories
   refrain_precompile(refrain_offline_headers ${REFRAIN_OFFLINE_HEADERS})
 endfunction()
 
@@ -78,11 +81,12 @@ function(refrain_library name)
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/platform/${REFRAIN_PLATFORM}/include)
 endfunction()
 
-# refrain_runtime_library(NAME OBJECTS...): what is preloaded or linked into a measured program. It needs libc alone: zstd is
-# linked statically, nothing of libstdc++ is used, and MPI is found at run time. Only what exports.map lists is visible.
+# refrain_runtime_library(NAME OBJECTS...): a library that is preloaded or linked into a measured program. It needs only
+# libc: zstd is linked statically, libstdc++ is not used, and MPI is found at run time. Only the symbols in exports.map
+# are visible.
 function(refrain_runtime_library name)
   set(exports ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../runtime/exports.map)
-  # CMake would add the C++ library by itself, and whatever throws would silently need it.
+  # CMake would add the C++ library by itself, and code that throws would silently need it.
   if(NOT REFRAIN_SANITIZE)
     set(CMAKE_CXX_IMPLICIT_LINK_LIBRARIES "")
   endif()
@@ -91,7 +95,7 @@ function(refrain_runtime_library name)
     refrain_measurement refrain_sampling_hot refrain_sampling refrain_adapter_papi refrain_adapter_pthread refrain_adapter_user refrain_archive
     refrain_runtime)
   target_link_options(${name} PRIVATE -Wl,--version-script=${exports} -Wl,-z,nodelete -Wl,--gc-sections -Wl,--exclude-libs,ALL)
-  # A sanitizer brings libraries of its own; without one nothing but libc may creep in.
+  # A sanitizer brings libraries of its own; without one, only libc may be linked.
   if(NOT REFRAIN_SANITIZE)
     target_link_options(${name} PRIVATE -nodefaultlibs -Wl,-z,defs)
     target_link_libraries(${name} PRIVATE refrain_own_functions -lc -lgcc)

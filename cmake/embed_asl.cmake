@@ -1,4 +1,4 @@
-# cmake -D OUTPUT=FILE -D MODEL=FILE -D LIBRARY=FILE -P embed_asl.cmake: both texts as constants of C++.
+# cmake -D OUTPUT=FILE -D MODEL=FILE -D LIBRARY=FILE -P embed_asl.cmake: writes both texts as C++ constants.
 file(READ ${MODEL} model)
 file(READ ${LIBRARY} library)
 file(WRITE ${OUTPUT} "// Generated from model.asl and library.asl.\n#pragma once\n#include <string_view>\n\nnamespace refrain::properties {\n"

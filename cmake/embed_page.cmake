@@ -1,5 +1,5 @@
-# cmake -D OUTPUT=FILE -D PAGE=FILE -D PATTERNS=FILE -P embed_page.cmake: both texts as constants of C++; a page that is not there is
-# empty. A literal of C++ may be long, but no preprocessor need take one of a megabyte: they are put together from pieces.
+# cmake -D OUTPUT=FILE -D PAGE=FILE -D PATTERNS=FILE -P embed_page.cmake: writes both texts as C++ constants; a missing
+# page is empty. No compiler need accept a literal of a megabyte, so each is split into adjacent pieces.
 function(literal file result)
   set(text "")
   if(EXISTS ${file})

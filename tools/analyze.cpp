@@ -33,7 +33,7 @@
 namespace refrain::tools {
 namespace {
 
-/// How long a process waits for others that are silent.
+/// How long a process waits for silent ones.
 constexpr std::chrono::seconds patience(120);
 
 struct AnalyzeRequest {
@@ -47,7 +47,7 @@ struct AnalyzeRequest {
   std::string as_sampled, threads;
   patterns::Request search;
   report::PatternOptions options;
-  bool is_again = false;  ///< what is kept is not used, and is replaced
+  bool is_again = false;  ///< kept results are not used, but replaced
 };
 
 std::string wrong_as_setting(const std::string& word) {
@@ -62,21 +62,22 @@ std::string wrong_as_sample_memory(const std::string& text) {
   return is_good ? "" : "must be 32K to 1G; K, M and G stand for 1024 and its powers";
 }
 
-/// Of "NAME=VALUE".
+/// Parses words of the form "NAME=VALUE".
 std::map<std::string, std::string> settings_of(const std::vector<std::string>& words) {
   std::map<std::string, std::string> settings;
   for (const std::string& word : words) settings[word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
   return settings;
 }
 
-/// Null: it was chosen from all.
+/// The ranks that were chosen; nothing: all ranks.
 std::optional<std::set<std::int32_t>> chosen_ranks(const std::vector<std::string>& ranks) {
   if (ranks.empty()) return std::nullopt;
   const std::vector<std::int32_t> numbers = parse_ranks(ranks);
   return std::set<std::int32_t>(numbers.begin(), numbers.end());
 }
 
-/// A plug-in that cannot be loaded is said, and takes nothing else with it. Returns whether all were.
+/// Loads the plug-ins. One that cannot be loaded is reported and does not affect the others. Returns whether all were
+/// loaded.
 bool load_plugins(const std::deque<patterns::PluginRequest>& plugins, patterns::Patterns& patterns) {
   bool all = true;
   for (const patterns::PluginRequest& of : plugins) {
@@ -90,7 +91,7 @@ bool load_plugins(const std::deque<patterns::PluginRequest>& plugins, patterns::
   return all;
 }
 
-/// "1.5:2": nanoseconds of the trace. Empty: all.
+/// Converts a range of seconds, as in "1.5:2", to nanoseconds of the trace. Empty: the whole trace.
 patterns::SearchLimits limits_of(const std::string& time) {
   patterns::SearchLimits limits;
   if (time.empty()) return limits;
@@ -112,13 +113,13 @@ patterns::SearchLimits limits_of(const std::string& time) {
   return limits;
 }
 
-/// What the experiment is asked for as a whole, by patterns that come with Refrain: that is kept.
+/// Whether the request is for the whole experiment and for built-in patterns only: only such results are kept.
 bool is_of_the_whole(const AnalyzeRequest& request) {
   return request.as_sampled.empty() && request.ranks.empty() && request.time.empty() && request.search.region.empty() &&
          !request.search.iteration && request.plugins.empty();
 }
 
-/// Those that change what is found, as far as they are not the usual ones.
+/// The parameters that change the results, without those that have their default value.
 std::string parameters_of(const AnalyzeRequest& request) {
   const AnalyzeRequest usual;
   std::string text;
@@ -149,15 +150,15 @@ void print_found(const AnalyzeRequest& request, report::Found found, const analy
   print(request, found.analysis, found.locations, names.naming());
 }
 
-/// The first of these that is no pattern; null: all are.
+/// The first wanted name that is not a pattern; null: all are patterns.
 const std::string* unknown_pattern(const std::vector<std::string>& wanted, const std::vector<std::string>& all) {
   const auto at =
       std::ranges::find_if(wanted, [&](const std::string& name) { return std::ranges::find(all, name) == all.end(); });
   return at == wanted.end() ? nullptr : &*at;
 }
 
-/// Nothing: nothing is kept that answers the request. What is wrong with the experiment, or the request, is said by the
-/// search.
+/// Prints kept results. Nothing: no kept results answer the request. Errors in the experiment or the request are left
+/// to the search to report.
 std::optional<int> print_kept(const AnalyzeRequest& request) {
   if (!is_of_the_whole(request) || request.is_again || trace::find_otf2_anchor(request.experiment) ||
       unknown_pattern(request.options.patterns, patterns::pattern_names()))
@@ -166,7 +167,7 @@ std::optional<int> print_kept(const AnalyzeRequest& request) {
     const auto experiment = experiment::Experiment::open(request.experiment);
     const std::size_t damages = experiment->damages();
     auto found = report::kept_found(*experiment, experiment::AnalysisKey{.parameters = parameters_of(request)});
-    // The part that is not needed here may be damaged, too: a search writes all of it anew.
+    // A part that is not needed here may be damaged, too: a search writes everything anew.
     static_cast<void>(experiment->saved_metrics());
     if (experiment->damages() > damages) found.reset();
     if (!found) {
@@ -181,14 +182,14 @@ std::optional<int> print_kept(const AnalyzeRequest& request) {
   }
 }
 
-/// What belongs to somebody else is left as it is.
+/// Calls `keep`; an experiment that this user may not write to is silently left as it is.
 void try_to_keep(const std::function<void()>& keep) {
   try {
     keep();
   } catch (const std::system_error& error) {
     const bool is_of_others = error.code() == std::errc::permission_denied ||
                               error.code() == std::errc::operation_not_permitted ||
-                              error.code() == std::errc::not_a_directory ||  // it is packed
+                              error.code() == std::errc::not_a_directory ||  // a packed experiment
                               error.code() == std::errc::read_only_file_system;
     if (!is_of_others) complain("analyze", exit_ok, std::string("what was found is not kept: ") + error.what());
   }
@@ -206,18 +207,18 @@ void keep_found(const AnalyzeRequest& request, const report::Found& found, const
   line.end();
 }
 
-/// What stands out of the profile is kept of an experiment without events, too.
+/// Keeps the findings from the profile of an experiment without events.
 void keep_profile(const AnalyzeRequest& request) {
   try {
     const auto experiment = experiment::Experiment::open(request.experiment);
-    if (request.is_again) forget_old_pools(*experiment);  // first: what is damaged keeps what is found from being kept
+    if (request.is_again) forget_old_pools(*experiment);  // first: damaged pools would prevent keeping the findings
     if (request.is_again || !report::kept_found(*experiment))
       keep_found(request, report::search_some(request.experiment), *experiment);
-  } catch (const experiment::ReadError&) {  // it was said already
+  } catch (const experiment::ReadError&) {  // already reported
   }
 }
 
-/// Several processes together find no causes, so only metrics are kept of that, where nothing else is.
+/// Several processes together find no causes, so only metrics are kept, and only if no other results are.
 void keep_metrics(const AnalyzeRequest& request, const patterns::Analysis& analysis, const trace::Trace& trace,
                   const patterns::Naming& naming) {
   const experiment::Experiment& experiment = trace.experiment();
@@ -231,7 +232,7 @@ void keep_metrics(const AnalyzeRequest& request, const patterns::Analysis& analy
   });
 }
 
-/// What needs all events in one process; empty: nothing.
+/// Why the request needs all events in one process; empty: it does not.
 std::string needs_one_process(const AnalyzeRequest& request) {
   const std::pair<const char*, bool> alone[] = {{"--causes", request.search.with_causes},
                                                 {"--critical-path", request.search.with_critical_path},
@@ -242,7 +243,7 @@ std::string needs_one_process(const AnalyzeRequest& request) {
   return {};
 }
 
-/// `group`: null for this process alone.
+/// `group`: null if this process works alone.
 int analyze(AnalyzeRequest& request, exports::ProcessGroup* group) {
   use_threads(request.threads);
   request.options.format = report::format_of(request.format);
@@ -313,14 +314,15 @@ int analyze(AnalyzeRequest& request, exports::ProcessGroup* group) {
   return code == exit_ok && !all_worked ? exit_damaged : code;
 }
 
-/// `is_together`: when a launcher has started several processes, they search together.
+/// `is_together`: several processes that a launcher started search together.
 int run_analyze(AnalyzeRequest& request, bool is_together) {
   if (!find_experiment("analyze", request.experiment)) return exit_usage;
   const exports::PlaceInJob place = exports::place_in_job();
   if (place.size == 1 || !is_together) return analyze(request, nullptr);
   if (const std::string wrong = needs_one_process(request); !wrong.empty())
     return place.rank == 0 ? complain("analyze", exit_usage, wrong) : exit_ok;
-  // In the working directory, as the experiment may belong to others. Two experiments of one name are told apart.
+  // In the working directory, as the experiment may belong to another user. The hash tells experiments of the same name
+  // apart.
   const std::filesystem::path path = experiment::full_name(request.experiment);
   const std::string meeting =
       fmt::format("{}-{:08x}-analyze.processes", path.filename().string(),

@@ -1,4 +1,4 @@
-/// `refrain check`: whether a run is worse than others, or than properties allow. For continuous integration.
+/// `refrain check`: tells whether a run is worse than others, or than properties allow. For continuous integration.
 
 #include <algorithm>
 #include <cmath>
@@ -31,7 +31,7 @@ struct CheckRequest {
   std::string experiment, format = "text", basis;
   std::vector<std::string> against, files, efficiencies, regions;
   double tolerance_percent = 3, threshold = 0.05;
-  bool all = false;  ///< every comparison is shown
+  bool all = false;  ///< show every comparison
 };
 
 std::string seconds(double value) {
@@ -41,12 +41,12 @@ std::string seconds(double value) {
                         : fmt::format("{:.3f} us", value * 1e6);
 }
 
-/// A factor of the run, or of a region in it, against a bound on it.
+/// A factor of the run, or of a region in it, compared with its bound.
 struct EfficiencyCheck {
   EfficiencyBound bound;
   std::string region;  ///< empty: the run
   analysis::Measured found;
-  bool fails = false;           ///< also with two standard errors in its favour
+  bool fails = false;           ///< even with two standard errors in its favour
   bool cannot_be_told = false;  ///< the bound is within two standard errors
 };
 
@@ -55,9 +55,9 @@ struct Outcome {
   std::vector<analysis::RunDifference> comparisons;
   std::optional<database::Evaluation> evaluation;
   std::vector<std::string> notes;
-  std::vector<std::string> not_checked;  ///< what was asked for and was not compared or evaluated
-  std::vector<std::string> uncertain;    ///< what was compared, and errors are larger than what is tolerated
-  std::size_t properties = 0;            ///< that were evaluated
+  std::vector<std::string> not_checked;  ///< requested, but not compared or evaluated
+  std::vector<std::string> uncertain;    ///< compared, but the error is larger than the tolerance
+  std::size_t properties = 0;            ///< number of properties that were evaluated
 };
 
 std::string name_of_case(const EfficiencyCheck& of) {
@@ -87,7 +87,7 @@ std::string what(const analysis::RunDifference& of) {
   return of.path.empty() ? fmt::format("loop {}", of.loop) : of.path;
 }
 
-/// The same path may be in several loops.
+/// Names the loop too, since the same path may be in several loops.
 std::string name_of_case(const analysis::RunDifference& of) {
   return of.loop.empty() || of.path.empty() ? what(of) : fmt::format("loop {}: {}", of.loop, of.path);
 }
@@ -98,7 +98,7 @@ std::string line_of(const analysis::RunDifference& of) {
   const std::string now = fmt::format("{}: {} {}, before {}{}", what(of), seconds(of.now),
                                       of.loop.empty() ? "in all" : "per iteration", seconds(of.before), of_before),
                     whole = of.loop.empty() ? "the run" : "loop " + of.loop;
-  // Of iterations that wander through the whole run the interval has no end worth a figure.
+  // If the times of iterations drift throughout the run, the bounds of the interval are meaningless.
   if (of.high - of.low > of.before + of.now) return fmt::format("{}; the 95 % interval is wider than that", now);
   return fmt::format("{}; {} to {} more (95 %), {:.1f} % of {}", now, seconds(of.low), seconds(of.high),
                      100 * of.of_loop, whole);
@@ -113,7 +113,7 @@ struct Run {
   bool off_cpu_is_told_apart = true;
   std::vector<analysis::RunSeries> series;
 
-  /// Of a run without loops: its time off the CPU becomes one series. False: it has been one, or there is none.
+  /// Merges the time off the CPU of a run without loops into one series. False: it is one already, or there is none.
   bool fold_off_cpu() {
     analysis::RunSeries all;
     std::erase_if(series, [&](const analysis::RunSeries& of) {
@@ -146,7 +146,7 @@ Run read_run(const std::string& directory, double least_share) {
   return run;
 }
 
-/// Why the loop of all runs was not compared; empty: it was.
+/// Why the loop was not compared across all runs; empty: it was.
 std::string why_not(const std::string& loop, const Run& now, const std::vector<Run>& before, const Outcome& outcome) {
   const auto is_it = [&](const auto& comparison) { return comparison.loop == loop && comparison.path.empty(); };
   if (std::ranges::any_of(outcome.comparisons, is_it)) return {};
@@ -161,8 +161,8 @@ std::string why_not(const std::string& loop, const Run& now, const std::vector<R
                     : fmt::format("loop {} was not compared: not all runs have it", loop);
 }
 
-/// Loops, and runs without one, that may be slower than is tolerated or not. No failure, as noise would end builds: it
-/// is said. A call path in them is counted: its loop was compared.
+/// Reports loops, and runs without one, that may or may not be slower than the tolerance. That is not a failure, since
+/// noise would then break builds. Call paths are only counted, since their loop was compared.
 void tell_uncertain(Outcome& outcome, double tolerance_percent) {
   std::size_t paths = 0;
   for (const analysis::RunDifference& of : outcome.comparisons) {
@@ -184,7 +184,7 @@ void tell_uncertain(Outcome& outcome, double tolerance_percent) {
 void compare(const CheckRequest& request, Outcome& outcome) {
   if (request.against.empty()) return;
   const double tolerance = request.tolerance_percent / 100;
-  constexpr double part = 0.1;  // of what is tolerated may be left out
+  constexpr double part = 0.1;  // earlier runs leave out paths below this part of the tolerance
   Run now = read_run(request.experiment, tolerance);
   std::vector<Run> before;
   for (const std::string& other : request.against) {
@@ -247,7 +247,7 @@ void evaluate(const CheckRequest& request, Outcome& outcome, const properties::P
       outcome.not_checked.push_back(fmt::format("{} was not evaluated: {}", of.name, of.why));
 }
 
-/// One bound, of the run or a region in it.
+/// Checks one bound, for the run or a region in it.
 void check_efficiency(const std::string& bound, const RunEfficiency& run, Outcome& outcome) {
   EfficiencyCheck check{*parse_efficiency_bound(bound), run.region, {}};
   const auto found = run.efficiency ? check.bound.factor->of(*run.efficiency) : std::nullopt;
@@ -288,7 +288,8 @@ std::string line_of(const database::Found& of, const database::Evaluation& evalu
                      evaluation.basis);
 }
 
-/// One of a place and way of comparing: the faster half, and means only where these alone show it.
+/// The slower places, one comparison for each loop and call path: that of the faster half, or that of the means if only
+/// the means show the difference.
 std::vector<const analysis::RunDifference*> slower(const Outcome& outcome) {
   std::vector<const analysis::RunDifference*> all;
   for (const analysis::RunDifference& of : outcome.comparisons) {
@@ -363,10 +364,10 @@ void print_json(const Outcome& outcome, const CheckRequest& request) {
 }
 
 struct JunitCase {
-  std::string name, failure, skipped;  ///< empty: it has not failed, was not skipped
+  std::string name, failure, skipped;  ///< empty: did not fail, was not skipped
 };
 
-/// Of each place that was compared, by loop and call path, and of each property that fails.
+/// A case for each compared loop and call path, each efficiency bound, and each property that fails.
 std::vector<JunitCase> junit_cases(const Outcome& outcome, const CheckRequest& request) {
   std::vector<JunitCase> cases;
   std::set<std::pair<std::string, std::string>> places;

@@ -23,7 +23,7 @@ std::string joined(const std::vector<std::string>& words, const char* between) {
 /// False for flags.
 bool takes_value(const CLI::Option& option) { return option.get_expected_max() > 0 && option.get_type_size() > 0; }
 
-/// Subcommands that users meet, in their order.
+/// Subcommands that users see, in their order.
 std::vector<const CLI::App*> commands_below(const CLI::App& app) {
   std::vector<const CLI::App*> commands;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
@@ -31,7 +31,7 @@ std::vector<const CLI::App*> commands_below(const CLI::App& app) {
   return commands;
 }
 
-/// Names and types of options as people read them, without what CLI11 adds about validators and other options.
+/// Shows names and types of options for users, without what CLI11 adds about validators and other options.
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_option_opts(const CLI::Option* option) const override {
@@ -55,7 +55,7 @@ std::string name_of(const CLI::App& app) {
   return app.get_parent() == nullptr ? app.get_name() : name_of(*app.get_parent()) + " " + app.get_name();
 }
 
-/// Commands and long options of `app` that are near `word`, as they are typed.
+/// Commands and long options of `app` that resemble `word`, as typed.
 std::string near(const CLI::App& app, const std::string& word) {
   const std::string bare = word.substr(std::min(word.find_first_not_of('-'), word.size()));
   config::NearNames names(bare.substr(0, bare.find('=')));
@@ -77,7 +77,7 @@ std::string near(const CLI::App& app, const std::string& word) {
   return found.empty() ? "" : "; near it: " + joined(found, ", ");
 }
 
-/// The error of an option that is given too often or without a value; other errors as the library has them.
+/// Rewords the error of an option that is given too often or without a value; other errors keep the library's text.
 std::string in_our_words(const CLI::ParseError& error) {
   const std::string text = error.what();
   if (!dynamic_cast<const CLI::ArgumentMismatch*>(&error)) return text;
@@ -89,7 +89,7 @@ std::string in_our_words(const CLI::ParseError& error) {
   return text;
 }
 
-/// One line, without its end, that says what is wrong with the command line: the bad word, what is near it, and which
+/// One line, without newline, that says what is wrong with the command line: the bad word, similar words, and which
 /// help to read. `app` is the root after parse() has thrown `error`.
 std::string usage_line(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& at = chosen(app);
@@ -114,7 +114,7 @@ std::string usage_line(const CLI::App& app, const CLI::ParseError& error) {
   return fmt::format("{}: {}{}", name, in_our_words(error), see);
 }
 
-/// The words that stand in the name of an option's type.
+/// The words in the name of an option's type, as in "text|json".
 std::vector<std::string> words_of(const CLI::Option& option) {
   const std::string type = takes_value(option) ? option.get_type_name() : "";
   std::vector<std::string> words;

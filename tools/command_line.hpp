@@ -1,8 +1,8 @@
 #pragma once
 /// The command line of `refrain`: commands, their options, the help, and the line that names a wrong word.
 ///
-/// The description that a Command holds is the one source: help, error lines and the shell's completion are made from
-/// it. The library behind it is included by command_line.cpp alone.
+/// A Command holds the only description: help, error lines and shell completion are derived from it. Only
+/// command_line.cpp includes the library behind it.
 
 #include <cstdint>
 #include <functional>
@@ -18,28 +18,28 @@ class Option;
 
 namespace refrain::tools {
 
-/// An option of a command. A handle, valid as long as the command line.
+/// An option of a command. A handle, valid as long as its CommandLine.
 class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
 
-  /// The word for the value in the help. DIR, EXPERIMENT, FILE and PROGRAM are paths; any other word is for people
-  /// only.
+  /// Sets the word for the value in the help. DIR, EXPERIMENT, FILE and PROGRAM are completed as paths; any other word
+  /// is only shown.
   Option type(const char* name);
   /// The value is one of these words.
   Option one_of(const std::vector<std::string>& words);
-  /// The value is likely to be one of these words, and may be another one: help shows `type`, completion offers the
+  /// The value is likely to be one of these words, but may be another one: help shows `type`, completion offers the
   /// words.
   Option likely_one_of(const std::vector<std::string>& words, const char* type);
-  /// Reads a number as reports print it, too: with a comma before each group of three digits. Before `check`.
+  /// Also accepts a number as reports print it, with a comma before each group of three digits. Call it before `check`.
   Option grouped();
-  /// `wrong` says in words what is wrong with a value; an empty text: nothing.
+  /// `wrong` returns what is wrong with a value, in words; empty: the value is good.
   Option check(std::function<std::string(const std::string& value)> wrong);
   Option required();
   Option shows_default();
-  /// One word may hold several values with this character between them.
+  /// One word may hold several values, separated by this character.
   Option separated_by(char character);
-  /// One value each time; the option may be repeated.
+  /// The option takes one value and may be repeated.
   Option repeated();
   Option needs(Option other);
   Option excludes(Option other);
@@ -48,13 +48,13 @@ class Option {
   CLI::Option* option_;
 };
 
-/// `refrain` or a command below it. A handle, too.
+/// `refrain` or a command below it. Also a handle.
 class Command {
  public:
   explicit Command(CLI::App* app) : app_(app) {}
 
   Command add(const char* name, const char* description);
-  /// `names` as in "-o,--output", or without dashes for a word that is no option. The value is left as it is when the
+  /// `names`: as in "-o,--output", or without dashes for a positional argument. The value is left as it is if the
   /// command line does not set it.
   Option flag(const char* names, bool& value, const std::string& description);
   /// Calls `set` when the command line has the flag, or with the value of the option.
@@ -70,10 +70,11 @@ class Command {
   void footer(const std::string& text);
   /// One of the commands below it must follow.
   void needs_command();
-  /// From the first word on that is no option everything is the command that is to be started.
+  /// Everything from the first positional word on is the command to start.
   void takes_program();
-  /// The words of that command, in front of "--" and behind it. Without "--" in front the command begins at the first
-  /// word that is no option of ours, and a "--" in it is its own. A word that begins with "-" is bad usage.
+  /// The words of the command to start, both before and after "--". Without "--" in front, that command begins at the
+  /// first word that is not an option of ours, and a later "--" belongs to it. It must not begin with "-": that is bad
+  /// usage.
   std::vector<std::string> program(const std::vector<std::string>& behind_dashes) const;
   void when_chosen(std::function<void()> run);
 
@@ -81,14 +82,14 @@ class Command {
   CLI::App* app_;
 };
 
-/// The whole. Makes the root command.
+/// The whole command line. Makes the root command.
 class CommandLine {
  public:
   CommandLine(const char* name, const char* description, const char* version);
   ~CommandLine();
   Command root();
-  /// Reads the words and runs the command that they choose. A mistake is one line on stderr and
-  /// `exit_usage`; what the command throws is one line and `exit_unreadable`. Empty: the command has run.
+  /// Parses the words and runs the chosen command. A usage error prints one line on stderr and returns `exit_usage`; an
+  /// exception from the command prints one line and returns `exit_unreadable`. Empty: the command has run.
   std::optional<int> run(int argc, const char* const* argv);
 
  private:
@@ -99,10 +100,10 @@ class CommandLine {
 /// A description of a command line.
 struct OptionDescription {
   std::vector<std::string> short_names, long_names;  ///< without dashes
-  bool is_option;                                    ///< else a word by its place
+  bool is_option;                                    ///< else a positional argument
   bool takes_value;
   std::string type;
-  std::vector<std::string> words;  ///< that the value is, or is likely to be, one of
+  std::vector<std::string> words;  ///< the value is, or is likely to be, one of these
 };
 struct CommandDescription {
   std::string name;

@@ -1,7 +1,7 @@
-/// refrain-mpicc, refrain-mpicxx, refrain-mpifort, refrain-cc, refrain-cxx: one program that goes by the name it is
-/// called. It runs the compiler behind that name, with the public header's directory and, when a program is linked, the
-/// runtime in front of the MPI library, so that the runtime's MPI functions are found first when the program starts.
-/// The linker sees a library without symbols in its place (runtime/link_only.c).
+/// refrain-mpicc, refrain-mpicxx, refrain-mpifort, refrain-cc, refrain-cxx: one program that acts by the name it is
+/// called by. It runs the compiler behind that name with the directory of the public header and, when linking a
+/// program, with the runtime in front of the MPI library, so that the runtime's MPI functions are found first when the
+/// program starts. The linker is given a library without symbols in its place (runtime/link_only.c).
 
 #include <algorithm>
 #include <cstdlib>
@@ -42,8 +42,8 @@ constexpr const char* help =
     "At run time REFRAIN_ENABLE=off turns the measurement off.\n";
 
 struct Compiler {
-  std::string_view wrapper;  ///< behind "refrain-"
-  const char* variable;      ///< names another compiler
+  std::string_view wrapper;  ///< the name after "refrain-"
+  const char* variable;      ///< environment variable that names another compiler
   const char* command;
   bool is_mpi;
 };
@@ -92,8 +92,7 @@ std::string output_of(const Words& command) {
   return output;
 }
 
-/// The SONAME of the library that the compiler's own link line (-show, which all of them have) finds tells which MPI it
-/// is.
+/// Identifies the MPI by the SONAME of the library that the compiler's link line finds (-show, which all of them have).
 std::optional<RuntimeLibrary> mpi_of_compiler(const std::string& compiler) {
   std::istringstream line{output_of({compiler, "-show"})};
   Words words{std::istream_iterator<std::string>(line), {}};
@@ -112,7 +111,7 @@ std::optional<RuntimeLibrary> mpi_of_compiler(const std::string& compiler) {
   return std::nullopt;
 }
 
-/// The words that link the runtime in front of everything else, whether or not the program refers to it.
+/// The linker options that put the runtime in front of everything else, whether or not the program refers to it.
 Words linking(const fs::path& library, const fs::path& link_library) {
   return {"-Wl,--push-state,--no-as-needed", link_library.lexically_normal().string(), "-Wl,--pop-state",
           "-Wl,-rpath," + library.parent_path().lexically_normal().string()};
@@ -142,12 +141,12 @@ OwnOptions take_own_options(Words& arguments) {
   return options;
 }
 
-/// The arguments that Refrain adds; nothing and a line on stderr when it cannot.
+/// The arguments that Refrain adds. If it cannot, prints a line on stderr and returns none.
 Words additions(const std::string& self, const std::string& command, const Compiler& compiler,
                 const OwnOptions& options, const Request& request, const fs::path& executable) {
   Words added;
   fs::path include = include_directory(executable).lexically_normal();
-  // /usr/include as an explicit directory would break the compiler's own order of system headers.
+  // An explicit -I/usr/include would break the compiler's order of system headers.
   if (include != "/usr/include") added.push_back("-I" + include.string());
   if (!request.has_input || request.stops_before_linking || request.is_no_program) return added;
   if (request.is_static) {
@@ -170,7 +169,7 @@ int compile(int argc, char** argv) {
   std::string self = fs::path(argv[0]).filename().string();
   constexpr std::string_view prefix = "refrain-";
   std::string name = self.starts_with(prefix) ? self.substr(prefix.size()) : self;
-  // refrain-mpicc.mpich stands for mpicc.mpich, as the distributions name the compilers of several MPIs.
+  // refrain-mpicc.mpich stands for mpicc.mpich: that is how distributions name the compilers of several MPIs.
   std::string suffix = name.find('.') == std::string::npos ? "" : name.substr(name.find('.'));
   const auto* compiler = std::find_if(std::begin(compilers), std::end(compilers), [&](const Compiler& row) {
     return row.wrapper == std::string_view(name).substr(0, name.size() - suffix.size());

@@ -9,13 +9,13 @@
 
 namespace refrain::tools {
 
-/// What was said so far, without what all lines begin with.
+/// The complaints so far, without the prefix "refrain COMMAND:".
 const std::vector<std::string>& complaints();
-/// Otherwise they are only remembered: another process prints them.
+/// Sets whether complaints are printed. If not, they are only remembered: another process prints them.
 void print_complaints(bool are_printed);
-/// Returns `code`.
+/// Makes a complaint and returns `code`.
 int complain(const char* command, int code, const std::string& what);
-/// Names the damaged parts of an experiment or archive in a few lines. Returns `exit_damaged`, or `exit_ok` when there
+/// Names the damaged parts of an experiment or archive in a few lines. Returns `exit_damaged`, or `exit_ok` if there
 /// are none.
 int tell_damage(const char* command, const experiment::DamageLog& log);
 /// Runs the body of a command. An exception becomes a complaint and an exit code: `exit_unreadable` for a ReadError,

@@ -1,4 +1,4 @@
-/// `refrain completion`: what the shell offers while a command line of `refrain` is typed, made from its description.
+/// `refrain completion`: shell completion of `refrain` command lines, generated from their description.
 
 #include <cstdio>
 #include <fmt/format.h>
@@ -59,7 +59,7 @@ std::string names_of(const OptionDescription& option, const std::string& before)
   return names;
 }
 
-/// What sets the value of an option, or of the word that is no option.
+/// The shell assignments that say how to complete the value of an option or a positional argument.
 std::string kind_of(const OptionDescription& option) {
   if (!option.words.empty()) return fmt::format("kind=words words='{}'", fmt::join(option.words, " "));
   return option.type == "DIR" || option.type == "EXPERIMENT" ? "kind=directory"
@@ -70,7 +70,7 @@ std::string kind_of(const OptionDescription& option) {
 struct Script {
   std::string commands, values, words;
 
-  /// `place`: "refrain info config", as the script keeps it in `at`.
+  /// `place`: "refrain info config", for example, as the script keeps it in `at`.
   void add(const CommandDescription& command, const std::string& place) {
     std::vector<std::string> options, below;
     std::string positional = command.takes_program ? "kind=file" : "kind=none";

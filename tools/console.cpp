@@ -14,7 +14,7 @@
 namespace refrain::tools {
 namespace {
 
-/// While it lives, a write to a pipe without a reader gives EPIPE and no signal to this thread.
+/// While it exists, a write to a pipe without a reader fails with EPIPE and sends this thread no signal.
 class NoBrokenPipeSignal {
  public:
   NoBrokenPipeSignal() noexcept {
@@ -39,11 +39,11 @@ class NoBrokenPipeSignal {
   bool was_pending_;
 };
 
-/// Opened for nothing: reading and writing fail with EBADF, as on a closed descriptor.
+/// Opens placeholders for closed standard descriptors: reading and writing fail with EBADF, as on a closed descriptor.
 void occupy_standard_descriptors() noexcept {
   for (int descriptor = 0; descriptor <= 2; ++descriptor) {
     if (fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
-    // Both get the lowest number that is free, which is this one.
+    // Either open() returns the lowest free number, which is this one.
     if (open("/dev/null", O_PATH | O_CLOEXEC) < 0) (void)!open("/", O_PATH | O_CLOEXEC);
   }
 }

@@ -1,11 +1,11 @@
 #pragma once
-/// What these programs print. Nothing else in tools/ or offline/ writes to standard output or standard error.
+/// Output of these programs. Nothing else in tools/ or offline/ writes to standard output or standard error.
 ///
-/// Standard error: say() never throws and never ends the process. A standard error that is closed, on a full disk or
-/// without a reader loses the line; exit codes stay, and so does the program that `refrain exec` is about to become.
+/// Standard error: say() never throws and never ends the process. If standard error is closed, on a full disk or
+/// without a reader, the line is lost, but the exit code is unchanged and `refrain exec` still becomes the program.
 ///
-/// Standard output: show() throws OutputFailed when it cannot be written, which no handler for std::exception catches.
-/// run_tool() then ends with exit code 1 and one line.
+/// Standard output: show() throws OutputFailed if it cannot write; handlers for std::exception do not catch that.
+/// run_tool() then returns exit code 1 and prints one line.
 
 #include <fmt/format.h>
 #include <functional>
@@ -16,40 +16,40 @@
 
 namespace refrain::tools {
 
-/// Standard output cannot be written; errno value. Not an std::exception: only run_tool() handles it.
+/// Standard output could not be written; `error` is the errno value. Not an std::exception: only run_tool() handles it.
 struct OutputFailed {
   int error;
 };
 
-/// Writes `text` as it is to standard error, in one system call where possible. SIGPIPE does not come of it.
+/// Writes `text` unchanged to standard error, in one system call where possible. Never raises SIGPIPE.
 void write_to_stderr(std::string_view text) noexcept;
 
-/// Buffered. Throws OutputFailed.
+/// Buffered write to standard output. Throws OutputFailed.
 void write_to_stdout(std::string_view text);
-/// Empties the buffer. Throws OutputFailed.
+/// Flushes the buffer. Throws OutputFailed.
 void flush_stdout();
 
-/// One line on standard error; the end of the line is added. Names in it may come from files that anybody has written:
-/// control characters are replaced.
+/// Writes one line to standard error and adds the newline. Names in it may come from untrusted files, so control
+/// characters are replaced.
 template <class... Args>
 void say(fmt::format_string<Args...> format, Args&&... args) noexcept {
   try {
     write_to_stderr(experiment::clean_lines(fmt::format(format, std::forward<Args>(args)...)) + '\n');
-  } catch (...) {  // no memory for a line: there is none
+  } catch (...) {  // out of memory: the line is dropped
   }
 }
 
-/// Text on standard output, as fmt::print. Throws OutputFailed.
+/// Writes text to standard output, like fmt::print. Throws OutputFailed.
 template <class... Args>
 void show(fmt::format_string<Args...> format, Args&&... args) {
   write_to_stdout(fmt::format(format, std::forward<Args>(args)...));
 }
 
-/// What main does: runs `tool`, whose result is the exit code, and empties standard output. `name` begins the line of
-/// an output that cannot be written, and of an exception that nothing else has handled.
+/// Body of main: runs `tool`, whose result is the exit code, and flushes standard output. `name` is the prefix of the
+/// line about an output that cannot be written or an unhandled exception.
 ///
-/// Descriptors 0, 1 and 2 that are closed get a placeholder first, which fails as a closed one does and is closed on
-/// exec. Otherwise the next file would get that number, and what is printed would land in it.
+/// If descriptor 0, 1 or 2 is closed, a placeholder is opened first; it fails like a closed descriptor and is closed on
+/// exec. Otherwise the next file to be opened would get that number, and output would land in it.
 int run_tool(const char* name, const std::function<int()>& tool) noexcept;
 
 }  // namespace refrain::tools

@@ -50,7 +50,7 @@ int add(const DbRequest& request) {
       code = complain(db_name, exit_unreadable, error.what());
     }
   }
-  // Where somebody else writes, their statistics will do.
+  // If another process is writing, its statistics will do.
   if (any) try {
       connection->analyze();
     } catch (const database::DatabaseError&) {

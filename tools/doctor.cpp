@@ -1,4 +1,4 @@
-/// `refrain doctor`: says beforehand what will and what will not work for a program, here. One line per finding.
+/// `refrain doctor`: tells beforehand what will and will not work for a program on this machine. One line per finding.
 
 #include <algorithm>
 #include <cctype>
@@ -60,7 +60,7 @@ std::string first_line(const char* file) {
   return line;
 }
 
-/// The value behind `key` in a file of lines "key: value"; empty when there is none.
+/// The value of `key` in a file of lines "key: value"; empty if there is none.
 std::string value_in(const char* file, const std::string& key) {
   std::ifstream stream{file};
   for (std::string line; std::getline(stream, line);)
@@ -71,7 +71,7 @@ std::string value_in(const char* file, const std::string& key) {
   return {};
 }
 
-/// Whether what the program is allows a measurement at all.
+/// Whether a program of this kind can be measured at all.
 bool examine_kind(const std::string& name, const Program& program, Findings& findings) {
   switch (program.kind) {
     case Program::Kind::Missing: findings.cannot(fmt::format("{} is not found", name)); return false;
@@ -126,7 +126,7 @@ void examine_sanitizers(const Program& program, Findings& findings) {
     findings.ok(fmt::format("{} is preloaded in front of the runtime, as it demands", library.filename().string()));
 }
 
-/// mpirun of another MPI starts every rank as a job of its own.
+/// The mpirun of another MPI starts every rank as a job of its own.
 void examine_launcher(const Program& program, Findings& findings) {
   if (!program.mpi) return;
   LaunchLine line = parse_launch_line({"mpirun", "program"});
@@ -154,7 +154,7 @@ void examine_symbols(const Program& program, Findings& findings) {
         "installed");
 }
 
-/// What is wrong with the unwind tables of a file; empty: its frames can be left.
+/// What is wrong with the unwind tables of a file; empty: its frames can be unwound.
 std::string trouble_with_tables(const ElfImage& image, const unwind::UnwindProof& proof) {
   constexpr const char* consequence = "call paths end in it unless frame pointers help";
   if (!image.has_unwind_tables)
@@ -163,14 +163,14 @@ std::string trouble_with_tables(const ElfImage& image, const unwind::UnwindProof
     return fmt::format("its unwind tables have no search table (.eh_frame_hdr): {}; link without --no-eh-frame-hdr",
                        consequence);
   if (!proof.is_mapped) return fmt::format("its segments cannot be mapped: {}", consequence);
-  // The rest of a function, apart from it (.cold), may need registers that only a call has set.
+  // A part of a function that is split off (.cold) may need registers that only a call sets.
   if (proof.unwound == 0 || proof.unwound < proof.covered / 2)
     return fmt::format("only {} of {} functions in its unwind tables could be unwound: {}; please report this",
                        proof.unwound, proof.covered, consequence);
   return {};
 }
 
-/// Frames are unwound as they will be when the program runs.
+/// Unwinds frames in the same way as when the program runs.
 void examine_unwind_tables(const Program& program, Findings& findings) {
   const unwind::UnwindProof proof = unwind::prove_unwinding(program.file.c_str());
   const std::string trouble = trouble_with_tables(program.image, proof);
@@ -189,8 +189,8 @@ void examine_unwind_tables(const Program& program, Findings& findings) {
   }
 }
 
-/// Names of MPI functions by which an image gets calls before MPI does; empty when it does not, or is MPI itself, which
-/// has them with a P in front as well.
+/// MPI functions that an image intercepts; empty if there are none or the image is MPI itself, which also defines the
+/// PMPI names.
 std::vector<std::string> intercepted(const ElfImage& image) {
   std::vector<std::string> names;
   for (const std::string& name : image.defined) {
@@ -212,10 +212,9 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
-/// MPI's libraries may have been left out when the program was linked: where the linker leaves out what seems
-/// superfluous
-/// (--as-needed), a library that defines MPI's functions may stand in front of them, as Refrain's does when it is
-/// linked by hand. Each rank would be alone.
+/// Finds out whether MPI's libraries were left out when the program was linked: a linker that drops seemingly unneeded
+/// libraries (--as-needed) may do so if a library that defines MPI functions precedes them, as Refrain's does when it
+/// is linked by hand. Each rank would then run alone.
 void examine_missing_functions(const Program& program, Findings& findings) {
   std::set<std::string> used, defined{program.image.defined.begin(), program.image.defined.end()};
   const auto use = [&](const ElfImage& image) {
@@ -270,7 +269,7 @@ void examine_other_tools(const Program& program, Findings& findings) {
   }
 }
 
-/// An event of the task clock that is heard in user mode only, as the sampling makes them.
+/// Tries a task-clock event that counts in user mode only, like those of the sampler.
 void examine_task_clock(Findings& findings) {
   perf_event_attr attributes = {};
   attributes.size = sizeof attributes;
@@ -293,7 +292,7 @@ void examine_task_clock(Findings& findings) {
                   reason, level.empty() ? "not there" : level));
 }
 
-/// One timer on this thread's CPU clock, as the sampling makes them.
+/// Tries a timer on this thread's CPU clock, like those of the sampler.
 void examine_timers(Findings& findings) {
   sigevent event = {};
   event.sigev_notify = SIGEV_NONE;
@@ -321,7 +320,7 @@ void examine_machine(Findings& findings) {
     findings.warning(
         fmt::format("address space limited to {} MiB (ulimit -v): Refrain reserves up to REFRAIN_MEMORY per thread",
                     limit.rlim_cur >> 20));
-  // As platform::start_clock decides, which looks besides whether the kernel's clock is read without entering the
+  // Same rule as platform::start_clock, which also checks whether the kernel's clock is read without entering the
   // kernel.
   const std::string source = first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
   const std::string flags = " " + value_in("/proc/cpuinfo", "flags") + " ";

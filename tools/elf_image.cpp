@@ -13,7 +13,7 @@
 namespace refrain::tools {
 namespace {
 
-/// Closes what libelf reads from after libelf is done with it.
+/// Closes the file that libelf reads after libelf is done with it.
 struct OpenElf {
   explicit OpenElf(const std::filesystem::path& file) : descriptor(open(file.c_str(), O_RDONLY | O_CLOEXEC)) {
     if (descriptor >= 0 && elf_version(EV_CURRENT) != EV_NONE) elf = elf_begin(descriptor, ELF_C_READ_MMAP, nullptr);

@@ -1,4 +1,4 @@
-/// `refrain events EXPERIMENT`: the events of an experiment or of an OTF2 archive, one after the other.
+/// `refrain events EXPERIMENT`: prints the events of an experiment or of an OTF2 archive, one after the other.
 
 #include "offline/report/events.hpp"
 

@@ -1,5 +1,5 @@
-/// `refrain exec`: becomes a program with the runtime preloaded. It runs on the compute node, once per rank, started by
-/// any launcher, and prints nothing unless the program cannot be measured.
+/// `refrain exec`: becomes a program with the runtime preloaded. Any launcher starts it on the compute node, once per
+/// rank. It prints nothing unless the program cannot be measured.
 
 #include <algorithm>
 #include <cstdlib>
@@ -33,14 +33,14 @@ struct ExecOptions {
   std::vector<std::string> settings;
 };
 
-/// One line per job, not per rank.
+/// Prints one line per job, not per rank.
 void say_once(const std::string& text) {
   if (!is_first_rank()) return;
   leave_note(note_said, text);
   say("refrain: {} The program runs unmeasured.", text);
 }
 
-/// What to preload; empty: nothing, and the reason is said.
+/// The library to preload; empty: none, and the reason has been printed.
 fs::path chosen_library(const ExecOptions& options, const Invocation& invocation, const Program& program) {
   std::optional<RuntimeLibrary> wanted = program.mpi;
   if (!options.library.empty()) {
@@ -52,12 +52,11 @@ fs::path chosen_library(const ExecOptions& options, const Invocation& invocation
     }
   }
   if (!wanted) wanted = mpi_of_launcher();
-  // A launcher that tells nothing about its MPI, and a program that has not said either: whichever MPI this copy
-  // supports.
   std::vector<RuntimeLibrary> candidates{wanted.value_or(RuntimeLibrary::Serial)};
-  // One that no launcher has started, and that may load MPI by itself.
+  // No launcher started the program, and it may load MPI by itself.
   if (!wanted && (may_load_mpi(program) || is_shell(program)))
     if (const auto expected = mpi_that_may_be_loaded()) candidates.insert(candidates.begin(), *expected);
+  // A launcher of an unknown MPI, and a program that does not tell either: any MPI that this copy supports.
   if (!program.mpi && options.library.empty() && mpi_of_launcher() == RuntimeLibrary::Serial)
     candidates = {RuntimeLibrary::OpenMpi, RuntimeLibrary::Mpich};
   for (RuntimeLibrary candidate : candidates)
@@ -66,16 +65,16 @@ fs::path chosen_library(const ExecOptions& options, const Invocation& invocation
   return {};
 }
 
-/// How the runtime takes the program: its LaunchMode (runtime/launch.hpp).
+/// How the runtime treats the program: its LaunchMode (runtime/launch.hpp).
 const char* launch_mode(const ExecOptions& options, const Program& program, const std::string& command) {
-  // A program that needs MPI is measured from its start, and so is one that no launcher started or that is to be
-  // measured without MPI.
+  // A program that needs MPI is measured from its start, as is one that no launcher started or that is measured without
+  // MPI.
   if (program.mpi || options.library == name_of(RuntimeLibrary::Serial)) return "program";
   if (mpi_of_launcher()) return "through";
   return is_prefix_program(command) || is_shell(program) ? "script" : "program";
 }
 
-/// A launcher of another MPI: the program would run, several times by itself.
+/// Warns if another MPI's launcher started the program, which would then run several times, each alone.
 void warn_of_foreign_launcher(const std::string& command, const Program& program) {
   const auto launcher = foreign_launcher(program);
   if (launcher && is_first_rank())
@@ -84,7 +83,7 @@ void warn_of_foreign_launcher(const std::string& command, const Program& program
         command, name_of(*program.mpi), name_of(*launcher), name_of(*program.mpi));
 }
 
-/// Where the function of REFRAIN_ITERATION_AT was inlined into others, for the runtime (config/inlined_code.hpp).
+/// Tells the runtime where the function of REFRAIN_ITERATION_AT was inlined into others (config/inlined_code.hpp).
 void tell_inlined_code(const Program& program, const config::Configuration& configuration) {
   const auto at = config::parse_iteration_at(configuration.iteration_at);
   if (!at.good || at.function.empty()) return;
@@ -109,7 +108,7 @@ void tell_inlined_code(const Program& program, const config::Configuration& conf
   if (!text.empty()) setenv(config::inlined_code_variable, text.c_str(), 1);
 }
 
-/// Names are worth little: what goes wrong costs them alone.
+/// Hands over the functions' names. Names are not essential: a failure here loses nothing else.
 void keep_functions(const Program& program, bool is_told) {
   std::string why;
   try {
@@ -120,11 +119,11 @@ void keep_functions(const Program& program, bool is_told) {
   if (!why.empty() && is_told) say("refrain: the names of functions are not kept at the start: {}", why);
 }
 
-/// Whether LD_PRELOAD can have it, where a colon or a blank ends a name.
+/// Whether LD_PRELOAD can name the file: a colon or a blank ends a name there.
 bool can_be_listed(const fs::path& file) { return file.string().find_first_of(": \t\n") == std::string::npos; }
 
-/// REFRAIN_ENABLE=off, perhaps on some of the ranks alone: the others would wait in MPI_Init for one without the
-/// runtime.
+/// The library to preload with REFRAIN_ENABLE=off, which may be set on some ranks only: the other ranks would wait in
+/// MPI_Init for one without the runtime.
 fs::path library_to_take_part(const ExecOptions& options, const Invocation& invocation, const Program& program) {
   if (!program.mpi || !options.library.empty() || !why_not_measurable(program).empty()) return {};
   const fs::path library = find_runtime_library(invocation.executable, *program.mpi).value_or(fs::path());
@@ -132,18 +131,18 @@ fs::path library_to_take_part(const ExecOptions& options, const Invocation& invo
                                                                                                      : fs::path();
 }
 
-/// A path of the library that leads nowhere but for glibc's dynamic linker: it replaces $LIB, others take it as it is
-/// written and pass over what they do not find. musl's would end a program for symbols that it misses.
+/// A path of the library that only glibc's dynamic linker can resolve: it replaces $LIB, while others take it literally
+/// and skip files that they do not find. musl's would end a program because of missing symbols.
 fs::path for_glibc_only(const fs::path& library) {
   const fs::path directory = library.parent_path() / "refrain/by-libc/$LIB";
   const fs::path probe = directory / "refrain-probe.so";  // empty
   void* found = dlopen(probe.c_str(), RTLD_LAZY | RTLD_LOCAL);
-  if (!found) return library;  // the system's $LIB is one that was not thought of, or this copy is not complete
+  if (!found) return library;  // the system has an unexpected $LIB, or this copy is incomplete
   dlclose(found);
   return directory / library.filename();
 }
 
-/// A name in a list of files that stand in some directory.
+/// Whether a list of files contains one of this name, in any directory.
 bool is_listed(const std::string& list, const std::string& name) {
   std::string separated = list;
   std::replace(separated.begin(), separated.end(), ' ', ':');
@@ -153,8 +152,8 @@ bool is_listed(const std::string& list, const std::string& name) {
   return false;
 }
 
-/// Sanitizers' libraries stand in front: those that the user has put into LD_PRELOAD where they are, with all that is
-/// in front of them, the others before these.
+/// Puts the library into LD_PRELOAD behind the sanitizers' libraries (`before`). Those that the user put there keep
+/// their place, with everything in front of them; the others precede these.
 void preload(const fs::path& library, const std::vector<fs::path>& before) {
   const char* const present = std::getenv("LD_PRELOAD");
   const std::string theirs = present ? present : "";
@@ -175,7 +174,7 @@ void preload(const fs::path& library, const std::vector<fs::path>& before) {
   if (!first.empty()) setenv(config::first_variable, first.c_str(), 1);
 }
 
-/// What inherits the runtime from a script or a shell may be any program: nothing of it has been looked at.
+/// Any program may inherit the runtime from a script or a shell, and none of these has been examined.
 void prepare_for_any_program() {
   const char* const present = std::getenv(config::asan_variable);
   const std::string theirs = present ? present : "";
@@ -195,7 +194,7 @@ void start_measured(const fs::path& library, const Program& program, std::string
   setenv("REFRAIN_INTERNAL_LAUNCHERS", names_of_launchers().c_str(), 1);
 }
 
-/// Puts the measurement into the environment, if the command can be measured. Returns what is to be executed.
+/// Sets up the environment for the measurement if the command can be measured. Returns the command to execute.
 std::vector<std::string> prepare(const ExecOptions& options, const Invocation& invocation) {
   for (const std::string& setting : options.settings) {
     std::size_t equals = setting.find('=');
@@ -216,7 +215,7 @@ std::vector<std::string> prepare(const ExecOptions& options, const Invocation& i
 
   std::vector<std::string> command = invocation.command;
   if (program.found_by_env && !is_shell(program)) {
-    // What env would do: it would be the image that is measured.
+    // Does what env would do, because env itself would be the measured image.
     command[0] = program.file.string();
     command.insert(command.begin(), program.interpreter.string());
   }

@@ -17,7 +17,7 @@ namespace {
 constexpr const char* variable = "REFRAIN_TRACE";
 constexpr std::string_view prefix = "exemplars:";
 
-/// How many iterations each of them stands for, on all threads together.
+/// The exemplars, with the number of iterations that each one represents on all threads together.
 std::map<std::int64_t, std::int64_t> exemplars_of(const experiment::Experiment& experiment) {
   std::map<std::int64_t, std::int64_t> members;
   run::for_each_loop(experiment, [&](auto&, const experiment::Loop& loop, auto&) {
@@ -41,12 +41,12 @@ std::string list_of(const std::vector<std::int64_t>& numbers, std::size_t& range
   return text;
 }
 
-/// As many as there is room for, those that stand for most first.
+/// As many exemplars as there is room for, preferring those that represent the most iterations.
 std::string list_of(const std::map<std::int64_t, std::int64_t>& members) {
   std::vector<std::pair<std::int64_t, std::int64_t>> by_members;
   for (const auto& [number, count] : members) by_members.emplace_back(-count, number);
   std::ranges::sort(by_members);
-  // Each takes two characters at least.
+  // Each takes at least two characters.
   for (std::size_t count = std::min(by_members.size(), config::TraceSelection::longest / 2);; --count) {
     std::vector<std::int64_t> numbers;
     for (std::size_t i = 0; i < count; ++i) numbers.push_back(by_members[i].second);

@@ -1,5 +1,5 @@
 #pragma once
-/// Performance properties of one experiment, without a database of anybody's: it is put into one in memory.
+/// Performance properties of one experiment, which is loaded into a database in memory: the user needs none.
 
 #include <memory>
 #include <vector>
@@ -8,7 +8,8 @@
 
 namespace refrain::tools {
 
-/// The most severe ones first, at most `most`. Throws what reading the experiment and the database throw.
+/// At most `most` properties, the most severe ones first. Throws whatever reading the experiment or the database
+/// throws.
 std::vector<explorer::FoundProperty> properties_of(const std::shared_ptr<const experiment::Experiment>& experiment,
                                                    const analysis::CallTree& tree,
                                                    const std::vector<report::NodeWait>& waits, std::size_t most);

@@ -1,5 +1,5 @@
-/// `refrain export EXPERIMENT --format FORMAT`, also called refrain-export: what an experiment has, for other tools.
-/// When a launcher starts several processes they write an archive of OTF2 together.
+/// `refrain export EXPERIMENT --format FORMAT`, also called refrain-export: writes an experiment for other tools. If a
+/// launcher starts several processes, they write an OTF2 archive together.
 
 #include <algorithm>
 #include <chrono>
@@ -38,7 +38,7 @@ struct ExportRequest {
   int patience = 120;
 };
 
-/// In the working directory, with the experiment's name.
+/// A file in the working directory, named after the experiment.
 std::filesystem::path usual_output(const std::string& experiment, const char* ending) {
   return std::filesystem::path(experiment::full_name(experiment)).filename().string() + ending;
 }
@@ -49,7 +49,7 @@ std::filesystem::path output_of(const ExportRequest& request) {
   return usual_output(request.experiments[0], exports::find_format(request.format)->ending);
 }
 
-/// `processes`: null for this one alone.
+/// `processes`: null if this process works alone.
 int write_archive(const ExportRequest& request, exports::ProcessGroup* processes) {
   return with_trace(command_name, request.experiments[0], request.ranks, [&](const trace::Trace& trace) {
     const std::filesystem::path directory = output_of(request);
@@ -69,12 +69,12 @@ int write_archive(const ExportRequest& request, exports::ProcessGroup* processes
   });
 }
 
-/// With all processes that the launcher has started.
+/// Writes the archive with all processes that the launcher started.
 int write_archive(const ExportRequest& request) {
   const exports::PlaceInJob place = exports::place_in_job();
   if (place.size == 1) return write_archive(request, nullptr);
-  // The directory is made after all have met: one that exists belongs to another job, whose meeting place must not be
-  // touched.
+  // The directory is made after all processes have met: one that exists belongs to another job, whose meeting place
+  // must not be touched.
   try {
     exports::must_not_exist(output_of(request));
   } catch (const exports::ExportError& error) {
@@ -94,7 +94,7 @@ void tell_lacking(const exports::Format& format) {
   complain(command_name, exit_ok, fmt::format("{} has no place for {}", format.name, format.cannot));
 }
 
-/// Times beyond those that 64 bits hold are the last ones of these.
+/// Times that exceed 64 bits are clamped.
 std::int64_t nanoseconds_of(double seconds) {
   constexpr double ns_per_second = 1e9, most_s = 9e9;
   return std::llround(std::clamp(seconds, -most_s, most_s) * ns_per_second);
@@ -152,7 +152,7 @@ int write_efficiencies(const exports::Format& format, const std::string& name, c
   return all.front().is_damaged ? exit_damaged : exit_ok;
 }
 
-/// A file of each experiment. Stops at the first one that cannot be written.
+/// Writes a file for each experiment. Stops at the first one that cannot be written.
 int write_efficiencies(const exports::Format& format, const ExportRequest& request) {
   const bool are_several = request.experiments.size() > 1;
   if (are_several) check_named_once(request.experiments);
@@ -167,7 +167,7 @@ int write_efficiencies(const exports::Format& format, const ExportRequest& reque
   return code;
 }
 
-/// Options that the format does not take; empty: there are none.
+/// Complaint about an option that the format does not take; empty: there is none.
 std::string wrong_options(const exports::Format& format, const ExportRequest& request) {
   const bool is_archive_format = format.is_directory();
   const auto wrong = [&](const char* option, const char* formats) {

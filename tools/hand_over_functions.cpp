@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::chrono::milliseconds most_time(300);
 
-/// Jobs copy programs there, and clear it away before they end.
+/// Jobs copy programs to such directories and clean up before they end.
 bool is_below_temporary_files(const fs::path& file) {
   const std::string name = file.string();
   const char* const chosen = std::getenv("TMPDIR");
@@ -35,7 +35,7 @@ bool is_below_temporary_files(const fs::path& file) {
                              });
 }
 
-/// A file in memory with these bytes, which nobody can change, inherited by the program. -1: `errno` says why not.
+/// A sealed file in memory with these bytes, which the program inherits. -1: failed, see `errno`.
 int sealed_file(std::span<const std::byte> bytes) {
   constexpr int beyond_those_of_shells = 64;
   constexpr unsigned never_executed = 8;  // MFD_NOEXEC_SEAL, which headers and kernels before 6.3 do not have

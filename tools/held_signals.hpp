@@ -1,6 +1,6 @@
 #pragma once
-/// Signals that ask this process to end, held back while it does something that may be left undone, or waits for
-/// another process that does.
+/// Blocks the signals that ask this process to end, while it does work that may be abandoned or waits for a process
+/// that does such work.
 
 #include <csignal>
 #include <stdexcept>
@@ -12,7 +12,7 @@ class Interrupted : public std::runtime_error {
   Interrupted() : std::runtime_error("interrupted") {}
 };
 
-/// Those that came in the meantime are taken away at the end, and do nothing else.
+/// The destructor discards the signals that arrived in the meantime.
 class HeldSignals {
  public:
   HeldSignals();
@@ -20,11 +20,11 @@ class HeldSignals {
   HeldSignals(const HeldSignals&) = delete;
   HeldSignals& operator=(const HeldSignals&) = delete;
 
-  /// Throws Interrupted when one has come.
+  /// Throws Interrupted if a signal is pending.
   void check() const;
-  /// The first of them makes it readable; -1: there are too many descriptors.
+  /// Becomes readable when the first signal arrives; -1: there are too many descriptors.
   int descriptor() const { return descriptor_; }
-  /// In a child process, which ends by them.
+  /// Unblocks the signals. For a child process, which they end.
   void release() const;
 
  private:

@@ -1,4 +1,4 @@
-/// `refrain info`: what this copy of Refrain is, what is in force, and which names an experiment has.
+/// `refrain info`: what this copy of Refrain is, which settings are in force, and which names an experiment has.
 
 #include <cstdlib>
 #include <memory>
@@ -17,7 +17,8 @@
 namespace refrain::tools {
 namespace {
 
-/// What a process started now would use; a bad environment is said on stderr and the defaults are shown.
+/// Prints the settings that a process started now would use. If the environment is bad, says so on stderr and shows the
+/// defaults.
 int print_config(const std::string& format) {
   config::Configuration configuration;
   config::ConfigurationError error;

@@ -50,7 +50,7 @@ std::vector<fs::path> library_directories(const fs::path& executable) {
 
 namespace {
 
-/// In the first of the library directories that has it.
+/// The file in the first library directory that has it.
 std::optional<fs::path> find_file(const fs::path& executable, const std::string& name) {
   for (const fs::path& directory : library_directories(executable)) {
     fs::path file = directory / name;

@@ -27,13 +27,13 @@ std::vector<std::filesystem::path> library_directories(const std::filesystem::pa
 std::optional<std::filesystem::path> find_runtime_library(const std::filesystem::path& executable,
                                                           RuntimeLibrary library);
 
-/// What the linker is to see instead of it (runtime/link_only.c), if this copy has it.
+/// The library that the linker is given in place of the runtime library (runtime/link_only.c), if this copy has it.
 std::optional<std::filesystem::path> find_link_library(const std::filesystem::path& executable, RuntimeLibrary library);
 
-/// What loads plug-ins of `refrain analyze` that are written in Python. It may not be there.
+/// The library that loads Python plug-ins of `refrain analyze`. It may not exist.
 std::filesystem::path find_python_plugins(const std::filesystem::path& executable);
 
-/// The directory for -I, below which refrain/refrain.h lies.
+/// The directory for -I, which contains refrain/refrain.h.
 std::filesystem::path include_directory(const std::filesystem::path& executable);
 
 }  // namespace refrain::tools

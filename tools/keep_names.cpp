@@ -16,7 +16,7 @@
 namespace refrain::tools {
 namespace {
 
-/// Debug information of a large program is mapped, not read into memory of our own.
+/// Limit on data memory. The debug information of a large program is mapped and does not count.
 constexpr rlim_t most_memory_for_names = rlim_t{1} << 30;
 
 [[noreturn]] void look_up_names(const std::string& directory, pid_t parent) {
@@ -36,7 +36,7 @@ constexpr rlim_t most_memory_for_names = rlim_t{1} << 30;
   _exit(0);
 }
 
-/// Until the other end of a pipe is closed, or the time is over. False: `stop` is readable.
+/// Waits until the other end of the pipe is closed or the time is over. False: `stop` is readable.
 bool wait_for_end(int end, int stop, std::chrono::milliseconds most) {
   const auto deadline = std::chrono::steady_clock::now() + most;
   for (;;) {

@@ -1,5 +1,5 @@
 #pragma once
-/// The names of an experiment, kept when its job has ended: on the machine that has the binaries.
+/// Keeps the function names of an experiment after its job has ended, on the machine that has the binaries.
 
 #include <chrono>
 #include <string>
@@ -7,14 +7,14 @@
 namespace refrain::tools {
 
 enum class NamesEnd {
-  Known,       ///< a reader has them at once, or finds them without harm where nothing can be kept
-  Unknown,     ///< it has taken too long, or has failed
-  Interrupted  ///< a signal that asks to end has come
+  Known,       ///< readers have the names at once, or can safely look them up if none can be kept
+  Unknown,     ///< the lookup took too long or failed
+  Interrupted  ///< a signal asked this process to end
 };
 
-/// Looks up the names of an experiment and keeps them in it (offline/symbols/experiment_names.hpp), at most for so long
-/// and in a process of its own: whatever goes wrong there, readers look the names up later. A signal that asks to end
-/// ends the search.
+/// Looks up the names of an experiment and keeps them in it (offline/symbols/experiment_names.hpp). Takes at most
+/// `most` and runs in a process of its own: whatever goes wrong there, readers look the names up later. A signal that
+/// asks this process to end ends the lookup.
 NamesEnd keep_names(const std::string& experiment, std::chrono::milliseconds most);
 
 }  // namespace refrain::tools

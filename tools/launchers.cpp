@@ -67,7 +67,7 @@ const Launcher* row(std::string_view name) {
   return std::find_if(std::begin(launchers), std::end(launchers), [&](const Launcher& l) { return name == l.row; });
 }
 
-/// Several MPIs call their launcher mpirun or mpiexec: the file behind the name, and what lies beside it, tell which
+/// Several MPIs call their launcher mpirun or mpiexec: the file behind the name, and the files beside it, tell which
 /// one it is.
 const Launcher* launcher_of(const std::string& word) {
   std::string name = base_name(word);
@@ -84,12 +84,12 @@ const Launcher* launcher_of(const std::string& word) {
   return row("openmpi4");
 }
 
-/// Reads one option at a time.
+/// Parses a launcher's options, one at a time.
 class Options {
  public:
   Options(const Launcher& launcher, const std::vector<std::string>& words) : launcher_(launcher), words_(words) {}
 
-  /// The index behind the option at `at` and its values.
+  /// The index after the option at `at` and its values.
   std::size_t skip(std::size_t at) {
     std::string_view word = words_[at];
     bool is_long = word.starts_with("--");
@@ -126,7 +126,7 @@ class Options {
     return at + 1;
   }
 
-  /// An unknown option has no value when an option or something that can be started follows it.
+  /// An unknown option has no value if an option or an executable command follows it.
   std::size_t guessed_values(std::size_t next) const {
     if (next + 1 >= words_.size() || words_[next].starts_with("-") || words_[next] == ":") return 0;
     return is_command(words_[next]) ? 0 : 1;
@@ -138,7 +138,7 @@ class Options {
 
   const Launcher& launcher_;
   const std::vector<std::string>& words_;
-  std::string_view application_file_option_;  ///< part of words_
+  std::string_view application_file_option_;  ///< refers to words_
 };
 
 }  // namespace

@@ -17,8 +17,8 @@ namespace {
 constexpr const char* standard_directories[] = {
     "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"};
 
-/// /etc/ld.so.cache in the format that glibc writes since 2.2 ("glibc-ld.so.cache1.1"): a header of 48 bytes, then
-/// entries of 24 bytes that refer to strings by their offset from the header.
+/// Reads /etc/ld.so.cache in the format that glibc has written since 2.2 ("glibc-ld.so.cache1.1"): a header of 48
+/// bytes, then entries of 24 bytes that refer to strings by their offset from the header.
 std::map<std::string, fs::path> read_cache(const fs::path& file) {
   constexpr std::string_view magic = "glibc-ld.so.cache1.1";
   constexpr std::size_t header_size = 48, entry_size = 24;
@@ -52,7 +52,7 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text;
 }
 
-/// The directories of a search path, with $ORIGIN and $LIB replaced.
+/// The directories of a search path, with $ORIGIN and $LIB expanded.
 std::vector<fs::path> directories_of(const std::string& search_path, const fs::path& origin) {
   std::vector<fs::path> directories;
   std::string separators = search_path;

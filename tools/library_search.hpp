@@ -1,5 +1,5 @@
 #pragma once
-/// Which shared libraries a program will be linked with at its start: what ld.so does, by reading files only.
+/// Finds the shared libraries that ld.so will load when a program starts. Only reads files.
 
 #include <filesystem>
 #include <string>
@@ -14,11 +14,11 @@ struct NeededLibrary {
   std::filesystem::path file;  ///< empty: not found
 };
 
-/// All libraries needed by `image`, transitively, nearest first, each once. `file` is where the image lies (for
-/// $ORIGIN). The search is that of ld.so(8): RPATH, LD_LIBRARY_PATH, RUNPATH, the cache, the standard directories.
+/// All libraries that `image` needs, transitively, nearest first, each once. `file` is the path of the image (for
+/// $ORIGIN). The search follows ld.so(8): RPATH, LD_LIBRARY_PATH, RUNPATH, the cache, the standard directories.
 std::vector<NeededLibrary> needed_libraries(const std::filesystem::path& file, const ElfImage& image);
 
-/// Where a library would be found that is loaded by its name alone. Empty: nowhere.
+/// The file that ld.so would find for a library given by name alone. Empty: none.
 std::filesystem::path find_library(const std::string& name);
 
 }  // namespace refrain::tools

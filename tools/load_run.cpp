@@ -14,7 +14,7 @@ Loaded load_experiment(const std::string& name, database::Connection& connection
                        const std::string& program, const std::string& version,
                        const std::function<void(const std::string&)>& notify) {
   std::shared_ptr<ReadRun> run;
-  // Reading is the work: of an experiment that is there already only its files are looked at.
+  // Reading is the expensive part: an experiment that is in the database already is only identified by its files.
   if (is_foreign(name)) run = read_run(name, RunNames::AllFrames);
   const std::string digest = run ? run->source->digest() : database::digest_of_experiment(name);
   database::Store store(connection, model);
@@ -25,7 +25,7 @@ Loaded load_experiment(const std::string& name, database::Connection& connection
   database::Writing writing(
       connection, [&] { notify(fmt::format("{}: waiting for another process that writes", connection.name())); });
   store.prepare();
-  // Another process may have been faster.
+  // Another process may have added it in the meantime.
   if (const auto known = store.run_with(digest)) return {false, *known, {}};
   ProgressLine line;
   database::AddOptions options;

@@ -1,5 +1,5 @@
 #pragma once
-/// An experiment, or the profile of another tool, on its way into a database.
+/// Loads an experiment, or a profile of another tool, into a database.
 
 #include <functional>
 #include <string>
@@ -14,8 +14,8 @@ struct Loaded {
   std::vector<std::string> notes;
 };
 
-/// `name`: an experiment directory, or a profile of another tool (database/profile_run.hpp). Throws what reading the
-/// experiment or the database throws. `notify` gets lines for people.
+/// `name`: an experiment directory, or a profile of another tool (database/profile_run.hpp). Throws whatever reading
+/// the experiment or the database throws. `notify` receives lines for the user.
 Loaded load_experiment(const std::string& name, database::Connection& connection, const properties::Model& model,
                        const std::string& program, const std::string& version,
                        const std::function<void(const std::string&)>& notify);

@@ -1,4 +1,4 @@
-/// `refrain info metrics`: what REFRAIN_METRICS can ask for on this machine.
+/// `refrain info metrics`: the metrics that REFRAIN_METRICS can name on this machine.
 
 #include "tools/metric_names.hpp"
 
@@ -24,7 +24,7 @@ constexpr Row kernel_events[] = {
 
 void print(const char* name, const char* help) { show("  {:<36} {}\n", name, help); }
 
-/// The functions that listing takes.
+/// The PAPI functions that the listing calls.
 struct Papi {
   decltype(&PAPI_library_init) library_init;
   decltype(&PAPI_num_components) num_components;

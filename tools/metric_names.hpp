@@ -2,7 +2,7 @@
 
 namespace refrain::tools {
 
-/// To standard output, one metric a line.
+/// Prints to standard output, one metric per line.
 void print_metric_names();
 
 }  // namespace refrain::tools

@@ -41,7 +41,7 @@ bool is_essential(MpiClass of) {
   return std::ranges::find(not_these, of) == std::end(not_these);
 }
 
-/// Constants and conversions are no operations of MPI, and tools are to be left alone.
+/// Conversions and predefined callbacks are not MPI operations, and the tool interface must be left alone.
 bool counts(const MpiFunction& function) {
   constexpr std::string_view left_out[] = {"conversion", "tool_interface", "callback"};
   return function.of != MpiClass::unwrapped || std::ranges::find(left_out, function.effect) == std::end(left_out);
@@ -64,8 +64,8 @@ struct FortranName {
   MpiInterface interface;
 };
 
-/// What a program calls by this symbol; nothing when it is none that a compiler makes of a Fortran name unless told to
-/// (adapters/mpi/generate.py).
+/// The Fortran function that a program calls by this symbol; nothing if it is not a symbol that a compiler makes of a
+/// Fortran name by default (adapters/mpi/generate.py).
 std::optional<FortranName> read_fortran_name(const std::string& symbol) {
   std::string name = symbol;
   if (!name.ends_with('_') || name != in_small_letters(name)) return std::nullopt;
@@ -79,7 +79,7 @@ std::optional<FortranName> read_fortran_name(const std::string& symbol) {
   return FortranName{name + (large ? "_c" : ""), modern ? MpiInterface::Fortran2008 : MpiInterface::Fortran};
 }
 
-/// The symbols of the named libraries that begin with mpi; nothing when one is missing.
+/// The symbols of the named libraries that begin with mpi; nothing if a library is missing.
 std::optional<std::set<std::string>> symbols_of(const std::vector<std::string>& names) {
   ElfImage wanted;
   wanted.needed = names;
@@ -95,7 +95,7 @@ std::optional<std::set<std::string>> symbols_of(const std::vector<std::string>& 
 
 void take(MpiFunctionCoverage& function, MpiInterface interface, bool wrapped) {
   auto& column = function.wrapped[static_cast<std::size_t>(interface)];
-  column = column.value_or(true) && wrapped;  // every spelling
+  column = column.value_or(true) && wrapped;  // wrapped only if every spelling is
 }
 
 }  // namespace
@@ -134,7 +134,7 @@ MpiCoverage mpi_coverage(const std::string& executable, const std::string& mpi) 
     auto [place, is_new] = found.try_emplace(small_name);
     if (!is_new) return place->second;
     const MpiFunction* row = format::find_mpi_function(small_name);
-    const bool is_extension = !row;  // MPI_ in one language, MPIX_ in C
+    const bool is_extension = !row;  // MPI_ in Fortran, MPIX_ in C
     if (is_extension) row = format::find_mpi_function("mpix" + small_name.substr(3));
     if (!row) {
       place->second = {name, "unknown", "not known to Refrain", true, false, {}};
@@ -153,7 +153,7 @@ MpiCoverage mpi_coverage(const std::string& executable, const std::string& mpi) 
   for (const auto& row : format::function_coverage()) {
     if (mpi != row.mpi || !c_symbols->contains(row.function)) continue;
     MpiFunctionCoverage& function = entry(in_small_letters(row.function), row.function);
-    if (function.operation == "unknown") {  // a prefix row
+    if (function.operation == "unknown") {  // its row is a prefix of names
       function.operation = row.operation;
       function.reason = row.reason;
       function.counts = false;
@@ -176,7 +176,7 @@ struct Share {
   double percent() const { return all ? 100.0 * wrapped / all : 100.0; }
 };
 
-/// Of one interface: essential functions, and all that count.
+/// The shares of one interface: of essential functions, and of all that count.
 std::array<Share, 2> shares(const MpiCoverage& coverage, std::size_t interface) {
   std::array<Share, 2> found;
   for (const MpiFunctionCoverage& function : coverage.functions) {

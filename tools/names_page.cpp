@@ -15,7 +15,7 @@ namespace {
 
 using symbols::NamesOfModule;
 
-/// As JSON has it, and as people read it.
+/// The words for a source in JSON and in text.
 struct SourceWords {
   const char *id, *words;
 };

@@ -1,5 +1,5 @@
 #pragma once
-/// `refrain info names EXPERIMENT`: which names of functions an experiment has, and where they come from.
+/// `refrain info names EXPERIMENT`: which function names an experiment has, and where they come from.
 
 #include <string>
 

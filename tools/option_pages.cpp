@@ -64,7 +64,7 @@ std::string markdown_page(const std::vector<OptionInForce>& options) {
   return page;
 }
 
-/// Text for troff: nothing in it is taken as a request or an escape, and hyphens can be copied.
+/// Escapes text for troff: nothing in it is read as a request or an escape, and hyphens can be copied.
 std::string troff(const std::string& text) {
   std::string result;
   for (char c : text) {

@@ -1,5 +1,5 @@
 #pragma once
-/// The option table as people read it: a table, JSON, a Markdown page, a man page.
+/// The option table as a text table, JSON, a Markdown page or a man page.
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-/// `refrain pack EXPERIMENT`: an experiment as one file, which every tool opens as it opens the directory.
+/// `refrain pack EXPERIMENT`: makes one file of an experiment, which every command opens like the directory.
 
 #include <algorithm>
 #include <cerrno>
@@ -34,7 +34,7 @@ struct PackRequest {
   bool without_events = false, anonymous = false;
 };
 
-/// The directory's own name, also where it is packed already; that of the working directory for ".".
+/// The directory's own name, even if it is packed already; for ".", that of the working directory.
 std::string name_of_experiment(const std::string& experiment) {
   const fs::path path = experiment::full_name(experiment);
   return (path.extension() == ".tar" ? path.stem() : path.filename()).string();
@@ -44,8 +44,8 @@ bool is_of_events(const std::string& file) {
   return file.starts_with(format::events_name_begin) && file.ends_with(format::events_name_end);
 }
 
-/// Keeps in the experiment the names of functions, which need the binaries of this machine, how the time of iterations
-/// is divided, and the findings of a search. False: no findings are kept, and none can be.
+/// Keeps three things in the experiment: the function names, which need the binaries of this machine, the division of
+/// the iterations' time, and the findings of a search. False: no findings are kept, and none can be.
 bool keep_what_is_known(const experiment::Experiment& experiment) {
   ProgressLine line;
   symbols::Symbolizer symbolizer;
@@ -58,12 +58,12 @@ bool keep_what_is_known(const experiment::Experiment& experiment) {
   try {
     report::keep_found(experiment, found, "", REFRAIN_VERSION);
     return true;
-  } catch (const std::system_error&) {  // a directory of somebody else
+  } catch (const std::system_error&) {  // another user's directory
     return false;
   }
 }
 
-/// Their names in order, without unfinished files.
+/// The names of the files to pack, in order and without unfinished files.
 std::vector<std::string> files_to_pack(const PackRequest& request) {
   std::error_code error;
   std::vector<std::string> files = experiment::files_in(request.experiment, error);
@@ -84,7 +84,7 @@ void add(experiment::NewFile& archive, const std::string& folder, const fs::path
   archive.write(experiment::tar_padding(file.size()));
 }
 
-/// A directory of its own, which goes away with this.
+/// A temporary directory, which the destructor removes.
 class ScratchDirectory {
  public:
   ScratchDirectory() : path_((fs::temp_directory_path() / "refrain-pack-XXXXXX").string()) {
@@ -102,7 +102,7 @@ class ScratchDirectory {
   std::string path_;
 };
 
-/// Puts a copy without names into the directory, and returns its path.
+/// Writes an anonymous copy into the directory and returns its path.
 std::string make_anonymous(const std::string& experiment, const std::string& directory) {
   const auto opened = experiment::Experiment::open(experiment, true);
   symbols::Symbolizer symbolizer;
@@ -130,7 +130,7 @@ int run(PackRequest request) {
     return complain(pack_name, exit_usage,
                     fmt::format("--without-events: what its events tell cannot be kept in {}, so it would be lost",
                                 request.experiment));
-  constexpr std::size_t longest_folder = 60;  // with a file's name in 100 bytes
+  constexpr std::size_t longest_folder = 60;  // leaves room for a file's name in 100 bytes
   experiment::NewFile archive(request.output);
   for (const std::string& file : files)
     add(archive, folder.size() > longest_folder ? "experiment" : folder, fs::path(request.experiment) / file);

@@ -17,14 +17,14 @@
 namespace refrain::tools {
 namespace {
 
-/// Of the terminal; 0: there is none.
+/// Number of lines of the terminal; 0: there is no terminal.
 std::size_t terminal_lines() {
   winsize size{};
   if (isatty(STDOUT_FILENO) != 1 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
   return size.ws_row;
 }
 
-/// Small systems have no pager.
+/// Whether PATH has the program: small systems have no pager.
 bool is_in_path(const std::string& program) {
   const char* const path = std::getenv("PATH");
   std::istringstream parts(path ? path : "");
@@ -33,14 +33,14 @@ bool is_in_path(const std::string& program) {
   return false;
 }
 
-/// Empty: none is wanted.
+/// The pager to use; empty: none.
 std::string wanted_pager() {
   for (const char* name : {"REFRAIN_PAGER", "PAGER"})
     if (const char* value = std::getenv(name)) return std::strcmp(value, "cat") == 0 ? std::string() : value;
   return is_in_path("less") ? "less" : "";
 }
 
-/// False: it could not be started.
+/// Shows the text in the pager. False: it could not be started.
 bool page(const std::string& pager, const std::string& text) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return false;
@@ -57,7 +57,7 @@ bool page(const std::string& pager, const std::string& text) {
     close(ends[1]);
     return false;
   }
-  // Who leaves the pager early has seen enough; what interrupts it does not end it.
+  // A user who quits the pager early has seen enough (SIGPIPE); an interrupt is the pager's to handle (SIGINT).
   const auto broken = std::signal(SIGPIPE, SIG_IGN);
   const auto interrupted = std::signal(SIGINT, SIG_IGN);
   for (std::size_t done = 0; done < text.size();) {
@@ -73,7 +73,7 @@ bool page(const std::string& pager, const std::string& text) {
   std::signal(SIGPIPE, broken);
   std::signal(SIGINT, interrupted);
   constexpr int not_found = 127, not_executable = 126;
-  if (WIFSIGNALED(status)) {  // who ends a pager has seen enough; one that dies has shown nothing
+  if (WIFSIGNALED(status)) {  // killed by the user: seen enough; crashed: nothing shown
     const int signal = WTERMSIG(status);
     return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGPIPE || signal == SIGKILL;
   }

@@ -26,7 +26,7 @@ std::optional<Measured> counter(const ScalingPoint& of, Measured ScalingPoint::C
   return of.counters ? std::optional((*of.counters).*member) : std::nullopt;
 }
 
-/// A factor of the table, with its error beside it.
+/// A factor of the table, shown with its error.
 struct PopColumn {
   const char *name, *words;
   int depth;  ///< in the tree of factors
@@ -81,7 +81,7 @@ std::string percent_of(const std::optional<Measured>& value) {
   return value->error > 0 ? fmt::format("{} +- {:.1f}", text, 100 * value->error) : text;
 }
 
-/// A row for each factor that is known of any size; its columns are the sizes, of which all parts have the same.
+/// A row for each factor that is known for any size; the columns are the sizes, which are the same for all parts.
 std::vector<report::Row> rows_for_people(const PopPart& part) {
   std::vector<report::Row> rows;
   const auto add = [&](std::string words, const auto& text_of) {
@@ -110,7 +110,7 @@ std::vector<report::Column> columns_of_sizes(const PopPart& part) {
   return all;
 }
 
-/// The table of POP: factors in rows, sizes in columns.
+/// The POP table: factors in rows, sizes in columns.
 std::vector<report::Table> tables_as_text(const std::vector<PopPart>& parts) {
   std::vector<report::Table> tables;
   for (const PopPart& part : parts) {
@@ -124,7 +124,7 @@ std::vector<report::Table> tables_as_text(const std::vector<PopPart>& parts) {
   return tables;
 }
 
-/// The same as one table.
+/// The POP tables of all parts as one table.
 report::Table table_as_markdown(const std::vector<PopPart>& parts) {
   std::vector<report::Row> rows;
   for (const PopPart& part : parts)

@@ -1,5 +1,5 @@
 #pragma once
-/// Efficiencies over numbers of processes, from experiment directories or others: the table of POP.
+/// Efficiencies over numbers of processes, from experiment directories or other sources: the POP table.
 
 #include <string>
 #include <vector>
@@ -11,17 +11,17 @@ namespace refrain::tools {
 
 struct PopScalingRequest {
   std::vector<std::string> runs;     ///< experiments
-  std::vector<std::string> regions;  ///< marked regions or functions beside the whole run
+  std::vector<std::string> regions;  ///< marked regions or functions, in addition to the whole run
   bool is_weak = false;              ///< the problem grows with the processes
   report::Format format = report::Format::Text;
 };
 
-/// Whether the word names an experiment, as a directory or packed. Throws experiment::ReadError when it is a damaged
+/// Whether `word` names an experiment, as a directory or packed. Throws experiment::ReadError if it is a damaged
 /// archive.
 bool is_experiment(const std::string& word);
 
-/// Prints the table; the exit code says whether a part of an experiment is damaged. Throws what reading an experiment
-/// throws, and report::UsageError when runs are of different programs, have no useful time, or lack a region.
+/// Prints the table; the exit code tells whether a part of an experiment is damaged. Throws whatever reading an
+/// experiment throws, and report::UsageError if runs are of different programs, have no useful time, or lack a region.
 int print_pop_scaling(const char* command, const PopScalingRequest& request);
 
 struct PopPart {
@@ -32,7 +32,7 @@ struct PopPart {
 struct PopTable {
   std::string program;
   bool is_weak = false;
-  std::vector<PopPart> parts;  ///< each with a point
+  std::vector<PopPart> parts;  ///< each has at least one point
 };
 void print_pop_table(const PopTable& of, report::Format format);
 

@@ -52,7 +52,7 @@ void read_first_line(Program& program) {
   if (words.empty()) return;
   program.interpreter = words[0];
   if (program.interpreter.filename() != "env") return;
-  // "#!/usr/bin/env [-S] [A=1] NAME": the name decides.
+  // "#!/usr/bin/env [-S] [A=1] NAME": NAME is the interpreter.
   const auto name = std::find_if(words.begin() + 1, words.end(), [](const std::string& word) {
     return !word.starts_with('-') && word.find('=') == std::string::npos;
   });
@@ -63,12 +63,12 @@ void read_first_line(Program& program) {
 
 /// Whether the kernel will tell the dynamic linker that the program has more rights than its user (AT_SECURE).
 bool is_privileged(const fs::path& file) {
-  // Whatever this process executes has its effective user and group.
+  // Whatever this process executes inherits its effective user and group.
   if (geteuid() != getuid() || getegid() != getgid()) return true;
   struct stat status;
   struct statvfs system;
   if (stat(file.c_str(), &status) != 0) return false;
-  // The kernel then ignores what the file says of rights.
+  // The kernel then ignores the file's set-id bits and capabilities.
   if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1) return false;
   if (statvfs(file.c_str(), &system) == 0 && (system.f_flag & ST_NOSUID) != 0) return false;
   bool other_user = (status.st_mode & S_ISUID) != 0 && status.st_uid != getuid();
@@ -86,7 +86,7 @@ fs::path loader_of(const Program& program) {
   return program.loader.empty() ? fs::path(program.image.interpreter) : program.loader;
 }
 
-/// A loader has the name of a library and no interpreter; a program that is linked statically has no such name.
+/// A loader has a SONAME and no interpreter; a statically linked program has no SONAME.
 bool is_loader(const ElfImage& image) { return !image.has_interpreter && !image.soname.empty(); }
 
 /// Which word of "ld.so [OPTION]... PROGRAM ..." is the program; 0: it starts none.
@@ -102,7 +102,7 @@ std::size_t program_behind_loader(const std::vector<std::string>& command) {
   return 0;
 }
 
-/// The C library that the program will be given. Another loader than the system's searches where it lies itself.
+/// The C library that the program will load. A loader other than the system's searches its own directory.
 fs::path libc_of(const Program& program) {
   std::error_code error;
   const fs::path loader = fs::weakly_canonical(loader_of(program), error);
@@ -131,7 +131,7 @@ Program inspect_program(const std::string& command) {
   else if (is_loader(program.image)) program.kind = Program::Kind::Loader;
   else if (!program.image.has_interpreter) program.kind = Program::Kind::Static;
   else if (is_privileged(program.file)) program.kind = Program::Kind::Privileged;
-  // A loader that cannot be read is the kernel's to complain about.
+  // A loader that cannot be read is left to the kernel to report.
   if (const auto loader = program.kind == Program::Kind::Dynamic ? read_elf_image(loader_of(program)) : std::nullopt)
     if (!is_glibcs_loader(*loader)) program.kind = Program::Kind::OtherLibc;
   if (program.kind != Program::Kind::Dynamic) return program;
@@ -146,7 +146,7 @@ Program inspect_command(const std::vector<std::string>& command) {
   if (first.kind != Program::Kind::Loader || !is_glibcs_loader(first.image)) return first;
   const std::size_t at = program_behind_loader(command);
   if (at == 0) return first;
-  // Not searched in PATH: the loader takes the word for a path, or for a library's name.
+  // PATH is not searched: the loader takes the word as a path or as a library's name.
   const std::string& word = command[at];
   Program program = inspect_program(word.find('/') == std::string::npos ? "./" + word : word);
   program.loader = first.file;
@@ -175,7 +175,7 @@ std::optional<RuntimeLibrary> foreign_launcher(const Program& program) {
   const auto processes = [](const char* name) { return std::getenv(name) ? std::atoi(std::getenv(name)) : 0; };
   const bool by_openmpi = has("OMPI_COMM_WORLD_RANK");
   const bool by_mpich = has("PMI_RANK") || has("PMI_ID") || has("PMI_FD");
-  // Either MPI may understand what these tell; and one launcher may have started the other.
+  // Either MPI may understand these variables, and one launcher may have started the other.
   if (by_openmpi == by_mpich || has("SLURM_PROCID") || has("ALPS_APP_PE")) return std::nullopt;
   if (program.mpi == RuntimeLibrary::Mpich && by_openmpi && processes("OMPI_COMM_WORLD_SIZE") > 1) {
     const bool knows_pmix = std::ranges::any_of(
@@ -202,7 +202,7 @@ std::optional<RuntimeLibrary> mpi_that_may_be_loaded() {
 }
 
 bool is_shell(const Program& program) {
-  // A script without a first line is the shell's.
+  // A shell runs a script that has no #! line.
   const bool script = program.kind == Program::Kind::Script;
   if (script && program.interpreter.empty()) return true;
   const std::string name = (script ? program.interpreter : program.file).filename().string();

@@ -1,5 +1,5 @@
 #pragma once
-/// A line on the terminal that tells how far something is, from the second second on, and goes in the end.
+/// A progress line on the terminal. It appears after one second and is erased at the end.
 
 #include <chrono>
 #include <string>
@@ -17,7 +17,7 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// `text` is asked for the text when it is time to show one.
+  /// Calls `text` for the text when it is time to show one.
   template <class Text>
   void show(const Text& text) {
     const auto now = Clock::now();
@@ -26,7 +26,7 @@ class ProgressLine {
     is_shown_ = true;
     write_to_stderr(fmt::format("\r{}\033[K", text()));
   }
-  /// The progress of a search of events, and of names that are looked up. `of` stands before the text.
+  /// Callbacks that show the progress of an event search and of a name lookup. `of` precedes the text.
   auto searching(std::string of = {}) {
     return [this, of = std::move(of)](double share) {
       show([&] { return fmt::format("{}searching events: {:.0f} %", of, 100 * share); });

@@ -1,4 +1,4 @@
-/// `refrain properties`: performance properties of a run, of an experiment or in a database, ranked by their severity.
+/// `refrain properties`: performance properties of an experiment or of a run in a database, ranked by severity.
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -23,13 +23,13 @@ constexpr const char* properties_name = "properties";
 constexpr std::size_t usual_rows = 20;
 
 struct PropertiesRequest {
-  std::string experiment;  ///< empty: a run of the database
+  std::string experiment;  ///< empty: a run in the database
   std::string database = usual_database, program, version, basis, format = "text";
   std::optional<std::int64_t> run;
   std::vector<std::string> files, only;
   double threshold = 0.05;
   int limit = usual_rows;
-  bool all = false;  ///< also contexts whose severity is that of contexts inside
+  bool all = false;  ///< also contexts with nearly the same severity as an inner context
 };
 
 std::string sentence(const database::Evaluation& evaluation, double threshold) {
@@ -58,7 +58,7 @@ Rows rows_of(const database::Evaluation& evaluation, bool all) {
   return rows;
 }
 
-/// The columns of documents and of one table; text has words for the context.
+/// The properties as columns for JSON and CSV, and for text and Markdown, which describe the context in words.
 report::Table properties_table(const database::Evaluation& evaluation, Rows rows) {
   using report::columns;
   return {.name = "properties",
@@ -90,7 +90,7 @@ std::vector<report::Table> document_of(const database::Evaluation& evaluation, d
   return tables;
 }
 
-/// Leaves as many rows as are asked for, and returns how many that are.
+/// Cuts the rows to the requested number and returns how many are left.
 std::size_t limited(const PropertiesRequest& request, Rows& rows) {
   if (request.limit > 0) rows.resize(std::min(rows.size(), static_cast<std::size_t>(request.limit)));
   return rows.size();
@@ -114,7 +114,7 @@ void print_text(const database::Evaluation& evaluation, const PropertiesRequest&
   for (const database::NotEvaluated& of : evaluation.not_evaluated) show("  {}: {}\n", of.name, of.why);
 }
 
-/// A database in memory of the one experiment. `code`: whether a part of it is missing, which is said.
+/// Loads the experiment into a database in memory. Missing parts are reported and set `code`.
 std::unique_ptr<database::Connection> open_experiment(const PropertiesRequest& request, const properties::Model& model,
                                                       int& code) {
   auto connection = database::Connection::open(":memory:", true);

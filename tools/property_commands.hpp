@@ -1,5 +1,5 @@
 #pragma once
-/// The common part of the subcommands about properties: specifications and databases of experiments.
+/// Common part of the subcommands about properties: specifications and databases of experiments.
 
 #include <optional>
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace refrain::tools {
 
-/// The database of experiments without --database.
+/// The default of --database.
 inline constexpr const char* usual_database = "refrain.sqlite";
 
-/// The specifications that come with Refrain, and `files`. A mistake is printed with its place, and nothing is
-/// returned.
+/// Reads the specifications that come with Refrain, and `files`. On a mistake, prints it with its location and returns
+/// nothing.
 std::optional<properties::Program> read_specifications(const std::vector<std::string>& files);
 
-/// --database, with the usual one.
+/// Adds --database with its default.
 Option add_database_option(Command command, std::string& database);
 
 }  // namespace refrain::tools

@@ -23,12 +23,12 @@ namespace {
 constexpr const char* query_name = "query";
 
 struct QueryRequest {
-  std::vector<std::string> words;  ///< experiments, and the statement as the last one
+  std::vector<std::string> words;  ///< experiments, then the statement
   std::string format = "text";
   bool schema = false;
 };
 
-/// Numbers as SQL has them. Their units are not known, so text does not scale them.
+/// Numbers as SQL returns them. Their units are unknown, so text output does not scale them.
 struct CellOf {
   bool is_for_people;
   report::Cell operator()(std::monostate) const { return {}; }
@@ -85,7 +85,7 @@ int run(const QueryRequest& request) {
   const report::Format format = report::format_of(request.format);
   const bool is_for_people = format == report::Format::Text || format == report::Format::Markdown;
   report::Terminal terminal = report::detect_terminal(stdout);
-  terminal.width = 0;  // no column is dropped: a user has asked for each
+  terminal.width = 0;  // no column is dropped: the user asked for each
   print_tables({table_of(answer, is_for_people)}, format, terminal, write_to_stdout);
   std::fflush(stdout);
   for (const auto& of : read)

@@ -8,14 +8,14 @@
 
 namespace refrain::tools {
 
-/// In ascending order, each once. `texts`: "3" or "2-5" each. Throws report::UsageError.
+/// Returns the ranks in ascending order, each once. Each of `texts` is "3" or "2-5". Throws report::UsageError.
 std::vector<std::int32_t> parse_ranks(const std::vector<std::string>& texts);
 
-/// The same, where a rank may have one of its threads with it, as in 0.1,4-7. Of a rank that is named without a thread
-/// all are meant.
+/// Ranks and threads of a list in which a rank may be followed by one of its threads, as in 0.1,4-7. A rank without a
+/// thread means all of its threads.
 struct RanksAndThreads {
   std::vector<std::int32_t> ranks;
-  std::vector<std::pair<std::int32_t, std::int32_t>> threads;  ///< ascending; of ranks that no thread is named of: none
+  std::vector<std::pair<std::int32_t, std::int32_t>> threads;  ///< ascending; none for a rank named without a thread
 };
 RanksAndThreads parse_ranks_and_threads(const std::vector<std::string>& texts);
 

@@ -13,7 +13,7 @@
 namespace refrain::tools {
 namespace {
 
-/// Call paths with all frames are those with their usual names.
+/// Whether call paths with all frames equal those with the usual names.
 bool has_nothing_to_fold(const experiment::Experiment& experiment) {
   const analysis::ModuleFold fold = report::usual_names().fold;
   return std::ranges::none_of(experiment.definitions().modules, [&](const experiment::ProfileModule& of) {

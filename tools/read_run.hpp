@@ -1,5 +1,5 @@
 #pragma once
-/// A run as databases and queries take it, with all that it was read from: an experiment, or a profile or archive of
+/// A run as databases and queries use it, with the data it was read from: an experiment, or a profile or archive of
 /// another tool.
 
 #include <memory>
@@ -13,27 +13,27 @@
 namespace refrain::tools {
 
 struct ReadRun {
-  std::shared_ptr<const experiment::Experiment> experiment;  ///< null: of another tool
+  std::shared_ptr<const experiment::Experiment> experiment;  ///< null: a run of another tool
   analysis::CallTree tree;
   std::vector<database::NodeWaiting> waiting;
   std::vector<findings::Finding> findings;
-  std::string not_searched;                     ///< why events were not searched; empty: there is nothing to say
-  std::unique_ptr<database::RunSource> source;  ///< uses the others
+  std::string not_searched;                     ///< why events were not searched; empty: nothing to report
+  std::unique_ptr<database::RunSource> source;  ///< refers to the other members
 };
 
 enum class RunNames {
-  Usual,     ///< as reports have them
-  AllFrames  ///< with each frame of language runtimes
+  Usual,     ///< as in reports
+  AllFrames  ///< with every frame of language runtimes
 };
 
-/// Whether `name` is to be read as a profile or an archive of another tool: it is one (database/profile_run.hpp), or a
-/// file that is no packed experiment, which the reader of those refuses.
+/// Whether to read `name` as a profile or archive of another tool: it is one (database/profile_run.hpp), or a file that
+/// is not a packed experiment, which the reader of profiles then refuses.
 bool is_foreign(const std::string& name);
 
-/// `name`: an experiment, or of another tool. Throws experiment::ReadError.
+/// `name`: an experiment, or a profile or archive of another tool. Throws experiment::ReadError.
 std::shared_ptr<ReadRun> read_run(const std::string& name, RunNames names);
 
-/// By node of the tree that `waits` is of.
+/// Converts `waits`; both are indexed by node of the call tree.
 std::vector<database::NodeWaiting> waiting_of(const std::vector<report::NodeWait>& waits);
 
 }  // namespace refrain::tools

@@ -24,7 +24,8 @@ constexpr const char* footer =
     "  refrain report EXPERIMENT                   see where its time went\n"
     "  refrain view EXPERIMENT                     the same in a browser, in one file";
 
-/// The command line. refrain-export is another name of `refrain export`, and refrain-analyze of `refrain analyze`.
+/// The words of the command line. refrain-export is another name of `refrain export`, and refrain-analyze of `refrain
+/// analyze`.
 std::vector<const char*> words_of(int argc, char** argv) {
   std::vector<const char*> words(argv, argv + argc);
   const std::filesystem::path name = argc > 0 ? std::filesystem::path(argv[0]).filename() : "";
@@ -39,7 +40,7 @@ int refrain_command(int argc, char** argv) {
   invocation.executable = own_executable(argv[0]).string();
   invocation.name = argc > 0 ? argv[0] : "";
   const std::vector<const char*> words = words_of(argc, argv);
-  // What stands behind the first "--" is not ours: it may hold any option.
+  // The words after the first "--" are not ours: they may be any options.
   const auto dashes = std::find_if(words.begin() + std::min(argc, 1), words.end(),
                                    [](const char* word) { return std::string_view(word) == "--"; });
   if (dashes != words.end()) invocation.command.assign(dashes + 1, words.end());

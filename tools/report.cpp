@@ -1,5 +1,5 @@
-/// `refrain report EXPERIMENT...`: the report of an experiment or of a run of another tool in the terminal, or as JSON
-/// or CSV; what changed from one run to another; means over several runs.
+/// `refrain report EXPERIMENT...`: reports an experiment or a run of another tool in the terminal, or as JSON or CSV;
+/// what changed from one run to another; means over several runs.
 
 #include "offline/report/report.hpp"
 
@@ -53,18 +53,18 @@ struct ReportCommand {
   std::vector<std::string> others;
   std::string format = "text", threads;
   std::vector<std::string> ranks, folded;
-  std::optional<double> watch_s;  ///< again after so many seconds, while the program runs
+  std::optional<double> watch_s;  ///< seconds between updates, while the program runs
   report::Request request;
 };
 
-/// The output of a report: standard output, or a file that is made when there is something to write, so that a request
-/// that fails leaves no empty one behind.
+/// The output of a report: standard output, or a file that is created at the first write, so that a failed request
+/// leaves no empty file behind.
 class Output {
  public:
-  /// `by_pages`: a text for people, which is held until all of it is there.
+  /// `by_pages`: collect the whole text and show it in a pager.
   explicit Output(const std::string& name, bool by_pages = false) : name_(name), by_pages_(by_pages && !to_file()) {}
 
-  /// Throws std::runtime_error, once, when the file cannot be written; OutputFailed when standard output cannot.
+  /// Throws std::runtime_error, once, if the file cannot be written; OutputFailed if standard output cannot.
   void write(std::string_view text) {
     if (by_pages_) {
       text_ += text;
@@ -90,7 +90,7 @@ class Output {
   std::FILE* out_ = nullptr;
 };
 
-/// Whether any of the ranks that are asked for can be read. `first`: the first of them, for the report not to read it
+/// Whether any requested rank can be read. `first`: set to the first of them, so that the report need not read it
 /// again.
 bool anything_left(const experiment::Experiment& experiment, const report::Request& request,
                    experiment::RankHandle& first) {
@@ -103,7 +103,7 @@ bool anything_left(const experiment::Experiment& experiment, const report::Reque
   return !any && (!experiment.ranks().empty() || experiment.damages() == 0);  // else the request is wrong
 }
 
-/// What is kept, or is searched for now.
+/// The findings that are kept, or else those of a search now.
 report::Found found_with_progress(const experiment::Experiment& experiment,
                                   const report::UsualProfile* known = nullptr) {
   ProgressLine line;
@@ -113,8 +113,8 @@ report::Found found_with_progress(const experiment::Experiment& experiment,
   return report::found_in(experiment, show, known);
 }
 
-/// A pattern is a metric of locations once it was searched for. What an earlier version has found is shown as that.
-/// Nothing: nothing had to be searched.
+/// Searches for the pattern `metric`: once found, a pattern is a metric of locations. Results of an earlier version are
+/// shown as such. Nothing: no search was needed.
 std::optional<report::Found> find_metric(const experiment::Experiment& experiment, const std::string& metric) {
   const std::vector<std::string> known = run::Metrics::names();
   const auto is_it = [&](const experiment::SavedMetric& of) { return of.name == metric; };
@@ -131,7 +131,7 @@ report::Terminal terminal_of(const Output& output) {
   return output.to_file() ? report::Terminal{0, true, false} : report::detect_terminal(stdout);
 }
 
-/// Resolving symbols takes a while, once, and is shown meanwhile.
+/// Shows the progress of resolving symbols, which takes a while the first time.
 report::Progress show_progress() {
   return [line = std::make_shared<ProgressLine>()](std::size_t count, std::size_t all) {
     if (count < all) line->show([&] { return fmt::format("resolving symbols: {} of {}", count, all); });
@@ -139,7 +139,7 @@ report::Progress show_progress() {
   };
 }
 
-/// A text on standard output says it itself.
+/// Complains about the notes, except if a text on standard output contains them already.
 void tell_notes(const std::vector<std::string>& notes, const report::Request& request, const Output& output) {
   if (request.format == report::Format::Text && !output.to_file()) return;
   for (const std::string& note : notes) complain(report_name, exit_ok, note);
@@ -164,7 +164,7 @@ int run_foreign(const ReportCommand& command) {
   return run.is_complete ? exit_ok : exit_damaged;
 }
 
-/// Findings are of all ranks.
+/// Findings cover all ranks, so they are only added if no ranks or threads are chosen.
 report::RunToCompare run_to_compare(report::ComparedRun run, const report::Request& request) {
   if (!run.experiment || !request.ranks.empty() || request.some_threads()) return {std::move(run)};
   report::Found found = found_with_progress(*run.experiment);
@@ -178,21 +178,21 @@ std::string_view kind_of_run(const std::string& path) {
   return source;
 }
 
-/// All of one kind, and each once, before any of them is read. Throws UsageError.
+/// Checks, before any run is read, that all are of one kind and each is named once. Throws UsageError.
 void check_runs_together(const std::vector<std::string>& paths) {
   std::optional<std::pair<std::string, std::string_view>> first;  // path and kind
   for (const std::string& path : paths) {
-    if (!std::filesystem::exists(path)) continue;  // its reader says so
+    if (!std::filesystem::exists(path)) continue;  // its reader reports it
     const std::string_view kind = kind_of_run(path);
     if (!first) first = {path, kind};
     if (kind != first->second)
       throw report::UsageError(fmt::format("{} is of another kind ({}) than {} ({}): runs of one kind are put together",
                                            path, kind, first->first, first->second));
   }
-  if (paths.size() > 2) check_named_once(paths);  // a mean counts each once; a run compared with itself has not changed
+  if (paths.size() > 2) check_named_once(paths);  // a mean counts each run once; comparing a run with itself is allowed
 }
 
-/// Two runs are compared, more are put together.
+/// Compares two runs, or averages more than two.
 int run_together(const ReportCommand& command) {
   const report::Request& request = command.request;
   std::vector<std::string> paths{command.experiment};
@@ -201,7 +201,7 @@ int run_together(const ReportCommand& command) {
   check_compared_request(request, is_difference);
   check_runs_together(paths);
   analysis::Symbolizer symbolizer;
-  std::vector<std::shared_ptr<const experiment::Experiment>> experiments;  // null: of another tool
+  std::vector<std::shared_ptr<const experiment::Experiment>> experiments;  // null: a run of another tool
   for (const std::string& path : paths) {
     const auto& experiment = experiments.emplace_back(is_foreign(path) ? nullptr : experiment::Experiment::open(path));
     if (!experiment) continue;
@@ -243,7 +243,7 @@ int run_together(const ReportCommand& command) {
   return code;
 }
 
-/// The request as the words of the command line have it.
+/// The request that the command line describes.
 report::Request request_of(const ReportCommand& command) {
   report::Request request = command.request;
   request.format = report::format_of(command.format);
@@ -257,7 +257,7 @@ report::Request request_of(const ReportCommand& command) {
   return request;
 }
 
-/// `state`: becomes that of the experiment.
+/// `state`: set to the state of the experiment.
 int run(ReportCommand command, std::string& state) {
   std::shared_ptr<const experiment::Experiment> experiment;
   try {
@@ -292,18 +292,18 @@ int run(ReportCommand command, std::string& state) {
     render(source, request, terminal_of(output), [&](std::string_view text) { output.write(text); });
     output.finish();
     if (experiment->damages() == 0) return exit_ok;
-    // The text says it itself.
+    // The text contains it already.
     if (!is_text || output.to_file()) tell_damage(report_name, *experiment->damage_log());
     return exit_damaged;
   } catch (const experiment::ReadError& error) {
     return complain(report_name, exit_unreadable, error.what());
   } catch (const std::exception& error) {
-    if (experiment) tell_damage(report_name, *experiment->damage_log());  // which may have cost what was asked for
+    if (experiment) tell_damage(report_name, *experiment->damage_log());  // the damage may be the reason
     return complain(report_name, exit_usage, error.what());
   }
 }
 
-/// The manifest of a program that may not have written anything else yet. Nothing: it cannot be read.
+/// The manifest of a program that may not have written any other file yet. Nothing: it cannot be read.
 std::optional<experiment::Manifest> manifest_of(const std::string& experiment) {
   try {
     return parse_manifest(experiment::InputFile(std::filesystem::path(experiment) / format::manifest_name));
@@ -312,7 +312,7 @@ std::optional<experiment::Manifest> manifest_of(const std::string& experiment) {
   }
 }
 
-/// Seconds since anything was last written there.
+/// Seconds since any file in the experiment was last written.
 double silence_s(const std::string& experiment) {
   namespace fs = std::filesystem;
   std::optional<fs::file_time_type> latest;
@@ -325,7 +325,7 @@ double silence_s(const std::string& experiment) {
   return latest ? std::chrono::duration<double>(fs::file_time_type::clock::now() - *latest).count() : 0;
 }
 
-/// The longest time from one snapshot of a running program to the next, seconds; 0: it writes none.
+/// The longest interval between snapshots of a running program, in seconds; 0: it writes none.
 double snapshot_interval_s(const experiment::Manifest& manifest) {
   constexpr double usual = 600;
   const auto at =
@@ -333,7 +333,7 @@ double snapshot_interval_s(const experiment::Manifest& manifest) {
   return at == manifest.configuration.end() ? usual : std::strtod(at->second.c_str(), nullptr);
 }
 
-/// The same page again and again from the snapshots of a program that runs, until it has ended.
+/// Shows the same page repeatedly, from the snapshots of a running program, until the program has ended.
 int watch(ReportCommand command) {
   if (command.format != "text" || command.output != "-" || !command.others.empty())
     return complain(report_name, exit_usage, "--watch: goes with the text of one experiment, on standard output");
@@ -356,7 +356,7 @@ int watch(ReportCommand command) {
   }
 }
 
-/// An option of the command for each view. Returns them with their names.
+/// Adds an option to the command for each view. Returns the options with their names.
 std::vector<std::pair<const char*, Option>> add_views(Command command, report::Request& request) {
   std::vector<std::pair<const char*, Option>> added;
   const auto all = report::views();
@@ -394,8 +394,8 @@ Option add_request_option(Command command, report::Request& request, const repor
   return option.check([&row](const std::string& value) { return row.wrong(value); });
 }
 
-/// From the tables of views and of requests. Views exclude each other, and parts of the run, but for those that say
-/// otherwise.
+/// Adds options from the tables of views and of requests. Views exclude each other and parts of the run, unless
+/// go_together() allows the pair.
 void add_rows(Command command, report::Request& request) {
   auto alone = add_views(command, request);
   for (const report::RequestOption& row : report::request_options()) {
@@ -407,7 +407,7 @@ void add_rows(Command command, report::Request& request) {
       if (!report::go_together(alone[i].first, alone[k].first)) alone[i].second.excludes(alone[k].second);
 }
 
-/// At least a tenth of a second, at most a day.
+/// What is wrong with an interval: it must be at least a tenth of a second and at most a day.
 std::string wrong_as_interval(const std::string& text) { return report::wrong_as_number(text, 0.1, 86'400); }
 
 }  // namespace

@@ -1,5 +1,5 @@
-/// `refrain run`: starts a launcher's command line with `refrain exec` before each of its programs. The launcher itself
-/// is never touched by the measurement. It runs below this process, which ends as it does, after one line on stderr
+/// `refrain run`: runs a launcher's command line with `refrain exec` before each of its programs. The launcher itself
+/// is never measured. It runs as a child of this process, which ends as the launcher ends, after one line on stderr
 /// about the results.
 
 #include <algorithm>
@@ -38,8 +38,7 @@ struct RunOptions {
   bool dry_run = false;
 };
 
-/// The REFRAIN_* settings in force, as options of `refrain exec`: launchers do not carry the environment to other
-/// nodes.
+/// The REFRAIN_* settings in force, as options of `refrain exec`: launchers do not pass the environment to other nodes.
 std::vector<std::string> settings_in_force() {
   std::vector<std::string> settings;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -50,15 +49,15 @@ std::vector<std::string> settings_in_force() {
   return settings;
 }
 
-/// Nobody waits for more at the end of a job.
+/// No user waits longer than this at the end of a job.
 constexpr std::chrono::seconds most_for_names(10), most_when_stopped(2);
 
 void say_interrupted(const std::string& experiment) {
   say("refrain: not analysed, as it was interrupted; refrain analyze {} does it", quoted({experiment}));
 }
 
-/// Searches the experiment, keeps what is found there for those who look later, how the time of iterations is divided,
-/// too, and says what costs most. A signal that asks this process to end ends the search instead.
+/// Searches the experiment, keeps the findings and the division of the iterations' time in it for later reports, and
+/// prints what costs most. A signal that asks this process to end ends only the search.
 void analyse_and_tell(const std::string& experiment) {
   constexpr std::size_t most = 3;
   const HeldSignals held;
@@ -85,18 +84,18 @@ void analyse_and_tell(const std::string& experiment) {
     line.end();
     if (!is_analysed) say_interrupted(experiment);
   } catch (const std::exception&) {
-    // The program has ended as it did. Reports search themselves, and say what is wrong.
+    // The exit code of the program stands. Reports search themselves, and say what is wrong.
   }
 }
 
-/// Waits for the command, keeps the names of its functions, searches what it has written, and says what costs most and
+/// Waits for the command, keeps the names of its functions, searches its experiments, and prints what costs most and
 /// where the results are.
 int run_and_tell(const std::vector<std::string>& command, std::optional<RunNotes>& notes) {
   const CommandEnd end = run_and_wait(command);
   if (end.started) {
-    // mpirun ends with more than 128 when it was told to by a signal: then nobody wants to wait.
+    // mpirun exits with more than 128 after a signal told it to end: the user does not want to wait then.
     bool was_stopped = end.signal != 0 || end.exit_code > 128;
-    // The command has ended as it did; nothing that goes wrong here changes that.
+    // Errors here must not change how the command ended.
     try {
       const std::string last = was_stopped ? std::string() : notes->experiment();
       NamesEnd names_of_last = NamesEnd::Known;
@@ -105,7 +104,7 @@ int run_and_tell(const std::vector<std::string>& command, std::optional<RunNotes
         was_stopped |= names == NamesEnd::Interrupted;
         if (experiment == last) names_of_last = names;
       }
-      // Without names, reports look them up and search, and say what is wrong.
+      // Without names there is no search: reports look the names up, search, and say what is wrong.
       if (!last.empty() && was_stopped) say_interrupted(last);
       else if (!last.empty() && names_of_last == NamesEnd::Known) analyse_and_tell(last);
       if (const std::string line = notes->left_behind(); !line.empty()) say("refrain: {}", line);
@@ -114,7 +113,7 @@ int run_and_tell(const std::vector<std::string>& command, std::optional<RunNotes
       say("refrain: the results cannot be examined: {}", error.what());
     }
   }
-  notes.reset();  // an end by a signal comes without destructors
+  notes.reset();  // no destructors run if a signal ends this process
   return end_alike(end);
 }
 
@@ -138,7 +137,7 @@ int run(const RunOptions& options, const Invocation& invocation) {
     say("refrain: {}. The program runs unmeasured.", fault);
     setenv("REFRAIN_ENABLE", "off", 1);
   } else if (!config::read_configuration(configuration, error)) {
-    // Said once here; ranks that have the runtime linked into them need not say it again.
+    // Printed once here; ranks with the runtime linked into them need not repeat it.
     say("{}", error.line);
     setenv("REFRAIN_ENABLE", "off", 1);
   } else if (!line.refusal.empty()) {
@@ -147,7 +146,7 @@ int run(const RunOptions& options, const Invocation& invocation) {
     std::vector<std::string> insertion{invocation.executable, "exec"};
     if (!options.library.empty()) insertion.insert(insertion.end(), {"--library", options.library});
     for (std::string& word : settings_in_force()) insertion.push_back(std::move(word));
-    // A run below another one leaves the last word to that one; behind a launcher the first rank has it.
+    // A nested run leaves the last line to the outer one; under a launcher only the first rank prints it.
     const bool is_below = std::getenv(notes_variable) != nullptr;
     if (!options.dry_run && !is_below && is_first_rank() && !notes.emplace().file().empty())
       setenv(notes_variable, notes->file().c_str(), 1);
@@ -188,7 +187,7 @@ void add_run(Command root, Invocation& invocation) {
     invocation.command = command.program(invocation.command);
     try {
       invocation.exit_code = run(*options, invocation);
-    } catch (const std::exception& error) {  // before the command was started, and that comes first
+    } catch (const std::exception& error) {  // the command has not been started, and must be
       say("refrain: {}. The program runs unmeasured.", error.what());
       forget_preload();
       invocation.exit_code = become(invocation.command);

@@ -16,7 +16,7 @@
 namespace refrain::tools {
 namespace {
 
-/// The loops that are nodes of the call tree: those that are not have no time of their own.
+/// The loops that are nodes of the call tree: other loops have no time of their own.
 std::set<std::string> loops_of(const experiment::Experiment& experiment, const analysis::CallTree& tree) {
   std::set<std::string> loops;
   run::for_each_loop(experiment, [&](const run::LoopPlace&, const experiment::Loop& loop, const experiment::Rank&) {

@@ -34,13 +34,13 @@ std::string unescaped(const std::string& text) {
   return plain;
 }
 
-/// What tells one root directory from that of a container. Empty: not known.
+/// Identifies the root directory, to tell it from that of a container. Empty: not known.
 std::string root_directory() {
   struct stat root;
   return stat("/", &root) == 0 ? fmt::format("{} {}", root.st_dev, root.st_ino) : std::string();
 }
 
-/// "PROCESS EXECUTABLE": it lives and is still that program.
+/// Whether the process in "PROCESS EXECUTABLE" is alive and still runs that executable.
 bool goes_on(const std::string& forked) {
   const std::size_t blank = forked.find(' ');
   if (blank == std::string::npos) return false;
@@ -74,7 +74,7 @@ Notes read_notes(const std::string& file) {
     if (line.starts_with(note_unseen)) notes.unseen.push_back(text_of(note_unseen));
     if (line.starts_with(note_said)) notes.said = true;
   }
-  // A process that initializes MPI late has had an experiment of its own until then.
+  // A process that initializes MPI late had an experiment of its own until then.
   if (notes.experiments.size() > 1) {
     std::error_code error;
     const std::string last = notes.experiments.back();
@@ -84,7 +84,7 @@ Notes read_notes(const std::string& file) {
   return notes;
 }
 
-/// What the manifest says; empty when it cannot be read.
+/// The state in the manifest; empty if that cannot be read.
 std::string state_of(const fs::path& experiment) {
   std::stringstream text;
   text << std::ifstream{experiment / "manifest.json"}.rdbuf();
@@ -103,7 +103,7 @@ bool has_profile(const fs::path& experiment) {
   return false;
 }
 
-/// Of several the last with results; empty: there is none.
+/// The last experiment that has results, or else the last one; empty: there is none.
 std::string last_experiment(const Notes& notes) {
   if (notes.experiments.empty()) return {};
   const auto with_profile = std::find_if(notes.experiments.rbegin(), notes.experiments.rend(), has_profile);
@@ -112,14 +112,14 @@ std::string last_experiment(const Notes& notes) {
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
-/// As one would type it here.
+/// The experiment's name as typed in a shell in the working directory.
 std::string typed(const std::string& experiment) {
   std::error_code error;
   const fs::path here = fs::current_path(error);
   const fs::path path = experiment;
   const std::string name = !error && path.parent_path() == here ? path.filename().string() : experiment;
   if (std::ranges::none_of(name, is_control)) return quoted({name});
-  // bash's and zsh's way to write them in one line.
+  // The syntax of bash and zsh for control characters within one line.
   std::string line = "$'";
   for (const char c : name)
     if (is_control(c)) line += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
@@ -127,7 +127,7 @@ std::string typed(const std::string& experiment) {
   return line + "'";
 }
 
-/// `said`: something that kept results from being written was told on stderr.
+/// `said`: the reason why results could not be written has been printed on stderr.
 std::string line_of_one(const std::string& experiment, bool said) {
   const std::string name = typed(experiment), state = state_of(experiment);
   if (state.empty()) return fmt::format("no results: {} has vanished", name);
@@ -209,7 +209,7 @@ std::string RunNotes::left_behind() const {
 std::string RunNotes::line() const {
   const Notes notes = read_notes(file_);
   if (notes.experiments.size() == 1) {
-    // The reason has been printed already, unless somebody has removed the directory.
+    // The reason has been printed already, unless the directory was removed.
     if (notes.said && !has_profile(notes.experiments[0]) && !state_of(notes.experiments[0]).empty()) return {};
     return line_of_one(notes.experiments[0], notes.said);
   }

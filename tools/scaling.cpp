@@ -1,5 +1,5 @@
-/// `refrain scaling`: how the time of regions changes with the number of processes, over the runs of a version in a
-/// database; or the efficiencies of experiment directories (pop_scaling.hpp).
+/// `refrain scaling`: how the time of regions changes with the number of processes over a version's runs in a database;
+/// or the efficiencies of experiment directories (pop_scaling.hpp).
 
 #include "offline/database/scaling.hpp"
 
@@ -25,10 +25,10 @@ constexpr const char* scaling_name = "scaling";
 
 struct ScalingRequest {
   std::string database = usual_database, program, version, format = "text";
-  std::vector<std::string> words;    ///< experiment directories, or regions in the database
-  std::vector<std::string> regions;  ///< beside the run, of experiment directories
+  std::vector<std::string> words;    ///< experiment directories, or names of regions in the database
+  std::vector<std::string> regions;  ///< in addition to the run; for experiment directories
   bool is_weak = false;
-  bool efficiencies = false;  ///< of runs in the database
+  bool efficiencies = false;  ///< show efficiencies of runs in the database
   double min_share_percent = 1;
 };
 
@@ -74,7 +74,7 @@ std::vector<report::Table> document_of(const database::Scaling& scaling) {
           std::move(regions)};
 }
 
-/// Nothing: none of the words is an experiment directory, so that the database is meant.
+/// Handles experiment directories. Nothing: no word is an experiment directory, so the database is meant.
 std::optional<int> run_directories(const ScalingRequest& request) {
   const auto first = std::ranges::find_if(request.words, is_experiment);
   if (first == request.words.end()) {

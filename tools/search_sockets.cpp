@@ -22,7 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using patterns::ProcessError;
 
-/// What a process that connects says first.
+/// The first message of a process that connects.
 struct Greeting {
   std::uint64_t token;
   std::uint32_t process;
@@ -53,7 +53,7 @@ std::string own_host() {
   return name;
 }
 
-/// A machine that has gone without a word is noticed within two minutes.
+/// Sets the socket options. A machine that silently disappears is noticed within two minutes.
 void prepare(int socket) {
   const int on = 1, idle_s = 30, between_s = 15, probes = 6;
   const unsigned unanswered_ms = 120'000;
@@ -79,7 +79,7 @@ struct Transfer {
 
 SearchSockets::SearchSockets(exports::ProcessGroup& group, std::chrono::milliseconds patience)
     : process_(group.rank()), sockets_(static_cast<std::size_t>(group.size()), -1) {
-  // One for each other process, and some for each file of events.
+  // One descriptor for each other process, and a few for each file of events.
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
     files.rlim_cur = files.rlim_max;
@@ -136,7 +136,7 @@ void SearchSockets::connect_to(int process, const std::string& host, const std::
   fail(fmt::format("process {} on {} cannot be connected", process, host).c_str());
 }
 
-/// Whoever else may connect is sent away.
+/// Rejects connections from outside the group.
 void SearchSockets::accept_one(int listener, std::uint64_t token, Clock::time_point until) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
   pollfd ready{listener, POLLIN, 0};
@@ -189,7 +189,7 @@ std::vector<std::string> SearchSockets::all_to_all(std::vector<std::string> outg
     Transfer& t = in[of];
     while (!t.is_done()) {
       const bool is_size = !t.has_size();
-      // As it comes, not as it is announced.
+      // The buffer grows with the data received, not to the announced size.
       constexpr std::size_t piece = std::size_t{1} << 20;
       if (!is_size) t.bytes.resize(std::max(t.bytes.size(), std::min<std::size_t>(t.size, t.done + piece)));
       char* to = is_size ? reinterpret_cast<char*>(&t.size) + t.size_done : t.bytes.data() + t.done;

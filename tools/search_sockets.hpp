@@ -1,6 +1,6 @@
 #pragma once
-/// The processes of a search that a launcher has started, connected by TCP: each one with every other. They find each
-/// other through files (offline/export/process_group.hpp), so the launcher may be that of any MPI, and none is linked.
+/// The processes of a search that a launcher started, all connected to each other by TCP. They find each other through
+/// files (offline/export/process_group.hpp), so any MPI's launcher will do and no MPI is linked.
 
 #include <chrono>
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace refrain::tools {
 
 class SearchSockets final : public patterns::SearchProcesses {
  public:
-  /// Of all processes of the group. Throws patterns::ProcessError, exports::ExportError.
+  /// Collective over all processes of the group. Throws patterns::ProcessError, exports::ExportError.
   SearchSockets(exports::ProcessGroup& group, std::chrono::milliseconds patience);
   ~SearchSockets() override;
   SearchSockets(const SearchSockets&) = delete;

@@ -24,7 +24,8 @@ std::string value_of(const char* variable) {
   return value ? value : "";
 }
 
-/// Removes what `is_removed` from a list in the environment, and an empty list with it.
+/// Removes the entries for which `is_removed` holds from a list in the environment, and the variable if nothing is
+/// left.
 void remove_from_list(const char* variable, const std::function<bool(const std::string&)>& is_removed) {
   if (!std::getenv(variable)) return;
   std::string kept;

@@ -1,6 +1,6 @@
 #pragma once
-/// The subcommands of `refrain`, one file each. Each adds itself to the command line and, when chosen, leaves its exit
-/// code.
+/// The subcommands of `refrain`, one file each. Each adds itself to the command line and, when chosen, sets the exit
+/// code of the Invocation.
 
 #include <string>
 #include <vector>
@@ -12,8 +12,8 @@ namespace refrain::tools {
 /// What a subcommand needs beyond its own options.
 struct Invocation {
   std::string executable;            ///< the running `refrain`, absolute
-  std::string name;                  ///< by which it was called
-  std::vector<std::string> command;  ///< what stands behind "--"
+  std::string name;                  ///< the name it was called by
+  std::vector<std::string> command;  ///< the words after "--"
   int exit_code = 0;
 };
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM};
 
-/// Becomes the command. Its parent learns through `report` that this failed.
+/// Becomes the command. A failure is reported to the parent through `report`.
 [[noreturn]] void be_command(const std::vector<std::string>& command, pid_t parent, const sigset_t& mask,
                              const struct sigaction& on_child, int report) {
   sigaction(SIGCHLD, &on_child, nullptr);
@@ -33,7 +33,7 @@ constexpr int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
   _exit(code);
 }
 
-/// A process of the same group that does nothing but keep the signals it gets: those were sent to all.
+/// A process of the same group that only records the signals it gets: those were sent to the whole group.
 class Canary {
  public:
   explicit Canary(const sigset_t& watched) {
@@ -67,8 +67,8 @@ class Canary {
   Canary(const Canary&) = delete;
   Canary& operator=(const Canary&) = delete;
 
-  /// Whether it has got `signal`, too, since the last question about it. The answer does not depend on how busy the
-  /// machine is: the kernel has marked the signal in both processes before either of them runs again.
+  /// Whether the canary also got `signal` since it was last asked about it. The answer does not depend on the load of
+  /// the machine: the kernel marks the signal pending in both processes before either of them runs again.
   bool got(int signal) const {
     constexpr int patience_ms = 10'000;
     const auto question = static_cast<char>(signal);
@@ -79,7 +79,7 @@ class Canary {
   }
 
  private:
-  /// Until its parent has ended. The signals are blocked, so each stays where it is until it is asked for.
+  /// Runs until the parent has ended. The signals are blocked, so each stays pending until it is asked for.
   [[noreturn]] static void be_canary(const sigset_t& watched) {
     char signal = 0;
     while (read(0, &signal, 1) == 1) {
@@ -97,7 +97,7 @@ class Canary {
   int ask_ = -1, told_ = -1;
 };
 
-/// Until the command has ended.
+/// Waits until the command has ended; returns its status.
 int wait_for(pid_t child, const sigset_t& watched, const Canary& canary) {
   int status = 0;
   for (;;) {
@@ -107,7 +107,7 @@ int wait_for(pid_t child, const sigset_t& watched, const Canary& canary) {
     siginfo_t info;
     const int signal = sigwaitinfo(&watched, &info);
     if (signal <= 0 || signal == SIGCHLD) continue;
-    // The terminal tells the whole group, so the command knows, as it does when somebody else has told all.
+    // Signals from the terminal, or from another process to the whole group, have reached the command already.
     if (const bool all_know = canary.got(signal); !all_know && info.si_code <= 0) kill(child, signal);
   }
 }
@@ -121,7 +121,7 @@ CommandEnd run_and_wait(const std::vector<std::string>& command) {
   sigaddset(&watched, SIGCHLD);
   for (const int signal : passed_on) sigaddset(&watched, signal);
   struct sigaction by_default = {}, on_child;
-  sigaction(SIGCHLD, &by_default, &on_child);  // ignored, as some parents leave it, there would be no exit status
+  sigaction(SIGCHLD, &by_default, &on_child);  // some parents leave it ignored: there would be no exit status
   sigprocmask(SIG_BLOCK, &watched, &mask);
   const pid_t parent = getpid();
   pid_t child = -1;
@@ -151,7 +151,7 @@ CommandEnd run_and_wait(const std::vector<std::string>& command) {
 int end_alike(const CommandEnd& end) {
   if (end.signal == 0) return end.exit_code;
   const rlimit none = {0, 0};
-  setrlimit(RLIMIT_CORE, &none);  // the command has left one, if it should
+  setrlimit(RLIMIT_CORE, &none);  // the command has dumped core if it should
   signal(end.signal, SIG_DFL);
   sigset_t set;
   sigemptyset(&set);

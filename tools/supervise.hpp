@@ -1,5 +1,5 @@
 #pragma once
-/// Starting a command and waiting for it, as if it stood where this process stands.
+/// Starts a command and waits for it, as if it ran in place of this process.
 
 #include <string>
 #include <vector>
@@ -7,17 +7,17 @@
 namespace refrain::tools {
 
 struct CommandEnd {
-  bool started = false;  ///< false: why not was said, in the shell's words
+  bool started = false;  ///< false: the reason was printed, in the shell's words
   int exit_code = 0;
-  int signal = 0;  ///< that it died of; 0: none
+  int signal = 0;  ///< the signal that killed it; 0: none
 };
 
-/// Signals that are sent to this process alone go on to the command; those that the terminal or somebody else sends to
-/// the whole process group have reached it already, and launchers end at once when told twice. When this process is
-/// killed, the command is.
+/// Passes signals that are sent to this process alone on to the command. Signals to the whole process group, from the
+/// terminal or another process, have reached the command already, and launchers end at once on a second one. If this
+/// process is killed, so is the command.
 CommandEnd run_and_wait(const std::vector<std::string>& command);
 
-/// Ends this process in the same way. Returns the exit code, if it has one.
+/// Ends this process as the command ended: by the same signal, or returns its exit code.
 int end_alike(const CommandEnd& end);
 
 }  // namespace refrain::tools

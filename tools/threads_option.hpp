@@ -1,5 +1,5 @@
 #pragma once
-/// `--threads`: with how many threads an experiment is read.
+/// `--threads`: how many threads read an experiment.
 
 #include <charconv>
 #include <cstdlib>

@@ -16,7 +16,7 @@ int lead(const char* command, exports::ProcessGroup& processes, const Work& work
   const auto badness = [&](int code) { return std::ranges::find(worst_last, code) - worst_last; };
   int code = work(processes);
   processes.end({code, {}});
-  // Where something has failed a process may have died; those that live say so every five seconds.
+  // If something failed, a process may have died; living processes report every five seconds.
   constexpr std::chrono::seconds most_after_failure(20);
   const bool has_worked = code == exit_ok || code == exit_damaged;
   const auto& words = has_worked ? processes.dismiss() : processes.dismiss(most_after_failure);
@@ -38,10 +38,10 @@ int follow(const char* command, exports::ProcessGroup& processes, const Work& wo
     return complain(command, code, std::string(complaints().back()));
   }
   try {
-    // When the first one has ended it knows better than this one what went wrong.
+    // If the first process has ended, it knows better than this one what went wrong.
     processes.end({code, first == First::HasEnded ? std::vector<std::string>() : complaints()});
   } catch (const exports::ExportError&) {
-    // It has removed the files.
+    // The first process has removed the files.
   }
   return exit_ok;
 }

@@ -1,4 +1,4 @@
-/// `refrain view EXPERIMENT [OTHER...]`: the explorer, one HTML file with the data in it.
+/// `refrain view EXPERIMENT [OTHER...]`: writes the explorer, one HTML file with the data in it.
 
 #include <algorithm>
 #include <cstdio>
@@ -39,10 +39,10 @@ struct ViewRequest {
   bool anonymous = false, open = false;
 };
 
-/// The name of the first experiment, in the working directory.
+/// A file in the working directory, named after the first experiment.
 std::string usual_output(const std::string& experiment) {
   fs::path path = experiment::full_name(experiment);
-  if (path.extension() == ".otf2") path = path.parent_path();  // traces.otf2 says nothing
+  if (path.extension() == ".otf2") path = path.parent_path();  // "traces.otf2" would say nothing
   return path.filename().string() + ".html";
 }
 
@@ -60,7 +60,7 @@ explorer::Run run_of_experiment(const std::string& path, std::size_t bytes, int&
   request.properties = [&](const analysis::CallTree& tree, const std::vector<report::NodeWait>& waits) {
     try {
       return properties_of(experiment, tree, waits, most_properties);
-    } catch (const std::exception& error) {  // of a damaged experiment the rest is shown all the same
+    } catch (const std::exception& error) {  // the rest of a damaged experiment is still shown
       request.lacks.push_back({"overview", fmt::format("Properties could not be evaluated: {}", error.what())});
       return std::vector<explorer::FoundProperty>();
     }
@@ -82,14 +82,14 @@ explorer::Run run_of_archive(const fs::path& anchor, std::size_t bytes, int& cod
   return run;
 }
 
-/// Whatever it is: an experiment, a profile of another tool, an OTF2 archive.
+/// Reads an experiment, a profile of another tool, or an OTF2 archive.
 explorer::Run read_run(const std::string& path, std::size_t bytes, int& code) {
   if (!is_foreign(path)) return run_of_experiment(path, bytes, code);
   const auto anchor = trace::find_otf2_anchor(path);
   return anchor ? run_of_archive(*anchor, bytes, code) : explorer::run_of_profile(path, bytes);
 }
 
-/// The desktop's own browser; whoever has none has the name of the file.
+/// Opens the file in the desktop's browser; a user without one still has the name of the file.
 void open_in_browser(const std::string& path) {
   std::string program = "xdg-open", file = fs::absolute(path).string();
   char* const words[] = {program.data(), file.data(), nullptr};

@@ -22,7 +22,7 @@ Option add_experiment(Command command, std::string& experiment, const char* desc
 void check_named_once(const std::vector<std::string>& paths) {
   std::set<std::filesystem::path> known;
   for (const std::string& path : paths) {
-    std::error_code error;  // what is not there is refused by its reader
+    std::error_code error;  // a missing file is rejected by its reader
     const std::filesystem::path file = trace::find_otf2_anchor(path).value_or(path);
     std::filesystem::path canonical = std::filesystem::weakly_canonical(file, error);
     if (!canonical.has_filename()) canonical = canonical.parent_path();

@@ -1,5 +1,5 @@
 #pragma once
-/// The experiment that a command is about: named, or the newest one in the working directory.
+/// The experiment that a command works on: the one named, or else the newest one in the working directory.
 
 #include <string>
 #include <vector>
@@ -8,14 +8,14 @@
 
 namespace refrain::tools {
 
-/// The word of a command that names it; it may be missing.
+/// Adds the optional positional argument that names the experiment.
 Option add_experiment(Command command, std::string& experiment, const char* description);
 
-/// Throws report::UsageError when two of the paths are one run: a run counts once.
+/// Throws report::UsageError if two of the paths are the same run: a run counts once.
 void check_named_once(const std::vector<std::string>& paths);
 
-/// Of a command that was given none: `experiment` becomes the newest one here, and which one it is is said on stderr.
-/// False: there is none, and that was said.
+/// If `experiment` is empty, sets it to the newest one in the working directory and names it on stderr. False: there is
+/// none, and stderr says so.
 bool find_experiment(const char* command, std::string& experiment);
 
 }  // namespace refrain::tools

@@ -1,4 +1,4 @@
-// What an iteration costs: many iterations of the stated size, one clusterer, clustering and log together.
+// Cost of an iteration: adds many iterations of the given size to one clusterer; clustering and log together.
 #include "bench/clustering/cost.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using namespace clustering;
 
 namespace {
 
-/// CPU time of the thread: what others do on the machine meanwhile is mostly left out.
+/// CPU time of the thread, which mostly excludes other activity on the machine.
 double microseconds() {
   timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -48,8 +48,7 @@ Cost measure_cost(Algorithm algorithm, const CostCase& wanted) {
   if (!clusterer.create(settings) || !log.create(overall) || (sample_bytes && !store.create(shapes, sample_bytes)))
     throw std::runtime_error("no memory");
 
-  // Half of the touched paths are exact, half are sampled, out of a larger set; a pool of iterations is gone through
-  // again and again.
+  // Half of the touched paths are exact, half are sampled from a larger set; a pool of iterations is used repeatedly.
   std::mt19937_64 random(99);
   const unsigned known = known_sampled;
   const auto noisy = [&](std::int64_t v) {

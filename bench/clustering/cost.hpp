@@ -1,5 +1,5 @@
 #pragma once
-/// CPU time and memory of adding iterations at 64 clusters and 20 overall metrics: clustering and, where the case says
+/// CPU time and memory of adding iterations with 64 clusters and 20 overall metrics: clustering and, if the case says
 /// so, the iteration log and the samples of single iterations.
 
 #include <cstddef>
@@ -18,9 +18,9 @@ struct CostCase {
 
 struct Cost {
   double microseconds = 0;       ///< per iteration, mean
-  double best_microseconds = 0;  ///< the fastest twentieth of the run
-  std::size_t early_bytes = 0;   ///< mapped after 10^4 iterations, without the log
-  std::size_t late_bytes = 0;    ///< at the end
+  double best_microseconds = 0;  ///< in the fastest twentieth of the run
+  std::size_t early_bytes = 0;   ///< bytes mapped after 10^4 iterations, without the log
+  std::size_t late_bytes = 0;    ///< likewise at the end
   std::size_t vector_bytes = 0;  ///< of the log
   std::size_t iterations = 0;
 };

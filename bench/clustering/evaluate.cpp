@@ -87,7 +87,7 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
   out.samples = store.data().size() + store.references().size_bytes();
   out.sample_stride = store.kept().stride();
 
-  // Labels to clusters: the merges backwards, each label looks at one that is resolved already.
+  // Map labels to clusters: going backwards through the merges, each label refers to one that is already resolved.
   std::unordered_map<std::uint32_t, std::uint32_t> index_of;
   std::vector<Final> finals(clusterer.cluster_count());
   for (std::uint32_t k = 0; k < finals.size(); ++k) {
@@ -103,7 +103,7 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
   for (std::size_t m = merges.size(); m-- > 0;)
     index_of[static_cast<std::uint32_t>(merges[m].from)] = index_of.at(static_cast<std::uint32_t>(merges[m].to));
 
-  // The vectors as a reader gets them.
+  // The vectors as a reader sees them.
   const std::size_t metrics = sequence.overall.size();
   std::vector<std::int64_t> vectors(count * metrics);
   if (keeps_vectors) {
@@ -129,7 +129,7 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
   }
   std::vector<double> wrong(flat_count), size(flat_count), overall_wrong(metrics), overall_size(metrics);
   double user_wrong = 0, user_size = 0, oracle_wrong = 0, weight_size = 0;
-  // Values by path of the iteration in hand, stamped with its number.
+  // Values by path for the current iteration, stamped with its number.
   std::vector<std::int64_t> value_at;
   std::vector<std::size_t> stamp;
   std::vector<double> user_at;
@@ -140,7 +140,7 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
       !samples.open(store.data(), test::as_stored(shapes), store.references(), store.kept(), store.count()))
     throw std::runtime_error("samples unreadable");
   bool more_samples = sample_bytes && samples.next();
-  std::vector<std::int64_t> kept_value;  // by path and column, of an iteration whose samples are kept
+  std::vector<std::int64_t> kept_value;  // by path and column, for an iteration whose samples are kept
   std::vector<std::size_t> kept_stamp;
   for (std::size_t i = 0; i < count; ++i) {
     while (more_samples && samples.ordinal() < i) more_samples = samples.next();
@@ -181,7 +181,7 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
         value_at[it.path[p] * max_columns + c] = v;
         size[flat_begin[it.shape[p]] + c] += std::fabs(static_cast<double>(v));
         wrong[flat_begin[it.shape[p]] + c] +=
-            std::fabs(static_cast<double>(v));  // taken back below when the cluster has the path
+            std::fabs(static_cast<double>(v));  // undone below if the cluster has the path
       }
     }
     for (const auto& [path, time] : it.true_user) {
@@ -194,7 +194,7 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
       user_size += time;
       user_wrong += time;
     }
-    // Somebody who knows the true times is this far from the samples.
+    // The distance of the true times from the samples.
     for (const auto& [path, time] : it.true_user) {
       const bool here = path < stamp.size() && stamp[path] == i;
       const std::size_t last = sequence.shapes.back().columns.size() - 1;
@@ -242,7 +242,7 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
             in.second_overall_value = static_cast<double>(vectors[i * metrics + second]);
           }
         } else if (keeps_vectors && !shape.exact && mean_user > 0) {
-          // What was recorded of user code follows the user time of the iteration, which is known.
+          // The record of user code scales with the user time of the iteration, which is known.
           in.scales = true;
           in.overall_sum = static_cast<std::int64_t>(mean_user * n);
           in.overall_value = user;
@@ -258,7 +258,7 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
         compare(path, row.shape, c, got);
       }
       if (shape.exact || keeps_vectors || sequence.user_time_of.empty()) continue;
-      // True user time: the path's share of the weights, of the cluster's mean.
+      // True user time: the path's share of the weights times the cluster's mean.
       const double total = f.share_total[row.shape];
       compare_user(path, total > 0 ? static_cast<double>(row.sum[row.columns - 1]) / total * user : 0);
     }

@@ -1,15 +1,13 @@
-// Sequences with the shapes of Table I of the paper. What varies and why is written down here as a model of a program,
-// not as a model of what a clustering can do:
-// - an exact path has a fixed number of visits, or one that follows the solver's steps, or the load of the hot spot;
-// - its time is visits x cost, with noise of its own (log-normal), a share of the waiting that load imbalance causes at
+// Sequences with the shapes of Table I of the paper. Each is a model of a program and of what varies in it and why, not
+// a model of what a clustering can do:
+// - an exact path has a fixed number of visits, or one that follows the solver's steps or the load of the hot spot;
+// - its time is visits x cost, with log-normal noise of its own, a share of the waiting that load imbalance causes at
 //   the synchronising calls, and rare long outliers of its own (interference);
 // - user paths follow the work of the iteration, the solver's steps or the hot spot, each with a little noise of its
-// own;
-//   they are seen through samples only, at 100 Hz of CPU time with a jittered period;
-// - what user code alone does, MPI being the same: a cloud that comes after a quarter of the run and goes, and
-// functions
-//   that only odd or only even iterations call;
-// - which optional parts an iteration runs (output, rebalancing, diagnostics) makes its class.
+//   own; they are seen only through samples, at 100 Hz of CPU time with a jittered period;
+// - user code alone may vary while MPI stays the same: a cloud that appears after a quarter of the run and disappears
+//   again, and functions that only odd or only even iterations call;
+// - the class of an iteration is given by the optional parts that it runs (output, rebalancing, diagnostics).
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -45,18 +43,18 @@ enum Overall : std::uint8_t {
 struct Model {
   const char* name;
   unsigned iterations, paths, mpi_paths, classes;
-  double seconds;  ///< of an iteration
+  double seconds;  ///< per iteration
   double mpi_share;
   double noise;          ///< sigma of a path's own log-normal noise on MPI time
   double common;         ///< sigma of the imbalance that all synchronising calls share
   double outliers;       ///< probability of one long outlier in an iteration
   double steps_jitter;   ///< relative change of the solver's steps from iteration to iteration
   double drift;          ///< relative growth of the work over the run
-  unsigned peak_period;  ///< every so many iterations a peak, 0: none
+  unsigned peak_period;  ///< iterations from one peak to the next; 0: no peaks
   double bursts;         ///< probability that a burst of 5 to 30 heavy iterations begins
   unsigned phases;       ///< parts of the run with different work and a different mix of user paths
-  double hot_spot;       ///< growth of the hot spot that passes this process again and again
-  enum class Own : std::uint8_t { None, Cloud, OddEven } own = Own::None;  ///< what user code alone does
+  double hot_spot;       ///< growth of the hot spot that passes this process repeatedly
+  enum class Own : std::uint8_t { None, Cloud, OddEven } own = Own::None;  ///< behaviour of user code alone
 };
 
 constexpr Model models[] = {
@@ -88,7 +86,7 @@ class Random {
   explicit Random(std::uint64_t seed) : bits_(seed) {}
   double uniform() { return static_cast<double>(bits_() >> 11) * 0x1p-53; }
   double uniform(double a, double b) { return a + (b - a) * uniform(); }
-  double normal() {  // Box and Muller: the same everywhere, unlike std::normal_distribution
+  double normal() {  // Box and Muller: the same on all platforms, unlike std::normal_distribution
     return std::sqrt(-2 * std::log(1 - uniform())) * std::cos(6.283185307179586 * uniform());
   }
   double exponential() { return -std::log(1 - uniform()); }
@@ -107,7 +105,7 @@ struct ExactPath {
   double cost;            ///< seconds per visit, before scaling
   double noise, waiting;  ///< sigma of its own noise; share of the common waiting
   unsigned direction;     ///< 0 none, 1 sends, 2 receives, 3 both
-  double bytes;           ///< of a message
+  double bytes;           ///< per message
   bool bytes_follow_load;
 };
 
@@ -157,7 +155,7 @@ Sequence generate(const std::string& name) {
                   {BytesReceived, true, MessagesReceived}}},
                 {false, 0, {{TicksUser, false}, {WeightUser, true}}}};
 
-  // Optional parts: enough of them for the number of classes. With g parts the frequent combinations number about that.
+  // Enough optional parts for the number of classes: with g parts, about that many combinations are frequent.
   unsigned groups = 0;
   while ((1U << groups) < model.classes) ++groups;
   std::vector<Optional> optional(groups + 1);
@@ -209,7 +207,7 @@ Sequence generate(const std::string& name) {
   std::vector<std::vector<bool>> classes_seen;
   for (unsigned i = 0; i < model.iterations; ++i) {
     const double t = static_cast<double>(i) / model.iterations;
-    // What the iteration is like.
+    // The properties of this iteration.
     const unsigned phase = static_cast<unsigned>(t * model.phases);
     wobble = 0.9 * wobble + 0.01 * random.normal();
     double load = 1 + wobble + model.drift * t;
@@ -228,7 +226,7 @@ Sequence generate(const std::string& name) {
                                      (random.normal() * 10 + 0.3 * (steps_mean * (1 + 0.5 * model.drift * t) - steps)),
                          5.0, 200.0);
     const auto solver_steps = static_cast<std::int64_t>(steps);
-    // The hot spot grows with the run and comes by when it has gone round all processes.
+    // The hot spot grows during the run and returns after it has passed all processes.
     hot_centre += 1;
     const double distance = std::fabs(std::fmod(hot_centre, 160.0) - 80.0) / 12;
     const double hot = 1 + model.hot_spot * t * std::exp(-distance * distance) * (1 + 0.05 * random.normal());
@@ -237,7 +235,7 @@ Sequence generate(const std::string& name) {
     for (unsigned g = 1; g <= groups; ++g)
       runs[g] = optional[g].period ? i % optional[g].period == optional[g].period - 1
                                    : random.uniform() < optional[g].probability;
-    // No more classes than the table says: a combination too many falls back to the last one known.
+    // At most the number of classes in the table: an excess combination is replaced by a random known one.
     if (std::ranges::find(classes_seen, runs) == classes_seen.end()) {
       if (classes_seen.size() < model.classes) classes_seen.push_back(runs);
       else runs = classes_seen[random.below(static_cast<unsigned>(classes_seen.size()))];
@@ -277,7 +275,7 @@ Sequence generate(const std::string& name) {
       it.overall[MessagesReceived] += received;
       it.overall[BytesReceived] += received * bytes;
     }
-    // User code, and the samples that see it.
+    // User code, and the samples of it.
     std::vector<double> until(user.size());
     double own = 0;
     for (std::size_t u = 0; u < user.size(); ++u) {
@@ -304,7 +302,7 @@ Sequence generate(const std::string& name) {
     while (cpu - at >= until_tick) {
       at += until_tick;
       const auto w = static_cast<std::int64_t>(tick * 1e9);
-      // MPI and user code alternate; which of them a tick meets is as good as random.
+      // MPI and user code alternate; which of them a tick hits is practically random.
       const double where = random.uniform() * cpu;
       if (where >= own) {
         ++it.overall[TicksMpi];
@@ -328,7 +326,7 @@ Sequence generate(const std::string& name) {
       it.values.push_back(weight[u]);
     }
     it.overall[Own] =
-        60 * it.overall[Calls] + 3000 * (it.overall[TicksUser] + it.overall[TicksMpi]) + 1500;  // Refrain's
+        60 * it.overall[Calls] + 3000 * (it.overall[TicksUser] + it.overall[TicksMpi]) + 1500;  // Refrain's own time
     it.overall[Cpu] = static_cast<std::int64_t>(cpu * 1e9);
     it.overall[Wall] = static_cast<std::int64_t>(own * 1e9) + it.overall[Mpi] + it.overall[Own];
     out.iterations.push_back(std::move(it));

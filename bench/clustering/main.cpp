@@ -1,8 +1,8 @@
 // bench_clustering [--only NAME[,NAME]] [--k K[,K]] [--recorded DIRECTORY] [--save DIRECTORY] [--details] [--no-cost]
 //                  [--no-table] [--no-clusters] [FILE...]
-// One table: error of what is reconstructed, memory and time, for the paper's algorithm, the one that Score-P ships and
-// Refrain's, over generated sequences and those recorded: in FILEs (bench/clustering/sequence.hpp has the format) or in
-// experiments and files in a DIRECTORY that record.py has filled.
+// Prints a table of reconstruction error, memory and time, for the paper's algorithm, the one that Score-P ships and
+// Refrain's, over generated and recorded sequences. The latter are in FILEs (bench/clustering/sequence.hpp has the
+// format) or in experiments and files in a DIRECTORY that record.py has filled.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -27,7 +27,7 @@ std::vector<std::string> split(const std::string& list) {
   return out;
 }
 
-/// What is compared: an algorithm, and for Refrain's how many bytes there are for the samples of single iterations.
+/// A variant to compare: an algorithm and, for Refrain's, the bytes available for samples of single iterations.
 struct Variant {
   Algorithm algorithm;
   std::size_t sample_bytes = 0;
@@ -36,7 +36,7 @@ struct Variant {
 constexpr Variant paper{Algorithm::Paper}, shipped{Algorithm::ScorePShipped}, plain{Algorithm::Refrain},
     with_samples{Algorithm::Refrain, std::size_t{256} << 10};
 
-/// Results of one sequence by variant and clusters, so that no run is done twice.
+/// Results of one sequence by variant and number of clusters, so that nothing is run twice.
 class Runs {
  public:
   explicit Runs(const Sequence& sequence) : sequence_(sequence) {}
@@ -45,8 +45,8 @@ class Runs {
     if (fresh) at->second = evaluate(sequence_, variant.algorithm, clusters, variant.sample_bytes);
     return at->second;
   }
-  /// The largest number of clusters whose bytes are at most `bytes`, nearly; 0: not even one. Bytes grow about in
-  /// proportion to the clusters, which makes few runs enough.
+  /// Approximately the largest number of clusters that fit into `bytes`; 0: not even one. Bytes grow about in
+  /// proportion to the clusters, so a few runs are enough.
   std::uint32_t fit(Variant variant, std::size_t bytes, std::uint32_t most) {
     std::uint32_t low = 0, high = most + 1;
     double low_bytes = 0, high_bytes = 0;
@@ -65,7 +65,7 @@ class Runs {
       double guess = 2.0 * low;
       if (high_bytes > low_bytes)
         guess = low + (high - low) * (static_cast<double>(bytes) - low_bytes) / (high_bytes - low_bytes);
-      // Off the middle of nothing: a guess at the edge would come nearer by one only.
+      // Keep the guess away from the edges, where a run would narrow the range by only one.
       const std::uint32_t step = std::max<std::uint32_t>(1, (high - low) / 16);
       const auto next =
           static_cast<std::uint32_t>(std::clamp<double>(guess, low + step, std::max(low + step, high - step)));
@@ -86,8 +86,8 @@ class Runs {
   std::map<Variant, std::map<std::uint32_t, Result>> done_;
 };
 
-/// Paper's result at k clusters and Refrain's at the same bytes; or, where Refrain with one cluster is larger than that
-/// (the vectors alone may be), Refrain's at k and paper's at the same bytes.
+/// The paper's result with k clusters and Refrain's with the same bytes; or, if Refrain with one cluster needs more
+/// bytes than that (the vectors alone may), Refrain's with k clusters and the paper's with the same bytes.
 struct SameMemory {
   Result left, right;
   bool at_k_of_refrain = false;
@@ -120,7 +120,7 @@ struct Mean {
   double value() const { return count ? std::exp(log_sum / count) : 0; }
 };
 
-/// The figures that must be reached, over all rows.
+/// The target figures, over all rows.
 struct Summary {
   const char* name;
   Mean recorded, truth;
@@ -128,7 +128,7 @@ struct Summary {
   std::string worst_at;
   unsigned rows = 0, too_large = 0;
   void add(const SameMemory& row, const std::string& at) {
-    if (row.left.path_error <= 1e-9) return;  // paper keeps every iteration by itself: no ratio
+    if (row.left.path_error <= 1e-9) return;  // the paper's algorithm keeps every iteration: no ratio
     ++rows;
     recorded.add(row.ratio());
     truth.add(row.ratio_true());
@@ -305,7 +305,7 @@ int main(int argc, char** argv) {
     }
   }
   if (cost) {
-    // Memory is measured where all call paths that there are have been seen early; time where sampled ones vary more.
+    // Memory is measured in cases where all call paths are seen early; time in cases where sampled ones vary more.
     const std::size_t samples = with_samples.sample_bytes;
     for (const CostCase& c :
          {CostCase{4, 3, 1000000, false}, CostCase{4, 3, 1000000}, CostCase{30, 100, 1000000},

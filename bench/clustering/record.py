@@ -28,7 +28,7 @@ thermo          50
 run             400
 """
 
-# Ranks, command, environment. The sizes give iterations of some milliseconds to some ten, hundreds of them.
+# Ranks, command, environment. The sizes give hundreds of iterations of a few to some ten milliseconds.
 PROGRAMS: dict[str, tuple[int, list[str], dict[str, str]]] = {
     "stencil": (4, ["examples/stencil", "--size", "120", "--steps", "600"], {}),
     "particles": (4, ["examples/particles", "--particles", "3000", "--steps", "200"], {}),

@@ -1,6 +1,6 @@
 #pragma once
-/// Sequences recorded from real programs: experiments whose iterations are clusters of their own (REFRAIN_CLUSTERS at
-/// least as large as their number), so that every iteration is in the file whole. record.py makes them.
+/// Sequences recorded from real programs: experiments in which every iteration is a cluster of its own
+/// (REFRAIN_CLUSTERS is at least their number), so that the file has every iteration in full. record.py makes them.
 
 #include <filesystem>
 #include <vector>
@@ -9,11 +9,11 @@
 
 namespace refrain::bench {
 
-/// The first loop of the master thread of the first and of the middle rank. Throws when there is no such loop or when
-/// iterations have been merged.
+/// The first loop of the master thread of the first and of the middle rank. Throws if there is no such loop or if
+/// iterations were merged.
 std::vector<Sequence> recorded(const std::filesystem::path& experiment, const std::string& name);
 
-/// Of all experiments and sequence files in a directory, by name.
+/// The sequences of all experiments and sequence files in a directory, by name.
 std::vector<Sequence> all_recorded(const std::filesystem::path& directory);
 
 }  // namespace refrain::bench

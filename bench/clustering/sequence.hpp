@@ -1,5 +1,5 @@
 #pragma once
-/// A sequence of iteration profiles of one location, generated or recorded, whole in memory.
+/// A sequence of iteration profiles of one location, generated or recorded, kept in memory.
 ///
 /// File format, little-endian, nothing aligned:
 ///   8 bytes "RITSEQ2\0"
@@ -35,14 +35,16 @@ struct Sequence {
     std::vector<std::int64_t> overall;
     std::vector<std::uint32_t> path;
     std::vector<std::uint8_t> shape;
-    std::vector<std::int64_t> values;  ///< one path's columns after the other's
-    /// Generated sequences: the time that user code really spent per sampled path, which samples estimate.
+    std::vector<std::int64_t> values;  ///< the columns of one path after those of another
+    /// Generated sequences: the true time of user code per sampled path, which samples estimate.
     std::vector<std::pair<std::uint32_t, double>> true_user;
   };
   std::vector<Iteration> iterations;
-  /// Generated sequences: the exact user time, in the unit of `true_user`, is the first of these less the others.
+  /// Generated sequences: the exact user time, in the unit of `true_user`, is the first of these metrics minus the
+  /// others.
   std::vector<std::uint8_t> user_time_of;
-  /// Sampled shapes: sum of squared weights / sum of weights, what one sample counts with; 0: not known, no shrinking.
+  /// Sampled shapes: sum of squared weights / sum of weights, the effective weight of one sample; 0: not known, no
+  /// shrinking.
   double tick_weight = 0;
 
   std::vector<clustering::Shape> shape_views() const;
@@ -52,7 +54,7 @@ struct Sequence {
 bool save(const Sequence& sequence, const std::string& file);
 bool load(const std::string& file, Sequence& sequence);
 
-/// Deterministic sequences with the shapes of Table I of the paper, and temporal behaviours one by one.
+/// Deterministic sequences with the shapes of Table I of the paper, and with single temporal behaviours.
 std::vector<std::string> generator_names();
 Sequence generate(const std::string& name);
 

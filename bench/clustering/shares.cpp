@@ -15,7 +15,7 @@ using run::UserShares;
 
 namespace {
 
-/// The overall metrics that shapes follow, which are what a sequence knows of its metrics: calls and bytes.
+/// The overall metric that a shape's column scales with (calls, bytes): all that a sequence knows of its metrics.
 int followed_by(const Sequence& sequence, std::size_t column) {
   for (const ShapeTable& shape : sequence.shapes)
     if (shape.exact && column < shape.columns.size()) return shape.columns[column].scales_with;
@@ -50,7 +50,7 @@ class Divider {
     return of;
   }
 
-  /// Sampled call paths: samples are in the first column, weights in the last.
+  /// Visits the sampled call paths: samples are in the first column, weights in the last.
   void for_each_sampled(std::size_t i, auto&& use) const {
     const auto& it = sequence_.iterations[i];
     std::size_t at = 0;

@@ -3,8 +3,8 @@
 
 static volatile int keep_frame;
 
-/* Defines walk(path, levels): it does what stands behind its name on one of 2^levels call paths. Each level goes down
-   by one of two call sites, as a bit of `path` says. */
+/* Defines walk(path, levels): it executes the statements after the name on one of 2^levels call paths. Each level
+   descends through one of two call sites, selected by a bit of `path`. */
 #define CALL_PATHS(walk, ...)                                             \
   static __attribute__((noinline)) void walk(unsigned path, int levels) { \
     if (levels == 0) {                                                    \

@@ -1,5 +1,5 @@
-/* Wall seconds in MPI_Finalize, the longest of all ranks, after MPI calls from PATHS call paths on each.
-   Usage: finalize PATHS FILE (each rank appends a line) */
+/* Measures MPI_Finalize after MPI calls from PATHS call paths on each rank. Each rank appends a line to FILE: the wall
+   clock before and after, in seconds. Usage: finalize PATHS FILE */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>

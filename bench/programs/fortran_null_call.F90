@@ -1,5 +1,6 @@
-! What null_call.c does, from Fortran: CPU nanoseconds per MPI call that moves nothing, `depth` frames deep, two call sites
-! in turn, minimum over batches. With mpif.h, or with USE_MPI_F08 the module mpi_f08. Usage: fortran_null_call DEPTH [CALLS]
+! Like null_call.c, in Fortran: prints CPU nanoseconds per MPI call that moves nothing, `depth` frames deep: from two
+! call sites in turn, minimum over batches. Uses mpif.h, or the module mpi_f08 with USE_MPI_F08.
+! Usage: fortran_null_call DEPTH [CALLS]
 program fortran_null_call
 #ifdef USE_MPI_F08
   use mpi_f08

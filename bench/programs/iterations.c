@@ -1,5 +1,5 @@
-/* A marked loop of short iterations, each WORK dependent multiplications and one MPI_Allreduce from one of PATHS call
-   paths. Prints the CPU time of an iteration in microseconds. Usage: iterations ITERATIONS WORK PATHS */
+/* A marked loop of short iterations, each with WORK dependent multiplications and one MPI_Allreduce from each of PATHS
+   call paths. Prints the CPU time of an iteration in microseconds. Usage: iterations ITERATIONS WORK PATHS */
 #include <mpi.h>
 #include <refrain/refrain.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Kernels in the shape of well-known codes, whose ranks wait for each other in different ways. Usage:
+/* Kernels that resemble well-known codes, whose ranks wait for each other in different ways. Usage:
  *   kernels KERNEL [STEPS [MICROSECONDS]]
  *   pipeline   blocking messages along the ranks, as in LU
  *   halo       Irecv, Isend, Waitall with both neighbors, as in BT and SP
@@ -6,14 +6,14 @@
  *   dots       a halo and two small reductions, as in CG
  *   alltoall   as in FT
  *   master     rank 0 hands out tasks and takes results from any rank
- *   drift      a halo and a reduction; which rank has most to do changes slowly
- *   wavefront  blocks that go along the ranks and back, as in Sweep3D
- *   persistent a halo of persistent requests
- *   groups     reductions of every second rank, and of all
- *   constant   a halo; the first rank always has most to do
- *   tested     a halo; MPI_Waitall is called only when MPI_Testall has not found all complete
- * A step works for some microseconds by the clock, unequally on the ranks. Every 2nd, 10th, 16th and 50th one does
- * more, on one rank each. */
+ *   drift      a halo and a reduction; the rank with the most work changes slowly
+ *   wavefront  blocks that travel along the ranks and back, as in Sweep3D
+ *   persistent a halo with persistent requests
+ *   groups     reductions over every second rank, and over all
+ *   constant   a halo; the first rank always has the most work
+ *   tested     a halo; calls MPI_Waitall only if MPI_Testall did not find all requests complete
+ * A step works for some microseconds by the clock, unequally on the ranks. Every 2nd, 10th, 16th and 50th step works
+ * longer, on one rank each. */
 #include <mpi.h>
 #include <refrain/refrain.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* CPU nanoseconds per MPI call that moves nothing, `depth` frames deep: two call sites in turn, minimum over batches.
-   Usage: null_call DEPTH [CALLS] */
+/* Prints CPU nanoseconds per MPI call that moves nothing, `depth` frames deep: from two call sites in turn, minimum
+   over batches. Usage: null_call DEPTH [CALLS] */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

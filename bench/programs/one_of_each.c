@@ -1,6 +1,7 @@
-/* What cache_lines.py counts: in a warm loop the end of an iteration, an MPI call and a signal (number SIGNAL, sent to
-   the thread itself), in this order, each between two breakpoints. As what is stepped lasts for ever, each has an
-   iteration of its own, and the end comes first: its iteration is like those before. Usage: one_of_each DEPTH SIGNAL */
+/* The operations that cache_lines.py counts: in a warm loop, the end of an iteration, an MPI call and a signal (number
+   SIGNAL, sent to the thread itself), in this order, each between two breakpoints. Single-stepping takes very long, so
+   each has an iteration of its own, and the end comes first: its iteration is then like those before. Usage:
+   one_of_each DEPTH SIGNAL */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <refrain/refrain.h>
@@ -11,7 +12,7 @@
 
 static volatile int keep_frame;
 
-/* Called through a pointer, so that the last operations have the call paths of those before. */
+/* Called through a pointer, so that the last operations have the same call paths as earlier ones. */
 __attribute__((noinline)) static void pass(void) { keep_frame = 0; }
 __attribute__((noinline)) static void breakpoint(void) { asm volatile("int3"); }
 static void (*volatile stop)(void) = pass;
@@ -25,8 +26,7 @@ static void (*volatile stop)(void) = pass;
 
 enum { step_end = 203, step_call = 205, step_signal = 208, iterations = 210 };
 
-/* Out of line: the compiler would make a copy of the loop's body for the iterations that stop, with call sites of its
- * own. */
+/* Out of line: the compiler would copy the loop's body for the iterations that stop, with call sites of its own. */
 __attribute__((noinline, noclone)) static void stop_if(int wanted) { stop = wanted ? breakpoint : pass; }
 
 __attribute__((noinline)) static void measure(int signal) {

@@ -1,5 +1,5 @@
 #pragma once
-/* Functions of the MPI library itself: a tool that is loaded before it defines their names, too. Needs _GNU_SOURCE. */
+/* Finds functions of the MPI library itself: a tool loaded before it defines the same names. Needs _GNU_SOURCE. */
 #include <dlfcn.h>
 #include <link.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static int look_into_mpi_library(struct dl_phdr_info* info, size_t size, void* a
   return 1;
 }
 
-/* Null: there is no such library or no such function in it. */
+/* Null: there is no MPI library, or it has no such function. */
 static void* function_of_mpi_library(const char* name) {
   struct in_mpi_library wanted = {name, NULL};
   dl_iterate_phdr(look_into_mpi_library, &wanted);

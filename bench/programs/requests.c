@@ -1,5 +1,5 @@
-/* Nanoseconds of calls on `n` requests at once, a process with itself: for each call its name and the time per call,
-   minimum over batches. Usage: requests N [ROUNDS] */
+/* Measures calls on `n` requests at once, of a process with itself: prints for each call its name and nanoseconds per
+   call, minimum over batches. Usage: requests N [ROUNDS] */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static double spent[calls];
 
 static double now_ns(void) {
   struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t); /* of the vDSO: cheap beside what is timed */
+  clock_gettime(CLOCK_MONOTONIC, &t); /* vDSO: cheap compared with the timed calls */
   return t.tv_sec * 1e9 + t.tv_nsec;
 }
 

@@ -1,7 +1,7 @@
-/* Runs a program and executes what lies between its breakpoints (int3) one instruction after the other. Writes to FILE
-   the memory map of the process, as /proc has it, an empty line, and then for every instruction the number of the pair
-   of breakpoints that it lies in and the registers before it (u64 and struct user_regs_struct). Usage: step FILE
-   PROGRAM [ARGUMENT...] */
+/* Runs a program and single-steps the code between its breakpoints (int3). Writes to FILE the memory map of the
+   process, as in /proc, an empty line, and then for every instruction the number of its pair of breakpoints and the
+   registers before it (u64 and struct user_regs_struct). Usage: step FILE PROGRAM
+   [ARGUMENT...] */
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
     ptrace(stepping ? PTRACE_SINGLESTEP : PTRACE_CONT, child, 0, signal);
     if (waitpid(child, &status, 0) < 0 || !WIFSTOPPED(status)) break;
     signal = WSTOPSIG(status);
-    if (signal != SIGTRAP) continue;  // the program's: handed on
+    if (signal != SIGTRAP) continue;  // the program's own signal: passed on
     signal = 0;
     if (status >> 16) continue;  // exec
     siginfo_t info;

@@ -1,8 +1,8 @@
-/* What the timer samples of a measured program cost it, from inside one run: preloaded behind Refrain, it lets every
-   step of the main loop (a step ends at MPI_Allreduce) run at random with the sampling signal open or blocked, and
-   compares the thread's CPU time of the two kinds of step. The machine's moods hit both alike. At the end it prints to
-   stderr: "steps OFF ON seconds OFF ON standard_error_of_ratio_percent E ratio_percent R", the first values being
-   counts. Environment: TOGGLE_SIGNAL, the number of the sampling signal. */
+/* Measures, within one run, what timer samples cost a measured program. Preloaded behind Refrain, it runs every step of
+   the main loop (a step ends at MPI_Allreduce) with the sampling signal open or blocked at random, and compares the
+   thread's CPU time of the two kinds of step. Disturbances of the machine hit both alike. At the end it prints to
+   stderr: "steps OFF ON seconds OFF ON standard_error_of_ratio_percent E ratio_percent R"; the first values are counts.
+   Environment: TOGGLE_SIGNAL, the number of the sampling signal. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <mpi.h>
@@ -55,7 +55,7 @@ static int by_value(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
-/* Mean of the middle 80 %, and the variance of that mean. */
+/* Mean of the middle 80 % of the values, and the variance of that mean. */
 static double trimmed_mean(int mode, long* count, double* variance) {
   static float values[most_steps];
   long n = 0;

@@ -1,10 +1,9 @@
-/* What other ways to tell waiting cost: MPI_Recv of 8 bytes and MPI_Allreduce of 8 bytes as they are, and as tools make
- * them that
- *   probe      ask for the message until it is there, before they receive it, and put a barrier before operations of
- *              all (FPMPI)
- *   piggyback  send a time with each message, as a message of its own
- * Usage: wait_methods [REPETITIONS]. Two ranks; messages are there when they are received. Prints nanoseconds of a
- * call, the median of 51 rounds that take turns. */
+/* Measures the cost of other ways to detect waiting: MPI_Recv of 8 bytes and MPI_Allreduce of 8 bytes as they are, and
+ * as changed by tools that
+ *   probe      poll for the message before receiving it, and put a barrier before collective operations (FPMPI)
+ *   piggyback  send a time with each message, as a separate message
+ * Usage: wait_methods [REPETITIONS]. Two ranks; messages have arrived when they are received. Prints nanoseconds per
+ * call, the median of 51 rounds in which the ways take turns. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +27,7 @@ static void receive(int with_probe, int with_time) {
   MPI_Recv(&value, 1, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-/* Seconds of a call. */
+/* Returns seconds per call. */
 static double receives(int repetitions, int with_probe, int with_time) {
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0)

@@ -1,7 +1,7 @@
-/* Ranks on one core that give it up in MPI.
+/* Ranks on one core that yield it in MPI.
    Usage: yields exchange|wait COUNT   exchange: two ranks send messages back and forth, so each call ends with a switch
-   of the thread; wait: rank 0 computes before each message, and the others yield to it and to each other all the while.
-   Rank 1 prints seconds, and its switches per second. */
+   of the thread; wait: rank 0 computes before each message, and the others keep yielding to it and to each other.
+   Rank 1 prints seconds and its context switches per second. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <sched.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* A third of a millisecond of a core that nobody else wants. */
+/* Takes a third of a millisecond on an otherwise idle core. */
 static void compute(void) {
   static volatile double sink;
   for (int i = 0; i < 200000; ++i) sink += i;

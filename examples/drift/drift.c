@@ -78,7 +78,7 @@ NOINLINE static void transport(Slab* s) {
   s->next = swap;
 }
 
-/* One round in a cell: what it gives is a function of the cell only, however often it is done. */
+/* One round in a cell. The result depends on the cell only, however often the round is repeated. */
 static double react(double value) {
   double x = value;
   for (int k = 0; k < 20; ++k) x = 0.5 * (x + (value + 1) / (x + 1));
@@ -89,7 +89,7 @@ NOINLINE static void chemistry(Slab* s) {
   for (int i = 1; i <= s->count; ++i) s->now[i] = react(s->now[i]);
 }
 
-/* The planted work: WORK rounds more in the cells near the center of the cloud. */
+/* The planted work: WORK more rounds in the cells near the center of the cloud. */
 NOINLINE static void chemistry_in_cloud(Slab* s, int cells, int center, int rounds) {
   const int radius = cells / 16 + 1;
   volatile double nothing = 0;

@@ -16,9 +16,9 @@ using format::MetricId;
 using run::Answer;
 using run::Question;
 
-constexpr double ns = 1e9;  ///< in a second
+constexpr double ns = 1e9;  ///< nanoseconds per second
 
-/// Keeps the children of a node in their order.
+/// Sorts the nodes into preorder. The children of a node keep their order.
 void put_in_preorder(CallTree& tree) {
   std::vector<std::uint32_t> moved(tree.nodes.size());
   std::vector<TreeNode> ordered;
@@ -39,9 +39,9 @@ void put_in_preorder(CallTree& tree) {
   for (auto& node : tree.node_of) node = moved[node];
 }
 
-/// Takes out nodes without any value, in any measured location, below them.
+/// Removes nodes that have no value on any measured location, neither themselves nor below.
 void prune(CallTree& tree) {
-  std::vector<bool> keeps(tree.nodes.size());  // a mark that was begun, below it
+  std::vector<bool> keeps(tree.nodes.size());  // has a mark that was begun, itself or below
   for (std::size_t i = tree.nodes.size(); i-- > 1;)
     if (keeps[i] || tree.nodes[i].mark_visits != 0)
       keeps[i] = keeps[static_cast<std::size_t>(tree.nodes[i].parent)] = true;
@@ -105,7 +105,7 @@ constexpr std::pair<run::TimeMetric, double Times::*> times_of_location[] = {
 
 }  // namespace
 
-/// The columns of questions that are asked here begin with times, and go on with the counted metrics.
+/// The columns of all questions here are times first, then the counted metrics.
 class CallTreeBuilder::Impl {
  public:
   Impl(const experiment::ProfileDefinitions& definitions, Symbolizer& symbolizer, const CallTreeOptions& options,
@@ -177,7 +177,7 @@ class CallTreeBuilder::Impl {
     return tree;
   }
 
-  /// Of these times, of what is counted and asked for, and of these metrics.
+  /// A question for these times, the counted metrics, `more`, and the metrics that the user has asked for.
   Question question(const run::Keys* keys, std::vector<std::size_t> times, std::span<const MetricId> more) const {
     Question question{.keys = keys, .metrics = std::move(times), .all_asked_for = true};
     for (const MetricId metric : run::counted_metrics) question.metrics.push_back(metrics_.of(metric));
@@ -194,7 +194,7 @@ class CallTreeBuilder::Impl {
   static double seconds(run::Integer of_ns) { return static_cast<double>(of_ns) / ns; }
   static double error_s(const run::Quantity& of) { return of.error().value_or(0) / ns; }
 
-  /// `quantity(column)`, of which those of counted metrics begin at `first`.
+  /// The counts among the values `quantity(column)`. The columns of counted metrics begin at `first`.
   template <class QuantityOf>
   Counts counts_of(const Answer& answer, std::size_t first, const QuantityOf& quantity) const {
     Counts counts;
@@ -265,8 +265,8 @@ class CallTreeBuilder::Impl {
   struct Extremes {
     run::Integer least = 0, most = 0;
   };
-  std::vector<Extremes> extremes_;  ///< of what spread_ has, by node
-  int places_ = 0;                  ///< that spread_ has
+  std::vector<Extremes> extremes_;  ///< over the places of spread_, by node
+  int places_ = 0;                  ///< number of places of spread_
 };
 
 CallTreeBuilder::CallTreeBuilder(const experiment::ProfileDefinitions& definitions, Symbolizer& symbolizer,

@@ -1,9 +1,9 @@
 #pragma once
-/// The call tree of an experiment by function names, with the values of all its locations added up.
+/// The call tree of an experiment by function names, with values summed over all its locations.
 ///
-/// From the addresses of the archive: inlined functions are expanded; what runs outside of `main` (start-up code of
-/// libc and of threads, Refrain's own frames) is left out; call sites of one function in one caller are merged unless
-/// asked otherwise; paths of `kind` Other that the time rules define stand at the top level.
+/// It is built from the addresses in the archive: inlined functions are expanded; frames outside of `main` (start-up
+/// code of libc and of threads, Refrain's own frames) are left out; call sites of one function in one caller are merged
+/// unless asked otherwise; paths of `kind` Other, which the time rules define, are at the top level.
 
 #include <cstdint>
 #include <functional>
@@ -23,8 +23,8 @@ namespace refrain::analysis {
 
 using symbols::Symbolizer;
 
-/// One integer of each, and one of each metric that the user has asked for, by its place in CallTree::extra_metrics.
-/// Sums are saturating.
+/// One integer for each of run::counted_metrics, and one for each metric that the user has asked for, by its index in
+/// CallTree::extra_metrics. Sums saturate.
 class Counts {
  public:
   std::int64_t operator[](format::MetricId metric) const { return at(place(metric)); }
@@ -40,7 +40,7 @@ class Counts {
   }
   std::int64_t at(std::size_t place) const { return place < values_.size() ? values_[place] : 0; }
   void add_at(std::size_t place, std::int64_t value);
-  std::vector<std::int64_t> values_;  ///< zeros at its end may be missing
+  std::vector<std::int64_t> values_;  ///< trailing zeros may be missing
 };
 
 struct Spread {
@@ -52,33 +52,33 @@ struct TreeNode {
   run::PathKind kind = run::PathKind::User;
   std::string name;
   bool marked = false;       ///< a loop or region of the program, below the function that marks it
-  std::string module, file;  ///< of the call site, with callsites only
+  std::string module, file;  ///< of the call site; only with CallTreeOptions::callsites
   int line = 0;
-  std::uint64_t offset = 0;         ///< ... in the module: where the call returns to
-  Runtime runtime = Runtime::None;  ///< that the function is of
+  std::uint64_t offset = 0;         ///< return address of the call, as an offset in the module
+  Runtime runtime = Runtime::None;  ///< the runtime that the function belongs to
   double exclusive_s = 0, inclusive_s = 0;
-  double sampled_s = 0;          ///< part of inclusive_s that was shared out by samples
+  double sampled_s = 0;          ///< part of inclusive_s that was attributed by samples
   double standard_error_s = 0;   ///< of inclusive_s
   double exclusive_error_s = 0;  ///< of exclusive_s
   Counts exclusive = {}, inclusive = {};
-  std::int64_t mark_visits = 0;               ///< of a marked one: times that it was begun
-  double mark_s = 0;                          ///< ... and wall time between its begin and its end, exactly
-  std::optional<double> mark_waited_s = {};   ///< of that user code that waited for a core; nothing: not of all threads
-  std::optional<double> mark_blocked_s = {};  ///< ... that was blocked
+  std::int64_t mark_visits = 0;               ///< number of times that the mark was begun
+  double mark_s = 0;                          ///< exact wall time between the begins and ends of the mark
+  std::optional<double> mark_waited_s = {};   ///< its user code's wait for a core; nothing: not known of all threads
+  std::optional<double> mark_blocked_s = {};  ///< its user code's blocked time; likewise
   Spread spread = {};                         ///< of inclusive_s, over ranks, or over threads when there is one rank
   std::vector<std::uint32_t> children = {};
 };
 
-/// What one location did, or several together.
+/// Times of one location, or sums over several.
 struct Times {
   double wall_s = 0, mpi_s = 0, user_s = 0, refrain_s = 0;
   double stopped_s = 0;  ///< by MPI_Pcontrol
   double not_on_cpu_s = 0, not_on_cpu_low_s = 0, not_on_cpu_high_s = 0;
-  double waited_for_core_s = 0, blocked_s = 0;  ///< of not_on_cpu_s, where they are told apart
-  double off_untold_s = 0;                      ///< the rest of it
-  double mpi_off_cpu_s = 0;                     ///< of mpi_s, where it was counted: the thread had no core
-  bool off_cpu_is_counted = true;               ///< of all: else bounds are all that is known of time off the CPU
-  bool off_cpu_is_told_apart = true;            ///< of all
+  double waited_for_core_s = 0, blocked_s = 0;  ///< parts of not_on_cpu_s, where they are told apart
+  double off_untold_s = 0;                      ///< the rest of not_on_cpu_s
+  double mpi_off_cpu_s = 0;                     ///< part of mpi_s without a core, where it was counted
+  bool off_cpu_is_counted = true;               ///< on all locations; else only bounds of time off the CPU are known
+  bool off_cpu_is_told_apart = true;            ///< on all locations
   Counts counts;
 
   Times& operator+=(const Times& other);
@@ -96,13 +96,13 @@ struct Totals : Times {
   std::vector<std::int64_t> losses;  ///< by format::Loss
 };
 
-/// Standard errors of what a function has, whatever called it.
+/// Standard errors of the times of a function over all its callers.
 struct FunctionErrors {
   double exclusive_s = 0, inclusive_s = 0;
 };
 
 struct CallTree {
-  std::vector<TreeNode> nodes;  ///< node 0 is the root, which has no name; in preorder, as in run/nodes.hpp
+  std::vector<TreeNode> nodes;  ///< in preorder (run/nodes.hpp); node 0 is the root, which has no name
   Totals totals;
   std::vector<LocationSummary> locations;
   std::vector<std::string> notes;
@@ -111,26 +111,26 @@ struct CallTree {
   std::vector<std::uint32_t> node_of;  ///< by archive path; 0 for paths outside of `main` or without any value
   std::map<std::pair<run::PathKind, std::string>, FunctionErrors> function_errors;
 
-  /// What one sample stands for; 0: there are none. A function without any may have up to about that.
+  /// Seconds that one sample stands for; 0 without samples. A function without samples may have up to about that.
   double period_s() const;
 };
 
 struct CallTreeOptions {
   bool callsites = false;
-  ModuleFold fold = {};  ///< frames of these modules are one node where they follow each other
-  int depth = 0;         ///< frames kept below the root, 0: all; MPI functions stay below the last one
+  ModuleFold fold = {};  ///< consecutive frames of these modules become one node
+  int depth = 0;         ///< frames kept below the root, 0: all; MPI functions stay below the last frame
   run::Where where = {};
   std::function<void(std::size_t done, std::size_t all)> progress;
-  std::function<void(const experiment::Rank& rank)> also;     ///< gets every rank that is read
+  std::function<void(const experiment::Rank& rank)> also;     ///< called with every rank that is read
   bool function_errors = true;                                ///< else CallTree::function_errors stays empty
-  experiment::Depth depth_of_ranks = experiment::Depth::Run;  ///< for `also`
+  experiment::Depth depth_of_ranks = experiment::Depth::Run;  ///< how far ranks are read for `also`
 };
 
-/// Makes the tree of names, then adds what one location after the other did; those of a rank follow each other. Holds
-/// no rank.
+/// Builds the tree of names, then adds the values of one location after the other. The locations of a rank are added
+/// consecutively. Holds no rank.
 class CallTreeBuilder {
  public:
-  /// `one_rank`: the spread is over its threads. All must outlive it.
+  /// `one_rank`: the spread is over the threads of the only rank. The referenced objects must outlive the builder.
   CallTreeBuilder(const experiment::ProfileDefinitions& definitions, Symbolizer& symbolizer,
                   const CallTreeOptions& options, bool one_rank);
   ~CallTreeBuilder();
@@ -143,15 +143,15 @@ class CallTreeBuilder {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Of the run, with the chosen ranks, which are read one after the other.
+/// The tree of the whole run on the chosen ranks, which are read one after the other.
 CallTree build_call_tree(const experiment::Experiment& experiment, Symbolizer& symbolizer,
                          const CallTreeOptions& options = {});
 
-/// The call paths of the tree for other questions to the same experiment (run/run.hpp).
+/// The call paths of the tree, for other questions about the same experiment (run/run.hpp).
 run::Nodes columns_of(const CallTree& tree);
 run::Run run_of(const experiment::Experiment& experiment, const CallTree& tree);
 
-/// Of the first threads of all ranks together.
+/// Wall time summed over the first threads of all ranks.
 double elapsed_s(const CallTree& tree);
 double elapsed_s(const std::vector<LocationSummary>& locations);
 

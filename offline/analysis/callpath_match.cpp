@@ -29,7 +29,7 @@ void replace_all(std::string& text, std::string_view what, std::string_view by) 
   for (std::size_t at = 0; (at = text.find(what, at)) != text.npos; at += by.size()) text.replace(at, what.size(), by);
 }
 
-/// As match_callpath() compares it: slashes between the names, nothing for parameters that were cut off.
+/// `wanted` as match_callpath() compares it: slashes between the names, and no placeholders for elided parameters.
 std::string with_slashes(std::string_view wanted) {
   std::string text(wanted);
   for (const char* between : {";", " > "}) replace_all(text, between, "/");

@@ -15,8 +15,8 @@ namespace {
 using format::MetricId;
 
 constexpr double least_time_share = 0.05;   ///< of the loop's mean wall time: smaller differences of time are left out
-constexpr double least_count_share = 0.05;  ///< of the larger one: the same for counts
-constexpr double most_of_caller = 0.9;      ///< of a caller's time: its callee is not told apart from it
+constexpr double least_count_share = 0.05;  ///< of the larger count: smaller differences of counts are left out
+constexpr double most_of_caller = 0.9;      ///< of a caller's time: a callee with more is not told apart from it
 constexpr std::size_t most = 6, most_times = 4;
 
 constexpr double ns_of_second = 1e9;
@@ -24,12 +24,12 @@ constexpr double ns_of_second = 1e9;
 /// Sums over the iterations of one cluster, or of the loop. Times are in nanoseconds.
 struct Sums {
   double members = 0, wall = 0, mpi = 0, bytes_sent = 0;
-  double on_cpu = 0, weight = 0, weight_squares = 0;  ///< of user code: what samples divide, and their weights
+  double on_cpu = 0, weight = 0, weight_squares = 0;  ///< of user code: what samples divide, and sums of weights
   std::vector<double> ns, visits, weights;            ///< by node
   std::vector<double> extra;                          ///< by metric that the user has asked for
   Sums(std::size_t nodes, std::size_t metrics) : ns(nodes, 0), visits(nodes, 0), weights(nodes, 0), extra(metrics, 0) {}
   void operator+=(const Sums& other) { add(other, 1); }
-  /// A part of it.
+  /// Adds `part` times `other`.
   void add(const Sums& other, double part) {
     members += part * other.members;
     wall += part * other.wall;
@@ -47,7 +47,7 @@ struct Sums {
   }
 };
 
-/// The function to blame for what `leaf` has: the outermost caller that does little else, but not the loop itself.
+/// The function to blame for the time of `leaf`: the outermost caller that does little else, but not the loop itself.
 std::uint32_t outermost(const CallTree& tree, const std::vector<double>& inclusive, std::uint32_t leaf,
                         const std::string& loop) {
   if (tree.nodes[leaf].kind != run::PathKind::User) return leaf;
@@ -65,8 +65,8 @@ std::vector<double> with_children(const CallTree& tree, std::vector<double> valu
   return values;
 }
 
-/// Standard error of the time per iteration of a path that has `share` of the samples in the whole loop. What the few
-/// samples of a small cluster say of their own spread is not to be trusted: none there is not none ever.
+/// Standard error of the time per iteration of a path that has `share` of the samples in the whole loop. The few
+/// samples of a small cluster do not tell their own spread: a path without samples there may still have time there.
 double sampling_error(const Sums& sums, double share) {
   if (share <= 0) return 0;
   if (sums.weight <= 0) return std::numeric_limits<double>::infinity();
@@ -74,11 +74,11 @@ double sampling_error(const Sums& sums, double share) {
   return sums.on_cpu * error / sums.members;
 }
 
-/// What `total` is per iteration in the cluster of the median iteration. When a tenth of the iterations make a call,
-/// that the others do not make it says nothing of them, though the mean of all iterations is not theirs.
+/// `total` per iteration in the cluster of the median iteration. If a tenth of the iterations make a call, its absence
+/// does not set the others apart, although they differ from the mean of all iterations.
 template <class Total>
 double usual_count(const std::vector<Sums>& clusters, double members, Total total) {
-  std::vector<std::pair<double, double>> counts;  // per iteration, and of how many
+  std::vector<std::pair<double, double>> counts;  // count per iteration, and number of iterations
   for (const Sums& own : clusters)
     if (own.members > 0) counts.emplace_back(total(own) / own.members, own.members);
   std::sort(counts.begin(), counts.end());
@@ -90,7 +90,7 @@ double usual_count(const std::vector<Sums>& clusters, double members, Total tota
 
 bool differ(double a, double b) { return std::abs(a - b) > least_count_share * std::max(a, b); }
 
-/// Of clusters without members, or whose values cannot be read: nothing.
+/// The sums of each cluster; zeros for a cluster that has no members or whose values cannot be read.
 class SumsOfClusters {
  public:
   SumsOfClusters(const run::IterationProfiles& profiles, const CallTree& tree)
@@ -138,7 +138,7 @@ class SumsOfClusters {
       own.visits[node] = double_of(of.exclusive(node, visits));
       own.weights[node] = double_of(of.exclusive(node, weight));
     }
-    // Nothing sets a cluster apart by what is of no call path.
+    // Time without a call path does not set a cluster apart.
     using run::Pseudo;
     for (const Pseudo path :
          {Pseudo::NoSample, Pseudo::ArenaFull, Pseudo::Refrain, Pseudo::Stopped, Pseudo::MpiWithoutPath})
@@ -151,7 +151,7 @@ class SumsOfClusters {
   run::Metrics metrics_;
 };
 
-/// The cluster by itself: without its share and what sets it apart.
+/// The values of the cluster alone: its share and differences are not set.
 ClusterSummary times_of(const run::IterationProfiles& profiles, std::size_t k, const Sums& own) {
   const experiment::Loop& loop = profiles.loop();
   ClusterSummary summary;
@@ -169,7 +169,7 @@ ClusterSummary times_of(const run::IterationProfiles& profiles, std::size_t k, c
   return summary;
 }
 
-/// Compares clusters with the loop that they are of.
+/// Compares clusters with their loop.
 class Comparison {
  public:
   Comparison(const CallTree& tree, const experiment::Loop& loop, const std::vector<Sums>& clusters)
@@ -187,7 +187,7 @@ class Comparison {
 
   double share_of(const Sums& own) const { return all_.wall > 0 ? own.wall / all_.wall : 0; }
 
-  /// What sets the cluster apart, times first, the largest first.
+  /// The differences of the cluster: times first, the largest first.
   std::vector<ClusterDifference> of(const Sums& own) const {
     std::vector<ClusterDifference> kept;
     if (own.members <= 0 || own.members == all_.members) return kept;
@@ -217,7 +217,7 @@ class Comparison {
       if (apart > least_time_share * usual_wall && apart > statistics::certain_errors * error)
         found.push_back({apart, {node, "time", true, here / ns_of_second, usual / ns_of_second}});
     }
-    // Without a call path to blame, the wall time as a whole.
+    // If no call path is to blame, the difference is that of the wall time as a whole.
     if (found.empty() && std::abs(wall - usual_wall) > least_time_share * usual_wall)
       found.push_back({0, {0, "wall", true, wall / ns_of_second, usual_wall / ns_of_second}});
     return found;
@@ -225,7 +225,7 @@ class Comparison {
 
   Candidates counts(const Sums& own) const {
     Candidates found;
-    // `total` in the cluster and in the loop, and what is `usual` per iteration.
+    // `total`: of the cluster; `total_of_all`: of the loop; `usual`: per iteration.
     const auto add = [&](ClusterDifference d, double total, double total_of_all, double usual) {
       const double here = d.cluster_mean = total / own.members, mean = d.loop_mean = total_of_all / all_.members;
       if (differ(here, mean) && differ(here, usual))
@@ -242,7 +242,7 @@ class Comparison {
     return found;
   }
 
-  /// Moves those with the largest weight, each said once, until there are `room` in `kept`.
+  /// Moves the candidates with the largest weights to `kept`, each difference once, until it holds `room` of them.
   static void keep(Candidates found, std::size_t room, std::vector<ClusterDifference>& kept) {
     std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.weight > b.weight; });
     for (Candidate& next : found) {

@@ -15,11 +15,12 @@ namespace {
 using statistics::Moments;
 
 constexpr std::size_t most_groups = 6, most_blocks = 4;
-/// Means that are closer than so many deviations of iterations are taken for one, and so is a twentieth of a mean.
+/// Means that differ by less than this many deviations of iterations, or by less than a twentieth of the loop's mean,
+/// count as equal.
 constexpr double most_deviations = 2, least_difference = 0.05;
 constexpr double nearly_all_of_them = 0.95;
 
-/// Iterations of a cluster: all of them, or those between two of the times at which it is cut.
+/// Iterations of a cluster: all of them, or those between two of the times at which the cluster is cut.
 struct Piece {
   std::size_t cluster, part;
   auto operator<=>(const Piece&) const = default;
@@ -31,9 +32,9 @@ struct Candidate {
   Moments wall, mpi;
 };
 
-/// How much values of iterations scatter without any phases: by how much each differs from the one some places before
-/// it, of the distance where that is least, which for phases that take turns is their period; of all these differences
-/// the lower quarter, which is of equal phases. Of long loops from windows of iterations all over it.
+/// How much the values of iterations scatter within a phase. Compares each iteration with the one at a fixed distance
+/// before it, for the distance at which they differ least (the period of phases that take turns), and takes the lower
+/// quarter of these differences, which is of equal phases. Long loops are sampled in windows all over the loop.
 class Scatter {
  public:
   explicit Scatter(std::int64_t iterations)
@@ -63,7 +64,7 @@ class Scatter {
   std::vector<std::vector<double>> values_;  ///< by window
 };
 
-/// So far apart means differ by more than iterations scatter.
+/// Means farther apart than this differ by more than iterations scatter.
 struct Scales {
   double wall = 0, mpi = 0;
 };
@@ -82,7 +83,7 @@ Scales scales_of(const run::IterationProfiles& profiles, double usual_s) {
   return {scale(wall), scale(mpi)};
 }
 
-/// 1 or less: they do not differ by more than iterations scatter.
+/// At 1 or less, the candidates do not differ by more than iterations scatter.
 double distance(const Candidate& a, const Candidate& b, const Scales& scales) {
   const auto apart = [](const Moments& x, const Moments& y, double scale) {
     return scale > 0 ? std::abs(x.mean - y.mean) / scale : x.mean == y.mean ? 0 : 2;
@@ -90,7 +91,7 @@ double distance(const Candidate& a, const Candidate& b, const Scales& scales) {
   return std::max(apart(a.wall, b.wall, scales.wall), apart(a.mpi, b.mpi, scales.mpi));
 }
 
-/// Where clusters hold iterations of quite different times: on line there was no room for more of them.
+/// Cuts clusters that hold iterations of quite different times because on-line clustering had no room for more of them.
 class Cuts {
  public:
   Cuts(const run::IterationProfiles& profiles, const std::vector<ClusterSummary>& summaries, double least_gap)
@@ -116,8 +117,8 @@ class Cuts {
   std::size_t part_of(std::size_t k, double wall_s) const {
     return static_cast<std::size_t>(std::ranges::upper_bound(cuts_[k], wall_s) - cuts_[k].begin());
   }
-  /// `use(cluster, iteration, wall time, row of the log)`. A time that is not known, or of a cluster that is not cut,
-  /// is 0, in the first part.
+  /// Calls `use(cluster, iteration, wall time, row of the log)`. The wall time is 0, in the first part, if it is not
+  /// known or the cluster is not cut.
   template <class Use>
   void for_each(const run::IterationProfiles& profiles, const Use& use) const {
     for_each_of(
@@ -125,7 +126,7 @@ class Cuts {
   }
 
  private:
-  static constexpr std::int64_t most_values = 16384;  ///< that are held, of all clusters
+  static constexpr std::int64_t most_values = 16384;  ///< held at most, of all clusters together
 
   template <class IsWallWanted, class Use>
   void for_each_of(const run::IterationProfiles& profiles, const IsWallWanted& is_wall_wanted, const Use& use) const {
@@ -140,7 +141,7 @@ class Cuts {
   static bool is_mixed(const ClusterSummary& of, double least_gap) {
     return of.cluster->members > 1 && of.deviation_wall_s > least_gap / 2;
   }
-  /// In the middle of the largest gaps.
+  /// Returns cuts in the middle of the largest gaps.
   static std::vector<double> gaps_of(std::vector<double> values, double least_gap) {
     constexpr std::size_t most_cuts = 8;
     std::ranges::sort(values);
@@ -199,7 +200,7 @@ std::vector<Candidate> candidates_of(const run::IterationProfiles& profiles,
   return candidates;
 }
 
-/// `candidates`: by wall time; only neighbours are put together, those with the least `cost` first, as long as
+/// Merges neighbours in `candidates`, which are sorted by wall time: the pair with the least `cost` first, as long as
 /// `goes_on(cost)`.
 template <class Cost, class GoesOn>
 void merge(std::vector<Candidate>& candidates, const Cost& cost, const GoesOn& goes_on) {
@@ -223,8 +224,8 @@ void merge(std::vector<Candidate>& candidates, const Cost& cost, const GoesOn& g
   }
 }
 
-/// Those that are alike; where too many are left, those that lose least by it (Ward, "Hierarchical grouping to optimize
-/// an objective function", 1963).
+/// Merges candidates that are alike, then, while too many are left, the pair that loses least by it (Ward,
+/// "Hierarchical grouping to optimize an objective function", 1963).
 void merge_alike(std::vector<Candidate>& candidates, const Scales& scales) {
   std::ranges::stable_sort(candidates, {}, [](const Candidate& of) { return of.wall.mean; });
   const auto apart = [&](const Candidate& a, const Candidate& b) { return distance(a, b, scales); };
@@ -235,7 +236,7 @@ void merge_alike(std::vector<Candidate>& candidates, const Scales& scales) {
   merge(candidates, lost, [&](double) { return candidates.size() > most_groups; });
 }
 
-/// Those with little of the time are one, if they are several.
+/// Merges the candidates that have little of the time, if there are several.
 void put_small_together(std::vector<Candidate>& candidates) {
   constexpr double least_share = 0.01;
   double all_s = 0;
@@ -253,14 +254,14 @@ void put_small_together(std::vector<Candidate>& candidates) {
   candidates.erase(small + 1, candidates.end());
 }
 
-/// When the iterations of a group are, which come in ascending order. Holds little of them.
+/// Finds where the iterations of a group lie. They are added in ascending order, and few of them are held.
 class Places {
  public:
   void add(std::int64_t iteration) {
     ++count_;
     last_ = iteration;
     if (first_.size() < most_held) first_.push_back(static_cast<std::size_t>(iteration));
-    // Single iterations of others in between do not end a block.
+    // Single iterations of other groups in between do not end a block.
     constexpr std::int64_t most_gap = 3;
     if (!blocks_.empty() && iteration - blocks_.back().of.last <= most_gap) {
       blocks_.back().of.last = iteration;
@@ -290,7 +291,7 @@ class Places {
       std::ranges::sort(when.blocks, {}, &When::Block::first);
       return when;
     }
-    // Of very many the first ones tell how they come.
+    // If there are too many to hold, the first ones tell the period.
     const bool has_all = static_cast<std::int64_t>(first_.size()) == count_;
     const std::size_t extent = has_all ? static_cast<std::size_t>(all) : first_.back() + 1;
     if (const std::size_t period = period_of(first_, extent); period > 0) {
@@ -311,8 +312,8 @@ class Places {
   std::vector<Block> blocks_;
 };
 
-/// Of groups in which there is a part of a cluster: by times of iterations, and by their samples. What is known of
-/// clusters alone is of all of their iterations.
+/// Differences of a group that has a part of a cluster, from the times of iterations and from their samples: values of
+/// a cluster are those of all its iterations.
 std::vector<ClusterDifference> differences_of_parts(const CallTree& tree, const Candidate& own, const Candidate& others,
                                                     const SampledTimes& samples,
                                                     const SampledTimes& samples_of_others) {

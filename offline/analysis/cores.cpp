@@ -8,7 +8,7 @@
 namespace refrain::analysis {
 namespace {
 
-/// Threads share cores when they use so much of what there is.
+/// Threads share cores if they use at least this part of the available CPU time.
 constexpr double nearly_all_used = 0.8;
 
 using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
@@ -114,7 +114,7 @@ std::vector<SharedCores> CoreUse::shared() const {
     }
     if (node.cores) look_at(node.ranks, node.threads, *node.cores, node.quota, cpu_s, elapsed_s);
     if (here.empty()) continue;
-    // Of equal ones the last, which is of the whole machine.
+    // Among equal entries, the last one is that of the whole machine.
     all.push_back(*std::max_element(here.rbegin(), here.rend(), [&](const SharedCores& a, const SharedCores& b) {
       return ranks_per_core(a) < ranks_per_core(b);
     }));

@@ -18,33 +18,33 @@ std::string core_list(const std::vector<experiment::Cores::Run>& cores);
 struct NodeCores {
   std::string host;
   std::int64_t ranks = 0, threads = 0;
-  std::optional<std::int64_t> cores;  ///< that any of the ranks could use; none: not known of all of them
+  std::optional<std::int64_t> cores;  ///< cores that any of the ranks could use; nothing: not known of all ranks
   double quota = 0;                   ///< cores' worth of CPU time that the control group allows; 0: no quota
-  /// How long quotas have held threads back; none: not known. What ranks tell of one control group is the same.
+  /// How long quotas have held threads back; nothing: not known. Ranks of one control group report the same value.
   std::optional<double> throttled_s;
 };
 
-/// Ranks of one machine that had fewer cores than they are, or whose threads together used all they had.
+/// Ranks of one machine that outnumber their cores, or whose threads outnumber them and together used nearly all.
 struct SharedCores {
   std::string host;
-  std::int64_t ranks = 0, threads = 0;  ///< threads: 0 where the ranks alone are more than the cores
+  std::int64_t ranks = 0, threads = 0;  ///< threads: 0 if the ranks alone outnumber the cores
   std::int64_t cores = 0;
-  double quota = 0;  ///< above 0: what there is less of than cores
+  double quota = 0;  ///< above 0: the limit, which is lower than the number of cores
 };
 
 class CoreUse {
  public:
   void add(const experiment::Rank& rank);
-  /// By host.
+  /// Sorted by host.
   std::vector<NodeCores> nodes() const;
-  /// Where cores were shared, worst first. A machine is named once, by its ranks with the fewest cores each.
+  /// The ranks that shared cores, worst first. Each machine is listed once, by its ranks with the fewest cores each.
   std::vector<SharedCores> shared() const;
 
  private:
   using Runs = std::vector<experiment::Cores::Run>;
   struct OfCores {  ///< ranks that could use the same cores
     std::int64_t ranks = 0, threads = 0;
-    double cpu_s = 0, elapsed_s = 0;  ///< CPU time of all; the longest rank's wall time
+    double cpu_s = 0, elapsed_s = 0;  ///< CPU time of all ranks; wall time of the longest rank
   };
   struct OfNode {
     std::map<std::vector<std::pair<std::uint32_t, std::uint32_t>>, OfCores> by_cores;

@@ -10,8 +10,8 @@
 namespace refrain::analysis {
 namespace {
 
-/// Draws values toward their mean by the part of their scatter that their errors explain. A value that is farther from
-/// the median than the errors of so many values reach stays as it is (the universal threshold, and one error more).
+/// Shrinks values toward their mean by the part of their scatter that their errors explain. A value farther from the
+/// median than the errors of that many values reach stays as it is (the universal threshold, plus one error).
 class Shrinking {
  public:
   explicit Shrinking(std::span<const Measured> values) : is_alike_(values.size()) {
@@ -33,7 +33,7 @@ class Shrinking {
     const double variance = statistics::variance(alike);
     kept_ = variance > squares ? 1 - squares / variance : 0;
   }
-  /// These values, or others that may have been in their place.
+  /// Shrinks the values given to the constructor, or a replicate of them.
   void draw(std::vector<double>& values) const {
     if (kept_ == 1) return;
     std::vector<double> alike;
@@ -49,7 +49,7 @@ class Shrinking {
   double kept_ = 1;
 };
 
-/// What a rank's waiting is off by more than that of all ranks on average, as errors that scatter makes.
+/// The errors of each rank's waiting relative to the mean of all ranks: only these cause scatter between ranks.
 std::vector<double> own_errors(std::span<const RankTimes> ranks) {
   const auto n = static_cast<double>(ranks.size());
   constexpr std::size_t count = run::Replicates::count;
@@ -70,7 +70,7 @@ double ideal_of_half(const RankTimes& of, std::size_t half) {
   return of.useful.value + of.io_s + (*of.halves)[half].value;
 }
 
-/// The rank that one half chooses, as the other half has it.
+/// The ideal time of the rank that the half `chosen_by` chooses, as the other half measures it.
 Measured across_halves(std::span<const RankTimes> ranks, std::size_t chosen_by) {
   const auto at =
       std::ranges::max_element(ranks, {}, [&](const RankTimes& of) { return ideal_of_half(of, chosen_by); });
@@ -78,7 +78,7 @@ Measured across_halves(std::span<const RankTimes> ranks, std::size_t chosen_by) 
   return {ideal_of_half(*at, other), (*at->halves)[other].error};
 }
 
-/// Not less than `least_s` and not more than `most_s`.
+/// The largest ideal time of a rank, clamped to `least_s` and `most_s`.
 Measured largest_ideal(std::span<const RankTimes> ranks, double least_s, double most_s, IdealBy& by) {
   if (std::ranges::all_of(ranks, [](const RankTimes& of) { return of.halves.has_value(); })) {
     by = IdealBy::Halves;
@@ -93,7 +93,7 @@ Measured largest_ideal(std::span<const RankTimes> ranks, double least_s, double 
     ideals.push_back({ranks[i].useful.value + ranks[i].io_s + ranks[i].wait->seconds, errors[i]});
   const Shrinking shrinking(ideals);
   std::vector<double> drawn;
-  // Returns the rank that decides; times are in `drawn` then.
+  // Returns the rank that decides, and leaves the times in `drawn`.
   const auto decide = [&](const auto& wait_of) {
     drawn.clear();
     for (const RankTimes& of : ranks) drawn.push_back(of.useful.value + of.io_s + wait_of(*of.wait));
@@ -240,7 +240,7 @@ std::optional<EfficiencyStep> step_of(std::span<const EfficiencyOfRange> ranges)
 
 namespace {
 
-/// The mean over runs. Its error is by the scatter of several runs, of one by the run's own error.
+/// The mean over runs. Its error is from the scatter of several runs; for a single run it is the run's own error.
 Measured mean_of_runs(std::span<const Measured> runs) {
   std::vector<double> values;
   for (const Measured& of : runs) values.push_back(of.value);
@@ -248,7 +248,7 @@ Measured mean_of_runs(std::span<const Measured> runs) {
   return {statistics::mean(values), runs.size() > 1 ? std::sqrt(statistics::variance(values) / count) : runs[0].error};
 }
 
-/// Means are quotients of means, so that products of factors are exact; errors are by the scatter of the runs.
+/// Means of ratios are ratios of means, so that products of factors are exact. Errors are from the scatter of the runs.
 std::optional<ScalingPoint::Counters> counters_of(std::span<const SizedRun> runs, double useful_s) {
   std::vector<Measured> instructions, ipc, frequency;
   double cycles = 0;
@@ -265,7 +265,7 @@ std::optional<ScalingPoint::Counters> counters_of(std::span<const SizedRun> runs
   return of;
 }
 
-/// `value` over that of the reference.
+/// `value` divided by that of the reference.
 Measured relative(const Measured& value, const Measured& reference, bool is_reference) {
   if (is_reference) return {1, 0};
   const double ratio = value.value / reference.value;

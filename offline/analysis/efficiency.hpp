@@ -8,17 +8,16 @@
 ///             serialisation = largest useful / ideal
 ///             transfer      = ideal / elapsed
 ///
-/// Useful time is wall time outside of MPI; elapsed time is the largest sum of useful time and MPI time of a rank. The
-/// ideal time is that on a network without transfer time: the largest of what ranks have without transfer, which is
-/// their useful time, their waiting and their MPI I/O. That is the definition of the Cube Advisor (JSC) and needs no
-/// simulator. All products are exact.
+/// Useful time is wall time outside of MPI. Elapsed time is the maximum over ranks of useful time plus MPI time. Ideal
+/// time is the elapsed time on a network without transfer time: the maximum over ranks of useful time plus waiting plus
+/// MPI I/O. This is the definition of the Cube Advisor (JSC) and needs no simulator. All products are exact.
 ///
-/// Waiting is an estimate, and the largest of many estimates is too large. Where each rank has two, by the two
-/// halves of its iterations, the rank is chosen by one half and evaluated by the other, in both directions. Otherwise
-/// the estimates are drawn toward their mean by the part of their scatter that their errors explain (James & Stein
-/// 1961; Efron & Morris 1975), but for those beyond the reach of errors (Donoho & Johnstone 1994). What estimates are
-/// off by in common makes no scatter. The error of the ideal time is that of the same for each replicate of the
-/// estimates (run::Replicates), and what the bounds of the rank that decides leave open.
+/// Waiting is an estimate, and the maximum of many estimates is too large. If each rank has two estimates, from the two
+/// halves of its iterations, one half chooses the rank and the other half evaluates it, in both directions. Otherwise
+/// the estimates are shrunk toward their mean by the part of their scatter that their errors explain (James & Stein
+/// 1961; Efron & Morris 1975), except those beyond the reach of errors (Donoho & Johnstone 1994). An error that all
+/// estimates have in common causes no scatter. The error of the ideal time combines its scatter over the replicates of
+/// the estimates (run::Replicates) with the uncertainty that the bounds of the deciding rank leave.
 ///
 /// Pure functions of their arguments. Times are in seconds.
 
@@ -39,19 +38,19 @@ struct Measured {
   double value = 0, error = 0;
 };
 
-/// The first thread of a rank, in the run or in a part of it.
+/// Times of the first thread of a rank, in the run or in a part of it.
 struct RankTimes {
   std::int32_t rank = 0;
   std::size_t machine = 0;  ///< the same number for ranks on one machine
   Measured useful;
   double mpi_s = 0;
-  double io_s = 0;                    ///< of mpi_s, in functions of MPI I/O
-  std::optional<run::Estimate> wait;  ///< of mpi_s; nothing: not known
+  double io_s = 0;                    ///< part of mpi_s in functions of MPI I/O
+  std::optional<run::Estimate> wait;  ///< part of mpi_s; nothing: not known
   /// Two estimates of `wait` whose errors are independent of each other.
   std::optional<std::array<Measured, 2>> halves;
-  /// Of useful time, that off the CPU, and of that the part ready to run without a core; nothing: not counted.
+  /// Part of useful time off the CPU, and the part of that spent ready to run without a core; nothing: not counted.
   std::optional<double> off_cpu_s, waited_for_core_s;
-  /// On a CPU outside of MPI, of each other thread that has worked.
+  /// CPU time outside of MPI of each other thread that has worked.
   std::vector<double> workers_s;
 
   double all_s() const { return useful.value + mpi_s; }
@@ -67,11 +66,11 @@ struct Efficiency {
   double across_machines = 1, within_machines = 1;  ///< their product is the load balance
   std::optional<Measured> serialisation, transfer;  ///< nothing: waiting is not known of all ranks
   IdealBy ideal_by = IdealBy::Exact;
-  /// Of the useful time of all processes, the parts on a CPU, ready without a core, and blocked; their sum is 1. The
-  /// last two are not known where the kernel does not count how long threads are ready.
+  /// Parts of the useful time of all processes: on a CPU, ready without a core, and blocked. They add up to 1. The last
+  /// two are not known if the kernel does not count how long threads are ready.
   std::optional<double> availability, waited_for_core, blocked;
 
-  /// The additive form: each factor is 1 less the part of the elapsed time that is lost by its cause, and
+  /// The additive form: each factor is 1 minus the part of the elapsed time that its cause loses, and
   ///     parallel = load balance + communication - 1,  communication = serialisation + transfer - 1.
   struct Additive {
     double load_balance = 1, communication = 1;
@@ -79,7 +78,7 @@ struct Efficiency {
   };
   Additive additive;
 
-  /// With threads. `parallel` above is that of processes: it counts the first thread of each.
+  /// Efficiency with threads. `parallel` above is that of processes: it counts only the first thread of each.
   struct Hybrid {
     std::size_t threads = 0;            ///< of all processes together, without idle ones
     double parallel = 0;                ///< mean useful time of a thread / elapsed
@@ -89,7 +88,7 @@ struct Efficiency {
   std::optional<Hybrid> hybrid;  ///< nothing: no process has a second thread that works
 };
 
-/// Nothing: there is no rank, or none has any useful time.
+/// Returns nothing if there is no rank, or none has any useful time.
 std::optional<Efficiency> efficiency_of(std::span<const RankTimes> ranks);
 
 /// A stretch of iterations that all ranks have.
@@ -98,27 +97,27 @@ struct EfficiencyOfRange {
   double parallel = 0, load_balance = 0, communication = 0;
 };
 
-/// The step of the parallel efficiency of iterations, if there is one.
+/// A step in the parallel efficiency of iterations.
 struct EfficiencyStep {
-  std::int64_t from = 0;  ///< the first iteration behind it
+  std::int64_t from = 0;  ///< the first iteration after the step
   double before = 0, after = 0;
-  bool is_load_balance = false;  ///< else communication has changed more
+  bool is_load_balance = false;  ///< load balance has changed more than communication
   double factor_before = 0, factor_after = 0;
 };
-/// Nothing: no step is larger than 0.05 and than four standard errors by the scatter of the ranges around it.
+/// Returns nothing if no step exceeds both 0.05 and four standard errors, by the scatter of the ranges around it.
 std::optional<EfficiencyStep> step_of(std::span<const EfficiencyOfRange> ranges);
 
-/// A run, or the mean of several with as many processes, in a comparison of sizes.
+/// A run, or the mean of several with the same number of processes, in a comparison of sizes.
 struct ScalingPoint {
   std::int64_t processes = 0, runs = 0;
-  double elapsed_s = 0, elapsed_deviation_s = 0;  ///< deviation: of single runs; 0 of one
+  double elapsed_s = 0, elapsed_deviation_s = 0;  ///< deviation: between runs; 0 for a single run
   Measured parallel, load_balance, communication;
   std::optional<Measured> serialisation, transfer;
   double useful_s = 0;  ///< of all processes
   Measured computation_scaling{1, 0}, global{1, 0};
   double speedup = 1;
 
-  /// Of useful time, where all runs have counted instructions and cycles; the scaling factors are relative to the
+  /// Counters in useful time, if all runs have counted instructions and cycles. The scaling factors are relative to the
   /// reference, and computation scaling is their product.
   struct Counters {
     Measured instructions, ipc, frequency_hz;
@@ -132,13 +131,14 @@ struct SizedRun {
   double useful_s = 0;
   std::optional<double> instructions = std::nullopt, cycles = std::nullopt;  ///< of useful time, of all processes
 };
-/// Ascending by processes; the first one is the reference. Computation scaling is the useful time of the reference over
-/// that of the size; in weak scaling, where the problem grows with the processes, times the ratio of these. Global
-/// efficiency = parallel efficiency x computation scaling. Sizes with several runs have the errors of their means.
+/// Ascending by processes; the first point is the reference. Computation scaling is the useful time of the reference
+/// divided by that of the point; in weak scaling, where the problem grows with the processes, it is multiplied by the
+/// ratio of their numbers. Global efficiency = parallel efficiency x computation scaling. For sizes with several runs,
+/// errors are those of the means.
 std::vector<ScalingPoint> scaling_points(std::span<const SizedRun> runs, bool is_weak);
 
-/// The factor with the largest relative loss from the reference to the largest size, and how much of its value is left;
-/// nothing: none has lost a twentieth.
+/// The factor with the largest relative loss from the reference to the largest size, and the part of its value that is
+/// left; nothing: no factor has lost a twentieth.
 struct ScalingLoss {
   std::string factor;
   double left = 1;
@@ -148,7 +148,7 @@ std::optional<ScalingLoss> largest_loss(std::span<const ScalingPoint> points);
 /// POP's own threshold for all of its efficiencies.
 inline constexpr double acceptable_efficiency = 0.8;
 
-/// The factors by name: what `refrain check --efficiency` and JSON call them.
+/// The factors by the names that `refrain check --efficiency` and JSON use.
 struct EfficiencyFactor {
   const char *name, *words;
   int depth;  ///< in the tree of factors

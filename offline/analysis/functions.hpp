@@ -1,5 +1,5 @@
 #pragma once
-/// The flat view: values by function, whatever called it.
+/// The flat view: values of each function over all its callers.
 
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@ struct FunctionTotals {
   Counts exclusive;
 };
 
-/// By exclusive time, largest first.
+/// Sorted by exclusive time, largest first.
 std::vector<FunctionTotals> function_totals(const CallTree& tree);
 
 }  // namespace refrain::analysis

@@ -10,22 +10,22 @@
 namespace refrain::analysis {
 namespace {
 
-/// A peak takes half as much again as the median around it, and is so many deviations away from it.
+/// A peak is at least this many times the median around it, and this many deviations above it.
 constexpr double least_peak = 1.5, least_deviations = 8;
 constexpr double most_peaks = 0.4;     ///< of the iterations: more are no exceptions
-constexpr double least_excess = 0.02;  ///< of all: less is not worth a word
-constexpr double least_change = 0.1;   ///< of the median: the same for steps and growth
+constexpr double least_excess = 0.02;  ///< of the total: a smaller excess is not reported
+constexpr double least_change = 0.1;   ///< of the median: smaller steps and growth are not reported
 constexpr std::size_t most_batches = 40, fewest_batches_of_level = 2;
-/// Iterations of a batch, at least: a median of three ignores one peak. What is usual around a peak needs more of them.
+/// Minimum iterations of a batch: a median of three ignores one peak. The usual value around a peak needs more of them.
 constexpr std::size_t fewest_in_batch = 3, fewest_around_peak = 4;
 
-/// Of a batch: the upper one of the two in the middle.
+/// The median; of an even number of values, the upper one of the two in the middle.
 double median_of(std::vector<double> values) {
   constexpr double half = 0.5;
   return statistics::quantile(values, half);
 }
 
-/// Iterations that follow each other.
+/// Consecutive iterations.
 struct Batch {
   std::size_t begin, end;
   double median, deviation;  ///< deviation: from the median, robust
@@ -51,7 +51,7 @@ double level_at(const IterationShape& shape, std::size_t i);
 
 std::optional<IterationShape::Peaks> peaks_of(std::span<const double> values, std::span<const Batch> batches,
                                               const IterationShape& shape) {
-  // Batches are short: what scatters little in one of them by chance scatters as much as in most.
+  // Batches are short: one that scatters little does so by chance, and counts as scattering like most of them.
   std::vector<double> deviations;
   for (const Batch& batch : batches) deviations.push_back(batch.deviation);
   const double deviation = median_of(std::move(deviations));
@@ -84,10 +84,10 @@ std::optional<IterationShape::Peaks> peaks_of(std::span<const double> values, st
 /// A description of the batches.
 struct Model {
   std::vector<double> values;  ///< by batch
-  double squares = 0;          ///< of what it leaves
-  double parameters = 0;       ///< that were chosen so that it leaves little
+  double squares = 0;          ///< sum of squared residuals
+  double parameters = 0;       ///< number of fitted parameters
 
-  /// Bayesian information criterion: the model of the lowest one describes the batches best.
+  /// Bayesian information criterion: the model with the lowest value describes the batches best.
   double criterion(double usual) const {
     const auto n = static_cast<double>(values.size());
     const double least = n * std::pow(1e-6 * usual, 2);
@@ -106,7 +106,7 @@ struct Curve : Model {
   bool is_monotonic = true;
 };
 
-/// A line, or a parabola: polynomials that are orthogonal on the batches.
+/// Fits a line or a parabola with polynomials that are orthogonal on the batches.
 Curve curve_through(std::span<const double> y, bool is_line) {
   const auto n = static_cast<double>(y.size());
   const double middle = (n - 1) / 2, mean_squared = (n * n - 1) / 12;
@@ -131,10 +131,10 @@ Curve curve_through(std::span<const double> y, bool is_line) {
 }
 
 struct Levels : Model {
-  std::vector<std::size_t> begins;  ///< the first batch of each level but the first one
+  std::vector<std::size_t> begins;  ///< the first batch of each level except the first level
 };
 
-/// Sums, so that those of a range need no loop.
+/// Prefix sums, so that sums over a range need no loop.
 class Ranges {
  public:
   explicit Ranges(std::span<const double> y) : sums_(y.size() + 1), squares_(y.size() + 1) {
@@ -146,7 +146,7 @@ class Ranges {
   double mean(std::size_t begin, std::size_t end) const {
     return (sums_[end] - sums_[begin]) / static_cast<double>(end - begin);
   }
-  /// Of what the mean leaves.
+  /// Sum of the squared deviations from the mean.
   double squares(std::size_t begin, std::size_t end) const {
     const double mean_here = mean(begin, end);
     return std::max(squares_[end] - squares_[begin] - mean_here * mean_here * static_cast<double>(end - begin), 0.0);
@@ -156,7 +156,7 @@ class Ranges {
   std::vector<double> sums_, squares_;
 };
 
-/// The two or three levels that leave least. The one in the middle may be a single batch.
+/// The two or three levels with the least squared residuals. The level in the middle may be a single batch.
 Levels levels_of(std::span<const double> y, std::size_t count) {
   const Ranges ranges(y);
   const std::size_t n = y.size(), last = n - fewest_batches_of_level;
@@ -179,13 +179,13 @@ Levels levels_of(std::span<const double> y, std::size_t count) {
     from = to;
   }
   levels.squares = squares_left(y, levels.values);
-  // A place is chosen among many: it counts twice.
+  // The place of a step is chosen among many: it counts as two parameters.
   levels.parameters = static_cast<double>(count + 2 * (count - 1));
   return levels;
 }
 
-/// The iteration of a step, near the first batch of the other level: the one that leaves least of absolute
-/// deviations from both levels.
+/// The iteration of a step, near the first batch of the other level: the one that minimises the absolute deviations
+/// from both levels.
 std::size_t place_of_step(std::span<const double> values, std::span<const Batch> batches, const Levels& levels,
                           std::size_t batch) {
   const double before = levels.values[batch - 1], after = levels.values[batch];
@@ -202,26 +202,26 @@ std::size_t place_of_step(std::span<const double> values, std::span<const Batch>
   return best;
 }
 
-/// What a change must be to be said.
+/// What a change must meet to be reported.
 struct Demand {
   double usual;      ///< the median of all
   double by_chance;  ///< the probability of a change at least as large where there is none
 
-  /// `tried`: so many changes were looked at, of which this is the largest.
+  /// `tried`: number of changes that were examined, of which this is the largest.
   bool is_met(double change, double error, double degrees, double tried) const {
     return std::abs(change) > least_change * usual &&
            tried * statistics::student_beyond(change, error, degrees) < by_chance;
   }
 };
 
-/// What a model leaves of the batches, as so many independent values.
+/// Scatter of what a model leaves of the batches.
 struct BatchScatter {
-  double variance = 0;   ///< of a batch
-  double effective = 0;  ///< independent batches that tell as much as all of them
+  double variance = 0;   ///< of the residual of a batch
+  double effective = 0;  ///< number of independent batches that tell as much as all of them
 };
 
-/// The correlation is that of a short series in which a model was fitted, so it counts as high as it may well be: with
-/// the estimate itself a random walk has steps and growth ten times as often as it should (20,000 series each).
+/// The correlation is estimated from a short series to which a model was fitted, so it is taken as high as it may well
+/// be: with the estimate itself, a random walk has steps and growth ten times too often (20,000 series each).
 BatchScatter scatter_of(std::span<const double> left, double batches, double parameters, double bias) {
   constexpr double standard_errors = 2.5;
   double squares = 0;
@@ -253,10 +253,10 @@ std::vector<double> differences(std::span<const double> y, const Model& model) {
   return left;
 }
 
-/// The jump at a step against all other changes from one batch to the next but one. Whatever the correlation of
-/// neighbours is, these have the same distribution: a random walk, which seems to be on two levels, has no jump.
+/// Tests the jump at a step against all other changes from one batch to the next but one. These have the same
+/// distribution whatever the correlation of neighbours: a random walk that seems to be on two levels has no jump.
 bool has_jump(std::span<const double> y, const Levels& levels, std::size_t at, const Demand& demand) {
-  constexpr double overlap = 1.5;  // a change shares a batch with two others: so much fewer are independent
+  constexpr double overlap = 1.5;  // a change shares a batch with two others: so many fewer are independent
   double squares = 0, count = 0;
   for (std::size_t i = 0; i + 2 < y.size(); ++i) {
     const auto is_within = [&](std::size_t begin) { return begin > i && begin <= i + 2; };
@@ -272,13 +272,13 @@ bool has_jump(std::span<const double> y, const Levels& levels, std::size_t at, c
   return demand.is_met(jump, std::sqrt(squares / count), count / overlap, tried);
 }
 
-/// Changes from level to level that are no chance; empty: not all of them are certain.
+/// The steps from level to level; empty: not all of them are certain.
 std::vector<IterationShape::Step> steps_of(std::span<const double> values, std::span<const Batch> batches,
                                            std::span<const double> y, const Levels& levels, const Demand& demand) {
   const auto n = static_cast<double>(y.size()), changes = static_cast<double>(levels.begins.size());
   std::vector<double> left = differences(y, levels);
   double whole = n;
-  // A batch in which a step lies has a part of each level: it says nothing of how batches scatter.
+  // A batch that contains a step has a part of each level: it tells nothing about the scatter of batches.
   for (const std::size_t at : levels.begins) {
     const std::size_t mixed = std::abs(left[at]) > std::abs(left[at - 1]) ? at : at - 1;
     const auto [low, high] = std::minmax(levels.values[at - 1], levels.values[at]);
@@ -286,7 +286,7 @@ std::vector<IterationShape::Step> steps_of(std::span<const double> values, std::
     left[mixed] = 0;
     --whole;
   }
-  // The place of a step was chosen where it leaves least, so it lowers the correlation like further parameters.
+  // The place of a step was chosen to minimise what is left, so it lowers the correlation like further parameters.
   const BatchScatter scatter = scatter_of(left, whole, 1 + 2 * changes, 1 + 3 * changes);
   const double degrees = scatter.effective * (whole - 1 - 2 * changes) / whole;
   std::vector<IterationShape::Step> steps;
@@ -316,7 +316,7 @@ std::optional<IterationShape::Growth> growth_of(std::span<const double> y, const
   return IterationShape::Growth{curve.values.front(), curve.values.back(), statistics::mean(y), error};
 }
 
-/// Batches that independent iterations would make this much alike in one of 30,000 series.
+/// Independent iterations make batches this much alike in one of 30,000 series.
 std::optional<IterationShape::Wander> wander_of(std::span<const double> y, double usual) {
   constexpr double standard_errors = 4, tails = 0.1;
   const auto n = static_cast<double>(y.size());
@@ -331,7 +331,7 @@ std::optional<IterationShape::Wander> wander_of(std::span<const double> y, doubl
   return wander;
 }
 
-/// Up, and back to where it was.
+/// The steps as a stretch, if they go up and back to where the level was.
 std::optional<IterationShape::Stretch> stretch_of(std::span<const IterationShape::Step> steps, std::size_t count) {
   constexpr double back_again = 0.3;
   if (steps.size() != 2 || steps[0].at >= steps[1].at) return std::nullopt;
@@ -364,7 +364,7 @@ void describe(IterationShape& shape, std::span<const double> values, std::span<c
   if (shape.steps.empty() && !shape.growth) shape.wander = wander_of(y, usual);
 }
 
-/// Of an iteration, by steps and stretches; 0: there are none.
+/// The level of an iteration by steps or stretch; 0: there are none, or the iteration is outside of the stretch.
 double level_at(const IterationShape& shape, std::size_t i) {
   if (shape.stretch) return i >= shape.stretch->begin && i < shape.stretch->end ? shape.stretch->level : 0;
   double level = shape.steps.empty() ? 0 : shape.steps[0].before;

@@ -30,12 +30,13 @@ bool is_of_class(const TreeNode& node, format::MpiClass wanted) {
 }
 bool is_init(const TreeNode& node) { return is_of_class(node, format::MpiClass::init); }
 
-/// The launcher's time is no part of a short run's work.
+/// Whether the time of a node is the launcher's, which is not part of the work of a short run.
 bool is_of_launcher(const TreeNode& node) { return is_init(node) || is_of_class(node, format::MpiClass::finalize); }
 
-/// By a name that the setting takes; nothing: what calls it has none, or it is no operation of all.
+/// The caller of a blocking collective operation, by a name that the setting takes; nothing: the node is no such
+/// operation, or its caller has no such name.
 std::optional<std::string> caller_of(const CallTree& tree, std::uint32_t node) {
-  if (node == 0) return std::nullopt;  // outside of what is shown
+  if (node == 0) return std::nullopt;  // not in the tree
   const auto caller = static_cast<std::uint32_t>(tree.nodes[node].parent);
   if (caller == 0 || tree.nodes[caller].kind != run::PathKind::User || !is_of_all(tree.nodes[node].name))
     return std::nullopt;
@@ -44,15 +45,15 @@ std::optional<std::string> caller_of(const CallTree& tree, std::uint32_t node) {
   return is_name ? std::optional(std::move(name)) : std::nullopt;
 }
 
-/// The setting counts the calls of a function below any function of a name, wherever they are in the tree.
+/// An MPI function and its caller, by name: the setting counts such calls wherever they are in the tree.
 using Place = std::pair<std::string, std::string>;
 
-/// A graph of collective operations: which one followed which, and how long that took, as the first thread of a rank
-/// has counted it for its stretches (docs/events.md). The main loop is a cycle. An operation on no long cycle, such as
-/// one that distributes input, is called only before the loop or after it.
+/// The graph of collective operations: which one followed which, and how long that took, as counted by the first thread
+/// of a rank for its stretches (docs/events.md). The main loop is a cycle. An operation on no long cycle, such as one
+/// that distributes input, is called only before or after the loop.
 class Cycles {
  public:
-  /// `init_ns`: what the thread has of MPI_Init.
+  /// `init_ns`: time of the thread in MPI_Init.
   Cycles(const experiment::Rank& rank, const CallTree& tree, double init_ns) {
     if (!rank.events) return;
     double known = 0;
@@ -67,7 +68,7 @@ class Cycles {
     all_ = std::max(all_ - init_ns, known);
   }
 
-  /// The part of the run that was spent on cycles through a place; nothing: it is not known.
+  /// The part of the run that was spent on cycles through a place; nothing: not known.
   std::optional<double> share_of(const Place& place) const {
     const auto found = vertices_.find(place);
     if (found == vertices_.end() || !(all_ > 0)) return std::nullopt;
@@ -85,7 +86,7 @@ class Cycles {
     double ns;
   };
 
-  /// Nothing: stretches of several call paths were counted together, or nothing opened the first one.
+  /// Nothing: stretches of several call paths were counted together, or no operation opened the first one.
   std::optional<std::size_t> vertex_of(std::uint32_t path, const CallTree& tree) {
     if (path >= tree.node_of.size()) return std::nullopt;
     const std::uint32_t node = tree.node_of[path];
@@ -94,7 +95,7 @@ class Cycles {
     return vertices_.try_emplace(place, vertices_.size()).first->second;
   }
 
-  /// The vertices that are one edge or more away.
+  /// The vertices that can be reached by one or more edges.
   std::set<std::size_t> reached_from(std::size_t vertex, bool backwards) const {
     std::set<std::size_t> reached;
     std::vector<std::size_t> next{vertex};
@@ -114,10 +115,10 @@ class Cycles {
   std::vector<Edge> edges_;
 };
 
-/// By node, how deep it is where it covers the run with what it calls; 0: it does not. A call in a function that is a
-/// part of the run, as one that reads input or multiplies vectors, begins no iteration of the main loop.
+/// By node: its depth if its inclusive time covers the run, else 0. A call in a function that is only a part of the
+/// run, such as one that reads input or multiplies vectors, begins no iteration of the main loop.
 std::vector<int> depths_of_covering(const CallTree& tree) {
-  double most_s = 0;  // of what is called by nobody: helper threads have a root of their own
+  double most_s = 0;  // of a root: helper threads have roots of their own
   for (const std::uint32_t child : tree.nodes[0].children)
     if (tree.nodes[child].kind == run::PathKind::User) most_s = std::max(most_s, tree.nodes[child].inclusive_s);
   for (const TreeNode& node : tree.nodes)
@@ -136,7 +137,7 @@ std::vector<int> depths_of_covering(const CallTree& tree) {
 
 std::optional<IterationSuggestion> suggest_iterations(const experiment::Experiment& experiment, const CallTree& tree) {
   std::map<Place, std::int64_t> common;
-  std::optional<Cycles> cycles;  // of the first rank: all go through the same operations
+  std::optional<Cycles> cycles;  // of the first rank: all ranks go through the same operations
   const run::Nodes nodes = columns_of(tree);
   const run::Metrics metrics;
   const run::Keys by_node = run::by_node(nodes);

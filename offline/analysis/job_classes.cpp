@@ -27,7 +27,7 @@ struct Centre {
   using Vector = Point<dimensions>;
   double count = 0;
   Vector sum{}, mean{};
-  std::array<Vector, dimensions> products{};  ///< sums, of dimensions by each other
+  std::array<Vector, dimensions> products{};  ///< sums of the products of each two dimensions
 
   void add(const Vector& point) {
     ++count;
@@ -60,7 +60,7 @@ struct Centre {
     for (std::size_t d = 0; d < dimensions; ++d) variance += std::max(products[d][d] / count - mean[d] * mean[d], 0.0);
     return std::sqrt(variance);
   }
-  /// Of its members, along a line.
+  /// Variance of its members along `direction`.
   double variance(const Vector& direction) const {
     double squares = 0, along = 0;
     for (std::size_t d = 0; d < dimensions; ++d) {
@@ -71,19 +71,19 @@ struct Centre {
   }
 };
 
-/// How far from the mean of N values the mean of n chosen ones lies by chance, in deviations: the n that lie furthest
-/// out are sqrt(2 ln(N / n)) away in the direction in which they do. Of few ones all dimensions add to the distance.
+/// How far the mean of n chosen values lies from the mean of N by chance, in deviations: the n that lie furthest out in
+/// a direction are sqrt(2 ln(N / n)) away in it. If n is small, all dimensions add to the distance.
 double by_chance(double all, double chosen, std::size_t dimensions) {
   return std::sqrt(2 * std::log(all / chosen)) + std::sqrt(static_cast<double>(dimensions) / chosen);
 }
 
-/// Centres that may become one another.
+/// Centres that may be merged.
 template <std::size_t dimensions>
 class Centres {
  public:
   explicit Centres(std::size_t most) : most_(most) {}
 
-  /// Which centre the point is of, by a number that stays.
+  /// Adds the point to a centre. Returns the number of the centre, which stays valid when it is merged (found()).
   std::uint32_t put(const Point<dimensions>& point) {
     std::size_t nearest = 0;
     double least = std::numeric_limits<double>::infinity();
@@ -114,7 +114,7 @@ class Centres {
     while (joined_[number] != number) number = joined_[number];
     return number;
   }
-  /// Those that are left, the largest first.
+  /// The centres that are left, the largest first.
   std::vector<std::uint32_t> by_size() const {
     std::vector<std::uint32_t> sorted = open_;
     std::ranges::stable_sort(sorted, [&](auto a, auto b) { return all_[a].count > all_[b].count; });
@@ -122,28 +122,28 @@ class Centres {
   }
 
  private:
-  static constexpr double least_apart = 0.05;  ///< of the mean wall time: what is less says nothing to anybody
-  /// Of projections, in deviations of both. Were it 0, halves of a normal distribution would nearly touch; what drifts
-  /// for long has two ends at which it stays longest.
+  static constexpr double least_apart = 0.05;  ///< of the mean wall time: smaller distances are of no interest
+  /// Gap between projections, in deviations of both. With 0, halves of a normal distribution would nearly touch; what
+  /// drifts for long stays longest at its two ends.
   static constexpr double gap = 1.75;
   struct Pair {
     std::uint32_t a, b;
     double distance;
   };
-  /// Whether there is a gap between them.
+  /// Whether there is a gap between two centres.
   bool are_apart(const Centre<dimensions>& a, const Centre<dimensions>& b, double distance) const {
     if (distance <= least_apart) return false;
     double all = 0;
     for (const std::uint32_t i : open_) all += all_[i].count;
     const double least = std::min(a.count, b.count);
-    // Means have a class for each level, also where one passes into the other.
+    // Classes by means: one for each level, even if one level passes into the other.
     if constexpr (dimensions != projections)
       return distance > (1 + std::sqrt(2 * std::log(all / least))) * (a.scatter() + b.scatter());
     // Projections have the noise of all places in each dimension.
     Point<dimensions> direction;
     for (std::size_t d = 0; d < dimensions; ++d) direction[d] = (b.mean[d] - a.mean[d]) / distance;
-    // Few members tell little of how they scatter, and what is nearest to each other scatters least: they are taken to
-    // scatter like all others, and these, as far as they are few, like all together.
+    // A few members tell little of how they scatter, and those nearest to each other scatter least. So few members are
+    // taken to scatter like all others, and these, as far as they are few, like all together.
     constexpr double few = 4;
     Centre<dimensions> together;
     for (const std::uint32_t i : open_) together.add(all_[i]);
@@ -177,7 +177,7 @@ class Centres {
   std::size_t most_;
   double reach_ = least_apart / 2;
   std::vector<Centre<dimensions>> all_;
-  std::vector<std::uint32_t> joined_, open_;  ///< what each has become; those that are still there
+  std::vector<std::uint32_t> joined_, open_;  ///< what each centre was merged into; the centres that are left
 };
 
 constexpr std::size_t most_centres = 64;
@@ -199,7 +199,7 @@ void divide(std::span<const JobIteration> iterations, double unit, std::uint32_t
   classes.count += static_cast<std::uint32_t>(std::max<std::size_t>(parts.size(), 1)) - 1;
 }
 
-/// The class with most iterations first.
+/// Renumbers the classes: the one with most iterations first.
 void sort_by_size(JobClasses& classes) {
   std::vector<std::size_t> sizes(classes.count);
   for (const std::uint32_t of : classes.of) ++sizes[of];
@@ -249,7 +249,7 @@ JobClasses job_classes(std::span<const JobIteration> iterations, std::uint32_t m
   bool is_first = true;
   for (std::size_t i = 0; i < iterations.size(); ++i) {
     if (std::isfinite(iterations[i].wall)) last = centres.put(means_of(iterations[i], unit));
-    else if (is_first) continue;  // number 0, which the first known one gets, too
+    else if (is_first) continue;  // class 0, which the first known iteration gets, too
     is_first = false;
     classes.of[i] = last;
   }

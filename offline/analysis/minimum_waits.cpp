@@ -13,15 +13,14 @@ MinimumWaits::MinimumWaits(const experiment::ProfileDefinitions& definitions) : 
   for (const std::string& region : definitions.regions) kinds_of_region_.push_back(waits::kinds_of(region));
 }
 
-/// Empty: who waits in these calls is not known.
+/// Empty: no kind of waiting is known for these calls.
 std::span<const waits::WaitKind> MinimumWaits::kinds_of(std::uint32_t path) const {
   const experiment::CallPath& of = definitions_.paths[path];
   if (of.kind != experiment::NodeKind::Region || of.offset >= kinds_of_region_.size()) return {};
   return kinds_of_region_[of.offset];
 }
 
-/// Calls use(path, kind, durations, seconds per tick) for what the rank has of functions in which it is known who
-/// waits.
+/// Calls use(path, kind, durations, seconds per tick) for the rank's calls of functions with a known kind of waiting.
 template <class Use>
 void MinimumWaits::for_each_known(const experiment::Rank& rank, const Use& use) const {
   const double seconds_per_tick = run::seconds_of(rank, 1);
@@ -33,13 +32,13 @@ void MinimumWaits::for_each_known(const experiment::Rank& rank, const Use& use) 
 
 namespace {
 
-/// Of a rank's time in MPI.
+/// A rank's time in MPI.
 struct InMpi {
   double seconds = 0, off_processor_s = 0;
   double samples = 0;
 };
 
-/// Samples come at equal distances of CPU time. Without any nothing is known.
+/// Samples come at equal distances of CPU time. Without samples, the time on a CPU is not known.
 InMpi in_mpi(const experiment::Rank& rank) {
   constexpr double ns = 1e-9;
   InMpi all;
@@ -54,7 +53,7 @@ InMpi in_mpi(const experiment::Rank& rank) {
   return all;
 }
 
-/// As far as it is no chance of sampling.
+/// The part of the time in MPI without a processor, as far as it is more than chance of sampling.
 double part_off_processor(const InMpi& of) {
   constexpr double deviations = 2;
   if (!(of.seconds > 0) || !(of.samples > 0)) return 0;
@@ -112,7 +111,8 @@ const waits::Floor& MinimumWaits::floor_of_all(const Kind& kind) const {
   return at != floors_.end() ? at->second : floors_.emplace(kind, of_all_.at(kind).floor()).first->second;
 }
 
-/// `off_processor`: of these processes' time in MPI; that of the others, which their operations wait for, comes to it.
+/// `off_processor`: part of these processes' time in MPI without a processor; that of the others, for which their
+/// operations wait, is added.
 std::vector<MinimumWaits::OfPath> MinimumWaits::paths_of(const Groups& groups, double off_processor) const {
   const double of_either = std::min(off_processor + most_off_processor_, 1.0);
   std::vector<OfPath> paths;

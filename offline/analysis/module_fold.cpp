@@ -6,7 +6,7 @@
 namespace refrain::analysis {
 namespace {
 
-/// What a name goes on with after the name of a library or program: a version or an extension.
+/// Whether `rest` may follow the name of a library or program: a version or an extension.
 bool is_end(std::string_view rest) {
   return rest.empty() || rest[0] == '.' || rest[0] == '-' || (rest[0] >= '0' && rest[0] <= '9');
 }
@@ -15,7 +15,7 @@ bool is_module(std::string_view file, std::string_view name) {
   return file.starts_with(name) && is_end(file.substr(name.size()));
 }
 
-/// Programs of users are called `julia` (after the sets) and `node`, too: of these languages only the libraries count.
+/// Programs of users are called `julia` (after the sets) and `node`, too: only the libraries of these languages count.
 constexpr std::string_view runtimes_of_languages[] = {
     "libpython",         "python", "pypy",    "libpypy", "libperl", "perl",   "libruby", "ruby",  "libR",   "libjulia",
     "libjulia-internal", "libjvm", "libnode", "lua",     "liblua",  "luajit", "libtcl",  "tclsh", "libphp", "php"};

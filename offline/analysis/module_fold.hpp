@@ -1,6 +1,6 @@
 #pragma once
-/// Modules whose frames are one line of a call path each time that it is in them: what an interpreter does inside says
-/// little of the program that it runs.
+/// Modules whose consecutive frames are folded into one line of a call path: what an interpreter does inside says
+/// little about the program that it runs.
 
 #include <cstdint>
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace refrain::analysis {
 
-/// What a module is that stands between a program and the machine.
+/// The kind of runtime that a module belongs to, between a program and the machine.
 enum class Runtime : std::uint8_t {
   None,      ///< the program, or a library that works for it
   Language,  ///< an interpreter: Python, Perl, Ruby, R, Julia, Java, Node.js, Lua, Tcl, PHP
   OpenMp,
-  Mpi,  ///< the library of an MPI, and those below it that carry its messages
+  Mpi,  ///< an MPI library, and those below it that carry its messages
   C     ///< libraries of C, C++ and Fortran, and the loader
 };
 
@@ -23,17 +23,17 @@ Runtime runtime_of(std::string_view file);
 
 struct ModuleFold {
   std::vector<std::string> modules;  ///< names of files, as "libfoo.so.1", "libfoo.so" or "libfoo"
-  bool runtimes = false;             ///< those of languages, too
+  bool runtimes = false;             ///< those of language runtimes, too
 
   /// `file`: the last part of the module's path.
   bool folds(std::string_view file) const;
-  /// Only what has no name: helpers of OpenMP, whose functions tell something.
+  /// Whether only frames without a name are folded: those of OpenMP helpers, whose named functions tell something.
   bool folds_unnamed(std::string_view file) const;
 };
 
 /// "[libpython3.11.so.1.0]".
 std::string name_of_fold(std::string_view file);
-/// Whether frames have this name because they are of the runtime of a language.
+/// Whether this is the name of a fold of a language runtime.
 bool is_fold_of_runtime(std::string_view name);
 
 }  // namespace refrain::analysis

@@ -38,13 +38,13 @@ void strip(std::string& text, std::string_view suffix) {
   if (text.ends_with(suffix)) text.resize(text.size() - suffix.size());
 }
 
-/// "send" of a function of MPI's Fortran layer ("mpi_send_", "mpi_send_f08ts_large_", "MPIR_Send_cdesc"). Nothing: it
-/// is none.
+/// "send" for a function of MPI's Fortran layer ("mpi_send_", "mpi_send_f08ts_large_", "MPIR_Send_cdesc"); nothing for
+/// other functions.
 std::optional<std::string> called_by_fortran_layer(std::string_view function) {
   std::string name = in_small_letters(function);
   if (name != function && !function.ends_with("_cdesc") &&
       std::any_of(function.begin(), function.end(), [](char c) { return c >= 'a' && c <= 'z'; }))
-    return std::nullopt;  // C's own
+    return std::nullopt;  // a C function
   while (name.ends_with('_')) name.pop_back();
   for (const std::string_view suffix : {"_cdesc", "_large", "_f08ts", "_f08", "_cptr"}) strip(name, suffix);
   for (const std::string_view prefix : {"pmpixr_", "pmpir_", "mpixr_", "mpir_", "pmpix_", "pmpi_", "mpix_", "mpi_"})
@@ -64,8 +64,9 @@ bool is_fortran_layer_of(std::string_view function, std::string_view region) {
 bool is_start_up_function(std::string_view name) {
   return std::find(std::begin(start_up_functions), std::end(start_up_functions), name) != std::end(start_up_functions);
 }
-/// Constructors and destructors of the marks' C++ objects, which are always inlined: what they do belongs to the
-/// function around them, and so does the unwinding of an exception that goes on from where one of them ends a scope.
+/// Whether the function is a constructor or destructor of the marks' C++ objects, which are always inlined: what they
+/// do belongs to the function around them, and so does the unwinding of an exception that continues where one of them
+/// ends a scope.
 bool is_scope_object(std::string_view function) {
   constexpr std::string_view objects[] = {"refrain::Loop::", "refrain::Iteration::", "refrain::Region::"};
   return std::any_of(std::begin(objects), std::end(objects), [&](auto object) { return function.starts_with(object); });
@@ -120,7 +121,7 @@ void NamedPaths::place_all() {
   if (options_.progress) options_.progress(paths.size(), paths.size());
 }
 
-/// The bodies of parallel constructs that worker threads run: below nothing but the OpenMP runtime.
+/// The bodies of parallel constructs that worker threads run: those with only the OpenMP runtime above them.
 std::vector<std::uint32_t> NamedPaths::bodies_of_workers() const {
   std::vector<std::uint32_t> bodies;
   std::vector<bool> in_runtime(nodes_.size());
@@ -134,8 +135,8 @@ std::vector<std::uint32_t> NamedPaths::bodies_of_workers() const {
   return bodies;
 }
 
-/// Where the threads that have started the construct run the same body; where they do so at several places, what calls
-/// all of these. 0: nowhere.
+/// Where the threads that started the construct run the same body. If that is at several places, a node for the body
+/// below what calls them all. 0: nowhere.
 std::uint32_t NamedPaths::construct_of(std::uint32_t body, const std::vector<std::uint32_t>& same_bodies) {
   const auto above = [&](std::uint32_t node) {
     std::vector<std::uint32_t> path;
@@ -157,7 +158,7 @@ std::uint32_t NamedPaths::construct_of(std::uint32_t body, const std::vector<std
                              false, of.runtime);
 }
 
-/// What worker threads of OpenMP do belongs below the construct that has started it.
+/// Moves the work of OpenMP worker threads below the construct that has started it.
 void NamedPaths::move_workers() {
   const std::vector<std::uint32_t> bodies = bodies_of_workers();
   if (bodies.empty()) return;
@@ -232,8 +233,8 @@ const experiment::ProfileModule& NamedPaths::module_of(const experiment::CallPat
   return known ? profile_.modules[path.module] : no_module;
 }
 
-/// How many of the functions at a place, from the outermost on, a mark in the same activation lies below already: the
-/// one that is no inlined one, and those inlined ones that the mark is in too.
+/// How many of the functions at a place, from the outermost on, are already above a mark in the same activation: the
+/// one that is not inlined, and the inlined ones that contain the mark, too.
 std::size_t NamedPaths::shared_with_mark(const std::vector<SourceFrame>& frames, std::uint32_t mark_site) {
   const experiment::CallPath& site = profile_.paths[mark_site];
   const auto& module = module_of(site);
@@ -255,7 +256,7 @@ NamedPaths::Place NamedPaths::place_frames(const experiment::CallPath& path, Pla
   const auto& frames = symbolizer_.resolve(module.path, module.build_id, path.offset, lookup);
   const SourceFrame& outer = frames.back();
   if (!has_values && at.node == 0 && at.stage != StartUp::Done) {
-    // libc seldom has the names of its hidden functions; what it calls on the way to main is known.
+    // libc seldom has names of its hidden functions, but what it calls on the way to main is known.
     const bool hidden_in_libc = !outer.named && is_libc(file);
     if (is_start_up_function(outer.function) || hidden_in_libc) {
       const bool libc_main = outer.function.starts_with("__libc_start_main");

@@ -1,5 +1,5 @@
 #pragma once
-/// Call paths by name: from the addresses of an experiment to nodes of a tree (call_tree.hpp says which).
+/// Call paths by name: finds the nodes of a tree for the addresses of an experiment (call_tree.hpp has the rules).
 
 #include <compare>
 #include <cstdint>
@@ -13,19 +13,19 @@
 
 namespace refrain::analysis {
 
-/// Whether a function is the body of a parallel construct of OpenMP, as GCC, LLVM and Intel name them.
+/// Whether a function is the body of an OpenMP parallel construct, by the names that GCC, LLVM and Intel give it.
 bool is_parallel_body(std::string_view function);
-/// Whether a node is of the OpenMP runtime, by its name alone.
+/// Whether a node belongs to the OpenMP runtime, by its name alone.
 bool is_openmp_runtime(std::string_view name);
 
-/// Whether call trees look at the name of the function itself: start-up code, layers of MPI in Fortran, and the objects
-/// of Refrain's marks.
+/// Whether call trees recognise a function by its name: start-up code, the Fortran layers of MPI, and the objects of
+/// Refrain's marks.
 bool is_told_by_name(std::string_view function);
 
 /// Finds the tree node of every call path.
 class NamedPaths {
  public:
-  /// All must outlive it.
+  /// The arguments must outlive it.
   NamedPaths(const experiment::ProfileDefinitions& definitions, Symbolizer& symbolizer, const CallTreeOptions& options);
 
   void place_all();
@@ -40,7 +40,7 @@ class NamedPaths {
   struct Place {
     std::uint32_t node = 0;
     StartUp stage = StartUp::Outside;
-    std::uint32_t mark_site = 0;  ///< of a mark: the path of its call site, in whose activation the next path is too
+    std::uint32_t mark_site = 0;  ///< of a mark: path of its call site; the next path is in the same activation
   };
   struct Site {
     std::string module, file;

@@ -34,16 +34,16 @@ struct RunTest {
   /// One-sided: the probability of this difference or more where the true one is `true_difference`.
   double p_beyond(double true_difference) const {
     const double excess = difference - true_difference;
-    // Times that do not vary at all: any difference is one.
+    // If times do not vary at all, any difference counts.
     return error > 0 ? statistics::student_above(excess / error, degrees) : excess > 0 ? 0 : 1;
   }
 };
 
-/// Against enough other runs Student's test of one run against the mean of the others: what differs from run
-/// to run has in it what differs within them, but it may be small by chance, so the error within this run is the least.
-/// Against fewer runs Welch's test against the slowest one of them. Runs of one program have about the same correlation
-/// of neighbours, and 20 batches know it badly: each takes a fifth of the other one's. A smaller part misses more of
-/// what is slower, a larger one raises more false alarms where the correlation is high (tests/unit/analysis).
+/// With enough other runs, Student's test of one run against the mean of the others: the variance from run to run
+/// includes that within runs, but it may be small by chance, so the error within this run is the least. With fewer
+/// runs, Welch's test against the slowest of them. Runs of one program have about the same correlation of neighbours,
+/// and 20 batches tell it badly: each run takes a fifth of the other's. A smaller part misses more slow runs, a larger
+/// one raises more false alarms if the correlation is high (tests/unit/analysis).
 RunTest test_of(const BatchValue& now, std::span<const BatchValue> before) {
   std::vector<double> values;
   for (const BatchValue& of : before) values.push_back(of.value);
@@ -99,7 +99,7 @@ void BatchValue::assess(double correlation_of_neighbours) {
   degrees = statistics::effective_batches(batches, correlation_of_neighbours);
   error = std::sqrt(variance / degrees);
   if (!(other_error > 0)) return;
-  // Welch and Satterthwaite, with a second error of any number of degrees of freedom.
+  // Welch and Satterthwaite; the second error has infinitely many degrees of freedom.
   constexpr double most_degrees = 1e6;
   const double own = error * error, both = own + other_error * other_error;
   degrees = own > 0 ? std::min(degrees * (both / own) * (both / own), most_degrees) : most_degrees;
@@ -162,7 +162,7 @@ std::vector<RunDifference> compare_runs(std::span<const RunSeries> now, std::spa
       comparison.of_loop = time > 0 ? test.difference / time : 0;
       comparisons.push_back(std::move(comparison));
       tolerated.push_back(options.tolerance * time);
-      // Where it is not known how much runs differ by chance, that much is within what is tolerated.
+      // If it is not known how much runs differ by chance, the tolerance has to cover that.
       p_of_slower.push_back(test.p_beyond(before.size() >= fewest_runs ? 0 : tolerated.back()));
     };
     add(test_of(of.lower, lower), of.lower, false);

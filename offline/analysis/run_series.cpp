@@ -11,10 +11,10 @@
 namespace refrain::analysis {
 namespace {
 
-/// A loop that is longer has its first iterations compared; so has one with very many call paths.
+/// Only the first iterations of a longer loop are compared, or of one with very many call paths.
 constexpr std::int64_t most_iterations = 1'000'000, most_values = 32'000'000;
 
-/// Names of the nodes below `top`, down to `node`; 0: from the root.
+/// Names of the nodes below `top`, down to `node`; `top` 0: from the root.
 std::string path_name(const CallTree& tree, std::uint32_t node, std::uint32_t top = 0) {
   std::string result = tree.nodes[node].name;
   for (std::int32_t at = tree.nodes[node].parent; at > 0 && static_cast<std::uint32_t>(at) != top;
@@ -26,8 +26,8 @@ std::string path_name(const CallTree& tree, std::uint32_t node, std::uint32_t to
 /// A call path of a loop, or all of it.
 struct Wanted {
   std::string path;
-  std::vector<std::uint32_t> nodes;  ///< several where the loop is marked in several places; none: all of it
-  /// Of its time, as a part of it: iterations share samples out, and all of them have the same ones.
+  std::vector<std::uint32_t> nodes;  ///< several if the loop is marked in several places; empty: all of it
+  /// As a part of its time; common to all iterations, which share the same samples.
   double sampling_error = 0;
   run::PathSelection selection;
   std::vector<double> sums;  ///< by iteration
@@ -35,10 +35,10 @@ struct Wanted {
 
 struct OfLoop {
   std::vector<Wanted> wanted;
-  std::vector<std::int64_t> counts;  ///< locations, by iteration
+  std::vector<std::int64_t> counts;  ///< number of first threads that have the iteration, by iteration
 };
 
-/// By node the node of the tree that is this marked loop, above it; 0: none is.
+/// By node: the nearest node above it that is this marked loop; 0: none.
 std::vector<std::uint32_t> loop_above(const CallTree& tree, const std::string& loop) {
   std::vector<std::uint32_t> above(tree.nodes.size());
   for (std::size_t i = 1; i < tree.nodes.size(); ++i) {
@@ -87,8 +87,8 @@ void add_location(const experiment::ProfileDefinitions& definitions, const exper
                             if (iteration < 0 || iteration >= most) return;
                             const auto place = static_cast<std::size_t>(iteration);
                             if (of.counts.size() <= place) of.counts.resize(place + 1);
-                            // What the threads of a rank do in a call path is its time together; an iteration is the
-                            // first one's.
+                            // The time of a call path is the sum over the threads of a rank; that of an
+                            // iteration is the first thread's.
                             of.counts[place] += location.thread == 0;
                             for (std::size_t i = 0; i < values.size(); ++i) {
                               if (of.wanted[i].nodes.empty() && location.thread != 0) continue;
@@ -98,7 +98,7 @@ void add_location(const experiment::ProfileDefinitions& definitions, const exper
                           });
 }
 
-/// Of the run, the mean of its locations. What differs within it is not known.
+/// Series of the whole run: means over its locations. How times differ within the run is not known.
 std::vector<RunSeries> series_of_totals(const CallTree& tree, double least_share) {
   std::vector<RunSeries> all;
   const auto locations = static_cast<double>(std::max<std::size_t>(tree.locations.size(), 1));
@@ -141,7 +141,7 @@ std::vector<RunSeries> series_of_run(const experiment::Experiment& experiment, c
       RunSeries& series = all.emplace_back(series_of_times(seconds));
       series.loop = name;
       series.path = wanted.path;
-      // Of some ranks there are fewer samples than of all.
+      // The chosen ranks have fewer samples than all ranks.
       const double sampling =
           wanted.sampling_error * std::sqrt(static_cast<double>(ranks) / static_cast<double>(chosen));
       for (BatchValue* value : {&series.lower, &series.mean}) value->add_error(sampling * value->value);

@@ -36,7 +36,7 @@ std::uint32_t node_of_difference(const CallTree& tree, const SampledTimes& longe
   const std::uint32_t at = innermost_difference(
       tree, more_s, [&](std::uint32_t node) { return longer.seconds(node) - others.seconds(node); },
       [&](std::uint32_t node) { return std::hypot(longer.error_s(node), others.error_s(node)); });
-  // The loop itself, and what has called it, are no answer.
+  // The loop itself and its callers are no answer.
   return at != 0 && tree.nodes[at].marked ? 0 : at;
 }
 

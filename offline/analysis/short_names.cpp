@@ -7,7 +7,7 @@ namespace refrain::analysis {
 
 namespace {
 
-/// Of C++: "a::operator<<", not "apply_operator" and "operators::f".
+/// Whether this is an operator of C++: "a::operator<<", not "apply_operator" and "operators::f".
 bool is_operator(std::string_view name) {
   constexpr std::string_view word = "operator";
   const auto is_of_word = [](char c) {
@@ -20,7 +20,7 @@ bool is_operator(std::string_view name) {
   return false;
 }
 
-/// Names whose first bracket, outside of template arguments, does not hold the arguments of the function:
+/// Whether the first parentheses, outside of template arguments, do not hold the arguments of the function:
 /// "outer(int)::{lambda()#1}::_FUN", "decltype(auto) f".
 bool has_brackets_before(std::string_view name) {
   if (name.find("decltype(") != name.npos) return true;
@@ -52,7 +52,7 @@ std::string qualified_name(const std::string& name) {
     else if (depth == 0) text += c;
     if (depth < 0) return name;
   }
-  // Only before arguments there is a type of what is returned; marks and files may have spaces in their names.
+  // Only names with arguments have a return type in front; marks and files may have spaces in their names.
   if (text.size() < plain.size()) text = text.substr(text.rfind(' ') + 1);
   return depth != 0 || text.empty() ? name : text;
 }

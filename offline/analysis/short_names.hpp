@@ -1,5 +1,5 @@
 #pragma once
-/// Names of functions and call paths as one says them.
+/// Short names of functions and call paths, as people say them.
 
 #include <map>
 #include <set>
@@ -8,25 +8,24 @@
 
 namespace refrain::analysis {
 
-/// Of C++ without arguments, those of templates, and what stands before the name: "void a<int>::f<int>(int) const" is
-/// "a::f". What is not understood stays.
+/// The name of a C++ function without arguments, template arguments, and what stands before the name:
+/// "void a<int>::f<int>(int) const" is "a::f". A name that is not understood stays as it is.
 std::string qualified_name(const std::string& name);
 
-/// Of that the last two parts, which mostly are class and function: "physics::Solver::solve" is "Solver::solve". Names
-/// of the standard library stay whole.
+/// The last two parts of the qualified name, which mostly are class and function: "physics::Solver::solve" is
+/// "Solver::solve". Names of the standard library stay whole.
 std::string short_name(const std::string& name);
 
-/// The last names of a path tell most; one that calls itself is told once. "(unknown)" for none.
+/// The last names of a path, which tell most; a function that calls itself is named once. "(unknown)" without names.
 std::string short_path(std::span<const std::string> names);
 
-/// What functions are called for people: the short name where no other function of them has it, else the qualified one,
-/// else with the arguments, those of templates folded, and only where this does not tell them apart either the whole
-/// name.
+/// Names of functions for people: the short name if no other function has it, else the qualified name if no other has
+/// it, else the name with arguments and folded template arguments, and the whole name only if that is not unique, too.
 class ReadableNames {
  public:
-  /// Of all functions that are shown; the same one may come again.
+  /// Call this for all functions that are shown; a name may be added again.
   void add(const std::string& name);
-  /// Of one that was added.
+  /// The name for people of a function that was added.
   std::string of(const std::string& name) const;
 
  private:

@@ -6,10 +6,10 @@
 namespace refrain::analysis {
 namespace {
 
-/// Gives the communicators of all ranks numbers of the job.
+/// Gives the communicators of all ranks numbers that are the same on the whole job.
 class CommunicatorNumbers {
  public:
-  /// By id of a communicator of this rank; -1 where there is none.
+  /// By communicator id of this rank; -1: there is none.
   std::vector<std::int64_t> of(const experiment::RankDefinition& rank) {
     std::vector<std::int64_t> numbers;
     for (const experiment::Communicator& c : rank.communicators) {
@@ -17,7 +17,7 @@ class CommunicatorNumbers {
       if (c.id < 0 || id > rank.communicators.size()) continue;
       const bool has_parent = c.parent >= 0 && static_cast<std::size_t>(c.parent) < numbers.size();
       const std::int64_t parent = has_parent ? numbers[static_cast<std::size_t>(c.parent)] : -1;
-      // Of communicators of one process there is one on each; those of MPI_COMM_SELF have its ordinal in common.
+      // Each process has its own communicators of one process; those of MPI_COMM_SELF have its ordinal in common.
       const std::int32_t alone = c.size == 1 && c.remote_size == 0 ? rank.rank : -1;
       if (numbers.size() <= id) numbers.resize(id + 1, -1);
       numbers[id] = numbers_.try_emplace({parent, c.ordinal, c.leader, alone}, numbers_.size()).first->second;
@@ -29,14 +29,14 @@ class CommunicatorNumbers {
   std::map<std::tuple<std::int64_t, std::int32_t, std::int32_t, std::int32_t>, std::int64_t> numbers_;
 };
 
-/// Ids are places in the list unless a file is odd.
+/// Ids are indices in the list unless the file is malformed.
 const experiment::Communicator* communicator_of(const experiment::RankDefinition& rank, std::int32_t id) {
   const auto at = static_cast<std::size_t>(id);
   return id >= 0 && at < rank.communicators.size() && rank.communicators[at].id == id ? &rank.communicators[at]
                                                                                       : nullptr;
 }
 
-/// The nearest name above, then the ordinals down to this one.
+/// The name of the nearest ancestor that has one, then the ordinals down to this communicator.
 std::string describe(const experiment::RankDefinition& rank, std::int32_t id) {
   constexpr std::size_t most = 8;
   std::vector<std::int32_t> ordinals;
@@ -67,7 +67,7 @@ std::int32_t world_rank(const experiment::RankDefinition& rank, const experiment
 JobWindows match_windows(std::span<const experiment::RankDefinition* const> ranks) {
   JobWindows job;
   CommunicatorNumbers numbers;
-  /// By communicator and place among its windows. Where the communicator is not known, the rank is one of its own.
+  /// By communicator and place among its windows. If the communicator is not known, the rank counts as one of its own.
   std::map<std::tuple<std::int64_t, std::int32_t, std::size_t>, std::size_t> known;
   for (const experiment::RankDefinition* of : ranks) {
     const experiment::RankDefinition& rank = *of;

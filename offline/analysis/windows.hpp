@@ -1,9 +1,9 @@
 #pragma once
-/// Windows of one-sided operations, put together over the ranks of a job.
+/// Windows of one-sided operations, matched over the ranks of a job.
 ///
-/// Ranks number their communicators and windows on their own. Communicators of two ranks are one when parent, ordinal
-/// and leader are (measurement/definitions.hpp), windows when they are of one communicator and have the same place
-/// among its windows: to make one is collective.
+/// Ranks number their communicators and windows on their own. Communicators of two ranks are the same if parent,
+/// ordinal and leader are equal (measurement/definitions.hpp). Windows are the same if they have the same communicator
+/// and the same place among its windows, because window creation is collective.
 
 #include <cstdint>
 #include <span>
@@ -14,7 +14,7 @@
 
 namespace refrain::analysis {
 
-/// What a rank has moved to and from one target. Ranks are those in MPI_COMM_WORLD; -1: not known.
+/// Traffic of a rank to and from one target. Ranks are those in MPI_COMM_WORLD; -1: not known.
 struct WindowPair {
   std::int32_t origin, target;
   format::WindowTraffic traffic;
@@ -24,21 +24,21 @@ struct JobWindow {
   std::string communicator;  ///< its name, or where it comes from: "MPI_COMM_WORLD/3"; "?" when it is not known
   format::WindowKind kind{};
   std::string name;
-  std::int64_t made = 1;          ///< how many it stands for, one after the other
+  std::int64_t made = 1;          ///< number of windows that it stands for, one after the other
   std::vector<WindowPair> pairs;  ///< ascending by origin and by rank in the window
 };
 
 struct JobWindows {
-  std::vector<JobWindow> windows;                 ///< in the order in which the lowest rank of each has made them
-  std::vector<std::vector<std::size_t>> of_rank;  ///< by place in `ranks` and number of its window
+  std::vector<JobWindow> windows;                 ///< in the order in which the lowest rank of each has created them
+  std::vector<std::vector<std::size_t>> of_rank;  ///< index in `windows`, by index in `ranks` and window of the rank
 };
 
 const char* name_of(format::WindowKind kind);
 
-/// Of a rank in the window; -1: not known.
+/// The rank in MPI_COMM_WORLD of a rank in the window; -1: not known.
 std::int32_t world_rank(const experiment::RankDefinition& rank, const experiment::Window& window, std::int32_t target);
 
-/// `ranks`: all that are to be looked at, ascending.
+/// `ranks`: all ranks to be matched, ascending.
 JobWindows match_windows(std::span<const experiment::RankDefinition* const> ranks);
 
 }  // namespace refrain::analysis

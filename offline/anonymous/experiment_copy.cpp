@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using experiment::Experiment;
 
-/// A number, perhaps with a unit, or a word of the options.
+/// Whether the value is a number, perhaps with a unit, or a word that options take.
 bool is_public_value(const std::string& value) {
   constexpr std::string_view words[] = {"",   "all",  "sampled", "none", "on",  "off", "yes",
                                         "no", "true", "false",   "wall", "cpu", "auto"};
@@ -58,7 +58,7 @@ std::string manifest_of(const Experiment& experiment, const Pseudonyms& pseudony
   put("started", manifest.started);
   put("ended", manifest.ended);
   put("host", pseudonyms.of(experiment::NameKind::Host, manifest.host));
-  // Behind the first comma stands whose build it is.
+  // After the first comma, the text says whose build it is.
   put("mpi_library", manifest.mpi_library.substr(0, manifest.mpi_library.find(',')));
   json.Key("configuration");
   json.StartObject();
@@ -90,7 +90,7 @@ std::vector<symbols::ModuleNames> names_of(const Experiment& experiment, symbols
   return all;
 }
 
-/// Numbers alone: a link where that is possible, for files of events are large.
+/// Takes over a file that has only numbers: as a link if possible, because event files are large.
 void take_over(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::create_symlink(fs::absolute(from), to, error);

@@ -24,7 +24,7 @@ bool begins_with_any(std::string_view name, std::initializer_list<std::string_vi
   return std::ranges::any_of(beginnings, [&](std::string_view beginning) { return name.starts_with(beginning); });
 }
 
-/// Functions that analyses find by their names, and those of MPI.
+/// Whether this is a function that analyses find by its name, or one of MPI.
 bool is_public_function(std::string_view name) {
   return name == "main" || name == "MAIN__" || analysis::is_told_by_name(name) ||
          format::find_mpi_function(name) != nullptr;
@@ -32,10 +32,10 @@ bool is_public_function(std::string_view name) {
 
 bool is_openmp_library(std::string_view file) { return analysis::ModuleFold{{}, true}.folds_unnamed(file); }
 
-/// The file of a library that analyses find by its name: "libpython3.11.so.1.0", or its beginning, where there is more
-/// behind it than a version. Empty: it is none.
+/// What is public of the file name of a library that analyses find by its name: all of it ("libpython3.11.so.1.0"), or
+/// its beginning if more than a version follows. Empty: analyses do not look for this file.
 std::string_view public_file(std::string_view file) {
-  // The name of Refrain's library tells its own frames.
+  // Refrain's own frames are recognised by the name of its library.
   if (symbols::is_layer(file)) return file;
   if (!analysis::ModuleFold{{}, true}.folds(file) && !is_openmp_library(file)) return {};
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
@@ -99,7 +99,7 @@ std::string Pseudonyms::of(NameKind kind, std::string_view name) const {
     }
     case NameKind::Window: return word("window", name);
     case NameKind::Metric: {
-      // Behind the component of PAPI stand devices and file systems of the machine: "net:::ib0:rx:bytes".
+      // After the component of PAPI, names have devices and file systems of the machine: "net:::ib0:rx:bytes".
       constexpr std::string_view behind_component = ":::";
       const std::size_t end = name.find(behind_component);
       if (end == name.npos) return std::string(name);
@@ -111,7 +111,7 @@ std::string Pseudonyms::of(NameKind kind, std::string_view name) const {
 
 std::string Pseudonyms::module(std::string_view path) const {
   if (is_public_module(path)) return std::string(path);
-  // The directory of an installation does not stay.
+  // The directory of an installation is not kept.
   const std::string_view file = public_file(symbols::base_name(path));
   return "/" + (file.empty() ? word("module", path) : std::string(file));
 }
@@ -122,7 +122,7 @@ std::string Pseudonyms::build_id(std::string_view hexadecimal) const {
 
 std::string Pseudonyms::function(const std::string& name) const {
   if (is_public_function(name)) return name;
-  // A function that a compiler has made of a construct of OpenMP is known by its end.
+  // A function that a compiler has made from an OpenMP construct is recognised by its suffix.
   for (const std::string_view part : {"._omp_fn.", ".omp_outlined", "..omp_par."}) {
     const std::size_t at = name.find(part);
     if (at == name.npos) continue;

@@ -21,7 +21,7 @@ using experiment::clean_text;
 using properties::quoted_text;
 
 Value date_of(std::optional<std::int64_t> since_1970_us) { return since_1970_us ? Value(*since_1970_us) : Value(); }
-Value date_of(double) = delete;  // the optional integer would take it without its fraction
+Value date_of(double) = delete;  // converting it to the optional integer would drop its fraction
 
 /// The enumerator of TimingType (offline/properties/model.asl) of an MPI function.
 const char* timing_type_of(std::string_view function) {
@@ -49,7 +49,7 @@ class Loader {
     add_version();
     find_shared();
     place_nodes();
-    // The whole of the run is known only in the end, and its id is needed before.
+    // The run's row can only be written at the end, but its id is needed before.
     run_ = integer_of(connection_.one("SELECT COALESCE(MAX(\"id\"), 0) FROM \"TestRun\"")) + 1;
     add_metrics();
     sums_.resize(nodes_.size());
@@ -66,7 +66,7 @@ class Loader {
   }
 
  private:
-  /// The metrics that are looked at by name.
+  /// The metrics that are looked up by name.
   enum Looked : std::size_t {
     Wall,
     Mpi,
@@ -90,7 +90,7 @@ class Loader {
   static void add(const Values& values, Values& to) {
     for (std::size_t m = 0; m < looked_at; ++m) to[m] += values[m];
   }
-  /// What a call path has in the run.
+  /// Sums of a call path in the run.
   struct NodeSum {
     Values own{};
     OverProcesses inclusive;
@@ -117,13 +117,13 @@ class Loader {
     return looked;
   }
 
-  /// Missing when the run does not tell.
+  /// NULL when the run does not have the metric.
   Value if_known(const Values& of, Looked metric) const {
     return columns_[metric] < 0 ? Value() : value_of(of[metric]);
   }
   static Value if_told(bool is_told, double value) { return is_told ? value_of(value) : Value(); }
 
-  // What versions and runs share.
+  // Rows that versions and runs share.
 
   void add_version() {
     const RunFacts& facts = source_.facts();
@@ -192,7 +192,7 @@ class Loader {
     return at->second;
   }
 
-  /// Of each node its call path, function, region and call.
+  /// Finds or adds the call path, function, region and call of each node.
   void place_nodes() {
     places_.resize(nodes_.size());
     std::set<std::tuple<std::int64_t, std::string, std::int64_t>> of_this_run;
@@ -206,7 +206,7 @@ class Loader {
                                                        : node.kind == run::PathKind::Other ? "OtherPath"
                                                                                            : "UserPath");
       std::string path = above.path == 0 ? name : above.path_name + " > " + name;
-      // Names that differ in bytes which are no UTF-8.
+      // Names that differ only in invalid UTF-8 are the same after cleaning.
       while (!of_this_run.emplace(above.path, path, kind).second) path += '?';
       if (node.kind != run::PathKind::Other) {
         place.function =
@@ -232,7 +232,7 @@ class Loader {
       const auto is_same = [&](auto member) {
         return [this, &place, member](std::size_t of) { return places_[of].*member == place.*member; };
       };
-      // A function that calls itself has its time once.
+      // The time of a function that calls itself counts once.
       is_outermost_.push_back(std::ranges::none_of(ancestors(i), is_same(&Place::region)));
       is_outermost_call_.push_back(std::ranges::none_of(ancestors(i), is_same(&Place::call)));
     }
@@ -250,9 +250,9 @@ class Loader {
     }
   }
 
-  // What the run has.
+  // Rows of the run.
 
-  /// The locations of a process, from `first`; returns the place of the next process.
+  /// Adds the locations of a process, from `first` on; returns the first location of the next process.
   std::size_t add_process(std::size_t first) {
     const auto& locations = source_.locations();
     const std::int64_t rank = locations[first].rank;
@@ -288,7 +288,7 @@ class Loader {
       elapsed_ = std::max(elapsed_, here[Wall]);
       options_.progress(i + 1, locations.size());
     }
-    // Calls of this process; times of call paths with all below them.
+    // Calls of this process, and inclusive times of its call paths.
     const std::int64_t process = static_cast<std::int64_t>(processes_.size());
     processes_.push_back(rank);
     std::vector<double> inclusive = time;
@@ -312,10 +312,10 @@ class Loader {
     return i;
   }
 
-  /// Of regions and call paths.
+  /// Adds the timings of regions and call paths.
   void add_timings() {
     struct RegionSum {
-      double exclusive = 0, inclusive = 0, overhead = 0, error = 0;  // NaN: the error is not known
+      double exclusive = 0, inclusive = 0, overhead = 0, error = 0;  // NaN: the error is unknown
       std::map<std::int64_t, double> types;
       std::map<std::int64_t, run::Estimate> waits;  // by kind
     };
@@ -329,7 +329,7 @@ class Loader {
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
       const RunNode& node = nodes_[n];
       if (places_[n].region == 0) continue;
-      // Regions that it is in, each once.
+      // The regions that the node is in, each once.
       around.clear();
       for (std::int64_t at = static_cast<std::int64_t>(n); at >= 0; at = nodes_[static_cast<std::size_t>(at)].parent) {
         const std::int64_t region = places_[static_cast<std::size_t>(at)].region;
@@ -365,7 +365,7 @@ class Loader {
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
       NodeSum& sum = sums_[n];
       const RunNode& node = nodes_[n];
-      // Processes without it have nothing.
+      // Processes without the call path count as 0.
       const double processes = static_cast<double>(processes_.size());
       const double least =
           sum.inclusive.moments.count < processes ? std::min(sum.inclusive.least, 0.0) : sum.inclusive.least;
@@ -438,14 +438,14 @@ class Loader {
   const AddOptions& options_;
   ObjectTables tables_;
   const std::vector<RunNode>& nodes_;
-  std::array<std::ptrdiff_t, looked_at> columns_{};  ///< among the run's metrics; -1: it has none of the name
+  std::array<std::ptrdiff_t, looked_at> columns_{};  ///< index in the run's metrics; -1: the run lacks the metric
   std::int64_t program_ = 0, version_ = 0, run_ = 0;
   std::map<std::string, std::int64_t> functions_;
   std::map<std::tuple<std::int64_t, std::int64_t, std::string>, std::int64_t> regions_;  ///< by function, parent, name
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> calls_;                ///< by calling region and callee
   std::map<std::tuple<std::int64_t, std::string, std::int64_t>, std::int64_t> paths_;  ///< by parent, name, kind
   std::vector<Place> places_;
-  std::vector<bool> is_outermost_, is_outermost_call_;  ///< by node: none above it is of the same region, or call
+  std::vector<bool> is_outermost_, is_outermost_call_;  ///< by node: no ancestor has the same region, or call
   std::vector<std::int64_t> metrics_, location_ids_, processes_;
   std::vector<NodeSum> sums_;
   std::map<std::int64_t, CallSum> call_sums_;

@@ -1,5 +1,5 @@
 #pragma once
-/// Puts a run into a database of the built-in data model (properties/model.asl).
+/// Adds a run to a database of the built-in data model (properties/model.asl).
 
 #include <functional>
 #include <string>
@@ -11,18 +11,18 @@
 namespace refrain::database {
 
 struct AddOptions {
-  std::string program, version;  ///< instead of what the experiment has; empty: as it has it
-  std::string added;             ///< when, as it is shown
-  /// Of how many locations the work is done, of those that there are.
+  std::string program, version;  ///< override those of the experiment; empty: keep them
+  std::string added;             ///< when it is added, as shown to people
+  /// Called with the number of locations that are done, and of all locations.
   std::function<void(std::size_t done, std::size_t all)> progress = [](std::size_t, std::size_t) {};
 };
 
 struct Added {
   std::int64_t run = 0;
-  std::vector<std::string> notes;  ///< what is not in the database, in a line each
+  std::vector<std::string> notes;  ///< what was left out of the database, one line each
 };
 
-/// Within a Writing, and nothing of it when it throws.
+/// Called within a Writing, which undoes everything when this throws.
 Added add_run(Connection& connection, const properties::Model& model, RunSource& source, const AddOptions& options);
 
 }  // namespace refrain::database

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A digest of the anchor and the definitions, which tell when the run began: events are not read twice.
+/// A digest of the anchor and the definitions, which have the start time of the run: events are not read twice.
 std::string digest_of_archive(fs::path anchor) {
   Digest digest;
   for (const char* extension : {".otf2", ".def"}) {
@@ -63,7 +63,7 @@ class ArchiveRun final : public HeldRun {
   void put(Thread thread, std::uint32_t node, const trace::PathSum& sum) {
     constexpr double s_per_ns = 1e-9;
     add(thread, node, wall, static_cast<double>(sum.ns) * s_per_ns);
-    // An archive without any such record may be of a tool that does not write them: then nothing is known.
+    // An archive without any such record may be from a tool that does not write them: the count is unknown then.
     const auto add_count = [&](const char* name, const char* unit, std::int64_t value) {
       if (value != 0) add(thread, node, metric_of(name, unit), static_cast<double>(value));
     };

@@ -53,7 +53,7 @@ class CaliperRun final : public HeldRun {
     return value.IsString() ? experiment::clean_text({value.GetString(), value.GetStringLength()}) : std::string();
   }
 
-  /// Seconds of a unit; nothing: it is none of time.
+  /// Seconds in a unit; nullopt when it is no unit of time.
   static std::optional<double> seconds_of(std::string_view unit) {
     if (unit == "sec" || unit == "s") return 1;
     if (unit == "msec" || unit == "ms") return 1e-3;
@@ -103,16 +103,16 @@ class CaliperRun final : public HeldRun {
                                               "sum#avg#sum#time.duration"};
     constexpr std::string_view inclusive[] = {"inclusive#sum#time.duration", "sum#inclusive#sum#time.duration",
                                               "time (inc)", "sum#avg#inclusive#sum#time.duration"};
-    // Several columns may say the same: the first one counts.
+    // Several columns may have the same times: the first one counts.
     if (std::ranges::find(exclusive, plain) != std::end(exclusive))
       return std::exchange(has_exclusive_, true) ? CaliperColumn{}
                                                  : CaliperColumn{CaliperColumn::Exclusive, wall, factor};
     if (std::ranges::find(inclusive, plain) != std::end(inclusive))
       return std::exchange(has_inclusive_, true) ? CaliperColumn{}
                                                  : CaliperColumn{CaliperColumn::Inclusive, wall, factor};
-    if (name.find("inclusive#") != name.npos) return {};  // counted with what is below already
+    if (name.find("inclusive#") != name.npos) return {};  // includes what is below
     for (const std::string_view statistic : {"min#", "max#", "avg#", "percent"})
-      if (name.starts_with(statistic)) return {};  // no sums
+      if (name.starts_with(statistic)) return {};  // not sums
     const bool is_time = seconds_of(unit).has_value();
     const std::string metric = name.ends_with("region.count") ? "visits" : name;
     return {CaliperColumn::Exclusive, metric_of(metric, is_time ? "s" : "1"), is_time ? factor : 1};
@@ -167,7 +167,7 @@ class CaliperRun final : public HeldRun {
     else add(thread, node, of.metric, value * of.factor);
   }
 
-  /// Of profiles that have inclusive times alone.
+  /// For profiles with inclusive times only.
   void make_exclusive() {
     auto own_s = inclusive_s_;
     for (const auto& [place, seconds] : inclusive_s_)
@@ -181,7 +181,7 @@ class CaliperRun final : public HeldRun {
   std::string path_name_;
   std::vector<CaliperColumn> columns_;
   std::vector<std::string> labels_;     ///< by node of the file
-  std::vector<std::uint32_t> node_of_;  ///< the same; none: of another column
+  std::vector<std::uint32_t> node_of_;  ///< by node of the file; `none`: a node of another column
   bool inclusive_only_ = false, has_exclusive_ = false, has_inclusive_ = false;
   std::map<std::pair<Thread, std::uint32_t>, double> inclusive_s_;
 };
@@ -190,7 +190,7 @@ class CaliperRun final : public HeldRun {
 
 bool is_caliper(const std::string& path) {
   constexpr std::size_t piece = std::size_t{1} << 16;
-  constexpr std::string_view members[] = {R"("columns")", R"("nodes")"};  // behind the data, where Caliper writes it
+  constexpr std::string_view members[] = {R"("columns")", R"("nodes")"};  // Caliper writes them after the data
   constexpr std::size_t overlap = 16;                                     // of pieces: no member is cut in both
   std::ifstream file(path, std::ios::binary);
   std::string text, next(piece, '\0');

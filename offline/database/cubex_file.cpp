@@ -25,11 +25,11 @@ struct Anchor {
   CubexFile file;
   struct Metric {
     std::string id;
-    std::size_t place;  ///< of file.metrics
+    std::size_t place;  ///< index in file.metrics
     bool is_integer, is_signed;
   };
   std::vector<Metric> metrics;
-  std::vector<std::uint32_t> inclusive_row;  ///< of a row its node
+  std::vector<std::uint32_t> inclusive_row;  ///< node by row of inclusive metrics
 };
 
 class AnchorReader {
@@ -66,7 +66,7 @@ class AnchorReader {
     input_.fail(member_.offset + at, what);
   }
 
-  /// With those below. Minima and the like are no sums, and left out.
+  /// Adds the metrics below `parent`. Minima and the like are not sums, and are left out.
   void add_metrics(const pugi::xml_node& parent) {
     for (const pugi::xml_node metric : parent.children("metric")) {
       const std::string type = metric.child_value("dtype"), kind = metric.attribute("type").value();
@@ -89,7 +89,7 @@ class AnchorReader {
       pugi::xml_node node;
       std::int32_t parent;
     };
-    // From top to bottom: the last one that was put in comes next, so children go in from the last to the first.
+    // Preorder: the node pushed last comes next, so children are pushed from the last to the first.
     std::vector<Open> open{{root, -1}};
     while (!open.empty()) {
       const auto [node, parent] = open.back();
@@ -138,7 +138,7 @@ class AnchorReader {
   Anchor anchor_;
 };
 
-/// Room for the values of all metrics.
+/// Limits the values of all metrics together.
 class ValueBudget {
  public:
   ValueBudget(const InputFile& file, std::size_t values) : file_(file), left_(values) {}
@@ -227,8 +227,8 @@ class ValueReader {
     return metric.is_signed ? static_cast<double>(static_cast<std::int64_t>(bits)) : static_cast<double>(bits);
   }
 
-  /// What a node has without those below it. Less than nothing beyond rounding: rows are not in the order that is
-  /// known.
+  /// Subtracts the values of the nodes below each node. A result below 0 by more than rounding means that rows are not
+  /// in the expected order.
   void make_exclusive(CubexMetric& metric, const Member& member) {
     const auto& nodes = anchor_.file.nodes;
     const std::size_t locations = anchor_.file.locations.size();

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Names of CUBE's metrics that reports of Refrain have under another one.
+/// CUBE metrics that Refrain's reports call by another name.
 constexpr std::pair<std::string_view, const char*> renamed[] = {{"time", "wall"}};
 
 class CubexRun : public RunSource {
@@ -23,7 +23,7 @@ class CubexRun : public RunSource {
   explicit CubexRun(const std::string& path) {
     const experiment::InputFile input{fs::path(path)};
     file_ = parse_cubex(input);
-    // What follows from time and the kind of a function is not taken twice.
+    // These follow from time and the kind of a function: they are not taken twice.
     std::erase_if(file_.metrics, [](const CubexMetric& of) { return of.name == "mpi" || of.name == "user"; });
     Digest digest;
     digest.add(input.read(0, input.size(), "the file"));
@@ -40,7 +40,7 @@ class CubexRun : public RunSource {
       ranks.insert(location.rank);
     }
     facts_.processes = static_cast<std::int64_t>(ranks.size());
-    // Siblings of one name are one call path.
+    // Siblings with the same name are one call path.
     std::map<std::tuple<std::int32_t, std::string, run::PathKind>, std::uint32_t> known;
     for (const CubexNode& node : file_.nodes) {
       RunNode row;
@@ -62,7 +62,7 @@ class CubexRun : public RunSource {
     }
     const auto wall = std::ranges::find(is_time_, true);
     if (wall == is_time_.end()) input.fail(0, "it has no metric time");
-    // What follows from the kind of a function.
+    // Metrics that follow from the kind of a function.
     const auto parent = static_cast<int>(wall - is_time_.begin());
     metrics_.push_back({"mpi", "s", parent});
     metrics_.push_back({"user", "s", parent});

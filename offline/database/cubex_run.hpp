@@ -8,8 +8,8 @@
 
 namespace refrain::database {
 
-/// Throws experiment::ReadError. Its program is called by the name of the file's
-/// directory, as profiles do not have the executable.
+/// Throws experiment::ReadError. The program is named after the file's directory, since profiles do not name the
+/// executable.
 std::unique_ptr<RunSource> cubex_run(const std::string& path);
 
 }  // namespace refrain::database

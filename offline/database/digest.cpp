@@ -1,4 +1,4 @@
-// Before any other header: one that includes it otherwise would leave functions to be linked.
+// Before any other header: one that includes xxhash.h without this macro would leave functions to be linked.
 #define XXH_INLINE_ALL
 #include "offline/database/digest.hpp"
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What a run is recognised by: 128 bits of its files, as 32 hexadecimal digits.
+/// Identifies a run: a 128-bit hash of its files, as 32 hexadecimal digits.
 
 #include <cstddef>
 #include <memory>

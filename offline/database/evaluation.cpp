@@ -18,7 +18,8 @@ using properties::quoted_name;
 using properties::quoted_text;
 using properties::Type;
 
-/// The attributes by whose sets objects of a class belong to one of `owner`, from the class up. Nothing: they do not.
+/// The set attributes that lead from class `of` up to class `owner`: by them an object belongs to an owner. nullopt
+/// when there are none.
 std::optional<std::vector<const Attribute*>> chain_to(const Model& model, int of, int owner) {
   std::map<int, std::vector<const Attribute*>> chains{{of, {}}};
   std::deque<int> next{of};
@@ -37,7 +38,7 @@ std::optional<std::vector<const Attribute*>> chain_to(const Model& model, int of
   return std::nullopt;
 }
 
-/// A condition for the id `{}`: it belongs to the owner.
+/// A condition that the object with id `{}` belongs to the owner.
 std::string belongs_to(const Model& model, const std::vector<const Attribute*>& chain, std::int64_t owner) {
   if (chain.empty()) return fmt::format("{{}} = {}", owner);
   std::string owners = fmt::format("= {}", owner);
@@ -47,7 +48,7 @@ std::string belongs_to(const Model& model, const std::vector<const Attribute*>& 
   return "{} " + owners;
 }
 
-/// Of a region.
+/// The region to whose time severities are relative.
 struct Basis {
   std::int64_t id = 0;
   std::string name;
@@ -76,7 +77,7 @@ Basis basis_of(Connection& connection, const EvaluationRequest& request) {
   return basis;
 }
 
-/// What objects are called: by their name where the class has one.
+/// The names of objects: their attribute Name where the class has one.
 class Names {
  public:
   Names(Connection& connection, const Model& model) : connection_(connection), model_(model) {}
@@ -121,13 +122,14 @@ class Names {
 /// The objects directly inside each object.
 using Inner = std::map<std::int64_t, std::vector<std::int64_t>>;
 
-/// Leaves out what leads back to an object that it lies in, as calls of a recursion do, so that none lies in itself.
+/// Removes links from an object back to one that contains it, as recursive calls make them, so that none contains
+/// itself.
 void drop_cycles(Inner& inner) {
   struct Visit {
     std::int64_t id;
-    std::size_t next = 0;  ///< of those inside
+    std::size_t next = 0;  ///< index of the next object inside
   };
-  std::map<std::int64_t, bool> is_open;  // of what was visited: what is inside is being looked at
+  std::map<std::int64_t, bool> is_open;  // by visited object: the objects inside are being visited
   for (const auto& [first, unused] : inner) {
     if (!is_open.try_emplace(first, true).second) continue;
     for (std::vector<Visit> stack{{first}}; !stack.empty();) {
@@ -150,7 +152,7 @@ void drop_cycles(Inner& inner) {
   }
 }
 
-/// Regions lie in others by marks and by calls.
+/// Regions contain others by marks and by calls.
 Inner inner_regions(Connection& connection, std::int64_t version) {
   Inner inner;
   const auto add = [&](std::span<const Value> row) { inner[integer_of(row[0])].push_back(integer_of(row[1])); };
@@ -185,7 +187,7 @@ struct Row {
   double confidence, severity;
 };
 
-/// Finds rows whose severity is that of rows directly inside.
+/// Finds rows whose severity is nearly that of the rows directly inside.
 class Nesting {
  public:
   Nesting(Connection& connection, const Model& model, std::int64_t version)
@@ -194,7 +196,8 @@ class Nesting {
         region_(model.class_named("Region")),
         path_(model.class_named("CallPath")) {}
 
-  /// Which rows are such. Contexts are nested where the property has one region, beside the basis, or one call path.
+  /// Whether each row is such. Contexts are nested if the property has exactly one region, besides the basis, or call
+  /// path.
   std::vector<bool> outer_of(const Property& property, const std::vector<Row>& rows) {
     constexpr double nearly_all = 0.85;
     std::vector<bool> outer(rows.size());
@@ -238,7 +241,7 @@ class Nesting {
   std::map<int, Inner> known_;
 };
 
-/// Why nothing was found: a class of which there is no object. Empty: there are some of all.
+/// Why nothing was found: a class without objects. Empty when every class has some.
 std::string missing_objects(Connection& connection, const Property& property, const Model& model,
                             const properties::Contexts& contexts) {
   for (const properties::Parameter& parameter : property.parameters) {
@@ -282,7 +285,7 @@ const Found* bottleneck_of(const Evaluation& evaluation) {
   };
   for (bool has_moved = true; has_moved;) {
     has_moved = false;
-    // They are in the order of their severities.
+    // Findings are in the order of their severities.
     for (const Found& other : evaluation.found)
       if (other.property->refines == most->property->name && other.severity >= least * most->severity &&
           is_more_than_a_hint(other) && !is_elsewhere(other)) {

@@ -1,6 +1,6 @@
 #pragma once
-/// A run of another tool's profile, all of which is in memory: what readers of such profiles fill in. Each has the
-/// metrics "wall", "mpi" and "user", seconds; the last two are parts of the first, by the kind of the node.
+/// A run from another tool's profile, held in memory and filled in by the reader of that profile. It has the metrics
+/// "wall", "mpi" and "user", in seconds; the kind of a node decides which of the last two its wall time is part of.
 
 #include <cstdint>
 #include <map>
@@ -18,14 +18,14 @@ class HeldRun : public RunSource {
   void for_each_node(std::size_t location, const TakeNode& take) override;
 
  protected:
-  static constexpr std::size_t wall = 0, mpi = 1, user = 2;  ///< metrics
+  static constexpr std::size_t wall = 0, mpi = 1, user = 2;  ///< indices of metrics
 
-  /// `path`: of the profile; the run is called by the name of the directory that it is in.
+  /// `path`: the profile; the program is named after the directory of the profile.
   HeldRun(const std::string& path, const char* source);
-  /// The node of this name below another one, -1: at the top; it is made when there is none. The functions of MPI are
-  /// known by their names.
+  /// The node of this name below `parent` (-1: at the top), created when missing. Its kind follows from the name:
+  /// "MPI_..." is a function of MPI, "(...)" is no function.
   std::uint32_t node_below(std::int32_t parent, const std::string& name);
-  /// The same, where more is known of it than its name.
+  /// The same for a node whose kind is known.
   std::uint32_t node_below(std::int32_t parent, const std::string& name, run::PathKind kind, bool is_marked = false);
   std::size_t metric_of(const std::string& name, const char* unit);
   using Thread = std::pair<std::int64_t, std::int64_t>;  ///< rank and thread

@@ -11,8 +11,8 @@
 namespace refrain::database {
 namespace {
 
-/// A database stays small, however long a run was.
-constexpr std::int64_t most_iterations = 2'000'000;  ///< of one location each
+/// These limits keep a database small, however long a run was.
+constexpr std::int64_t most_iterations = 2'000'000;  ///< sum over locations
 constexpr std::int64_t most_steps = 1'000'000;       ///< of a loop
 
 struct StepSum {
@@ -20,7 +20,7 @@ struct StepSum {
   double least_wall = 0, wall = 0, most_wall = 0, mpi = 0, least_user = 0, user = 0, most_user = 0;
 };
 
-/// Of an iteration's mean wall time. A property says how sure it is, so less is asked of it than of a finding.
+/// Growth of the mean wall time of iterations. A property has a confidence, so the test is weaker than for a finding.
 double growth_of(const std::vector<StepSum>& steps) {
   constexpr double most_by_chance = 1e-3;
   std::vector<double> wall;
@@ -51,7 +51,7 @@ void add_loops(Connection& connection, ObjectTables& tables, RunSource& source, 
   const std::int64_t first_loop = integer_of(connection.one("SELECT COALESCE(MAX(\"id\"), 0) FROM \"Loop\"")) + 1;
   std::vector<std::int64_t> ids, counts;
   const auto id_of = [&](std::size_t loop) {
-    // The count is known in the end: the row is written then, with this id.
+    // The count is known at the end: the row is written then, with this id.
     while (ids.size() <= loop) ids.push_back(first_loop + static_cast<std::int64_t>(ids.size()));
     counts.resize(ids.size());
     return ids[loop];

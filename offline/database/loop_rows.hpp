@@ -12,11 +12,11 @@ namespace refrain::database {
 
 struct LoopsOfRun {
   std::int64_t run;                            ///< id
-  const std::vector<std::int64_t>& locations;  ///< ids, by place in RunSource::locations()
+  const std::vector<std::int64_t>& locations;  ///< ids, by index in RunSource::locations()
   const std::function<void(std::size_t done, std::size_t all)>& progress;
 };
 
-/// What is not in the database is said in `notes`.
+/// Adds to `notes` what is left out of the database.
 void add_loops(Connection& connection, ObjectTables& tables, RunSource& source, const LoopsOfRun& of_run,
                std::vector<std::string>& notes);
 

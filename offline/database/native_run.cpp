@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// When the executable was made, if the file that is there now may be the one that ran.
+/// When the executable was last written, if the present file may be the one that ran.
 std::optional<std::int64_t> compiled_us(const std::string& executable, std::optional<std::int64_t> start_us) {
   std::error_code error;
   const auto written = fs::last_write_time(executable, error);
@@ -51,7 +51,7 @@ class NativeRun : public RunSource {
     for (std::size_t i = 1; i < tree.nodes.size(); ++i) {
       const analysis::TreeNode& node = tree.nodes[i];
       RunNode row;
-      // What only the time rules define is no function.
+      // Nodes that only the time rules define are not functions.
       const bool is_function = !node.name.starts_with('(') || node.kind == run::PathKind::User;
       row.kind = is_function ? node.kind : run::PathKind::Other;
       row.parent = node.parent - 1;
@@ -105,7 +105,7 @@ class NativeRun : public RunSource {
       units.push_back({run::UnitRef::Cluster, loop, unit.cluster});
     }
     std::ranges::sort(units);
-    // Two sums of one cluster are in no file that is whole.
+    // Only a damaged file has two sums of one cluster.
     if (std::ranges::adjacent_find(units) != units.end()) return {{}};
     return units;
   }
@@ -181,7 +181,7 @@ class NativeRun : public RunSource {
   run::Run run_;
   std::optional<run::ValueReader> values_;
   struct Place {
-    std::size_t place, location;  ///< in Experiment::ranks(), Rank::locations
+    std::size_t place, location;  ///< indices in Experiment::ranks() and Rank::locations
   };
   std::vector<Place> places_;
   experiment::RankHandle open_;
@@ -196,7 +196,7 @@ std::unique_ptr<RunSource> native_run(const std::shared_ptr<const experiment::Ex
 }
 
 std::string digest_of_experiment(const fs::path& directory) {
-  // An analysis that is kept later (analysis-*.refrain) makes no other run of it, nor does packing it.
+  // Neither an analysis that is stored later (analysis-*.refrain) nor packing makes it another run.
   Digest digest;
   std::error_code error;
   for (const std::string& name : experiment::files_in(directory, error)) {

@@ -11,19 +11,19 @@
 
 namespace refrain::database {
 
-/// How long a call path has waited for other processes (exclusive).
+/// Exclusive waiting of a call path for other processes.
 struct NodeWaiting {
-  std::optional<run::Estimate> wait = std::nullopt;  ///< nothing: it is not known
+  std::optional<run::Estimate> wait = std::nullopt;  ///< unset: unknown
   double confidence = unknown;
   std::string kind;
-  std::map<std::int32_t, double> by_rank = {};  ///< seconds of it, where ranks are told apart
+  std::map<std::int32_t, double> by_rank = {};  ///< seconds by rank, where ranks are distinguished
 };
 
-/// `tree` is the experiment's, `waiting` by its nodes or empty; both must outlive the source.
+/// `tree`: that of the experiment. `waiting`: by node of the tree, or empty. Both must outlive the source.
 std::unique_ptr<RunSource> native_run(const std::shared_ptr<const experiment::Experiment>& experiment,
                                       const analysis::CallTree& tree, const std::vector<NodeWaiting>& waiting);
 
-/// By what the same experiment is recognised, also in another directory. Throws experiment::ReadError.
+/// Identifies the same experiment, even in another directory. Throws experiment::ReadError.
 std::string digest_of_experiment(const std::filesystem::path& directory);
 
 }  // namespace refrain::database

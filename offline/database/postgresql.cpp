@@ -8,7 +8,7 @@
 namespace refrain::database {
 namespace {
 
-/// Types of columns: pg_type.dat of PostgreSQL.
+/// Types of columns, from PostgreSQL's pg_type.dat.
 enum Oid : unsigned {
   bool_oid = 16,
   int8_oid = 20,
@@ -19,7 +19,7 @@ enum Oid : unsigned {
   numeric_oid = 1700
 };
 
-/// Any number that no other program uses: all loaders wait for the same lock.
+/// The lock that all loaders wait for: an arbitrary number that no other program uses.
 constexpr const char* lock_number = "7166724";
 
 using Result = std::unique_ptr<PGresult, decltype(&PQclear)>;
@@ -32,7 +32,7 @@ std::string one_line(const char* message) {
   return text;
 }
 
-/// COPY's text format, in pieces: between them other tables may have theirs.
+/// Writes COPY's text format in pieces, so that other tables can have theirs in between.
 class PostgresqlAppender : public Appender {
  public:
   PostgresqlAppender(PGconn* connection, const std::string& name, std::string sql)
@@ -109,7 +109,7 @@ class Postgresql : public Connection {
       if (PQsetClientEncoding(connection_, "UTF8") != 0) fail();
       execute("SET standard_conforming_strings = on");
       execute("SET extra_float_digits = 3");
-      execute("SET jit = off");  // compiling takes longer than what is asked here
+      execute("SET jit = off");  // compiling takes longer than the queries here
     } catch (...) {
       PQfinish(connection_);
       throw;
@@ -131,7 +131,7 @@ class Postgresql : public Connection {
     PQsetSingleRowMode(connection_);
     std::vector<Value> row;
     std::string failure;
-    // All results are taken, as the connection is of no use before.
+    // All results are taken, since the connection is unusable before that.
     while (PGresult* next = PQgetResult(connection_)) {
       const Result result(next, PQclear);
       const auto status = PQresultStatus(next);
@@ -165,14 +165,14 @@ class Postgresql : public Connection {
             .empty()) {
       waiting();
       execute(fmt::format("SELECT pg_advisory_xact_lock({})", lock_number));
-      // What others have written meanwhile is seen by statements that begin now.
+      // Statements that begin now see what others have written meanwhile.
     }
   }
 
   void analyze() override { execute("ANALYZE"); }
 
  private:
-  /// The part between the user's name and the host.
+  /// Removes the password, the part between the user's name and the host.
   static std::string without_password(const std::string& where) {
     const std::size_t begin = where.find("://") + 3, at = where.find('@', begin), colon = where.find(':', begin);
     if (at == where.npos || colon == where.npos || colon > at) return where;

@@ -1,5 +1,5 @@
 #pragma once
-/// How the processes of a run differ.
+/// How values differ between the processes of a run.
 
 #include <cstdint>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace refrain::database {
 
-/// Least, largest, mean and deviation over processes, and which processes have the extremes.
+/// Minimum, maximum, mean and deviation over processes, and the processes with the minimum and maximum.
 struct OverProcesses {
   statistics::Moments moments;
   double least = 0, most = 0;
@@ -26,7 +26,7 @@ struct OverProcesses {
     }
     moments.add(value);
   }
-  /// Those that have not had a row have nothing.
+  /// Adds 0 for each process without a row.
   void add_idle(const std::vector<std::int64_t>& processes, const std::vector<bool>& has) {
     for (std::size_t i = 0; i < processes.size(); ++i)
       if (i >= has.size() || !has[i]) add(0, processes[i]);

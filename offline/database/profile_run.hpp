@@ -1,6 +1,5 @@
 #pragma once
-/// Profiles and traces of other tools as runs: what they lack is not known, and there are no iterations, no errors and
-/// no waiting.
+/// Profiles and traces of other tools as runs. What they lack is unknown; they have no iterations, errors or waiting.
 ///
 ///     .cubex               of Score-P and Scalasca (cubex_file.hpp)
 ///     JSON of Caliper      what `cali-query --json-split` and the formatter json-split write (caliper_run.cpp)
@@ -14,21 +13,21 @@
 
 namespace refrain::database {
 
-/// An object of JSON that has columns or nodes somewhere.
+/// Whether the file is a JSON object with "columns" or "nodes" somewhere in it.
 bool is_caliper(const std::string& path);
 bool is_tau(const std::string& path);
-/// Of which tool the run is, by what is in the file: RunFacts::source. Null: it is none of these. Throws
+/// The tool that a run is from, by its contents: RunFacts::source. Null when it is from none of these. Throws
 /// experiment::ReadError when a directory has several archives.
 const char* source_of(const std::string& path);
 
 /// All throw experiment::ReadError.
 std::unique_ptr<RunSource> caliper_run(const std::string& path);
 std::unique_ptr<RunSource> tau_run(const std::string& path);
-/// `anchor`: of an archive (trace::find_otf2_anchor()).
+/// `anchor`: the anchor file of an archive (trace::find_otf2_anchor()).
 std::unique_ptr<RunSource> archive_run(const std::string& anchor);
-/// Throws experiment::ReadError: the file is no run, in one sentence that names all that could be read.
+/// Throws experiment::ReadError: the file is no run; one sentence names all kinds of runs that could be read.
 [[noreturn]] void refuse_file(const std::string& path);
-/// Any of them; another file is refused.
+/// Reads any of them; refuses any other file.
 std::unique_ptr<RunSource> profile_run(const std::string& path);
 
 }  // namespace refrain::database

@@ -14,12 +14,12 @@ Scaling scaling_of(Connection& connection, const StoredRun& run, const std::vect
                    double least_share) {
   Scaling scaling{run.program, run.version, 0, {}};
   struct OfSize {
-    std::vector<double> seconds;  // of all processes, by run
+    std::vector<double> seconds;  // sums over all processes, by run
     double largest_share = 0;
 
     double mean_s() const { return statistics::mean(seconds); }
     double deviation_s() const { return std::sqrt(statistics::variance(seconds)); }
-    /// Of the mean, relative to it.
+    /// Standard error of the mean, relative to the mean.
     double relative_error() const {
       return mean_s() > 0 ? deviation_s() / std::sqrt(static_cast<double>(seconds.size())) / mean_s() : 0;
     }
@@ -94,7 +94,7 @@ std::vector<analysis::SizedRun> sized_runs(Connection& connection, const StoredR
     if (!efficiency) continue;
     double useful_s = 0;
     for (const analysis::RankTimes& rank : of.ranks) useful_s += rank.useful.value;
-    // Ranks that are missing count like the others.
+    // Missing ranks count like the others.
     runs.push_back({of.processes, *efficiency,
                     useful_s * static_cast<double>(of.processes) / static_cast<double>(of.ranks.size())});
   }

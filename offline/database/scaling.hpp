@@ -1,5 +1,5 @@
 #pragma once
-/// How regions of a program scale: strong scaling, as all runs solve the same problem.
+/// How regions of a program scale: strong scaling, since all runs are taken to solve the same problem.
 
 #include <string>
 #include <vector>
@@ -11,12 +11,12 @@ namespace refrain::database {
 
 struct ScalingRow {
   std::int64_t processes = 0, runs = 0;
-  double seconds = 0;           ///< of a process, the mean over processes and runs
-  double deviation_s = 0;       ///< of `seconds` of single runs; 0 of one
-  double speedup = 1;           ///< times the processes of the fewest: p is linear
-  double efficiency = 1;        ///< speedup over processes
-  double efficiency_error = 0;  ///< standard error, by the scatter of runs; 0: one of the two sizes has a single run
-  double lost_s = 0;            ///< of all processes: what they take more than those of the fewest
+  double seconds = 0;           ///< time of a process, mean over processes and runs
+  double deviation_s = 0;       ///< standard deviation of `seconds` over runs; 0 for one run
+  double speedup = 1;           ///< time ratio to the fewest processes, times their number; linear: p
+  double efficiency = 1;        ///< speedup / processes
+  double efficiency_error = 0;  ///< standard error from the scatter of runs; 0: either size has a single run
+  double lost_s = 0;            ///< extra time of all processes over that with the fewest processes
 };
 
 struct ScalingRegion {
@@ -26,17 +26,17 @@ struct ScalingRegion {
 
 struct Scaling {
   std::string program, version;
-  std::int64_t fewest = 0;             ///< processes of the run that others are compared with
-  std::vector<ScalingRegion> regions;  ///< those with most time first
+  std::int64_t fewest = 0;             ///< number of processes of the run that others are compared with
+  std::vector<ScalingRegion> regions;  ///< regions with most time first
 };
 
-/// Of the version of `run`. `wanted`: names of regions, empty: those that have at least `least_share` of a run's time.
-/// Throws DatabaseError.
+/// Scaling of the version of `run`. `wanted`: names of regions; empty: regions with at least `least_share` of a run's
+/// time. Throws DatabaseError.
 Scaling scaling_of(Connection& connection, const StoredRun& run, const std::vector<std::string>& wanted,
                    double least_share);
 
-/// The runs of the version of `run`, with their efficiencies: of the whole run, by the first threads of processes. A
-/// database has neither machines nor waiting by process, so serialisation and transfer are not known. Runs without any
+/// The runs of the version of `run`, with the efficiencies of the whole run, from the first threads of the processes. A
+/// database has neither machines nor waiting by process, so serialisation and transfer are unknown. Runs without any
 /// useful time are left out. Throws DatabaseError.
 std::vector<analysis::SizedRun> sized_runs(Connection& connection, const StoredRun& run);
 

@@ -21,7 +21,7 @@ class Statement {
   ~Statement() { sqlite3_finalize(statement_); }
   Statement(const Statement&) = delete;
 
-  /// False: no further row.
+  /// False when there is no further row.
   bool step() {
     const int result = sqlite3_step(statement_);
     if (result == SQLITE_ROW) return true;
@@ -33,7 +33,7 @@ class Statement {
 
   Value value(int column) const { return value_at(statement_, column); }
 
-  /// The value must stay until the next step().
+  /// The value must stay valid until the next step().
   void bind(int place, const Value& value) {
     if (database::bind(statement_, place, value) != SQLITE_OK) fail();
   }
@@ -74,10 +74,10 @@ class Sqlite : public Connection {
       throw DatabaseError(fmt::format("{}: {}", file, why));
     }
     sqlite3_extended_result_codes(database_, 1);
-    // For who reads: a loader that has begun to write into the file holds readers off until it is done.
+    // For readers: a loader that has begun to write into the file blocks them until it is done.
     sqlite3_busy_timeout(database_, longest_wait_ms);
     try {
-      // What no database of SQLite is is found here; a killed loader's rows are taken back.
+      // This fails if the file is no SQLite database, and takes back the rows of a killed loader.
       execute("PRAGMA schema_version");
       execute("PRAGMA cache_size = -262144");  // KiB
       execute("PRAGMA temp_store = MEMORY");
@@ -124,7 +124,7 @@ class Sqlite : public Connection {
       if ((result & 0xFF) != SQLITE_BUSY) throw DatabaseError(fmt::format("{}: {}", name_, sqlite3_errmsg(database_)));
       if (!told) waiting();
     }
-    // At the end it waits for who reads.
+    // The commit waits for readers.
     sqlite3_busy_timeout(database_, longest_wait_ms);
   }
 

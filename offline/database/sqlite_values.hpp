@@ -1,5 +1,5 @@
 #pragma once
-/// Values in statements of SQLite.
+/// Values in SQLite statements.
 
 #include "offline/database/connection.hpp"
 
@@ -7,9 +7,9 @@ struct sqlite3_stmt;
 
 namespace refrain::database {
 
-/// Of the row in progress; bytes that are no text become X'00FF'.
+/// A value of the current row; bytes that are not text become X'00FF'.
 Value value_at(sqlite3_stmt* statement, int column);
-/// Returns SQLite's code. The value must stay until the next step.
+/// Returns SQLite's result code. The value must stay valid until the next step.
 int bind(sqlite3_stmt* statement, int place, const Value& value);
 
 }  // namespace refrain::database

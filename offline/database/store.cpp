@@ -20,7 +20,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// The first lines that one of them has and the other one does not.
+/// The first lines that only one of the two has.
 std::string difference(const std::vector<std::string>& theirs, const std::vector<std::string>& ours) {
   constexpr std::size_t most = 3;
   std::vector<std::string> differs;
@@ -118,7 +118,7 @@ void Store::remove(const StoredRun& run) {
   if (integer_of(connection_.one(
           fmt::format("SELECT COUNT(*) FROM \"TestRun\" WHERE \"ProgVersion_Runs\" = {}", run.version_id))) > 0)
     return;
-  // Its last run: what runs share goes, from the bottom up.
+  // That was the version's last run: what its runs share goes, too, from the bottom up.
   const std::string functions =
       fmt::format("(SELECT \"id\" FROM \"Function\" WHERE \"ProgVersion_Functions\" = {})", run.version_id);
   const Value program = connection_.one(

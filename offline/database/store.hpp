@@ -1,10 +1,10 @@
 #pragma once
-/// Experiments in a database: its tables are made from a data model (properties/model.hpp), and Refrain's own ones say
-/// which model that is and which rows are of which run:
+/// Experiments in a database. Its tables are made from a data model (properties/model.hpp); Refrain's own tables say
+/// which model that is, and which rows belong to which run:
 ///
 ///     refrain_about(name, value)            format, model
-///     refrain_runs(run, digest, added)      a run's TestRun, what its experiment is recognised by, when it was added
-///     refrain_rows(run, name, first, last)  the ids of the rows that go when the run is removed
+///     refrain_runs(run, digest, added)      a run's TestRun, the digest of its experiment, when it was added
+///     refrain_rows(run, name, first, last)  the ids of the rows that are removed with the run
 
 #include <map>
 #include <optional>
@@ -24,7 +24,7 @@ struct StoredRun {
   double elapsed_s = 0;
 };
 
-/// Of runs: an empty one means any.
+/// Selects runs: an empty member matches any.
 struct RunFilter {
   std::string program, version;
   std::optional<std::int64_t> run;
@@ -32,20 +32,21 @@ struct RunFilter {
 
 class Store {
  public:
-  /// Both must outlive it.
+  /// Both must outlive the store.
   Store(Connection& connection, const properties::Model& model) : connection_(connection), model_(model) {}
 
-  /// Makes the tables of an empty database. Within a Writing. Throws as check() does.
+  /// Creates the tables of an empty database. Called within a Writing. Throws as check() does.
   void prepare();
-  /// Throws DatabaseError when the database has no experiments, or is of another model: with what differs.
+  /// Throws DatabaseError when the database has no experiments, or has another data model; the message says what
+  /// differs.
   void check();
 
-  /// By program, version, then as they were added.
+  /// Ordered by program, then version, then as they were added.
   std::vector<StoredRun> runs(const RunFilter& filter = {});
-  /// The one that was added last. Throws DatabaseError when there is none.
+  /// The run that was added last. Throws DatabaseError when there is none.
   StoredRun last_run(const RunFilter& filter);
   std::optional<std::int64_t> run_with(const std::string& digest);
-  /// Within a Writing. What no other run refers to goes, too.
+  /// Called within a Writing. Also removes what no other run refers to.
   void remove(const StoredRun& run);
 
  private:
@@ -53,12 +54,12 @@ class Store {
   const properties::Model& model_;
 };
 
-/// Appends objects and gives them ids. Within a Writing.
+/// Appends objects and assigns their ids. Used within a Writing.
 class ObjectTables {
  public:
   ObjectTables(Connection& connection, const properties::Model& model) : connection_(connection), model_(model) {}
 
-  /// Objects of a class, whose attributes come in this order; an owner is `Owner_Attribute`.
+  /// Objects of a class. Values are in the order of the attributes given to of(); an owner is `Owner_Attribute`.
   class Of {
    public:
     std::int64_t add(std::initializer_list<Value> values) { return add_row(std::span(values.begin(), values.size())); }
@@ -69,12 +70,12 @@ class ObjectTables {
     std::string table_;
     std::int64_t first_ = 0, next_ = 0;
     std::vector<Value> row_;
-    std::size_t fixed_ = 1;  ///< id, and the class where there is a column of it
+    std::size_t fixed_ = 1;  ///< columns before the attributes: id, and class if there is one
     std::unique_ptr<Appender> appender_;
   };
   Of& of(const std::string& name, const std::vector<std::string>& attributes);
 
-  /// Everything is in the database; the rows of tables in `of_run` belong to the run.
+  /// Writes everything to the database. The rows of tables in `of_run` belong to the run.
   void finish(std::int64_t run, const std::vector<std::string>& of_run);
 
  private:

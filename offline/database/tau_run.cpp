@@ -1,10 +1,11 @@
-// Profiles of TAU (TAU User's Guide, "TAU's profile format"): files profile.RANK.CONTEXT.THREAD in a directory, of
-// several metrics in the directories MULTI__METRIC. Lines of functions are
+// Profiles of TAU (TAU User's Guide, "TAU's profile format"): files profile.RANK.CONTEXT.THREAD in a directory, or for
+// several metrics in directories MULTI__METRIC. Lines of functions are
 //
 //     "main => solve() [{solve.c} {10,0}]" CALLS SUBROUTINES EXCLUSIVE INCLUSIVE PROFILECALLS GROUP="..."
 //
-// with times in microseconds. A function without "=>" is the sum over its call paths; what these leave of it is its
-// time at the top. Call paths are cut to TAU_CALLPATH_DEPTH functions: a cut one stands at the top, too.
+// with times in microseconds. A function without "=>" is the sum over its call paths; what they leave of that sum is
+// the function's time at the top. Call paths are cut to TAU_CALLPATH_DEPTH functions; a cut call path is at the top,
+// too.
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -69,7 +70,7 @@ std::string trimmed_name(std::string_view name) {
   return experiment::clean_text(name);
 }
 
-/// "a => b": their names.
+/// The names of the functions in "a => b".
 std::vector<std::string> names_of_path(std::string_view path) {
   constexpr std::string_view arrow = " => ";
   std::vector<std::string> names;
@@ -112,7 +113,7 @@ class TauRun final : public HeldRun {
         std::from_chars(line.data(), line.data() + line.size(), count).ec != std::errc() ||
         line.find("templated_functions") == line.npos)
       input.fail(0, "it does not begin as a profile of TAU");
-    // "templated_functions_MULTI_GET_TIME_OF_DAY"; of one metric alone there is no directory of its name.
+    // "templated_functions_MULTI_GET_TIME_OF_DAY". For a single metric there is no directory of its name.
     if (const std::size_t metric = line.find("_MULTI_"); metric != line.npos && line.find("TIME", metric) == line.npos)
       input.fail(0, "its metric is none of time");
     std::getline(lines, line);  // the names of the columns
@@ -148,7 +149,7 @@ class TauRun final : public HeldRun {
     if (of.calls > 0) add(thread, node, visits_, of.calls);
   }
 
-  /// The time of samples is in that of the functions that were instrumented.
+  /// The time of samples is included in that of the instrumented functions.
   static bool is_of_samples(const std::vector<std::string>& names) {
     return std::ranges::any_of(names, [](const std::string& name) {
       return name.starts_with("[CONTEXT]") || name.starts_with("[SAMPLE]") || name.starts_with("[SUMMARY]") ||

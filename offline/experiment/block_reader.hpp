@@ -1,5 +1,5 @@
 #pragma once
-/// A block of the profile file: finds sections by type, checks them and unpacks them.
+/// Reads a block of the profile file: finds sections by type, checks them and unpacks them.
 
 #include <cstdint>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace refrain::experiment {
 
-/// The contents of a section while they are decoded.
+/// Decodes the contents of a section.
 class SectionReader : public format::ByteCursor {
  public:
   SectionReader(const InputFile& file, std::string name, std::uint64_t offset, std::vector<std::byte> contents)
@@ -25,14 +25,14 @@ class SectionReader : public format::ByteCursor {
   // The cursor looks into `contents_`, whose elements stay where they are when the vector moves.
   SectionReader(SectionReader&&) = default;
 
-  /// A text that the program, its user or its machine has chosen; text() is for words of the format.
+  /// Reads a name chosen by the program, its user or its machine; text() reads words of the format.
   std::string_view name(NameKind kind);
-  /// Throws ReadError when a read has failed so far.
+  /// Throws ReadError when any read so far has failed.
   void check() const {
     if (failed()) refuse("malformed or shorter than it says");
   }
   [[noreturn]] void refuse(const std::string& what) const;
-  /// Checks, and that nothing is left over.
+  /// Throws ReadError as check() does, and when bytes are left over.
   void finish() const;
 
  private:
@@ -49,18 +49,18 @@ class BlockReader {
   BlockReader(const InputFile& file, std::uint64_t offset, std::uint64_t size, std::string owner);
 
   bool has(format::Section type) const;
-  /// A section that must be there. Throws ReadError when it is not, is damaged, or has a newer version.
+  /// Reads a required section. Throws ReadError when it is missing, damaged, or of a newer version.
   SectionReader section(format::Section type, const char* name) const;
   /// Checks a section whose contents are not needed. Throws as section() does, but not for damage that only unpacking
   /// finds.
   void check(format::Section type, const char* name) const;
-  /// Where in the file the contents of such a section lie, when it is stored raw. Its checksum is not looked at.
+  /// Position in the file of the contents of a required section that is stored raw. Does not verify its checksum.
   struct Place {
     std::uint64_t offset, size;
   };
   Place place(format::Section type, const char* name) const;
 
-  /// A section, as the table of the block has it.
+  /// An entry of the block's section table.
   struct Entry {
     std::uint32_t type;
     std::uint16_t version, encoding;
@@ -73,13 +73,13 @@ class BlockReader {
   std::string name_of(const char* section) const { return owner_ + ", section '" + section + "'"; }
   /// The bytes of the section as they are stored. Throws ReadError when its checksum is wrong.
   std::vector<std::byte> stored(const Entry& section, const std::string& name) const;
-  /// Reads the block from its byte `at` on. Throws ReadError.
+  /// Reads `size` bytes from byte `at` of the block. Throws ReadError.
   std::vector<std::byte> read(std::uint64_t at, std::uint64_t size, const std::string& what) const;
 
   const InputFile& file_;
   std::uint64_t offset_, size_;
   std::string owner_;
-  std::vector<std::byte> whole_;  ///< a small block, so that its sections take one system call; else empty
+  std::vector<std::byte> whole_;  ///< contents of a small block, read with one system call; else empty
   std::vector<Entry> entries_;
 };
 

@@ -5,7 +5,7 @@
 namespace refrain::experiment {
 namespace {
 
-thread_local std::vector<DamageLog::Entry>* aside = nullptr;  // null: what this thread adds is added
+thread_local std::vector<DamageLog::Entry>* aside = nullptr;  // null: this thread adds directly to the logs
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 #pragma once
-/// What of an experiment could not be read. Damage is local: it costs what it holds, is named, and the rest is shown.
+/// Keeps track of the parts of an experiment that could not be read. Damage is local: a damaged part is reported as
+/// missing, and the rest is shown.
 
 #include <cstdint>
 #include <functional>
@@ -12,39 +13,39 @@
 
 namespace refrain::experiment {
 
-/// What is wrong with which file and where in it: "FILE: at byte N: WHAT". Nothing but this is thrown for bad input.
+/// An error in an input file: "FILE: at byte N: WHAT". Nothing else is thrown for bad input.
 class ReadError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Not damage: this Refrain is too old for what was written.
+/// Not damage: the file was written in a format that is too new for this Refrain.
 class NewerFormatError : public ReadError {
  public:
   using ReadError::ReadError;
 };
 
-/// Damaged events cost what they tell of waiting, and no time of a call path.
+/// What the damage affects. Damaged events cost information about waiting, but no time of a call path.
 enum class DamageTo : std::uint8_t { Experiment, Events };
 
 /// Collects damage as it is found, which may be long after the experiment was opened. Thread-safe.
 class DamageLog {
  public:
-  /// `strict`: damage is an error at once, for who wants all or nothing.
+  /// `strict`: any damage is thrown as an error, for callers that want all or nothing.
   explicit DamageLog(bool strict = false) : strict_(strict) {}
 
-  /// `cost`: what is missing for that reason. The same line is kept, and counted, once. Throws ReadError when strict.
+  /// `cost`: what is missing as a result. Identical lines are kept and counted once. Throws ReadError when strict.
   void add(const std::string& error, const std::string& cost, DamageTo what = DamageTo::Experiment);
-  /// What was to be added.
+  /// The arguments of an add() that was put aside.
   struct Entry {
     DamageLog* log;
     std::string error, cost;
     DamageTo what;
   };
-  /// Runs `run`, which throws nothing. What this thread adds meanwhile to any log is not added, but returned.
+  /// Runs `run`, which must not throw. Returns what this thread meanwhile adds to any log instead of adding it.
   static std::vector<Entry> put_aside(const std::function<void()>& run);
   static void add(const std::vector<Entry>& entries);
-  /// Runs `read`; a ReadError in it is damage. False: there was one.
+  /// Runs `read` and adds a ReadError from it as damage, but lets a NewerFormatError pass. False: there was damage.
   template <class Read>
   bool survives(const std::string& cost, Read&& read, DamageTo what = DamageTo::Experiment) {
     try {
@@ -57,13 +58,13 @@ class DamageLog {
       return false;
     }
   }
-  /// In the order in which they were found: the first `most` of them.
+  /// The first `most` lines, in the order in which the damage was found.
   std::vector<std::string> lines() const;
   std::size_t count() const;
-  /// Of events, as far as they were read: in files of their own, or in the profile.
+  /// Whether any events read so far were damaged, in event files or in the profile.
   bool has_damaged_events() const;
 
-  static constexpr std::size_t most = 100;  ///< lines that are kept; all are counted
+  static constexpr std::size_t most = 100;  ///< maximum number of lines kept; all are counted
 
  private:
   const bool strict_;

@@ -8,7 +8,7 @@
 namespace refrain::experiment {
 namespace {
 
-/// The number of `key` in `list`, to which `value` is added when the key is new.
+/// Returns the number of `key` in `list`. Appends `value` to the list when the key is new.
 template <class Number, class Map, class Key, class List, class Value>
 Number number_of(Map& known, const Key& key, List& list, const Value& value) {
   const auto [at, is_new] = known.try_emplace(key, static_cast<Number>(list.size()));

@@ -1,6 +1,6 @@
 #pragma once
-/// Unites the definitions of several files: what the ranks do at the end of a complete run, done offline for one that
-/// did not finish.
+/// Merges the definitions of several files. The ranks do this at the end of a complete run; for a run that did not
+/// finish it is done offline.
 
 #include <map>
 #include <string>
@@ -13,10 +13,10 @@ namespace refrain::experiment {
 
 class DefinitionMerger {
  public:
-  /// For each call path of `file` that of the result. Throws ReadError when a call path is defined twice; `name` is
-  /// that of the file.
+  /// Returns the merged call path of each call path of `file`. Throws ReadError when a call path is defined twice;
+  /// `name` is the file's name.
   std::vector<std::uint32_t> add(const ProfileDefinitions& file, const std::string& name);
-  /// Never complete. Nothing may be added afterwards.
+  /// The merged definitions, which are never `complete`. Nothing may be added afterwards.
   ProfileDefinitions take();
 
  private:

@@ -10,7 +10,7 @@ namespace {
 
 using waits::Column;
 
-/// By column of the file: ours. Those of a newer Refrain are skipped.
+/// Returns our column for each column of the file. Columns of a newer Refrain have none and are skipped.
 std::vector<std::optional<std::size_t>> read_columns(SectionReader& in) {
   std::vector<std::optional<std::size_t>> columns(in.count(3));
   for (auto& column : columns) {

@@ -26,7 +26,7 @@ struct Head {
   std::uint64_t stored, raw;
 };
 
-/// `end`: of what may hold the frame, which has room for one without contents.
+/// `end`: end of the range that may hold the frame. The range must have room for a frame without contents.
 Head parse_head(const InputFile& file, std::uint64_t at, std::uint64_t end, std::span<const std::byte> bytes) {
   const auto load = [&]<class T>(std::size_t offset, T) {
     return format::load_little_endian<T>(bytes.data() + offset);
@@ -60,7 +60,7 @@ Head read_head(const InputFile& file, std::uint64_t at, std::uint64_t end) {
   return parse_head(file, at, end, file.read(at, format::event_head_size, frame_text));
 }
 
-/// The frame as it is stored, with its head. Throws ReadError when the checksum is not right.
+/// The frame as stored, with its head. Throws ReadError when the checksum is wrong.
 std::vector<std::byte> read_whole(const InputFile& file, std::uint64_t at, std::uint64_t size) {
   auto whole = file.read(at, size, frame_text);
   const std::size_t summed = whole.size() - format::checksum_size;
@@ -69,7 +69,7 @@ std::vector<std::byte> read_whole(const InputFile& file, std::uint64_t at, std::
   return whole;
 }
 
-/// The next place from `at` on where a whole frame begins; `end`: there is none.
+/// Offset of the next intact frame at or after `at`; `end` when there is none.
 std::uint64_t next_frame(const InputFile& file, std::uint64_t at, std::uint64_t end) {
   return find_frame(file, at, end, format::event_magic, frame_text, [&](std::uint64_t place) {
     (void)read_whole(file, place, read_head(file, place, end).frame.size);
@@ -238,7 +238,7 @@ EventFile::EventFile(const std::filesystem::path& directory, const Rank& rank, c
       DamageTo::Events);
 }
 
-/// `written`: the end of what was whole when the rank's record was written.
+/// `written`: end of the frames that were complete when the rank's record was written.
 void EventFile::find_frames(const InputFile& file, std::uint64_t begin, std::uint64_t end, std::uint64_t written) {
   for (std::uint64_t at = begin; at < end;) {
     std::optional<Head> head;
@@ -246,7 +246,7 @@ void EventFile::find_frames(const InputFile& file, std::uint64_t begin, std::uin
       head = read_head(file, at, end);
     } catch (const ReadError&) {
       const std::uint64_t next = next_frame(file, at + 1, end);
-      // A process that is killed while it writes leaves a piece, which is no damage.
+      // A process that was killed while writing leaves a partial frame, which is not damage.
       if (at >= written && next == end) return;
       damage_->add(file.place(at, "a damaged frame of events"),
                    std::to_string(next - at) + " bytes of events of rank " + std::to_string(rank_) + " are missing",

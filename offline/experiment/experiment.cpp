@@ -209,9 +209,9 @@ RankHandle Experiment::rank(std::size_t place, Depth depth) const {
 RankHandle Experiment::read_rank(const Place& place, Depth depth) const {
   RankHandle handle;
   damage_->survives(missing(place.entry.rank), [&] {
-    // Not by make_shared(): what remembers it, read_, would hold its memory.
+    // Not make_shared(): the weak pointers in read_ would keep the rank's memory allocated.
     const std::shared_ptr<Rank> rank(new Rank(place.file->read(place.entry, depth, definitions_, *place.paths)));
-    // Functions have the time in which threads did not run, too: the totals of units do not tell it.
+    // With wall-time sampling functions also get the time in which threads did not run; unit totals do not tell it.
     if (is_sampled_by_wall_time(manifest_)) rank->off_cpu_is_counted = false;
     if (depth >= Depth::Loops && !directory_.empty()) find_spilled_iterations(directory_, *rank, damage_);
     if (depth == Depth::Whole) rank->pools = pools();

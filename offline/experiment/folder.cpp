@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 using Files = std::map<std::string, TarMember>;
 
-/// The files of the folder that has the experiment; none: it is no packed experiment.
+/// The files of the folder that holds the experiment; empty when the path is not a packed experiment.
 Files files_of_archive(const fs::path& path) {
   Files files;
   if (!is_tar(path)) return files;
@@ -32,7 +32,7 @@ Files files_of_archive(const fs::path& path) {
   return files;
 }
 
-/// What an archive holds is read once, and again when it has become another one.
+/// The files of an archive, which are listed once, and again when the archive has changed. Null: not a regular file.
 std::shared_ptr<const Files> packed_files(const fs::path& path) {
   using Identity = std::tuple<dev_t, ino_t, off_t, time_t, long>;
   static std::mutex mutex;

@@ -18,11 +18,11 @@ std::uint64_t find_frame(const InputFile& file, std::uint64_t at, std::uint64_t 
       try {
         check(place);
         return place;
-      } catch (const ReadError&) {  // these bytes were no frame
+      } catch (const ReadError&) {  // these bytes are not a frame
       }
     }
     if (bytes.size() < piece) break;
-    at += piece - sizeof first + 1;  // one may begin at the end of the piece
+    at += piece - sizeof first + 1;  // a frame may begin at the end of the piece
   }
   return end;
 }

@@ -17,26 +17,26 @@ namespace refrain::experiment {
 
 class NamePlaces;  // name_places.hpp
 
-/// What to open again later: files of thousands of ranks are not all kept open.
+/// Identifies a file that is opened again later: the files of thousands of ranks are not all kept open.
 struct FileSource {
   std::filesystem::path path;
-  std::string name;  ///< stands in the messages
+  std::string name;  ///< used in messages
   std::span<const std::byte> memory;
-  std::uint64_t device = 0, number = 0;  ///< of the file that was opened first: another one of its name is not taken
-  std::shared_ptr<DamageLog> damage;     ///< never null
-  std::shared_ptr<NamePlaces> names = nullptr;  ///< readers put in where they meet names; null: nobody asks
+  std::uint64_t device = 0, number = 0;         ///< of the file opened first; a replacement of the same name is refused
+  std::shared_ptr<DamageLog> damage;            ///< never null
+  std::shared_ptr<NamePlaces> names = nullptr;  ///< readers add the places of names here; null: not wanted
 };
 
 class InputFile {
  public:
-  /// `path` may be that of a file in a packed experiment (folder.hpp). Throws ReadError.
+  /// `path` may name a file in a packed experiment (folder.hpp). Throws ReadError.
   explicit InputFile(const std::filesystem::path& path,
                      std::shared_ptr<DamageLog> damage = std::make_shared<DamageLog>(true),
                      std::shared_ptr<NamePlaces> names = nullptr);
-  /// `bytes` must outlive this; `name` stands in the messages.
+  /// `bytes` must outlive this object; `name` is used in messages.
   InputFile(std::string name, std::span<const std::byte> bytes,
             std::shared_ptr<DamageLog> damage = std::make_shared<DamageLog>(true));
-  /// The same file once more. Throws ReadError when it has been replaced.
+  /// Opens the same file again. Throws ReadError when it has been replaced.
   explicit InputFile(std::shared_ptr<const FileSource> source);
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
@@ -46,14 +46,14 @@ class InputFile {
   const std::string& name() const { return source_->name; }
   const std::shared_ptr<const FileSource>& source() const { return source_; }
   DamageLog& damage() const { return *source_->damage; }
-  /// Bytes [offset, offset + size). Throws ReadError, which calls them `what`, when they are not all there; nothing is
-  /// allocated before that is known.
+  /// Reads bytes [offset, offset + size). Throws ReadError, which names them `what`, when some are missing; this is
+  /// checked before anything is allocated.
   std::vector<std::byte> read(std::uint64_t offset, std::uint64_t size, std::string_view what) const;
-  /// All of it, a megabyte at a time.
+  /// Passes the whole file to `take`, a megabyte at a time.
   void for_each_piece(const std::function<void(std::span<const std::byte> bytes)>& take) const;
   /// "NAME: at byte OFFSET: WHAT".
   std::string place(std::uint64_t offset, std::string_view what) const;
-  /// Throws ReadError with that.
+  /// Throws ReadError with the text of place().
   [[noreturn]] void fail(std::uint64_t offset, std::string_view what) const;
 
  private:
@@ -61,7 +61,7 @@ class InputFile {
 
   std::shared_ptr<const FileSource> source_;
   int descriptor_ = -1;
-  std::uint64_t begin_ = 0;  ///< in what was opened: a file of a packed experiment lies within it
+  std::uint64_t begin_ = 0;  ///< offset in the opened file, which is the archive for a packed experiment
   std::uint64_t size_ = 0;
 };
 

@@ -26,7 +26,7 @@ struct Head {
   std::uint64_t stored, raw;
 };
 
-/// `end`: of what may hold the frame.
+/// `end`: end of the range that may hold the frame.
 Head read_head(const InputFile& file, std::uint64_t at, std::uint64_t end) {
   if (end - at < around) file.fail(at, "a frame of iterations is cut");
   const auto bytes = file.read(at, format::frame_head_size, frame_text);
@@ -48,7 +48,7 @@ bool begins_frame(const InputFile& file, std::uint64_t at, std::uint64_t end) {
   return format::load_little_endian<std::uint32_t>(bytes.data()) == format::frame_magic;
 }
 
-/// With its head. Throws ReadError when the checksum is not right.
+/// Reads a frame with its head. Throws ReadError when the checksum is wrong.
 std::pair<Head, std::vector<std::byte>> read_whole(const InputFile& file, std::uint64_t at, std::uint64_t end) {
   const Head head = read_head(file, at, end);
   auto whole = file.read(at, head.stored + around, frame_text);
@@ -86,13 +86,13 @@ void append(std::vector<FramePlace>& places, const std::vector<FramePlace>& more
 
 std::string lost(const Rank& rank) { return "iterations of rank " + std::to_string(rank.rank) + " are missing"; }
 
-/// Nobody reads a frame that is passed over. A damaged head may be why it is.
+/// Checks a frame that is skipped and so never read: its damaged head may be the reason.
 void check_unread(const FramePlace& place, const Rank& rank) {
   place.file->damage->survives(
       lost(rank), [&] { (void)read_whole(InputFile(place.file), place.offset, place.offset + place.size); });
 }
 
-/// The last frame of samples is the one that counts, and without a log nobody asks for merges.
+/// Checks the frames that are never read: merges without a log, and all samples but the last, which are also removed.
 void check_unread_frames(Rank& rank) {
   for_each_loop(rank, [&](Loop& loop) {
     for (std::size_t i = 0; loop.log.empty() && i < loop.merges.size(); ++i) check_unread(loop.merges[i], rank);
@@ -103,7 +103,7 @@ void check_unread_frames(Rank& rank) {
   });
 }
 
-/// The next place from `at` on where a frame begins that is whole; `end`: there is none.
+/// Offset of the next intact frame at or after `at`; `end` when there is none.
 std::uint64_t next_frame(const InputFile& file, std::uint64_t at, std::uint64_t end) {
   return find_frame(file, at, end, format::frame_magic, frame_text,
                     [&](std::uint64_t place) { (void)read_whole(file, place, end); });
@@ -118,11 +118,11 @@ void find_iterations(const InputFile& file, std::uint64_t offset, std::uint64_t 
     try {
       head = read_head(file, at, end);
       const std::uint64_t next = at + head->stored + around;
-      if (next < end && !begins_frame(file, next, end)) head.reset();  // its size is wrong, or the next one is damaged
+      if (next < end && !begins_frame(file, next, end)) head.reset();  // wrong size, or the next frame is damaged
     } catch (const ReadError&) {
     }
     if (!head) {
-      // A frame that is whole is kept although what follows it is not.
+      // An intact frame is kept even when the bytes after it are damaged.
       const std::uint64_t whole = next_frame(file, at, end);
       if (whole > at || whole == end) {
         file.damage().add(file.place(at, "a damaged frame of iterations"),
@@ -197,7 +197,7 @@ std::vector<std::byte> begin_of_frame(const FramePlace& place, std::size_t size)
     const std::uint64_t enough = bytes_to_begin(head.encoding, size);
     const auto stored = file.read(place.offset + format::frame_head_size, std::min(head.stored, enough), frame_text);
     return unpack_begin(head.encoding, stored, size);
-  } catch (const ReadError&) {  // who reads the whole frame says so
+  } catch (const ReadError&) {  // read_frame() reports the damage
     return {};
   }
 }
@@ -225,7 +225,7 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> read_merges(const FramePlac
 
 namespace {
 
-/// Of a payload. A text: what is wrong with it.
+/// Parses a payload. Returns what is wrong with it, or null.
 const char* parse_samples(const std::vector<std::byte>& payload, const Rank& rank, StoredSamples& samples) {
   format::ByteCursor in(payload);
   if (samples.kept.hashed) {

@@ -27,7 +27,7 @@ bool IterationLogReader::open(std::span<const std::byte> block, std::span<const 
   if (count_ == 0 && bytes >= absence_bytes &&
       load_little_endian<std::uint16_t>(block.data() + kind_at) == absence_kind)
     absent_ = load_little_endian<std::uint64_t>(block.data() + header_bytes);
-  return count_ <= bytes - header_bytes;  // a record has a byte at least
+  return count_ <= bytes - header_bytes;  // a record has at least one byte
 }
 
 bool IterationLogReader::next(Label& label, std::int64_t (&overall)[max_overall]) {

@@ -10,17 +10,17 @@
 
 namespace refrain::experiment {
 
-/// Reads the records of one block one after the other. Damaged input makes it end early, never read outside the block.
+/// Reads the records of one block in order. Damaged input ends the reading early; nothing is read outside the block.
 class IterationLogReader {
  public:
-  /// `columns` as they were when the log was written. False: not a block of such a log.
+  /// `columns` must be those with which the log was written. False: not a block of such a log.
   [[nodiscard]] bool open(std::span<const std::byte> block, std::span<const format::Precision> columns);
 
   std::uint64_t first() const { return first_; }
   std::uint32_t count() const { return count_; }
-  /// Iterations from first() on during which the location had no thread; then the block has no records.
+  /// Number of iterations from first() on in which the location had no thread; if not 0, the block has no records.
   std::uint64_t absent() const { return absent_; }
-  /// The next record; columns that are not kept are 0. False: no more, or the block is damaged (see damaged()).
+  /// Reads the next record; columns that are not kept are 0. False: no more, or the block is damaged (see damaged()).
   [[nodiscard]] bool next(format::Label& label, std::int64_t (&overall)[format::max_overall]);
   bool damaged() const { return damaged_; }
 

@@ -1,6 +1,6 @@
 #pragma once
-/// A file that is one JSON value. For the readers of such files alone: nothing else
-/// sees RapidJSON.
+/// Parses files that hold one JSON value. Only the readers of such files include this header, so that nothing else sees
+/// RapidJSON.
 
 #include <cstdint>
 #include <rapidjson/document.h>
@@ -9,10 +9,10 @@
 
 namespace refrain::experiment {
 
-/// An object, of a file of at most `largest` bytes; messages call it a `what`. Throws ReadError.
+/// Parses a file of at most `largest` bytes that holds an object; messages call it a `what`. Throws ReadError.
 rapidjson::Document parse_json_object(const InputFile& file, std::uint64_t largest, const char* what);
 
-/// Throws ReadError: the member is of another type than it should be, or has a value that it may not have.
+/// Throws ReadError: the member has the wrong type or a value that is not allowed.
 [[noreturn]] void refuse_member(const InputFile& file, const char* name);
 
 }  // namespace refrain::experiment

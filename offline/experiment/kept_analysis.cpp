@@ -39,7 +39,7 @@ template <class Io, Is<SavedMetric> T>
 void describe(Io& io, T& of) {
   io(of.name, of.parent, of.help, of.is_sampled, of.values, of.locations);
 }
-/// Behind all metrics, since version 2 of the file.
+/// The replicates, which follow all metrics since version 2 of the file.
 template <class Io, class Metrics>
 void describe_replicates(Io& io, Metrics& metrics) {
   for (auto& metric : metrics) io(metric.ranks_in_block, metric.replicates);
@@ -63,7 +63,7 @@ fs::path path_of(const fs::path& experiment, const AnalysisKey& key) {
   return experiment / (std::string(name_begin) + hash.data() + std::string(name_end));
 }
 
-/// Before the others.
+/// Sort key that puts the preferred analysis first.
 auto rank_of(const KeptAnalysis& of) {
   return std::tuple(of.key().rules != analysis_rules, !of.key().parameters.empty(), of.key().level, ~of.records(),
                     !of.has_found(), of.key());
@@ -127,7 +127,7 @@ std::vector<KeptAnalysis> kept_analyses(const Experiment& experiment) {
       try {
         all.emplace_back(path, experiment, experiment.damage_log());
       } catch (const ReadError&) {
-        // Another tool that has searched again may have removed it.
+        // Another tool that searched again may have removed the file.
         if (has_file(experiment.directory(), path.filename())) throw;
       }
     });

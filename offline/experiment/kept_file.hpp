@@ -1,6 +1,6 @@
 #pragma once
-/// The begin of a file in which tools keep what they have found: 8 bytes that tell its kind, u32 version, u32 size of
-/// the head, the head as packed.hpp packs it, and u64 checksum of all before. What the head describes follows.
+/// The beginning of a file in which tools keep results: 8 bytes that identify its kind, u32 version, u32 size of the
+/// head, the head as packed by packed.hpp, and u64 checksum of all of these. The data that the head describes follow.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,22 +15,22 @@ namespace refrain::experiment {
 struct KeptKind {
   std::string_view magic;  ///< 8 bytes
   std::uint32_t version = 0, largest_head = 0;
-  const char* name = "";     ///< as messages call such a file
-  std::uint32_t oldest = 0;  ///< version that is read, too; 0: no older one
+  const char* name = "";     ///< name of such a file in messages
+  std::uint32_t oldest = 0;  ///< oldest version that is still read; 0: only `version`
 };
 
-/// Where the packed head lies in the file.
+/// Offset of the packed head in the file.
 inline constexpr std::size_t kept_head_at = 16;
 
 struct KeptHead {
   std::uint32_t version = 0;
-  std::vector<std::byte> bytes;  ///< packed
-  std::uint64_t end = 0;         ///< of all that was described above
+  std::vector<std::byte> bytes;  ///< the packed head
+  std::uint64_t end = 0;         ///< offset of the first byte after the checksum
 };
 
-/// Throws ReadError, also where the file is of another kind or version.
+/// Reads the head. Throws ReadError, also when the file is of another kind or version.
 KeptHead read_kept_head(const InputFile& file, const KeptKind& kind);
-/// The begin of a file with this head.
+/// The beginning of a file with this head.
 std::string kept_begin(const KeptKind& kind, std::string_view packed_head);
 
 std::uint64_t checksum_of(std::string_view bytes);

@@ -27,7 +27,7 @@ constexpr const char* pools_cost = "the pools of its iterations are found again"
 
 std::string name_of_pools() { return std::string(pools_begin) + std::to_string(pool_rules) + std::string(pools_end); }
 
-/// Of one loop, as the head has it.
+/// The head's entry of one loop.
 struct PartOfHead {
   LoopOfLocation loop;
   std::uint64_t size = 0, checksum = 0;
@@ -75,7 +75,7 @@ std::optional<std::vector<std::byte>> KeptPools::of(const LoopOfLocation& loop) 
   const auto part = parts_.find(loop);
   if (part == parts_.end()) return std::nullopt;
   std::optional<std::vector<std::byte>> bytes;
-  // Another tool may have removed the file, or replaced it by one that says the same.
+  // Another tool may have removed the file, or replaced it by one with the same contents.
   if (!contents_.empty() || has_file(path_.parent_path(), path_.filename()))
     damage_->survives(pools_cost, [&] {
       const InputFile file = open();
@@ -127,7 +127,7 @@ void forget_old_pools(const Experiment& experiment) {
     try {
       const auto kept = read_kept_pools(experiment);
       is_whole = kept && kept->is_whole();
-    } catch (const ReadError&) {  // of an experiment in which all damage is an error
+    } catch (const ReadError&) {  // the experiment is strict: all damage is an error
     }
   });
   if (is_whole && damage.empty()) return;

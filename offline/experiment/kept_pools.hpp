@@ -1,8 +1,8 @@
 #pragma once
-/// How the user time of single iterations is divided among call paths is found once, from all iterations of a loop, and
-/// kept in the experiment: a file `pools-<rules>.refrain`, which is written under another name and then renamed, and
-/// never changed. docs/file-format.md has its layout. What is kept of a loop are bytes, which
-/// offline/run/iteration_shares.hpp writes and reads.
+/// Division of the user time of single iterations among call paths. It is found once, from all iterations of a loop,
+/// and kept in the experiment: a file `pools-<rules>.refrain`, which is written under another name, then renamed, and
+/// never changed. docs/file-format.md has its layout. The kept bytes of a loop are written and read by
+/// offline/run/iteration_shares.hpp.
 
 #include <compare>
 #include <cstddef>
@@ -21,30 +21,30 @@ namespace refrain::experiment {
 class Experiment;
 class InputFile;
 
-/// Rises when the same iterations would be divided differently, and when pools are kept in another form.
+/// Increases when the same iterations would be divided differently, and when pools are kept in another form.
 inline constexpr std::uint32_t pool_rules = 1;
 
 struct LoopOfLocation {
   std::int32_t rank = 0, thread = 0;
-  std::uint32_t loop = 0;  ///< in Location::loops
+  std::uint32_t loop = 0;  ///< index in Location::loops
   auto operator<=>(const LoopOfLocation&) const = default;
 };
-/// Bytes of loops.
+/// The kept bytes of each loop.
 using PoolBytes = std::map<LoopOfLocation, std::string>;
 
-/// Pools that are kept, in a file or in memory. Immutable; several threads may use it.
+/// Kept pools, in a file or in memory. Immutable; several threads may use one object.
 class KeptPools {
  public:
-  /// Reads the head of the file. Throws ReadError, also when it belongs to another experiment.
+  /// Reads the head of the file. Throws ReadError, also when the file belongs to another experiment.
   KeptPools(std::filesystem::path file, const Experiment& experiment);
-  /// The contents of such a file, in memory.
+  /// As above, from the contents of such a file in memory.
   KeptPools(std::string contents, const Experiment& experiment);
 
-  /// Nothing: nothing is kept of the loop, or it is damaged, which goes to the log of the experiment.
+  /// The kept bytes of the loop; nothing when there are none or they are damaged, which the experiment logs.
   std::optional<std::vector<std::byte>> of(const LoopOfLocation& loop) const;
-  /// Whether nothing of it is damaged. Reads all of it.
+  /// Whether the bytes of all loops are undamaged. Reads them all.
   bool is_whole() const;
-  /// Notes that what is kept of the loop is damaged.
+  /// Logs that the kept bytes of the loop are damaged.
   void refuse(const LoopOfLocation& loop, const char* what) const;
 
  private:
@@ -60,15 +60,15 @@ class KeptPools {
   std::map<LoopOfLocation, Part> parts_;
 };
 
-/// What is kept in the experiment's directory by the present rules. Null: nothing, or it cannot be read, which goes to
-/// the log of the experiment.
+/// Pools kept in the experiment's directory by the current rules; null when there are none or they cannot be read,
+/// which the experiment logs.
 std::shared_ptr<const KeptPools> read_kept_pools(const Experiment& experiment);
 
 /// The contents of the file for this experiment.
 std::string file_of_pools(const Experiment& experiment, const PoolBytes& pools);
 /// Replaces the file as a whole. Throws std::system_error.
 void keep_file_of_pools(const Experiment& experiment, const std::string& contents);
-/// Removes what was kept by other rules, or is damaged.
+/// Removes pools that were kept by other rules or are damaged.
 void forget_old_pools(const Experiment& experiment);
 
 }  // namespace refrain::experiment

@@ -10,7 +10,7 @@
 namespace refrain::experiment {
 namespace {
 
-/// The metrics of whole iterations with which the iterations of a rank were logged. They are found by name later
+/// Reads the metrics of whole iterations with which the iterations of a rank were logged. They are found by name later
 /// (offline/run/iterations.hpp), whatever metrics this program knows.
 std::vector<OverallMetric> read_overall(SectionReader& in) {
   std::vector<OverallMetric> metrics;
@@ -68,7 +68,7 @@ float slope(SectionReader& in) {
   return value;
 }
 
-/// What columns of MPI call paths the file has: the own column of each, and what it follows.
+/// The columns of MPI call paths in the file: our column for each, and the metrics that it follows.
 struct FileColumns {
   std::vector<ColumnPlace> own;
   std::vector<Follows> follows;

@@ -1,6 +1,6 @@
 #pragma once
-/// The sections of a rank's block that are about marked loops: their clusters, and how call paths follow the metrics of
-/// whole iterations. Both throw ReadError, and leave the rank as it was then.
+/// Reads the sections of a rank's block about marked loops: their clusters, and how call paths follow the metrics of
+/// whole iterations. Both functions throw ReadError and then leave the rank unchanged.
 
 #include "offline/experiment/block_reader.hpp"
 #include "offline/experiment/schema.hpp"

@@ -51,7 +51,7 @@ class MemberReader {
   }
 
  private:
-  /// Null: there is none.
+  /// Null: there is no such member.
   const rapidjson::Value* find(const char* name) const {
     const auto at = object_.FindMember(name);
     return at == object_.MemberEnd() ? nullptr : &at->value;

@@ -20,22 +20,22 @@ struct Manifest {
   int ranks = 1;
   std::string executable, working_directory;
   std::string started;  ///< ISO 8601, UTC
-  std::string ended;    ///< the same; empty while the state is "running"
+  std::string ended;    ///< ISO 8601, UTC; empty while the state is "running"
   std::string host;
   std::string mpi_library;
   std::vector<std::pair<std::string, std::string>> configuration;  ///< REFRAIN_* in force
 
-  std::optional<std::int64_t> started_s() const;  ///< since 1970; nothing: `started` is no time
+  std::optional<std::int64_t> started_s() const;  ///< since 1970; nothing: `started` is not a valid time
 };
 
-/// Samples came by wall time, also while threads did not run.
+/// Whether samples were taken by wall time, even while threads did not run.
 inline bool is_sampled_by_wall_time(const Manifest& manifest) {
   const std::pair<std::string, std::string> setting("REFRAIN_SAMPLING_CLOCK", "wall");
   return std::ranges::find(manifest.configuration, setting) != manifest.configuration.end();
 }
 
-/// Members that are missing keep their defaults; unknown ones are skipped. Throws ReadError when it is no JSON object,
-/// a member has the wrong type, or a newer Refrain wrote it.
+/// Members that are missing keep their defaults; unknown ones are skipped. Throws ReadError when the file is not a JSON
+/// object, a member has the wrong type, or a newer Refrain wrote the file.
 Manifest parse_manifest(const InputFile& file);
 
 }  // namespace refrain::experiment

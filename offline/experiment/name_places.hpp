@@ -1,6 +1,6 @@
 #pragma once
-/// The texts of a profile file that a program, its user or its machine has chosen, and where its readers have met them.
-/// All other texts are words of the format.
+/// The names in a profile file, which the program, its user or its machine has chosen, and where readers have found
+/// them. All other texts are words of the format.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,21 +16,21 @@ enum class NameKind : std::uint8_t {
   Thread,
   Communicator,
   Window,
-  Metric  ///< that was asked for (REFRAIN_METRICS); of an iteration also one of the format
+  Metric  ///< one that was requested (REFRAIN_METRICS); for iterations also one of the format
 };
 
 class NamePlaces {
  public:
-  /// In the contents of a section: from the text's length to behind the text.
+  /// Place in the contents of a section: from the text's length field to the end of the text.
   struct Place {
     std::size_t end;
     NameKind kind;
   };
   using OfSection = std::map<std::size_t, Place>;  ///< by begin
 
-  /// `section`: where in the file what is stored of the section begins.
+  /// `section`: offset in the file of the section as stored.
   void add(std::uint64_t section, std::size_t begin, const Place& place) { places_[section][begin] = place; }
-  /// Null: there are none.
+  /// The places in a section; null: there are none.
   const OfSection* of(std::uint64_t section) const {
     const auto at = places_.find(section);
     return at == places_.end() ? nullptr : &at->second;

@@ -10,7 +10,7 @@ namespace refrain::experiment {
 namespace fs = std::filesystem;
 namespace {
 
-/// Empty: it is not known.
+/// Start time of the program; empty: not known.
 std::string start_of(const fs::path& experiment) {
   try {
     return parse_manifest(InputFile(experiment / format::manifest_name)).started;
@@ -29,7 +29,7 @@ bool is_experiment(const fs::path& directory) {
 std::optional<fs::path> newest_experiment(const fs::path& directory) {
   if (is_experiment(directory)) return directory;
   std::optional<fs::path> newest;
-  // Two that were started in one second differ by when something was last made in them.
+  // Experiments started in the same second are ordered by the last change of their directories.
   std::tuple<std::string, fs::file_time_type, std::string> latest;
   std::error_code error;
   for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {

@@ -1,9 +1,9 @@
-// metrics.json, which version 0.1.0 has written:
+// Format of metrics.json, as version 0.1.0 wrote it:
 //
 //     {"version": 1, "paths": N, "metrics": [{"name": "", "parent": "", "help": "", "is_sampled": false,
 //       "values": [[path, rank, thread, seconds], ...], "locations": [[rank, thread, seconds, standard error], ...]}]}
 //
-// A path is its number in the definitions, of which there are N.
+// `path` is the number of a call path in the definitions, which have N call paths.
 #include <array>
 #include <cmath>
 
@@ -31,7 +31,7 @@ class OldMetrics {
   }
   /// Arrays of four numbers.
   std::vector<std::array<double, 4>> rows(const Json& object, const char* name) const {
-    constexpr double most = 2e9;  // numbers of ranks and seconds are less
+    constexpr double most = 2e9;  // rank numbers and seconds are smaller
     std::vector<std::array<double, 4>> rows;
     for (const Json& from : member(object, name, &Json::IsArray).GetArray()) {
       auto& row = rows.emplace_back();

@@ -1,7 +1,7 @@
 #pragma once
-/// Values as bytes, by one description for writing and reading: a function `describe(io, of)` beside a type calls
-/// `io(of.first, of.second, ...)` with its members. Integers are LEB128, real numbers their 64 bits, so what is read is
-/// what was written to the last bit.
+/// Serialises values with one description for writing and reading: a function `describe(io, of)` beside a type calls
+/// `io(of.first, of.second, ...)` with its members. Integers are LEB128 and real numbers their 64 bits, so values are
+/// read exactly as they were written.
 
 #include <array>
 #include <bit>
@@ -20,7 +20,7 @@
 
 namespace refrain::experiment {
 
-/// For describe(): the type, to be written or read.
+/// For describe(): T is the type Of, const when it is written.
 template <class T, class Of>
 concept Is = std::is_same_v<std::remove_const_t<T>, Of>;
 
@@ -82,7 +82,7 @@ class Packer {
   std::string bytes_;
 };
 
-/// Reads what a Packer has written. After a failure, which is asked for once at the end, values are anything.
+/// Reads what a Packer has written. is_good() is checked once at the end; after a failure values are unspecified.
 class Unpacker {
  public:
   explicit Unpacker(std::span<const std::byte> bytes) : in_(bytes) {}
@@ -90,7 +90,7 @@ class Unpacker {
   void operator()(T&... values) {
     (get(values), ...);
   }
-  /// All was read, and nothing is left.
+  /// Whether all values were read and no bytes are left.
   bool is_good() const { return !in_.failed() && in_.remaining() == 0; }
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-/// What an experiment holds: definitions that all ranks share, and what each rank has measured, sparse per location and
-/// unit. An Experiment (experiment.hpp) hands it out rank by rank. Nothing here is used inside a measured process.
+/// The data of an experiment: definitions that all ranks share, and the measurements of each rank, sparse per location
+/// and unit. An Experiment (experiment.hpp) provides it rank by rank. Nothing here is used inside a measured process.
 ///
 /// Times are in ticks of the rank's own counter (`Rank::ticks_per_second`) unless a name says otherwise.
 
@@ -29,7 +29,7 @@ using format::NodeKind;
 
 struct ProfileModule {
   std::string path;
-  std::string build_id;  ///< lower-case hex, or what stands for it (format/file_identity.hpp); empty: neither
+  std::string build_id;  ///< lower-case hex, or a substitute (format/file_identity.hpp); empty: neither
 };
 
 /// A call path: a node of the unified call tree; its parent's index is smaller. Node 0 is the root.
@@ -47,16 +47,16 @@ struct PathValues {
   std::uint32_t first;  ///< index of the first column in Unit::columns
 };
 
-/// A metric that the user has asked for beside the time (REFRAIN_METRICS).
+/// A metric that the user requested in addition to the time (REFRAIN_METRICS).
 struct ExtraMetric {
   std::string name, unit;
-  double scale = 1;  ///< its integers are so many times what they stand for: other tools' metrics have fractions
+  double scale = 1;  ///< stored integers are the values times this factor: other tools' metrics have fractions
 };
 
-/// What a unit has of these metrics. Rows are as wide as `totals`, which may be narrower than the list of metrics.
+/// A unit's values of these metrics. Rows are as wide as `totals`, which may be narrower than the list of metrics.
 struct ExtraValues {
-  std::vector<std::int64_t> totals;  ///< by RankDefinition::extra_metrics; of the whole unit
-  /// Ascending by path: of MPI functions what was counted in their calls, of sampled functions what ticks have found.
+  std::vector<std::int64_t> totals;  ///< of the whole unit, by RankDefinition::extra_metrics
+  /// Ascending by path: for MPI functions the counts in their calls, for sampled functions the counts found by ticks.
   std::vector<PathValues> values;
   std::vector<std::int64_t> columns;
 
@@ -80,7 +80,7 @@ struct OverallMetric {
   format::Precision precision;
 };
 
-/// A cluster of iterations: what it does not share with its unit. Vectors are by Loop::metrics.
+/// The data of a cluster of iterations that its unit does not have. Vectors are indexed like Loop::metrics.
 struct Cluster {
   std::uint32_t label = 0, class_index = 0;
   bool overflow = false;  ///< holds iterations of several classes
@@ -92,26 +92,26 @@ struct Cluster {
 struct FileSource;  // input_file.hpp
 class KeptPools;    // kept_pools.hpp
 
-/// A piece of what a loop has for every iteration, which stays in the file until it is asked for
+/// A frame of a loop's data for every iteration, which stays in the file until it is requested
 /// (iteration_frames_reader.hpp).
 struct FramePlace {
   std::shared_ptr<const FileSource> file;
   std::uint64_t offset = 0, size = 0;
-  /// Instead of a file, for loops that are put together in memory.
+  /// The contents, instead of a file, for loops that are built in memory.
   std::shared_ptr<const std::vector<std::byte>> contents;
 };
 
-/// How the columns of an MPI call path follow the overall metrics in the iterations of a class, as it was learned while
-/// the program ran: their change per change of the first and of the second metric that they follow.
+/// How the columns of an MPI call path follow the overall metrics in the iterations of a class, as learned while the
+/// program ran: change of a column per change of the first and of the second metric that it follows.
 struct PathSlopes {
   std::uint32_t path;
   float first[format::columns_of(NodeKind::Region)] = {}, second[format::columns_of(NodeKind::Region)] = {};
 };
 struct ClassSlopes {
   std::uint32_t class_index = 0;
-  std::vector<PathSlopes> paths;  ///< ascending by path; those that are not here do not change
+  std::vector<PathSlopes> paths;  ///< ascending by path; columns of other call paths do not change
 };
-/// Indices of Loop::metrics that a column of MPI call paths follows; -1: none.
+/// Indices in Loop::metrics of the metrics that a column of MPI call paths follows; -1: none.
 struct Follows {
   std::int32_t first = -1, second = -1;
 };
@@ -124,32 +124,32 @@ struct Loop {
   std::vector<Cluster> clusters;    ///< by Unit::cluster
   std::vector<FramePlace> log;      ///< blocks, in order of time
   std::vector<FramePlace> merges;   ///< pairs of labels, in order of time
-  std::vector<FramePlace> samples;  ///< of single iterations; none or one
-  bool samples_hashed = true;       ///< which ones these are: format/kept_iterations.hpp
-  std::vector<ClassSlopes> slopes;  ///< ascending by class; none: they are not known
+  std::vector<FramePlace> samples;  ///< of single iterations; none or one frame
+  bool samples_hashed = true;       ///< how these iterations were chosen: format/kept_iterations.hpp
+  std::vector<ClassSlopes> slopes;  ///< ascending by class; empty: not known
   std::vector<Follows> follows;     ///< by column of an MPI call path, when there are slopes
 };
 
-/// A call path in the whole run of a location.
+/// Totals of a call path over the whole run of a location.
 struct PathTotals {
   std::uint32_t path;
   std::uint32_t first;  ///< index of the first column in RunTotals::columns; columns_of(kind) of them
-  std::int64_t ticks;   ///< of an MPI function its MPI time, of a sampled one its share of the user time
+  std::int64_t ticks;   ///< MPI time of an MPI function; share of the user time of a sampled function
 };
 
-/// What the run of a location comes to: the time rules applied to each of its units, and the results added up.
+/// Totals of the run of a location: the time rules applied to each of its units, and the results added up.
 struct RunTotals {
   format::UnitTotals totals;
   format::UnitTimes times;
   std::vector<PathTotals> paths;  ///< ascending by path
   std::vector<std::int64_t> columns;
-  /// Here the values of call paths are their shares, of sampled functions too, and with `extra_no_path` they add up to
-  /// the totals. A call path without any has no row.
+  /// Here the values of all call paths, including sampled functions, are shares, which add up to the totals with
+  /// `extra_no_path`. A call path without a share has no row.
   ExtraValues extra;
   std::vector<std::int64_t> extra_no_path;  ///< by metric, as `extra.totals`
 };
 
-/// How long calls of one class at one call path have taken, in ticks.
+/// Durations of the calls of one class at one call path, in ticks.
 struct CallDurations {
   std::uint32_t path;
   waits::CallClass of;
@@ -174,22 +174,22 @@ struct LocationDefinition {
 };
 
 struct Location : LocationDefinition {
-  std::optional<RunTotals> run;  ///< of all units, where the file has it
+  std::optional<RunTotals> run;  ///< over all units, when the file has it
   std::vector<Unit> units;       ///< none when only the run was read (Depth::Run)
   std::vector<Loop> loops;       ///< by Unit::loop
 };
 
-/// World ranks, as runs: communicators of whole jobs are one run each.
+/// World ranks, stored as runs: a communicator of the whole job is one run.
 class MemberList {
  public:
-  /// first, first + stride, ..., `length` of them, at least one.
+  /// Appends first, first + stride, ...: `length` ranks, at least one.
   void append(std::int32_t first, std::int32_t stride, std::size_t length) {
     runs_.push_back({size_, first, stride});
     size_ += length;
   }
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  /// How many are outside MPI_COMM_WORLD, which is -1 in the list.
+  /// Number of members outside MPI_COMM_WORLD, which are -1 in the list.
   std::size_t outside() const {
     std::size_t count = 0;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
@@ -220,15 +220,15 @@ struct Communicator {
   std::int32_t id, parent, ordinal, leader, rank, size, remote_size;
   std::string name;
   MemberList members;
-  std::int64_t made = 1;  ///< how many it stands for, one after the other
+  std::int64_t made = 1;  ///< number of communicators that it stands for, made one after the other
 };
 
 struct Window {
   std::int32_t communicator = -1;  ///< id in the same rank, or -1
   format::WindowKind kind{};
-  std::int64_t made = 1;  ///< how many it stands for, one after the other
+  std::int64_t made = 1;  ///< number of windows that it stands for, made one after the other
   std::string name;
-  std::vector<format::WindowTraffic> targets;  ///< ascending
+  std::vector<format::WindowTraffic> targets;  ///< ascending by target
 };
 
 struct Cost {
@@ -241,13 +241,13 @@ struct Cores {
     std::uint32_t first, count;
     bool operator==(const Run&) const = default;
   };
-  std::vector<Run> at_begin, at_end;         ///< ascending; none: not known
-  std::int64_t quota_in_thousandths = 0;     ///< of a core, by the control group; 0: no quota
-  std::optional<std::int64_t> throttled_ns;  ///< for which quotas have held back threads of the control group
-  std::optional<std::int64_t> taken_ns;  ///< what interrupts and the hypervisor have taken of the cores at the begin
+  std::vector<Run> at_begin, at_end;         ///< ascending; empty: not known
+  std::int64_t quota_in_thousandths = 0;     ///< of a core, set by the control group; 0: no quota
+  std::optional<std::int64_t> throttled_ns;  ///< time that quotas held back threads of the control group
+  std::optional<std::int64_t> taken_ns;      ///< time that interrupts and the hypervisor took of the cores `at_begin`
 
   bool known() const { return !at_begin.empty() || !at_end.empty(); }
-  /// What the rank could use at its end: a program that binds its threads does that after the start.
+  /// The cores at the end, if known: a program that binds its threads does so after the start.
   const std::vector<Run>& used() const { return at_end.empty() ? at_begin : at_end; }
 };
 
@@ -259,9 +259,9 @@ struct RankDefinition {
   std::int64_t begin_epoch_ns = 0;
   Cost call_cost, tick_cost;
   Cores cores;
-  /// What can be counted on one machine may be missing on another: each rank has a list of its own.
+  /// Each rank has its own list, because what can be counted on one machine may be missing on another.
   std::vector<ExtraMetric> extra_metrics;
-  std::vector<std::size_t> asked_for;  ///< which of them REFRAIN_METRICS has named, in the order of the run
+  std::vector<std::size_t> asked_for;  ///< indices of the metrics named by REFRAIN_METRICS, in the order of the run
   std::vector<Communicator> communicators;
   std::vector<Window> windows;
 };
@@ -271,8 +271,7 @@ struct ClockReading {
   std::int64_t ticks = 0, monotonic_ns = 0;
 };
 
-/// What there is of a location in the file of events.
-/// Messages that were sampled one by one, those whose numbers format/kept_iterations.hpp chooses at that level.
+/// Messages sampled one by one: those whose numbers format/kept_iterations.hpp chooses at `level`.
 struct MessageSample {
   unsigned level = 0;
   std::uint64_t lost = 0;       ///< messages that could not be sampled
@@ -280,6 +279,7 @@ struct MessageSample {
   std::vector<events::SampledMessage> messages;
 };
 
+/// What the event file has of a location.
 struct EventsOfLocation {
   std::int32_t thread = 0;
   std::uint64_t records = 0, iterations = 0, lost = 0;
@@ -287,16 +287,16 @@ struct EventsOfLocation {
   std::optional<MessageSample> sampled;  ///< none: the sample of messages did not begin
 };
 
-/// Of a rank; read the events with events_reader.hpp.
+/// Describes the events of a rank; read the events themselves with events_reader.hpp.
 struct EventsOfRank {
   format::EventMode mode{};
-  std::uint64_t bytes = 0;  ///< of the file, or what it had when this was written
+  std::uint64_t bytes = 0;  ///< size of the file; in a snapshot its size so far
   ClockReading first, last;
-  std::uint32_t first_region = 0;    ///< id that marks and spans have of the first of `regions`
+  std::uint32_t first_region = 0;    ///< id of the first of `regions` in marks and spans
   std::vector<std::string> regions;  ///< loops and regions of the program
   std::vector<EventsOfLocation> locations;
-  /// Of a sample of iterations: one of 2^level of a loop is in the file. `region` is one of `regions`, or 0: time
-  /// outside of iterations.
+  /// Level of a sample of iterations: one in 2^level iterations of a loop is in the file. `region`: one of `regions`;
+  /// 0: time outside of iterations.
   struct Level {
     std::uint32_t region;
     unsigned level;
@@ -304,21 +304,21 @@ struct EventsOfRank {
   std::vector<Level> levels;
   struct Slow {
     std::uint32_t region;
-    std::uint32_t ranks;  ///< that have it; 1 before they have agreed
+    std::uint32_t ranks;  ///< number of ranks that have it; 1 before the ranks have agreed
     std::int64_t iteration;
   };
-  std::vector<Slow> slowest;  ///< beside these
-  /// Of the first thread, what stands for iterations where no loop is marked (docs/events.md): from one blocking
-  /// collective operation of all processes to the next.
+  std::vector<Slow> slowest;  ///< in the file whatever the level
+  /// A class of stretches of the first thread. They stand for iterations where no loop is marked (docs/events.md): each
+  /// lasts from one blocking collective operation of all processes to the next.
   struct StretchClass {
-    /// Call paths of the operations. events::no_node: nothing has opened the first; both: of several classes.
+    /// Call paths of the operations. events::no_node as `opened`: nothing opened the first; as both: several classes.
     std::uint32_t opened, closed;
     std::uint64_t count;
-    std::uint64_t ticks;  ///< all of them together
+    std::uint64_t ticks;  ///< sum over these stretches
   };
   /// Ranks with the same number have the same clock.
   std::uint64_t clock = 0;
-  /// The clock of another rank, as this one saw it: what to add to the own one for it, and by what that may be wrong.
+  /// Another rank's clock as seen by this rank: own clock + `offset_ns`, which may be wrong by half of `round_trip_ns`.
   struct ClockOffset {
     std::int32_t rank;
     std::int64_t at_ns, offset_ns, round_trip_ns;
@@ -332,15 +332,15 @@ struct EventsOfRank {
 struct Rank : RankDefinition {
   std::vector<Location> locations;
   std::uint64_t spilled_bytes = 0;             ///< of iterations-<rank>.refrain that `locations` refer to
-  std::vector<std::uint32_t> paths;            ///< the path of the profile for each number that the rank itself gave
+  std::vector<std::uint32_t> paths;            ///< call path of the profile, by the rank's own path number
   std::optional<EventsOfRank> events;          ///< none: no events were kept
-  FramePlace event_frames;                     ///< where they are; no file: in events-<rank>.refrain
-  std::vector<std::int32_t> function_columns;  ///< by column that the file has of functions: ours; -1: none
-  bool off_cpu_is_counted = false;             ///< what of the time off the CPU was in MPI, and waiting for a core
-  std::shared_ptr<const KeptPools> pools;      ///< how the user time of iterations is divided; null: that is not kept
+  FramePlace event_frames;                     ///< where the events are; no file: in events-<rank>.refrain
+  std::vector<std::int32_t> function_columns;  ///< our column for each of the file's columns of functions; -1: none
+  bool off_cpu_is_counted = false;             ///< whether time off the CPU in MPI, and waiting for a core, was counted
+  std::shared_ptr<const KeptPools> pools;      ///< how the user time of iterations is divided; null: not kept
 };
 
-/// What all ranks share.
+/// Definitions that all ranks share.
 struct ProfileDefinitions {
   std::string version;              ///< of the Refrain that wrote it
   std::int32_t ranks_expected = 1;  ///< size of the job
@@ -350,7 +350,7 @@ struct ProfileDefinitions {
   std::vector<CallPath> paths;
 };
 
-/// All of it in memory: for tests, and for who has put an experiment together.
+/// A whole profile in memory: for tests, and for code that builds an experiment.
 struct Profile : ProfileDefinitions {
   std::vector<Rank> ranks;  ///< ascending by rank; fewer than expected in an incomplete experiment
 };

@@ -86,9 +86,9 @@ void read_metrics(SectionReader in, Schema& schema) {
     }
     schema.columns[number].push_back(place);
   }
-  if (schema.totals.empty())  // files before 1.6 do not say, but these they have
+  if (schema.totals.empty())  // files before 1.6 do not list their totals, but have these
     for (std::size_t i = 0; i < std::size(format::oldest_totals); ++i) schema.totals.push_back(i);
-  // Ticks may end at a pseudo path.
+  // Pseudo paths have the columns of functions, because ticks may end at them.
   schema.columns[static_cast<std::size_t>(NodeKind::Special)] =
       schema.columns[static_cast<std::size_t>(NodeKind::Function)];
   in.finish();
@@ -128,7 +128,7 @@ void read_modules(SectionReader in, ProfileDefinitions& definitions) {
   in.finish();
 }
 
-/// Names of regions and modules that were lost with their section: `named` says which sections are whole.
+/// Whether the sections with the names of regions and modules are intact.
 struct Named {
   bool regions, modules;
 };
@@ -198,7 +198,7 @@ void ProfileFile::read_rank_table(const InputFile& file, std::uint64_t offset, s
   std::uint32_t written = 0;
   for (std::uint32_t i = 0; i < entries; ++i) {
     const auto bytes = std::span(table).subspan(std::size_t{i} * format::rank_entry_size, format::rank_entry_size);
-    if (std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; })) continue;  // has not written
+    if (std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; })) continue;  // not written
     ++written;
     const std::uint64_t place = offset + std::uint64_t{i} * format::rank_entry_size;
     file.damage().survives(entries == ranks ? "rank " + std::to_string(i) + " is missing" : "a rank is missing", [&] {

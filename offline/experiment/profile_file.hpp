@@ -13,14 +13,14 @@ namespace refrain::experiment {
 
 /// How much of a rank is read.
 enum class Depth : std::uint8_t {
-  Run,    ///< what its threads did in the run as a whole; units only where the file cannot do without them
-  Loops,  ///< with the loops and their clusters, but neither what is in these nor slopes
-  Whole   ///< with the units; what every single iteration has stays in the file all the same
+  Run,    ///< totals of its threads over the run; units only where the file has no usable totals
+  Loops,  ///< also loops and their clusters, without the clusters' values and without slopes
+  Whole   ///< also units; the data of single iterations still stay in the file
 };
 inline constexpr std::size_t depths = 3;
 
-/// Opening it reads header, definitions and rank table; ranks are read when they are asked for. Immutable, so several
-/// threads may read ranks at a time.
+/// The constructor reads header, definitions and rank table; ranks are read on request. Immutable, so several threads
+/// may read ranks at a time.
 class ProfileFile {
  public:
   struct Entry {
@@ -28,17 +28,17 @@ class ProfileFile {
     std::uint64_t offset, size;
   };
 
-  /// Throws ReadError when nothing of the file can be understood without what is damaged.
+  /// Throws ReadError when nothing of the file can be understood because of the damage.
   explicit ProfileFile(const InputFile& file);
 
-  /// `complete`: every rank of the job has written to it, whether that can be read or not.
+  /// `complete`: every rank of the job has written to the file, whether its data can be read or not.
   const ProfileDefinitions& definitions() const { return definitions_; }
-  /// Ranks that have written, ascending.
+  /// Entries of the ranks that have written, ascending by rank.
   const std::vector<Entry>& entries() const { return entries_; }
   const FileSource& source() const { return *source_; }
 
-  /// `definitions`: those of the experiment, to which the file's call path i is paths[i]. Throws ReadError when nothing
-  /// of the rank can be shown; other damage goes to the log.
+  /// Reads a rank. `definitions`: those of the experiment, where call path i of the file is paths[i]. Throws ReadError
+  /// when nothing of the rank can be shown; other damage goes to the log.
   Rank read(const Entry& entry, Depth depth, const ProfileDefinitions& definitions,
             std::span<const std::uint32_t> paths) const;
 
@@ -49,7 +49,7 @@ class ProfileFile {
   void read_rank_table(const InputFile& file, std::uint64_t offset, std::uint32_t entries, std::uint32_t ranks);
 
   std::shared_ptr<const FileSource> source_;
-  std::unique_ptr<const InputFile> stays_open_;  ///< where several ranks are read from it; else null
+  std::unique_ptr<const InputFile> stays_open_;  ///< the open file, if it has several ranks; else null
   ProfileDefinitions definitions_;
   Schema schema_;
   std::vector<Entry> entries_;

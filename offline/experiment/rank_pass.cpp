@@ -16,11 +16,11 @@
 namespace refrain::experiment {
 namespace {
 
-constexpr std::size_t worth_a_thread = 16;  ///< ranks
+constexpr std::size_t worth_a_thread = 16;  ///< minimum number of ranks
 
 using Make = std::function<std::any(const RankHandle& rank)>;
 
-/// Reads ranks, and makes something of each, before it is asked for.
+/// Reads ranks ahead and calls `make` with each.
 class MakeAhead {
  public:
   /// `make` must outlive it.
@@ -30,7 +30,7 @@ class MakeAhead {
     threads_.reserve(threads);
     try {
       for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
-    } catch (const std::system_error&) {  // as many as there can be
+    } catch (const std::system_error&) {  // continue with fewer threads
     }
   }
   ~MakeAhead() {
@@ -44,7 +44,7 @@ class MakeAhead {
   MakeAhead(const MakeAhead&) = delete;
   MakeAhead& operator=(const MakeAhead&) = delete;
 
-  /// As often as there are places.
+  /// The result for the next place. To be called once for each place.
   std::any next() {
     if (threads_.empty()) return make_(experiment_.rank(places_[taken_++], depth_));
     std::unique_lock lock(mutex_);
@@ -64,7 +64,7 @@ class MakeAhead {
  private:
   /// Enough that threads seldom wait for each other.
   static constexpr std::size_t slots_of_thread = 8;
-  /// Of one place.
+  /// The result for one place.
   struct Slot {
     bool is_made = false;
     std::any made;
@@ -113,10 +113,10 @@ class MakeAhead {
   const Make& make_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Slot> slots_;            ///< each place at its number modulo so many
-  std::size_t begun_ = 0, taken_ = 0;  ///< numbers of places
+  std::vector<Slot> slots_;            ///< place number n uses slot n modulo the number of slots
+  std::size_t begun_ = 0, taken_ = 0;  ///< numbers of places that were begun, and taken by next()
   unsigned waiting_ = 0;               ///< threads that cannot read further ahead
-  bool is_waited_for_ = false;         ///< the next place
+  bool is_waited_for_ = false;         ///< next() waits for a slot
   bool is_over_ = false;
   std::vector<std::thread> threads_;
 };
@@ -158,7 +158,7 @@ void for_each_in_threads(std::size_t count, unsigned threads, const std::functio
     std::vector<std::jthread> others;
     try {
       for (unsigned i = 1; i < threads && i < count; ++i) others.emplace_back(work_on);
-    } catch (const std::system_error&) {  // as many as there can be
+    } catch (const std::system_error&) {  // continue with fewer threads
     }
     work_on();
   }
@@ -170,7 +170,7 @@ void for_each_in_threads(std::size_t count, unsigned threads, const std::functio
 
 void for_each_rank(const Experiment& experiment, std::span<const std::size_t> places, Depth depth,
                    const std::function<void(const RankHandle& rank)>& use) {
-  // What clusters have takes much memory.
+  // The values of clusters take much memory.
   const unsigned threads = depth != Depth::Whole && places.size() >= worth_a_thread ? threads_for_reading() : 1;
   const Make make = [](const RankHandle& rank) { return std::any(rank); };
   MakeAhead ahead(experiment, places, depth, make, threads - 1);
@@ -194,7 +194,7 @@ void for_each_made(const Experiment& experiment, std::span<const std::size_t> pl
                    std::size_t most_threads, const Make& make, const std::function<void(std::any made)>& use) {
   const std::size_t threads =
       places.size() >= worth_a_thread ? std::min<std::size_t>(threads_for_reading(), most_threads) : 1;
-  if (depth == Depth::Whole) static_cast<void>(experiment.pools());  // what of these is damaged comes first
+  if (depth == Depth::Whole) static_cast<void>(experiment.pools());  // log damage of the pools first
   MakeAhead ahead(experiment, places, depth, make, threads > 1 ? static_cast<unsigned>(threads) : 0);
   for (std::size_t i = 0; i < places.size(); ++i) use(ahead.next());
 }

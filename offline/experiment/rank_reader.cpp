@@ -64,7 +64,7 @@ void read_cores_taken(SectionReader& in, Rank& rank) {
   in.finish();
 }
 
-/// Classes of own time that this reader does not know are skipped.
+/// Skips classes of own time that this reader does not know.
 void read_own_times(SectionReader& in, Rank& rank) {
   std::vector<std::optional<std::size_t>> known(in.count(1));
   for (auto& row : known) {
@@ -146,13 +146,13 @@ class LocationsReader {
   std::uint64_t totals_ = 0;
 };
 
-/// The metrics that the user has asked for, of one rank. Each rank has its own list: what can be counted on one machine
-/// may be missing on another.
+/// Reads the metrics that the user requested, for one rank. Each rank has its own list, because what can be counted on
+/// one machine may be missing on another.
 class ExtraReader {
  public:
   ExtraReader(SectionReader& in, const Rank& rank) : in_(in), mapping_(rank.paths), metrics_(rank.extra_metrics) {}
 
-  /// Behind what the rank has of later metrics.
+  /// Adds the requested metrics after the rank's metrics of later versions.
   void read(Rank& rank) {
     numbers_ = read_extra_metrics(in_, metrics_);
     if (in_.varint() != rank.locations.size()) in_.refuse("metrics of other locations");
@@ -204,7 +204,7 @@ class ExtraReader {
   SectionReader& in_;
   const std::vector<std::uint32_t>& mapping_;
   std::vector<ExtraMetric> metrics_;
-  std::vector<std::size_t> numbers_;  ///< among these, of the metrics in the section
+  std::vector<std::size_t> numbers_;  ///< index in metrics_ of each metric in the section
 };
 
 void read_members(SectionReader& in, MemberList& members) {
@@ -289,7 +289,7 @@ bool RankReader::survives(Section type, const char* name, const std::string& cos
   });
 }
 
-/// For each of the rank's own path numbers that of the experiment.
+/// Reads the experiment's path number for each of the rank's own path numbers.
 void RankReader::read_mapping(Rank& rank) const {
   SectionReader in = block_.section(Section::PathMapping, "path mapping");
   if (in.remaining() % sizeof(std::uint32_t) != 0) in.refuse("not a whole number of paths");
@@ -323,7 +323,7 @@ void RankReader::read_loops_of(Rank& rank, Depth depth) const {
     return;
   if (block_.has(Section::Slopes))
     file_.damage().survives("call paths of iterations" + of + " are reconstructed without slopes", [&] {
-      if (depth != Depth::Whole) return block_.check(Section::Slopes, "slopes");  // they move what clusters have
+      if (depth != Depth::Whole) return block_.check(Section::Slopes, "slopes");  // they change the values of clusters
       SectionReader in = block_.section(Section::Slopes, "slopes");
       read_slopes(in, definitions_, schema_, rank);
     });
@@ -334,15 +334,15 @@ void RankReader::read_loops_of(Rank& rank, Depth depth) const {
     });
 }
 
-/// The section Totals has the locations, too. Without it, or when it is damaged, they are those of the units, and when
-/// these are damaged there is the run as a whole.
+/// The section Totals has the locations, too. When it is missing or damaged, they are those of the units; when only the
+/// units are damaged, the run as a whole is left.
 void RankReader::read_locations(Rank& rank, Depth depth) const {
   const std::string of = " of rank " + std::to_string(rank.rank);
   RankTotals run;
   const bool has_run = block_.has(Section::Totals) &&
                        survives(Section::Totals, "totals", "the totals" + of + " are those of its units",
                                 [&](SectionReader& in) { run = read_totals(in, schema_, definitions_, rank); });
-  if (has_run) {  // those of its section are the same
+  if (has_run) {  // the section Extra has the same metrics
     rank.extra_metrics = std::move(run.extra_metrics);
     rank.asked_for = std::move(run.asked_for);
   }

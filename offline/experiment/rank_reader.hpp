@@ -1,5 +1,5 @@
 #pragma once
-/// The block of one rank in a profile file.
+/// Reads the block of one rank in a profile file.
 
 #include <span>
 
@@ -11,7 +11,7 @@ namespace refrain::experiment {
 
 class RankReader {
  public:
-  /// All must outlive it; `paths` are those of the experiment (`definitions`) by call path of the file.
+  /// All arguments must outlive the reader. `paths`: call paths of the experiment (`definitions`) by those of the file.
   RankReader(const InputFile& file, const BlockReader& block, const Schema& schema,
              const ProfileDefinitions& definitions, std::span<const std::uint32_t> paths)
       : file_(file), block_(block), schema_(schema), definitions_(definitions), paths_(paths) {}
@@ -20,7 +20,7 @@ class RankReader {
   Rank read(std::int32_t number, Depth depth) const;
 
  private:
-  /// False: the section is missing or damaged. `parse` gets a SectionReader; when it throws it leaves the rank alone.
+  /// Calls `parse` with a SectionReader; it must not change the rank when it throws. False: section missing or damaged.
   template <class Parse>
   bool survives(format::Section type, const char* name, const std::string& cost, Parse&& parse) const;
   void read_mapping(Rank& rank) const;

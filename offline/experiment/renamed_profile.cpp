@@ -19,7 +19,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// Of the header and of an entry of the rank table (docs/file-format.md).
+// Offsets of fields in the header and in an entry of the rank table (docs/file-format.md).
 constexpr std::size_t header_size_at = 16, entries_at = 28, rank_table_at = 32, definitions_at = 40,
                       definitions_size_at = 48, header_checksum_at = 56, entry_offset_at = 8, entry_block_size_at = 16,
                       entry_checksum_at = 24;
@@ -49,7 +49,7 @@ Bytes zstd_frame_of(const Bytes& contents) {
   return frame;
 }
 
-/// All names that readers meet in the file, at any depth.
+/// All names that readers find in the file, at any depth.
 std::shared_ptr<NamePlaces> find_names(const std::filesystem::path& path) {
   auto names = std::make_shared<NamePlaces>();
   const InputFile file(path, std::make_shared<DamageLog>(true), names);
@@ -75,7 +75,7 @@ class RenamingWriter {
     const auto entries = format::load_little_endian<std::uint32_t>(&header[entries_at]);
     const auto table_at = format::load_little_endian<std::uint64_t>(&header[rank_table_at]);
     Bytes table = file_.read(table_at, std::uint64_t{entries} * format::rank_entry_size, "rank table");
-    // What says where blocks are is written in the end.
+    // The header and the rank table, which say where the blocks are, are written last.
     end_ = header.size() + table.size();
     out_.seekp(static_cast<std::streamoff>(end_));
     move_block(header, definitions_at, definitions_size_at);
@@ -95,7 +95,7 @@ class RenamingWriter {
   }
 
  private:
-  /// Writes the block whose offset and size stand at these places of `fields`, and puts in its new ones.
+  /// Writes the block whose offset and size are at these places of `fields`, and stores the new ones there.
   void move_block(Bytes& fields, std::size_t offset_at, std::size_t size_at) {
     const Bytes block = renamed_block(format::load_little_endian<std::uint64_t>(&fields[offset_at]),
                                       format::load_little_endian<std::uint64_t>(&fields[size_at]));

@@ -1,5 +1,5 @@
 #pragma once
-/// A profile file with other names in it, and the same numbers.
+/// Copies a profile file with other names and the same numbers.
 
 #include <filesystem>
 #include <functional>
@@ -10,12 +10,12 @@
 
 namespace refrain::experiment {
 
-/// Returns the word for a name. A build-id is given and returned as bytes.
+/// Returns the replacement of a name. Build-ids are passed and returned as bytes.
 using Rename = std::function<std::string(NameKind kind, std::string_view name)>;
 
-/// Writes `from`, profile.refrain or a part, to `to`. Sections that this version does not know are left out. Throws
-/// ReadError, also when anything is damaged, since names in there would stay; std::system_error when it cannot be
-/// written.
+/// Copies `from`, profile.refrain or a part file, to `to` without the sections that this version does not know. Throws
+/// ReadError, also when anything is damaged, because names in damaged data would stay; std::system_error when `to`
+/// cannot be written.
 void write_renamed(const std::filesystem::path& from, const Rename& rename, const std::filesystem::path& to);
 
 }  // namespace refrain::experiment

@@ -120,7 +120,7 @@ bool SampleReader::decode(std::span<const std::byte> record) {
     if (!sampled_[s]) continue;
     const std::uint64_t count = in.gamma() - 1;
     const unsigned columns = shape_columns_[s];
-    if (in.ended() || count > in.bits_left() / (columns + 1)) return false;  // a number has a bit at least
+    if (in.ended() || count > in.bits_left() / (columns + 1)) return false;  // a number has at least one bit
     if (count == 0) continue;
     const std::size_t first = paths_.size(), first_value = values_.size();
     paths_.resize(first + count);

@@ -11,7 +11,7 @@
 
 namespace refrain::experiment {
 
-/// What the values of a kind of call path are, as the store had it.
+/// Layout of the values of a kind of call path, as in the store.
 struct StoredShape {
   bool exact = false;                       ///< its paths are not in the store
   std::uint8_t visits = format::no_column;  ///< the column that counts samples
@@ -23,15 +23,15 @@ struct StoredPath {
   const std::int64_t* values;  ///< one per column of the shape
 };
 
-/// Reads the records one after the other. Damaged input makes it end early, never read outside the data.
+/// Reads the records in order. Damaged input ends the reading early; nothing is read outside the data.
 class SampleReader {
  public:
-  /// `shapes`, `references`, `which` and `count` as the store had them.
+  /// `shapes`, `references`, `which` and `count` must be those of the store.
   [[nodiscard]] bool open(std::span<const std::byte> data, std::span<const StoredShape> shapes,
                           std::span<const std::int32_t> references, const format::KeptIterations& which,
                           std::uint64_t count);
 
-  /// Goes to the next iteration that has a record. False: there is none.
+  /// Advances to the next iteration that has a record. False: there is none, or the data are damaged (see damaged()).
   [[nodiscard]] bool next();
   std::uint64_t ordinal() const { return ordinal_; }
   bool kept() const { return kept_; }

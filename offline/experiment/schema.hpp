@@ -1,5 +1,5 @@
 #pragma once
-/// The metrics and losses of a file in terms of this program's tables, by name, and what sections with values have in
+/// Maps the metrics and losses of a file to this program's tables, by name, and reads what sections with values have in
 /// common.
 
 #include <cstddef>
@@ -15,67 +15,67 @@
 namespace refrain::experiment {
 
 inline constexpr std::size_t node_kinds = 6;
-inline constexpr std::uint64_t most_totals = 1000;  ///< of a unit, that any version will have
+inline constexpr std::uint64_t most_totals = 1000;  ///< maximum number of totals of a unit, in any version
 inline constexpr std::size_t most_extra_metrics = 64;
 
-/// Where a column of call paths goes. Neither: it is skipped.
+/// Destination of a column of call paths. A column with neither is skipped.
 struct ColumnPlace {
-  int own = -1;    ///< place in the rows of this program's table
-  int later = -1;  ///< index of Schema::later
+  int own = -1;    ///< index in the rows of this program's table
+  int later = -1;  ///< index in Schema::later
 };
 
-/// What the file has and this program does not know is skipped, unless values can be added up: such a metric is shown
-/// like those that the user has asked for. What the file does not have is zero.
+/// Metrics of the file that this program does not know are skipped, unless their values can be added up: these are
+/// shown like metrics that the user requested. Metrics that the file does not have are zero.
 struct Schema {
   std::vector<ColumnPlace> columns[node_kinds];    ///< by kind, by column in the file
-  std::vector<std::optional<std::size_t>> losses;  ///< by loss in the file: ours
-  bool losses_known = true;                        ///< their names are damaged: ranks have numbers without them
-  std::vector<std::optional<std::size_t>> totals;  ///< by total of a unit in the file: of format::total_columns
+  std::vector<std::optional<std::size_t>> losses;  ///< our loss for each loss in the file
+  bool losses_known = true;                        ///< false: their names are damaged; ranks have counts without names
+  std::vector<std::optional<std::size_t>> totals;  ///< index in format::total_columns, by total of a unit in the file
   std::vector<ExtraMetric> later;
 };
 
-/// What a metric of an older file is called today.
+/// The current name of a metric of an older file.
 inline std::string_view present_name(std::string_view name) {
   return name == "ticks_lost" ? "ticks_without_sample" : name;
 }
 
-/// A number of 32 bits; a larger one is a failure of `in`.
+/// Reads a 32-bit number; a larger one makes `in` fail.
 std::int32_t narrow(SectionReader& in);
-/// A real number; throws ReadError for what is none.
+/// Reads a real number. Throws ReadError when it is not finite.
 double finite(SectionReader& in);
 
-/// The rank's own number of the next call path of an ascending list of which `row` were read. Throws ReadError.
+/// Reads the rank's own number of the next call path of an ascending list, after `row` of them. Throws ReadError.
 std::uint64_t path_after(SectionReader& in, std::uint64_t before, std::size_t row, std::size_t paths);
 
-/// Ascending by `path`. Throws ReadError when there are two of one.
+/// Sorts rows by `path`. Throws ReadError when two rows have the same path.
 template <class Row>
 void sort_by_path(SectionReader& in, std::vector<Row>& rows);
 
-/// What a location is, as it stands before its values. Throws ReadError.
+/// Reads the description of a location, which comes before its values. Throws ReadError.
 void read_location_head(SectionReader& in, const Schema& schema, LocationDefinition& location);
 
-/// The totals of a unit; `count` of them are in the file. Throws ReadError.
+/// Reads the totals of a unit, of which `count` are in the file. Throws ReadError.
 void read_unit_totals(SectionReader& in, const Schema& schema, std::uint64_t count, format::UnitTotals& totals);
-/// How many totals units have in this section. Throws ReadError.
+/// Reads how many totals a unit has in this section. Throws ReadError.
 std::uint64_t read_total_count(SectionReader& in);
 
-/// The rank's extra metrics, which are added to `all`: the number of each there. Throws ReadError.
+/// Reads the rank's extra metrics and adds new ones to `all`. Returns the index of each in `all`. Throws ReadError.
 std::vector<std::size_t> read_extra_metrics(SectionReader& in, std::vector<ExtraMetric>& all);
 
 /// Reads the columns of call paths of one rank.
 class ColumnsReader {
  public:
   ColumnsReader(SectionReader& in, const Schema& schema, const ProfileDefinitions& definitions, const Rank& rank);
-  /// Appends those of `path` to `columns`; returns where they begin. What later versions have goes to `extra`, which
-  /// gets a row for it, and a total. Throws ReadError.
+  /// Appends the columns of `path` to `columns` and returns where they begin. Columns of later versions go to `extra`,
+  /// which gets a row for them, and are added to its totals. Throws ReadError.
   std::uint32_t read(std::uint32_t path, std::vector<std::int64_t>& columns, ExtraValues& extra);
 
  private:
   SectionReader& in_;
   const Schema& schema_;
   const ProfileDefinitions& definitions_;
-  std::vector<double> later_unit_;   ///< what these metrics are multiplied by: ticks become nanoseconds
-  std::vector<std::int64_t> later_;  ///< of the call path in hand
+  std::vector<double> later_unit_;   ///< factor of each metric of a later version: ticks become nanoseconds
+  std::vector<std::int64_t> later_;  ///< values of the current call path
 };
 
 }  // namespace refrain::experiment

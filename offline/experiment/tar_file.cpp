@@ -18,7 +18,7 @@ constexpr char regular_file = '0', gnu_long_name = 'L', pax_records = 'x';
 constexpr std::uint64_t most_octal = (std::uint64_t{1} << 33) - 1;  // eleven digits
 constexpr unsigned char base_256 = 0x80;
 
-/// Octal digits with blanks around. Nothing: it is no number.
+/// Parses octal digits surrounded by blanks. Nothing: not a number.
 std::optional<std::uint64_t> octal(std::string_view text) {
   std::uint64_t value = 0;
   bool any = false;
@@ -45,18 +45,18 @@ std::optional<std::uint64_t> size_in(std::string_view text) {
   return value;
 }
 
-/// Digits with zeros in front, and the null character behind them.
+/// Writes octal digits with leading zeros, and leaves the last byte of the field as its null character.
 void put_octal(std::string& head, std::size_t at, std::size_t length, std::uint64_t value) {
   for (std::size_t i = length - 1; i-- > 0; value /= 8) head[at + i] = static_cast<char>('0' + value % 8);
 }
 
 std::uint64_t padding_of(std::uint64_t size) { return (tar_block - size % tar_block) % tar_block; }
 
-/// A name in a field, which ends where the field does or with a null character.
+/// The name in a field; it ends with the field or with a null character.
 std::string name_in(const char* field, std::size_t length) { return {field, strnlen(field, length)}; }
 
-/// The whole name by the head alone: ustar has the directories of a long one in a field of their own. GNU tar has other
-/// things there, and another magic.
+/// The full name according to the head alone: ustar has the directories of a long name in a field of its own. GNU tar
+/// has other data there, and another magic.
 std::string name_of_head(const char* head) {
   std::string name = name_in(head, tar_name_length);
   const bool is_ustar = std::memcmp(head + tar_magic_at, "ustar\0", 6) == 0;
@@ -64,13 +64,13 @@ std::string name_of_head(const char* head) {
   return prefix.empty() ? name : prefix + "/" + name;
 }
 
-/// What stands before a head and counts instead of what is in it.
+/// Values from before a head that override those in the head.
 struct Override {
   std::optional<std::string> name;
   std::optional<std::uint64_t> size;
 };
 
-/// Records "LENGTH KEY=VALUE\n" (POSIX.1-2001, pax). False: they are none.
+/// Reads records "LENGTH KEY=VALUE\n" (POSIX.1-2001, pax). False: they are malformed.
 bool read_pax(std::string_view text, Override& to) {
   while (!text.empty()) {
     std::uint64_t length = 0;
@@ -103,7 +103,7 @@ std::map<std::string, TarMember> tar_members(const InputFile& file) {
   for (std::uint64_t at = 0; at + tar_block <= file.size();) {
     const std::vector<std::byte> bytes = file.read(at, tar_block, "the head of a file in it");
     const char* head = reinterpret_cast<const char*>(bytes.data());
-    if (head[0] == '\0') break;  // the end
+    if (head[0] == '\0') break;  // the end of the archive
     const char type = head[tar_type_at];
     const bool is_override = type == gnu_long_name || type == pax_records;
     const auto size = !is_override && next.size ? next.size : size_in({head + tar_size_at, tar_size_length});
@@ -150,7 +150,7 @@ std::string tar_head(std::string_view name, std::uint64_t size) {
   }
   head[tar_type_at] = regular_file;
   head.replace(tar_magic_at, 8, std::string_view("ustar\00000", 8));
-  // The sum of all bytes, with blanks in its own place.
+  // The checksum is the sum of all bytes, with blanks in its own field.
   head.replace(tar_checksum_at, tar_checksum_length, tar_checksum_length, ' ');
   const auto sum = std::accumulate(head.begin(), head.end(), std::uint64_t{0},
                                    [](std::uint64_t sum, char byte) { return sum + static_cast<unsigned char>(byte); });

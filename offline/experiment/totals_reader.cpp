@@ -17,7 +17,7 @@ class TotalsReader {
     RankTotals read{{}, rank_.extra_metrics, {}};
     extra_metrics_ = read.asked_for = read_extra_metrics(in_, read.extra_metrics);
     width_ = read.extra_metrics.size();
-    // The fixed fields of a location, the number of its losses and that of its rows, and the totals.
+    // A location has at least its fixed fields, the numbers of its losses and of its rows, and the totals.
     const std::size_t least = 16 + totals_ + times_.size() + 2 * extra_metrics_.size();
     for (std::size_t n = in_.count(least); n > 0; --n) {
       Location& location = read.locations.emplace_back();
@@ -74,9 +74,9 @@ class TotalsReader {
       read_extra_row(path, run.extra);
   }
 
-  /// A row with zeros only, as most are, takes no memory.
+  /// Most rows have only zeros; such a row takes no memory.
   void read_extra_row(std::uint32_t path, ExtraValues& extra) {
-    const bool has_row = !extra.values.empty() && extra.values.back().path == path;  // of metrics of later versions
+    const bool has_row = !extra.values.empty() && extra.values.back().path == path;  // for metrics of later versions
     const std::size_t first = has_row ? extra.values.back().first : extra.columns.size();
     extra.columns.resize(first + width_);
     bool any = has_row;
@@ -96,7 +96,7 @@ class TotalsReader {
   ColumnsReader columns_;
   std::vector<std::optional<std::size_t>> times_;  ///< own index of each time in the file
   std::uint64_t totals_ = 0;
-  std::vector<std::size_t> extra_metrics_;  ///< of the section: the number of each among all of the rank
+  std::vector<std::size_t> extra_metrics_;  ///< index of each metric of the section among those of the rank
   std::size_t width_ = 0;
 };
 

@@ -9,7 +9,7 @@ namespace refrain::experiment {
 
 namespace {
 
-/// The thread's own context, ready for new data. Making one asks the processor what it can do, which takes tens of
+/// The thread's own context, reset for new data. Creating one queries the processor's features, which takes tens of
 /// microseconds in a virtual machine.
 ZSTD_DCtx* fresh_context() {
   thread_local const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), ZSTD_freeDCtx);
@@ -21,8 +21,8 @@ ZSTD_DCtx* fresh_context() {
 /// A block of zstd data has at most 128 KiB of contents and takes at least four bytes.
 constexpr std::uint64_t most_compressed = 128 * 1024 / 4;
 
-/// Grows `out` with what really comes out, so that a wrong size costs no memory. The memory that it has is used first:
-/// when all fits, zstd writes it there at once.
+/// Grows `out` with the data actually produced, so that a wrong size costs no memory. Uses the capacity of `out` first:
+/// when all data fit, zstd writes them there directly.
 std::string unpack_zstd(const std::vector<std::byte>& stored, std::uint64_t raw, std::vector<std::byte>& out) {
   ZSTD_DCtx* const context = fresh_context();
   ZSTD_inBuffer in{stored.data(), stored.size(), 0};
@@ -68,7 +68,7 @@ std::vector<std::byte> unpack(const InputFile& file, std::uint64_t at, const std
 }
 
 std::uint64_t bytes_to_begin(format::Encoding encoding, std::size_t size) {
-  // The first block of zstd data, its head and that of the frame.
+  // The first block of zstd data, with the heads of block and frame.
   return encoding == format::Encoding::Zstd ? std::max<std::uint64_t>(size, 128 * 1024) + 64 : size;
 }
 

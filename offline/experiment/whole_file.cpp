@@ -15,8 +15,8 @@
 namespace refrain::experiment {
 namespace {
 
-/// While it lives, a file that may not grow (RLIMIT_FSIZE) is an error of write(2), and no signal that ends the
-/// program.
+/// While an object lives, exceeding the limit of file sizes (RLIMIT_FSIZE) is an error of write(2), not a signal that
+/// ends the program.
 class WithoutSizeSignal {
  public:
   WithoutSizeSignal() {
@@ -32,7 +32,7 @@ class WithoutSizeSignal {
   struct sigaction before_;
 };
 
-/// What the path is, behind links. Nothing: there is none of this name, or it cannot be known.
+/// The type of the file behind any links. Nothing: there is no such file, or its type cannot be determined.
 std::optional<mode_t> kind_of_file(const std::filesystem::path& path) {
   struct stat about {};
   if (::stat(path.c_str(), &about) != 0) return std::nullopt;
@@ -71,7 +71,7 @@ NewFile::NewFile(std::filesystem::path path, const char* ending) : path_(std::mo
     open_new(ending);
     return;
   }
-  // A device or a pipe; of a directory this fails.
+  // A device or a pipe; a directory fails here.
   descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
   if (descriptor_ < 0) fail(errno);
 }
@@ -109,7 +109,7 @@ void NewFile::finish() {
   const mode_t mask = ::umask(0);
   ::umask(mask);
   if (!unfinished_.empty() && ::fchmod(descriptor_, 0666 & ~mask) != 0) fail(errno);
-  // Some file systems tell only here that there is no room.
+  // Some file systems report only here that they are full.
   if (::close(std::exchange(descriptor_, -1)) != 0) fail(errno);
   if (unfinished_.empty()) return;
   if (std::rename(unfinished_.c_str(), replaced_.c_str()) != 0) fail(errno);

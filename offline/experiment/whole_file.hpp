@@ -1,6 +1,6 @@
 #pragma once
-/// Files that are there as a whole, or not at all: they are written under a name of their own, and take the place of
-/// the old one in one step.
+/// Files that exist completely or not at all: they are written under a name of their own and replace the old file in
+/// one step.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace refrain::experiment {
 
-/// All bytes, whatever a single call takes. False: errno says why.
+/// Writes all bytes, even if a single call takes fewer. False: errno has the reason.
 bool write_all(int descriptor, std::string_view bytes);
 
-/// A file that gets its name when it is finished. Until then it is NAME, six characters that no other writer has, and
-/// `ending`; what was not finished is removed. The path "-" is standard output. What a path leads to is written in
-/// place where it is a device, a pipe or a terminal: only regular files are replaced. Where the path is a symbolic
-/// link, the file behind it is replaced, and the link stays. Members throw std::system_error.
+/// A file that gets its name when it is finished. Until then its name is NAME, a dot, six characters that no other
+/// writer has, and `ending`; an unfinished file is removed. The path "-" is standard output. A device, a pipe or a
+/// terminal is written in place: only regular files are replaced. If the path is a symbolic link, the file behind it is
+/// replaced and the link stays. Members throw std::system_error.
 class NewFile {
  public:
   explicit NewFile(std::filesystem::path path, const char* ending = ".part");
@@ -30,7 +30,7 @@ class NewFile {
     buffer_ += bytes;
     if (buffer_.size() >= full) flush();
   }
-  /// Puts the data on the disk, so that a machine that loses its power does not have the name of a file without data.
+  /// Flushes the data to disk, so that a power failure cannot leave the name of the file without its data.
   void sync();
   void finish();
   const std::filesystem::path& path() const { return path_; }
@@ -47,14 +47,14 @@ class NewFile {
 
   std::filesystem::path path_;
   std::filesystem::path replaced_;  ///< the path of the regular file, behind links
-  std::string unfinished_;          ///< empty: there is none
+  std::string unfinished_;          ///< temporary name; empty: there is none
   int descriptor_ = -1;
   std::string buffer_;
   std::uint64_t size_ = 0;
 };
 
-/// A file that tools keep in an experiment, on the disk. Its name is `*.new` while it is written, which readers ignore.
-/// Throws std::system_error; nothing is left behind then.
+/// Writes a file that tools keep in an experiment, and flushes it to disk. While it is written, its name is `*.new`,
+/// which readers ignore. Throws std::system_error and then leaves nothing behind.
 void write_whole_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 
 }  // namespace refrain::experiment

@@ -48,7 +48,7 @@ std::map<std::string, Advice> advice_of(std::string_view patterns) {
     if (line.starts_with("## ")) of_section.clear();
     if (line.empty() || line.starts_with('#')) is_advice = false;
     const std::vector<std::string> cells = cells_of(line);
-    constexpr std::size_t columns = 3;  // name, parent, what it is
+    constexpr std::size_t columns = 3;  // name, parent, description
     if (cells.size() == columns && cells[0].size() > 2 && cells[0].starts_with('`') && cells[0].ends_with('`')) {
       const std::string name = cells[0].substr(1, cells[0].size() - 2);
       all[name].help = without_marks(cells[2]);

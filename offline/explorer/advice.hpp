@@ -1,6 +1,6 @@
 #pragma once
-/// What is said of a metric beside its description: that of patterns comes from docs/patterns.md, where each has a row
-/// in a table, and each section says what to do.
+/// Titles of metrics, and for patterns also descriptions and advice. The latter come from docs/patterns.md, where each
+/// pattern has a row in a table, and each section says what to do.
 
 #include <map>
 #include <string>
@@ -9,14 +9,14 @@
 namespace refrain::explorer {
 
 struct Advice {
-  std::string help;    ///< what the pattern is: its row in the table
-  std::string advice;  ///< what to do: of its section
+  std::string help;    ///< description of the pattern: its row in the table
+  std::string advice;  ///< what to do, from its section
 };
 
-/// By name of the pattern. `patterns`: the document.
+/// Advice by name of the pattern. `patterns`: text of the document.
 std::map<std::string, Advice> advice_of(std::string_view patterns);
 
-/// "mpi_point_to_point": "MPI point to point".
+/// The title of a metric: "MPI point to point" for "mpi_point_to_point".
 std::string title_of(const std::string& metric);
 
 }  // namespace refrain::explorer

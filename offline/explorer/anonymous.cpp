@@ -9,7 +9,7 @@
 namespace refrain::explorer {
 namespace {
 
-/// Words in the order in which names come: a hash could be looked up.
+/// Words numbered in the order in which names come: a hash of a name could be looked up.
 class Words {
  public:
   explicit Words(const char* kind) : kind_(kind) {}
@@ -22,14 +22,14 @@ class Words {
   std::map<std::string, std::string> words_;
 };
 
-/// Names that Refrain gives. A function of an unnamed namespace has parentheses at both ends, too.
+/// Whether Refrain gave the name. Parentheses do not tell: functions of unnamed namespaces have them at both ends, too.
 bool is_ours(std::string_view name) {
   constexpr std::string_view further[] = {run::truncated_name, "(unknown)"};
   return std::ranges::find(run::pseudo_paths, name, &run::PseudoPath::name) != std::end(run::pseudo_paths) ||
          std::ranges::find(further, name) != std::end(further);
 }
 
-/// What says nothing of the program.
+/// Whether the name of the node says nothing about the program.
 bool is_public(const Node& node) {
   return node.name.empty() || node.kind == run::PathKind::Other ||
          (node.kind == run::PathKind::Mpi && node.name.starts_with("MPI_")) || is_ours(node.name) ||
@@ -55,7 +55,7 @@ void make_anonymous(std::span<Run> runs) {
     for (std::size_t unit = 0; unit < run.units.size(); ++unit)
       if (unit > 0)
         run.units[unit].name = fmt::format("{} {}", run.units[unit].kind == Unit::Class ? "class" : "iteration", unit);
-    // Sentences hold names anywhere: the rule says what kind it is.
+    // Sentences may have names anywhere, so the rule, which says what kind of finding it is, replaces them.
     for (Told& told : run.findings) {
       told.text = told.rule;
       std::ranges::replace(told.text, '_', ' ');

@@ -1,7 +1,6 @@
 #pragma once
-/// A run without what tells whose it is: names of functions, marks, machines and files become words that are the same
-/// for the same name, in all runs of a file; the facts keep numbers alone. MPI functions, metrics and pseudo paths
-/// stay.
+/// Removes from runs what identifies their owner: names of functions, marks, machines and files become words, the same
+/// word for the same name in all runs of a file; facts keep only numbers. MPI functions, metrics and pseudo paths stay.
 
 #include <span>
 

@@ -14,10 +14,10 @@ void ClusterMixture::put(std::int32_t cluster, std::size_t unit, double mpi, dou
 ClusterMixture::Result ClusterMixture::values(
     const std::function<std::vector<OwnValue>(std::size_t cluster)>& values_of, std::span<const Part> part_of,
     std::size_t nodes) const {
-  // Sums have a place for each pair of node and metric that any of the clusters has.
+  // There is a sum for each pair of node and metric that any of the clusters has.
   const std::size_t metrics = part_of.size();
-  std::vector<std::uint32_t> row_of(nodes * metrics);  // one more than the row; 0: none
-  std::vector<OwnValue> rows;                          // their nodes and metrics
+  std::vector<std::uint32_t> row_of(nodes * metrics);  // index of the row + 1; 0: none
+  std::vector<OwnValue> rows;                          // nodes and metrics of the rows
   std::vector<std::vector<OwnValue>> of_cluster(members_.size());
   Result result{{}, std::vector<bool>(units_)};
   for (std::size_t k = 0; k < members_.size(); ++k) {

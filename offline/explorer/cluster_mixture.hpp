@@ -1,9 +1,10 @@
 #pragma once
-/// What a location did in some of its iterations, by call path, from what its clusters did: of each cluster the part
-/// that these iterations are of it, and then MPI and user code each scaled to the time that these iterations have of
-/// them, which is exact. Nothing is reconstructed; time in proportion to clusters times their call paths.
+/// Estimates what a location did in some of its iterations, by call path, from what its clusters did: each cluster
+/// counts with the share of its members that are among these iterations. Then MPI and user code are each scaled to the
+/// exact time that these iterations have of them. Nothing is reconstructed; run time is proportional to clusters times
+/// their call paths.
 ///
-/// Pure: of clusters it gets values by call path.
+/// Pure: the caller provides the values of clusters by call path.
 
 #include <cstdint>
 #include <functional>
@@ -19,12 +20,12 @@ class ClusterMixture {
  public:
   ClusterMixture(std::size_t clusters, std::size_t units)
       : units_(units), members_(clusters), in_unit_(clusters * units), exact_(units) {}
-  /// Each iteration with a cluster, once.
+  /// Adds an iteration that has a cluster. To be called once for each.
   void add(std::int32_t cluster) { ++members_[static_cast<std::size_t>(cluster)]; }
-  /// That it is in a unit, with its times in seconds; not a number: not known.
+  /// Puts an iteration of the cluster into a unit, with its times in seconds; NaN: not known.
   void put(std::int32_t cluster, std::size_t unit, double mpi, double user);
 
-  /// A time is scaled as what it is a part of.
+  /// The time that a metric is part of and is scaled with.
   enum class Part : std::uint8_t { Other, Mpi, User };
   struct Value {
     std::size_t unit;
@@ -32,10 +33,10 @@ class ClusterMixture {
   };
   struct Result {
     std::vector<Value> values;
-    std::vector<bool> is_estimated;  ///< by unit: a cluster is not in it as a whole
+    std::vector<bool> is_estimated;  ///< by unit: only a part of some cluster is in it
   };
-  /// `values_of(cluster)`: the sums of a cluster; empty where they are not known. `part_of`: by metric. `nodes`: how
-  /// many there are.
+  /// `values_of(cluster)`: sums of a cluster; empty where they are not known. `part_of`: by metric. `nodes`: number of
+  /// nodes.
   Result values(const std::function<std::vector<OwnValue>(std::size_t cluster)>& values_of,
                 std::span<const Part> part_of, std::size_t nodes) const;
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What was run, on what, and what was lost: the facts of the page.
+/// The facts of the page: what was run, on what, and what was lost.
 
 #include <string>
 #include <utility>

@@ -10,12 +10,12 @@
 
 namespace refrain::explorer {
 
-/// `bytes`: that the data may take; threads are grouped where they do not fit. Reads the profile twice. Throws
+/// `bytes`: maximum size of the data; threads are grouped when they do not fit. Reads the profile twice. Throws
 /// experiment::ReadError.
 Run run_of_profile(const std::string& path, std::size_t bytes);
 
-/// Reads the archive twice: for the time at each call path, and to search it for patterns of waiting. `bytes` as
-/// above. `progress`: part of the second pass. Throws experiment::ReadError.
+/// Reads the archive twice: for the time at each call path, and to search it for patterns of waiting. `bytes` as above.
+/// `progress`: gets the fraction of the second pass that is done. Throws experiment::ReadError.
 Run run_of_archive(const trace::Trace& trace, std::size_t bytes, const std::function<void(double part)>& progress);
 
 }  // namespace refrain::explorer

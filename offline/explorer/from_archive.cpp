@@ -20,7 +20,7 @@ enum OwnMetric : std::size_t { Wall, Mpi, User, Calls, first_pattern };
 
 using PathSums = std::vector<std::map<std::uint32_t, trace::PathSum>>;
 
-/// The threads of the archive, with their times in MPI and elsewhere. `kind_of`: of a call path.
+/// The threads of the archive, with their times in MPI and elsewhere. `kind_of`: kind of a call path.
 std::vector<Thread> threads_of(const trace::Trace& trace, const PathSums& sums,
                                const std::function<run::PathKind(std::uint32_t path)>& kind_of) {
   std::vector<Thread> threads;

@@ -116,7 +116,7 @@ class Maker {
                         Metric::Given, true});
   }
 
-  /// As many as the values by place have room for.
+  /// Lists as many places as there is room for values by place.
   void list_places() {
     std::vector<Thread> threads;
     for (const analysis::LocationSummary& of : tree_.locations) {
@@ -131,7 +131,7 @@ class Maker {
     if (grouping.is_grouped) run_.lacks.push_back(lack_of_threads(threads.size()));
   }
 
-  /// About how many metrics have values at the call paths of the run, together.
+  /// Approximate number of pairs of call path and metric with a value in the run.
   std::size_t count_rows() const {
     std::size_t rows = 0;
     for (const analysis::TreeNode& of : tree_.nodes) {
@@ -146,7 +146,7 @@ class Maker {
     return rows;
   }
 
-  /// What the thread of a rank has in the run.
+  /// The values of a thread in the whole run.
   struct OfThread {
     std::size_t thread = 0;
     std::vector<OwnValue> values;
@@ -204,14 +204,14 @@ class Maker {
     return samples > 0 ? seconds * seconds / samples : 0;
   }
 
-  /// Adds what a thread has, whose samples have these weights by node, in nanoseconds.
+  /// Divides the variance of a thread among the nodes. `weights`: of the thread's samples by node, in nanoseconds.
   static void add_divided(const run::Stratum& of, const std::vector<double>& weights, std::vector<double>& to) {
     if (!(of.weight > 0)) return;
     const double variance = variance_of(of);
     for (std::size_t node = 0; node < weights.size(); ++node) to[node] += weights[node] / of.weight * variance;
   }
 
-  /// The largest call path that ends in a function.
+  /// The call path with most time among those that end in the function.
   std::optional<std::uint32_t> node_of_function(const std::string& name) const {
     std::optional<std::uint32_t> best;
     for (std::uint32_t node = 1; node < tree_.nodes.size(); ++node)
@@ -287,7 +287,7 @@ class Maker {
     return pattern_sources(experiment_, model_->metrics().found(), most, run_.lacks);
   }
 
-  /// Those that nothing has, or is below, would only be in the way.
+  /// Drops metrics that have no value and no used metric below them.
   void keep_used_metrics() {
     std::vector<bool> used = table_->used_metrics();
     used[0] = true;
@@ -358,7 +358,7 @@ class Maker {
   std::shared_ptr<const experiment::Experiment> experiment_;
   symbols::Symbolizer& symbolizer_;
   const Request& request_;
-  const report::Request shown_ = {};  ///< without any option
+  const report::Request shown_ = {};  ///< default options
   analysis::MinimumWaits minima_;
   analysis::CallTree tree_;
   std::optional<run::Run> model_;
@@ -366,8 +366,8 @@ class Maker {
   std::map<std::int32_t, std::string> hosts_;
   std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> thread_of_;  ///< by rank and thread
   std::vector<std::uint32_t> place_of_;                                     ///< by thread
-  std::vector<Metric> metrics_;                                             ///< those of the model, and waiting
-  std::size_t rows_ = 0;                                                    ///< of values by place, about
+  std::vector<Metric> metrics_;                                             ///< metrics of the model, then waiting
+  std::size_t rows_ = 0;                                                    ///< of values by place, approximately
   std::optional<ValueTable> table_;
   std::vector<double> divided_;                                       ///< by node (Sums::Divided)
   std::vector<std::pair<std::uint32_t, run::Estimate>> wait_errors_;  ///< ascending by node

@@ -24,23 +24,23 @@ struct FoundProperty {
   double severity = 0, confidence = 0;
 };
 
-/// What was found elsewhere, and how large the data may become.
+/// Results found elsewhere, and limits of the size of the data.
 struct Request {
   report::Found found;
   std::vector<Lack> lacks;  ///< of the search
-  /// Asked for the properties when the call tree and its waiting are known, but not of runs that are too large for it;
-  /// null: nobody knows.
+  /// Called for the properties when the call tree and its waiting are known, unless the run is too large; null: the
+  /// properties are not available.
   std::function<std::vector<FoundProperty>(const analysis::CallTree& tree, const std::vector<report::NodeWait>& waits)>
       properties;
   std::size_t bytes = std::size_t{20} << 20;
-  /// Call paths of clusters, or of single iterations, that are read at all locations of a loop: a few seconds. Where
-  /// they are more, some of the locations are read.
+  /// Maximum number of call paths of clusters, or of single iterations, to read at all locations of a loop: this takes
+  /// a few seconds. If there are more, only some of the locations are read.
   std::int64_t path_values = 20'000'000;
   std::function<void(std::size_t done, std::size_t all)> progress = [](std::size_t, std::size_t) {};
 };
 
-/// Reads the ranks twice, and those with a loop two more times for it, several at a time. The result does not depend on
-/// the number of threads. Throws experiment::ReadError.
+/// Reads the ranks twice, and ranks with a loop twice more for that loop, several at a time. The result does not depend
+/// on the number of threads. Throws experiment::ReadError.
 Run run_of(const std::shared_ptr<const experiment::Experiment>& experiment, symbols::Symbolizer& symbolizer,
            const Request& request);
 

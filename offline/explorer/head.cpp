@@ -14,7 +14,7 @@ using report::JsonWriter;
 constexpr const char* error_names[] = {"exact", "samples", "given"};
 constexpr const char* unit_kinds[] = {"run", "class", "iteration"};
 
-/// Each string once, by its number.
+/// A table of strings: each is stored once and has a number.
 class Strings {
  public:
   std::size_t number(const std::string& text) {
@@ -29,7 +29,7 @@ class Strings {
   std::vector<std::string> all_;
 };
 
-/// An array of what `value` says of each row.
+/// Writes an array of `value(row)` for each row.
 template <class Rows, class Value>
 void column(JsonWriter& json, const char* name, const Rows& rows, const Value& value) {
   json.member_array(name, [&] {
@@ -109,7 +109,7 @@ void put_units(JsonWriter& json, const Run& run) {
   });
 }
 
-/// `offset`: of the next curve in the section, counted in numbers. The order is that of series_section().
+/// `offset`: of the next curve in the section, counted in numbers. The order must be that of series_section().
 void put_series(JsonWriter& json, const Loop& loop, std::size_t& offset) {
   json.member_object("series", [&] {
     json.member("bins", loop.bins);
@@ -133,7 +133,7 @@ void put_series(JsonWriter& json, const Loop& loop, std::size_t& offset) {
   });
 }
 
-/// `offset`: of the next map in the section, in bytes. The order is that of maps_section().
+/// `offset`: of the next map in the section, in bytes. The order must be that of maps_section().
 void put_maps(JsonWriter& json, const Loop& loop, std::size_t& offset) {
   json.member_array("maps", [&] {
     for (const Map& map : loop.maps)

@@ -10,10 +10,10 @@ namespace refrain::explorer {
 namespace {
 
 constexpr std::size_t most_curve_metrics = 16, most_path_curves = 30;
-/// A float for each place and bin: 16 MiB.
+/// Maximum number of floats, one for each place and bin: 16 MiB.
 constexpr std::size_t most_curve_values = std::size_t{1} << 22;
 
-/// A part of the bytes that one loop may take, in values of so many bytes.
+/// Number of values of `bytes_of_value` bytes that fit into this share of the bytes that one loop may take.
 std::size_t room(const LoopInput& input, double share, double bytes_of_value) {
   const auto loops = static_cast<double>(shown_loops(input.view));
   return static_cast<std::size_t>(share * static_cast<double>(input.bytes) / loops / bytes_of_value);
@@ -22,7 +22,7 @@ std::size_t room(const LoopInput& input, double share, double bytes_of_value) {
 /// A metric of iterations.
 struct CurveMetric {
   std::string name, unit;
-  std::shared_ptr<const report::IterationSource> source = {};  ///< null: the profiles
+  std::shared_ptr<const report::IterationSource> source = {};  ///< null: values come from the profiles
 
   run::IterationValue of(const run::OpenLoop& open) const {
     if (source) return source->of(*open.profiles, open.location->thread, nullptr);
@@ -30,8 +30,8 @@ struct CurveMetric {
   }
 };
 
-/// The usual ones first. The others follow in small loops; in large ones only those of REFRAIN_METRICS. Patterns of
-/// waiting come last.
+/// The usual metrics come first, then all others in small loops, or only those of REFRAIN_METRICS in large ones.
+/// Patterns of waiting come last.
 std::vector<CurveMetric> curve_metrics(const LoopInput& input, const report::LoopGroup& group) {
   constexpr std::string_view usual[] = {"wall", "mpi", "user", "cpu", "mpi_calls", "bytes_sent", "bytes_received"};
   std::vector<CurveMetric> metrics;
@@ -60,7 +60,7 @@ struct RankSeries {
   std::vector<PlaceSeries> places;
 };
 
-/// Reads locations; several threads at a time.
+/// Reads the series of locations; several threads may use one object at a time.
 class SeriesReader {
  public:
   SeriesReader(const std::vector<CurveMetric>& metrics, const Bins& bins, const Bins& columns)
@@ -77,7 +77,7 @@ class SeriesReader {
     std::vector<run::IterationValue> values;
     for (const CurveMetric& metric : metrics_) values.push_back(metric.of(open));
     std::vector<double> now(values.size());
-    // Not by name in each iteration: there may be a hundred million.
+    // Names are not looked up in each iteration: there may be a hundred million.
     const auto place_in = [&](std::string_view name) {
       return static_cast<std::size_t>(std::ranges::find(metrics_, name, &CurveMetric::name) - metrics_.begin());
     };
@@ -105,7 +105,7 @@ class SeriesReader {
   Bins bins_, columns_;
 };
 
-/// The marked loop of that name with most time; 0: none, as where a call of MPI begins the iterations.
+/// The node of the marked loop of this name with most time; 0: none, as when an MPI call begins the iterations.
 std::uint32_t node_of_loop(const analysis::CallTree& tree, const std::string& name) {
   std::uint32_t best = 0;
   for (std::uint32_t node = 1; node < tree.nodes.size(); ++node)
@@ -162,7 +162,7 @@ JobIterations add_metric_curves(const LoopInput& input, const report::LoopGroup&
       map.metric = done.metric;
       map.unit = done.unit;
     } else if (std::ranges::none_of(done.greatest, [](float value) { return value > 0; })) {
-      continue;  // nothing has any of it, or nothing is known
+      continue;  // all values are 0, or none is known
     }
     loop.curves.push_back(std::move(done));
   }

@@ -1,5 +1,5 @@
 #pragma once
-/// A pass over the locations of a loop, several ranks at a time, and the bounds of what is looked at.
+/// A pass over the locations of a loop, several ranks at a time, and the limits of what is read.
 
 #include <algorithm>
 #include <cstddef>
@@ -19,15 +19,15 @@
 
 namespace refrain::explorer {
 
-/// The call paths of single iterations are reconstructed at so many locations. It takes some milliseconds at each, as
-/// the pools of its iterations are found (offline/run/user_shares.hpp).
+/// Maximum number of locations where the call paths of single iterations are reconstructed. This takes some
+/// milliseconds per location, because the pools of its iterations are found (offline/run/user_shares.hpp).
 inline constexpr std::size_t most_reconstructed_locations = 64;
-/// Loops beyond these are left out.
+/// Maximum number of loops; others are left out.
 inline constexpr std::size_t most_loops = 8;
-/// Values of whole iterations, or of call paths in them: they take about a second.
+/// Maximum number of values of whole iterations, or of call paths in them: they take about a second.
 inline constexpr std::int64_t most_single_values = std::int64_t{1} << 22;
 
-/// What the loops of an experiment are shown from.
+/// Input from which the loops of an experiment are shown.
 struct LoopInput {
   std::shared_ptr<const experiment::Experiment> experiment;
   const analysis::CallTree& tree;
@@ -35,20 +35,20 @@ struct LoopInput {
   const OwnValues& own;
   const report::LoopView& view;
   std::vector<PatternSource> patterns;                            ///< metrics of iterations beside those of the loops
-  std::function<std::size_t(const run::LoopPlace& of)> place_of;  ///< in Run::places
-  std::size_t bytes = 0;                                          ///< that all data may take
-  std::size_t places = 0;                                         ///< of values by place
-  std::size_t unit_values = 0;   ///< by place: that classes and iterations of each loop may have
-  std::size_t asked_for = 0;     ///< metrics that the user has asked for
+  std::function<std::size_t(const run::LoopPlace& of)> place_of;  ///< index in Run::places
+  std::size_t bytes = 0;                                          ///< maximum size of all data
+  std::size_t places = 0;                                         ///< size of Run::places
+  std::size_t unit_values = 0;   ///< maximum number of values by place of the classes and iterations of a loop
+  std::size_t asked_for = 0;     ///< number of metrics that the user requested
   std::int64_t path_values = 0;  ///< Request::path_values
 };
 
-/// How many loops are shown; 1 of none.
+/// Number of loops that are shown; at least 1.
 inline std::size_t shown_loops(const report::LoopView& view) {
   return std::clamp<std::size_t>(view.groups.size(), 1, most_loops);
 }
 
-/// About how many metrics have a value at a call path: time and counts that most have, and what was asked for.
+/// Approximate number of metrics with a value at a call path: the time and counts that most have, and requested ones.
 inline std::size_t metrics_at(const analysis::TreeNode& node, std::size_t asked_for) {
   constexpr std::size_t of_mpi = 4, of_others = 2;
   if (!(node.exclusive_s > 0) && node.exclusive.all_zero()) return 0;
@@ -64,7 +64,7 @@ inline bool has_few_locations(const report::LoopGroup& group) {
   return group.locations.size() <= most_reconstructed_locations;
 }
 
-/// Calls `take` with the iterations that the location had a thread in.
+/// Calls `take` with each iteration in which the location had a thread.
 template <class Take>
 void for_each_present(const run::OpenLoop& open, const Take& take) {
   run::for_each_iteration(open.loop(), [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
@@ -72,14 +72,14 @@ void for_each_present(const run::OpenLoop& open, const Take& take) {
   });
 }
 
-/// `step(number, open, made)` adds a location, its number among the group's, to what is made of its rank, which begins
-/// as `empty`; several threads call it at a time. `use(made)` takes what is made of each rank, one after the other.
-/// `wanted`: only these locations; empty: all. `bytes_of_rank`: about as much is made of each rank.
+/// Makes a result for each rank, beginning with `empty`. `step(number, open, made)` adds the location with this number
+/// in the group to the result `made`; several threads call it at a time. `use(made)` takes the results one after the
+/// other. `wanted`: only these locations; empty: all. `bytes_of_rank`: approximate size of a result.
 template <class Made, class Step, class Use>
 void for_each_rank_of(const LoopInput& input, const report::LoopGroup& group, const std::vector<bool>& wanted,
                       experiment::Depth depth, std::size_t bytes_of_rank, const Made& empty, const Step& step,
                       const Use& use) {
-  // A rank in work and eight that wait to be used, for each thread (rank_pass.hpp).
+  // For each thread one rank in work and eight results that wait to be used (rank_pass.hpp).
   constexpr std::size_t most_bytes = std::size_t{384} << 20, ranks_of_thread = 9;
   const auto is_wanted = [&](std::size_t number) { return wanted.empty() || wanted[number]; };
   std::vector<std::size_t> places;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr float not_known = std::numeric_limits<float>::quiet_NaN();
 
-/// How many are put together so that there are at most `most`.
+/// Size of groups so that `count` items make at most `most` groups.
 std::int64_t width_for(std::int64_t count, std::size_t most) {
   const auto limit = static_cast<std::int64_t>(std::max<std::size_t>(most, 1));
   return std::max<std::int64_t>((count + limit - 1) / limit, 1);
@@ -40,7 +40,7 @@ void CurveBuilder::add(const BinnedPlace& place, double weight) {
   ++place_;
 }
 
-/// The least value such that more than half of the weight is at it or below.
+/// The smallest value such that more than half of the weight is at or below it.
 float CurveBuilder::median_of(std::size_t bin) {
   const auto begin = means_.begin() + static_cast<std::ptrdiff_t>(bin * places_);
   if (!is_weighted_) {

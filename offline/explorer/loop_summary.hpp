@@ -1,7 +1,7 @@
 #pragma once
-/// What the explorer keeps of the iterations of a loop: curves over places, maps, and what tells classes of iterations
-/// apart. The values of one place are put together by themselves, which threads can do at a time; then places are added
-/// in their order. Single values are not held.
+/// Summaries of the iterations of a loop: curves over places, maps, and what distinguishes classes of iterations. The
+/// values of each place are summarised separately, which several threads can do at a time; then places are added in
+/// order. Single values are not stored.
 ///
 /// Memory: 16 MiB for each metric, and 16 bytes for each cell of a map, whatever the numbers of iterations and places.
 
@@ -15,10 +15,10 @@
 
 namespace refrain::explorer {
 
-/// How iterations are put together so that there are no more than so many bins.
+/// Groups iterations into at most `most` bins.
 struct Bins {
   Bins(std::int64_t iterations, std::size_t most);
-  /// `count`: the iteration is in none.
+  /// The bin of the iteration; `count`: it is in none.
   std::size_t of(std::int64_t iteration) const {
     const auto bin = static_cast<std::size_t>(iteration / width);
     return iteration < 0 || bin >= count ? count : bin;
@@ -27,7 +27,7 @@ struct Bins {
   std::size_t count;
 };
 
-/// Bins of iterations that ascend, without a division for each of them.
+/// Finds the bins of ascending iterations without a division for each of them.
 class BinCursor {
  public:
   explicit BinCursor(const Bins& bins) : bins_(bins), end_(bins.width) {}
@@ -42,7 +42,7 @@ class BinCursor {
  private:
   Bins bins_;
   std::size_t bin_ = 0;
-  std::int64_t end_;  ///< of the iterations in the bin
+  std::int64_t end_;  ///< first iteration after the bin
 };
 
 /// Values of one metric at one place, by bin.
@@ -61,13 +61,13 @@ struct BinnedPlace {
   std::vector<float> peak;
 };
 
-/// Means of the bins at every place, from which least, median and greatest follow.
+/// Collects the means of the bins at every place and computes least, median and greatest from them.
 class CurveBuilder {
  public:
   CurveBuilder(const Bins& bins, std::size_t places);
-  /// As often as there are places, or less. `weight`: of how many places it is one, for the median.
+  /// To be called at most once for each place. `weight`: number of places that it represents, for the median.
   void add(const BinnedPlace& place, double weight = 1);
-  /// `name` and the like are the caller's.
+  /// The caller sets the metric, unit or node of the curves.
   Curves finish();
 
  private:
@@ -77,13 +77,13 @@ class CurveBuilder {
   std::size_t places_, place_ = 0;
   std::vector<float> means_;     ///< by bin and place
   std::vector<double> weights_;  ///< by place
-  bool is_weighted_ = false;     ///< they differ
+  bool is_weighted_ = false;     ///< the weights differ
   std::vector<float> peak_;
 };
 
 class MapBuilder {
  public:
-  /// `code_step`: that values are rounded to in the file.
+  /// `code_step`: step to which codes are rounded in the file.
   MapBuilder(const Bins& columns, std::size_t places, std::size_t most_rows, unsigned code_step = 1);
   void add(std::size_t place, const BinnedPlace& values);
   Map finish();
@@ -97,33 +97,33 @@ class MapBuilder {
   std::vector<std::uint32_t> count_;
 };
 
-/// The iterations of the job, or groups of `width` of them where they are very many, and their classes.
+/// The iterations of the job, or groups of `width` iterations when there are very many, and their classes.
 struct JobIterations {
   std::int64_t width = 1;
   std::vector<analysis::JobIteration> all;
-  std::vector<std::int64_t> count;     ///< by group: iterations, as often as places were in them
+  std::vector<std::int64_t> count;     ///< by group: iterations, each counted once for each place that was in it
   std::vector<std::int64_t> of_peaks;  ///< by group: the iteration that took longest at any place; -1: none
   analysis::JobClasses classes = {};
 };
 
-/// Puts iterations of a whole job together from its places.
+/// Assembles the iterations of a whole job from its places.
 class JobBuilder {
  public:
-  /// One of the groups at one place.
+  /// Times of one group at one place.
   struct Times {
     double wall = 0, mpi = 0, user = 0;  ///< sums, in seconds
     std::int64_t count = 0;
     float peak = 0;                   ///< of wall time
-    std::uint32_t place_of_peak = 0;  ///< in the group
+    std::uint32_t place_of_peak = 0;  ///< index in the group
     void add(double wall_s, double mpi_s, double user_s, std::int64_t place_in_group = 0);
   };
   explicit JobBuilder(std::int64_t iterations);
   const Bins& groups() const { return groups_; }
-  /// By group. `place`: which one it is.
+  /// `times`: by group. `place`: identifies the place.
   void add_place(std::uint64_t place, std::span<const Times> times);
-  /// Places that were added to another one of the same job.
+  /// Adds the places of another builder for the same job.
   void add(const JobBuilder& others);
-  /// Without classes.
+  /// Leaves the classes empty.
   JobIterations finish();
   std::size_t bytes() const {
     return groups_.count * (sizeof(sums_[0]) + sizeof(count_[0]) + sizeof(places_of_[0]) + sizeof(peaks_[0]));
@@ -133,12 +133,12 @@ class JobBuilder {
   Bins groups_;
   std::vector<analysis::JobIteration> sums_;
   std::vector<std::int64_t> count_;
-  std::vector<std::uint32_t> places_of_;  ///< by group
+  std::vector<std::uint32_t> places_of_;  ///< number of places, by group
   std::uint32_t places_ = 0;
   analysis::PlaceSigns signs_;  ///< of all places
   struct Peak {
     float wall = -1;
-    std::uint32_t place = 0;  ///< in the group
+    std::uint32_t place = 0;  ///< index in the group
   };
   std::vector<Peak> peaks_;
 };

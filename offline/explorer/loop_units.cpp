@@ -25,7 +25,7 @@ std::vector<std::uint32_t> largest_below(const LoopInput& input, std::uint32_t t
   return nodes;
 }
 
-/// How many locations each of those that are reconstructed stands for; 0: the others.
+/// Number of locations that each reconstructed location represents; 0: not reconstructed.
 std::vector<double> weights_of(const LoopInput& input, const report::LoopGroup& group) {
   std::map<std::pair<std::int32_t, std::int32_t>, const analysis::LocationSummary*> summaries;
   for (const analysis::LocationSummary& of : input.tree.locations) summaries[{of.rank, of.thread}] = &of;
@@ -38,7 +38,7 @@ std::vector<double> weights_of(const LoopInput& input, const report::LoopGroup& 
   return choose_threads(threads, most_reconstructed_locations);
 }
 
-/// Of one loop.
+/// Makes the units of one loop.
 class UnitMaker {
  public:
   UnitMaker(const LoopInput& input, const report::LoopGroup& group, const JobIterations& iterations, Loop& loop,
@@ -129,7 +129,7 @@ class UnitMaker {
     return typical;
   }
 
-  /// Returns those that are typical of the classes with most iterations, then the slowest ones.
+  /// Returns the typical iterations of the classes with most iterations, then the slowest iterations.
   std::vector<std::int64_t> choose_iterations(std::vector<std::int64_t> typical) const {
     const std::vector<analysis::JobIteration>& all = iterations_.all;
     std::vector<std::int64_t> wanted = std::move(typical);
@@ -146,7 +146,7 @@ class UnitMaker {
     return wanted;
   }
 
-  /// Its times are those of its group until its locations have been read.
+  /// Adds a unit for the iteration. Its times are those of its group until its locations have been read.
   void list_iteration(std::int64_t i) {
     const analysis::JobIteration& of = iterations_.all[static_cast<std::size_t>(i / iterations_.width)];
     run_.units.push_back({Unit::Iteration, fmt::format("{}iteration {}", prefix(), i),
@@ -168,7 +168,7 @@ class UnitMaker {
                                            ((bin + 1) * loop_.width - 1) / width, first));
   }
 
-  /// Asks only some locations for classes or single iterations that would take too long at all of them.
+  /// Plans to read only some locations for classes or single iterations that would take too long at all of them.
   void plan_locations(UnitPlan& plan) const {
     if (has_few_locations(group_)) return;
     std::int64_t clusters = 0;
@@ -178,8 +178,8 @@ class UnitMaker {
     plan.single_are_of_all = single * nodes_ * locations_ <= input_.path_values;
   }
 
-  /// Keeps values by place while there is room: of all classes or of none, then of single iterations as `wanted` has
-  /// them.
+  /// Keeps values by place while there is room: for all classes or none, then for single iterations in the order of
+  /// `wanted`.
   void keep_by_place(const UnitPlan& plan, const std::vector<std::int64_t>& wanted) {
     const std::size_t each = values_of_unit();
     std::size_t room = input_.unit_values;
@@ -208,7 +208,7 @@ class UnitMaker {
           {"trees", fmt::format("{}: {} are in the file for all ranks together only.", group_.name, names)});
   }
 
-  /// By place, of the call paths of the loop.
+  /// Number of values by place that a unit has at the call paths of the loop.
   std::size_t values_of_unit() const {
     const std::uint32_t end = loop_.node == 0 ? static_cast<std::uint32_t>(nodes_) : input_.nodes.end(loop_.node);
     std::size_t rows = 0;
@@ -294,7 +294,7 @@ class UnitMaker {
     }
   };
 
-  /// Scales the estimate of a unit to what all locations have in it.
+  /// Scales the estimate of a unit to the time that all locations have in it.
   void scale(const UnitPlan& plan, std::size_t unit, const Scaled& estimated) {
     Unit& of = run_.units[plan.first + unit];
     of.reconstructed = true;
@@ -337,7 +337,7 @@ class UnitMaker {
     }
   }
 
-  /// What clusters have, and what is made of them.
+  /// Approximate size of the values of a rank's clusters, and of what is made of them.
   std::size_t bytes_of_rank(const UnitPlan& plan) const {
     constexpr std::size_t bytes_of_path = 64, metrics_of_path = 4;
     std::size_t clusters = 0;

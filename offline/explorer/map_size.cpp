@@ -12,10 +12,10 @@ constexpr std::size_t most_rows = 1024, most_columns = 4096, most_cells = std::s
 constexpr unsigned coarse_step = 16;  // 0.34 %
 /// Bytes of a value in base64: codes of two bytes compress to some three quarters, rounded ones to some six bits.
 constexpr double bytes_of_exact = 2, bytes_of_rounded = 1;
-/// Values in a cell of all maps: means, and peaks where a cell stands for several values.
+/// Values per cell over all maps: means, and also peaks where a cell stands for several values.
 constexpr double means = metrics_with_map, means_and_peaks = 2 * metrics_with_map;
 
-/// The largest size that has at most so many cells.
+/// The largest size that has at most `cells` cells.
 MapSize fit(const MapOf& of, std::size_t cells) {
   MapSize size{std::clamp<std::size_t>(of.places, 1, most_rows),
                static_cast<std::size_t>(std::clamp<std::int64_t>(of.iterations, 1, most_columns))};

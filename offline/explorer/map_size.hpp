@@ -1,5 +1,5 @@
 #pragma once
-/// How large the maps of loops are in a file of limited size.
+/// Sizes of the maps of loops in a file of limited size.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace refrain::explorer {
 
-/// The metrics that a loop has maps of.
+/// Number of metrics that have a map in each loop.
 inline constexpr std::size_t metrics_with_map = 3;
 
 /// The places and iterations that the maps of a loop show.
@@ -17,15 +17,15 @@ struct MapOf {
   std::int64_t iterations = 0;
 };
 
-/// At most so many rows and columns. `code_step`: the codes of values are rounded to so many (codes.hpp).
+/// Maximum numbers of rows and columns. `code_step`: step to which the codes of values are rounded (codes.hpp).
 struct MapSize {
   std::size_t rows = 1, columns = 1;
   unsigned code_step = 1;
 };
 
-/// The sizes of all loops, where data may take `bytes` in the file: 1,024 rows at most, and 1,024 columns, or 4,096 of
-/// few places. A loop that needs less than its part of the room leaves the rest to the others. Where maps do not fit,
-/// values are rounded first, then rows and columns are put together.
+/// Sizes of the maps of all loops when all data may take `bytes` in the file: at most 1,024 rows and 1,024 columns, or
+/// 4,096 columns for few places. A loop that needs less than its share leaves the rest to the others. When maps do not
+/// fit, values are rounded first, then rows and columns are merged.
 std::vector<MapSize> map_sizes(std::span<const MapOf> loops, std::size_t bytes);
 
 }  // namespace refrain::explorer

@@ -1,5 +1,5 @@
 #pragma once
-/// Little-endian numbers at the end of a text. The files are written on the machines that Refrain runs on, which are
+/// Appends little-endian numbers to a string. The files are written on the machines that Refrain runs on, which are
 /// little-endian.
 
 #include <bit>

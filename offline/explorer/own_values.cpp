@@ -20,7 +20,7 @@ bool OwnValues::is_below(std::size_t metric, std::string_view above) const {
 }
 
 std::vector<OwnValue> OwnValues::of(const run::Leaf& leaf, std::vector<double>* weights) const {
-  // What tools have found of a run is at nodes without rows, too.
+  // Metrics that tools have found for a run have values at nodes without rows, too.
   const run::Keys few = leaf.is_whole_run ? run::Keys() : run::nodes_of(leaf, run_.nodes());
   const run::Keys& keys = leaf.is_whole_run ? by_node_ : few;
   const run::Answer answer =

@@ -1,5 +1,5 @@
 #pragma once
-/// What one location has of every listed metric by call path, exclusive on both axes (run.hpp).
+/// The values of every listed metric at one location by call path, exclusive on both axes (run.hpp).
 
 #include <cstdint>
 #include <string_view>
@@ -9,27 +9,27 @@
 
 namespace refrain::explorer {
 
-/// A value that is not 0. `metric`: a place among OwnValues::metrics().
+/// A value that is not 0. `metric`: index in OwnValues::metrics().
 struct OwnValue {
   std::uint32_t metric = 0, node = 0;
   double value = 0;
 };
 
-/// Several threads may ask at a time.
+/// Several threads may use one object at a time.
 class OwnValues {
  public:
-  /// The run must outlive it, and has all its metrics.
+  /// The run must outlive this object and must have all its metrics.
   explicit OwnValues(const run::Run& run);
-  /// The metrics that lists show; parents by their places there.
+  /// The metrics that lists show; their parents are indices in this list.
   const std::vector<run::Metric>& metrics() const { return metrics_; }
-  /// The place of a metric of the run among them.
+  /// The index in metrics() of a metric of the run.
   std::size_t place_of(std::size_t metric) const;
-  /// Whether the metric is the one of this name, or below it.
+  /// Whether the metric has the name `above`, or is below the metric of that name.
   bool is_below(std::size_t metric, std::string_view above) const;
 
-  /// Ascending by node, then by metric.
+  /// The values of a leaf, ascending by node, then by metric.
   std::vector<OwnValue> of(const run::Leaf& leaf) const { return of(leaf, nullptr); }
-  /// `weights`: nanoseconds of CPU time that the samples at each node of the run stand for.
+  /// Also adds to `weights`, by node of the run, the nanoseconds of CPU time that the samples stand for.
   std::vector<OwnValue> of(const run::Leaf& leaf, std::vector<double>& weights) const { return of(leaf, &weights); }
 
  private:
@@ -38,7 +38,7 @@ class OwnValues {
   const run::Run& run_;
   const run::Keys by_node_;
   const std::vector<run::Metric> metrics_;
-  std::vector<std::size_t> columns_;  ///< their numbers, and that of the weight
+  std::vector<std::size_t> columns_;  ///< numbers of the metrics in the run, then that of the weight
 };
 
 }  // namespace refrain::explorer

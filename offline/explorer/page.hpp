@@ -17,7 +17,7 @@ using Sink = std::function<void(std::string_view text)>;
 /// Whether this build has the page.
 inline bool has_page() { return !embedded_page.empty(); }
 
-/// Hands the file over in pieces. `page`: with one mark <!--refrain:payload-->, where the data go. Throws
+/// Passes the file to `out` in pieces. `page` must have one mark <!--refrain:payload-->, where the data go. Throws
 /// std::logic_error without it.
 void write_page(std::string_view page, std::span<const Run> runs, const Sink& out);
 

@@ -16,12 +16,12 @@ struct PatternSource {
   std::shared_ptr<const report::IterationSource> source;
 };
 
-/// The names of those that cost something, largest first, `most` of them. How many are left out is told.
+/// Names of the patterns that cost something, largest first, at most `most`. Adds to `lacks` how many are left out.
 std::vector<std::string> largest_patterns(const std::vector<experiment::SavedMetric>& found, std::size_t most,
                                           std::vector<Lack>& lacks);
 
-/// Those that cost most of what tools have found, `most` of them. Searches the events once more, where they are few
-/// enough for it; what is missing is told. None: there are no events, or nothing has waited.
+/// The patterns with the highest costs among those that tools have found, at most `most`. Searches the events once more
+/// if they are few enough; adds to `lacks` what is missing. Empty: no events, too many of them, or nothing has waited.
 std::vector<PatternSource> pattern_sources(const std::shared_ptr<const experiment::Experiment>& experiment,
                                            const std::vector<experiment::SavedMetric>& found, std::size_t most,
                                            std::vector<Lack>& lacks);

@@ -16,7 +16,7 @@ double median_of(std::vector<double> values) {
   return *middle;
 }
 
-/// Distances from the median, as multiples of the median distance: no unit, and no one thread decides what is far.
+/// Distances from the median in multiples of the median distance: no unit, and no single thread decides what is far.
 std::vector<double> distances_of(std::span<const Thread> threads, double Thread::*time) {
   std::vector<double> values;
   for (const Thread& thread : threads) values.push_back(thread.*time);
@@ -28,7 +28,7 @@ std::vector<double> distances_of(std::span<const Thread> threads, double Thread:
   return values;
 }
 
-/// The `count` threads that are farthest.
+/// The `count` threads that are farthest from the median.
 std::vector<bool> outliers_of(std::span<const Thread> threads, std::size_t count) {
   const auto user = distances_of(threads, &Thread::user_s), mpi = distances_of(threads, &Thread::mpi_s);
   std::vector<std::size_t> sorted(threads.size());
@@ -57,7 +57,7 @@ std::vector<double> choose_threads(std::span<const Thread> threads, std::size_t 
 }
 
 std::size_t room_for_values(std::size_t bytes) {
-  constexpr double share = 0.55, bytes_of_value = 1.7;  // in base64; of two bytes, compressed
+  constexpr double share = 0.55, bytes_of_value = 1.7;  // two bytes, compressed, in base64
   return static_cast<std::size_t>(share * static_cast<double>(bytes) / bytes_of_value);
 }
 
@@ -87,7 +87,7 @@ Grouping group_places(std::span<const Thread> threads, std::size_t most) {
   const auto alone = grouping.is_grouped ? outliers_of(threads, most / 2) : std::vector<bool>(threads.size(), true);
   const std::size_t groups = std::max<std::size_t>(most - most / 2, 1);
   const std::size_t size = grouping.is_grouped ? (threads.size() - most / 2 + groups - 1) / groups : 1;
-  std::size_t open = 0;  // the place of the group that is being filled, and one; 0: none
+  std::size_t open = 0;  // index of the group that is being filled, plus 1; 0: none
   for (const std::size_t i : sorted) {
     const Thread& of = threads[i];
     const bool fits = open > 0 && !alone[i] && grouping.places[open - 1].host == of.host &&

@@ -1,9 +1,9 @@
 #pragma once
-/// A run as the explorer shows it, whatever it was read from: what the sections of docs/explorer-format.md are written
-/// from. Plain tables; nothing here reads an experiment.
+/// A run as the explorer shows it, from any source; the sections of docs/explorer-format.md are written from it. Plain
+/// tables; nothing here reads an experiment.
 ///
-/// Values are exclusive on both axes: of a call path without those below it, and of a metric without those below it
-/// (but see Metric::overlaps). Units are seconds, bytes and 1.
+/// Values are exclusive on both axes: a call path excludes the call paths below it, and a metric excludes the metrics
+/// below it (but see Metric::overlaps). Units are seconds, bytes and 1.
 
 #include <cstdint>
 #include <functional>
@@ -20,37 +20,37 @@ namespace refrain::explorer {
 
 struct Metric {
   std::string name, title, unit;  ///< unit: "s", "B" or "1"
-  int parent = -1;                ///< a smaller number; -1: a root
+  int parent = -1;                ///< index of the parent, smaller than the own index; -1: a root
   std::string help, advice;
-  bool overlaps = false;  ///< a part of its parent, which keeps it; its own parts may overlap, too
-  bool by_place = true;   ///< else values are of all places alone
+  bool overlaps = false;  ///< a part of its parent, whose value includes it; its own parts may overlap, too
+  bool by_place = true;   ///< false: values are of all places together only
   enum Error : std::uint8_t {
     Exact,
     Samples,  ///< follows from the weights of samples
     Given     ///< comes with the values
   } error = Exact;
-  bool of_run_only = false;  ///< not known of parts of loops
+  bool of_run_only = false;  ///< not known for parts of loops
 };
 
 /// Time that samples divide. The `variance` of a thread is the square of its time divided by the effective number of
-/// its samples, so a part p of the time has the variance p (1 - p) times that; several threads have the sums of both.
+/// its samples, so a part p of the time has a variance of p (1 - p) times that; for several threads both are sums.
 struct Samples {
   double seconds = 0, variance = 0;
 };
 
-/// In preorder; node 0 is the root.
+/// Nodes are in preorder; node 0 is the root.
 using Node = run::PathNode;
 
-/// A thread, or several of neighbouring ranks. In the order of machine, rank and thread.
+/// A thread, or several threads of neighbouring ranks. Places are in the order of machine, rank and thread.
 struct Place {
   std::string host;
   std::int32_t rank = 0, thread = 0;
-  std::int64_t locations = 1;  ///< threads that it stands for
-  std::int32_t last_rank = 0;  ///< of these; else `rank`
+  std::int64_t locations = 1;  ///< number of threads that it stands for
+  std::int32_t last_rank = 0;  ///< last rank of these threads, if larger than `rank`
   Samples samples;
 };
 
-/// The run, or a part of a loop. Means are per iteration, over places.
+/// The run, or a part of a loop. Times are means per iteration, over places.
 struct Unit {
   enum Kind : std::uint8_t { Run, Class, Iteration } kind = Run;
   std::string name;
@@ -58,15 +58,15 @@ struct Unit {
   std::int64_t count = 0, first = 0, last = 0;  ///< iterations
   double wall_s = 0, mpi_s = 0, user_s = 0;
   bool reconstructed = false;
-  bool has_values = true;                                     ///< by call path
-  bool by_place = true;                                       ///< and by place
-  std::vector<std::pair<std::int64_t, std::int64_t>> ranges;  ///< first and last of runs of iterations
+  bool has_values = true;                                     ///< has values by call path
+  bool by_place = true;                                       ///< has values by call path and place
+  std::vector<std::pair<std::int64_t, std::int64_t>> ranges;  ///< first and last iteration of each range
 };
 
-/// Values of one unit and metric by node, over all places; ascending by node. Extremes are those of single threads,
-/// whatever places these share; a rank of -1: threads that have nothing of it. Errors are those that bounds make, which
-/// add; what estimates from kept iterations are off by are replicates (run::Replicates), a row each. Variances are
-/// those of time that samples divide, made within each thread (run::Stratum).
+/// Values of one unit and metric by node, over all places; ascending by node. Extremes are over single threads, even
+/// where threads share a place; a rank of -1 stands for threads without a value. Errors come from bounds and add up;
+/// the errors of estimates from kept iterations are replicates (run::Replicates), a row each. Variances are those of
+/// time that samples divide, computed within each thread (run::Stratum).
 struct Sums {
   enum Kind : std::uint32_t {
     Values,
@@ -80,7 +80,7 @@ struct Sums {
     OwnVariance,   ///< of the node by itself
     WholeVariance  ///< with all below it
   } kind = Values;
-  std::uint32_t unit = 0, metric = 0;  ///< unit: of a replicate its number
+  std::uint32_t unit = 0, metric = 0;  ///< unit: for a replicate its number
   std::vector<std::uint32_t> nodes;
   std::vector<double> values;
 };
@@ -91,7 +91,7 @@ struct Cells {
   std::vector<float> values;
 };
 
-/// Over places, by bin; NaN: nothing is known.
+/// Curves over places, by bin; NaN: not known.
 struct Curves {
   std::string metric;                          ///< of whole iterations; empty: of a call path
   std::string unit;                            ///< "s", "B" or "1"
@@ -99,15 +99,15 @@ struct Curves {
   std::int64_t width = 1;                      ///< iterations in a bin
   std::vector<float> least, median, greatest;  ///< of the mean in the bin
   std::vector<float> peak;                     ///< greatest single iteration
-  std::int64_t places = 0;                     ///< that were looked at
+  std::int64_t places = 0;                     ///< number of places that were read
 };
 
-/// Places (rows) x iterations (columns), row by row; NaN: nothing is known.
+/// Places (rows) x iterations (columns), row by row; NaN: not known.
 struct Map {
   std::string metric, unit;
   std::int64_t rows = 0, columns = 0, places_in_row = 1, width = 1;  ///< width: iterations in a column
-  std::vector<float> mean, peak;                                     ///< peak: empty where it is the mean
-  unsigned code_step = 1;                                            ///< that values are rounded to (codes.hpp)
+  std::vector<float> mean, peak;                                     ///< peak: empty where it equals the mean
+  unsigned code_step = 1;                                            ///< step to which codes are rounded (codes.hpp)
 };
 
 struct Loop {
@@ -115,7 +115,7 @@ struct Loop {
   std::uint32_t node = 0;
   std::int64_t iterations = 0;
   std::int64_t bins = 0, width = 1;    ///< width: iterations in a bin
-  std::vector<std::uint32_t> classes;  ///< by bin: the unit of the class that most of it is of; 0: none
+  std::vector<std::uint32_t> classes;  ///< by bin: the unit of its most frequent class; 0: none
   std::vector<Curves> curves;
   std::vector<Map> maps;
   std::vector<std::pair<std::int32_t, std::int32_t>> locations;  ///< rank and thread, in the order of a map's rows
@@ -130,7 +130,7 @@ struct Told {
   std::vector<std::pair<std::int32_t, std::int32_t>> ranks = {};  ///< ranges, first and last
   std::optional<std::string> loop = {};
   std::optional<std::pair<std::int64_t, std::int64_t>> iterations = {};  ///< first and last
-  std::optional<std::size_t> part_of = {};  ///< place of the finding whose cost has this one in it
+  std::optional<std::size_t> part_of = {};  ///< index of the finding whose cost includes this one
 };
 
 struct Property {
@@ -142,7 +142,7 @@ struct Property {
 /// Efficiencies of the run or a loop, in the terms of POP.
 struct EfficiencyTree {
   std::string loop;  ///< empty: the run
-  std::string why;   ///< why serialisation and transfer are not known; empty: they are
+  std::string why;   ///< why serialisation and transfer are not known; empty: they are known
   struct Factor {
     std::string name, title;
     int depth = 0;                ///< in the tree of factors
@@ -164,7 +164,7 @@ struct Run {
   std::vector<Lack> lacks;
   std::vector<Metric> metrics;
   std::vector<Node> nodes;
-  std::vector<analysis::Runtime> runtimes;  ///< by node; empty: what functions are of is not known
+  std::vector<analysis::Runtime> runtimes;  ///< by node; empty: the runtimes of functions are not known
   std::vector<Place> places;
   std::vector<Unit> units{Unit{}};
   Samples samples;
@@ -173,7 +173,7 @@ struct Run {
   std::vector<Loop> loops;
   std::vector<Told> findings;
   std::vector<Property> properties;
-  std::vector<EfficiencyTree> efficiencies;  ///< the run first; none of runs of one process
+  std::vector<EfficiencyTree> efficiencies;  ///< the run first; empty for runs of one process
 };
 
 }  // namespace refrain::explorer

@@ -12,9 +12,9 @@ inline constexpr int format = 1;
 
 std::string head_section(const Run& run);
 std::string sums_section(const Run& run);
-/// Empty where nothing is known by place.
+/// Empty when no values are known by place.
 std::string cells_section(const Run& run);
-/// Of all loops; empty where there are none.
+/// The curves of all loops; empty when there are none.
 std::string series_section(const Run& run);
 std::string maps_section(const Run& run);
 

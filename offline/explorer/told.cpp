@@ -9,7 +9,7 @@
 namespace refrain::explorer {
 namespace {
 
-/// Metrics of findings that the options of their rules do not name.
+/// Metrics of rules whose options do not name one.
 constexpr std::pair<std::string_view, const char*> metric_of_rule[] = {
     {"late_rank", "user"}, {"polling", "mpi"}, {"small_messages", "mpi"}, {"measurement_cost", "refrain"}};
 
@@ -22,7 +22,7 @@ std::string metric_of(const findings::Finding& finding) {
   return at == options.end() ? std::string() : at[1];
 }
 
-/// Nothing: they are all of the loop, or single ones far from each other.
+/// Nothing: all iterations of the loop, or single iterations far from each other.
 std::optional<std::pair<std::int64_t, std::int64_t>> range_of(const findings::Iterations& of) {
   if (of.count == 1 && !of.numbers.empty()) return std::pair(of.numbers[0], of.numbers[0]);
   if (of.count > 0 || (of.first == 0 && of.last + 1 >= of.of)) return std::nullopt;

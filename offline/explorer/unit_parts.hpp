@@ -13,7 +13,7 @@
 
 namespace refrain::explorer {
 
-/// Curves of call paths at chosen locations, of one iteration in `stride`.
+/// Curves of call paths at chosen locations, from one iteration in `stride`.
 struct PathCurves {
   std::vector<std::uint32_t> nodes;
   std::vector<run::PathSelection> selections;  ///< by node
@@ -21,15 +21,15 @@ struct PathCurves {
   Bins bins{1, 1};
 };
 
-/// The units and curves that each location is asked for.
+/// The units and curves to read from the locations.
 struct UnitPlan {
   const JobIterations& iterations;
-  std::vector<double> weights;  ///< by location: how many it stands for; 0: it is not reconstructed
+  std::vector<double> weights;  ///< by location: number of locations that it represents; 0: it is not reconstructed
   PathCurves curves = {};
   std::size_t first = 0;    ///< the first unit; others are counted from there, classes before iterations
-  std::size_t classes = 0;  ///< how many there are
+  std::size_t classes = 0;  ///< number of classes
   std::vector<std::pair<std::int64_t, std::size_t>> single = {};  ///< iterations, ascending, and their units
-  bool classes_are_of_all = true, single_are_of_all = true;       ///< else of those that are reconstructed
+  bool classes_are_of_all = true, single_are_of_all = true;       ///< false: of reconstructed locations only
   std::vector<ClusterMixture::Part> part_of = {};                 ///< by metric
 
   std::size_t units() const { return classes + single.size(); }
@@ -55,7 +55,7 @@ struct PlaceParts {
   std::vector<JobBuilder::Times> single;  ///< of single iterations, in their order
 };
 
-/// Several threads may ask at a time.
+/// Several threads may call it at a time.
 PlaceParts parts_of(const LoopInput& input, const UnitPlan& plan, std::size_t number, const run::OpenLoop& open);
 
 }  // namespace refrain::explorer

@@ -82,7 +82,7 @@ void ValueTable::finish(const std::vector<std::uint32_t>& number, Run& run) {
   index_.clear();
 }
 
-/// Threads that have nothing count as 0.
+/// Threads without a value count as 0.
 void ValueTable::finish_extremes(Run& run) const {
   std::int64_t threads = 0;
   for (const Place& place : run.places) threads += place.locations;

@@ -1,6 +1,6 @@
 /// The profile format of Callgrind ("Callgrind Format Specification" in Valgrind's manual), which KCachegrind reads. It
-/// knows a function and what it calls, no call paths: costs of one function in several call paths are added up. Names
-/// are written once, then their numbers stand for them.
+/// has functions and their callees, but no call paths: the costs of a function in several call paths are added up. Each
+/// name is written once; then its number stands for it.
 
 #include <cmath>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 /// The trace event format of Chrome, in JSON: slices (B, E; X for iterations), flows (s, f) and names of processes and
-/// threads (M). Processes are ranks. Times are microseconds. Firefox insists on a name of every event, also of ends.
+/// threads (M). Processes are ranks. Times are microseconds. Firefox requires a name for every event, even for ends.
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 namespace refrain::exports {
 namespace {
 
-/// Tracks of iterations stand beside those of threads.
+/// Offset from the track of a thread to that of its iterations.
 constexpr std::int32_t iteration_tracks = 1'000'000;
 
 class ChromeTimeline final : public Timeline {
@@ -62,7 +62,7 @@ class ChromeTimeline final : public Timeline {
   }
 
  private:
-  /// Differences of whole nanoseconds stay what they are: an end is never before what it ends.
+  /// Whole nanoseconds keep their order, so an end is never before its begin.
   static double microseconds(std::int64_t ns) { return static_cast<double>(ns) / 1e3; }
 
   void common(const char* phase, std::string_view name, const char* category, TimelinePoint at, std::int32_t track) {

@@ -1,10 +1,11 @@
 /// The profile format of CUBE 4, as offline/database/cubex_file.hpp describes it: a tar archive of anchor.xml and, for
-/// each metric, an index of the call paths that have any and their values.
+/// each metric, an index of the call paths that have values, and these values.
 ///
-/// Readers (CubeLib, pyCubexR) insist on one root of the call tree and one of the system tree, right checksums of tar,
-/// and an index of at least one row; rows of exclusive metrics are numbered depth first. Here ids are these numbers.
-/// Topologies are written as CubeLib's Cartesian::writeXML does. An experiment has none of the program's own grids, so
-/// they are those of the system: processes by threads, as Score-P has it, and machines by their processes and threads.
+/// Readers (CubeLib, pyCubexR) require one root of the call tree and one of the system tree, valid tar checksums, and
+/// an index of at least one row; rows of exclusive metrics are numbered depth first. Here ids are these numbers.
+/// Topologies are written as CubeLib's Cartesian::writeXML does. An experiment does not have the program's own grids,
+/// so the topologies are those of the system: processes by threads, as Score-P has it, and machines by processes by
+/// threads.
 
 #include <algorithm>
 #include <array>
@@ -26,7 +27,7 @@ namespace {
 
 using experiment::xml_text;
 
-constexpr std::size_t most_of_member = std::size_t{8} << 30;  // readers take sizes of 11 octal digits
+constexpr std::size_t most_of_member = std::size_t{8} << 30;  // readers accept sizes of 11 octal digits
 
 void begin_member(OutputFile& out, const std::string& name, std::size_t size) {
   if (size >= most_of_member) throw ExportError(out.path().string() + ": more than 8 GiB of values of one metric");
@@ -66,7 +67,7 @@ class CubexWriter {
  private:
   std::size_t row_of(std::size_t metric, std::size_t cnode) const { return metric * rows_ + cnode; }
 
-  /// Columns are in the order of locations in the document, where those of a machine stand together.
+  /// Columns are in the order of locations in the document, where those of a machine are adjacent.
   void order_locations() {
     std::map<std::string_view, std::size_t> host_of;
     for (const RunLocation& location : run_.locations()) host_of.try_emplace(location.host, host_of.size());
@@ -75,7 +76,7 @@ class CubexWriter {
     std::ranges::stable_sort(order_, {}, [&](std::size_t at) { return host_of[run_.locations()[at].host]; });
   }
 
-  /// Those that have values, and what they are below of. Wall time is always there.
+  /// Keeps the metrics that have values, and their ancestors. Wall time is always kept.
   void find_kept_metrics() {
     const auto& metrics = run_.metrics();
     is_kept_.assign(metrics.size(), false);
@@ -105,7 +106,7 @@ class CubexWriter {
     }
   }
 
-  /// Regions, then the call paths below the program's.
+  /// Adds the regions, then the call paths, below that of the program.
   void add_program(std::string& text) const {
     std::map<std::pair<RunNode::Kind, std::string_view>, std::size_t> region_of;
     const auto add_region = [&](std::size_t id, std::string_view name, const char* paradigm, const char* role) {
@@ -154,10 +155,10 @@ class CubexWriter {
     add_topologies(text);
   }
 
-  /// Threads are counted within their process, and processes within their machine: numbers with gaps would make empty
-  /// places. Ranks of which nothing was written leave theirs empty.
+  /// Threads are counted within their process, and processes within their machine, since gaps in the numbers would make
+  /// empty cells. Ranks without data leave their cells empty.
   void add_topologies(std::string& text) const {
-    using Place = std::array<std::int64_t, 3>;  // machine, process on it, thread of that
+    using Place = std::array<std::int64_t, 3>;  // machine, process on it, thread of the process
     std::vector<Place> places;
     std::int64_t processes = run_.facts().processes;
     Place size{};
@@ -191,7 +192,7 @@ class CubexWriter {
     const char* name;
     std::int64_t size;
   };
-  /// `coordinates_of`: of the location of a column.
+  /// `coordinates_of`: the coordinates of the location of a column.
   void add_cartesian(std::string& text, const char* name, std::initializer_list<CartesianDimension> dimensions,
                      const std::function<std::string(std::size_t column)>& coordinates_of) const {
     text += fmt::format("<cart name=\"{}\" ndims=\"{}\">\n", name, dimensions.size());
@@ -243,10 +244,10 @@ class CubexWriter {
 
   Run& run_;
   OutputFile& out_;
-  std::size_t rows_;  ///< call paths, with that of the program, which has no values of its own
+  std::size_t rows_;  ///< number of call paths, with that of the program, which has no values of its own
   ValueScratch values_;
   std::vector<std::size_t> order_;  ///< locations by column
-  std::vector<bool> is_kept_;       ///< metrics
+  std::vector<bool> is_kept_;       ///< by metric
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-/// What goes wrong when something is written for other tools.
+/// Errors while files are written for other tools.
 
 #include <filesystem>
 #include <stdexcept>
@@ -11,8 +11,8 @@ class ExportError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Nothing is overwritten: throws ExportError when `path` exists, as a link that leads nowhere does, too;
-/// "-", standard output, does not.
+/// Nothing is overwritten: throws ExportError when `path` exists, even as a dangling symbolic link. "-" is standard
+/// output, and never exists.
 void must_not_exist(const std::filesystem::path& path);
 
 }  // namespace refrain::exports

@@ -1,8 +1,8 @@
-/// JSON lines as Extra-P reads them (extra-p/extrap, extrap/fileio/file_reader/jsonlines_file_reader.py): a value of a
-/// metric at a call path for a point of the parameters. The only parameter is the number of processes, p. Values are
-/// exclusive means over the processes that are in the run. Runs of the same size are repetitions.
+/// JSON lines as Extra-P reads them (extra-p/extrap, extrap/fileio/file_reader/jsonlines_file_reader.py): each is the
+/// value of a metric at a call path for a point of the parameters. The only parameter is the number of processes, p.
+/// Values are exclusive means over the processes in the run. Runs of the same size are repetitions.
 ///
-/// `waiting` and `transfer`, the rest of the time in MPI, are there where the run knows its waiting.
+/// `waiting` and `transfer`, the rest of the time in MPI, are written when the run has metrics of waiting.
 
 #include "offline/export/formats.hpp"
 #include "offline/export/run_of_experiment.hpp"
@@ -11,7 +11,7 @@
 namespace refrain::exports {
 namespace {
 
-/// Extra-P takes "->" for the step from a caller to what it calls.
+/// Extra-P separates caller and callee by "->".
 std::string callpath_name(std::string name) {
   for (std::size_t at = 0; (at = name.find("->", at)) != std::string::npos; at += 3) name.insert(at + 1, " ");
   return name;
@@ -68,9 +68,9 @@ class ExtrapWriter {
 
   Run& run_;
   OutputFile& out_;
-  std::size_t ranks_ = 0;            ///< of the run; of some processes there may be nothing
+  std::size_t ranks_ = 0;            ///< number of ranks in the run; some processes may be missing
   std::vector<std::size_t> plain_;   ///< metrics that are written as they are
-  std::vector<std::size_t> chosen_;  ///< these, then kinds of waiting
+  std::vector<std::size_t> chosen_;  ///< plain_, then kinds of waiting
 };
 
 }  // namespace

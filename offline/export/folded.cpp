@@ -1,6 +1,6 @@
 /// Folded stacks, as Brendan Gregg's flamegraph.pl reads them: "main;solve;MPI_Wait 1234", a line for each call path
-/// that has any wall time of its own, in whole microseconds. Readers take lines of another form for nothing, without a
-/// word, so there is no comment.
+/// that has exclusive wall time, in whole microseconds. Readers silently ignore lines of any other form, so there is no
+/// comment.
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 namespace refrain::exports {
 namespace {
 
-/// Without the semicolon, and without U+2028 and U+2029, at which lines end for readers in JavaScript.
+/// The name without semicolons, and without U+2028 and U+2029, which end lines for readers in JavaScript.
 std::string name_in_stack(const std::string& name) {
   std::string text = experiment::clean_text(name);
   std::ranges::replace(text, ';', ',');

@@ -1,5 +1,5 @@
 #pragma once
-/// The formats that `refrain export` writes, one row each: help, documents' test and writers know them from here alone.
+/// Table of the formats that `refrain export` writes: the only source for help, writers and the test of the documents.
 
 #include <cstdint>
 #include <limits>
@@ -16,9 +16,9 @@
 
 namespace refrain::exports {
 
-/// Which of the kept events are written, in nanoseconds of the trace.
+/// Selects the kept events to write. Times are nanoseconds of the trace.
 struct EventChoice {
-  std::optional<std::int64_t> iteration = std::nullopt;  ///< of any loop, counted from 0; nothing: all
+  std::optional<std::int64_t> iteration = std::nullopt;  ///< in any loop, counted from 0; unset: all
   std::int64_t from_ns = std::numeric_limits<std::int64_t>::min();
   std::int64_t until_ns = std::numeric_limits<std::int64_t>::max();
 };
@@ -28,23 +28,23 @@ struct EfficienciesOfRun {
   struct Part {
     std::string name;  ///< empty: the run
     analysis::Efficiency of;
-    double useful_s = 0, mpi_s = 0;              ///< of the first threads of the processes that `of` counts
-    std::optional<double> instructions, cycles;  ///< of useful time, likewise; nothing: not counted
+    double useful_s = 0, mpi_s = 0;              ///< sums over the first threads of the processes in `of`
+    std::optional<double> instructions, cycles;  ///< in useful time of the same threads; unset: not counted
   };
   std::string creator;                    ///< "Refrain 0.1.0"
   std::optional<std::int64_t> started_s;  ///< since 1970
   std::vector<Part> parts;                ///< at least one
 };
 
-/// Each row has one of the functions: for a profile, for events, or for efficiencies. OTF2 has none: it is a directory,
-/// and several processes may write it together (otf2.hpp).
+/// Each row has one writer function: for a profile, for events, or for efficiencies. OTF2 has none: it is a directory,
+/// which several processes may write together (otf2.hpp).
 struct Format {
-  const char* name;    ///< of --format
-  const char* ending;  ///< of a file of this format
+  const char* name;    ///< value of --format
+  const char* ending;  ///< file name extension
   const char* holds;   ///< for the help
-  const char* cannot;  ///< what the format has no place for; empty: nothing is left out
+  const char* cannot;  ///< what the format cannot represent; empty: nothing is left out
   void (*write_run)(Run& run, OutputFile& out) = nullptr;
-  bool takes_several = false;  ///< write_run may be called for one run after the other, with the same file
+  bool takes_several = false;  ///< write_run may be called for several runs in turn, with the same file
   void (*write_events)(const trace::Trace& trace, const EventChoice& choice, OutputFile& out) = nullptr;
   void (*write_efficiencies)(const EfficienciesOfRun& run, OutputFile& out) = nullptr;
 
@@ -52,7 +52,7 @@ struct Format {
 };
 
 std::span<const Format> formats();
-/// Null: there is none of this name.
+/// Null when there is no format of this name.
 const Format* find_format(std::string_view name);
 
 // The writers. All throw ExportError, and what the reader of the run or trace throws.

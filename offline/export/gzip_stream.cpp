@@ -8,7 +8,7 @@ namespace refrain::exports {
 struct GzipStream::Impl {
   explicit Impl(OutputFile& to) : out(to) {
     constexpr int with_gzip_header = 16, usual_memory = 8;
-    // Speed: profiles are small, or many.
+    // Speed matters more than size: profiles are small, or many.
     if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, MAX_WBITS + with_gzip_header, usual_memory,
                      Z_DEFAULT_STRATEGY) != Z_OK)
       throw ExportError("zlib has no memory to compress with");

@@ -10,12 +10,12 @@ namespace refrain::exports {
 
 class GzipStream {
  public:
-  /// `out` must outlive it.
+  /// `out` must outlive the stream.
   explicit GzipStream(OutputFile& out);
   ~GzipStream();
-  /// Throws ExportError, as finish() does.
+  /// Throws ExportError; so does finish().
   void write(std::string_view bytes);
-  /// The end of the compressed data; nothing may be written afterwards.
+  /// Ends the compressed data. Nothing may be written afterwards.
   void finish();
 
  private:

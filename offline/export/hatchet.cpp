@@ -1,5 +1,6 @@
-/// What Hatchet's JSON reader takes (LLNL/hatchet, hatchet/readers/json_reader.py): a graph of nodes, and a data frame
-/// with a row for each node and rank. Readers compute no inclusive values: "(inc)" stands behind the names of those.
+/// The input of Hatchet's JSON reader (LLNL/hatchet, hatchet/readers/json_reader.py): a graph of nodes, and a data
+/// frame with a row for each node and rank. Readers compute no inclusive values: these are written, too, with "(inc)"
+/// after their names.
 
 #include <string>
 
@@ -11,7 +12,7 @@ namespace {
 
 constexpr const char* hatchet_kinds[] = {"function", "mpi", "region", "other"};
 
-/// Hatchet looks for "time".
+/// Hatchet looks for a metric "time".
 std::string hatchet_name(const run::Metric& metric) { return metric.name == wall_metric ? "time" : metric.name; }
 
 class HatchetWriter {

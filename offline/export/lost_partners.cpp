@@ -36,7 +36,7 @@ class Search {
     std::uint64_t number;
     auto operator<=>(const Place&) const = default;
   };
-  /// Ascending. None when nothing is missing after all.
+  /// The communications to leave out, ascending; none when no events are missing after all.
   std::vector<Place> lost() {
     auto reader = trace_.read();
     while (const Event* event = reader.next()) {
@@ -63,7 +63,7 @@ class Search {
     const events::Record& r = event.record;
     if (r.kind == Kind::Receive && r.phase == Phase::Begun) posted_.insert_or_assign(trace_.request_of(event), place);
     if (r.kind == Kind::Receive && r.phase >= Phase::Completed) posted_.erase(trace_.request_of(event));
-    // To ranks that are not there nothing is paired.
+    // Messages to and from ranks outside the trace are not paired.
     if (!events::has_number(r.kind, r.phase) || !ranks_.contains(pairing_.ends_of(event).other)) return;
     std::uint32_t token = static_cast<std::uint32_t>(places_.size());
     if (free_.empty()) {
@@ -89,7 +89,7 @@ class Search {
     if (at->second.size() == expected) operations_.erase(at);
   }
 
-  /// Ranks of it that are in the trace; 0: its operations are not looked at.
+  /// Number of members that are in the trace; 0 when the communicator's operations are ignored.
   std::size_t members_of(std::int32_t communicator) {
     const auto [at, is_new] = members_.try_emplace(communicator, 0);
     const trace::CommunicatorOfTrace& of = trace_.communicators().all()[static_cast<std::size_t>(communicator)];

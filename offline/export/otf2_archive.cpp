@@ -11,7 +11,7 @@
 
 #include "offline/export/process_group.hpp"
 
-/// libotf2 leaves to its user what this is; ours is in the callbacks' other argument.
+/// libotf2 lets its user define this type. It is empty: the callbacks use their other argument.
 struct OTF2_CollectiveContext {};
 
 namespace refrain::exports {
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t event_chunk = std::uint64_t{1} << 20, definition_chunk = std::uint64_t{4} << 20;
 
-/// What libotf2 has said last: its functions return a code alone, or nothing.
+/// The last error message of libotf2, whose functions return only a code, or nothing.
 thread_local std::string last_error;
 
 OTF2_ErrorCode remember_error(void*, const char*, std::uint64_t, const char*, OTF2_ErrorCode code, const char* format,
@@ -30,11 +30,11 @@ OTF2_ErrorCode remember_error(void*, const char*, std::uint64_t, const char*, OT
   return code;
 }
 
-// How the archives of several processes talk. Where each location has files of its own libotf2 (3.0.2) asks for the
-// place of the process, and tells all whether the first one could make the directory. A callback that is not used
-// fails.
+// Collective callbacks of an archive that several processes write. Where each location has files of its own, libotf2
+// (3.0.2) asks for the rank of the process, and broadcasts whether the first process could create the directory.
+// Callbacks that are not used fail.
 
-/// C code is in between: an exception goes on behind it.
+/// An exception in a callback is stored here and rethrown after libotf2's C code has returned.
 thread_local std::exception_ptr thrown;
 
 ProcessGroup& group_of(void* user_data) { return *static_cast<ProcessGroup*>(user_data); }
@@ -104,11 +104,11 @@ OTF2_ErrorCode set_callbacks(OTF2_Archive* archive, ProcessGroup* processes) {
 
 OTF2_FlushType flush_always(void*, OTF2_FileType, OTF2_LocationRef, void*, bool) { return OTF2_FLUSH; }
 
-/// The memory of one open file. By itself libotf2 keeps up to 128 MiB of it before it writes; a few chunks are as
-/// quick, since they stay in caches, and are used again after each write.
+/// The memory of one open file. By default libotf2 buffers up to 128 MiB before it writes; a few chunks are as fast,
+/// since they stay in the caches and are reused after each write.
 class Chunks {
  public:
-  /// Null: write first.
+  /// Null when the chunks are full and must be written first.
   void* next(std::uint64_t size) {
     if (used_ == most) return nullptr;
     if (used_ == chunks_.size()) chunks_.push_back(std::make_unique_for_overwrite<std::byte[]>(size));

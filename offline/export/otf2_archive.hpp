@@ -1,5 +1,5 @@
 #pragma once
-/// libotf2 behind objects that close what they have opened, and throw what it says.
+/// A wrapper of libotf2 that closes what it has opened, and throws libotf2's errors.
 
 #include <filesystem>
 #include <functional>
@@ -10,24 +10,25 @@
 
 namespace refrain::exports {
 
-/// Throws ExportError unless it is success.
+/// Throws ExportError unless `code` is OTF2_SUCCESS.
 void check(OTF2_ErrorCode code, const char* what);
 
-/// With several processes each has one, of the same directory: the first one makes it, and writes what stands for all.
+/// With several processes, each has an object for the same directory; the first process creates the directory, and
+/// writes what all share.
 class Otf2Archive {
  public:
-  /// `processes`: null for this one alone; outlives the archive.
+  /// `processes`: null when this process writes alone; must outlive the archive.
   Otf2Archive(const std::filesystem::path& directory, ProcessGroup* processes);
   ~Otf2Archive();
   Otf2Archive(const Otf2Archive&) = delete;
   Otf2Archive& operator=(const Otf2Archive&) = delete;
 
-  /// Returns how many records `write` has written. Several threads may write, each a location of its own.
+  /// Returns the number of records that `write` has written. Several threads may write, each a different location.
   std::uint64_t write_location(OTF2_LocationRef location, const std::function<void(OTF2_EvtWriter*)>& write);
-  /// After the events. `locations`: those that this process has written, of which each gets a file of definitions,
-  /// which readers expect.
+  /// Called after the events. `locations`: those that this process has written; each gets a file of definitions, which
+  /// readers expect.
   void end_events(const std::vector<OTF2_LocationRef>& locations);
-  /// Of the first process.
+  /// Called by the first process only.
   void write_definitions(const std::function<void(OTF2_GlobalDefWriter*)>& write);
   void close();
 

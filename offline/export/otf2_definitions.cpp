@@ -10,7 +10,7 @@ namespace {
 
 using run::PathKind;
 
-/// Begin with the same: the first group holds the first location of each rank.
+/// The first group: the first location of each rank.
 constexpr OTF2_GroupRef all_ranks = 0;
 
 OTF2_RegionRole role_of(const std::string& name, PathKind kind, bool is_marked) {
@@ -21,7 +21,7 @@ OTF2_RegionRole role_of(const std::string& name, PathKind kind, bool is_marked) 
 
 }  // namespace
 
-/// Whether all members are ranks of the job, and not more than it has.
+/// Whether all members are ranks of the job, and there are no more members than ranks.
 bool Otf2Definitions::is_inside(const trace::CommunicatorOfTrace& communicator) const {
   const auto ranks = static_cast<std::size_t>(trace_.experiment().definitions().ranks_expected);
   const auto size = static_cast<std::size_t>(communicator.size),
@@ -48,13 +48,14 @@ Otf2Definitions::Otf2Definitions(const trace::Trace& trace, const analysis::Call
       parameters_.try_emplace(name, static_cast<OTF2_ParameterRef>(parameters_.size()));
 }
 
-/// One for each name and module: where a function is defined is not asked of it at every call site.
+/// Makes one region for each name, kind and mark. Regions have no file: the definition of a function is not looked up
+/// at every call site.
 void Otf2Definitions::make_regions() {
   std::map<std::tuple<std::string, PathKind, bool>, OTF2_RegionRef> known;
   for (const analysis::TreeNode& node : tree_.nodes) {
     const auto [at, is_new] =
         known.try_emplace({node.name, node.kind, node.marked}, static_cast<OTF2_RegionRef>(regions_.size()));
-    // The root stands for call paths that are not known.
+    // The root stands for unknown call paths.
     if (is_new) regions_.push_back({node.name.empty() ? "(unknown)" : node.name, {}, node.kind, node.marked, 0});
     region_of_node_.push_back(at->second);
   }
@@ -114,7 +115,7 @@ void Otf2Definitions::write_system(OTF2_GlobalDefWriter* writer, const std::vect
             "the system tree");
     return at->second;
   };
-  // Readers expect both in the order of their numbers.
+  // Readers expect location groups and locations in the order of their numbers.
   std::map<std::int32_t, std::string> hosts;
   for (const std::int32_t rank : ranks_without_events_) hosts[rank] = "unknown";
   for (const trace::LocationOfTrace& l : trace_.locations()) hosts[l.rank] = l.host;
@@ -176,7 +177,7 @@ void Otf2Definitions::write_regions(OTF2_GlobalDefWriter* writer) const {
           "an iteration");
 }
 
-/// Counts since the location began, read where a call begins or ends, at samples and at ends of iterations.
+/// Metrics are counts since the location began, read where a call begins or ends, at samples and at ends of iterations.
 void Otf2Definitions::write_metrics(OTF2_GlobalDefWriter* writer) const {
   const auto type_of = [](const std::string& name) {
     if (name.starts_with("ru_")) return OTF2_METRIC_TYPE_RUSAGE;
@@ -243,7 +244,7 @@ void Otf2Definitions::write_communicators(OTF2_GlobalDefWriter* writer) const {
   }
 }
 
-/// The handle is there from the begin on: that files are opened is told by the calls alone.
+/// The handle exists from the start: only the calls show when files are opened.
 void Otf2Definitions::write_files(OTF2_GlobalDefWriter* writer) const {
   constexpr OTF2_IoParadigmRef mpi_io = 0;
   check(OTF2_GlobalDefWriter_WriteIoParadigm(writer, mpi_io, text(writer, "MPI-IO"), text(writer, "MPI-IO"),

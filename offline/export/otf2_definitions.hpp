@@ -1,5 +1,5 @@
 #pragma once
-/// The definitions of an OTF2 archive: what stands for the experiment's names, call paths, locations, communicators.
+/// The definitions of an OTF2 archive: references to the experiment's names, call paths, locations, communicators.
 
 #include <map>
 #include <otf2/otf2.h>
@@ -17,25 +17,25 @@ class Otf2Definitions {
  public:
   Otf2Definitions(const trace::Trace& trace, const analysis::CallTree& tree);
 
-  /// `events`: by location of the trace.
+  /// `events`: number of records, by location of the trace.
   void write(OTF2_GlobalDefWriter* writer, const std::vector<std::uint64_t>& events) const;
 
   std::uint64_t locations() const { return location_count_; }
-  /// Of a node of the tree, the root excepted: it has none.
+  /// The calling context of a node of the tree; the root has none.
   static OTF2_CallingContextRef context_of(std::uint32_t node) { return node - 1; }
-  /// Of a node of the tree.
+  /// The region of a node of the tree.
   OTF2_RegionRef region_of(std::uint32_t node) const { return region_of_node_[node]; }
-  /// OTF2_UNDEFINED_COMM: it has members outside of the job, or is not known.
+  /// OTF2_UNDEFINED_COMM when the communicator has members outside the job, or is unknown.
   OTF2_CommRef communicator_of(std::int32_t rank, std::int32_t id) const;
   OTF2_RmaWinRef window_of(std::int32_t rank, std::int32_t id) const;
-  /// What the end of an iteration is told by; by the name of its loop.
+  /// The parameter that marks the end of an iteration of `loop`.
   OTF2_ParameterRef parameter_of(const std::string& loop) const;
 
-  /// The class of a metric of the trace, which has no other member.
+  /// The metric class whose only member is this metric of the trace.
   static OTF2_MetricRef class_of(std::uint32_t metric) { return metric; }
 
   static constexpr OTF2_InterruptGeneratorRef sampling = 0;
-  /// Stands for all files: records do not say which one is read or written.
+  /// One handle for all files: records do not say which file is read or written.
   static constexpr OTF2_IoHandleRef files = 0;
 
  private:
@@ -63,7 +63,7 @@ class Otf2Definitions {
   std::vector<std::int32_t> ranks_without_events_;
   std::map<std::int32_t, OTF2_LocationRef> first_location_;  ///< by rank
   std::vector<experiment::RankDefinition> rank_definitions_;
-  std::map<std::int32_t, std::size_t> place_of_rank_;  ///< among these
+  std::map<std::int32_t, std::size_t> place_of_rank_;  ///< by rank: index in rank_definitions_
   std::vector<bool> is_inside_;                        ///< by communicator of the trace
   analysis::JobWindows windows_;
   std::map<std::string, OTF2_ParameterRef> parameters_;

@@ -28,7 +28,7 @@ using events::Phase;
 using trace::Event;
 using trace::Type;
 
-/// Nothing: OTF2 has no such operation.
+/// nullopt when OTF2 has no such operation.
 std::optional<OTF2_CollectiveOp> operation_of(std::string_view function) {
   constexpr std::pair<std::string_view, OTF2_CollectiveOp> operations[] = {
       {"Barrier", OTF2_COLLECTIVE_OP_BARRIER},
@@ -79,7 +79,7 @@ struct Contents {
   std::vector<std::optional<OTF2_CollectiveOp>> operations;  ///< by node
 
  private:
-  /// The first process finds them for all.
+  /// The first process finds them and broadcasts the result.
   static LostPartners lost_partners_of(const trace::Trace& trace, ProcessGroup* processes) {
     if (!processes) return LostPartners(trace);
     return LostPartners::from(processes->broadcast(processes->is_first() ? LostPartners(trace).text() : ""));
@@ -105,7 +105,7 @@ class Writer {
     const std::uint32_t node = node_of(event.path);
     const OTF2_RegionRef region = definitions_.region_of(node);
     if (metrics_at_end_.empty()) time_before_ = time_;
-    // Readers refuse an event that is earlier than the one before.
+    // Readers reject an event that is earlier than the one before.
     time_ = std::max<std::uint64_t>(time_, event.time_ns > 0 ? static_cast<std::uint64_t>(event.time_ns) : 0);
     if (event.type != Type::Metric && event.type != Type::Communication && event.type != Type::Leave) end_metrics();
     if (is_off_ && event.type != Type::Gap) turn(OTF2_MEASUREMENT_ON);
@@ -142,7 +142,7 @@ class Writer {
       case Type::Gap:
         if (!is_off_) turn(OTF2_MEASUREMENT_OFF);
         return;
-      default: return;  // ends of threads; the others are not of experiments
+      default: return;  // ends of threads; experiments have no events of other types
     }
   }
 
@@ -155,7 +155,7 @@ class Writer {
   std::uint64_t left_out() const { return left_out_; }
 
  private:
-  /// 0: the root.
+  /// The parent of a node; of the root, 0, the root itself.
   std::uint32_t above(std::uint32_t node) const {
     return node == 0 ? 0 : static_cast<std::uint32_t>(tree_.nodes[node].parent);
   }
@@ -164,13 +164,13 @@ class Writer {
   void done(OTF2_ErrorCode code) { check(code, "an event"); }
   void enter(OTF2_RegionRef region) { done(OTF2_EvtWriter_Enter(out_, nullptr, time_, region)); }
   void leave(OTF2_RegionRef region) { done(OTF2_EvtWriter_Leave(out_, nullptr, time_, region)); }
-  /// Around what is missing.
+  /// Turns measurement off and on around missing events.
   void turn(OTF2_MeasurementMode mode) {
     is_off_ = mode == OTF2_MEASUREMENT_OFF;
     done(OTF2_EvtWriter_MeasurementOnOff(out_, nullptr, time_, mode));
   }
 
-  /// Beginnings may be missing, and inner marks may not have ended.
+  /// The begin of a mark may be missing, and inner marks may not have ended.
   void end_mark(OTF2_RegionRef region) {
     if (std::ranges::find(open_, region) == open_.end()) return;
     for (bool found = false; !found; open_.pop_back()) {
@@ -179,8 +179,8 @@ class Writer {
     }
   }
 
-  /// The functions that are active when the code of `node` runs, an MPI function itself left out: what is no more is
-  /// left, and what is new is entered. A function that was active and still is goes on, from whichever line it calls.
+  /// Leaves the functions that are no longer active when the code of `node` runs, and enters the new ones; an MPI
+  /// function itself is left out. A function that stays active goes on, from whichever line it calls.
   void begin_functions(std::uint32_t node) {
     if (!functions_) return;
     if (node > 0 && tree_.nodes[node].kind == run::PathKind::Mpi) node = above(node);
@@ -193,7 +193,7 @@ class Writer {
     active_ = path_;
   }
 
-  /// Those that were read at the end of a call come behind the accesses that it has made, which begin before.
+  /// Writes the metrics read at the end of a call. They come after the call's accesses to files, which begin earlier.
   void end_metrics() {
     for (const auto& [record, time] : metrics_at_end_) metric(record, time);
     metrics_at_end_.clear();
@@ -217,22 +217,23 @@ class Writer {
       case Kind::OneSided: return one_sided(r);
       case Kind::Read:
       case Kind::Write: return access(r, tree_.nodes[node].name);
-      case Kind::Synchronization: return;  // its call says it
+      case Kind::Synchronization: return;  // its call shows it
       default: return leave_out();
     }
   }
 
-  /// Mostly one that was asked for just before.
+  /// Remembers the last communicator, since successive records mostly have the same one.
   OTF2_CommRef communicator_of(std::int32_t id) {
     if (id != last_communicator_.first) last_communicator_ = {id, definitions_.communicator_of(rank_, id)};
     return last_communicator_.second;
   }
 
-  /// Whether the begin of what the record completes is in the archive. What another thread has begun may be.
+  /// Whether the begin of the operation that the record completes may be in the archive: always if another thread began
+  /// it.
   bool may_have_begun(const events::Record& r) const { return r.begun_thread != thread_ || begun_.find(key_of(r)); }
   static std::uint64_t key_of(const events::Record& r) { return format::mixed(r.request); }
 
-  /// `is_paired`: its other side is in the archive, or would not be there anyway; so of receives.
+  /// `is_paired`: the other side is in the archive, or would not be there in any case; so in receive().
   void send(const events::Record& r, bool is_paired) {
     const OTF2_CommRef communicator = communicator_of(r.communicator);
     const auto peer = static_cast<std::uint32_t>(r.peer), tag = static_cast<std::uint32_t>(r.tag);
@@ -261,7 +262,7 @@ class Writer {
     }
     const bool is_known = is_paired && r.peer >= 0 && communicator != OTF2_UNDEFINED_COMM;
     const bool has_begun = r.phase != Phase::Whole && may_have_begun(r);
-    // Nothing comes from MPI_PROC_NULL, but its request was written.
+    // No message comes from MPI_PROC_NULL, but the request was written.
     const bool is_nothing = r.phase == Phase::Cancelled || r.peer == events::no_peer;
     if (has_begun && (is_nothing || !is_known))
       done(OTF2_EvtWriter_MpiRequestCancelled(out_, nullptr, time_, r.request));
@@ -295,7 +296,7 @@ class Writer {
     begun_.close(key_of(r));
   }
 
-  /// They end with their call.
+  /// Collective operations end with their call.
   void end_collectives() {
     for (const Collective& c : in_progress_)
       done(OTF2_EvtWriter_MpiCollectiveEnd(out_, nullptr, time_, c.operation, c.communicator, c.root, c.sent,
@@ -303,8 +304,9 @@ class Writer {
     in_progress_.clear();
   }
 
-  /// A read or write of a file. What a whole one has moved is told at its end, but it begins where its call does. How
-  /// much a request asks for is not known, since it counts what it has moved: 0 stands for it.
+  /// Writes a read or write of a file. The record of a whole access, with its bytes, comes at its end, but the access
+  /// begins where its call does. How much a request asks for is unknown, since records count the bytes moved: it is
+  /// written as 0.
   void access(const events::Record& r, const std::string& call) {
     const auto mode = r.kind == Kind::Read ? OTF2_IO_OPERATION_MODE_READ : OTF2_IO_OPERATION_MODE_WRITE;
     const auto bytes = static_cast<std::uint64_t>(r.kind == Kind::Read ? r.bytes_received : r.bytes_sent);
@@ -327,7 +329,7 @@ class Writer {
                                          flags, is_whole ? bytes : 0, number));
   }
 
-  /// Those of the call that ends: they are done, or under way.
+  /// Writes the accesses of the call that ends as complete, or as issued.
   void end_accesses() {
     for (const Access& a : accesses_in_progress_)
       done(a.is_whole
@@ -356,7 +358,7 @@ class Writer {
     std::uint64_t number, bytes;
     bool is_whole;
   };
-  /// No request has a smaller number; whole accesses have those below, of which few are in progress at a time.
+  /// No request has a smaller number. Whole accesses have the numbers below, of which few are in progress at a time.
   static constexpr std::uint64_t first_request = std::uint64_t{1} << events::bits_of_thread;
   struct Collective {
     OTF2_CollectiveOp operation;
@@ -364,7 +366,7 @@ class Writer {
     std::uint32_t root;
     std::uint64_t sent, received;
   };
-  /// A request that this location has begun; of a one-sided operation what tells which.
+  /// A request that this location has begun; for a one-sided operation also its window and number.
   struct Begun {
     OTF2_RmaWinRef window = OTF2_UNDEFINED_RMA_WIN;
     std::uint64_t operation = 0;
@@ -381,18 +383,18 @@ class Writer {
   OTF2_EvtWriter* out_;
   std::uint64_t time_ = 0, time_before_ = 0, flush_begin_ = 0, left_out_ = 0, one_sided_ = 0, accesses_ = 0,
                 communications_ = 0;
-  bool is_off_ = false;               ///< events are missing here
-  std::vector<OTF2_RegionRef> open_;  ///< marks
+  bool is_off_ = false;               ///< within a gap: events are missing
+  std::vector<OTF2_RegionRef> open_;  ///< open marks
   std::vector<Collective> in_progress_;
   std::vector<std::pair<events::Record, std::uint64_t>> metrics_at_end_;
   std::vector<Access> accesses_in_progress_;
-  std::vector<OTF2_RegionRef> active_, path_;  ///< functions, when they are asked for: now, and next
+  std::vector<OTF2_RegionRef> active_, path_;  ///< active functions, now and next, if functions_ is set
   trace::RequestTable<Begun> begun_;           ///< by key_of()
-  std::pair<std::int32_t, OTF2_CommRef> last_communicator_{-1, OTF2_UNDEFINED_COMM};  ///< id, and what it is
+  std::pair<std::int32_t, OTF2_CommRef> last_communicator_{-1, OTF2_UNDEFINED_COMM};  ///< id and OTF2's reference
 };
 
-/// Which locations each process writes: the ones with most records first, each to the process that has least so far. A
-/// file costs about as much as a thousand records. All processes find the same.
+/// Distributes the locations to the processes: those with most records first, each to the process with the least cost
+/// so far. A file costs about as much as a thousand records. All processes compute the same distribution.
 std::vector<std::vector<OTF2_LocationRef>> shared_out(const trace::Trace& trace, std::uint64_t locations,
                                                       int processes) {
   constexpr std::uint64_t of_file = 1000;
@@ -412,7 +414,7 @@ std::vector<std::vector<OTF2_LocationRef>> shared_out(const trace::Trace& trace,
   return of_process;
 }
 
-/// What a process has written: how many records of which location.
+/// What a process has written: the number of records of each of its locations.
 struct Written {
   std::map<OTF2_LocationRef, std::uint64_t> events;
   std::uint64_t left_out = 0;
@@ -422,7 +424,7 @@ struct Written {
     for (const auto& [location, count] : events) text += fmt::format(" {} {}", location, count);
     return text;
   }
-  /// Throws ExportError when two have written the same location: they have shared out different experiments.
+  /// Throws ExportError when two processes have written the same location: they have read different experiments.
   void add(const std::string& text) {
     std::istringstream in(text);
     std::uint64_t more = 0, count = 0;
@@ -433,7 +435,7 @@ struct Written {
   }
 };
 
-/// Of one location; returns what is left out.
+/// Writes the events of one location; returns how many are left out.
 std::uint64_t write_events(const Contents& contents, std::uint32_t location, OTF2_EvtWriter* out) {
   constexpr std::uint64_t between_checks = 1 << 16;
   Writer writer(contents, location, out);
@@ -447,14 +449,14 @@ std::uint64_t write_events(const Contents& contents, std::uint32_t location, OTF
   return writer.left_out();
 }
 
-/// In the first process, what all have written.
+/// Returns what all processes have written, in the first one.
 Written united(ProcessGroup& processes, const Written& mine) {
   Written all;
   for (const std::string& text : processes.gather(mine.text())) all.add(text);
   return all;
 }
 
-/// By this process its share, several locations at a time; the first one also writes the definitions.
+/// Writes this process's share, several locations at a time; the first process also writes the definitions.
 Otf2Summary write_archive(const trace::Trace& trace, symbols::Symbolizer& symbolizer, const Otf2Options& options) {
   ProcessGroup* const processes = options.processes;
   const bool is_first = !processes || processes->is_first();
@@ -471,11 +473,11 @@ Otf2Summary write_archive(const trace::Trace& trace, symbols::Symbolizer& symbol
     std::uint64_t events = 0, left_out = 0;
   };
   std::vector<OfLocation> of_mine(mine.size());
-  // Processes use their cores already.
+  // Several processes already use the cores.
   const unsigned threads = processes ? 1 : experiment::threads_for_reading();
   experiment::for_each_in_threads(mine.size(), threads, [&](std::size_t i) {
     of_mine[i].events = archive.write_location(mine[i], [&](OTF2_EvtWriter* out) {
-      // The file of a rank without events is empty: readers expect it.
+      // A rank without events has an empty file, which readers expect.
       if (mine[i] < trace.locations().size())
         of_mine[i].left_out = write_events(contents, static_cast<std::uint32_t>(mine[i]), out);
     });
@@ -502,7 +504,7 @@ Otf2Summary write_archive(const trace::Trace& trace, symbols::Symbolizer& symbol
   return summary;
 }
 
-/// Not when it is there: then it is somebody else's.
+/// Throws ExportError when the directory exists: then it is somebody else's.
 void make_directory(const std::filesystem::path& directory) {
   std::error_code error;
   if (directory.has_parent_path()) std::filesystem::create_directories(directory.parent_path(), error);
@@ -523,11 +525,11 @@ Otf2Summary write_otf2(const trace::Trace& trace, symbols::Symbolizer& symbolize
   } catch (...) {
     try {
       if (processes) {
-        processes->end({1, {}});  // or they would write on
+        processes->end({1, {}});  // otherwise they would go on writing
         (void)processes->dismiss();
       }
     } catch (const ExportError&) {
-      // What has gone wrong first is told.
+      // The first error is reported.
     }
     std::error_code ignored;
     std::filesystem::remove_all(options.directory, ignored);

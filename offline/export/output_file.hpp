@@ -1,5 +1,5 @@
 #pragma once
-/// The file that a format is written to, from its begin to its end. Nothing is overwritten.
+/// The file that a format is written to, from beginning to end. Nothing is overwritten.
 
 #include <filesystem>
 
@@ -10,16 +10,16 @@ namespace refrain::exports {
 
 class OutputFile : public experiment::NewFile {
  public:
-  /// Throws ExportError when the file exists, as finish() does.
+  /// Throws ExportError when the file exists; so does finish().
   explicit OutputFile(const std::filesystem::path& path);
   void finish();
 
-  /// A descriptor of a file without a name in the same directory, for values in another order than that of the format;
-  /// the caller closes it. Throws std::system_error.
+  /// Opens an unnamed file, for values in another order than the format's, in the same directory, or for standard
+  /// output in that of temporary files; the caller closes the descriptor. Throws std::system_error.
   int open_scratch() const;
 };
 
-/// Throws ExportError: a file of open_scratch() cannot be written or read.
+/// Throws the ExportError of a file of open_scratch() that cannot be written or read.
 [[noreturn]] void fail_scratch(int error);
 
 }  // namespace refrain::exports

@@ -1,7 +1,7 @@
 /// Paraver's trace format ("Paraver: Trace File Description", BSC): records of states, events and communications in the
-/// order of time (.prv), the words for their numbers (.pcf), and the names of places (.row). Tasks are the chosen
-/// ranks, in their order, counted from 1. Types of events and numbers of states are those of Extrae, so that its
-/// configurations find them; values of MPI functions are the trace's own, with their names in the .pcf.
+/// order of time (.prv), labels of their numbers (.pcf), and names of processors, nodes and threads (.row). Tasks are
+/// the chosen ranks, in their order, counted from 1. Event types and state numbers are those of Extrae, so that its
+/// configurations work; values of MPI functions are the trace's own, with their names in the .pcf.
 
 #include <algorithm>
 #include <ctime>
@@ -23,7 +23,7 @@ enum ParaverType : std::int32_t {
   PointToPointCall = 50'000'001,
   CollectiveCall = 50'000'002,
   OtherCall = 50'000'003,
-  MarkEvent = 60'000'019,  ///< user functions of Extrae
+  MarkEvent = 60'000'019,  ///< Extrae's user functions
   IterationEvent = 84'210'840,
 };
 enum ParaverState : std::uint8_t {
@@ -90,7 +90,7 @@ const char* title_of(ParaverType type) {
   return "";
 }
 
-/// Where a location is: on which processor, and which task and thread it is; all counted from 1.
+/// The processor, task and thread of a location, all counted from 1.
 struct ParaverPlace {
   std::size_t cpu = 0, task = 0, thread = 0;
 };
@@ -100,7 +100,7 @@ class ParaverTimeline final : public Timeline {
   ParaverTimeline(const trace::Trace& trace, const OutputFile& out) : trace_(trace), lines_(out.open_scratch()) {
     const auto& locations = trace.locations();
     for (const trace::LocationOfTrace& of : locations) ++threads_of_host_[of.host];
-    std::map<std::string, std::size_t> next;  // processor, by machine
+    std::map<std::string, std::size_t> next;  // next processor, by machine
     std::size_t cpus = 0;
     for (const auto& [host, threads] : threads_of_host_) {
       next[host] = cpus + 1;
@@ -127,7 +127,7 @@ class ParaverTimeline final : public Timeline {
     auto& open = open_[at.location];
     if (!open.empty()) open.pop_back();
     const ParaverType type = type_of(region);
-    // An event's value holds until the next one of its type: that of the slice around it comes back.
+    // An event's value holds until the next event of its type, so the value of the enclosing slice is restored.
     const auto around = std::find_if(open.rbegin(), open.rend(), [&](const auto* of) { return type_of(*of) == type; });
     add_event(at, type, around == open.rend() ? 0 : value_of(**around));
     const auto call =
@@ -142,7 +142,7 @@ class ParaverTimeline final : public Timeline {
   void gap(TimelinePoint at) override { enter_state(at, TracingDisabled); }
   void message(const TimelineMessage& of) override {
     const ParaverPlace &from = places_[of.sent.location], &to = places_[of.received.location];
-    // Logical and physical times are the same: those of the calls.
+    // Logical and physical times are the same: the times of the calls.
     line(of.sent.time_ns,
          fmt::format("3:{0}:1:{1}:{2}:{3}:{3}:{4}:1:{5}:{6}:{7}:{7}:{8}:{9}", from.cpu, from.task, from.thread,
                      time(of.sent), to.cpu, to.task, to.thread, time(of.received), of.bytes, of.tag));
@@ -183,7 +183,7 @@ class ParaverTimeline final : public Timeline {
   }
 
  private:
-  /// There are no times before 0: those of ranks that have begun before the first one.
+  /// Paraver has no times before 0. Ranks that began before the first one have such times.
   static std::int64_t time(TimelinePoint at) { return std::max<std::int64_t>(at.time_ns, 0); }
 
   std::uint64_t value_of(const trace::RegionOfTrace& region) const {
@@ -203,7 +203,7 @@ class ParaverTimeline final : public Timeline {
     last_[at.location] = at.time_ns;
   }
 
-  /// After a gap, or in the beginning.
+  /// Enters Running after a gap, or at the beginning.
   void begin_running(TimelinePoint at) {
     if (!state_[at.location] || state_[at.location]->first == TracingDisabled) enter_state(at, Running);
   }
@@ -239,11 +239,11 @@ class ParaverTimeline final : public Timeline {
   const trace::Trace& trace_;
   SortedLines lines_;
   std::map<std::string, std::size_t> threads_of_host_;
-  std::vector<std::size_t> tasks_;  ///< the first location of each
+  std::vector<std::size_t> tasks_;  ///< first location of each task
   std::vector<ParaverPlace> places_;
-  std::vector<std::vector<const trace::RegionOfTrace*>> open_;               ///< by location, the innermost last
-  std::vector<std::optional<std::pair<ParaverState, std::int64_t>>> state_;  ///< by location, with its begin
-  std::vector<std::int64_t> last_;                                           ///< by location: the last time
+  std::vector<std::vector<const trace::RegionOfTrace*>> open_;               ///< by location, innermost last
+  std::vector<std::optional<std::pair<ParaverState, std::int64_t>>> state_;  ///< current state and begin, by location
+  std::vector<std::int64_t> last_;                                           ///< last time, by location
   std::map<ParaverType, std::set<std::uint64_t>> values_;
   std::int64_t last_ns_ = 0;
 };

@@ -1,6 +1,6 @@
-/// Perfetto's protobuf format (google/perfetto, docs/getting-started/converting.md): packets with descriptors of tracks
-/// and track events. A track for each rank, below it one for each thread and one for each of its loops. Messages are
-/// flows between instants within the slices of their calls. Only fields are written that have been there for years.
+/// Perfetto's protobuf format (google/perfetto, docs/getting-started/converting.md): packets with track descriptors and
+/// track events. Each rank has a track, and below it one for each thread and one for each loop of a thread. Messages
+/// are flows between instants within the slices of their calls. Only fields that have existed for years are written.
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ enum OfEvent : std::uint32_t {
 }  // namespace perfetto_field
 enum PerfettoType : std::uint8_t { SliceBegin = 1, SliceEnd = 2, Instant = 3 };
 
-/// An end of an arrow.
+/// One end of a flow.
 struct PerfettoFlow {
   std::uint32_t field = 0;
   std::uint64_t number = 0;
@@ -66,7 +66,8 @@ class PerfettoTimeline final : public Timeline {
     write_packet(at, end_);
   }
   void iteration(TimelinePoint begin, TimelinePoint end, const std::string& loop, std::int64_t number) override {
-    // Iterations of an inner loop may begin with those of an outer one: the order of such slices would not be known.
+    // An iteration of an inner loop may begin together with one of an outer loop: on one track their order would be
+    // unknown.
     const auto [track, is_new] = loop_tracks_.try_emplace({begin.location, loop}, tracks_ + 1);
     if (is_new) write_track(++tracks_, "iterations of " + loop, rank_tracks_[begin.location]);
     write_packet(begin, contents(track->second, SliceBegin, names(fmt::format("{} {}", loop, number), "iteration")));
@@ -92,7 +93,7 @@ class PerfettoTimeline final : public Timeline {
     write_packet();
   }
 
-  /// The fields that tell what an event is called.
+  /// The fields for the name and category of an event.
   static ProtoMessage names(std::string_view name, const char* category) {
     ProtoMessage fields;
     std::string memory;
@@ -100,7 +101,7 @@ class PerfettoTimeline final : public Timeline {
     fields.text(perfetto_field::EventName, experiment::as_utf8(name, memory));
     return fields;
   }
-  /// What the packet of an event has behind its time. `further`: so many bytes of the event follow.
+  /// The packet of an event after its timestamp. `further`: how many bytes of the event follow.
   static ProtoMessage contents(std::uint64_t track, PerfettoType type, const ProtoMessage& names,
                                std::size_t further = 0) {
     ProtoMessage event, packet;
@@ -113,7 +114,7 @@ class PerfettoTimeline final : public Timeline {
     return packet;
   }
 
-  /// Slices come location by location.
+  /// Switches to a location: slices come location by location.
   void follow(std::uint32_t location) {
     if (location == location_) return;
     location_ = location;
@@ -121,7 +122,7 @@ class PerfettoTimeline final : public Timeline {
     end_ = contents(thread_tracks_[location], SliceEnd, {});
   }
 
-  /// `ends`: what such packets have, by location; empty: not made yet.
+  /// `ends`: contents of such packets by location; empty until they are first needed.
   void write_flow(TimelinePoint at, const char* name, std::vector<ProtoMessage>& ends, PerfettoFlow flow) {
     flow_.clear();
     flow_.fixed64(flow.field, flow.number);
@@ -134,7 +135,7 @@ class PerfettoTimeline final : public Timeline {
 
   void write_packet(TimelinePoint at, const ProtoMessage& contents, const ProtoMessage& further = {}) {
     packet_.clear();
-    // There are no times before 0: those of ranks that have begun before the first one.
+    // Perfetto has no times before 0. Ranks that began before the first one have such times.
     packet_.integer(perfetto_field::Timestamp, std::max<std::int64_t>(at.time_ns, 0));
     packet_.fields(contents);
     packet_.fields(further);
@@ -150,14 +151,14 @@ class PerfettoTimeline final : public Timeline {
   static constexpr std::int64_t sequence = 1;
   const trace::Trace& trace_;
   OutputFile& out_;
-  std::uint64_t tracks_ = 0;                                ///< so many there are; they are numbered from 1
+  std::uint64_t tracks_ = 0;                                ///< number of tracks; they are numbered from 1
   std::vector<std::uint64_t> rank_tracks_, thread_tracks_;  ///< by location
   std::map<std::pair<std::uint32_t, std::string>, std::uint64_t> loop_tracks_;
-  std::uint32_t location_ = ~std::uint32_t{0};  ///< of the slices that are written
-  std::vector<ProtoMessage> begins_;            ///< what packets of its slices have, by place in Trace::regions()
+  std::uint32_t location_ = ~std::uint32_t{0};  ///< location of the slices being written
+  std::vector<ProtoMessage> begins_;            ///< packet contents of its slices, by index in Trace::regions()
   ProtoMessage end_;
-  std::vector<ProtoMessage> sends_, receives_;  ///< likewise of flows, by location
-  ProtoMessage packet_, top_, flow_;            ///< kept for their memory
+  std::vector<ProtoMessage> sends_, receives_;  ///< packet contents of flows, by location
+  ProtoMessage packet_, top_, flow_;            ///< reused for their memory
 };
 
 }  // namespace

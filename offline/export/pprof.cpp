@@ -1,7 +1,8 @@
-/// The format of pprof (google/pprof, proto/profile.proto): a message of Protocol Buffers, compressed. A sample for
+/// The format of pprof (google/pprof, proto/profile.proto): a compressed Protocol Buffers message. It has a sample for
 /// each call path of a location, with rank and thread as labels; stacks go from the leaf to the root. Values are whole
-/// numbers: nanoseconds, bytes, counts. Viewers show the last type of a value unless told otherwise: it is wall time.
-/// Labels are texts: readers take a number 0 for none (profile/encode.go, postDecode), and rank 0 would have no label.
+/// numbers: nanoseconds, bytes, counts. Viewers show the last value type unless told otherwise, so wall time is the
+/// last. Labels are strings: readers take a number 0 for no label (profile/encode.go, postDecode), and rank 0 would
+/// have none.
 
 #include <algorithm>
 #include <cmath>
@@ -77,7 +78,7 @@ class PprofWriter {
     return at->second;
   }
 
-  /// A location of pprof for each function: call sites are not told apart.
+  /// Adds a pprof location for each function: call sites are not distinguished.
   void add_functions(ProtoMessage& profile) {
     std::map<std::string_view, std::int64_t> numbers;
     for (const RunNode& node : run_.nodes()) {
@@ -96,7 +97,7 @@ class PprofWriter {
     }
   }
 
-  /// By location. The table of strings comes before the samples.
+  /// Makes the labels of each location in advance, since the string table comes before the samples.
   void add_labels() {
     for (const RunLocation& of : run_.locations()) {
       ProtoMessage labels;
@@ -133,7 +134,7 @@ class PprofWriter {
 
   Run& run_;
   GzipStream out_;
-  std::vector<std::size_t> order_;  ///< of metrics
+  std::vector<std::size_t> order_;  ///< metrics, in the order of their values
   std::map<std::string, std::int64_t, std::less<>> string_of_;
   std::vector<std::string> strings_;
   std::vector<std::int64_t> function_of_;  ///< by node

@@ -19,8 +19,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What launchers set: the place of a process, and how many there are. The inner one of two comes first: srun may start
-/// mpirun. Slurm's second variable is one of a step, because a batch script has a place in its job, too.
+/// Environment variables that launchers set: the rank of a process, and the number of processes. The inner of two
+/// launchers comes first, since srun may start mpirun. Slurm's second variable is that of a step, because a batch
+/// script has a rank in its job, too.
 constexpr std::pair<const char*, const char*> variables[] = {
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
     {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
@@ -43,7 +44,7 @@ std::string random_name() {
   return fmt::format("{:08x}{:08x}", device(), device());
 }
 
-/// Within one line.
+/// The text as one line, with line ends escaped.
 std::string folded(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -71,7 +72,8 @@ std::vector<std::string> split(std::string_view text, char at) {
   return parts;
 }
 
-/// Between looks at a file: an eighth of the time that has passed, so what is seen late is late by that share.
+/// Waits between looks at a file for an eighth of the time passed so far, so a change is seen late by at most that
+/// share.
 class Pause {
  public:
   void operator()() {
@@ -114,7 +116,7 @@ ProcessGroup::ProcessGroup(std::filesystem::path directory, PlaceInJob place, st
 
 ProcessGroup::~ProcessGroup() = default;
 
-/// The first process removes those of all, and the directory when there is nothing else in it.
+/// Removes this process's file; the first process removes all files. The directory goes when it is empty.
 void ProcessGroup::remove_files() {
   std::error_code ignored;
   std::vector<std::filesystem::path> of_processes{file_of(rank())};
@@ -131,7 +133,7 @@ void ProcessGroup::make_own_file() {
   if (directory_.has_parent_path()) std::filesystem::create_directories(directory_.parent_path(), error);
   if (!error) std::filesystem::create_directory(directory_, error);
   if (error) throw ExportError(directory_.string() + ": " + error.message());
-  // A new one, so that nobody goes on reading that of an earlier job.
+  // A new file, so that no process goes on reading that of an earlier job.
   const std::filesystem::path made = directory_ / name_;
   std::ofstream(made) << "refrain " << name_ << '\n' << std::flush;
   std::filesystem::rename(made, file_of(rank()), error);
@@ -302,7 +304,7 @@ const std::vector<ProcessGroup::LastWord>& ProcessGroup::dismiss(std::chrono::mi
   return last_words_;
 }
 
-/// Also looks whether the first process lives, for check().
+/// Also watches the first process, for check().
 void ProcessGroup::stay_alive(const std::stop_token& stop) {
   const auto period = std::clamp<std::chrono::milliseconds>(patience_ / 20, 50ms, 5s);
   std::uintmax_t bytes = 0;
@@ -312,7 +314,7 @@ void ProcessGroup::stay_alive(const std::stop_token& stop) {
     try {
       append(".");
     } catch (const ExportError&) {
-      // Who waits for this process will notice it.
+      // Processes that wait for this one will notice.
     }
     if (is_first()) continue;
     const Heard heard = hear(0);

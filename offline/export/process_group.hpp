@@ -1,15 +1,15 @@
 #pragma once
-/// The processes that write one archive together, and how they talk: through files beside it, without MPI.
+/// The processes that write one archive together. They communicate through files beside the archive, without MPI.
 ///
-/// A launcher (mpirun, srun) starts them and tells each its place by environment variables. So one program serves the
-/// jobs of every MPI, where none is installed, too, and who starts it alone needs no library of an MPI. The processes
-/// need little: to find each other at the begin, and to say once what they have written.
+/// A launcher (mpirun, srun) starts the processes and passes each its rank in environment variables. So one program
+/// serves the jobs of every MPI, even where none is installed, and a user who starts it alone needs no MPI library. The
+/// processes need little: to find each other at the start, and to report once what they have written.
 ///
-/// Each process has one file that it alone writes, by appending lines; others open it anew each time they look, since a
-/// shared file system promises a reader who opens a file what its writer had written when it closed it. Random numbers
-/// tell the processes of this job from those of an earlier one that left its files. Each process adds a line now and
-/// then as long as it lives: who adds none for `patience` is taken for dead, and who waits for it gives up with an
-/// error.
+/// Each process appends lines to a file that only it writes. The others reopen that file for each look, since a shared
+/// file system guarantees that a reader who opens a file sees what had been written when its writer closed it. Random
+/// names distinguish the processes of this job from those of an earlier one that left its files. Each process appends a
+/// line regularly while it lives: a process that appends none for `patience` is taken for dead, and processes that wait
+/// for it give up with an error.
 
 #include <atomic>
 #include <chrono>
@@ -29,19 +29,20 @@ struct PlaceInJob {
   int rank = 0, size = 1;
 };
 
-/// What the launcher has told this process; alone when it has told nothing.
+/// Rank and size from the launcher's environment variables; a job of one process when there are none.
 PlaceInJob place_in_job();
 
-/// All processes call the functions for all in the same order. Of one thread at a time.
+/// All processes call the collective functions in the same order. Used by one thread at a time.
 class ProcessGroup {
  public:
-  /// What a process says in the end.
+  /// The final report of a process.
   struct LastWord {
     int code = 0;
     std::vector<std::string> lines;
   };
 
-  /// Waits for all others. `directory` is made, and removed by the first process in the end. Throws ExportError.
+  /// Waits for all other processes. `directory` is created, and removed by the first process at the end. Throws
+  /// ExportError.
   ProcessGroup(std::filesystem::path directory, PlaceInJob place, std::chrono::milliseconds patience);
   ~ProcessGroup();
   ProcessGroup(const ProcessGroup&) = delete;
@@ -51,32 +52,32 @@ class ProcessGroup {
   int size() const { return place_.size; }
   bool is_first() const { return place_.rank == 0; }
 
-  // For all. Throw ExportError when a process that is waited for has ended, with what it has said, or is taken for
-  // dead.
-  /// In the first process what each has given; in others nothing. Only the first one waits.
+  // Collective functions. They throw ExportError when an awaited process is taken for dead or has ended; the message is
+  // then the last line of its report.
+  /// Returns the texts of all processes in the first one, and nothing in the others. Only the first one waits.
   std::vector<std::string> gather(const std::string& mine);
-  /// What the first process has given.
+  /// Returns the text of the first process.
   std::string broadcast(const std::string& of_first);
-  /// Throws ExportError when the first process has ended or died, as it was some seconds ago. Quick.
+  /// Not collective. Throws ExportError when the first process has ended or died, as seen some seconds ago. Cheap.
   void check() const;
-  /// What is known of the first process, for others.
+  /// State of the first process as the others know it.
   enum class First : std::uint8_t { Lives, HasEnded, IsSilent };
   First first() const { return first_; }
 
-  /// The last that this process says; more than once is like once. Throws ExportError when nobody can read it.
+  /// Writes the final report of this process; later calls do nothing. Throws ExportError when it cannot be written.
   void end(const LastWord& word);
-  /// In the first process, after its own end(): waits for the last words of the others and removes the files. Who has
-  /// died has said nothing. More than once is like once. `most`: who is silent for longer, or for the patience, is
-  /// dead.
+  /// Called by the first process after its own end(): waits for the reports of the others and removes the files. The
+  /// report of a dead process is empty. Later calls return the same. A process is dead when it has been silent for
+  /// longer than `most` or the patience.
   const std::vector<LastWord>& dismiss(std::chrono::milliseconds most = std::chrono::hours(1000));
 
  private:
   using Clock = std::chrono::steady_clock;
-  /// What is in a process's file.
+  /// Contents of a process's file.
   struct Heard {
-    std::string name;                ///< a random one; empty: it has no file yet
-    std::vector<std::string> names;  ///< of the others that the first one has seen
-    std::string answers;             ///< the name of the first one that it has seen
+    std::string name;                ///< random; empty: the process has no file yet
+    std::vector<std::string> names;  ///< of the other processes that the first one has seen
+    std::string answers;             ///< name of the first process, as this process has seen it
     std::vector<std::string> words;
     bool has_ended = false;
     LastWord last;
@@ -93,13 +94,13 @@ class ProcessGroup {
   void remove_files();
   void append(const std::string& line);
   Heard hear(int rank) const;
-  /// What it says as a process of this job. Notes whether it lives.
+  /// Reads the file of a process, checks that it belongs to this job, and notes when it changed.
   Heard listen(int rank);
   void find_others();
   void find_first();
   [[noreturn]] void give_up(int rank) const;
   bool is_silent(const Peer& peer) const { return Clock::now() - peer.changed > patience_; }
-  /// The word number `number` of that process, if it is there. Throws ExportError.
+  /// Gets word `number` of the process; false when it has not been written yet. Throws ExportError.
   bool take_word(int rank, std::size_t number, std::string& word);
   void stay_alive(const std::stop_token& stop);
 
@@ -115,7 +116,7 @@ class ProcessGroup {
   std::mutex writing_;
   std::mutex sleeping_;
   std::condition_variable_any sleep_;
-  std::jthread life_;  ///< the last member: ends before the others
+  std::jthread life_;  ///< last member: its thread ends before the others are destroyed
 };
 
 }  // namespace refrain::exports

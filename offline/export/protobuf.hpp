@@ -1,5 +1,5 @@
 #pragma once
-/// Messages of Protocol Buffers, written field by field (protobuf.dev, "Encoding"): as much as two formats need.
+/// Writes Protocol Buffers messages field by field (protobuf.dev, "Encoding"); only what two formats need.
 
 #include <cstdint>
 #include <span>
@@ -14,7 +14,7 @@ class ProtoMessage {
   std::string_view bytes() const { return {bytes_.data(), size_}; }
   void clear() { size_ = 0; }
 
-  /// Of types int64, uint64, int32, uint32, enum. Fields of value 0 are written, too.
+  /// A field of type int64, uint64, int32, uint32 or enum. A value of 0 is written, too.
   void integer(std::uint32_t field, std::int64_t value) {
     char* const begin = room(2 * longest_varint);
     end(put(put(begin, tag(field, Wire::Varint)), static_cast<std::uint64_t>(value)));
@@ -24,20 +24,20 @@ class ProtoMessage {
     for (unsigned byte = 0; byte < sizeof value; ++byte) *at++ = static_cast<char>(value >> (8 * byte));
     end(at);
   }
-  /// Of types string, which must be UTF-8, and bytes.
+  /// A field of type string, which must be UTF-8, or bytes.
   void text(std::uint32_t field, std::string_view value) {
     head(field, value.size());
     append(value);
   }
   void message(std::uint32_t field, const ProtoMessage& value) { text(field, value.bytes()); }
-  /// The begin of a message of so many bytes, which follow elsewhere.
+  /// Tag and length of a message of `bytes` bytes, which follow elsewhere.
   void head(std::uint32_t field, std::size_t bytes) {
     char* const begin = room(2 * longest_varint);
     end(put(put(begin, tag(field, Wire::Length)), bytes));
   }
-  /// Fields that were written before.
+  /// Appends the fields of another message.
   void fields(const ProtoMessage& of) { append(of.bytes()); }
-  /// A repeated field of integers.
+  /// A packed repeated field of integers.
   template <class Integer>
   void packed(std::uint32_t field, std::span<const Integer> values) {
     ProtoMessage inside;
@@ -51,13 +51,13 @@ class ProtoMessage {
   static std::uint64_t tag(std::uint32_t field, Wire wire) {
     return (std::uint64_t{field} << 3) | static_cast<std::uint64_t>(wire);
   }
-  /// Room for so many bytes more.
+  /// Makes room for `bytes` more bytes, and returns its beginning.
   char* room(std::size_t bytes) {
     if (bytes_.size() - size_ < bytes) [[unlikely]]
       bytes_.resize(2 * size_ + bytes);
     return bytes_.data() + size_;
   }
-  /// The message ends here, in the room behind what it was.
+  /// Ends the message at `at`, within the room that room() has made.
   void end(const char* at) { size_ = static_cast<std::size_t>(at - bytes_.data()); }
   void append(std::string_view value) {
     char* const begin = room(value.size());
@@ -70,7 +70,7 @@ class ProtoMessage {
     return at;
   }
 
-  std::string bytes_;  ///< and room behind them
+  std::string bytes_;  ///< the message, then spare room
   std::size_t size_ = 0;
 };
 

@@ -27,11 +27,11 @@ struct RunNode {
   enum Kind : std::uint8_t {
     Function,
     Mpi,
-    Mark,  ///< a loop or region of the program, in the function above it
-    Other  ///< time that no function has: "(refrain)", "(blocked)"
+    Mark,  ///< a marked loop or region of the program, inside the function above it
+    Other  ///< time that belongs to no function: "(refrain)", "(blocked)"
   } kind = Function;
   std::int32_t parent = -1;  ///< -1: at the top
-  std::uint32_t end = 0;     ///< the nodes below it are those from the next one up to this one
+  std::uint32_t end = 0;     ///< its descendants are the nodes after it and before this index
   std::string name;
 };
 
@@ -40,16 +40,16 @@ struct RunLocation {
   std::string name, host;
 };
 
-/// Names that writers look for: every run has the first one.
+/// Metric names that writers look up. Every run has the first one.
 inline constexpr std::string_view wall_metric = "wall", mpi_metric = "mpi", visits_metric = "visits";
 
-/// Filled in by a class below it. Members may throw what the reader of the run throws.
+/// Filled in by a derived class. Members may throw what the reader of the run throws.
 class Run {
  public:
   virtual ~Run() = default;
   const RunFacts& facts() const { return facts_; }
   const std::vector<RunNode>& nodes() const { return nodes_; }              ///< in preorder
-  const std::vector<RunLocation>& locations() const { return locations_; }  ///< those of a rank follow each other
+  const std::vector<RunLocation>& locations() const { return locations_; }  ///< those of a rank are adjacent
   const std::vector<run::Metric>& metrics() const { return metrics_; }
   std::optional<std::size_t> metric(std::string_view name) const {
     const auto at = std::ranges::find(metrics_, name, &run::Metric::name);
@@ -58,8 +58,8 @@ class Run {
   }
 
   using TakeNode = std::function<void(std::uint32_t node, std::span<const double> by_metric)>;
-  /// Calls `take` with the exclusive values of the location, for each node that has any, ascending. One rank is in
-  /// memory at a time: locations of a rank should be asked for one after the other.
+  /// Calls `take` with the exclusive values of each node that has any at the location, in ascending order. Only one
+  /// rank is in memory at a time, so the locations of a rank should be asked for one after the other.
   virtual void for_each_node(std::size_t location, const TakeNode& take) = 0;
 
  protected:
@@ -69,7 +69,7 @@ class Run {
   std::vector<run::Metric> metrics_;
 };
 
-/// Sums of the locations from `first` on up to `end`: by node, then by the chosen metrics.
+/// Sums over the locations from `first` to before `end`: by node, then by chosen metric.
 inline std::vector<double> sums_of(Run& run, std::size_t first, std::size_t end, std::span<const std::size_t> metrics) {
   std::vector<double> sums(run.nodes().size() * metrics.size());
   for (std::size_t location = first; location < end; ++location)
@@ -79,7 +79,7 @@ inline std::vector<double> sums_of(Run& run, std::size_t first, std::size_t end,
   return sums;
 }
 
-/// Makes exclusive values by node, `columns` of each, inclusive ones.
+/// Turns exclusive values, `columns` per node, into inclusive ones.
 inline void add_below(const Run& run, std::span<double> values, std::size_t columns) {
   for (std::size_t node = run.nodes().size(); node-- > 0;)
     if (const std::int32_t parent = run.nodes()[node].parent; parent >= 0)

@@ -48,7 +48,7 @@ class RunOfExperiment final : public Run {
     symbols::Symbolizer symbolizer;
     symbols::use_names(*experiment_, symbolizer);
     analysis::CallTreeOptions options;
-    options.fold.runtimes = true;  // as reports have it
+    options.fold.runtimes = true;  // as in reports
     options.also = [this](const experiment::Rank& rank) {
       minima_.add(rank);
       for (std::size_t i = 0; i < rank.locations.size(); ++i)
@@ -85,7 +85,7 @@ class RunOfExperiment final : public Run {
  private:
   using Thread = std::pair<std::int32_t, std::int32_t>;  ///< rank and thread
 
-  /// Fills units_. Iterations that a damaged log lacks are as if the location did not have them.
+  /// Fills units_. A location whose damaged log lacks the iteration is treated as one that never had it.
   void find_iteration(const IterationOfLoop& wanted) {
     std::set<std::string> loops;
     run::for_each_loop(*experiment_, [&](const run::LoopPlace& of, const experiment::Loop& loop, auto&) {
@@ -105,7 +105,7 @@ class RunOfExperiment final : public Run {
                                     wanted.number));
   }
 
-  /// Nodes of the tree without its root.
+  /// Adds the nodes of the tree except its root.
   void add_nodes() {
     for (std::uint32_t i = 1; i < tree_.nodes.size(); ++i) {
       const analysis::TreeNode& node = tree_.nodes[i];
@@ -113,8 +113,8 @@ class RunOfExperiment final : public Run {
     }
   }
 
-  /// Waiting, and what else tools have kept, is no part of the time in MPI here: that is divided into classes of
-  /// functions already, and a metric's children may not come to more than it has.
+  /// Waiting and other metrics that tools have stored are not children of the time in MPI here: that is already divided
+  /// by class of function, and the children of a metric must not exceed it.
   void add_metrics() {
     const auto is_waiting = [](const std::string& name) {
       return std::ranges::find(waiting_names, name) != waiting_names.end();
@@ -136,7 +136,7 @@ class RunOfExperiment final : public Run {
         }
   }
 
-  /// A rank's waiting is divided among its threads as their time in the calls is.
+  /// Divides a rank's waiting among its threads in proportion to their time in the calls.
   void open_rank(std::int32_t rank) {
     open_rank_ = rank;
     waits_.clear();
@@ -164,12 +164,12 @@ class RunOfExperiment final : public Run {
     if (at == waits_.end() || at->second.calls_s <= 0) return;
     double all = 0;
     for (const double seconds : at->second.by_kind) all += seconds;
-    // An estimate may come to more than the calls have taken.
+    // An estimate may exceed the time of the calls.
     const double part = row[metric(mpi_metric).value_or(0)] / std::max(at->second.calls_s, all);
     for (std::size_t k = 0; k < estimated_; ++k) row[metrics_.size() - estimated_ + k] = at->second.by_kind[k] * part;
   }
 
-  /// What a sample of iterations tells of one location may come to more than its calls have taken.
+  /// Limits waiting to the time in MPI: extrapolated from a sample of iterations, it may exceed that at one location.
   void limit_waits(std::vector<double>& row) const {
     double all = 0;
     for (const std::size_t m : kinds_) all += row[m];
@@ -181,7 +181,7 @@ class RunOfExperiment final : public Run {
 
   struct WaitsOfNode {
     std::vector<double> by_kind;
-    double calls_s = 0;  ///< of all threads of the rank
+    double calls_s = 0;  ///< time of the calls, in all threads of the rank
   };
 
   std::shared_ptr<const experiment::Experiment> experiment_;
@@ -190,13 +190,13 @@ class RunOfExperiment final : public Run {
   analysis::CallTree tree_;
   std::optional<run::Run> model_;
   std::optional<run::ValueReader> values_;
-  std::optional<run::LeafReader> leaves_;       ///< holds the rank that waits_ is of, so that it is read once
-  std::map<Thread, run::UnitRef> units_;        ///< of an iteration: of the threads that have it
-  std::vector<double> row_;                     ///< of one node
+  std::optional<run::LeafReader> leaves_;       ///< holds the rank of waits_, so that it is read once
+  std::map<Thread, run::UnitRef> units_;        ///< of the chosen iteration, by thread that has it
+  std::vector<double> row_;                     ///< values of one node
   std::vector<std::size_t> kinds_;              ///< metrics of waiting that a search has found
-  std::vector<bool> below_waiting_;             ///< by metric that is no estimate: one of these, or below one
-  std::size_t estimated_ = 0;                   ///< the last ones of metrics_ are estimates of waiting
-  std::int32_t open_rank_ = -1;                 ///< waits_ is of this rank
+  std::vector<bool> below_waiting_;             ///< by metric other than estimates: in kinds_, or below one of these
+  std::size_t estimated_ = 0;                   ///< number of estimates of waiting, the last ones of metrics_
+  std::int32_t open_rank_ = -1;                 ///< rank of waits_
   std::map<std::uint32_t, WaitsOfNode> waits_;  ///< by node of the tree
 };
 

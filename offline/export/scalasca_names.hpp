@@ -1,5 +1,5 @@
 #pragma once
-/// What Score-P and Scalasca call metrics and regions, as CubeGUI and its Advisor look for them.
+/// Score-P's and Scalasca's names of metrics and regions, which CubeGUI and its Advisor look up.
 
 #include <string_view>
 
@@ -13,11 +13,11 @@ struct ScalascaMetric {
   const char* title;
 };
 
-/// Null: they have no such metric.
+/// Null when they have no such metric.
 const ScalascaMetric* scalasca_metric(std::string_view ours);
-/// Of a region: "mpi", "compiler", "user", "unknown".
+/// Paradigm of a region: "mpi", "compiler", "user", "unknown".
 const char* scalasca_paradigm(RunNode::Kind kind);
-/// "barrier", "point2point", "function".
+/// Role of a region, such as "barrier", "point2point" or "function".
 const char* scalasca_role(const RunNode& node);
 
 }  // namespace refrain::exports

@@ -9,7 +9,7 @@
 
 namespace refrain::exports {
 
-/// A run as it is read, piece by piece. In the file each line stands behind its head.
+/// A run while it is read, piece by piece. In the file each line follows its head.
 struct SortedLines::Run {
   struct Head {
     std::int64_t time = 0;
@@ -18,10 +18,10 @@ struct SortedLines::Run {
   int descriptor;
   std::uint64_t at, end;
   std::string buffer = {};
-  std::size_t used = 0;  ///< of the buffer
+  std::size_t used = 0;  ///< bytes used of the buffer
   Head head = {};
 
-  /// The next line's head. False: there is none.
+  /// Reads the next line's head; false when there is none.
   bool next() {
     if (!has(sizeof head)) return false;
     std::memcpy(&head, buffer.data() + used, sizeof head);
@@ -91,7 +91,7 @@ void SortedLines::write(OutputFile& out) {
   flush();
   std::vector<Run> runs;
   for (const auto& [begin, end] : runs_) runs.push_back({descriptor_, begin, end});
-  using First = std::tuple<std::int64_t, std::size_t>;  // time, and which run: that of earlier lines first
+  using First = std::tuple<std::int64_t, std::size_t>;  // time and index of the run: earlier lines are in earlier runs
   std::priority_queue<First, std::vector<First>, std::greater<>> first;
   for (std::size_t i = 0; i < runs.size(); ++i)
     if (runs[i].next()) first.emplace(runs[i].head.time, i);

@@ -1,9 +1,9 @@
 #pragma once
-/// Lines that come in any order and are wanted in the order of a time: for formats that insist on it.
+/// Sorts lines by time, for formats that require this order.
 ///
-/// External merge sort (Knuth, "The Art of Computer Programming", volume 3, section 5.4): what is full is sorted and
-/// goes to a scratch file as one run, and runs are merged in the end. Memory: a block of lines, and a small buffer for
-/// each run.
+/// External merge sort (Knuth, "The Art of Computer Programming", volume 3, section 5.4): a full block is sorted and
+/// appended to a scratch file as one run, and the runs are merged at the end. Memory: a block of lines, and a small
+/// buffer for each run.
 
 #include <cstdint>
 #include <string>
@@ -16,15 +16,15 @@ namespace refrain::exports {
 
 class SortedLines {
  public:
-  /// `descriptor`: of an empty file, which is closed in the end (OutputFile::open_scratch()). `block`: bytes of lines.
+  /// `descriptor`: an empty file, which the destructor closes (OutputFile::open_scratch()). `block`: bytes of lines.
   explicit SortedLines(int descriptor, std::size_t block = std::size_t{32} << 20);
   SortedLines(const SortedLines&) = delete;
   SortedLines& operator=(const SortedLines&) = delete;
   ~SortedLines();
 
-  /// Lines of one time stay in the order in which they come. Throws ExportError.
+  /// Lines of equal time stay in the order in which they are added. Throws ExportError.
   void add(std::int64_t time, std::string_view line);
-  /// Writes all of them, each with its end. Nothing may be added afterwards. Throws ExportError.
+  /// Writes all lines, each with a line end. Nothing may be added afterwards. Throws ExportError.
   void write(OutputFile& out);
 
  private:

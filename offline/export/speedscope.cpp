@@ -1,5 +1,5 @@
 /// The file format of speedscope (jlfwong/speedscope, src/lib/file-format-spec.ts): "sampled" profiles, whose stacks go
-/// from the root to the leaf and weigh whole nanoseconds of wall time. The sum of all ranks comes first.
+/// from the root to the leaf and whose weights are whole nanoseconds of wall time. The sum over all ranks comes first.
 
 #include <cmath>
 #include <fmt/format.h>

@@ -1,10 +1,10 @@
-/// The JSON of TALP (DLB 3.5, src/talp/talp_output.c), as far as TALP-Pages read it
+/// The JSON of TALP (DLB 3.5, src/talp/talp_output.c), as far as TALP-Pages reads it
 /// (talp_pages/io/dataframe_handling.py and analysis/scaling_analysis.py of TALP-Pages 3.5.1 and 3.6.0): an object of
-/// regions, that of the run is called "Global". Times are whole nanoseconds. Sums are those of the processes that are
-/// counted: what a process has done that could not be read is in none of them.
+/// regions, in which "Global" is the run. Times are whole nanoseconds. Sums are over the counted processes: a process
+/// that could not be read is in none of them.
 ///
-/// Counters that were not counted are 0, as DLB writes without PAPI, which readers know; other values that are not
-/// known are null. The factors of OpenMP's runtime are never known.
+/// Counters that were not counted are 0, as in DLB's files without PAPI, which readers expect; other unknown values are
+/// null. The factors of the OpenMP runtime are never known.
 
 #include <cmath>
 #include <ctime>
@@ -62,7 +62,7 @@ std::string region_name(const std::string& part) {
 void write_talp(const EfficienciesOfRun& run, OutputFile& out) {
   report::JsonWriter json([&out](std::string_view text) { out.write(text); }, 3);
   json.object([&] {
-    json.member("dlbVersion", talp_version);  // of the format
+    json.member("dlbVersion", talp_version);  // version of the format
     json.member("creator", run.creator + ", schema 1");
     if (run.started_s)
       json.member("timestamp",

@@ -13,7 +13,7 @@ namespace {
 
 using TimelineEvent = trace::Type;
 
-/// A chosen part of the time of a location, both ends included.
+/// A chosen interval of a location's time, both ends included.
 struct Stretch {
   std::int64_t from_ns, until_ns;
   bool has(std::int64_t time_ns) const { return from_ns <= time_ns && time_ns <= until_ns; }
@@ -48,7 +48,7 @@ class LocationTimeline {
     timeline_.begin_slice({location_, time_}, trace_.regions()[open_.back()]);
   }
 
-  /// Beginnings may be missing, and inner marks may not have ended.
+  /// The begin of a mark may be missing, and inner marks may not have ended.
   void end(std::uint32_t path) {
     const std::uint32_t region = trace_.region_index(path);
     if (std::ranges::find(open_, region) == open_.end()) return;
@@ -65,7 +65,7 @@ class LocationTimeline {
 
   void iteration(const trace::Event& event) {
     const std::string loop = trace_.loop_of(event);
-    // One that ends as the stretch begins is the one before.
+    // An iteration that ends as the stretch begins is the one before.
     if (loop.empty() || time_ <= from_ns_) return;
     const std::int64_t begin = std::max(trace_.time_of(location_, event.record.begin), from_ns_);
     timeline_.iteration({location_, std::min(begin, time_)}, {location_, time_}, loop, event.record.value);
@@ -76,7 +76,7 @@ class LocationTimeline {
   std::int64_t from_ns_;
   Timeline& timeline_;
   std::int64_t time_ = std::numeric_limits<std::int64_t>::min();
-  std::vector<std::uint32_t> open_;  ///< regions, the innermost last
+  std::vector<std::uint32_t> open_;  ///< open regions, innermost last
 };
 
 template <class Use>
@@ -87,7 +87,8 @@ void for_each_event(const trace::Trace& trace, std::span<const std::uint32_t> lo
     use(*event);
 }
 
-/// In the order of time. Iterations of one number may lie in each other, of nested loops: each event is in one stretch.
+/// Unites overlapping stretches, in the order of time, so that each event is in one: iterations of nested loops with
+/// the same number may lie within each other.
 std::vector<Stretch> united(std::vector<Stretch> stretches) {
   std::ranges::sort(stretches, {}, &Stretch::from_ns);
   std::vector<Stretch> apart;

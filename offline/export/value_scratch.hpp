@@ -1,8 +1,8 @@
 #pragma once
-/// Values that come location by location and are wanted row by row: for formats whose rows hold all locations.
+/// Turns values that come location by location into rows, for formats whose rows hold all locations.
 ///
-/// They wait in a scratch file with holes where nothing was added. Memory: a block of locations and a bit for each row,
-/// whatever the number of locations.
+/// The values are kept in a scratch file with holes where nothing was added. Memory: a block of locations and two bits
+/// for each row, whatever the number of locations.
 
 #include <cstdint>
 #include <span>
@@ -12,18 +12,18 @@ namespace refrain::exports {
 
 class ValueScratch {
  public:
-  /// `descriptor`: of an empty file, which is closed in the end (OutputFile::open_scratch()).
+  /// `descriptor`: an empty file, which the destructor closes (OutputFile::open_scratch()).
   ValueScratch(int descriptor, std::size_t rows, std::size_t columns);
   ValueScratch(const ValueScratch&) = delete;
   ValueScratch& operator=(const ValueScratch&) = delete;
   ~ValueScratch();
 
-  /// The columns are added in their order; those that are left out are zeros. Throws ExportError.
+  /// Columns must be added in ascending order; omitted values are zero. Throws ExportError.
   void add(std::size_t column, std::size_t row, double value);
   /// Nothing may be added afterwards. Throws ExportError.
   void finish();
   bool has(std::size_t row) const { return has_[row]; }
-  /// The values of all columns. Throws ExportError.
+  /// The values of all columns of a row, valid until the next call. Throws ExportError.
   std::span<const double> row(std::size_t row);
 
  private:

@@ -28,7 +28,7 @@ struct Halves {
 struct OfRank {
   Halves all;
   std::vector<double> members;
-  std::vector<analysis::SampledTimes> sampled;  ///< iterations whose samples were kept, of both
+  std::vector<analysis::SampledTimes> sampled;  ///< iterations whose samples were kept: others and chosen ones
 };
 
 OfRank compare(const Facts& facts, const run::IterationProfiles& profiles, const Chosen& chosen) {
@@ -57,7 +57,7 @@ OfRank compare(const Facts& facts, const run::IterationProfiles& profiles, const
   return of;
 }
 
-/// How much longer the rank that is longest outside of MPI is there in the chosen iterations than in the others.
+/// How much longer the chosen iterations are than the others, in the time outside of MPI of the longest rank there.
 double longest_more_s(const LoopFacts& loop, const Chosen& chosen) {
   Halves halves;
   for (std::size_t v = 0; v < loop.longest_user_s.size(); ++v) {
@@ -74,7 +74,7 @@ bool is_within(const analysis::CallTree& tree, std::uint32_t node, std::uint32_t
   return node == caller;
 }
 
-/// The difference of the innermost function that still has nearly all of the given one.
+/// The difference of the innermost function that still has nearly all of the given difference.
 template <class More>
 const analysis::ClusterDifference& innermost_of(const analysis::CallTree& tree,
                                                 const std::vector<analysis::ClusterDifference>& differences,
@@ -103,7 +103,7 @@ Cause blame(const Facts& facts, const LoopFacts& loop, double excess_s, const Ch
   std::optional<OfRank> most;
   std::size_t at = 0;
   double least_s = 0;
-  // Each is read anew.
+  // Each rank is read again.
   constexpr std::int64_t most_read = most_iterations_read / 4;
   const auto ranks = static_cast<std::int64_t>(loop.ranks.size());
   const std::int64_t step = std::max<std::int64_t>(std::min(loop.iterations_to_read, most_read) * ranks / most_read, 1);
@@ -121,20 +121,20 @@ Cause blame(const Facts& facts, const LoopFacts& loop, double excess_s, const Ch
   if (!open) return {};
   const double more_s = most->all.more_s();
   Cause cause;
-  // Where the others have at least half as much more, it is on all ranks.
+  // If the other ranks have at least half of the excess, too, it is on all ranks.
   const bool is_of_all_ranks = least_s > more_s / 2;
   if (loop.has_all_ranks && (step == 1 || of_rank) && !is_of_all_ranks && facts.first_threads().size() > 1)
     cause.ranks = Ranks({loop.ranks[at].rank});
   // Otherwise the time is in MPI, and the extra time of user code does not explain it.
   const bool is_user = more_s > 0 && (excess_s <= 0 || longest_more_s(loop, chosen) >= most_of_it * excess_s);
-  if (more_s < most_of_it * excess_s) {  // now this rank has it, now another
-    if (step > 1) return {};             // or one that was not looked at
+  if (more_s < most_of_it * excess_s) {  // now one rank has it, now another
+    if (step > 1) return {};             // or a rank that was not looked at
     cause.ranks = {};
     cause.is_in_turn = is_user && !is_of_all_ranks && loop.ranks.size() > 1;
   }
   if (is_user) {
-    // Counted time off the CPU explains more than samples, which a thread has only while it runs. It is not a number
-    // where it was not counted.
+    // Counted time off the CPU explains more than samples, which a thread has only while it runs. It is NaN if it was
+    // not counted.
     const double waited_s = most->all.more(most->all.waited_s), blocked_s = most->all.more(most->all.blocked_s);
     if (std::max(waited_s, blocked_s) > most_of_it * more_s) {
       cause.off_cpu = waited_s > blocked_s ? OffCpu::WaitedForCore : OffCpu::Blocked;
@@ -147,8 +147,8 @@ Cause blame(const Facts& facts, const LoopFacts& loop, double excess_s, const Ch
       return cause;
     }
   }
-  // A cluster that holds other iterations, too, tells less than there is: differences are compared with each other. A
-  // function explains more than that the thread was not on a CPU.
+  // A cluster that holds other iterations, too, shows less than the full difference: differences are compared with each
+  // other. A function explains more than the fact that the thread was not on a CPU.
   const auto differences = analysis::differences_of(*open->profiles, facts.tree, most->members);
   double largest_s = 0;
   const auto more = [](const analysis::ClusterDifference& of) { return of.cluster_mean - of.loop_mean; };
@@ -168,7 +168,7 @@ Cause blame(const Facts& facts, const LoopFacts& loop, double excess_s, const Ch
         return cause;
       }
       cause.is_user = kind == run::PathKind::User;
-      if (!cause.is_user) cause.ranks = {}, cause.is_in_turn = false;  // it says nothing of who makes them wait
+      if (!cause.is_user) cause.ranks = {}, cause.is_in_turn = false;  // an MPI path does not tell who causes the wait
       cause.path = path_to(facts.tree, innermost_of(facts.tree, differences, of, more).node);
       return cause;
     }

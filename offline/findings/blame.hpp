@@ -10,12 +10,12 @@
 
 namespace refrain::findings {
 
-/// Iterations: some, and others that they are compared with; nothing: neither of them.
+/// True: the iteration is chosen; false: chosen ones are compared with it; nothing: neither.
 using Chosen = std::function<std::optional<bool>(std::size_t iteration)>;
 
-/// `of_rank`: of this one, by its place in LoopFacts::ranks; nothing: of the one that has most more. `excess_s`: how
-/// much longer a chosen iteration is than the others, wall time; what is much less is not its cause. 0: whatever the
-/// rank has more. Not known where the iterations cannot be read.
+/// `of_rank`: looks at this rank, by its index in LoopFacts::ranks; nothing: at the rank with the largest excess.
+/// `excess_s`: how much longer a chosen iteration is than the others, in wall time; a much smaller excess of a rank is
+/// not its cause. 0: any excess of the rank counts. The cause is not known if the iterations cannot be read.
 Cause blame(const Facts& facts, const LoopFacts& loop, double excess_s, const Chosen& chosen,
             std::optional<std::size_t> of_rank = std::nullopt);
 

@@ -1,4 +1,4 @@
-// What calls of MPI cost beside waiting, and time of which no call path is known.
+// What MPI calls cost beside waiting, and time whose call path is not known.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -14,7 +14,7 @@ using format::MetricId;
 
 namespace {
 
-/// The rank that has most of the polling, where it has clearly more than the others.
+/// The rank with most of the polling, if it has clearly more than the others.
 Ranks rank_that_polls(const Facts& facts, double all_s) {
   constexpr std::size_t most_ranks = 1024;
   const auto ranks = facts.experiment.ranks().size();
@@ -58,7 +58,7 @@ void small_messages(const Facts& facts, std::vector<Finding>& found) {
   for (const auto& of : facts.minima.paths()) {
     if (of.path >= facts.tree.node_of.size()) continue;
     without_waiting[facts.tree.node_of[of.path]] += of.floor_s();
-    // It is no less than what as many of the shortest calls take, however far certain_errors reach.
+    // The time without waiting is at least that of as many of the shortest calls, however far certain_errors reach.
     const double least_s = of.time_s - of.estimate.most_by_shortest_s;
     errors[facts.tree.node_of[of.path]] +=
         std::min(of.estimate.error_s(), (of.floor_s() - least_s) / statistics::certain_errors);
@@ -70,7 +70,7 @@ void small_messages(const Facts& facts, std::vector<Finding>& found) {
     if (of.kind != run::PathKind::Mpi || sent + received <= 0) continue;
     messages += sent;
     bytes += sent > 0 ? static_cast<double>(of.exclusive[MetricId::BytesSent]) : 0;
-    // Unknown time counts for nothing.
+    // Unknown time counts as 0.
     const double here_s = without_waiting[node] > 0 ? std::min(without_waiting[node], of.exclusive_s) : 0;
     seconds += here_s;
     error_s += here_s > 0 ? errors[node] : 0;
@@ -110,7 +110,7 @@ void unseen(const Facts& facts, std::vector<Finding>& found) {
     seconds += of.inclusive_s;
     names.push_back(of.name);
   }
-  // This is a share of the time of all threads, as any of them may not be seen.
+  // The share is of the time of all threads, because any of them may have such time.
   const double share = seconds / facts.tree.totals.wall_s;
   if (share >= least_share) found.push_back({.share = share, .names = std::move(names)});
 }

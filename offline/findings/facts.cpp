@@ -11,7 +11,7 @@
 namespace refrain::findings {
 namespace {
 
-/// Evenly over all of them.
+/// Leaves out ranks evenly if there is too much to read.
 void leave_out_ranks(LoopFacts& loop) {
   const auto most = static_cast<std::size_t>(most_iterations_read / std::max<std::int64_t>(loop.iterations_to_read, 1));
   if (loop.ranks.size() <= most) return;
@@ -58,14 +58,14 @@ void read_iterations(const Facts& facts, LoopFacts& loop) {
                             });
     for (std::size_t v = 0; v < count; ++v) loop.longest_user_s[v] = std::max(loop.longest_user_s[v], user_s_of[v]);
   }
-  // A damaged rank leaves the others as they are.
+  // A damaged rank does not affect the others.
   loop.has_all_ranks &= unread.empty();
   for (auto at = unread.rbegin(); at != unread.rend(); ++at) {
     loop.ranks.erase(loop.ranks.begin() + static_cast<std::ptrdiff_t>(*at));
     loop.user.erase(loop.user.begin() + static_cast<std::ptrdiff_t>(*at));
   }
   for (double& seconds : loop.longest_user_s) seconds /= static_cast<double>(loop.stride);
-  // The mean of other ranks than before would be another level.
+  // A mean over fewer ranks would be another level.
   for (std::size_t v = 0; v < count; ++v) {
     const auto first = static_cast<std::int64_t>(v) * loop.stride;
     const std::int64_t expected = std::min(loop.stride, all - first) * static_cast<std::int64_t>(loop.ranks.size());

@@ -75,13 +75,13 @@ std::vector<std::string> options_of(const Finding& of) {
     at = end + 1;
   }
   if (of.iterations) {
-    // A rank that computes longer than others is seen by the time outside of MPI.
+    // A rank that computes longer than others shows in the time outside of MPI.
     if (is_imbalance(of))
       words.insert(words.end(), {"--metric", is_metric(of.cause.off_cpu) ? name_of(of.cause.off_cpu) : "user"});
     if (of.iterations->is_one_of_several && !of.iterations->loop.empty())
       words.insert(words.end(), {"--loop", of.iterations->loop});
   }
-  if (of.has(Figure::OtherThread))  // the one that waits
+  if (of.has(Figure::OtherThread))  // the thread that waits
     words.insert(words.end(), {"--rank", fmt::format("{}.{:.0f}", of.ranks.empty() ? 0 : of.ranks.ranges[0].first,
                                                      of.figure(Figure::OtherThread))});
   return words;
@@ -98,7 +98,7 @@ bool is_below(const Cause& one, const Cause& other) {
   return !one.path.empty() && std::ranges::find(other.path, one.path.back()) != other.path.end();
 }
 
-/// A rank is late, and others wait for it: the cost of both is the same time.
+/// Whether others wait for a rank that is late: the cost of both findings is the same time.
 bool is_waiting_for(const Finding& waiting, const Finding& late) {
   return late.ranks.overlaps(waiting.cause.ranks) &&
          (is_below(waiting.cause, late.cause) || is_below(late.cause, waiting.cause));
@@ -143,7 +143,7 @@ bool is_same_kind(const Finding& one, const Finding& other) {
   const auto path = [](const Finding& of) { return of.paths.empty() ? Path() : of.paths.front(); };
   const auto loop = [](const Finding& of) { return of.iterations ? of.iterations->loop : std::string(); };
   if (one.rule != other.rule || path(one) != path(other) || loop(one) != loop(other)) return false;
-  if (is_waiting(one)) return true;  // what has caused it may change
+  if (is_waiting(one)) return true;  // its cause may change
   return one.cause.path == other.cause.path && (!is_of_late_ranks(one) || one.ranks == other.ranks);
 }
 

@@ -13,7 +13,7 @@ namespace refrain::findings {
 
 namespace {
 
-/// The iterations that the period connects with another one. An iteration between them may be slow for a reason of its
+/// The iterations that are one period apart from another one. An iteration between them may be slow for a reason of its
 /// own.
 std::vector<std::size_t> in_turn(const std::vector<std::size_t>& places, std::size_t period) {
   std::vector<std::size_t> of;
@@ -24,7 +24,7 @@ std::vector<std::size_t> in_turn(const std::vector<std::size_t>& places, std::si
   return of;
 }
 
-/// The first few.
+/// The first few iterations.
 std::vector<std::int64_t> first_of(const std::vector<std::size_t>& places) {
   constexpr std::size_t most = 5;
   return {places.begin(), places.begin() + static_cast<std::ptrdiff_t>(std::min(places.size(), most))};
@@ -67,20 +67,20 @@ void slow_iterations(const Facts& facts, std::vector<Finding>& found) {
 
 namespace {
 
-/// Single slow iterations say nothing of levels.
+/// Whether the iteration is a peak: single slow iterations say nothing of levels.
 bool is_peak(const LoopFacts& loop, std::size_t iteration) {
   return loop.shape.peaks && std::ranges::binary_search(loop.shape.peaks->places, loop.value_of(iteration));
 }
 
-/// Iterations from one to another that all ranks have.
+/// Number of iterations that all ranks have, from the value `begin` to before the value `end` of the loop.
 double iterations_between(const LoopFacts& loop, std::size_t begin, std::size_t end) {
   double count = 0;
   for (std::size_t v = begin; v < std::min(end, loop.wall_s.size()); ++v) count += std::isfinite(loop.wall_s[v]);
   return count * static_cast<double>(loop.stride);
 }
 
-/// The cost of a step: by how much iterations on its slower side are longer than those on its faster side, at most by
-/// the height of the step.
+/// The cost of a step: by how much iterations on its slower side are longer than those on its faster side, for each at
+/// most the height of the step.
 double seconds_of_step(const LoopFacts& loop, std::size_t number) {
   const auto& steps = loop.shape.steps;
   const double least_s = std::min(steps[number].before, steps[number].after),

@@ -1,4 +1,4 @@
-// Ranks that are late in some iterations of a loop: one for a while, or now one and now another.
+// Ranks that are late in some iterations of a loop: one rank for a while, or different ranks in turn.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,9 +12,9 @@ namespace refrain::findings {
 
 namespace {
 
-/// What a loop has in the pieces that all of its ranks have, by rank, piece and half: seconds of an iteration, more
-/// than the rank has in most pieces. So ranks that are always slower than others come to nothing, and a rank that is
-/// slower for a while is the only one that has more.
+/// Seconds of an iteration, by rank, piece and half, in the pieces of a loop that all of its ranks have: in excess of
+/// the median over the rank's pieces. So ranks that are always slower than others have no excess, and a rank that is
+/// slower for a while is the only one that has.
 class MoreThanUsual {
  public:
   explicit MoreThanUsual(const LoopFacts& loop) : loop_(loop) {
@@ -50,13 +50,13 @@ class MoreThanUsual {
   std::vector<double> usual_s_;
 };
 
-/// How much longer the slowest rank takes than the mean of all, where the slowest one changes.
+/// How much longer the slowest rank takes than the mean of all ranks, where the slowest rank changes.
 struct HotSpot {
-  /// The slowest rank of one half of a piece, below ranks, and how much later it is in the other half.
+  /// The slowest rank of one half of a piece, as an index in LoopFacts::ranks, and how late it is in the other half.
   struct Half {
     std::size_t rank = 0;
     double late_s = 0;
-    double waits_s = 0;  ///< how much longer all are in MPI there on average
+    double waits_s = 0;  ///< time in MPI of all ranks on average, in excess of the slowest rank's
   };
   struct Piece {
     std::size_t number;
@@ -64,14 +64,14 @@ struct HotSpot {
     double late_s() const { return halves[0].late_s + halves[1].late_s; }
   };
   double seconds = 0, error_s = 0;
-  double waits_s = 0;             ///< what the others are longer in MPI than the slowest one
-  std::vector<double> of_rank_s;  ///< by rank that is the slowest
+  double waits_s = 0;             ///< time of the others in MPI, in excess of the slowest rank's
+  std::vector<double> of_rank_s;  ///< by rank: excess while it is the slowest one
   std::vector<Piece> pieces;
-  std::size_t main_rank = 0;  ///< has most of it
+  std::size_t main_rank = 0;  ///< index of the rank with most of the excess
 };
 
-/// By halves: the rank that is slowest in the even iterations of a piece is measured by the odd ones, and the other way
-/// round. So ranks that differ by chance alone come to nothing, too.
+/// Measures by halves: the rank that is slowest in the even iterations of a piece is measured by the odd ones, and vice
+/// versa. So ranks that differ only by chance have no excess, either.
 std::optional<HotSpot> hot_spot_of(const LoopFacts& loop, const MoreThanUsual& more) {
   constexpr std::size_t fewest_pieces = 4;
   if (loop.ranks.size() < 2 || !loop.has_all_ranks || more.pieces().size() < fewest_pieces) return std::nullopt;
@@ -104,10 +104,10 @@ std::optional<HotSpot> hot_spot_of(const LoopFacts& loop, const MoreThanUsual& m
   return spot;
 }
 
-/// More than that is of one rank, and no matter of a slowest one that changes.
+/// If one rank has more than this part of the excess, the slowest rank does not change.
 constexpr double most_of_one = 0.7;
 
-/// Pieces that follow each other, nearly all of which have one slowest rank, which is much later there than elsewhere.
+/// Consecutive pieces, nearly all of which have the same slowest rank, which is much later there than elsewhere.
 struct LateRankForAWhile {
   std::size_t begin = 0, end = 0;  ///< numbers of pieces
   double seconds = 0, error_s = 0, waits_s = 0;
@@ -136,7 +136,7 @@ std::optional<LateRankForAWhile> late_for_a_while_of(const HotSpot& spot) {
   const auto all = static_cast<double>(spot.pieces.size()), chosen = static_cast<double>(count);
   if (count == 0 || chosen < nearly_all * static_cast<double>(late.end - late.begin) || chosen > nearly_all * all)
     return std::nullopt;
-  // Both halves measure the same: what they differ by is chance.
+  // Both halves measure the same: they differ only by chance.
   late.error_s = std::sqrt(std::max(own_squares, squares * chosen / all));
   return late;
 }
@@ -152,8 +152,8 @@ void late_for_a_while(const Facts& facts, std::vector<Finding>& found) {
     const auto late = late_for_a_while_of(*spot);
     if (!late) continue;
     if (share_of(facts, loop, late->seconds) < least_share || late->seconds < least_errors * late->error_s) continue;
-    if (late->waits_s < late->seconds / 2) continue;  // nobody waits for it
-    // A rank that is no later than usual is late where the others are faster than usual: then it is not the cause.
+    if (late->waits_s < late->seconds / 2) continue;  // the others do not wait for it
+    // If the others are faster than usual, a rank is late without being slower than usual: then it is not the cause.
     double own_s = 0, others_s = 0, count = 0;
     for (const std::size_t piece : more.pieces()) {
       if (piece < late->begin || piece >= late->end) continue;
@@ -189,8 +189,8 @@ void moving_hot_spot(const Facts& facts, std::vector<Finding>& found) {
   for (const LoopFacts& loop : facts.loops) {
     const auto spot = hot_spot_of(loop, MoreThanUsual(loop));
     if (!spot) continue;
-    if (spot->waits_s < spot->seconds / 2) continue;  // nobody waits
-    // One rank that is the slowest most of the time is no matter of iterations.
+    if (spot->waits_s < spot->seconds / 2) continue;  // the others do not wait
+    // One rank that is the slowest most of the time is not a moving hot spot.
     if (share_of(facts, loop, spot->seconds) < least_share || spot->seconds < least_errors * spot->error_s ||
         spot->of_rank_s[spot->main_rank] > most_of_one * spot->seconds)
       continue;

@@ -19,12 +19,11 @@ namespace refrain::findings {
 
 namespace {
 
-/// Time of user code on a CPU, and how far it may be wrong.
+/// Time of user code on a CPU, and its uncertainty.
 double computing_s(const analysis::LocationSummary& of) { return of.user_s - of.not_on_cpu_s; }
 double doubt_s(const analysis::LocationSummary& of) { return (of.not_on_cpu_high_s - of.not_on_cpu_low_s) / 2; }
 
-/// Seconds by node of the tree, with what is called there, of the first threads: the mean of some ranks, and of the
-/// others.
+/// Inclusive seconds of the first threads, by node of the tree: the mean of some ranks, and that of the others.
 struct NodeTimes {
   std::vector<double> own, others;
 };
@@ -43,7 +42,7 @@ NodeTimes node_times(const Facts& facts, std::span<const std::int32_t> own, std:
   return times;
 }
 
-/// The function that has most of what the ranks compute more than the others; 0: none has.
+/// The function with most of what the ranks compute more than the others; 0: there is none.
 std::uint32_t late_node(const Facts& facts, const NodeTimes& times, double more_s) {
   return analysis::innermost_difference(
       facts.tree, more_s, [&](std::uint32_t node) { return times.own[node] - times.others[node]; },
@@ -52,8 +51,8 @@ std::uint32_t late_node(const Facts& facts, const NodeTimes& times, double more_
       });
 }
 
-/// The functions whose own time, with that of all their call paths below the node, makes most of the difference. Empty:
-/// fewer than two of them have a part that is certain.
+/// The functions whose exclusive time, over all their call paths below `top`, makes most of the difference. Empty:
+/// fewer than two of them have a certain part.
 std::vector<Cause::Part> late_functions(const Facts& facts, const NodeTimes& times, std::uint32_t top, double more_s) {
   constexpr double least_part = 0.1;
   constexpr std::size_t most = 3;
@@ -87,16 +86,16 @@ std::vector<Cause::Part> late_functions(const Facts& facts, const NodeTimes& tim
   return parts;
 }
 
-/// Some ranks take longer in user code than the others, by one measure of it.
+/// Ranks that take longer in user code than the others, by one measure of it.
 struct LateRanks {
   std::vector<std::int32_t> late, others;
   double late_s = 0, others_s = 0;  ///< means
-  double more_s = 0;                ///< of the latest one, above the mean of all
-  double error_s = 0;               ///< of that
+  double more_s = 0;                ///< excess of the latest rank over the mean of all ranks
+  double error_s = 0;               ///< of more_s
   const analysis::LocationSummary* latest = nullptr;
 };
 
-/// `measure`: seconds of a rank. Nothing: the others do not wait meanwhile.
+/// `measure`: seconds of a rank. Nothing: the others do not wait meanwhile, or there are no others.
 template <class Measure>
 std::optional<LateRanks> late_ranks_by(const std::vector<const analysis::LocationSummary*>& threads,
                                        const Measure& measure) {
@@ -123,8 +122,8 @@ std::optional<LateRanks> late_ranks_by(const std::vector<const analysis::Locatio
   return ranks;
 }
 
-/// By time on a CPU; where the bounds of that do not tell, by time in user code, which is known exactly: of a rank that
-/// has a few milliseconds of it none of the others can have been late.
+/// Finds late ranks by time on a CPU; if the bounds of that do not tell, by time in user code, which is known exactly:
+/// a rank that has only a few milliseconds of it cannot have been late.
 std::optional<LateRanks> late_ranks_of(const Facts& facts, bool& is_on_cpu) {
   const auto threads = facts.first_threads();
   const auto count = static_cast<double>(threads.size());
@@ -138,7 +137,7 @@ std::optional<LateRanks> late_ranks_of(const Facts& facts, bool& is_on_cpu) {
   ranks->error_s = statistics::uniform_deviation(2 * std::hypot(doubt_s(*ranks->latest), mean_doubt_s));
   if (is_on_cpu) return ranks;
   constexpr double least_ratio = 2;
-  // A rank that sleeps or reads files has another sentence (blocked).
+  // A rank that sleeps or reads files is reported by another rule (blocked).
   if (!is_worth_it(*ranks) || ranks->late_s < least_ratio * ranks->others_s) return std::nullopt;
   ranks = late_ranks_by(threads, [](const analysis::LocationSummary& of) { return of.user_s; });
   if (!ranks || !is_worth_it(*ranks) || ranks->late_s < least_ratio * ranks->others_s) return std::nullopt;
@@ -152,7 +151,7 @@ void late_rank(const Facts& facts, std::vector<Finding>& found) {
   const auto ranks = late_ranks_of(facts, is_on_cpu);
   if (!ranks) return;
   const NodeTimes times = node_times(facts, ranks->late, ranks->others);
-  // Functions have the time on a CPU, which is a part of that in user code.
+  // The times of functions are times on a CPU, which are a part of those in user code.
   const double difference_s = is_on_cpu ? ranks->late_s - ranks->others_s : times.own[0] - times.others[0];
   const std::uint32_t node = late_node(facts, times, difference_s);
   const double all_s = facts.elapsed_s() / static_cast<double>(facts.first_threads().size());
@@ -162,7 +161,7 @@ void late_rank(const Facts& facts, std::vector<Finding>& found) {
   finding.ranks = Ranks(ranks->late);
   finding.figures = {{Figure::Mean, ranks->late_s}, {Figure::Others, ranks->others_s}};
   if (!is_on_cpu) finding.method = by_user_code;
-  // A function that has all of the rank's time tells nothing of where in it the difference is.
+  // A function that has all of the rank's time does not tell where in it the difference is.
   constexpr double nearly_all = 0.9;
   const bool is_everything = node == 0 || times.own[node] > nearly_all * times.own[0];
   if (is_everything) finding.cause.parts = late_functions(facts, times, node, difference_s);
@@ -175,7 +174,7 @@ namespace {
 /// Which ranks had too few cores, and how long quotas have held threads back.
 struct CoresOfRun {
   struct OfHost {
-    double waited_s = 0;     ///< for a core, in user code
+    double waited_s = 0;     ///< waiting for a core in user code
     double throttled_s = 0;  ///< by quotas
   };
   std::vector<analysis::SharedCores> shared;  ///< worst first
@@ -199,13 +198,13 @@ CoresOfRun cores_of(const Facts& facts) {
   return all;
 }
 
-/// A host's ranks; the host is named where there are several.
+/// The shared cores of a host, with its name only if the run has several hosts.
 std::optional<analysis::SharedCores> named(const CoresOfRun& cores, analysis::SharedCores of) {
   if (cores.hosts.size() < 2) of.host.clear();
   return of;
 }
 
-/// Why the ranks of the host with most of the waiting had no core, as far as that is known.
+/// Adds why the ranks of the host with most of the waiting had no core, as far as that is known.
 void add_why_no_core(const CoresOfRun& cores, Finding& finding) {
   const auto most = std::ranges::max_element(cores.hosts, {}, [](const auto& host) { return host.second.waited_s; });
   if (most == cores.hosts.end()) return;
@@ -220,7 +219,7 @@ void add_why_no_core(const CoresOfRun& cores, Finding& finding) {
 /// A part of the time of the first threads.
 struct PartOfTime {
   double seconds = 0, low_s = 0, high_s = 0;
-  Ranks mostly = {};  ///< one that has most of it
+  Ranks mostly = {};  ///< the rank with most of it
 };
 
 PartOfTime part_of_time(const Facts& facts, const std::function<PartOfTime(const analysis::LocationSummary&)>& part) {
@@ -238,12 +237,12 @@ PartOfTime part_of_time(const Facts& facts, const std::function<PartOfTime(const
     most_s = here.low_s;
     rank = of->rank;
   }
-  // The others may have up to what they are uncertain by.
+  // The other ranks may have as much as their upper bounds.
   if (threads.size() > 1 && most_s > most_of_it * all.high_s) all.mostly = Ranks({rank});
   return all;
 }
 
-/// A finding of a part that is known exactly. Null: it is too small for one.
+/// Adds a finding of a part that is known exactly. Null: the part is too small.
 Finding* find_exact_part(const Facts& facts, double analysis::LocationSummary::*seconds, std::vector<Finding>& found) {
   const PartOfTime part = part_of_time(facts, [&](const analysis::LocationSummary& of) {
     return PartOfTime{of.*seconds, of.*seconds, of.*seconds};

@@ -1,5 +1,5 @@
 #pragma once
-/// The members of findings in one order, in which they are stored and read (offline/experiment/packed.hpp).
+/// The order of the members of findings in which they are stored and read (offline/experiment/packed.hpp).
 
 #include "offline/experiment/packed.hpp"
 #include "offline/findings/finding.hpp"
@@ -37,7 +37,7 @@ void describe(Io& io, T& of) {
      of.names, of.part_of);
 }
 
-/// Whether findings that were read can be told: stored bytes may have numbers that stand for nothing.
+/// Whether findings that were read are valid: stored bytes may have numbers without a meaning.
 bool are_sound(std::span<const Finding> all);
 
 }  // namespace refrain::findings

@@ -1,4 +1,4 @@
-// The one table of rules: those that look at the profile, then what the search of events finds.
+// The table of rules: those that look at the profile, then those whose findings the search of events makes.
 #include <algorithm>
 
 #include "offline/findings/rules_of.hpp"

@@ -1,20 +1,20 @@
 #pragma once
-/// The rules, a file for each kind of cause.
+/// The rules, in one file for each kind of cause.
 
 #include "offline/findings/facts.hpp"
 #include "offline/findings/finding.hpp"
 
 namespace refrain::findings {
 
-/// A smaller share is not worth a sentence.
+/// Findings with a smaller share are not reported.
 inline constexpr double least_share = 0.03;
-/// Messages of no more bytes cost by their number: SmallMessage of offline/properties/library.asl.
+/// The cost of messages up to this size is their number: SmallMessage of offline/properties/library.asl.
 inline constexpr double small_message_bytes = 1024;
 
 // iterations.cpp
-/// Seconds of one rank as a share of the time of all.
+/// Seconds of one rank as a share of the time of all ranks.
 double share_of(const Facts& facts, const LoopFacts& loop, double seconds);
-/// A finding of all iterations of a loop, which costs one rank so many seconds.
+/// A finding on all iterations of a loop that costs one rank this many seconds.
 Finding finding_of(const Facts& facts, const LoopFacts& loop, double seconds, double error_s);
 void slow_iterations(const Facts& facts, std::vector<Finding>& found);
 void step_of_iterations(const Facts& facts, std::vector<Finding>& found);

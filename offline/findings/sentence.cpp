@@ -40,7 +40,7 @@ std::string ordinal_text(std::int64_t number) {
   return fmt::format("{}{}", number, ending);
 }
 
-/// "loop step". Where few of many ranks were read, the figures are theirs.
+/// "loop step", and how many ranks were read if these are not all: the figures are theirs.
 std::string loop_text(const Iterations& of) {
   const std::string name = of.loop.empty() ? "the loop" : "loop " + of.loop;
   if (of.ranks == 0) return name;
@@ -65,7 +65,7 @@ const char* off_cpu_text(OffCpu off_cpu) {
   }
 }
 
-/// "f > g and time spent blocked"; "": it is not known.
+/// "f > g and time spent blocked"; "": the cause is not known.
 std::string function_text(const Cause& cause) {
   if (cause.is_many) return "many causes";
   std::string text;
@@ -81,7 +81,7 @@ std::string on_ranks(const Cause& cause) {
   return " on " + ranks_text(cause.ranks) + (cause.is_in_turn ? " in turn" : "");
 }
 
-/// ", in f > g on rank 3" for the end of a sentence on what takes longer; "": it is not known.
+/// ", in f > g on rank 3" for the end of a sentence on what takes longer; "": the cause is not known.
 std::string in_text(const Cause& cause) {
   if (!cause.is_known()) return {};
   if (!cause.path.empty() && !cause.is_user) return ", most of that in " + short_path(cause.path);
@@ -90,7 +90,7 @@ std::string in_text(const Cause& cause) {
   return ", in " + function_text(cause) + on_ranks(cause);
 }
 
-/// The same where the ranks are known from the sentence.
+/// As in_text(), if the sentence has named the ranks already.
 std::string because_text(const Cause& cause, const char* in) {
   if (!cause.path.empty()) return cause.is_user ? in + short_path(cause.path) : "";
   return cause.off_cpu == OffCpu::No ? std::string() : fmt::format(", because of {}", off_cpu_text(cause.off_cpu));
@@ -144,7 +144,7 @@ std::string waiting_text(const Finding& f) {
   return text;
 }
 
-/// How waiting is known, and why there is any.
+/// How waiting is known, and what causes it.
 std::string about_waiting(const Finding& f) {
   std::string text = f.method == "matched"   ? ", as single messages tell"
                      : f.method == "minimum" ? ", as durations of calls tell"
@@ -160,7 +160,7 @@ std::string about_waiting(const Finding& f) {
                             function_text(f.cause), on_ranks(f.cause));
 }
 
-/// The words of sentences, by the names that the table of rules has for them.
+/// The words of sentences, by their names in the table of rules.
 fmt::dynamic_format_arg_store<fmt::format_context> words_of(const Finding& f) {
   fmt::dynamic_format_arg_store<fmt::format_context> words;
   const auto add = [&](const char* name, std::string text) { words.push_back(fmt::arg(name, std::move(text))); };

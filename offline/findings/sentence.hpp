@@ -1,5 +1,5 @@
 #pragma once
-/// The one printer of findings: English of a record, by the sentence that its rule has in the table.
+/// Prints findings: turns a record into English by the sentence of its rule in the table.
 
 #include <string>
 
@@ -9,7 +9,7 @@ namespace refrain::findings {
 
 /// "rank 3 computes longer than the others, ...": one sentence, without the share and without an end.
 std::string sentence_of(const Finding& finding);
-/// "12.3 +- 0.4 %"; "": it is no cost.
+/// "12.3 +- 0.4 %"; "": a finding without cost.
 std::string share_text(const Finding& finding);
 /// "12.3 +- 0.4 % of the time: rank 3 computes longer than the others, ...".
 std::string line_of(const Finding& finding);

@@ -13,15 +13,15 @@
 namespace refrain::findings {
 namespace {
 
-/// The nodes of parallel constructs, by node of the tree.
+/// The part of each node of the tree in parallel constructs.
 struct ParallelNodes {
-  std::vector<bool> in_body;    ///< of a parallel construct, with what it calls
-  std::vector<bool> in_either;  ///< or in the runtime that has called it
-  std::vector<bool> waits;      ///< in the runtime, or in what it has called that is of no body
-  /// The outermost node of the body, or of what it has called by a jump, so that no frame of the body is left; 0: none.
+  std::vector<bool> in_body;    ///< in the body of a parallel construct, or called from it
+  std::vector<bool> in_either;  ///< in a body, or in the runtime that has called it
+  std::vector<bool> waits;      ///< in the runtime, or called from it outside of a body
+  /// The outermost node of the body, or of what the body has called by a jump, which leaves no frame of it; 0: none.
   std::vector<std::uint32_t> body;
   bool any = false;         ///< there is a body
-  bool any_jumped = false;  ///< there is one without a frame
+  bool any_jumped = false;  ///< there is a body without a frame
 };
 
 ParallelNodes parallel_nodes(const analysis::CallTree& tree) {
@@ -46,7 +46,7 @@ ParallelNodes parallel_nodes(const analysis::CallTree& tree) {
 /// Seconds of the threads of a rank in the body of one construct, without waiting there.
 using WorkOfThreads = std::map<std::int32_t, double>;
 
-/// How much longer than the mean the thread with most work of a construct is, on one rank.
+/// Excess of the thread with most work over the mean, in one construct on one rank.
 struct Unevenness {
   double seconds = 0, error_s = 0;
   std::int32_t most = 0, least = 0;  ///< threads
@@ -69,17 +69,17 @@ Unevenness unevenness_of(const WorkOfThreads& work, double period_s) {
 }  // namespace
 
 void uneven_threads(const Facts& facts, std::vector<Finding>& found) {
-  // Among many threads one has a few standard errors more by chance.
+  // Among many threads, one is a few standard errors above the mean by chance.
   constexpr double certain = 5;
   const analysis::CallTree& tree = facts.tree;
   const ParallelNodes parallel = parallel_nodes(tree);
   if (!parallel.any) return;
-  // Time without a frame of its body may belong to any construct: then all are taken together.
+  // Time without a frame of its body may belong to any construct: then all constructs are taken together.
   constexpr std::uint32_t all_together = 0;
   std::map<std::uint32_t, std::map<std::int32_t, WorkOfThreads>> work;   // by body and rank
   std::map<std::int32_t, std::map<std::int32_t, bool>> works_somewhere;  // of threads that wait for work, or have it
   std::map<std::uint32_t, double> by_body;
-  std::map<std::int32_t, double> waiting_s;  // of all threads of a rank
+  std::map<std::int32_t, double> waiting_s;  // by rank, of all its threads
   facts.for_each_user_time([&](std::int32_t rank, std::int32_t thread, std::uint32_t node, double seconds) {
     if (!parallel.in_either[node]) return;
     if (parallel.body[node] == 0) waiting_s[rank] += seconds;
@@ -100,7 +100,7 @@ void uneven_threads(const Facts& facts, std::vector<Finding>& found) {
   Unevenness worst;
   for (auto& [node, of_ranks] : work)
     for (auto& [rank, threads] : of_ranks) {
-      // A thread that has work in no construct at all may be one for which there was none.
+      // A thread without work in any construct may be one for which there was no work.
       for (const auto& [thread, works] : works_somewhere[rank])
         if (!works) threads.try_emplace(thread, 0);
       if (threads.size() < 2) continue;
@@ -114,7 +114,7 @@ void uneven_threads(const Facts& facts, std::vector<Finding>& found) {
         worst_rank = rank;
       }
     }
-  // A thread with less of one construct may have other work meanwhile, as with tasks: then no thread waits.
+  // A thread with less work in one construct may have other work meanwhile, as with tasks: then no thread waits.
   double all_s = 0;
   for (const auto& [rank, seconds] : excess_s)
     all_s += std::min(seconds, waiting_s[rank] / static_cast<double>(works_somewhere[rank].size()));
@@ -136,7 +136,7 @@ void serial_section(const Facts& facts, std::vector<Finding>& found) {
   if (!parallel.any) return;
   std::vector<double> serial(tree.nodes.size());
   std::map<std::pair<std::int32_t, std::int32_t>, double> working_s;  // of worker threads
-  std::set<std::int32_t> with_workers;                                // ranks; others are not alone, but by themselves
+  std::set<std::int32_t> with_workers;                                // ranks; on the others no worker waits
   facts.for_each_user_time([&](std::int32_t rank, std::int32_t thread, std::uint32_t node, double seconds) {
     if (thread == 0 || !parallel.in_either[node]) return;
     working_s[{rank, thread}] += analysis::is_openmp_runtime(tree.nodes[node].name) ? 0 : seconds;
@@ -145,7 +145,7 @@ void serial_section(const Facts& facts, std::vector<Finding>& found) {
   facts.for_each_user_time([&](std::int32_t rank, std::int32_t thread, std::uint32_t node, double seconds) {
     if (thread == 0 && with_workers.contains(rank)) serial[node] += parallel.in_either[node] ? 0 : seconds;
   });
-  // Helper threads of other kinds have no part in it.
+  // Helper threads of other kinds do not count.
   double work_s = 0, capacity_s = 0;
   for (const analysis::LocationSummary& of : tree.locations) {
     const auto at = working_s.find({of.rank, of.thread});

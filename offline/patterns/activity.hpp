@@ -1,5 +1,5 @@
 #pragma once
-/// What a location does between two points in time, as causes of waiting and the critical path are told.
+/// What a location does between two points in time: the unit of wait causes and of the critical path.
 
 #include <compare>
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace refrain::patterns {
 struct Activity {
   std::uint32_t location = 0;
   bool is_call = false;                   ///< else computation
-  std::uint32_t before = trace::no_path;  ///< call path of the call, or of the one before the computation
-  std::uint32_t after = trace::no_path;   ///< of the call after the computation
+  std::uint32_t before = trace::no_path;  ///< call path of the call, or of the call before the computation
+  std::uint32_t after = trace::no_path;   ///< call path of the call after the computation
   auto operator<=>(const Activity&) const = default;
 };
 

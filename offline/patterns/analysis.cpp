@@ -28,7 +28,7 @@ constexpr unsigned mpi =
 
 constexpr double least_share_of_headline = 0.01;
 
-/// Patterns that are the time in some classes of calls.
+/// A pattern that is the time in some classes of calls.
 struct TimePattern {
   About about;
   unsigned classes;
@@ -53,7 +53,7 @@ const std::vector<TimePattern>& time_patterns() {
   return all;
 }
 
-/// Patterns of sums at call paths.
+/// Patterns that are computed from sums at call paths.
 enum ProfilePattern : std::uint8_t { Dominating, Frequent, Big, Uneven };
 const About profile_patterns[] = {
     {"dominating_communication", "communication", "The function of communication with the most time"},
@@ -61,7 +61,7 @@ const About profile_patterns[] = {
     {"big_messages", "communication", "Messages that are long on average"},
     {"uneven_distribution", "communication", "Processes spend unequal time at a call path"}};
 
-/// Where call paths have no names.
+/// A naming in which each call path is a node of its own, `path + 1`.
 Naming naming_by_path(const trace::Trace& trace) {
   const auto paths = static_cast<std::uint32_t>(trace.path_count());
   const auto names_of = [&trace](std::uint32_t node) {
@@ -155,7 +155,7 @@ class Searched::Analyser {
   }
 
  private:
-  /// What a call path has at a location; sums of the run.
+  /// The sums of a call path at a location over the run.
   struct Statement {
     double ns = 0;
     std::uint64_t visits = 0, messages = 0, bytes = 0;
@@ -171,7 +171,7 @@ class Searched::Analyser {
     for (const TimePattern& of : time_patterns())
       analysis.patterns.push_back({of.about, {}, 1, is_extrapolated_, false, true});
     for (const auto& pattern : patterns_) analysis.patterns.push_back({pattern->about(), {}, 1, is_extrapolated_});
-    analysis.patterns.emplace_back();  // of what is not told
+    analysis.patterns.emplace_back();  // for untold_
     if (is_extrapolated_) estimate.contain(waiting_, kinds_of_waiting_);
     estimate.finish(analysis.patterns, wanted_nodes());
     analysis.untold = std::move(analysis.patterns.back().by_node);
@@ -190,7 +190,7 @@ class Searched::Analyser {
     return analysis;
   }
 
-  /// Several call paths may be one node.
+  /// Several call paths may share one node.
   void add_worst(Analysis& analysis) {
     const auto is_wanted = wanted_nodes();
     for (std::size_t i = 0; i < patterns_.size(); ++i) {
@@ -212,7 +212,7 @@ class Searched::Analyser {
     }
   }
 
-  /// Those of plug-ins may throw.
+  /// Patterns of plug-ins may throw.
   void subscribe(Search& search) {
     for (std::size_t i = 0; i < patterns_.size(); ++i) {
       failures_.push_back(std::make_shared<std::string>());
@@ -227,7 +227,7 @@ class Searched::Analyser {
     }
   }
 
-  /// Only unless it has failed before.
+  /// Calls `ask` unless the pattern has failed before; an exception becomes its failure.
   void survives(std::size_t pattern, const std::function<void()>& ask) {
     if (!failures_[pattern]->empty()) return;
     try {
@@ -247,7 +247,7 @@ class Searched::Analyser {
     return value;
   }
 
-  /// What patterns of plug-ins say by themselves.
+  /// Adds what patterns of plug-ins report themselves.
   void ask_further(Analysis& analysis) {
     for (std::size_t i = first_further_; i < patterns_.size(); ++i) {
       PatternResult& result = analysis.patterns[time_patterns().size() + i];
@@ -264,7 +264,7 @@ class Searched::Analyser {
     }
   }
 
-  /// Of the time in calls with messages, for which share it is known how they have waited for those on these sides.
+  /// Share of the time in calls with messages for which the waiting for messages on these sides is known.
   static double known_messages(const Estimate& estimate, unsigned sides) {
     const auto& times = time_patterns();
     const auto p2p =
@@ -275,7 +275,7 @@ class Searched::Analyser {
 
   bool has_limits() const { return request_.limits.from_ns != INT64_MIN || request_.limits.to_ns != INT64_MAX; }
 
-  /// Null: all.
+  /// Empty: all nodes.
   std::function<bool(std::uint32_t)> wanted_nodes() const {
     if (request_.region.empty()) return {};
     return [this, known = std::map<std::uint32_t, bool>()](std::uint32_t node) mutable {
@@ -288,7 +288,7 @@ class Searched::Analyser {
     };
   }
 
-  /// To all of them, as ranks are read once.
+  /// Adds each location to all estimates, so that ranks are read only once.
   void add_locations(const Search& search, std::deque<Estimate>& estimates) {
     const auto& found = search.findings().locations();
     std::function<bool(const SpanEnd*)> is_wanted;
@@ -313,8 +313,8 @@ class Searched::Analyser {
     return experiment.rank(static_cast<std::size_t>(at - experiment.ranks().begin()), experiment::Depth::Whole);
   }
 
-  /// All time of the locations: of an experiment what its profile says, else from the first event to the last. Of one
-  /// iteration its own.
+  /// Adds the total time of the locations: for an experiment, the profile's time; otherwise, the time from the first
+  /// event to the last; for a single iteration, the time of the iteration.
   void add_time(const Search& search, Analysis& analysis) {
     PatternResult& time = analysis.patterns[0];
     const auto& found = search.findings().locations();
@@ -329,7 +329,7 @@ class Searched::Analyser {
           if (span.loop != 0 && span.number == *request_.iteration) ns += static_cast<double>(span.ns);
       }
       if (has_limits())
-        // To the end of the last call that has begun in this time.
+        // Up to the end of the last call that began within the limits.
         ns = static_cast<double>(std::max<std::int64_t>(
             std::max(std::min(found[location].last_ns, request_.limits.to_ns), found[location].counted_until_ns) -
                 std::max(found[location].first_ns, request_.limits.from_ns),
@@ -341,8 +341,8 @@ class Searched::Analyser {
     std::ranges::stable_sort(time.by_location, std::greater<>{}, [](const auto& of) { return of.severity.ns; });
   }
 
-  /// Events are missing: no pattern is surer than the time of calls is. All time is known even so, where the profile
-  /// says it.
+  /// Lowers confidences because events are missing: no pattern is more certain than the time of calls. The total time
+  /// is certain nevertheless if it comes from the profile.
   void doubt(const Search& search, Analysis& analysis) {
     const bool has_profile = !trace_.archive() && !has_limits() && !request_.iteration;
     const double seen = has_profile ? seen_of_profile(search) : seen_between_gaps(search, analysis.total_ns);
@@ -354,7 +354,7 @@ class Searched::Analyser {
     }
   }
 
-  /// Of the time in MPI that the profile has, the share of which there are events.
+  /// Share of the profile's time in MPI for which there are events.
   double seen_of_profile(const Search& search) {
     double seen = 0, all = 0;
     const auto& found = search.findings().locations();
@@ -368,7 +368,7 @@ class Searched::Analyser {
     return all > seen ? seen / all : 1;
   }
 
-  /// The share of time outside of gaps. What is missing in them nobody knows, so it is never all.
+  /// Share of the time outside of gaps. What happened in gaps is unknown, so the share never reaches 1.
   static double seen_between_gaps(const Search& search, double total_ns) {
     constexpr double most = 0.99;
     double missing_ns = 0;
@@ -377,7 +377,7 @@ class Searched::Analyser {
     return total_ns > 0 ? std::clamp(1 - missing_ns / total_ns, 0.0, most) : 0;
   }
 
-  /// Of the run, nanoseconds, as the profile has it.
+  /// Time of the run in the profile, in nanoseconds.
   std::optional<double> time_of(std::uint32_t location, run::TimeMetric time) {
     const run::Leaf* leaf = leaf_of(location);
     return leaf ? std::optional(static_cast<double>(leaf->time(time))) : std::nullopt;
@@ -387,7 +387,7 @@ class Searched::Analyser {
     return profile_->of(trace_.locations()[location].rank, trace_.locations()[location].thread);
   }
 
-  /// Call paths of one name are one. `add(result, one)`. Largest first.
+  /// Merges findings whose activities have the same names, with `add(result, one)`. Largest first.
   template <class Result, class Found, class Add>
   std::vector<Result> by_name(const std::vector<Found>& found, const Add& add) const {
     const auto node_of = [this](std::uint32_t path) {
@@ -407,7 +407,7 @@ class Searched::Analyser {
     return all;
   }
 
-  /// What samples say of a computation, added to what they say of others with the same name.
+  /// Adds what samples say about a computation to the sums of all computations with the same name.
   void add_user(std::vector<PatternResult::ByNode>& all, const Cause& of) const {
     for (const SampledPart& part : of.parts) {
       std::map<std::uint32_t, double> shares;
@@ -445,7 +445,7 @@ class Searched::Analyser {
     return results;
   }
 
-  // Patterns of the profile: from the sums at call paths alone.
+  // Patterns of the profile, computed from the sums at call paths alone.
 
   Statements statements_of(const Search& search, const PatternResult& from, bool is_extrapolated) {
     Statements all;
@@ -484,7 +484,7 @@ class Searched::Analyser {
     const PatternResult communication_result = *from;
     const Statements statements = statements_of(search, communication_result, is_extrapolated);
     std::map<std::uint32_t, Statement> by_node;
-    std::map<std::uint32_t, std::map<std::int32_t, double>> times;  // by node, of processes
+    std::map<std::uint32_t, std::map<std::int32_t, double>> times;  // by node and rank
     for (const auto& [key, of] : statements) {
       Statement& to = by_node[key.first];
       to.ns += of.ns, to.visits += of.visits, to.messages += of.messages, to.bytes += of.bytes;
@@ -571,14 +571,14 @@ class Searched::Analyser {
   }
 
   const trace::Trace& trace_;
-  const Naming* naming_ = nullptr;  ///< by which it is asked
+  const Naming* naming_ = nullptr;  ///< argument of the current call of by()
   const Request request_;
   Patterns patterns_;
-  std::size_t first_further_ = 0;                       ///< of plug-ins, from here on
-  std::vector<std::shared_ptr<std::string>> failures_;  ///< by pattern; empty: it works
+  std::size_t first_further_ = 0;                       ///< index of the first plug-in pattern
+  std::vector<std::shared_ptr<std::string>> failures_;  ///< by pattern; empty: it has not failed
   Meanings meanings_;
   std::uint32_t waiting_ = 0;  ///< the output for all waiting
-  std::uint32_t untold_ = 0;   ///< ... for what nothing tells of
+  std::uint32_t untold_ = 0;   ///< ... for time in calls whose waiting is unknown
   std::vector<std::uint32_t> kinds_of_waiting_;
   bool is_extrapolated_ = false;
   std::optional<Search> search_;

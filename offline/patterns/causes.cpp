@@ -126,7 +126,7 @@ void Causes::in_step(std::span<const std::uint32_t> locations, std::int64_t ns) 
   }
 }
 
-/// The last time; as far as calls since then are known.
+/// The last time at which both were in step, but not before their calls are known.
 std::int64_t Causes::in_step_since(std::uint32_t a, std::uint32_t b) const {
   const OfLocation &of_a = of_location_[a], &of_b = of_location_[b];
   std::int64_t since = std::max(of_a.known_since_ns, of_b.known_since_ns);
@@ -136,7 +136,7 @@ std::int64_t Causes::in_step_since(std::uint32_t a, std::uint32_t b) const {
   return since;
 }
 
-/// By what it is more than what is known already of this call: of one call the longest waiting counts.
+/// Returns by how much the wait exceeds the known waiting of its call: only the longest wait of a call counts.
 std::int64_t Causes::add_waiting(const Waited& of) {
   RecentCalls<Past>& calls = of_location_[of.waiter.location].calls;
   Past* const call = calls.at(of.waiter.ns);
@@ -167,12 +167,12 @@ void Causes::waited(const Waited& of) {
   meet_at_the_wait(own_, others_);
   add(group, delayer.location, &Both::other, delayer.location, others_, factor);
   add(group, delayer.location, &Both::own, waiter.location, own_, factor);
-  // One that has not waited may still be behind.
+  // Only a wait puts both in step: a process that did not wait may still be behind.
   std::int64_t& in_step = pairs_.try_emplace(pair_of(waiter.location, delayer.location), delayer.ns).first->second;
   in_step = std::max(in_step, delayer.ns);
 }
 
-/// What a location has done from then until its moment, the last first.
+/// What the location of `end` did from `from_ns` until that moment, last piece first.
 void Causes::read_pieces(const Moment& end, std::int64_t from_ns, std::vector<Piece>& pieces) const {
   pieces.clear();
   const auto add = [&](Kind kind, std::uint32_t before, std::uint32_t after, std::int64_t begin, std::int64_t behind) {
@@ -192,12 +192,12 @@ void Causes::read_pieces(const Moment& end, std::int64_t from_ns, std::vector<Pi
     next_ns = at->enter_ns;
     next_path = at->path;
   }
-  // Before the first call that is known.
+  // Before the first known call.
   if (next_ns > from_ns) add(Kind::Computation, trace::no_path, next_path, from_ns, next_ns);
 }
 
-/// A receive and its send are different calls: the computations that lead from the same call to them are compared all
-/// the same, unless the other one has made the same way earlier.
+/// A receive and its send are different calls. The computations that lead to them from the same call are compared
+/// nevertheless, unless the other location also has the computation that leads to the waiting call.
 void Causes::meet_at_the_wait(std::vector<Piece>& own, const std::vector<Piece>& others) {
   if (own.empty() || others.empty()) return;
   Piece& last = own.front();
@@ -210,7 +210,7 @@ void Causes::meet_at_the_wait(std::vector<Piece>& own, const std::vector<Piece>&
   if (!is_known) last.after = last_of_other.after;
 }
 
-/// To what the other one has done, or the one that has waited for it, times the factor.
+/// Adds the pieces, times the factor, to what the delaying location or the waiting location did (`whose`).
 void Causes::add(Group& group, std::uint32_t other, Did Both::*whose, std::uint32_t location,
                  std::span<const Piece> pieces, double factor) const {
   const std::deque<Sampled>& samples = of_location_[location].samples;
@@ -223,7 +223,7 @@ void Causes::add(Group& group, std::uint32_t other, Did Both::*whose, std::uint3
   }
 }
 
-/// As if it had been done `factor` times.
+/// Adds `did` as if it had been done `factor` times.
 void Causes::PartSum::add(const Did& did, double factor, double period_ns) {
   ns += factor * did.ns;
   for (const auto& [path, weight] : did.samples) {
@@ -233,13 +233,13 @@ void Causes::PartSum::add(const Did& did, double factor, double period_ns) {
   variance += factor * factor * period_ns * did.ns;
 }
 
-/// Costs flow from waits to what has caused them, and on where that was a wait.
+/// Costs flow from waits to their causes, and onwards if the cause is itself a wait.
 CausesFound Causes::found(const IsMeant& is_meant) const {
   struct Share {
     Doing of;
     double share;
     const Both* both;
-    std::optional<std::size_t> group;  ///< of a wait
+    std::optional<std::size_t> group;  ///< only for a wait
   };
   std::vector<std::vector<Share>> shares(groups_.size());
   for (std::size_t i = 0; i < groups_.size(); ++i) {
@@ -256,7 +256,7 @@ CausesFound Causes::found(const IsMeant& is_meant) const {
   }
   CausesFound found;
   std::map<Activity, Cause> causes;
-  // Of computations, by location, and whether it is the one that has waited.
+  // For computations: by location, and whether it is the waiting location.
   std::map<Activity, std::map<std::pair<std::uint32_t, bool>, PartSum>> parts;
   std::vector<double> flowing;
   for (const Group& group : groups_) {
@@ -278,7 +278,7 @@ CausesFound Causes::found(const IsMeant& is_meant) const {
           rest += ns;
           continue;
         }
-        // A wait of which nothing more is known counts as its call.
+        // A wait about which nothing more is known counts as its call.
         const Activity activity{share.of.location, share.of.kind != Kind::Computation, share.of.before, share.of.after};
         Cause& cause = causes.try_emplace(activity, Cause{activity, 0, 0, {}}).first->second;
         cause.ns += ns;

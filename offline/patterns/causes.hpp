@@ -1,26 +1,27 @@
 #pragma once
-/// Why there is waiting: what other processes have done longer than the one that waits (delays; Boehme, Geimer, Wolf,
-/// Arnold: Identifying the root causes of wait states in large-scale parallel applications).
+/// The causes of waiting: activities on which other processes spent more time than the waiting process (delays; Boehme,
+/// Geimer, Wolf, Arnold: Identifying the root causes of wait states in large-scale parallel applications).
 ///
-/// A call waits for what another process does later. From the time at which the two were last in step (the one has
-/// waited for the other, or both have been in an operation of all) to the wait, both have spent time on the same
-/// things: on segments of computation (between two calls of MPI, named by their call paths) and in calls. By what the
-/// other one has spent more on each of them it has made the first one wait: these differences add up to the waiting
-/// exactly. They are summed over all waits of a call path before those below zero are dropped, so that chance cancels.
+/// A call waits for something that another process does later. Between the time at which the two were last in step (one
+/// waited for the other, or both were in an operation of all) and the wait, both spent time on the same activities: on
+/// segments of computation (between two MPI calls, named by their call paths) and in calls. Each activity on which the
+/// other process spent more time made the first one wait by the difference; these differences add up to the waiting
+/// exactly. They are summed over all waits of a call path before negative sums are dropped, so that random differences
+/// cancel.
 ///
-/// Where the other process has waited itself in that time, the cause is whatever made it wait. So costs flow from the
-/// waits of a call path on one location to those of another, until they arrive at work: by shares of sums, not wait by
-/// wait.
+/// If the other process itself waited in that interval, the cause is whatever made it wait. Costs therefore flow from
+/// the waits of a call path on one location to those of another until they arrive at work: by shares of sums, not wait
+/// by wait.
 ///
-/// Samples tell which functions a computation consists of, there and on those that have waited; the difference is what
-/// has made them wait. They are summed over the very times that were compared: what is done only now and then shows
-/// there, and hardly in all instances of the computation. CPU time that is missing in these times was not on a CPU.
-/// Only where they hold fewer than five samples, those of all instances (the same location, between the same call
-/// paths) are taken.
+/// Samples show which functions a computation consists of, on the delaying and on the waiting location; the difference
+/// caused the wait. Samples are summed over exactly the intervals that were compared: work that is done only now and
+/// then shows up there, and hardly in all instances of the computation. Time in these intervals without CPU time was
+/// not spent on a CPU. Only if they hold fewer than five samples, the samples of all instances (the same location,
+/// between the same call paths) are used.
 ///
-/// Memory: the last 256 calls of each location and its samples since, 65,536 at most (of more, each second one counts
-/// twice); pairs of locations of which one has waited for the other; and the sums, of samples by what was compared and
-/// call path.
+/// Memory: the last 256 calls of each location and its samples since then, at most 65,536 (beyond that, every second
+/// sample counts twice); pairs of locations one of which waited for the other; and the sums, with samples by compared
+/// activity and call path.
 
 #include <cstdint>
 #include <deque>
@@ -37,58 +38,58 @@
 
 namespace refrain::patterns {
 
-/// Of a computation, by call paths of samples.
+/// The composition of a computation, by call paths of its samples.
 struct SampledShares {
-  /// They add up to 1; empty: there are no samples. trace::no_path: the thread was not on a CPU.
+  /// The shares add up to 1; empty: there are no samples. trace::no_path: the thread was not on a CPU.
   std::vector<std::pair<std::uint32_t, double>> by_path;
-  double samples = 0;  ///< as many of equal weight are as good; a share p has the variance p (1 - p) / samples
+  double samples = 0;  ///< effective number, of equal weight; a share p has the variance p (1 - p) / samples
 };
 
-/// So much of a computation on one location.
+/// The part of a computation on one location.
 struct SampledPart {
-  double ns;  ///< below 0: of one that has waited, by which it has waited less
+  double ns;  ///< negative: on a location that waited, by how much that shortened its wait
   SampledShares shares;
 };
 
-/// What has made others wait.
+/// An activity that made others wait.
 struct Cause {
   Activity activity;
-  double ns = 0;                   ///< of waiting, of all that it has delayed
-  double direct_ns = 0;            ///< of those that have waited for this location
+  double ns = 0;                   ///< waiting time of all locations that it delayed
+  double direct_ns = 0;            ///< waiting time of locations that waited for this one
   std::vector<SampledPart> parts;  ///< of a computation; their times add up to `ns`
 };
 
 struct CausesFound {
   std::vector<Cause> causes;  ///< largest first
-  double waiting_ns = 0;      ///< of all calls
-  double unknown_ns = 0;      ///< of that: nothing that is known has caused it
+  double waiting_ns = 0;      ///< waiting time of all calls
+  double unknown_ns = 0;      ///< part of `waiting_ns` without a known cause
 };
 
 class Causes {
  public:
-  /// Subscribes, also to what Waits publishes.
+  /// Subscribes, also to Waited, which Waits publishes.
   explicit Causes(Search& search);
   Causes(const Causes&) = delete;
   Causes& operator=(const Causes&) = delete;
 
   using IsMeant = std::function<bool(std::uint32_t path)>;
-  /// After the pass. Of waiting at these call paths; empty: at all.
+  /// After the pass: causes of the waiting at these call paths; empty: at all call paths.
   CausesFound found(const IsMeant& is_meant = {}) const;
 
  private:
-  /// A call that was left.
+  /// A call that has ended.
   struct Past {
     std::int64_t enter_ns, leave_ns, waiting_ns;
     std::uint32_t path;
   };
   struct OfLocation {
     RecentCalls<Past> calls;
-    std::int64_t known_since_ns = 0;      ///< at first the begin of the trace
-    std::int64_t in_step_ns = INT64_MIN;  ///< the last operation of several processes
-    std::uint64_t operation = 0;          ///< which one
-    std::deque<Sampled> samples;          ///< since the oldest call
-    double sampled_ns = 0;                ///< CPU time that all samples stand for, as far as it is known
-    double sample_count = 0;              ///< of these samples
+    std::int64_t known_since_ns = 0;      ///< initially the start of the trace
+    std::int64_t in_step_ns = INT64_MIN;  ///< last operation that put several processes in step
+    std::uint64_t operation = 0;          ///< number of that operation
+    std::deque<Sampled> samples;          ///< samples since the oldest call
+    double sampled_ns = 0;                ///< CPU time of all samples for which it is known
+    double sample_count = 0;              ///< number of these samples
   };
   struct Weight {
     double sum = 0, squares = 0;
@@ -96,7 +97,7 @@ class Causes {
   };
   using Weights = std::map<std::uint32_t, Weight>;  ///< CPU time of samples, by call path
   enum class Kind : std::uint8_t { Computation, Call, Wait };
-  /// What a location has done for a while.
+  /// An interval in which a location did one thing.
   struct Piece {
     Kind kind;
     std::uint32_t before, after;
@@ -108,28 +109,28 @@ class Causes {
     std::uint32_t before, after;
     auto operator<=>(const Doing&) const = default;
   };
-  /// How long a location has done something, and the samples of that time.
+  /// How long a location did something, and the samples of that time.
   struct Did {
     double ns = 0;
     Weights samples;
   };
-  /// Another location, and the one that has waited for it.
+  /// The same activity on another location and on the location that waited for it.
   struct Both {
     Did other, own;
     double excess_ns() const { return other.ns - own.ns; }
   };
-  /// Parts of what a location has done, added up.
+  /// The sum of parts of what a location did.
   struct PartSum {
     double ns = 0;
     Weights samples;
-    double variance = 0;  ///< of the samples' sum, were the thread on a CPU all the time
+    double variance = 0;  ///< of the samples' sum if the thread were on a CPU all the time
     void add(const Did& did, double factor, double period_ns);
   };
   /// The waiting of one call path on one location.
   struct Group {
     std::uint32_t location, path;
     double waiting_ns = 0;
-    std::map<Doing, Both> done;  ///< by what others have done
+    std::map<Doing, Both> done;  ///< by activity of the delaying location
   };
 
   void call(const Call& call);
@@ -152,11 +153,11 @@ class Causes {
   Group& group_of(std::uint32_t location, std::uint32_t path);
 
   std::vector<OfLocation> of_location_;
-  std::unordered_map<std::uint64_t, std::int64_t> pairs_;      ///< of locations: when the one has waited for the other
+  std::unordered_map<std::uint64_t, std::int64_t> pairs_;      ///< by pair of locations: when one waited for the other
   std::unordered_map<std::uint64_t, std::uint32_t> group_at_;  ///< by location and path
   std::vector<Group> groups_;
-  std::map<Activity, Weights> samples_;  ///< of computations
-  std::vector<Piece> own_, others_;      ///< of the wait that is looked at
+  std::map<Activity, Weights> samples_;  ///< by computation
+  std::vector<Piece> own_, others_;      ///< of the current wait
   std::uint64_t operations_ = 0;
 };
 

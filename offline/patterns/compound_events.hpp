@@ -1,23 +1,23 @@
 #pragma once
-/// The compound events that a search publishes: what several events of a trace are together. Patterns subscribe to
-/// these, and publish further ones.
+/// The compound events that a search publishes: each combines several events of a trace. Patterns subscribe to them,
+/// and publish further ones.
 ///
-/// Primitive: each event of the trace, before what is made of it.
+/// Primitive: an event of the trace, before the compound events that are made from it.
 /// Call: a call is left.
-/// Received: a call is left that has received messages; once for each of them.
-/// Receiving: such a call is left, and the send of each message is known.
-/// Sending: a call is left that has completed sends, and it is known when their receives were posted.
+/// Received: a call that received messages is left; published once for each message.
+/// Receiving: a call that received messages is left, and the send of each message is known.
+/// Sending: a call that completed sends is left, and it is known when their receives were posted.
 /// Collective: the last process has left a collective operation.
-/// JobWide: all processes have left MPI_Init, or MPI_Finalize.
-/// WindowWait: a call has waited for what another process does with a window.
-/// IdleThreads, of archives: for a time the first thread of a process was at a call path, and others had nothing to do.
-/// Waited, by Waits: a call has waited for what another process has begun later, whatever kind of call it is.
-/// Sampled: a tick has found the program's own code, outside of MPI.
-/// Break: on a location nothing is known of what was before.
-/// LateSender, by late_sender: a Receiving that has waited.
-/// LateReceiver, by late_receiver: a Sending that has waited.
+/// JobWide: all processes have left MPI_Init or MPI_Finalize.
+/// WindowWait: a call waited for what another process does with a window.
+/// IdleThreads, in archives: for some time the first thread of a process was at a call path while others were idle.
+/// Waited, published by Waits: a call of any kind waited for something that another process began later.
+/// Sampled: a tick found the program's own code, outside of MPI.
+/// Break: nothing is known of what happened on a location before.
+/// LateSender, published by late_sender: a Receiving that waited.
+/// LateReceiver, published by late_receiver: a Sending that waited.
 ///
-/// References in them are valid during the callback.
+/// References in compound events are valid during the callback.
 
 #include <cstdint>
 #include <span>
@@ -33,42 +33,42 @@ struct Call {
   std::uint32_t path = trace::no_path;
   std::uint32_t region = 0;  ///< index into Trace::regions()
   trace::CallClass call_class{};
-  std::uint32_t span = 0;  ///< which one of the location's it was entered in
+  std::uint32_t span = 0;  ///< number of the location's span in which the call was entered
   std::int64_t enter_ns = 0, leave_ns = 0;
-  std::int64_t inner_ns = 0;  ///< of that in calls within it
+  std::int64_t inner_ns = 0;  ///< part of that in nested calls
   std::int64_t time_ns() const { return leave_ns - enter_ns; }
 };
 
 /// A message, as its receiver sees it.
 struct Received {
-  const Call& call;  ///< has received it, or completed its receive
+  const Call& call;  ///< the call that received it or completed its receive
   std::uint32_t sender = 0;
   std::uint32_t send_path = trace::no_path;
-  std::int64_t send_enter_ns = 0;  ///< of the call that has begun the send
-  std::int64_t sent_ns = 0;        ///< of the event in it
-  std::int64_t posted_ns = 0;      ///< the call was entered that has posted the receive
+  std::int64_t send_enter_ns = 0;  ///< when the call that began the send was entered
+  std::int64_t sent_ns = 0;        ///< time of the send event in that call
+  std::int64_t posted_ns = 0;      ///< when the call that posted the receive was entered
   std::int64_t bytes = 0;
   std::int32_t tag = 0;
   bool older_of_source = false,
-       older_of_others = false;  ///< messages to the same process that were sent earlier are on their way
+       older_of_others = false;  ///< earlier messages to the same process are still in flight
 };
 
-/// A call that has received messages.
+/// A call that received messages.
 struct Receiving {
   const Call& call;
-  const Received& latest;   ///< the message whose send has begun last
-  std::int64_t waiting_ns;  ///< until that, at most until the call was left; 0: none
-  std::int64_t told_ns;     ///< that this call has waited for a receiver, as a Sending has told before
+  const Received& latest;   ///< the message whose send began last
+  std::int64_t waiting_ns;  ///< until that send began, at most until the call was left; 0: none
+  std::int64_t told_ns;     ///< waiting for a receiver that a Sending has already reported for this call
 };
 
-/// A call that has sent messages, or completed their sends.
+/// A call that sent messages or completed their sends.
 struct Sending {
   const Call& call;
-  std::uint32_t receiver;       ///< that has posted its receive last
-  std::uint32_t receiver_path;  ///< of the call that has posted it
+  std::uint32_t receiver;       ///< the receiver that posted its receive last
+  std::uint32_t receiver_path;  ///< call path of the call that posted it
   std::int64_t posted_ns;
-  std::int64_t waiting_ns;  ///< until that; 0: it was posted after all, or before the call
-  std::int64_t told_ns;     ///< that this call has waited for a sender, as a Receiving has told before
+  std::int64_t waiting_ns;  ///< until then; 0: it was posted before the call, or after the call was left
+  std::int64_t told_ns;     ///< waiting for a sender that a Receiving has already reported for this call
 };
 
 struct LateSender {
@@ -90,40 +90,40 @@ struct JobWide {
   std::int64_t last_enter_ns;
 };
 
-/// A point in time of a location, where a call is entered.
+/// The time at which a call is entered on a location.
 struct Moment {
   std::uint32_t location;
   std::int64_t ns;
-  std::uint32_t path;  ///< of the call
+  std::uint32_t path;  ///< call path of the call
 };
 inline Moment begin_of(const Call& call) { return {call.location, call.enter_ns, call.path}; }
 
 struct WindowWait {
   enum class Of : std::uint8_t {
-    Fence,     ///< the last process to enter it
-    Post,      ///< that the target begins its exposure
-    Complete,  ///< that the origin ends its access
-    Unlock     ///< that another process gives back the lock
+    Fence,     ///< waits for the last process to enter the fence
+    Post,      ///< waits until the target begins its exposure
+    Complete,  ///< waits until the origin ends its access
+    Unlock     ///< waits until another process releases the lock
   } of;
   const Call& call;
-  Moment delayer;           ///< what it has waited for begins
-  std::int64_t waiting_ns;  ///< until that
-  std::int64_t idle_ns;     ///< of Complete: of that, after the origin's last operation
+  Moment delayer;           ///< start of what the call waited for
+  std::int64_t waiting_ns;  ///< until then
+  std::int64_t idle_ns;     ///< for Complete: part of `waiting_ns` after the origin's last operation
 };
 
 struct IdleThreads {
-  const Call& first;                    ///< of the first thread, the piece of time in which nothing of this changed
-  std::span<const std::uint32_t> idle;  ///< locations of others
+  const Call& first;                    ///< of the first thread, limited to the interval in which none of this changed
+  std::span<const std::uint32_t> idle;  ///< locations of idle threads
   bool are_all;                         ///< no other thread of the process works
 };
 
 struct Waited {
-  Moment waiter;            ///< the call that waits is entered
-  Moment delayer;           ///< what it waits for begins
-  std::int64_t waiting_ns;  ///< until that, at most until the call was left
+  Moment waiter;            ///< when the waiting call was entered
+  Moment delayer;           ///< start of what it waited for
+  std::int64_t waiting_ns;  ///< until then, at most until the call was left
 };
 
-/// An event, and which one of the trace it is, as in trace::EventModel.
+/// An event and its position in the trace, as in trace::EventModel.
 struct Primitive {
   const trace::Event& event;
   std::uint64_t position;
@@ -133,7 +133,7 @@ struct Sampled {
   std::uint32_t location;
   std::uint32_t path;
   std::int64_t ns;
-  std::int64_t cpu_ns;  ///< that it stands for; 0: not known
+  std::int64_t cpu_ns;  ///< CPU time that the sample stands for; 0: not known
 };
 
 struct Break {

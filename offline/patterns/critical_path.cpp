@@ -13,7 +13,7 @@ void add(std::map<Activity, std::int64_t>& times, const Activity& activity, std:
 
 }  // namespace
 
-/// A chain of nodes may be long.
+/// Not recursive, because a chain of nodes may be long.
 CriticalPath::Node::~Node() {
   while (before && before.use_count() == 1) {
     std::shared_ptr<Node> next = std::move(before->before);
@@ -58,12 +58,12 @@ void CriticalPath::waited(const Waited& of) {
   else calls.wait_before_it_is_told(of);
 }
 
-/// Of all for which a call has waited the last one counts.
+/// If a call waited for several others, the last one counts.
 void CriticalPath::wait(Past& past, const Waited& of) {
   if (of.waiting_ns <= past.waiting_ns) return;
   const OfLocation& delayer = of_location_[of.delayer.location];
   const std::int64_t until_ns = std::min(of.waiter.ns + of.waiting_ns, past.leave_ns);
-  // Ends descend along the path, whatever the clocks say: so it has no circles.
+  // Ends descend along the path whatever the clocks say, so the path has no cycles.
   const auto& calls = delayer.calls.all();
   const auto before = std::ranges::find_if(calls.rbegin(), calls.rend(), [&](const Past& call) {
     return call.leave_ns <= until_ns && call.leave_ns < past.leave_ns;
@@ -80,12 +80,12 @@ void CriticalPath::wait(Past& past, const Waited& of) {
   add(node.ns, call_of(of.waiter.location, past.path), past.leave_ns - until_ns);
 }
 
-/// With the nodes before it to which it alone refers.
+/// Merges the node with the preceding nodes to which it alone refers.
 void CriticalPath::put_together(Node& node) {
   while (node.before && node.before.use_count() == 1) {
     const std::shared_ptr<Node> before = std::move(node.before);
     node.before = std::move(before->before);
-    // The older one mostly has more.
+    // The older node usually has more entries.
     std::swap(node.ns, before->ns);
     for (const auto& [activity, ns] : before->ns) node.ns[activity] += ns;
   }
@@ -107,7 +107,7 @@ std::optional<std::vector<CriticalActivity>> CriticalPath::found() const {
   for (const auto& [activity, ns] : on_path) {
     Activity of_any = activity;
     of_any.location = 0;
-    // By clocks that contradict others may lie between.
+    // If clocks contradict each other, other calls may lie in between, and no location has this activity.
     const auto all_of_it = all_ns_.find(of_any);
     const double mean = all_of_it == all_ns_.end() ? 0 : static_cast<double>(all_of_it->second) / locations;
     all.push_back({activity, ns, std::max(static_cast<double>(ns) - mean, 0.0)});

@@ -1,14 +1,14 @@
 #pragma once
-/// The critical path: the longest chain of activities, each of which could not begin before the one before it, from the
-/// begin of the trace to the end of the last call of MPI (Boehme, Wolf, de Supinski, Schulz, Geimer: Scalable
-/// Critical-Path Based Performance Analysis). Only what lies on it makes the program longer.
+/// The critical path: the longest chain of activities, each of which could not begin before its predecessor, from the
+/// start of the trace to the end of the last MPI call (Boehme, Wolf, de Supinski, Schulz, Geimer: Scalable
+/// Critical-Path Based Performance Analysis). Only activities on this path make the program longer.
 ///
-/// It is found in the one pass. Where a call has waited, what is critical for its end is the other process, up to what
-/// it has waited for; else it is what its own process has done before. Each call is a node that refers to the node
-/// before it on the path to its end, on whichever location. A node of long ago to which one other node alone refers is
-/// put together with that.
+/// The path is found in the one pass. If a call waited, the path to its end leads through the other process, up to
+/// what the call waited for; otherwise it leads through what its own process did before. Each call is a node that
+/// refers to the preceding node on the path to its end, on any location. An old node to which only one other node
+/// refers is merged into that node.
 ///
-/// Memory: nodes of the last 256 calls of each location, and of the places before them where paths part.
+/// Memory: nodes of the last 256 calls of each location, and of earlier points at which paths branch.
 
 #include <cstdint>
 #include <map>
@@ -25,27 +25,27 @@ namespace refrain::patterns {
 struct CriticalActivity {
   Activity activity;
   std::int64_t ns = 0;      ///< on the path
-  double imbalance_ns = 0;  ///< by which that is more than the mean over locations of the same activity; 0: it is less
+  double imbalance_ns = 0;  ///< excess over the mean of the same activity over locations; 0: no more than the mean
 };
 
 class CriticalPath {
  public:
-  /// Subscribes, also to what Waits publishes.
+  /// Subscribes, also to Waited, which Waits publishes.
   explicit CriticalPath(Search& search);
   CriticalPath(const CriticalPath&) = delete;
   CriticalPath& operator=(const CriticalPath&) = delete;
 
-  /// After the pass: largest first; their times add up to the end of the last call. Nothing: events are missing, so it
-  /// is not known.
+  /// After the pass: largest first; the times add up to the end of the last call. nullopt: events are missing, so the
+  /// path is not known.
   std::optional<std::vector<CriticalActivity>> found() const;
 
  private:
   struct Node {
     std::shared_ptr<Node> before;
-    std::map<Activity, std::int64_t> ns;  ///< since then
+    std::map<Activity, std::int64_t> ns;  ///< of the activities since `before`
     ~Node();
   };
-  /// A call that was left, and the path to its end.
+  /// A call that has ended, and the path to its end.
   struct Past {
     std::int64_t enter_ns, leave_ns;
     std::uint32_t path;
@@ -54,7 +54,7 @@ class CriticalPath {
   };
   struct OfLocation {
     RecentCalls<Past> calls;
-    bool has_calls = false, has_forgotten = false;  ///< some came before those of `calls`
+    bool has_calls = false, has_forgotten = false;  ///< the latter: there were calls before `calls`
   };
 
   void call(const Call& call);
@@ -63,7 +63,7 @@ class CriticalPath {
   static void put_together(Node& node);
 
   std::vector<OfLocation> of_location_;
-  std::map<Activity, std::int64_t> all_ns_;  ///< of all locations: `location` is 0
+  std::map<Activity, std::int64_t> all_ns_;  ///< sums over all locations; `location` is 0
   bool is_known_ = true;
 };
 

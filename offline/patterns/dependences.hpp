@@ -1,6 +1,6 @@
 #pragma once
-/// Who waits for whom in a collective operation: the MPI standard's semantics of its kinds (chapter "Collective
-/// Communication"), for patterns of waiting and for what has caused it.
+/// Which process waits for which in a collective operation: the semantics of the MPI standard for each kind of
+/// operation (chapter "Collective Communication"), for patterns of waiting and the causes of waiting.
 
 #include <algorithm>
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace refrain::patterns {
 
-/// Takes each part of the operation that needs others, and of those that it needs the one that has begun last (itself,
-/// where all others have begun before): `take(part, last)`.
+/// Calls `take(part, last)` for each part of the operation that needs others: `last` is the part that began last among
+/// those that it needs (the part itself, if all others began before).
 template <class Take>
 void for_each_dependence(const trace::CollectiveOperation& operation, const Take& take) {
   using trace::CollectivePart;
@@ -51,7 +51,7 @@ void for_each_dependence(const trace::CollectiveOperation& operation, const Take
   }
 }
 
-/// The call by which a process has taken its part. Region and class of it are not known.
+/// The call in which a process took its part. The region and class of the call are not known.
 inline Call call_of(const trace::CollectivePart& part) {
   Call call;
   call.location = part.location;
@@ -63,7 +63,7 @@ inline Call call_of(const trace::CollectivePart& part) {
   return call;
 }
 
-/// What a part spends in its call until `until_ns`, in ns; 0 where that is before the call.
+/// Time that a part spends in its call until `until_ns`, in ns; 0 if that is before the call.
 inline std::int64_t time_in_call_until(const trace::CollectivePart& part, std::int64_t until_ns) {
   return std::max(std::min(until_ns, part.leave_ns) - part.enter_ns, std::int64_t{0});
 }

@@ -17,7 +17,7 @@ Distribution::Distribution(const trace::Trace& trace, int process, int processes
   std::map<std::int32_t, int> of_rank;
   std::uint64_t before = 0;
   for (const auto& [rank, count] : records) {
-    // By where the middle of a rank's records is.
+    // The middle of a rank's records decides.
     const std::uint64_t at = (before + count / 2) * static_cast<std::uint64_t>(processes) / all;
     of_rank[rank] = static_cast<int>(at);
     if (rank >= 0) of_rank_[static_cast<std::size_t>(rank)] = static_cast<int>(at);

@@ -1,6 +1,6 @@
 #pragma once
-/// Which ranks of a trace which process of a distributed search looks at: neighbours together, with about as many
-/// records for each process. All processes come to the same result.
+/// Assigns the ranks of a trace to the processes of a distributed search: neighbours together, with about as many
+/// records for each process. All processes compute the same assignment.
 
 #include <cstdint>
 #include <vector>
@@ -17,17 +17,17 @@ class Distribution {
   int processes() const { return processes_; }
   bool is_own(std::uint32_t location) const { return of_location_[location] == process_; }
   int of_location(std::uint32_t location) const { return of_location_[location]; }
-  /// Of a rank of the job; the own process where the rank is not in the trace.
+  /// The process of a rank of the job; the own process if the rank is not in the trace.
   int of_rank(std::int32_t rank) const {
     const int process = is_numbered(rank) ? of_rank_[static_cast<std::size_t>(rank)] : absent;
     return process == absent ? process_ : process;
   }
   std::vector<std::uint32_t> own_locations() const;
-  /// Of a communicator.
+  /// Numbers of members of a communicator.
   struct Members {
-    std::size_t own = 0;         ///< of this process
-    std::size_t in_trace = 0;    ///< of all processes
-    std::vector<int> processes;  ///< that have some, ascending
+    std::size_t own = 0;         ///< on this process
+    std::size_t in_trace = 0;    ///< on all processes
+    std::vector<int> processes;  ///< processes with members, ascending
   };
   std::vector<Members> members_of(const trace::Trace& trace) const;
 

@@ -44,10 +44,10 @@ bool is_time(Quantity quantity) { return quantity < trace::call_classes; }
 
 constexpr unsigned all_sides = (side_of_receives | side_of_sends) + 1;
 
-/// Ranks know too little of a call path for the same reason, so these err to the same side: signs for all of them.
-/// `sides`: of messages, or beyond these the block of strata.
+/// All ranks know too little about a call path for the same reason, so their errors have the same sign: one set of
+/// signs for all ranks. `sides`: of messages, or, beyond these, the block of strata.
 run::Signs doubt_signs(std::uint32_t node, unsigned sides) {
-  constexpr std::uint64_t of_doubts = 0x6a09e667f3bcc908;  // no loop has this number but by chance
+  constexpr std::uint64_t of_doubts = 0x6a09e667f3bcc908;  // only by chance does a loop have this number
   return run::signs_of(of_doubts + sides, node);
 }
 
@@ -56,7 +56,7 @@ enum class Ends : std::uint8_t { Within, Crossing, Unknown };
 
 }  // namespace
 
-/// What a span has at a call path.
+/// The rows of a span at a call path.
 struct Estimate::Group {
   std::uint32_t cell;
   std::span<const Findings::Row> rows;
@@ -84,7 +84,7 @@ struct Estimate::Group {
   double duration() const { return time / std::max(calls, 1.0); }
 };
 
-/// `rows`: of a span.
+/// `rows`: all rows of a span.
 template <class Take>
 void Estimate::for_each_group(std::span<const Findings::Row> rows, const Take& take) {
   for (std::size_t begin = 0; begin < rows.size();) {
@@ -98,30 +98,31 @@ void Estimate::for_each_group(std::span<const Findings::Row> rows, const Take& t
 namespace {
 
 constexpr std::size_t least_kept = 5;
-/// Of the time of all kept members: one with more decides the ratio alone, and nobody knows how much others differ.
+/// Maximum share of the time of all kept members: a member with more decides the ratio alone, and how much others
+/// differ is unknown.
 constexpr double largest_share = 0.95;
 
 }  // namespace
 
-/// Of a quantity in groups, each with its weight.
+/// Weighted sums of a quantity over groups.
 struct Estimate::Sums {
-  double all = 0, by_duration = 0;  ///< the latter: times the groups' durations
+  double all = 0, by_duration = 0;  ///< the latter: of values times their group's duration
   void add(const Sums& other) { all += other.all, by_duration += other.by_duration; }
 };
 
-/// How many others a group stands for. Weights are made such that groups have the exact time and number of calls of
-/// all: long calls wait longer, so where fewer of them were kept than there are, each stands for more. Where that
-/// cannot be by weights above 0 the time alone is made right.
+/// How many others a group stands for. The weights give the groups the exact time and number of calls of all: long
+/// calls wait longer, so if fewer of them were kept than their share, each stands for more. If positive weights cannot
+/// match both, only the time is matched.
 ///
-/// What a group is expected to have follows from the others by least squares: in proportion to its calls and its time,
-/// or to its time alone (Deville and Sarndal, Calibration estimators in survey sampling, 1992).
+/// The expected value of a group follows from the others by least squares: in proportion to its calls and its time, or
+/// to its time alone (Deville and Sarndal, Calibration estimators in survey sampling, 1992).
 struct Estimate::Calibration {
-  // Of the groups, each with its weight.
-  double time = 0, calls = 0, time_by_duration = 0, squares = 0;      ///< the last one: of times
+  // Weighted sums over the groups.
+  double time = 0, calls = 0, time_by_duration = 0, squares = 0;      ///< the last one: of weighted times
   double shortest = std::numeric_limits<double>::max(), longest = 0;  ///< durations
   std::size_t groups = 0;
   double level = 1, slope = 0;
-  double level_of_calls = 1;  ///< without a slope
+  double level_of_calls = 1;  ///< if there is no slope
 
   void add(const Group& group, double weight) {
     time += weight * group.time;
@@ -150,12 +151,12 @@ struct Estimate::Calibration {
     slope = steep;
     level = low;
   }
-  /// Standard deviation of a share of the time that so few groups tell, whatever they say. Groups with much of the time
-  /// count as few as their shares say.
+  /// Minimum standard deviation of a share of the time with so few groups, whatever their values. Groups with much of
+  /// the time make the effective number of groups smaller.
   double least_deviation() const {
     return statistics::deviation_by_succession(statistics::effective_samples(time, squares));
   }
-  /// Others than the added groups may be longer than all of these, or shorter.
+  /// The duration is clamped because other groups may be longer or shorter than all added ones.
   double factor(const Group& group) const {
     return slope == 0 ? level : level + slope * std::clamp(group.duration(), shortest, longest);
   }
@@ -169,24 +170,24 @@ struct Estimate::Calibration {
   }
 };
 
-/// What a call path has in a block.
+/// The sums of a call path in a block.
 struct Estimate::Scaled {
   Calibration by;
-  double seen_ns = 0;               ///< time of the kept members
-  double excess_ns = 0;             ///< by which the exact time is more than what they stand for
-  std::map<Quantity, Sums> within;  ///< of calls whose messages stay within their iteration
+  double seen_ns = 0;                                       ///< time of the kept members
+  double excess_ns = 0;                                     ///< exact time minus the time that they stand for
+  std::map<Quantity, Sums> within;                          ///< of calls whose messages stay within their iteration
   std::array<double, all_sides> apart_ns{}, apart_calls{};  ///< of all other calls
 };
 
-/// Calls at a call path whose messages have their other ends in other iterations.
+/// The calls at a call path whose messages have their other ends in other iterations.
 struct Estimate::Domain {
   double all_ns = 0, calls = 0;  ///< of the run
-  // Of that, in iterations that stand for themselves.
+  // Part of that in iterations that stand for themselves.
   double census_ns = 0, census_calls = 0;
-  Calibration known;                 ///< those of which both ends were kept by chance
-  double seen_ns = 0;                ///< their time without weights
-  std::map<Quantity, Sums> waits;    ///< of these
-  std::map<Quantity, double> least;  ///< what all have waited at least
+  Calibration known;                 ///< calls whose messages were kept at both ends by chance
+  double seen_ns = 0;                ///< unweighted time of these
+  std::map<Quantity, Sums> waits;    ///< waiting of these
+  std::map<Quantity, double> least;  ///< minimum waiting of all
   void add(const Domain& other) {
     all_ns += other.all_ns, calls += other.calls;
     census_ns += other.census_ns, census_calls += other.census_calls;
@@ -194,12 +195,12 @@ struct Estimate::Domain {
     add_known(other);
     for (const auto& [quantity, ns] : other.least) least[quantity] += ns;
   }
-  /// What it says; how much is unknown stays as it is.
+  /// Adds what is known; what is unknown stays as it is.
   void add_known(const Domain& other) {
     known.add(other.known);
     for (const auto& [quantity, sums] : other.waits) waits[quantity].add(sums);
   }
-  /// Of the time, by which it is more than the known ones with their mean duration make of it.
+  /// Time in excess of what the calls would take with the mean duration of the known ones.
   double excess_ns() const {
     if (known.calls <= 0) return all_ns;
     return std::max(all_ns - census_ns - known.time / known.calls * (calls - census_calls), 0.0);
@@ -210,28 +211,28 @@ struct Estimate::Domain {
   }
 };
 
-/// A block that was added.
+/// A block that has been added.
 struct Estimate::Sampled {
   std::vector<Stratum> strata;
   std::map<std::uint32_t, Scaled> scaled;  ///< by cell
-  Domains domains;                         ///< of which enough is known; the others are pooled
-  /// By cell: what is expected of calls follows from this, where it is not known from what is expected of its domain.
+  Domains domains;                         ///< domains with enough known calls; the others are pooled
+  /// By cell: the sums from which expected values follow. Unknown values are replaced by what their domain predicts.
   std::map<std::uint32_t, std::map<Quantity, Sums>> expected;
 
   const Domain* domain(const Location& of, std::uint32_t cell, unsigned sides) const;
 };
 
-/// A location of a sample.
+/// A location with a sample.
 struct Estimate::Location {
   std::uint32_t number;
   const Findings::OfLocation& found;
   const experiment::Rank& rank;
   const experiment::Location& profile;
-  std::vector<std::size_t> first_row;  ///< by span, and the end
+  std::vector<std::size_t> first_row;  ///< by span; the last entry is the end
   const std::vector<experiment::CallPath>& paths;
-  Domains pooled;  ///< of iterations that stand for themselves, and of blocks of which too little is known
-  std::vector<Sampled> sampled;  ///< of blocks that were added
-  unsigned blocks = 0;           ///< so many were added
+  Domains pooled;  ///< of iterations that stand for themselves, and of blocks about which too little is known
+  std::vector<Sampled> sampled;  ///< blocks that have been added
+  unsigned blocks = 0;           ///< number of blocks that have been added
 
   Location(std::uint32_t number_, const Findings::OfLocation& found_, const experiment::Rank& rank_,
            const experiment::Location& profile_, const std::vector<experiment::CallPath>& paths_)
@@ -257,7 +258,7 @@ struct Estimate::Location {
     const std::uint32_t at = place < found.cell_of_path.size() ? found.cell_of_path[place] : 0;
     return at == 0 ? none : at - 1;
   }
-  /// Time in MPI of a unit: takes the call path, nanoseconds and the number of calls.
+  /// Time in MPI of a unit: calls `take(path, nanoseconds, calls)`.
   template <class Take>
   void for_each_mpi_path(const experiment::Unit& unit, const Take& take) const {
     for (const run::MpiCalls& of : run::mpi_calls_of(unit, rank, paths)) take(of.path, of.seconds * 1e9, of.number);
@@ -313,7 +314,7 @@ const Estimate::Domain* Estimate::Sampled::domain(const Location& of, std::uint3
   return pooled == of.pooled.end() ? nullptr : &pooled->second;
 }
 
-/// What kept members say of the others.
+/// Extrapolates from the kept members to all members.
 void Estimate::add_block(Location& of, Block& block) {
   std::map<std::uint32_t, Scaled> scaled;
   Domains domains;
@@ -374,7 +375,7 @@ void Estimate::add_block(Location& of, Block& block) {
   of.sampled.push_back({std::move(block.strata), std::move(scaled), std::move(domains), {}});
 }
 
-/// What calls say whose messages have their other ends in other iterations.
+/// Adds what is known from calls whose messages have their other ends in other iterations.
 void Estimate::add_known(const Location& of, const Stratum& stratum, const std::map<std::uint32_t, Scaled>& scaled,
                          Domains& domains) const {
   const auto add = [&](std::uint32_t span, bool is_member) {
@@ -404,7 +405,7 @@ void Estimate::add_known(const Location& of, const Stratum& stratum, const std::
   for (const std::uint32_t span : stratum.preceding) add(span, false);
 }
 
-/// Not because the iteration is a slow one in which the messages were sent, or received.
+/// Whether the other ends were kept by chance, and not because the messages were sent or received in a slow iteration.
 bool Estimate::is_known_by_chance(const Location& of, std::uint32_t span, unsigned sides) const {
   const SpanEnd& end = of.found.spans[span];
   const std::string& loop = loops_[end.loop];
@@ -415,7 +416,7 @@ bool Estimate::is_known_by_chance(const Location& of, std::uint32_t span, unsign
          ((sides & side_of_sends) == 0 || !is_slow(end.number + 1));
 }
 
-/// What calls whose messages cross have waited, and what all values may be wrong by.
+/// Adds the waiting of calls whose messages cross iterations, and the errors of all values.
 void Estimate::finish_location(Location& of) {
   for (auto& [key, domain] : of.pooled) {
     if (domain.known.groups >= least_kept) continue;
@@ -457,8 +458,8 @@ void Estimate::add_domains(const Location& of, Domains& domains) {
     std::map<Quantity, double> values = domain.least;
     for (const auto& [quantity, sums] : domain.waits)
       values[quantity] = std::max(values[quantity], domain.known.value(sums));
-    // Few say next to nothing of the others, none of them anything of the slow ones, and of longer ones than they are
-    // nobody knows why they are long.
+    // Few known calls say next to nothing about the others. No number of them says anything about slow iterations, or
+    // about why longer calls are long.
     const bool is_known = domain.known.groups >= least_kept;
     double deviation = statistics::uniform_deviation(domain.all_ns);
     if (is_known) {
@@ -470,7 +471,7 @@ void Estimate::add_domains(const Location& of, Domains& domains) {
       constexpr unsigned either_side = side_of_receives | side_of_sends;
       if (sides == either_side) add_value(untold_, of.found.cells[cell].path, of.number, domain.all_ns);
     }
-    // That the known ones have not waited does not say that the others have not.
+    // If the known calls did not wait, the others may have waited nevertheless.
     for (Quantity quantity = 0; quantity < meanings_.size() && deviation > 0; ++quantity)
       if (meanings_[quantity].sides == sides && meanings_[quantity].is_doubted) values.try_emplace(quantity, 0);
     const run::Signs signs = doubt_signs(node_of(of, cell), sides);
@@ -482,9 +483,9 @@ void Estimate::add_domains(const Location& of, Domains& domains) {
   }
 }
 
-/// The members have more time than the kept ones make of it: it is in long ones, none of which was kept. What share of
-/// that is waiting nobody knows: any is as likely. Where few have much of the time their shares tell little of others;
-/// what few of one block have missed says nothing of other blocks.
+/// If the members have more time than the kept ones account for, it is in long members, none of which was kept. The
+/// share of waiting in that time is unknown: any is equally likely. If few members have much of the time, their shares
+/// say little about others; what few members of one block missed says nothing about other blocks.
 void Estimate::add_doubt(const Location& of, std::uint32_t cell, const Scaled& scaled, unsigned block) {
   const double exact_ns = std::max(scaled.by.time + scaled.excess_ns, 0.0);
   const double unseen = exact_ns > 0 ? std::max(1 - scaled.seen_ns / exact_ns, 0.0) : 0;
@@ -513,17 +514,17 @@ std::uint32_t Estimate::node_of(const Location& of, std::uint32_t cell) const {
   return path == trace::no_path ? 0 : naming_.node_of(path);
 }
 
-/// What kept members differ from the ratio by. A member with much of the time draws the ratio to itself: so each is
-/// compared with the ratio of the others, as by the jackknife (Cochran, chapter 6.17).
+/// Adds the deviations of kept members from the ratio. A member with much of the time pulls the ratio towards itself,
+/// so each is compared with the ratio of the others, as in the jackknife (Cochran, chapter 6.17).
 void Estimate::add_errors(const Location& of, const Sampled& sampled, const Stratum& stratum) {
   const auto n = static_cast<double>(stratum.kept.size());
   if (n < 1) return;
-  // Of a single member nobody knows how much others differ: by as much as it has.
+  // With a single member it is unknown how much others differ: its whole value is the residual.
   const bool is_single = n < 2;
   const double weight = stratum.weight();
   const double of_few = is_single ? stratum.count : weight * std::sqrt(n / (n - 1));
   const double factor = of_few * statistics::correction_of_sample(n / stratum.count);
-  // With one ratio for all strata the members of one may all differ to the same side: that is no chance.
+  // With one ratio for all strata, the members of one may all differ in the same direction: that is not chance.
   std::map<std::pair<std::uint32_t, std::uint32_t>, double> mean;  // by output and node
   using Iteration = std::pair<std::uint16_t, std::int64_t>;        // loop and number
   struct Residual {
@@ -562,7 +563,7 @@ void Estimate::add_errors(const Location& of, const Sampled& sampled, const Stra
           const double own = ends == Ends::Within ? value : of_domain;
           take(quantity, scale * factor * (is_alone ? own : (own - by.expected(sums, group)) / (1 - share)));
         }
-        // By what it differs from others whose messages cross.
+        // The deviation from other calls whose messages cross iterations.
         if (ends != Ends::Crossing || !domain || domain->known.time <= 0 || !is_known_by_chance(of, span, sides))
           continue;
         const double share_of_these = weight * scale * group.time / domain->known.time;
@@ -577,7 +578,7 @@ void Estimate::add_errors(const Location& of, const Sampled& sampled, const Stra
   for (const std::uint32_t span : stratum.preceding) add(span, false);
   for (auto& [key, value] : mean)
     if (std::abs(value) < 1e-3) value = 0;
-  std::map<std::uint32_t, std::map<Iteration, double>> of_location;  // by output, by iteration
+  std::map<std::uint32_t, std::map<Iteration, double>> of_location;  // by output and iteration
   const auto take = [&](const Residual& r) {
     add_residual(of, r.output, r.node, r.signs, r.value);
     of_location[r.output][r.iteration] += r.value;
@@ -593,7 +594,7 @@ void Estimate::add_errors(const Location& of, const Sampled& sampled, const Stra
     for (const auto& [iteration, value] : by_iteration) location_variance_[output][of.number] += value * value;
 }
 
-/// Strata with few kept members go to those whose members spend the most similar time in MPI.
+/// Merges strata with few kept members into those whose members spend the most similar time in MPI.
 void Estimate::merge_small(std::vector<Block>& blocks) {
   const auto mean = [](const Block& of) {
     return of.strata[0].count > 0 ? of.strata[0].time_ns / of.strata[0].count : 0;
@@ -601,7 +602,7 @@ void Estimate::merge_small(std::vector<Block>& blocks) {
   while (blocks.size() > 1) {
     const auto small = std::ranges::min_element(blocks, {}, [](const Block& of) { return of.strata[0].kept.size(); });
     const Stratum& few = small->strata[0];
-    // What is there whole needs no others.
+    // The smallest stratum has enough kept members, so all have.
     if (few.kept.size() >= least_kept) break;
     auto nearest = blocks.end();
     for (auto at = blocks.begin(); at != blocks.end(); ++at)
@@ -624,8 +625,8 @@ void Estimate::merge_small(std::vector<Block>& blocks) {
 struct Estimate::Parts {
   std::vector<std::uint32_t> census;
   std::map<std::uint16_t, std::vector<std::uint32_t>> sampled;    ///< iterations or stretches, by loop
-  std::map<std::uint16_t, std::vector<std::uint32_t>> preceding;  ///< kept because the next one was chosen, likewise
-  std::vector<std::uint32_t> outside;                             ///< of iterations, where only some was recorded
+  std::map<std::uint16_t, std::vector<std::uint32_t>> preceding;  ///< kept because the next one was chosen; by loop
+  std::vector<std::uint32_t> outside;                             ///< outside of iterations, if only some was recorded
 };
 
 Estimate::Parts Estimate::parts_of(const Findings::OfLocation& found) const {
@@ -645,7 +646,7 @@ Estimate::Parts Estimate::parts_of(const Findings::OfLocation& found) const {
     else if (trace_.may_precede(loop, end.number) && !trace_.slowest().contains({loop, end.number}))
       parts.preceding[end.loop].push_back(span);
   }
-  parts.census.push_back(static_cast<std::uint32_t>(found.spans.size()));  // after the last one
+  parts.census.push_back(static_cast<std::uint32_t>(found.spans.size()));  // time after the last span
   return parts;
 }
 
@@ -661,7 +662,7 @@ void Estimate::add_time_in_mpi(const Location& of, const experiment::Unit& unit,
   });
 }
 
-/// What stands for itself has used that up.
+/// Subtracts a span that stands for itself.
 void Estimate::take_out(const Location& of, std::uint32_t span, Block& block) {
   for (const Findings::Row& row : of.rows(span)) {
     if (!is_time(row.quantity) && row.quantity != number_of_calls) continue;
@@ -688,7 +689,7 @@ void Estimate::add_sampled(std::uint32_t location, const Findings::OfLocation& f
   finish_location(of);
 }
 
-/// One block: of the classes only the numbers are known.
+/// Adds stretches as one block: for classes only the numbers of members are known.
 void Estimate::add_stretches(Location& of, const Parts& parts) {
   Block block;
   for (const experiment::Unit& unit : of.profile.units) add_time_in_mpi(of, unit, block);
@@ -738,7 +739,7 @@ void Estimate::add_stretches(Location& of, const Parts& parts) {
   add_block(of, block);
 }
 
-/// A block for each cluster of its iterations.
+/// Adds a block for each cluster of the loop's iterations.
 void Estimate::add_loop(Location& of, std::uint16_t loop_index, const std::string& name, const Parts& parts) {
   const std::vector<std::uint32_t>& spans = parts.sampled.at(loop_index);
   const auto loop = std::ranges::find(of.profile.loops, name, &experiment::Loop::name);
@@ -791,7 +792,7 @@ void Estimate::add_loop(Location& of, std::uint16_t loop_index, const std::strin
   for (Block& block : rest) add_block(of, block);
 }
 
-/// Time outside of iterations, of which one in 2^level stretches was recorded.
+/// Adds time outside of iterations, of which one in 2^level stretches was recorded.
 void Estimate::add_outside(Location& of, const Parts& parts) {
   Block block;
   block.strata.emplace_back();
@@ -809,7 +810,7 @@ void Estimate::add_outside(Location& of, const Parts& parts) {
   add_block(of, block);
 }
 
-/// Time outside of iterations stands for itself; what was not recorded of it is missing.
+/// Time outside of iterations stands for itself; the part that was not recorded is not covered.
 void Estimate::count_not_covered_outside(const Location& of, const Parts& parts) {
   std::map<std::uint32_t, double> rest;  // by cell
   for (const experiment::Unit& unit : of.profile.units)

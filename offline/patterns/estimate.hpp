@@ -1,24 +1,24 @@
 #pragma once
-/// From kept iterations to the run.
+/// Extrapolates from kept iterations to the run.
 ///
-/// A kept iteration is a member of its rank's stratum: the cluster of iterations it belongs to, or without marks the
-/// class of its stretch. Of a call path the profile has the exact time and number of calls of each stratum. The kept
-/// members get weights such that together they have both: a regression estimator by calibration (Deville and Sarndal,
-/// 1992), which never exceeds the call path, and keeps a pattern within the one that it is a part of. With few members
-/// the time alone is made right: a ratio estimator (Cochran, Sampling Techniques, chapter 6). The slowest iterations,
-/// if all ranks have them, and time outside of iterations stand for themselves.
+/// A kept iteration is a member of its rank's stratum: the cluster of iterations that it belongs to or, without marks,
+/// the class of its stretch. For each stratum the profile has the exact time and number of calls of every call path.
+/// The kept members get weights with which their sums match both: a regression estimator by calibration (Deville and
+/// Sarndal, 1992), which never exceeds the call path, and keeps a pattern within the one that it is a part of. With few
+/// members only the time is matched: a ratio estimator (Cochran, Sampling Techniques, chapter 6). The slowest
+/// iterations, if all ranks have them, and time outside of iterations stand for themselves.
 ///
-/// What a call has waited for messages is known only where the other ends were kept. Within an iteration they always
-/// are; of messages from one iteration to the next they are where both were kept. That is a matter of chance where the
-/// one was kept because it comes before the other: so what such calls say stands for all whose messages cross (an
-/// estimate for a domain, chapter 2.13).
+/// How long a call waited for messages is known only if the other ends were kept. Within an iteration they always are;
+/// for messages from one iteration to the next they are if both iterations were kept. That is a matter of chance if one
+/// iteration was kept because it precedes the other, so what such calls say stands for all calls whose messages cross
+/// iterations (an estimate for a domain, chapter 2.13).
 ///
-/// Of classes of stretches only the number of members is known exactly, not the time at each call path: there a class
-/// weighs what its number says, and the ratio is one of all classes together.
+/// For classes of stretches only the number of members is known exactly, not the time at each call path: a class is
+/// weighted by its number of members, and one ratio applies to all classes together.
 ///
-/// Ranks and call sites wait in the same iterations. So what kept iterations differ by goes into replicates, in which
-/// an iteration has the same signs everywhere, and errors of sums come from these (run::Replicates). Of one location
-/// the residuals of each iteration are there themselves.
+/// Ranks and call sites wait in the same iterations. The differences between kept iterations therefore go into
+/// replicates, in which an iteration has the same signs everywhere, and errors of sums come from these
+/// (run::Replicates). For a single location, the residuals of each iteration are available themselves.
 
 #include <array>
 #include <map>
@@ -30,56 +30,56 @@
 
 namespace refrain::patterns {
 
-/// Of a quantity.
+/// What a quantity contributes to.
 struct Meaning {
-  std::vector<std::uint32_t> outputs;  ///< that it belongs to
-  unsigned sides = no_side;            ///< of messages that it depends on: Sides
-  bool is_doubted = false;             ///< calls may have waited so of which it is not known
+  std::vector<std::uint32_t> outputs;  ///< outputs to which the quantity is added
+  unsigned sides = no_side;            ///< sides of messages that it depends on: Sides
+  bool is_doubted = false;             ///< calls whose waiting is not known may have waited in this way
 };
 using Meanings = std::vector<Meaning>;  ///< by quantity
 
-/// What is added up for the run.
+/// The sums for the run.
 class Estimate {
  public:
-  /// `loops`: names by SpanEnd::loop. `untold`: the output for the time of calls that may have waited, where nothing
-  /// that was kept says for how long.
+  /// `loops`: names by SpanEnd::loop. `untold`: the output for the time of calls that may have waited, if nothing that
+  /// was kept says how long.
   Estimate(const trace::Trace& trace, const Naming& naming, const Meanings& meanings, std::size_t outputs,
            std::uint32_t untold, const std::vector<std::string>& loops);
 
-  /// A location of which all events are there, or of which they stand for themselves. `is_wanted`: spans.
+  /// Adds a location whose events are complete or stand for themselves. `is_wanted`: selects spans; empty: all.
   void add_exact(std::uint32_t location, const Findings::OfLocation& found,
                  const std::function<bool(const SpanEnd*)>& is_wanted);
-  /// A location with a sample.
+  /// Adds a location with a sample.
   void add_sampled(std::uint32_t location, const Findings::OfLocation& found, const experiment::Rank& rank);
 
-  /// Nowhere an output is less than any of these: it may be known of fewer calls.
+  /// Raises `whole` to at least each of `parts` at every node and location: `whole` may be known for fewer calls.
   void contain(std::uint32_t whole, std::span<const std::uint32_t> parts);
-  /// Makes severities of it.
+  /// Turns the sums into severities.
   void finish(std::vector<PatternResult>& outputs, const std::function<bool(std::uint32_t node)>& is_wanted) const;
   double not_covered_ns() const { return not_covered_ns_; }
-  /// Time of calls with messages on these sides of which next to nothing is known, as hardly one of their kind was kept
-  /// with its other ends.
+  /// Time of calls with messages on these sides of which next to nothing is known, because hardly any call of their
+  /// kind was kept with its other ends.
   double unknown_ns(unsigned sides) const { return unknown_ns_[sides]; }
-  /// Of an output, before finish() chooses nodes.
+  /// Sum of an output, before finish() selects nodes.
   double sum_ns(std::size_t output) const;
   std::uint64_t merged_strata() const { return merged_strata_; }
-  /// Replicates are those of so many ranks together: what PatternResult::Replicated::rank is a multiple of.
+  /// Number of ranks whose replicates form one sum: PatternResult::Replicated::rank is a multiple of it.
   std::int32_t ranks_in_block() const { return ranks_in_block_; }
 
  private:
   using Cells = std::map<std::uint32_t, double>;  ///< by cell of a location
-  /// Members that were chosen at random among more.
+  /// A set of members from which the kept ones were chosen at random.
   struct Stratum {
-    double count = 0;                      ///< of all members
+    double count = 0;                      ///< number of all members
     std::vector<std::uint32_t> kept;       ///< spans
-    std::vector<std::uint32_t> preceding;  ///< spans that are no members of the sample, before some of its members
-    double time_ns = 0;                    ///< of MPI, for the comparison of strata
-    /// For how many one of the kept ones stands.
+    std::vector<std::uint32_t> preceding;  ///< spans that precede members of the sample without being members
+    double time_ns = 0;                    ///< in MPI, for the comparison of strata
+    /// Number of members that each kept one stands for.
     double weight() const { return kept.empty() ? 0 : count / static_cast<double>(kept.size()); }
   };
-  /// Strata with one ratio.
+  /// Strata that share one ratio.
   struct Block {
-    Cells time_ns, calls;  ///< exactly, of all members
+    Cells time_ns, calls;  ///< exact sums over all members
     std::vector<Stratum> strata;
   };
   struct Location;

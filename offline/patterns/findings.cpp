@@ -5,7 +5,7 @@
 namespace refrain::patterns {
 
 Findings::Cell& Findings::cell(OfLocation& of, std::uint32_t path) {
-  // What no path is known of stands in the first place.
+  // The first entry is for time without a known path.
   const std::size_t place = path == trace::no_path ? 0 : std::size_t{path} + 1;
   if (place >= of.cell_of_path.size()) of.cell_of_path.resize(place + 1 + place / 2);
   std::uint32_t& at = of.cell_of_path[place];
@@ -77,7 +77,7 @@ void Findings::end_span(std::uint32_t location, const SpanEnd& end) {
 void Findings::finish() {
   for (OfLocation& of : of_) {
     keep_span(of);
-    // What became known later stands behind: one row for each span, call path and quantity.
+    // Rows that became known later are at the end: merge into one row for each span, call path and quantity.
     const auto key = [](const Row& row) { return std::tuple(row.span, row.cell, row.quantity); };
     std::ranges::sort(of.rows, {}, key);
     std::size_t kept = 0;
@@ -85,7 +85,7 @@ void Findings::finish() {
       if (kept > 0 && key(of.rows[kept - 1]) == key(of.rows[i])) of.rows[kept - 1].ns += of.rows[i].ns;
       else of.rows[kept++] = of.rows[i];
     of.rows.resize(kept);
-    // What was added and taken off again.
+    // Drop values that were added and subtracted again.
     std::erase_if(of.rows, [](const Row& row) { return row.ns == 0; });
   }
 }

@@ -8,7 +8,7 @@ namespace refrain::patterns {
 
 namespace {
 
-/// Call paths by names, with what each has.
+/// Call paths by names, with the time of each.
 class NamedTimes {
  public:
   NamedTimes(const std::vector<PatternResult::ByNode>& by_node, const Naming& naming) {
@@ -59,13 +59,13 @@ std::vector<std::string> main_function(const CauseResult& computation, const Nam
   constexpr double half = 0.5, nearly_all = 0.8;
   const NamedTimes times(computation.by_node, naming);
   std::vector<std::string> path = common_path(computation.activity, naming);
-  // From one call to the next the program may have left the function that has made both.
+  // Between the two calls the program may have left the function that made both.
   while (!path.empty() && times.below(path) < half * times.all_ns()) path.pop_back();
   const std::size_t common = path.size();
   double here_ns = times.all_ns();
   for (double least = half; here_ns > 0; least = nearly_all) {
     auto [name, ns] = times.largest_child(path);
-    // Internal functions of libraries say nothing of the program.
+    // Internal functions of libraries say nothing about the program.
     if (name.empty() || ns < least * here_ns) break;
     if (path.size() > common && (name[0] == '_' || name[0] == '[' || name[0] == '(')) break;
     path.push_back(std::move(name));
@@ -76,7 +76,7 @@ std::vector<std::string> main_function(const CauseResult& computation, const Nam
 
 namespace {
 
-/// One for each call path that is worth it, and one for all others together.
+/// Adds one headline for each call path with at least `least_ns`, and one for all others together.
 void add_headlines(const PatternResult& of, double least_ns, std::vector<Headline>& all) {
   Headline rest{of.about.name, 0, {}};
   for (const PatternResult::ByNode& row : of.by_node) {
@@ -99,7 +99,7 @@ std::vector<Headline> headlines(const Analysis& analysis, std::size_t most, doub
   for (const PatternResult& of : analysis.patterns)
     if (of.about.is_wait && of.about.parent != "init_finalize") add_headlines(of, least_share * analysis.total_ns, all);
   std::ranges::stable_sort(all, std::greater<>{}, &Headline::ns);
-  // A call may have waited for a send and for a receive at once.
+  // A call may have waited for a send and a receive at once: one headline for each call path.
   std::vector<Headline> chosen;
   for (Headline& of : all)
     if (const auto first = [](const Headline& one) { return one.nodes.front(); };

@@ -1,7 +1,7 @@
 #pragma once
-/// Values that come in one order, with ascending numbers, and are taken out in any.
+/// Values that are added in order, with ascending numbers, and taken out in any order.
 ///
-/// Memory: not more than twice what was not taken out, and a little.
+/// Memory: at most twice the values that were not taken out, and a little.
 
 #include <algorithm>
 #include <cstddef>
@@ -27,10 +27,10 @@ class InFlight {
     ++open_;
     return next_++;
   }
-  /// Nothing: it was taken out before, or never came.
+  /// nullopt: the value was taken out before, or never added.
   std::optional<T> take(std::uint64_t number) {
     if (entries_.empty() || number < entries_.front().number) return std::nullopt;
-    // Where none was removed from between yet its place is plain.
+    // If no entry in between was erased, the number gives the index.
     const std::uint64_t place = std::min<std::uint64_t>(number - entries_.front().number, entries_.size() - 1);
     auto at = entries_.begin() + static_cast<std::ptrdiff_t>(place);
     if (at->number != number) at = std::ranges::lower_bound(entries_, number, {}, &Entry::number);
@@ -43,7 +43,7 @@ class InFlight {
     if (entries_.size() > 2 * open_ + few) std::erase_if(entries_, [](const Entry& of) { return of.is_gone; });
     return value;
   }
-  /// In their order; some may be gone.
+  /// In the order of their numbers; some may be gone.
   const std::deque<Entry>& entries() const { return entries_; }
 
  private:

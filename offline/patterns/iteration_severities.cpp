@@ -11,7 +11,7 @@
 namespace refrain::patterns {
 namespace {
 
-/// Which ranks have loops, and which of their iterations.
+/// How many ranks have each loop and each of its iterations.
 struct RanksOfLoops {
   std::map<std::uint16_t, std::unordered_map<std::int64_t, std::uint32_t>> kept;  ///< by loop, by iteration
   std::map<std::string, std::uint32_t> all;                                       ///< by name of the loop
@@ -22,7 +22,7 @@ struct RanksOfLoops {
       for (const SpanEnd& span : search.findings().locations()[location].spans)
         if (span.loop != 0 && span.is_whole) ++kept[span.loop][span.number];
     }
-    // Whoever has lost all events has the loop even so.
+    // A rank that lost all its events has the loop nevertheless.
     std::set<std::pair<std::int32_t, std::string>> known;
     run::for_each_loop(search.trace().experiment(), [&](const run::LoopPlace& of, const experiment::Loop& loop, auto&) {
       if (of.location == 0 && known.emplace(of.rank, loop.name).second) ++all[loop.name];
@@ -30,11 +30,11 @@ struct RanksOfLoops {
   }
 };
 
-/// Iterations that all ranks with the loop have kept as a whole: where one has not, nobody knows whom calls of the
-/// others have waited for. And of no call in them the other end of a message that counts lies in one that was not kept.
+/// Iterations that all ranks with the loop kept as a whole: if one rank did not, it is unknown what calls of the others
+/// waited for. In addition, no message that counts may have its other end in an iteration that was not kept.
 class KnownIterations {
  public:
-  /// `sides`: of messages that count; none: collective operations and windows count. `is_of_all`: everything does.
+  /// `sides`: of messages that count; none: collective operations and windows count. `is_of_all`: everything counts.
   KnownIterations(const Search& search, const RanksOfLoops& ranks, unsigned sides, bool is_of_all)
       : search_(search), ranks_(ranks) {
     const auto is_operation = [&](std::uint32_t path) {
@@ -42,7 +42,7 @@ class KnownIterations {
       return is.exchange != trace::Exchange::None || is.window_step != trace::WindowStep::None;
     };
     const auto is_untold = [&](const Findings::OfLocation& of, const Findings::Row& row) {
-      constexpr std::int64_t worth_a_word_ns = 1000;  // told time is subtracted in rounded parts
+      constexpr std::int64_t worth_a_word_ns = 1000;  // known time is subtracted in rounded parts
       switch (row.quantity) {
         case unknown_receives: return (sides & side_of_receives) != 0;
         case unknown_sends: return (sides & side_of_sends) != 0;
@@ -74,7 +74,7 @@ class KnownIterations {
   std::set<std::pair<std::uint16_t, std::int64_t>> unknown_;  ///< loops and iterations
 };
 
-/// Of a location, by the place of the loop's name.
+/// The loops of a location, by index into Search::loops().
 std::map<std::uint16_t, IterationSeverities::OfLoop> loops_of(const Search& search, const KnownIterations& known,
                                                               std::uint32_t location, Quantity quantity) {
   const Findings::OfLocation& found = search.findings().locations()[location];
@@ -82,7 +82,7 @@ std::map<std::uint16_t, IterationSeverities::OfLoop> loops_of(const Search& sear
   for (const SpanEnd& span : found.spans)
     if (known.has(span)) loops[span.loop].kept.push_back(span.number);
   for (const Findings::Row& row : found.rows) {
-    if (row.span >= found.spans.size() || row.quantity != quantity) continue;  // after the last one that has ended
+    if (row.span >= found.spans.size() || row.quantity != quantity) continue;  // after the last span that has ended
     const SpanEnd& span = found.spans[row.span];
     if (known.has(span)) loops[span.loop].rows.push_back({span.number, found.cells[row.cell].path, row.ns});
   }

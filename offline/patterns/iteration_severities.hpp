@@ -20,15 +20,15 @@ struct IterationSeverities {
   struct OfLoop {
     std::int32_t rank = 0, thread = 0;
     std::string loop;
-    std::vector<std::int64_t> kept;  ///< iterations of which all events are there, ascending
-    std::vector<Row> rows;           ///< of these, ascending by iteration; what is not there is 0
+    std::vector<std::int64_t> kept;  ///< iterations whose events are complete, ascending
+    std::vector<Row> rows;           ///< of these iterations, ascending by iteration; missing rows are 0
   };
   std::vector<OfLoop> loops;
 };
 
 /// Names of the patterns that severities_of_iterations() knows.
 std::vector<std::string> iteration_pattern_names();
-/// By pattern, each one of these. One pass over all events.
+/// One result for each of `patterns`, which must be such names. Makes one pass over all events.
 std::vector<IterationSeverities> severities_of_iterations(const trace::Trace& trace,
                                                           std::span<const std::string> patterns);
 

@@ -3,10 +3,10 @@
 namespace refrain::patterns {
 namespace {
 
-/// Of what has no call path, and of the paths that only the time rules define; call paths follow.
+/// The node without a call path, and the nodes of paths that only the time rules define; call paths follow.
 enum KeptNode : std::uint32_t { no_node, not_on_cpu, blocked, first_path };
 
-/// `change`: takes the number of a node, and returns another one.
+/// `change`: maps the number of a node to another one.
 template <class Change>
 void change_nodes(Analysis& analysis, const Change& change) {
   const auto all = [&](auto& rows) {

@@ -1,17 +1,17 @@
 #pragma once
-/// The nodes of an analysis by numbers that outlast the names of call paths, in which it is kept: those of the first
-/// call paths that have these names.
+/// Node numbers for storing an analysis, which do not depend on the names of call paths: each node gets the number of
+/// the first call path that has its name.
 
 #include "offline/experiment/packed.hpp"
 #include "offline/patterns/analysis.hpp"
 
 namespace refrain::patterns {
 
-/// From the nodes of `naming`, where the analysis is one of an experiment with so many call paths ...
+/// Converts to these numbers from the nodes of `naming`, for an experiment with `paths` call paths ...
 void to_kept_nodes(Analysis& analysis, std::size_t paths, const Naming& naming);
-/// ... and to those of another one.
+/// ... and back to the nodes of `naming`, which may be another one.
 void from_kept_nodes(Analysis& analysis, const Naming& naming);
-/// Whether nodes that were read are those of an experiment with so many call paths.
+/// Whether nodes that were read are valid for an experiment with `paths` call paths.
 bool are_kept_nodes(Analysis& analysis, std::size_t paths);
 
 using experiment::Is;
@@ -36,7 +36,7 @@ template <class Io, Is<PatternResult::Worst> T>
 void describe(Io& io, T& of) {
   io(of.node, of.location, of.ns, of.enter_ns, of.loop, of.iteration);
 }
-/// Without cells: these are metrics (as_metrics()).
+/// Without cells, which are stored as metrics (as_metrics()).
 template <class Io, Is<PatternResult> T>
 void describe(Io& io, T& of) {
   io(of.about, of.all, of.confidence, of.is_sampled, of.is_partial, of.is_class, of.by_node, of.by_location, of.names,
@@ -68,7 +68,7 @@ void describe(Io& io, T& of) {
      of.collectives, of.collectives_left_out, of.window_epochs, of.window_epochs_left_out, of.violations, of.gaps,
      of.gaps_within, of.is_sample, of.damages);
 }
-/// Without headlines, of which findings are made.
+/// Without headlines, which become findings.
 template <class Io, Is<Analysis> T>
 void describe(Io& io, T& of) {
   io(of.total_ns, of.patterns, of.counts, of.is_sampled, of.not_covered_ns, of.unknown_ns, of.untold, of.seen_share,

@@ -20,14 +20,14 @@ namespace {
 using format::MetricId;
 using trace::MatchedMessage;
 
-/// Of a node at a location.
+/// One side of messages of a node at a location.
 struct PlaceOfMessages {
   std::uint32_t node, location;
   SideOfMessage side;
   auto operator<=>(const PlaceOfMessages&) const = default;
 };
 
-/// What the profile has of calls that have received or completed messages, and of those that have sent some.
+/// The profile's values for calls that received or completed messages, and for calls that sent some.
 struct ProfileOfMessages {
   std::map<PlaceOfMessages, MatchedSide::Whole> places;
   std::map<std::uint32_t, double> time_ns;  ///< by node, of all calls
@@ -39,7 +39,7 @@ ProfileOfMessages profile_of_messages(const trace::Trace& trace, const Naming& n
   for (std::uint32_t location = 0; location < trace.locations().size(); ++location) {
     const run::Leaf* leaf = reader.of(trace.locations()[location].rank, trace.locations()[location].thread);
     if (!leaf) continue;
-    // Other calls of the same call path move nothing, or to the other side.
+    // Other calls of the same call path move nothing, or only in the other direction.
     std::map<std::pair<std::uint32_t, SideOfMessage>, double> of_calls_ns;
     for (const experiment::CallDurations& calls : leaf->location.durations) {
       const double ns = 1e9 * run::seconds_of(leaf->rank, static_cast<double>(calls.durations[waits::Column::Time]));
@@ -58,7 +58,7 @@ ProfileOfMessages profile_of_messages(const trace::Trace& trace, const Naming& n
         const auto of_calls = of_calls_ns.find({row.path, side});
         MatchedSide::Whole& to = profile.places[{naming.node_of(row.path), location, side}];
         to.messages += messages;
-        // Without durations, most calls of a function that polls may have found nothing.
+        // If durations are missing, most calls of a polling function may have found nothing.
         const double unless_noted_ns = trace::function_of_mpi(trace.region_of(row.path)).waits_untold ? 0 : time_ns;
         to.time_ns += of_calls == of_calls_ns.end() ? unless_noted_ns : std::min(of_calls->second, time_ns);
       }
@@ -67,10 +67,10 @@ ProfileOfMessages profile_of_messages(const trace::Trace& trace, const Naming& n
   return profile;
 }
 
-/// So few numbers of messages tell nothing.
+/// Fewer message numbers than this say nothing.
 constexpr std::size_t fewest_numbers = 10;
 
-/// The functions that may wait for their receiver: they return when the message was taken, or is kept elsewhere.
+/// Whether a function may wait for its receiver: it returns when the message was taken or is kept elsewhere.
 bool is_blocking_send(const trace::Trace& trace, std::uint32_t path) {
   const format::MpiFunction* known = format::find_mpi_function(trace.region_of(path));
   return known && known->of == format::MpiClass::send && known->waits != format::MpiWaits::nobody;
@@ -79,12 +79,12 @@ bool is_blocking_send(const trace::Trace& trace, std::uint32_t path) {
 struct WaitBounds {
   double least_ns = 0, most_ns = 0;
 };
-/// How long a blocking send has waited until its receive was posted. When another call than the one that has completed
-/// it has posted it, that was before that call.
+/// How long a blocking send waited until its receive was posted. If the receive was posted by another call than the one
+/// that completed it, it was posted before the completing call.
 WaitBounds late_receiver_bounds(const MatchedMessage& of) {
   const std::int64_t until = std::min(of.receive.enter_ns, of.send.leave_ns);
   const auto most = static_cast<double>(std::max(until - of.send.enter_ns, std::int64_t{0}));
-  // A send that was left before has not waited.
+  // A send that was left before did not wait.
   if (of.receive.enter_ns >= of.send.leave_ns && of.receive.posted_path == trace::no_path) return {};
   return {of.receive.posted_path == trace::no_path ? most : 0, most};
 }
@@ -127,7 +127,7 @@ std::map<PlaceOfMessages, EndsAtPlace> ends_at_places(const trace::Trace& trace,
 
 }  // namespace
 
-/// Messages among the events before a location began to sample, which are not in the sample.
+/// Messages among the events from before a location began to sample; they are not in the sample.
 class MessagesBefore {
  public:
   explicit MessagesBefore(const trace::Trace& trace) {
@@ -164,7 +164,7 @@ void MatchedSide::add(const std::vector<Message>& messages, double least_ns, dou
   const double times = std::max(whole.messages / sampled, 1.0);
   constexpr double half = 0.5;
   const double share = std::min(half * (least_ns + most_ns) / time_ns, 1.0);
-  // Long calls are missing in the sample, and how much of them was waiting is not known.
+  // Long calls are missing from the sample, and their share of waiting is not known.
   const double excess_ns = std::max(whole.time_ns - times * time_ns, 0.0), usual_ns = whole.time_ns - excess_ns;
   const double after = std::max(whole.messages - whole.before, 1.0);
   const double unsampled_ns = whole.time_ns * std::clamp(1 - sampled * whole.weight / after, 0.0, 1.0);
@@ -176,7 +176,7 @@ void MatchedSide::add(const std::vector<Message>& messages, double least_ns, dou
   messages_ += messages.size();
   const double of_few = statistics::correction_of_sample(1 / times), scale = usual_ns / time_ns;
   unseen_time_ns_ += usual_ns * of_few;
-  // What one message has waited is more than its part in the waiting of a call that completes several.
+  // The wait for one message is more than its part of the wait of a call that completes several.
   const double part = waiting_ns > 0 ? share * time_ns / waiting_ns : 0;
   for (const Message& of : messages) {
     OfNumber& to = of_number_[of.number];
@@ -196,7 +196,7 @@ void MatchedSide::add_rest(double ns) {
 }
 
 run::Replicates MatchedSide::replicates(std::int64_t place) const {
-  constexpr std::uint64_t of_messages = 0x3c6ef372fe94f82b;  // in the place of the number of a loop
+  constexpr std::uint64_t of_messages = 0x3c6ef372fe94f82b;  // in place of a loop number
   enum Doubt : std::uint64_t { Range = of_messages + 1, Open, BesideMiddle, Unseen };
   run::Replicates replicates;
   const auto n = static_cast<double>(of_number_.size());
@@ -208,7 +208,7 @@ run::Replicates MatchedSide::replicates(std::int64_t place) const {
     time_squares += of.time_ns * of.time_ns;
   }
   using namespace statistics;
-  // A few long calls tell as little as few calls do.
+  // A few long calls say as little as few calls do.
   const double effective = effective_samples(time_ns, time_squares);
   const std::pair<Doubt, double> doubts[] = {{Range, uniform_deviation(range_ns_)},
                                              {Open, uniform_deviation(open_ns_)},

@@ -29,7 +29,7 @@ Search::Messages::Messages(Search& search)
   for_others_.resize(processes);
 }
 
-/// -1: of the own one.
+/// Returns -1 for the own process.
 inline int Search::Messages::process_of(std::int32_t rank) const {
   const auto& distribution = search_.distribution_;
   if (!distribution) return -1;
@@ -44,7 +44,7 @@ inline std::uint32_t Search::Messages::make_operation() {
   }
   const std::uint32_t at = free_operations_.back();
   free_operations_.pop_back();
-  std::construct_at(&operations_[at]);  // in its place: an assignment would make one elsewhere first
+  std::construct_at(&operations_[at]);  // in place: an assignment would make a temporary first
   return at;
 }
 
@@ -69,19 +69,19 @@ inline std::uint32_t Search::Messages::node_of(std::uint32_t& node) {
   return node;
 }
 
-/// Requests that are freed are never completed, and of a sample some are completed later than is known.
+/// Freed requests are never completed, and in a sample some are completed after the events that are known.
 inline void Search::Messages::forget_unfinished() {
   if (posted_.size() > most_open_ || begun_.size() > most_open_) [[unlikely]]
     forget_older();
 }
 
-/// Ranks that are not in the trace are one.
+/// Ranks that are not in the trace share one entry.
 inline Search::Messages::Flights& Search::Messages::flights_to(std::int32_t rank) {
   const auto place = static_cast<std::size_t>(std::int64_t{rank} + 1);
   return flights_[rank < 0 || place >= flights_.size() ? 0 : place];
 }
 
-/// As Search::iteration_of(), which is 0 where all iterations were kept.
+/// Like Search::iteration_of(), and 0 if all iterations were kept.
 inline std::uint64_t Search::Messages::iteration_of(const trace::Event& event) const {
   if (!search_.counts_.is_sample) return 0;
   return search_.iteration_of(event.location, search_.findings_.span(event.location));
@@ -155,7 +155,7 @@ void Search::Messages::add(const trace::Event& event, const Call& call, std::uin
   Posted posted{call.enter_ns, call.path, iteration_of(event)};
   bool is_posted_unseen = false;
   if (r.phase >= Phase::Completed) {
-    // When it was posted before what is known nobody has waited for that.
+    // If the receive was posted before the known events, no call waited for that.
     const std::optional<Posted> begun = posted_.close(search_.trace_.request_of(event));
     is_posted_unseen = !begun && misses_begins();
     posted = begun.value_or(Posted());
@@ -179,7 +179,7 @@ void Search::Messages::add(const trace::Event& event, const Call& call, std::uin
   pairing_.add(event, receive);
 }
 
-/// It was begun, completed or not, where nobody here knows.
+/// The calls that began and completed the send are not known here, so it counts as completed.
 void Search::Messages::add(const RemoteSend& send, int from_process) {
   const std::uint32_t made = make_operation();
   Operation& of = operations_[made];
@@ -225,7 +225,7 @@ void Search::Messages::take(const Cancelled& cancelled) {
   flights_to(cancelled.to).land(cancelled.sent_ns, cancelled.sender);
 }
 
-/// To the process that it is from.
+/// Answers the process that the send is from.
 void Search::Messages::answer(const Operation& send) {
   for_others_[static_cast<std::size_t>(send.process)].answers.push_back(
       {send.number, send.posted_ns, send.receiver, send.is_paired, send.is_crossing, send.is_posted_unseen});
@@ -252,7 +252,7 @@ void Search::Messages::Flights::land(std::int64_t sent_ns, std::uint32_t sender)
   if (at != open.entries().end()) (void)open.take(at->number);
 }
 
-/// It has arrived, or nobody knows where it has gone.
+/// The message has arrived, or its fate is unknown.
 void Search::Messages::land(const Operation& send) { (void)flights_to(send.to).open.take(send.flight); }
 
 void Search::Messages::pair(const trace::MessagePair& pair) {
@@ -282,13 +282,13 @@ void Search::Messages::alone(const trace::MessageEvent& event, bool is_send) {
     return complete_send(event.token);
   }
   const std::uint32_t by = of.call;
-  // Some message has arrived, nobody knows which.
+  // Some message has arrived, and which one is unknown.
   Flights& flights = flights_to_location(event.location);
   flights.known_since_ns = std::max(flights.known_since_ns, event.time_ns);
   if (--nodes_[by].receives_pending == 0 && nodes_[by].is_left) tell_receiving(by);
 }
 
-/// A send is done with when its call has completed it, and its receive is known or never will be.
+/// Finishes a send once a call has completed it and its receive is known, or never will be.
 void Search::Messages::complete_send(std::uint32_t operation) {
   Operation& of = operations_[operation];
   if (!of.is_completed || !(of.is_paired || of.is_alone)) return;
@@ -301,7 +301,7 @@ void Search::Messages::complete_send(std::uint32_t operation) {
     Node& node = nodes_[by];
     node.has_unknown |= of.is_alone || of.is_posted_unseen;
     node.has_crossing |= of.is_crossing;
-    // A receive that was posted after the call was left was not what it has waited for.
+    // The call did not wait for a receive that was posted after the call was left.
     if (of.is_paired && of.posted_ns > node.posted_ns && (!node.is_left || of.posted_ns < node.call.leave_ns)) {
       node.posted_ns = of.posted_ns;
       node.posted_path = of.posted_path;
@@ -318,7 +318,7 @@ void Search::Messages::leave(const Call& call, std::uint32_t node) {
   Node& of = nodes_[node];
   of.call = call;
   of.is_left = true;
-  // Of what one call completes nothing is older than the rest.
+  // None of the messages that one call completes is older than the others.
   for (std::uint32_t at = of.receives; at != none; at = operations_[at].next)
     if (operations_[at].is_paired) land(operations_[at]);
   if (of.has_receiving && of.receives_pending == 0) tell_receiving(node);
@@ -326,7 +326,7 @@ void Search::Messages::leave(const Call& call, std::uint32_t node) {
   let_go(node);
 }
 
-/// Whether messages to the same rank that are not received yet were sent earlier.
+/// Finds out whether messages to the same rank that are not received yet were sent earlier.
 void Search::Messages::find_older(Received& received, std::int32_t to, std::int64_t since_ns) {
   const Flights& flights = flights_to(to);
   if (flights.gaps > 0) return;
@@ -344,7 +344,8 @@ void Search::Messages::find_older(Received& received, std::int32_t to, std::int6
   }
 }
 
-/// A call depends on messages of which the other ends are not known, or lie in other iterations of a sample.
+/// Adds the time of a call that depends on messages whose other ends are not known, or are in other iterations of a
+/// sample.
 void Search::Messages::add_time(std::uint32_t node, bool has_unknown, Quantity unknown, Quantity crossing) {
   Node& of = nodes_[node];
   if (search_.counts_.is_sample) return search_.add(has_unknown ? unknown : crossing, of.call, of.call.time_ns());
@@ -352,7 +353,7 @@ void Search::Messages::add_time(std::uint32_t node, bool has_unknown, Quantity u
 }
 
 void Search::Messages::tell_receiving(std::uint32_t node) {
-  // Subscribers do not change nodes, which stay where they are.
+  // Subscribers do not change nodes, so the reference stays valid.
   const Node& of = nodes_[node];
   std::optional<Received> latest;
   bool has_unknown = false, has_crossing = false;

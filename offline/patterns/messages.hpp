@@ -1,8 +1,9 @@
 #pragma once
-/// Messages of a search: from sends and receives, and what is known later of each, to Received, Receiving and Sending.
+/// The messages of a search: turns sends and receives, and what becomes known of each later, into Received, Receiving
+/// and Sending.
 ///
-/// A call that has moved messages is a node here until all that concerns it is known: the send of each message that it
-/// has received, and when the receive of each message was posted whose send it has completed.
+/// A call that moved messages is a node here until everything about it is known: the send of each message that it
+/// received and, for each send that it completed, when the receive was posted.
 
 #include <cstdint>
 #include <vector>
@@ -13,10 +14,10 @@
 
 namespace refrain::patterns {
 
-/// Of a distributed search: a send whose receiver belongs to another process, for that process. Call paths stay at
-/// home: who has called is of interest for causes alone.
+/// In a distributed search, a send whose receiver belongs to another process, as sent to that process. Call paths are
+/// not sent: only causes need to know which call it was.
 struct RemoteSend {
-  std::uint64_t number;  ///< which one of those from process to process, from 0 on
+  std::uint64_t number;  ///< sequence number among the sends from process to process, from 0 on
   std::int64_t time_ns, enter_ns;
   std::int64_t bytes;
   std::uint64_t request, ordinal, tags_before;
@@ -25,14 +26,14 @@ struct RemoteSend {
   events::Phase phase;
   std::uint64_t iteration;  ///< see Search::iteration_of()
 };
-/// What has become of it.
+/// What became of a RemoteSend.
 struct Answer {
   std::uint64_t number;
   std::int64_t posted_ns;
   std::uint32_t receiver;
   bool is_paired, is_crossing, is_posted_unseen;  ///< as in Operation
 };
-/// It was cancelled.
+/// A send was cancelled.
 struct Cancelled {
   std::int64_t sent_ns;
   std::uint32_t sender;
@@ -43,20 +44,20 @@ class Search::Messages {
  public:
   explicit Messages(Search& search);
 
-  // Of a distributed search. All sends to own ranks must come in order of time, whichever process they are from.
+  // For a distributed search. All sends to own ranks must come in order of time, from whichever process.
   void add(const RemoteSend& send, int from_process);
   void take(const Answer& answer, int from_process);
   void take(const Cancelled& cancelled);
-  /// What the event's other end is, rank of the job.
+  /// The rank of the job at the other end of the event's message.
   std::int32_t other_end(const trace::Event& event) { return pairing_.ends_of(event).other; }
-  /// What is to be told other processes; by process.
+  /// What is sent to another process; for_others() is by process.
   struct ForOthers {
     std::vector<Answer> answers;
     std::vector<Cancelled> cancelled;
   };
   std::vector<ForOthers>& for_others() { return for_others_; }
 
-  /// A Communication event of a message within a call. `node`: that of the call, made when it is 0.
+  /// Adds a Communication event of a message within a call. `node`: the node of the call, created if it is 0.
   void add(const trace::Event& event, const Call& call, std::uint32_t& node);
   /// The call is left.
   void leave(const Call& call, std::uint32_t node);
@@ -75,51 +76,51 @@ class Search::Messages {
  private:
   static constexpr std::uint32_t none = 0;
   struct Node {
-    Call call;  ///< once it is left
+    Call call;  ///< valid once it is left
     bool is_left = false;
     std::uint32_t receives = none;  ///< first of its list, see Operation::next
     std::uint32_t receives_pending = 0, sends_pending = 0, sends = 0;
-    std::uint32_t holders = 0;  ///< operations that refer to it, and its frame
+    std::uint32_t holders = 0;  ///< number of operations that refer to it, and its frame
     std::uint32_t receiver = 0, posted_path = trace::no_path;
-    std::int64_t posted_ns = INT64_MIN;  ///< the last receive of its sends
-    std::int64_t told_ns = 0;            ///< for how long it has waited, as was told
+    std::int64_t posted_ns = INT64_MIN;  ///< when the last receive of its sends was posted
+    std::int64_t told_ns = 0;            ///< waiting time that was published
     bool has_receiving = false;
-    // Sends that it has completed.
-    bool has_unknown = false;   ///< of one nobody knows when its receive was posted
-    bool has_crossing = false;  ///< one was received in another iteration, or posted there
-    bool is_untold = false;     ///< its time was added to what nothing tells of
+    // About the sends that it completed.
+    bool has_unknown = false;   ///< when the receive of one was posted is not known
+    bool has_crossing = false;  ///< the receive of one was completed or posted in another iteration
+    bool is_untold = false;     ///< its time was added to untold_messages
   };
   /// A send or a receive.
   struct Operation {
-    std::uint32_t call = none;  ///< of a send the one that has begun it, of a receive the one that has completed it
-    std::uint32_t completed = none;  ///< of a send: the call that has completed it
-    std::uint32_t next = none;       ///< of a receive: the next one of its call
+    std::uint32_t call = none;       ///< for a send: the call that began it; for a receive: the call that completed it
+    std::uint32_t completed = none;  ///< for a send: the call that completed it
+    std::uint32_t next = none;       ///< for a receive: the next one of its call
     bool is_paired = false, is_alone = false, is_completed = false;
-    // Of a sample.
+    // Only in a sample.
     std::uint64_t iteration = 0;    ///< see Search::iteration_of()
-    bool is_crossing = false;       ///< sent in one iteration, received in another, of a send also posted in another
+    bool is_crossing = false;       ///< received in another iteration than sent; for a send, also if posted in another
     bool is_posted_unseen = false;  ///< the receive was posted in an iteration that was not kept
-    bool is_posted_before = false;  ///< of a receive: in another one
+    bool is_posted_before = false;  ///< for a receive: it was posted in another iteration
     std::int64_t posted_ns = 0;
     std::uint32_t posted_path = trace::no_path;
-    // Of the message, once it is paired, or of the send.
+    // About the message once it is paired, or about the send.
     std::uint32_t sender = 0, send_path = trace::no_path, receiver = 0;
     std::int64_t send_enter_ns = 0, sent_ns = 0, bytes = 0;
     std::int32_t tag = 0;
-    std::int32_t to = -1;       ///< of a send: rank of the job
-    std::uint64_t flight = 0;   ///< of a send: its number among those to that rank
-    std::uint64_t number = 0;   ///< of a send from another process
-    std::int32_t process = -1;  ///< where that send is from; -1: it is an own one
+    std::int32_t to = -1;       ///< for a send: destination, as a rank of the job
+    std::uint64_t flight = 0;   ///< for a send: its number among the sends to that rank
+    std::uint64_t number = 0;   ///< for a send from another process: RemoteSend::number
+    std::int32_t process = -1;  ///< process of that send; -1: the own process
   };
   struct Flight {
     std::int64_t sent_ns;
     std::uint32_t sender;
   };
-  /// What was sent to a rank and not yet received, in order of time.
+  /// Messages that were sent to a rank and not yet received, in order of time.
   struct Flights {
     InFlight<Flight> open;
-    std::int64_t known_since_ns = INT64_MIN;  ///< what was sent before may have arrived, unseen
-    std::uint32_t gaps = 0;                   ///< in progress: what is sent may arrive unseen
+    std::int64_t known_since_ns = INT64_MIN;  ///< earlier messages may have arrived unseen
+    std::uint32_t gaps = 0;                   ///< number of gaps in progress, in which messages may arrive unseen
     void land(std::int64_t sent_ns, std::uint32_t sender);
   };
 
@@ -136,7 +137,7 @@ class Search::Messages {
   void forget_unfinished();
   void forget_older();
   void add_time(std::uint32_t node, bool has_unknown, Quantity unknown, Quantity crossing);
-  /// What was begun or posted before is not all known.
+  /// Whether some begins of sends or posts of receives are not known.
   bool misses_begins() const { return search_.counts_.is_sample || search_.counts_.gaps > 0 || forgotten_ > 0; }
   std::uint64_t iteration_of(const trace::Event& event) const;
   static bool are_apart(std::uint64_t a, std::uint64_t b) { return a != b || a == 0; }
@@ -148,22 +149,22 @@ class Search::Messages {
   trace::Pairing pairing_;
   Flights& flights_to(std::int32_t rank);
   Flights& flights_to_location(std::uint32_t location) { return flights_to(search_.trace_.locations()[location].rank); }
-  std::vector<Node> nodes_;            ///< the first one is none
+  std::vector<Node> nodes_;            ///< the first entry stands for none
   std::vector<Operation> operations_;  ///< likewise
   std::vector<std::uint32_t> free_nodes_, free_operations_;
-  trace::RequestTable<std::uint32_t> begun_;  ///< sends
+  trace::RequestTable<std::uint32_t> begun_;  ///< sends in progress
   struct Posted {
     std::int64_t ns = INT64_MIN;
     std::uint32_t path = trace::no_path;
     std::uint64_t iteration = 0;
   };
-  trace::RequestTable<Posted> posted_;               ///< receives
-  std::vector<Flights> flights_;                     ///< by rank; the first one: of none
-  std::vector<InFlight<std::uint32_t>> unanswered_;  ///< own sends (operations), by the process they are for
+  trace::RequestTable<Posted> posted_;               ///< receives in progress
+  std::vector<Flights> flights_;                     ///< by rank + 1; the first entry: ranks that are not in the trace
+  std::vector<InFlight<std::uint32_t>> unanswered_;  ///< own sends (operations), by receiving process
   std::vector<ForOthers> for_others_;
   trace::Event remote_event_;    ///< the send of another process that was added last
-  std::size_t most_open_;        ///< requests, of sends and of receives
-  std::uint64_t forgotten_ = 0;  ///< of both
+  std::size_t most_open_;        ///< maximum number of requests of sends, and of receives
+  std::uint64_t forgotten_ = 0;  ///< number of forgotten requests of both
   std::uint64_t violations_ = 0;
 };
 

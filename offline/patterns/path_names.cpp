@@ -29,12 +29,12 @@ void PathNames::name_nodes() {
 }
 
 void PathNames::find_time_rules() {
-  // The profile tells waiting for a core from being blocked; events and samples do not.
+  // The profile distinguishes waiting for a core from being blocked; events and samples do not.
   naming_.not_on_cpu = node_for(run::not_on_cpu_name);
   naming_.blocked = node_for(run::blocked_name);
 }
 
-/// Of a path that only the time rules define; it is made where the profile has no time of it.
+/// The node of a path that only the time rules define; created if the profile has no time of it.
 std::uint32_t PathNames::node_for(const char* name) {
   const auto at = std::ranges::find(tree_.nodes, name, &analysis::TreeNode::name);
   const auto node = static_cast<std::uint32_t>(at - tree_.nodes.begin());

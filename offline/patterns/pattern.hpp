@@ -1,8 +1,8 @@
 #pragma once
-/// A pattern of inefficiency: what it is called, whose special case it is, and what it does with compound events.
+/// A pattern of inefficiency: its name, the pattern of which it is a special case, and its use of compound events.
 ///
-/// Each pattern of a search has a quantity of its own (Findings), to which found() adds; its severity is what stands
-/// there in the end, and contained in its parent's as intervals of time are.
+/// Each pattern of a search has a quantity of its own (Findings), to which it adds time with Search::add(). Its
+/// severity is the sum in that quantity, and is contained in its parent's, as the intervals of time are.
 
 #include <cstdint>
 #include <memory>
@@ -14,12 +14,12 @@
 
 namespace refrain::patterns {
 
-/// What users may set.
+/// What users can set.
 struct Parameters {
   std::int32_t master = 0;     ///< rank of the job
   double frequent_s = 1e-5;    ///< calls that are shorter on average are frequent communication
   double big_bytes = 1 << 20;  ///< messages that are longer on average are big
-  double uneven = 0.5;         ///< standard deviation over processes, in shares of the mean
+  double uneven = 0.5;         ///< threshold of the standard deviation over processes, as a share of the mean
 };
 
 struct About {
@@ -37,13 +37,13 @@ class Pattern {
 
   const About& about() const { return about_; }
   virtual void subscribe(Search& search) = 0;
-  /// After the pass, before the rest is asked for.
+  /// Called after the pass, before the functions below.
   virtual void wrap_up() {}
-  /// Nothing: what stands in its quantity. Else this much, seconds, of no call path and no location.
+  /// nullopt: the severity is the sum in its quantity. Else the severity in seconds, for no call path and location.
   virtual std::optional<double> severity_s() const { return std::nullopt; }
-  /// What it wants to say beside that: names of operations or call paths.
+  /// Further results: names of operations or call paths.
   virtual std::vector<std::string> results() const { return {}; }
-  /// From 0, it says nothing, to 1. Asked for after the pass.
+  /// From 0 (the result says nothing) to 1. Called after the pass.
   virtual double confidence(const SearchCounts&) const { return 1; }
 
   Quantity quantity() const { return quantity_; }
@@ -56,7 +56,7 @@ class Pattern {
 
 using Patterns = std::vector<std::unique_ptr<Pattern>>;
 
-/// Of the pattern that is all waiting.
+/// Name of the pattern of all waiting.
 inline constexpr const char* waiting_name = "waiting";
 
 /// Patterns of waiting that come with Refrain, parents first.

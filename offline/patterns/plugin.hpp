@@ -10,10 +10,10 @@
 ///     }  // namespace
 ///     REFRAIN_PLUGIN(make)
 ///
-/// The interface is that of the patterns that come with Refrain: pattern.hpp and compound_events.hpp. What a callback
-/// throws, as std::exception, ends that pattern alone.
+/// Plug-ins use the interface of the patterns that come with Refrain: pattern.hpp and compound_events.hpp. If a
+/// callback throws a std::exception, only that pattern ends.
 ///
-/// A plug-in must be compiled by the same compiler against the same headers; another one is refused.
+/// A plug-in must be compiled by the same compiler against the same headers; otherwise it is refused.
 
 #include <cstdint>
 #include <map>
@@ -25,23 +25,23 @@
 
 namespace refrain::patterns {
 
-/// What a plug-in may want to know. Valid as long as its patterns are.
+/// What a plug-in is given. Valid as long as its patterns exist.
 struct PluginRequest {
   const trace::Trace& trace;
   std::string file;                             ///< the plug-in
   std::string trace_path;                       ///< what `trace` was opened from ...
-  std::optional<std::set<std::int32_t>> ranks;  ///< ... and of which ranks; nothing: of all
+  std::optional<std::set<std::int32_t>> ranks;  ///< ... and its ranks; nullopt: all
   std::map<std::string, std::string> settings;  ///< --set NAME=VALUE
 };
 
 }  // namespace refrain::patterns
 
-/// Changes with the classes that a plug-in sees: by hand, and with the compiler.
+/// To be changed by hand when the classes that a plug-in sees change; also changes with the compiler.
 #define REFRAIN_PLUGIN_INTERFACE "refrain patterns 1, " __VERSION__
 
 namespace refrain::patterns {
 
-/// Changes with what these classes consist of.
+/// Changes with the sizes of these classes.
 constexpr std::uint64_t plugin_layout() {
   std::uint64_t layout = 0;
   for (const std::size_t size : {sizeof(Pattern), sizeof(Search), sizeof(trace::Trace), sizeof(Call), sizeof(Receiving),

@@ -40,7 +40,7 @@ void load_plugin(const PluginRequest& request, const std::filesystem::path& pyth
   const bool is_python = std::filesystem::path(file).extension() == ".py";
   if (is_python && !std::filesystem::exists(python_plugins, error))
     throw PluginError(file + ": this Refrain was built without Python (pybind11 was missing)");
-  // Without a slash dlopen() would search for it.
+  // dlopen() would search for a file name without a slash.
   const std::filesystem::path library =
       std::filesystem::absolute(is_python ? python_plugins : std::filesystem::path(file), error);
   void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);

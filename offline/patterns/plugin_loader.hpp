@@ -1,5 +1,5 @@
 #pragma once
-/// Loads plug-ins: shared objects of C++, and through one of these modules of Python.
+/// Loads plug-ins: C++ shared objects and, through one of these, Python modules.
 
 #include <filesystem>
 #include <stdexcept>
@@ -13,9 +13,9 @@ struct PluginError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Adds the patterns of `request.file`, all or none. A file that ends in .py goes to `python_plugins`, a plug-in
-/// itself. What was loaded stays loaded. Throws PluginError, also where a pattern has the name of another one or a
-/// parent that there is not before it; `request` must be valid as long as the patterns.
+/// Adds all patterns of `request.file`, or none. A file that ends in .py is passed to `python_plugins`, which is
+/// itself a plug-in. Plug-ins are never unloaded. Throws PluginError, also if a pattern has the name of another one,
+/// or if no pattern before it has the name of its parent. `request` must be valid as long as the patterns.
 void load_plugin(const PluginRequest& request, const std::filesystem::path& python_plugins, Patterns& patterns);
 
 }  // namespace refrain::patterns

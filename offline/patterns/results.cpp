@@ -8,12 +8,12 @@
 namespace refrain::patterns {
 namespace {
 
-/// What a search says of a node's waiting.
+/// What a search says about the waiting at a node.
 struct NodeOfWaits {
   double waiting_ns = 0;
   double seen_ns = 0, untold_ns = 0;
   const MatchedWait* matched = nullptr;
-  double most_ns = 0;  ///< of a kind
+  double most_ns = 0;  ///< maximum over the kinds of waiting
   std::string kind;
   std::map<std::int32_t, double> by_rank_ns;
   std::map<std::int32_t, run::Replicates> replicates;
@@ -77,7 +77,7 @@ std::vector<experiment::SavedMetric> as_metrics(const Analysis& analysis, const 
                                                 const PathOfNode& path_of) {
   std::vector<experiment::SavedMetric> metrics;
   for (const PatternResult& of : analysis.patterns) {
-    // One that says its severity alone has it at no call path and no location.
+    // A pattern that reports only its severity has it at no call path and no location.
     const bool has_places = of.all.ns == 0 || !of.cells.empty();
     if (of.is_class || of.is_partial || !has_places) continue;
     experiment::SavedMetric metric{of.about.name, of.about.parent, of.about.title, of.is_sampled};

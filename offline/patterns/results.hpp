@@ -1,5 +1,5 @@
 #pragma once
-/// What an analysis of a whole experiment says, as figures of call paths of its definitions.
+/// The results of the analysis of a whole experiment, as figures of the call paths of its definitions.
 
 #include <functional>
 #include <vector>
@@ -13,16 +13,16 @@ namespace refrain::patterns {
 
 /// The call path that stands for a node; -1: none does.
 using PathOfNode = std::function<std::int64_t(std::uint32_t node)>;
-/// Of call paths of one name, which are one node, the first one.
+/// Maps a node to the first of the call paths that share its name.
 PathOfNode first_paths(const trace::Trace& trace, const Naming& naming);
-/// Of what Searched::by() says of each call path by itself.
+/// Maps a node of the `by_path` results of Searched::by() to its call path.
 std::int64_t path_itself(std::uint32_t node);
 
-/// `matched`: by the same nodes.
+/// `matched` must have the same nodes as `analysis`.
 PathWaits waits_of(const Analysis& analysis, const std::vector<MatchedWait>& matched, const trace::Trace& trace,
                    const PathOfNode& path_of);
 
-/// The patterns as metrics of the run; those of which events are missing are none.
+/// The patterns as metrics of the run, without patterns for which events are missing.
 std::vector<experiment::SavedMetric> as_metrics(const Analysis& analysis, const trace::Trace& trace,
                                                 const PathOfNode& path_of);
 

@@ -1,7 +1,7 @@
 // The search by several processes. Each reads the events of its own ranks, some thousand at a time, and tells the
-// others which messages are sent to theirs; then all look at what has happened up to the time that all have reached. So
+// others which messages are sent to their ranks; then all look at the events up to the time that all have reached. So
 // sends and receives of a rank are seen in order of time, as in a search by one process. What becomes known of a send,
-// and the parts of collective operations, come back a round later.
+// and the parts of collective operations, arrive a round later.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -23,8 +23,8 @@ using trace::CollectiveOperation;
 using trace::CollectivePart;
 using trace::Type;
 
-/// Of these parts those that decide how long others have waited: the root, the one that has begun last, the one that
-/// was left first, the shortest one. Of operations along the ranks all.
+/// The parts that decide how long others waited: the root, the part that began last, the part that was left first, and
+/// the shortest part. For operations along the ranks, all parts.
 std::vector<CollectivePart> deciding_parts(const CollectiveOperation& operation) {
   const auto& parts = operation.parts;
   if (operation.exchange == trace::Exchange::Prefix || parts.size() <= 4) return parts;
@@ -43,7 +43,7 @@ std::vector<CollectivePart> deciding_parts(const CollectiveOperation& operation)
 
 }  // namespace
 
-/// What is added at the end and taken from the front, in one array that is used again.
+/// Values that are added at the end and taken from the front, in one array that is reused.
 template <class T>
 class Search::Queue {
  public:
@@ -53,7 +53,7 @@ class Search::Queue {
   const T& back() const { return values_.back(); }
   void pop() { ++first_; }
   void add(const T& value) { values_.push_back(value); }
-  /// Forgets what was taken. To be called now and then.
+  /// Erases what was taken. To be called now and then.
   void make_room() {
     values_.erase(values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(first_));
     first_ = 0;
@@ -77,7 +77,7 @@ class Search::Rounds {
         spans_(search.trace_.locations().size()),
         outgoing_(static_cast<std::size_t>(distribution_.processes())),
         members_(distribution_.members_of(search.trace_)) {
-    // A reader of no locations is one of all.
+    // A reader of no locations would read all of them.
     if (!own_.empty()) reader_.emplace(search.trace_.read(own_));
     std::vector<std::size_t> own_members;
     for (const Distribution::Members& of : members_) own_members.push_back(of.own);
@@ -96,7 +96,7 @@ class Search::Rounds {
       look_until(until_ns);
     }
     search_.finish_events();
-    // What is known now of the last messages and operations.
+    // Exchanges what is known now of the last messages and operations.
     exchange_round(end_of_time);
     gather_job_wide();
     search_.publish_job_wide(true);
@@ -110,9 +110,9 @@ class Search::Rounds {
 
  private:
   static constexpr std::int64_t end_of_time = INT64_MAX;
-  static constexpr std::size_t window = 1 << 14;  ///< events that are read ahead
+  static constexpr std::size_t window = 1 << 14;  ///< number of events that are read ahead
 
-  /// An event that was read ahead; of the most frequent types what the search needs, of others a place in others_.
+  /// An event that was read ahead: of the most frequent types, what the search needs; all others are in others_.
   struct Ahead {
     std::int64_t time_ns, value;
     std::uint32_t location, path;
@@ -134,18 +134,18 @@ class Search::Rounds {
     int process;
     auto order() const { return std::pair(send.time_ns, send.location); }
   };
-  /// An operation of own ranks and others.
+  /// An operation of own and other ranks.
   struct Operation {
     CollectiveOperation operation;
-    std::size_t parts = 0;  ///< that are known to be done
+    std::size_t parts = 0;  ///< number of parts that are known to be done
     bool has_own = false;
-    int first_process = INT32_MAX;  ///< of those that have parts in it
+    int first_process = INT32_MAX;  ///< lowest process with parts in it
   };
 
   using Operations = std::map<std::pair<std::int32_t, std::uint64_t>, Operation>;  ///< by communicator and ordinal
   static constexpr std::size_t most_open = std::size_t{1} << 16;
 
-  /// All must be looking at the same: an experiment in progress changes.
+  /// All processes must look at the same events: an experiment in progress changes.
   void check_trace() {
     WireWriter about;
     about.put(std::uint64_t{search_.trace_.locations().size()});
@@ -171,10 +171,10 @@ class Search::Rounds {
     }
   }
 
-  /// All events before are read.
+  /// The time before which all events are read.
   std::int64_t reached() const { return reader_ ? std::min(ahead_.back().time_ns, end_of_time - 1) : end_of_time; }
 
-  /// Which messages are sent to ranks of others. Calls are followed as the search does it later.
+  /// Collects the messages that are sent to ranks of other processes. Follows calls as the search does later.
   void look_ahead(const trace::Event& event) {
     std::vector<Open>& stack = stacks_[event.location];
     switch (event.type) {
@@ -240,7 +240,7 @@ class Search::Rounds {
 
   // ---- windows ----
 
-  /// Those of windows that the process has to do with.
+  /// Writes the epochs of the windows that the process takes part in.
   void put_epochs(WireWriter& writer, int process) const {
     std::vector<const Windows::ForOthers*> all;
     for (const auto& [communicator, of] : search_.windows_->for_others()) {
@@ -354,7 +354,7 @@ class Search::Rounds {
     if (oldest_.size() > 2 * most_open)
       std::erase_if(oldest_, [&](const auto& key) { return !operations_.contains(key); });
     Operation& of = at->second;
-    // The kind is that of whoever is first in the list, and regions of others are the same.
+    // The kind is that of the lowest process, and regions of the others are the same.
     if (of.operation.parts.empty() || process < of.first_process) {
       of.operation.region = operation.region;
       of.operation.exchange = operation.exchange;
@@ -378,7 +378,7 @@ class Search::Rounds {
     operations_.erase(at);
   }
 
-  /// Not all parts of it are in the trace. One process counts it.
+  /// Drops an operation of which not all parts are in the trace. One process counts it.
   void leave_out(Operations::iterator at) {
     search_.counts_.collectives_left_out += at->second.first_process == distribution_.process();
     operations_.erase(at);
@@ -405,14 +405,14 @@ class Search::Rounds {
       for (const Call& call : reader.get_all<Call>()) search_.init_.push_back(call);
       for (const Call& call : reader.get_all<Call>()) search_.finalize_.push_back(call);
     }
-    // The first calls of a job that makes more of them.
+    // If a job makes more of these calls, the first ones count.
     for (std::vector<Call>* calls : {&search_.init_, &search_.finalize_}) {
       std::ranges::stable_sort(*calls, {}, &Call::leave_ns);
       if (calls->size() > search_.processes_) calls->resize(search_.processes_);
     }
   }
 
-  /// Findings of all to the first process.
+  /// Sends the findings of all processes to the first one.
   void gather() {
     std::vector<std::string> messages(outgoing_.size());
     if (distribution_.process() != 0) messages[0] = own_findings();
@@ -526,17 +526,17 @@ class Search::Rounds {
   SearchProcesses& team_;
   const Distribution& distribution_;
   const std::vector<std::uint32_t> own_;
-  std::optional<trace::Trace::Reader> reader_;  ///< nothing: all was read
+  std::optional<trace::Trace::Reader> reader_;  ///< nullopt: everything was read
   Queue<Ahead> ahead_;                          ///< ascending by time
-  Queue<trace::Event> others_;                  ///< of these, in their order
+  Queue<trace::Event> others_;                  ///< the other events of `ahead_`, in their order
   trace::Event event_;
-  std::vector<std::vector<Open>> stacks_;       ///< by location, where reading has come to
-  std::vector<std::uint32_t> spans_;            ///< likewise, how many have ended
+  std::vector<std::vector<Open>> stacks_;       ///< by location, at the reading position
+  std::vector<std::uint32_t> spans_;            ///< likewise, the number that have ended
   std::vector<Outgoing> outgoing_;              ///< by process
   std::vector<Distribution::Members> members_;  ///< by communicator
   Queue<Incoming> incoming_;                    ///< ascending by time
   Operations operations_;
-  std::deque<Operations::key_type> oldest_;  ///< of these, and others that are done
+  std::deque<Operations::key_type> oldest_;  ///< keys of `operations_`, and of operations that are done
 };
 
 void Search::run(SearchProcesses& processes, const Progress& progress) { Rounds(*this, processes).run(progress); }

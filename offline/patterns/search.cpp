@@ -18,7 +18,7 @@ using trace::Type;
 
 bool is_sample_of_iterations(const trace::Trace& trace) {
   const auto is_sampled = [](const trace::RankOfTrace& rank) { return rank.mode == format::EventMode::Sampled; };
-  // Without a level above 0 all iterations are there.
+  // If no level is above 0, all iterations are there.
   return std::ranges::any_of(trace.ranks(), is_sampled) &&
          std::ranges::any_of(trace.levels(), [](const auto& of) { return of.second > 0; });
 }
@@ -129,7 +129,7 @@ void Search::count() {
   counts_.collectives_left_out += collectives_.left_out();
 }
 
-/// A call whose end is not known: it has waited for nothing.
+/// Ends a call whose end is not known: it waited for nothing.
 void Search::abandon(const Frame& frame) {
   std::vector<WindowUse>& uses = here_[frame.call.location].window_uses;
   if (frame.uses_window && !uses.empty()) uses.pop_back();
@@ -138,7 +138,7 @@ void Search::abandon(const Frame& frame) {
   if (frame.node != 0) messages_->leave(call, frame.node);
 }
 
-/// Until the next event of the location nothing is known of it.
+/// Nothing is known about the location until its next event.
 void Search::gap(const trace::Event& event, Here& here) {
   ++counts_.gaps;
   here.has_gap = true;
@@ -147,7 +147,7 @@ void Search::gap(const trace::Event& event, Here& here) {
   messages_->begin_gap(event.location);
   windows_->forget(event.location);
   publish(Break{event.location, event.time_ns});
-  // An experiment has calls as wholes.
+  // In an experiment all calls are complete.
   if (!trace_.archive()) return;
   for (const Frame& frame : std::exchange(here.stack, {})) abandon(frame);
   here.window_uses.clear();
@@ -186,7 +186,7 @@ bool is_of_one_process(const trace::Trace& trace, const trace::Event& event) {
 
 }  // namespace
 
-/// A one-sided operation, or a synchronization.
+/// Records a one-sided operation or a synchronization.
 void Search::use_window(const trace::Event& event, Frame& frame, Here& here) {
   const events::Record& r = event.record;
   const std::int32_t rank = trace_.locations()[event.location].rank;
@@ -208,7 +208,7 @@ void Search::communication(const trace::Event& event, Here& here) {
   if (events::is_message(event.record.kind)) {
     if (is_about_messages_) messages_->add(event, frame.call, frame.node);
     frame.completes_message = true;
-    if (!events::has_number(event.record.kind, event.record.phase)) return;  // the other event of it counts
+    if (!events::has_number(event.record.kind, event.record.phase)) return;  // its other event counts
     ++frame.messages;
     frame.bytes +=
         static_cast<std::uint64_t>(std::max<std::int64_t>(event.record.bytes_sent + event.record.bytes_received, 0));
@@ -234,18 +234,18 @@ void Search::communication(const trace::Event& event, Here& here) {
 
 void Search::leave(const trace::Event& event, Here& here) {
   std::vector<Frame>& stack = here.stack;
-  // After a gap calls may end that were not seen to begin.
+  // After a gap, calls may end whose start was not seen.
   while (!stack.empty() && stack.back().call.path != event.path) {
     if (std::ranges::find(stack, event.path, [](const Frame& of) { return of.call.path; }) == stack.end()) return;
     abandon(stack.back());
     stack.pop_back();
   }
   if (stack.empty()) return;
-  // It stays where it is until all is done: nothing below looks at the stack.
+  // The frame stays on the stack until all is done: nothing below looks at the stack.
   Frame& frame = stack.back();
   Call& call = frame.call;
   call.leave_ns = event.time_ns;
-  // Waiting for a collective operation is a part of it.
+  // Waiting for a collective operation is part of the operation.
   if (frame.completes_collective && !frame.completes_message && call.call_class == CallClass::PointToPoint)
     call.call_class = frame.collective_class;
   if (stack.size() > 1) stack[stack.size() - 2].call.inner_ns += call.time_ns();
@@ -272,7 +272,7 @@ void Search::leave(const trace::Event& event, Here& here) {
   stack.pop_back();
 }
 
-/// Of messages, Messages say it. Of a collective operation it is told once all of its parts are there.
+/// Calls with messages are left to Messages. A collective operation counts as untold until all of its parts are there.
 void Search::note_untold(const Frame& frame, const Call& call) {
   const bool is_untold = frame.completes_collective ? frame.is_with_other_processes
                                                     : !frame.completes_message && call.region < functions_.size() &&
@@ -325,7 +325,7 @@ void Search::span_end(const trace::Event& event, Here& here) {
   worst_.end_span(event.location, findings_.span(event.location), end);
   findings_.end_span(event.location, end);
   here.span_begin_ns = event.time_ns;
-  // The next one that was kept may be a later one.
+  // The next kept span may not be the one that follows.
   if (counts_.is_sample && trace_.locations()[event.location].thread == 0) windows_->forget(event.location);
   if (counts_.is_sample) publish(Break{event.location, event.time_ns});
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// How the processes of a distributed search talk with each other.
+/// How the processes of a distributed search communicate.
 
 #include <stdexcept>
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace refrain::patterns {
 
-/// Another process is no longer there, or has another trace before it.
+/// Another process is gone, or has a different trace.
 class ProcessError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -18,8 +18,8 @@ class SearchProcesses {
   virtual ~SearchProcesses() = default;
   virtual int process() const = 0;
   virtual int count() const = 0;
-  /// By process: what each one gets from this one, and what this one gets from each. All processes call it equally
-  /// often. Throws ProcessError.
+  /// Sends to each process its part of `outgoing` and returns what each process sent to this one, both by process. All
+  /// processes must call it equally often. Throws ProcessError.
   virtual std::vector<std::string> all_to_all(std::vector<std::string> outgoing) = 0;
 };
 

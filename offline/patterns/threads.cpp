@@ -12,7 +12,7 @@ namespace refrain::patterns {
 
 namespace {
 
-/// Of an archive: samples alone do not say whether a thread works, nor do calls of MPI alone.
+/// Whether the trace is an archive that shows when threads work: neither samples nor MPI calls alone show it.
 bool tells_of_threads(const trace::Trace& trace) {
   return trace.archive() && !trace.archive()->has_samples() &&
          std::ranges::any_of(trace.regions(), [](const trace::RegionOfTrace& of) {
@@ -44,7 +44,7 @@ void Search::Threads::before(const trace::Event& event) {
   const std::uint32_t at = process_of_[event.location];
   if (at == none) return;
   Process& process = processes_[at];
-  // Within its functions another thread goes on working.
+  // Another thread that enters further functions still works.
   const bool is_another = event.location != process.first;
   if (is_another && states_[event.location] == State::Works && event.type == trace::Type::Enter) return;
   const std::vector<Frame>& stack = search_.here_[process.first].stack;
@@ -67,7 +67,7 @@ void Search::Threads::after(const trace::Event& event) {
   State& state = states_[event.location];
   if (event.type == Type::ThreadEnd) return change(processes_[at], event.location, State::Absent);
   if (event.type == Type::Gap) return change(processes_[at], event.location, State::Unknown);
-  // After a gap it may still be in functions that it has entered before.
+  // After a gap the thread may still be in functions that it entered before.
   const bool is_outermost = event.type == Type::Enter && search_.trace_.parent_of(event.path) == trace::no_path;
   if (state == State::Unknown && !is_outermost) return;
   change(processes_[at], event.location, search_.here_[event.location].stack.empty() ? State::Idle : State::Works);
@@ -79,7 +79,7 @@ void Search::Threads::finish() {
     last_ns = std::max(last_ns, to_ns);
   };
   for (const Process& process : processes_) {
-    // A run that was killed, whose first thread is in its functions to the end.
+    // The run was killed: the first thread is in its functions until the end.
     if (!search_.here_[process.first].stack.empty()) extend(process.first, process.since_ns);
     for (const std::uint32_t location : process.idle) extend(location, search_.here_[process.first].last_ns);
   }
@@ -126,7 +126,7 @@ class SerialSections final : public Pattern {
   }
 };
 
-/// The functions by which GCC and LLVM begin parallel regions, or the bodies of these.
+/// Whether the function starts parallel regions in GCC or LLVM, or is the body of one.
 bool is_of_parallel_region(std::string_view name) {
   return name.starts_with("GOMP_parallel") || name.starts_with("GOMP_teams") || name.starts_with("__kmpc_fork") ||
          analysis::is_parallel_body(name);
@@ -136,7 +136,7 @@ struct PlaceOfNode {
   bool is_parallel = false, is_of_runtime = false;
 };
 
-/// The last function but for what gives the processor to others.
+/// `is_of_runtime` is about the last function that does more than yield the processor.
 PlaceOfNode place_of(const std::vector<std::string>& names) {
   const auto is_yield = [](std::string_view name) {
     return name == "sched_yield" || name == "__sched_yield" || name == "syscall";
@@ -157,7 +157,7 @@ class OfProfile {
     add(nodes_[node], ns, error_ns);
     cells_[{node, location}] += ns;
   }
-  /// Of everything at a location: shares of its samples err together.
+  /// Adds the error of all time at a location: the shares of its samples err together.
   void add_error(std::uint32_t location, double error_ns) {
     errors_[location] = std::hypot(errors_[location], error_ns);
   }
@@ -242,7 +242,7 @@ void finish_threads(const trace::Trace& trace, const Naming& naming, bool is_of_
         const auto [known, is_new] = places.try_emplace(node);
         if (is_new) known->second = place_of(naming.names_of(node));
         has_regions |= known->second.is_parallel;
-        // In its library a thread waits: for others, or for work.
+        // In the OpenMP runtime a thread waits: for others, or for work.
         const bool counts = !known->second.is_parallel && known->second.is_of_runtime == !is_first;
         if (!counts) continue;
         if (is_wanted && !is_wanted(node)) continue;

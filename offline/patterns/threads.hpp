@@ -1,13 +1,13 @@
 #pragma once
-/// Processes with several threads: what the others do while the first one goes on.
+/// Processes with several threads: what the other threads do while the first one runs.
 ///
-/// Of an archive that has the functions of the program, a thread works from when it enters one to when it has left all.
-/// Between two events of a process nothing changes: so for each such piece of time it is known where the first thread
-/// is, and which others have nothing to do.
+/// In an archive that has the functions of the program, a thread works from the time it enters one until it has left
+/// all. Between two events of a process nothing changes, so for each such interval it is known where the first thread
+/// is and which other threads are idle.
 ///
-/// An experiment has only samples of the program, and those of short phases of several threads do not meet. So there
-/// the profile tells (finish_threads()): how long threads were not on a processor, and what the first thread
-/// has executed outside of parallel regions.
+/// An experiment has only samples of the program, and in short phases the samples of several threads do not coincide.
+/// There the profile is used instead (finish_threads()): how long threads were not on a processor, and what the first
+/// thread executed outside of parallel regions.
 
 #include <cstdint>
 #include <unordered_map>
@@ -19,25 +19,25 @@
 
 namespace refrain::patterns {
 
-/// Of archives: from enters and leaves to IdleThreads.
+/// For archives: makes IdleThreads from Enter and Leave events.
 class Search::Threads {
  public:
   explicit Threads(Search& search);
-  /// Whether a process has several of which it is known what they do.
+  /// Whether a process has several threads, and it is known what they do.
   bool are_there() const { return !processes_.empty(); }
-  /// The next event comes; the search has not taken it yet.
+  /// Called before the search takes the event.
   void before(const trace::Event& event);
-  /// It has.
+  /// Called after the search has taken it.
   void after(const trace::Event& event);
-  /// There are no more: who has nothing to do now is there as long as the first thread.
+  /// Called after the last event: a thread that is idle then exists as long as the first thread.
   void finish();
 
  private:
   struct Process {
     std::uint32_t first;                ///< the location of its first thread
-    std::uint32_t others = 0;           ///< that have begun, and not ended
-    std::vector<std::uint32_t> idle;    ///< locations of these that have nothing to do
-    std::int64_t since_ns = INT64_MIN;  ///< nothing has changed
+    std::uint32_t others = 0;           ///< number of others that have begun and not ended
+    std::vector<std::uint32_t> idle;    ///< locations of the idle ones
+    std::int64_t since_ns = INT64_MIN;  ///< time of the last change
   };
   enum class State : std::uint8_t { Absent, Works, Idle, Unknown };
   static constexpr std::uint32_t none = 0xffffffff;
@@ -52,9 +52,10 @@ class Search::Threads {
 /// IdleWorkers and SerialSections.
 Patterns thread_patterns();
 
-/// Of an archive the results of these patterns, by their names, stay as they were found; if it has samples, nothing is
-/// known. Of an experiment they come from the profile, of all ranks with several threads. `is_of_run`: else nothing is
-/// known. `is_wanted`: nodes; empty: all.
+/// Completes the results of these patterns, which are found by their names. For an archive they stay as they are; if it
+/// has samples, or no calls but those of MPI, nothing is known. For an experiment they come from the profile, of all
+/// ranks with several threads. `is_of_run`: whether the whole run is analysed; otherwise nothing is known. `is_wanted`:
+/// selects nodes; empty: all.
 void finish_threads(const trace::Trace& trace, const Naming& naming, bool is_of_run,
                     const std::function<bool(std::uint32_t node)>& is_wanted, std::vector<PatternResult>& results);
 

@@ -1,6 +1,6 @@
 #pragma once
-/// With whom call paths exchange messages, and on which communicators they spend their time, as the events that were
-/// kept tell.
+/// The partners with which call paths exchange messages, and the communicators on which they spend their time, in the
+/// events that were kept.
 
 #include <map>
 #include <set>
@@ -14,14 +14,14 @@ namespace refrain::patterns {
 
 class TrafficCount {
  public:
-  /// The trace, of an experiment, must outlive it.
+  /// The trace must be of an experiment, and must outlive this object.
   explicit TrafficCount(const trace::Trace& trace) : trace_(trace), open_(trace.locations().size()) {}
-  /// With every event of the trace, in order of time.
+  /// To be called with every event of the trace, in order of time.
   void add(const trace::Event& event);
   Traffic result() const;
 
  private:
-  /// A call that is not over.
+  /// A call in progress.
   struct OpenCall {
     std::int64_t begin_ns = 0;
     std::vector<std::int32_t> communicators;  ///< each once

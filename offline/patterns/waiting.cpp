@@ -1,4 +1,4 @@
-// Patterns of waiting: a call that cannot go on before another process has done something.
+// Patterns of waiting: a call cannot continue before another process has done something.
 #include <algorithm>
 #include <deque>
 
@@ -11,22 +11,22 @@ namespace {
 using trace::CollectivePart;
 using trace::Exchange;
 
-// Confidence in what is found, by what is known of the search.
+// Confidence in findings, from the counts of the search.
 
 double confidence_in_messages(const SearchCounts& counts) { return counts.known_messages; }
 
-/// Of a sample nobody knows what was on its way before an iteration.
+/// In a sample it is unknown which messages were in flight before an iteration.
 double confidence_in_orders(const SearchCounts& counts) {
   return counts.is_sample ? std::min(counts.known_messages, 0.5) : counts.known_messages;
 }
 
-/// How many of the collective operations are known of all processes.
+/// Share of the collective operations that are known from all processes.
 double share_of_whole(const SearchCounts& counts) {
   const auto whole = static_cast<double>(counts.collectives), rest = static_cast<double>(counts.collectives_left_out);
   return whole + rest > 0 ? whole / (whole + rest) : 1;
 }
 
-/// How many of the fences and accesses are known of all that have taken part.
+/// Share of the fences and accesses that are known from all participants.
 double share_of_epochs(const SearchCounts& counts) {
   const auto all = static_cast<double>(counts.window_epochs), left = static_cast<double>(counts.window_epochs_left_out);
   return all > 0 ? std::max(1 - left / all, 0.0) : 1;
@@ -36,18 +36,18 @@ double confidence_in_all(const SearchCounts& counts) {
   return std::min({counts.known_messages, share_of_whole(counts), share_of_epochs(counts)});
 }
 
-/// Of one call only the longest waiting counts, whatever it has waited for.
+/// Only the longest wait of a call counts, whatever the call waited for.
 class LongestOfCall {
  public:
   struct Excess {
     std::int64_t ns, part_ns;
   };
-  /// By what `ns` is more than what was added for this call before.
-  /// `part_ns` of `ns` is of a kind of its own: of this, likewise, what was added for the longest one before is off.
+  /// Returns by how much `ns` is more than what was added for this call before. `part_ns` is a part of `ns` that counts
+  /// separately: for it, returns the difference from the part of the longest wait before, which may be negative.
   Excess excess(const Call& call, std::int64_t ns, std::int64_t part_ns = 0) {
     if (call.location >= recent_.size()) recent_.resize(call.location + std::size_t{1});
     std::deque<Longest>& recent = recent_[call.location];
-    // Mostly it is a new call.
+    // Usually the call is new.
     const bool is_last = recent.empty() || recent.back().enter_ns < call.enter_ns;
     const auto at = is_last ? recent.end() : std::ranges::lower_bound(recent, call.enter_ns, {}, &Longest::enter_ns);
     if (at != recent.end() && at->enter_ns == call.enter_ns) {
@@ -56,7 +56,7 @@ class LongestOfCall {
       return {ns - before.ns, part_ns - before.part_ns};
     }
     recent.insert(at, {call.enter_ns, {ns, part_ns}});
-    // In a distributed search what others tell of some rounds comes after what is known here.
+    // In a distributed search, waits that others report come some rounds after those that are known here.
     constexpr std::size_t least_remembered = 256, most_of_all = std::size_t{1} << 18;
     if (recent.size() > std::max(least_remembered, most_of_all / recent_.size())) recent.pop_front();
     return {ns, part_ns};
@@ -67,10 +67,10 @@ class LongestOfCall {
     std::int64_t enter_ns;
     Excess longest;
   };
-  std::vector<std::deque<Longest>> recent_;  ///< by location, the last ones, ascending
+  std::vector<std::deque<Longest>> recent_;  ///< by location, the last calls, ascending
 };
 
-/// A pattern of waiting: what it subscribes to adds the time that calls have waited.
+/// A pattern of waiting, whose subscriptions add the time that calls waited.
 class WaitPattern final : public Pattern {
  public:
   using Confidence = double (*)(const SearchCounts& counts);
@@ -83,12 +83,12 @@ class WaitPattern final : public Pattern {
   }
   double confidence(const SearchCounts& counts) const override { return confidence_(counts); }
 
-  // For what has subscribed.
+  // For subscribed callbacks.
   Search& search() const { return *search_; }
   std::int32_t rank_of(std::uint32_t location) const { return search_->trace().locations()[location].rank; }
   void add(const Call& call, std::int64_t ns) const { search_->add(quantity(), call, ns); }
   void add_longest(const Call& call, std::int64_t ns) { add(call, longest_.excess(call, ns).ns); }
-  /// Of the call's longest waiting the part alone.
+  /// Adds only this part of the call's longest wait.
   void add_part_of_longest(const Call& call, std::int64_t ns, std::int64_t part_ns) {
     add(call, longest_.excess(call, ns, part_ns).part_ns);
   }
@@ -119,17 +119,17 @@ void late_receiver(WaitPattern& of, const Sending& sending) {
   of.search().publish(LateReceiver{sending});
 }
 
-/// Messages that could have been received meanwhile were on their way: of the same sender, of others, or of either.
+/// Messages that could have been received meanwhile were in flight: from the same sender, from others, or from either.
 WaitPattern::Subscribe wrong_order(bool of_same, bool of_others) {
   return on<LateSender>([=](WaitPattern& of, const LateSender& late) {
     const Received& latest = late.receiving.latest;
-    // Where both are, the same source is the closer cause.
+    // If there are both, the same source is the closer cause.
     const bool same = latest.older_of_source, others = latest.older_of_others && !same;
     if ((of_same && same) || (of_others && others)) of.add(late.receiving.call, late.receiving.waiting_ns);
   });
 }
 
-/// A receive of a message while older ones to the same process were on their way costs its call, once.
+/// If a message is received while older ones to the same process are in flight, its whole call counts, once.
 void messages_in_wrong_order(WaitPattern& of, const Received& received) {
   if (received.older_of_source || received.older_of_others)
     of.add_longest(received.call, received.call.time_ns() - received.call.inner_ns);
@@ -142,7 +142,7 @@ WaitPattern::Subscribe slow_slaves(std::int32_t master) {
   });
 }
 
-/// A slave's call may have sent and received.
+/// Only the longest wait counts, because a call may have both sent and received.
 WaitPattern::Subscribe overloaded_master(std::int32_t master) {
   const auto add = [master](WaitPattern& of, std::uint32_t other, const Call& call, std::int64_t ns) {
     if (of.rank_of(other) == master && of.rank_of(call.location) != master) of.add_longest(call, ns);
@@ -159,7 +159,7 @@ WaitPattern::Subscribe overloaded_master(std::int32_t master) {
 
 using Add = std::function<void(const CollectivePart&, std::int64_t)>;
 
-/// Adds what an operation has cost with `add(part, ns)`.
+/// Calls `add(part, ns)` for the cost of each part of an operation.
 using FindCost = void (*)(const Collective& of, const Add& add);
 
 void find_waiting(const Collective& of, const Add& add) {
@@ -173,7 +173,7 @@ void find_completion(const Collective& of, const Add& add) {
     add(part, part.leave_ns - std::max(of.first_leave_ns, part.enter_ns));
 }
 
-/// As the paper has it: by how much longer than the shortest one a process is in the barrier.
+/// As defined in the paper: how much longer a process is in the barrier than the one with the shortest stay.
 void find_imbalance(const Collective& of, const Add& add) {
   std::int64_t shortest = INT64_MAX;
   for (const CollectivePart& part : of.operation.parts) shortest = std::min(shortest, part.leave_ns - part.enter_ns);
@@ -196,7 +196,7 @@ WaitPattern::Subscribe window_wait(WindowWait::Of kind) {
   });
 }
 
-/// Of the access that an exposure has waited for longest.
+/// For the access that an exposure waited for longest.
 void late_complete(WaitPattern& of, const WindowWait& wait) {
   if (wait.of == WindowWait::Of::Complete) of.add_part_of_longest(wait.call, wait.waiting_ns, wait.idle_ns);
 }
@@ -208,7 +208,7 @@ WaitPattern::Subscribe job_wide(bool is_init) {
   });
 }
 
-/// Whatever a call has waited for: the longest of it.
+/// The longest wait of a call, whatever it waited for.
 void waiting(WaitPattern& to) {
   const auto add = [&to](const Call& call, std::int64_t ns, bool is_alone) {
     if (ns <= 0 || !to.search().looks_at(call.location)) return;

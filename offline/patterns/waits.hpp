@@ -1,5 +1,5 @@
 #pragma once
-/// Publishes Waited: for each message, each part of a collective operation, and the begin and the end of MPI.
+/// Publishes Waited for messages, parts of collective operations, waits for windows, and the start and end of MPI.
 
 #include "offline/patterns/search.hpp"
 
@@ -7,7 +7,7 @@ namespace refrain::patterns {
 
 class Waits {
  public:
-  /// Subscribes, before those who want Waited.
+  /// Subscribes; must be constructed before the subscribers to Waited.
   explicit Waits(Search& search);
   Waits(const Waits&) = delete;
   Waits& operator=(const Waits&) = delete;

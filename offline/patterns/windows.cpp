@@ -51,7 +51,7 @@ void Search::Windows::leave(const Call& call, const WindowUse& use, WindowStep s
       return;
     case WindowStep::Lock:
     case WindowStep::Unlock:
-      // Nobody else means a target that is not known.
+      // An unknown target cannot be matched with the target of another process.
       if (use.target < 0) return;
       if (step == WindowStep::Lock) {
         open.locks[{use.window, use.target}] = {use.window, rank, use.target, use.is_exclusive, {{call, -1}}};
@@ -65,7 +65,7 @@ void Search::Windows::leave(const Call& call, const WindowUse& use, WindowStep s
   }
 }
 
-/// A one-sided operation, or one that completes some of them.
+/// A one-sided operation, or a call that completes some of them.
 void Search::Windows::operation(const Call& call, const WindowUse& use) {
   Open& open = open_[rank_of(call.location)];
   bool is_locked = false;
@@ -96,7 +96,8 @@ void Search::Windows::forget(std::uint32_t location) {
   open_.erase(at);
 }
 
-/// Then it has not waited for it: the MPI library has kept its operations until then, or it belongs to another one.
+/// If so, the access did not wait for the exposure: the MPI library kept its operations until then, or the access
+/// belongs to another exposure.
 bool Search::Windows::is_over_before(const AccessEpoch& access, const ExposureEpoch& exposure) {
   return access.complete().leave_ns < exposure.post.enter_ns;
 }
@@ -151,7 +152,7 @@ void Search::Windows::add(const ExposureEpoch& epoch) {
   }
 }
 
-/// The origin has waited until its target had begun, and the target until the origin did not need it any more.
+/// The origin waited until its target had begun the exposure, and the target until the origin ended its access.
 void Search::Windows::meet(const AccessEpoch& access, const ExposureEpoch& exposure) const {
   const Moment posted = begin_of(exposure.post);
   for (const EpochCall& of : access.calls)
@@ -176,17 +177,17 @@ void Search::Windows::meet(const LockEpoch& epoch, const Locks& others) const {
   const auto& by_end = others.by_end;
   for (auto at = by_end.upper_bound(epoch.begin_ns()); at != by_end.end(); ++at) {
     const LockEpoch& other = at->second;
-    // From here on all begin later.
+    // All further locks begin after this one has ended.
     if (other.end_ns() - others.longest_ns >= epoch.end_ns()) break;
     if (other.rank == epoch.rank || other.begin_ns() >= epoch.end_ns()) continue;
-    // Who has given the lock back first has had it first.
+    // The process that released the lock first held it first.
     const bool is_last = std::pair(epoch.end_ns(), epoch.rank) > std::pair(other.end_ns(), other.rank);
     if (is_last) wait_for(epoch, other);
     else wait_for(other, epoch);
   }
 }
 
-/// While one process has the lock the other one cannot have it: a call in which the one gives it back has waited.
+/// While one process holds the lock, the other cannot: a call during which the holder releases the lock has waited.
 void Search::Windows::wait_for(const LockEpoch& waiting, const LockEpoch& holding) const {
   const Moment unlocked = begin_of(holding.unlock());
   for (const EpochCall& of : waiting.calls)
@@ -196,7 +197,7 @@ void Search::Windows::wait_for(const LockEpoch& waiting, const LockEpoch& holdin
 
 void Search::Windows::keep(Locks& locks, const LockEpoch& epoch) const {
   auto& kept = locks.by_end.emplace(epoch.end_ns(), epoch)->second.calls;
-  // All others end later: none of these calls has waited for them.
+  // All epochs that follow end later: none of these calls waited for them.
   if (!search_.distribution_) kept = {kept.front(), kept.back()};
   locks.longest_ns = std::max(locks.longest_ns, epoch.end_ns() - epoch.begin_ns());
   while (locks.by_end.size() > most_recent && locks.by_end.begin()->first < known_until_ns_)
@@ -221,7 +222,7 @@ void Search::Windows::add(const Fence& fence) {
   if (calls.size() == size) {
     const Call last =
         *std::ranges::max_element(calls, {}, [](const Call& call) { return std::pair(call.enter_ns, call.location); });
-    // Whoever has left before the last one entered has not waited for it: the program had said that nothing precedes.
+    // A call that was left before the last one was entered did not wait for it: the program said that nothing precedes.
     for (const Call& call : calls)
       if (last.enter_ns > call.enter_ns && last.enter_ns <= call.leave_ns)
         publish({WindowWait::Of::Fence, call, begin_of(last), last.enter_ns - call.enter_ns, 0});
@@ -238,7 +239,7 @@ void Search::Windows::add(const Fence& fence) {
     }
     fences_in_order_.pop_front();
   }
-  // Whole ones behind one of which a part is missing.
+  // Complete fences behind one with a missing part.
   constexpr std::size_t most_behind = 65536;
   if (fences_in_order_.size() > 2 * fences_.size() + most_behind)
     std::erase_if(fences_in_order_, [&](const auto& key) { return !fences_.contains(key); });
@@ -252,7 +253,7 @@ void Search::Windows::finish() {
       for (const SharedAccess& access : waiting) leave_out(access->complete());
 }
 
-/// Nobody knows whom the epoch that ends with the call has waited for.
+/// It is unknown which process the epoch that ends with the call waited for.
 void Search::Windows::leave_out(const Call& call) {
   search_.counts_.window_epochs_left_out += search_.looks_at(call.location);
   search_.add_untold(untold_others, call);

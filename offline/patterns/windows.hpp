@@ -1,20 +1,20 @@
 #pragma once
-/// One-sided communication of a search: from calls that synchronize windows to WindowWait.
+/// One-sided communication of a search: makes WindowWait from calls that synchronize windows.
 ///
-/// A process synchronizes a window in epochs. Those of a rank are followed call by call; each that has ended meets the
-/// epochs of others that it has to do with:
+/// A process synchronizes a window in epochs. The epochs of a rank are followed call by call; each epoch that has ended
+/// meets the epochs of others that concern it:
 ///
 ///   access (MPI_Win_start to MPI_Win_complete)   the next exposure of each target that does not end before
 ///                                                 MPI_Win_complete begins; targets are those of its operations
-///   exposure (MPI_Win_post to MPI_Win_wait)       these accesses
-///   lock (MPI_Win_lock to MPI_Win_unlock)         locks of the same target that overlap it, where one of both is
+///   exposure (MPI_Win_post to MPI_Win_wait)       the accesses that meet it
+///   lock (MPI_Win_lock to MPI_Win_unlock)         locks of the same target that overlap it, if one of the two is
 ///                                                 exclusive
-///   fence                                         the fences with its number, of all processes of the window
+///   fence                                         the fences with the same number of all processes of the window
 ///
-/// Epochs of one rank must come in their order, those of several in any.
+/// Epochs of one rank must be added in their order, epochs of several ranks in any order.
 ///
-/// Memory: epochs in progress, and of those that have ended the last ones of each window and target; in a distributed
-/// search, those of a round.
+/// Memory: epochs in progress, and the last ended epochs of each window and target; in a distributed search, those of a
+/// round.
 
 #include <cstdint>
 #include <deque>
@@ -29,9 +29,9 @@
 
 namespace refrain::patterns {
 
-/// What a call has done with a window.
+/// How a call used a window.
 struct WindowUse {
-  std::int32_t window = -1;  ///< index into the trace's windows; -1: it has used none
+  std::int32_t window = -1;  ///< index into the trace's windows; -1: none
   std::int32_t target = -1;  ///< rank of the job; -1: no particular one
   bool is_exclusive = false;
   std::uint64_t ordinal = 0;  ///< of a fence
@@ -40,21 +40,21 @@ struct WindowUse {
 /// A call of an epoch.
 struct EpochCall {
   Call call;
-  std::int32_t target = -1;  ///< of an operation; -1: it is for all targets
+  std::int32_t target = -1;  ///< of an operation; -1: all targets
 };
 
 /// From MPI_Win_start to MPI_Win_complete.
 struct AccessEpoch {
   struct Target {
     std::int32_t rank;
-    std::int64_t last_ns;  ///< the last operation was left
+    std::int64_t last_ns;  ///< when the last operation was left
   };
   std::int32_t window = -1, rank = -1;
   std::vector<Target> targets;
-  std::vector<EpochCall> calls;  ///< the first ones, and MPI_Win_complete
+  std::vector<EpochCall> calls;  ///< the first calls, and MPI_Win_complete
   const Call& complete() const { return calls.back().call; }
 };
-/// From MPI_Win_post to MPI_Win_wait, or to the MPI_Win_test that has found that it has ended.
+/// From MPI_Win_post to MPI_Win_wait, or to the MPI_Win_test that found it ended.
 struct ExposureEpoch {
   std::int32_t window = -1, rank = -1;
   Call post, wait;
@@ -63,7 +63,7 @@ struct ExposureEpoch {
 struct LockEpoch {
   std::int32_t window = -1, rank = -1, target = -1;
   bool is_exclusive = false;
-  std::vector<EpochCall> calls;  ///< MPI_Win_lock, the first ones, and MPI_Win_unlock
+  std::vector<EpochCall> calls;  ///< MPI_Win_lock, the first calls, and MPI_Win_unlock
   std::int64_t begin_ns() const { return calls.front().call.enter_ns; }
   const Call& unlock() const { return calls.back().call; }
   std::int64_t end_ns() const { return unlock().leave_ns; }
@@ -80,19 +80,19 @@ class Search::Windows {
 
   /// The call is left.
   void leave(const Call& call, const WindowUse& use, trace::WindowStep step);
-  /// What is in progress on the location's rank is not known any more: events are missing.
+  /// Drops what is in progress on the location's rank, because events are missing.
   void forget(std::uint32_t location);
-  /// There is no more.
+  /// To be called after the last epoch.
   void finish();
 
-  // Of other processes of a distributed search.
-  /// Their epochs that end before are all known.
+  // Epochs of other processes of a distributed search.
+  /// All of these that end before `ns` are known.
   void know_until(std::int64_t ns) { known_until_ns_ = ns; }
   void add(const AccessEpoch& epoch);
   void add(const ExposureEpoch& epoch);
   void add(const LockEpoch& epoch);
   void add(const Fence& fence);
-  /// What is to be told the processes with members of a window.
+  /// What is sent to the processes with members of a window.
   struct ForOthers {
     std::vector<AccessEpoch> accesses;
     std::vector<ExposureEpoch> exposures;
@@ -114,13 +114,13 @@ class Search::Windows {
   using SharedAccess = std::shared_ptr<const AccessEpoch>;
   struct Locks {
     std::multimap<std::int64_t, LockEpoch> by_end;
-    std::int64_t longest_ns = 0;  ///< of all so far
+    std::int64_t longest_ns = 0;  ///< longest lock so far
   };
-  /// Of a window and a target.
+  /// The epochs of a window and a target.
   struct Target {
     std::deque<ExposureEpoch> exposures;                          ///< the last ones, in their order
     std::unordered_map<std::int32_t, std::int64_t> met_until_ns;  ///< by origin, the end of the exposure met last
-    std::map<std::int32_t, std::deque<SharedAccess>> accesses;    ///< by origin, that have met none yet
+    std::map<std::int32_t, std::deque<SharedAccess>> accesses;    ///< by origin, those that have met no exposure yet
     Locks exclusive, shared;                                      ///< the last ones of each
   };
 

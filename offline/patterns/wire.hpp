@@ -1,5 +1,5 @@
 #pragma once
-/// What the processes of a distributed search send each other, as bytes.
+/// The bytes that the processes of a distributed search send each other.
 
 #include <cstdint>
 #include <cstring>
@@ -13,7 +13,7 @@
 
 namespace refrain::patterns {
 
-/// Values one after the other. All processes are of one program, on machines of one kind.
+/// Writes values one after the other. All processes run the same program, on machines of one kind.
 class WireWriter {
  public:
   template <class T>
@@ -35,7 +35,7 @@ class WireWriter {
   std::string bytes_;
 };
 
-/// Throws ProcessError where there is less.
+/// Throws ProcessError if fewer bytes are left.
 class WireReader {
  public:
   explicit WireReader(std::string_view bytes) : rest_(bytes) {}

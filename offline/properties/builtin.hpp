@@ -11,7 +11,7 @@ namespace refrain::properties {
 Source builtin_model();    ///< model.asl
 Source builtin_library();  ///< library.asl
 
-/// Model, library, and what the user has written. Throws SpecificationError.
+/// Compiles the model, the library and the user's sources. Throws SpecificationError.
 Program compile_with_builtin(const std::vector<Source>& further);
 
 }  // namespace refrain::properties

@@ -17,11 +17,11 @@ using syntax::Aggregate;
 using Written = syntax::Expression;
 using Kind = Expression::Kind;
 
-/// Functions that call functions multiply what an expression becomes, and databases and stacks have limits.
+/// Limits: nested calls of functions multiply the size of an expression, and databases and stacks have limits.
 constexpr std::size_t most_expressions = 20'000;
 constexpr int deepest = 300;
-constexpr std::size_t most_calls = 100;  ///< one inside the other
-/// "2026-11-26" or "2026-11-26 14:05:09", in UTC, in microseconds since 1970.
+constexpr std::size_t most_calls = 100;  ///< nested
+/// Microseconds since 1970 of "2026-11-26" or "2026-11-26 14:05:09", in UTC; nullopt when the text is no date.
 std::optional<std::int64_t> date_of(const std::string& text) {
   int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, used = 0;
   const char* begin = text.c_str();
@@ -40,7 +40,7 @@ std::optional<std::int64_t> date_of(const std::string& text) {
   return (((days * 24 + hour) * 60 + minute) * 60 + second) * 1'000'000;
 }
 
-/// What names of values mean at a place.
+/// A name that is known at a place in the text, its value, and the scope around it.
 struct Scope {
   const Scope* outer = nullptr;
   std::string name;
@@ -105,7 +105,7 @@ class Checker {
         functions_.insert_or_assign(of.name, std::move(entry));
       }
     }
-    // Each by itself, so that a mistake is found where nothing calls it.
+    // Each function is checked by itself, so that mistakes are found even in functions that nothing calls.
     for (const auto& [name, entry] : functions_) {
       source_ = entry.source;
       std::vector<ExpressionPtr> arguments;
@@ -147,7 +147,7 @@ class Checker {
     return result;
   }
 
-  /// All its parts are there.
+  /// Computes and limits the size and depth of an expression that has all its parts.
   ExpressionPtr done(std::shared_ptr<Expression> of) const {
     const auto add = [&](const Expression& part) {
       of->size += part.size;
@@ -181,7 +181,8 @@ class Checker {
     return result;
   }
 
-  /// `value` as one of `type`: the same, an int for a float, a date in a string, an object of a class that extends it.
+  /// `value` converted to `type`: the same type, an int to a float, a string to a date, an object of a class that
+  /// extends `type`.
   template <class Why>
   ExpressionPtr fitting(ExpressionPtr value, Type type, Position at, Why why) {
     if (auto converted = converted_to(value, type, at)) return converted;
@@ -557,7 +558,7 @@ class Checker {
   std::map<std::string, FunctionEntry> functions_;
   std::vector<const FunctionEntry*> calling_;
   const Source* source_ = nullptr;
-  Position limit_at_;  ///< of what is checked by itself
+  Position limit_at_;  ///< where an expression that is too large is reported
   const Source* limit_source_ = nullptr;
   int next_id_ = 0;
 };

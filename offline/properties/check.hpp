@@ -1,5 +1,5 @@
 #pragma once
-/// From syntax to a program: what names mean, and whether types fit.
+/// From syntax to a program: resolves names and checks types.
 
 #include <vector>
 
@@ -8,7 +8,7 @@
 
 namespace refrain::properties {
 
-/// Of sources that belong together: one may use what another one before or behind it declares. Properties are in the
+/// Compiles sources that belong together: each may use what any other declares, in any order. Properties are in the
 /// order of the sources. Throws SpecificationError at the first mistake.
 Program compile(const std::vector<Source>& sources);
 

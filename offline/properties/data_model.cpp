@@ -9,7 +9,7 @@
 namespace refrain::properties {
 namespace {
 
-/// PostgreSQL cuts longer names of tables and columns.
+/// PostgreSQL truncates longer names of tables and columns.
 constexpr std::size_t most_in_name = 63;
 
 class Builder {
@@ -28,7 +28,7 @@ class Builder {
   }
 
   void collect_types() {
-    std::map<std::string, std::string> taken;  // tables and types by small letters
+    std::map<std::string, std::string> taken;  // tables and types by name in lower case
     const auto take = [&](Position at, const std::string& name) {
       const std::string word = small_letters(name);
       for (const char* plain : plain_type_names)
@@ -61,7 +61,7 @@ class Builder {
         classes.emplace_back(parsed.source, &of);
       }
     }
-    // Those that are extended come first.
+    // Base classes come first.
     while (!classes.empty()) {
       const std::size_t before = classes.size();
       std::erase_if(classes, [&](const auto& entry) {
@@ -84,7 +84,7 @@ class Builder {
   }
 
   void collect_attributes() {
-    std::map<std::pair<int, std::string>, std::string> columns;  // by root and small letters
+    std::map<std::pair<int, std::string>, std::string> columns;  // by root and name in lower case
     for (std::size_t i = 0; i < declared_.size(); ++i) {
       source_ = declared_[i].first;
       for (const syntax::Attribute& of : declared_[i].second->attributes) {

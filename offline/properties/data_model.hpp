@@ -15,10 +15,10 @@ struct ParsedSource {
   syntax::Specification syntax;
 };
 
-/// Throws SpecificationError, also for names that a database would take for each other.
+/// Throws SpecificationError, also for names that a database would not distinguish.
 std::shared_ptr<const Model> build_model(std::span<const ParsedSource> sources);
 
-/// Of a type that is written in `source`. Throws SpecificationError.
+/// Resolves a type name written in `source`. Throws SpecificationError.
 Type type_of(const Model& model, const Source& source, const syntax::TypeName& written);
 
 std::vector<std::string> class_names(const Model& model);

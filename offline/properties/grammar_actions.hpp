@@ -1,5 +1,5 @@
 #pragma once
-/// What the actions of grammar.yy call. Included by the parser alone.
+/// Functions that the actions of grammar.yy call. Included by the parser only.
 
 #include <charconv>
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ ExpressionPtr binary(Position at, const char* operation, ExpressionPtr left, Exp
   return node(Kind::Binary, at, operation, std::move(left), std::move(right));
 }
 
-/// Over the members of a set that fulfil a condition, which may be null.
+/// An expression over the members of a set that fulfil `condition`; null: over all members.
 ExpressionPtr over(Kind kind, Position at, syntax::Binding binding, ExpressionPtr condition) {
   ExpressionPtr result = node(kind, at, {});
   result->bindings.push_back(std::move(binding));
@@ -71,7 +71,7 @@ ExpressionPtr real(const ParserInput& input, Position at, const std::string& tex
   return result;
 }
 
-/// Of a declaration that begins at this place.
+/// The comment before a declaration that begins at `at`.
 std::string comment_before(const ParserInput& input, Position at) {
   for (const Token& token : input.tokens)
     if (token.at == at) return token.comment;

@@ -1,4 +1,4 @@
-/* The pieces of a specification. Keywords are told from names in tokens.cpp. */
+/* The pieces of a specification. tokens.cpp tells keywords from names. */
 %top{
 #include "offline/properties/grammar.hpp"
 #include "offline/properties/tokens.hpp"

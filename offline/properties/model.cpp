@@ -13,7 +13,7 @@ int index_named(const std::vector<Named>& all, std::string_view name) {
   return found == all.end() ? -1 : static_cast<int>(found - all.begin());
 }
 
-/// What a member is looked up by beside its owner.
+/// Maximum number of columns in an index besides that of the owner.
 constexpr std::size_t most_in_index = 3;
 
 }  // namespace

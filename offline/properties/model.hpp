@@ -1,9 +1,10 @@
 #pragma once
 /// The data model of a specification: its classes and enumerations, and how objects of them are stored in tables.
 ///
-/// A class and all that extend it share a table, of the name of the class at the root. A row is an object: `id`,
-/// `class` (the index of its class in Model::classes) where the table has several, a column for each attribute. An
-/// object is in at most one set of each attribute `setof`; a column of the member's table has the owner's id.
+/// A class and all classes that extend it share a table, named after the class at the root. A row is an object: `id`,
+/// `class` (the index of its class in Model::classes) if the table has several classes, and a column for each
+/// attribute. An object is in at most one set of each `setof` attribute; a column of the member's table has the owner's
+/// id.
 
 #include <cstdint>
 #include <string>
@@ -14,10 +15,10 @@ namespace refrain::properties {
 
 struct Type {
   enum Kind : std::uint8_t {
-    Int,    ///< a whole number; arithmetic with it is that of floats
+    Int,    ///< integer, with the arithmetic of floats
     Float,  ///< IEEE 754, 64 bits
     Bool,
-    String,    ///< UTF-8 without zeros, ordered by its bytes
+    String,    ///< UTF-8 without zero bytes, ordered by its bytes
     DateTime,  ///< microseconds since 1970 in UTC; a difference of two is a float, in seconds
     Enumeration,
     Object
@@ -32,20 +33,20 @@ struct Type {
   bool is_object() const { return !is_set && kind == Object; }
 };
 
-/// Names of the types that are no classes or enumerations, by Type::Kind.
+/// Names of the types other than classes and enumerations, by Type::Kind.
 inline constexpr const char* plain_type_names[] = {"int", "float", "bool", "String", "DateTime"};
 
 struct Attribute {
   std::string name;
   Type type;
   int of = -1;         ///< the class that declares it
-  std::string column;  ///< of a set: in the table of its members
+  std::string column;  ///< for a set: in the table of its members
 };
 
 struct Class {
   std::string name;
   int base = -1;                      ///< -1: none
-  std::vector<Attribute> attributes;  ///< those that it declares itself
+  std::vector<Attribute> attributes;  ///< those that the class itself declares
 };
 
 struct Enumeration {
@@ -55,7 +56,7 @@ struct Enumeration {
 
 struct Column {
   std::string name;
-  Type type;  ///< never a set; of an owner's column the owner's class
+  Type type;  ///< never a set; for an owner's column: the owner's class
   bool is_owner = false;
 };
 
@@ -63,27 +64,27 @@ struct Table {
   int root = -1;  ///< the class
   std::string name;
   bool has_class = false;
-  std::vector<Column> columns;  ///< beside id and class
-  /// Of columns, in their order: an index for the members of each set, found by owner, then by what they refer to.
+  std::vector<Column> columns;  ///< besides id and class
+  /// The columns of each index: one index for each set, which finds members by owner, then by what they refer to.
   std::vector<std::vector<std::string>> indices;
 };
 
 struct Model {
-  std::vector<Class> classes;  ///< those that are extended before those that extend them
+  std::vector<Class> classes;  ///< base classes before those that extend them
   std::vector<Enumeration> enumerations;
 
   int class_named(std::string_view name) const;        ///< -1: none
   int enumeration_named(std::string_view name) const;  ///< -1: none
   int root_of(int of) const;
-  bool is_a(int of, int base) const;  ///< the same, or extends it
-  /// Also of the classes that it extends; null: none.
+  bool is_a(int of, int base) const;  ///< `of` is `base`, or extends it
+  /// An attribute of the class or of one that it extends; null when there is none.
   const Attribute* attribute(int of, std::string_view name) const;
   std::string name_of(const Type& type) const;
 
   std::vector<Table> tables() const;  ///< by root, in the order of classes
   const std::string& table_of(int of) const { return classes[root_of(of)].name; }
 
-  /// One line for each fact, the same for equal models: what is stored in a database to tell models apart.
+  /// One line for each fact, the same for equal models. A database stores this to tell models apart.
   std::vector<std::string> description() const;
 };
 

@@ -9,10 +9,10 @@
 namespace refrain::properties {
 namespace {
 
-/// Deeper ones would use up the stack of what walks over them. The longest chain of additions counts, too.
+/// Deeper expressions would exhaust the stack of the functions that walk over them. A chain of additions counts, too.
 constexpr int most_nested = 400;
 
-/// As it is written, and as what the scanner has taken it for where that can surprise.
+/// A token as it is written. A keyword is called one, since that can surprise.
 std::string found_text(const Token& token) {
   if (token.kind == 0) return "the end of the file";
   if (token.kind == Parser::token::TEXT) return "a string";
@@ -21,7 +21,7 @@ std::string found_text(const Token& token) {
   return is_keyword ? fmt::format("the keyword '{}'", token.text) : fmt::format("'{}'", token.text);
 }
 
-/// Many tokens can begin or go on with an expression: they are said in words.
+/// The expected tokens as text. The many tokens that can begin or continue an expression are summarised.
 std::string expected_text(std::vector<std::string> words) {
   const auto has = [&](const char* word) { return std::ranges::find(words, word) != words.end(); };
   const auto drop = [&](std::initializer_list<const char*> some) {

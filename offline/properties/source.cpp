@@ -10,11 +10,11 @@ namespace refrain::properties {
 namespace {
 
 constexpr std::size_t most_bytes = 16 << 20;
-constexpr std::size_t most_shown = 160;  ///< characters of a line
+constexpr std::size_t most_shown = 160;  ///< bytes of a line
 
 bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }
 
-/// Nothing that a terminal would obey.
+/// The text with control characters replaced, since a terminal would obey them.
 std::string printable(std::string_view text) {
   std::string result(text);
   for (char& c : result)
@@ -22,7 +22,7 @@ std::string printable(std::string_view text) {
   return result;
 }
 
-/// The line with a caret below the column. A long line is shown from some way before it.
+/// The line with a caret below the column. A long line is shown from some way before the column.
 std::string excerpt(std::string_view line, int column) {
   std::size_t place = 0;  // in bytes
   for (int left = column - 1; place < line.size() && left > 0; --left) {

@@ -13,7 +13,7 @@ namespace {
 using syntax::Aggregate;
 using Kind = Expression::Kind;
 
-constexpr const char* real_type = "DOUBLE PRECISION";  // both have that
+constexpr const char* real_type = "DOUBLE PRECISION";  // both dialects have it
 
 std::string real_text(double value) { return fmt::format("CAST({:.17g} AS {})", value, real_type); }
 
@@ -21,13 +21,13 @@ std::string index_name(const Table& table, std::size_t number) {
   return fmt::format("{}_by_{}", table.name, number + 1);
 }
 
-/// An object that an expression means: a row of a table in scope, or an id.
+/// The object that an expression denotes: a row of a table in scope, or an id.
 struct Reference {
   std::string row;    ///< alias; empty: none is in scope
   std::string value;  ///< SQL of the id, or of a value
 };
 
-/// What a set becomes: tables with conditions, in one of which the member stands.
+/// A set in SQL: tables with conditions; the member is in one of the tables.
 struct From {
   std::vector<std::string> tables;  ///< `"T" v7`
   std::vector<std::string> conditions;
@@ -39,7 +39,7 @@ class Writer {
 
   void bind(const Variable& variable, Reference reference) { references_[variable.id] = std::move(reference); }
 
-  /// A value, or of an object its id.
+  /// A value in SQL; for an object its id.
   std::string value(const Expression& of) {
     switch (of.kind) {
       case Kind::Constant: return constant(of);
@@ -73,7 +73,7 @@ class Writer {
     throw std::logic_error("a set where a value is expected");
   }
 
-  /// A number as a float.
+  /// A number in SQL, as a float.
   std::string real(const Expression& of) {
     if (of.kind == Kind::Constant)
       return real_text(of.type.kind == Type::Float ? of.real : static_cast<double>(of.integer));
@@ -83,10 +83,10 @@ class Writer {
     return is_real ? sql : fmt::format("CAST({} AS {})", sql, real_type);
   }
 
-  /// What `variable` goes over; it is bound to the member's row.
+  /// Adds the set that `variable` ranges over to `into`; the variable is bound to the member's row.
   void from(const Expression& set, const Variable& variable, From& into) {
     if (set.kind == Kind::Comprehension) {
-      // The member is the same as that of the set inside.
+      // The member is that of the inner set.
       const Binding& inner = set.bindings[0];
       from(*inner.set, variable, into);
       bind(inner.variable, references_.at(variable.id));
@@ -107,7 +107,7 @@ class Writer {
     }
   }
 
-  /// Empty: all of the table are.
+  /// A condition for rows of class `of`; empty when all rows of the table are of that class.
   std::string class_condition(const std::string& row, int of) const {
     if (model_.classes[of].base < 0) return {};
     std::vector<int> classes;
@@ -141,15 +141,15 @@ class Writer {
       const Reference& reference = references_.at(static_cast<int>(object.integer));
       if (!reference.row.empty()) return fmt::format("{}.{}", reference.row, column);
     }
-    // PostgreSQL has no least condition.
+    // PostgreSQL has no MIN of booleans.
     if (object.kind == Kind::Unique && of.type.kind != Type::Bool) return unique(*object.parts[0], of.attribute);
     const std::string row = fmt::format("v{}", ++rows_);
     return fmt::format("(SELECT {0}.{1} FROM {2} {0} WHERE {0}.\"id\" = {3})", row, column,
                        quoted_name(model_.table_of(object.type.index)), value(object));
   }
 
-  /// The id of the one member of a set, or its attribute. That an aggregate goes over a query of its own keeps SQLite
-  /// and PostgreSQL from taking it for one of an outer query whose columns it has.
+  /// The id of the only member of a set, or its attribute. The aggregate has a query of its own, because SQLite and
+  /// PostgreSQL take an aggregate over columns of an outer query for one of that query.
   std::string unique(const Expression& set, const Attribute* attribute) {
     const Variable member{--unnamed_, {}, {}};
     From members;
@@ -213,7 +213,7 @@ class Writer {
 
   std::string comparison(const Expression& of, const char* operation) {
     const Expression &a = *of.parts[0], &b = *of.parts[1];
-    // Two whole numbers are compared as such.
+    // Two integers are compared as integers.
     const bool as_real = a.type.is_number() && (a.type.kind == Type::Float || b.type.kind == Type::Float);
     return fmt::format("({} {} {})", as_real ? real(a) : value(a), operation, as_real ? real(b) : value(b));
   }
@@ -224,7 +224,7 @@ class Writer {
   int rows_ = 0, unnamed_ = -1;
 };
 
-/// Names of columns that differ to a database that takes small letters for capital ones.
+/// Names of columns that remain distinct in a case-insensitive database.
 class Names {
  public:
   std::string fresh(const std::string& wanted) {
@@ -278,7 +278,7 @@ const char* column_type(const Type& type, Dialect dialect) {
 std::vector<std::string> table_statements(const Model& model, Dialect dialect) {
   std::vector<std::string> statements;
   for (const Table& table : model.tables()) {
-    // In SQLite this type makes the key the number of the row.
+    // In SQLite this type makes the key the rowid.
     std::vector<std::string> columns{dialect == Dialect::Sqlite ? "\"id\" INTEGER PRIMARY KEY"
                                                                 : "\"id\" BIGINT PRIMARY KEY"};
     if (table.has_class) columns.emplace_back("\"class\" INTEGER NOT NULL");
@@ -330,7 +330,7 @@ std::string property_statement(const Property& property, const Model& model, Dia
   for (std::size_t i = 0; i < property.parameters.size(); ++i)
     writer.bind(property.parameters[i].variable, {{}, "s." + parameter_names[i]});
 
-  // What is defined is computed once for each context, hence MATERIALIZED.
+  // Definitions are computed once for each context, hence MATERIALIZED.
   int step = 0;
   const auto add_step = [&](const std::string& columns) {
     sql += fmt::format(",\nstep{} AS MATERIALIZED (\n  SELECT s.*, {}\n  FROM step{} s)", step + 1, columns, step);

@@ -1,5 +1,5 @@
 #pragma once
-/// SQL of a data model and of properties, for SQLite (3.35 or later) and PostgreSQL (12 or later).
+/// SQL for a data model and for properties, for SQLite (3.35 or later) and PostgreSQL (12 or later).
 
 #include <cstdint>
 #include <map>
@@ -16,16 +16,17 @@ inline constexpr const char* dialect_names[] = {"sqlite", "postgresql"};
 
 /// A name, in double quotes.
 std::string quoted_name(std::string_view name);
-/// A string; zeros are left out, as PostgreSQL has none.
+/// A string literal; zero bytes are left out, since PostgreSQL has none.
 std::string quoted_text(std::string_view text);
 /// The type of a column.
 const char* column_type(const Type& type, Dialect dialect);
 
-/// Statements that make the tables of a model, and those that make their indices: bulk loads go between.
+/// Statements that create the tables of a model, and those that create their indices; bulk loads go in between.
 std::vector<std::string> table_statements(const Model& model, Dialect dialect);
 std::vector<std::string> index_statements(const Model& model);
 
-/// Of some parameters of a property, by name: a condition that the id of its object fulfils; `{}` stands for the id.
+/// Conditions for some parameters of a property, by name, which the id of the object must fulfil; `{}` stands for the
+/// id.
 using Contexts = std::map<std::string, std::string>;
 
 /// One statement that evaluates a property in all contexts. Its columns: the id of each parameter's object, in their

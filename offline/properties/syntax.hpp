@@ -1,6 +1,6 @@
 #pragma once
-/// What a specification says, as it is written: the result of the parser, with the place of everything. Names mean
-/// nothing yet (check.hpp).
+/// A specification as it is written: the result of the parser, with the position of everything. Names are not yet
+/// resolved (check.hpp).
 
 #include <cstdint>
 #include <memory>
@@ -35,9 +35,9 @@ struct Expression {
     Negation,       ///< -parts[0]
     Not,            ///< NOT parts[0]
     Binary,         ///< parts[0] text parts[1]: + - * / == != < <= > >= AND OR
-    Comprehension,  ///< {bindings[0] WITH parts[0]}; without a condition no part
+    Comprehension,  ///< {bindings[0] WITH parts[0]}; no part if there is no condition
     Unique,         ///< UNIQUE(parts[0])
-    Aggregate,      ///< SUM(parts[0] WHERE bindings AND parts[1]); without a condition one part
+    Aggregate,      ///< SUM(parts[0] WHERE bindings AND parts[1]); one part if there is no condition
     Count,          ///< COUNT(parts[0]) of a set
     Extremum,       ///< MIN or MAX (parts...) of values
     Exists,         ///< EXISTS(bindings[0] WITH parts[0])
@@ -59,7 +59,7 @@ struct TypeName {
   std::string name;
 };
 
-/// Of a function: neither a set nor a condition.
+/// A parameter of a property or a function; that of a function has neither a set nor a condition.
 struct Parameter {
   TypeName type;
   Position at;
@@ -88,7 +88,7 @@ struct Enumeration {
   std::vector<std::pair<std::string, Position>> values;
 };
 
-/// A function, or without parameters a constant.
+/// A function, or a constant, which has no parameters.
 struct Function {
   TypeName type;
   Position at;
@@ -127,7 +127,7 @@ struct Property {
   std::vector<Guarded> confidence, severity;
   Position refines_at;
   std::string refines;  ///< empty: nothing
-  std::string help;     ///< the comment that stands directly before it
+  std::string help;     ///< the comment directly before it
 };
 
 struct Specification {

@@ -13,7 +13,7 @@ using TokenKind = Parser::token;
 enum class Where : unsigned char { Everywhere, BeforeParenthesis, BeforeColon };
 
 struct Keyword {
-  const char* word;  ///< in capital letters; keywords are written in any case
+  const char* word;  ///< in upper case; keywords are case-insensitive
   int kind;
   Where where;
 };
@@ -56,7 +56,7 @@ std::string uppercase(const std::string& text) {
   return result;
 }
 
-/// What a string literal stands for; `\x` is x.
+/// What a string literal stands for; `\x` stands for x.
 std::string unquoted(const std::string& literal) {
   std::string result;
   for (std::size_t i = 1; i + 1 < literal.size(); ++i) {
@@ -138,7 +138,7 @@ void tell_keywords(std::vector<Token>& tokens) {
   }
 }
 
-/// No expression goes on with one of these after `(name)`: the name is that of a condition.
+/// Whether `(name)` before this token is the id of a condition: no expression continues with such a token.
 bool follows_id(int kind) {
   constexpr int kinds[] = {TokenKind::ARROW,
                            TokenKind::NAME,
@@ -172,8 +172,8 @@ void tell_ids(std::vector<Token>& tokens) {
   }
 }
 
-/// `CONFIDENCE: MAX(a, b);` and `SEVERITY: MAX((id) -> a, b);` list entries, which an expression does not; MAX that is
-/// a part of a larger expression, or takes the maximum of a set, is not meant.
+/// Recognises the MAX of `CONFIDENCE: MAX(a, b);` and `SEVERITY: MAX((id) -> a, b);`, which lists entries and is no
+/// expression. MAX as part of a larger expression, or of a set, is not meant.
 void tell_lists(std::vector<Token>& tokens) {
   for (std::size_t i = 2; i + 1 < tokens.size(); ++i) {
     if (tokens[i].kind != TokenKind::MAX || tokens[i - 1].kind != ':' ||

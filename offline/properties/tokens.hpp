@@ -1,6 +1,6 @@
 #pragma once
-/// Between scanner and parser: the tokens of a source, and what of them the grammar needs more than one token ahead
-/// for.
+/// Between scanner and parser: the tokens of a source. What would take the grammar more than one token of lookahead is
+/// decided here.
 
 #include <string>
 #include <vector>
@@ -10,17 +10,17 @@
 namespace refrain::properties {
 
 struct Token {
-  int kind = 0;  ///< of the parser; 0: the end
+  int kind = 0;  ///< the parser's kind; 0: the end
   Position at;
-  std::string text;     ///< as written; of a string what it stands for
-  std::string comment;  ///< directly before it, without its marks
+  std::string text;     ///< as written; for a string what it stands for
+  std::string comment;  ///< the comment directly before it, without its marks
 };
 
-/// What the scanner knows of a piece of text beside the parser's tokens.
+/// Kinds of pieces of text besides the parser's tokens.
 enum Blank : int { SpaceBlank = -1, CommentBlank = -2, BadCharacter = -3, OpenComment = -4, OpenText = -5 };
 
-/// lexer.ll: the next piece of `text`, from its beginning: its kind, a token's or a Blank; its length is put into
-/// `length`.
+/// The scanner of lexer.ll. next() returns the kind of the next piece of `text`, a token's or a Blank, and sets
+/// `length` to the length of that piece.
 class Lexer {
  public:
   explicit Lexer(const std::string& text);
@@ -32,9 +32,9 @@ class Lexer {
   void* state_ = nullptr;
 };
 
-/// All tokens, the last one being the end. Words that are keywords in certain places only are told apart here: SUM and
-/// its like before `(`, CONDITION, CONFIDENCE and SEVERITY before `:`; and the id of a condition, `(id)`, from an
-/// expression in parentheses. Throws SpecificationError.
+/// All tokens; the last one is the end. Words that are keywords only in certain positions are recognised here: SUM and
+/// its like before `(`, CONDITION, CONFIDENCE and SEVERITY before `:`. The id of a condition, `(id)`, is distinguished
+/// from an expression in parentheses. Throws SpecificationError.
 std::vector<Token> scan(const Source& source);
 
 }  // namespace refrain::properties

@@ -7,9 +7,9 @@
 
 namespace refrain::properties {
 
-/// Letters of ASCII.
+/// The word with ASCII letters in lower case.
 std::string small_letters(std::string_view word);
-/// "; did you mean X?" with the nearest one of these, or nothing when none is near.
+/// "; did you mean X?" with the nearest known name; empty when none is near.
 std::string suggestion(std::string_view name, const std::vector<std::string>& known);
 
 }  // namespace refrain::properties

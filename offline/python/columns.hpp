@@ -22,7 +22,7 @@ class NumberColumn {
 using Integers = NumberColumn<std::int64_t>;
 using Reals = NumberColumn<double>;
 
-/// As a class of the module: its elements can be read one by one, or all of them as a buffer.
+/// Defines a column as a class of the module, whose elements can be read one by one, or all of them as a buffer.
 template <class Column>
 void define_column(pybind11::module_& module, const char* name, const char* help) {
   using Value = std::remove_reference_t<decltype(std::declval<Column&>().values().front())>;

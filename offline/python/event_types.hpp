@@ -1,5 +1,5 @@
 #pragma once
-/// What events are called in Python: as in the model of EARL; others as `refrain events` shows them.
+/// Names of the types of events in Python: as in the model of EARL; others as `refrain events` shows them.
 
 #include <string>
 

@@ -1,4 +1,4 @@
-// A plug-in that makes patterns of the classes in a module of Python, with an interpreter of its own.
+// A plug-in that makes patterns from the classes in a Python module, with an interpreter of its own.
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
@@ -20,7 +20,7 @@ namespace {
 using patterns::Call;
 using patterns::Search;
 
-/// In one line.
+/// The text of an object, in one line.
 std::string text_of(const py::handle object) {
   try {
     const py::bytes bytes = py::str(object).attr("encode")("utf-8", "backslashreplace");
@@ -52,7 +52,7 @@ std::string said_of(const py::error_already_set& error, const std::string& file)
   }
 }
 
-/// Runs `ask`; what it raises becomes a std::runtime_error.
+/// Runs `ask`; an exception of Python becomes a std::runtime_error.
 template <class Ask>
 auto asked(const std::string& file, const Ask& ask) {
   try {
@@ -64,7 +64,7 @@ auto asked(const std::string& file, const Ask& ask) {
   }
 }
 
-/// LateSender: late_sender.
+/// LateSender becomes late_sender.
 std::string small_name(const std::string& name) {
   std::string small;
   for (const char c : name) {
@@ -83,7 +83,7 @@ class PythonPattern final : public patterns::Pattern {
         trace_(trace),
         event_(std::move(event)) {}
   ~PythonPattern() override {
-    // It refers to the search.
+    // `_add` refers to the search.
     if (py::hasattr(self_, "_add")) PyObject_SetAttrString(self_.ptr(), "_add", Py_None);
     PyErr_Clear();
   }
@@ -130,7 +130,7 @@ class PythonPattern final : public patterns::Pattern {
     search.subscribe<Event>([this, method, convert](const Event& of) { asked(file_, [&] { method(convert(of)); }); });
   }
 
-  /// Of an event its type, as a number: for most there is no callback.
+  /// The type of an event, as an index of callbacks: most types have no callback.
   static std::size_t key_of(const trace::Event& event) {
     if (event.type != trace::Type::Communication) return static_cast<std::size_t>(event.type);
     return trace::types + static_cast<std::size_t>(event.record.kind) * 4 +
@@ -227,7 +227,7 @@ class PythonPattern final : public patterns::Pattern {
     return collective;
   }
 
-  /// Of a compound event its call; else the one in which the event happened, of which only the begin is known.
+  /// The call of a compound event; else the call in which the event happened, of which only the beginning is known.
   Call call_of(const Search& search, const py::dict& event) const {
     Call call;
     call.location = event["location"].cast<std::uint32_t>();
@@ -253,30 +253,30 @@ class PythonPattern final : public patterns::Pattern {
   std::string file_;
   py::object self_;
   const trace::Trace& trace_;
-  py::object event_;  ///< of EventTrace
+  py::object event_;  ///< method of EventTrace
 };
 
-/// Where the package `refrain` lies: beside this file.
+/// The directory of the package `refrain`: beside this library.
 std::filesystem::path package_directory() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<void*>(&package_directory), &info) == 0 || !info.dli_fname) return {};
   return std::filesystem::path(info.dli_fname).parent_path() / "python";
 }
 
-/// Ended when the process exits, after all patterns.
+/// The interpreter ends when the process exits, after all patterns.
 void start_interpreter() {
   static const bool is_started = [] {
-    // Modules of Python look for the interpreter's functions among what all may use.
+    // Extension modules look for the interpreter's functions among the global symbols.
     Dl_info info{};
     if (dladdr(reinterpret_cast<void*>(&Py_InitializeEx), &info) != 0)
       (void)dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
     // Signals stay with the program.
     py::initialize_interpreter(false);
-    // What is printed must not come between the results.
+    // The output of plug-ins must not get between the results.
     const py::module_ sys = py::module_::import("sys");
     sys.attr("stdout") = sys.attr("stderr");
     sys.attr("path").attr("insert")(0, package_directory().string());
-    // Before directories of users come into the path.
+    // Import these before users' directories get into the path.
     for (const char* name : {"refrain.patterns", "refrain.trace", "importlib.util", "traceback"})
       py::module_::import(name);
     std::atexit([] { (void)Py_FinalizeEx(); });
@@ -285,7 +285,7 @@ void start_interpreter() {
   (void)is_started;
 }
 
-/// Runs the file as a module of a name that nobody else has.
+/// Runs the file as a module with a unique name.
 py::object module_of(const std::string& file) {
   static int plugins = 0;
   const std::string name = "refrain_plugin_" + std::to_string(plugins++);
@@ -300,8 +300,8 @@ py::object module_of(const std::string& file) {
   return module;
 }
 
-/// The patterns that the module itself defines, in its order: what others are derived from is abstract, or has a name
-/// that begins with an underscore.
+/// The pattern classes that the module itself defines, in its order, without base classes: these are abstract, or their
+/// names begin with an underscore.
 std::vector<py::object> classes_of(const py::object& module, const py::object& base) {
   std::vector<py::object> classes;
   for (const py::handle item : py::list(module.attr("__dict__").attr("values")())) {

@@ -1,5 +1,5 @@
-// The Python module refrain._run: what an experiment has, as columns, and reports of it as JSON. The files of package/
-// make data frames of them.
+// The Python module refrain._run: the data of an experiment as columns, and its reports as JSON. The files of package/
+// make data frames from them.
 #include <algorithm>
 #include <map>
 #include <pybind11/pybind11.h>
@@ -20,7 +20,7 @@ namespace py = pybind11;
 namespace refrain::python {
 namespace {
 
-/// How the locations of a table are put together.
+/// How the locations of a table are grouped.
 enum class By : std::uint8_t { Run, Host, Rank, Thread };
 
 By by_of(const std::string& word) {
@@ -64,7 +64,7 @@ class NativeRun {
     return facts;
   }
 
-  /// By node: its parent, -1 at the top, its kind and its name.
+  /// The parents of the nodes, -1 at the top, their kinds and their names.
   py::tuple nodes() {
     Integers parents;
     py::list kinds, names;
@@ -134,7 +134,7 @@ class NativeRun {
     return py::make_tuple(std::move(nodes), std::move(firsts), columns(std::move(values)));
   }
 
-  /// Names, and numbers of iterations.
+  /// The names of the loops, and their numbers of iterations.
   py::list loops() {
     py::list all;
     for (const report::LoopGroup& of : loops_of("").groups) all.append(py::make_tuple(text(of.name), of.iterations));
@@ -187,7 +187,7 @@ class NativeRun {
     return document;
   }
 
-  /// That of `refrain report BEFORE NOW`.
+  /// The document of `refrain report BEFORE NOW --format json`.
   std::string difference(NativeRun& now) {
     report::Request request;
     request.format = report::Format::Json;
@@ -206,13 +206,13 @@ class NativeRun {
   py::list damage() const { return texts(experiment_->damage()); }
 
  private:
-  /// Reads all ranks once, when it is asked for.
+  /// Reads all ranks once, at the first call.
   exports::Run& run() {
     if (!run_) run_ = exports::run_of_experiment(experiment_, REFRAIN_VERSION);
     return *run_;
   }
 
-  /// The first location of each, and all of them; in the order of their first ones.
+  /// The locations of each group by its first location, in ascending order.
   std::map<std::size_t, std::vector<std::size_t>> groups_of(By by) {
     std::map<std::size_t, std::vector<std::size_t>> groups;
     std::map<std::string, std::size_t> first_of;
@@ -239,7 +239,7 @@ class NativeRun {
     return view_loops({experiment_, symbolizer_}, request, {});
   }
 
-  /// Throws ValueError for names that there are not.
+  /// Throws ValueError for unknown names.
   static std::vector<run::Metric> metrics_of(const report::LoopView& view,
                                              const std::optional<std::vector<std::string>>& wanted) {
     if (!wanted) return view.metrics;

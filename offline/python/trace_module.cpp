@@ -21,7 +21,7 @@ using trace::LinkedEvent;
 using trace::Position;
 using trace::Type;
 
-/// Of paradigms, in their order.
+/// The groups of the paradigms, in their order.
 constexpr const char* groups[trace::paradigms] = {
     "unknown", "user",   "user",  "openmp",   "mpi",   "cuda",      "measurement", "pthread", "hmpp",
     "ompss",   "hw",     "gaspi", "upc",      "shmem", "winthread", "qtthread",    "ace",     "tbb",
@@ -73,7 +73,7 @@ class EventTrace {
     return dict_of(*linked);
   }
 
-  /// One line: its number, time and type, and what else is known of it.
+  /// The event in one line: its number, time and type, and what else is known of it.
   std::string literal(std::int64_t position) {
     const py::dict of = event(position);
     const auto said = [](const py::handle value) { return py::str(value).cast<std::string>(); };
@@ -132,7 +132,7 @@ class EventTrace {
   }
 
   py::list callpath(std::uint32_t path) {
-    // Those of an archive are known as far as it was read.
+    // The call paths of an archive are known as far as it was read.
     if (path >= trace_->path_count()) (void)model_.size();
     if (path >= trace_->path_count()) throw py::index_error("there is no call path " + std::to_string(path));
     if (!names_) names_ = std::make_unique<patterns::PathNames>(*trace_);
@@ -198,7 +198,7 @@ class EventTrace {
       if (!is_send) of["sendptr"] = position_or_none(linked.send);
       return;
     }
-    // An archive tells it at the end.
+    // An archive has the bytes at the end of the operation.
     const bool is_known = !trace_->archive() || record.phase != events::Phase::Begun;
     of["sent"] = is_known ? py::object(py::int_(record.bytes_sent)) : py::object(py::none());
     of["received"] = is_known ? py::object(py::int_(record.bytes_received)) : py::object(py::none());

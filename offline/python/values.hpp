@@ -1,5 +1,5 @@
 #pragma once
-/// What C++ knows, as objects of Python: None where it is not known.
+/// C++ values as Python objects; None if a value is not known.
 
 #include <pybind11/pybind11.h>
 #include <string>

@@ -17,7 +17,7 @@ class IterationStream : public RowStream {
  public:
   IterationStream(Runs& runs, const Bound& locations, const Bound& loops)
       : runs_(runs), locations_(locations), loops_(loops) {
-    runs_.loops();  // their ids
+    runs_.loops();  // assigns their ids
     fill();
   }
 

@@ -19,7 +19,7 @@ Value id_or_null(std::int64_t id) { return id < 0 ? Value() : Value(id); }
 Value text_or_null(const std::string& text) { return text.empty() ? Value() : Value(clean_text(text)); }
 Value integer(auto number) { return static_cast<std::int64_t>(number); }
 
-/// A row, cell by cell.
+/// Adds a row from its cells.
 void put(const AddRow& add, std::initializer_list<Value> row) { add(std::span(row.begin(), row.size())); }
 
 void add_runs(Runs& runs, const AddRow& add) {
@@ -65,7 +65,7 @@ void add_estimates(Runs& runs, const AddRow& add) {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const database::RunNode& of = nodes[i];
       const std::int64_t path = runs.path_of(run, i);
-      // Where names make one call path of two, the first one stands.
+      // If two nodes have the same names and so one call path, the first one counts.
       if (has[static_cast<std::size_t>(path)]) continue;
       has[static_cast<std::size_t>(path)] = true;
       put(add, {integer(run), path, value_of(of.exclusive_error_s), value_of(of.error_s),

@@ -10,7 +10,7 @@
 
 namespace refrain::query {
 
-/// Appends a row to a table; its values in the order of the columns.
+/// Appends a row to a table; its values are in the order of the columns.
 using AddRow = std::function<void(std::span<const database::Value> row)>;
 
 /// Hands over the rows of a table of schema.hpp that is not streamed.

@@ -31,7 +31,7 @@ std::string position_in(const std::string& sql, std::size_t at) {
   return fmt::format("line {}, column {}", line, before.size() - start + 1);
 }
 
-/// The byte that the last mistake is at; nothing: it is not known.
+/// The position of the last mistake, with ": "; empty: it is not known.
 std::string position_of_mistake([[maybe_unused]] sqlite3* database, [[maybe_unused]] const std::string& sql) {
 #if SQLITE_VERSION_NUMBER >= 3038000
   if (const int at = sqlite3_error_offset(database); at >= 0)
@@ -60,7 +60,7 @@ void path_function(sqlite3_context* to, int, sqlite3_value** values) {
   }
 }
 
-/// Names that occur again get a number behind them.
+/// The names of the columns; a repeated name gets a number appended.
 std::vector<std::string> names_of(sqlite3_stmt* statement) {
   std::vector<std::string> names;
   std::set<std::string> taken;
@@ -125,7 +125,7 @@ class Query::Database {
   }
   void execute(const char* sql) { require(sqlite3_exec(database_.get(), sql, nullptr, nullptr, nullptr)); }
 
-  /// `rest`: what comes behind the first statement.
+  /// `rest`: receives the text after the first statement.
   StatementHandle prepare(const std::string& sql, std::string* rest = nullptr) {
     sqlite3_stmt* made = nullptr;
     const char* tail = nullptr;
@@ -136,7 +136,7 @@ class Query::Database {
     return statement;
   }
 
-  /// Puts in all rows of a table, or none of them when reading them throws.
+  /// Inserts all rows of a table, or none of them if reading them throws.
   void fill(const TableRow& table) {
     const bool was_open = std::exchange(is_open_, false);
     try {
@@ -183,7 +183,7 @@ class Query::Database {
     }
   }
 
-  /// Spaces, semicolons and comments.
+  /// Whether `sql` has only spaces, semicolons and comments.
   bool is_empty(const std::string& sql) {
     try {
       return !prepare(sql);

@@ -1,6 +1,6 @@
 #pragma once
 /// SQL over experiments: the tables of schema.hpp in a SQLite database in memory, and statements that read them.
-/// Nothing can be written: no other statement than a SELECT is taken, nor one that opens a file.
+/// Nothing can be written: only SELECT statements are accepted, and none that opens a file.
 ///
 /// Belongs to one thread.
 
@@ -36,7 +36,7 @@ class Query {
  public:
   explicit Query(std::vector<Run> runs);
   ~Query();
-  /// Valid as long as this. Throws as Answer::for_each_row does.
+  /// The answer is valid as long as the Query. Throws like Answer::for_each_row.
   Answer ask(const std::string& sql);
 
  private:

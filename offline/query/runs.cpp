@@ -29,7 +29,7 @@ void Runs::unite_paths() {
     }
   }
   auto [nodes, place] = trie.in_preorder();
-  // The root is none of them.
+  // The root is not a path.
   for (std::size_t i = 1; i < nodes.size(); ++i) {
     run::PathNode& of = nodes[i];
     Path& path = paths_.emplace_back();

@@ -1,6 +1,6 @@
 #pragma once
-/// Several runs as one model: their call paths meet by name in one tree, their metrics by name in one list. Everything
-/// has a number, which is its id in the tables (schema.hpp).
+/// Several runs as one model: their call paths are merged by name into one tree, their metrics by name into one list.
+/// Everything has a number, which is its id in the tables (schema.hpp).
 ///
 /// Belongs to one thread. Names are clean text.
 
@@ -21,16 +21,16 @@ struct Run {
   std::vector<findings::Finding> findings = {};
 };
 
-/// The metric of the time in which call paths have waited for other processes.
+/// The metric for the time that call paths waited for other processes.
 inline constexpr const char* wait_metric = "wait";
 
 struct Path {
-  std::int64_t parent = -1, last = 0;  ///< in preorder: those below it are the next ones up to `last`; -1: at the top
+  std::int64_t parent = -1, last = 0;  ///< in preorder: its descendants are the next ones up to `last`; -1: at the top
   std::int64_t depth = 1;
   std::string name;
   run::PathKind kind = run::PathKind::User;
   bool is_marked = false;
-  std::int64_t function = -1;  ///< that it is in; -1: none
+  std::int64_t function = -1;  ///< the function that contains it; -1: none
 };
 
 struct Function {
@@ -38,7 +38,7 @@ struct Function {
   bool is_mpi = false;
 };
 
-/// A location, by its run and its place there.
+/// A location, by its run and its index there.
 struct Place {
   std::size_t run, location;
 };
@@ -46,7 +46,7 @@ struct Place {
 struct Loop {
   std::size_t run;
   std::string name;
-  std::int64_t iterations = 0;  ///< of the location that has most
+  std::int64_t iterations = 0;  ///< maximum over the locations
 };
 
 struct Unit {
@@ -64,30 +64,30 @@ class Runs {
   const std::vector<Function>& functions() const { return functions_; }
   const std::vector<run::Metric>& metrics() const { return metrics_; }
   const std::vector<Place>& locations() const { return locations_; }
-  /// Those of a run follow each other.
+  /// The first location of a run; the locations of a run are consecutive.
   std::int64_t first_location(std::size_t run) const { return first_location_[run]; }
 
-  /// By node of the run's source.
+  /// The path of a node of the run's source.
   std::int64_t path_of(std::size_t run, std::size_t node) const { return path_of_[run][node]; }
-  /// By metric of the run's source.
+  /// The number of a metric of the run's source.
   std::int64_t metric_of(std::size_t run, std::size_t metric) const { return metric_of_[run][metric]; }
   /// The id of wait_metric.
   std::int64_t wait() const { return wait_; }
 
-  /// A location that has more is not divided.
+  /// A location with more units is not divided.
   static constexpr std::int64_t units_of_location = std::int64_t{1} << 16;
-  /// RunSource::units() of a location; none: it is not divided.
+  /// RunSource::units() of a location; empty: it is not divided.
   std::vector<run::UnitRef> units_of(const Place& place) const;
-  /// The id of a unit, by its place there: a location's units follow each other.
+  /// The id of a unit, by its index in the location: the units of a location are consecutive.
   static std::int64_t unit_id(std::int64_t location, std::size_t unit) {
     return location * units_of_location + static_cast<std::int64_t>(unit);
   }
   static std::int64_t location_of_unit(std::int64_t unit) { return unit / units_of_location; }
 
-  /// Reads all locations, once.
+  /// loops() and units() read all locations, once.
   const std::vector<Loop>& loops();
   const std::vector<Unit>& units();
-  /// The place in loops() of one in RunSource::loops().
+  /// The index in loops() of a loop in RunSource::loops().
   std::int64_t loop_of(std::size_t run, std::size_t loop);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-/// The tables of SQL, a row each: the one source of the tables themselves and of `refrain query --schema`. A test
-/// compares the list in docs/query.md with it.
+/// The SQL tables, one row each: the only source of the tables themselves and of `refrain query --schema`. A test
+/// compares the list in docs/query.md with them.
 
 #include <span>
 #include <string>
@@ -12,7 +12,7 @@ struct TableRow {
   const char* name;
   const char* text;      ///< CREATE TABLE, with a comment for each column
   bool is_streamed;      ///< its rows are made while they are read (streamed_table.hpp)
-  bool needs_locations;  ///< all locations are read for it, so it is filled when a statement names it
+  bool needs_locations;  ///< filling it reads all locations, so that is done when a statement names it
 };
 
 /// In the order in which they are shown.

@@ -8,13 +8,13 @@
 namespace refrain::query {
 namespace {
 
-/// What the connection knows of a table.
+/// The data of a table that the connection holds.
 struct Registered {
   const StreamedTable* table;
   Failure* failure;
 };
 
-// SQLite's structs come first, so that it may take ours for them.
+// SQLite's structs come first, so that pointers to ours serve as pointers to them.
 struct TableHandle : sqlite3_vtab {
   Registered of;
 };
@@ -22,7 +22,7 @@ struct CursorHandle : sqlite3_vtab_cursor {
   std::unique_ptr<RowStream> rows;
 };
 
-/// No exception may pass through SQLite.
+/// Turns exceptions into codes: none may pass through SQLite.
 template <class Do>
 int guarded(const Registered& of, const Do& run) {
   try {
@@ -56,7 +56,7 @@ int disconnect_table(sqlite3_vtab* table) {
   return SQLITE_OK;
 }
 
-/// A constraint in the plan: the place of its column in `bounded`, and what it says.
+/// A constraint in the plan has two characters: the index of its column in `bounded`, and one of these operators.
 constexpr char equal = '=', above = '>', at_least = ')', below = '<', at_most = '(';
 char sign_of(unsigned char operation) {
   switch (operation) {
@@ -85,7 +85,7 @@ int plan_rows(sqlite3_vtab* handle, sqlite3_index_info* info) {
       if (!constraint.usable || sign == 0 || at == bounded.end()) continue;
       text += static_cast<char>(first_place + (at - bounded.begin()));
       text += sign;
-      info->aConstraintUsage[i].argvIndex = ++arguments;  // and SQLite looks at each row by itself
+      info->aConstraintUsage[i].argvIndex = ++arguments;  // SQLite also checks each row itself
       const double fewer = sign == equal ? std::max(at->values, 1.0) : share_of_range;
       rows /= fewer;
       if (at->is_quicker) read /= fewer;
@@ -130,7 +130,7 @@ int first_row(sqlite3_vtab_cursor* handle, int, const char* text, int count, sql
   const Registered& of = of_cursor(handle);
   return guarded(of, [&] {
     std::vector<Bound> bounds(of.table->bounded.size());
-    // A value that is no integer bounds nothing: SQLite compares it by its own rules.
+    // A value that is not an integer sets no bound: SQLite compares it by its own rules.
     for (int i = 0; i < count; ++i)
       if (sqlite3_value_numeric_type(values[i]) == SQLITE_INTEGER)
         narrow(bounds[static_cast<std::size_t>(text[2 * i] - first_place)], text[2 * i + 1],
@@ -162,7 +162,7 @@ int row_id(sqlite3_vtab_cursor* handle, sqlite3_int64* id) {
   return SQLITE_OK;
 }
 
-/// Without a create function it is there by its own name, in every connection that has the module.
+/// Without a create function the table exists under the module's name, in every connection that has the module.
 constexpr sqlite3_module streamed_module = [] {
   sqlite3_module module{};
   module.xConnect = connect_table;

@@ -1,9 +1,9 @@
 #pragma once
-/// Tables of SQLite whose rows are made while they are read ("virtual tables"), in an order that is known beforehand.
-/// Constraints on some of their columns bound the rows that are read; SQLite checks every row against its statement by
-/// itself, so bounds may be too wide. SQLite pushes no sums down to them: each row crosses the border.
+/// SQLite tables whose rows are made while they are read ("virtual tables"), in an order that is known beforehand.
+/// Constraints on some of their columns bound the rows that are read; SQLite checks every row against the statement
+/// itself, so bounds may be too wide. SQLite pushes no sums down to such tables: it is given every row.
 ///
-/// All cells are integers, reals or nothing. Nothing here knows the meaning of a table.
+/// All cells are integers, reals or NULL. Nothing here knows the meaning of a table.
 
 #include <cstdint>
 #include <exception>
@@ -20,7 +20,7 @@ namespace refrain::query {
 
 using Number = std::variant<std::monostate, std::int64_t, double>;
 
-/// From `first` to `last`. Rows with nothing in the column are left out when it is `narrow`.
+/// From `first` to `last`. A narrow bound excludes rows with NULL in the column.
 struct Bound {
   std::int64_t first = std::numeric_limits<std::int64_t>::min(), last = std::numeric_limits<std::int64_t>::max();
   bool is_narrow() const {
@@ -36,13 +36,13 @@ class RowStream {
   virtual bool at_end() const = 0;
   virtual void next() = 0;
   virtual Number at(int column) const = 0;
-  /// The row has it in every pass, whatever the bounds are, and no other row has it.
+  /// Unique among the rows, and the same in every pass, whatever the bounds are.
   virtual std::int64_t id() const = 0;
 };
 
 struct StreamedTable {
-  /// A column whose constraints are used. `values`: about how many different ones it has. `is_quicker`: a search for
-  /// one of them reads less; else it only hands over fewer rows.
+  /// A column whose constraints are used. `values`: about how many distinct values it has. `is_quicker`: a constraint
+  /// reads less; else it only returns fewer rows.
   struct Bounded {
     int column;
     double values;
@@ -50,14 +50,14 @@ struct StreamedTable {
   };
   const char* declaration;
   std::vector<Bounded> bounded;
-  /// The columns by which rows ascend, the first one first; those with nothing come before numbers.
+  /// The columns by which rows are sorted in ascending order, the most significant first; NULL comes before numbers.
   std::vector<int> order;
   double rows;  ///< about how many there are
-  /// `bounds`: by `bounded`.
+  /// `bounds`: in the order of `bounded`.
   std::function<std::unique_ptr<RowStream>(std::span<const Bound> bounds)> open;
 };
 
-/// The exception that a table has thrown while SQLite ran: SQLite itself returns a code only.
+/// The exception that a table has thrown while SQLite ran: SQLite itself returns only a code.
 struct Failure {
   std::exception_ptr why;
 };

@@ -14,7 +14,7 @@ using run::UnitRef;
 
 enum ValueColumn { of_run, of_location, of_unit, of_node, of_metric, of_value };
 
-/// By StreamedTable::bounded.
+/// The bounds, in the order of StreamedTable::bounded.
 struct ValueBounds {
   Bound run, location, unit, node, metric;
 };
@@ -22,7 +22,7 @@ struct ValueBounds {
 class ValueStream : public RowStream {
  public:
   ValueStream(Runs& runs, const ValueBounds& bounds) : runs_(runs), bounds_(bounds) {
-    if (bounds_.unit.is_narrow()) {  // a unit is of one location
+    if (bounds_.unit.is_narrow()) {  // a unit belongs to one location
       Bound& location = bounds_.location;
       location.first = std::max(location.first, Runs::location_of_unit(std::max<std::int64_t>(bounds_.unit.first, 0)));
       location.last = std::min(location.last, Runs::location_of_unit(std::max<std::int64_t>(bounds_.unit.last, -1)));
@@ -48,7 +48,7 @@ class ValueStream : public RowStream {
     }
   }
 
-  /// Where the row would be if every location had all units, call paths and metrics.
+  /// The index that the row would have if every location had all units, call paths and metrics.
   std::int64_t id() const override {
     const auto locations = static_cast<std::uint64_t>(runs_.locations().size());
     std::uint64_t id = location_of_rows_ < 0 ? locations + run_of_rows_ : static_cast<std::uint64_t>(location_of_rows_);
@@ -75,8 +75,8 @@ class ValueStream : public RowStream {
     units_.clear();
   }
 
-  /// Reads on until there are rows. Of a run come the rows of no location, then of each location those of no unit, then
-  /// those of its units.
+  /// Reads on until there are rows. A run has first its rows without a location, then, for each location, those without
+  /// a unit and those of its units.
   void fill() {
     rows_.clear();
     at_ = 0;
@@ -118,8 +118,8 @@ class ValueStream : public RowStream {
     unit_of_rows_ = unit;
   }
 
-  /// Values that are known of a location as a whole only: all values of one that is not divided into units. Nothing is
-  /// read of metrics that are out of bounds.
+  /// Reads the values that are known only for a whole location, which are all values of a location that is not divided
+  /// into units. Metrics out of bounds are not read.
   void read_whole(std::size_t location) {
     bool wants_units = false, wants_whole = false;
     const auto& metrics = runs_.source(run_).metrics();
@@ -134,7 +134,7 @@ class ValueStream : public RowStream {
       add_waits_of_rank(runs_.source(run_).locations()[location].rank);
   }
 
-  /// `only_whole`: only of metrics that are not known of units.
+  /// `only_whole`: only metrics that are not known for units.
   void add_values(const UnitRef& unit, bool only_whole) {
     const auto& metrics = runs_.source(run_).metrics();
     runs_.source(run_).for_each_node_of(
@@ -161,7 +161,7 @@ class ValueStream : public RowStream {
     finish_rows();
   }
 
-  /// Waits of the run by rank, and the parts of them that no rank here is known to have.
+  /// Finds the waits of the run by rank, and the part that cannot be assigned to a rank of the run.
   void find_waits() {
     waits_of_rank_.clear();
     other_waits_.clear();
@@ -171,7 +171,7 @@ class ValueStream : public RowStream {
     for (std::size_t node = 0; node < nodes.size(); ++node) {
       if (!nodes[node].wait) continue;
       const double wait_s = nodes[node].wait->seconds;
-      // Ranks may not have more together than is known of all.
+      // The sum over ranks must not exceed the known total.
       double of_ranks = 0;
       for (const auto& [rank, seconds] : nodes[node].wait_by_rank) of_ranks += seconds;
       const double part = of_ranks > wait_s ? wait_s / of_ranks : 1;
@@ -186,7 +186,7 @@ class ValueStream : public RowStream {
     }
   }
 
-  /// Puts the rows in the order of the table, and adds up those of nodes that are one call path.
+  /// Sorts the rows in the order of the table, and adds up those of nodes with the same call path.
   void finish_rows() {
     const auto order = [](const Cell& cell) { return std::tuple(cell.node, cell.metric); };
     if (!std::ranges::is_sorted(rows_, {}, order)) std::ranges::stable_sort(rows_, {}, order);
@@ -201,15 +201,15 @@ class ValueStream : public RowStream {
   Runs& runs_;
   ValueBounds bounds_;
   bool has_wait_ = false;
-  // What is read next.
+  // The next rows to read.
   std::size_t run_ = 0;
   std::int64_t location_ = -1;  ///< of the run; -1: no location
-  std::size_t unit_ = 0;        ///< 0: no unit; else one more than its place
+  std::size_t unit_ = 0;        ///< 0: no unit; else its index + 1
   std::vector<UnitRef> units_;
   using NodeSeconds = std::vector<std::pair<std::size_t, double>>;
   std::map<std::int64_t, NodeSeconds> waits_of_rank_;
   NodeSeconds other_waits_;
-  // What is there.
+  // The current rows.
   std::size_t run_of_rows_ = 0, at_ = 0;
   std::int64_t location_of_rows_ = -1, unit_of_rows_ = -1;
   std::vector<Cell> rows_;

@@ -10,7 +10,7 @@
 namespace refrain::report {
 namespace {
 
-/// Its place in the columns; throws UsageError.
+/// Index of the column that `name` means; throws UsageError.
 std::size_t column_of(const Table& table, const char* option, const std::string& name, Format format) {
   std::vector<std::string> names;
   std::optional<std::size_t> found;
@@ -53,12 +53,12 @@ Table arranged(Table table, const Request& request) {
     const bool backwards = request.sort[0] == '-';
     const std::size_t by = column_of(table, "--sort", request.sort.substr(backwards), request.format);
     const bool by_words = is_text(table.columns[by].kind);
-    // Numbers begin with the largest one, words with A; a minus is the other way round.
+    // By default numbers are sorted from the largest down and words from A on; a minus reverses the order.
     std::ranges::stable_sort(*rows, [&](const Row& a, const Row& b) {
       return by_words != backwards ? Less()(a.cells[by], b.cells[by]) : Less()(b.cells[by], a.cells[by]);
     });
   }
-  if (request.limit == 0) table.empty.clear();  // there may be rows
+  if (request.limit == 0) table.empty.clear();  // the table may have rows
   if (request.limit && static_cast<std::size_t>(*request.limit) < rows->size())
     rows->resize(static_cast<std::size_t>(*request.limit));
   if (!request.columns.empty()) {

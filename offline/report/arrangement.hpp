@@ -1,16 +1,16 @@
 #pragma once
-/// The rows of a table in the order and number, and the columns, that a request asks for.
+/// Arranges a table as a request asks: the order and number of its rows, and its columns.
 
 #include "offline/report/request.hpp"
 
 namespace refrain::report {
 
-/// By --sort, --limit and --columns. Holds all rows. Rows are not left out as too small then. Throws UsageError for a
-/// column that is not there. A name means the column of this name, or of this head, that the request's format shows;
-/// where it shows none, that of another format.
+/// Applies --sort, --limit and --columns. If any of them is given, all rows are held, and none is left out as too
+/// small. Throws UsageError for an unknown column. A name means the column with this name or head that the request's
+/// format shows, or else one that another format shows.
 Table arranged(Table table, const Request& request);
 
-/// Whether one of them was given.
+/// Whether any of these options is given.
 bool is_arranged(const Request& request);
 
 }  // namespace refrain::report

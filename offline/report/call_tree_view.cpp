@@ -23,12 +23,12 @@ using run::PathKind;
 
 constexpr std::size_t least_name_width = 30;
 
-/// Which numbers fit beside the names.
+/// The columns that fit beside the names.
 struct Columns {
   bool error = true, exclusive = true, wait = true, calls = true, bytes = true;
-  std::string spread;              ///< head of the least time; empty: there is no room for the spread
-  std::size_t time_width = 6;      ///< of a time of the spread
-  std::vector<std::size_t> extra;  ///< widths, of as many of the metrics asked for as there is room for
+  std::string spread;              ///< head of the minimum time; empty: the spread is not shown
+  std::size_t time_width = 6;      ///< width of a time of the spread
+  std::vector<std::size_t> extra;  ///< widths of as many of the requested metrics as there is room for
   std::size_t extra_width() const { return std::accumulate(extra.begin(), extra.end(), std::size_t{0}); }
   std::size_t width() const {
     return 7 + 10 + 6 * error + 8 * exclusive + 8 * wait + 12 * calls + 10 * bytes + extra_width() + spread_width() + 2;
@@ -39,13 +39,13 @@ struct Columns {
 
 class CallTreePage : public RunPage {
  public:
-  /// `lines_below`: so many of the page stand below the call tree.
+  /// `lines_below`: number of lines of the page below the call tree.
   CallTreePage(const Document& document, const Terminal& terminal, std::ptrdiff_t lines_below)
       : RunPage(document, terminal), lines_below_(lines_below), is_screen_(terminal.is_screen) {}
   static constexpr std::ptrdiff_t most_lines = 40;
 
  private:
-  /// A line of the tree: call paths of which each is all that the one before calls.
+  /// A line of the tree: a chain of call paths, each the only one that is shown below its predecessor.
   struct Line {
     std::vector<std::uint32_t> chain;
     std::string branches;
@@ -56,7 +56,7 @@ class CallTreePage : public RunPage {
     double folded_s = 0;
   };
   struct Children {
-    std::vector<std::uint32_t> shown;  ///< by inclusive time; the pseudo paths of the top level last
+    std::vector<std::uint32_t> shown;  ///< by inclusive time; pseudo paths of the top level last
     std::size_t folded = 0;
     double folded_s = 0;
   };
@@ -70,7 +70,7 @@ class CallTreePage : public RunPage {
     columns.wait = !waiting_.empty() && waiting_[0] > 0;
     columns.calls = all[MetricId::Visits] > 0;
     columns.bytes = bytes_moved(all) > 0;
-    const std::size_t names = least_name_width * (d_.request.callsites ? 2 : 1);  // call sites stand behind them
+    const std::size_t names = least_name_width * (d_.request.callsites ? 2 : 1);  // call sites follow the names
     for (const auto& metric : d_.tree.extra_metrics)
       columns.extra.push_back(std::max<std::size_t>(metric.name.size(), 9) + 2);
     const std::string longest = analysis::human_times({d_.tree.nodes[0].spread.max}).numbers[0];
@@ -89,13 +89,13 @@ class CallTreePage : public RunPage {
   void view() override {
     for (const TreeNode& node : d_.tree.nodes) names_.add(node.name);
     for (const NodeWait& of : waits()) waiting_.push_back(of.seconds);
-    // Parents come first.
+    // Parents come before their children.
     for (std::size_t node = waiting_.size(); node-- > 1;)
       waiting_[static_cast<std::size_t>(d_.tree.nodes[node].parent)] += waiting_[node];
     columns_ = choose_columns();
     find_named();
     Layout tree = layout();
-    // The page is to be seen at once: where it would be too long, more is left out.
+    // The page should fit on a screen: if it is too long, more call paths are left out.
     constexpr std::ptrdiff_t fewest_rows = 10;
     const std::ptrdiff_t rows = std::max(fewest_rows, most_lines - lines_below_ - std::ranges::count(out_, '\n'));
     if (!d_.request.min_share && is_screen_)
@@ -109,7 +109,7 @@ class CallTreePage : public RunPage {
     fold(tree.folded, tree.folded_s);
   }
 
-  /// Call paths that a finding names are shown, however small they are.
+  /// Marks the call paths that a finding names: they are shown however small they are.
   void find_named() {
     is_named_.assign(d_.tree.nodes.size(), false);
     for (const findings::Finding& of : d_.found.findings) {
@@ -146,7 +146,7 @@ class CallTreePage : public RunPage {
     });
     return children;
   }
-  /// Whether its time has a line among the shares of the run.
+  /// Whether the time of the node has a line among the shares of the run.
   static bool is_in_head(const TreeNode& node) { return run::is_off_cpu(node.name) || node.name == run::refrain_name; }
 
   std::size_t subtree_size(std::uint32_t root) const {
@@ -185,8 +185,8 @@ class CallTreePage : public RunPage {
     }
   }
 
-  /// Call paths of which each calls one other, and has next to nothing besides, share a line, with what is told of one
-  /// region of the program. Programs are deep, terminals are not wide.
+  /// A chain of call paths shares a line if each calls only the next one and has next to no other time, and if at most
+  /// one of them is a region of the program. Programs are deep, terminals are not wide.
   bool is_one_with(const std::vector<std::uint32_t>& chain, const Children& next) const {
     return !d_.request.callsites && next.shown.size() == 1 && is_small(next.folded_s) &&
            is_small(d_.tree.nodes[chain.back()].exclusive_s) &&
@@ -214,7 +214,7 @@ class CallTreePage : public RunPage {
     line(paint(style_.faint, head + "  call path"));
   }
 
-  /// Recursion is told once: "solve > dive ×3".
+  /// A recursive call is printed once, with its number of levels: "solve > dive ×3".
   std::string name_of_chain(const std::vector<std::uint32_t>& chain) const {
     std::string text;
     for (std::size_t i = 0; i < chain.size();) {
@@ -238,7 +238,7 @@ class CallTreePage : public RunPage {
     if (node.exclusive[MetricId::BytesCompleted] > 0)
       remark += fmt::format("  [completes {}]", human_bytes(node.exclusive[MetricId::BytesCompleted]));
     if (d_.request.callsites) remark += site(node);
-    // Where a path is so deep that there is no room, the outer branches are left out, and as much of the remark.
+    // If there is no room for a deep path, its outer branches are left out, and the remark is cut to the rest.
     constexpr std::size_t least_name = 8;
     const std::size_t room = width() > columns_.width() + least_name ? width() - columns_.width() - least_name : 0;
     const std::string branches = end_of(of.branches, room);
@@ -256,7 +256,7 @@ class CallTreePage : public RunPage {
     line(row + "  " + paint(style_.faint, branches) + paint(style, text) + paint(style_.faint, remark));
   }
 
-  /// A region's time off the CPU, where it is worth a word.
+  /// A region's time off the CPU, if it is worth mentioning.
   static std::string off_cpu_of(const TreeNode& node) {
     constexpr double least = 0.01;
     std::string text;
@@ -267,8 +267,8 @@ class CallTreePage : public RunPage {
     return text;
   }
 
-  /// Inclusive figures are those of the first call path; the exclusive time is that of all, which are next to nothing
-  /// but for the last one.
+  /// Inclusive values are those of the first call path. The exclusive time is the sum over the chain: all but the last
+  /// call path have next to none.
   std::string cells_of(const std::vector<std::uint32_t>& chain) const {
     const TreeNode& node = d_.tree.nodes[chain.front()];
     const analysis::Counts& counts = node.inclusive;
@@ -299,7 +299,8 @@ class CallTreePage : public RunPage {
     return row;
   }
 
-  /// File and line; the place in the module where there are none, or where two call sites have the same.
+  /// File and line. The place in the module replaces them if they are unknown, and follows them if another call site
+  /// has the same ones.
   std::string site(const TreeNode& node) const {
     if (node.module.empty()) return "";
     const std::string place = fmt::format("{}+0x{:x}", symbols::base_name(node.module), node.offset);
@@ -318,12 +319,12 @@ class CallTreePage : public RunPage {
   const std::ptrdiff_t lines_below_;
   const bool is_screen_;
   Columns columns_;
-  std::vector<double> waiting_;  ///< by node, with what is called; empty: not known
-  std::vector<bool> is_named_;   ///< by node: a finding names it, or what it calls
+  std::vector<double> waiting_;  ///< by node, inclusive; empty: not known
+  std::vector<bool> is_named_;   ///< by node: a finding names it or a call path below it
   analysis::ReadableNames names_;
 };
 
-/// Nothing where it is not known: of user code, and of functions of which nobody knows who waits in them.
+/// Adds empty cells for user code and for functions whose waiting is not known.
 void add_wait(const NodeWait& of, Row& row) {
   if (of.method == NodeWait::Method::None) row.cells.resize(row.cells.size() + 5);
   else
@@ -336,7 +337,7 @@ void add_wait(const NodeWait& of, Row& row) {
 std::string call_tree_page(const Document& document, const Terminal& terminal) {
   constexpr std::ptrdiff_t usual_lines_below = 3;
   std::string page;
-  // More to say below it than usual leaves less room for call paths.
+  // More lines below the tree than usual leave less room for call paths.
   for (std::ptrdiff_t below = usual_lines_below, more = 1; more > 0 && below < CallTreePage::most_lines;
        below += more) {
     page = CallTreePage(document, terminal, below).render();

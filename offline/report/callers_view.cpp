@@ -15,7 +15,7 @@ bool is_called(const std::string& name, const std::string& wanted) {
   return name == wanted || analysis::short_name(name) == wanted || analysis::qualified_name(name) == wanted;
 }
 
-/// The outermost calls: the time of a function includes that of its calls of itself.
+/// The outermost calls of the function: its time already includes that of its recursive calls.
 std::vector<std::uint32_t> calls_of(const analysis::CallTree& tree, const std::string& wanted) {
   const run::Keys called = keys_by(columns_of(tree), [&](std::uint32_t node) {
     return node != 0 && is_called(tree.nodes[node].name, wanted) ? std::optional(0) : std::nullopt;
@@ -48,7 +48,7 @@ std::vector<Table> callers_tables(const Document& d) {
                 for (const std::uint32_t call : calls) {
                   const analysis::TreeNode& of = d.tree.nodes[call];
                   const std::vector<std::string> names = path_to(d.tree, call);
-                  // The nearest caller says most.
+                  // The nearest caller comes first because it says most.
                   std::string text;
                   for (std::size_t n = names.size() - 1; n-- > 0;)
                     text += (text.empty() ? "" : " <- ") + readable.of(names[n]);

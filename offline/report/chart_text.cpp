@@ -1,4 +1,4 @@
-// A graph and a map as text: the printer of values over many places.
+// Prints charts as text: values over many iterations as a graph and as a map.
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -12,11 +12,11 @@ namespace refrain::report {
 namespace {
 
 constexpr std::size_t label_width = 11;
-constexpr std::size_t default_columns = 100;  ///< where the width has no limit
-constexpr std::size_t widest_place = 4;       ///< columns of a place where there are few
+constexpr std::size_t default_columns = 100;  ///< if the width has no limit
+constexpr std::size_t widest_place = 4;       ///< maximum width of a chart column, in terminal columns
 constexpr std::size_t graph_rows = 12;
 constexpr std::size_t most_map_rows = 32;
-/// The axis begins at 0 unless the least value is a larger part of the largest.
+/// The axis begins at 0 unless the minimum is more than this fraction of the maximum.
 constexpr double zero_based_until = 0.6;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -51,16 +51,16 @@ class ChartText : TextPage {
     return text;
   }
 
-  /// The values at the bottom and at the top. Values that are all the same stand above 0, or at the bottom when they
-  /// are 0.
+  /// The values at the bottom and at the top of the axis. Values that are all equal are drawn above 0, or at the bottom
+  /// if they are 0.
   static std::pair<double, double> axis_of(const Bin& all) {
     const double low = all.min < zero_based_until * all.max ? std::min(0.0, all.min) : all.min;
     if (all.max > low) return {low, all.max};
     return all.max > 0 ? std::pair(0.0, all.max) : std::pair(all.max, all.max + 1);
   }
 
-  /// The top of the graph. A few columns that are many times as high as the others are cut there: else these would be
-  /// flat.
+  /// The top of the graph. If a few columns are many times as high as the others, they are cut; otherwise the others
+  /// would be flat.
   double top_of(double low, double high) const {
     constexpr double far_above = 8, few = 0.05;
     std::vector<double> tops;
@@ -139,7 +139,7 @@ class ChartText : TextPage {
               style_.faint);
   }
 
-  /// From tick to tick: 1, 2 or 5 times a power of ten, so that ticks are not nearer than can be read.
+  /// Iterations from tick to tick: 1, 2 or 5 times a power of ten, and enough of them for the numbers to be readable.
   static std::size_t round_step(std::size_t iterations, std::size_t places) {
     constexpr std::size_t distance = 14;
     for (std::size_t ten = 1;; ten *= 10)
@@ -165,8 +165,8 @@ class ChartText : TextPage {
     line(right("iteration", label_width) + "  " + numbers);
   }
 
-  /// The smallest value of each shade, one shade when all cells are equal. In equal steps; in equal ratios when a few
-  /// large values would leave nearly all cells in the lightest shade.
+  /// The smallest value of each shade; one shade if all cells are equal. Shades have equal steps, or equal ratios if a
+  /// few large values would otherwise leave nearly all cells in the lightest shade.
   std::vector<double> shades_from(const std::vector<std::vector<double>>& cells) const {
     double low = infinity, high = -infinity, positive = infinity;
     std::size_t count = 0, light = 0;
@@ -189,7 +189,7 @@ class ChartText : TextPage {
       for (std::size_t s = 0; s < glyphs_.shade_count; ++s) from.push_back(low + step * static_cast<double>(s));
       return from;
     }
-    // Where there are values of 0 the lightest shade is theirs.
+    // If there are values of 0, the lightest shade is theirs.
     if (low <= 0) from.push_back(low);
     const std::size_t rest = glyphs_.shade_count - from.size();
     for (std::size_t s = 0; s < rest; ++s)
@@ -200,7 +200,7 @@ class ChartText : TextPage {
   void map() {
     const std::size_t ranks = chart_.labels.size(), columns = columns_;
     const std::size_t per_row = (ranks + most_map_rows - 1) / most_map_rows;
-    // The shades tell apart what is drawn: the largest values of the cells.
+    // The shades divide the range of what is drawn: the largest value of each cell.
     std::vector<std::vector<double>> cells;
     for (std::size_t first = 0; first < ranks; first += per_row) {
       auto& row = cells.emplace_back(columns, -infinity);
@@ -241,7 +241,7 @@ class ChartText : TextPage {
   const std::size_t room_;
   const Chart chart_;
   std::size_t columns_ = 0;
-  std::size_t repeat_ = 1;  ///< places of the terminal that a column takes
+  std::size_t repeat_ = 1;  ///< width of a chart column, in terminal columns
 };
 
 }  // namespace

@@ -19,13 +19,13 @@ using analysis::ClusterDifference;
 using analysis::ClusterGroup;
 using analysis::ClusterSummary;
 
-/// Waiting of clusters of one location.
+/// Waiting in the clusters of one location.
 class ClusterWaits {
  public:
   ClusterWaits(const analysis::MinimumWaits* minima, const OpenLoop& open) : open_(open) {
     if (minima) floors_ = call_floors(*minima, *open.rank);
   }
-  /// The waiting in all iterations of a cluster, seconds; nothing: it is not known.
+  /// Waiting in all iterations of a cluster, in seconds; nullopt: not known.
   std::optional<double> of(std::size_t cluster) const {
     const auto number = static_cast<std::int32_t>(cluster);
     if (!open_.profiles->cluster_unit(number) || floors_.empty()) return std::nullopt;
@@ -39,7 +39,7 @@ class ClusterWaits {
 
 bool has_waits(const Document& d) { return d.minimum_waits && d.minimum_waits->any(); }
 
-/// Two digits; of numbers from 10 on those before the point.
+/// Two significant digits; from 10 on, all digits before the point.
 std::string short_number(double value) {
   return value < 0.0995  ? fmt::format("{:.1g}", value)
          : value < 0.995 ? fmt::format("{:.2f}", value)
@@ -47,7 +47,7 @@ std::string short_number(double value) {
                          : fmt::format("{:.0f}", value);
 }
 
-/// The last names of a call path, as many as fit. The caller of an MPI function is there if at all possible.
+/// As many names from the end of a call path as fit. The caller of an MPI function is kept if at all possible.
 std::string short_path(const analysis::CallTree& tree, std::uint32_t node) {
   constexpr std::size_t longest = 40, longest_with_caller = 60, least_name = 12;
   constexpr std::string_view ellipsis = "...";
@@ -103,12 +103,12 @@ std::string when_words(const ClusterGroup::When& when) {
   return text;
 }
 
-/// A column that is `width` wide with the space in front of it.
+/// A column that is `width` wide, including the space in front of it.
 Column narrow(const char* name, std::size_t width, int gives_way = 0) {
   return {.name = name, .gives_way = gives_way, .width = width - 2};
 }
 
-/// The differences of a cluster say most: where there is no room the other columns make it.
+/// What sets a cluster apart says most: the other columns make room for it.
 Table clusters_of_location(const Document& d, const LoopPlace& of, const OpenLoop& open, bool all) {
   constexpr std::size_t most_rows = 12;
   const auto summaries = summarise_clusters(*open.profiles, d.tree);
@@ -163,7 +163,7 @@ Table clusters_of_location(const Document& d, const LoopPlace& of, const OpenLoo
   return table;
 }
 
-/// The few groups of clusters that differ by more than they scatter, a line each.
+/// The few groups of clusters that differ by more than they scatter, one line each.
 Table groups_of_location(const Document& d, const std::vector<ClusterGroup>& all) {
   auto rows = std::make_shared<std::vector<Row>>();
   for (const ClusterGroup& group : all)
@@ -206,7 +206,7 @@ Table all_clusters_table(const Document& d) {
 
 Table clusters_table(const Document& d, const LoopPlace& of, unsigned in, std::shared_ptr<const OpenLoop> known) {
   const bool waits = has_waits(d);
-  // The first of what sets a cluster apart; documents have all of it.
+  // CSV has the first of the differences that set a cluster apart; JSON has all of them.
   std::vector<Column> all =
       columns("cluster", ForPeople | InCsv) +
       columns(

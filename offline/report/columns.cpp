@@ -5,7 +5,7 @@
 namespace refrain::report {
 namespace {
 
-/// The names, with a space before and behind each.
+/// The names of columns of one kind, each with a space before and behind it.
 struct NamesOfKind {
   Kind kind;
   std::string_view names;

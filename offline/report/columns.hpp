@@ -8,12 +8,12 @@
 
 namespace refrain::report {
 
-/// By the end of a name for times (_s), shares and bytes, else by the table of names in columns.cpp; a name that is not
-/// there is a count.
+/// The kind comes from the table of names in columns.cpp, or else from the name itself for times (_s), shares (_share)
+/// and bytes. Any other name is a count.
 Kind kind_of_name(std::string_view name);
 
-/// `names`: with commas between them, as in "share: time %, time_s: time, calls". Behind a colon stands the head for
-/// people, where it is another one.
+/// `names`: separated by commas, as in "share: time %, time_s: time, calls". The head for people follows a colon if it
+/// differs from the name.
 std::vector<Column> columns(std::string_view names, unsigned in = Everywhere);
 
 inline std::vector<Column> operator+(std::vector<Column> columns, const std::vector<Column>& more) {

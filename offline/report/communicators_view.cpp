@@ -11,25 +11,25 @@
 namespace refrain::report {
 namespace {
 
-/// Communicators of one name with one member each are one row: every rank has its own MPI_COMM_SELF.
+/// Communicators that have one name and one member each share a row: every rank has its own MPI_COMM_SELF.
 struct CommunicatorRow {
   std::string name;
   std::int32_t size = 0, remote_size = 0;
   std::int64_t made = 0;
   std::vector<std::int32_t> members;  ///< those that the experiment has
-  double seconds = -1;                ///< below 0: it is not known
+  double seconds = -1;                ///< below 0: not known
   std::int64_t calls = 0;
 };
 
 std::string name_of(const trace::CommunicatorOfTrace& of) { return of.name.empty() ? "(without a name)" : of.name; }
 
-/// The rows, and by index in trace::Communicators which of them it is.
+/// The rows, and the row of each communicator by its index in trace::Communicators.
 struct CommunicatorRows {
   std::vector<CommunicatorRow> rows;
   std::vector<std::size_t> row_of;
 };
 
-/// Time is exact by call path. Its parts by communicator are those of the calls whose events were kept.
+/// The time of a call path is exact. It is divided among communicators as in the calls whose events were kept.
 void add_times(const Document& d, CommunicatorRows& to) {
   if (!d.found.traffic) return;
   for (CommunicatorRow& row : to.rows) row.seconds = 0;
@@ -49,9 +49,9 @@ void add_times(const Document& d, CommunicatorRows& to) {
 }
 
 CommunicatorRows communicator_rows(const Document& d) {
-  // All ranks count, as they do in events, whichever are chosen.
+  // All ranks count, whichever are chosen, as they do in events.
   trace::Communicators all;
-  std::map<std::int32_t, std::int64_t> made;  // by index, the most of one rank
+  std::map<std::int32_t, std::int64_t> made;  // by index: the maximum over ranks
   for_each_rank(*d.experiment, {}, experiment::Depth::Run, [&](const experiment::Rank& rank) {
     all.add(rank);
     for (const experiment::Communicator& of : rank.communicators) {

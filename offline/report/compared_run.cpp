@@ -14,7 +14,7 @@ namespace refrain::report {
 namespace {
 
 void find_ranks_and_elapsed(ComparedRun& run) {
-  std::map<std::int32_t, const analysis::LocationSummary*> first;  // of the chosen threads of each rank
+  std::map<std::int32_t, const analysis::LocationSummary*> first;  // the first of the chosen threads of each rank
   for (const analysis::LocationSummary& of : run.tree.locations)
     if (const auto [at, is_new] = first.try_emplace(of.rank, &of); !is_new && of.thread < at->second->thread)
       at->second = &of;
@@ -84,7 +84,7 @@ std::vector<std::string> notes_on(std::span<const ComparedRun* const> runs) {
     ranks.insert(run->ranks_expected);
     const std::string read = run->ranks < run->ranks_expected ? fmt::format(" ({})", ranks_of(*run)) : "";
     if (!run->lacks.empty()) add(fmt::format("{}: {}{}; {}", run->name, run->lacks, read, consequence));
-    // Those of experiments are of all that one symbolizer has read.
+    // The notes of an experiment are about all that one symbolizer has read, so they name no run.
     for (const std::string& note : run->tree.notes)
       add(run->experiment ? note : fmt::format("{}: {}", run->name, note));
   }

@@ -40,7 +40,7 @@ struct Changed {
 
 using Side = RunToCompare;
 
-/// Time that was not on a CPU is known by its bounds: all values between them are taken to be as likely.
+/// Only bounds are known of the time that was not on a CPU: all values between them are taken to be equally likely.
 double error_of(const Side& side, const analysis::TreeNode& node) {
   const analysis::Totals& totals = side.tree.totals;
   if (node.name == run::not_on_cpu_name && node.parent == 0)
@@ -48,7 +48,7 @@ double error_of(const Side& side, const analysis::TreeNode& node) {
   return node.exclusive_error_s;
 }
 
-/// Per rank. The largest difference first.
+/// Values per rank, the largest difference first.
 std::vector<Changed> changes(const Side& before, const Side& now) {
   std::map<std::pair<std::vector<std::string>, PathKind>, Changed> all;
   const bool are_told_apart = before.tree.totals.off_cpu_is_told_apart && now.tree.totals.off_cpu_is_told_apart;
@@ -71,7 +71,7 @@ std::vector<Changed> changes(const Side& before, const Side& now) {
   add(now, &Changed::now);
   std::vector<Changed> changed;
   for (auto& [key, of] : all) {
-    // No sample at all is not none ever.
+    // No sample does not mean no time: the error is one sampling period.
     if (of.kind == PathKind::User && of.before.exclusive_s == 0 && of.now.exclusive_s > 0)
       of.before.error_s = before.tree.period_s() / before.ranks;
     if (of.kind == PathKind::User && of.now.exclusive_s == 0 && of.before.exclusive_s > 0)
@@ -87,13 +87,13 @@ struct ChangedIteration {
   std::string loop, path;  ///< as in analysis::RunSeries
   double before_s = 0, now_s = 0;
   double error_s = 0, reach_s = 0;  ///< of the difference: standard error, half of the 95 % confidence interval
-  double p = 0;                     ///< that chance makes this difference or a larger one
-  double of_loop = 0;               ///< the difference as a part of the longer iteration of the loop
+  double p = 0;                     ///< probability that chance makes this difference or a larger one
+  double of_loop = 0;               ///< the difference, relative to the longer of the loop's two mean iterations
 
   double difference_s() const { return now_s - before_s; }
 };
 
-constexpr double false_alarms = 0.05;  ///< of all that is compared together (Bonferroni)
+constexpr double false_alarms = 0.05;  ///< probability of any, over all that is compared together (Bonferroni)
 
 using Names = std::set<std::pair<std::string, std::string>>;
 
@@ -109,7 +109,7 @@ const analysis::RunSeries* series_of(const std::vector<analysis::RunSeries>& all
   return at == all.end() ? nullptr : &*at;
 }
 
-/// `period_s`: of samples, per iteration of the run with fewer of them.
+/// `period_s`: the sampling period per iteration of the run with fewer iterations; the error where a run has no value.
 ChangedIteration changed_iteration(const analysis::RunSeries* before, const analysis::RunSeries* now, double period_s) {
   analysis::RunSeries none;
   none.mean = {0, period_s, 2};
@@ -126,7 +126,7 @@ ChangedIteration changed_iteration(const analysis::RunSeries* before, const anal
           0};
 }
 
-/// Changes of loops that both runs have; a call path that one of them does not have takes no time there.
+/// Changes of the loops that both runs have. A call path that one of them lacks takes no time there.
 std::vector<ChangedIteration> iteration_changes(const Side& before, const Side& now, double least_share) {
   if (before.ranks != now.ranks || !before.experiment || !now.experiment) return {};
   auto of_before = series_of_run(*before.experiment, before.tree, least_share);
@@ -147,21 +147,21 @@ std::vector<ChangedIteration> iteration_changes(const Side& before, const Side& 
     const double longer_s = std::max(loop_before->mean.value, loop_now->mean.value);
     of.of_loop = longer_s > 0 ? of.difference_s() / longer_s : 0;
   }
-  // The loop itself first, then what has changed most.
+  // The loop itself first, then the largest changes.
   std::ranges::stable_sort(all, {}, [](const ChangedIteration& of) {
     return std::tuple(of.loop, !of.path.empty(), -std::abs(of.difference_s()));
   });
   return all;
 }
 
-/// Whether a run can have that finding: time off the CPU is in others where it was not told apart.
+/// Whether a run can have this finding: a run that does not tell causes of time off the CPU apart has others for it.
 bool is_told(const Side& side, const findings::Finding& of) {
   const bool is_part = of.rule == "waiting_for_core" || of.rule == "blocked", is_whole = of.rule == "shared_core";
   const bool is_told_apart = side.tree.totals.off_cpu_is_told_apart;
   return is_part ? is_told_apart : !is_whole || !is_told_apart;
 }
 
-/// Findings of both runs, with the share in each; below 0: it does not stand out there.
+/// A finding of either run, with its share in each; below 0: it does not stand out there.
 struct StandsOut {
   const findings::Finding* of;
   double before = -1, now = -1;
@@ -302,8 +302,8 @@ class DifferencePage : TextPage {
             0, style_.faint);
   }
 
-  /// What differs by less than so many standard errors has not changed, as far as one can tell: of all call paths
-  /// together chance makes one of them differ by more in one of twenty comparisons.
+  /// The threshold in standard errors: what differs by less has not changed, as far as one can tell. By chance, one of
+  /// all call paths together exceeds it in one of twenty comparisons.
   static double least_errors(std::size_t compared) {
     return statistics::normal_quantile(false_alarms / 2 / static_cast<double>(std::max<std::size_t>(compared, 1)));
   }

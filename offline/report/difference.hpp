@@ -1,6 +1,5 @@
 #pragma once
-/// What changed from one run to another: what stands out of each, by call path, and by iteration where both have marked
-/// loops.
+/// What changed from one run to another: findings, call paths, and iterations if both runs have marked loops.
 
 #include <vector>
 
@@ -11,15 +10,17 @@ namespace refrain::report {
 
 struct RunToCompare : ComparedRun {
   std::vector<findings::Finding> findings = {};
-  bool is_searched = true;  ///< else there may be more findings
+  bool is_searched = true;  ///< false: there may be more findings
 };
 
-/// What stands out of both runs. The call paths of two runs by their names, those whose time differs most first, with
-/// the error of the difference: that of samples, of times in MPI none. How much runs differ by chance is not known from
-/// two of them. Where a loop is marked in both, its iterations and the call paths in them with an error that iterations
-/// tell: as text only those that have changed for certain. Times are per rank. Of `request`, which was checked by
-/// check_compared_request(), the format and the least share count, and of tables how they are arranged; `before` and
-/// `now` have its names, ranks and threads. Runs of other tools have no findings, no iterations and no errors.
+/// Shows the findings of both runs. Then their call paths, matched by name, the largest difference first, with the
+/// error of the difference: that of samples; times in MPI have none. Two runs do not tell by how much runs differ by
+/// chance. If a loop is marked in both, shows its iterations and the call paths in them, with an error that follows
+/// from the iterations; text has only those call paths that have changed for certain. Times are per rank.
+///
+/// Of `request`, which check_compared_request() has accepted, the format, the minimum share and the arrangement of
+/// tables are used; `before` and `now` already have its names, ranks and threads. Runs of other tools have no findings,
+/// no iterations and no errors.
 void render_difference(const RunToCompare& before, const RunToCompare& now, const Request& request,
                        const Terminal& terminal, const Sink& out);
 

@@ -52,7 +52,7 @@ std::vector<EfficiencyPart> parts_of(const Document& d) {
   return parts;
 }
 
-/// JSON has null where a factor is not known; other formats have nothing.
+/// A factor that is not known is null in JSON and empty in other formats.
 Cell cell_of(const std::optional<double>& value, Format format) {
   if (value) return *value;
   return format == Format::Json ? Cell(std::numeric_limits<double>::quiet_NaN()) : Cell();
@@ -128,7 +128,7 @@ Table step_table(const analysis::EfficiencyStep& of) {
 
 using Parts = std::shared_ptr<const std::vector<EfficiencyPart>>;
 
-/// One table of all parts, and in JSON the run by itself.
+/// One table of all parts; in JSON also the run by itself.
 Tables tables_for_programs(const Parts& parts, Format format) {
   Table all{"efficiencies", columns("kind, name") + columns_of_factors(), [parts, format](const TakeRow& take) {
               for (const EfficiencyPart& part : *parts) {
@@ -158,7 +158,7 @@ std::string step_text(const analysis::EfficiencyStep& step) {
       percent_of(step.factor_before));
 }
 
-/// On one machine the load balance within machines is the load balance.
+/// On one machine the factors across and within machines say no more than the load balance.
 bool is_hidden(const analysis::EfficiencyFactor& factor, const Efficiency& of) {
   return of.machines < 2 && std::string_view(factor.name).starts_with("load_balance_");
 }
@@ -227,7 +227,7 @@ Tables efficiency_tables(const Document& d) {
     Table classes = classes_table(part);
     classes.before = {{fmt::format("Classes of iterations of loop {}, by what the job as a whole did:", part.name)}};
     classes.after = {{}};
-    classes.rows = [parts, rows = classes.rows](const TakeRow& take) { rows(take); };  // `parts` lives as long
+    classes.rows = [parts, rows = classes.rows](const TakeRow& take) { rows(take); };  // keeps `parts` alive
     tables.push_back(std::move(classes));
   }
   if (tables.empty()) {
@@ -245,7 +245,7 @@ Tables efficiency_tables(const Document& d) {
 }
 
 std::string efficiency_line(const Document& d, const std::vector<NodeWait>& waits) {
-  constexpr std::size_t most_ranks = 256;  // of more the page does not read all for waiting
+  constexpr std::size_t most_ranks = 256;  // of more, the page does not read all for waiting
   std::optional<Efficiency> of;
   if (d.experiment->ranks().size() > most_ranks) of = analysis::efficiency_of(times_of_first_threads(d.tree));
   else of = analysis::efficiency_of(times_of_run(input_of(d, waits)).ranks);

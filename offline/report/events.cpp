@@ -31,7 +31,7 @@ std::string word_of(const Event& event) {
   return word;
 }
 
-/// Where the wanted iteration was, by location.
+/// The time spans of the wanted iteration, by location.
 std::map<std::uint32_t, std::vector<TimeSpan>> windows_of(const Trace& trace, std::int64_t iteration) {
   std::map<std::uint32_t, std::vector<TimeSpan>> windows;
   auto reader = trace.read();
@@ -52,7 +52,7 @@ std::vector<Column> event_columns() {
   return all;
 }
 
-/// The cells of event_columns().
+/// Indices of the cells of event_columns().
 struct At {
   enum : std::size_t {
     Time,
@@ -80,7 +80,7 @@ class EventRows {
  public:
   explicit EventRows(const Trace& trace) : trace_(trace) {}
 
-  /// `sent`: of a receive that is paired, its send.
+  /// `sent`: the send of a paired receive, otherwise null.
   Row row(const Event& event, const trace::MessageEvent* sent) const {
     const trace::LocationOfTrace& location = trace_.locations()[event.location];
     Row row{{static_cast<double>(event.time_ns) / 1e9, std::int64_t{location.rank}, std::int64_t{location.thread},
@@ -99,7 +99,7 @@ class EventRows {
 
  private:
   void communication(const events::Record& r, std::int32_t rank, Row& row) const {
-    // As a rank of the job, where it is one.
+    // The peer as a rank of the job, if it is one.
     const std::int32_t peer = trace_.communicators().rank_of(rank, r.communicator, r.peer);
     const bool is_of_window = events::is_of_window(r.kind);
     if (is_of_window ? r.peer >= 0 : peer >= 0) row.cells[At::Peer] = std::int64_t{is_of_window ? r.peer : peer};
@@ -204,7 +204,7 @@ void for_each_event(const Trace& trace, const EventOptions& options,
   }
 }
 
-/// Text has the cells that an event has behind its region.
+/// Text joins the region of an event and the cells behind it in one column.
 const std::vector<Column> text_columns = {{.name = "time, s", .kind = Kind::Moment, .width = 15},
                                           {.name = "rank", .width = 7},
                                           {.name = "event", .align = Align::Left, .width = 20},

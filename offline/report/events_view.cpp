@@ -67,7 +67,7 @@ std::string line_of_messages(const trace::MessageCounts& of) {
   return text;
 }
 
-/// Messages that were sampled one by one, where iterations found no room.
+/// Messages that were sampled one by one because there was no room for iterations.
 Table matched_table(const KeptMessages& of) {
   return object_of("matched",
                    columns("level, from_s, entries, paired, alone, lost, late_sender_least_s, late_sender_most_s"),
@@ -109,12 +109,12 @@ const char* mode_of(const KeptEvents& kept) {
   return word_of(kept.trace ? kept.trace->ranks()[0].mode : format::EventMode::Off);
 }
 
-/// Stretches are a part of the sample only where nothing else is.
+/// Stretches belong to the sample only if no loop was marked.
 bool is_counted(const KeptEvents& kept, const std::string& loop) {
   return !loop.empty() && (loop != trace::stretches_loop || kept.trace->has_stretches());
 }
 
-/// The level of a sample, the highest one of its loops: one of 2^level iterations.
+/// The level of a sample, which keeps one of 2^level iterations: the highest level of its loops.
 std::optional<std::int64_t> level_of(const KeptEvents& kept) {
   if (!kept.trace || kept.trace->ranks()[0].mode != format::EventMode::Sampled) return std::nullopt;
   unsigned highest = 0;
@@ -136,7 +136,7 @@ std::string sample_of(const KeptEvents& kept) {
   return text;
 }
 
-/// The iterations of a sample that are kept for being slow; some may be in the sample as well.
+/// Iterations that were kept for being slow; some may be in the sample as well.
 Table slowest_table(std::shared_ptr<const KeptEvents> kept) {
   return {"slowest", columns("loop, iteration, ranks"), [kept](const TakeRow& take) {
             if (!kept->trace) return;

@@ -1,4 +1,4 @@
-// All findings, also those for which the first page has no room; and their records for programs.
+// All findings, including those that the first page has no room for, and their records for programs.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -24,7 +24,7 @@ template <auto Member>
 Cell of_iterations(const Finding& f) {
   return f.iterations ? Cell((*f.iterations).*Member) : Cell();
 }
-/// A member of iterations that are single ones.
+/// A member that has a value for single iterations only, not for a range.
 template <auto Member>
 Cell of_single(const Finding& f) {
   return f.iterations && f.iterations->count > 0 ? Cell((*f.iterations).*Member) : Cell();
@@ -34,7 +34,7 @@ Cell of_cause(const Finding& f) {
   return f.cause.is_known() ? Cell(f.cause.*Member) : Cell();
 }
 
-/// Described in docs/reports.md.
+/// docs/reports.md describes the fields.
 const std::vector<Field>& fields() {
   using findings::Cause;
   static const std::vector<std::string> iterations{"iterations"}, cause{"cause"};
@@ -100,7 +100,7 @@ Table table_of(const char* name, const std::vector<Finding>& all) {
           }};
 }
 
-/// The frame of a text has the sentences.
+/// In text the frame already has the sentences.
 std::vector<Table> findings_tables(const Document& d) {
   if (d.request.format != Format::Text) return {findings_table(d)};
   if (!d.found.findings.empty()) return {};

@@ -1,6 +1,6 @@
 #pragma once
-/// The common part of formats of one table: a table whose rows have tables becomes one table, in which the cells of a
-/// row stand before each row of its last table.
+/// The common part of the formats of one table: a table whose rows have tables is flattened, with the cells of a row in
+/// front of each row of its last table.
 
 #include <span>
 #include <string>
@@ -11,12 +11,12 @@
 
 namespace refrain::report {
 
-/// Writes a table line by line. A `Format` says how:
+/// Writes a table line by line. A `Format` provides:
 ///   static constexpr unsigned in;                                     the columns that it shows (enum In)
 ///   static void add_head(std::string& out, std::span<const Column>);  whole lines
 ///   static void begin_line(std::string& out);
-///   static void add_cell(std::string& out, const Cell&, Kind);        with what separates it from the next one
-///   static void add_number(std::string& out, double, Kind);           the same; no number: an empty cell
+///   static void add_cell(std::string& out, const Cell&, Kind);        followed by the separator
+///   static void add_number(std::string& out, double, Kind);           the same; not finite: an empty cell
 ///   static void end_line(std::string& out);
 template <class Format>
 class FlatTable {
@@ -29,7 +29,7 @@ class FlatTable {
   }
 
  private:
-  /// `before`: the cells of the rows around, and `columns` theirs.
+  /// `before`: the cells of the enclosing rows; `columns`: their columns.
   void write(const Table& table, const std::string& before, std::vector<Column> columns) {
     if (table.numbers) columns.push_back({table.name, Kind::Id});
     for (const Column& column : table.columns)

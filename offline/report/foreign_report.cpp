@@ -20,21 +20,21 @@ namespace {
 using database::RunSource;
 using format::MetricId;
 
-/// A metric of the run, as the tree has it.
+/// A metric of the source, and where its values go in the tree.
 struct ForeignMetric {
   enum To : std::uint8_t { Nowhere, Wall, Counted, AskedFor } to = Nowhere;
   MetricId counted{};
-  std::size_t number = 0;  ///< of those asked for
-  double scale = 1;        ///< to its integers
+  std::size_t number = 0;  ///< index among the requested metrics
+  double scale = 1;        ///< factor that makes values integers
 };
 
-/// What values that add up to `sum` are multiplied by so that integers have 15 digits of it: as many as are exact.
+/// The power of ten by which values that add up to `sum` become integers of 15 digits: as many as are exact.
 double scale_of_fractions(double sum) {
   constexpr double digits = 15, most = 300;
   return std::pow(10, std::clamp(digits - std::ceil(std::log10(sum)), 0.0, most));
 }
 
-/// The nearest one.
+/// The nearest integer, within +-9e18.
 std::int64_t integer_of(double value) {
   constexpr double most = 9e18;
   return std::llround(std::clamp(value, -most, most));
@@ -87,7 +87,7 @@ class ForeignTree {
   }
 
  private:
-  /// As it was given: "--thread 3", "--rank 0.5,1.5".
+  /// The option as it was given: "--thread 3", "--rank 0.5,1.5".
   static std::string option_of_threads(const Request& request) {
     if (request.thread) return fmt::format("--thread {}", *request.thread);
     std::vector<std::string> threads;
@@ -103,7 +103,7 @@ class ForeignTree {
       ranks.insert(rank);
       if (request.chosen(rank, thread)) chosen_.push_back(i);
     }
-    constexpr std::int32_t no_rank = -1;  // of processes that are none of the job's ranks
+    constexpr std::int32_t no_rank = -1;  // of processes that are not ranks of the job
     if (ranks.size() > 1) ranks.erase(no_rank);
     run_.ranks.assign(ranks.begin(), ranks.end());
     for (const std::int32_t rank : request.ranks)
@@ -116,7 +116,7 @@ class ForeignTree {
     if (chosen_.empty()) throw experiment::ReadError(run_.path + ": it has no values of any thread");
   }
 
-  /// The call paths and metrics of which any chosen location has a value.
+  /// Finds the call paths and metrics for which any chosen location has a value other than 0.
   void find_used() {
     for (const std::size_t location : chosen_)
       source_.for_each_node(location, [&](std::uint32_t node, std::span<const double> values) {
@@ -143,7 +143,7 @@ class ForeignTree {
       if (of.name == "wall") {
         to.to = ForeignMetric::Wall;
       } else if (of.name == "mpi" || of.name == "user") {
-        continue;  // what follows from the kinds of call paths
+        continue;  // follows from the kinds of call paths
       } else if (counted != run::counted_metrics.end()) {
         to = {ForeignMetric::Counted, *counted};
         run_.counted.push_back(*counted);
@@ -243,12 +243,12 @@ class ForeignTree {
   RunSource& source_;
   ForeignRun& run_;
   analysis::CallTree& tree_ = run_.tree;
-  std::vector<std::size_t> chosen_;  ///< locations
+  std::vector<std::size_t> chosen_;  ///< indices of locations
   std::vector<bool> is_used_;        ///< by node of the source
-  std::vector<double> absolute_;     ///< by metric of the source: the sum of its values without their signs
-  std::vector<bool> has_fraction_;   ///< the same: some values are no integers
+  std::vector<double> absolute_;     ///< by metric of the source: sum of the absolute values
+  std::vector<bool> has_fraction_;   ///< by metric of the source: some values are not integers
   std::vector<ForeignMetric> metrics_;
-  std::vector<std::uint32_t> place_;  ///< by node of the source; 0: it is not used
+  std::vector<std::uint32_t> place_;  ///< node of the tree by node of the source; 0: not used
   std::optional<std::size_t> region_visits_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-/// The run of another tool as views of reports see it: a call tree, whose values exist as far as the tool has recorded
-/// them. What it lacks is unknown, and never 0: tables have no value there, and the page names it.
+/// A run of another tool as the views of reports see it: a call tree with the values that the tool has recorded. What
+/// it lacks is unknown, never 0: tables have no value there, and the page names it.
 
 #include <algorithm>
 #include <cstdint>
@@ -13,28 +13,27 @@
 namespace refrain::report {
 
 struct ForeignRun {
-  std::string path;                 ///< as it was named
+  std::string path;                 ///< as the user gave it
   std::string source;               ///< "otf2", "cubex", "caliper", "tau", as in databases
-  std::vector<std::int32_t> ranks;  ///< that it has, ascending
+  std::vector<std::int32_t> ranks;  ///< ranks that it has, ascending
   bool is_complete = true;
-  std::vector<std::string> notes;         ///< what of the file is not shown
-  std::vector<format::MetricId> counted;  ///< what it has counted, of the metrics that experiments have
-  analysis::CallTree tree;                ///< of the chosen locations; visits are those of functions of MPI
+  std::vector<std::string> notes;         ///< what the file has but is not shown
+  std::vector<format::MetricId> counted;  ///< those metrics of experiments that it has
+  analysis::CallTree tree;                ///< of the chosen locations; visits are those of MPI functions
 
   bool has(format::MetricId metric) const { return std::ranges::find(counted, metric) != counted.end(); }
   /// "OTF2 archive", "profile of TAU".
   const char* kind() const;
-  /// What the page begins with: "traces.otf2: OTF2 archive".
+  /// The title of the page: "traces.otf2: OTF2 archive".
   std::string title() const;
   /// "Not known: ..."
   std::string sentence_of_unknown() const;
 };
 
-/// The table without values that the run does not have. Columns of them are left out where people read; CSV has empty
-/// fields.
+/// Removes values that the run does not have. Formats for people lose their columns, CSV has empty fields.
 Table known_part(Table table, const ForeignRun& run);
 
-/// The member `experiment` of its documents.
+/// The member `experiment` of JSON documents of the run.
 Table foreign_table(const ForeignRun& run);
 
 }  // namespace refrain::report

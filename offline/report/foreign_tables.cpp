@@ -1,4 +1,4 @@
-// What tables and pages say of the run of another tool.
+// What tables and pages say about a run of another tool.
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,7 +10,7 @@
 namespace refrain::report {
 namespace {
 
-/// Columns that follow from the times of call paths. What else a view shows is known when it was counted.
+/// Columns that follow from the times of call paths. Other columns are known if the tool has counted them.
 constexpr std::string_view known_of_all[] = {"id",
                                              "parent",
                                              "path",
@@ -36,7 +36,7 @@ constexpr std::string_view known_of_all[] = {"id",
                                              "of_function"};
 
 bool is_known(const Column& column, const ForeignRun& run) {
-  if (!column.group.empty() && column.group[0] == "metrics") return true;  // of those that the run has
+  if (!column.group.empty() && column.group[0] == "metrics") return true;  // metrics that the run has
   if (std::ranges::find(known_of_all, column.name) != std::end(known_of_all)) return true;
   const bool is_calls = column.name == "mpi_calls";
   return std::ranges::any_of(run.counted, [&](format::MetricId metric) {

@@ -73,11 +73,11 @@ void describe(Io& io, T& of) {
 namespace {
 
 constexpr std::uint64_t most_records = std::uint64_t{1} << 26;
-constexpr std::uint64_t most_rows = std::uint64_t{1} << 25;  // of spans, 24 bytes each
-/// The key's level where no events were searched, though there are some.
+constexpr std::uint64_t most_rows = std::uint64_t{1} << 25;  // of spans, 24 bytes per row
+/// The level in the key if the experiment has events but none were searched.
 constexpr unsigned level_of_none = format::highest_level + 1;
 
-/// The profile that is searched: what is known, or else what is read.
+/// The profile that is searched: the known one, or one that is read here.
 class SearchedProfile {
  public:
   SearchedProfile(const experiment::Experiment& experiment, const UsualProfile* known, const SearchProgress& progress)
@@ -88,7 +88,7 @@ class SearchedProfile {
         names(tree) {}
 
   findings::Facts facts() const { return {experiment, tree, seen.minima, seen.loops.loops, true}; }
-  /// By node of `names`. `in_events`: null: they were not searched.
+  /// Waits by node of `names`. `in_events`: null: events were not searched.
   std::vector<NodeWait> waits(const patterns::PathWaits* in_events) const {
     return waits_of(names.tree(), in_events, seen.minima.any() ? &seen.minima : nullptr);
   }
@@ -104,7 +104,7 @@ class SearchedProfile {
   const patterns::PathNames names;
 };
 
-/// As far as it was read.
+/// Whether a result may be kept, judging by what was read so far.
 bool may_be_kept(const experiment::Experiment& experiment) {
   return experiment.manifest().state != "running" && experiment.damages() == 0;
 }
@@ -149,7 +149,7 @@ void search_events(const trace::Trace& trace, const SearchedProfile& profile, pa
   add(findings_of_waiting({profile.names.tree(), profile.tree.locations, waits}, found.analysis, trace, naming),
       profile, found);
   if (profile.experiment.damage_log()->has_damaged_events()) found.findings.push_back({.rule = "events_damaged"});
-  // What was left out on purpose makes no metrics of the run.
+  // With a list of iterations, events were left out on purpose: they make no metrics of the whole run.
   const auto is_list = [](const trace::RankOfTrace& of) { return of.mode == format::EventMode::List; };
   if (std::ranges::none_of(trace.ranks(), is_list)) found.metrics = as_metrics(found.analysis, trace, path_of);
   found.may_be_kept = may_be_kept(profile.experiment) && found.analysis.failures.empty();
@@ -157,7 +157,7 @@ void search_events(const trace::Trace& trace, const SearchedProfile& profile, pa
   found.has_events = true;
 }
 
-/// As it is when it was kept and read again: so nobody sees more of it before it is kept.
+/// Packs and unpacks the result, so that it has no more before it is kept than afterwards.
 Found as_kept(const Found& found) {
   experiment::Packer packer;
   packer(found);
@@ -173,7 +173,7 @@ Found as_kept(const Found& found) {
   return kept;
 }
 
-/// Nothing: other rules have kept it in another form.
+/// Unpacks a result. nullopt: other rules have kept it in another form.
 std::optional<Found> read_found(const experiment::KeptAnalysis& kept, std::size_t paths) {
   const std::string bytes = kept.found();
   experiment::Unpacker unpacker(std::as_bytes(std::span(bytes)));
@@ -212,7 +212,7 @@ std::optional<Found> kept_found(const experiment::Experiment& experiment,
                                 const std::optional<experiment::AnalysisKey>& key) {
   std::optional<Found> found;
   for (const experiment::KeptAnalysis& kept : kept_analyses(experiment)) {
-    // Other parameters find other things.
+    // A search with other parameters finds other things.
     if (!kept.has_found() || (key ? kept.key() != *key : !kept.key().parameters.empty())) continue;
     experiment.damage_log()->survives("what was found in its events is searched for again",
                                       [&] { found = read_found(kept, experiment.definitions().paths.size()); });
@@ -223,7 +223,7 @@ std::optional<Found> kept_found(const experiment::Experiment& experiment,
 
 Found search_some(const std::filesystem::path& directory, const SearchProgress& progress, const UsualProfile* known) {
   const auto experiment = experiment::Experiment::open(directory);
-  // What is damaged is told by each of both, and files may have become others.
+  // Each opened experiment reports its own damage, and files may have changed since the known profile was read.
   if (known &&
       (known->seen.experiment.damages() > 0 || known->seen.experiment.fingerprint() != experiment->fingerprint()))
     known = nullptr;
@@ -280,7 +280,7 @@ Found search_all(const trace::Trace& trace, const patterns::Request& request, co
 
 namespace {
 
-/// Its call paths have other numbers.
+/// Drops all but the findings: the call paths of the opened experiment have other numbers.
 Found of_other_paths(Found found) {
   Found told;
   told.not_searched = "the experiment has changed since it was opened, as the program still runs";

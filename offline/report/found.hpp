@@ -1,11 +1,10 @@
 #pragma once
-/// The result of the search of a whole experiment: findings of its profile and its events, waits of call paths, and
-/// every pattern. It is a value, which reports are given and views read. It is kept in the experiment
-/// (offline/experiment/kept_analysis.hpp), or searched for in memory where nothing is kept; both say the same to the
-/// last bit.
+/// The result of searching a whole experiment: findings from its profile and its events, waits of call paths, and every
+/// pattern. It is a plain value: reports are given it and views read it. It is kept in the experiment
+/// (offline/experiment/kept_analysis.hpp), or made in memory if nothing is kept; both are identical to the last bit.
 ///
-/// The search that is done without being asked for looks at as many iterations as have 2^26 records of events together.
-/// That number is counted, and no clock is looked at, so what it finds depends on the experiment alone.
+/// An automatic search, which nobody has asked for, covers as many iterations as have 2^26 records of events together.
+/// Records are counted and no clock is read, so what it finds depends on the experiment alone.
 
 #include <cstdint>
 #include <filesystem>
@@ -24,7 +23,7 @@
 
 namespace refrain::report {
 
-/// How call paths are told apart where nothing is asked for: frames of language runtimes are one line.
+/// How call paths are told apart by default: frames of language runtimes are one line.
 analysis::CallTreeOptions usual_names();
 
 struct Found {
@@ -32,20 +31,20 @@ struct Found {
   bool has_events = false;
   std::string not_searched;
   std::vector<findings::Finding> findings;  ///< largest first
-  /// By usual_names(), of which the first call path of a name has all; and by each call path.
+  /// By usual_names(), where the first call path of a name has all its waits; and by single call paths.
   patterns::PathWaits by_name, by_path;
-  std::optional<patterns::Traffic> traffic;       ///< of events
-  std::vector<trace::LocationOfTrace> locations;  ///< of the analysis: rank, thread and name
+  std::optional<patterns::Traffic> traffic;       ///< in the events that were searched
+  std::vector<trace::LocationOfTrace> locations;  ///< those of the analysis: rank, thread and name
   patterns::Analysis analysis;                    ///< by kept nodes (offline/patterns/kept_nodes.hpp)
 
-  // Of what was searched.
+  // About the search:
   unsigned level = 0;                            ///< see experiment::AnalysisKey
-  std::uint64_t records = 0;                     ///< ... and experiment::NewAnalysis
+  std::uint64_t records = 0;                     ///< see experiment::NewAnalysis
   std::uint64_t fingerprint = 0;                 ///< see experiment::Experiment
-  std::vector<experiment::SavedMetric> metrics;  ///< none: events are missing
+  std::vector<experiment::SavedMetric> metrics;  ///< empty: events are missing
   bool may_be_kept = false;                      ///< nothing is damaged, has failed, or still changes
 
-  /// Waits in events of call paths with their usual names, or with others. Null: they are not known.
+  /// Waits of call paths in events, with the usual names or with others. Null: not known.
   const patterns::PathWaits* waits(bool have_usual_names) const {
     return !has_events ? nullptr : have_usual_names ? &by_name : &by_path;
   }
@@ -57,16 +56,16 @@ inline const Found& nothing_found() {
   return nothing;
 }
 
-/// The profile of an experiment with all its ranks, by usual_names(). A caller that has it saves another pass.
+/// The profile of all ranks of an experiment, by usual_names(). A caller that has it saves another pass.
 struct UsualProfile {
   const analysis::CallTree& tree;
   const SeenRanks& seen;
 };
 
-/// How far a search has come, from 0 to 1. May throw, which ends the search.
+/// The progress of a search, from 0 to 1. May throw, which ends the search.
 using SearchProgress = std::function<void(double share)>;
 
-/// Reads such a profile; the experiment must outlive it.
+/// Reads the profile for a search; the experiment must outlive it.
 struct ReadProfile {
   explicit ReadProfile(const experiment::Experiment& experiment, const SearchProgress& progress = {});
   UsualProfile usual() const { return {tree, seen}; }
@@ -75,26 +74,26 @@ struct ReadProfile {
   analysis::CallTree tree;
 };
 
-/// What is kept of the key; without one the default of those with the usual parameters. Nothing: there is none. What is
-/// damaged goes to the experiment's log.
+/// The result that is kept for `key`; without a key, the default one of those with the usual parameters. nullopt: none
+/// is kept. Damage goes to the experiment's log.
 std::optional<Found> kept_found(const experiment::Experiment& experiment,
                                 const std::optional<experiment::AnalysisKey>& key = std::nullopt);
 
-/// Searches as many events as are searched without being asked. Opens the experiment for itself: damage of events is a
-/// finding. `known`: null: the profile is read. Throws experiment::ReadError, and what `progress` throws.
+/// Searches as many events as an automatic search does. Opens the experiment itself: damaged events are a finding.
+/// `known`: null: the profile is read. Throws experiment::ReadError, and what `progress` throws.
 Found search_some(const std::filesystem::path& experiment, const SearchProgress& progress = {},
                   const UsualProfile* known = nullptr);
 
-/// Searches all events of the trace, which is of a whole experiment, as `request` says. `profile`: of that experiment.
+/// Searches all events of the trace of a whole experiment, as `request` says. `profile`: of that experiment.
 Found search_all(const trace::Trace& trace, const patterns::Request& request, const UsualProfile& profile);
 
-/// Keeps what may be kept, for `parameters` that are not the usual ones. `version`: of this Refrain. Throws
+/// Keeps `found` if it may be kept. `parameters`: those that are not the usual ones. `version`: of this Refrain. Throws
 /// std::system_error.
 void keep_found(const experiment::Experiment& experiment, const Found& found, const std::string& parameters,
                 const std::string& version);
 
-/// What is kept, or else what search_some() finds, which the experiment has as its metrics, too. While the program
-/// runs, the files may have become others since the experiment was opened: then nothing is told of call paths.
+/// The result that is kept, or else that of search_some(), whose metrics the experiment then has, too. If the files of
+/// a running program have changed since the experiment was opened, the result says nothing about call paths.
 Found found_in(const experiment::Experiment& experiment, const SearchProgress& progress = {},
                const UsualProfile* known = nullptr);
 

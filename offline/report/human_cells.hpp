@@ -7,7 +7,7 @@
 
 namespace refrain::report {
 
-/// Zeros of what is counted are left out.
+/// The text of a cell; empty for a count of 0.
 std::string human_cell(const Cell& cell, Kind kind);
 inline const std::string& human_head(const Column& column) { return column.head.empty() ? column.name : column.head; }
 

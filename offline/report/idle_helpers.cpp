@@ -6,9 +6,9 @@
 namespace refrain::report {
 namespace {
 
-/// A thread that waits for a core is not idle.
+/// The idle time of a thread: waiting for a core is not idle time.
 double idle_s(const analysis::LocationSummary& of) { return of.not_on_cpu_s - of.waited_for_core_s; }
-/// The time of idle threads is one of the two: blocked, or of old versions all time off the CPU.
+/// Idle time is in one of two nodes: blocked time, or all time off the CPU if its causes are not told apart.
 bool has_idle_time(const analysis::TreeNode& node) {
   return node.parent == 0 && (node.name == run::blocked_name || node.name == run::not_on_cpu_name);
 }
@@ -37,8 +37,8 @@ double idle_helpers_s(const analysis::CallTree& tree) {
 std::optional<analysis::CallTree> without_idle_helpers(const analysis::CallTree& tree) {
   const double all_idle_s = idle_helpers_s(tree);
   if (!(all_idle_s > 0)) return std::nullopt;
-  double blocked_s = 0;                                                   // of what is idle
-  std::map<std::int32_t, double> busy_s, of_first_s, of_first_blocked_s;  // by what the tree's times are spread over
+  double blocked_s = 0;                                                   // part of the idle time
+  std::map<std::int32_t, double> busy_s, of_first_s, of_first_blocked_s;  // by rank or thread, like the tree's spread
   for (const analysis::LocationSummary& of : tree.locations) {
     const std::int32_t number = tree.spread_over_threads ? of.thread : of.rank;
     const bool is_first = of.thread == 0;

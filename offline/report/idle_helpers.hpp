@@ -1,6 +1,6 @@
 #pragma once
-/// Threads that wait for work most of the time, beside the ranks' first threads: what people read leaves out of all
-/// shares that they were not on a CPU. Else everything that a program with many of them does would look small.
+/// Helper threads, which are not the first of their rank and wait for work most of the time: reports for people leave
+/// their idle time out of all shares. Otherwise everything that a program with many of them does would look small.
 
 #include <optional>
 
@@ -8,9 +8,10 @@
 
 namespace refrain::report {
 
-/// How long threads that are not the first ones of their ranks were not on a CPU; 0 when no first thread is shown.
+/// Time that all threads other than the first of their rank were off the CPU without waiting for a core; 0 if no first
+/// thread is shown.
 double idle_helpers_s(const analysis::CallTree& tree);
-/// The tree without that time; nothing: there is none.
+/// The tree without that time; nullopt: there is none.
 std::optional<analysis::CallTree> without_idle_helpers(const analysis::CallTree& tree);
 
 }  // namespace refrain::report

@@ -15,7 +15,7 @@ namespace {
 
 using run::IterationValue;
 
-/// Documents have these of every loop, and the metric that was asked for.
+/// Documents have these for every loop, besides the requested metric.
 constexpr std::string_view usual[] = {
     "wall", "mpi", "user", "cpu", "mpi_calls", "messages_sent", "bytes_sent", "messages_received", "bytes_received"};
 
@@ -38,11 +38,11 @@ struct LoopSeries {
     columns.push_back(std::move(column));
     values.push_back(std::move(value));
   }
-  /// The metric that was asked for, when profiles of iterations do not have it.
+  /// Adds the requested metric if profiles of iterations do not have it.
   void add_source(const LoopView& view) {
     if (view.source && !view.callpath) add({view.metric.column(), Kind::Seconds}, shown_value(view, *open));
   }
-  /// It keeps the loop open.
+  /// The table keeps the loop open.
   Table table() {
     Table made{"iteration", std::move(columns)};
     made.shape = Table::Series;
@@ -72,7 +72,7 @@ Column precision_column() {
   return column;
 }
 
-/// The call path that was asked for.
+/// The values of the requested call path.
 Table callpath_table(const LoopView& view, const std::shared_ptr<const OpenLoop>& open) {
   const std::uint64_t stride = open->profiles->samples_stride();
   const bool samples = view.metric.name == "samples";
@@ -160,7 +160,7 @@ Table loops_table(const Document& d) {
                               take_location({{std::int64_t{of.rank}, std::int64_t{of.thread}}, location_tables(d, of)});
                           }}}});
               }};
-  table.line_depth = 4;  // a line for each location of a loop
+  table.line_depth = 4;  // one line for each location of a loop
   return table;
 }
 

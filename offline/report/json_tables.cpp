@@ -27,7 +27,7 @@ void write_cell(JsonWriter& json, const std::string& name, const Cell& cell) {
       cell);
 }
 
-/// The members of a row; neighbours of one group are in one object.
+/// Writes the members of a row; neighbours of one group share an object.
 void write_members(JsonWriter& json, const Table& table, const Row& row, std::size_t begin, std::size_t end,
                    std::size_t depth) {
   for (std::size_t i = begin; i < end;) {
@@ -53,19 +53,19 @@ void write_row(JsonWriter& json, const Table& table, const Row& row) {
   for (const Table& inner : row.tables) write_json(json, inner);
 }
 
-/// The text of one column while its table is read: in memory while it is short, else in a file without a name.
+/// The text of one column while its table is read: in memory while it is short, then in an unnamed temporary file.
 class ColumnText {
  public:
-  /// `memory` is used again when there is some.
+  /// `memory`: a buffer to reuse; may be empty.
   ColumnText(Kind kind, std::vector<char> memory)
       : kind_(kind), text_(std::move(memory)), at_(text_.data()), end_(at_ + text_.size()) {}
-  /// Many values at a time: the processor predicts the branches of a single column better.
+  /// Takes many values at a time: the processor predicts branches better within one column.
   void add(std::span<const double> values) {
     make_room(values.size() * room);
     char *at = at_, repeated[longest_number];
     double last = std::numeric_limits<double>::quiet_NaN();
     std::size_t size = 0;
-    bool is_repeated = false;  // its text is in `repeated`
+    bool is_repeated = false;  // `repeated` has the text of the value
     for (const double value : values) {
       if (!std::exchange(is_first_, false)) *at++ = ',';
       if (value != last) {
@@ -78,12 +78,12 @@ class ColumnText {
       }
       if (!is_repeated) std::memcpy(repeated, at - 1 - size, longest_number);
       is_repeated = true;
-      std::memcpy(at, repeated, longest_number);  // all of it, which is quicker than its size
+      std::memcpy(at, repeated, longest_number);  // copying all of it is faster than copying `size` bytes
       at += size;
     }
     at_ = at;
   }
-  /// Hands over all of it, piece by piece.
+  /// Hands over the whole text, piece by piece.
   void give(const Sink& take) {
     if (file_) {
       std::rewind(file_.get());
@@ -107,7 +107,7 @@ class ColumnText {
     at_ = text_.data() + used;
     end_ = text_.data() + text_.size();
   }
-  /// False: memory will have to do.
+  /// Moves the text to the file. False: there is no file, and memory has to do.
   bool spill(std::size_t used) {
     if (!file_) file_.reset(std::tmpfile());
     if (!file_) return false;
@@ -126,7 +126,7 @@ class ColumnText {
   std::unique_ptr<std::FILE, Close> file_;
 };
 
-/// Column by column, though the rows come once.
+/// Writes column by column, although the rows come only once.
 void write_series(JsonWriter& json, const Table& table) {
   std::vector<ColumnText> texts;
   std::vector<std::vector<char>>& memory = json.buffers();
@@ -144,7 +144,7 @@ void write_series(JsonWriter& json, const Table& table) {
     for (std::size_t c = 0; c < texts.size(); ++c) rows[c * at_once + count] = value_of(c);
     if (++count == at_once) write_rows();
   };
-  // A damaged file may say any number of an iteration. Where more are missing than there were before, the series ends.
+  // A damaged file may have any iteration number. Gaps longer than both `few` and the series so far are not filled.
   constexpr std::int64_t few = 20'000'000;
   std::int64_t next = 0;
   const auto skip_to = [&](std::int64_t place) {

@@ -9,9 +9,9 @@ namespace refrain::report {
 /// Raised when a member is removed, or changes its type, its unit or its meaning; new members do not raise it.
 inline constexpr int schema_version = 1;
 
-/// As members of the object that is being written.
+/// Writes the table as members of the current object.
 void write_json(JsonWriter& json, const Table& table);
-/// A document of these tables, which begins with the version of its schema.
+/// Writes a document of these tables, which begins with the version of its schema.
 void write_json(const std::vector<Table>& tables, const Sink& out);
 
 }  // namespace refrain::report

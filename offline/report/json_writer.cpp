@@ -8,7 +8,7 @@
 namespace refrain::report {
 namespace {
 
-/// Where RapidJSON writes to.
+/// The stream that RapidJSON writes to.
 class Output {
  public:
   using Ch = char;
@@ -30,14 +30,14 @@ class Output {
     text_ += text;
     hand_over(piece);
   }
-  /// When there is so much of it.
+  /// Hands the text to the sink if it has at least `least` bytes.
   void hand_over(std::size_t least) {
     if (!sink_ || text_.size() < least) return;
     sink_(text_);
     text_.clear();
   }
   static constexpr std::size_t piece = 64 << 10;
-  /// What is written next begins a line, after the comma in front of it.
+  /// The next element begins a line, after the comma in front of it.
   void next_on_line(int depth) { line_depth_ = depth; }
 
  private:
@@ -110,7 +110,7 @@ void JsonWriter::value(std::string_view value) {
 }
 
 void JsonWriter::key(std::string_view name) {
-  value(name);  // RapidJSON tells keys by their place
+  value(name);  // RapidJSON recognises keys by their position
   impl_->after_key = true;
 }
 

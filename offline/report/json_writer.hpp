@@ -1,6 +1,6 @@
 #pragma once
-/// JSON, written straight into a text as its values come. Names and arguments of programs may hold any bytes and JSON
-/// may not: bytes that are no UTF-8 become U+FFFD. Numbers that are not finite become null.
+/// Writes JSON as its values come. Names and arguments of programs may hold any bytes, but JSON may not: bytes that are
+/// not UTF-8 become U+FFFD. Numbers that are not finite become null.
 
 #include <concepts>
 #include <cstdint>
@@ -16,16 +16,16 @@ namespace refrain::report {
 
 class JsonWriter {
  public:
-  /// Appends to `out`, which must stay.
+  /// Appends to `out`, which must outlive the writer.
   explicit JsonWriter(std::string& out, int line_depth = 0);
   /// Hands over pieces of the text as it grows, and the rest at the end.
   explicit JsonWriter(std::function<void(std::string_view)> out, int line_depth = 0);
   ~JsonWriter();
-  /// Each element and member down to this depth stands on a line of its own. Returns what it was before.
+  /// Each element and member down to this depth gets a line of its own. Returns the previous depth.
   int set_line_depth(int depth);
-  /// A new line after everything.
+  /// Ends the text with a newline and hands over the rest of it.
   void end_document();
-  /// Memory for who writes many long arrays one after the other.
+  /// Buffers for a caller that writes many long arrays one after the other.
   std::vector<std::vector<char>>& buffers() { return buffers_; }
 
   void value(bool value);
@@ -48,7 +48,7 @@ class JsonWriter {
     });
   }
 
-  /// `members` and `elements` write what is inside.
+  /// `members` and `elements` are called to write the contents.
   template <class Members>
   void object(Members&& members) {
     begin('{');
@@ -62,7 +62,7 @@ class JsonWriter {
     end(']');
   }
 
-  /// A member of an object. `what` is its value, or writes it.
+  /// A member of an object. `what` is its value, or is called to write it.
   template <class What>
   void member(std::string_view name, What&& what) {
     key(name);

@@ -11,11 +11,11 @@
 namespace refrain::report {
 namespace {
 
-/// Text shows not_on_cpu only where its parts are not told apart.
+/// Text shows not_on_cpu only if its parts are not told apart.
 constexpr const char* usual_metrics[] = {"wall",    "mpi",     "user",   "not_on_cpu", "waited_for_core",
                                          "blocked", "refrain", "visits", "samples"};
 
-/// The values that are shown of each location.
+/// The values that are shown for each location.
 class Shown {
  public:
   explicit Shown(const Document& d)
@@ -116,7 +116,7 @@ class Shown {
   run::Question question_;
 };
 
-/// Of a run of another tool, with the names that columns of experiments have.
+/// The locations of a run of another tool, with the column names that experiments have.
 Table foreign_locations_table(const Document& d) {
   Table table{"by_location",
               columns("rank, thread", ForPrograms) + columns("on_rank: rank", ForPeople) +
@@ -135,7 +135,7 @@ Table foreign_locations_table(const Document& d) {
 
 }  // namespace
 
-/// The values are looked up before anything is printed, so that damage is told first.
+/// The values are looked up before anything is printed, so that damage is reported first.
 std::vector<Table> locations_tables(const Document& d) {
   if (d.foreign) return {foreign_locations_table(d)};
   const auto shown = std::make_shared<const Shown>(d);

@@ -12,26 +12,26 @@
 namespace refrain::report {
 namespace {
 
-/// Where no sample hit, the value is below so many errors with 95 %.
+/// A value that no sample hit is below this many standard errors with 95 % confidence.
 constexpr double errors_that_hold_nothing = 3;
 
 struct Place {
   double value;
-  double error = 0;  ///< of the value; 0: it has none
+  double error = 0;  ///< of the value; 0: none
   std::int64_t iteration = -1;
   const LoopPlace* location = nullptr;
 };
 
-/// The result of one pass over the iterations of a loop: a bin per location and column, however many there are.
+/// The result of one pass over the iterations of a loop: a bin per location and column for any number of iterations.
 struct Picture {
   std::vector<std::vector<Bin>> bins;  ///< by location, by column
   Bin all;
   Place least{std::numeric_limits<double>::infinity()}, largest{-std::numeric_limits<double>::infinity()};
   std::int64_t without_cluster = 0, in_overflow = 0, unreadable = 0;
-  std::int64_t undivided = 0;  ///< their clusters cannot be read, or events of them were not kept
-  std::int64_t untold = 0;     ///< waiting for a core was not told from being blocked
+  std::int64_t undivided = 0;  ///< iterations whose clusters cannot be read or whose events were not kept
+  std::int64_t untold = 0;     ///< iterations where waiting for a core was not told from being blocked
   double largest_error = 0;    ///< of values above 0
-  double largest_unseen = 0;   ///< what values of 0 are below
+  double largest_unseen = 0;   ///< upper bound of values that are 0
   std::size_t clusters = 0;
   // About the samples of single iterations.
   bool samples_kept = false, samples_everywhere = true;
@@ -161,7 +161,7 @@ class LoopNotes {
           Note::Warning);
   }
 
-  /// Says where the samples are those of the iterations themselves; true: everywhere.
+  /// Notes whether samples were recorded in the iterations themselves. True: in every iteration at every location.
   bool recorded() {
     if (!picture_.samples_kept) return false;
     add(picture_.largest_stride > 1

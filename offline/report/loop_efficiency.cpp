@@ -16,20 +16,20 @@ namespace {
 using analysis::EfficiencyOfRange;
 using analysis::RankTimes;
 
-/// The first iteration of a piece of a loop, and of the piece behind the last one.
+/// The first iteration of a piece of a loop; `piece` may be one behind the last.
 std::int64_t first_of_piece(const findings::LoopFacts& loop, std::size_t piece) {
   const auto all = static_cast<std::size_t>(std::max<std::int64_t>(loop.iterations, 0));
   return static_cast<std::int64_t>((piece * all + findings::LoopFacts::pieces - 1) / findings::LoopFacts::pieces);
 }
 
-/// The stretches of iterations that all ranks have.
+/// The ranges of iterations that all ranks have.
 std::vector<EfficiencyOfRange> ranges_of(const findings::LoopFacts& loop) {
   std::vector<EfficiencyOfRange> ranges;
   for (std::size_t piece = 0; piece < findings::LoopFacts::pieces; ++piece) {
     std::vector<RankTimes> ranks;
     const auto number = [&](const auto& pieces) { return pieces[piece].iterations[0] + pieces[piece].iterations[1]; };
     for (const auto& pieces : loop.user) {
-      if (number(pieces) != number(loop.user[0])) break;  // of this rank some are missing
+      if (number(pieces) != number(loop.user[0])) break;  // this rank lacks some
       RankTimes& of = ranks.emplace_back();
       of.useful.value = pieces[piece].user_s[0] + pieces[piece].user_s[1];
       of.mpi_s = pieces[piece].mpi_s[0] + pieces[piece].mpi_s[1];
@@ -42,14 +42,14 @@ std::vector<EfficiencyOfRange> ranges_of(const findings::LoopFacts& loop) {
   return ranges;
 }
 
-/// Whether nothing but durations of calls tells waiting: then each iteration has its own value.
+/// Whether durations of calls are all that tells waiting: then each iteration has its own value.
 bool is_by_durations(const std::vector<NodeWait>& waits) {
   return std::ranges::all_of(waits, [](const NodeWait& of) {
     return of.method == NodeWait::Method::None || of.method == NodeWait::Method::Minimum;
   });
 }
 
-/// Waiting by even and by odd iterations, for the rank that is chosen by one half to be evaluated by the other.
+/// Adds waiting by even and by odd iterations, so that the rank is chosen by one half and evaluated by the other.
 void add_halves(const findings::Facts& facts, const findings::LoopFacts& loop, const IterationSource& source,
                 std::vector<RankTimes>& to) {
   if (!loop.has_all_ranks) return;
@@ -70,7 +70,7 @@ void add_halves(const findings::Facts& facts, const findings::LoopFacts& loop, c
     if (!(mpi_s[0] > 0) || !(mpi_s[1] > 0)) continue;
     at->halves.emplace();
     for (const std::size_t half : {0U, 1U}) {
-      // For all iterations, by the part of its time in MPI that each half has waited.
+      // Scaled to all iterations, by the part of its MPI time that each half has waited.
       const double part = all_s > 0 ? wait_s[half] / mpi_s[half] * (mpi_s[0] + mpi_s[1]) / all_s : 1;
       (*at->halves)[half] = {std::min(at->wait->seconds * part, at->mpi_s), at->wait->error_s()};
     }
@@ -90,7 +90,7 @@ void for_each_time(const run::OpenLoop& open, const Take& take) {
                           });
 }
 
-/// The iterations of a loop as the job has them. Nothing: a rank cannot be read, or lacks some.
+/// The iterations of a loop over the whole job. nullopt: a rank cannot be read or lacks some.
 std::optional<std::vector<analysis::JobIteration>> iterations_of_job(const findings::Facts& facts,
                                                                      const findings::LoopFacts& loop) {
   std::vector<analysis::JobIteration> all(static_cast<std::size_t>(loop.iterations));

@@ -1,5 +1,5 @@
 #pragma once
-/// The times of marked loops by rank, of the loop as a whole, of ranges of its iterations, and of classes of them.
+/// Times of marked loops by rank: of the whole loop, of ranges of its iterations, and of classes of iterations.
 
 #include <memory>
 #include <string>
@@ -12,7 +12,7 @@ namespace refrain::report {
 /// Iterations in which the job as a whole did about the same (offline/analysis/job_classes.hpp).
 struct EfficiencyOfClass {
   std::int64_t number = 0, iterations = 0, first = 0, last = 0;
-  double share = 0;  ///< of the loop's time, of all ranks
+  double share = 0;  ///< of the loop's time over all ranks
   double parallel = 0, load_balance = 0, communication = 0;
 };
 
@@ -20,10 +20,11 @@ struct LoopTimes {
   std::string name;
   PartTimes times;
   std::vector<analysis::EfficiencyOfRange> ranges;  ///< those that all ranks have
-  std::vector<EfficiencyOfClass> classes;           ///< most iterations first; none where ranks differ in iterations
+  std::vector<EfficiencyOfClass> classes;           ///< most iterations first; empty if ranks differ in iterations
 };
 
-/// Loops of the call tree, in the order of the run. Reads the iterations of all ranks, of very many some.
+/// The loops of the call tree, in the order of the run. Reads the iterations of all ranks, or of some ranks if there
+/// are very many iterations.
 std::vector<LoopTimes> times_of_loops(const std::shared_ptr<const experiment::Experiment>& experiment,
                                       const EfficiencyInput& input);
 

@@ -20,7 +20,7 @@ std::vector<std::string> names_of(const std::vector<run::Metric>& metrics) {
   return names;
 }
 
-/// Chooses the metric that was asked for: it must be in each of the lists, or have a source.
+/// Chooses the requested metric: it must be in each of the lists, or have a source.
 void choose_metric(LoopView& view, const std::vector<std::vector<run::Metric>>& lists, const Source& source,
                    const Request& request, const char* of) {
   const std::string wanted = request.metric.empty() ? "wall" : request.metric;
@@ -52,7 +52,7 @@ LoopView view_loops(const Source& source, const Request& request, const analysis
   std::vector<std::vector<run::Metric>> metrics;  // of each loop
   std::vector<experiment::ExtraMetric> asked_for;
   bool any_thread = false;
-  // A loop may be asked for by a name that only other ranks have: then all are looked at.
+  // If no chosen rank has the requested loop, the other ranks are searched for its name.
   for (const bool others : {false, true}) {
     if (others && (request.loop.empty() || !view.groups.empty() || any_thread)) break;
     const auto take = [&](const LoopPlace& of, const experiment::Loop& loop, const experiment::Rank& rank) {
@@ -148,7 +148,7 @@ std::string count_of(std::int64_t count, const LoopGroup& group) {
 
 std::string about(const LoopGroup& group) {
   const std::string loop = fmt::format("loop {}: {}", group.name, plural(group.iterations, "iteration", "iterations"));
-  if (group.locations.size() == 1) return loop;  // the heading says of what, and a program without MPI has no ranks
+  if (group.locations.size() == 1) return loop;  // the heading names the location, and there are no ranks without MPI
   return loop + " on " + count_of(static_cast<std::int64_t>(group.locations.size()), group);
 }
 

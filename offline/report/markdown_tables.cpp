@@ -1,5 +1,5 @@
-// A table as Markdown, for notes and issues: the columns for people, with rows of tables behind the cells of the rows
-// around them.
+// A table as Markdown, for notes and issues: the columns for people. Rows of nested tables follow the cells of the
+// enclosing rows.
 #include <cmath>
 
 #include "offline/report/flat_table.hpp"

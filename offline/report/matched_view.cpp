@@ -58,7 +58,7 @@ Row text_row_of_message(const trace::Trace& trace, const MatchedMessage& of) {
                        of.send.bytes)}};
 }
 
-/// In the order of their receives.
+/// Messages in the order of their receives.
 std::vector<MatchedMessage> matched_messages_of(const trace::Trace& trace, const EventOptions& options) {
   trace::MatchedMessages matched(trace);
   if (!matched.is_there()) return {};

@@ -15,7 +15,7 @@ struct OfModule {
   std::int64_t samples = 0;
 };
 
-/// A loop or region that the program marks has no module of its own: it is in the one of its caller.
+/// A marked loop or region has no module of its own: it belongs to that of its caller.
 std::string module_of(const run::Nodes& nodes, std::uint32_t node) {
   if (nodes.kind(node) == run::PathKind::Mpi) return "(MPI)";
   if (nodes.kind(node) == run::PathKind::Other) return nodes.name(node);
@@ -23,7 +23,7 @@ std::string module_of(const run::Nodes& nodes, std::uint32_t node) {
   return nodes.module(node).empty() ? "(unknown)" : nodes.module(node);
 }
 
-/// Time without a call path, by its name, as the tree has it: without that of idle helper threads (idle_helpers.hpp).
+/// Time without a call path, by name, as in the tree: without that of idle helper threads (idle_helpers.hpp).
 std::map<std::string, double> seconds_of_others(const analysis::CallTree& tree) {
   std::map<std::string, double> seconds;
   for (const analysis::TreeNode& node : tree.nodes)

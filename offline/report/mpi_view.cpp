@@ -19,7 +19,7 @@ using format::MetricId;
 
 /// Calls of one function from one place, to which several call paths may lead.
 struct CallSite {
-  std::uint32_t node = 0;  ///< the call path that takes most time
+  std::uint32_t node = 0;  ///< the call path with the most time
   double most_s = 0, seconds = 0;
   std::int64_t calls = 0, bytes = 0;
   std::optional<std::int64_t> largest;  ///< upper bound of the bytes of a call
@@ -30,7 +30,7 @@ struct CallSite {
   int ranks = 0;
 };
 
-/// "solve, solve.c:12": what calls it.
+/// The caller, as "solve, solve.c:12".
 std::string site_of(const analysis::CallTree& tree, std::uint32_t node) {
   const auto parent = static_cast<std::uint32_t>(tree.nodes[node].parent);
   if (parent == 0) return {};
@@ -43,7 +43,7 @@ std::string site_of(const analysis::CallTree& tree, std::uint32_t node) {
   return place.empty() || place == name ? name : fmt::format("{}, {}", name, place);
 }
 
-/// The sites, and by node which of them it is.
+/// The call sites, and the site of each node.
 class CallSites {
  public:
   explicit CallSites(const Document& d) : d_(d), place_(d.tree.nodes.size(), none) {

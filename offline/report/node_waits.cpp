@@ -17,19 +17,19 @@ namespace {
 
 using Method = NodeWait::Method;
 
-/// What tells of less of a call path's time says too little of it; what tells of so much, all.
+/// A method that covers less of a call path's time says too little about it; one that covers as much stands for all.
 constexpr double least_known = 0.5;
 
-/// `open`: of the time, the part of which it is open whether it was waiting; `number`: of calls or messages that tell.
+/// `open`: the part of the time that may or may not be waiting; `number`: of the calls or messages that tell.
 double confidence_of(double open, double number) {
   return std::clamp(1 - open, 0.0, 1.0) * number / (number + waits::fewest_calls);
 }
 
-/// In the place of the number of a loop.
+/// Take the place of the number of a loop in run::signs_of().
 constexpr std::uint64_t of_rests = 0xa54ff53a5f1d36f1, of_places = 0x510e527fade682d1;
 
-/// Extends what is known of a part of a call path's time to all of it: the rest is taken to have waited in the same
-/// part of its time, and may be any part.
+/// Extends what is known of a part of a call path's time to all of it: the rest is taken to have waited for the same
+/// part of its time, with the error of a part that may be anything.
 void extend(NodeWait& node, std::uint32_t number, double known_s, double time_s) {
   const double rest = std::max(time_s - known_s, 0.0), part = std::clamp(node.seconds / known_s, 0.0, 1.0);
   const double times = time_s / known_s;
@@ -52,7 +52,7 @@ void limit_to(NodeWait& node, double most_s) {
   node.replicates_of_rest = node.replicates_of_rest.scaled(part);
 }
 
-/// What events tell of all call paths of a node.
+/// What events tell about all call paths of a node.
 struct SearchedNode {
   patterns::PathWaits::Of sum;
   run::Replicates replicates() const {
@@ -60,7 +60,7 @@ struct SearchedNode {
     for (const auto& [rank, of] : sum.replicates) all += of;
     return all;
   }
-  double largest_s = -1;  ///< waiting of the call path that the kind is of
+  double largest_s = -1;  ///< waiting of the call path that `kind` comes from
 };
 
 std::map<std::uint32_t, SearchedNode> sum_up(const patterns::PathWaits& waits, const analysis::CallTree& tree) {
@@ -113,7 +113,7 @@ void add_searched(const patterns::PathWaits& waits, const analysis::CallTree& tr
     } else if (row.matched) {
       node.method = Method::Matched;
       node.known_s = time;
-      // What events tell of is known; single messages stand for the rest.
+      // Events tell about the known part; single messages stand for the rest.
       const double rest = 1 - known;
       node.seconds = row.matched->seconds * rest + (known > 0 ? row.seconds : 0);
       node.replicates = row.matched->replicates.scaled(rest);
@@ -164,7 +164,7 @@ std::vector<NodeWait> waits_of(const analysis::CallTree& tree, const patterns::P
   std::vector<NodeWait> waits(tree.nodes.size());
   if (in_events) add_searched(*in_events, tree, waits);
   if (minima) add_minima(*minima, tree, waits);
-  // An estimate may come to more than the calls have taken.
+  // An estimate may exceed the time of the calls.
   for (std::size_t node = 0; node < waits.size(); ++node) limit_to(waits[node], tree.nodes[node].exclusive_s);
   return waits;
 }
@@ -176,7 +176,7 @@ run::Estimate estimate_of(const waits::Estimate& minimum) {
 }
 
 run::Replicates replicates_of_rank(const NodeWait& wait, std::uint32_t node, std::int32_t rank, double part) {
-  // Ranks are off by chance, each for itself, the more time they have been there.
+  // The errors of ranks are independent of each other, and grow with the time that a rank has spent there.
   if (!wait.has_replicates_by_rank)
     return replicates_of_place(node, rank, wait.replicates.error_ns() * 1e-9 * std::sqrt(part));
   run::Replicates replicates = wait.replicates_of_rest.scaled(part);
@@ -199,7 +199,7 @@ bool is_untold(const analysis::TreeNode& node, const NodeWait& wait) {
 
 std::vector<NodeWait> waits_of(const Document& d) {
   const bool has_minima = d.minimum_waits && d.minimum_waits->any();
-  // Of some threads alone nobody knows.
+  // The waiting of some threads alone is not known.
   const patterns::PathWaits* const in_events = d.found.waits(d.request.has_usual_names());
   if (!d.request.shows_call_tree() || d.request.some_threads() || (!in_events && !has_minima)) return {};
   return waits_of(d.tree, in_events, has_minima ? d.minimum_waits : nullptr);

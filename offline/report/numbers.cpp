@@ -14,7 +14,7 @@ char* write_integer(char* out, std::int64_t value) {
   return std::to_chars(out, out + longest_number, value).ptr;
 }
 
-/// Eight digits with zeros in front, the first one in the lowest byte: quotients and remainders of all fields at once.
+/// Eight digits with leading zeros, the first in the lowest byte. All fields are divided at once.
 constexpr std::uint64_t eight_digits(std::uint32_t value) {
   constexpr std::uint64_t two_fields = 0x0000007f0000007f, four_fields = 0x000f000f000f000f;
   const std::uint64_t fours = value / 10'000 | std::uint64_t{value % 10'000} << 32;
@@ -28,7 +28,7 @@ char* write_shortest(char* out, double value) {
   return fmt::format_to_n(out, static_cast<std::size_t>(longest_number), "{}", value).out;
 }
 
-/// Integers as such.
+/// Integers without a point, other values with all their digits.
 char* write_any(char* out, double value) {
   constexpr double largest_integer = 0x1p53;
   if (std::abs(value) < largest_integer) {
@@ -38,7 +38,7 @@ char* write_any(char* out, double value) {
   return write_shortest(out, value);
 }
 
-/// Whole seconds and up to thirteen digits behind the point, without zeros at the end.
+/// Up to thirteen digits behind the point, without trailing zeros; from 9e5 s on, like write_any().
 char* write_seconds(char* out, double value) {
   constexpr double most = 9e5, steps = 1e13;
   if (std::abs(value) >= most) return write_any(out, value);
@@ -50,11 +50,11 @@ char* write_seconds(char* out, double value) {
   if (rest == 0) return out;
   *out = '.';
   static_assert(std::endian::native == std::endian::little);
-  const std::uint64_t first = eight_digits(static_cast<std::uint32_t>(rest / 100'000'000) * 1000),  // of five
+  const std::uint64_t first = eight_digits(static_cast<std::uint32_t>(rest / 100'000'000) * 1000),  // five digits
       last = eight_digits(static_cast<std::uint32_t>(rest % 100'000'000));
   std::memcpy(out + 1, &first, sizeof first);
   std::memcpy(out + 6, &last, sizeof last);
-  // How many digits there are at the end is not to be guessed.
+  // The number of digits at the end is unpredictable: counting zeros avoids a loop over them.
   if (const std::uint64_t other = last ^ 0x3030303030303030u; other != 0) return out + 14 - std::countl_zero(other) / 8;
   out += 6;
   while (out[-1] == '0') --out;
@@ -64,7 +64,7 @@ char* write_seconds(char* out, double value) {
 }  // namespace
 
 char* write_number(char* out, double value, Kind kind) {
-  if (value == 0) return *out = '0', out + 1;  // most columns are
+  if (value == 0) return *out = '0', out + 1;  // as in most columns
   return kind == Kind::Seconds ? write_seconds(out, value) : write_any(out, value);
 }
 

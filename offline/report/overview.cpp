@@ -22,7 +22,7 @@ double end_of_data(const experiment::Rank& rank) {
   return end > begin ? run::seconds_of(rank, static_cast<double>(end - begin)) : 0;
 }
 
-/// How many of a class there were at a location; of those that are timed each, these.
+/// How many pieces of work of a class a location did; for classes that are always timed, the number of timings.
 double count_of(const experiment::Location& location, std::size_t of) {
   const format::UnitTotals totals = run::sums_of_run(location);
   const std::int64_t calls = totals.mpi_calls, ticks = totals.ticks_user + totals.ticks_mpi + totals.ticks_lost;
@@ -33,7 +33,7 @@ double count_of(const experiment::Location& location, std::size_t of) {
   }
 }
 
-/// From the settings in force.
+/// Finds the source of samples in the settings in force.
 void look_at_sampling(const experiment::Manifest& manifest, Overview& overview) {
   for (const auto& [name, value] : manifest.configuration) {
     if (name == "REFRAIN_SAMPLING_FREQUENCY" && value == "0") overview.sampling_source = "none";
@@ -104,7 +104,7 @@ Overview OverviewBuilder::finish(const experiment::Experiment& experiment, const
     const auto& there = request.chosen(rank) ? present_ : experiment.ranks();
     if (!std::ranges::binary_search(there, rank)) overview.missing_ranks.push_back(rank);
   }
-  // What is damaged was written once: the program ended as it should.
+  // Damaged data was once written, so the program ended as it should.
   const bool none_missing = overview.missing_ranks.empty() || experiment.damages() > 0;
   const bool complete = definitions.complete && experiment.manifest().state != "incomplete" && none_missing;
   overview.state = complete ? "complete" : "incomplete";

@@ -19,12 +19,12 @@ const LoopGroup& only_loop(const LoopView& view, const char* option) {
   throw UsageError(fmt::format("{}: several loops are marked ({}); choose one with --loop", option, names));
 }
 
-/// How the values of one iteration were found, on how many locations.
+/// How the values of one iteration were found, and at how many locations.
 struct Origins {
   std::int64_t exact = 0, alone = 0, shared = 0, unsaved = 0, overflow = 0, recorded = 0;
   std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0;  ///< members of the shared clusters
   std::optional<SamplesOfPools> pool;
-  bool threads = false;  ///< some ranks have several
+  bool threads = false;  ///< some ranks have several threads
 
   void add(const run::IterationProfiles& profiles, std::int32_t cluster, bool samples_recorded) {
     recorded += samples_recorded;
@@ -188,7 +188,7 @@ PartTree part_of_run(const Source& source, const Request& request, const LoopVie
   const analysis::CallTreeOptions options = tree_options(request, source.progress);
   PartMaker maker(*source.experiment, view, group, source.symbolizer, options, one_rank);
   if (request.iteration) {
-    // The pools of a few ranks are found in less time than those of all.
+    // Pools are kept only if all ranks are shown: those of a few ranks are found in less time than those of all.
     const bool has_all = request.ranks.empty() && !request.some_threads();
     if (has_all && *request.iteration < group.iterations) keep_pools(*source.experiment, run::Asked::Yes);
     return maker.iteration(*request.iteration);

@@ -13,12 +13,12 @@
 
 namespace refrain::report {
 
-/// The events of all ranks are searched. Null: there is no pattern of waiting of this name. Throws UsageError when the
+/// Searches the events of all ranks. Null: there is no pattern of waiting of this name. Throws UsageError when the
 /// experiment has no events.
 std::shared_ptr<const IterationSource> search_iterations(
     const std::shared_ptr<const experiment::Experiment>& experiment, const std::string& pattern);
 
-/// Those of several patterns, each of which there is, in one pass over the events.
+/// Searches for several patterns, each of which must exist, in one pass over the events.
 std::vector<std::shared_ptr<const IterationSource>> search_iterations(const trace::Trace& trace,
                                                                       std::span<const std::string> patterns);
 

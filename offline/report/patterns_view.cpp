@@ -102,7 +102,7 @@ Table patterns_table(const PatternsShown& shown) {
           }};
 }
 
-/// Kind, paths, rank and thread.
+/// The cells for kind, paths, rank and thread.
 Row activity_row(const PatternsShown& shown, const patterns::NamedActivity& of) {
   const auto path = [&](const std::optional<std::uint32_t>& node) { return node ? Cell(shown.path(*node)) : Cell(); };
   const trace::LocationOfTrace& location = shown.locations[of.location];
@@ -111,7 +111,7 @@ Row activity_row(const PatternsShown& shown, const patterns::NamedActivity& of) 
            std::int64_t{location.thread}}};
 }
 
-/// A call, or computation between two calls, and what it has to do with. `add(row, result)`: the cells of `columns`.
+/// Activities: calls, and computations between two calls. `add(row, result)` adds the cells of the columns `more`.
 template <class Result, class Add>
 Table activities_table(const PatternsShown& shown, const char* name, const std::vector<Column>& more,
                        const std::vector<Result>& all, const Add& add) {
@@ -123,7 +123,7 @@ Table activities_table(const PatternsShown& shown, const char* name, const std::
           })};
 }
 
-/// The causes of waiting; in JSON a computation has its functions, too.
+/// The causes of waiting; in JSON a computation also has its functions.
 Table causes_table(const PatternsShown& shown) {
   return activities_table(shown, "causes", columns("severity_s, share, direct_s"), shown.analysis.causes->all,
                           [&shown](Row& row, const patterns::CauseResult& of) {
@@ -134,7 +134,7 @@ Table causes_table(const PatternsShown& shown) {
                           });
 }
 
-/// The longest chain of what could not begin before something else.
+/// The longest chain of activities in which none could begin before the one in front of it.
 Table critical_path_table(const PatternsShown& shown) {
   const patterns::CriticalResults& path = *shown.analysis.critical_path;
   return activities_table(shown, "critical_path", columns("time_s, share, imbalance_s"), path.all,
@@ -144,7 +144,7 @@ Table critical_path_table(const PatternsShown& shown) {
                           });
 }
 
-/// The sentences in front of the patterns: what is not known of them.
+/// The sentences in front of the patterns, about what is not known of them.
 std::vector<Note> doubts(const PatternsShown& shown) {
   const Analysis& a = shown.analysis;
   std::vector<Note> notes;
@@ -234,7 +234,7 @@ Table pattern_tree_table(const PatternsShown& shown) {
   return table;
 }
 
-/// The function that a computation mostly consists of, as far as samples tell.
+/// The function that takes most of a computation, as far as samples tell.
 std::string function_of(const PatternsShown& shown, const patterns::CauseResult& of) {
   const auto names = of.activity.is_call ? std::vector<std::string>() : main_function(of, shown.naming);
   return names.empty() ? "computation" : analysis::short_name(names.back());
@@ -253,7 +253,7 @@ std::vector<std::string> sentence_of(const PatternsShown& shown, const Result& r
   return {place + function_of(shown, result) + " between ", name(of.before), " and ", name(of.after)};
 }
 
-/// The largest ones, and the sum of the others. `rest`: time that belongs to none of them, and its name.
+/// The largest results, and the sum of the others. `rest`: time that belongs to none of them, and its name.
 template <class Result>
 Table largest_table(const PatternsShown& shown, const std::vector<Result>& all, double all_ns, std::string title,
                     std::string head, std::pair<double, std::string> rest = {}) {

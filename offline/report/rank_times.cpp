@@ -14,7 +14,7 @@ using analysis::RankTimes;
 using format::MetricId;
 using run::PathKind;
 
-/// The names of PAPI, and those of perf that PAPI passes through.
+/// The names of PAPI events, and of perf events that PAPI passes through.
 constexpr std::string_view instruction_names[] = {"PAPI_TOT_INS", "perf::INSTRUCTIONS"};
 constexpr std::string_view cycle_names[] = {"PAPI_TOT_CYC", "perf::CYCLES"};
 
@@ -26,7 +26,7 @@ void add_first_thread(const analysis::LocationSummary& of, RankTimes& to) {
   if (of.off_cpu_is_told_apart) to.waited_for_core_s = of.waited_for_core_s;
 }
 
-/// The nodes of a part of the run: below its roots, with them.
+/// The nodes of a part of the run: its roots and all nodes below them.
 struct Part {
   std::vector<bool> is_root, is_inside;
   bool is_marked = false;
@@ -36,7 +36,7 @@ Part whole_run(const analysis::CallTree& tree) {
   return {std::vector<bool>(tree.nodes.size()), std::vector<bool>(tree.nodes.size(), true), false};
 }
 
-/// Marks win over functions of the same name.
+/// Marks take precedence over functions of the same name.
 Part part_of_name(const analysis::CallTree& tree, const std::string& name) {
   Part part;
   part.is_marked =
@@ -77,7 +77,7 @@ class TimesByRank {
   }
 
  private:
-  /// A first thread.
+  /// Adds a first thread.
   void add(const run::Leaf& leaf, PartTimes& times) {
     const auto summaries = locations_.find(leaf.rank.rank);
     if (summaries == locations_.end()) return;
@@ -95,13 +95,13 @@ class TimesByRank {
     times.ranks.push_back(std::move(of));
   }
 
-  /// 0: a call path that the tree does not have.
+  /// 0: the tree does not have the call path.
   std::uint32_t node_of(const run::Row& row) const {
     return row.path == run::Row::by_rules ? 0 : input_.tree.node_of[row.path];
   }
   static double seconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
-  /// Of the run all that was not counted in MPI, exactly; of a part of it what ticks have found there.
+  /// For the run: all that was not counted in MPI, which is exact. For a part of it: what ticks have found there.
   void add_counter(std::span<const std::string_view> names, const run::Leaf& leaf, std::optional<double>& to) const {
     const auto& own = leaf.rank.extra_metrics;
     const auto at = std::ranges::find_first_of(own, names, {}, &experiment::ExtraMetric::name);
@@ -127,7 +127,7 @@ class TimesByRank {
   bool is_io(std::uint32_t node) const { return run::class_of_mpi(input_.tree.nodes[node].name) == run::mpi_io; }
 
   void add_useful_of_run(const std::vector<const analysis::LocationSummary*>& locations, RankTimes& to) const {
-    constexpr double least_part = 0.05;  // of the first thread's time, for a thread that works
+    constexpr double least_part = 0.05;  // of the first thread's time: a thread with more of it works
     for (const analysis::LocationSummary* of : locations)
       if (of->thread == 0) add_first_thread(*of, to);
     for (const analysis::LocationSummary* of : locations)
@@ -185,7 +185,7 @@ class TimesByRank {
     to.wait = all;
   }
 
-  /// In the calls of a node at a rank, by the method of the node.
+  /// The waiting in the calls of a node at a rank, by the method of the node.
   run::Estimate wait_of(std::uint32_t node, std::int32_t rank, const MinimumOfNode* minimum) {
     using Method = NodeWait::Method;
     const NodeWait& of = input_.waits[node];
@@ -197,7 +197,7 @@ class TimesByRank {
       return {.seconds = std::min(at == of.by_rank.end() ? 0 : at->second, time_s),
               .replicates = replicates_of_rank(of, node, rank, part)};
     }
-    // Only the sum over ranks is known: each may have had any part.
+    // Only the sum over ranks is known: each rank may have any part of it.
     if (by_events || of.method == Method::Matched)
       return {.seconds = of.seconds * part,
               .replicates = replicates_of_place(node, rank, statistics::uniform_deviation(time_s))};
@@ -219,7 +219,7 @@ class TimesByRank {
   const bool is_run_;
   std::map<std::int32_t, std::vector<const analysis::LocationSummary*>> locations_;  ///< by rank
   std::map<std::string, std::size_t> machines_;
-  std::vector<double> mpi_s_;  ///< of the rank that is looked at, by node
+  std::vector<double> mpi_s_;  ///< of the rank that is being read, by node
   double all_mpi_s_ = 0, untold_s_ = 0;
 };
 

@@ -62,7 +62,7 @@ void check_folds(const experiment::Experiment& experiment, const Request& reques
   }
 }
 
-/// One iteration or one cluster. The tree of the run is not needed for it.
+/// Renders one iteration or one cluster, which does not need the tree of the run.
 void render_part(const Source& source, const Request& request, const Terminal& terminal, const Sink& out) {
   const experiment::Experiment& experiment = *source.experiment;
   const LoopView view = view_loops(source, request, {});
@@ -97,7 +97,7 @@ void render(const Source& source, const Request& request, const Terminal& termin
   analysis::CallTreeOptions of_tree = tree_options(request, source.progress);
   of_tree.also = [&](const experiment::Rank& rank) { overview.add(rank); };
   std::optional<SeenRanks> seen;
-  // Some ranks alone do not tell what others take for an operation of all.
+  // A collective operation is compared with the shortest one of any rank: some ranks alone do not tell it.
   if (request.shows_call_tree() || (request.asks(Show::Clusters) && request.ranks.empty()))
     seen.emplace(experiment).look_at(of_tree);
   const analysis::MinimumWaits* const minima = seen ? &seen->minima : nullptr;
@@ -109,7 +109,7 @@ void render(const Source& source, const Request& request, const Terminal& termin
   if (!request.needs_findings()) found.findings.clear();
   if (!request.needs_traffic()) found.traffic.reset();
 
-  // A document may have empty lists.
+  // Only a JSON document may have empty lists.
   const bool must_have_rows = request.format != Format::Json, loops = request.needs(Loops);
   LoopView view;
   if (loops) view = view_loops(source, request, tree);

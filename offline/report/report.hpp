@@ -18,20 +18,20 @@ namespace refrain::report {
 
 using Progress = std::function<void(std::size_t done, std::size_t all)>;
 
-/// A run as a report is given it.
+/// The input of a report.
 struct Source {
   std::shared_ptr<const experiment::Experiment> experiment;
   analysis::Symbolizer& symbolizer;
   Progress progress = {};  ///< of symbol resolution
-  /// Called once, when the call tree is there, with the profile where that is by usual_names(). Null: nothing is
-  /// searched.
+  /// Called once, when the call tree has been built, with its profile if that is by usual_names(), else with null. If
+  /// the function itself is null, nothing is searched.
   std::function<Found(const UsualProfile* known)> search = {};
-  FindIterationSource other_metric = {};  ///< of metrics that profiles of iterations do not have; null: there are none
+  FindIterationSource other_metric = {};  ///< for metrics that profiles of iterations do not have; null: there are none
 };
 
-/// The ranks and threads that are asked for. `request` must outlive it.
+/// The requested ranks and threads. `request` must outlive the result.
 run::Where where_of(const Request& request);
-/// The ranks and threads of the call tree, and how call paths are told apart; symbols are resolved with progress.
+/// Options of the call tree: ranks and threads, how call paths are told apart, and the progress of symbol resolution.
 analysis::CallTreeOptions tree_options(const Request& request, const Progress& progress);
 
 /// Throws UsageError when the experiment lacks one of the `wanted` ranks.
@@ -40,9 +40,9 @@ void check_ranks(const experiment::Experiment& experiment, const std::vector<std
 /// Throws what render() throws before it reads anything.
 void check_request(const experiment::Experiment& experiment, const Request& request);
 
-/// Nothing is handed to `out` before the request is known to be good. Throws UsageError when something is asked for
-/// that the experiment does not have (a rank, a thread, a loop, a metric, a call path, an iteration, a cluster), or
-/// when an option would change nothing in what is shown. Damage is in experiment->damage() afterwards.
+/// Hands nothing to `out` before the request is known to be good. Throws UsageError when the experiment lacks something
+/// that is requested (a rank, a thread, a loop, a metric, a call path, an iteration, a cluster), or when an option
+/// would change nothing in what is shown. Damage is in experiment->damage() afterwards.
 void render(const Source& source, const Request& request, const Terminal& terminal, const Sink& out);
 
 }  // namespace refrain::report

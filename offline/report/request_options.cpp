@@ -69,7 +69,7 @@ std::vector<RequestOption> make_options() {
        "With --efficiency: this marked region or function instead of the loops"}};
 }
 
-/// The largest number fits the names of iterations and clusters.
+/// At most nine digits, so that the value fits the numbers of iterations and clusters.
 bool is_ordinal(const std::string& text) {
   return !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == text.npos;
 }

@@ -1,6 +1,6 @@
 #pragma once
-/// The options of a request beside its views: one row each. The command line, its help, its checks and the sentence
-/// about an option that a view does not know are made from the rows; the views say which of them they know (views.hpp).
+/// The options of a request besides its views, one row each. The command line, its help, its checks and the message for
+/// an option that a view does not know are made from the rows; the views list the options that they know (views.hpp).
 
 #include <cstdint>
 #include <optional>
@@ -30,7 +30,7 @@ enum class Ask : std::uint8_t {
 };
 
 struct RequestOption {
-  /// The values that it takes.
+  /// The values that an option takes.
   enum Values : std::uint8_t {
     None,     ///< a flag
     Name,     ///< not empty
@@ -40,7 +40,7 @@ struct RequestOption {
     Count,    ///< a whole number, 0 or more
     Range     ///< a number from `least` to `most`
   };
-  /// The member of the request that it sets. Without the option it is false, empty or nothing: that is the default.
+  /// The member of the request that the option sets. Its default is false, empty or nullopt.
   using Member = std::variant<bool Request::*, std::string Request::*, std::vector<std::string> Request::*,
                               std::optional<std::int64_t> Request::*, std::optional<double> Request::*>;
 
@@ -63,7 +63,7 @@ struct RequestOption {
 /// In the order of the help.
 std::span<const RequestOption> request_options();
 
-/// The reason why the name of a function, a file or a loop, or a number, is wrong; empty: it is right.
+/// Why a name (of a function, a file or a loop) or a number is wrong; empty: it is right.
 std::string wrong_as_name(const std::string& text);
 std::string wrong_as_number(const std::string& text, double least, double most);
 

@@ -49,10 +49,10 @@ const std::vector<NodeWait>& RunPage::waits() {
   return *waits_;
 }
 
-/// Remarks that do not fit are left out, the last ones first.
+/// Remarks that do not fit are dropped, the last ones first.
 void RunPage::share_line(const std::string& label, double seconds, double of_first_threads,
                          std::vector<std::string> remarks) {
-  // All threads, with time that the tree leaves out.
+  // Time of all threads, including what the tree leaves out.
   double all_s = 0;
   for (const auto& of : d_.tree.locations) all_s += of.wall_s;
   const auto cells = [](double part, double whole) {
@@ -117,8 +117,8 @@ std::vector<std::string> RunPage::about_mpi() {
           t.mpi_off_cpu_s > least * t.mpi_s ? fmt::format("off the CPU for {}", human_time(t.mpi_off_cpu_s)) : ""};
 }
 
-/// Threads that wait for work most of the time say little by their share of all: the ranks' first threads stand beside
-/// the sum.
+/// Threads that wait for work most of the time make shares of all threads say little: the ranks' first threads are
+/// shown beside the sum.
 bool RunPage::has_helper_threads() const {
   const double first_s = elapsed_s(d_.tree);
   return first_s > 0 && std::ranges::any_of(d_.tree.locations, [](const auto& of) { return of.thread != 0; });
@@ -126,7 +126,7 @@ bool RunPage::has_helper_threads() const {
 
 void RunPage::shares() {
   const analysis::Totals& t = d_.tree.totals;
-  // Sums over all threads, with time that the tree leaves out.
+  // Sums over all threads, including time that the tree leaves out.
   analysis::Times all, first;
   double untold_low_s = 0, untold_high_s = 0;
   for (const auto& of : d_.tree.locations) {
@@ -168,7 +168,7 @@ void RunPage::shares() {
   line();
 }
 
-/// The classes of time that other tools tell.
+/// The classes of time that other tools know.
 void RunPage::shares_of_foreign(const analysis::Times& first) {
   const analysis::Totals& t = d_.tree.totals;
   const bool has_mpi = std::ranges::any_of(d_.tree.nodes, [](const auto& of) { return of.kind == run::PathKind::Mpi; });
@@ -192,7 +192,7 @@ void RunPage::shares_of_foreign(const analysis::Times& first) {
 
 namespace {
 
-/// Options as a shell takes them.
+/// Options, quoted for a shell.
 std::string typed(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) {
@@ -209,12 +209,12 @@ std::string typed(const std::vector<std::string>& words) {
 
 }  // namespace
 
-/// Behind the last line of the text stands what shows more, where it fits.
+/// Puts the options that show more behind the last line of the text if they fit, otherwise on a line of their own.
 void RunPage::with_options(const std::string& first, const std::string& text, const std::string& options) {
   const std::size_t indent = display_width(first), limit = text_width(indent);
   wrapped(first, text, indent, style_.strong);
   if (options.empty()) return;
-  const std::size_t begin = out_.rfind('\n', out_.size() - 2) + 1;  // 0 of the first line
+  const std::size_t begin = out_.rfind('\n', out_.size() - 2) + 1;  // 0 for the first line
   const std::size_t used = display_width(std::string_view(out_).substr(begin)) - 1 -
                            (*style_.strong == '\0' ? 0 : display_width(style_.strong) + display_width(style_.plain));
   if (used + 2 + display_width(options) > limit)
@@ -244,7 +244,7 @@ void RunPage::findings() {
   std::int64_t left_out = 0;
   std::set<std::string> advised;
   for (std::size_t number = 0; number < all.size(); ++number) {
-    // Findings without a share tell what could not be seen, and are never left out.
+    // Findings without a share say what could not be seen, and are never left out.
     if (!d_.request.needs(Findings) && lines() - before >= most_lines && all[number].share > 0) {
       ++left_out;
       continue;
@@ -291,7 +291,7 @@ void RunPage::footnotes() {
   more_footnotes();
 }
 
-/// Names frames that were put together, which a reader would otherwise look for.
+/// Names frames that were folded, which a reader would otherwise look for.
 void RunPage::folded_runtimes() {
   if (!d_.request.fold.runtimes) return;
   for (const analysis::TreeNode& node : d_.tree.nodes)
@@ -300,7 +300,7 @@ void RunPage::folded_runtimes() {
                      style_.faint);
 }
 
-/// Totals of metrics that users asked for; some of them found no room beside the call paths.
+/// Totals of the requested metrics, some of which may not fit beside the call paths.
 void RunPage::totals_of_extra() {
   std::string text;
   for (std::size_t m = 0; m < d_.tree.extra_metrics.size(); ++m) {

@@ -1,6 +1,6 @@
 #pragma once
-/// The page of a run, or of a part of it: what was run and on what, whether there were enough cores, findings by cost,
-/// where the time is, a view, and what was not seen. One line each, where one is enough.
+/// The page of a run or of a part of it: what ran and where, whether there were enough cores, findings by cost, where
+/// the time is, a view, and what was not seen. Each takes one line if that is enough.
 
 #include <optional>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace refrain::report {
 
-/// Bytes that calls have moved; those that a call only completed count where they were begun.
+/// Bytes that calls have moved. Bytes that a call only completed count at the call that began them.
 std::int64_t bytes_moved(const analysis::Counts& counts);
 std::string human_extra(const experiment::ExtraMetric& metric, std::int64_t value);
 
@@ -24,14 +24,14 @@ class RunPage : protected TextPage {
       : TextPage(terminal), d_(document), min_share_(document.request.min_share.value_or(usual_min_share)) {}
   virtual ~RunPage() = default;
   virtual void view() = 0;
-  /// "call path", "call paths", for what was left out as too small.
+  /// Singular and plural of what was left out as too small: "call path", "call paths".
   virtual std::pair<const char*, const char*> folded_names() const { return {"line", "lines"}; }
   virtual void more_footnotes() {}
 
   double wall() const { return d_.tree.totals.wall_s; }
   double least_time() const { return wall() * min_share_ / 100; }
   void fold(std::size_t count, double seconds) { folded_ += count, folded_s_ += seconds; }
-  /// By node of the tree; empty: nothing is known of this document.
+  /// By node of the tree; empty: nothing is known for this document.
   const std::vector<NodeWait>& waits();
 
   const Document& d_;

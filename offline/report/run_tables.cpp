@@ -7,7 +7,7 @@
 namespace refrain::report {
 namespace {
 
-/// An object that is made cell by cell.
+/// An object that is built cell by cell.
 struct ObjectTable {
   std::string name;
   std::vector<Column> columns = {};
@@ -107,7 +107,7 @@ Table totals_table(const Document& d) {
 }
 
 Table damage_table(const Document& d) {
-  // The last table of a document: by then all that it needs was read.
+  // Written when everything that a document needs has been read.
   Table table{"", {{"damage"}}, [&d](const TakeRow& take) { take({{d.experiment->damage()}}); }};
   table.shape = Table::Object;
   return table;

@@ -1,5 +1,5 @@
 #pragma once
-/// What a search needs of each rank, seen in the pass that makes the call tree, so that ranks are read once.
+/// What a search needs of each rank, collected in the pass that builds the call tree, so that ranks are read only once.
 
 #include "offline/analysis/call_tree.hpp"
 #include "offline/analysis/minimum_waits.hpp"
@@ -11,7 +11,7 @@ class SeenRanks {
  public:
   explicit SeenRanks(const experiment::Experiment& experiment)
       : experiment(experiment), minima(experiment.definitions()), loops(experiment) {}
-  /// Has add() called with each rank.
+  /// Makes the pass with these options call add() with each rank.
   void look_at(analysis::CallTreeOptions& options);
   void add(const experiment::Rank& rank);
 

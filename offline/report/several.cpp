@@ -21,7 +21,7 @@ namespace {
 using analysis::OverRuns;
 using analysis::PathOverRuns;
 
-/// A time of whole runs, per rank.
+/// A time of the whole run per rank, over all runs.
 struct TotalOverRuns {
   const char *metric, *words;
   OverRuns of;
@@ -64,7 +64,7 @@ std::vector<Column> columns_over_runs(const std::string& prefix) {
   return columns(names, ForPrograms);
 }
 
-/// The same for people.
+/// Columns of an OverRuns for people.
 std::vector<Column> columns_for_people() {
   return columns(
       "mean_s: mean, standard_error_s: +-, deviation_s: deviation, least_s: least, greatest_s: greatest, "
@@ -169,7 +169,7 @@ class SeveralPage : TextPage {
 void render_several(const std::vector<ComparedRun>& runs, const Request& request, const Terminal& terminal,
                     const Sink& out) {
   const std::vector<TotalOverRuns> totals = totals_over_runs(runs);
-  const double whole = totals[1].of.mean;  // of all threads, which call paths are parts of
+  const double whole = totals[1].of.mean;  // of all threads: call paths are parts of this
   const std::vector<PathOverRuns> paths = sorted_paths(runs);
   std::vector<const ComparedRun*> all;
   for (const ComparedRun& run : runs) all.push_back(&run);

@@ -7,9 +7,9 @@
 
 namespace refrain::report {
 
-/// The runs' times, then one table by call path, those with most time of their own first. Values are per rank. Of
-/// `request`, which was checked by check_compared_request(), the format and the least share count, and how the table is
-/// arranged; `runs` have its names, ranks and threads.
+/// Shows the times of the runs, then a table by call path, those with most time of their own first. Values are per
+/// rank. Of `request`, which check_compared_request() has accepted, the format, the minimum share and the arrangement
+/// of the table are used; `runs` already have its names, ranks and threads.
 void render_several(const std::vector<ComparedRun>& runs, const Request& request, const Terminal& terminal,
                     const Sink& out);
 

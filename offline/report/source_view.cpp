@@ -18,7 +18,7 @@ namespace refrain::report {
 namespace {
 
 struct OfLine {
-  double calls_s = 0, own_s = 0;  ///< of the calls there; of the function that begins there, by itself
+  double calls_s = 0, own_s = 0;  ///< of calls on the line; of the function that begins there, without its calls
   std::string function;
 };
 
@@ -41,7 +41,7 @@ std::string chosen_file(const Document& d) {
   std::vector<std::string> found;
   std::ranges::copy_if(files, std::back_inserter(found),
                        [&](const auto& of) { return is_file(of, d.request.subject); });
-  // A path from elsewhere to a file of the same name.
+  // The user may give another path to a file of the same name.
   if (found.empty())
     std::ranges::copy_if(files, std::back_inserter(found), [&](const std::string& of) {
       return symbols::base_name(of) == symbols::base_name(d.request.subject);
@@ -56,7 +56,7 @@ std::string chosen_file(const Document& d) {
       fmt::format("--source {}: {}{}{}", d.request.subject, what, fmt::join(found, ", "), are_more ? ", ..." : ""));
 }
 
-/// A function that calls itself counts once on a line.
+/// A recursive function counts once on a line.
 std::map<int, OfLine> lines_of(const analysis::CallTree& tree, const std::string& file) {
   const run::Nodes nodes = columns_of(tree);
   const run::Keys by_line = keys_by(nodes, [&](std::uint32_t node) {
@@ -84,7 +84,7 @@ Table source_table(const Document& d, std::shared_ptr<const std::string> file) {
           }};
 }
 
-/// A line of a source file, cleaned, with spaces for tabulators.
+/// A line of a source file, cleaned, with tabs expanded.
 std::string shown_line(std::string_view line) {
   constexpr std::size_t tab = 8;
   std::string shown;
@@ -95,7 +95,7 @@ std::string shown_line(std::string_view line) {
   return shown;
 }
 
-/// The lines of a source file that are near to any time; without the file those with time, by their functions.
+/// The lines of a source file that are near a line with time; without the file, the lines with time, by function.
 class Listing {
  public:
   Listing(const Document& d, const std::string& file) : wall_s_(d.tree.totals.wall_s), lines_(lines_of(d.tree, file)) {

@@ -1,8 +1,8 @@
 #pragma once
 /// A table is what a view makes and what the printers print: typed, named columns, a stream of rows, and for people
-/// sentences around them. Only text holds the rows, to know how wide they are; the other formats hold the row in hand.
+/// sentences around them. Only text holds all rows, to know how wide they are; other formats hold one row at a time.
 ///
-/// There is one printer a format, and it prints every table: text_table.cpp, json_tables.cpp, csv_tables.cpp,
+/// Each format has one printer, which prints every table: text_table.cpp, json_tables.cpp, csv_tables.cpp,
 /// markdown_tables.cpp.
 
 #include <algorithm>
@@ -19,18 +19,18 @@
 namespace refrain::report {
 
 enum class Kind : std::uint8_t {
-  Text,      ///< a name: its parts in brackets make room first
-  Words,     ///< a text that is read from its beginning
-  Sentence,  ///< words and call paths in turn: where there is no room the call paths make it
-  Items,     ///< several texts, of which the first ones stay where there is no room
+  Text,      ///< a name: if there is no room, parts in brackets are cut first
+  Words,     ///< running text: if there is no room, its end is cut
+  Sentence,  ///< words and call paths in turn: if there is no room, call paths are cut
+  Items,     ///< several texts: if there is no room, the last ones are left out
   Path,      ///< names from caller to callee
   Count,     ///< an integer
-  Id,        ///< a name in numbers: zero is one, too
-  Number,    ///< a real
+  Id,        ///< a number that is a name: 0 is shown, too
+  Number,    ///< a real number
   Seconds,   ///< to 1e-13 in series
-  Moment,    ///< a point in time, in seconds: people need all its digits, too
+  Moment,    ///< a point in time, in seconds: people see all its digits, too
   Bytes,
-  Share,  ///< of 1; people read percent
+  Share,  ///< a fraction of 1; people read percent
   Flag
 };
 
@@ -44,11 +44,11 @@ enum In : unsigned {
   InCsv = 8,
   ForPeople = InText | InMarkdown,
   ForPrograms = InJson | InCsv,
-  InTables = InMarkdown | ForPrograms,  ///< where text has columns of its own
+  InTables = InMarkdown | ForPrograms,  ///< for tables whose text has columns of its own
   Everywhere = ForPeople | ForPrograms
 };
 
-/// Usually texts in the first and the last column are aligned to the left, all others to the right.
+/// Usual: texts in the first and the last column are aligned to the left, everything else to the right.
 enum class Align : std::uint8_t { Usual, Left, Right };
 
 struct Column {
@@ -58,17 +58,17 @@ struct Column {
   std::string head = {};                ///< for people; empty: the name
   std::vector<std::string> group = {};  ///< JSON: the objects around the member, outermost first
   std::vector<std::string> words = {};  ///< of a Series in CSV and Markdown: the words that its numbers stand for
-  // Of text:
-  bool is_optional = false;  ///< a column without any value is left out
-  int gives_way = 0;  ///< where there is no room the column with the largest number goes first; then the last ones
+  // For text:
+  bool is_optional = false;  ///< the column is left out if no row has a value
+  int gives_way = 0;         ///< if there is no room, the column with the largest number goes first; then the last ones
   Align align = Align::Usual;
-  std::size_t width = 0;  ///< 0: as wide as its values. Where all columns but the last have one, rows are not held
+  std::size_t width = 0;  ///< 0: as wide as its values. If all columns but the last have one, rows are not held
 };
 
 /// Texts by name: an object in JSON.
 using NamedTexts = std::vector<std::pair<std::string, std::string>>;
 
-/// Nothing: unknown, or not of this row. JSON leaves it out, CSV has an empty field.
+/// std::monostate: unknown, or not applicable to the row. JSON leaves it out, CSV has an empty field.
 using Cell = std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<std::string>,
                           std::vector<std::int64_t>, NamedTexts>;
 
@@ -79,29 +79,29 @@ enum class Look : std::uint8_t { Plain, Mpi, Other };
 
 struct Row {
   std::vector<Cell> cells;         ///< one for each column
-  std::vector<Table> tables = {};  ///< what the row has many of
+  std::vector<Table> tables = {};  ///< nested tables
   Look look = Look::Plain;
-  /// Text leaves a row out that is below the least share of the time. None: it is always shown.
+  /// Text leaves out a row that is below the minimum share of the time. nullopt: the row is always shown.
   struct Weight {
-    double seconds, with_error;  ///< the larger one of the two counts; `seconds` is what is left out with the row
+    double seconds, with_error;  ///< the larger one counts; `seconds` is what is left out with the row
   };
   std::optional<Weight> weight = {};
 };
 
-/// A sentence of a text beside a table. An empty one is an empty line.
+/// A sentence of text beside a table. An empty sentence is an empty line.
 struct Note {
   enum Tone : std::uint8_t { Plain, Faint, Strong, Warning };
   std::string text;
   Tone tone = Plain;
   std::size_t indent = 0;  ///< of the lines after the first
-  bool is_cut = false;     ///< to one line; else it is broken at spaces
+  bool is_cut = false;     ///< cut to one line; otherwise broken at spaces
 };
 
 using TakeRow = std::function<void(const Row& row)>;
-/// Values of one iteration, one for each column; its number is their place.
+/// Values of one iteration, one for each column; `place` is the number of the iteration.
 using TakeNumbers = std::function<void(std::int64_t place, std::span<const double> values)>;
 
-/// Values that share a column of a chart.
+/// Summary of the values in one column of a chart.
 struct Bin {
   double min = std::numeric_limits<double>::infinity(), max = -min, sum = 0;
   std::int64_t count = 0;
@@ -114,23 +114,23 @@ struct Bin {
   }
 };
 
-/// Values of ranks or threads over many iterations: a graph of the least, the median and the largest over the ranks,
+/// Values of ranks or threads over many iterations: a graph of the minimum, the median and the maximum over the ranks,
 /// and a map of ranks and iterations.
 struct Chart {
-  std::int64_t places = 0;                  ///< iterations
+  std::int64_t places = 0;                  ///< number of iterations
   std::vector<std::string> labels = {};     ///< "0", "1.2"
   std::vector<std::vector<Bin>> bins = {};  ///< by label, by column
   Bin all = {};                             ///< empty: only the notes are printed
   std::function<std::string(double value)> text = {};
   std::vector<Note> before = {}, after = {};
 };
-/// Makes it with at most `room` columns.
+/// Makes a chart with at most `room` columns.
 using MakeChart = std::function<Chart(std::size_t room)>;
 
 struct Table {
   enum Shape : std::uint8_t {
     Rows,    ///< JSON: an array of objects
-    Object,  ///< one row; JSON: an object, or with an empty name more members of the object around it
+    Object,  ///< one row; JSON: an object, or with an empty name more members of the enclosing object
     Series   ///< numbers alone; JSON: an array for each column, with null where a place is missing
   };
   std::string name;
@@ -139,29 +139,30 @@ struct Table {
   std::function<void(const TakeNumbers&)> numbers = {};  ///< of Series
   std::int64_t places = 0;                               ///< of Series
   Shape shape = Rows;
-  int line_depth = 0;  ///< JSON: elements down to this depth stand on lines of their own; 0: as the table around
-  // Of text:
+  int line_depth = 0;  ///< JSON: elements down to this depth have lines of their own; 0: as in the enclosing table
+  // For text:
   std::string empty = {};  ///< printed where there are no rows
   std::vector<Note> before = {}, after = {};
   std::vector<Note> footnotes = {};                     ///< at the end of the page
   MakeChart chart = {};                                 ///< in place of rows
-  const char *row_name = "line", *row_names = "lines";  ///< of those that are left out as too small
+  const char *row_name = "line", *row_names = "lines";  ///< what rows that are left out as too small are called
 };
 
-/// Where a report goes. Takes the text piece by piece.
+/// Takes the text of a report, piece by piece.
 using Sink = std::function<void(std::string_view text)>;
 
 /// Prints one table and nothing else.
 using TableWriter = void (*)(const Table& table, const Sink& out);
-/// RFC 4180, with a head. Where a row has tables the last one is printed, each of its rows behind the row's own cells.
+/// RFC 4180, with a head. If rows have tables, the last one is printed, each of its rows behind the cells of the outer
+/// row.
 void write_csv(const Table& table, const Sink& out);
-/// Columns for people.
+/// Prints the columns for people.
 void write_markdown(const Table& table, const Sink& out);
 
-/// Text is for people, Json is a document of several tables; the others are one table.
+/// Text is for people, Json is a document of several tables; the other formats print one table.
 enum class Format : std::uint8_t { Text, Json, Csv, Markdown };
 
-/// The formats, by the word of --format.
+/// The formats, by their names in --format.
 struct FormatRow {
   Format format;
   const char* name;
@@ -174,9 +175,9 @@ inline constexpr FormatRow format_table[] = {{Format::Text, "text", InText, null
                                              {Format::Markdown, "markdown", InMarkdown, write_markdown}};
 constexpr const FormatRow& row_of(Format format) { return format_table[static_cast<std::size_t>(format)]; }
 
-/// The words of --format.
+/// The names that --format takes.
 std::vector<std::string> format_names();
-/// `name` is one of them.
+/// `name` must be one of them.
 Format format_of(const std::string& name);
 
 }  // namespace refrain::report

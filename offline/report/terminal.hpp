@@ -1,5 +1,5 @@
 #pragma once
-/// The abilities of the place that a text is written to.
+/// What the place that a text is written to can show.
 
 #include <cstdio>
 
@@ -9,11 +9,11 @@ struct Terminal {
   int width = 0;      ///< columns, 0: no limit
   bool utf8 = false;  ///< tree lines and ellipses
   bool colour = false;
-  bool is_screen = false;  ///< a page is seen at once: what is long is left out
+  bool is_screen = false;  ///< a page should fit on the screen: long pages leave more out
 };
 
-/// Width from COLUMNS or the terminal (no limit elsewhere); UTF-8 by the locale of the environment where there is a
-/// width, always elsewhere: a file has the same bytes for everybody. Colour on a terminal unless NO_COLOR is set or
+/// Width from COLUMNS or the terminal, otherwise without limit. UTF-8 by the locale of the environment if there is a
+/// width, otherwise always: a file has the same bytes for everybody. Colour on a terminal unless NO_COLOR is set or
 /// TERM is dumb.
 Terminal detect_terminal(std::FILE* out);
 

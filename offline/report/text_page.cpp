@@ -18,7 +18,7 @@ constexpr Glyphs ascii{"|-", "`-", "| ", "  ", "...",
                        "+",  ":",  "#",  "^",  {".", ":", "-", "=", "+", "*", "#", "@"},
                        8};
 
-/// "6 May 2024 07:08 UTC" of "2024-05-06T07:08:09Z"; anything else as it is.
+/// "6 May 2024 07:08 UTC" for "2024-05-06T07:08:09Z"; any other text is returned unchanged.
 std::string short_time(const std::string& iso) {
   constexpr const char* months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
   if (iso.size() != 20 || iso[10] != 'T' || iso[19] != 'Z') return iso;
@@ -93,7 +93,7 @@ void TextPage::wrapped(const std::string& first, const std::string& text, std::s
       has_word = false;
     }
     if (has_word) now += ' ';
-    // A word that is longer than a line goes on in the next one.
+    // A word that is longer than a line continues on the next one.
     std::string rest = word;
     while (display_width(now) < limit && display_width(now) + display_width(rest) > limit) {
       const std::string part = cut_to(rest, limit - display_width(now));
@@ -116,7 +116,7 @@ void TextPage::warnings(const Document& d) {
     warning(fmt::format("the experiment is incomplete: rank{} {} {} not measured", one ? "" : "s",
                         rank_list(o.missing_ranks), one ? "was" : "were"));
   } else if (o.state != "complete" && !d.foreign) {
-    // Rank 0 writes last that it has ended.
+    // Rank 0 writes the end of the program last.
     std::string text = "the experiment is incomplete: the program ";
     text += o.rank_0_is_snapshot ? "still runs, or was killed" : "ended without MPI_Finalize, or was killed";
     if (!o.missing_ranks.empty())
@@ -154,7 +154,7 @@ std::string where(const Overview& o) {
   return o.hosts.size() > 1 ? fmt::format("{} {} {} nodes", on, known ? "of" : "on", o.hosts.size()) : on;
 }
 
-/// A sentence on cores that were shared; empty: there were enough.
+/// A sentence about cores that were shared; empty: there were enough.
 std::string too_few_cores(const Document& d) {
   const auto& shared = d.overview.shared;
   if (shared.empty()) return "";

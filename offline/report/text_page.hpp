@@ -1,5 +1,5 @@
 #pragma once
-/// Parts that all texts for the terminal share: its width, its colours and the lines that say which experiment this is.
+/// Parts shared by all texts for the terminal: width, colours, and the lines that say which experiment is shown.
 
 #include <string>
 #include <string_view>
@@ -34,26 +34,26 @@ class TextPage {
   std::size_t width() const { return terminal_.width > 0 ? static_cast<std::size_t>(terminal_.width) : 100'000; }
   void line(std::string text = "");
   std::string paint(const char* style, const std::string& text) const;
-  /// Texts are not wider.
+  /// The maximum width of a text with this indent.
   std::size_t text_width(std::size_t indent) const;
   /// Breaks `text` at spaces; lines after the first are indented.
   void wrapped(const std::string& first, const std::string& text, std::size_t indent, const char* style = "");
   void warning(const std::string& text) { wrapped("warning: ", text, 9, style_.warning); }
 
-  /// Rows below the least share of the time, which are left out.
+  /// Rows below the minimum share of the time, which are left out: their number and their time.
   struct Small {
     double least_s = 0;
     std::size_t count = 0;
     double seconds = 0;
   };
-  /// A table and the notes before and after it (text_table.cpp). Columns for people, as many as fit; the last one is a
-  /// text and gets the room that is left. Null: all rows are shown.
+  /// Prints a table and the notes before and after it (text_table.cpp): as many of the columns for people as fit. The
+  /// last column is a text and gets the remaining room. `small`: null: all rows are shown.
   void print(const Table& table, Small* small = nullptr);
   void print(const std::vector<Note>& notes);
 
   void warnings(const Document& document);
   void heading(const Document& document);
-  /// The line of efficiencies, which may be empty, and a sentence on cores that were shared.
+  /// Prints the line of efficiencies, which may be empty, and a sentence about cores that were shared.
   void fitness(const Document& document, const std::string& efficiency = "");
 
   const Terminal& terminal_;

@@ -1,4 +1,4 @@
-// Tables as text: the printer of what people read.
+// Tables as text, for people.
 #include <algorithm>
 #include <utility>
 
@@ -24,7 +24,7 @@ std::size_t width_of(const Column& column) {
   }
 }
 
-/// A column and the room that it has, with the space in front of it.
+/// A column and its width, including the space in front of it.
 struct ShownColumn {
   std::size_t column, width;
   bool is_text;
@@ -44,7 +44,7 @@ class TextTable {
     }
   }
 
-  /// Makes the columns as wide as these rows need, where there is room.
+  /// Makes the columns as wide as these rows need, if there is room.
   void fit_to(const std::vector<Row>& rows) {
     is_fitted_ = true;
     std::erase_if(shown_, [&](const ShownColumn& of) {
@@ -56,7 +56,7 @@ class TextTable {
         shown_[i].width = std::max(shown_[i].width, display_width(cell_of(row, shown_[i])) + (i == 0 ? 0 : 2));
     while (shown_.size() > 2 && least_width() > width_) drop_one();
     std::size_t spare = width_ > least_width() ? width_ - least_width() : 0;
-    // The last one mostly says most: it takes what it needs first.
+    // The last column usually says most: it gets its width first.
     for (auto of = shown_.rbegin(); of != shown_.rend(); ++of) {
       const std::size_t more = std::min(of->width - least_of(*of), spare);
       of->width = least_of(*of) + more;
@@ -73,7 +73,7 @@ class TextTable {
         },
         [](const std::string& text) { return text; });
   }
-  /// `paint` of the last column.
+  /// `paint` colours the text of the last column.
   template <class Paint>
   std::string line(const Row& row, const Paint& paint) const {
     return put([&](const ShownColumn& of) { return fitted(row, of); }, paint);
@@ -88,7 +88,7 @@ class TextTable {
     return human_cell(row.cells[of.column], table_.columns[of.column].kind);
   }
 
-  /// Names may be cut down to a few columns; when that is not enough, columns are left out.
+  /// Texts may be cut down to this width; if that is not enough, columns are left out.
   std::size_t least_of(const ShownColumn& of) const {
     const std::size_t least = &of == &shown_.back() ? std::max(least_text_width, width_ / 3) : least_text_width;
     return of.is_text ? std::min(of.width, least) : of.width;
@@ -147,11 +147,11 @@ class TextTable {
   const std::size_t width_;
   const Glyphs& glyphs_;
   const bool is_utf8_;
-  bool is_fitted_ = false;  ///< else the rows are not known, and nothing is cut
+  bool is_fitted_ = false;  ///< false: the rows are not known, and nothing is cut
   std::vector<ShownColumn> shown_;
 };
 
-/// Whether its lines can be printed as the rows come.
+/// Whether lines can be printed as the rows come.
 bool is_stream(const Table& table) {
   return !table.columns.empty() &&
          std::all_of(table.columns.begin(), table.columns.end() - 1, [](const Column& of) { return of.width > 0; });

@@ -11,7 +11,7 @@
 namespace refrain::report {
 namespace {
 
-/// Replaces what stands between the outermost `open` and `close` brackets.
+/// Replaces what is between the outermost `open` and `close` brackets by `ellipsis`.
 std::string collapse(std::string_view name, char open, char close, std::string_view ellipsis) {
   std::string result;
   int depth = 0;
@@ -40,7 +40,7 @@ std::string collapse(std::string_view name, char open, char close, std::string_v
   return result;
 }
 
-/// wcwidth knows characters beyond ASCII in a UTF-8 locale, whatever the one of the environment is.
+/// wcwidth() knows characters beyond ASCII only in a UTF-8 locale: this one does not depend on the environment.
 std::size_t columns_of(char32_t point) {
   static const locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
   if (utf8 == nullptr) return 1;
@@ -98,7 +98,7 @@ std::string end_of(std::string_view text, std::size_t width) {
 
 std::string fit_name(std::string_view name, std::size_t width, std::string_view ellipsis) {
   std::string text(name);
-  if (!text.starts_with('(')) {  // else it is one of our own, such as (not on CPU), or an anonymous namespace
+  if (!text.starts_with('(')) {  // otherwise one of our own names, such as (not on CPU), or an anonymous namespace
     if (display_width(text) > width) text = collapse(text, '(', ')', ellipsis);
     if (display_width(text) > width) text = collapse(text, '<', '>', ellipsis);
   }

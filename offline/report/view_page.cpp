@@ -36,7 +36,7 @@ class HeadingPage : TextPage {
     for (const Table& table : tables) print(table);
     for (const Table& table : tables) print(table.footnotes);
     const std::string body = std::exchange(out_, {});
-    warnings(d);  // also of what was found to be damaged just now
+    warnings(d);  // including damage that was found just now
     heading(d);
     fitness(d);
     return out_ + body;

@@ -3,7 +3,7 @@
 
 namespace refrain::report {
 
-// A file each.
+// Each is defined in a file of its own.
 Tables findings_tables(const Document&), iterations_tables(const Document&), clusters_tables(const Document&),
     windows_view_tables(const Document&), efficiency_tables(const Document&), events_tables(const Document&),
     waits_tables(const Document&), mpi_tables(const Document&), modules_tables(const Document&),

@@ -39,8 +39,8 @@ const View* view_of(std::string_view option) {
 
 bool is_of_paths(const View& view) { return view.show == Show::CallTree || view.show == Show::Functions; }
 
-/// A document has the tables of all views, and the call paths; other formats show the first view (the text also both
-/// of loops).
+/// A JSON document has the tables of all requested views, and the call paths; other formats show the first view (text
+/// shows both views of loops).
 void check_option(const RequestOption& option, const Request& request, const std::vector<const View*>& wanted) {
   const View& first = *wanted[0];
   const bool is_document = request.format == Format::Json;
@@ -62,7 +62,7 @@ void check_option(const RequestOption& option, const Request& request, const std
   refuse(option.name, fmt::format("{}, which {} does not show", option.about, first.option));
 }
 
-/// `is_first`: the request's arrangement is that of these.
+/// `is_first`: the request's arrangement applies to these tables.
 std::vector<Table> tables_of(const View& view, const Document& document, bool is_first = true) {
   std::vector<Table> tables = view.tables(document);
   if (document.foreign)
@@ -72,7 +72,7 @@ std::vector<Table> tables_of(const View& view, const Document& document, bool is
   return tables;
 }
 
-/// Those of the run as a whole stand around those of the views.
+/// The tables of the run as a whole come before and after those of the views.
 std::vector<Table> document_tables(const Document& d, const Document& without_helpers) {
   std::vector<Table> tables{totals_table(d), threads_table(d), call_paths_table(d)}, last;
   if (d.foreign) {
@@ -91,7 +91,7 @@ std::vector<Table> document_tables(const Document& d, const Document& without_he
   };
   const auto wanted = wanted_views(d.request);
   for (const View* view : wanted) {
-    if (view->show == Show::CallTree) continue;  // it is there
+    if (view->show == Show::CallTree) continue;  // already there
     const Document& shown = view->leaves_out_idle_helpers ? without_helpers : d;
     for (Table& table : tables_of(*view, shown, view == wanted[0]))
       if (!is_there(table.name)) tables.push_back(std::move(table));

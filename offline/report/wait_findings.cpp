@@ -16,8 +16,8 @@ using findings::Figure;
 using findings::Finding;
 using findings::OffCpu;
 
-/// Events do not say whether a location waited for a core or was blocked: time off the CPU is taken for what most of it
-/// was in the run.
+/// Events do not tell whether a location waited for a core or was blocked: its time off the CPU is taken to be what
+/// most of it was in the run.
 OffCpu off_cpu_of(const std::vector<analysis::LocationSummary>& locations, const trace::LocationOfTrace& location) {
   constexpr double most_of_it = 0.75;
   const auto at = std::ranges::find_if(locations, [&](const analysis::LocationSummary& of) {
@@ -28,7 +28,7 @@ OffCpu off_cpu_of(const std::vector<analysis::LocationSummary>& locations, const
   return at->blocked_s > most_of_it * at->not_on_cpu_s ? OffCpu::Blocked : OffCpu::Either;
 }
 
-/// Why there is waiting, as far as one activity tells: a call, or the function that takes most of a computation. Time
+/// The cause of waiting as far as one activity tells: a call, or the function that takes most of a computation. Time
 /// off the CPU has no call path: it may be that function's, too.
 Cause cause_of(patterns::CauseResult of, const patterns::Naming& naming, OffCpu off_cpu) {
   constexpr double worth_a_word = 0.25;
@@ -47,14 +47,14 @@ Cause cause_of(patterns::CauseResult of, const patterns::Naming& naming, OffCpu 
   });
   if (all_ns - not_on_cpu_ns >= worth_a_word * all_ns) cause.path = main_function(of, naming);
   if (not_on_cpu_ns > 0 && not_on_cpu_ns >= worth_a_word * all_ns) cause.off_cpu = off_cpu;
-  // Without samples that tell more, it is somewhere in the function that makes both calls; all are in main.
+  // Without samples that tell more, the cause is in the function that makes both calls, unless that is only main.
   if (auto caller = common_path(of.activity, naming); !cause.is_known() && caller.size() > 1)
     cause.path = std::move(caller);
   return cause;
 }
 
-/// The function, on all ranks, that has caused most of the waiting; many causes where none has a fifth of it. Not known
-/// where causes are known of less than half of it.
+/// The function that caused most of the waiting, over all ranks; many causes if none has a fifth of it. Not known if
+/// causes are known of less than half of it.
 Cause main_cause(const patterns::CauseResults& causes, const WaitingOfRun& run, const trace::Trace& trace,
                  const patterns::Naming& naming) {
   constexpr double least_share = 0.2, nearly_all = 0.95, most_of_it = 0.5, least_of_rank = 0.1;
@@ -94,7 +94,7 @@ Cause main_cause(const patterns::CauseResults& causes, const WaitingOfRun& run, 
   return sum.of_largest;
 }
 
-/// The innermost function in which the call path of a headline differs from another one that reads the same.
+/// The innermost function in which the call path of a headline differs from another headline that reads the same.
 std::vector<std::string> difference_of(const patterns::Headline& of, const std::vector<patterns::Headline>& all,
                                        const patterns::Naming& naming) {
   const std::vector<std::string> names = naming.names_of(of.nodes.front());
@@ -108,13 +108,13 @@ std::vector<std::string> difference_of(const patterns::Headline& of, const std::
   return {};
 }
 
-/// The share of a headline is the waiting of its call paths; of several, of those that wait in this way most.
+/// The share of a headline is the waiting of its call paths; of several, of those that wait mainly in this way.
 struct OfHeadline {
   std::vector<std::uint32_t> nodes;
   run::Estimate waiting;
-  bool is_known = true;           ///< else of some of them nothing is known but what events tell of a part
-  double kept_s = 0;              ///< waiting that events tell of
-  double told_s = 0, time_s = 0;  ///< time of the calls, of which they tell and of all
+  bool is_known = true;           ///< false: of some of them only what events tell about a part is known
+  double kept_s = 0;              ///< waiting that events tell about
+  double told_s = 0, time_s = 0;  ///< time of the calls: what events tell about, and all
   std::map<std::int32_t, double> by_rank_s;
 
   OfHeadline(const patterns::Headline& headline, const patterns::Analysis& analysis, const WaitingOfRun& run) {
@@ -136,10 +136,10 @@ struct OfHeadline {
     }
     std::ranges::stable_sort(nodes, std::greater<>{}, [&](std::uint32_t node) { return run.waits[node].seconds; });
   }
-  /// The rank that has clearly more of it than the others.
+  /// The rank that clearly waits more than the others.
   findings::Ranks mostly(std::size_t ranks) const {
     const auto most = std::ranges::max_element(by_rank_s, {}, [](const auto& of) { return of.second; });
-    // Among two that wait alike one has a bit more than half by chance.
+    // Of two ranks that wait alike, one has slightly more than half by chance.
     const double least = 0.5 + 0.5 / static_cast<double>(std::max<std::size_t>(ranks, 2));
     return most != by_rank_s.end() && most->second > least * waiting.seconds ? findings::Ranks({most->first})
                                                                              : findings::Ranks();
@@ -147,7 +147,7 @@ struct OfHeadline {
   bool are_all_told() const { return told_s >= nearly_all_known * time_s; }
 };
 
-/// Call paths that have waited most and of which no headline tells.
+/// Adds the call paths that have waited most and that no headline covers.
 void add_untold(const std::vector<patterns::Headline>& headlines, const WaitingOfRun& run, std::vector<Finding>& all) {
   constexpr double least_share = 0.03;
   constexpr std::size_t most = 2;
@@ -159,7 +159,7 @@ void add_untold(const std::vector<patterns::Headline>& headlines, const WaitingO
     const bool is_told = std::ranges::any_of(headlines, [&](const patterns::Headline& headline) {
       return std::ranges::find(headline.nodes, node) != headline.nodes.end();
     });
-    // The launcher's, and what has a finding of its own.
+    // Waiting in MPI_Init is the launcher's, and polling has a finding of its own.
     const bool is_other = of.kind.empty() || of.kind == "wait_at_init" || of.kind == waits::polling_name;
     if ((of.method == Method::Matched || of.method == Method::Minimum) && !is_told && !is_other &&
         of.seconds >= least_share * elapsed_s)

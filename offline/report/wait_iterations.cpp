@@ -42,7 +42,8 @@ class OfLoop {
     return selection;
   }
 
-  /// The time of a call in the cluster's mean iteration. NaN: the cluster is not known.
+  /// The time of a call without waiting, as a mean over the calls of the cluster's mean iteration. NaN: the cluster is
+  /// not known.
   double floor_of(std::int32_t cluster) {
     if (const auto at = by_cluster_.find(cluster); at != by_cluster_.end()) return at->second;
     double calls = 0, seconds = 0;
@@ -89,7 +90,7 @@ class WaitIterations final : public IterationSource {
   }
 
  private:
-  /// Locations and loops of a rank come one after the other.
+  /// Holds the floors of the last rank: locations and loops of a rank follow each other.
   const CallFloors& floors_of(const experiment::Rank& rank) const {
     if (of_rank_ != rank.rank) {
       floors_ = call_floors(minima_, rank);
@@ -98,7 +99,7 @@ class WaitIterations final : public IterationSource {
     return floors_;
   }
 
-  const std::shared_ptr<const experiment::Experiment> experiment_;  ///< whose definitions are looked at
+  const std::shared_ptr<const experiment::Experiment> experiment_;  ///< has the definitions that `minima_` refers to
   analysis::MinimumWaits minima_;
   mutable std::optional<std::int32_t> of_rank_;
   mutable CallFloors floors_;

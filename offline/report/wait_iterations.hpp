@@ -1,6 +1,6 @@
 #pragma once
-/// Waiting of single iterations and of clusters, from durations of calls: what their calls took longer than calls of
-/// that kind do when nobody waits. Time and number of the calls are those of the iteration or the cluster.
+/// Waiting of single iterations and of clusters, from durations of calls: how much longer their calls took than calls
+/// of that kind take when nobody waits. Time and number of the calls are those of the iteration or the cluster.
 
 #include <map>
 #include <memory>
@@ -14,13 +14,13 @@ namespace refrain::report {
 
 inline constexpr const char* wait_metric_name = "wait";
 
-/// Seconds that a call takes without waiting, by call path; of functions in which it is known who waits. A call path
-/// whose calls are of several sizes has one value for all: iterations with more large ones seem to have waited.
+/// Seconds that a call takes without waiting, by call path, for functions in which it is known who waits. A call path
+/// with calls of several sizes has one value for all: iterations with more large calls seem to have waited.
 using CallFloors = std::map<std::uint32_t, double>;
-/// The floors of a rank, whose durations are compared with those of all.
+/// The floors of a rank, whose durations are compared with those of all ranks.
 CallFloors call_floors(const analysis::MinimumWaits& minima, const experiment::Rank& rank);
 
-/// Waiting in a cluster, all iterations together, seconds. NaN: the rank has no floors.
+/// Waiting in a cluster, over all its iterations together, in seconds. NaN: the rank has no floors.
 double waiting_of_cluster(const run::IterationProfiles& profiles, std::int32_t cluster, const CallFloors& floors);
 
 /// Throws UsageError when the experiment has no durations of calls.

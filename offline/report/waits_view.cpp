@@ -20,7 +20,7 @@ struct WaitingPath {
   NodeWait wait;
 };
 
-/// Largest first.
+/// The largest waiting first.
 std::vector<WaitingPath> waiting_paths(const Document& d) {
   std::vector<WaitingPath> paths;
   std::vector<NodeWait> waits = waits_of(d);
@@ -31,7 +31,7 @@ std::vector<WaitingPath> waiting_paths(const Document& d) {
   return paths;
 }
 
-/// The estimate from durations of calls, of a node at a rank.
+/// The estimate from durations of calls, for a node at a rank.
 struct OfRank {
   std::uint32_t node;
   std::int32_t rank;
@@ -39,7 +39,7 @@ struct OfRank {
   double time_s;
 };
 
-/// By node, then by rank. Reads all ranks.
+/// Sorted by node, then by rank. Reads all ranks.
 std::vector<OfRank> minima_of_ranks(const Document& d) {
   std::vector<OfRank> all;
   if (!d.minimum_waits) return all;
@@ -47,7 +47,7 @@ std::vector<OfRank> minima_of_ranks(const Document& d) {
     const std::size_t first = all.size();
     for (const auto& of : d.minimum_waits->of_rank(rank))
       if (of.path < d.tree.node_of.size()) all.push_back({d.tree.node_of[of.path], rank.rank, of.estimate, of.time_s});
-    // Several paths of one node are one.
+    // Merge the paths of one node.
     std::ranges::sort(all.begin() + static_cast<std::ptrdiff_t>(first), all.end(), {}, &OfRank::node);
     std::size_t last = first;
     for (std::size_t i = first + 1; i < all.size(); ++i) {
@@ -108,7 +108,7 @@ std::string share_of(const Document& d, const std::optional<double>& seconds) {
   return !seconds ? std::string() : *seconds > 0 ? percent(*seconds, d.tree.totals.wall_s) : std::string("0");
 }
 
-/// Text has shares, and columns of its own.
+/// Text has shares, in columns of its own.
 std::vector<Column> columns_of_waits(const Document& d) {
   std::vector<Column> all = columns("id", InJson) + columns("path", InTables);
   if (d.request.callsites) all = std::move(all) + columns("module, file, line", InTables);
@@ -116,7 +116,7 @@ std::vector<Column> columns_of_waits(const Document& d) {
                              "mpi_s, calls, wait_s, wait_error_s, wait_method, wait_kind, wait_confidence, events_s, "
                              "matched_s, minimum_s, minimum_least_s, minimum_most_s, shortest_s",
                              InTables);
-  // Those that are needed least go first where there is no room.
+  // The least needed columns go first if there is no room.
   const auto add_to_text = [&](const char* name, const char* head, int gives_way) {
     all.push_back(
         {.name = name, .in = InText, .head = head, .is_optional = true, .gives_way = gives_way, .align = Align::Right});

@@ -67,7 +67,7 @@ std::string title_of(const JobWindow& window) {
 
 constexpr std::size_t most_pairs = 16;
 
-/// The pairs that move most, below their sum.
+/// The pairs that move most, below the sum of all pairs.
 Table busiest_pairs_table(const JobWindow& window) {
   std::vector<WindowPair> pairs = window.pairs;
   std::ranges::stable_sort(pairs, std::greater<>{}, bytes_of);
@@ -81,7 +81,7 @@ Table busiest_pairs_table(const JobWindow& window) {
   Table table{.name = "pairs",
               .columns = {{"origin", Kind::Id},
                           {"target", Kind::Id},
-                          {"puts"},  // as words: zeros are shown
+                          {"puts"},  // as text, so that zeros are shown
                           {"bytes put"},
                           {"gets"},
                           {"bytes got"},
@@ -121,7 +121,7 @@ std::vector<Table> windows_view_tables(const Document& d) {
 }
 
 std::vector<Table> windows_tables(const Document& d) {
-  if (!d.part.subject.empty()) return {};  // not known of a part
+  if (!d.part.subject.empty()) return {};  // windows are not known for a part
   return {{"windows", columns("on_rank, id, window, communicator, kind, made, name"), [&d](const TakeRow& take) {
              const Windows all(d);
              for (std::size_t r = 0; r < all.ranks.size(); ++r)

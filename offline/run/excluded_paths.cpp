@@ -5,7 +5,7 @@
 namespace refrain::run {
 namespace {
 
-/// Of what lies at a call path or below it.
+/// The visits and samples of a call path and everything below it.
 struct Below {
   bool visited = false;
   std::int64_t samples = 0;
@@ -36,7 +36,7 @@ OfClass add_up(std::span<const experiment::CallPath> paths, const ClassSums& sum
   return of;
 }
 
-/// Of one call path, over the classes that make calls below it, and over those that make none.
+/// The samples of one call path, over the classes that make calls below it and over those that make none.
 struct Evidence {
   std::int64_t all_with = 0, hits_with = 0, all_without = 0, hits_without = 0;
   double share() const { return all_with > 0 ? static_cast<double>(hits_with) / static_cast<double>(all_with) : 0; }

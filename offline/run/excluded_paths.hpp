@@ -1,11 +1,11 @@
 #pragma once
-/// What was not called in the iterations of a class.
+/// Finds the call paths that were not called in the iterations of a class.
 ///
 /// Iterations of one class make MPI calls, and enter marked regions, at the same call paths, and these are counted
 /// exactly. A function below which other classes make calls and this one makes none was probably not called: samples
-/// of other iterations must not give it time here. It may have been called without making its calls. Then samples find
-/// it: it is excluded only where it has none, although at least `expected_samples` would be expected if it were called
-/// as in the other classes. A function that is called alike is excluded by chance in 0.7 % of the cases (exp(-5)).
+/// of other iterations must not give it time here. If it was called without making these calls, samples find it: it is
+/// excluded only if it has none, although at least `expected_samples` would be expected if it were called as in the
+/// other classes. A function that is called equally often is excluded by chance in 0.7 % of the cases (exp(-5)).
 ///
 /// Pure.
 
@@ -29,8 +29,8 @@ struct ClassSums {
   std::vector<Sampled> sampled;
 };
 
-/// By class, then by path of the profile: whether no iteration of the class has it. A class that excludes nothing has
-/// an empty list.
+/// By class, then by path of the profile: whether no iteration of the class has the path. A class that excludes nothing
+/// has an empty list.
 std::vector<std::vector<bool>> excluded_paths(std::span<const experiment::CallPath> paths,
                                               std::span<const ClassSums> classes);
 

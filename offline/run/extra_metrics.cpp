@@ -18,7 +18,7 @@ std::int64_t sum_of(const std::vector<PathValue>& values) {
   return static_cast<std::int64_t>(std::min<__int128>(sum, std::numeric_limits<std::int64_t>::max()));
 }
 
-/// Makes the values add up to `total`, in proportion to what they are.
+/// Scales the values so that they add up to `total`.
 void share_out(std::int64_t total, std::vector<PathValue>& values) {
   std::vector<std::int64_t> weights;
   for (const PathValue& v : values) weights.push_back(v.value);
@@ -28,7 +28,7 @@ void share_out(std::int64_t total, std::vector<PathValue>& values) {
 
 }  // namespace
 
-/// Of one cluster and, by metric, its call paths.
+/// The means and slopes of one cluster, by metric.
 struct ExtraOfIterations::Model {
   struct Mpi {
     std::uint32_t path;
@@ -40,8 +40,8 @@ struct ExtraOfIterations::Model {
     std::vector<PathValue> user;
     double user_sum = 0;
 
-    /// What passed inside each MPI function where the total is this one: no more than it together. In the order of
-    /// `mpi`.
+    /// Estimates the values inside MPI functions for a total of the iteration, in the order of `mpi`. Their sum does
+    /// not exceed the total.
     void estimate_mpi(std::int64_t total_of_iteration, std::vector<PathValue>& values) const {
       values.clear();
       for (const Mpi& path : mpi) {
@@ -54,13 +54,13 @@ struct ExtraOfIterations::Model {
   std::vector<OfMetric> metrics;
 };
 
-/// How call paths follow the total, as the clusters of a class tell: by metric.
+/// How the call paths of a class follow the total of one metric, learned from the clusters of the class.
 struct ExtraOfIterations::Regression {
   double mean = 0;                          ///< of the total, over all members
-  double between = 0, within = 0;           ///< squares: of clusters from the mean, of members from their clusters
+  double between = 0, within = 0;           ///< squared distances: clusters from the mean, members from clusters
   std::map<std::uint32_t, double> scatter;  ///< by call path
 
-  /// Trusted as far as clusters differ more among each other than their members do.
+  /// Slopes are trusted as far as clusters differ more among each other than their members do.
   double trust() const { return between > 0 ? between / (between + within) : 0; }
 };
 
@@ -130,7 +130,7 @@ const ExtraOfIterations::Model& ExtraOfIterations::model(std::int32_t index) con
     of.mean = static_cast<double>(sums.total) / n;
     of.user = sums.user_paths;
     of.user_sum = static_cast<double>(sum_of(of.user));
-    // As the class tells, as far as it is trusted; for the rest in proportion to the total (as in
+    // The slope of the class as far as it is trusted; the rest is proportional to the total (as in
     // iteration_profile.cpp).
     const Regression& learned = regressions[m];
     for (const PathValue& path : sums.mpi_paths) {
@@ -174,11 +174,11 @@ experiment::ExtraValues ExtraOfIterations::values_of(std::int32_t cluster, std::
   return out;
 }
 
-/// Chosen call paths of one cluster and metric.
+/// The selected call paths of one cluster for one metric.
 struct ExtraOfIterations::Selected {
   const Model::OfMetric* model = nullptr;
-  std::vector<std::size_t> mpi;  ///< places in Model::OfMetric::mpi
-  double user_share = 0;         ///< of what is in user code
+  std::vector<std::size_t> mpi;  ///< indices in Model::OfMetric::mpi
+  double user_share = 0;         ///< of the value in user code
 
   Selected() = default;
   Selected(const Model::OfMetric& of, const PathSelection& selection) : model(&of) {

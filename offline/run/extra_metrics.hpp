@@ -1,6 +1,6 @@
 #pragma once
-/// The metrics that the user has asked for beside the time: what call paths have of them in one iteration. What they
-/// have in a leaf unit is in run/extra_shares.hpp.
+/// The values of the metrics of REFRAIN_METRICS for call paths in one iteration. Those in a leaf unit are in
+/// run/extra_shares.hpp.
 
 #include <cstdint>
 #include <functional>
@@ -16,20 +16,21 @@ namespace refrain::run {
 
 struct PathSelection;
 
-/// Of the iterations of one loop of one location. Not thread-safe: what a cluster needs is made when it is asked for.
+/// The values of the iterations of one loop of one location. Not thread-safe: the data of a cluster is made when it is
+/// first needed.
 class ExtraOfIterations {
  public:
-  /// `units` are the sums of the loop's clusters, null where the file has none. All must outlive it.
+  /// `units`: the sums of the loop's clusters, null where the file has none. All arguments must outlive this object.
   ExtraOfIterations(std::span<const experiment::CallPath> paths, std::span<const experiment::ExtraMetric> metrics,
                     const experiment::Loop& loop, const std::vector<const experiment::Unit*>& units);
   ~ExtraOfIterations();
 
-  /// Of one iteration. Its totals are exact; its values of MPI functions are the mean of its cluster, moved as the
-  /// total differs from that of the cluster; its user code is divided as that of the cluster.
+  /// The values of one iteration. Its totals are exact; its values of MPI functions are the means of its cluster, moved
+  /// with the difference of its total from the cluster's mean; its user code is divided like that of the cluster.
   experiment::ExtraValues values_of(std::int32_t cluster, std::span<const std::int64_t> row) const;
 
-  /// What the selected call paths have of one metric, as values_of() has it; work in proportion to the MPI call paths
-  /// of the cluster. The selection must outlive it.
+  /// The sum of one metric over the selected call paths, equal to that in values_of(). Takes time in proportion to the
+  /// number of MPI call paths of the cluster. The selection must outlive the result.
   std::function<double(std::int32_t cluster, std::span<const std::int64_t> row)> selected(
       const PathSelection& selection, std::size_t metric) const;
 

@@ -35,7 +35,7 @@ bool Grouping::is_place_of(const Answer& answer, const Leaf& leaf) const {
 
 Answer& Grouping::answer_for(const Leaf& leaf) {
   const auto is_here = [&](const Answer& answer) { return is_place_of(answer, leaf); };
-  // Machines may come again; of the others the last one may go on.
+  // A machine may come again; any other place can only continue the last answer.
   const bool may_come_again = question_.place == Place::Machine;
   const auto first = may_come_again || answers_.empty() ? answers_.begin() : answers_.end() - 1;
   if (const auto at = std::find_if(first, answers_.end(), is_here); at != answers_.end()) return *at;
@@ -121,7 +121,7 @@ void Grouping::add_row(Answer& to, const Leaf& leaf, const Row& row, std::size_t
   for (std::size_t m = 0; m < all.size(); ++m) add(to.asked_for(m), all[m].name);
 }
 
-/// What tools have kept of this location.
+/// Adds the values that tools have saved for this location.
 void Grouping::add_found(Answer& to, const Leaf& leaf) {
   const std::pair place(leaf.rank.rank, leaf.location.thread);
   const auto place_of = [](const auto& row) { return std::pair(row.rank, row.thread); };
@@ -141,8 +141,8 @@ void Grouping::add_found(Answer& to, const Leaf& leaf) {
   }
 }
 
-/// Those of a block of ranks come with the first of its locations that has an error. The others that have one must
-/// come, too, or the sum has more replicates than values.
+/// The replicates of a block of ranks are added with the first of its locations that has an error. The other locations
+/// with an error must be added too, or the sum has more replicates than values.
 void Grouping::add_replicates(Answer& to, const Leaf& leaf, const Column& column) {
   const experiment::SavedMetric& found = metrics_.found()[column.number];
   const std::int32_t first = leaf.rank.rank - leaf.rank.rank % found.ranks_in_block;
@@ -185,7 +185,7 @@ std::vector<Value> Grouping::by_key(const std::vector<Value>& by_node, bool oute
   return sums;
 }
 
-/// Shares of a stratum are correlated: the weights of a key add up first.
+/// Shares of a stratum are correlated, so the weights of a key are added up first.
 void Grouping::add_variance(Answer& to, const Stratum& stratum) {
   const auto add = [&](const std::vector<double>& weights, std::vector<double>& variance) {
     stratum.add_variances(std::span(weights).first(variance.size()), variance);
@@ -200,7 +200,7 @@ void Grouping::add_variance(Answer& to, const Stratum& stratum) {
   add_by_key(true, to.inclusive_.variance);
 }
 
-/// From nodes to keys.
+/// Turns sums by node into sums by key.
 void Grouping::close(Answer& answer) const {
   Answer::Sums &own = answer.exclusive_, &all = answer.inclusive_;
   if (question_.all_asked_for)
@@ -262,7 +262,7 @@ Answer answer_of(const Leaf& leaf, const Nodes& nodes, const Metrics& metrics, Q
 Quantity Answer::quantity(std::size_t key, std::size_t column, const Sums& of) const {
   const Metric& metric = (*metrics_)[columns_[column]];
   const Flags flags = of.flags[key];
-  // Of everything nothing is divided.
+  // The inclusive value of all nodes is not divided.
   const bool is_everything = key == everything_ && &of == &inclusive_;
   const bool is_part_of_time = metric.adds == Adds::Samples && !is_everything;
   Quantity result;

@@ -1,6 +1,6 @@
 #pragma once
-/// Adds up what locations have: by call path, function, module or whatever keys tell apart, and by machine, rank or
-/// thread. This is the one loop over rows (rows.hpp).
+/// Adds up the values of locations: by call path, function, module or other keys, and by machine, rank or thread. This
+/// is the only loop over rows (rows.hpp).
 
 #include <algorithm>
 #include <functional>
@@ -15,15 +15,15 @@
 
 namespace refrain::run {
 
-/// Where values are kept apart.
+/// The places for which values are kept apart.
 enum class Place : std::uint8_t { Everywhere, Machine, Rank, Thread };
 
 struct Question {
   const Keys* keys = nullptr;  ///< of the nodes, must outlive the answer; null: all together
   Place place = Place::Everywhere;
   std::vector<std::size_t> metrics;
-  bool all_asked_for = false;    ///< and the metrics of REFRAIN_METRICS that any rank has, behind them
-  bool has_errors = true;        ///< else neither standard errors nor Quantity::sampled are made
+  bool all_asked_for = false;    ///< also the metrics of REFRAIN_METRICS of any rank, after `metrics`
+  bool has_errors = true;        ///< else neither standard errors nor Quantity::sampled are computed
   bool has_inclusive = true;     ///< else keys have exclusive values only, and memory is by key, not by node
   std::vector<bool> nodes = {};  ///< only these (Nodes::select()); empty: all
 };
@@ -31,19 +31,19 @@ struct Question {
 /// The values at one place. Columns are those of Question::metrics.
 class Answer {
  public:
-  std::string machine;  ///< of what was added first
+  std::string machine;  ///< of the leaf that was added first
   std::int32_t rank = 0, thread = 0;
 
-  /// Whether any row, or what tools have found, is of this key.
+  /// Whether any row, or any value that a tool has found, has this key.
   bool has(std::size_t key) const { return exclusive_.flags[key].has(Flags::Row); }
-  /// Of the key's nodes by themselves.
+  /// The value of the key's nodes alone.
   Quantity exclusive(std::size_t key, std::size_t column) const { return quantity(key, column, exclusive_); }
-  /// With everything that they call; a node below another one of its key is in that one's.
+  /// The value of the key's nodes and everything that they call; a node below another node of the key counts once.
   Quantity inclusive(std::size_t key, std::size_t column) const { return quantity(key, column, inclusive_); }
-  /// Their values alone.
+  /// The values alone, without errors.
   Integer exclusive_value(std::size_t key, std::size_t column) const { return exclusive_.values[column][key]; }
   Integer inclusive_value(std::size_t key, std::size_t column) const { return inclusive_.values[column][key]; }
-  /// Without keys.
+  /// The value for a question without keys.
   Quantity of(std::size_t column) const { return inclusive(0, column); }
 
   double exclusive_s(std::size_t key, std::size_t column) const { return seconds(exclusive_, key, column); }
@@ -84,24 +84,26 @@ class Answer {
   Integer below_ = 0, above_ = 0;
   bool is_exact_ = true, tells_waiting_ = true;
   std::vector<double> found_errors_;  ///< by column, in seconds, of the last leaf
-  /// By column and block of ranks, which is named by its first one: locations that share replicates with those that
-  /// were added, and have not been added themselves.
+  /// By column and first rank of a block of ranks: number of locations that share replicates with added ones but have
+  /// not been added themselves.
   std::vector<std::map<std::int32_t, std::int64_t>> missing_;
 };
 
-/// Answers a question. Several of them may look at the same leaves in one pass.
+/// Answers a question. Several groupings may take the same leaves in one pass.
 class Grouping {
  public:
   using Take = std::function<void(const Answer&)>;
-  /// With `take` each answer is handed over when the next place begins, the last one in finish(): no more than one is
-  /// in memory, but for machines. Leaves of a rank follow each other. `nodes` and `metrics` must outlive the answers.
+  /// With `take`, each answer is handed over when the next place begins, the last one in finish(), so that only one is
+  /// in memory; answers by machine are all in memory until finish(). The leaves of a rank must be added one after the
+  /// other. `nodes` and `metrics` must outlive the answers.
   Grouping(const Nodes& nodes, const Metrics& metrics, Question question, Take take = {});
   void add(const Leaf& leaf);
   /// The answers that were not handed over, in the order of their first leaves.
   std::vector<Answer> finish();
 
  private:
-  /// A column, and which metric of its kind it is; of what call paths have in the file, which column of theirs.
+  /// A column of the answer, and the number of its metric within its source; for Metric::Columns, the column in the
+  /// rows of the file.
   struct Column {
     std::size_t column, number;
   };
@@ -117,10 +119,10 @@ class Grouping {
   void add_variance(Answer& to, const Stratum& stratum);
   void close(Answer& answer) const;
   void hand_over();
-  /// The sums of a new answer, in the memory of the last one that was handed over.
+  /// Zero sums for a new answer, in the memory of the answer that was handed over last.
   Answer::Sums zeros();
-  /// Where values of a node are added up: by node where they are needed for inclusive ones, else by key, with one slot
-  /// for all nodes that are not shown.
+  /// The slot in which the values of a node are added up: one per node if inclusive values are needed, else one per key
+  /// and one for all nodes that are not shown.
   std::size_t slot_of(std::uint32_t node) const {
     if (!question_.keys) return 0;
     return question_.has_inclusive ? node : std::min<std::size_t>(question_.keys->of_node[node], keys());
@@ -140,16 +142,16 @@ class Grouping {
   const Metrics& metrics_;
   Question question_;
   Take take_;
-  std::vector<Column> times_, of_mpi_, of_functions_, of_marks_, asked_for_, found_;  ///< by what rows have them
+  std::vector<Column> times_, of_mpi_, of_functions_, of_marks_, asked_for_, found_;  ///< by source of their values
   std::vector<Answer> answers_;
-  Answer handed_over_;           ///< its memory is used again: there may be an answer for each of 100,000 ranks
-  std::vector<double> weights_;  ///< of the leaf in hand, by slot
+  Answer handed_over_;           ///< its memory is reused: there may be an answer for each of 100,000 ranks
+  std::vector<double> weights_;  ///< of the current leaf, by slot
 };
 
-/// The nodes that the leaf has rows of, each by itself: parts of a run have a few of all nodes.
+/// One key per node that has a row in the leaf: parts of a run have few of all nodes.
 Keys nodes_of(const Leaf& leaf, const Nodes& nodes);
 
-/// What one leaf alone has; `question.place` does not matter.
+/// The answer for one leaf; `question.place` is ignored.
 Answer answer_of(const Leaf& leaf, const Nodes& nodes, const Metrics& metrics, Question question);
 
 }  // namespace refrain::run

@@ -19,14 +19,14 @@ using format::MetricRow;
 
 constexpr const char* own_name = format::row_of(MetricId::Own).total_name;  ///< a part of `refrain`
 
-/// Whether call paths of one iteration have a value of it: reconstructed, or by the time rules.
+/// Whether call paths have a value of the metric in one iteration, reconstructed or by the time rules.
 constexpr bool callpaths_have(MetricId metric) {
   const MetricRow& row = format::row_of(metric);
   return metric == MetricId::Wall || metric == MetricId::User || metric == MetricId::Samples ||
          (row.kind == experiment::NodeKind::Region && row.total_name);
 }
 
-/// Times in ticks.
+/// The value of the selected call paths in one iteration; times are in ticks.
 double selected_value(const IterationProfiles::Selected& selected, MetricId metric, std::int64_t iteration,
                       std::int32_t cluster, std::span<const std::int64_t> row) {
   switch (metric) {
@@ -40,7 +40,7 @@ double selected_value(const IterationProfiles::Selected& selected, MetricId metr
   }
 }
 
-/// Ticks of a metric that the time rules make of the totals of one iteration.
+/// Ticks of a metric that the time rules derive from the totals of one iteration.
 std::int64_t value_by_rules(const IterationProfiles& profiles, std::int64_t iteration, std::int32_t cluster,
                             std::span<const std::int64_t> row, MetricId metric) {
   const format::UnitTimes& times = profiles.undivided_times(iteration, cluster, row);
@@ -53,7 +53,7 @@ std::int64_t value_by_rules(const IterationProfiles& profiles, std::int64_t iter
   }
 }
 
-/// NaN where the iteration's cluster cannot be read, or it has none: nothing divides its values then.
+/// `value`, but NaN for an iteration without a cluster or whose cluster cannot be read: nothing divides its values.
 IterationValue known_of_clusters(const IterationProfiles& profiles, const PathSelection& selection,
                                  IterationValue value) {
   if (std::ranges::find(selection.paths, true) == selection.paths.end()) return value;  // no call path of a cluster
@@ -94,7 +94,7 @@ std::vector<Metric> iteration_metrics(const experiment::Loop& loop) {
   for (const MetricRow& row : format::metric_table)
     if (row.total_name && row.total_name != own_name && (has_rule(row) || logged(row.total_name)))
       metrics.push_back(metric_of(row.total_name, row.unit));
-  for (const auto& metric : loop.metrics)  // those of REFRAIN_METRICS, and what later versions have
+  for (const auto& metric : loop.metrics)  // those of REFRAIN_METRICS, and those of later versions
     if (!row_named(metric.name) && metric.precision != format::Precision::NotKept)
       metrics.push_back(metric_of(metric.name, metric.unit));
   return metrics;
@@ -138,7 +138,7 @@ IterationValue value_of_metric(const IterationProfiles& profiles, std::string_vi
   const MetricRow* row = row_named(metric);
   if (!row || (row->source.from != format::MetricSource::Rules && !is_part)) return nullptr;
   const auto id = static_cast<MetricId>(row - format::metric_table);
-  if (id == MetricId::User)  // takes half the time of all that the rules tell
+  if (id == MetricId::User)  // takes half the time of applying all rules
     return [&profiles, second](std::int64_t, std::int32_t cluster, std::span<const std::int64_t> of) {
       const auto times = format::user_times(profiles.sums_for_undivided_times(cluster, of), profiles.constants());
       return static_cast<double>(times.user) / second;
@@ -196,7 +196,7 @@ IterationValue error_of_callpaths(const IterationProfiles& profiles, const PathS
 
 namespace {
 
-/// Whether samples have a part in how the time of the selected call paths was divided.
+/// Whether the time of any selected call path was divided by samples.
 bool has_sampled(const IterationProfiles& profiles, const PathSelection& selection) {
   const auto& paths = profiles.profile().paths;
   for (std::size_t path = 0; path < std::min(paths.size(), selection.paths.size()); ++path)

@@ -1,6 +1,6 @@
 #pragma once
-/// The metrics that every iteration has a value of: those of its exact vector, what the time rules make of them, and
-/// the reconstructed ones of chosen call paths.
+/// The metrics that every iteration has a value for: those of its exact vector, those that the time rules derive from
+/// them, and the reconstructed ones of selected call paths.
 
 #include <concepts>
 #include <cstddef>
@@ -18,18 +18,19 @@
 
 namespace refrain::run {
 
-/// Of iterations. `unit`: of the file.
+/// A metric of iterations. `unit`: the unit in the file.
 Metric metric_of(const std::string& name, std::string_view unit);
 
-/// Metrics of whole iterations of this loop, in the order of the file; `user` and `refrain` follow from the time rules.
+/// Metrics of whole iterations of this loop, in the order of format/metrics.def, then other metrics of the file.
+/// `user`, `off_cpu`, `blocked` and `refrain` follow from the time rules.
 std::vector<Metric> iteration_metrics(const experiment::Loop& loop);
 /// The names that iteration_metrics() gives for files that this version writes, without those of REFRAIN_METRICS.
 std::vector<std::string> iteration_metric_names();
-/// Metrics that a call path has in one iteration; `wall` is its time with everything that it calls.
+/// Metrics that a call path has in one iteration; `wall` is its inclusive time.
 std::vector<Metric> callpath_metrics(std::span<const experiment::ExtraMetric> asked_for);
 
-/// The value of one iteration, of the cluster and with the vector that for_each_iteration() gives: in seconds, bytes
-/// or 1.
+/// Computes a value of one iteration from the cluster and the vector that for_each_iteration() passes, in seconds,
+/// bytes or 1.
 class IterationValue {
  public:
   using Function =
@@ -40,7 +41,7 @@ class IterationValue {
   requires(std::convertible_to<F, Function> && !std::same_as<std::remove_cvref_t<F>, IterationValue>)
       IterationValue(F function)
       : function_(std::move(function)) {}
-  /// One number of the row. Most are.
+  /// A value that is one number of the row, as most are.
   static IterationValue of_row(std::size_t column, double divisor) {
     IterationValue value;
     value.column_ = static_cast<std::ptrdiff_t>(column);
@@ -65,20 +66,20 @@ class IterationValue {
 /// `metric` is a name of iteration_metrics(); null when this loop has no such metric. `profiles` must outlive the
 /// result.
 IterationValue value_of_metric(const IterationProfiles& profiles, std::string_view metric);
-/// What the selected call paths have together; `metric` is a name of callpath_metrics(). Both must outlive the result.
-/// Samples are those that were recorded in the iteration, where they were kept.
+/// The sum over the selected call paths; `metric` is a name of callpath_metrics(). `profiles` and `selection` must
+/// outlive the result. Samples are those recorded in the iteration if they were kept.
 IterationValue value_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
                                   std::string_view metric);
-/// Whether that value, or without call paths that of a metric, tells waiting for a core from being blocked at a
-/// location where the kernel did not: then it is NaN.
+/// Whether value_of_callpaths(), or value_of_metric() if `selection` is null, is NaN because the value depends on
+/// telling waiting for a core from being blocked, which the kernel did not do at this location.
 bool is_untold(const IterationProfiles& profiles, const PathSelection* selection, std::string_view metric);
-/// The standard error of that value, for times in user code. Null: the metric is exact, or its error is not known.
-/// Where the value is 0 it is not the error but a third of what the value is below (95 %).
+/// The standard error of value_of_callpaths(), for times in user code. Null: the metric is exact, or its error is not
+/// known. If the value is 0, the result is a third of its upper limit (95 %) instead.
 IterationValue error_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
                                   std::string_view metric);
-/// Whether only the time rules define the selected call paths: then nothing is reconstructed.
+/// Whether all selected call paths are defined by the time rules, so that nothing is reconstructed.
 bool is_by_rules(const PathSelection& selection);
-/// How well that value is known, as the number of a Known (run/quantities.hpp).
+/// How well the value of value_of_callpaths() is known, as the number of a Known (run/quantities.hpp).
 IterationValue known_of_callpaths(const IterationProfiles& profiles, const PathSelection& selection,
                                   std::string_view metric);
 

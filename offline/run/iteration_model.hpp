@@ -1,5 +1,5 @@
 #pragma once
-/// What iteration_profile.cpp, mpi_columns.cpp and iteration_selection.cpp share.
+/// Declarations shared by iteration_profile.cpp, mpi_columns.cpp and iteration_selection.cpp.
 
 #include <algorithm>
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace refrain::run {
 
-/// What reconstructing the MPI call paths of the iterations of one cluster takes.
+/// The data from which the MPI call paths of the iterations of one cluster are reconstructed.
 struct IterationProfiles::Model {
-  std::array<std::int64_t, region_columns> overall_sum{};  ///< of the members
-  std::array<std::int64_t, region_columns> path_sum{};     ///< over the call paths; less where paths were lost
-  std::array<int, region_columns> second{};                ///< the second total that a column follows; -1: none
+  std::array<std::int64_t, region_columns> overall_sum{};  ///< sum over the members
+  std::array<std::int64_t, region_columns> path_sum{};     ///< sum over the call paths; less where paths were lost
+  std::array<int, region_columns> second{};                ///< the second total that a column follows; < 0: none
   struct Region {
     std::uint32_t path;
     std::array<std::int64_t, region_columns> sum;
@@ -29,8 +29,8 @@ inline std::int64_t to_count(double value) {
   return value > 0 ? static_cast<std::int64_t>(std::min(value + 0.5, 9e18)) : 0;
 }
 
-/// Integers in proportion to `values` that add up to `total`. Fractions count: they are what tells small counts apart.
-/// `room` is used again from call to call.
+/// Computes integers in proportion to `values` that add up to `total`. Fractions matter: small counts differ only by
+/// them. `room` is reused from call to call.
 void round_to_total(std::int64_t total, std::span<const double> values, std::vector<std::int64_t>& out,
                     std::vector<format::Remainder>& room);
 

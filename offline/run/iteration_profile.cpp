@@ -23,7 +23,7 @@ constexpr std::size_t weight_column = format::column_of(MetricId::Weight);
 
 }  // namespace
 
-/// What the clusters of one class say together.
+/// Statistics of all clusters of one class.
 struct IterationProfiles::Pool {
   /// Regression over the clusters, of a call path's column on the overall metric that it follows.
   struct Slope {
@@ -92,7 +92,7 @@ const IterationShares& IterationProfiles::shares() const {
   return *shares_;
 }
 
-/// Null: the program did not learn them.
+/// The slopes of a class; null: the program did not learn them.
 const experiment::ClassSlopes* IterationProfiles::learned_slopes(std::uint32_t class_index) const {
   const auto at = std::find_if(loop_.slopes.begin(), loop_.slopes.end(), [&](const experiment::ClassSlopes& slopes) {
     return slopes.class_index == class_index;
@@ -100,8 +100,8 @@ const experiment::ClassSlopes* IterationProfiles::learned_slopes(std::uint32_t c
   return at == loop_.slopes.end() ? nullptr : &*at;
 }
 
-/// The total that a column follows besides its own, as slopes were learned; -1: none; -2: they were learned of metrics
-/// that are not known here.
+/// The second total that a column follows, besides its own, in the learned slopes; -1: none; -2: the slopes were
+/// learned for metrics that are not known here.
 int IterationProfiles::second_total(std::size_t column) const {
   constexpr int none = -1, unknown = -2;
   if (column >= loop_.follows.size()) return unknown;
@@ -189,9 +189,9 @@ const IterationProfiles::Model& IterationProfiles::model(std::int32_t index) con
   model.overall_sum = model.path_sum;
   model.overall_sum[calls_column] = unit.mpi_calls;
   model.overall_sum[time_column] = unit.mpi;
-  // The slopes that were learned inside the clusters of the class; a call path that belongs to this cluster only is in
-  // proportion to the overall metric. Without them the slope that the class shows between its clusters, as far as they
-  // differ more among each other than their members do; for the rest the value is proportional to the overall metric.
+  // Uses the slopes that were learned inside the clusters of the class; a call path that belongs to this cluster only
+  // is proportional to the overall metric. Without learned slopes, uses the slope between the clusters of the class, as
+  // far as clusters differ more than their members do; for the rest, the value is proportional to the overall metric.
   const experiment::ClassSlopes* learned_slopes = this->learned_slopes(cluster.class_index);
   for (std::size_t c = 0; c < region_columns; ++c) {
     const int second = learned_slopes ? second_total(c) : -2;
@@ -218,7 +218,7 @@ const IterationProfiles::Model& IterationProfiles::model(std::int32_t index) con
       } else if (learned) slope[i] += trust * (known->second.scatter[c] / pool.between[c] - proportional[i]);
       slopes += slope[i];
     }
-    // Where not all clusters have the same call paths the slopes of these do not add up by themselves.
+    // If clusters do not all have the same call paths, the slopes of the call paths do not add up by themselves.
     for (std::size_t i = 0; i < model.regions.size(); ++i)
       model.regions[i].slope[c] =
           static_cast<float>(slope[i] + (parts > 0 ? (parts - slopes) * proportional[i] / parts : 0));
@@ -268,8 +268,8 @@ experiment::Unit IterationProfiles::totals_of(std::int32_t cluster, std::span<co
   return unit;
 }
 
-/// Weights of ticks that make the time rules divide the user time so. They are CPU time, of as many samples as the pool
-/// has.
+/// Sets the weights of ticks so that the time rules divide the user time like the iteration's pool. The weights are CPU
+/// time, of as many samples as the pool has.
 IterationShares::Divided IterationProfiles::divide(std::int64_t iteration, std::int32_t cluster,
                                                    std::span<const std::int64_t> row, experiment::Unit& unit) const {
   const IterationShares::Divided divided = shares().of(iteration, cluster, row);
@@ -324,7 +324,7 @@ experiment::Unit IterationProfiles::unit_of(std::int64_t iteration, std::int32_t
       out[samples_column] = sampled.samples;
     }
 
-  // What the values of loops and regions follow: of the cluster, and of the iteration.
+  // The total that the values of loops and regions follow, of the cluster and of the iteration.
   const auto followed = [&](std::size_t column) -> std::pair<std::int64_t, std::int64_t> {
     if (column == format::column_of(MetricId::MarkWaited)) return {sums->waited_ns, unit.waited_ns};
     if (column != format::column_of(MetricId::MarkOffCpu)) return {sums->wall, unit.wall};

@@ -2,11 +2,11 @@
 /// The profile of one iteration, reconstructed from the sums of its cluster and its own exact vector.
 ///
 /// The result is a leaf unit, so the time rules apply to it as to any other: its exclusive times add up to the wall
-/// time of the iteration to the tick. What the vector holds (wall and MPI time, counts, bytes) is exact in the unit's
-/// totals, and the values of the call paths are made to add up to it. How they are divided among the call paths is an
-/// estimate: among those to MPI by offline/run/reconstruct.hpp, among those of user code by user_shares.hpp. A
-/// cluster of one member gives its iteration as it was, unless that has too few samples to divide its user code.
-/// Samples that were recorded in the iteration are given as they are; by themselves they do not divide its user code.
+/// time of the iteration to the tick. The values of the vector (wall and MPI time, counts, bytes) are exact in the
+/// unit's totals, and the values of the call paths are made to add up to them. Their division among the call paths is
+/// an estimate: for MPI call paths by offline/run/reconstruct.hpp, for user code by user_shares.hpp. A cluster of one
+/// member gives its iteration exactly, unless it has too few samples to divide its user code. Samples that were
+/// recorded in the iteration are given as they are, but do not divide its user code by themselves.
 
 #include <array>
 #include <cstdint>
@@ -28,28 +28,28 @@ namespace refrain::run {
 struct Leaf;  // rows.hpp
 class Leaves;
 
-/// Call paths that a value is wanted for, and the paths that only the time rules define.
+/// The call paths of a requested value, and those that only the time rules define.
 struct PathSelection {
   std::vector<bool> paths;  ///< by archive path
   bool not_on_cpu = false, no_sample = false, refrain = false, mpi_without_path = false;
-  bool everything = false;  ///< values are those of the whole
+  bool everything = false;  ///< values are those of the whole iteration
   bool waited = false, blocked = false;
 };
 
-/// Of one loop of one location, which must outlive it. Not thread-safe: what a cluster needs is made when it is asked
-/// for first.
+/// The profiles of one loop of one location, which must outlive them. Not thread-safe: the data of a cluster is made
+/// when it is first needed.
 class IterationProfiles {
  public:
   IterationProfiles(const experiment::ProfileDefinitions& profile, const experiment::Rank& rank,
                     const experiment::Location& location, std::size_t loop);
   ~IterationProfiles();
 
-  /// The unit of an iteration whose cluster and vector are those of for_each_iteration(). Without a cluster (-1: it
-  /// was made after the last snapshot of a killed run) it has totals only.
+  /// The unit of an iteration with the cluster and the vector that for_each_iteration() passes. Without a cluster (-1:
+  /// it was made after the last snapshot of a killed run) the unit has totals only.
   /// `recorded`: the samples of the iteration; null: they are estimated, too.
   experiment::Unit unit_of(std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row,
                            const std::vector<SampledPath>* recorded = nullptr) const;
-  /// The totals alone: what the time rules need to divide the wall time into MPI, user code and Refrain's own.
+  /// The totals alone, which the time rules need to divide the wall time into MPI, user code and Refrain's own.
   format::UnitTotals sums_of(std::int32_t cluster, std::span<const std::int64_t> row) const;
   /// format::undivided_times() of one iteration. The last answer is kept, since several metrics of an iteration are
   /// computed from it, one right after the other. Valid until the next call.
@@ -60,25 +60,25 @@ class IterationProfiles {
                      format::undivided_times(sums_for_undivided_times(cluster, row), constants_)};
     return last_times_.times;
   }
-  /// What of sums_of() format::undivided_times() needs, and nothing else. Valid until the next call.
+  /// The part of sums_of() that format::undivided_times() needs. Valid until the next call.
   const format::UnitTotals& sums_for_undivided_times(std::int32_t cluster, std::span<const std::int64_t> row) const;
   /// sums_of() as a unit of that cluster.
   experiment::Unit totals_of(std::int32_t cluster, std::span<const std::int64_t> row) const;
 
-  /// The samples that were recorded in an iteration; null: they were not kept. Valid until the next call. They are read
-  /// from the file when they are asked for first (experiment::ReadError).
+  /// The samples that were recorded in an iteration; null: they were not kept. Valid until the next call. The first
+  /// call reads them from the file (experiment::ReadError).
   const std::vector<SampledPath>* recorded_samples(std::int64_t iteration) const {
     return kept_samples().of(iteration);
   }
-  /// The samples of every n-th iteration were kept; 0: of none.
+  /// The n for which the samples of every n-th iteration were kept; 0: of none.
   std::uint64_t samples_stride() const { return kept_samples().any() ? kept_samples().stride() : 0; }
 
-  /// The cluster holds this iteration alone, and samples enough: nothing is reconstructed.
+  /// Whether the cluster has one member with enough samples, so that nothing is reconstructed.
   bool is_exact(std::int32_t cluster) const;
-  /// Sums over the members of a cluster; null when the file does not have it.
+  /// Sums over the members of a cluster; null if the file does not have the cluster.
   const experiment::Unit* cluster_unit(std::int32_t cluster) const;
   const experiment::Loop& loop() const { return loop_; }
-  /// In the loops of its location.
+  /// Index in the loops of the location.
   std::size_t loop_number() const { return loop_index_; }
   const experiment::Location& location() const { return location_; }
   const experiment::ProfileDefinitions& profile() const { return profile_; }
@@ -87,31 +87,31 @@ class IterationProfiles {
   double seconds(double ticks) const { return ticks / constants_.ticks_per_second; }
   const ExtraOfIterations& extra() const { return extra_; }
   const LoopColumns& columns() const { return columns_; }
-  /// What a cluster, or an iteration as unit_of() has it, has by call path (rows.hpp).
+  /// Calls `take` with the leaf (rows.hpp) of a cluster's unit, or of an iteration's unit from unit_of().
   void with_rows(const experiment::Unit& unit, bool is_exact, const std::function<void(const Leaf&)>& take) const;
-  /// The calls that members of a cluster have made of MPI, by call path; nothing when the file does not have it.
+  /// The MPI calls of a cluster's members, by call path; empty if the file does not have the cluster.
   std::vector<MpiCalls> calls_of(std::int32_t cluster) const;
-  /// How the user time of iterations is divided. Made when it is asked for first, which reads the whole log where the
-  /// experiment does not keep it (loop_pools.hpp).
+  /// How the user time of iterations is divided. Made by the first call, which reads the whole log if the experiment
+  /// does not keep the pools (loop_pools.hpp).
   const IterationShares& shares() const;
 
-  /// What the MPI call paths of a cluster have of one column in an iteration, in the order of the cluster's rows: each
-  /// is estimated for itself, then they are made to add up to what is known of the iteration. The one place where this
-  /// is done. Time in proportion to the number of these call paths. Valid until the next call.
+  /// The values of one column for the MPI call paths of a cluster in an iteration, in the order of the cluster's rows.
+  /// Each is estimated separately, then they are made to add up to the known total of the iteration; nothing else does
+  /// this. Takes time in proportion to the number of these call paths. Valid until the next call.
   std::span<const std::int64_t> mpi_column(std::size_t column, std::int32_t cluster,
                                            std::span<const std::int64_t> row) const;
 
-  /// What the call paths of a selection have in all in one iteration: what unit_of() has of them.
+  /// The sums of the selected call paths in one iteration, equal to those in unit_of().
   class Selected {
    public:
     Selected(const IterationProfiles& profiles, const PathSelection& selection);
 
     /// Sum over their MPI call paths; times in ticks.
     double mpi(format::MetricId metric, std::int32_t cluster, std::span<const std::int64_t> row) const;
-    /// Of call paths without MPI. Constant work, whatever their number.
+    /// Sums over the call paths that are not to MPI. Takes constant time, whatever their number.
     struct BesideMpi {
       double user_ticks = 0, other_ticks = 0, samples = 0;
-      double user_error_ticks = 0;  ///< standard error of user_ticks; where these are 0 they are less than three of it
+      double user_error_ticks = 0;  ///< standard error; if user_ticks is 0, the true value is below three of it
     };
     BesideMpi beside_mpi(std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) const;
 
@@ -169,7 +169,7 @@ class IterationProfiles {
     format::UnitTimes times{};
   };
   mutable TimesOfIteration last_times_;
-  // Of mpi_column().
+  // Buffers of mpi_column().
   mutable std::vector<double> estimates_;
   mutable std::vector<std::int64_t> mpi_column_;
   mutable std::vector<format::Remainder> room_;

@@ -32,7 +32,7 @@ bool IterationSamples::take() {
     if (kind != NodeKind::Function && kind != NodeKind::Special) return false;
     paths_.push_back({path, touched.values[samples_column_]});
   }
-  // The rank's numbers are others, and may be two for one path.
+  // The rank numbers paths differently, and may have two numbers for one path.
   std::sort(paths_.begin(), paths_.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
   std::size_t count = 0;
   for (const SampledPath& row : paths_)

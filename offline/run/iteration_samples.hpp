@@ -1,6 +1,6 @@
 #pragma once
-/// The samples of single iterations, as they were recorded. What they say of one iteration is mostly chance; over many
-/// iterations they add up to what is true.
+/// The samples of single iterations, as recorded. The samples of one iteration are mostly chance; over many iterations
+/// they add up to the true distribution.
 
 #include <cstdint>
 #include <vector>
@@ -15,23 +15,23 @@ struct SampledPath {
   std::int64_t samples;
 };
 
-/// Of one loop of one location. Not thread-safe.
+/// The samples of one loop of one location. Not thread-safe.
 class IterationSamples {
  public:
-  /// Reads them from the file. There are none when they are damaged.
+  /// Reads the samples from the file. Damaged samples count as none.
   IterationSamples(const experiment::ProfileDefinitions& profile, const experiment::Rank& rank,
                    const experiment::Loop& loop);
-  // The reader looks into the data.
+  // Not copied: the reader refers to the data.
   IterationSamples(const IterationSamples&) = delete;
   IterationSamples& operator=(const IterationSamples&) = delete;
 
   bool any() const { return !stored_.data.empty(); }
-  /// One in so many iterations may be here.
+  /// The samples of at most one in so many iterations were kept.
   std::uint64_t stride() const { return stored_.kept.stride(); }
-  /// Ascending by path; null: those of this iteration were not kept. Valid until the next call; cheap when iterations
-  /// ascend from call to call.
+  /// The samples of an iteration, ascending by path; null: they were not kept. Valid until the next call. Cheap if
+  /// iterations ascend from call to call.
   const std::vector<SampledPath>* of(std::int64_t iteration);
-  /// Whether they were kept; as cheap, and what of() has returned stays valid.
+  /// Whether the samples of an iteration were kept. As cheap as of(), whose last result stays valid.
   bool keeps(std::int64_t iteration);
 
  private:

@@ -1,4 +1,4 @@
-// What chosen call paths have in one iteration: IterationProfiles::Selected.
+// The sums of selected call paths in one iteration: IterationProfiles::Selected.
 #include <algorithm>
 
 #include "offline/run/iteration_model.hpp"
@@ -13,8 +13,8 @@ using format::MetricId;
 
 struct IterationProfiles::Selected::OfCluster {
   bool exact = false;
-  std::vector<std::uint32_t> regions;  ///< chosen MPI call paths: places in mpi_column()
-  // Of an exact one.
+  std::vector<std::uint32_t> regions;  ///< selected MPI call paths: indices in mpi_column()
+  // Only if `exact`.
   std::array<double, region_columns> mpi{};
   BesideMpi beside_mpi{};
 };
@@ -27,7 +27,7 @@ IterationProfiles::Selected::Selected(const IterationProfiles& profiles, const P
       sampled_ = true;
 }
 
-/// What the selected call paths have of the user time of a pool.
+/// The share of the selected call paths in the user time of a pool.
 const IterationProfiles::Selected::ShareOfPool& IterationProfiles::Selected::share_of(
     const SharePools::Pool& pool) const {
   shares_.resize(profiles_.shares().pools());
@@ -42,7 +42,7 @@ const IterationProfiles::Selected::ShareOfPool& IterationProfiles::Selected::sha
   return sum;
 }
 
-/// Of the call paths that only the time rules define, but for MPI's.
+/// The time of the selected call paths that only the time rules define, except that of MPI.
 double IterationProfiles::Selected::other_ticks(const UnitTimes& times) const {
   return static_cast<double>((selection_.not_on_cpu ? times.not_on_cpu - times.waited - times.blocked : 0) +
                              (selection_.waited ? times.waited : 0) + (selection_.blocked ? times.blocked : 0) +
@@ -77,7 +77,7 @@ IterationProfiles::Selected::OfCluster IterationProfiles::Selected::exact_values
   return of;
 }
 
-/// Made when it is asked for first.
+/// The values of a cluster, made when they are first needed.
 const IterationProfiles::Selected::OfCluster& IterationProfiles::Selected::of_cluster(std::int32_t cluster) const {
   auto& place = clusters_[static_cast<std::size_t>(cluster)];
   if (place) return *place;

@@ -29,7 +29,7 @@ std::string IterationShares::packed() const {
   return packer.bytes();
 }
 
-/// False: they are not kept, or what is kept cannot be theirs.
+/// False: no pools are kept, or the kept ones cannot be those of this loop.
 bool IterationShares::read_kept() {
   const experiment::Rank& rank = profiles_.rank();
   if (!rank.pools) return false;
@@ -73,7 +73,7 @@ void IterationShares::find() {
   pools_ = shares.settle();
 }
 
-/// They number the paths: `number` gets the place in paths_ of each that has samples.
+/// The sums of the clusters. Numbers the paths that have samples: `number` gets the index of each in paths_.
 std::vector<UserShares::Cluster> IterationShares::sums(std::vector<std::uint32_t>& number) {
   const experiment::Loop& loop = profiles_.loop();
   const auto& of_path = profiles_.profile().paths;
@@ -115,7 +115,7 @@ std::vector<UserShares::Cluster> IterationShares::sums(std::vector<std::uint32_t
   return clusters;
 }
 
-/// By class, of the paths with samples.
+/// The excluded call paths of each class, among the paths with samples.
 UserShares::Excluded IterationShares::excluded() const {
   const experiment::Loop& loop = profiles_.loop();
   const auto& of_path = profiles_.profile().paths;

@@ -1,9 +1,9 @@
 #pragma once
-/// Division of the user time of single iterations (user_shares.hpp) from what an experiment has: the samples that were
-/// kept, the exact vectors, the exact sums of clusters.
+/// Divides the user time of single iterations (user_shares.hpp) with the data of an experiment: the kept samples, the
+/// exact vectors, the exact sums of clusters.
 ///
-/// It is read where the experiment keeps it (loop_pools.hpp). Else it is found, which goes twice over the log, piece by
-/// piece; no iteration is held. Both come to the same. Throws experiment::ReadError.
+/// The division is read if the experiment keeps it (loop_pools.hpp). Otherwise it is computed in two passes over the
+/// log, piece by piece; no iteration is held. Both give the same result. Throws experiment::ReadError.
 
 #include <cstdint>
 #include <string>
@@ -20,7 +20,7 @@ class IterationProfiles;
 
 class IterationShares {
  public:
-  /// Of the loop of these profiles, which must outlive it.
+  /// The shares of the loop of `profiles`. Both arguments must outlive this object.
   IterationShares(const IterationProfiles& profiles, IterationSamples& samples);
 
   struct Divided {
@@ -29,10 +29,10 @@ class IterationShares {
   };
   Divided of(std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row) const;
 
-  /// Call path of the profile behind a path of a pool.
+  /// The call path of the profile for a path of a pool.
   std::uint32_t path(std::uint32_t of_pool) const { return paths_[of_pool]; }
   std::size_t pools() const { return pools_.pools.size(); }
-  /// As it is kept.
+  /// The bytes that are kept.
   std::string packed() const;
 
  private:

@@ -15,8 +15,8 @@ std::string cost_of_merges(const experiment::Loop& loop) {
   return "some iterations of loop " + loop.name + " have no cluster";
 }
 
-/// From the label that an iteration was logged with to the cluster that holds it in the end: two bytes a label, of
-/// which there is at most one an iteration.
+/// Maps the label that an iteration was logged with to its final cluster. Takes two bytes per label; there is at most
+/// one label per iteration.
 class LabelResolver {
  public:
   explicit LabelResolver(const experiment::Loop& loop)
@@ -25,7 +25,7 @@ class LabelResolver {
     for (std::size_t i = 0; i < std::min<std::size_t>(loop.clusters.size(), none); ++i)
       set(loop.clusters[i].label, static_cast<std::uint16_t>(i));
     const std::string cost = cost_of_merges(loop);
-    // Backwards: what a label became is known before what became that label.
+    // Backwards, so that the target of a merge is resolved before its source.
     for (std::size_t piece = loop.merges.size(); piece-- > 0;) {
       const auto merges = read_merges(loop.merges[piece], cost);
       for (std::size_t i = merges.size(); i-- > 0;)
@@ -52,7 +52,7 @@ class LabelResolver {
   std::vector<std::uint16_t> cluster_;
 };
 
-/// The same for one label, without a table of all.
+/// The final cluster of one label, without a table of all labels.
 std::int32_t cluster_of_label(const experiment::Loop& loop, std::uint32_t label) {
   for (const experiment::FramePlace& piece : loop.merges)
     for (const auto& [from, to] : read_merges(piece, cost_of_merges(loop)))
@@ -74,8 +74,8 @@ std::vector<format::Precision> columns_of(const experiment::Loop& loop) {
   return columns;
 }
 
-/// Calls `take(block)` with the blocks of one piece of the log, opened, until it says false. False: it did, or the
-/// piece is damaged.
+/// Opens the blocks of one piece of the log and calls `take(block)` with each until it returns false. False: `take`
+/// returned false, or the piece is damaged.
 template <class Take>
 bool for_each_block(std::span<const std::byte> rest, const std::vector<format::Precision>& columns, Take take) {
   while (rest.size() >= smallest_block) {
@@ -88,13 +88,13 @@ bool for_each_block(std::span<const std::byte> rest, const std::vector<format::P
   return true;
 }
 
-/// How many iterations the block says to have had no thread; those beyond the loop's end are damage.
+/// Number of iterations without a thread according to the block; those beyond the loop's end are damage.
 std::uint64_t absent_in(const experiment::IterationLogReader& block, const experiment::Loop& loop) {
   const auto end = static_cast<std::uint64_t>(std::max<std::int64_t>(loop.iterations, 0));
   return std::min(block.absent(), end - std::min(end, block.first()));
 }
 
-constexpr std::uint64_t impossible = std::uint64_t{1} << 62;  ///< number of an iteration
+constexpr std::uint64_t impossible = std::uint64_t{1} << 62;  ///< no iteration has this number
 
 /// Number of the first iteration of a piece of the log.
 std::uint64_t first_of(const experiment::FramePlace& place) {
@@ -122,7 +122,7 @@ std::int64_t for_each_iteration(const experiment::Loop& loop, const TakeIteratio
     if (!piece) continue;
     const bool whole = for_each_block(*piece, columns, [&](experiment::IterationLogReader& block) {
       if (block.first() < next || block.first() >= impossible) return false;
-      next = block.first();  // after iterations that were lost it is not the next one
+      next = block.first();  // not the next one if iterations were lost
       for (const std::uint64_t end = next + absent_in(block, loop); next < end; ++count)
         take(static_cast<std::int64_t>(next++), -1, {nothing, columns.size()});
       format::Label label{};
@@ -161,7 +161,7 @@ bool with_iteration(const experiment::Loop& loop, std::int64_t iteration, const 
     return false;
   });
   if (found || iteration >= loop.iterations) return found;
-  // The search was misled, by damage, which this will tell.
+  // Damage has misled the search; this pass reports it.
   for_each_iteration(loop, [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
     if (i != iteration || found) return;
     found = true;

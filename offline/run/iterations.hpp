@@ -17,12 +17,12 @@ int overall_index(const experiment::Loop& loop, std::string_view name);
 using TakeIteration =
     std::function<void(std::int64_t iteration, std::int32_t cluster, std::span<const std::int64_t> row)>;
 
-/// Calls `take` for every iteration of the log in order; `row` is by Loop::metrics, the metrics that are not kept being
-/// 0, and valid during the call. The log is read piece by piece, and one piece is held at a time. Returns the number of
-/// iterations read: fewer than Loop::iterations when some were lost; those of a damaged piece are left out.
+/// Calls `take` for every iteration of the log in order. `row` is by Loop::metrics, with 0 for metrics that are not
+/// kept, and is valid during the call. The log is read piece by piece, with one piece in memory at a time. Returns the
+/// number of iterations read: fewer than Loop::iterations if some were lost; those of a damaged piece are left out.
 std::int64_t for_each_iteration(const experiment::Loop& loop, const TakeIteration& take);
 
-/// Calls `take` for one iteration, and reads no more than it has to for that. False: there is none of this number.
+/// Calls `take` for one iteration, and reads no more than that needs. False: there is no iteration of this number.
 bool with_iteration(const experiment::Loop& loop, std::int64_t iteration, const TakeIteration& take);
 
 }  // namespace refrain::run

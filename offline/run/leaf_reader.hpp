@@ -1,6 +1,6 @@
 #pragma once
-/// What one location after the other did, in the order in which they are asked for, in the run or in a part of it. One
-/// rank is in memory: locations of a rank should be asked for one after the other.
+/// Reads what single locations did, in the run or in a part of it, in the order of the requests. One rank is in memory,
+/// so the locations of a rank should be requested one after the other.
 
 #include <compare>
 #include <functional>
@@ -27,13 +27,13 @@ class LeafReader {
   explicit LeafReader(const experiment::Experiment& experiment)
       : experiment_(experiment), leaves_(experiment.definitions()) {}
   /// Null: there is no such thread or unit, or it cannot be read. Valid until the next call. An iteration costs as much
-  /// as opening its loop (loops.hpp), which is better for many of them.
+  /// as opening its loop (loops.hpp); open the loop to read many of them.
   const Leaf* of(std::int32_t rank, std::int32_t thread, const UnitRef& unit = {});
-  /// The rank that was asked for last; null: it cannot be read.
+  /// The rank of the last request; null: it cannot be read.
   const experiment::RankHandle& rank() const { return rank_; }
 
  private:
-  /// The units that add up to `unit`; nothing: they are not there.
+  /// The units that add up to `unit`; nullopt: there are none.
   std::optional<std::vector<experiment::Unit>> units_of(const experiment::Location& location, const UnitRef& unit,
                                                         bool& is_exact) const;
 
@@ -45,14 +45,14 @@ class LeafReader {
   std::optional<Leaf> leaf_;
 };
 
-/// The exclusive values of call paths at locations, in the metrics that lists show, with the numbers of Metrics::list()
-/// and in their units.
+/// Reads the exclusive values of call paths at locations for the listed metrics, in the order of Metrics::list() and in
+/// their units.
 class ValueReader {
  public:
-  /// The run must outlive it, and has all its metrics.
+  /// The run must have all its metrics, and must outlive the reader.
   explicit ValueReader(const Run& run);
   using Take = std::function<void(std::uint32_t node, std::span<const double> by_metric)>;
-  /// Calls `take` with each node that has anything there, ascending, but for the root.
+  /// Calls `take` with each node that has values in the unit, in ascending order, except the root.
   void for_each_node(std::int32_t rank, std::int32_t thread, const UnitRef& unit, const Take& take);
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
-/// Where the metrics of whole iterations are in the rows of a loop, and how the columns of MPI call paths follow them.
+/// The columns of the metrics of whole iterations in the rows of a loop, and how the columns of MPI call paths map to
+/// them.
 
 #include <algorithm>
 #include <array>
@@ -25,7 +26,7 @@ class LoopColumns {
       columns_[m] = at == loop.metrics.end() ? -1 : static_cast<int>(at - loop.metrics.begin());
     }
   }
-  /// -1: not there.
+  /// The column of a metric; -1: not there.
   int operator[](format::MetricId metric) const { return columns_[static_cast<std::size_t>(metric)]; }
   /// The metric of whole iterations that a column of MPI call paths adds up to.
   int of_path(std::size_t column) const {

@@ -20,7 +20,7 @@ namespace {
 using experiment::Depth;
 using experiment::Experiment;
 
-/// Without a look at all ranks: of those whose iterations begin at a call of MPI the first is like the others.
+/// Reads the first rank only: where iterations begin at an MPI call, the other ranks are like it.
 bool may_have_loops(const Experiment& experiment) {
   const auto is_mark = [](const experiment::CallPath& of) { return of.kind == experiment::NodeKind::Marked; };
   if (std::ranges::any_of(experiment.definitions().paths, is_mark)) return true;
@@ -28,8 +28,8 @@ bool may_have_loops(const Experiment& experiment) {
   return first && std::ranges::any_of(first->locations, [](const auto& of) { return !of.loops.empty(); });
 }
 
-/// Whether all iterations and rows of clusters, of which there may be one for each call path, are more than is done
-/// without being asked.
+/// Whether there are more iterations and rows of clusters, of which there may be one per call path, than are processed
+/// unasked.
 bool is_much(const Experiment& experiment) {
   constexpr std::int64_t most = std::int64_t{1} << 26;
   const auto paths = static_cast<std::int64_t>(experiment.definitions().paths.size());
@@ -42,7 +42,7 @@ bool is_much(const Experiment& experiment) {
   return left < 0;
 }
 
-/// Runs `work` and drops what it finds to be damaged. False: there was anything.
+/// Runs `work` and drops the damage that it finds. False: it found some.
 template <class Work>
 bool is_undamaged(const Work& work) {
   std::exception_ptr error;
@@ -82,7 +82,7 @@ bool find_all(const Experiment& experiment, const std::function<void(double shar
   std::iota(places.begin(), places.end(), std::size_t{0});
   std::size_t left = most_bytes + more_for_a_rank * places.size(), done = 0;
   bool is_whole = true;
-  std::atomic<bool> is_full = false;  // then nothing is taken any more
+  std::atomic<bool> is_full = false;  // then no more pools are taken
   const auto find = [&](const experiment::RankHandle& rank) {
     if (!rank) return PoolsOfRank{{}, true};
     return is_full ? PoolsOfRank() : pools_of(experiment, *rank);
@@ -124,7 +124,7 @@ void keep_pools(const Experiment& experiment, Asked asked, const std::function<v
       experiment::keep_file_of_pools(experiment, file);
       pools = read_kept_pools(experiment);
     }
-  } catch (const std::system_error&) {  // a directory of somebody else, or a packed experiment
+  } catch (const std::system_error&) {  // another user's directory, or a packed experiment
   }
   if (!pools) pools = std::make_shared<const experiment::KeptPools>(std::move(file), experiment);
   experiment.have_pools(std::move(pools));

@@ -1,5 +1,5 @@
 #pragma once
-/// The marked loops of an experiment: where they are, and one that is read.
+/// The marked loops of an experiment: where they are, and how to open one.
 
 #include <cstdint>
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace refrain::run {
 
-/// A loop of one location.
+/// Where a loop of one location is.
 struct LoopPlace {
   std::size_t place = 0, location = 0, loop = 0;  ///< in Experiment::ranks(), Rank::locations, Location::loops
   std::int32_t rank = 0, thread = 0;
@@ -19,30 +19,32 @@ struct LoopPlace {
   std::size_t clusters = 0;
 };
 
-/// The same, read.
+/// A loop of one location that has been read.
 struct OpenLoop {
   experiment::RankHandle rank;
   const experiment::Location* location = nullptr;
   std::unique_ptr<const IterationProfiles> profiles;
 
   const experiment::Loop& loop() const { return profiles->loop(); }
-  /// Whether the location had no thread in an iteration of these, so that there is nothing to show: not even a zero.
+  /// Whether the location had no thread in the iteration with this cluster and row, so that there is nothing to show,
+  /// not even a zero.
   bool was_absent(std::int32_t cluster, std::span<const std::int64_t> row) const;
 };
 
-/// Calls `take` with each loop of a rank that was read with its loops; `place`: in Experiment::ranks().
+/// Calls `take` with each loop of a rank that was read with its loops. `place`: index in Experiment::ranks().
 void for_each_loop_of(const experiment::Rank& rank, std::size_t place,
                       const std::function<void(const LoopPlace&, const experiment::Loop&)>& take);
 
-/// Rank by rank, of which one is in memory at a time, without what clusters have. `ranks`: only these; empty: all.
+/// Calls `take` with each loop, rank by rank, with one rank in memory at a time, without the values of clusters.
+/// `ranks`: only these; empty: all.
 void for_each_loop(const experiment::Experiment& experiment,
                    const std::function<void(const LoopPlace&, const experiment::Loop&, const experiment::Rank&)>& take,
                    const std::function<bool(std::int32_t rank)>& ranks = {});
 
-/// Null: it cannot be read (Experiment::damage()). What has become damaged meanwhile may cost locations and loops.
+/// Null: the loop cannot be read (Experiment::damage()); damage that occurred meanwhile may cost locations and loops.
 std::shared_ptr<const OpenLoop> open_loop(const experiment::Experiment& experiment, const LoopPlace& of);
-/// The same of a rank that is read. Without what its clusters have (Depth::Loops) whole iterations have their values,
-/// and times that follow from rules are as exact as the log.
+/// Opens a loop of a rank that was read. Without the values of clusters (Depth::Loops), whole iterations still have
+/// their values, and times by the time rules are as exact as the log.
 std::shared_ptr<const OpenLoop> open_loop(const experiment::Experiment& experiment, experiment::RankHandle rank,
                                           const LoopPlace& of);
 

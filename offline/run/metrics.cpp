@@ -7,7 +7,7 @@
 namespace refrain::run {
 namespace {
 
-/// The times, below `wall`. Those of MPI functions are by their class (format/mpi_classes.def).
+/// The times, a tree below `wall`. Times in MPI functions are divided by class (format/mpi_classes.def).
 struct TimeRow {
   const char *name, *parent, *help;
   Adds adds = Adds::Exact;
@@ -125,7 +125,7 @@ void Metrics::add(std::vector<experiment::SavedMetric> found) {
     if (find(metric.name)) continue;
     metrics_.push_back({metric.name, "s", static_cast<int>(find(metric.parent).value_or(mpi)), metric.help,
                         metric.is_sampled ? Adds::Estimate : Adds::Exact, Metric::Found, found_.size(), 1e9});
-    // In the order of locations, which are asked for one by one.
+    // Sorted by location, because values are looked up location by location.
     const auto place = [](const auto& row) { return std::pair(row.rank, row.thread); };
     std::ranges::stable_sort(metric.values, {}, place);
     std::ranges::stable_sort(metric.locations, {}, place);

@@ -1,6 +1,6 @@
 #pragma once
 /// The one table of the metrics that call paths have at a location: times by the time rules, with those of MPI by class
-/// of function; counts; what marks of the program have; what the user has asked for; what tools have found.
+/// of function; counts; metrics of the program's marks; metrics that the user asked for; metrics that tools found.
 
 #include <algorithm>
 #include <array>
@@ -22,7 +22,7 @@ namespace refrain::run {
 enum class Adds : std::uint8_t {
   Exact,    ///< integers
   Samples,  ///< integers, part of which samples have divided
-  Bounds,   ///< integers between bounds, where older versions have not counted them
+  Bounds,   ///< integers with bounds, where older versions did not count them
   Estimate  ///< from a part of the run: values add, their errors are correlated
 };
 
@@ -58,8 +58,8 @@ inline constexpr auto counted_metrics = [] {
   return metrics;
 }();
 
-/// Those of marks: how often they were begun, and their times with everything inside. They have no place among
-/// the exclusive values of call paths, and no list shows them, nor the weights of samples.
+/// The metrics of marks: how often a mark was begun, and its inclusive times. They are not exclusive values of call
+/// paths, so no list shows them; nor does any list show the weights of samples.
 inline constexpr std::array mark_metrics{format::MetricId::MarkVisits, format::MetricId::MarkTime,
                                          format::MetricId::MarkOffCpu, format::MetricId::MarkWaited};
 
@@ -73,43 +73,43 @@ struct Metric {
   std::string help;
   Adds adds = Adds::Exact;
   From from = Rules;
-  std::size_t number = 0;  ///< among those from there
-  double scale = 1;        ///< of its integers in its unit: 1e9 for nanoseconds
+  std::size_t number = 0;  ///< among the metrics of its source
+  double scale = 1;        ///< integers per unit: 1e9 for nanoseconds
   bool is_listed = true;
 
   /// The name with its unit, as CSV and JSON have it: wall_s.
   std::string column() const { return unit == "s" ? name + "_s" : name; }
   double in_unit(Integer value) const { return static_cast<double>(value) / scale; }
   double in_unit(const Quantity& of) const { return in_unit(of.value); }
-  /// Not known of parts of what a location did.
+  /// Whether it is known only for the whole run of a location, not for parts of it.
   bool is_of_run_only() const { return from == Found; }
 };
 
 class Metrics {
  public:
-  /// Those that are in every experiment.
+  /// The metrics of every experiment.
   Metrics();
-  /// The names that every experiment has a metric of: of what is listed, but for those of REFRAIN_METRICS.
+  /// The names of the listed metrics of every experiment, that is, without those of REFRAIN_METRICS.
   static std::vector<std::string> names();
 
   std::size_t size() const { return metrics_.size(); }
   const Metric& operator[](std::size_t metric) const { return metrics_[metric]; }
-  /// Nothing when there is none of the name. `mpi_calls` of iterations are `visits` here.
+  /// The number of the listed metric of this name, if there is one. `mpi_calls` of iterations is `visits` here.
   std::optional<std::size_t> find(std::string_view name) const;
   std::size_t of(format::MetricId metric) const;
-  /// The numbers of those that lists show.
+  /// The numbers of the listed metrics.
   std::vector<std::size_t> listed() const;
-  /// These, with parents by their places there.
+  /// The listed metrics; `parent` is an index in this list.
   std::vector<Metric> list() const;
 
-  /// Ranks have lists of their own: a metric that a rank was asked for is added when it is new.
+  /// Adds a metric of REFRAIN_METRICS of one rank if it is new: each rank may have a list of its own.
   void ask_for(const experiment::ExtraMetric& metric);
-  /// Its place in asked_for().
+  /// The index in asked_for().
   std::optional<std::size_t> find_asked_for(std::string_view name) const;
-  /// In the order of their numbers, from asked_for_begin() on.
+  /// The metrics of REFRAIN_METRICS in the order of their numbers, which start at asked_for_begin().
   const std::vector<experiment::ExtraMetric>& asked_for() const { return asked_for_; }
   static std::size_t asked_for_begin();
-  /// Known of the whole run; to be added last. One of a name that there is already is left out.
+  /// Adds metrics of the whole run, after all others. A metric whose name exists already is left out.
   void add(std::vector<experiment::SavedMetric> found);
   const std::vector<experiment::SavedMetric>& found() const { return found_; }
 
@@ -119,11 +119,11 @@ class Metrics {
   std::vector<experiment::SavedMetric> found_;
 };
 
-/// The unit that values of a unit of a file are shown in: "s", "B" or "1".
+/// The unit in which values in a unit of the file are shown: "s", "B" or "1".
 const char* shown_unit(std::string_view unit);
-/// What integers of that unit are divided by for it; ticks have become nanoseconds.
+/// The divisor from integers in a unit of the file to shown_unit(); ticks have already become nanoseconds.
 double scale_of(std::string_view unit);
-/// The metric that the time in an MPI function is of.
+/// The metric that includes the time in an MPI function.
 TimeMetric class_of_mpi(std::string_view function);
 
 }  // namespace refrain::run

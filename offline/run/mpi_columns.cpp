@@ -1,4 +1,4 @@
-// What the MPI call paths of one iteration have: IterationProfiles::mpi_column().
+// The values of the MPI call paths in one iteration: IterationProfiles::mpi_column().
 #include <algorithm>
 #include <cmath>
 
@@ -9,10 +9,10 @@ namespace refrain::run {
 
 namespace {
 
-/// Below this a share of the total in floating point is wrong by much less than 1.
+/// Below this, the error of a share of the total in floating point is much less than 1.
 constexpr double most_in_floating_point = 0x1p48;
 
-/// As format::share_out(), in floating point. False: it cannot be done so.
+/// format::share_out() in floating point. False: that is not possible.
 bool share_in_floating_point(std::int64_t total, std::span<const double> values, std::span<std::int64_t> out,
                              std::span<format::Remainder> room) {
   double sum = 0;
@@ -51,12 +51,12 @@ void iteration_values::round_to_total(std::int64_t total, std::span<const double
   format::share_out(total, out, 0, room);
 }
 
-/// MPI time of the iteration, as the time rules have it.
+/// MPI time of the iteration by the time rules.
 std::int64_t IterationProfiles::mpi_ticks(std::int32_t cluster, std::span<const std::int64_t> row) const {
   return format::user_times(sums_for_undivided_times(cluster, row), constants_).mpi;
 }
 
-/// Each for itself, into estimates_, never negative. Returns their sum.
+/// Estimates each call path separately, into estimates_, never negative. Returns the sum of the estimates.
 double IterationProfiles::estimate_column(const Model& model, std::size_t column, std::int32_t cluster,
                                           std::span<const std::int64_t> row) const {
   const int logged = columns_.of_path(column);
@@ -81,13 +81,13 @@ double IterationProfiles::estimate_column(const Model& model, std::size_t column
     in.second_slope = region.second_slope[column];
     sum += estimates_[i] = std::max(0.0, reconstruct(in));
   }
-  if (sum <= 0)  // slopes that few iterations taught may lead below zero everywhere
+  if (sum <= 0)  // slopes learned from few iterations may make all values negative
     for (std::size_t i = 0; i < model.regions.size(); ++i)
       estimates_[i] = std::max(0.0, static_cast<double>(model.regions[i].sum[column]));
   return sum;
 }
 
-/// What the call paths of the cluster have together in the iteration: all of it, but for the part that was lost.
+/// The sum over the call paths of the cluster in the iteration: the total without the part of lost call paths.
 std::int64_t IterationProfiles::total_of_paths(const Model& model, std::size_t column, std::int32_t cluster,
                                                std::span<const std::int64_t> row, double estimated) const {
   const int logged = columns_.of_path(column);

@@ -1,6 +1,6 @@
 #pragma once
-/// The call paths of a run by name, in columns: a node comes before its children, and all that is below it follows it
-/// directly, so what a node has with all that it calls is a range.
+/// The call paths of a run by name, in columns. Nodes are in preorder: the descendants of a node follow it directly, so
+/// the nodes of an inclusive value are a range.
 
 #include <array>
 #include <cstdint>
@@ -20,11 +20,11 @@ namespace refrain::run {
 enum class PathKind : std::uint8_t { User, Mpi, Other };
 const char* name_of(PathKind kind);
 
-/// Names of the paths that are no functions.
+/// Names of paths that are not functions.
 inline constexpr const char* waited_name = "(waited for a core)";  ///< ready to run
 inline constexpr const char* blocked_name = "(blocked)";           ///< sleep, locks, files, page faults, stops
-/// What is not known to be one of the two: of formats before 1.10, where it is uncertain, too, and of kernels that do
-/// not count how long a thread is ready.
+/// Time off the CPU that is not known to be one of the two above: from formats before 1.10, where the time itself is
+/// uncertain too, and from kernels that do not count how long a thread is ready.
 inline constexpr const char* not_on_cpu_name = "(not on CPU)";
 inline bool is_off_cpu(std::string_view name) {
   return name == waited_name || name == blocked_name || name == not_on_cpu_name;
@@ -36,7 +36,7 @@ inline constexpr const char* truncated_name = "(truncated)";
 inline constexpr const char* arena_full_name = "(arena full)";
 inline constexpr const char* mpi_without_path_name = "(MPI without call path)";
 
-/// The call paths that the time rules define: nodes below the root, for times that no call path of the file has.
+/// Call paths that the time rules define: nodes below the root, for times that belong to no call path of the file.
 struct PseudoPath {
   const char* name;
   PathKind kind;
@@ -55,13 +55,13 @@ inline constexpr PseudoPath pseudo_paths[] = {
     {not_on_cpu_name, PathKind::Other}, {no_sample_name, PathKind::Other}, {arena_full_name, PathKind::Other},
     {refrain_name, PathKind::Other},    {stopped_name, PathKind::Other},   {mpi_without_path_name, PathKind::Mpi},
     {waited_name, PathKind::Other},     {blocked_name, PathKind::Other}};
-/// Whether the time of a path is what the time rules make of exact sums, not a division by samples.
+/// Whether the time of a path follows from exact sums by the time rules, not from a division by samples.
 bool is_exact(PathKind kind, std::string_view name);
-/// Time off the CPU of versions that did not count it has none: how far it may be wrong is not a matter of how many
-/// samples there are.
+/// Time off the CPU has no standard error in files of versions that did not count it: its uncertainty does not depend
+/// on the number of samples.
 inline bool has_standard_error(std::string_view name) { return name != not_on_cpu_name; }
 
-/// What tells one node from its siblings. The call site is there when nodes are told apart by it.
+/// What distinguishes a node from its siblings. The call site is set if nodes are distinguished by it.
 struct Node {
   std::uint32_t parent = 0;
   PathKind kind = PathKind::User;
@@ -78,12 +78,13 @@ class Nodes {
   Nodes(Nodes&&) = default;
   Nodes& operator=(Nodes&&) = default;
   std::uint32_t add(const Node& node);
-  /// The node of each call path of the definitions; 0: it is not in the tree. Finds those of the time rules by name.
+  /// `of_path`: the node of each call path of the definitions; 0: not in the tree. Finds the nodes of the time rules by
+  /// name.
   void finish(std::vector<std::uint32_t> of_path);
 
   std::size_t size() const { return parent_.size(); }
   std::uint32_t parent(std::uint32_t node) const { return parent_[node]; }
-  /// One behind the last node that is below `node`.
+  /// One past the last node below `node`.
   std::uint32_t end(std::uint32_t node) const { return end_[node]; }
   PathKind kind(std::uint32_t node) const { return kind_[node]; }
   bool is_marked(std::uint32_t node) const { return is_marked_[node]; }
@@ -96,7 +97,7 @@ class Nodes {
   std::uint32_t of_path(std::uint32_t path) const { return path < of_path_.size() ? of_path_[path] : 0; }
   std::uint32_t of(Pseudo path) const { return pseudo_[static_cast<std::size_t>(path)]; }
 
-  /// `nodes` alone, or with everything that is called there.
+  /// By node, whether it is one of `nodes` or, if `inclusive`, below one of them.
   std::vector<bool> select(std::span<const std::uint32_t> nodes, bool inclusive) const;
 
  private:
@@ -112,26 +113,26 @@ class Nodes {
   std::array<std::uint32_t, std::size(pseudo_paths)> pseudo_{};
 };
 
-/// What values are added up by: a number for each node.
+/// The keys by which values are added up: each node has a key, which is a number.
 struct Keys {
   static constexpr std::uint32_t none = ~std::uint32_t{0};
   std::vector<std::uint32_t> of_node;  ///< none: not shown
   std::vector<std::uint32_t> first;    ///< by key, the first of its nodes
-  /// By node: no node above it has its key. A function that calls itself counts once in inclusive values.
+  /// By node: no node above it has the same key. So a recursive function counts once in inclusive values.
   std::vector<bool> is_outermost;
 
   std::size_t size() const { return first.size(); }
-  /// Each node is a key by itself, of the same number.
+  /// Whether each node is its own key, with the same number.
   bool is_by_node() const { return first.size() == of_node.size(); }
-  /// Puts a node, which comes after its parent, below a key.
+  /// Assigns a key to the next node; parents come before their children.
   void put(const Nodes& nodes, std::uint32_t node, std::uint32_t key);
 
  private:
-  std::vector<std::uint32_t> inside_until_;  ///< by key: what is before it lies below one of its nodes
+  std::vector<std::uint32_t> inside_until_;  ///< by key: nodes before this one are below a node of the key
 };
 
-/// `key_of(node)` is an optional of something that can be compared: nothing for nodes that are not shown. Keys have
-/// numbers in the order of their first nodes.
+/// `key_of(node)` returns an optional of a comparable type, nullopt for nodes that are not shown. Keys are numbered in
+/// the order of their first nodes.
 template <class KeyOf>
 Keys keys_by(const Nodes& nodes, const KeyOf& key_of) {
   Keys keys;
@@ -143,9 +144,9 @@ Keys keys_by(const Nodes& nodes, const KeyOf& key_of) {
   }
   return keys;
 }
-/// Each by itself, the root too.
+/// One key per node, including the root.
 Keys by_node(const Nodes& nodes);
-/// By kind and name; the root is none.
+/// One key per kind and name; the root has none.
 Keys by_function(const Nodes& nodes);
 
 }  // namespace refrain::run

@@ -1,5 +1,5 @@
 #pragma once
-/// Call paths by their names, of one run or of several that meet there, as they come; then nodes in preorder.
+/// Merges the call paths of one or several runs by name, in any order; then gives the nodes in preorder.
 
 #include <cstdint>
 #include <map>
@@ -23,7 +23,7 @@ struct PathNode {
 class PathTrie {
  public:
   PathTrie() : nodes_(1) {}
-  /// The number of the node below `parent`, which stays; 0 is the root.
+  /// The number of the node below `parent`, which is added if it is new. Numbers do not change; 0 is the root.
   std::uint32_t below(std::uint32_t parent, const std::string& name, PathKind kind, bool marked = false) {
     const auto [at, is_new] =
         index_.try_emplace({parent, name, kind, marked}, static_cast<std::uint32_t>(nodes_.size()));
@@ -34,7 +34,7 @@ class PathTrie {
     return at->second;
   }
   std::size_t size() const { return nodes_.size(); }
-  /// The nodes in preorder, and where each number is among them.
+  /// The nodes in preorder, and the index of each number among them.
   std::pair<std::vector<PathNode>, std::vector<std::uint32_t>> in_preorder() const {
     std::pair<std::vector<PathNode>, std::vector<std::uint32_t>> result;
     auto& [nodes, place] = result;

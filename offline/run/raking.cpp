@@ -16,8 +16,8 @@ void normalise(RakedRow& row) {
     for (auto& cell : row.shares) cell.share /= sum;
 }
 
-/// Columns that the rows' sums miss by more than chance, as parts of what they miss. None: what they miss is chance.
-/// For one of m columns chance is up to 3 standard deviations, and 2 ln m more in twice the log-likelihood.
+/// The columns in which the rows fall short of the targets, as parts of the whole shortfall. Empty: all differences are
+/// within chance, which for one of m columns is 3 standard deviations, plus 2 ln m in twice the log-likelihood.
 std::vector<ShareTree::Share> missed_columns(std::span<const RakedRow> rows, std::span<const double> targets,
                                              double samples) {
   std::vector<double> sums(targets.size(), 0);
@@ -51,7 +51,7 @@ std::vector<ShareTree::Share> missed_columns(std::span<const RakedRow> rows, std
   return missed;
 }
 
-/// Adds one sample to the row's, divided as what of `missed` the row may have.
+/// Adds one sample to the row, divided like the columns of `missed` that the row may have.
 void add_sample(RakedRow& row, std::span<const ShareTree::Share> missed) {
   std::vector<ShareTree::Share> of;
   double all = 0;
@@ -105,13 +105,13 @@ double rake(std::span<RakedRow> rows, std::span<const double> targets) {
       apart = std::max(apart, std::fabs(target - sums[p]) / mass);
       factors[p] = target / sums[p];
     }
-    // Impossible targets are approached for ever.
+    // Impossible targets are approached, but never reached.
     if (apart < close_enough || round == most_rounds || (round > 50 && apart > 0.9999 * before)) return apart;
     for (RakedRow& row : rows) {
       if (row.mass <= 0) continue;
       double sum = 0;
       for (const auto& cell : row.shares) sum += cell.share * factors[cell.path];
-      if (sum <= 0) continue;  // nothing of what it has is wanted
+      if (sum <= 0) continue;  // none of its columns is wanted
       for (auto& cell : row.shares) cell.share *= factors[cell.path] / sum;
     }
   }

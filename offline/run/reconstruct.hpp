@@ -6,7 +6,7 @@
 
 namespace refrain::run {
 
-/// Of one call path and one of its columns, and of the overall metric that the column scales with.
+/// Numbers of one column of a call path, and of the overall metric that the column scales with.
 struct ReconstructionInput {
   std::int64_t sum = 0;          ///< of the column over the cluster's members
   std::uint64_t members = 1;     ///< of the cluster
@@ -16,14 +16,14 @@ struct ReconstructionInput {
   bool has_slope = false;        ///< `slope` is known; otherwise the value is proportional to the overall metric
   float slope = 0;               ///< change of the column per change of the overall metric
   bool integral = true;          ///< counts, bytes, ticks: round to the nearest integer
-  // Of the second overall metric, for columns that have one (Column::also_scales_with) and `has_slope`.
+  // Of the second overall metric, for columns that have one (MetricRow::also_follows) and `has_slope`.
   float second_slope = 0;
   std::int64_t second_overall_sum = 0;
   double second_overall_value = 0;
 };
 
-/// The mean of the cluster, moved along the slopes by what sets the iteration's overall metrics apart from the
-/// cluster's means. Never negative where the mean is not. A cluster of one member gives the value exactly.
+/// The mean of the cluster, moved along the slopes by the difference of the iteration's overall metrics from the
+/// cluster's means. Never negative unless the mean is. A cluster of one member gives the value exactly.
 inline double reconstruct(const ReconstructionInput& in) {
   if (in.members == 0) return 0;
   const double n = static_cast<double>(in.members);

@@ -15,7 +15,7 @@ constexpr std::uint32_t bits_of(Metrics... metrics) {
 }
 constexpr std::uint32_t of_user = bits_of(wall, user), off_cpu = bits_of(wall, user, not_on_cpu);
 
-/// Turns ticks into nanoseconds, one time after the other, so that their sum is rounded once.
+/// Converts one time after the other from ticks to nanoseconds, so that their sum is rounded only once.
 class Rounder {
  public:
   explicit Rounder(const Clock& clock) : clock_(clock) {}
@@ -85,7 +85,7 @@ Leaf Leaves::of(const experiment::Rank& rank, const experiment::Location& locati
   Rounder rounder(clock);
   const format::UnitTimes& times = totals.times;
   const auto add_paths = [&](bool in_mpi) {
-    auto asked_for = totals.extra.values.begin();  // as ascending as the call paths
+    auto asked_for = totals.extra.values.begin();  // ascending, like the call paths
     for (const experiment::PathTotals& path : totals.paths) {
       const experiment::CallPath& of = definitions_.paths[path.path];
       if ((of.kind == format::NodeKind::Region) != in_mpi) continue;
@@ -102,7 +102,7 @@ Leaf Leaves::of(const experiment::Rank& rank, const experiment::Location& locati
         row.asked_for = std::span(totals.extra.columns).subspan(asked_for->first, totals.extra.totals.size());
     }
   };
-  /// `row` has what it is beside its time.
+  /// `row` has all values except its time.
   const auto add_by_rules = [&](std::int64_t ticks, Row row) {
     row.ns = rounder.ns(ticks);
     const bool has_asked_for = std::ranges::any_of(row.asked_for, [](std::int64_t value) { return value != 0; });

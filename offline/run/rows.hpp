@@ -1,6 +1,6 @@
 #pragma once
-/// What one location did in one unit, by call path, in nanoseconds: the rows that everything is added up from. Made by
-/// the time rules from what the file has, when it is asked for; one rank is in memory at a time.
+/// What one location did in one unit, by call path, in nanoseconds: the rows from which everything is added up. The
+/// time rules make them from the data of the file on request; one rank is in memory at a time.
 
 #include <array>
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace refrain::run {
 
-/// Ticks of a rank's counter as nanoseconds, in integers: the same result on every machine.
+/// Converts ticks of a rank's counter to nanoseconds in integers, with the same result on every machine.
 class Clock {
  public:
   explicit Clock(double ticks_per_second);
@@ -25,17 +25,17 @@ class Clock {
   std::int64_t rate_;
 };
 
-/// A row is of a call path of the definitions, or of one that the time rules define.
+/// The row of a call path of the definitions, or of one that the time rules define.
 struct Row {
   static constexpr std::uint32_t by_rules = std::numeric_limits<std::uint32_t>::max();
 
   std::uint32_t path = by_rules;
-  Pseudo pseudo{};          ///< of those by rules
-  format::NodeKind kind{};  ///< of the others
+  Pseudo pseudo{};          ///< if `path` is by_rules
+  format::NodeKind kind{};  ///< otherwise
   std::int64_t ns = 0;
-  std::uint32_t times = 0;                  ///< what metrics the time is of: bits by TimeMetric
-  bool is_divided = false;                  ///< the time is a share of what samples have divided, or would have
-  std::int64_t below = 0, above = 0;        ///< what it may be wrong by, where time off the CPU was not counted
+  std::uint32_t times = 0;                  ///< the metrics that include the time: bits by TimeMetric
+  bool is_divided = false;                  ///< the time is a share that samples divided, or would have
+  std::int64_t below = 0, above = 0;        ///< bounds of its error, where time off the CPU was not counted
   std::span<const std::int64_t> columns;    ///< by format::column_of()
   std::span<const std::int64_t> asked_for;  ///< by Rank::extra_metrics; may be shorter
 
@@ -44,26 +44,26 @@ struct Row {
   bool has(TimeMetric metric) const { return (times >> metric & 1) != 0; }
 };
 
-/// Whether it is known what of the location's time off the CPU was waiting for a core.
+/// Whether it is known how much of the location's time off the CPU was waiting for a core.
 bool tells_waiting(const experiment::Rank& rank, const experiment::Location& location);
 
-/// The rows of a location in a unit. Holds nothing: rank, location and totals must outlive it.
+/// The rows of a location in a unit. Holds references: rank, location and totals must outlive it.
 struct Leaf {
   const experiment::Rank& rank;
   const experiment::Location& location;
   const experiment::RunTotals& totals;
   bool is_whole_run = true;
   bool is_exact = true;  ///< nothing is reconstructed
-  /// Those of MPI first, then user code, then the rest; their times add up to the wall time of the unit, to the
+  /// Rows of MPI first, then of user code, then the rest. Their times add up to the wall time of the unit, to the
   /// nanosecond.
   std::vector<Row> rows;
 
-  /// All rows together, in nanoseconds, by metric.
+  /// The sums over all rows by metric, in nanoseconds.
   std::array<std::int64_t, time_metrics> times() const;
   std::int64_t time(TimeMetric metric) const { return times()[metric]; }
-  /// The time that samples have divided, in nanoseconds, and the weights of these.
+  /// The time that samples have divided, in nanoseconds, and the weights of these samples.
   Stratum stratum() const;
-  /// What a row has of a metric of marks, in nanoseconds where it is a time.
+  /// The value of a metric of marks in a row; times are in nanoseconds.
   std::int64_t mark_of(const Row& row, format::MetricId metric) const;
   std::uint32_t node_of(const Nodes& nodes, const Row& row) const {
     return row.path == Row::by_rules ? nodes.of(row.pseudo) : nodes.of_path(row.path);

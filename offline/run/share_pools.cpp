@@ -16,7 +16,7 @@ double SharePools::Pool::error_of(double share, const ShareSpread& spread) const
       const double apart = spread.quarters[q];
       between += apart * apart / 4;
     }
-    squared = std::max(squared, between - 3 * chance);  // a quarter's share alone is apart by 3 times chance, squared
+    squared = std::max(squared, between - 3 * chance);  // 3 * chance: the squared distance of a quarter by chance
   }
   return std::sqrt(squared);
 }

@@ -24,7 +24,7 @@ double x_log_x(std::int64_t x) {
   return v * std::log(v);
 }
 
-/// 2 log L, but for what is the same for all divisions.
+/// 2 log L, without the terms that are equal for all divisions.
 double twice_log_likelihood(std::span<const PathSamples> hits) {
   std::int64_t samples = 0;
   double sum = 0;
@@ -35,7 +35,8 @@ double twice_log_likelihood(std::span<const PathSamples> hits) {
   return 2 * (sum - x_log_x(samples));
 }
 
-/// Of one call path against the rest: `hits` of it among `samples`, and as many among others.
+/// The gain by one call path against the rest: `hits` of `samples` in one part, `other_hits` of `other_samples` in the
+/// other.
 double gain_of_one(std::int64_t hits, std::int64_t samples, std::int64_t other_hits, std::int64_t other_samples) {
   const auto log_likelihood = [](std::int64_t k, std::int64_t n) { return x_log_x(k) + x_log_x(n - k) - x_log_x(n); };
   return 2 * (log_likelihood(hits, samples) + log_likelihood(other_hits, other_samples) -
@@ -73,7 +74,7 @@ void SampledIterations::add(const SampledIterations& others) {
   for (std::size_t i = 0; i < others.size(); ++i) add(others.variables(i), others.samples(i));
 }
 
-/// Keeps the iterations in the order of each variable. A node is the same range of all these orders.
+/// Keeps the iterations sorted by each variable. A node is the same range in all these orders.
 class ShareTree::Grower {
  public:
   Grower(const SampledIterations& iterations, ShareTree& tree) : iterations_(iterations), tree_(tree) {
@@ -133,7 +134,7 @@ class ShareTree::Grower {
     std::vector<Share> above;
   };
   struct Split {
-    double surplus = 0;  ///< of the gain, above the least
+    double surplus = 0;  ///< of the gain over `least`
     double least = 0;
     std::size_t variable = 0;
     std::int64_t most = 0;
@@ -155,7 +156,7 @@ class ShareTree::Grower {
     std::ranges::sort(hit_);
   }
 
-  /// Of few samples: as if there were one more, divided as the node above.
+  /// The shares of a node; with few samples, as if there were one more, divided like the parent.
   std::vector<Share> shares_of(const Range& range) const {
     const bool few = samples_ < enough_samples && !range.above.empty();
     if (few && (range.node == 0 || samples_ == 0)) return range.above;
@@ -198,10 +199,10 @@ class ShareTree::Grower {
   }
 
   /// With n samples in an iteration, k of them on a call path of share p: (k - n p)^2 is n p (1 - p) by chance, and
-  /// n^2 v more where shares have the variance v among iterations. But a function that is one stretch of time in an
-  /// iteration is hit by jittered samples nearly alike each time: (k - n p)^2 is n p (1 - p) / 12 + 1/4 at most. Which
-  /// of both it is cannot be told. With few samples an iteration the second would take chance for variance; with many,
-  /// what is taken too much is small, and the first would overlook what is there.
+  /// n^2 v more if the shares of iterations have the variance v. But a function that is one stretch of time in an
+  /// iteration is hit by jittered samples almost equally often each time: then (k - n p)^2 is at most
+  /// n p (1 - p) / 12 + 1/4. The samples do not tell which case applies. With few samples per iteration, the second
+  /// formula would take chance for variance; with many, it overestimates little, and the first would miss variance.
   static constexpr std::int64_t many_samples = 50;
   void find_variances(const Range& range, std::vector<Share>& shares) {
     std::vector<double> share(in_node_.size(), 0), sum(in_node_.size(), 0);
@@ -242,7 +243,7 @@ class ShareTree::Grower {
       double left = 0, right = whole + x_log_x(samples_);
       std::int64_t moved = 0;
       Split here;
-      // One call path against the rest gains most beside an iteration that has it.
+      // The gain of one call path against the rest is largest next to an iteration that has it.
       const auto offer_paths_of = [&](std::size_t first, std::size_t end) {
         for (std::size_t at = first; at < end; ++at)
           for (const PathSamples& of : iterations_.samples(order[at]))
@@ -305,7 +306,7 @@ class ShareTree::Grower {
   std::array<std::vector<std::uint32_t>, ShareVariables::count> order_;
   std::vector<std::uint32_t> spare_;
   std::vector<std::uint8_t> goes_left_;
-  // Of the node in hand.
+  // Of the current node.
   std::vector<std::uint32_t> hit_;  ///< call paths with samples
   std::vector<std::int64_t> in_node_, in_left_;
   std::vector<std::array<std::int64_t, 4>> in_quarter_;
@@ -326,7 +327,7 @@ bool ShareTree::explains(const SampledIterations& others, const ShareTree& own) 
   struct OfOne {
     double hits = 0, expected = 0;
   };
-  std::map<std::uint32_t, OfOne> of_one;  // call path
+  std::map<std::uint32_t, OfOne> of_one;  // by call path
   double shared = 0;
   for (const auto& [leaf, hits] : theirs) {
     const Leaf& ours = leaves_[leaf];

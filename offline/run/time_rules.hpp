@@ -1,5 +1,5 @@
 #pragma once
-/// The time rules (format/time_rules.hpp) for units as they were read.
+/// Applies the time rules (format/time_rules.hpp) to units that were read.
 
 #include <cstdint>
 #include <span>
@@ -15,7 +15,7 @@ struct PathTime {
   std::int64_t ticks;
 };
 
-/// Of a unit; its call paths, too.
+/// The times of a unit and of its call paths.
 struct UnitTimes : format::UnitTimes {
   std::vector<PathTime> user_paths, mpi_paths;  ///< ascending by path
 };
@@ -30,7 +30,7 @@ UnitTimes apply_time_rules(const experiment::Unit& unit, std::span<const experim
 /// remainders are rounded up, earlier ones first where they are equal. All zero when no weight is positive.
 std::vector<std::int64_t> share_by_largest_remainder(std::int64_t total, std::span<const std::int64_t> weights);
 
-/// Value of `metric` in the row of a path, 0 when its kind of path does not have it.
+/// Value of `metric` in the row of a path; 0 if paths of this kind do not have the metric.
 std::int64_t value_of(const experiment::Unit& unit, const experiment::PathValues& row, experiment::NodeKind kind,
                       format::MetricId metric);
 

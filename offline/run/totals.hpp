@@ -1,5 +1,5 @@
 #pragma once
-/// What locations did by the time rules, in the run or in a part of it: the form in which values meet names.
+/// Totals of locations by the time rules, for the run or for a part of it: the form in which values meet names.
 
 #include <span>
 
@@ -9,14 +9,14 @@
 
 namespace refrain::run {
 
-/// Of these units of one location together.
+/// The totals of these units of one location together.
 experiment::RunTotals totals_of(std::span<const experiment::Unit> units, const experiment::Rank& rank,
                                 const experiment::Location& location, std::span<const experiment::CallPath> paths);
 
-/// Sums of the location's whole run, not divided among call paths: as the file has them, else those of the units.
+/// Sums of the location's whole run, not divided among call paths: from the file if it has them, else from the units.
 format::UnitTotals sums_of_run(const experiment::Location& location);
 
-/// The calls that a unit has made of MPI, of one call path.
+/// The MPI calls of one call path in a unit.
 struct MpiCalls {
   std::uint32_t path;
   double number, seconds;

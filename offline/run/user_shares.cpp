@@ -10,8 +10,9 @@ namespace {
 
 using Shares = std::vector<ShareTree::Share>;
 
-/// Of two independent sets of samples on call paths; `expected` stands for `samples` of them. What is gained by not
-/// taking them for one, as in share_tree.hpp, less what must be gained: by all call paths or by one of them.
+/// The gain of telling apart two independent sets of samples on call paths (share_tree.hpp), minus the least gain: by
+/// all call paths or by one of them, whichever is larger. `expected`: the shares of the second set, of `samples`
+/// samples.
 double surplus_gain(std::span<const UserShares::PathSum> found, const Shares& expected, double samples) {
   double n = 0;
   for (const auto& of : found) n += static_cast<double>(of.samples);
@@ -40,7 +41,7 @@ double surplus_gain(std::span<const UserShares::PathSum> found, const Shares& ex
   return std::max(2 * gain - least_gain(all, hit), 2 * gain_of_one - least_gain_of_one(all, hit));
 }
 
-/// Gives the paths that `wanted` has and no row has to all rows alike that may have them.
+/// Adds each path of `wanted` that no row has to all rows that may have it, with the same share.
 void add_missing(std::span<RakedRow> rows, const Shares& wanted, std::uint32_t paths) {
   std::vector<bool> has(paths, false);
   for (const RakedRow& row : rows)
@@ -102,10 +103,10 @@ void UserShares::learn(std::int32_t cluster, const ShareVariables& of, std::span
   }
 }
 
-/// Classes in the order of their samples, so that those of few find the trees of the others. Without kept samples there
-/// is nothing to compare: a class is then divided as its exact sums.
+/// Takes classes in descending order of kept samples, so that those with few find the trees of the others. A class
+/// without kept samples has nothing to compare: it is divided like its exact sums.
 void UserShares::grow() {
-  constexpr std::size_t most_tried = 8;  // of the trees of other classes
+  constexpr std::size_t most_tried = 8;  // trees of other classes
   std::vector<Class*> order;
   for (auto& [index, of] : classes_) order.push_back(&of);
   std::ranges::stable_sort(order, std::greater{}, &Class::kept_samples);
@@ -146,11 +147,11 @@ void UserShares::weigh(const Iteration& of) {
   if (!found_.has(of.cluster)) return;
   const std::size_t group = found_.clusters[static_cast<std::size_t>(of.cluster)].group;
   Part& part = groups_[group].parts[{of.cluster, found_.place_of(of)}];
-  if (at(of.cluster).alone) return;  // but its pool is there
+  if (at(of.cluster).alone) return;  // but its place has a pool
   (of.kept ? part.kept : part.others).add({of.least_on_cpu, of.most_on_cpu, of.cpu, of.user_ticks, of.mpi_ticks});
 }
 
-/// What the samples of the members hit that were not kept.
+/// The samples, by call path, of the members whose samples were not kept.
 std::vector<UserShares::PathSum> UserShares::not_kept(std::int32_t cluster) const {
   const auto& kept_of = kept_[static_cast<std::size_t>(cluster)];
   std::vector<PathSum> rest;
@@ -162,7 +163,7 @@ std::vector<UserShares::PathSum> UserShares::not_kept(std::int32_t cluster) cons
   return rest;
 }
 
-/// One group of classes: its pools.
+/// Makes the pools of one group of classes.
 class UserShares::Settling {
  public:
   Settling(UserShares& shares, std::size_t group)
@@ -227,7 +228,8 @@ class UserShares::Settling {
     without_path_ = time > 0 ? sums_.without_path / time : 0;
   }
 
-  /// By place: between what is certain, where the ticks of all its iterations say, and so that the sum is exact.
+  /// Sets the part on a CPU of each place: within the certain bounds, where the ticks of its iterations say, and so
+  /// that the sum is exact.
   void divide_cpu_time() {
     double found = 0;
     for (auto& [place, of] : places_) {
@@ -259,7 +261,7 @@ class UserShares::Settling {
 
   const Shares& shares_of(std::size_t leaf) const { return group_.tree.leaves()[leaf].shares; }
 
-  /// A leaf of few samples is drawn to the node above it by one more; a root of few has the shares of the exact sums.
+  /// A leaf with few samples has one more, divided as its parent; a root with few has the shares of the exact sums.
   double samples_of(std::size_t leaf) const {
     if (shares_of(leaf).empty()) return 0;
     const auto own = static_cast<double>(group_.tree.leaves()[leaf].samples);
@@ -267,7 +269,7 @@ class UserShares::Settling {
     return group_.tree.leaves().size() == 1 ? std::max(group_.samples, 1.0) : own + 1;
   }
 
-  /// What the leaf says, without what is excluded. Where nothing is left, what the exact sums have beside that.
+  /// The shares of the leaf without excluded call paths; if none is left, those of the exact sums without them.
   RakedRow row_at(const Place& place, double mass) const {
     const std::vector<bool>& excluded = shares_.exclusions_[place.exclusion];
     RakedRow row{mass, samples_of(place.leaf), shares_of(place.leaf), excluded.empty() ? nullptr : &excluded};
@@ -293,7 +295,7 @@ class UserShares::Settling {
 
   RakedRow& row_of(const Place& place) { return rows_[found_.pool_of_place.at(place) - first_pool_]; }
 
-  /// The members that were not kept get pools of their own where their samples differ from what the leaves say.
+  /// Gives the members whose samples were not kept pools of their own if these samples differ from the leaves' shares.
   void settle_cluster(PartIterator begin, PartIterator end) {
     std::vector<RakedRow> others;
     std::map<std::uint32_t, double> by_path;
@@ -344,7 +346,7 @@ class UserShares::Settling {
   Weights all_;
   Cluster sums_;
   double with_path_ = 0, without_path_ = 0;
-  double samples_ = 0;          ///< that the targets rest on
+  double samples_ = 0;          ///< number of samples that the targets rest on
   std::vector<RakedRow> rows_;  ///< by pool of the group
 };
 

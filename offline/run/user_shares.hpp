@@ -1,28 +1,29 @@
 #pragma once
-/// How the user time of every iteration of a loop of one location is divided: on which call paths, and how much of it
-/// was not on a CPU.
+/// Divides the user time of every iteration of a loop of one location: among call paths, and into time on and off a
+/// CPU.
 ///
-/// Trees of pools are grown from the samples that were kept (share_tree.hpp), one a class of iterations. But a class
-/// whose samples the tree of another class explains as well as one of its own shares that tree, which is grown from the
-/// samples of both: so classes of few samples are divided as their neighbours are. The division of an iteration is that
-/// of its pool, whether its own samples were kept or not, and its time is its own, exactly. Then:
+/// Trees of pools are grown from the kept samples (share_tree.hpp), one per class of iterations. But if the tree of
+/// another class explains the samples of a class as well as a tree of its own, both classes share one tree, which is
+/// grown from the samples of both. So classes with few samples are divided like their neighbours. An iteration is
+/// divided like its pool, whether or not its own samples were kept; its time is exactly its own. Then:
 ///
-/// 1. What is known of the iterations without kept samples is the exact sum over a cluster less the samples of the kept
-///    members. Where that differs from what the pools say by more than chance (the gain of share_tree.hpp's criterion),
-///    these members are raked to it (raking.hpp).
-/// 2. All iterations of the classes that share a tree are raked to the exact sums of these classes. So iterations add
-///    up to the run. An iteration has a call path that its pool never hit only where the sums ask for it by more than
-///    chance; what they ask for by chance stays missed.
-/// 3. Time on a CPU is between what is certain of each iteration. Where between, says the pool's W_user : W_mpi; then
-///    it is made to add up, too. This, and what samples without a call path stand for, is one for the classes of a
-///    tree.
+/// 1. The samples of a cluster's members that were not kept have a known sum: the exact sum over the cluster minus the
+///    samples of the kept members. If it differs from the pools by more than chance (the gain of share_tree.hpp's
+///    criterion), these members are raked to it (raking.hpp).
+/// 2. All iterations of the classes that share a tree are raked to the exact sums of these classes, so iterations add
+///    up to the run. An iteration gets a call path that its pool never hit only if the sums require it by more than
+///    chance; a difference within chance stays.
+/// 3. The time on a CPU of each iteration has certain bounds. The pool's W_user : W_mpi says where between them it is;
+///    then the times are made to add up, too. The time on a CPU, and the part that samples without a call path stand
+///    for, are settled for all classes of a tree together.
 ///
-/// A class may exclude call paths: what lies below MPI calls or regions that are not in it was not called. Iterations
-/// of such a class share the tree of others, but have pools of their own, without these call paths.
+/// A class may exclude call paths: functions below which other classes make MPI calls or enter regions, and this class
+/// does not (excluded_paths.hpp). Iterations of such a class share the tree of others, but have pools of their own,
+/// without these call paths.
 ///
-/// Pure: plain numbers in and out, no experiment. In this order: learn() for the kept iterations, grow(), weigh() for
+/// Pure: plain numbers in and out, no experiment. Order of calls: learn() for the kept iterations, grow(), weigh() for
 /// all iterations, settle(), which returns the pools (share_pools.hpp). Memory: the kept samples until grow(), then
-/// pools times call paths and a number for each pair of cluster and pool; nothing grows with the iterations.
+/// pools times call paths and a number for each pair of cluster and pool; nothing grows with the number of iterations.
 
 #include <cstdint>
 #include <map>
@@ -41,10 +42,10 @@ class UserShares {
     std::int64_t samples;
     double time;  ///< by the time rules
   };
-  /// Exact sums over the members of a cluster. Times in any unit, the same everywhere.
+  /// Exact sums over the members of a cluster. Times may have any unit, the same everywhere.
   struct Cluster {
     std::uint32_t class_index = 0;
-    bool alone = false;       ///< its iteration is known as it was: it takes no part but by its samples
+    bool alone = false;       ///< its only iteration is known exactly: only its samples take part
     double on_cpu = 0;        ///< user time on a CPU, by the time rules
     double without_path = 0;  ///< part of it that samples without a call path stand for
     double user_ticks = 0, user_weight = 0, mpi_ticks = 0, mpi_weight = 0;
@@ -52,7 +53,7 @@ class UserShares {
   };
   using Iteration = SharePools::Iteration;
 
-  /// By class: the call paths that its iterations cannot have. Classes that are not listed have any.
+  /// By class: the call paths that its iterations cannot have. Classes that are not listed exclude none.
   using Excluded = std::map<std::uint32_t, std::vector<bool>>;
 
   explicit UserShares(std::vector<Cluster> clusters, const Excluded& excluded = {});
@@ -60,7 +61,7 @@ class UserShares {
   void learn(std::int32_t cluster, const ShareVariables& of, std::span<const PathSamples> samples);
   void grow();
   void weigh(const Iteration& of);
-  /// Nothing is left here then.
+  /// Returns the pools, and leaves nothing here.
   SharePools settle();
 
  private:
@@ -70,7 +71,7 @@ class UserShares {
     double least = 0, most = 0, cpu = 0, user_ticks = 0, mpi_ticks = 0;
     void add(const Weights& other);
   };
-  /// Members of one cluster in one leaf, those that were kept and the others.
+  /// Members of one cluster in one leaf: those whose samples were kept, and the others.
   struct Part {
     Weights kept, others;
   };
@@ -86,7 +87,7 @@ class UserShares {
     std::int64_t kept_samples = 0;
     double samples = 0;
     std::size_t group = 0;
-    std::size_t exclusion = 0;  ///< of exclusions_
+    std::size_t exclusion = 0;  ///< index in exclusions_
   };
   class Settling;
   bool has(std::int32_t cluster) const { return cluster >= 0 && static_cast<std::size_t>(cluster) < clusters_.size(); }
@@ -98,7 +99,7 @@ class UserShares {
   std::map<std::uint32_t, Class> classes_;
   std::vector<std::vector<bool>> exclusions_{{}};  ///< different sets of call paths; the first is empty
   std::vector<Group> groups_;
-  std::uint32_t paths_ = 0;  ///< their numbers are below
+  std::uint32_t paths_ = 0;  ///< path numbers are below this
   SharePools found_;         ///< its groups are those of groups_
 };
 

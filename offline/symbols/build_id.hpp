@@ -1,5 +1,5 @@
 #pragma once
-/// What tells builds of a module apart, in lower-case hexadecimal: the build-id, or what stands for it where there is
+/// The identity of a build of a module, in lower-case hexadecimal: the build-id, or a substitute for it if there is
 /// none (format/file_identity.hpp).
 
 #include <string>
@@ -7,9 +7,9 @@
 namespace refrain::symbols {
 
 std::string hexadecimal(const unsigned char* bytes, int count);
-/// Whether it stands for a build-id.
+/// Whether `build_id` is a substitute, made from the contents of the file.
 bool is_by_contents(const std::string& build_id);
-/// Of a module without a build-id, by the contents of its open file. Empty: it cannot be read.
+/// The substitute for a module without a build-id, from the contents of its open file. Empty: it cannot be read.
 std::string identity_of_file(int file);
 
 }  // namespace refrain::symbols

@@ -7,8 +7,8 @@
 
 namespace refrain::symbols {
 
-/// Calls `callback(unit, code)` for each. `unit` stands in the module itself and has the addresses; `code` has what is
-/// below it: the split unit of a skeleton where there is one, else `unit` again.
+/// Calls `callback(unit, code)` for each unit. `unit` is in the module itself and has the addresses; `code` has the
+/// entries below it: the split unit of a skeleton if there is one, else `unit` again.
 template <typename Callback>
 void for_each_unit(Dwarf* dwarf, Callback callback) {
   Dwarf_CU *unit = nullptr, *next = nullptr;
@@ -22,8 +22,8 @@ void for_each_unit(Dwarf* dwarf, Callback callback) {
   }
 }
 
-/// Calls callback(begin, end) for each range of code of a function, but for code that the linker has thrown away: its
-/// description stays, at address 0 or 1.
+/// Calls callback(begin, end) for each range of code of a function, except code that the linker has discarded, whose
+/// description stays at address 0 or 1.
 template <class Callback>
 void for_each_range(Dwarf_Die& die, Callback callback) {
   constexpr Dwarf_Addr highest_discarded = 1;

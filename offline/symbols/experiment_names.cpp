@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 using experiment::Experiment;
 using experiment::ProfileModule;
 
-/// Modules of several paths and one build-id are one.
+/// Identifies a module: modules with different paths and the same build-id are one.
 using ModuleKey = std::pair<bool, std::string>;
 template <class Module>
 ModuleKey key_of(const Module& module) {
@@ -47,7 +47,7 @@ std::map<std::int32_t, std::vector<Place>> places_of(const experiment::ProfileDe
   return places;
 }
 
-/// Nothing: there is a file that cannot be read.
+/// The names that the experiment keeps; nullopt: their file cannot be read.
 std::optional<std::vector<ModuleNames>> read_names(const Experiment& experiment) {
   std::vector<ModuleNames> names;
   const fs::path path = experiment.directory() / names_file_name;
@@ -58,7 +58,7 @@ std::optional<std::vector<ModuleNames>> read_names(const Experiment& experiment)
   return is_good ? std::optional(std::move(names)) : std::nullopt;
 }
 
-/// What `refrain exec` has kept of the functions of modules; what cannot be read is damage.
+/// The tables of functions that `refrain exec` has kept; a table that cannot be read is damage.
 class KeptTables {
  public:
   explicit KeptTables(const Experiment& experiment) {
@@ -68,7 +68,7 @@ class KeptTables {
         try {
           take(experiment::InputFile(file, experiment.damage_log()));
         } catch (const experiment::ReadError&) {
-          // Another tool that has kept the names removes it.
+          // Not damage if another tool has kept the names and removed the table.
           if (experiment::has_file(experiment.directory(), file.filename())) throw;
         }
       });
@@ -78,7 +78,7 @@ class KeptTables {
     const auto at = by_module_.find(module);
     return at == by_module_.end() ? nullptr : at->second;
   }
-  /// Once the names that occur are kept, they have served.
+  /// The tables are not needed any more once the names that occur are kept.
   void remove() const {
     std::error_code ignored;
     for (const fs::path& file : files_) fs::remove(file, ignored);
@@ -108,8 +108,8 @@ bool has_ended(const Experiment& experiment) {
          experiment.manifest().state == "incomplete";
 }
 
-/// What the file is to have of a module: what it had, and all that is known of `places`, but for what a better source
-/// has told it.
+/// Adds all that is known of `places` to the kept names of a module, except where a better source has named a place
+/// already.
 void add(ModuleNames& kept, const ModuleNames& known, std::span<const Place> places) {
   const bool is_worse = known.source < kept.source;
   for (const Place& place : places)
@@ -147,7 +147,7 @@ std::vector<NamesOfModule> names_by_module(const Experiment& experiment, bool& h
 }
 
 void use_names(const Experiment& experiment, Symbolizer& symbolizer, const NamingOptions& options) {
-  // Before the names: a tool that keeps these removes the tables afterwards.
+  // Tables are read before names: a tool that keeps names removes the tables afterwards.
   const KeptTables tables(experiment);
   const auto file = read_names(experiment);
   const NamesByModule kept = by_module(file.value_or(std::vector<ModuleNames>()));
@@ -164,7 +164,7 @@ void use_names(const Experiment& experiment, Symbolizer& symbolizer, const Namin
     if (options.progress && done++ % 64 == 0) options.progress(std::min(done, all), all + 1);
   };
   bool has_new = false;
-  // Of modules of one file, each knows what those before it know.
+  // Each module of a file takes the names of the file's modules before it.
   std::map<ModuleKey, const NamedModule*> best;
   const auto take_from = [](const NamedModule* other, NamedModule& named) {
     if (other && other != &named && other->names().source != NameSource::None) named.take(other->names());
@@ -187,7 +187,7 @@ void use_names(const Experiment& experiment, Symbolizer& symbolizer, const Namin
   if (options.progress && done > 0) options.progress(all, all);
   if (!has_new || !file || experiment.directory().empty()) return;
 
-  // Another tool may have kept better ones in the meantime.
+  // Another tool may have kept better names in the meantime.
   const auto latest = read_names(experiment);
   if (!latest) return;
   NamesByModule names = by_module(*latest);
@@ -202,7 +202,7 @@ void use_names(const Experiment& experiment, Symbolizer& symbolizer, const Namin
   try {
     write_names(experiment.directory(), modules);
     if (experiment.damages() == 0) tables.remove();
-  } catch (const std::system_error&) {  // a directory of somebody else, or a full disk: what is in memory suffices
+  } catch (const std::system_error&) {  // another user's directory, or a full disk: the names in memory suffice
   }
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 using Bytes = std::span<const unsigned char>;
 
-/// Bytes of a module at the address where they will be.
+/// Bytes of a module, and the address to which they will be mapped.
 struct PlacedBytes {
   std::uint64_t address = 0;
   Bytes bytes;
@@ -36,7 +36,7 @@ bool read_as(Bytes& from, std::uint64_t& value) {
   return true;
 }
 
-/// A pointer of the encodings that tables of code addresses have; `address` is its own.
+/// Reads a pointer in an encoding that tables of code addresses use; `address`: where the pointer itself is.
 bool read_pointer(Bytes& from, unsigned encoding, std::uint64_t address, std::uint64_t& value) {
   switch (encoding & 0x0f) {
     case DW_EH_PE_absptr:
@@ -63,7 +63,7 @@ bool read_pointer(Bytes& from, unsigned encoding, std::uint64_t address, std::ui
   return true;
 }
 
-/// How pointers of the entries that belong to a CIE are encoded; nothing when the CIE is not understood.
+/// The encoding of pointers in the entries of a CIE; nullopt if the CIE is not understood.
 std::optional<unsigned> pointer_encoding(const Dwarf_CIE& cie) {
   unsigned encoding = DW_EH_PE_absptr;
   if (cie.augmentation == nullptr || *cie.augmentation == 0) return encoding;
@@ -81,7 +81,7 @@ std::optional<unsigned> pointer_encoding(const Dwarf_CIE& cie) {
   return encoding;
 }
 
-/// Whether a first instruction of an entry says that something is on the stack already, beside the return address.
+/// Whether the first instruction of an entry says that the stack already has something beside the return address.
 bool is_of_part(Bytes instructions) {
   for (const unsigned char instruction : instructions) {
     if (instruction == DW_CFA_nop) continue;

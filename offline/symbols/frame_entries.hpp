@@ -1,5 +1,5 @@
 #pragma once
-/// Functions of a module by its unwind tables (.eh_frame): what a stripped program still tells of them.
+/// Functions of a module by its unwind tables (.eh_frame), which a stripped program still has.
 
 #include <cstdint>
 #include <libelf.h>
@@ -10,17 +10,17 @@ namespace refrain::symbols {
 
 class FrameEntries {
  public:
-  /// Every entry that can be read. `elf` must outlive this.
+  /// Reads every entry that can be read. `elf` must outlive this object.
   explicit FrameEntries(Elf* elf);
 
-  /// First address of the function that `address` lies in. Code that compilers have put apart from its function
-  /// (.cold), which has an entry of its own, belongs to the function that jumps there.
+  /// First address of the function that contains `address`. Code that compilers split from its function (.cold) has an
+  /// entry of its own, but belongs to the function that jumps there.
   std::optional<std::uint64_t> function_at(std::uint64_t address) const;
 
  private:
   struct Entry {
     std::uint64_t begin, end;
-    bool is_part;            ///< it does not begin as a called function does
+    bool is_part;            ///< does not begin like a function that is called
     std::uint64_t function;  ///< `begin`, or that of the function which jumps into this part
   };
 

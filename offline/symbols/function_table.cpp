@@ -13,7 +13,7 @@
 namespace refrain::symbols {
 namespace {
 
-/// An open file and what libelf makes of it.
+/// An open file and its libelf handle.
 class ElfFile {
  public:
   explicit ElfFile(const std::string& path) : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
@@ -30,7 +30,7 @@ class ElfFile {
 
   Elf* elf() const { return elf_; }
   int descriptor() const { return descriptor_; }
-  /// Calls visit(section, header) until that returns true.
+  /// Calls visit(section, header) until `visit` returns true.
   template <class Visit>
   bool any_section(Visit visit) const {
     for (Elf_Scn* section = nullptr; elf_ != nullptr && (section = elf_nextscn(elf_, section)) != nullptr;) {
@@ -45,7 +45,7 @@ class ElfFile {
   Elf* elf_ = nullptr;
 };
 
-/// As the runtime finds it in the mapped file: the notes of the program headers tell.
+/// The build-id in the notes of the program headers, where the runtime finds it in the mapped file.
 std::string build_id_of_file(const ElfFile& file) {
   std::size_t count = 0;
   if (elf_getphdrnum(file.elf(), &count) != 0) return {};
@@ -68,7 +68,7 @@ std::string build_id_of_file(const ElfFile& file) {
   return {};
 }
 
-/// More than any library of MPI has, and a tenth of a second.
+/// More than any MPI library has; reading this many takes a tenth of a second.
 constexpr std::uint64_t most_symbols = 1'000'000;
 
 struct TableSymbol {

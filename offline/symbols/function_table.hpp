@@ -1,6 +1,6 @@
 #pragma once
-/// Functions of an executable and its libraries by their symbol tables. `refrain exec` keeps them of binaries that no
-/// tool may ever see, on the local disk of a node or in a container. Debug information is not read, so that it takes
+/// Functions of an executable and its libraries by their symbol tables. `refrain exec` keeps them for binaries that no
+/// tool may ever see, on the local disk of a node or in a container. Debug information is not read, so this takes
 /// milliseconds.
 
 #include <chrono>
@@ -25,12 +25,12 @@ struct FunctionTable {
   std::vector<Function> functions;
 };
 
-/// Those of a file's .symtab, or else .dynsym. No functions: it has none, or is no ELF file.
+/// The functions of a file's .symtab, or else .dynsym. No functions: the file has none, or is not an ELF file.
 FunctionTable functions_of(const std::string& path);
 
 struct FunctionTables {
   std::vector<std::byte> bytes;  ///< the contents of the file; empty: there are no functions
-  std::string id;                ///< the build-id of the first module, the executable, or what stands for it
+  std::string id;                ///< the build-id of the first module, the executable, or its substitute
 };
 /// The tables of `files`. Files that would take longer than `most_time`, or more bytes than `most_bytes`, are left out,
 /// the last ones first.
@@ -40,7 +40,7 @@ FunctionTables function_tables_of(std::span<const std::string> files, std::chron
 /// Throws ReadError.
 std::vector<FunctionTable> parse_function_tables(const experiment::InputFile& file);
 
-/// What the table says of a place: one frame, perhaps without a name.
+/// The frame of a place by the table, perhaps without a name.
 SourceFrame frame_in(const FunctionTable& table, const Place& place);
 
 }  // namespace refrain::symbols

@@ -154,16 +154,16 @@ std::string InlineFrames::name_of(const Unit& unit, Dwarf_Die& function, bool& f
   if (linkage == nullptr) linkage = text_attribute(function, DW_AT_MIPS_linkage_name);
   const char* plain = text_attribute(function, DW_AT_name);
   if (linkage != nullptr && is_fortran(unit.language)) {
-    // Without a module around it a Fortran procedure is called by its plain name, not by `name_`.
+    // A Fortran procedure outside a module is called by its plain name, not by `name_`.
     FunctionName name = function_name(linkage);
     return plain != nullptr && name.text == linkage ? plain : name.text;
   }
-  // The linker's name of a C function is one that people do not know, such as glibc's __GI_exit.
+  // The linker's name of a C function may be one that people do not know, such as glibc's __GI_exit.
   if (linkage != nullptr && (plain == nullptr || !is_c(unit.language))) return function_name(linkage).text;
   if (plain == nullptr) return {};
   if (!is_cplusplus(unit.language)) return plain;
   full = std::string_view(plain) == "main";
-  // The name in its namespace stands with the declaration that this entry was made from.
+  // The scope of the name is that of the declaration that this entry was made from.
   Dwarf_Die at = function;
   for (int hops = 0; hops < 8; ++hops) {
     const auto scope = unit.scopes.find(dwarf_dieoffset(&at));

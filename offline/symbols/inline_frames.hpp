@@ -2,7 +2,7 @@
 /// DWARF of one module: which functions, inlined ones included, are active at an address, and on which lines.
 ///
 /// Compilation units are found by the ranges of their own entries (not every compiler writes .debug_aranges); the
-/// functions of a unit are listed when the first address in it is asked for.
+/// functions of a unit are listed when the first address in it is looked up.
 
 #include <cstdint>
 #include <elfutils/libdw.h>
@@ -18,10 +18,10 @@ class InlineFrames {
  public:
   explicit InlineFrames(Dwarf* dwarf);
 
-  /// Frames at `address`, innermost first; without `expand_inlined` the one that has code of its own alone. Empty:
-  /// DWARF knows no function here. A function without a name of its own in DWARF has an empty `function`.
+  /// Frames at `address`, innermost first; without `expand_inlined` only that of the function with code of its own.
+  /// Empty: DWARF knows no function here. A function without a name of its own in DWARF has an empty `function`.
   std::vector<SourceFrame> frames(std::uint64_t address, bool expand_inlined);
-  /// Line table only.
+  /// Gives the file and line by the line table only. False: they are not known.
   bool line(std::uint64_t address, std::string& file, int& line);
 
  private:
@@ -31,7 +31,7 @@ class InlineFrames {
   };
   struct Unit {
     Dwarf_Die line_die;  ///< has the line table
-    Dwarf_Die code_die;  ///< has the functions; another one with split DWARF
+    Dwarf_Die code_die;  ///< has the functions; differs with split DWARF
     int language;
     bool listed = false;
     std::vector<Function> functions;                        ///< by begin

@@ -1,6 +1,6 @@
 #pragma once
-/// Where the code of a function lies according to debug information: its own, and that of the places into which the
-/// compiler has inlined it.
+/// Where the code of a function is according to debug information: its own code, and its copies where the compiler has
+/// inlined it.
 
 #include <cstdint>
 #include <string>
@@ -13,12 +13,12 @@ struct CodeOfFunction {
   struct Range {
     std::uint64_t begin, end;  ///< addresses in the module's file
   };
-  std::string build_id;  ///< of the module, in hexadecimal; empty: it has none
+  std::string build_id;  ///< of the module, in hexadecimal; empty: it has none, or no debug information
   std::vector<Range>
       ranges;  ///< sorted and disjoint; empty: the function is not there, or there is no debug information
 };
 
-/// `function` as a user writes it (config/function_name.hpp), in the executable or shared library `path`.
+/// The code of `function`, as a user writes it (config/function_name.hpp), in the executable or shared library `path`.
 CodeOfFunction code_of_function(const std::string& path, std::string_view function);
 
 }  // namespace refrain::symbols

@@ -137,7 +137,7 @@ NameSource ModuleSymbols::find_source() {
   return NameSource::Exported;
 }
 
-/// What takes time is done when the first address is asked for.
+/// Slow work is done when the first address is looked up.
 void ModuleSymbols::load() {
   if (is_loaded_) return;
   is_loaded_ = true;
@@ -169,7 +169,7 @@ void ModuleSymbols::load_symbols() {
     if (gelf_getshdr(elf_getscn(file, section_index), &section) == nullptr || !(section.sh_flags & SHF_EXECINSTR))
       continue;
     if (file != last_file) full_table = has_symbol_table(last_file = file);
-    // Between exported functions lie hidden ones: a symbol without a size says nothing in .dynsym.
+    // Hidden functions lie between exported ones, so a .dynsym symbol without a size does not say where it ends.
     if ((symbol.st_size == 0 || type == STT_NOTYPE) && !full_table) continue;
     const int binding = GELF_ST_BIND(symbol.st_info);
     const int rank = (type == STT_NOTYPE ? 4 : 0) + (binding == STB_GLOBAL ? 0 : binding == STB_WEAK ? 1 : 2);
@@ -177,7 +177,7 @@ void ModuleSymbols::load_symbols() {
     symbols_.push_back({address, std::min(address + symbol.st_size, limit), limit, 0, name, rank});
   }
   std::sort(symbols_.begin(), symbols_.end(), [](const Symbol& a, const Symbol& b) {
-    // Last of several at one address wins, so the best is last.
+    // The last of several symbols at one address wins, so the best is last.
     return std::tuple(a.begin, a.end != a.begin, order_of_names(b.rank, b.name)) <
            std::tuple(b.begin, b.end != b.begin, order_of_names(a.rank, a.name));
   });
@@ -201,7 +201,7 @@ std::optional<std::uint64_t> ModuleSymbols::function_at(std::uint64_t instructio
   return entries_->function_at(instruction);
 }
 
-/// All code of one function is to have one name: that of where the function begins.
+/// Gives all code of a function the same name: that of its first address.
 void ModuleSymbols::name_by_unwind_tables(SourceFrame& frame, std::uint64_t address, std::uint64_t instruction) {
   const std::optional<std::uint64_t> begin = function_at(instruction);
   if (const Symbol* symbol = begin ? find_symbol(*begin) : nullptr; symbol != nullptr) {

@@ -27,17 +27,17 @@ class ModuleSymbols {
   ModuleSymbols& operator=(const ModuleSymbols&) = delete;
   ~ModuleSymbols();
 
-  /// How much the files can tell.
+  /// The best source among the files.
   NameSource source() const { return source_; }
-  /// Innermost first; never empty. A function without a name has no text: `named` is false, and `begin` says where it
-  /// is.
+  /// Frames of a place, innermost first; never empty. A function without a name has no text: `named` is false, and
+  /// `begin` says where it is.
   std::vector<SourceFrame> frames(const Place& place);
-  /// Why there are no names, for people; empty: there are.
+  /// Message why there are no names; empty: there are.
   const std::string& note() const { return note_; }
 
  private:
   struct Symbol {
-    std::uint64_t begin, end;  ///< equal: the table does not say how long it is
+    std::uint64_t begin, end;  ///< equal: the table does not have its size
     std::uint64_t limit;       ///< end of its section
     std::uint64_t reach;       ///< largest `end` of this and all symbols before it
     const char* name;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view vdso = "[vdso]";
 
-/// What stands for the name of a function that has none.
+/// The substitute for the name of a function that has none.
 std::string name_by_address(const std::string& path, std::uint64_t address) {
   char text[32];
   std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
@@ -55,7 +55,7 @@ ModuleSymbols& NamedModule::files() {
 
 void NamedModule::take(std::shared_ptr<const FunctionTable> table) { table_ = std::move(table); }
 
-/// The best of what is on this machine and in the table.
+/// The best source among the files on this machine and the table.
 NameSource NamedModule::source_here() {
   const NameSource of_files = files().source();
   return table_ ? std::max(of_files, NameSource::Functions) : of_files;
@@ -67,7 +67,7 @@ std::vector<SourceFrame> NamedModule::look_up(const Place& place) {
   return source_here() == NameSource::Functions ? std::vector{frame_in(*table_, place)} : files().frames(place);
 }
 
-/// A reason that an experiment has kept stays as long as nothing better is found: it is that of the machine of the run.
+/// A reason that an experiment has kept stays until something better is found: it applies to the machine of the run.
 void NamedModule::take_source() {
   if (!has_file(names_.path)) return;
   if (source_here() > names_.source) {

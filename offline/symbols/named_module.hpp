@@ -1,6 +1,6 @@
 #pragma once
-/// The names of one module: those that an experiment has kept come first, and its files are only opened for what they
-/// could add.
+/// The names of one module: those that an experiment has kept come first, and the module's files are opened only for
+/// what they could add.
 
 #include <functional>
 #include <memory>
@@ -15,7 +15,7 @@ namespace refrain::symbols {
 struct FunctionTable;
 class ModuleSymbols;
 
-/// Of the path of a module: generated code and [vdso] have none.
+/// Whether a module with this path has a file: generated code and [vdso] have none.
 bool has_file(const std::string& path);
 
 /// Not thread-safe. Every answer is kept, so references to frames of one place stay valid.
@@ -25,14 +25,14 @@ class NamedModule {
   NamedModule(NamedModule&&) noexcept;
   ~NamedModule();
 
-  /// Frames of the module that an experiment has kept; a better source replaces what is known.
+  /// Takes frames of the module that an experiment has kept; a better source replaces what is known.
   void take(const ModuleNames& kept);
-  /// A table of the module's functions, for where its files tell less.
+  /// Takes a table of the module's functions, which is used where its files tell less.
   void take(std::shared_ptr<const FunctionTable> table);
-  /// Never empty. Looks into the files where nothing is known of the place.
+  /// The frames of a place; never empty. Looks into the files if nothing is known of the place.
   const std::vector<SourceFrame>& frames(const Place& place);
-  /// Names all `places` as well as it can be done here. The files are opened when one of the places is unknown, has no
-  /// name, or may have a better one in them. True: they have told something new. `step` is called now and then.
+  /// Names all `places` as well as possible on this machine. The files are opened if one of the places is unknown, has
+  /// no name, or may have a better one in them. True: they have told something new. `step` is called for each place.
   bool complete(std::span<const Place> places, const std::function<void()>& step);
 
   /// What is known; of a module without a file (generated code, [vdso]) nothing.

@@ -19,7 +19,7 @@ bool all_digits(std::string_view text) {
   return !text.empty();
 }
 
-/// Takes one `.suffix` or `.suffix.N` off the end; false when there is none.
+/// Removes one `.suffix` or `.suffix.N` from the end; false if there is none.
 bool strip_clone_suffix(std::string_view& name, bool& part) {
   auto dot = name.rfind('.');
   if (dot == std::string_view::npos || dot == 0) return false;

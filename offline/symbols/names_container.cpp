@@ -13,7 +13,7 @@
 namespace refrain::symbols {
 namespace {
 
-/// Of all texts that are referred to: one stands once in the file, however often that is.
+/// Maximum size of all texts that are referred to: a text occurs once in the file, however often it is referred to.
 constexpr std::size_t most_text = std::size_t{1} << 29;
 
 std::vector<std::byte> compressed(std::span<const std::byte> contents, int level) {

@@ -1,6 +1,6 @@
 #pragma once
-/// What the files of names and of functions of an experiment have in common: a header, and a block like those of
-/// profiles, in which each text stands once. docs/file-format.md is the specification.
+/// The common format of the files of names and of functions of an experiment: a header, and a block like those of
+/// profiles, in which each text occurs once. docs/file-format.md is the specification.
 
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +34,7 @@ class ByteList {
   std::vector<std::byte> bytes_;
 };
 
-/// Each text once, by its number. Number 0 is the empty one.
+/// The texts of a file, each once, by number. Number 0 is the empty text.
 class TextsToWrite {
  public:
   TextsToWrite() { number_of(""); }
@@ -47,17 +47,17 @@ class TextsToWrite {
   ByteList texts_;
 };
 
-/// A whole file: the texts, and what refers to them. `level`: how hard zstd tries.
+/// A whole file: the texts, and the contents that refer to them. `level`: compression level of zstd.
 std::vector<std::byte> container_of(const TextsToWrite& texts, format::Section type, const ByteList& contents,
                                     int level);
 
-/// Throws ReadError, also where a newer Refrain wrote it: nobody needs these files.
+/// Throws ReadError, also if a newer Refrain wrote the file: these files can be done without.
 class ContainerReader {
  public:
   ContainerReader(const experiment::InputFile& file, format::Section type, const char* name);
 
   experiment::SectionReader& in() { return in_; }
-  /// The text whose number comes next.
+  /// The text whose number is next in the input.
   const std::string& text();
 
  private:

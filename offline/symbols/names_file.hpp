@@ -1,6 +1,6 @@
 #pragma once
-/// The names that an experiment keeps of the addresses that occur in it, so that it does not need its binaries any
-/// more. They are in the file `names.refrain`; docs/file-format.md is the specification.
+/// The names that an experiment keeps for the addresses that occur in it, so that it no longer needs its binaries. They
+/// are in the file `names.refrain`; docs/file-format.md is the specification.
 
 #include <cstddef>
 #include <filesystem>
@@ -17,13 +17,13 @@ namespace refrain::symbols {
 struct ModuleNames {
   std::string path, build_id;  ///< as ProfileModule has them
   NameSource source = NameSource::None;
-  std::string why;                                   ///< why there are no names, for people; empty: there are
+  std::string why;                                   ///< message why there are no names; empty: there are
   std::map<Place, std::vector<SourceFrame>> frames;  ///< innermost first, never empty; unnamed ones without a text
 };
 
 inline constexpr const char* names_file_name = "names.refrain";
 
-/// Throws ReadError, also where a newer Refrain wrote it: names can be looked up again, so nobody needs the file.
+/// Throws ReadError, also if a newer Refrain wrote the file: names can be looked up again without it.
 std::vector<ModuleNames> parse_names(const experiment::InputFile& file);
 
 /// The contents of the file. Equal names give equal bytes.

@@ -1,5 +1,5 @@
 #pragma once
-/// What an address is called: the functions that are active there, inlined ones included, and their source lines.
+/// The names of an address: the functions that are active there, inlined ones included, and their source lines.
 
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@ namespace refrain::symbols {
 struct SourceFrame {
   std::string function;
   std::string file;         ///< empty: unknown
-  int line = 0;             ///< 0: unknown; of the call when there is an inner frame
+  int line = 0;             ///< 0: unknown; that of the call if there is an inner frame
   bool inlined = false;     ///< expanded into the next frame of the list
   bool part = false;        ///< the rest of a function inlined in part: see FunctionName
   bool named = true;        ///< false: `function` is module+0x... (NamedModule writes it)

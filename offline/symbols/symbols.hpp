@@ -1,6 +1,6 @@
 #pragma once
-/// Functions and source lines of addresses: those that experiments keep, else from the program's files (elfutils), and
-/// at last `module+0x1234`. Nothing is fetched over a network: DEBUGINFOD_URLS is removed from the environment.
+/// Functions and source lines of addresses: those that experiments keep, else from the program's files (elfutils), else
+/// `module+0x1234`. Nothing is fetched over a network: DEBUGINFOD_URLS is removed from the environment.
 
 #include <cstdint>
 #include <string>
@@ -15,16 +15,16 @@ namespace refrain::symbols {
 /// Not thread-safe. Every answer is kept, so references stay valid until experiment_names.hpp adds what it has.
 class Symbolizer {
  public:
-  /// Where separate debug files are looked for, beside the module's own folder.
+  /// `debug_directory`: where separate debug files are looked for, beside the module's own folder.
   explicit Symbolizer(std::string debug_directory = "/usr/lib/debug");
 
   /// Frames at `address` (an address in the module's file), innermost first; never empty.
   const std::vector<SourceFrame>& resolve(const std::string& path, const std::string& build_id, std::uint64_t address,
                                           Lookup lookup);
-  /// Why modules that were asked for have no names, one line each.
+  /// Why modules that were looked up have no names, one line each.
   std::vector<std::string> notes() const;
 
-  /// The names of a module, without asking for any.
+  /// The names of a module, without looking up any.
   NamedModule& module(const std::string& path, const std::string& build_id);
 
  private:

@@ -13,8 +13,7 @@ using events::Record;
 
 namespace {
 
-/// What is known of the thread's records as they are decoded. `begin`: gets the time before the first one; `take`: each
-/// record.
+/// Decodes the records of a thread. `begin`: gets the time before the first one; `take`: gets each record.
 template <class Begin, class Take>
 void for_each_record(const experiment::EventFile& file, std::int32_t thread, const Begin& begin, const Take& take) {
   std::vector<std::byte> encoded;
@@ -48,7 +47,7 @@ class Spans {
 
 SampleOfLocation sample_of(const experiment::EventFile& file, std::int32_t thread, const AsSampled& as) {
   SampleOfLocation sample;
-  // What is not used of it never becomes resident.
+  // Memory that is not used never becomes resident.
   const auto memory = std::make_unique_for_overwrite<std::byte[]>(as.bytes);
   events::Buffer buffer;
   events::SpanStore store;
@@ -75,7 +74,7 @@ SampleOfLocation sample_of(const experiment::EventFile& file, std::int32_t threa
 }
 
 SampleOfLocation sample_of(const experiment::EventFile& file, std::int32_t thread, unsigned level) {
-  constexpr unsigned sparse = 2;  // before one of four the one before: a quarter more is read
+  constexpr unsigned sparse = 2;  // one of four keeps its predecessor: a quarter more is read
   SampleOfLocation sample;
   Spans spans;
   for_each_record(

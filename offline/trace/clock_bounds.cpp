@@ -40,14 +40,14 @@ struct Side {
   std::optional<std::int64_t> last_enter, first_leave;
 };
 
-/// By these a process need not wait for one that sends it nothing.
+/// In these functions a process need not wait for a peer that sends it nothing.
 bool is_irregular(std::string_view function) {
   return function.find("lltoallv") != std::string_view::npos || function.find("lltoallw") != std::string_view::npos;
 }
 
 }  // namespace
 
-/// Of many machines each one with the first, and with the next.
+/// Compares each machine with the first one, and with the one before it.
 void ClockBounds::tell(const CollectiveOperation& operation) const {
   const bool is_barrier = operation.exchange == Exchange::Barrier;
   if (!is_barrier && operation.exchange != Exchange::AllToAll) return;

@@ -1,10 +1,10 @@
 #pragma once
-/// What the events of a job prove about the clocks of its machines: a message is sent before it is received, and nobody
-/// leaves an operation in which all give to all before the last one has entered it.
+/// What the events of a job prove about the clocks of its machines: a message is sent before it is received, and no
+/// process leaves an operation in which all send to all before the last one has entered it.
 ///
-/// Such operations are barriers, allreduce, allgather and reduce-scatter in all their forms. Left out are those with
-/// neighbours, and MPI_Alltoallv and MPI_Alltoallw, by which a rank need not wait for one that sends it nothing; for
-/// the same reason ranks that send or receive nothing in the others.
+/// Such operations are barriers, allreduce, allgather and reduce-scatter in all their forms. Operations among
+/// neighbours are left out, and so are MPI_Alltoallv and MPI_Alltoallw, in which a rank need not wait for a peer that
+/// sends it nothing. For the same reason ranks that send or receive nothing are left out of the other operations.
 ///
 /// Memory: what is in flight. Belongs to one thread. The trace must outlive it.
 
@@ -18,7 +18,7 @@
 
 namespace refrain::trace {
 
-/// One event came before another one, of another machine; times of the trace.
+/// One event came before another event on another machine. Times are those of the trace.
 struct ClockBound {
   std::uint32_t before_machine;
   std::int64_t before_ns;
@@ -34,9 +34,9 @@ class ClockBounds {
   ClockBounds(const ClockBounds&) = delete;
   ClockBounds& operator=(const ClockBounds&) = delete;
 
-  /// With every event, in order of time.
+  /// Takes every event, in order of time.
   void add(const Event& event);
-  /// There are no more.
+  /// Call after the last event.
   void finish();
   const MessageCounts& messages() const { return pairing_.counts(); }
 
@@ -47,12 +47,12 @@ class ClockBounds {
   Take take_;
   Pairing pairing_;
   Collectives collectives_;
-  bool several_;                         ///< machines
+  bool several_;                         ///< there are several machines
   std::vector<std::uint32_t> machines_;  ///< by location
-  std::vector<std::int64_t> enter_ns_;   ///< by location, of the call that was entered last
+  std::vector<std::int64_t> enter_ns_;   ///< by location: when its most recent call was entered
 };
 
-/// From all events of a trace whose clocks run evenly, read once.
+/// Reads all events of a trace whose clocks run evenly, once.
 ClockCorrection correction_of(const Trace& trace);
 
 }  // namespace refrain::trace

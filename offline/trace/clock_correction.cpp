@@ -10,13 +10,13 @@ namespace refrain::trace {
 namespace {
 
 constexpr double unbounded = std::numeric_limits<double>::infinity();
-/// A crystal's frequency changes by that much with temperature.
+/// A crystal's frequency changes by about this much with temperature.
 constexpr double bend_of_crystals = 1e-7;
-/// Damaged files have any times: 2^60 ns are 36 years.
+/// Damaged files may contain any time: 2^60 ns are 36 years.
 constexpr double most_added = 1.15e18;
 constexpr double least_half = 1;  // nanosecond
 constexpr std::size_t most_points_of_hull = 16;
-/// The path stays so far away from both sides: between points it is a straight line, and clocks are not.
+/// The path keeps so far away from both sides: between points it is a straight line, and clocks are not.
 constexpr double share_for_margin = 0.25;
 
 std::size_t points_for(std::size_t clocks) {
@@ -26,7 +26,7 @@ std::size_t points_for(std::size_t clocks) {
 
 using Point = std::pair<double, double>;
 
-/// How far `middle` is above the line from one to the other.
+/// Height of `middle` above the line from `left` to `right`.
 double height(const Point& left, const Point& middle, const Point& right) {
   const double length = right.first - left.first;
   if (length <= 0) return middle.second - std::max(left.second, right.second);
@@ -51,12 +51,12 @@ void add_to_hull(std::vector<Point>& hull, Point point) {
   hull.erase(hull.begin() + static_cast<std::ptrdiff_t>(least));
 }
 
-/// A symmetric system of equations with two diagonals beside the main one.
+/// A symmetric system of equations with two more diagonals on each side of the main one.
 struct Equations {
   std::vector<double> main, next, second, right;
   explicit Equations(std::size_t n) : main(n), next(n), second(n), right(n) {}
 
-  /// Of the matrix and `x`.
+  /// The product of the matrix and `x`.
   std::vector<double> product(const std::vector<double>& x) const {
     std::vector<double> sums(x.size());
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -67,7 +67,7 @@ struct Equations {
     return sums;
   }
 
-  /// As L D L^T.
+  /// Solves by L D L^T.
   std::vector<double> solution() && {
     const std::size_t n = main.size();
     std::vector<double>& x = right;
@@ -98,8 +98,8 @@ double eighth_power(double x) {
   return fourth * fourth;
 }
 
-/// Minimizes the sum of (second difference / bend)^2, of the pulls to the middle, and of weight x violation^2. That is
-/// convex, and quadratic as long as the same bounds are violated: Newton's method with a search along each step.
+/// Minimizes the sum of (second difference / bend)^2, of the pulls to the middle, and of weight x violation^2. This sum
+/// is convex, and quadratic as long as the same bounds are violated: Newton's method with a search along each step.
 class Smoother {
  public:
   Smoother(std::span<const Corridor> corridor, std::span<const PathBound> bounds, double bend)
@@ -110,9 +110,9 @@ class Smoother {
     std::vector<double> pulls(corridor.size());
     for (std::size_t i = 0; i < corridor.size(); ++i)
       if (const Corridor& of = corridor[i]; of.has_both() && of.half() > 0)
-        // Twice as wide, a 256th: what is late in one direction pulls to one side, however often it is.
+        // Twice the width, a 256th of the pull: late messages in one direction pull to one side, however many they are.
         pulls[i] = eighth_power(typical_ / std::max(of.half(), narrowest_)) / (typical_ * typical_);
-    // Where nothing pulls, a straight line: so little that it decides only what nothing else does.
+    // Where nothing pulls, prefer a straight line, so weakly that it decides only what nothing else does.
     const auto [begin, slope] = line(pulls);
     const double rest = std::max(1e-9 / (typical_ * typical_), 1e-13 * stiffness);
     for (std::size_t i = 0; i < corridor.size(); ++i) {
@@ -145,12 +145,12 @@ class Smoother {
     for (const Corridor& of : corridor_)
       if (of.has_both() && of.half() > 0) halves.push_back(of.half());
     if (halves.empty()) return;
-    constexpr double half = 0.5, least_share = 1.0 / 30;  // what is narrower has come by an error
+    constexpr double half = 0.5, least_share = 1.0 / 30;  // narrower corridors stem from an error
     typical_ = std::max(statistics::quantile(halves, half), least_half);
     narrowest_ = std::max({std::ranges::min(halves), typical_ * least_share, least_half});
   }
 
-  /// All bounds of one point and side together weigh as much as one.
+  /// All bounds at one point and side together weigh as much as one.
   void find_shares() {
     std::vector<std::uint32_t> count(2 * corridor_.size());
     const auto each = [&](const PathBound& of, const auto& take) {
@@ -162,7 +162,7 @@ class Smoother {
       each(bounds_[i], [&](std::uint32_t of_side) { shares_[i] = std::max(shares_[i], 1.0 / of_side); });
   }
 
-  /// Its begin and slope: as near as possible to what pulls; 0 where that is not two points.
+  /// Start and slope of the line nearest to what pulls; 0 if that is less than two points.
   std::pair<double, double> line(std::span<const double> pulls) const {
     double sum = 0, at = 0, middle = 0, squares = 0, products = 0;
     for (std::size_t i = 0; i < pulls.size(); ++i) {
@@ -183,7 +183,7 @@ class Smoother {
   static double value(const std::vector<double>& path, const PathBound& of) {
     return path[of.point] + (path[of.point + 1] - path[of.point]) * of.share;
   }
-  /// Positive: beyond the upper side; 0: within both.
+  /// Positive: above the upper side; negative: below the lower side; 0: within both.
   double violation(const PathBound& of, double value) const {
     const Corridor& there = corridor_[of.share < 0.5 ? of.point : of.point + 1];
     const double margin = there.has_both() ? std::clamp(there.half(), 0.0, narrowest_) * share_for_margin : 0;
@@ -218,7 +218,7 @@ class Smoother {
     }
   }
 
-  /// Where the derivative along the direction is 0, at most 1.
+  /// The length, at most 1, at which the derivative along the direction is 0.
   double best_length(const std::vector<double>& direction, double weight) const {
     const std::vector<double> there = constant_.product(direction);
     double begin = 0, growth = 0;
@@ -235,7 +235,7 @@ class Smoother {
       }
       return sum;
     };
-    // It grows from a negative value to a positive one, in straight pieces.
+    // The derivative grows from a negative value to a positive one, in straight pieces.
     double low = 0, high = 1, at_low = derivative(0), at_high = derivative(1);
     if (at_high <= 0 || at_low >= 0) return 1;
     const double small = -1e-6 * at_low;
@@ -253,9 +253,9 @@ class Smoother {
 
   std::span<const Corridor> corridor_;
   std::span<const PathBound> bounds_;
-  std::vector<double> shares_;  ///< of the weight, by bound
-  Equations constant_;          ///< without bounds
-  /// Half the width of corridors: the median, and the narrowest one.
+  std::vector<double> shares_;  ///< share of the weight, by bound
+  Equations constant_;          ///< the part that does not depend on bounds
+  /// Half the width of corridors: the median and the minimum.
   double typical_ = 1000, narrowest_ = 1000;
   std::vector<double> path_;
 };
@@ -275,7 +275,7 @@ std::vector<double> smoothest_path(std::span<const Corridor> corridor, std::span
 ClockCorrection::ClockCorrection(std::size_t clocks, std::int64_t begin_ns, std::int64_t end_ns)
     : begin_(static_cast<double>(begin_ns)), points_(points_for(std::max<std::size_t>(clocks, 1))), clocks_(clocks) {
   const double duration = static_cast<double>(end_ns) - begin_;
-  // Steps of a millisecond at least: shorter ones hold too few messages for two sides.
+  // Steps take at least a millisecond: shorter ones contain too few messages for two sides.
   points_ = static_cast<std::size_t>(std::clamp(duration / 1e6, 2.0, static_cast<double>(points_ - 1))) + 1;
   step_ = std::max(duration / static_cast<double>(points_ - 1), 1e6);
   for (OfClock& of : clocks_) {
@@ -311,7 +311,7 @@ void ClockCorrection::add(std::uint32_t before_clock, std::int64_t before_ns, st
                           std::int64_t after_ns) {
   if (before_clock == after_clock) return;
   const double before = static_cast<double>(before_ns), after = static_cast<double>(after_ns);
-  // The first clock needs no correction, so the time that counts is the other one's.
+  // The first clock needs no correction, so the time on the other clock counts.
   const double at = before_clock > after_clock ? before : after;
   constexpr std::size_t most_pairs = std::size_t{1} << 14;
   auto hulls = hulls_.find({before_clock, after_clock});
@@ -341,7 +341,7 @@ void ClockCorrection::for_each_bound(std::uint32_t clock, bool before, const Tak
   }
 }
 
-/// Within a step bounds are compared along the path as it is.
+/// Within a step, bounds are compared along the current path.
 std::vector<Corridor> ClockCorrection::corridor_of(std::uint32_t clock, bool before, bool with_errors) const {
   const OfClock& own = clocks_[clock];
   std::vector<Corridor> corridor = own.measured;
@@ -354,8 +354,8 @@ std::vector<Corridor> ClockCorrection::corridor_of(std::uint32_t clock, bool bef
   return corridor;
 }
 
-/// The first round takes the path for level within a step; later ones move bounds to the step's point along the slope
-/// that was found.
+/// The first round assumes that the path is level within a step; later rounds move bounds to the step's point along the
+/// slope found before.
 void ClockCorrection::place(std::uint32_t clock, bool before) {
   constexpr int rounds = 3;
   const double bend = std::max(bend_of_crystals * step_, 0.1);
@@ -376,7 +376,7 @@ void ClockCorrection::place(std::uint32_t clock, bool before) {
   }
 }
 
-/// Between two points the truth changes by no more than the path does where it is steepest, and what crystals bend.
+/// Between two points the truth changes by no more than the steepest change of the path plus the drift of crystals.
 void ClockCorrection::find_errors(std::uint32_t clock) {
   OfClock& of = clocks_[clock];
   std::vector<Corridor> corridor = corridor_of(clock, true, true);
@@ -407,7 +407,7 @@ void ClockCorrection::solve() {
         order.push_back(other);
       }
   const std::span<const std::uint32_t> all_but_first(order.begin() + 1, order.end());
-  // First each by those that are placed already, then a few times by all of its neighbours.
+  // First place each clock by those placed already, then a few times by all of its neighbours.
   for (const std::uint32_t clock : all_but_first) {
     place(clock, true);
     find_errors(clock);

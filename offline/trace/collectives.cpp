@@ -21,7 +21,7 @@ Collectives::Collectives(const Trace& trace, Take take)
   for (const RegionOfTrace& region : trace.regions()) functions_.push_back(function_of_mpi(region.name));
 }
 
-/// -1: not known, or none of several processes of the job.
+/// -1: not known, an intercommunicator, or MPI_COMM_SELF and the like.
 std::int32_t Collectives::communicator_of(const Event& event) const {
   const std::int32_t rank = trace_.locations()[event.location].rank;
   const std::int32_t communicator = trace_.communicators().index_of(rank, event.record.communicator);
@@ -57,7 +57,7 @@ bool Collectives::add(const Event& event, const OpenCall& call) {
       }
     }
   }
-  // In an archive the completion alone knows all of it.
+  // In an archive only the completion knows all of it.
   if (part.key.communicator < 0) part.key.communicator = communicator_of(event);
   CollectivePart& of = part.part;
   of.location = event.location;
@@ -71,7 +71,7 @@ bool Collectives::add(const Event& event, const OpenCall& call) {
   of.span = call.span;
   if (completes) completing_[event.location].push_back(std::move(part));
   else {
-    // Requests that are freed are never completed.
+    // Freed requests never complete.
     if (begun_.size() >= most_open_requests(trace_.locations().size()))
       forget_older_half(
           begun_, [](const auto& begun) { return begun.second.part.begin_ns; }, [this](const auto&) { ++left_out_; });
@@ -119,7 +119,7 @@ void Collectives::left(Part part) {
 }
 
 void Collectives::join(const Part& part) {
-  if (part.key.communicator < 0) return;  // of several jobs, or of one process
+  if (part.key.communicator < 0) return;  // see communicator_of()
   if (part.key.ordinal == events::no_ordinal) {
     ++left_out_;
     return;
@@ -146,7 +146,7 @@ void Collectives::join(const Part& part) {
   else if (place->parts.size() == own) leave_out(place);
 }
 
-/// Not all of it is here.
+/// Parts of the operation are missing.
 void Collectives::leave_out(Place place) {
   if (take_part_) take_part_(*place);
   else ++left_out_;

@@ -34,7 +34,7 @@ std::int32_t Communicators::rank_of_shared(std::int32_t from, std::int32_t index
   const CommunicatorOfTrace& of = all_[static_cast<std::size_t>(index)];
   if (of.is_self) return peer == 0 ? from : -1;
   std::size_t place = static_cast<std::size_t>(peer);
-  if (of.remote_size > 0) {  // who is in one group means the other
+  if (of.remote_size > 0) {  // a member of one group refers to the other one
     const auto size = static_cast<std::size_t>(of.size);
     bool is_of_first = false;
     for (std::size_t i = 0; i < size && !is_of_first; ++i) is_of_first = of.members[i] == from;

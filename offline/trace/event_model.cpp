@@ -21,7 +21,7 @@ Position position_of(std::uint32_t token, Position now) {
   return now - static_cast<std::uint32_t>(token_of(now) - token);
 }
 
-/// An item of a map by request or token.
+/// For an item of a map by request or token.
 constexpr auto position_of_request = [](const auto& item) { return item.second; };
 
 bool is_completed_receive(const Event& event) {
@@ -84,7 +84,7 @@ std::vector<Position> EventModel::queue(Position position, std::optional<std::in
   std::vector<Position> positions, unsure;
   for (const auto& [send, flight] : state.flights)
     if ((!from || flight.from == *from) && (!to || flight.to == *to)) positions.push_back(send);
-  // Without numbers a receive is known only when those are completed that were posted before it.
+  // Without numbers, the send of a receive is known only when all receives posted before it are completed.
   if (trace_->archive())
     for (const auto& [token, receive] : state.unsure) unsure.push_back(receive);
   for (const Position receive : unsure)
@@ -148,7 +148,7 @@ bool EventModel::advance(Cursor& cursor) {
   return true;
 }
 
-/// A reader that begins at a time tells all events of that time, so this one must be the first.
+/// A reader that starts at a time returns all events of that time, so the event must be the first one of its time.
 void EventModel::keep_bookmark(const Event& event) {
   const bool is_later = event.time_ns > last_time_ns_;
   last_time_ns_ = event.time_ns;
@@ -162,7 +162,7 @@ void EventModel::keep_bookmark(const Event& event) {
   bytes_of_bookmarks_ += bytes;
 }
 
-/// Every second one goes; the first one stays.
+/// Drops every second bookmark; the first one stays.
 void EventModel::thin_out_bookmarks() {
   std::vector<Bookmark> kept;
   bytes_of_bookmarks_ = 0;
@@ -175,7 +175,7 @@ void EventModel::thin_out_bookmarks() {
 }
 
 std::size_t EventModel::State::bytes() const {
-  constexpr std::size_t of_node = 64;  // of a hash table or tree
+  constexpr std::size_t of_node = 64;  // node of a hash table or tree
   const std::size_t nodes = flights.size() + begun.size() + unsure.size() + operations.size() + uncounted.size();
   std::size_t all = pairing.bytes() + nodes * of_node;
   for (const std::vector<Call>& stack : stacks) all += sizeof(stack) + stack.size() * sizeof(Call);
@@ -192,14 +192,14 @@ void EventModel::link(Cursor& cursor, LinkedEvent& linked) {
       stack.push_back({linked.position, event.path});
       return;
     case Type::Leave: {
-      // After a gap calls may end that were not seen to begin, and others have no end.
+      // After a gap, calls may end whose begin was not seen, and others have no end.
       const auto at = std::ranges::find(stack.rbegin(), stack.rend(), event.path, &Call::path);
       linked.enter = at == stack.rend() ? no_position : at->enter;
       if (at != stack.rend()) stack.erase(std::prev(at.base()), stack.end());
       return;
     }
     case Type::Gap:
-      // An experiment has calls as wholes.
+      // An experiment has only whole calls.
       if (!trace_->archive()) return;
       stack.clear();
       cursor.state.uncounted.insert(event.location);
@@ -243,7 +243,7 @@ void EventModel::number_operation(State& state, LinkedEvent& linked) const {
     linked.operation = event.record.ordinal;
     return;
   }
-  // Of a non-blocking one the communicator becomes known when it is completed, and others may come before.
+  // The communicator of a non-blocking operation becomes known on completion, and others may come before.
   if (event.record.phase != Phase::Whole) state.uncounted.insert(event.location);
   if (state.uncounted.contains(event.location)) return;
   const std::int32_t rank = trace_->locations()[event.location].rank;
@@ -251,7 +251,7 @@ void EventModel::number_operation(State& state, LinkedEvent& linked) const {
   if (communicator >= 0) linked.operation = state.operations[{event.location, communicator}]++;
 }
 
-/// What is known now of this and earlier messages.
+/// Applies what Pairing reported about this and earlier messages.
 void EventModel::settle(Cursor& cursor) {
   State& state = cursor.state;
   const Position now = cursor.next - 1;
@@ -259,7 +259,7 @@ void EventModel::settle(Cursor& cursor) {
     const Position send = position_of(pair.send.token, now), receive = position_of(pair.receive.token, now);
     state.flights.erase(send);
     state.unsure.erase(pair.receive.token);
-    // With clocks that contradict the send may come later.
+    // If clocks contradict each other, the send may come later.
     if (send < receive && now - receive <= most_ahead && cursor.has(receive)) cursor.at(receive).send = send;
   }
   for (const auto& [event, is_send] : alone_) {
@@ -278,7 +278,7 @@ void EventModel::read_to(Cursor& cursor, Position position) {
 EventModel::Cursor& EventModel::go_back(std::unique_ptr<Cursor>& cursor, Position position) {
   const auto behind = std::ranges::upper_bound(bookmarks_, position, {}, &Bookmark::position);
   const Bookmark& bookmark = *std::prev(behind);
-  // Reading on is as good as the bookmark, unless that is nearer.
+  // Reading on is as good as starting at the bookmark, unless that is nearer.
   if (!cursor || cursor->is_at_end || cursor->next > position || cursor->next < bookmark.position) {
     // An archive knows call paths and requests only as far as it was read.
     const auto start = trace_->archive() ? Trace::Start::FromBegin : Trace::Start::Jump;

@@ -1,5 +1,5 @@
 #pragma once
-/// The events of one location in chronological order, whatever they are read from: some are made at a time.
+/// The events of one location in chronological order, whatever their source. They are made in batches.
 
 #include <cstddef>
 #include <cstdint>
@@ -26,22 +26,22 @@ class EventSource {
  protected:
   /// Appends events. Adding none means that there are no more.
   virtual void make_some() = 0;
-  /// A place for one more, with the fields of the one that was there before. It moves when another is added.
+  /// Adds an event, whose fields are left over from an earlier one. It moves when another one is added.
   Event& add() {
     Event& event = place(0);
     ++count_;
     return event;
   }
-  /// The one that becomes the n-th that is added from now on, from 0. Further ones may move it.
+  /// The n-th event, from 0, of those that will be added from now on. Calls for further ones may move it.
   Event& place(std::size_t n) {
     if (count_ + n >= events_.size()) [[unlikely]]
       events_.resize(2 * (count_ + n) + 64);
     return events_[count_ + n];
   }
-  /// What is in the next places are `added` events.
+  /// Adds the events in the next `added` places.
   void add_placed(std::size_t added) { count_ += added; }
   std::size_t count() const { return count_; }
-  /// Takes back those behind the first `count`.
+  /// Removes the events after the first `count`.
   void keep(std::size_t count) { count_ = count; }
   Event& at(std::size_t place) { return events_[place]; }
 

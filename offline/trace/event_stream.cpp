@@ -30,7 +30,7 @@ EventStream::EventStream(std::shared_ptr<const experiment::EventFile> file, std:
     ++frame_;
 }
 
-/// A frame of a sample has whole spans, each beginning with a jump. What is malformed stays, and is found later.
+/// A frame of a sample has whole spans, each beginning with a jump. Malformed data stays, and is found later.
 void EventStream::drop_hidden_spans() {
   std::vector<std::byte> shown;
   events::Context context = context_;
@@ -73,7 +73,7 @@ bool EventStream::next_frame() {
   return true;
 }
 
-/// Numbers of messages and metrics are relative to those before, as far as nothing is missing.
+/// Numbers of messages and metrics are relative to earlier ones, as far as nothing is missing.
 inline void EventStream::note_what_is_known(Record& record) {
   if (events::has_number(record.kind, record.phase)) {
     const events::MessageNumber number = numbers_.take(record);
@@ -88,7 +88,7 @@ inline void EventStream::note_what_is_known(Record& record) {
   }
 }
 
-/// The next one of the frame. False: it is malformed, and the rest of the frame is lost.
+/// Decodes the next record of the frame. False: it is malformed, and the rest of the frame is lost.
 inline bool EventStream::decode(Record& record) {
   const std::size_t size = events::decode({at_, end_}, context_, record);
   at_ += size;
@@ -102,8 +102,8 @@ inline bool EventStream::decode(Record& record) {
   return false;
 }
 
-/// The next one, behind what a call has moved: there it stays until the call comes, if it is one of these. Null: there
-/// is none.
+/// The next record, stored behind the communications of the call to come; if it is one of these, it stays there until
+/// the call comes. Null: there are no more records.
 const Record* EventStream::read_record() {
   for (;;) {
     while (at_ == end_)
@@ -113,8 +113,8 @@ const Record* EventStream::read_record() {
   }
 }
 
-/// Damage: records are missing from here on. What the first record of a location is relative to may be
-/// long before its begin.
+/// Damage: records are missing from here on. The time that the first record of a location is relative to may be long
+/// before its begin.
 void EventStream::lose(std::int64_t ticks, std::int64_t records) {
   ticks = std::max(ticks, std::min(names_.begin, file_->frames()[frame_ - 1].end));
   moved_count_ = 0;
@@ -126,8 +126,8 @@ void EventStream::lose(std::int64_t ticks, std::int64_t records) {
   put(Type::Gap, ticks, gap);
 }
 
-/// A tick may come between the reading of the clock that an iteration ends with and its record: then the sample is
-/// recorded first.
+/// A tick may come between the clock reading that ends an iteration and the record of it: then the sample is recorded
+/// first.
 void EventStream::put(Type type, std::int64_t ticks, const Record& record) {
   auto at = held_.end();
   while (at != held_.begin() && std::prev(at)->ticks > ticks) --at;
@@ -151,9 +151,9 @@ void EventStream::release() {
 
 namespace {
 
-constexpr std::size_t enough = 64;  // events at a time
+constexpr std::size_t enough = 64;  // events per batch
 
-/// A message is received when the call returns; what is sent or begun, at its begin.
+/// A message is received when the call returns; sends and begun operations happen when it is entered.
 bool is_at_end(const Record& moved) {
   const bool received = moved.kind == Kind::Receive || moved.kind == Kind::Read;
   return moved.phase >= Phase::Completed || (moved.phase == Phase::Whole && received);
@@ -173,10 +173,10 @@ void EventStream::take_call(const Record& call) {
       if (is_at_end(moved)) emit(Type::Communication, call.time, moved);
     return emit(Type::Leave, call.time, call);
   }
-  // A call that was left by a jump ends when it was last seen, but not before what it has called.
+  // A call that was left by a jump ends when it was last seen, but not before the calls within it.
   std::int64_t end = call.time;
   if (in_call_ && !held_.empty()) end = std::max(end, held_.back().ticks);
-  // In front of what has begun with it or later.
+  // Goes before everything that begins at the same time or later.
   auto at = held_.end();
   const auto is_later = [&](const Held& held) {
     const bool begins = held.type == Type::Enter || held.type == Type::Communication;
@@ -191,7 +191,7 @@ void EventStream::take_call(const Record& call) {
   put(Type::Leave, end, call);
 }
 
-/// Makes events of a call and what it has moved, which are in their places but for the begin.
+/// Makes the events of a call and of its communications, which are in their places except for the Enter.
 inline void EventStream::place_call(std::size_t moved) {
   Event* const enter = &place(0);
   Event* const leave = enter + 1 + moved;
@@ -215,9 +215,9 @@ inline void EventStream::place_call(std::size_t moved) {
   add_placed(2 + moved);
 }
 
-/// Most records are of calls within which nothing has happened. While nothing is held these are read to where their
-/// events stay: the place of Enter first, then what the call has moved. Null: enough are there, or the frame has ended;
-/// else the record that is to be taken in another way, behind what a call has moved.
+/// Most records are calls within which nothing happened. While nothing is held, records are decoded to where their
+/// events stay: the place of Enter comes first, then the communications of the call. Null: there are enough events, or
+/// the frame has ended; else the record that has to be handled in another way, behind the communications of the call.
 const Record* EventStream::take_calls() {
   constexpr std::size_t most_moved = 256;
   std::size_t moved = 0;
@@ -243,7 +243,7 @@ const Record* EventStream::take_calls() {
   return nullptr;
 }
 
-/// Communications in the places behind the next wait for their call among those of all others.
+/// Moves the communications in the places behind the next one to moved_, where they wait for their call.
 void EventStream::keep_moved(std::size_t moved) {
   moved_.resize(std::max(moved_.size(), moved + 1));
   for (std::size_t i = 0; i < moved; ++i) moved_[i] = place(1 + i).record;
@@ -268,7 +268,7 @@ void EventStream::take(const Record& record) {
     case Kind::Flush: put(Type::FlushBegin, record.begin, record); return put(Type::FlushEnd, record.time, record);
     default: return put(Type::ThreadEnd, record.time, record);
   }
-  // One call may last for the whole run, on a thread that only receives: not all within it can be held.
+  // A call may last for the whole run, on a thread that only receives: not everything within it can be held.
   constexpr std::size_t most_held = std::size_t{1} << 18;
   in_call_ = record.is_within && held_.size() < most_held;
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// The events of one location of an experiment, from its frames, one of which is in memory at a time.
+/// The events of one location of an experiment, read from its frames, one of which is in memory at a time.
 
 #include <deque>
 #include <functional>
@@ -17,16 +17,16 @@
 
 namespace refrain::trace {
 
-/// From ticks of a rank's counter to nanoseconds of the trace.
+/// Converts ticks of a rank's counter to nanoseconds of the trace.
 class RankClock {
  public:
   RankClock() = default;
-  /// Two moments, in ticks and as times of the trace. When they are the same the counter has its usual frequency.
-  /// `curve`: what to add to these times; null: nothing.
+  /// Two moments, each in ticks and as a time of the trace. If they are the same, `ticks_per_second` applies. `curve`:
+  /// what to add to these times; null: nothing.
   RankClock(std::int64_t first_ticks, std::int64_t first_ns, std::int64_t last_ticks, std::int64_t last_ns,
             double ticks_per_second, std::shared_ptr<const ClockCurve> curve = nullptr);
   std::int64_t time_of(std::int64_t ticks) const {
-    // Damaged files have any times; 2^62 ns are 146 years.
+    // Damaged files may contain any time; 2^62 ns are 146 years.
     constexpr double most = 4.6e18;
     const double ns = static_cast<double>(format::wrapping_difference(ticks, ticks_)) * ns_per_tick_;
     const std::int64_t even = offset_ns_ + static_cast<std::int64_t>(ns < -most ? -most : ns > most ? most : ns);
@@ -39,23 +39,23 @@ class RankClock {
   std::shared_ptr<const ClockCurve> curve_;
 };
 
-/// Whether a span that is in the file is shown: of a sample of iterations not all ranks have the same. `region` 0:
-/// outside of iterations.
+/// Whether a span in the file is shown: ranks may have kept different iterations of a sample. `region` 0: outside of
+/// iterations.
 using IsShown = std::function<bool(std::uint32_t region, std::int64_t iteration)>;
 
-/// What a location's events are about, by the numbers that they have of it. Outlives the stream.
+/// What the numbers in a location's events refer to. Must outlive the stream.
 struct NamesOfLocation {
-  std::span<const std::uint32_t> paths;                           ///< of the experiment, by node
-  std::span<const std::uint32_t> metrics;                         ///< of Trace::metrics(), by the rank's own number
-  std::int64_t begin = std::numeric_limits<std::int64_t>::min();  ///< of the location, ticks
+  std::span<const std::uint32_t> paths;    ///< call paths of the experiment, by node
+  std::span<const std::uint32_t> metrics;  ///< indices into Trace::metrics(), by the rank's own number
+  std::int64_t begin = std::numeric_limits<std::int64_t>::min();  ///< begin of the location, ticks
 };
 
-/// Some hundred are made at a time. What happens within a call is recorded before the call: it is held until the call
-/// is known.
+/// Events are made in batches. What happens within a call is recorded before the call: it is held until the call is
+/// known.
 class EventStream final : public EventSource {
  public:
-  /// `location`: the number that its events have. `is_shown`: null: all spans are. Frames that end before `from_ns` are
-  /// left out.
+  /// `location`: the number that its events get. `is_shown`: null: all spans are shown. Frames that end before
+  /// `from_ns` are skipped.
   EventStream(std::shared_ptr<const experiment::EventFile> file, std::int32_t thread, std::uint32_t location,
               const NamesOfLocation& names, const RankClock& clock, const IsShown& is_shown = nullptr,
               std::int64_t from_ns = std::numeric_limits<std::int64_t>::min());
@@ -88,18 +88,18 @@ class EventStream final : public EventSource {
   NamesOfLocation names_;
   RankClock clock_;
   IsShown is_shown_;
-  std::size_t frame_ = 0;   ///< index of the next
+  std::size_t frame_ = 0;   ///< of the next frame
   std::uint32_t read_ = 0;  ///< records of the frame that were read
   std::vector<std::byte> bytes_;
-  const std::byte* at_ = nullptr;  ///< in `bytes_`: the next record
+  const std::byte* at_ = nullptr;  ///< the next record in `bytes_`
   const std::byte* end_ = nullptr;
   events::Context context_;
   events::MessageNumbers numbers_;
   events::MetricValues metrics_;
-  std::vector<events::Record> moved_;  ///< the first of them: communications of the call to come
+  std::vector<events::Record> moved_;  ///< the first moved_count_: communications of the call to come
   std::size_t moved_count_ = 0;
   std::deque<Held> held_;
-  bool in_call_ = false;  ///< what is held lies within a call to come
+  bool in_call_ = false;  ///< held events lie within a call to come
   std::int64_t last_ns_ = std::numeric_limits<std::int64_t>::min();
 };
 

@@ -21,7 +21,7 @@ void JobClocks::add(const experiment::Rank& rank) {
 
 namespace {
 
-/// Damaged files have any numbers; 2^61 ns are 73 years.
+/// Damaged files may contain any number; 2^61 ns are 73 years.
 bool is_possible(std::int64_t ns) {
   constexpr std::int64_t most = std::int64_t{1} << 61;
   return -most < ns && ns < most;
@@ -29,8 +29,9 @@ bool is_possible(std::int64_t ns) {
 
 }  // namespace
 
-/// Of the early and of the late ones that was best which took the least time. Where their difference is no more than
-/// what both may be wrong by, as in a short run, it tells nothing of the clocks: the better one stands for all times.
+/// Of the early and of the late samples, the one with the shortest round trip is the best. If the two offsets differ by
+/// no more than their possible errors, as in a short run, the difference says nothing about the clocks: the better
+/// sample stands for all times.
 void JobClocks::follow(std::uint64_t clock, std::uint64_t parent, std::vector<Sample> samples) {
   const auto [first, last] = std::ranges::minmax(samples, {}, &Sample::at);
   const std::int64_t middle = first.at + (last.at - first.at) / 2;
@@ -84,7 +85,7 @@ std::int64_t JobClocks::to_first(std::uint64_t clock, std::int64_t time) const {
   return time + of->to_epoch;
 }
 
-/// By the line, the clock is wrong by what the line is beside the measured point, and by the errors on the way to it.
+/// A clock is wrong by the distance of the line from the measured point, plus the errors on the way to the first clock.
 ClockCorrection JobClocks::correction(std::int64_t end_ns) const {
   ClockCorrection correction(clocks_.size(), 0, end_ns);
   for (const auto& [clock, of] : clocks_)

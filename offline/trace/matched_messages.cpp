@@ -13,7 +13,7 @@ using events::Kind;
 
 namespace {
 
-/// What one call has completed.
+/// The messages that one call completed.
 struct Completed {
   std::int64_t longest_ns = 0, sum_ns = 0;
   std::uint64_t messages = 0;
@@ -39,7 +39,7 @@ LateSenders late_senders(std::span<const MatchedMessage> messages, unsigned leve
   LateSenders all;
   for (const auto& [call, completed] : calls) {
     const std::uint32_t receives = std::get<3>(call);
-    // Messages with one number are kept together or not at all; several numbers would be so more rarely.
+    // Messages with one number are kept together or not at all; those with several numbers are complete more rarely.
     if (completed.messages == receives && (level == 0 || completed.has_one_ordinal)) {
       all.least_ns += static_cast<double>(completed.longest_ns);
       all.most_ns += static_cast<double>(completed.longest_ns);
@@ -70,7 +70,7 @@ MatchedMessages::MatchedMessages(const Trace& trace, std::optional<unsigned> as_
   if (begin_ns_ == std::numeric_limits<std::int64_t>::max()) begin_ns_ = trace.end_ns();
 }
 
-/// Negative ends: not known.
+/// Negative ranks: not known.
 MessageKey MatchedMessages::key_of(std::uint32_t location, const events::Record& message) const {
   const Communicators& communicators = trace_.communicators();
   const std::int32_t own = trace_.locations()[location].rank;
@@ -103,18 +103,18 @@ void MatchedMessages::add_sampled(std::uint32_t location, const events::SampledM
   else match(key, !message.is_receive, end);
 }
 
-/// An end that was sampled waits for the other one.
+/// A sampled end waits for the other one.
 void MatchedMessages::match(const MessageKey& key, bool is_send, const MessageEnd& end) {
   const auto [at, is_new] = waiting_.try_emplace(key, Waiting{is_send, end});
   if (is_new) return;
   const Waiting other = at->second;
-  if (other.is_send == is_send) {  // one number twice
+  if (other.is_send == is_send) {  // the same number twice
     ++alone_;
     return;
   }
   waiting_.erase(at);
   const MatchedMessage pair = is_send ? MatchedMessage{key, end, other.end} : MatchedMessage{key, other.end, end};
-  // Some operations do not tell how much they have received.
+  // Some operations do not report how much they received.
   const bool same_bytes = pair.receive.bytes == 0 || pair.send.bytes == pair.receive.bytes;
   if (other.end.tags_before == end.tags_before && other.end.tag == end.tag && same_bytes) pairs_.push_back(pair);
   else alone_ += end.is_sampled ? 2 : 1;
@@ -161,7 +161,7 @@ void MatchedMessages::end_call(const Event& event, OpenCall& call) {
   for (EndOfCall& of : call.ends) {
     of.end.leave_ns = event.time_ns;
     if (!of.is_send) of.end.receives = call.receives;
-    // Another event may have been the other end meanwhile.
+    // Another event may have become the other end meanwhile.
     if (!is_of_events_ && !waiting_.contains(of.key)) continue;
     match(of.key, of.is_send, of.end);
   }

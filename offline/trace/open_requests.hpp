@@ -1,7 +1,7 @@
 #pragma once
 /// Requests that are open while events are read. A program may free requests, and a trace may end before they complete,
-/// so what is known of them has to be forgotten some time: the older half, once there are too many. Those that are
-/// still open are mostly among the younger ones, and the user counts what was forgotten.
+/// so some have to be forgotten: the older half, once there are too many. Requests that are still open are mostly
+/// recent ones, and the user counts those that were forgotten.
 
 #include <algorithm>
 #include <cstddef>
@@ -13,14 +13,14 @@
 
 namespace refrain::trace {
 
-/// How many may be open in a trace of so many locations.
+/// Maximum number of open requests in a trace with so many locations.
 constexpr std::size_t most_open_requests(std::size_t locations) {
   constexpr std::size_t least = std::size_t{1} << 20, of_a_location = std::size_t{1} << 12;
   return std::max(least, of_a_location * locations);
 }
 
-/// What is known of open requests, by number. A hash table with linear probing: numbers are spread already, as those of
-/// Trace::request_of().
+/// What is known of open requests, by number. A hash table with linear probing: numbers are already well spread, as
+/// those of Trace::request_of() are.
 template <class T>
 class RequestTable {
  public:
@@ -31,8 +31,8 @@ class RequestTable {
     const std::size_t at = slot_of(number);
     return slots_[at].is_open ? &slots_[at].second : nullptr;
   }
-  /// For what is known of the request from now on. The caller sets it: that of a new request may have values of one
-  /// that was closed. Valid until the table changes.
+  /// Opens the request, and returns the place for what is known of it. The caller sets all of it: a new request may
+  /// have values of one that was closed. Valid until the table changes.
   T& open(std::uint64_t number) {
     if (2 * (size_ + 1) > slots_.size()) [[unlikely]]
       rebuild(2 * slots_.size(), [](const Slot&) { return true; });
@@ -42,7 +42,7 @@ class RequestTable {
     slot.first = number;
     return slot.second;
   }
-  /// Closes the request, and returns what was known of it; nothing: it was not open.
+  /// Closes the request and returns what was known of it; nothing: it was not open.
   std::optional<T> close(std::uint64_t number) {
     std::size_t at = slot_of(number);
     if (!slots_[at].is_open) return std::nullopt;
@@ -69,7 +69,7 @@ class RequestTable {
   }
 
  private:
-  /// An item of a map while it is open.
+  /// An item, as in a map, while it is open.
   struct Slot {
     std::uint64_t first = 0;
     T second{};
@@ -93,7 +93,7 @@ class RequestTable {
         ++size_;
       }
   }
-  /// A power of two; at least half of them are free, and mostly nearly all.
+  /// The size is a power of two; at least half of the slots are free, and mostly nearly all.
   std::vector<Slot> slots_ = std::vector<Slot>(256);
   std::size_t size_ = 0;
 };
@@ -115,8 +115,8 @@ void erase_items(Map& map, const IsMeant& is_meant) {
   std::erase_if(map, is_meant);
 }
 
-/// Removes half of the items of a map, those with the lowest age_of(item), an integer, of one age those with the lowest
-/// keys. `forget` is told of each before.
+/// Removes half of the items of a map: those with the lowest age_of(item), an integer, and among equal ages those with
+/// the lowest keys. `forget` is called with each item before.
 template <class Map, class AgeOf, class Forget>
 void forget_older_half(Map& map, const AgeOf& age_of, const Forget& forget) {
   const auto place_of = [&](const auto& item) {

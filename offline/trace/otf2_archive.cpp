@@ -29,7 +29,7 @@ std::optional<std::filesystem::path> find_otf2_anchor(const std::filesystem::pat
 
 namespace {
 
-/// By reference, the first of each.
+/// The first item of each reference.
 template <class Item>
 std::unordered_map<std::uint32_t, const Item*> by_reference(const std::vector<Item>& items) {
   std::unordered_map<std::uint32_t, const Item*> found;
@@ -37,7 +37,7 @@ std::unordered_map<std::uint32_t, const Item*> by_reference(const std::vector<It
   return found;
 }
 
-/// The locations that stand for the ranks of a paradigm, in their order.
+/// The locations that stand for the ranks of a paradigm, in rank order.
 const std::vector<std::uint64_t>* locations_of(const Otf2Definitions& from, std::uint8_t paradigm) {
   const std::vector<std::uint64_t>* found = nullptr;
   for (const std::uint32_t reference : from.groups_in_order) {
@@ -48,7 +48,7 @@ const std::vector<std::uint64_t>* locations_of(const Otf2Definitions& from, std:
   return found;
 }
 
-/// The ranks of the job by location group. Where nothing says so, processes are counted.
+/// The ranks of the job by location group. If nothing defines them, processes are counted.
 class GroupRanks {
  public:
   explicit GroupRanks(const Otf2Definitions& from) {
@@ -66,7 +66,7 @@ class GroupRanks {
         if (group.type != OTF2_LOCATION_GROUP_TYPE_ACCELERATOR)
           ranks_.try_emplace(group.reference, static_cast<std::int32_t>(ranks_.size()));
     }
-    for (const Otf2Definitions::LocationGroup& group : from.location_groups) {  // an accelerator is its process's
+    for (const Otf2Definitions::LocationGroup& group : from.location_groups) {  // part of its process
       const auto of = ranks_.find(group.creator);
       if (of != ranks_.end()) ranks_.try_emplace(group.reference, of->second);
     }
@@ -75,7 +75,7 @@ class GroupRanks {
     const auto of = ranks_.find(group);
     return of == ranks_.end() ? -1 : of->second;
   }
-  /// Of MPI, of which this location is the one that it means.
+  /// Whether the location is the one that stands for an MPI rank.
   bool is_first(std::uint64_t location) const { return first_.contains(location); }
 
  private:
@@ -91,20 +91,20 @@ LocationKind kind_of(std::uint8_t type) {
   }
 }
 
-/// From the machine down.
+/// The system tree, from the machine down.
 class SystemTree {
  public:
   explicit SystemTree(const Otf2Definitions& from) : from_(from), nodes_(by_reference(from.nodes)) {}
   std::vector<std::string> placement(std::uint32_t node) const {
     std::vector<std::string> names;
-    constexpr std::size_t deepest = 64;  // a damaged one may go in a circle
+    constexpr std::size_t deepest = 64;  // a damaged tree may have cycles
     for (auto at = nodes_.find(node); at != nodes_.end() && names.size() < deepest;
          at = nodes_.find(at->second->parent))
       names.push_back(from_.text(at->second->class_name) + " " + from_.text(at->second->name));
     std::ranges::reverse(names);
     return names;
   }
-  /// The nearest node of that class, or whatever is nearest.
+  /// The nearest node of class "node", or else the nearest node.
   std::string host(std::uint32_t node) const {
     const auto nearest = nodes_.find(node);
     if (nearest == nodes_.end()) return {};
@@ -119,7 +119,7 @@ class SystemTree {
   std::unordered_map<std::uint32_t, const Otf2Definitions::SystemTreeNode*> nodes_;
 };
 
-/// Neighbours with one distance between them are one run.
+/// Successive ranks at the same distance form one run.
 experiment::MemberList runs_of(const std::vector<std::int32_t>& ranks) {
   experiment::MemberList list;
   for (std::size_t begin = 0; begin < ranks.size();) {
@@ -169,7 +169,7 @@ void Otf2Archive::make_regions(const Otf2Definitions& from) {
   }
 }
 
-/// Refrain's archives tell by a parameter that an iteration of a loop has ended.
+/// In Refrain's archives a parameter marks the end of an iteration of a loop.
 void Otf2Archive::make_parameters(const Otf2Definitions& from) {
   for (const Otf2Definitions::Parameter& parameter : from.parameters) {
     parameter_of_.set(parameter.reference, static_cast<std::uint32_t>(parameters_.size()));
@@ -200,7 +200,7 @@ void Otf2Archive::make_locations(const Otf2Definitions& from, const std::functio
     if (job_rank_of_.try_emplace(location.reference, rank).second && (!chosen || chosen(rank)))
       places.push_back({&location, rank});
   }
-  // In the order of ranks, those that are none last; of each the thread that MPI means first.
+  // In rank order, processes without a rank last; within each rank the thread that stands for it first.
   std::ranges::stable_sort(places, {}, [&](const Place& place) {
     return std::pair(static_cast<std::uint32_t>(place.rank), !ranks.is_first(place.location->reference));
   });
@@ -252,7 +252,7 @@ void Otf2Archive::make_communicators(const Otf2Definitions& from) {
           member = all && member < all->size() ? (*all)[member] : OTF2_UNDEFINED_LOCATION;
         const auto rank = job_rank_of_.find(member);
         members.push_back(rank == job_rank_of_.end() ? -1 : rank->second);
-        if (made.paradigm == Paradigm::Mpi) continue;  // there the ranks say it all
+        if (made.paradigm == Paradigm::Mpi) continue;  // there the ranks suffice
         const auto place = place_of_location.find(member);
         made.locations.push_back(place == place_of_location.end() ? CommunicatorOfTrace::no_location : place->second);
       }
@@ -293,7 +293,7 @@ void Otf2Archive::make_metrics(const Otf2Definitions& from) {
   }
 }
 
-/// A parent is mostly defined before its children.
+/// Parents are mostly defined before their children.
 void Otf2Archive::make_contexts(const Otf2Definitions& from) {
   has_samples_ = !from.contexts.empty();
   const auto contexts = by_reference(from.contexts);
@@ -359,7 +359,7 @@ std::vector<Otf2Archive::LeftOutRecords> Otf2Archive::take_left_out() const {
 std::vector<std::pair<std::string, std::uint64_t>> Otf2Archive::left_out() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::pair<std::string, std::uint64_t>> found;
-  std::uint8_t last = 0;  // of no event
+  std::uint8_t last = 0;  // no event's kind
   for (const auto& [of, records] : left_out_) {
     if (of.first != last) found.emplace_back(name_of_otf2_event(of.first), 0);
     last = of.first;

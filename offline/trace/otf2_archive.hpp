@@ -1,8 +1,8 @@
 #pragma once
-/// An OTF2 archive of any tool, as what a trace consists of: locations, regions, communicators in Refrain's words, with
-/// dense numbers. Its events are read by Otf2Stream.
+/// An OTF2 archive of any tool, presented as the parts of a trace: locations, regions and communicators in Refrain's
+/// terms, with dense numbers. Otf2Stream reads its events.
 ///
-/// Thread-safe, but for what is made before it is handed out.
+/// Thread-safe after construction.
 
 #include <filesystem>
 #include <functional>
@@ -21,20 +21,20 @@
 
 namespace refrain::trace {
 
-/// The anchor file that `path` is, or the only one in the directory that it is; none: it is no archive, or an
-/// experiment. Throws ReadError when there are several.
+/// The anchor file `path`, or the only one in the directory `path`; none: `path` is no archive, or is an experiment.
+/// Throws ReadError when there are several.
 std::optional<std::filesystem::path> find_otf2_anchor(const std::filesystem::path& path);
 
 class Otf2Archive {
  public:
-  /// Locations of the chosen ranks; those of processes that are no rank are chosen as rank -1. Throws ReadError when
+  /// Reads the locations of the chosen ranks; processes that are no ranks are chosen as rank -1. Throws ReadError when
   /// the archive cannot be read or lacks files of events.
   Otf2Archive(const std::filesystem::path& anchor, const std::function<bool(std::int32_t rank)>& chosen);
 
   const std::string& name() const { return name_; }
   const std::vector<LocationOfTrace>& locations() const { return locations_; }
   const std::vector<RankOfTrace>& ranks() const { return ranks_; }
-  /// Index into ranks().
+  /// Index into ranks(), by location.
   const std::vector<std::uint32_t>& rank_of_location() const { return rank_of_location_; }
   const Communicators& communicators() const { return communicators_; }
   const std::vector<WindowOfTrace>& windows() const { return windows_; }
@@ -44,13 +44,14 @@ class Otf2Archive {
   const std::vector<std::string>& parameters() const { return parameters_; }
   const std::vector<std::string>& texts() const { return texts_; }
   PathTree& paths() const { return *paths_; }
-  /// Nanoseconds: from the begin of the archive to its end.
+  /// Nanoseconds from the start of the archive to its end.
   std::int64_t end_ns() const { return time_of(definitions_clock_.global_offset + definitions_clock_.length); }
   std::int64_t begin_epoch_ns() const { return static_cast<std::int64_t>(definitions_clock_.begin_epoch_ns); }
   const std::shared_ptr<experiment::DamageLog>& damage_log() const { return damage_; }
 
   // For Otf2Stream.
-  /// From the archive's ticks to nanoseconds since its begin. Any two of them have a difference.
+  /// Converts the archive's ticks to nanoseconds since its start, limited so that the difference of any two does not
+  /// overflow.
   std::int64_t time_of(std::uint64_t ticks) const {
     const auto since = static_cast<std::int64_t>(ticks - definitions_clock_.global_offset);
     constexpr double most = 4.6e18;
@@ -62,9 +63,10 @@ class Otf2Archive {
   std::filesystem::path file_of(std::uint32_t location, const char* ending) const;
   const Otf2Anchor& anchor() const { return anchor_; }
   std::uint64_t events_of(std::uint32_t location) const { return locations_[location].records; }
-  /// In Refrain's archives, the loop whose iterations end with such a parameter; by parameter, empty: of none.
+  /// In Refrain's archives: by parameter, the loop whose iterations end with it; empty: no loop.
   const std::vector<std::string>& loops() const { return loops_; }
-  /// The parameter of a region that is such a loop; ReferenceMap::none: it is none. Empty: there are no loops.
+  /// By region: the parameter of the loop that the region is; ReferenceMap::none: it is no loop. Empty: there are no
+  /// loops.
   const std::vector<std::uint32_t>& loop_of_region() const { return loop_of_region_; }
   // From references to indices; ReferenceMap::none: not defined.
   const ReferenceMap& region_of() const { return region_of_; }
@@ -75,19 +77,19 @@ class Otf2Archive {
   /// Whether it may have samples of call paths.
   bool has_samples() const { return has_samples_; }
   const ReferenceMap& path_of_context() const { return path_of_context_; }
-  /// The metrics of a class or instance; null: not defined.
+  /// The metrics of a metric class or instance; null: not defined.
   const std::vector<std::uint32_t>* metrics_of(std::uint32_t reference) const;
 
-  /// So many records of a kind are not shown. Who reads a location twice counts it once.
+  /// Notes that so many records of a kind are not shown. A location that is read twice counts once.
   void leave_out(std::uint32_t location, std::uint8_t kind, std::uint64_t records) const;
-  /// By the name of the kind, as otf2-print says it, e.g. IO_SEEK; as far as anybody has read.
+  /// Number of records not shown, by kind as named by otf2-print, e.g. IO_SEEK; as far as the archive was read.
   std::vector<std::pair<std::string, std::uint64_t>> left_out() const;
   struct LeftOutRecords {
     std::uint32_t location;
     std::uint8_t kind;
     std::uint64_t records;
   };
-  /// For leave_out() in another process, which tells them; here there are none from then on.
+  /// Takes the counts out, for leave_out() in another process, which reports them.
   std::vector<LeftOutRecords> take_left_out() const;
 
  private:
@@ -114,7 +116,7 @@ class Otf2Archive {
   std::vector<RankOfTrace> ranks_;
   std::vector<std::uint32_t> rank_of_location_;
   std::unordered_map<std::uint64_t, std::int32_t>
-      job_rank_of_;  ///< by reference of a location; also of those not chosen
+      job_rank_of_;  ///< by reference of a location, including those not chosen
   Communicators communicators_;
   std::vector<WindowOfTrace> windows_;
   std::vector<RegionOfTrace> regions_;

@@ -1,10 +1,10 @@
 #pragma once
-/// The encoding of OTF2's files, as libotf2 3 and all before it write it: numbers with their size in front, records
-/// with theirs, so that what a reader does not know is left out.
+/// The encoding of OTF2's files, as written by libotf2 3 and all before it: numbers are preceded by their size, and so
+/// are records, so that a reader can skip what it does not know.
 ///
-/// Archives are read without libotf2, which trusts what they say: with a damaged count it reads beyond its memory, it
-/// keeps a whole chunk (1 MiB, up to 16) and a descriptor open for each location, and a damaged number may keep it busy
-/// for ever.
+/// Archives are read without libotf2, because it trusts their contents: with a damaged count it reads beyond its
+/// memory, it keeps a whole chunk (1 MiB, up to 16) and a descriptor open for each location, and a damaged number may
+/// keep it busy for ever.
 
 #include <bit>
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace refrain::trace {
 
-/// What a record begins with, beside the numbers of events and definitions.
+/// The first byte of a record that is neither an event nor a definition.
 enum Otf2Marker : std::uint8_t {
   otf2_end_of_chunk = 0,
   otf2_end_of_buffer = 1,
@@ -26,7 +26,7 @@ enum Otf2Marker : std::uint8_t {
 };
 inline constexpr std::uint8_t otf2_little_endian = 0x42, otf2_big_endian = 0x23;
 
-/// Bytes that are read one number after the other. Behind the end everything is 0, and is_good() false.
+/// Bytes that are read one number after the other. Beyond the end every number is 0, and is_good() is false.
 class Otf2Bytes {
  public:
   Otf2Bytes() = default;
@@ -36,7 +36,7 @@ class Otf2Bytes {
   Otf2Bytes(std::span<const std::byte> bytes, bool is_foreign)
       : Otf2Bytes(bytes.data(), bytes.data() + bytes.size(), is_foreign) {}
 
-  /// What is not there.
+  /// Bytes that could not be read.
   static Otf2Bytes bad() {
     Otf2Bytes none;
     none.is_good_ = false;
@@ -61,7 +61,7 @@ class Otf2Bytes {
     const std::uint64_t value = u64();
     return value == ~std::uint64_t{0} ? ~std::uint32_t{0} : static_cast<std::uint32_t>(value);
   }
-  /// Its size, and so many bytes; 255: all bits are set.
+  /// A byte with the size, followed by so many bytes; size 255: all bits are set.
   std::uint64_t u64() {
     const std::uint8_t size = u8();
     if (size == 0) return 0;
@@ -90,7 +90,7 @@ class Otf2Bytes {
     at_ += value.size() + 1;
     return value;
   }
-  /// The next `size` bytes by themselves.
+  /// The next `size` bytes on their own.
   Otf2Bytes part(std::uint64_t size) {
     if (!has(size)) return bad();
     const std::byte* begin = at_;
@@ -112,7 +112,7 @@ class Otf2Bytes {
   bool is_foreign_ = false, is_good_ = true;
 };
 
-/// Whether files of that endianness need their bytes swapped; `is_known`: false for anything else.
+/// Whether files with that mark need their bytes swapped; `is_known`: whether it is a mark of endianness.
 inline bool is_foreign_endianness(std::uint8_t mark, bool& is_known) {
   is_known = mark == otf2_little_endian || mark == otf2_big_endian;
   return (mark == otf2_little_endian) != (std::endian::native == std::endian::little);

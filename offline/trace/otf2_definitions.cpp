@@ -25,7 +25,7 @@ static_assert(static_cast<unsigned>(Role::Barrier) == OTF2_REGION_ROLE_BARRIER &
               static_cast<unsigned>(Role::PointToPoint) == OTF2_REGION_ROLE_POINT2POINT);
 static_assert(Otf2OfLocation::kinds_of_references == OTF2_MAPPING_MAX);
 
-/// Numbers of records in files of definitions.
+/// Kinds of records in files of definitions.
 enum Definition : std::uint8_t {
   mapping_table = 5,  // of a location
   clock_offset = 6,   // of a location
@@ -50,7 +50,7 @@ enum Definition : std::uint8_t {
   throw ReadError(path.string() + ": at byte " + std::to_string(offset) + ": " + what);
 }
 
-/// Hands over the records of a file one by one. Throws ReadError for what is malformed.
+/// Passes the records of a file to `use`, one by one. Throws ReadError for malformed data.
 void for_each_definition(const std::filesystem::path& path, const Otf2Anchor& anchor,
                          const std::function<void(std::uint8_t type, Otf2Bytes& record)>& use) {
   Otf2File file(path, anchor.definition_chunk);
@@ -77,12 +77,12 @@ void for_each_definition(const std::filesystem::path& path, const Otf2Anchor& an
   }
 }
 
-/// `count` numbers: each takes a byte at least.
+/// Reads `count` numbers, each of which takes at least a byte.
 template <class Value>
 std::vector<Value> read_list(Otf2Bytes& in, std::uint64_t count) {
   std::vector<Value> list;
   if (count > in.left()) {
-    (void)in.part(count);  // no longer good
+    (void)in.part(count);  // sets `in` to not good
     return list;
   }
   list.reserve(count);
@@ -90,7 +90,7 @@ std::vector<Value> read_list(Otf2Bytes& in, std::uint64_t count) {
   return list;
 }
 
-/// Before OTF2 1.2 the type of a group said of which paradigm it is.
+/// Before OTF2 1.2 the type of a group implied its paradigm.
 void take_type_of_old_group(std::uint8_t type, Otf2Definitions::Group& group) {
   struct Of {
     std::uint8_t type, paradigm;
@@ -119,7 +119,7 @@ void take_global(Otf2Definitions& to, std::uint8_t type, Otf2Bytes& in) {
       to.strings[reference] = experiment::clean_text(in.text());
       return;
     }
-    // Initializers are evaluated one after the other.
+    // Initializers are evaluated in order.
     case system_tree_node:
       to.nodes.push_back({.reference = in.u32(), .name = in.u32(), .class_name = in.u32(), .parent = in.u32()});
       return;
@@ -214,7 +214,7 @@ void take_mapping_table(Otf2OfLocation& to, Otf2Bytes& in) {
   constexpr std::uint8_t dense = 0;
   const bool is_dense = in.u8() == dense;
   if (size > in.left() || kind >= Otf2OfLocation::kinds_of_references) {
-    if (kind < Otf2OfLocation::kinds_of_references) (void)in.part(size);  // no longer good
+    if (kind < Otf2OfLocation::kinds_of_references) (void)in.part(size);  // sets `in` to not good
     return;
   }
   auto& global = to.global[kind];
@@ -224,7 +224,7 @@ void take_mapping_table(Otf2OfLocation& to, Otf2Bytes& in) {
   }
 }
 
-/// An interval ends where the next measurement is; the last one has none of its own.
+/// An interval ends at the next measurement; the last measurement begins none.
 class ClockIntervals {
  public:
   explicit ClockIntervals(Otf2OfLocation& to) : to_(to) {}
@@ -266,7 +266,7 @@ const std::string& Otf2Definitions::text(std::uint32_t reference) const {
 
 Otf2Anchor read_otf2_anchor(const std::filesystem::path& anchor) {
   const InputFile file(anchor);
-  constexpr std::uint64_t enough = 1 << 20;  // it has a few strings
+  constexpr std::uint64_t enough = 1 << 20;  // it contains only a few strings
   const std::vector<std::byte> bytes = file.read(0, std::min(file.size(), enough), "anchor");
   Otf2Bytes head(bytes, false);
   const std::uint8_t mark = head.u8();
@@ -279,8 +279,8 @@ Otf2Anchor read_otf2_anchor(const std::filesystem::path& anchor) {
   made.event_chunk = in.full64();
   made.definition_chunk = in.full64();
   const std::uint8_t substrate = in.u8(), compression = in.u8();
-  (void)in.full64();  // how many locations
-  (void)in.full64();  // how many definitions
+  (void)in.full64();  // number of locations
+  (void)in.full64();  // number of definitions
   (void)in.text();    // machine
   made.creator = experiment::clean_text(in.text());
   constexpr std::uint64_t smallest = 256 * 1024, largest = 16 * 1024 * 1024;  // OTF2_CHUNK_SIZE_MIN, _MAX

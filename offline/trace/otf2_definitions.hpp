@@ -1,5 +1,5 @@
 #pragma once
-/// What an OTF2 archive defines, as it stands there: references are sparse numbers, and what they refer to may be
+/// The definitions of an OTF2 archive as they are stored: references are sparse numbers, and what they refer to may be
 /// missing.
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace refrain::trace {
 
-/// A value by reference: a vector while the numbers are small, as they are as a rule.
+/// A value by reference: a vector while the numbers are small, as they usually are.
 class ReferenceMap {
  public:
   static constexpr std::uint32_t none = 0xffffffff;
@@ -101,22 +101,22 @@ struct Otf2Definitions {
   std::vector<Parameter> parameters;
   std::vector<CallingContext> contexts;
 
-  /// Empty: it is not defined.
+  /// Empty: not defined.
   const std::string& text(std::uint32_t reference) const;
 };
 
-/// Throws ReadError when it is none, or one of a kind that cannot be read (SIONlib, compressed).
+/// Throws ReadError when the file is no anchor, or the archive is of a kind that cannot be read (SIONlib, compressed).
 Otf2Anchor read_otf2_anchor(const std::filesystem::path& anchor);
-/// What is behind damage is missing, which goes to the log. Throws ReadError when there is nothing.
+/// Definitions after damage are missing, and the damage is logged. Throws ReadError when damage leaves no locations.
 Otf2Definitions read_otf2_definitions(const std::filesystem::path& file, const Otf2Anchor& anchor,
                                       experiment::DamageLog& damage);
 
-/// What a location says of itself: how its references are called globally, and how its clock deviates.
+/// What a location defines itself: the global references for its own ones, and how its clock deviates.
 struct Otf2OfLocation {
   static constexpr unsigned kinds_of_references = 15;  ///< OTF2_MAPPING_MAX
   std::unordered_map<std::uint64_t, std::uint64_t> global[kinds_of_references];
 
-  /// Linear between two measurements; the first and the last interval go on.
+  /// Linear between two measurements; the first and the last interval extend to all times outside.
   struct ClockInterval {
     std::uint64_t begin, end;
     std::int64_t offset;
@@ -124,7 +124,7 @@ struct Otf2OfLocation {
   };
   std::vector<ClockInterval> clock;
 };
-/// Nothing when there is no such file: it is optional.
+/// Empty when there is no such file: it is optional.
 Otf2OfLocation read_otf2_of_location(const std::filesystem::path& file, const Otf2Anchor& anchor,
                                      experiment::DamageLog& damage);
 

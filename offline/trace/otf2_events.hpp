@@ -1,5 +1,5 @@
 #pragma once
-/// The kinds of records in OTF2's files of events, by their numbers there, which libotf2 keeps to itself.
+/// The kinds of records in OTF2's files of events, by the numbers used there, which libotf2 does not publish.
 
 #include <cstdint>
 
@@ -87,7 +87,7 @@ enum class Otf2Event : std::uint8_t {
   CommDestroy,
 };
 
-/// As otf2-print writes it: MPI_SEND.
+/// The name that otf2-print uses, such as MPI_SEND.
 const char* name_of_otf2_event(std::uint8_t kind);
 
 }  // namespace refrain::trace

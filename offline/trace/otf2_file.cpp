@@ -9,7 +9,7 @@
 namespace refrain::trace {
 namespace {
 
-/// Closed again when it goes.
+/// Closes the file in its destructor.
 class OpenFile {
  public:
   explicit OpenFile(const std::filesystem::path& path) : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
@@ -89,7 +89,7 @@ Otf2Bytes Otf2File::record_ahead(Otf2Bytes in, std::size_t in_front) {
   return head.is_good() ? record : Otf2Bytes::bad();
 }
 
-/// What is ahead already stays.
+/// Keeps the bytes that are ahead already.
 void Otf2File::read_more(std::size_t size) {
   const auto kept = static_cast<std::size_t>(end_ - at_);
   const std::size_t wanted = std::max(size, window_size);

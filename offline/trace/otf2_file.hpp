@@ -9,8 +9,8 @@
 
 namespace refrain::trace {
 
-/// Events of a location, or definitions: chunk by chunk, each of which can be read by itself, with some kilobytes of it
-/// in memory. It is open only while bytes are read, so that there may be more files than descriptors.
+/// The events of a location, or definitions. Each chunk can be read on its own, with some kilobytes of it in memory.
+/// The file is open only while bytes are read, so that there may be more files than descriptors.
 class Otf2File {
  public:
   Otf2File(std::filesystem::path path, std::uint64_t chunk_size);
@@ -18,31 +18,31 @@ class Otf2File {
   const std::filesystem::path& path() const { return path_; }
   bool is_there() const { return size_ > 0; }
   std::uint64_t chunks() const { return (size_ + chunk_size_ - 1) / chunk_size_; }
-  /// False: there is none, or its head is damaged.
+  /// False: there is no such chunk, or its head is damaged.
   bool open_chunk(std::uint64_t chunk);
-  /// Of the open chunk: the numbers of its events, from 1 on; of definitions 0.
+  /// Numbers of the first and last event of the open chunk, from 1 on; 0 for definitions.
   std::uint64_t first_event() const { return first_event_; }
   std::uint64_t last_event() const { return last_event_; }
   std::uint64_t chunk() const { return chunk_; }
-  /// The time with which a chunk begins; false: it is damaged.
+  /// The time at which a chunk begins; false: the chunk is damaged.
   bool time_of_chunk(std::uint64_t chunk, std::uint64_t& time);
 
-  /// What is ahead in the chunk: at least `size` bytes of it, or all there is.
+  /// The next bytes of the chunk: at least `size`, or all that are left.
   Otf2Bytes ahead(std::size_t size) {
     if (static_cast<std::size_t>(end_ - at_) < size && next_in_file_ < chunk_end_) [[unlikely]]
       read_more(size);
     return {at_, end_, is_foreign_};
   }
-  /// The record whose size comes next in what ahead() has given, `in_front` bytes behind its begin. Behind it the file
-  /// goes on. Not good: it ends beyond the chunk.
+  /// The record whose size comes next in `in`, which begins `in_front` bytes into what ahead() returned. The file goes
+  /// on after the record. Not good: it ends beyond the chunk.
   Otf2Bytes record_ahead(Otf2Bytes in, std::size_t in_front);
-  /// Everything before `place`, which lies in what ahead() has given last, is done with.
+  /// Consumes everything before `place`, which lies in what ahead() returned last.
   void skip_to(const std::byte* place) { at_ = place; }
   std::uint64_t position() const { return next_in_file_ - static_cast<std::uint64_t>(end_ - at_); }
 
  private:
   void read_more(std::size_t size);
-  /// How many bytes there are at `offset`, at most `size`.
+  /// Reads at most `size` bytes at `offset`, and returns how many there were.
   std::size_t read_at(std::uint64_t offset, std::byte* to, std::size_t size) const;
 
   std::filesystem::path path_;

@@ -14,7 +14,7 @@ using events::Phase;
 
 namespace {
 
-/// These have one number, and no size.
+/// These records consist of one number, without a size.
 constexpr bool is_single(Otf2Event kind) {
   switch (kind) {
     case Otf2Event::Enter:
@@ -40,7 +40,7 @@ std::int32_t root_of(std::uint32_t root) {
   return root == OTF2_COLLECTIVE_ROOT_SELF ? events::this_side : peer_of(root);
 }
 
-constexpr std::size_t deepest_stack = std::size_t{1} << 20;  ///< regions that are never left
+constexpr std::size_t deepest_stack = std::size_t{1} << 20;  ///< for regions that are never left
 constexpr std::size_t known_size = 512;
 
 }  // namespace
@@ -63,7 +63,7 @@ Otf2Stream::~Otf2Stream() {
     if (left_out_[kind] > 0) archive_.leave_out(location_, static_cast<std::uint8_t>(kind), left_out_[kind]);
 }
 
-/// The last one that begins before `from_ns`.
+/// Opens the last chunk that begins before `from_ns`.
 void Otf2Stream::find_chunk(std::int64_t from_ns) {
   std::uint64_t begin = 0, end = file_.chunks();
   while (end - begin > 1) {
@@ -85,7 +85,7 @@ void Otf2Stream::make_some() {
     if (!step()) is_over_ = true;
 }
 
-/// One record. False: there are no more.
+/// Reads one record. False: there are no more.
 bool Otf2Stream::step() {
   constexpr std::size_t head_of_record = 16;
   Otf2Bytes in = file_.ahead(head_of_record);
@@ -204,7 +204,7 @@ void Otf2Stream::end_flush(std::int64_t before_ns) {
 // Events
 
 Event& Otf2Stream::emit(Type type) {
-  // Where the file is damaged an event may have no time.
+  // In a damaged file an event may have no time.
   if (time_ns_ == std::numeric_limits<std::int64_t>::min()) [[unlikely]]
     time_ns_ = 0;
   Event& event = add();
@@ -251,7 +251,7 @@ void Otf2Stream::enter(Open open) {
 
 void Otf2Stream::enter(std::uint32_t region) { enter(Open{region, child_of(top(), region)}); }
 
-/// One that was not left itself was left with this.
+/// Leaves the regions within it, too, that were not left themselves.
 void Otf2Stream::leave(std::uint32_t region) {
   auto open = stack_.end();
   while (open != stack_.begin() && std::prev(open)->region != region) --open;
@@ -327,7 +327,7 @@ std::int32_t Otf2Stream::window_index(std::uint32_t reference) const {
   return static_cast<std::int32_t>(archive_.window_of()[global(OTF2_MAPPING_RMA_WIN, reference)]);
 }
 
-// Records, field by field in their order there
+// Records, field by field in the order of the file
 
 void Otf2Stream::take(Otf2Event kind, Otf2Bytes& in) {
   switch (kind) {
@@ -403,7 +403,7 @@ void Otf2Stream::take(Otf2Event kind, Otf2Bytes& in) {
     }
     case Otf2Event::MpiCollectiveEnd:
     case Otf2Event::NonBlockingCollectiveComplete: {
-      (void)in.u8();  // which operation: its region says so
+      (void)in.u8();  // operation: its region says which
       const std::uint32_t communicator = in.u32(), root = in.u32();
       const std::uint64_t sent = in.u64(), received = in.u64();
       Event& event = kind == Otf2Event::MpiCollectiveEnd
@@ -457,7 +457,7 @@ void Otf2Stream::take(Otf2Event kind, Otf2Bytes& in) {
   ++left_out_[static_cast<std::uint8_t>(kind)];
 }
 
-/// An event for each value.
+/// Makes an event for each value.
 void Otf2Stream::take_metric(Otf2Bytes& in) {
   const auto reference = static_cast<std::uint32_t>(global(OTF2_MAPPING_METRIC, in.u32()));
   const std::vector<std::uint32_t>* metrics = archive_.metrics_of(reference);
@@ -544,7 +544,7 @@ void Otf2Stream::take_rma(Otf2Event kind, Otf2Bytes& in) {
     case Otf2Event::RmaGet:
     case Otf2Event::RmaAtomic: {
       const std::uint32_t window = in.u32(), remote = in.u32();
-      if (kind == Otf2Event::RmaAtomic) (void)in.u8();  // which
+      if (kind == Otf2Event::RmaAtomic) (void)in.u8();  // kind of atomic operation
       const std::uint64_t first = in.u64(), second = kind == Otf2Event::RmaAtomic ? in.u64() : 0;
       Event& event = emit(Kind::OneSided, Phase::Begun);
       event.record.communicator = window_index(window);
@@ -632,7 +632,7 @@ void Otf2Stream::take_io(Otf2Event kind, Otf2Bytes& in) {
       const std::uint32_t handle = in.u32();
       const std::uint8_t mode = in.u8();
       (void)in.u32();  // flags
-      (void)in.u64();  // how many bytes are asked for
+      (void)in.u64();  // number of bytes requested
       const std::uint64_t number = in.u64();
       if (mode > OTF2_IO_OPERATION_MODE_WRITE) break;
       Event& event = emit(mode == OTF2_IO_OPERATION_MODE_READ ? Kind::Read : Kind::Write, Phase::Begun);
@@ -646,13 +646,13 @@ void Otf2Stream::take_io(Otf2Event kind, Otf2Bytes& in) {
       const bool is_done = kind == Otf2Event::IoOperationComplete;
       const std::uint64_t bytes = is_done ? in.u64() : 0;
       const RequestKey key{RequestKey::File, handle, in.u64()};
-      if (!begun_.contains(key)) break;  // to flush is neither
+      if (!begun_.contains(key)) break;  // a flush is neither
       Event& event = complete(key, is_done ? Phase::Completed : Phase::Cancelled, Kind::Read);
       (event.record.kind == Kind::Read ? event.record.bytes_received : event.record.bytes_sent) =
           static_cast<std::int64_t>(bytes);
       return;
     }
-    case Otf2Event::IoOperationIssued: return;  // what begins at its begin
+    case Otf2Event::IoOperationIssued: return;  // it is taken at its begin
     default: break;
   }
   ++left_out_[static_cast<std::uint8_t>(kind)];

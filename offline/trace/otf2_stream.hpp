@@ -1,6 +1,6 @@
 #pragma once
-/// The events of one location of an OTF2 archive, from its file, some kilobytes of which are in memory at a time. The
-/// file is open only while they are read, so that there may be more locations than descriptors.
+/// The events of one location of an OTF2 archive, with some kilobytes of its file in memory at a time. The file is open
+/// only while it is read, so that there may be more locations than descriptors.
 
 #include <compare>
 #include <cstdint>
@@ -18,21 +18,21 @@ namespace refrain::trace {
 
 class Otf2Stream final : public EventSource {
  public:
-  /// `archive` must outlive it. Chunks that end before `from_ns` are left out; then calls that began there are not
-  /// known: paths begin with what was entered since, and of a call that was not only its region is told. `with_state`:
-  /// they are read, though not told, so that all is known.
+  /// `archive` must outlive it. Chunks that end before `from_ns` are skipped; then calls that began there are not
+  /// known: paths begin with what was entered since, and a call entered before is known by its region only.
+  /// `with_state`: these chunks are read, too, so that everything is known.
   Otf2Stream(const Otf2Archive& archive, std::uint32_t location, std::int64_t from_ns, bool with_state);
   ~Otf2Stream() override;
 
  private:
-  /// What a completion does not say itself.
+  /// What a completion does not contain itself.
   struct Begun {
     events::Kind kind;
     std::int32_t peer, tag, communicator;
     std::uint32_t path;
     std::int64_t time_ns;
   };
-  /// Numbers of messages, of operations on a window, and of accesses to a file are three things.
+  /// Messages, operations on a window and accesses to a file are numbered separately.
   struct RequestKey {
     enum Of : std::uint8_t { Message, Window, File } of;
     std::uint32_t reference;  ///< of the window or file
@@ -51,7 +51,7 @@ class Otf2Stream final : public EventSource {
   void find_chunk(std::int64_t from_ns);
   bool step();
   bool next_chunk();
-  /// The rest of the chunk is damaged. False: there is nothing behind it.
+  /// The rest of the chunk is damaged. False: nothing follows it.
   bool fail();
   bool finish();
   void take(Otf2Event kind, Otf2Bytes& in);
@@ -70,15 +70,15 @@ class Otf2Stream final : public EventSource {
   void leave(std::uint32_t region);
   void enter(Open open);
   void begin_collective(Type type);
-  /// The event that its begin has made, or another one.
+  /// The event that the operation's begin made, or a new one.
   Event& end_collective(Type type);
   void begin(Event& event, const RequestKey& key);
-  /// The event of a completion: what is known of its begin. `kind`: when nothing is.
+  /// The event of a completion, with what is known of its begin. `kind`: applies when nothing is known.
   Event& complete(const RequestKey& key, events::Phase phase, events::Kind kind);
   std::uint32_t child_of(std::uint32_t parent, std::uint32_t region);
   std::uint32_t top() const { return stack_.empty() ? no_path : stack_.back().path; }
   std::uint64_t global(unsigned kind_of_reference, std::uint64_t reference) const;
-  // What a reference of this location is globally; of what is not defined, 0 (a region) or -1.
+  // The global index for a reference of this location; when it is not defined, 0 (a region) or -1.
   std::uint32_t region_index(std::uint32_t reference) const;
   std::int32_t communicator_index(std::uint32_t reference) const;
   std::int32_t window_index(std::uint32_t reference) const;
@@ -93,16 +93,16 @@ class Otf2Stream final : public EventSource {
   const Otf2OfLocation own_;
   std::size_t clock_interval_ = 0;
   bool is_over_ = false, is_damaged_ = false;
-  std::uint64_t read_ = 0;  ///< events so far, also of chunks that were left out
+  std::uint64_t read_ = 0;  ///< events so far, including those of skipped chunks
   std::int64_t time_ns_ = 0;
   std::vector<Open> stack_;
-  std::vector<Known> known_paths_;  ///< by a hash; the tree itself takes a lock
+  std::vector<Known> known_paths_;  ///< cache, by a hash; the tree itself takes a lock
   std::unordered_map<RequestKey, Begun, HashOfRequest> begun_;
   bool is_flushing_ = false;
   std::int64_t flush_end_ns_ = 0;
-  static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();  ///< of places
-  std::size_t collective_ = none;                 ///< place of the event of one that has begun
-  std::vector<std::int64_t> iteration_begin_ns_;  ///< by parameter; of Refrain's archives
+  static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();  ///< no place
+  std::size_t collective_ = none;                 ///< place of the event of an operation that has begun
+  std::vector<std::int64_t> iteration_begin_ns_;  ///< by parameter; in Refrain's archives
   std::uint64_t left_out_[256] = {};
 };
 

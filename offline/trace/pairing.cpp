@@ -30,7 +30,7 @@ std::size_t HashOfMessageKey::operator()(const MessageKey& key) const {
   const auto word = [](std::int32_t high, std::int32_t low) {
     return std::uint64_t{static_cast<std::uint32_t>(high)} << 32 | static_cast<std::uint32_t>(low);
   };
-  // Each word is multiplied by an odd number of its own first, so that what differs in two of them does not cancel out.
+  // Each word is first multiplied by its own odd number, so that differences in two of them do not cancel out.
   return format::mixed(word(key.from, key.to) * 0x9e3779b97f4a7c15 +
                        word(key.communicator, key.tags) * 0xc2b2ae3d27d4eb4f + key.ordinal * 0x165667b19e3779f9);
 }
@@ -40,14 +40,14 @@ Pairing::Pairing(std::size_t locations, bool numbered, Ends ends, Take take, Tak
       ends_(std::move(ends)),
       take_(std::move(take)),
       alone_(std::move(alone)),
-      // As much as iterations with a thousand open messages of each location need.
+      // Enough for iterations with a thousand open messages of each location.
       most_waiting_((std::size_t{1} << 16) + locations * 1024),
       of_location_(locations) {}
 
 Pairing::Posted* Pairing::OfLocation::open(std::uint64_t request) {
-  // Blocking ones have no request; what stands there may be the number of another one.
+  // Blocking receives have no request; their field may hold the number of another one.
   const auto is_it = [&](const Posted& of) { return of.request == request && !of.received && !of.is_gone; };
-  // Mostly a late one.
+  // Mostly a recent one.
   const auto at = std::find_if(posted.rbegin(), posted.rend(), is_it);
   return at == posted.rend() ? nullptr : &*at;
 }
@@ -59,7 +59,7 @@ void Pairing::add(const Event& event, std::uint32_t token) {
 }
 
 std::size_t Pairing::bytes() const {
-  constexpr std::size_t of_node = 64;  // of a hash table
+  constexpr std::size_t of_node = 64;  // node of a hash table
   std::size_t all = waiting_.bytes() + counted_.size() * of_node + of_location_.size() * sizeof(OfLocation);
   for (const OfLocation& of : of_location_) all += of.posted.size() * sizeof(Posted);
   return all;
@@ -118,7 +118,7 @@ void Pairing::WaitingTable::remove(const Key& key, std::uint32_t hash) {
   entries_[entry.next].before = entry.before;
   free_.push_back(place);
   --size_;
-  // What would not be found behind a free slot moves there.
+  // An entry that the free slot would hide moves into it.
   const std::size_t mask = slots_.size() - 1;
   slots_[at] = 0;
   for (std::size_t next = (at + 1) & mask; slots_[next] != 0; next = (next + 1) & mask) {
@@ -157,7 +157,7 @@ void Pairing::message(const Event& event, std::uint32_t token) {
       {ends.communicator, is_send ? ends.own : ends.other, is_send ? ends.other : ends.own,
        numbered_ ? static_cast<std::int32_t>(events::class_of(r.tag)) : r.tag, r.ordinal},
       is_send,
-      // Some operations do not tell how much they have received.
+      // Some operations do not report how much they received.
       is_send || r.bytes_received > 0,
       r.tags_before,
       {event.location, event.time_ns, of.position++, is_send ? r.bytes_sent : r.bytes_received, r.tag, token}};
@@ -172,7 +172,7 @@ void Pairing::add_by_order(OfLocation& of, const Event& event, Waiting waiting) 
   if (waiting.is_send) return count_on(std::move(waiting));
   if (event.record.phase == Phase::Completed) {
     Posted* posted = of.open(event.record.request);
-    if (!posted) return leave_out(waiting, LeftOut::NotKept);  // nobody knows where it was posted
+    if (!posted) return leave_out(waiting, LeftOut::NotKept);  // where it was posted is not known
     posted->received = std::move(waiting);
   } else if (of.posted.empty()) {
     return count_on(std::move(waiting));
@@ -211,10 +211,10 @@ void Pairing::match(const Waiting& waiting) {
     if (waiting_.size() <= most_waiting_) return;
     return leave_out(take_oldest(), LeftOut::NotKept);
   }
-  // It stays where it was until another one is added, which does not happen below.
+  // The entry stays where it was until another one is added, which does not happen below.
   const Waiting& other = *at;
   waiting_.remove(waiting.key, hash);
-  if (other.is_send == waiting.is_send) {  // one number twice: neither is known
+  if (other.is_send == waiting.is_send) {  // the same number twice: neither is known
     leave_out(other, LeftOut::Contradiction);
     return leave_out(waiting, LeftOut::Contradiction);
   }
@@ -235,7 +235,7 @@ void Pairing::match(const Waiting& waiting) {
 
 void Pairing::finish() {
   for (OfLocation& of : of_location_) {
-    // Behind one that was never completed nobody knows the place.
+    // After a receive that was never completed the places of later ones are not known.
     for (const Posted& posted : of.posted)
       if (posted.received) leave_out(*posted.received, LeftOut::Unnumbered);
     of.posted.clear();

@@ -2,13 +2,13 @@
 /// Which send and which receive are one message.
 ///
 /// With numbers (events/message_numbers.hpp) two events are a pair when their numbers, the tags before them and their
-/// own tags are equal: then they are the same message whatever was kept of what came before. Without numbers, in traces
-/// of other tools, messages of one communicator, source, destination and tag are paired in their order from the begin
-/// of the trace; a receive has its place in this order by where it was posted.
+/// own tags are equal: then they are the same message, whatever was kept of earlier events. Without numbers, in traces
+/// of other tools, messages with the same communicator, source, destination and tag are paired in order from the start
+/// of the trace; the place of a receive in this order is where it was posted.
 ///
-/// An event is paired rightly or not at all: what is left out is counted, with the reason.
+/// An event is paired correctly or not at all: events left out are counted, with the reason.
 ///
-/// Memory: what is in flight, and of sends whose receives were not kept the last ones; nothing that grows with the
+/// Memory: what is in flight, and the most recent sends whose receives were not kept; nothing that grows with the
 /// trace. Belongs to one thread.
 
 #include <array>
@@ -28,21 +28,21 @@ namespace refrain::trace {
 struct MessageEvent {
   std::uint32_t location;
   std::int64_t time_ns;
-  std::uint64_t position;  ///< which one of its location's sends and receives, from 0 on
+  std::uint64_t position;  ///< index among its location's sends and receives, from 0
   std::int64_t bytes;
   std::int32_t tag;
-  std::uint32_t token;  ///< what the user of Pairing calls it
+  std::uint32_t token;  ///< set by the user of Pairing
 };
 struct MessagePair {
   MessageEvent send, receive;
 };
 
 enum class LeftOut : std::uint8_t {
-  Unnumbered,     ///< it has no number: several threads, an open wildcard, a full table
+  Unnumbered,     ///< no number: several threads, an open wildcard, a full table
   NotKept,        ///< the other side is not in the trace
   OtherOrder,     ///< tags that share a class were sent in one order and received in another
   Outside,        ///< the other side is no process of the job, or the communicator is not known
-  Contradiction,  ///< the pair would have sent another number of bytes than it has received
+  Contradiction,  ///< send and receive have different sizes, or a number occurs twice
   Forgotten,      ///< its request was open too long, with too many others (open_requests.hpp)
 };
 inline constexpr unsigned reasons = 6;
@@ -51,11 +51,12 @@ const char* name_of(LeftOut reason);
 struct MessageCounts {
   std::uint64_t sends = 0, receives = 0, paired = 0;
   std::array<std::uint64_t, reasons> left_out{};  ///< events, by reason
-  /// From 0 to 1; 1 without any.
+  /// From 0 to 1; 1 without any events.
   double share_of_pairs() const;
 };
 
-/// Who is meant by a record; `communicator` is the same number on all ranks. Negative: not known.
+/// The communicator and ranks that a record refers to; `communicator` is the same number on all ranks. Negative: not
+/// known.
 struct ChannelEnds {
   std::int32_t communicator, own, other;
 };
@@ -63,7 +64,7 @@ struct ChannelEnds {
 /// What the two events of a message have in common.
 struct MessageKey {
   std::int32_t communicator, from, to;
-  std::int32_t tags;  ///< the class; without numbers the tag
+  std::int32_t tags;  ///< the class of tags; without numbers the tag
   std::uint64_t ordinal;
   bool operator==(const MessageKey&) const = default;
 };
@@ -76,22 +77,23 @@ class Pairing {
   using Ends = std::function<ChannelEnds(const Event& event)>;
   using Take = std::function<void(const MessagePair&)>;
   using TakeAlone = std::function<void(const MessageEvent&, bool is_send)>;
-  /// `numbered`: the trace has numbers. `locations`: how many there are. `alone`: gets what is left out, once it is.
+  /// `numbered`: whether the trace has numbers. `locations`: how many there are. `alone`: gets each event once it is
+  /// left out.
   Pairing(std::size_t locations, bool numbered, Ends ends, Take take = {}, TakeAlone alone = {});
 
-  /// With every event, in order of time. Clocks may differ: a receive may come before its send.
+  /// Takes every event, in order of time. Clocks may differ: a receive may come before its send.
   void add(const Event& event, std::uint32_t token = 0);
-  /// There are no more: what waits is left out.
+  /// Call after the last event: what still waits is left out.
   void finish();
 
-  /// Who is meant by a message event, added or not.
+  /// The communicator and ranks of a message event, added or not.
   const ChannelEnds& ends_of(const Event& event);
   /// The send of the receive that was added last; null: it is not paired, or not yet.
   const MessageEvent* sent() const { return sent_ ? &*sent_ : nullptr; }
-  /// The other end of the send or receive that was added last; negative: not known.
+  /// The rank at the other end of the send or receive that was added last; negative: not known.
   std::int32_t other() const { return other_; }
   const MessageCounts& counts() const { return counts_; }
-  /// About how much memory a copy takes.
+  /// Approximate memory that a copy takes.
   std::size_t bytes() const;
 
  private:
@@ -111,15 +113,15 @@ class Pairing {
   };
   struct OfLocation {
     std::uint64_t position = 0;
-    std::deque<Posted> posted;  ///< without numbers: receives, in their order, from the first that is open
-    /// The one with this request; null: there is none.
+    std::deque<Posted> posted;  ///< without numbers: posted receives in order, from the first open one
+    /// The open receive with this request; null: there is none.
     Posted* open(std::uint64_t request);
-    // Messages of one communicator and partner mostly follow each other.
+    // Successive messages mostly have the same communicator and partner.
     std::int32_t communicator = 0, peer = 0;
     std::optional<ChannelEnds> ends;
   };
-  /// Events that wait for their other side, by key and in the order in which they came. A hash table with linear
-  /// probing, of places in a list that is kept in one array.
+  /// Events that wait for their other side, by key and in order of arrival. A hash table with linear probing; its slots
+  /// are places in a list that is kept in one array.
   class WaitingTable {
    public:
     std::size_t size() const { return size_; }
@@ -140,7 +142,7 @@ class Pairing {
     std::size_t slot_of(const Key& key, std::uint32_t hash) const;
     void grow();
     std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(64);  ///< places in entries_; 0: free
-    std::vector<Entry> entries_ = std::vector<Entry>(1);                 ///< the first one is the list's begin and end
+    std::vector<Entry> entries_ = std::vector<Entry>(1);                 ///< the first one is the list's sentinel
     std::vector<std::uint32_t> free_;
     std::size_t size_ = 0;
   };
@@ -165,7 +167,7 @@ class Pairing {
   struct Sides {
     std::uint64_t sends = 0, receives = 0;
   };
-  std::unordered_map<Key, Sides, HashOfKey> counted_;  ///< without numbers, with ordinal 0
+  std::unordered_map<Key, Sides, HashOfKey> counted_;  ///< without numbers; keys have ordinal 0
   std::vector<OfLocation> of_location_;
   MessageCounts counts_;
   std::optional<MessageEvent> sent_;
@@ -174,10 +176,10 @@ class Pairing {
 
 class Trace;
 
-/// Of a message event the communicator, and the ranks of the job at both ends; negative: not known.
+/// The communicator of a message event, and the ranks of the job at both ends; negative: not known.
 ChannelEnds ends_of(const Trace& trace, const Event& event);
 
-/// For the events of all locations of a trace. The trace must outlive it.
+/// A Pairing for the events of all locations of a trace, which must outlive it.
 Pairing pairing_of(const Trace& trace, Pairing::Take take = {}, Pairing::TakeAlone alone = {});
 
 }  // namespace refrain::trace

@@ -3,7 +3,7 @@
 namespace refrain::trace {
 namespace {
 
-/// A message has its bytes in one record of each side, whether it is begun and completed by one call or by two.
+/// A message's bytes are in one record of each side, whether one call begins and completes it or two calls do.
 void add_moved(const events::Record& record, PathSum& sum) {
   switch (record.kind) {
     case events::Kind::Send:

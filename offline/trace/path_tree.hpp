@@ -1,5 +1,5 @@
 #pragma once
-/// The call paths of an archive: made as regions are entered, the same ones for all locations.
+/// The call paths of an archive, made as regions are entered and shared by all locations.
 
 #include <cstdint>
 #include <shared_mutex>
@@ -8,19 +8,19 @@
 
 namespace refrain::trace {
 
-/// Its memory grows with the number of call paths alone. Thread-safe.
+/// Memory grows with the number of call paths alone. Thread-safe.
 class PathTree {
  public:
   struct Path {
     std::uint32_t parent;  ///< no_path: none
     std::uint32_t region;
-    std::uint32_t depth;  ///< 1: it has no parent
+    std::uint32_t depth;  ///< 1: no parent
   };
 
-  /// The path that enters `region` from `parent`. Below `deepest` it is the deepest one's child, over and over: a
-  /// damaged archive may enter for ever.
+  /// The path that enters `region` from `parent`. At depth `deepest` it becomes a sibling of `parent`: a damaged
+  /// archive may enter regions for ever.
   std::uint32_t child_of(std::uint32_t parent, std::uint32_t region);
-  /// What no path is, is Path{no_path, 0, 0}.
+  /// Path{no_path, 0, 0}: there is no such path.
   Path operator[](std::uint32_t path) const;
   std::size_t size() const;
 

@@ -1,12 +1,12 @@
 #pragma once
-/// What a region is: a function, a loop, a construct. The words are those of OTF2.
+/// What a region is: a function, a loop, a construct. The terms are those of OTF2.
 
 #include <cstdint>
 #include <string>
 
 namespace refrain::trace {
 
-/// Whose region it is; numbers as in OTF2_Paradigm.
+/// The paradigm that a region belongs to; numbers as in OTF2_Paradigm.
 enum class Paradigm : std::uint8_t {
   Unknown,
   User,
@@ -36,7 +36,7 @@ enum class Paradigm : std::uint8_t {
 };
 inline constexpr unsigned paradigms = 25;
 
-/// What it does; numbers as in OTF2_RegionRole.
+/// The role of a region; numbers as in OTF2_RegionRole.
 enum class Role : std::uint8_t {
   Unknown,
   Function,
@@ -61,7 +61,7 @@ enum class Role : std::uint8_t {
   Task,
   TaskCreate,
   TaskWait,
-  OneToAll,  ///< collective operations, as the next three
+  OneToAll,  ///< this and the next three are collective operations
   AllToOne,
   AllToAll,
   CollectiveOther,
@@ -81,13 +81,13 @@ enum class Role : std::uint8_t {
 inline constexpr unsigned roles = 39;
 
 struct RegionOfTrace {
-  std::string name, file;  ///< file: empty when it is not known
+  std::string name, file;  ///< file: empty when not known
   std::uint32_t line = 0;  ///< where it begins; 0: not known
   Paradigm paradigm = Paradigm::Unknown;
   Role role = Role::Unknown;
 
   bool is_mpi() const { return paradigm == Paradigm::Mpi; }
-  /// Barriers included.
+  /// Includes barriers.
   bool is_collective() const {
     return role == Role::Barrier || (role >= Role::OneToAll && role <= Role::CollectiveOther);
   }

@@ -40,7 +40,7 @@ void Trace::add(const experiment::Rank& rank, const std::shared_ptr<experiment::
     records.erase(of.thread);
   };
   for (const experiment::EventsOfLocation& of : events.locations) add_location(of);
-  // A process that was killed may have threads that had not begun when its last snapshot was written.
+  // A killed process may have threads that had not begun when its last snapshot was written.
   while (!records.empty()) {
     experiment::EventsOfLocation of{};
     of.thread = records.begin()->first;
@@ -53,7 +53,7 @@ void Trace::add(const experiment::Rank& rank, const std::shared_ptr<experiment::
   windows_.add(rank, communicators_);
 }
 
-/// What can be counted on one machine may be missing on another: ranks have numbers of their own.
+/// Machines may have different metrics, so each rank numbers its own.
 void Trace::add_metrics(const experiment::Rank& rank) {
   std::vector<std::uint32_t>& of_rank = metrics_of_rank_.emplace_back();
   for (const std::size_t place : rank.asked_for) {
@@ -67,7 +67,7 @@ void Trace::add_metrics(const experiment::Rank& rank) {
 
 struct Trace::Opened {
   std::shared_ptr<Trace> trace;
-  std::vector<RankHandle> ranks;  ///< the chosen ones; none: there is nothing to read
+  std::vector<RankHandle> ranks;  ///< the chosen ones; empty: there is nothing to read
 };
 
 Trace::Opened Trace::assemble(const std::shared_ptr<const experiment::Experiment>& experiment,
@@ -76,7 +76,7 @@ Trace::Opened Trace::assemble(const std::shared_ptr<const experiment::Experiment
   Opened opened{std::make_shared<Trace>(), {}};
   Trace& trace = *opened.trace;
   trace.experiment_ = experiment;
-  // All ranks, so that a time means the same whichever are chosen.
+  // Reads all ranks, so that a time means the same whichever are chosen.
   std::vector<std::size_t> places(experiment->ranks().size());
   std::iota(places.begin(), places.end(), std::size_t{0});
   for_each_rank(*experiment, places, experiment::Depth::Run, [&](const RankHandle& rank) {
@@ -93,7 +93,7 @@ Trace::Opened Trace::assemble(const std::shared_ptr<const experiment::Experiment
   return opened;
 }
 
-/// After the clocks are as good as they get.
+/// Call once the clocks are final.
 void Trace::set_times(std::span<const RankHandle> ranks) {
   const JobClocks& clocks = job_clocks_;
   begin_epoch_ns_ = clocks.begin();
@@ -114,10 +114,10 @@ void Trace::set_times(std::span<const RankHandle> ranks) {
   }
 }
 
-/// Corrects the clocks of several machines by all messages first.
+/// First corrects the clocks of several machines by all messages.
 void Trace::place_in_time(std::span<const RankHandle> ranks) {
   if (job_clocks_.machines() > 1) {
-    // Damage is told by those who read the chosen ranks.
+    // Readers of the chosen ranks report damage.
     const Opened whole = assemble(experiment_, {}, std::make_shared<experiment::DamageLog>());
     whole.trace->set_times(whole.ranks);
     job_clocks_.correct(correction_of(*whole.trace));
@@ -168,11 +168,11 @@ void Trace::thin(unsigned times) {
   if (!has_iterations) throw std::invalid_argument("there are no iterations to take a sample of");
 }
 
-/// Nearly as ranks would have agreed on it: of the slowest iterations the first ones stay where there are too many.
+/// Nearly what ranks would have agreed on: if there are too many slowest iterations, the first ones stay.
 template <class As>
 void Trace::sample(const As& as) {
   std::vector<SampleOfLocation> samples;
-  std::map<std::pair<std::string, std::int64_t>, std::set<std::int32_t>> slow_on;  // which ranks
+  std::map<std::pair<std::string, std::int64_t>, std::set<std::int32_t>> slow_on;  // by iteration: the ranks
   std::map<std::string, unsigned> sparse;                                          // by loop
   bool has_iterations = false;
   for (std::uint32_t location = 0; location < locations_.size(); ++location) {
@@ -229,11 +229,11 @@ std::shared_ptr<const Trace> Trace::open_archive(const std::filesystem::path& an
 
 namespace {
 
-constexpr std::uint32_t unknown_region = 0, user_code = 1;  // places in Trace::regions() of an experiment
+constexpr std::uint32_t unknown_region = 0, user_code = 1;  // indices into Trace::regions() of an experiment
 
 }  // namespace
 
-/// One for each name and kind; what is no function of MPI is marked by the program.
+/// Makes one region for each name and kind; the program marks those that are no MPI functions.
 void Trace::make_regions() {
   const auto& definitions = experiment_->definitions();
   regions_ = {{.name = "(unknown)"}, {.name = "(user code)", .paradigm = Paradigm::Sampling}};
@@ -308,7 +308,7 @@ double Trace::value_of(const Event& metric) const {
 std::uint32_t Trace::path_of(std::uint32_t location, std::int32_t thread, std::uint32_t node) const {
   if (archive_) return node;
   const std::uint32_t rank = rank_of_location_[location];
-  const auto of_rank = std::ranges::equal_range(rank_of_location_, rank);  // they are in the order of ranks
+  const auto of_rank = std::ranges::equal_range(rank_of_location_, rank);  // locations are in rank order
   for (auto at = of_rank.begin(); at != of_rank.end(); ++at) {
     const auto place = static_cast<std::size_t>(at - rank_of_location_.begin());
     if (locations_[place].thread == thread) return node < paths_[place].size() ? paths_[place][node] : no_path;
@@ -318,7 +318,7 @@ std::uint32_t Trace::path_of(std::uint32_t location, std::int32_t thread, std::u
 
 namespace {
 
-/// `regions`: by id, from `first` on.
+/// `regions`: names by id, from `first` on.
 std::string name_of_region(std::uint32_t region, std::uint32_t first, const std::vector<std::string>& regions) {
   if (region == 0) return {};
   if (region == events::stretches) return stretches_loop;
@@ -354,8 +354,8 @@ void Trace::add_sample(const experiment::EventsOfRank& events) {
   most_slow_ = std::max(most_slow_, events.slowest.size());
 }
 
-/// Ranks that have not agreed have lists of their own: those iterations stay that most of them have, as many as one
-/// rank may have.
+/// Ranks that have not agreed have lists of their own: the iterations that most of them have stay, as many as one rank
+/// may have.
 void Trace::choose_slowest() {
   if (is_agreed_ || slowest_.size() <= most_slow_) return;
   std::vector<std::pair<std::int32_t, std::pair<std::string, std::int64_t>>> all;
@@ -386,7 +386,7 @@ bool Trace::has_stretches() const {
   return std::ranges::all_of(levels_, [](const auto& of) { return of.first.empty() || of.first == stretches_loop; });
 }
 
-/// Each stretch has a hash of all operations so far. From the first one on that differs all do.
+/// Each stretch has a hash of all operations so far, so after the first one that differs all do.
 void Trace::find_differing_stretches() {
   if (same_stretches_) return;
   std::map<std::int64_t, std::uint64_t> hashes;
@@ -412,7 +412,7 @@ IsShown Trace::shown_spans(std::uint32_t rank) const {
   };
 }
 
-/// Of an experiment.
+/// For an experiment.
 std::unique_ptr<EventSource> Trace::stream_of(std::uint32_t location, std::int64_t from_ns) const {
   const std::uint32_t rank = rank_of_location_[location];
   const bool is_thinned = !hidden_.empty();
@@ -443,7 +443,7 @@ Trace::Reader Trace::read(std::span<const std::uint32_t> locations, std::int64_t
   return reader;
 }
 
-/// Puts the first head in its place behind earlier ones.
+/// Moves the first head down to its place in the heap.
 void Trace::Reader::sink_first() {
   const Head first = heads_[0];
   std::size_t place = 0;
@@ -456,7 +456,7 @@ void Trace::Reader::sink_first() {
   heads_[place] = first;
 }
 
-/// `behind`: the next event of the current stream; null: it has no more, or there is no current one.
+/// `behind`: the next event of the current stream; null: that stream has ended, or there is none.
 const Event* Trace::Reader::next_of_another(const Event* behind) {
   if (behind) {
     heads_[0].time_ns = behind->time_ns;

@@ -1,5 +1,5 @@
 #pragma once
-/// Windows of a trace: those of all ranks that are one window.
+/// The windows of a trace, matched across its ranks.
 
 #include <cstdint>
 #include <map>
@@ -13,11 +13,11 @@ namespace refrain::trace {
 
 class Windows {
  public:
-  /// Adds those of a rank, whose communicators `communicators` has: to make a window is collective, so those of one
-  /// communicator and kind are made in one order by all its members.
+  /// Adds the windows of a rank, whose communicators are in `communicators`. Making a window is collective, so all
+  /// members of a communicator make its windows of one kind in the same order.
   void add(const experiment::Rank& rank, const Communicators& communicators);
   const std::vector<WindowOfTrace>& all() const { return all_; }
-  /// Index into all() of the window that the rank calls `id`; -1: it is not known.
+  /// Index into all() of the window that the rank calls `id`; -1: not known.
   std::int32_t index_of(std::int32_t rank, std::int32_t id) const;
 
  private:

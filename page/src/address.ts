@@ -1,4 +1,4 @@
-/** The state in the address, so that a link, or "copy state", opens the page as it is. */
+/** Keeps the state in the address, so that a link, or "copy state", opens the page as it is. */
 import { batch, effect } from '@preact/signals';
 import { modeNamed, rangeIn, treeNames, type CallForm, type Mode, type TreeName } from './model';
 import * as state from './state';
@@ -54,14 +54,14 @@ const numberOr = (other: number, value: unknown): number => Number.isInteger(val
 /** Null: none. */
 const runOr = (value: unknown): number | null => numberOr(-1, value) < 0 ? null : value as number;
 
-/** From and up to; null: all. */
+/** Begin and end, which is excluded; null: all. */
 function rangeOf(value: unknown): readonly [number, number] | null {
   const [begin, end] = Array.isArray(value) ? value as unknown[] : [];
   if (!Number.isInteger(begin) || !Number.isInteger(end)) return null;
   return 0 <= (begin as number) && (begin as number) < (end as number) ? [begin as number, end as number] : null;
 }
 
-/** What does not fit the file is left out: an address may come from anywhere. */
+/** What does not fit the file is ignored: an address may come from anywhere. */
 export function restoreState(text: string): void {
   let from: Partial<Saved>;
   try {
@@ -113,7 +113,7 @@ export function stateText(): string {
   return encodeURIComponent(JSON.stringify(saved()));
 }
 
-/** Call once, after begin(): takes what the address says, then keeps it up to date. */
+/** Call once, after begin(): applies the address, then keeps it up to date. */
 export function keepAddress(): void {
   let own = location.hash.slice(1);
   if (own) restoreState(own);
@@ -125,7 +125,7 @@ export function keepAddress(): void {
   effect(() => {
     const text = stateText();
     clearTimeout(timer);
-    // Not at each step of a key that is held down.
+    // Waits, so that a key held down does not change the address at each step.
     timer = setTimeout(() => {
       if (text === own) return;
       own = text;

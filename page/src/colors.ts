@@ -1,7 +1,6 @@
 /**
- * Colours. Values go along viridis (Smith and van der Walt), which has a steady lightness and is told apart by the
- * colour-blind and in grey. Classes have
- * the palette of Okabe and Ito. Differences go from blue over grey to orange.
+ * Colours. Values use viridis (Smith and van der Walt), whose lightness changes steadily and which is readable for the
+ * colour-blind and in grey. Classes use the palette of Okabe and Ito. Differences go from blue through grey to orange.
  */
 
 export type Rgb = readonly [number, number, number];
@@ -17,7 +16,7 @@ export const classColors: readonly string[] = [
   '#006b4e', '#8a4f71', '#3a7a9c', '#8f3f00', '#a39a2d', '#4d4d4d',
 ];
 
-/** Of time by what it is. */
+/** The colours of time, by kind. */
 export const kindColors: Readonly<Record<string,
     string>> = { user: '#e69f00', mpi: '#0072b2', other: '#7f7f7f', marked: '#009e73', class: '#cc79a7' };
 
@@ -28,17 +27,17 @@ function along(colors: readonly Rgb[], part: number): Rgb {
   return [0, 1, 2].map((i) => Math.round(a[i]! + rest * (b[i]! - a[i]!))) as unknown as Rgb;
 }
 
-/** Of a part of 1. */
+/** The colour of a value from 0 to 1. */
 export function valueColor(part: number): Rgb {
   return along(viridis, Number.isNaN(part) ? 0 : part);
 }
 
-/** From -1 to 1. */
+/** The colour of a difference from -1 to 1. */
 export function differenceColor(part: number): Rgb {
   return along(diverging, Number.isNaN(part) ? 0.5 : (part + 1) / 2);
 }
 
-/** The step, from 0 to 255, of a part of 1; null: it is not known. */
+/** The step, from 0 to 255, for a value from 0 to 1; null: not known. */
 export function stepOf(part: number): number | null {
   return Number.isNaN(part) ? null : Math.min(255, Math.max(0, Math.floor(part * 255)));
 }
@@ -54,7 +53,7 @@ export function luminance(color: Rgb): number {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
-/** Whether black text has more contrast on it than white text; the better of both has at least 4.58 to 1. */
+/** Whether black text has more contrast on it than white text; the better one of both has at least 4.58 to 1. */
 export function isLight(color: Rgb): boolean {
   return (luminance(color) + 0.05) ** 2 > 1.05 * 0.05;
 }

@@ -4,13 +4,13 @@ import type { Unit } from './model';
 const digits = (value: number): string => value === 0 ? '0' : value >= 999.5 ? Math.round(value).toLocaleString('en-US')
     : value.toPrecision(3);
 
-/** In the largest unit that leaves one in front of the point, as it is rounded. */
+/** In the largest unit in which the rounded value is at least 1. */
 function scaled(value: number, steps: readonly [number, string][]): string {
   const size = Math.abs(value), [divisor, unit] = steps.find(([least]) => size >= 0.9995 * least) ?? steps.at(-1)!;
   return `${value < 0 ? '\u2212' : ''}${digits(size / divisor)} ${unit}`;
 }
 
-/** "12.6 s", "3.10 MiB", "1,234"; "not known" where it is not. */
+/** "12.6 s", "3.10 MiB", "1,234"; "not known" for NaN. */
 export function valueText(value: number, unit: Unit): string {
   if (Number.isNaN(value)) return 'not known';
   if (value === 0) return unit === '1' ? '0' : `0 ${unit}`;
@@ -29,7 +29,7 @@ export function shareText(share: number): string {
   return `${percent < 0 ? '\u2212' : ''}${Math.abs(percent).toFixed(1)} %`;
 }
 
-/** The error of a value, or nothing where there is none. */
+/** The error of a value; empty if there is none. */
 export function errorText(error: number, unit: Unit, isShare: boolean): string {
   if (!(error > 0)) return '';
   return `\u00b1 ${isShare ? shareText(error) : valueText(error, unit)}`;
@@ -38,8 +38,8 @@ export function errorText(error: number, unit: Unit, isShare: boolean): string {
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 const LONGEST = 400;
 
-/** A name from a program: control characters, and those that turn the direction of text, show as what they are; very
- * long ones are cut in the middle. */
+/** A name from a program: control characters and those that change the direction of text are made visible; very long
+ * names are cut in the middle. */
 export function nameText(name: string): string {
   const clean = name.replace(CONTROL, '\ufffd');
   return clean.length <= LONGEST ? clean : `${clean.slice(0, LONGEST / 2)} \u2026 ${clean.slice(-LONGEST / 2)}`;

@@ -1,4 +1,4 @@
-/** Puts the views together: which one is shown, and that data are read first. */
+/** Puts the views together: reads the data first, then shows the chosen view. */
 import { render } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { keepAddress, stateText } from './address';
@@ -17,7 +17,7 @@ const views: readonly { name: state.ViewName; title: string }[] = [
   { name: 'file', title: 'This file' },
 ];
 
-/** What is missing in a view; the flame graph shows what the trees show. */
+/** What a view lacks; the flame graph shows what the trees show. */
 function Lacks({ view }: { view: state.ViewName }) {
   const texts = lacksOf(state.model.value!, view === 'flame' ? ['flame', 'trees'] : [view]);
   return texts.length === 0 ? null : <ul class="lacks">{texts.map((text, i) => <li key={i}>{nameText(text)}</li>)}</ul>;
@@ -39,7 +39,7 @@ function CopyState() {
       role="status">{said}</span></>;
 }
 
-/** The overview and the trees are one document: its trees are what findings lead to. */
+/** The overview and the trees are one document: findings lead to its trees. */
 function First({ view }: { view: state.ViewName }) {
   const trees = useRef<HTMLElement>(null), isFirst = useRef(true);
   useEffect(() => {

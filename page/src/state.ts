@@ -1,5 +1,5 @@
-/** What the user has chosen, as signals, and what follows from it. Views read it and call the functions below; none of
- * them knows another one. */
+/** What the user has chosen, as signals, and what follows from it. Views read the signals and call the functions below;
+ * views do not know each other. */
 import { batch, computed, signal } from '@preact/signals';
 import {
   Trees, keyOfNode, metricOf, openAtFirst, pathOfNode, rangeIn, treeNames, type CallForm, type Coupled, type Finding,
@@ -12,7 +12,7 @@ export const sorts = ['tree', 'value', 'name'] as const;
 export type Sort = typeof sorts[number];
 
 export const model = signal<Model | null>(null);
-/** Grows when values by place have been unpacked. */
+/** Incremented when values by place have been unpacked. */
 export const cellsRead = signal(0);
 export const view = signal<ViewName>('overview');
 export const order = signal<readonly TreeName[]>(treeNames);
@@ -25,13 +25,13 @@ export const byClass = signal(false);
 export const modeOf = signal<Readonly<Record<TreeName, Mode>>>({ metric: 'absolute', call: 'absolute',
     system: 'absolute' });
 export const sort = signal<Sort>('tree');
-/** The loop that the view of iterations shows. */
+/** The loop shown in the view of iterations. */
 export const loopName = signal('');
-/** Iterations that it shows, from and up to; null: all. */
+/** Begin and end, which is excluded, of the iterations shown there; null: all. */
 export const iterations = signal<Range | null>(null);
-/** Row of the loop's values that its graph shows. */
+/** Row of the loop's values shown in the graph. */
 export const seriesRow = signal(0);
-/** The run that the graph compares with the first one of the loop; null: it shows values of all. */
+/** The run that the graph compares with the first one of the loop; null: it shows the values of all runs. */
 export const graphRun = signal<number | null>(null);
 const wholeMap: MapSetting = { metric: 0, run: null, rows: null };
 /** How the loop's map is shown. */
@@ -42,11 +42,11 @@ export const sandwich = signal<{ readonly name: string; readonly kind: number } 
 export const enlarged = signal(0);
 /** First frames of chains of runtimes that the flame graph shows frame by frame; 0 stands for all of them. */
 export const openChains = signal<OpenChains>(new Set());
-/** Run whose values are the widths of the flame graph. */
+/** The run whose values are the widths of the flame graph. */
 export const flameRun = signal(0);
-/** Whether the trees stand beside each other. */
+/** Whether the trees are side by side. */
 export const isWide = signal(true);
-/** Whether the flame graph is that of the ranks that are selected in the system tree, or of all. */
+/** Whether the flame graph covers only the ranks selected in the system tree. */
 export const flameOfSelected = signal(false);
 
 const trees = computed(() => model.value && new Trees(model.value));
@@ -57,26 +57,26 @@ const setting = computed<Setting>(() => ({
 }));
 
 export const coupled = computed<Coupled | null>(() => {
-  cellsRead.value; // values by place are there from then on
+  cellsRead.value; // values by place are available from then on
   return trees.value?.couple(setting.value) ?? null;
 });
 
-/** The metric that is selected, or the first one of several. */
+/** The selected metric, or the first of several. */
 export const metric = computed(() => {
   const item = coupled.value?.metric.selected[0]?.item;
   return item ? metricOf(item) : 0;
 });
 
-/** The loop that the view of iterations shows, in the first run that has it; null: there is none. */
+/** The loop shown in the view of iterations, in the first run that has it; null: there is none. */
 export const shownLoop = computed<{ run: Run; loop: Loop } | null>(() => {
   const loops = model.value?.runs.flatMap((run) => run.head.loops.map((loop) => ({ run, loop }))) ?? [];
   return loops.find(({ loop }) => loop.name === loopName.value) ?? loops[0] ?? null;
 });
 
-/** Call once, when the data are there. */
+/** Call once, when the data has been loaded. */
 export function begin(of: Model): void {
   const tops = of.tree.children[0]!, first = of.first;
-  // The largest of the top is open, so that the second level is to be seen.
+  // The largest node at the top is open, so that the second level is visible.
   const sumBelow = (node: number): number => {
     let sum = 0;
     for (const each of of.metricSpans(0)) {
@@ -110,7 +110,7 @@ function isBelow(item: Item, above: Item): boolean {
   return false;
 }
 
-/** What is selected below an item that closes becomes the item itself. */
+/** A selection below a closing item becomes the item itself. */
 export function collapse(tree: TreeName, row: Row): void {
   batch(() => {
     const rows = coupled.value?.[tree].selected ?? [],
@@ -127,8 +127,8 @@ function unitOfMetric(key: string): string | undefined {
   return model.value?.metrics[Number(key.slice(1))]?.unit;
 }
 
-/** `add`: beside what is selected, or no longer. Without: this alone; a second time nothing, except in the tree of
- * metrics. Metrics of different units have no sum: such a one takes the place of those that are selected. */
+/** `add`: adds the key to the selection, or removes it. Otherwise selects it alone; selecting it again selects nothing,
+ * except in the tree of metrics. Metrics of different units have no sum: such a metric replaces the selected ones. */
 export function select(tree: TreeName, key: string, add: boolean): void {
   const all = selected.value[tree], has = all.includes(key);
   const now = tree === 'metric' ? all.filter((each) => unitOfMetric(each) === unitOfMetric(key)) : all;
@@ -139,14 +139,14 @@ export function select(tree: TreeName, key: string, add: boolean): void {
   selected.value = { ...selected.value, [tree]: next };
 }
 
-/** Opens what leads to a node. */
+/** Opens everything above a node. */
 function openTo(of: Model, node: number): void {
   const keys: string[] = [];
   for (let at = of.tree.parents[node]!; at > 0; at = of.tree.parents[at]!) keys.push(keyOfNode(parts.value, at));
   expand('call', keys, true);
 }
 
-/** Opens what leads to a metric. */
+/** Opens everything above a metric. */
 function openMetric(of: Model, number: number): void {
   const keys: string[] = [];
   for (let at = of.metrics[number]!.parent; at >= 0; at = of.metrics[at]!.parent) keys.push(`m${at}`);
@@ -160,7 +160,7 @@ export function selectMetric(name: string): void {
   selected.value = { ...selected.value, metric: [`m${number}`] };
 }
 
-/** Selects a call path, collapsed: with all that it calls. */
+/** Selects a call path, collapsed, so that it includes all that it calls. */
 export function selectNode(node: number): void {
   const of = model.value;
   if (!of || node <= 0) return;
@@ -173,7 +173,7 @@ export function selectNode(node: number): void {
   });
 }
 
-/** `ranges`: first and last ranks. `add`: beside those that are selected. */
+/** `ranges`: first and last ranks. `add`: keeps the ranks selected before. */
 export function selectRanks(ranges: readonly Range[], add = false): void {
   const of = model.value;
   if (!of) return;
@@ -188,14 +188,14 @@ export function selectRanks(ranges: readonly Range[], add = false): void {
   });
 }
 
-/** What the trees, the flame graph and the sandwich show: the whole run, or parts of a loop. */
+/** Chooses what the trees, the flame graph and the sandwich show: the whole run, or parts of a loop. */
 export function showParts(units: readonly number[]): void {
   const of = model.value;
   if (!of) return;
   batch(() => {
     const open = [...expanded.value.call], before = parts.value;
     parts.value = units.length > 0 ? units : [0];
-    // What was open and selected stays, in the new units.
+    // What was open and selected stays so, in the new units.
     const moved = (key: string): string => key.replace(`c${before.join('+')}:`, `c${parts.value.join('+')}:`);
     expanded.value = { ...expanded.value, call: new Set(open.map(moved)) };
     selected.value = { ...selected.value, call: selected.value.call.map(moved) };
@@ -214,19 +214,19 @@ export function showLoop(name: string): void {
   });
 }
 
-/** The iterations of a finding with as many around them, so that what sets them apart is to be seen. */
+/** The iterations of a finding with as many on either side, so that what sets them apart is visible. */
 function rangeAround([first, last]: Range): Range | null {
   const end = last + 1, around = Math.max(10, end - first);
   return rangeIn([first - around, end + around], shownLoop.value?.loop.iterations ?? 0);
 }
 
-/** Whether the file has anything that a finding is about. */
+/** Whether a finding refers to anything in the file. */
 export function canFollow({ select: what }: Finding): boolean {
   return what.metric !== undefined || what.node !== undefined || what.loop !== undefined
       || (what.ranks?.length ?? 0) > 0;
 }
 
-/** Shows in the other views what a finding of a run is about. */
+/** Shows what a finding of a run refers to in the other views. */
 export function follow(run: Run, finding: Finding): void {
   const of = model.value, { select: what } = finding;
   if (!of) return;
@@ -242,7 +242,8 @@ export function follow(run: Run, finding: Finding): void {
   });
 }
 
-/** From the selected call path down, the child with the most each time, as long as it has more than half. */
+/** Opens the path from the selected call path down to the largest child, as long as that has at least half of the
+ * value. */
 export function openHottestPath(): void {
   const of = model.value, now = coupled.value;
   if (!of || !now) return;
@@ -265,7 +266,7 @@ export function openHottestPath(): void {
   });
 }
 
-/** "main > step > MPI_Waitall" of a node of the first run. */
+/** Names from the root to a node of the model. */
 export function pathOf(node: number): string[] {
   const of = model.value;
   return of ? pathOfNode(of, node) : [];

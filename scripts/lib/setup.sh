@@ -5,7 +5,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 PROJECT=$PWD
 export LC_ALL=C.UTF-8
 
-# Why each package is needed: docs/dependencies.md. A test keeps both in step.
+# docs/dependencies.md says why each package is needed. A test keeps the two in step.
 BUILD_PACKAGES=(cmake ninja-build g++ pkg-config python3
   libunwind-dev libdw-dev libelf-dev libzstd-dev libxxhash-dev libpapi-dev
   rapidjson-dev libcli11-dev libfmt-dev libotf2-trace-dev pybind11-dev python3-dev
@@ -18,20 +18,20 @@ TEST_PACKAGES=("${EXAMPLE_PACKAGES[@]}" "${MPICH_PACKAGES[@]}"
   musl-tools netbase otf2-tools python3-otf2 python3-six python3-mpi4py
   python3-pandas python3-pip python3-setuptools python3-venv python3-wheel make valgrind xz-utils autoconf automake libtool
   postgresql)
-# npm builds the page of `refrain view`, and the page is tried in these browsers. An npm that comes from elsewhere stays.
+# npm builds the page of `refrain view`, and the page is tested in these browsers. An npm from another source is kept.
 PAGE_PACKAGES=(chromium firefox-esr)
 command -v npm >/dev/null || PAGE_PACKAGES+=(npm)
-# Programs of others that read what `refrain export` has written.
+# Third-party programs that read the output of `refrain export`.
 WITNESS_PACKAGES=(golang-go protobuf-compiler)
 DEMO_PACKAGES=(lammps netbase)
 
-# Refrain is built for the MPIs that are there. Where there is none it is Open MPI.
+# Refrain is built for the installed MPIs, or for Open MPI if there is none.
 if command -v mpicc.openmpi >/dev/null || ! command -v mpicc.mpich >/dev/null; then BUILD_PACKAGES+=("${OPENMPI_PACKAGES[@]}"); fi
 if command -v mpicc.mpich >/dev/null; then BUILD_PACKAGES+=("${MPICH_PACKAGES[@]}"); fi
 
 say() { printf '%s\n' "-- $*" >&2; }
 
-# install_packages NAME...: those that are missing, through apt-get, through sudo when not root. Quick when none is.
+# install_packages NAME...: installs the missing ones with apt-get, through sudo if not root. Quick if none is missing.
 install_packages() {
   local missing=() name as_root=()
   for name in "$@"; do
@@ -52,16 +52,17 @@ install_packages() {
   "${apt[@]}" install --no-install-recommends "${missing[@]}" >&2
 }
 
-# tree_of PRESET: its build directory, as CMakePresets.json says.
+# tree_of PRESET: prints its build directory, as in CMakePresets.json.
 tree_of() { [ "$1" = release ] && echo build || echo "build-$1"; }
 
-# commands_found: what is built depends on these, and packages installed since the tree was configured may have brought one.
+# commands_found: prints the commands that decide what is built. Packages installed since the tree was configured may
+# have added one.
 commands_found() {
   local name
   for name in mpicc.openmpi mpicc.mpich gfortran valgrind; do command -v "$name" || true; done
 }
 
-# is_configured DIRECTORY: it is, with the commands that are there now.
+# is_configured DIRECTORY: whether it is configured, with the commands that exist now.
 is_configured() { [ -f "$1/build.ninja" ] && [ "$(cat "$1/commands-found" 2>/dev/null)" = "$(commands_found)" ]; }
 
 # configure DIRECTORY CMAKE OPTION...
@@ -70,15 +71,15 @@ configure() {
   commands_found >"$1/commands-found"
 }
 
-# configure_tree PRESET [CMAKE OPTION...]: when something changed.
+# configure_tree PRESET [CMAKE OPTION...]: configures if something changed.
 configure_tree() {
   local tree
   tree=$(tree_of "$1")
   if [ $# -gt 1 ] || ! is_configured "$tree"; then configure "$tree" --preset "$@"; fi
 }
 
-# configure_part PRESET PART [CMAKE OPTION...]: the same for examples, tests or benchmarks: projects of their own, built into
-# directories of their own below the tree.
+# configure_part PRESET PART [CMAKE OPTION...]: configures, if something changed, the examples, tests or benchmarks:
+# projects of their own, built into directories of their own below the tree.
 configure_part() {
   local part=$2 tree
   tree=$(tree_of "$1")
@@ -90,24 +91,24 @@ configure_part() {
 # run_build DIRECTORY [CMAKE OPTION...]
 run_build() { cmake --build "$@" --parallel "$(nproc)" >&2; }
 
-# build_tree PRESET [CMAKE OPTION...], build_part PRESET PART [CMAKE OPTION...]: configures, and builds what a user needs,
+# build_tree PRESET [CMAKE OPTION...], build_part PRESET PART [CMAKE OPTION...]: configures, and builds what users need,
 # or the part.
 build_tree() { configure_tree "$@" && run_build "$(tree_of "$1")"; }
 build_part() { configure_part "$@" && run_build "$(tree_of "$1")/$2"; }
 
-# build_targets PRESET TARGET..., build_part_targets PRESET PART TARGET...: nothing but these.
+# build_targets PRESET TARGET..., build_part_targets PRESET PART TARGET...: builds only these targets.
 build_targets() { configure_tree "$1" && run_build "$(tree_of "$1")" --target "${@:2}"; }
 build_part_targets() { configure_part "$1" "$2" && run_build "$(tree_of "$1")/$2" --target "${@:3}"; }
 
-# install_page_packages: those of page/package.json, in page/. In the versions of the lock file where there is one.
+# install_page_packages: installs those of page/package.json in page/, in the versions of the lock file if there is one.
 install_page_packages() {
   local installed=node_modules/.package-lock.json
   if [ -f $installed ] && [ ! package.json -nt $installed ]; then return 0; fi
   if [ -f package-lock.json ]; then npm ci --no-audit --no-fund; else npm install --no-audit --no-fund; fi
 }
 
-# build_page: page/dist/explorer.html, which `refrain view` writes, when something changed. Without npm nothing is done: the rest of the build works,
-# and `refrain view` says how to get it.
+# build_page: builds page/dist/explorer.html, which `refrain view` writes, if something changed. Does nothing without
+# npm: the rest of the build works, and `refrain view` says how to get the page.
 build_page() {
   local page=page/dist/explorer.html
   if [ -f $page ] && [ -z "$(find page -path page/node_modules -prune -o -path page/dist -prune -o -type f -newer $page -print -quit)" ]; then return 0; fi
@@ -122,7 +123,7 @@ build_page() {
   fi
 }
 
-# mpi_environment: both MPIs start as root (containers) and with more ranks than cores, over shared memory.
+# mpi_environment: lets both MPIs start as root (containers) and with more ranks than cores, over shared memory.
 mpi_environment() {
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl=self,vader

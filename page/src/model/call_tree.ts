@@ -13,7 +13,7 @@ function kindOf(model: Model, node: number): string {
   return model.tree.marked[node] ? 'marked' : kinds[model.tree.kinds[node]!] ?? 'user';
 }
 
-/** Which runs have one of these call paths, where not all have. */
+/** Which runs have one of these call paths; empty: all runs. */
 export function noteOf(model: Model, nodes: readonly number[]): string {
   const having = model.runs.map((_, run) => run).filter((run) => nodes.some((node) =>
       model.tree.runs[node]! >> run & 1));
@@ -24,8 +24,8 @@ function spansIn(units: readonly number[], begin: number, end: number): Span[] {
   return units.map((unit) => span(begin, end, unit));
 }
 
-/** Classes of the loop that a node marks, or its single iterations, in the first run: those of other runs are
- * others. */
+/** Classes of the loop that a node marks, or its single iterations, in the first run only: other runs have their
+ * own. */
 function unitsOfLoop(model: Model, node: number, kind: 'class' | 'iteration'): number[] {
   const { first } = model;
   const isOfLoop = (loop: number): boolean => {
@@ -36,8 +36,8 @@ function unitsOfLoop(model: Model, node: number, kind: 'class' | 'iteration'): n
       unit.kind === kind && unit.has_values && unit.run === first.index && isOfLoop(unit.loop) ? [number] : []);
 }
 
-/** `byClass`: below a loop stand its classes of iterations instead of its call paths. They have all of it between them,
- * so an open loop has nothing of its own. Single iterations follow, in which a part of a class is shown again. */
+/** `byClass`: below a loop are its classes of iterations instead of its call paths. Together they make up the whole
+ * loop, so an open loop has nothing of its own. Single iterations follow, which show a part of a class again. */
 function callPaths(model: Model, parts: readonly number[], byClass: boolean): Item[] {
   const { tree } = model, isWhole = byClass && parts.length === 1 && parts[0] === 0;
   const unitsBelow = (node: number, kind: 'class' | 'iteration'): number[] =>
@@ -67,7 +67,7 @@ function callPaths(model: Model, parts: readonly number[], byClass: boolean): It
   return itemsBelow(null, 0, parts);
 }
 
-/** Nodes by the name and kind of their function. */
+/** Nodes by name and kind of their function. */
 function nodesByFunction(model: Model): Map<string, number[]> {
   const functions = new Map<string, number[]>();
   for (let node = 1; node < model.tree.size; node++) {
@@ -94,11 +94,11 @@ function functions(model: Model, parts: readonly number[]): Item[] {
   });
 }
 
-/** From each function up: below it stand its callers, each with the part of its own time that is spent when called from
- * there. */
+/** From each function up: below it are its callers, each with the part of the function's own time that is spent when
+ * called from there. */
 function callers(model: Model, parts: readonly number[]): Item[] {
   const { tree } = model;
-  /** `pairs`: a node of the function, and the caller that has been reached on its way up. */
+  /** `pairs`: a node of the function, and the caller reached on the way up from it. */
   const below = (parent: Item, key: string, pairs: readonly (readonly [number, number])[]): Item[] => {
     const groups = new Map<string, [number, number][]>();
     for (const [node, at] of pairs) {
@@ -135,7 +135,7 @@ export function callTree(model: Model, parts: readonly number[], form: CallForm,
   return form === 'callers' ? callers(model, parts) : callPaths(model, parts, byClass);
 }
 
-/** Key of a node in the tree as it is. */
+/** Key of a node in the form `tree`. */
 export function keyOfNode(parts: readonly number[], node: number): string {
   return `c${parts.join('+')}:${node}`;
 }

@@ -1,4 +1,4 @@
-/** The section `cells`: values by place, decoded as they are asked for. */
+/** The section `cells`: values by place, decoded on request. */
 import { addDecoded } from './codes';
 import type { Numbering } from './merge';
 import type { Span } from './span';
@@ -38,7 +38,7 @@ export class Cells {
     return this.units[row]! - unit || this.metrics[row]! - metric || this.nodes[row]! - node;
   }
 
-  /** The first place in `order` that is not before (unit, metric, node). */
+  /** The first index in `order` that is not before (unit, metric, node). */
   private lowerBound(unit: number, metric: number, node: number): number {
     let low = 0, high = this.order.length;
     while (low < high) {
@@ -70,14 +70,15 @@ export class Cells {
     }
   }
 
-  /** By place: what these call paths have of these metrics together. */
+  /** By place: the sum of these metrics at these call paths. */
   byPlace(metrics: readonly Span[], nodes: readonly Span[]): Float64Array {
     const sum = new Float64Array(this.places);
     this.forRows(metrics, nodes, (row) => this.addRow(row, sum));
     return sum;
   }
 
-  /** Calls `take` with metric, node and the sum over these places, row by row; `factors`: by place, of its value. */
+  /** Calls `take` with metric, node and the sum over these places, row by row; `factors`: multiplies values, by
+   * place. */
   overPlaces(metrics: readonly Span[], nodes: readonly Span[], places: readonly Span[],
     take: (metric: number, node: number, value: number) => void, factors?: readonly number[]): void {
     const values = new Float64Array(this.places);

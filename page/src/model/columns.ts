@@ -1,17 +1,17 @@
-/** Ranks in a picture that has fewer columns than there are ranks. */
+/** Ranks in a picture with fewer columns than ranks. */
 
 export interface Column {
-  /** Ranks that share it: first, behind the last. */
+  /** Ranks that share the column: the first, and the one after the last. */
   begin: number;
   end: number;
-  /** The one that is shown, and why. */
+  /** The rank that is shown, and why. */
   rank: number;
   extreme: '' | 'most' | 'least';
   values: readonly number[];
 }
 
-/** Two columns that stand beside each other share their ranks: one shows the rank with most of the value `of`, the
- * other the one with least, so that extremes stay. `ofRank`: values of each rank. */
+/** Pairs of adjacent columns share their ranks: one shows the rank with most of the value `of`, the other the one with
+ * least, so that extremes stay visible. `ofRank`: values of each rank. */
 export function columnsOf(ofRank: readonly (readonly number[])[], of: number, width: number): Column[] {
   const ranks = ofRank.length, columns = Math.max(1, Math.min(ranks, Math.floor(width)));
   const edge = (column: number): number => Math.floor(Math.min(column, columns) * ranks / columns);

@@ -1,8 +1,7 @@
 /**
  * Three trees, each of which drives those to its right (CUBE's semantics): a tree shows values for what is selected in
- * the trees to its left,
- * summed over everything in those to its right. Left of the metrics the root of the selected metric is shown, since
- * without a metric there is no value.
+ * the trees to its left, summed over everything in those to its right. A tree to the left of the metrics shows the root
+ * of the selected metric, since without a metric there is no value.
  */
 import { callTree, type CallForm } from './call_tree';
 import { rowsOf, spansOf, type Item, type Row } from './items';
@@ -29,14 +28,14 @@ export interface Setting {
 export interface CoupledTree {
   name: TreeName;
   roots: readonly Item[];
-  /** Rows that are open, in the order of the tree. */
+  /** Visible rows, in the order of the tree. */
   rows: readonly Row[];
   selected: readonly Row[];
-  /** What the selection stands for; null: nothing is selected, which is everything. */
+  /** What the selection stands for; null: nothing is selected, which means everything. */
   spans: readonly Span[] | null;
   /** By run. */
   values: readonly Values[];
-  /** Call paths that values of other axes are of. */
+  /** Call paths that the values of the other axes belong to. */
   nodes: readonly Span[];
 }
 
@@ -48,13 +47,13 @@ function selectionOf(rows: readonly Row[], keys: readonly string[]): Pick<Couple
       ? union(selected.flatMap((row) => spansOf(row.item, row.isExpanded))) : null };
 }
 
-/** What a rank of one run and one of another have the same of when they stand for the same threads, or each for all of
- * one rank. */
+/** Equal for a rank of one run and one of another if both stand for the same threads, or each for all threads of the
+ * same rank. */
 function keyOfRank(run: Run, { first, last, isWhole, locations, span: { begin } }: RankPlace): string {
   return isWhole ? `${first}` : `${first} ${last} ${run.head.places.thread[begin]} ${locations}`;
 }
 
-/** The same ranks, or threads of ranks, of another run; undefined: it does not have them all, or not by themselves. */
+/** The same ranks, or threads of ranks, in another run; undefined: it does not have all of them, or not separately. */
 export function placesOf(run: Run, first: Run, places: readonly Span[] | null): readonly Span[] | null | undefined {
   if (run === first || !places) return places;
   const there = new Map(run.ranks.map((rank) => [keyOfRank(run, rank), rank])), found: Span[] = [];
@@ -132,8 +131,8 @@ export class Trees {
   }
 }
 
-/** By places of the first run. Runs of other numbers of ranks are not compared rank by rank: then only all of it is
- * known. */
+/** By places of the first run. Runs with different numbers of ranks are not compared rank by rank: only the total is
+ * known then. */
 function ofSameRanks(model: Model, context: Context): Values {
   const values = valuesOfPlaces(model, context), { run } = context, { first } = model;
   if (run === first) return values;

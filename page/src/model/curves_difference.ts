@@ -1,26 +1,26 @@
-/** Curves of a run less those of another one, by number of the iteration, where both have it. */
+/** Curves of a run minus those of another run, by iteration number, where both have the iteration. */
 import type { Curves } from './series';
 
 export interface CurvesOfLoop {
-  /** Of the loop. */
+  /** Number of iterations of the loop. */
   iterations: number;
-  /** Iterations in a point. */
+  /** Iterations per point. */
   width: number;
   curves: Curves;
 }
 
 export interface CurvesDifference {
-  /** Iterations in a point, the wider one of both. */
+  /** Iterations per point, the greater number of both. */
   width: number;
-  /** Each statistic of the one less that of the other, which is not that of the ranks' differences. */
+  /** Each statistic of one run minus that of the other, which is not the statistic of the ranks' differences. */
   curves: Omit<Curves, 'peak'>;
-  /** Iterations from 0 on that both have. */
+  /** Number of iterations, from 0 on, that both have. */
   iterations: number;
-  /** Points of these in which a run's value is not known. */
+  /** Number of points in these where a run's value is not known. */
   unknown: number;
 }
 
-/** A mean over these iterations, each point by how much of it is among them; NaN: nothing is known. */
+/** Mean over these iterations, each point weighted by its part in them; NaN: nothing is known. */
 export function meanOver(values: Float32Array, width: number, begin: number, end: number): number {
   let sum = 0, weight = 0;
   for (let bin = Math.floor(begin / width); bin < values.length && bin * width < end; bin++) {
@@ -32,7 +32,7 @@ export function meanOver(values: Float32Array, width: number, begin: number, end
   return weight > 0 ? sum / weight : NaN;
 }
 
-/** What `now` has more than `before`. */
+/** How much more `now` has than `before`. */
 export function differenceOfCurves(before: CurvesOfLoop, now: CurvesOfLoop): CurvesDifference {
   const width = Math.max(before.width, now.width), iterations = Math.min(before.iterations, now.iterations);
   const bins = Math.ceil(iterations / width);
@@ -50,7 +50,7 @@ function rangeText(begin: number, end: number): string {
   return end - begin === 1 ? `${begin}` : `${begin} to ${end - 1}`;
 }
 
-/** What a difference of two runs does not cover, and how its points were made; `names`: letters of both. */
+/** What a difference of two runs does not cover, and how its points were made; `names`: letters of both runs. */
 export function coverageOf(before: CurvesOfLoop, now: CurvesOfLoop, of: CurvesDifference,
     names: readonly [string, string]): string[] {
   const longer = before.iterations > now.iterations ? 0 : 1, [most, alone] = [Math.max(before.iterations,
@@ -66,8 +66,8 @@ export function coverageOf(before: CurvesOfLoop, now: CurvesOfLoop, of: CurvesDi
   ];
 }
 
-/** Mean of the medians' difference over these iterations, with its error from batches of points that follow each other;
- * null: these are too few to tell. */
+/** Mean difference of the medians over these iterations, with its error from batches of successive points; null: too
+ * few points. */
 export function meanDifference(of: CurvesDifference, from: number, to: number): { value: number; error: number } | null {
   const known = [...of.curves.median.subarray(Math.floor(from / of.width), Math.ceil(to / of.width))]
       .filter((value) => !Number.isNaN(value));

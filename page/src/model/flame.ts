@@ -1,5 +1,4 @@
-/** Boxes of flame graphs: what is called is above (below on the screen) its caller, as wide as its part of the value.
- * */
+/** Boxes of flame graphs: a callee is above its caller (below on the screen), as wide as its part of the value. */
 import type { Model } from './model';
 import { chainBelow, entryOf, runtimeName } from './runtimes';
 import { span, type Span } from './span';
@@ -9,18 +8,18 @@ export interface Box {
   name: string;
   kind: string;
   depth: number;
-  /** Parts of the width. */
+  /** Fractions of the width. */
   x: number;
   width: number;
   value: number;
   nodes: readonly number[];
-  /** Of a box that is the first frame of a chain of a runtime: the functions that it stands for, too. */
+  /** For the first frame of a runtime's chain: names of the other functions that the box stands for. */
   hidden: readonly string[];
-  /** "the OpenMP runtime" of these. */
+  /** The runtime of the hidden functions, for example "the OpenMP runtime". */
   runtime: string;
 }
 
-/** First frames of chains of runtimes that are shown frame by frame; with 0 all are. */
+/** First frames of chains of runtimes that are shown frame by frame; if 0 is among them, all are. */
 export type OpenChains = ReadonlySet<number>;
 
 interface Group {
@@ -32,7 +31,7 @@ interface Group {
 
 const KINDS = ['user', 'mpi', 'other'];
 
-/** Nodes by name, the largest first. */
+/** Nodes grouped by name, the largest group first. */
 function groupsOf(model: Model, nodes: readonly number[], valueOf: (node: number) => number): Group[] {
   const groups = new Map<string, Group>(), { tree } = model;
   for (const node of nodes) {
@@ -46,13 +45,13 @@ function groupsOf(model: Model, nodes: readonly number[], valueOf: (node: number
   return [...groups.values()].sort((a, b) => b.value - a.value || a.name.localeCompare(b.name));
 }
 
-/** The names of hidden frames, and of what they are. */
+/** The names of hidden frames, and of their runtime. */
 function hiddenOf({ tree }: Model, nodes: readonly number[]): Pick<Box, 'hidden' | 'runtime'> {
   return { hidden: [...new Set(nodes.map((node) => tree.names[node]!))],
     runtime: nodes.length > 0 ? runtimeName(tree.runtimes[nodes[0]!]!) : '' };
 }
 
-/** Below these nodes; boxes narrower than `least` of the width are left out. */
+/** Boxes below these nodes; those narrower than `least` of the width are left out. */
 export function flameOf(model: Model, values: Values, units: readonly number[], roots: readonly number[],
     least: number, open: OpenChains = new Set()): Box[] {
   const spansOf = (node: number): Span[] => units.map((unit) => span(node, model.tree.ends[node]!, unit));
@@ -82,13 +81,13 @@ export function flameOf(model: Model, values: Values, units: readonly number[], 
   return boxes;
 }
 
-/** The other way round: who calls the function, each with the part of its time, inclusive, that is spent when called
- * from there. */
+/** The inverse: the callers of a function, each with the part of the function's inclusive time that is spent when
+ * called from there. */
 export function callersOf(model: Model, values: Values, units: readonly number[], nodes: readonly number[],
     least: number, open: OpenChains = new Set()): Box[] {
   const { tree } = model, boxes: Box[] = [];
   const valueOf = (node: number): number => values.of(units.map((unit) => span(node, tree.ends[node]!, unit)));
-  /** The caller of a node; where it is in a folded chain, the first frame of this, which stands for the others. */
+  /** The caller of a node; if it is in a folded chain, the chain's first frame, which stands for the others. */
   const above = (node: number, value: number): { value: number; at: number; hidden: number[] } => {
     const caller = tree.parents[node]!, entry = caller > 0 ? entryOf(tree, caller) : caller, hidden: number[] = [];
     if (open.has(0) || open.has(entry)) return { value, at: caller, hidden };
@@ -120,7 +119,7 @@ export function callersOf(model: Model, values: Values, units: readonly number[]
   return boxes;
 }
 
-/** Nodes of a function that are not below another one of it: recursion counts once. */
+/** Nodes of a function that are not below another node of it: recursion counts once. */
 export function outermost(model: Model, name: string, kind: number): number[] {
   const { tree } = model, found: number[] = [];
   for (let node = 1; node < tree.size;) {
@@ -132,7 +131,7 @@ export function outermost(model: Model, name: string, kind: number): number[] {
   return found;
 }
 
-/** Part of the width that these boxes cover: a box within another one of them adds nothing. */
+/** Fraction of the width that these boxes cover: a box within another one adds nothing. */
 export function coveredBy(boxes: readonly Box[]): number {
   const sorted = [...boxes].sort((a, b) => a.x - b.x || b.width - a.width);
   let sum = 0, end = 0;

@@ -1,4 +1,4 @@
-/** What the section `head` of a run holds (docs/explorer-format.md). */
+/** The contents of the section `head` of a run (docs/explorer-format.md). */
 
 export const FORMAT = 1;
 
@@ -14,7 +14,7 @@ export interface Metric {
   advice: string;
   overlaps: boolean;
   by_place: boolean;
-  /** Not known of parts of loops. */
+  /** Not known for parts of loops. */
   of_run_only: boolean;
   error: ErrorKind;
 }
@@ -50,12 +50,12 @@ export interface SeriesRow {
   node?: number;
   bins: number;
   width: number;
-  /** Threads that were looked at. */
+  /** Number of threads that were examined. */
   places: number;
   offset: number;
 }
 
-/** `bins` and `width` are those of the classes; each row has its own. */
+/** `bins` and `width` apply to the classes; each row has its own. */
 export interface Series {
   bins: number;
   width: number;
@@ -104,7 +104,7 @@ export interface Property {
   node: number;
 }
 
-/** Of the run, or of a loop. A value of null is not known; an error of 0: it is exact. */
+/** Efficiencies of the run or of a loop. A value of null is not known; an error of 0 means exact. */
 export interface EfficiencyTree {
   loop: string;
   why: string;
@@ -122,7 +122,7 @@ export interface Head {
   strings: string[];
   nodes: {
     name: number[]; parent: number[]; kind: number[]; marked: number[];
-    /** Which runtime the function is of (runtimes.ts), 0: none; not there: it is not known. */
+    /** The runtime that the function belongs to (runtimes.ts), 0: none; undefined: not known. */
     runtime?: number[];
   };
   places: {

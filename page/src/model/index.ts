@@ -1,4 +1,4 @@
-/** All that views know of the data. */
+/** Everything that views know of the data. */
 export * from './call_tree';
 export * from './columns';
 export * from './compare';

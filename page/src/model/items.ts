@@ -2,8 +2,8 @@
 import type { Span } from './span';
 
 /**
- * An item of a tree. Collapsed it stands for `whole`, expanded for `own`: what none of the rows below it shows (CUBE's
- * semantics). Keys are short and stay the same for one file; they are what the address holds.
+ * An item of a tree. When collapsed it stands for `whole`, when expanded for `own`: what none of the rows below it
+ * shows (CUBE's semantics). Keys are short and stay the same for one file; they are part of the address.
  */
 export interface Item {
   key: string;
@@ -15,7 +15,7 @@ export interface Item {
   own: readonly Span[];
   whole: readonly Span[];
   kind: string;
-  /** What the row says behind the name. */
+  /** Text behind the name in the row. */
   note: string;
   children: () => readonly Item[];
 }
@@ -27,12 +27,12 @@ export interface Draft {
   whole: readonly Span[];
   kind?: string;
   note?: string;
-  /** The name in the path, where that is another one. */
+  /** The name in the path, if it differs. */
   word?: string;
   below?: (item: Item) => readonly Item[];
 }
 
-/** Children are made when they are asked for first. */
+/** Children are made when they are first asked for. */
 export function itemOf(parent: Item | null, draft: Draft): Item {
   let below: readonly Item[] | null = null;
   const item: Item = {
@@ -49,12 +49,12 @@ export function spansOf(item: Item, isExpanded: boolean): readonly Span[] {
   return isExpanded ? item.own : item.whole;
 }
 
-/** A row that is to be seen. */
+/** A visible row. */
 export interface Row {
   item: Item;
   isExpanded: boolean;
   hasChildren: boolean;
-  /** Place among its siblings, from 1 on, and how many there are. */
+  /** Position among its siblings, from 1 on, and their number. */
   position: number;
   siblings: number;
 }

@@ -1,4 +1,4 @@
-/** Rows of a map, and a map of one run less that of another one: the threads x iterations that both have. */
+/** Rows of a map, and the map of one run minus that of another: the threads x iterations that both have. */
 import type { Loop, PlaceMap } from './head';
 
 export interface MapOfLoop {
@@ -8,12 +8,12 @@ export interface MapOfLoop {
   values: ArrayLike<number>;
 }
 
-/** The locations of a row: the first one and the one behind the last, places in `loop.ranks`. */
+/** The locations of a row: the first one and the one after the last, as indices into `loop.ranks`. */
 export function locationsOfRow(loop: Loop, map: PlaceMap, row: number): [number, number] {
   return [row * map.places_in_row, Math.min((row + 1) * map.places_in_row, loop.ranks.length)];
 }
 
-/** "rank 3", "rank 3, thread 1", "ranks 4 to 7" of a row. */
+/** "rank 3", "rank 3, thread 1" or "ranks 4 to 7" for a row. */
 export function rowName(loop: Loop, map: PlaceMap, row: number): string {
   const [begin, end] = locationsOfRow(loop, map, row), first = loop.ranks[begin], last = loop.ranks[end - 1];
   if (first !== last) return `ranks ${first} to ${last}`;
@@ -28,13 +28,13 @@ function threadsByRank(loop: Loop): Map<number, number> {
   return threads;
 }
 
-/** Whether two runs have ranks in common, and each of these has as many threads in both. */
+/** Whether two runs have ranks in common, each with the same number of threads in both. */
 export function areRowsAlike(a: Loop, b: Loop): boolean {
   const there = threadsByRank(b), both = [...threadsByRank(a)].filter(([rank]) => there.has(rank));
   return both.length > 0 && both.every(([rank, threads]) => there.get(rank) === threads);
 }
 
-/** By row of `now`: how many of the locations of a row of `before` are in it. */
+/** For a row of `before`: how many of its locations are in each row of `now`. */
 function rowsOfLocations(before: MapOfLoop, now: MapOfLoop): (row: number) => Map<number, number> {
   const key = (loop: Loop, at: number): string => `${loop.ranks[at]} ${loop.threads[at]}`;
   const there = new Map(now.loop.ranks.map((_, at) => [key(now.loop, at), at]));
@@ -50,9 +50,8 @@ function rowsOfLocations(before: MapOfLoop, now: MapOfLoop): (row: number) => Ma
   };
 }
 
-/** What `now` has more than `before`, in the cells of `before`; not a number where `now` has no such thread or
- * iteration, or one of them is not known. Of several cells it is the mean, each by how much of it is in the cell of
- * `before`. */
+/** How much more `now` has than `before`, in the cells of `before`; NaN where `now` lacks the thread or iteration, or a
+ * value is not known. Several cells of `now` are averaged, each weighted by its overlap with the cell of `before`. */
 export function differenceOfMaps(before: MapOfLoop, now: MapOfLoop): Float64Array {
   const of = before.map, other = now.map, result = new Float64Array(of.rows * of.columns).fill(NaN);
   const iterations = Math.min(before.loop.iterations, now.loop.iterations), rowsOf = rowsOfLocations(before, now);

@@ -1,29 +1,29 @@
-/** Metrics and call trees of several runs as one: what has the same names on the way from the root is the same. */
+/** Merges metrics and call trees of several runs: what has the same names on the way from the root is the same. */
 import type { Head, Metric, UnitOfRun } from './head';
 
-/** From the numbers of a run to those of the model. */
+/** Maps the numbers of a run to those of the model. */
 export interface Numbering {
   units: Uint32Array;
   metrics: Uint32Array;
   nodes: Uint32Array;
 }
 
-/** The merged call tree in preorder: a node with all below it is the range from its number up to `ends`. */
+/** The merged call tree in preorder: a node with all below it is the range from its number to `ends`, exclusive. */
 export interface CallTree {
   size: number;
   names: string[];
   kinds: Uint8Array;
   marked: Uint8Array;
-  /** Which runtime the function is of (runtimes.ts), in the first run that has it. */
+  /** The runtime that the function belongs to (runtimes.ts), in the first run that has it. */
   runtimes: Uint8Array;
   parents: Int32Array;
   ends: Uint32Array;
   children: number[][];
-  /** By node: whether the runs have it, one bit for each. */
+  /** By node: which runs have it, one bit for each. */
   runs: Uint32Array;
 }
 
-/** A unit of the model; those beside the whole run belong to one run. */
+/** A unit of the model; all but the whole run belong to one run. */
 export interface ModelUnit extends UnitOfRun {
   run: number;
 }
@@ -74,7 +74,7 @@ function draftTree(heads: readonly Head[]): { drafts: Draft[]; places: Uint32Arr
   return { drafts, places };
 }
 
-/** Numbers the drafts from the root down, children in the order in which they came. No recursion: paths may be deep. */
+/** Numbers the drafts from the root down, children in order of arrival. No recursion: paths may be deep. */
 function inPreorder(drafts: readonly Draft[]): { tree: CallTree; number: Uint32Array } {
   const size = drafts.length, number = new Uint32Array(size);
   const tree: CallTree = {

@@ -13,7 +13,7 @@ export class Model {
   readonly metrics: Metric[];
   readonly tree: CallTree;
   readonly units: ModelUnit[];
-  /** By two runs and a loop: units of the one, and those of the other one that are the same. */
+  /** By two runs and a loop: units of one run, and the corresponding units of the other. */
   private readonly same = new Map<string, ReadonlyMap<number, number>>();
 
   constructor(runs: Run[], metrics: Metric[], tree: CallTree, units: ModelUnit[]) {
@@ -27,7 +27,7 @@ export class Model {
     return this.runs[0]!;
   }
 
-  /** Metrics whose values add up to that of `metric`: itself and those below it, without those that overlap. */
+  /** Metrics whose values add up to that of `metric`: itself and those below it, except overlapping ones. */
   metricSpans(metric: number): Span[] {
     const found = [span(metric, metric + 1)];
     for (let other = metric + 1; other < this.metrics.length; other++) {
@@ -59,12 +59,12 @@ export class Model {
     return run.numbering.metrics.includes(metric);
   }
 
-  /** Whether the run says anything of a unit: parts of loops belong to one run. */
+  /** Whether a unit belongs to the run: parts of loops belong to one run. */
   isOf(unit: number, run: Run): boolean {
     return unit === 0 || this.units[unit]?.run === run.index;
   }
 
-  /** Classes, or single iterations, of a loop in a run. */
+  /** Classes or single iterations of a loop in a run. */
   unitsOf(run: Run, loop: string, kind: 'class' | 'iteration'): number[] {
     return this.units.flatMap((unit, i) => i > 0 && unit.run === run.index && unit.kind === kind
         && run.head.loops[unit.loop]?.name === loop ? [i] : []);
@@ -86,7 +86,7 @@ export class Model {
     return found;
   }
 
-  /** The unit of a run that is the same as that of another one: of loops of one name the class that is nearest, or the
+  /** The unit of a run that corresponds to a unit of another run: for loops of the same name the nearest class, or the
    * iteration of the same number. Null: the run has none. */
   unitIn(run: Run, unit: number): number | null {
     if (this.isOf(unit, run)) return unit;
@@ -94,28 +94,28 @@ export class Model {
     return this.sameUnits(from, run, from.head.loops[of.loop]?.name ?? '').get(unit) ?? null;
   }
 
-  /** Call paths in the units of a run; null: it does not have one of these. A class that is shown together with the same
-   * one of another run counts once. */
+  /** Call paths in the units of a run; null: it lacks one of these. A class that is shown together with the
+   * corresponding class of another run counts once. */
   spansIn(run: Run, nodes: readonly Span[]): readonly Span[] | null {
     if (nodes.every(({ unit }) => this.isOf(unit, run))) return nodes;
     const units = nodes.map(({ unit }) => this.unitIn(run, unit));
     return units.includes(null) ? null : union(nodes.map((each, i) => ({ ...each, unit: units[i]! })));
   }
 
-  /** Iterations that the units of these call paths are, in a run; 0: they are the whole run, or not known. */
+  /** Number of iterations that the units of these call paths cover in a run; 0: the whole run, or not known. */
   iterationsIn(run: Run, nodes: readonly Span[]): number {
     const units = [...new Set(nodes.map(({ unit }) => this.unitIn(run, unit)))];
     return units.includes(null) || units.includes(0) ? 0 : units.reduce<number>((sum, unit) =>
         sum + this.units[unit!]!.count, 0);
   }
 
-  /** Of these metrics, those that the run has: it is written without the ones that nothing has. */
+  /** Those of these metrics that the run has: a run is written without the metrics that have no values. */
   private metricsOf(run: Run, metrics: readonly Span[]): number[] {
     return metrics.flatMap(({ begin, end }) => Array.from({ length: end - begin }, (_, i) => begin + i))
         .filter((metric) => this.has(run, metric));
   }
 
-  /** Whether values of a metric that the run has are known in a unit. */
+  /** Whether values of one of the run's metrics are known in a unit. */
   private isKnown(run: Run, unit: number, metric: number): boolean {
     return this.isOf(unit, run)
         && (unit === 0 || (this.units[unit]!.has_values && !this.metrics[metric]!.of_run_only));
@@ -128,14 +128,15 @@ export class Model {
             && nodes.every(({ unit }) => this.isKnown(run, unit, metric) && this.units[unit]!.by_place));
   }
 
-  /** Over threads, of a call path alone; null: not known, as where several of these metrics have a part of it. */
+  /** Extremes over threads, for a call path alone; null: not known, as where several of these metrics have a part of
+   * it. */
   extremes(run: Run, metrics: readonly Span[], node: number): Extremes | null {
     const having = metrics.flatMap(({ begin, end }) => Array.from({ length: end - begin }, (_, i) => begin + i))
         .filter((metric) => run.sums(0, metric)?.[node]);
     return having.length === 1 ? run.extremesOf(having[0]!, node) : null;
   }
 
-  /** Exclusive values by call path in one unit, as sums before each; null: not known. */
+  /** Exclusive values by call path in one unit, as prefix sums; null: not known. */
   byNode(context: Context, unit: number): Float64Array | null {
     const { run, places } = context, values = new Float64Array(this.tree.size), nodes = this.everything([unit]);
     const metrics = this.metricsOf(run, context.metrics);
@@ -152,7 +153,7 @@ export class Model {
     return prefixSums(values);
   }
 
-  /** The sums over the context's places that errors of sampled time are made from (varianceOfParts). */
+  /** Sums over the context's places from which errors of sampled time are computed (varianceOfParts). */
   dividedByNode(context: Context): Float64Array | null {
     const { run, places } = context, nodes = this.everything([0]), { seconds, variance } = run.head.places;
     if (!places || !this.canTellPlaces(context, nodes)) return null;
@@ -162,13 +163,13 @@ export class Model {
     return prefixSums(values);
   }
 
-  /** By place; null: not known, or not unpacked yet. */
+  /** Values by place; null: not known, or not unpacked yet. */
   byPlace(context: Context): Float64Array | null {
     return this.canTellPlaces(context, context.nodes)
         ? context.run.cells!.byPlace(context.metrics, union(context.nodes)) : null;
   }
 
-  /** By metric, each without those below it. */
+  /** Values by metric, each without those below it. */
   byMetric(context: Context): Float64Array {
     const { run, places } = context, nodes = union(context.nodes),
         values = new Float64Array(this.metrics.length).fill(NaN);
@@ -190,14 +191,14 @@ export class Model {
   }
 }
 
-/** Numbers of the head make one model; `rows` are the sections `sums`. */
+/** Merges the heads into one model; `sums`: the sections `sums`. */
 export function modelOf(heads: readonly Head[], sums: readonly ArrayBuffer[]): Model {
   const { metrics, tree, units, numberings } = merge(heads);
   const runs = heads.map((head, i) => new Run(i, head, readSums(sums[i]!), numberings[i]!, tree.size));
   return new Model(runs, metrics, tree, units);
 }
 
-/** Reads heads and sums; throws an Error with a sentence for people. */
+/** Reads heads and sums; throws an Error whose message is for users. */
 export async function loadModel(): Promise<Model> {
   const count = runsInPage();
   if (count === 0) throw new Error('This page holds no measurement.');

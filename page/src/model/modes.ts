@@ -1,5 +1,5 @@
-/** What the rows of a tree show of their values: CUBE's value modes. A reference lies in a tree to the left, or in the
- * tree itself. */
+/** CUBE's value modes: how the rows of a tree show their values. The reference value lies in a tree to the left, or in
+ * the tree itself. */
 import { letterOf } from './compare';
 import { type Coupled, type TreeName } from './coupling';
 import { spansOf, type Item, type Row } from './items';
@@ -10,7 +10,7 @@ export type Mode = 'absolute' | 'own_root' | 'metric_root' | 'metric_selection' 
 export interface ModeRow {
   mode: Mode;
   title: string;
-  /** The tree that the reference lies in. */
+  /** The tree that contains the reference. */
   of: TreeName | null;
   only: TreeName | null;
 }
@@ -28,12 +28,12 @@ const modes: readonly ModeRow[] = [
   { mode: 'peer_distribution', title: 'Peer distribution', of: null, only: 'system' },
 ];
 
-/** The run after the first one that is 100 %; null: the mode compares with none. */
+/** The run after the first one that counts as 100 %; null: the mode compares with no run. */
 function otherRunOf(mode: Mode): number | null {
   return mode.startsWith('run_') ? Number(mode.slice(4)) : null;
 }
 
-/** Null: there is no mode of this name. */
+/** Null: no mode has this name. */
 export function modeNamed(name: string): Mode | null {
   return /^run_[1-9]\d*$/.test(name) ? name as Mode : modes.find((row) => row.mode === name)?.mode ?? null;
 }
@@ -43,7 +43,8 @@ export function titleOf(mode: Mode): string {
   return run === null ? modes.find((row) => row.mode === mode)!.title : `Percent of run ${letterOf(run)}`;
 }
 
-/** Modes that a tree offers: the reference is to its left, and the metrics are, too. Each further run is one. */
+/** Modes that a tree offers: the reference is to its left, and the metrics are to the left of both. Each further run is
+ * a mode, too. */
 export function modesOf(name: TreeName, order: readonly TreeName[], runs: number): ModeRow[] {
   const place = order.indexOf(name), metrics = order.indexOf('metric');
   const ofRuns = Array.from({ length: runs - 1 }, (_, i): ModeRow => {
@@ -70,7 +71,7 @@ function sumOfItems(coupled: Coupled, name: TreeName, run: number, items: Iterab
   return sum;
 }
 
-/** The value that stands for 100 %; null: the mode shows values as they are, or compares with peers. */
+/** The value that counts as 100 %; null: the mode shows values as they are, or compares with peers. */
 function referenceOf(coupled: Coupled, name: TreeName, mode: Mode, row: Row, run: number): number | null {
   const tree = mode.startsWith('metric') ? 'metric' : mode.startsWith('call') ? 'call' : 'system';
   const { selected, roots, values, spans } = coupled[tree];
@@ -92,20 +93,20 @@ function referenceOf(coupled: Coupled, name: TreeName, mode: Mode, row: Row, run
 }
 
 export interface Shown {
-  /** In the unit of the metric, or a part of 1. */
+  /** In the unit of the metric, or a fraction of 1. */
   value: number;
   error: number;
   isShare: boolean;
 }
 
-/** Rows on the same level of the tree. */
+/** Values of all rows on the same level of the tree. */
 function peersOf(coupled: Coupled, name: TreeName, row: Row, run: number): number[] {
   const values = coupled[name].values[run];
   return coupled[name].rows.filter((peer) => peer.item.level === row.item.level).map((peer) => values
       ? values.of(spansOf(peer.item, peer.isExpanded)) : NaN);
 }
 
-/** `errors`: whether they are asked for; they cost more than values. */
+/** `errors`: whether errors are wanted; they cost more than values. */
 export function shownOf(coupled: Coupled, name: TreeName, mode: Mode, row: Row, run = 0, errors = true): Shown {
   const spans = spansOf(row.item, row.isExpanded), values = coupled[name].values[run];
   const value = values ? values.of(spans) : NaN, error = values && errors ? values.errorOf(spans) : NaN;

@@ -1,6 +1,6 @@
-/** Finds the data in the page and unpacks them: base64, then gzip by the browser itself. */
+/** Finds the data in the page and unpacks it: base64, then gzip by the browser itself. */
 
-const PIECE = 1 << 20; // characters that are decoded at a time; a multiple of 4
+const PIECE = 1 << 20; // characters decoded at a time; a multiple of 4
 
 function bytesOf(base64: string): Blob {
   const parts: Uint8Array<ArrayBuffer>[] = [];
@@ -17,17 +17,18 @@ function blocks(): HTMLScriptElement[] {
   return [...document.querySelectorAll<HTMLScriptElement>('script[type="application/octet-stream"]')];
 }
 
-/** How many runs the file holds. */
+/** Number of runs in the file. */
 export function runsInPage(): number {
   return blocks().filter((block) => block.dataset.section === 'head').length;
 }
 
-/** Bytes of the data, as they are in the file. */
+/** Size of the data in the file, in bytes. */
 export function bytesInPage(): number {
   return blocks().reduce((sum, block) => sum + (block.textContent ?? '').length, 0);
 }
 
-/** Null: the file does not hold this section. Its characters stay, so that a page that the browser saves is whole. */
+/** Null: the file does not have this section. Its text stays in the page, so that a page saved by the browser is
+ * complete. */
 export async function unpack(run: number, section: string): Promise<ArrayBuffer | null> {
   const block = blocks().find((each) => each.dataset.run === String(run) && each.dataset.section === section);
   if (!block) return null;

@@ -1,5 +1,5 @@
-/** A map at every scale: each level has half of the rows and columns, and keeps means and extremes. What is not a number
- * is not known, and means are of the rest. */
+/** A map at every scale: each level has half the rows and columns of the one before, with means and extremes. NaN means
+ * not known, and is left out of means. */
 
 export interface Level {
   rows: number;
@@ -37,7 +37,7 @@ function halved(level: Level): Level {
   return half;
 }
 
-/** The finest level first. */
+/** The levels, the finest first. */
 export function pyramidOf(rows: number, columns: number, mean: ArrayLike<number>, peaks: ArrayLike<number>): Level[] {
   const levels: Level[] = [{ rows, columns, mean: Float32Array.from(mean), least: Float32Array.from(mean),
       greatest: Float32Array.from(peaks) }];
@@ -45,8 +45,8 @@ export function pyramidOf(rows: number, columns: number, mean: ArrayLike<number>
   return levels;
 }
 
-/** The coarsest level that still has `cells` in the part `share` of the axis `columns`, so that a picture reads few
- * numbers more than it has points. */
+/** The coarsest level with at least as many cells as `points` in the part `share` of the map, so that a picture reads
+ * few more numbers than it has points. */
 export function levelFor(levels: readonly Level[], share: { rows: number; columns: number },
     points: { rows: number; columns: number }): number {
   let level = 0;
@@ -55,7 +55,7 @@ export function levelFor(levels: readonly Level[], share: { rows: number; column
   return level;
 }
 
-/** Means of blocks of a map, at most so many rows and columns of them. `from` and `to`: columns of the map. */
+/** Means of blocks of a map, at most `most` rows and columns of blocks. `from` and `to`: columns of the map. */
 export function blocksOf(map: { rows: number; columns: number; mean: ArrayLike<number> }, from: number, to: number,
     most: { rows: number; columns: number }): { height: number; width: number; means: number[][] } {
   const height = Math.ceil(map.rows / most.rows), width = Math.max(1, Math.ceil((to - from) / most.columns));

@@ -1,9 +1,9 @@
-/** What a picture shows of an axis. */
+/** The part of an axis that a picture shows. */
 
-/** From and up to; of ranks, first and last. */
+/** Begin and end, which is excluded; for ranks, first and last. */
 export type Range = readonly [number, number];
 
-/** The part of a range that is among `count`; null: it is all, or none is in it. */
+/** The part of a range that lies within `count`; null: it is everything, or empty. */
 export function rangeIn(range: Range | null, count: number): Range | null {
   if (!range) return null;
   const [begin, end] = [Math.max(0, range[0]), Math.min(count, range[1])];
@@ -12,10 +12,10 @@ export function rangeIn(range: Range | null, count: number): Range | null {
 
 /** How a map is shown. */
 export interface MapSetting {
-  /** Place among the loop's maps. */
+  /** Index among the loop's maps. */
   readonly metric: number;
-  /** The run that is compared with the one that is shown; null: none. */
+  /** The run that the shown one is compared with; null: none. */
   readonly run: number | null;
-  /** Rows in sight; null: all. */
+  /** Visible rows; null: all. */
   readonly rows: Range | null;
 }

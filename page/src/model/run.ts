@@ -1,4 +1,4 @@
-/** One run of the file, in the numbers of the model. */
+/** One run of the file, in the model's numbers. */
 import { Cells } from './cells';
 import type { Head, Samples } from './head';
 import type { Numbering } from './merge';
@@ -7,19 +7,19 @@ import { prefixSums, sumOf, type Span } from './span';
 import { varianceOfParts, varianceOfShare } from './variances';
 import { DIVIDED, ERROR, LEAST, OWN_VARIANCE, REPLICATE, VALUE, WHOLE_VARIANCE, type SumRow } from './sums';
 
-/** A rank, or ranks that stand together, as a range of places. */
+/** A rank, or several ranks in one group, as a range of places. */
 export interface RankPlace {
   host: string;
   first: number; // rank
   last: number;
-  /** Threads that it stands for. */
+  /** Number of threads that it stands for. */
   locations: number;
-  /** Whether all threads of the rank are in it, each by itself. */
+  /** Whether it has all threads of the rank, each by itself. */
   isWhole: boolean;
   span: Span;
 }
 
-/** Of single threads, exact. A rank of -1: threads that have nothing. */
+/** Extremes over single threads, exact. A rank of -1: threads without a value. */
 export interface Extremes {
   least: number;
   leastRank: number;
@@ -32,16 +32,16 @@ export class Run {
   readonly head: Head;
   readonly numbering: Numbering;
   readonly ranks: RankPlace[];
-  /** Null until it is there; `hasCells`: whether it will be. */
+  /** Null until loadCells() has unpacked them. */
   cells: Cells | null = null;
-  /** Those of the sums, by node, the first as sums before each. */
+  /** From the section `sums`, by node; `divided` as prefix sums. */
   private divided: Float64Array;
   private ownVariance: Float64Array;
   private wholeVariance: Float64Array;
   private readonly values = new Map<string, Float64Array>();
   private readonly errors = new Map<number, Float64Array>();
   private readonly replicates = new Map<number, Float64Array[]>();
-  /** By metric and node: the four numbers. */
+  /** By metric and node: the four numbers of Extremes. */
   private readonly extremes = new Map<string, number[]>();
   private readonly nodes: number;
 
@@ -90,7 +90,7 @@ export class Run {
     });
   }
 
-  /** Null: not known, as of call paths of one name, which the model has as one. */
+  /** Null: not known, as for call paths with the same name, which the model merges. */
   extremesOf(metric: number, node: number): Extremes | null {
     const known = this.extremes.get(`${metric} ${node}`);
     if (known?.length !== 4) return null;
@@ -111,7 +111,7 @@ export class Run {
             span: { unit: 0, begin: place, end: place + 1 } });
       }
     }
-    // Threads of one rank may stand partly in groups with those of its neighbours.
+    // Threads of one rank may partly be in groups with threads of its neighbours.
     ranks.forEach((rank, i) => {
       const shares = (other: RankPlace | undefined): boolean => other !== undefined && other.first <= rank.last
           && rank.first <= other.last;
@@ -124,19 +124,19 @@ export class Run {
     return this.head.places.rank.length;
   }
 
-  /** Threads of all ranks. */
+  /** Number of threads of all ranks. */
   get locations(): number {
     return this.head.places.locations.reduce((sum, count) => sum + count, 0);
   }
 
-  /** Exclusive values by node; null: the run has nothing of the metric in the unit. */
+  /** Exclusive values by node; null: the run has no values of the metric in the unit. */
   sums(unit: number, metric: number): Float64Array | null {
     return this.values.get(`${unit} ${metric}`) ?? null;
   }
 
   /**
-   * Standard error of a metric whose errors come with its values, at these call paths together; NaN: it is not known.
-   * Errors that bounds make add; replicates add one by one, and their scatter is the error of the sum.
+   * Standard error of a metric whose errors come with its values, for these call paths together; NaN: not known. Errors
+   * that are bounds add up; replicates are added one by one, and their scatter is the error of the sum.
    */
   givenError(metric: number, nodes: readonly Span[]): number {
     const errors = this.errors.get(metric);
@@ -149,7 +149,7 @@ export class Run {
 
   /**
    * The variance of sampled time at these call paths together, over all places. It is exact for one call path, by
-   * itself or with all below it, which is what rows of a tree are; for several it is the most that it can be.
+   * itself or with all below it, which is what rows of a tree are; for several call paths it is an upper bound.
    */
   sampledVariance(nodes: readonly Span[], ends: Uint32Array): number {
     const [first, ...others] = nodes;
@@ -160,7 +160,8 @@ export class Run {
     return varianceOfParts(nodes.reduce((sum, each) => sum + sumOf(this.divided, each), 0), this.head.samples);
   }
 
-  /** The same where the time at these call paths is known by place: exact, but for threads that share a place. */
+  /** Like sampledVariance(), with the time at these call paths known by place: exact, except for threads that share a
+   * place. */
   sampledVarianceAt(times: Float64Array | null, places: readonly Span[]): number {
     if (!times) return NaN;
     let sum = 0;

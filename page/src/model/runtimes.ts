@@ -1,21 +1,21 @@
-/** Frames of runtimes (docs/explorer-format.md): those of one runtime that follow each other are a chain, which may be
- * shown as its first frame, the one that the program has called. */
+/** Frames of runtimes (docs/explorer-format.md): successive frames of one runtime are a chain, which may be shown as
+ * its first frame, the one that the program called. */
 import type { CallTree } from './merge';
 
 const names = ['', 'the interpreter', 'the OpenMP runtime', 'the MPI library', 'the C, C++ and Fortran libraries'];
 
-/** "the OpenMP runtime"; empty: the program itself. */
+/** For example "the OpenMP runtime"; empty: the program itself. */
 export function runtimeName(runtime: number): string {
   return names[runtime] ?? 'a runtime';
 }
 
-/** Whether a node goes on the chain of its caller. */
+/** Whether a node belongs to the chain of its caller. */
 function isInside(tree: CallTree, node: number): boolean {
   const runtime = tree.runtimes[node]!;
   return runtime > 0 && tree.runtimes[tree.parents[node]!] === runtime;
 }
 
-/** First frame of the chain that a node is in; itself, where it is in none. */
+/** First frame of the chain that a node is in; the node itself if it is in none. */
 export function entryOf(tree: CallTree, node: number): number {
   let at = node;
   while (isInside(tree, at)) at = tree.parents[at]!;
@@ -23,13 +23,13 @@ export function entryOf(tree: CallTree, node: number): number {
 }
 
 export interface Chain {
-  /** Frames that the first ones stand for, without these. */
+  /** Frames that the first ones stand for, without the first ones. */
   hidden: number[];
-  /** What these frames and the first ones call that is of no such runtime. */
+  /** What all these frames call outside of their runtime. */
   called: number[];
 }
 
-/** What stands behind first frames of chains; `isShown`: whether a frame counts. */
+/** The chains behind these first frames; `isShown`: whether a frame counts. */
 export function chainBelow(tree: CallTree, entries: readonly number[], isShown: (node: number) => boolean): Chain {
   const chain: Chain = { hidden: [], called: [] }, stack = [...entries].reverse();
   while (stack.length > 0) {

@@ -3,7 +3,7 @@ import { decode } from './codes';
 import type { Loop, PlaceMap, SeriesRow } from './head';
 import { unpack } from './payload';
 
-/** What the curves of a row are over. */
+/** The threads that the curves of a row cover, in words. */
 export function overText(loop: Loop, row: SeriesRow): string {
   const all = loop.ranks.length, threads = all === 1 ? 'thread' : 'threads';
   return row.places < all
@@ -34,12 +34,12 @@ export class Iterations {
     return { least: of(0), median: of(1), greatest: of(2), peak: of(3) };
   }
 
-  /** By bin: the unit of the class that most of it is of, in the numbers of the run; 0: none. */
+  /** By bin: the unit of the class that most of the bin belongs to, in the numbers of the run; 0: none. */
   classes(loop: Loop): Float32Array {
     return new Float32Array(this.series, 4 * loop.series.classes, loop.series.bins);
   }
 
-  /** Row by row. `peaks`: greatest single values instead of means. */
+  /** A map row by row. `peaks`: greatest single values instead of means. */
   map(map: PlaceMap, peaks: boolean): Float64Array {
     const cells = map.rows * map.columns, at = map.offset + (peaks && map.peaks ? 2 * cells : 0);
     const values = new Float64Array(cells);

@@ -1,6 +1,6 @@
 /** Ranges of an axis: what an item of a tree stands for, and what is selected. */
 
-/** Numbers from `begin` up to `end`, without it; of call paths in one unit, of other axes in unit 0. */
+/** Numbers from `begin` to `end`, exclusive; in one unit for call paths, in unit 0 for other axes. */
 export interface Span {
   unit: number;
   begin: number;
@@ -11,7 +11,7 @@ export function span(begin: number, end: number, unit = 0): Span {
   return { unit, begin, end };
 }
 
-/** Ascending, and none of them overlap: what several selections have together. */
+/** Ascending and without overlaps: several selections as one. */
 export function union(spans: readonly Span[]): Span[] {
   const sorted = [...spans].sort((a, b) => a.unit - b.unit || a.begin - b.begin);
   const result: Span[] = [];
@@ -23,7 +23,7 @@ export function union(spans: readonly Span[]): Span[] {
   return result;
 }
 
-/** `spans` without what is in `taken`. */
+/** `spans` without the parts in `taken`. */
 export function without(spans: readonly Span[], taken: readonly Span[]): Span[] {
   let rest = union(spans);
   for (const hole of taken) {
@@ -37,7 +37,7 @@ export function contains(spans: readonly Span[], unit: number, index: number): b
   return spans.some((each) => each.unit === unit && each.begin <= index && index < each.end);
 }
 
-/** Sums of all numbers before each place: a range is a difference of two. */
+/** The sum of all numbers before each place: the sum of a range is a difference of two. */
 export function prefixSums(values: ArrayLike<number>): Float64Array {
   const sums = new Float64Array(values.length + 1);
   for (let i = 0; i < values.length; i++) sums[i + 1] = sums[i]! + values[i]!;

@@ -4,11 +4,12 @@ export const VALUE = 0;
 export const ERROR = 1;
 /** The sum over threads of a call path's share of the samples times Samples.variance. */
 export const DIVIDED = 2;
-/** The first of four kinds: least value of a thread, its rank, greatest, its rank. */
+/** The first of four kinds: least value of a thread, its rank, greatest value, its rank. */
 export const LEAST = 3;
-/** What an estimate from kept iterations is off by: a row for each replicate, which `unit` numbers. */
+/** Deviations of an estimate from kept iterations: one row for each replicate, which `unit` numbers. */
 export const REPLICATE = 7;
-/** Variances of time that samples divide, made within each thread: of a call path by itself, and with all below it. */
+/** Variances of time that samples divide, computed within each thread: of a call path by itself, and with all below
+ * it. */
 export const OWN_VARIANCE = 8;
 export const WHOLE_VARIANCE = 9;
 

@@ -1,4 +1,4 @@
-/** The tree of the system: machine, its nodes, their ranks, their threads. */
+/** The system tree: the machine, its nodes, their ranks, their threads. */
 import { itemOf, type Item } from './items';
 import type { RankPlace, Run } from './run';
 import { span } from './span';
@@ -40,7 +40,7 @@ export function systemTree(run: Run): Item[] {
   })];
 }
 
-/** Keys that are open at first: ranks are to be seen where there are not too many. */
+/** Keys that are open at first, so that ranks are visible unless there are too many. */
 export function openAtFirst(run: Run): string[] {
   const hosts = new Set(run.ranks.map((rank) => rank.host)).size;
   if (run.ranks.length <= 256) return ['s', ...Array.from({ length: hosts }, (_, i) => `h${i}`)];

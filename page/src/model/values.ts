@@ -1,6 +1,6 @@
 /**
- * Values along one axis (metrics, call paths or places), with the other two fixed: what the rows of a tree show.
- * NaN is "not known", of values and errors alike.
+ * Values along one axis (metrics, call paths or places), with the other two fixed: what the rows of a tree show. NaN
+ * means "not known", for values and errors alike.
  */
 import type { Model } from './model';
 import type { Run } from './run';
@@ -27,7 +27,7 @@ function sumOver(prefix: Float64Array | null, spans: readonly Span[]): number {
   return prefix ? spans.reduce((sum, each) => sum + sumOf(prefix, each), 0) : NaN;
 }
 
-/** `variance`: of what a metric has of sampled time at the call paths and places of the context. */
+/** `variance`: of a metric's sampled time at the call paths and places of the context. */
 function errorOf(model: Model, context: Context, variance: (metric: number) => number): number {
   const { run, nodes, places } = context;
   if (nodes.some(({ unit }) => unit !== 0 && model.units[unit]?.reconstructed)) return NaN;
@@ -48,7 +48,7 @@ function errorOf(model: Model, context: Context, variance: (metric: number) => n
   return Math.sqrt(squares);
 }
 
-/** Makes each value once. */
+/** Computes each value once. */
 function kept<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
   const known = new Map<Key, Value>();
   return (key) => {
@@ -57,7 +57,7 @@ function kept<Key, Value>(make: (key: Key) => Value): (key: Key) => Value {
   };
 }
 
-/** Asks for call paths in the units of the run. */
+/** Converts call paths to the units of the run. */
 function inUnitsOf(model: Model, run: Run, { of, errorOf }: Values): Values {
   const ask = (spans: readonly Span[], answer: (spans: readonly Span[]) => number): number => {
     const there = model.spansIn(run, spans);
@@ -66,7 +66,7 @@ function inUnitsOf(model: Model, run: Run, { of, errorOf }: Values): Values {
   return { of: (spans) => ask(spans, of), errorOf: (spans) => ask(spans, errorOf) };
 }
 
-/** By call path. */
+/** Values by call path. */
 export function valuesOfNodes(model: Model, context: Context): Values {
   const prefixOf = kept((unit: number) => model.byNode(context, unit));
   const dividedOf = kept((metric: number) => model.dividedByNode({ ...context, metrics: [span(metric, metric + 1)] }));
@@ -77,7 +77,7 @@ export function valuesOfNodes(model: Model, context: Context): Values {
   });
 }
 
-/** By place. */
+/** Values by place. */
 export function valuesOfPlaces(model: Model, context: Context): Values {
   const prefix = kept((metrics: readonly Span[]) => {
     const values = model.byPlace({ ...context, metrics });
@@ -91,7 +91,7 @@ export function valuesOfPlaces(model: Model, context: Context): Values {
   };
 }
 
-/** By metric. A metric that the run does not have adds nothing to a sum of several. */
+/** Values by metric. A metric that the run lacks adds nothing to a sum of several. */
 export function valuesOfMetrics(model: Model, context: Context): Values {
   const values = model.byMetric(context);
   const sum = (spans: readonly Span[]): number => {

@@ -9,8 +9,8 @@ export function varianceOfShare(part: number, { seconds, variance }: Samples): n
 }
 
 /**
- * The variance for several threads, from the sum over them of the share times `variance`. It is the most that such
- * shares can have, and exact where all threads have the same share.
+ * The variance for several threads, from the sum over them of share times `variance`. It is an upper bound for such
+ * shares, and exact if all threads have the same share.
  */
 export function varianceOfParts(divided: number, { variance }: Samples): number {
   return variance > 0 ? Math.max(0, divided - divided ** 2 / variance) : 0;

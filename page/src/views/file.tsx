@@ -1,4 +1,4 @@
-/** What the file holds, what it gives away, and what it lacks. */
+/** What the file contains, what it gives away, and what it lacks. */
 import { nameText } from '../format';
 import { bytesInPage, lacksOf, MPI, type Model } from '../model';
 import * as state from '../state';
@@ -7,7 +7,7 @@ function count(number: number, one: string, many = `${one}s`): string {
   return `${number.toLocaleString('en-US')} ${number === 1 ? one : many}`;
 }
 
-/** Everything in the file that says something of the program, the machine or the people. */
+/** Everything in the file that says something about the program, the machine or people. */
 function givenAway(model: Model): string[] {
   return model.runs.flatMap(({ head, ranks }) => {
     const functions = new Set(head.nodes.name.filter((_, node) => node > 0 && head.nodes.kind[node] !== MPI)),

@@ -11,18 +11,18 @@ import { FlameGraph, type BoxDifference } from '../widgets/flame_graph';
 import { Search } from '../widgets/search';
 import { Table, type Cell } from '../widgets/table';
 
-const LEAST = 1e-5; // of the width; what is narrower cannot be enlarged to be seen
+const LEAST = 1e-5; // of the width; narrower boxes stay invisible even when enlarged
 const MOST_FUNCTIONS = 40;
 
 interface FunctionRow {
   name: string;
   kind: number;
-  /** Its call paths, and these with all that they call; each once. */
+  /** Its call paths, and its call paths with all that they call; each once. */
   own: Span[];
   whole: Span[];
 }
 
-/** By function, the one with most time of its own in any run first. */
+/** By function, the one with most own time in any run first. */
 function functionsOf(model: Model, valuesBy: readonly Values[], units: readonly number[]): FunctionRow[] {
   const { tree } = model, rows = new Map<string, FunctionRow>();
   for (let node = 1; node < tree.size; node++) {
@@ -71,9 +71,9 @@ export function FlameView() {
   const callers = useMemo(() => chosen ? callersOf(model, values, parts, outermost(model, chosen.name, chosen.kind),
       LEAST, open) : [], [chosen, values, parts, open]);
 
-  /** The run that is compared with the first one: the one that is shown, or the second one. */
+  /** The run that is compared with the first one: the one shown, or the second one. */
   const other = Math.max(run, 1), otherName = letterOf(other);
-  /** What the other run takes more in a box, with its error; only of several runs. */
+  /** How much more the other run takes in a box, with its error; only if there are several runs. */
   const compare = model.runs.length < 2 ? undefined : (box: Box): BoxDifference => {
     const spans = box.nodes.flatMap((node) => parts.map((unit) => span(node, model.tree.ends[node]!, unit)));
     const scales = scalesOf(model, model.runs[0]!, model.runs[other]!, spans);
@@ -101,7 +101,7 @@ export function FlameView() {
       ...(i > 0 ? [`own, ${letterOf(i)} \u2212 A`] : [])]);
   const nodesOf = (spans: readonly Span[]): number[] => spans.map((each) => each.begin);
   const choose = (box: Box): void => setChosen({ name: box.name, kind: kindOf(model, box) });
-  /** Shows the frames of a folded chain; folds the chain that a box is in. */
+  /** Shows the frames of a folded chain; fold() folds the chain that a box is in. */
   const unfold = (box: Box): void => { state.openChains.value = new Set([...open, ...box.nodes]); };
   const fold = (box: Box): number => {
     const entries = new Set(box.nodes.map((node) => entryOf(model.tree, node)));

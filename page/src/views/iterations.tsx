@@ -15,7 +15,7 @@ import { IterationGraph, type Line } from '../widgets/iteration_graph';
 import { IterationMap } from '../widgets/iteration_map';
 import { TableOfPicture, type Cell } from '../widgets/table';
 
-/** By run; null: not unpacked yet. Unpacked when the view is opened first. */
+/** By run; null: not unpacked yet. Unpacked when the view is first opened. */
 const unpacked = signal<readonly (Iterations | null)[] | null>(null);
 
 async function unpackAll(runs: readonly Run[]): Promise<void> {
@@ -27,7 +27,7 @@ function labelOf(run: Run, row: SeriesRow): string {
   return pathText(state.pathOf(run.numbering.nodes[row.node] ?? 0).slice(-2));
 }
 
-/** The same row of another run. */
+/** The same row in another run. */
 function sameRow(first: Run, row: SeriesRow, run: Run, loop: Loop): SeriesRow | undefined {
   const node = row.node === undefined ? undefined : first.numbering.nodes[row.node];
   return loop.series.rows.find((other) => other.metric === row.metric
@@ -51,7 +51,7 @@ interface Of {
   curves: Curves;
 }
 
-/** What a further run takes more than the first one. */
+/** How much more a further run takes than the first one. */
 interface Compared {
   now: Of;
   /** "B \u2212 A". */
@@ -72,7 +72,7 @@ function comparedOf([before, ...others]: readonly Of[]): Compared[] {
   });
 }
 
-/** Mean differences over the iterations that are shown, and which of these the runs do not both have. */
+/** Mean differences over the shown iterations, and which of these only one of the runs has. */
 function DifferenceText({ compared, unit, range: [from, to] }: {
   compared: readonly Compared[]; unit: Unit; range: readonly [number, number];
 }) {
@@ -88,7 +88,7 @@ function signed(value: number, unit: Unit): string {
   return `${value > 0 ? '+' : ''}${valueText(value, unit)}`;
 }
 
-/** Which runs do not have a loop, or values that are shown of it. */
+/** Which runs lack a loop, or the shown values of it. */
 function LackingRuns({ having, lines }: { having: readonly { run: Run }[]; lines: readonly Of[] }) {
   const lettersWithout = (all: readonly { run: Run }[], some: readonly { run: Run }[]): string => all.filter(({ run }) =>
       !some.some((each) => each.run === run)).map(({ run }) => letterOf(run.index)).join(', ');
@@ -113,7 +113,7 @@ function csvOf(lines: readonly Of[], compared: readonly Compared[], label: strin
 
 const TABLE_ROWS = 32;
 
-/** The curves of the first run in some rows, over the iterations that are shown, and those of the others beside them. */
+/** The curves of the first run in some rows, over the shown iterations, with those of the other runs beside them. */
 function CurvesTable({ of, compared, label, range }: {
   of: Of; compared: readonly Compared[]; label: string; range: readonly [number, number];
 }) {
@@ -140,7 +140,7 @@ function CurvesTable({ of, compared, label, range }: {
           Math.min((begin + size) * row.width, last * row.width)))])} />;
 }
 
-/** What a further run has in these iterations, and how much more than the first one, in those that both have. */
+/** What a further run has in these iterations, and how much more than the first one, where both have them. */
 function cellsBeside({ now, difference }: Compared, unit: Unit, begin: number, end: number): Cell[] {
   const { width, curves } = difference, both = Math.min(end, difference.iterations);
   const more = (values: Float32Array): number => meanOver(values, width, begin, both);
@@ -151,7 +151,7 @@ function cellsBeside({ now, difference }: Compared, unit: Unit, begin: number, e
     ...[curves.least, curves.greatest].map((values) => ({ value: more(values), shown: signed(more(values), unit) }))];
 }
 
-/** By bin: which class of the loop most of it is of, from 1 on; 0: none. */
+/** By bin: the class of the loop that most of the bin belongs to, from 1 on; 0: none. */
 function classesOf(run: Run, loop: Loop, data: Iterations): Float32Array {
   const number = run.head.loops.indexOf(loop);
   const first = run.head.units.findIndex((unit) => unit.loop === number && unit.kind === 'class');
@@ -160,7 +160,7 @@ function classesOf(run: Run, loop: Loop, data: Iterations): Float32Array {
 
 const SVG_COLORS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7'];
 
-/** The curves that are shown, on one axis of iterations. */
+/** The shown curves, on one axis of iterations. */
 function svgOf(lines: readonly Line[], unit: Unit, label: string): void {
   const all = lines.map(({ curves }, i) => i === 0 ? [curves.least, curves.greatest, curves.median] : [curves.median]);
   const known = all.flat().flatMap((values) => [...values].filter((value) => !Number.isNaN(value)));
@@ -183,14 +183,14 @@ function showInTrees(units: readonly number[]): void {
   state.view.value = 'trees';
 }
 
-/** Single iterations in a range that the file has call paths of. */
+/** Single iterations in a range whose call paths the file has. */
 function keptIn(run: Run, loop: Loop, [begin, end]: readonly [number, number]): number[] {
   const number = run.head.loops.indexOf(loop);
   return state.model.value!.units.flatMap((unit, i) => unit.kind === 'iteration' && unit.run === run.index
       && unit.loop === number && unit.has_values && begin <= unit.first && unit.last < end ? [i] : []);
 }
 
-/** What a click on the map has selected: the trees show it. */
+/** The ranks that a click on the map has selected: the trees show them. */
 function SelectedRanks() {
   const ranks = state.coupled.value!.system.selected.filter((row) => row.item.kind === 'rank');
   if (ranks.length === 0) return null;
@@ -199,7 +199,7 @@ function SelectedRanks() {
       onClick={() => { state.view.value = 'trees'; }}>Show in the trees</button></p>;
 }
 
-/** What the graph may show: values of the first run, and those that only further ones have. */
+/** What the graph can show: values of the first run, and those that only further runs have. */
 function rowsOf(having: readonly LoopOfRun[]): { of: LoopOfRun; row: SeriesRow }[] {
   return having.flatMap((of, i) => of.loop.series.rows.filter((row) => !having.slice(0, i).some((before) =>
       sameRow(of.run, row, before.run, before.loop))).map((row) => ({ of, row })));

@@ -34,12 +34,12 @@ function Findings({ model }: { model: Model }) {
   </section>;
 }
 
-/** Which run a table or picture is of, where there are several. */
+/** The run that a table or picture belongs to, if there are several. */
 function ofRun(model: Model, run: Run): string {
   return model.runs.length > 1 ? ` of ${letterOf(run.index)} (${nameText(run.head.name)})` : '';
 }
 
-/** Of each run that has some. */
+/** Properties of each run that has any. */
 function Properties({ model }: { model: Model }) {
   return <>{model.runs.filter((run) => run.head.properties.length > 0).map((run) => <section key={run.index}
       aria-label={`Performance properties${ofRun(model, run)}`}>
@@ -86,7 +86,7 @@ interface Band {
   byPlace: Float64Array;
 }
 
-/** Time by what it is: the classes of MPI functions, user code, and the rest. */
+/** Time by kind: the classes of MPI functions, user code, and the rest. */
 function bandsOf(model: Model, run: Run): Band[] {
   const all = [span(0, model.tree.size)];
   if (!run.cells) return [];
@@ -106,8 +106,8 @@ const STRIP = 160;
 
 const TABLE_ROWS = 64;
 
-/** Time by class over ranks: a column each, as far as there are points. Enter, or a click, selects a rank in the
- * trees. */
+/** Time by class over ranks: a column for each rank, as far as there are enough points. Enter, or a click, selects a
+ * rank in the trees. */
 function TimeStrip({ model, run }: { model: Model; run: Run }) {
   const bands = useMemo(() => bandsOf(model, run), [run, state.cellsRead.value]);
   const [at, setAt] = useState(0), size = useRef(1);

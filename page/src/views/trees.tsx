@@ -15,7 +15,7 @@ import { TreeGrid, type GridCell, type GridRow } from '../widgets/treegrid';
 
 const titles: Readonly<Record<TreeName, string>> = { metric: 'Metrics', call: 'Call paths', system: 'System' };
 
-/** The unit of what a row shows: in the tree of metrics each has its own. */
+/** The unit of a row: in the tree of metrics each row has its own. */
 function unitOf(name: TreeName, item: Item): Unit {
   const metrics = state.model.value!.metrics;
   return name === 'metric' ? metrics[Number(item.key.slice(1))]!.unit : metrics[state.metric.value]!.unit;
@@ -32,7 +32,7 @@ function sorted(tree: CoupledTree): readonly Row[] {
   return rowsOf(tree.roots, (key) => state.expanded.value[tree.name].has(key), by);
 }
 
-/** What 100 % of the colour is: of the system the largest one of the level, else the tree's root. */
+/** What counts as 100 % for colours: in the system tree the largest value of the level, else the tree's root. */
 function fullColor(tree: CoupledTree): (row: Row) => number {
   const values = tree.values[0]!, known = new Map<string, number>();
   const reference = (row: Row, root: Item): number => {
@@ -50,7 +50,7 @@ function fullColor(tree: CoupledTree): (row: Row) => number {
   };
 }
 
-/** Other runs beside the first one: value and difference. */
+/** The other runs beside the first one: value and difference. */
 function othersOf(name: TreeName, row: Row, unit: Unit, base: { value: number; error: number }): GridCell[] {
   const model = state.model.value!, { runs } = model, coupled = state.coupled.value!;
   const nodes = name === 'call' ? spansOf(row.item, row.isExpanded) : coupled[name].nodes;
@@ -108,7 +108,7 @@ function CallTools() {
   </>;
 }
 
-/** Rows that can be found: of the whole tree, open or not. */
+/** Rows that can be found: those of the whole tree, open or not. */
 function* allItems(roots: readonly Item[]): Generator<Item> {
   const stack = [...roots].reverse();
   for (let count = 0; stack.length > 0 && count < 200_000; count++) {
@@ -118,7 +118,7 @@ function* allItems(roots: readonly Item[]): Generator<Item> {
   }
 }
 
-/** Selects the first row whose name has the text in it, or the next one behind what is selected. */
+/** Selects the first row whose name contains the text, or the next one after the selection. */
 function find(tree: CoupledTree, text: string, isNext: boolean): void {
   if (text === '') return;
   const wanted = text.toLowerCase(), now = state.selected.value[tree.name][0];
@@ -143,7 +143,7 @@ function find(tree: CoupledTree, text: string, isNext: boolean): void {
 
 const MOST_NAMES = 3;
 
-/** What is selected in a tree, in words; an open row stands for itself alone. */
+/** The selection in a tree, in words; an open row stands for itself alone. */
 function selectionText(name: TreeName): string {
   const { selected } = state.coupled.value![name];
   const names = selected.slice(0, MOST_NAMES).map(({ item, isExpanded }) =>
@@ -152,7 +152,7 @@ function selectionText(name: TreeName): string {
   return names.join(' + ') + (more > 0 ? ` and ${more} more` : '');
 }
 
-/** What the values of a tree are: of what is selected in the trees to its left, and all of what is to its right. */
+/** What the values of a tree cover: the selection in the trees to its left, and everything in those to its right. */
 function whatIsShown(name: TreeName, mode: Mode): string {
   const { metrics } = state.model.value!, order = state.order.value;
   const drives = (other: TreeName): boolean => order.indexOf(other) < order.indexOf(name);
@@ -209,8 +209,8 @@ function Panel({ name }: { name: TreeName }) {
   </section>;
 }
 
-/** Least and greatest over threads of the selected row, where it stands for one call path of the whole run: exact, even
- * where threads share a place in the file. */
+/** Extremes over threads of the selected row, if it stands for one call path of the whole run: exact, even where
+ * threads share a place in the file. */
 function ExtremesOfPath() {
   const model = state.model.value!, { metric, call } = state.coupled.value!, [row, ...others] = call.selected;
   const [only, ...more] = row && others.length === 0 ? spansOf(row.item, row.isExpanded) : [];
@@ -253,7 +253,7 @@ function Strip() {
         onChoose={(i, add) => state.selectRanks([[first.ranks[i]!.first, first.ranks[i]!.last]], add)} />;
 }
 
-/** "B: class 2, 80 iterations." of the units that a run has in the place of those that are shown. */
+/** "B: class 2, 80 iterations.": the units of a run that correspond to the shown ones. */
 function sameText(model: Model, run: Run, shown: readonly number[]): string {
   const names = shown.map((unit) => {
     const of = model.units[model.unitIn(run, unit) ?? -1];
@@ -263,7 +263,7 @@ function sameText(model: Model, run: Run, shown: readonly number[]): string {
   return `${letterOf(run.index)}: ${[...new Set(names)].join('; ')}.`;
 }
 
-/** What the trees are of, and what is said about it. */
+/** Which parts and runs the trees show. */
 function About() {
   const model = state.model.value!, { runs, units } = model, shown = state.parts.value.filter((unit) => unit > 0);
   const names = shown.map((unit) => nameText(units[unit]!.name)).join(', ');

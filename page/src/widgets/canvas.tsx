@@ -1,4 +1,4 @@
-/** A canvas as wide as its place, sharp on every screen, drawn again when its size or what it shows changes. */
+/** A canvas as wide as its container, sharp on every screen, and redrawn when its size or contents change. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { isCommand } from './keys';
 
@@ -10,12 +10,12 @@ export interface Surface {
 
 export interface CanvasProps {
   height: number;
-  /** What screen readers say; the same must be on the page as text or as a table, too. */
+  /** What screen readers say; the page must have the same as text or as a table, too. */
   label: string;
   draw: (surface: Surface) => void;
   onPointer?: (kind: 'move' | 'down' | 'up' | 'leave', x: number, y: number, event: PointerEvent) => void;
   onWheel?: (x: number, y: number, event: WheelEvent) => void;
-  /** But for commands. */
+  /** Not called for commands. */
   onKey?: (event: KeyboardEvent) => void;
   onWidth?: (width: number) => void;
 }
@@ -32,7 +32,7 @@ export function Canvas(props: CanvasProps) {
       latest.current.onWidth?.(canvas.clientWidth);
     });
     observer.observe(canvas);
-    // Not passive: the page must not scroll meanwhile.
+    // Not passive, so that the page does not scroll meanwhile.
     const wheel = (event: WheelEvent): void => latest.current.onWheel?.(event.offsetX, event.offsetY, event);
     canvas.addEventListener('wheel', wheel, { passive: false });
     return () => {
@@ -60,7 +60,7 @@ export function Canvas(props: CanvasProps) {
     onKeyDown={(event) => { if (!isCommand(event)) props.onKey?.(event); }} />;
 }
 
-/** The colour of text, as the style sheet has it for light or dark. */
+/** The colour of text in the style sheet, for light or dark. */
 export function textColor(canvas: CanvasRenderingContext2D): string {
   return getComputedStyle(canvas.canvas).color;
 }

@@ -1,4 +1,4 @@
-/** Classes of iterations of several runs beside each other: which are the same, how they differ, and which only one run
+/** Classes of iterations of several runs side by side: which are the same, how they differ, and which only one run
  * has. */
 import { nameText, valueText } from '../format';
 import { letterOf, pairsOfClasses, type Model, type ModelUnit, type Run } from '../model';
@@ -7,7 +7,7 @@ import { Table, type Cell } from './table';
 export interface ClassComparisonProps {
   model: Model;
   loop: string;
-  /** Runs that have the loop; the first one is what the others are compared with. */
+  /** Runs that have the loop; the others are compared with the first one. */
   runs: readonly Run[];
 }
 
@@ -27,7 +27,7 @@ function cellsOfFirst(unit: ModelUnit | null): Cell[] {
       : [{ value: 'none' }, EMPTY, ...times.map(() => EMPTY)];
 }
 
-/** `first`: the class that it is the same as; null: it has appeared. */
+/** `first`: the class of the first run that it corresponds to; null: it has appeared. */
 function cellsOfOther(first: ModelUnit | null, unit: ModelUnit | null): Cell[] {
   if (!unit) return [{ value: first ? 'vanished' : '' }, EMPTY, ...times.map(() => EMPTY)];
   return [{ value: `${nameText(unit.name)}${first ? '' : ' (appeared)'}` }, countCell(unit), ...times.map((time) =>

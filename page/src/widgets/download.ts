@@ -1,4 +1,4 @@
-/** Tables and pictures as files. */
+/** Saves tables and pictures as files. */
 
 function save(name: string, type: string, text: string): void {
   const link = document.createElement('a'), address = URL.createObjectURL(new Blob([text], { type }));
@@ -19,12 +19,12 @@ export function saveCsv(name: string, head: readonly string[], rows: readonly (r
   save(`${name}.csv`, 'text/csv', `${[head, ...rows].map((row) => row.map(cell).join(',')).join('\r\n')}\r\n`);
 }
 
-const UNFIT = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g; // what XML cannot hold
+const UNFIT = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g; // characters that XML cannot hold
 
 const escaped = (text: string): string =>
   text.replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`).replace(UNFIT, '\ufffd');
 
-/** `text` is escaped already. */
+/** `text` is already escaped. */
 function element(name: string, attributes: Readonly<Record<string, string | number>>, text = ''): string {
   const pairs = Object.entries(attributes).map(([key, value]) =>
       ` ${key}="${escaped(typeof value === 'number' ? value.toFixed(2) : value)}"`);
@@ -40,7 +40,7 @@ export class SvgWriter {
   constructor(width: number, height: number) {
     this.width = width;
     this.height = height;
-    this.box(0, 0, width, height, '#fff'); // texts are black, whatever the picture is put on
+    this.box(0, 0, width, height, '#fff'); // texts are black, whatever the background
   }
 
   box(x: number, y: number, width: number, height: number, fill: string, title = ''): void {
@@ -51,7 +51,7 @@ export class SvgWriter {
     this.parts.push(element('text', { x, y, fill, 'font-size': 12, 'font-family': 'sans-serif' }, escaped(text)));
   }
 
-  /** A box of a colour, and what it means. */
+  /** A box of a colour, and its meaning. */
   key(x: number, y: number, color: string, text: string): void {
     this.box(x, y - 10, 10, 10, color);
     this.text(x + 16, y, text);

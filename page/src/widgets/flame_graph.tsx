@@ -1,6 +1,6 @@
-/** Boxes of a flame graph on a canvas. A box can be enlarged: click, or Enter; Escape goes back. One that stands for
- * several frames of a runtime shows these instead, and is enlarged the next time; minus folds them again. Arrows move
- * through the boxes. */
+/** Boxes of a flame graph on a canvas. A click or Enter enlarges a box; Escape goes back. A box that stands for several
+ * frames of a runtime first shows these, and is enlarged the next time; minus folds them again. Arrows move through the
+ * boxes. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { css, differenceColor, isLight, kindColors, rgbOf, type Rgb } from '../colors';
 import { nameText, shareText, valueText } from '../format';
@@ -10,7 +10,7 @@ import { SvgWriter } from './download';
 import { Legend, Scale } from './legend';
 
 export interface BoxDifference {
-  /** Of the larger one, from -1 to 1. */
+  /** Fraction of the larger value, from -1 to 1. */
   part: number;
   /** Letter of the run that is compared with A. */
   other: string;
@@ -24,9 +24,9 @@ export interface FlameGraphProps {
   unit: Unit;
   total: number;
   search: string;
-  /** Colours then say how the runs differ. */
+  /** Colours then show how the runs differ. */
   difference?: ((box: Box) => BoxDifference) | undefined;
-  /** Callers: the function is at the bottom. */
+  /** For callers: the function is at the bottom. */
   isUpsideDown?: boolean;
   onChoose: (box: Box) => void;
   onUnfold: (box: Box) => void;
@@ -41,18 +41,18 @@ const ROW = 20;
 const MOST_ROWS = 200;
 const LEAST = 0.0005; // of the width: half a point of 1,000
 
-/** A letter is about so wide. */
+/** Approximate width of a letter. */
 const LETTER = 6.2;
 
 function colorOf(box: Box, props: FlameGraphProps): string {
   if (props.difference) return css(differenceColor(props.difference(box).part));
   const [r, g, b] = rgbOf(kindColors[box.kind] ?? kindColors.user!);
-  // Neighbours are told apart by a little lightness, which follows from the name.
+  // Neighbours differ slightly in lightness, which follows from the name.
   const shade = 0.82 + 0.18 * ([...box.name].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 97, 7) / 96);
   return css([Math.round(r * shade), Math.round(g * shade), Math.round(b * shade)]);
 }
 
-/** Black or white; `color`: "#rrggbb", or as css() has it. */
+/** Black or white; `color`: "#rrggbb", or in the form of css(). */
 function lettersOn(color: string): string {
   const rgb = color.startsWith('#') ? rgbOf(color) : color.match(/\d+/g)!.map(Number) as unknown as Rgb;
   return isLight(rgb) ? '#000' : '#fff';
@@ -65,7 +65,7 @@ export function FlameGraph(props: FlameGraphProps) {
       left = base?.x ?? 0, part = base?.width ?? 1;
   const depths = useMemo(() => boxes.reduce((most, box) => Math.max(most, box.depth + 1), 1), [boxes]),
       height = Math.min(depths, MOST_ROWS) * ROW;
-  // Of very deep graphs an enlarged box is at the top, so that all levels can be reached.
+  // In very deep graphs an enlarged box is at the top, so that all levels can be reached.
   const top = depths > MOST_ROWS ? base?.depth ?? 0 : 0;
   const seen = boxes.filter((box) => box.x < left + part - 1e-12 && box.x + box.width > left + 1e-12
       && box.width >= LEAST * part && box.depth >= top && box.depth < top + MOST_ROWS);
@@ -93,7 +93,7 @@ export function FlameGraph(props: FlameGraphProps) {
     setAt(0);
     props.onChoose(box);
   };
-  /** The call path whose box stays the active one when boxes fold or unfold. */
+  /** The call path whose box stays active when boxes fold or unfold. */
   const follow = useRef(0);
   useEffect(() => {
     if (follow.current) next((box) => box.nodes.includes(follow.current));

@@ -1,4 +1,5 @@
-/** One field for each of many, by colour; where there are more than points, the greatest of those that share one. */
+/** One coloured field per value; if there are more values than points, a field shows the greatest of those that share
+ * it. */
 import { useState } from 'preact/hooks';
 import { css, valueColor } from '../colors';
 import { Canvas, textColor } from './canvas';
@@ -9,7 +10,7 @@ export interface HeatStripProps {
   nameOf: (index: number) => string;
   textOf: (value: number) => string;
   isSelected: (index: number) => boolean;
-  /** `add`: beside what is selected. */
+  /** `add`: adds to the selection. */
   onChoose: (index: number, add: boolean) => void;
 }
 

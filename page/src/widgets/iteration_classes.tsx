@@ -1,5 +1,5 @@
-/** Classes of iterations of the job, and the single iterations that the file carries: what they are, and which of them
- * the trees show. */
+/** Classes of iterations of the job, and the single iterations in the file: what they are, and which of them the trees
+ * show. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { classColors } from '../colors';
@@ -12,7 +12,7 @@ export interface IterationClassesProps {
   loop: Loop;
   units: readonly ModelUnit[];
   shown: readonly number[];
-  /** Letter of the run; empty: there is one. */
+  /** Letter of the run; empty: there is only one run. */
   name: string;
   onShow: (units: readonly number[]) => void;
 }

@@ -1,5 +1,5 @@
-/** Least, median, greatest and peak over the iterations, or how they differ between runs, and which class iterations are
- * of. */
+/** Least, median, greatest and peak over the iterations, or how they differ between runs, and which class iterations
+ * belong to. */
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { classColors } from '../colors';
@@ -10,9 +10,9 @@ import { isCommand } from './keys';
 import { onPaper } from './paper';
 
 export interface Line {
-  /** Empty: there is one run. */
+  /** Empty: there is only one run. */
   name: string;
-  /** Iterations in a point. */
+  /** Iterations per point. */
   width: number;
   /** Without a peak: a difference of runs. */
   curves: Omit<Curves, 'peak'> & Partial<Curves>;
@@ -24,14 +24,14 @@ export interface IterationGraphProps {
   iterations: number;
   range: readonly [number, number] | null;
   onRange: (range: readonly [number, number] | null) => void;
-  /** By point of the first line: a number of a class, 0: none. */
+  /** Number of a class for every `classWidth` iterations, 0: none. */
   classes: Float32Array;
   classWidth: number;
 }
 
 const HEIGHT = 280;
 const SIDE = 80; // room for numbers on the left
-const END = 20; // and for half of the last one on the right
+const END = 20; // room for half of the last number on the right
 const lineColors = ['#0072b2', '#d55e00', '#009e73', '#cc79a7'];
 
 /** Points of all lines on the axis of the first one. */

@@ -1,5 +1,5 @@
-/** Ranks x iterations by colour, of one run or the difference of two. The wheel, or plus and minus, zoom; dragging, or
- * the arrows, move; Escape shows all. */
+/** Ranks x iterations as colours, of one run or of the difference of two. The wheel, or plus and minus, zoom; dragging,
+ * or the arrows, move; Escape shows all. */
 import type { ComponentChildren } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { css, differenceColor, stepOf, valueColor, type Rgb } from '../colors';
@@ -21,7 +21,7 @@ interface LoopOfRun {
 }
 
 export interface IterationMapProps extends LoopOfRun {
-  /** The same loop of other runs. */
+  /** The same loop in other runs. */
   others: readonly LoopOfRun[];
   range: readonly [number, number] | null;
   onRange: (range: readonly [number, number] | null) => void;
@@ -31,7 +31,7 @@ export interface IterationMapProps extends LoopOfRun {
 }
 
 const HEIGHT = 320;
-const LEAST = 4; // iterations, or ranks, that stay in sight
+const LEAST = 4; // iterations, or ranks, that stay visible
 
 /** Colours of 256 steps, as pixels. */
 function pixelsOf(color: (part: number) => Rgb): Uint32Array {
@@ -65,7 +65,7 @@ export function IterationMap(props: IterationMapProps) {
     return { levels: pyramidOf(map.rows, map.columns, difference, difference), most: largest(difference) };
   }, [data, map, now]);
   const isDifference = now !== undefined, minus = now ? `${letterOf(now.run.index)} \u2212 ${letterOf(run.index)}` : '';
-  /** Place of a value on the scale of colours. */
+  /** Position of a value on the colour scale. */
   const partOf = (value: number): number => Number.isNaN(value) ? NaN : most === 0
       ? isDifference ? 0.5 : 0 : isDifference ? (value / most + 1) / 2 : value / most;
   const [from, to] = range ?? [0, loop.iterations], [top, bottom] = rows ?? [0, map.rows];
@@ -138,7 +138,7 @@ export function IterationMap(props: IterationMapProps) {
     });
     svg.save('iterations_map');
   };
-  /** The map in some rows and columns. */
+  /** The visible part of the map as a table of some rows and columns. */
   const table = (): ComponentChildren => {
     const { height, width, means } = blocks;
     const columns = means[0]?.map((_, i) => `iterations from ${(first + i * width) * map.width}`) ?? [];

@@ -1,8 +1,8 @@
-/** The page on paper. Browsers take what is in the document when the listeners of "beforeprint" have returned; Firefox
- * does not wait for what they have put off. */
+/** Printing of the page. Browsers print the document as it is when the listeners of "beforeprint" have returned;
+ * Firefox does not wait for work that they deferred. */
 import { options } from 'preact';
 
-/** Calls `begin` before the page is printed, and has what it changes in the document at once. `end` is called when the
+/** Calls `begin` before the page is printed, and applies its changes to the document immediately. Calls `end` when the
  * page is laid out for the screen again. */
 export function onPaper(begin: () => void, end: () => void): () => void {
   const before = (): void => {

@@ -1,4 +1,4 @@
-/** A field that finds as one types, and the next one with each Enter. */
+/** A field that searches while the user types, and goes to the next match with each Enter. */
 import { useState } from 'preact/hooks';
 
 export function Search({ label, onFind, onText }: { label: string; onFind?: (text: string) => void;

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { saveCsv } from './download';
 
 export interface Cell {
-  /** What the file gets; the page shows `shown`, or this. */
+  /** What the file gets; the page shows `shown`, or this value. */
   value: string | number;
   shown?: ComponentChildren;
 }
@@ -12,12 +12,12 @@ export interface TableProps {
   name: string;
   caption: string;
   head: readonly string[];
-  /** Columns of numbers stand on the right. */
+  /** Whether columns have numbers, which are aligned to the right. */
   numbers: readonly boolean[];
   rows: readonly (readonly Cell[])[];
 }
 
-/** Numbers of a picture, for those who cannot see it. */
+/** Numbers of a picture, for readers who cannot see it. */
 export function TableOfPicture(props: TableProps) {
   return <details><summary>As a table</summary><Table {...props} /></details>;
 }

@@ -1,7 +1,7 @@
 /**
  * A tree as WAI-ARIA's treegrid: one tab stop, arrows move and open, Space selects, letters find. A row that is
- * selected from elsewhere is scrolled into sight. Long trees keep only the rows in the document that are to be seen; on
- * paper all of them.
+ * selected from elsewhere is scrolled into view. Long trees keep only visible rows in the document; on paper all of
+ * them.
  */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { css, valueColor } from '../colors';
@@ -12,7 +12,7 @@ import { onPaper } from './paper';
 
 export interface GridCell {
   text: string;
-  /** For screen readers, where the text is not enough. */
+  /** For screen readers, if the text is not enough. */
   label?: string;
   className?: string;
 }
@@ -23,7 +23,7 @@ export interface GridRow {
   /** In base units at full precision; NaN: not known. */
   value: number;
   error: number;
-  /** Part of the tree's root, for the colour. */
+  /** Fraction of the tree's root, for the colour. */
   part: number;
   cells: readonly GridCell[];
 }
@@ -33,9 +33,9 @@ export interface TreeGridProps {
   label: string;
   head: readonly string[];
   rows: readonly Row[];
-  /** Key of the first selected row; empty: none is. */
+  /** Key of the first selected row; empty: none. */
   selected: string;
-  /** Asked for rows that are shown. */
+  /** Called for shown rows. */
   describe: (row: Row) => GridRow;
   onExpand: (row: Row, open: boolean) => void;
   onExpandAll: (rows: readonly Row[]) => void;
@@ -43,11 +43,11 @@ export interface TreeGridProps {
 }
 
 const ROW_HEIGHT = 24; // as in the style sheet
-const ALL_BELOW = 1000; // shorter trees are in the document as a whole
-const MARGIN = 40; // rows above and below what is seen
+const ALL_BELOW = 1000; // shorter trees are completely in the document
+const MARGIN = 40; // rows above and below the visible ones
 const TYPING_MS = 800;
 
-/** Which rows are in the document. */
+/** The range of rows in the document. */
 function useWindow(count: number): { begin: number; end: number; scroller: { current: HTMLDivElement | null };
     onScroll: () => void } {
   const scroller = useRef<HTMLDivElement>(null), [top, setTop] = useState(0), [isPrinted, setPrinted] = useState(false);
@@ -95,7 +95,7 @@ export function TreeGrid(props: TreeGridProps) {
   const { begin, end, scroller, onScroll } = useWindow(rows.length);
   const active = Math.min(place.get(activeKey) ?? 0, rows.length - 1);
 
-  /** `below`: rows behind it that are to be seen, too. */
+  /** `below`: number of rows after it that must be visible, too. */
   const showRow = (box: HTMLElement, at: number, below: number): void => {
     const top = ROW_HEIGHT * at, bottom = top + (1 + below) * ROW_HEIGHT;
     if (top < box.scrollTop || bottom > box.scrollTop + box.clientHeight) box.scrollTop = top - box.clientHeight / 2;

@@ -1,4 +1,4 @@
-// Finding, value modes, and that each tree says what it shows.
+// Search, value modes, and that each tree says what it shows.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { choose, close, open, press, rows, settle, show } from './page.mjs';

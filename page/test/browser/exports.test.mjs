@@ -1,4 +1,5 @@
-// What is saved or copied: tables as CSV have the values that are shown, pictures are SVG without scripts, an address opens the page as it is.
+// What is saved or copied: tables as CSV have the shown values, pictures are SVG without scripts, an address opens the
+// page as it is.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { address, choose, close, near, open, press, report, rows, save, saved, settle, show, textOf } from './page.mjs';
@@ -20,7 +21,7 @@ function parseCsv(text) {
 
 const FACTORS = { '%': 0.01, s: 1, ms: 1e-3, us: 1e-6, ns: 1e-9, B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, '': 1 };
 
-/** The number that a shown value begins with, and what its last digit leaves open; nothing: it is none. */
+/** The number at the start of a shown value, and the uncertainty of its last digit; undefined: there is none. */
 function shownNumber(text) {
   const [, sign, digits, , unit] = /^\s*([+\u2212]?)([\d,]+(\.\d+)?) ?(%|[mun]?s|[KMG]?iB|B)?(?![\w.])/.exec(text) ?? [];
   if (digits === undefined) return undefined;
@@ -28,7 +29,7 @@ function shownNumber(text) {
   return { value: (sign === '\u2212' ? -1 : 1) * value * factor, open: Math.max(0.5 * 10 ** -(digits.split('.')[1]?.length ?? 0), 0.006 * value) * factor };
 }
 
-/** Tables of the view, as they are shown, each with how its button is found. */
+/** The tables of the view as they are shown, each with a selector for its button. */
 const shownTables = (page) => page.$$eval('figure.table', (all) => all.map((figure, i) => {
   figure.id = `table-${i}`;
   const cells = (row) => [...row.cells].map((cell) => cell.textContent);
@@ -52,7 +53,7 @@ async function checkTables(page) {
   return tables.length;
 }
 
-/** Every picture of the view that can be saved: its texts. */
+/** The texts of all pictures of the view that can be saved. */
 async function checkPictures(page) {
   const count = await page.evaluate(() => {
     const buttons = [...document.querySelectorAll('main button')].filter((button) => button.textContent === 'Save as SVG');
@@ -137,7 +138,7 @@ test('curves over the iterations are saved point by point, and add up to what th
   assert.deepEqual(head, ['run', 'values', 'first_iteration', 'iterations', 'least', 'median', 'greatest', 'peak']);
   assert.deepEqual(points.map((point) => Number(point[2])), Array.from({ length: 200 }, (_, i) => i));
   for (const [, , , , least, median, greatest, peak] of points) assert.ok(Number(least) <= Number(median) && Number(median) <= Number(greatest) && Number(greatest) <= Number(peak));
-  // Of two ranks: the least and the greatest are all.
+  // With two ranks the least and the greatest are all.
   await choose(page, 'Values', 'MPI calls');
   const calls = parseCsv((await save(page, '.iterations .tools:nth-of-type(2)', 'Save as CSV')).content).slice(1);
   assert.equal(calls.reduce((sum, point) => sum + Number(point[4]) + Number(point[6]), 0),

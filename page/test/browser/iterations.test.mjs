@@ -1,4 +1,4 @@
-// Zoom, brush and hover of the graph and of the map: what is seen there is in the tables, in the address, and in the trees.
+// Zoom, brush and hover of the graph and of the map: what they show is in the tables, in the address, and in the trees.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { address, choose, close, near, open, press, rowOf, rows, settle, show, textOf } from './page.mjs';
@@ -35,7 +35,7 @@ async function brush(page, plot, [begin, end], [from, to]) {
   await drag(page, [at(begin), top + 50], [at(end), top + 60]);
 }
 
-/** The table of a picture, as it is shown: an object for each row. */
+/** The table of a picture as it is shown: an object for each row. */
 const tableOf = (page, caption) => page.evaluate((text) => {
   const table = [...document.querySelectorAll('table')].find((each) => each.caption?.textContent.includes(text));
   const heads = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);

@@ -1,4 +1,4 @@
-// Opens pages in the browser that BROWSER and BROWSER_PATH name, and notes everything that must not happen.
+// Opens pages in the browser that BROWSER and BROWSER_PATH name, and records everything that must not happen.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,9 +12,9 @@ export const report = (name) => JSON.parse(readFileSync(join(PAGES, name), 'utf8
 /** Pages of experiments of all formats. */
 export const goldenPages = () => readdirSync(PAGES).filter((name) => name.startsWith('golden-'));
 
-/** Where browsers save files. */
+/** The folder where browsers save files. */
 let folder;
-/** By look: Firefox takes dark or light from its settings alone. */
+/** By appearance: Firefox takes dark or light only from its settings. */
 const browsers = new Map();
 
 export async function close() {
@@ -38,7 +38,8 @@ function browserOf(dark) {
   return browsers.get(look);
 }
 
-/** A page of PAGES, when `until` is to be seen; `before` runs in it first; `wrong` gets console errors, exceptions, and requests for anything but the file. */
+/** Opens a page of PAGES and waits until `until` is visible; `before` runs in it first; `wrong` collects console
+ * errors, exceptions, and requests for anything but the file. */
 export async function open(name, { width = 1400, height = 900, dark = false, hash = '', until = '[data-tree=call] [data-path]', before } = {}) {
   const page = await (await browserOf(dark)).newPage(), wrong = [];
   await page.setViewport({ width, height });
@@ -58,12 +59,13 @@ export async function open(name, { width = 1400, height = 900, dark = false, has
 /** Lets the page draw. */
 export const settle = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done()))));
 
-/** Presses a button by its text, in the part of the page that `within` names, and gives the file that the browser saves: its name and its text. */
+/** Presses a button by its text, in the part of the page that `within` names, and returns the file that the browser
+ * saves: its name and its text. */
 export async function save(page, within, text) {
   await (await page.evaluateHandle((where, wanted) => [...document.querySelectorAll(`${where} button`)].find((button) => button.textContent === wanted), within, text)).click();
   for (const end = Date.now() + 10_000; Date.now() < end; await new Promise((done) => setTimeout(done, 20))) {
     const [name, ...others] = readdirSync(folder);
-    // Until it is whole it has another name beside it, or nothing in it.
+    // An incomplete file has another name beside it, or is empty.
     const content = name && others.length === 0 && /\.(csv|svg)$/.test(name) ? readFileSync(join(folder, name), 'utf8') : '';
     if (content === '') continue;
     rmSync(join(folder, name));
@@ -72,7 +74,7 @@ export async function save(page, within, text) {
   throw new Error(`${within}, ${text}: no file was saved (${readdirSync(folder)})`);
 }
 
-/** The same without a file: browsers save no more than ten of a page. */
+/** Like save(), but without a file: browsers save no more than ten files of a page. */
 export const saved = (page, within, text) => page.evaluate(async (where, wanted) => {
   const make = URL.createObjectURL, file = {};
   URL.createObjectURL = (blob) => make.call(URL, file.blob = blob);
@@ -83,7 +85,7 @@ export const saved = (page, within, text) => page.evaluate(async (where, wanted)
   return { name: file.name, content: await file.blob.text() };
 }, within, text);
 
-/** What the address keeps; it follows what is chosen by some tenths of a second. */
+/** The state in the address, which follows choices with a delay of some tenths of a second. */
 export async function address(page) {
   await new Promise((done) => setTimeout(done, 500));
   return JSON.parse(decodeURIComponent(await page.evaluate(() => location.hash.slice(1))));
@@ -121,7 +123,7 @@ export async function show(page, title) {
 
 export const textOf = (page) => page.evaluate(() => document.body.innerText);
 
-/** Takes an entry of the list that a label names. */
+/** Chooses an entry of the list that a label names. */
 export async function choose(page, label, text) {
   await page.evaluate((name, wanted) => {
     const select = [...document.querySelectorAll('label')].find((each) => each.firstChild.textContent === name).querySelector('select');

@@ -8,7 +8,8 @@ const BLOCK = /<script type="application\/octet-stream" data-run="0" data-sectio
 const block = (run, section, bytes) =>
   `<script type="application/octet-stream" data-run="${run}" data-section="${section}">${gzipSync(bytes).toString('base64')}</script>`;
 
-/** Writes the page `name` from that of one run, a run for each function, which gets the head and the other sections, by name, and changes them. */
+/** Writes the page `name` from a page of one run: a run for each function, which gets the head and the other sections,
+ * by name, and changes them. */
 export function plant(name, of, ...changes) {
   const { PAGES } = process.env, page = readFileSync(join(PAGES, of), 'utf8');
   const sections = [...page.matchAll(BLOCK)].map(([, section, data]) => [section, gunzipSync(Buffer.from(data, 'base64'))]);
@@ -18,6 +19,6 @@ export function plant(name, of, ...changes) {
     of.head = Buffer.from(JSON.stringify(head));
     return Object.entries(of).map(([section, bytes]) => block(run, section, bytes));
   });
-  const begin = page.search(BLOCK);  // the script behind the data reads them at once
+  const begin = page.search(BLOCK);  // the script after the data reads it immediately
   writeFileSync(join(PAGES, name), page.slice(0, begin) + blocks.join('\n') + page.slice(begin).replace(BLOCK, ''));
 }

@@ -1,4 +1,4 @@
-// Frames of runtimes that follow each other are one box of the flame graph.
+// Successive frames of runtimes are one box of the flame graph.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { violations } from './axe.mjs';
@@ -7,7 +7,7 @@ import { plant } from './planted.mjs';
 
 after(close);
 
-/** What the box that the keys have reached says. */
+/** The text for the box that the keys have reached. */
 const active = (page) => page.$eval('.flame figure [aria-live]', (text) => text.textContent);
 
 async function keys(page, ...all) {
@@ -17,7 +17,7 @@ async function keys(page, ...all) {
 }
 
 test('a chain of frames of a runtime opens by Enter, folds by minus, and is in the address', async () => {
-  // As if all that a step calls, but for MPI, were of the OpenMP runtime.
+  // As if everything that a step calls, except MPI, belonged to the OpenMP runtime.
   plant('runtimes.html', 'stencil.html', (head) => {
     const { nodes, strings } = head, step = nodes.name.findIndex((name) => strings[name] === 'step');
     const isInside = nodes.parent.map(() => false);

@@ -10,7 +10,8 @@ after(close);
 const FURTHER = 20;
 let classes = 0, iterations = 0;
 
-/** B takes a second more in each value of all curves, has further iterations, and its first class takes 1,000 s more, so that it is none of A's. C is A. */
+/** B takes a second more in each value of all curves, has more iterations, and its first class takes 1,000 s more, so
+ * that it corresponds to none of A's. C is A. */
 function twins() {
   const same = (head) => {
     classes = head.units.filter((unit) => unit.kind === 'class').length;
@@ -78,7 +79,7 @@ test('the trees show a class beside the same class of other runs', async () => {
   const { page, wrong } = await open('twins.html'), row = (await rows(page, 'call'))[0];
   await show(page, 'Iterations');
   await page.waitForSelector('[aria-label="Classes of iterations of A"] button.link');
-  // Not by its place on the screen: what stands above may still grow.
+  // Not by its position on the screen: what is above it may still grow.
   await page.$eval('[aria-label="Classes of iterations of A"] button.link', (button) => button.click());
   await settle(page);
   assert.match(await textOf(page), /B: nothing that is class 1\. C: class 1, /);

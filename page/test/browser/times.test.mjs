@@ -1,4 +1,5 @@
-// How long the page takes. A machine that does something else makes each of these longer, and nothing makes them shorter: the least of some is what the page takes.
+// How long the page takes. Other work on the machine makes each time longer, and nothing makes it shorter: the least of
+// several times is what the page takes.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { close, near, open, report, rows, show } from './page.mjs';
@@ -8,7 +9,7 @@ after(close);
 const FRAME_MS = 17;
 const TRIES = 7;
 
-/** Milliseconds of `act` in the page, until what follows from it has been drawn: two frames are among them. */
+/** Milliseconds of `act` in the page until its effect has been drawn, which includes two frames. */
 const timed = (page, act, ...given) => page.evaluate(async (text, all) => {
   const begin = performance.now();
   new Function(`return (${text})`)()(...all);
@@ -16,7 +17,7 @@ const timed = (page, act, ...given) => page.evaluate(async (text, all) => {
   return performance.now() - begin;
 }, String(act), given);
 
-/** `once` with the number of the try. The least time is told. */
+/** Calls `once` with the number of the try. Reports the least time. */
 async function atMost(context, limit, name, once) {
   const times = [];
   while (times.length < TRIES && !(Math.min(...times) <= limit)) times.push(await once(times.length));
@@ -27,7 +28,8 @@ async function atMost(context, limit, name, once) {
 const keyOn = (selector, key) => document.querySelector(selector).dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
 const view = (title) => [...document.querySelectorAll('nav button')].find((button) => button.textContent === title).click();
 
-/** In the page: the time since the navigation began until the root and the second level of the call tree have values and the findings stand, and what these are. */
+/** In the page: the time from the start of the navigation until the root and the second level of the call tree have
+ * values and the findings are shown, and what these are. */
 function watch() {
   const look = () => {
     const calls = [...document.querySelectorAll('[data-tree=call] [data-path]')].filter((row) => row.dataset.value !== undefined);
@@ -41,7 +43,7 @@ function watch() {
 
 const sum = (calls, column) => calls.reduce((all, call) => all + call[column], 0);
 
-// Two ranks, and a job of 1,100 made-up ones.
+// Two ranks, and a made-up job of 1,100 ranks.
 for (const [name, limit] of [['drift', 600], ['many', 2500]]) {
   test(`${name}: root and second level have the right values, and findings stand, in ${limit} ms`, async (context) => {
     const data = report(`${name}.json`);

@@ -1,4 +1,4 @@
-// Every value that the keyboard reaches is that of the report.
+// Every value that the keyboard reaches equals that of the report.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { close, near, open, press, report, rowOf, rows, show, settle } from './page.mjs';

@@ -1,4 +1,4 @@
-// Does what docs/explorer.md tells readers to do: its comments <!-- browser: ... --> say it for this test.
+// Does what docs/explorer.md tells readers to do, as its comments <!-- browser: ... --> specify for this test.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
@@ -9,7 +9,7 @@ after(close);
 const text = readFileSync(new URL('../../../docs/explorer.md', import.meta.url), 'utf8');
 const steps = [...text.matchAll(/^<!-- browser: (\w+) ?(.*) -->$/gm)].map(([, verb, rest]) => ({ verb, rest }));
 
-/** Types into the field of a tree, which finds as one types. */
+/** Types into the field of a tree, which searches while one types. */
 async function find(page, tree, name) {
   const label = { metric: 'Find in metrics', call: 'Find in call paths', system: 'Find in system' }[tree];
   await page.evaluate((of) => document.querySelector(`input[aria-label="${of}"]`).select(), label);

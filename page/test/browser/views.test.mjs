@@ -1,4 +1,4 @@
-// The other views, several runs, names, paper, and what people with other eyes need.
+// The other views, several runs, names, paper, and accessibility.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { inflateSync } from 'node:zlib';
@@ -164,7 +164,7 @@ test('paper has what is open, and all of it', async () => {
   assert.ok((await rows(page, 'system')).length < ranks / 2, 'on the screen are those that are to be seen');
   const more = await textsOnPaper(page) - before;
   assert.ok(more >= 2 * ranks, `${more} more texts: a rank has a name and a value`);
-  // And again afterwards.
+  // After printing, the rows out of sight leave the document again.
   await page.waitForFunction((most) => document.querySelectorAll('[data-tree=system] [data-path]').length < most, { timeout: 5000 }, ranks / 2);
   await page.close();
 });

@@ -27,7 +27,7 @@ test('lightness of values ascends, so that they are told apart in grey', () => {
   for (let i = 0; i < 20; i++) assert.ok(luminance(valueColor(i / 20)) < luminance(valueColor((i + 1) / 20)));
 });
 
-/** The page's own colours, by name; those that the dark does not change are those of light. */
+/** The page's own colours, by name; those that dark mode does not change are those of light mode. */
 function variables(): Record<string, Rgb>[] {
   const blocks = [...readFileSync('src/style.css', 'utf8').matchAll(/:root \{([^}]*)\}/g)].map(([, text]) =>
       Object.fromEntries([...text!.matchAll(/--(\w+): (#[0-9a-f]+);/g)].map(([, name, value]) =>

@@ -155,7 +155,7 @@ test('errors are those of the rules', () => {
   // 100 samples a second. Shares are 1/2, 1/3, 1/3, 1/4 of 2, 3, 3, 4 s, and variances add over ranks.
   exact(of('call', 'io'), Math.sqrt(0.02 / 4 + 2 * 0.03 * 2 / 9 + 0.04 * 3 / 16));
   exact(of('metric', 'waiting'), 0.25);
-  exact(of('metric', 'user'), 0); // everything is not divided
+  exact(of('metric', 'user'), 0); // the whole is not divided
   exact(of('system', 'machine'), 0);
   const byRank = trees.couple(setting({ call: ['c0:4'], open: { call: ['c0:1'], system: ['s', 'h0', 'h1'] } })),
       row = rowOf(byRank, 'system', 'rank 0');
@@ -166,7 +166,7 @@ test('errors are those of the rules', () => {
     return some.call.values[0]!.errorOf(spansOf(io.item, io.isExpanded));
   };
   near(ofIo('s0'), Math.sqrt(0.02 / 4));
-  near(ofIo('s0', 's3'), Math.sqrt(0.02 - 0.02 ** 2 / 0.06)); // the most that it can be: it is the root of 0.0125
+  near(ofIo('s0', 's3'), Math.sqrt(0.02 - 0.02 ** 2 / 0.06)); // an upper bound: the true value is the root of 0.0125
 });
 
 test('what a metric does not tell by place is not known, and no zero', () => {

@@ -92,7 +92,7 @@ function mapOf(rows: number, columns: number, places_in_row: number, width: numb
 }
 
 test('a map of one run less another has the cells of the first, where both have them', () => {
-  // Four ranks and three iterations; two ranks and two iterations, two of them in a cell.
+  // Four ranks and three iterations, against two ranks and two iterations, which share a cell.
   const before = { loop: loopOf([0, 1, 2, 3], 3), map: mapOf(4, 3, 1, 1),
       values: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12] };
   const now = { loop: loopOf([0, 1], 2), map: mapOf(2, 1, 1, 2), values: [10, 20] };
@@ -110,11 +110,11 @@ test('rows of maps are those of the same threads, wherever these stand', () => {
 });
 
 test('cells that overlap in part count by their part', () => {
-  // Three iterations in a cell, against two: the second cell is shared.
+  // Three iterations per cell, against two: the second cell is shared.
   const before = { loop: loopOf([0], 6), map: mapOf(1, 2, 1, 3), values: [0, 0] };
   const now = { loop: loopOf([0], 6), map: mapOf(1, 3, 1, 2), values: [3, 6, 9] };
   assert.deepEqual([...differenceOfMaps(before, now)], [4, 8]);
-  // Three ranks in a row, against two.
+  // Three ranks per row, against two.
   const ranks = [0, 1, 2, 3], wide = { loop: loopOf(ranks, 1), map: mapOf(2, 1, 3, 1), values: [0, 0] };
   const narrow = { loop: loopOf(ranks, 1), map: mapOf(2, 1, 2, 1), values: [3, 9] };
   assert.deepEqual([...differenceOfMaps(wide, narrow)], [5, 9]);
@@ -162,7 +162,7 @@ test('ranks that stand together meet only those that stand together in the same 
       [1, 2, 3, 4].map(() => sumsBuffer())).runs;
   const of = (run: number, from: number): unknown => placesOf(runs[run]!, runs[from]!, [span(1, 2)]);
   assert.deepEqual([of(1, 0), of(2, 0), of(3, 0), of(0, 1)], [undefined, [span(1, 2)], undefined, undefined]);
-  // A rank with one thread in A has all of its threads in B, but not a part of them.
+  // A rank with one thread in A corresponds to all of its threads in B, but not to a part of them.
   const threads = headOf();
   threads.places = { ...threads.places, rank: [0, 0, 1, 1], last_rank: [0, 0, 1, 1], thread: [0, 1, 0, 1],
       host: [5, 5, 5, 5] };
@@ -175,7 +175,7 @@ test('ranks that stand together meet only those that stand together in the same 
   assert.equal(placesOf(single!, both!, [span(3, 4)]), undefined, 'there is no thread 1');
 });
 
-/** Rows of the section `sums` of one node each. */
+/** Rows of the section `sums`, with one node each. */
 function rowsBuffer(rows: [kind: number, metric: number, node: number, value: number][]): ArrayBuffer {
   const view = new DataView(new ArrayBuffer(32 * rows.length));
   rows.forEach(([kind, metric, node, value], row) => {
@@ -195,7 +195,7 @@ test('errors of waiting come from sums of replicates, and bounds add', () => {
   };
   assert.equal(errorOf([[0, metric, 3, 5]]), NaN);
   assert.equal(errorOf([[1, metric, 3, 0.5], [1, metric, 4, 0.25]]), 0.25, 'a later row stands for the earlier one');
-  // Two replicates, of one node each: 3 and 4.
+  // Two replicates with one node each: 3 and 4.
   near(errorOf([[1, metric, 3, 0], [7, metric, 3, 3], [7, metric, 4, 4]]), Math.sqrt(12.5));
   near(errorOf([[1, metric, 3, 12], [7, metric, 3, 5], [7, metric, 4, -5]]), 13);
 });

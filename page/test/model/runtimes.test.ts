@@ -23,7 +23,7 @@ const names = ['', 'main', 'fork', 'invoke', 'body', 'barrier', 'qsort', 'compar
 const own: [node: number, seconds: number][] = [[FORK, 1], [INVOKE, 2], [BODY, 4], [BARRIER, 0.5], [6, 1.5], [7, 0.5],
   [8, 0.5]];
 
-/** One row of all nodes: a later row of a metric would stand for the earlier one. */
+/** One row for all nodes: a later row of a metric would replace the earlier one. */
 function sumsOfAll(): ArrayBuffer {
   const at = Math.ceil((16 + 4 * own.length) / 8) * 8, view = new DataView(new ArrayBuffer(at + 8 * own.length));
   [0, 0, 2, own.length, ...own.map(([node]) => node)].forEach((word, i) => view.setUint32(4 * i, word, true));

@@ -27,7 +27,7 @@ test('curves of two runs are compared by number of the iteration', () => {
 });
 
 test('points of different widths meet in those of the wider one', () => {
-  // Seven iterations by one, and by three: 0 to 2, 3 to 5, and 6 alone.
+  // Seven iterations in points of one, and of three: 0 to 2, 3 to 5, and 6 alone.
   const fine = curvesOf(7, 1, [1, 2, 3, 4, 5, 6, 7]), wide = curvesOf(7, 3, [10, 20, 30]);
   const of = differenceOfCurves(fine, wide);
   assert.deepEqual([of.width, ...of.curves.least], [3, 10 - 2, 20 - 5, 30 - 7]);
@@ -64,16 +64,16 @@ const times = (wall: number, mpi: number): { wall: number; mpi: number; user: nu
 
 test('classes are the same if each is the nearest of the other run', () => {
   const before = [times(1, 0.5), times(1.3, 0.5)], now = [times(1.6, 0.5), times(1.2, 0.5)];
-  // 1.3 and 1.2 are nearest to each other; 1 would be 1.2, too, and 1.6 would be 1.3.
+  // 1.3 and 1.2 are nearest to each other; 1 would match 1.2, too, and 1.6 would match 1.3.
   assert.deepEqual(pairsOfClasses(before, now), [[0, null], [1, 1], [null, 0]]);
   assert.deepEqual(pairsOfClasses(now, before), [[0, null], [1, 1], [null, 0]]);
   assert.deepEqual(pairsOfClasses([times(1, 0)], [times(9, 0)]), [[0, 0]], 'the only ones');
   assert.deepEqual([pairsOfClasses([times(1, 0)], []), pairsOfClasses([], [times(1, 0)])], [[[0, null]], [[null, 0]]]);
-  // Of equal length, told apart by what is MPI.
+  // Of equal length, distinguished by the part of MPI.
   assert.deepEqual(pairsOfClasses([times(1, 0.1), times(1, 0.9)], [times(1, 0.8), times(1, 0.2)]), [[0, 1], [1, 0]]);
 });
 
-/** `solve` is a loop; its classes last so long, of so many iterations. */
+/** `solve` is a loop; `classes` has the number of iterations and the time of each class. */
 function headWith(classes: [count: number, wall: number][], iteration: number, loop = 'solve'): Head {
   const head = headOf();
   const unit: UnitOfRun = { ...head.units[0]!, loop: 0 };
@@ -85,7 +85,7 @@ function headWith(classes: [count: number, wall: number][], iteration: number, l
   return head;
 }
 
-/** In user code at `solve`, by unit. */
+/** Values in user code at `solve`, by unit. */
 function sumsOf(values: number[]): ArrayBuffer {
   const view = new DataView(new ArrayBuffer(32 * values.length));
   values.forEach((value, unit) => {

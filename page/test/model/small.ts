@@ -25,7 +25,7 @@ export const values: [metric: number, node: number, byRank: number[]][] = [
 
 const STEP = Math.log(1e12) / 65534;
 
-/** `metrics`: only these. */
+/** `metrics`: writes only these. */
 export function sumsBuffer(factor = 1, metrics = [MPI, USER, WAITING, VISITS]): ArrayBuffer {
   const rows = new Map<number, [number, number][]>();
   for (const [metric, node, byRank] of values.filter(([metric]) => metrics.includes(metric))) {
@@ -93,7 +93,7 @@ export function headOf(): Head {
   };
 }
 
-/** The same without waiting, as a run is written that has none. */
+/** headOf() without waiting, as written for a run that has none. */
 export function headWithoutWaiting(): Head {
   const head = headOf();
   head.metrics = head.metrics.filter((metric) => metric.name !== 'waiting');
@@ -112,7 +112,7 @@ export function headWithLoop(more: Partial<UnitOfRun> = {}): Head {
   return head;
 }
 
-/** `factors`: a run each, with all values times that. */
+/** A run for each of `factors`, with all values multiplied by it. */
 export function modelWith(...factors: number[]): Model {
   const all = factors.length > 0 ? factors : [1];
   const model = modelOf(all.map(headOf), all.map((factor) => sumsBuffer(factor)));
