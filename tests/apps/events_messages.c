@@ -183,7 +183,8 @@ static void matched(void) {
   MPI_Mprobe(left, MPI_ANY_TAG, MPI_COMM_WORLD, &message, &status);
   receive(left, 4, MPI_COMM_WORLD);
   MPI_Message other;
-  /* A rank that has lost its core would be asked for so often that an iteration's share of events is full. */
+  /* The pause bounds the number of probes while the sender has no core: their events must not fill the iteration's
+     share. */
   for (int flag = 0; !flag;) {
     MPI_Improbe(MPI_ANY_SOURCE, 4, MPI_COMM_WORLD, &flag, &other, &status);
     if (!flag) usleep(1000);
