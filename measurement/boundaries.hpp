@@ -13,6 +13,7 @@
 
 #include "measurement/location.hpp"
 #include "measurement/span.hpp"
+#include "platform/hot.hpp"
 
 namespace refrain::measurement {
 
@@ -24,7 +25,7 @@ struct Span {
 
 inline constexpr std::uint64_t kept_spans = 4096;
 
-extern std::atomic<std::uint64_t> published_epoch;
+REFRAIN_OF_THIS_LIBRARY extern std::atomic<std::uint64_t> published_epoch;
 /// From this epoch on somebody should look after the locations that follow (followers.hpp).
 extern std::atomic<std::uint64_t> followers_due;
 

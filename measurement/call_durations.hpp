@@ -6,6 +6,7 @@
 
 #include "measurement/location.hpp"
 #include "measurement/mpi_call.hpp"
+#include "platform/hot.hpp"
 
 namespace refrain::measurement {
 
@@ -13,7 +14,7 @@ namespace refrain::measurement {
 inline constexpr std::size_t most_memory_of_durations = std::size_t{1} << 20;
 
 /// They are noted. Constant after the first location was made.
-extern std::atomic<bool> durations_are_noted;
+REFRAIN_OF_THIS_LIBRARY extern std::atomic<bool> durations_are_noted;
 
 /// From here on they are. Before the first location is made.
 void start_durations();
@@ -26,8 +27,8 @@ void forget_durations();
 /// while the location is held.
 std::optional<waits::DurationTable::Entry> duration_of_open_call(const Location& location, platform::Ticks end);
 
-/// What is rare of note_duration(): a call of its kind has no place yet, a unit has ended in it, or nobody waits in
-/// such calls. Ordinary context; keeps errno.
+/// What is rare of note_duration(): the call is the shortest or longest of its kind or the first one, a unit has ended in
+/// it, or nobody waits in such calls. Ordinary context; keeps errno.
 void note_rare_duration(Location& location, platform::Ticks end, waits::CallClass of);
 
 /// The innermost call in progress has ended at `end`. Inside a scope.
@@ -38,8 +39,8 @@ void note_rare_duration(Location& location, platform::Ticks end, waits::CallClas
   const waits::CallClass of(transfer);
   const platform::Ticks whole = end - call.begin;
   const platform::Ticks duration = std::max(whole - call.taken_out, platform::Ticks{0});
-  if (call.charged_until != call.begin || !l.durations.add(static_cast<std::uint32_t>(call.node), of, duration, whole))
-      [[unlikely]]
+  if (call.charged_until != call.begin ||
+      !l.durations.add_usual(static_cast<std::uint32_t>(call.node), of, duration, whole)) [[unlikely]]
     note_rare_duration(l, end, of);
 }
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "platform/hot.hpp"
 #include "platform/thread_pointer.hpp"
 
 namespace refrain::measurement {
@@ -17,7 +18,7 @@ struct FirstThread {
   std::atomic<std::uintptr_t> pointer;  ///< platform::thread_pointer(); 0: `location` is not to be used
   Location* location;
 };
-extern FirstThread first_thread;
+REFRAIN_OF_THIS_LIBRARY extern FirstThread first_thread;
 extern constinit thread_local Location* location_of_thread __attribute__((tls_model("initial-exec")));
 
 /// Null: the thread is not measured. Async-signal-safe.

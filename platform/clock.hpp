@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "platform/hot.hpp"
+
 #include "platform/clock_counter.hpp"  // the platform's own: inline uint64_t read_counter(), bool counter_is_invariant()
 
 namespace refrain::platform {
@@ -18,7 +20,7 @@ using Ticks = std::int64_t;
 
 /// True when the processor's counter is constant, never stops and the kernel computes its own clock from it; set by
 /// `start_clock`.
-extern bool counter_is_trusted;
+REFRAIN_OF_THIS_LIBRARY extern bool counter_is_trusted;
 
 std::int64_t monotonic_ns();    // Async-signal-safe.
 std::int64_t thread_cpu_ns();   // Async-signal-safe.

@@ -18,3 +18,7 @@
 #define REFRAIN_FIRST_HOT_CODE [[gnu::section("refrain_hot_code"), gnu::aligned(4096)]]
 /// Behind them: what many calls need, but not all.
 #define REFRAIN_HOT_CODE_OF_MANY [[gnu::section("refrain_hot_code_of_many")]]
+
+/// Before the declaration of a variable in a header: it is defined in the same library. The compiler would look up in a
+/// table where it lies, because a variable, unlike a function, could be another library's.
+#define REFRAIN_OF_THIS_LIBRARY [[gnu::visibility("hidden")]]

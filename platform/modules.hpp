@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <sys/stat.h>
 
+#include "platform/hot.hpp"
 #include "platform/segments.hpp"
 
 namespace refrain::platform {
@@ -57,7 +58,7 @@ struct CodeLife {
   std::uint32_t first, end, now;
 };
 
-extern std::atomic<std::uint32_t> unload_count;
+REFRAIN_OF_THIS_LIBRARY extern std::atomic<std::uint32_t> unload_count;
 
 /// Moves on before and after every unload. Async-signal-safe.
 inline std::uint32_t module_generation() { return unload_count.load(std::memory_order_acquire); }

@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "platform/hot.hpp"
 #include "platform/modules.hpp"
 #include "unwind/rule.hpp"
 
@@ -22,8 +23,8 @@ struct alignas(32) RuleSlot {
 inline constexpr unsigned rule_ways = 4;
 inline constexpr unsigned rule_set_bits = 12;  // 512 KiB, all of it resident from the start
 
-extern RuleSlot* rule_slots;  ///< null before `start_rule_cache`
-extern std::atomic<std::uint64_t> forgotten_rules_count;
+REFRAIN_OF_THIS_LIBRARY extern RuleSlot* rule_slots;  ///< null before `start_rule_cache`
+REFRAIN_OF_THIS_LIBRARY extern std::atomic<std::uint64_t> forgotten_rules_count;
 
 /// Changes with every unload and every `forget_rules`: rules and walks of another epoch are void.
 inline std::uint64_t rule_epoch() {

@@ -5,8 +5,7 @@
 #include <utility>
 
 #include "platform/hot.hpp"
-#include "unwind/rule_cache.hpp"
-#include "unwind/walker_state.hpp"
+#include "unwind/known_frame.hpp"
 
 namespace refrain::unwind {
 namespace {
@@ -82,11 +81,13 @@ struct Walking {
   // ---- Reuse ----
 
   /// How many of the recorded frames [0, count) still stand, from the outermost on: those of whose read-set words none
-  /// has changed. All words are compared at once, because nearly always none has.
-  static std::uint32_t verified(const State& state, std::uint32_t count);
+  /// has changed.
+  static std::uint32_t verified(const State& state, std::uint32_t count) {
+    return Record::is_unchanged(state, count) ? count : unchanged_prefix(state, count);
+  }
 
-  [[gnu::noinline]] static std::uint32_t unchanged_prefix(const State& state, std::uint32_t count,
-                                                          std::uint32_t word_count, std::uint32_t pair_count) {
+  [[gnu::noinline]] static std::uint32_t unchanged_prefix(const State& state, std::uint32_t count) {
+    const std::uint32_t word_count = state.frames[count - 1].words, pair_count = state.frames[count - 1].pairs;
     std::uint32_t word = 0, pair = 0;
     while (word < word_count && stack_word(state.word(word).address) == state.word(word).value) ++word;
     while (pair < pair_count && stack_word(state.pairs[pair].address) == state.pairs[pair].values[0] &&
@@ -94,10 +95,6 @@ struct Walking {
       ++pair;
     while (count && (state.frames[count - 1].words > word || state.frames[count - 1].pairs > pair)) --count;
     return count;
-  }
-
-  static bool is_in_state(const Frame& frame, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp, bool exact) {
-    return frame.sp == sp && frame.pc == pc && frame.exact == exact && (frame.fp == fp || !frame.fp_live);
   }
 
   // ---- Unusual steps ----
@@ -288,8 +285,8 @@ struct Walking {
     WalkEnd end = WalkEnd::Complete;
     for (;; ++frame) {
       if constexpr (reuse) {
-        while (candidates && frames[candidates - 1].sp < frame->sp) --candidates;
-        if (candidates && is_in_state(frames[candidates - 1], frame->pc, frame->sp, frame->fp, frame->exact)) {
+        candidates = Record::frames_from(state, candidates, frame->sp);
+        if (candidates && Record::is_in_state(frames[candidates - 1], frame->pc, frame->sp, frame->fp, frame->exact)) {
           const std::uint32_t met = candidates;
           if (!is_verified) candidates = verified(state, met);
           is_verified = true;
@@ -400,23 +397,7 @@ struct Walking {
   }
 };
 
-[[gnu::noinline, gnu::optimize("no-unroll-loops"),
-  gnu::no_sanitize("address", "thread")]] REFRAIN_FIRST_HOT_CODE std::uint32_t
-Walking::verified(const State& state, std::uint32_t count) {
-  using Words [[gnu::vector_size(16), gnu::aligned(8), gnu::may_alias]] = std::uint64_t;
-  const std::uint32_t word_count = state.frames[count - 1].words, pair_count = state.frames[count - 1].pairs;
-  std::uintptr_t changed = 0;
-  for (const ReadWord *word = state.words_end, *last = word - word_count; word-- != last;)
-    changed |= stack_word(word->address) ^ word->value;
-  Words pair_changed = {};
-  for (const ReadPair *pair = state.pairs, *end = pair + pair_count; pair != end; ++pair)
-    pair_changed |= *reinterpret_cast<const Words*>(pair->address) ^ *reinterpret_cast<const Words*>(pair->values);
-  if (!(changed | pair_changed[0] | pair_changed[1])) [[likely]]
-    return count;
-  return unchanged_prefix(state, count, word_count, pair_count);
-}
-
-/// Other calls than the last one, whose frames are known too.
+/// The frames of calls beside the record.
 struct Sites {
   using State = Walker::State;
 
@@ -424,15 +405,14 @@ struct Sites {
     return state.sites + sites_per_set * (pc * 0x9e3779b97f4a7c15u >> (64 - site_set_bits));
   }
   /// Null: not known.
-  [[gnu::always_inline]] static const Site* of_call(State& state, std::uintptr_t pc, std::uintptr_t sp,
-                                                    std::uintptr_t fp) {
-    const Site* site = set_of(state, pc);
+  [[gnu::always_inline]] static Site* of_call(State& state, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp) {
+    Site* site = set_of(state, pc);
     for (const Site* end = site + sites_per_set; site != end; ++site)
-      if (site->serial == state.serial && Walking::is_in_state(site->frame, pc, sp, fp, false)) return site;
+      if (site->serial == state.serial && Record::is_in_state(site->frame, pc, sp, fp, false)) return site;
     return nullptr;
   }
   /// Where the frame of a call goes: to where it was, or in turn.
-  [[gnu::always_inline]] static Site& place_of(State& state, std::uintptr_t pc) {
+  static Site& place_of(State& state, std::uintptr_t pc) {
     Site* set = set_of(state, pc);
     for (std::uint32_t i = 0; i < sites_per_set; ++i)
       if (set[i].frame.pc == pc) return set[i];
@@ -445,8 +425,8 @@ struct Sites {
     state.serial = 1;
   }
 
-  /// The frame `index`, which loses its place.
-  [[gnu::always_inline]] static void keep(State& state, std::uint32_t index) {
+  /// The frame `index` of the record, 0 < index < reusable.
+  static void keep(State& state, std::uint32_t index) {
     const Frame& frame = state.frames[index];
     const Frame& outer = state.frames[index - 1];
     const std::uint32_t words = frame.words - outer.words, pairs = frame.pairs - outer.pairs;
@@ -491,29 +471,21 @@ struct Sites {
     return same;
   }
 
-  /// As known_frame(), for a call that is not the last one.
-  static Frame* find(State& state, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp);
-};
+  /// Frames of the record that lie further in than the call's caller stay, so that two calls of one function need not
+  /// take each other's place; but all calls pass them.
+  static constexpr std::uint32_t most_passed = 3;
 
-[[gnu::noinline]] REFRAIN_HOT_CODE_OF_MANY Frame* Sites::find(State& state, std::uintptr_t pc, std::uintptr_t sp,
-                                                              std::uintptr_t fp) {
-  if (state.reusable > 1) keep(state, state.reusable - 1);
-  const Site* site = of_call(state, pc, sp, fp);
-  if (!site) return nullptr;
-  std::uint32_t index = state.reusable;
-  while (index && state.frames[index - 1].sp < outer_sp(*site)) --index;
-  if (index == 0 || index >= state.max_depth || state.frames[index - 1].sp != outer_sp(*site)) return nullptr;
-  const Frame& outer = state.frames[index - 1];
-  if (!leads_to(*site, outer) || Walking::verified(state, index) != index) return nullptr;
-  Frame& frame = state.frames[index];
-  frame = site->frame;
-  for (std::uint32_t i = 0; i < frame.words; ++i) state.word(outer.words + i) = site->words[i];
-  if (frame.pairs) state.pairs[outer.pairs] = site->pair;
-  frame.words += outer.words;
-  frame.pairs += outer.pairs;
-  state.reusable = index + 1;
-  return &frame;
-}
+  [[gnu::always_inline]] static Frame* find(State& state, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp) {
+    Site* site = of_call(state, pc, sp, fp);
+    if (!site) return nullptr;
+    const std::uint32_t outer = Record::frames_from(state, state.reusable, outer_sp(*site));
+    if (!outer || outer >= state.max_depth) return nullptr;
+    const Frame& caller = state.frames[outer - 1];
+    if (caller.sp != outer_sp(*site) || !leads_to(*site, caller) || !Record::is_unchanged(state, outer)) return nullptr;
+    if (state.reusable - outer > most_passed) state.reusable = outer;
+    return &site->frame;
+  }
+};
 
 Walk Walker::walk(const Start& start) {
   State& state = *state_;
@@ -530,19 +502,22 @@ Walk Walker::walk(const Start& start) {
   return Walking{state, start, epoch}.walk<true>(state.frames);
 }
 
-REFRAIN_HOT_CODE Frame* Walker::known_frame(std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp) {
+[[gnu::noinline]] REFRAIN_FIRST_HOT_CODE Frame* Walker::other_known_frame(std::uintptr_t pc, std::uintptr_t sp,
+                                                                          std::uintptr_t fp) {
   State& state = *state_;
-  if (state.epoch != rule_epoch()) [[unlikely]]
-    return nullptr;
-  std::uint32_t count = state.reusable;
-  while (count && state.frames[count - 1].sp < sp) --count;
-  if (!count) return nullptr;
-  Frame& frame = state.frames[count - 1];
-  if (!Walking::is_in_state(frame, pc, sp, fp, false)) [[unlikely]]
-    return Sites::find(state, pc, sp, fp);
-  if (Walking::verified(state, count) != count) return nullptr;
-  state.reusable = count;
-  return &frame;
+  if (state.backend == Backend::Libunwind || state.epoch != rule_epoch()) return nullptr;
+  if (Frame* frame = Sites::find(state, pc, sp, fp)) [[likely]]
+    return frame;
+  // The walk that comes next may take its place.
+  if (state.reusable > 1) Sites::keep(state, state.reusable - 1);
+  return nullptr;
+}
+
+void Walker::keep(const Frame& frame) {
+  State& state = *state_;
+  const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(&frame) - reinterpret_cast<std::uintptr_t>(state.frames);
+  const std::uintptr_t index = offset / sizeof(Frame);  // of a site: beyond the record
+  if (index > 0 && index < state.reusable) Sites::keep(state, static_cast<std::uint32_t>(index));
 }
 
 Walk Walker::walk_fully(const Start& start) {

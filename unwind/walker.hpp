@@ -99,8 +99,13 @@ class Walker {
 
   Walk walk(const Start& start);  ///< Async-signal-safe.
   /// For a call in progress: the frame with these registers, when it and all outer ones are known and have not changed.
-  /// It is the innermost one of the record then. Null: `walk` is to be asked. Async-signal-safe.
-  Frame* known_frame(std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp);
+  /// Null: `other_known_frame` is to be asked, then `walk`. Defined in known_frame.hpp. Async-signal-safe.
+  [[gnu::always_inline]] inline Frame* known_frame(std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp);
+  /// The same for a call that is not the last one: a function makes many calls in turn. Async-signal-safe.
+  Frame* other_known_frame(std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp);
+  /// A frame that known_frame() has returned has its tag and notes: they stay known after the next walk, too.
+  /// Async-signal-safe.
+  void keep(const Frame& frame);
   /// As `walk`, without reuse; the oracle of the tests. The record of the last `walk` stays as it is; the frames are
   /// valid until the next `walk_fully`. Async-signal-safe.
   Walk walk_fully(const Start& start);
@@ -115,6 +120,7 @@ class Walker {
   friend struct WalkerSetup;
   friend struct Walking;
   friend struct Sites;
+  friend struct Record;
   State* state_ = nullptr;
 };
 

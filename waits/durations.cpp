@@ -33,10 +33,26 @@ void DurationTable::move_to(std::byte* memory, unsigned bits) {
     if (entry.node != 0) *find(entry.node, entry.of) = entry;
 }
 
+DurationTable::Entry* DurationTable::find(std::uint32_t node, CallClass of) const {
+  Entry* at = first_place(node, of);
+  while (at->node != 0 && (at->node != node || at->of != of)) at = next_place(at);
+  return at;
+}
+
+bool DurationTable::add(std::uint32_t node, CallClass of, std::int64_t ticks, std::int64_t whole) {
+  if (word_ == 0) return false;
+  Entry* const at = find(node, of);
+  if (at->node == 0) return false;
+  at->durations.add_call(ticks, whole);
+  at->most_of_short = Durations::most_of_short(at->durations[Column::Shortest]);
+  return true;
+}
+
 void DurationTable::add_entry(std::uint32_t node, CallClass of, std::int64_t ticks, std::int64_t whole) {
   Entry* const at = find(node, of);
   at->of = of;
   at->durations.add_call(ticks, whole);
+  at->most_of_short = Durations::most_of_short(at->durations[Column::Shortest]);
   at->node = node;
 }
 

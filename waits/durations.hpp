@@ -46,25 +46,23 @@ struct Durations {
   /// A call of `ticks`, and of `whole` with what was taken off for interruptions: that is an estimate, which may be too
   /// much, so the shortest is one of the whole ones. Async-signal-safe.
   void add_call(std::int64_t ticks, std::int64_t whole) {
-    if (!empty()) return add_further_call(ticks, whole);
-    values = {1, ticks, whole, whole, 1, whole};
-  }
-  /// The same of one that is not the first.
-  [[gnu::always_inline]] void add_further_call(std::int64_t ticks, std::int64_t whole) {
+    if (empty()) {
+      values = {1, ticks, whole, whole, 1, whole};
+      return;
+    }
     std::int64_t& shortest = (*this)[Column::Shortest];
+    std::int64_t& longest = (*this)[Column::Longest];
     ++(*this)[Column::Calls];
     (*this)[Column::Time] += ticks;
-    if (whole < shortest) [[unlikely]] {
+    if (whole < shortest) {
       if (whole <= 0) return;  // the clock was set back
       shortest = whole;
       forget_short_if_long();
     }
-    if (whole > (*this)[Column::Longest]) [[unlikely]]
-      (*this)[Column::Longest] = whole;
-    if (whole <= most_of_short(shortest)) [[likely]] {
-      ++(*this)[Column::ShortCalls];
-      (*this)[Column::ShortTime] += whole;
-    }
+    longest = std::max(longest, whole);
+    if (whole > most_of_short(shortest)) return;
+    ++(*this)[Column::ShortCalls];
+    (*this)[Column::ShortTime] += whole;
   }
   /// Other calls.
   void add(const Durations& other);
@@ -90,6 +88,7 @@ class DurationTable {
     std::uint32_t node;  ///< call path, 0: free
     CallClass of;
     Durations durations;
+    std::int64_t most_of_short = 0;  ///< Durations::most_of_short() of the shortest
   };
   static_assert(sizeof(Entry) == 64);
 
@@ -103,16 +102,29 @@ class DurationTable {
     return bits() ? std::span(entries(), std::size_t{1} << bits()) : std::span<Entry>{};
   }
 
-  /// A call by the call path `node`, not 0. False: it has no entry yet. Async-signal-safe.
-  [[gnu::always_inline]] bool add(std::uint32_t node, CallClass of, std::int64_t ticks, std::int64_t whole) {
+  /// A call by the call path `node`, not 0, that is neither the shortest nor the longest so far. False: it is, or has no
+  /// entry yet; nothing was added. Async-signal-safe.
+  [[gnu::always_inline]] bool add_usual(std::uint32_t node, CallClass of, std::int64_t ticks, std::int64_t whole) {
     if (word_ == 0) [[unlikely]]
       return false;
-    Entry* const at = find(node, of);
-    if (at->node == 0) [[unlikely]]
+    Entry* at = first_place(node, of);
+    while (at->node != node || at->of != of) [[unlikely]] {
+        if (at->node == 0) return false;
+        at = next_place(at);
+      }
+    Durations& durations = at->durations;
+    if (whole < durations[Column::Shortest] || whole > durations[Column::Longest]) [[unlikely]]
       return false;
-    at->durations.add_further_call(ticks, whole);
+    ++durations[Column::Calls];
+    durations[Column::Time] += ticks;
+    if (whole <= at->most_of_short) [[likely]] {
+      ++durations[Column::ShortCalls];
+      durations[Column::ShortTime] += whole;
+    }
     return true;
   }
+  /// The same of any call. False: it has no entry yet. Async-signal-safe.
+  bool add(std::uint32_t node, CallClass of, std::int64_t ticks, std::int64_t whole);
   /// The same of a call that has none, which gets one. There must be fewer than most_entries().
   void add_entry(std::uint32_t node, CallClass of, std::int64_t ticks, std::int64_t whole);
   /// A quarter stays free.
@@ -121,18 +133,15 @@ class DurationTable {
  private:
   unsigned shift() const { return static_cast<unsigned>(word_ & (alignof(Entry) - 1)); }
   Entry* entries() const { return reinterpret_cast<Entry*>(word_ & ~std::uintptr_t{alignof(Entry) - 1}); }
-  /// Its entry, or the free one where it belongs. There always is a free one.
-  [[gnu::always_inline]] Entry* find(std::uint32_t node, CallClass of) const {
+  Entry* first_place(std::uint32_t node, CallClass of) const {
     const std::uint64_t key = node | static_cast<std::uint64_t>(of.code()) << 32;
-    std::size_t i = (key * 0x9e3779b97f4a7c15u) >> shift();
-    Entry* at = &entries()[i];
-    while (at->node != node || at->of != of) [[unlikely]] {
-        if (at->node == 0) return at;
-        i = (i + 1) & ((std::size_t{1} << bits()) - 1);
-        at = &entries()[i];
-      }
-    return at;
+    return &entries()[(key * 0x9e3779b97f4a7c15u) >> shift()];
   }
+  Entry* next_place(const Entry* at) const {
+    return &entries()[static_cast<std::size_t>(at + 1 - entries()) & ((std::size_t{1} << bits()) - 1)];
+  }
+  /// Its entry, or the free one where it belongs. There always is a free one.
+  Entry* find(std::uint32_t node, CallClass of) const;
 
   /// The address of the entries, and below it by how much a hash is shifted to be one of their numbers: one word beside
   /// what every call looks at.

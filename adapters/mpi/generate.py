@@ -314,9 +314,9 @@ def names(row: Row) -> tuple[str, ...]:
 
 def next_header(functions: list[tuple[Row, Prototype]]) -> str:
     members = "".join(f"  Next<decltype(&::{row.name})> {name};\n" for row, _ in functions for name in names(row))
-    return (HEAD + '#pragma once\n#include "adapters/mpi/next_call.hpp"\n' + NAMESPACE +
+    return (HEAD + '#pragma once\n#include "adapters/mpi/next_call.hpp"\n#include "platform/hot.hpp"\n' + NAMESPACE +
             "/// The next definition of every function, after ours.\nstruct NextCalls {\n" + members +
-            "};\nextern NextCalls next;\n" + END)
+            "};\nREFRAIN_OF_THIS_LIBRARY extern NextCalls next;\n" + END)
 
 
 def next_source(functions: list[tuple[Row, Prototype]]) -> str:

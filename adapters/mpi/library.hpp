@@ -9,6 +9,7 @@
 /// handlers.
 
 #include "adapters/mpi/mpi_header.hpp"
+#include "platform/hot.hpp"
 
 namespace refrain::adapters::mpi {
 
@@ -35,7 +36,7 @@ struct OwnCalls {
   REFRAIN_OWN_USES_OF_MPI_4(REFRAIN_MEMBER)
 #undef REFRAIN_MEMBER
 };
-extern OwnCalls pmpi;
+REFRAIN_OF_THIS_LIBRARY extern OwnCalls pmpi;
 
 /// Predefined handles. In Open MPI these are addresses of objects in the library, so the names in mpi.h would be
 /// undefined symbols of the runtime. One file per MPI: constants_openmpi.cpp, constants_mpich.cpp.
@@ -50,7 +51,7 @@ struct Constants {
       empty_request;  ///< a handle that several requests share when they are complete at once, or MPI_REQUEST_NULL
   bool channels_are_claimed = false;  ///< set by numbering.hpp; here for the cache line
 };
-extern Constants constants;
+REFRAIN_OF_THIS_LIBRARY extern Constants constants;
 
 /// How the file names of the library begin, ended by null.
 extern const char* const library_names[];

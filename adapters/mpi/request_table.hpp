@@ -18,6 +18,7 @@
 
 #include "adapters/mpi/lock.hpp"
 #include "measurement/records.hpp"
+#include "platform/hot.hpp"
 
 namespace refrain::adapters::mpi {
 
@@ -101,6 +102,6 @@ class RequestTable {
   Lock growing_;
 };
 
-extern RequestTable request_table;
+REFRAIN_OF_THIS_LIBRARY extern RequestTable request_table;
 
 }  // namespace refrain::adapters::mpi

@@ -12,6 +12,7 @@
 #include "platform/signal_context.hpp"
 #include "platform/threads.hpp"
 #include "unwind/calling_frame.hpp"
+#include "unwind/known_frame.hpp"
 #include "unwind/rule.hpp"
 #include "workload.hpp"
 
@@ -131,15 +132,17 @@ void Captures::take(const Start& start) {
     path_count_ = 0;
     walker_.forget();
   }
-  const Frame* known =
-      start.exact ? nullptr : walker_.known_frame(start.registers.pc, start.registers.sp, start.registers.fp);
+  const Registers& from = start.registers;
+  const Frame* known = start.exact ? nullptr : walker_.known_frame(from.pc, from.sp, from.fp);
+  if (!known && !start.exact) known = walker_.other_known_frame(from.pc, from.sp, from.fp);
+  const std::uint32_t known_tag = known ? known->tag : 0;
   const Walk fast = walker_.walk(start);
   const Walk full = walker_.walk_fully(start);
   counts_.all_frames += fast.depth;
   counts_.reused_frames += fast.reused;
   counts_.known += known != nullptr;
   bool same = fast.depth == full.depth && fast.end == full.end;
-  if (known && (fast.reused != fast.depth || known != &fast.frames[fast.depth - 1])) same = false;
+  if (known && full.end != WalkEnd::Complete) same = false;
   for (std::uint32_t i = 0; same && i < fast.depth; ++i) {
     const Frame &a = fast.frames[i], &b = full.frames[i];
     same =
@@ -156,6 +159,8 @@ void Captures::take(const Start& start) {
     else if (fast.frames[i].tag != tag) ++counts_.wrong_tags;
     parent = tag;
   }
+  if (known && known_tag != parent) ++counts_.wrong_tags;
+  if (known) walker_.keep(*known);
   if (full.end != WalkEnd::Complete) {
     ++counts_.truncated;
     if (!tables_are_wrong(full)) report("truncated | same", start, full, full);

@@ -100,7 +100,7 @@ class TableTest : public testing::Test {
   }
   /// As measurement/ does it.
   void add(std::uint32_t node, CallClass of, std::int64_t ticks) {
-    if (table_.add(node, of, ticks, ticks)) return;
+    if (table_.add_usual(node, of, ticks, ticks) || table_.add(node, of, ticks, ticks)) return;
     const unsigned bits = table_.bits() == 0 ? 3 : table_.bits() + 1;
     if (entries_ == table_.most_entries()) table_.move_to(memory(bits), bits);
     table_.add_entry(node, of, ticks, ticks);
@@ -115,6 +115,19 @@ TEST_F(TableTest, without_memory_nothing_has_an_entry) {
   EXPECT_FALSE(table_.add(1, {}, 1, 1));
   EXPECT_EQ(0u, table_.most_entries());
   EXPECT_TRUE(table_.view().empty());
+}
+
+TEST_F(TableTest, a_call_is_usual_when_it_is_neither_the_first_nor_the_shortest_nor_the_longest) {
+  table_.move_to(memory(3), 3);
+  EXPECT_FALSE(table_.add_usual(1, {}, 0, 0));
+  table_.add_entry(1, {}, 10, 10);
+  EXPECT_TRUE(table_.add_usual(1, {}, 10, 10));
+  EXPECT_FALSE(table_.add_usual(1, {}, 9, 9));
+  EXPECT_FALSE(table_.add_usual(1, {}, 11, 11));
+  EXPECT_TRUE(table_.add(1, {}, 11, 11));
+  EXPECT_TRUE(table_.add_usual(1, {}, 11, 11));
+  for (const DurationTable::Entry& entry : table_.view())
+    EXPECT_EQ(entry.node == 0 ? 0 : 4, entry.durations[C::Calls]);
 }
 
 TEST_F(TableTest, a_quarter_stays_free) {
