@@ -15,7 +15,6 @@
 #include "adapters/mpi/effects_one_sided.hpp"
 #include "adapters/mpi/effects_requests.hpp"
 #include "adapters/mpi/traffic.hpp"
-#include "measurement/call_durations.hpp"
 #include "measurement/mpi_call.hpp"
 
 namespace refrain::adapters::mpi {
@@ -27,69 +26,51 @@ struct Visited {
   void begun(measurement::MpiCall& call, TrackedRequest& request) { tell_begun_if_wanted(call, &request); }
 };
 
-template <class Operation>
-int root_of(const Operation& operation) {
-  if constexpr (requires { operation.root; }) return operation.root;
-  return without_root;
-}
-
 /// Keeps with the request of a collective operation what is told of it when it is begun and when it completes.
-template <class Operation>
-void set_operation(TrackedRequest& request, const Operation& operation, const Traffic& traffic) {
-  request.peer = root_of(operation);
+inline void set_operation(TrackedRequest& request, const Collective& operation, const Traffic& traffic) {
+  request.peer = operation.root;
   request.communicator = handle_bits(operation.comm);
   request.bytes_sent = traffic.sent;
   request.bytes_received = traffic.received;
 }
 
 /// A collective operation, blocking or not: counted by the call that begins it.
-template <class Operation>
 struct Counted {
-  Operation operation;
+  Collective operation;
   void before() {}
   void after(measurement::MpiCall& call, int result) {
     if (result != MPI_SUCCESS) return fail_collective(operation.comm);
-    const Traffic traffic = count(call);
-    if (measurement::durations_are_noted.load(std::memory_order_relaxed)) [[likely]]
-      note_processes(call);
+    const Participants participants = operation.participants();
+    const Traffic traffic = count(call, participants);
+    call.among(participants.local);
     if (call.is_listened_to()) [[unlikely]]
-      tell_collective(call, operation.comm, root_of(operation), traffic);
+      tell_collective(call, operation.comm, operation.root, traffic);
   }
   void begun(measurement::MpiCall& call, TrackedRequest& request) {
-    set_operation(request, operation, count(call));
+    set_operation(request, operation, count(call, operation.participants()));
     tell_begun_if_wanted(call, &request);
   }
 
  private:
-  Traffic count(measurement::MpiCall& call) const {
-    const Traffic traffic = operation.traffic();
+  Traffic count(measurement::MpiCall& call, const Participants& participants) const {
+    const Traffic traffic = operation.traffic(participants);
     call.sent(0, traffic.sent);
     call.received(0, traffic.received);
     return traffic;
   }
-  /// Of an intercommunicator those of this side.
-  void note_processes(measurement::MpiCall& call) const {
-    int processes = 0;
-    if (pmpi.Comm_size(operation.comm, &processes) == MPI_SUCCESS) call.among(processes);
-  }
 };
-template <class Operation>
-Counted(Operation) -> Counted<Operation>;
 
 /// A persistent collective operation: counted whenever it is started.
-template <class Operation>
 struct Prepared {
-  Operation operation;
+  Collective operation;
   MPI_Request* request;
   void before() {}
   void after(measurement::MpiCall& call, int result) {
     if (result != MPI_SUCCESS) return;
     if (TrackedRequest* tracked = track_persistent(call, *request, RequestKind::Collective))
-      set_operation(*tracked, operation, operation.traffic());
+      set_operation(*tracked, operation, operation.traffic(operation.participants()));
   }
 };
-template <class Operation>
-Prepared(Operation, MPI_Request*) -> Prepared<Operation>;
 
 /// Files: what the status of a completed call tells.
 template <measurement::MetricId metric>

@@ -115,6 +115,7 @@ class Table:
     rows: list[Row] = field(default_factory=list)
     prefixes: list[Row] = field(default_factory=list)  # rows that end in '*'
     effects: dict[str, list[str]] = field(default_factory=dict)
+    traffic: dict[str, list[str]] = field(default_factory=dict)  # of a collective operation: its shape, and "own_stays"
     reasons: dict[str, str] = field(default_factory=dict)
 
     def find(self, name: str) -> Row | None:
@@ -140,6 +141,9 @@ def parse_table(text: str) -> Table:
         if words[0] == "effect":
             table.effects[words[1]] = words[2:]
             continue
+        if words[0] == "traffic":
+            table.traffic[words[1]] = words[2:]
+            continue
         if words[0] == "reason":
             table.reasons[words[1]] = " ".join(words[2:])
             continue
@@ -155,6 +159,9 @@ def parse_table(text: str) -> Table:
         if operation == "unwrapped":
             if effect not in table.reasons:
                 raise Mismatch(f"functions.table:{number}: {name}: '{effect}' is no reason")
+        elif effect in table.traffic:
+            if "comm" not in {parameter.name for parameter in parameters}:
+                raise Mismatch(f"functions.table:{number}: {name}: {effect} needs comm")
         elif effect not in ("-", BY_HAND):
             known = {parameter.name for parameter in parameters}
             missing = [want for want in table.effects.get(effect, ["(a known effect)"]) if want not in known]
@@ -247,13 +254,33 @@ def arguments(row: Row) -> str:
     return ", ".join(parameter.name for parameter in row.parameters)
 
 
+def collective(row: Row, table: Table) -> str:
+    """The expression that makes the object of a collective operation (traffic.hpp)."""
+    names = {parameter.name for parameter in row.parameters}
+
+    def first(*wanted: str) -> str | None:
+        return next((name for name in wanted if name in names), None)
+
+    def pieces(side: str) -> str:
+        counts, types = first(side + "counts", side + "count", "count"), first(side + "types", side + "type", "datatype")
+        return f"Pieces{{{counts}, {types}}}" if counts and types else "Pieces{}"
+
+    shape, *more = table.traffic[row.effect]
+    buffer = first("recvbuf" if shape == "FromRoot" else "sendbuf")
+    stays = "true" if more else f"in_place({buffer})" if buffer and shape != "Neighbors" else "false"
+    root = "root" if "root" in names else "without_root"
+    return f"Collective{{Shape::{shape}, {stays}, {pieces('send')}, {pieces('recv')}, {root}, comm}}"
+
+
 def effect_of(row: Row, table: Table) -> str:
     """The expression that makes the effect object."""
     taken = table.effects.get(row.effect, [])
-    expression = "Visited{}" if row.effect == "-" else f"{row.effect}{{{', '.join(taken)}}}"
+    is_collective = row.effect in table.traffic
+    expression = (collective(row, table) if is_collective else
+                  "Visited{}" if row.effect == "-" else f"{row.effect}{{{', '.join(taken)}}}")
     names = {parameter.name: parameter for parameter in row.parameters}
     begins = "request" in names and names["request"].direction == ">" and "request" not in taken
-    if row.operation.startswith(("collective", "barrier")) and row.effect != "-":
+    if is_collective:
         if begins and "info" in names:
             return f"Prepared{{{expression}, request}}"
         expression = f"Counted{{{expression}}}"

@@ -17,7 +17,6 @@ void tell_received(measurement::MpiCall call, const MPI_Status& status, MPI_Comm
 /// The same of a message that was matched before.
 void tell_matched(measurement::MpiCall call, const MPI_Status& status, MPI_Message message, std::int64_t bytes);
 /// A collective operation of the call. `root`: as the program gave it.
-inline constexpr int without_root = MPI_PROC_NULL;
 void tell_collective(measurement::MpiCall call, MPI_Comm comm, int root, const Traffic& traffic);
 /// A one-sided operation. A negative number of bytes: nothing moves in that direction.
 void tell_one_sided(measurement::MpiCall call, MPI_Win win, int target, std::int64_t put, std::int64_t got);
