@@ -52,8 +52,7 @@ struct Counted {
     const Traffic traffic = count(call);
     if (measurement::durations_are_noted.load(std::memory_order_relaxed)) [[likely]]
       note_processes(call);
-    if (call.is_listened_to()) [[unlikely]]
-      tell_collective(call, operation.comm, root_of(operation), traffic);
+    if (call.is_listened_to()) tell_collective(call, operation.comm, root_of(operation), traffic);
   }
   void begun(measurement::MpiCall& call, TrackedRequest& request) {
     set_operation(request, operation, count(call));
@@ -101,8 +100,7 @@ struct FileMoved {
     if (result != MPI_SUCCESS) return;
     const std::int64_t bytes = told_bytes(call, *status);
     call.io(metric, bytes);
-    if (call.is_wanted()) [[unlikely]]
-      tell_access(call, metric, bytes);
+    if (call.is_wanted()) tell_access(call, metric, bytes);
   }
 };
 using FileRead = FileMoved<measurement::MetricId::BytesRead>;
