@@ -89,7 +89,7 @@ void close(Location& l, Ticks now) {
 /// later.
 Ticks moment_of(const Location& l, const OwnTimeBegin& entered) { return entered.at > l.begin ? entered.at : l.begin; }
 
-/// Tells the threads that follow what the span up to `now` was, and notes its end. Its unit has ended: what noting takes
+/// Tells the threads that follow what the span up to `now` was, and notes its end. Its unit has ended: the time of that
 /// counts as what comes next, and the metrics that were read are those of the span.
 void tell_cut(Location& l, Ticks now, SpanOf span) {
   if (is_followed(l)) end_span(now, span);
