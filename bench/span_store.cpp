@@ -21,7 +21,7 @@ class Sample {
   void call() {
     time_ += 1000;
     (void)buffer.append(
-        CallRecord{true, false, false, 42, static_cast<std::uint32_t>(time_ / 1000 % 40), time_ - 700, time_});
+        CallRecord{true, 42, static_cast<std::uint32_t>(time_ / 1000 % 40), time_ - 700, time_});
   }
   void end_iteration() {
     Record end;

@@ -35,8 +35,6 @@ bool Buffer::append_apart(const CallRecord& call) {
   Record record;
   record.kind = Kind::Call;
   record.is_whole = call.is_whole;
-  record.is_io = call.is_io;
-  record.is_within = call.is_within;
   record.region = call.region;
   record.node = call.node;
   record.begin = call.begin;

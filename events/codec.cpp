@@ -382,12 +382,10 @@ template <class Reader>
   return decode_from(CarefulReader(bytes), c, r);
 }
 
-}  // namespace
-
-REFRAIN_HOT_CODE std::size_t encode(const CallRecord& call, Context& c, std::byte* bytes) {
+[[gnu::always_inline]] inline std::size_t encode_call(const CallRecord& call, unsigned other_flags, Context& c,
+                                                      std::byte* bytes) {
   Writer out(bytes);
-  out.head(Kind::Call,
-           (call.is_whole ? first_flag : 0) | (call.is_io ? second_flag : 0) | (call.is_within ? third_flag : 0));
+  out.head(Kind::Call, (call.is_whole ? first_flag : 0) | other_flags);
   out.difference(wrapping_difference(call.time, c.time));
   out.difference(wrapping_difference(call.time, call.begin));
   out.difference(wrapping_difference(call.node, c.node));
@@ -397,9 +395,16 @@ REFRAIN_HOT_CODE std::size_t encode(const CallRecord& call, Context& c, std::byt
   return out.size();
 }
 
+}  // namespace
+
+REFRAIN_HOT_CODE std::size_t encode(const CallRecord& call, Context& c, std::byte* bytes) {
+  return encode_call(call, 0, c, bytes);
+}
+
 std::size_t encode(const Record& r, Context& c, std::byte* bytes) {
   if (r.kind == Kind::Call)
-    return encode(CallRecord{r.is_whole, r.is_io, r.is_within, r.region, r.node, r.begin, r.time}, c, bytes);
+    return encode_call({r.is_whole, r.region, r.node, r.begin, r.time},
+                       (r.is_io ? second_flag : 0) | (r.is_within ? third_flag : 0), c, bytes);
   Writer out(bytes);
   if (r.kind == Kind::Metric) {
     write_metric(r, c, out);

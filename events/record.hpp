@@ -11,7 +11,8 @@ namespace refrain::events {
 
 enum class Kind : std::uint8_t {
   Call = 0,  ///< a call has ended; its communications are those since the last record of another kind
-  // What a call has moved, begun or completed, in the order of measurement::Communication::Kind.
+  // What a call has moved, begun or completed: one record for each message, collective operation, one-sided operation,
+  // access to a file, or synchronization of a window.
   Send = 1,
   Receive = 2,
   Collective = 3,
@@ -40,7 +41,7 @@ constexpr bool is_communication(Kind kind) {
   return (kind >= Kind::Send && kind <= Kind::Generalized) || kind == Kind::Synchronization;
 }
 
-/// In the order of measurement::Communication::Phase.
+/// Of a communication.
 enum class Phase : std::uint8_t {
   Whole,      ///< begun and completed by this call
   Begun,      ///< completed by another, under the number `request`
@@ -51,6 +52,7 @@ enum class Phase : std::uint8_t {
 /// Who is meant where it is not one rank.
 inline constexpr std::int32_t any_peer = -1, no_peer = -2, this_side = -3;
 inline constexpr std::int32_t any_tag = -1;
+inline constexpr std::int32_t unknown_communicator = -1;
 /// The tag of a Synchronization that has locked a window for its process alone.
 inline constexpr std::int32_t exclusive_lock = 1;
 inline constexpr std::uint32_t no_node = 0xffffffff;
@@ -77,7 +79,7 @@ inline constexpr unsigned bits_of_thread = 24;
 
 /// What most records are, without the fields of the others.
 struct CallRecord {
-  bool is_whole, is_io, is_within;
+  bool is_whole;
   std::uint16_t region;
   std::uint32_t node;
   std::int64_t begin, time;
@@ -89,7 +91,7 @@ struct Record {
   Phase phase{};             ///< of communications
   NumberForm form{};         ///< of messages
   bool is_whole = false;     ///< Call: it has returned; Mark: it was not left without its end; Metric: `value` is whole
-  bool is_io = false;        ///< Call: of a file, not of MPI
+  bool is_io = false;        ///< Call: of a file, not of MPI; the runtime notes none
   bool is_within = false;    ///< Call, Span, Metric: it has ended within a call, whose record is yet to come
   bool begins = false;       ///< Mark
   bool is_loop = false;      ///< Mark
@@ -99,13 +101,16 @@ struct Record {
   std::int64_t begin = 0;    ///< Call, Span, Flush
   std::int64_t value = 0;  ///< Sample: CPU time, nanoseconds; Span: the iteration; Gap: how many are missing, at least;
                            ///< Metric: in its unit, less that of the reading before unless `is_whole`
-  std::int32_t peer = 0;   ///< communications, as in measurement::Communication
-  std::int32_t tag = 0;    ///< Send, Receive; of Synchronization exclusive_lock or any_tag
-  std::int32_t communicator = 0;  ///< of OneSided and Synchronization the window
+  /// Of communications: source, destination, root or target. any_peer: a receive that takes any, of which the source is
+  /// not known yet; no_peer: an operation without one. Of a rooted operation on an intercommunicator the root has
+  /// this_side, the others on its side no_peer.
+  std::int32_t peer = 0;
+  std::int32_t tag = 0;           ///< Send, Receive; of Synchronization exclusive_lock or any_tag
+  std::int32_t communicator = 0;  ///< its id; of OneSided and Synchronization the window's
   std::int32_t begun_thread = 0;  ///< Completed, Cancelled
   std::uint32_t begun_node = 0;   ///< call path there; Span: of a stretch, the call before it; no_node: there was none
   std::uint64_t request = 0;      ///< unless Whole; Jump: the count part alone; Span: of a stretch, hash of all so far
-  std::int64_t bytes_sent = 0, bytes_received = 0;  ///< a message has one of them
+  std::int64_t bytes_sent = 0, bytes_received = 0;  ///< also put and got, written and read; a message has one of them
   /// Of messages and collective operations, what `form` says. Of Synchronization `ordinal` is which fence of the window
   /// it is, or no_ordinal.
   std::uint64_t ordinal = 0, tags_before = 0;

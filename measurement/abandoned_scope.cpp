@@ -1,7 +1,7 @@
 #include "measurement/abandoned_scope.hpp"
 
-#include "measurement/consumers.hpp"
 #include "measurement/entrance.hpp"
+#include "measurement/event_log.hpp"
 #include "unwind/stack_memory.hpp"
 
 namespace refrain::measurement {
@@ -39,7 +39,7 @@ bool tick_is_gone(Location& l, const unwind::Start& from) {
 void mend(Location& l) {
   l.walker.forget();
   l.tree.mend();
-  hand_over_abandonment(l);
+  mend_events(l);
 }
 
 /// The tick in progress is gone. Nobody has looked at the location since, so the gate does not matter.
@@ -51,14 +51,10 @@ Inside end_abandoned_tick(Location& l, const void* context) {
   return found;
 }
 
-/// An entry's bookkeeping is gone, seen from code with the stack pointer `sp`; that of a nested call perhaps.
-Inside end_abandoned_entry(Location& l, std::uintptr_t sp, const void* context) {
-  Hold hold(l, Inside::User, context, Hold::as_it_is);
+/// An entry's bookkeeping is gone.
+void end_abandoned_entry(Location& l, const void* context) {
+  const Hold hold(l, Inside::User, context, Hold::as_it_is);
   mend(l);
-  while (l.calls_around > 0 && scope_is_gone(l, sp)) pop_call(l, l.call.charged_until);
-  const Inside now = l.calls_around == 0 ? Inside::User : Inside::Call;
-  hold.goes_on_at(now);
-  return now;
 }
 
 /// A walk over the whole stack is made at few of the ticks that find the same call: 1, 2, 4, 8, then every 16th.
@@ -81,7 +77,8 @@ Inside place_in_entry(Location& l, const unwind::Start& interrupted) {
   }
   if (++l.ticks_beyond_scope < enough) return Inside::Measurement;
   l.ticks_beyond_scope = 0;
-  return end_abandoned_entry(l, interrupted.registers.sp, interrupted.context);
+  end_abandoned_entry(l, interrupted.context);
+  return Inside::User;
 }
 
 Inside place_in_call(Location& l, const unwind::Start& interrupted) {
@@ -90,9 +87,9 @@ Inside place_in_call(Location& l, const unwind::Start& interrupted) {
     Hold hold(l, Inside::Call, interrupted.context, Hold::as_it_is);
     if (!hold) return Inside::Call;
     if (is_gone || !caller_is_on_stack(l, interrupted)) {
-      const Inside now = end_abandoned_calls(l, interrupted) ? Inside::User : Inside::Call;
-      hold.goes_on_at(now);
-      return now;
+      end_abandoned_call(l);
+      hold.goes_on_at(Inside::User);
+      return Inside::User;
     }
   }
   l.call_seen = platform::now();
@@ -117,7 +114,10 @@ bool leave_abandoned_scope(Location& l, const platform::Registers& caller) {
   // At any instruction here a tick may come and end what is gone.
   if (inside == Inside::User) return true;
   const bool is_gone = scope_is_gone(l, caller.sp);
-  if (inside == Inside::Measurement) return is_gone && end_abandoned_entry(l, caller.sp, nullptr) == Inside::User;
+  if (inside == Inside::Measurement) {
+    if (is_gone) end_abandoned_entry(l, nullptr);
+    return is_gone;
+  }
   const Inside now = l.inside.exchange(Inside::Measurement, std::memory_order_relaxed);
   if (now != inside) {
     leave(l, now);
@@ -128,10 +128,10 @@ bool leave_abandoned_scope(Location& l, const platform::Registers& caller) {
     leave(l, inside);
     return false;
   }
-  const bool all_ended = end_abandoned_calls(l, from);
+  end_abandoned_call(l);
   l.walker.forget();
-  leave(l, all_ended ? Inside::User : Inside::Call);
-  return all_ended;
+  leave(l, Inside::User);
+  return true;
 }
 
 Inside place_of_tick(Location& l, const unwind::Start& interrupted) {

@@ -68,7 +68,7 @@ std::optional<DurationTable::Entry> duration_of_open_call(const Location& l, pla
   const OpenCall& call = l.call;
   const platform::Ticks whole = end - call.begin;
   if (!durations_are_noted.load(std::memory_order_relaxed) || call.node == unrecorded_call ||
-      call.time != ClassOfTime::Mpi || !is_waited_in(call.region) || l.resumed_at > call.begin || whole <= 0)
+      !is_waited_in(call.region) || l.resumed_at > call.begin || whole <= 0)
     return {};
   // What it would have moved is not known: most likely what others there have, or else others of the function.
   const auto node = static_cast<std::uint32_t>(call.node);
@@ -87,7 +87,7 @@ std::optional<DurationTable::Entry> duration_of_open_call(const Location& l, pla
 }
 
 void note_rare_duration(Location& l, platform::Ticks end, waits::CallClass of) {
-  if (l.call.node == unrecorded_call || l.call.time != ClassOfTime::Mpi || !is_waited_in(l.call.region)) return;
+  if (l.call.node == unrecorded_call || !is_waited_in(l.call.region)) return;
   // Of a stop of the measurement nobody knows any more how long it was. What was taken off before a cut neither, but
   // that is little.
   if (l.stopped || l.resumed_at > l.call.begin) return;

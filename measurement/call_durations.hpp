@@ -23,7 +23,7 @@ void free_durations(Location& location);
 /// In the child, which has no locations yet.
 void forget_durations();
 
-/// Of the innermost call in progress, were it to end at `end`; nothing: nobody waits in such calls. Inside a scope, or
+/// Of the call in progress, were it to end at `end`; nothing: nobody waits in such calls. Inside a scope, or
 /// while the location is held.
 std::optional<waits::DurationTable::Entry> duration_of_open_call(const Location& location, platform::Ticks end);
 
@@ -31,7 +31,7 @@ std::optional<waits::DurationTable::Entry> duration_of_open_call(const Location&
 /// it, or nobody waits in such calls. Ordinary context; keeps errno.
 void note_rare_duration(Location& location, platform::Ticks end, waits::CallClass of);
 
-/// The innermost call in progress has ended at `end`. Inside a scope.
+/// The call in progress has ended at `end`. Inside a scope.
 [[gnu::always_inline]] inline void note_duration(Location& l, platform::Ticks end, const waits::Transfer& transfer) {
   if (!durations_are_noted.load(std::memory_order_relaxed)) [[unlikely]]
     return;

@@ -1,5 +1,3 @@
-#include "measurement/call_within.hpp"
-#include "measurement/consumers.hpp"
 #include "measurement/entrance.hpp"
 #include "measurement/iteration_trigger.hpp"
 #include "measurement/locations.hpp"
@@ -24,7 +22,7 @@ std::int64_t* enter_region_with_extras(Location& location, RegionId region, cons
   std::int64_t* values = enter_region(location, region, registers);
   if (location.extra) {
     take_reading(location, false);
-    hand_over(location, ReadingRecord{platform::now(), false});
+    note_reading(location, platform::now(), false);
   }
   return values;
 }
@@ -41,28 +39,11 @@ bool is_on_other_stack(const Location& l, std::uintptr_t sp) {
 
 }  // namespace
 
-void note_call_within(Location& location, const platform::Registers& caller) {
+void note_passed_call(Location& location, const platform::Registers& caller) {
   if (location.inside.load(std::memory_order_relaxed) != Inside::Call || !is_on_other_stack(location, caller.sp))
     return;
   location.count_loss(Loss::ThreadUnmeasured);
   messages_go_uncounted.store(true, std::memory_order_relaxed);
-}
-
-BegunCall begin_call_within(Location& l, RegionId region, ClassOfTime time, const platform::Registers& caller) {
-  if (l.inside.load(std::memory_order_relaxed) != Inside::Call) return {nullptr, false};
-  if (scope_is_gone(l, caller.sp) && leave_abandoned_scope(l, caller)) return {nullptr, false};
-  if (l.calls_around == most_calls_around || !enter(l, Inside::Call)) return {nullptr, false};
-  push_call(l);
-  const NodeId around = l.call.node;
-  const platform::Ticks begun = l.call.begin;  // of the call around, until this one begins
-  l.call = {.sp = caller.sp, .pc = caller.pc, .begin = begun, .node = unrecorded_call, .region = region, .time = time};
-  if (around != unrecorded_call) {
-    bool full = false;
-    l.call.node = l.tree.child(around, NodeKind::Region, static_cast<std::uint64_t>(region), full);
-    if (full) l.count_loss(Loss::ArenaFull);
-  }
-  l.call.values = row_of(l, l.call);
-  return {&l, false};
 }
 
 std::int64_t* values_of_other_thread(Location& location, const BegunAt& begun) {

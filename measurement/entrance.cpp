@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "measurement/consumers.hpp"
+#include "measurement/event_log.hpp"
 #include "platform/clock.hpp"
 
 namespace refrain::measurement {

@@ -2,7 +2,6 @@
 
 #include <optional>
 
-#include "measurement/consumers.hpp"
 #include "measurement/iterations.hpp"
 #include "measurement/mpi_call.hpp"
 #include "platform/hot.hpp"
@@ -10,19 +9,15 @@
 namespace refrain::measurement {
 
 constinit EventSettings event_settings{};
-REFRAIN_HOT_DATA_OF_CONSUMERS std::atomic<bool> events_have_ended{false};
+REFRAIN_HOT_DATA_OF_EVENTS std::atomic<bool> events_have_ended{false};
 std::atomic<bool> another_is_full_of_events{false};
+REFRAIN_HOT_DATA_OF_EVENTS constinit std::atomic<bool> messages_go_uncounted{false};
 
 namespace {
 
 using events::Kind;
 using events::MatchedSample;
 using events::Record;
-
-static_assert(static_cast<int>(Kind::Send) == static_cast<int>(Communication::Kind::Send) + 1 &&
-              static_cast<int>(Kind::Generalized) == static_cast<int>(Communication::Kind::Generalized) + 1 &&
-              static_cast<int>(Kind::Synchronization) == static_cast<int>(Communication::Kind::Synchronization) + 1);
-static_assert(static_cast<int>(events::Phase::Cancelled) == static_cast<int>(Communication::Phase::Cancelled));
 
 /// null: nothing is to be kept.
 EventLog* log_of(Location& l) {
@@ -93,34 +88,27 @@ void append(Location& l, const Record& record) {
 static_assert(most_extra_metrics <= events::most_metrics);
 
 /// What was read last of the metrics that the user has asked for, one record each. False: some have found no room.
-bool put_readings(const Location& l, EventLog& log, const ReadingRecord& reading) {
+bool put_readings(const Location& l, EventLog& log, platform::Ticks at, bool in_call) {
   if (!l.extra->counters || events_have_ended.load(std::memory_order_relaxed)) return true;
   bool has_room = true;
   for (std::uint32_t i = 0; i < extra_metrics.count; ++i) {
     Record r;
     r.kind = Kind::Metric;
-    r.is_within = reading.in_call;
+    r.is_within = in_call;
     r.region = static_cast<std::uint16_t>(i);
-    r.time = reading.at;
+    r.time = at;
     log.put_metric(r, counted_of(*l.extra, i));
     has_room &= log.records.append(r);
   }
   return has_room;
 }
 
-void on_reading(Location& l, const ReadingRecord& reading) {
-  EventLog* log = log_of(l);
-  if (!log) return;
-  if (!put_readings(l, *log, reading) || log->records.size() >= log->very_full) [[unlikely]]
-    make_room(l);
-}
-
 /// The next span can be read without those before: the reader knows nothing, and the counts at its begin are told.
-void begin_span(const Location& l, EventLog& log, const ReadingRecord& begin) {
+void begin_span(const Location& l, EventLog& log, platform::Ticks begin, bool in_call) {
   log.forget_known();
-  log.span_begin = begin.at;
+  log.span_begin = begin;
   if (!l.extra) return;
-  (void)put_readings(l, log, begin);
+  (void)put_readings(l, log, begin, in_call);
   if (is_sample_of_events()) log.spans.note_begin(log.records);
 }
 
@@ -139,78 +127,12 @@ void begin_span(const Location& l, EventLog& log, const ReadingRecord& begin) {
 }
 
 /// A blocking collective operation of all processes has ended, and with it a stretch.
-[[gnu::noinline]] void end_stretch(const Location& l, EventLog& log, const CallRecord& call) {
+[[gnu::noinline]] void end_stretch(const Location& l, EventLog& log, const events::CallRecord& call) {
   // One that was left is seen by who finds it out, in a handler perhaps.
-  if (call.is_within || !call.is_whole) return log.stretches.forget_collective();
+  if (!call.is_whole) return log.stretches.forget_collective();
   const Changing whole(log);
   log.spans.end_span(log.records, log.stretches.close(call, log.span_begin));
-  begin_span(l, log, {call.end, false});
-}
-
-REFRAIN_HOT_CODE void on_call(Location& l, const CallRecord& call) {
-  EventLog* log = log_of(l);
-  if (!log) return;
-  const events::CallRecord record{call.is_whole,
-                                  call.time == ClassOfTime::Io,
-                                  call.is_within,
-                                  static_cast<std::uint16_t>(call.region),
-                                  static_cast<std::uint32_t>(call.node),
-                                  call.begin,
-                                  call.end};
-  if (!log->records.append(record)) [[unlikely]]
-    make_room(l);
-  // Such an operation has no messages.
-  if (log->stretches.has_collective()) return end_stretch(l, *log, call);
-  if (log->records.size() >= log->full) [[unlikely]]
-    end_call(l, record);
-}
-
-void on_communication(Location& l, const Communication& c) {
-  EventLog* log = log_of(l);
-  if (!log) return;
-  if (c.of_all != 0) log->stretches.note_collective(c.of_all);
-  Record r;
-  r.kind = static_cast<Kind>(static_cast<unsigned>(c.kind) + 1);
-  r.phase = static_cast<events::Phase>(c.phase);
-  r.peer = c.peer;
-  r.tag = c.tag;
-  r.communicator = c.communicator;
-  r.request = c.request;
-  r.begun_thread = c.begun.thread;
-  r.begun_node = static_cast<std::uint32_t>(c.begun.node);
-  r.bytes_sent = c.bytes_sent;
-  r.bytes_received = c.bytes_received;
-  if (r.kind == Kind::Synchronization) r.ordinal = c.number.ordinal;
-  if (!events::has_number(r.kind, r.phase)) return append(l, r);
-  log->put_number(r, c.number);
-  if (!append_quickly(*log, r)) [[unlikely]]
-    sample_message(l, r, c.number);
-}
-
-void on_sample(Location& l, const SampleRecord& sample) {
-  EventLog* log = log_of(l);
-  if (!log) return;
-  Record r;
-  r.kind = Kind::Sample;
-  r.node = static_cast<std::uint32_t>(sample.node);
-  r.time = sample.at;
-  r.value = sample.weight_ns;
-  append(l, r);
-}
-
-void on_mark(Location& l, const MarkRecord& mark) {
-  EventLog* log = log_of(l);
-  if (!log) return;
-  if (mark.is_loop) log->stretches.end();
-  Record r;
-  r.kind = Kind::Mark;
-  r.begins = mark.kind == MarkRecord::Kind::Begin;
-  r.is_loop = mark.is_loop;
-  r.is_whole = mark.is_whole;
-  r.region = static_cast<std::uint16_t>(mark.region);
-  r.node = static_cast<std::uint32_t>(mark.node);
-  r.time = mark.at;
-  append(l, r);
+  begin_span(l, log, call.time, false);
 }
 
 /// Dropped records of spans that are kept are losses.
@@ -220,22 +142,22 @@ void count_dropped(Location& l) {
   log.dropped_before = log.records.dropped();
 }
 
-Record end_of_span(const EventLog& log, const CutRecord& cut) {
+Record end_of_span(const EventLog& log, SpanOf of, platform::Ticks end, bool in_call) {
   Record r;
   r.kind = Kind::Span;
-  r.is_within = cut.in_call;
-  r.region = static_cast<std::uint16_t>(loop_of_span(cut.of));
-  r.value = cut.of == outside_of_iterations ? 0 : static_cast<std::int64_t>(iteration_of_span(cut.of));
+  r.is_within = in_call;
+  r.region = static_cast<std::uint16_t>(loop_of_span(of));
+  r.value = of == outside_of_iterations ? 0 : static_cast<std::int64_t>(iteration_of_span(of));
   r.begin = log.span_begin;
-  r.time = cut.end;
+  r.time = end;
   return r;
 }
 
-void keep_span(Location& l, const CutRecord& cut) {
+void keep_span(Location& l, SpanOf of, platform::Ticks end, bool in_call) {
   EventLog& log = *l.events;
   if (log_of(l)) {
-    append(l, end_of_span(log, cut));
-    log.iterations_kept += cut.of != outside_of_iterations;
+    append(l, end_of_span(log, of, end, in_call));
+    log.iterations_kept += of != outside_of_iterations;
   }
   log.kept = log.records.end();
   count_dropped(l);
@@ -246,28 +168,89 @@ bool is_empty(const EventLog& log, SpanOf of) {
   return is_sample_of_events() && of == outside_of_iterations && log.spans.is_empty(log.records);
 }
 
-void on_cut(Location& l, const CutRecord& cut) {
+}  // namespace
+
+REFRAIN_HOT_CODE void note_call(Location& l, platform::Ticks end, bool is_whole) {
+  const OpenCall& call = l.call;
+  EventLog* log = call.node == unrecorded_call ? nullptr : log_of(l);
+  if (!log) return;
+  const events::CallRecord record{is_whole, static_cast<std::uint16_t>(call.region),
+                                  static_cast<std::uint32_t>(call.node), call.begin, end};
+  if (!log->records.append(record)) [[unlikely]]
+    make_room(l);
+  // Such an operation has no messages.
+  if (log->stretches.has_collective()) return end_stretch(l, *log, record);
+  if (log->records.size() >= log->full) [[unlikely]]
+    end_call(l, record);
+}
+
+void note_communication(Location& l, Record& communication, const events::MessageNumber& number) {
+  EventLog* log = log_of(l);
+  if (!log) return;
+  if (!events::has_number(communication.kind, communication.phase)) return append(l, communication);
+  log->put_number(communication, number);
+  if (!append_quickly(*log, communication)) [[unlikely]]
+    sample_message(l, communication, number);
+}
+
+void note_operation_of_all(Location& l, std::uint64_t communicator) {
+  if (l.events) l.events->stretches.note_collective(communicator);
+}
+
+void note_sample(Location& l, NodeId node, std::int64_t weight_ns) {
+  if (!log_of(l)) return;
+  Record r;
+  r.kind = Kind::Sample;
+  r.node = static_cast<std::uint32_t>(node);
+  r.time = platform::now();
+  r.value = weight_ns;
+  append(l, r);
+}
+
+void note_mark(Location& l, const OpenMark& mark, bool begins, bool is_whole, platform::Ticks at) {
+  EventLog* log = log_of(l);
+  if (!log) return;
+  if (mark.is_loop) log->stretches.end();
+  Record r;
+  r.kind = Kind::Mark;
+  r.begins = begins;
+  r.is_loop = mark.is_loop;
+  r.is_whole = is_whole;
+  r.region = static_cast<std::uint16_t>(mark.region);
+  r.node = static_cast<std::uint32_t>(mark.node);
+  r.time = at;
+  append(l, r);
+}
+
+void note_reading(Location& l, platform::Ticks at, bool in_call) {
+  EventLog* log = log_of(l);
+  if (!log) return;
+  if (!put_readings(l, *log, at, in_call) || log->records.size() >= log->very_full) [[unlikely]]
+    make_room(l);
+}
+
+void note_cut(Location& l, SpanOf of, platform::Ticks end, bool in_call) {
   EventLog* log = l.events;
   if (!log) return;
   const Changing whole(*log);
-  if (l.extra && !log->skips && !is_empty(*log, cut.of)) (void)put_readings(l, *log, {cut.end, cut.in_call});
+  if (l.extra && !log->skips && !is_empty(*log, of)) (void)put_readings(l, *log, end, in_call);
   if (is_sample_of_events()) {
-    if (log_of(l)) log->spans.end_span(log->records, end_of_span(*log, cut));
-  } else if (is_wanted_span(cut.of)) {
-    keep_span(l, cut);
+    if (log_of(l)) log->spans.end_span(log->records, end_of_span(*log, of, end, in_call));
+  } else if (is_wanted_span(of)) {
+    keep_span(l, of, end, in_call);
   } else {
     log->records.rewind(log->kept);
     log->dropped_before = log->records.dropped();
   }
   log->skips = false;
-  if (event_settings.selection.mode == config::TraceMode::All) log->span_begin = cut.end;  // one behind the other
-  else begin_span(l, *log, {cut.end, cut.in_call});
+  if (event_settings.selection.mode == config::TraceMode::All) log->span_begin = end;  // one behind the other
+  else begin_span(l, *log, end, in_call);
 }
 
-void on_thread_end(Location& l) {
+void note_thread_end(Location& l) {
   if (!l.events) return;
   if (log_of(l)) {
-    if (l.extra) (void)put_readings(l, *l.events, {l.end, false});
+    if (l.extra) (void)put_readings(l, *l.events, l.end, false);
     Record r;
     r.kind = Kind::ThreadEnd;
     r.time = l.end;
@@ -276,7 +259,16 @@ void on_thread_end(Location& l) {
   if (!is_sample_of_events()) count_dropped(l);
 }
 
-void on_abandoned(Location& l) {
+void note_flush(Location& l, platform::Ticks begin, platform::Ticks end) {
+  if (!log_of(l)) return;
+  Record r;
+  r.kind = Kind::Flush;
+  r.begin = begin;
+  r.time = end;
+  append(l, r);
+}
+
+void mend_events(Location& l) {
   EventLog* log = l.events;
   if (!log) return;
   log->forget_known();
@@ -291,18 +283,6 @@ void on_abandoned(Location& l) {
   log->kept = log->records.end();
   log->skips = log->is_changing = false;
 }
-
-}  // namespace
-
-constinit const Consumer event_consumer = {.call = on_call,
-                                           .communication = on_communication,
-                                           .sample = on_sample,
-                                           .mark = on_mark,
-                                           .cut = on_cut,
-                                           .thread_ended = on_thread_end,
-                                           .numbers = true,
-                                           .reading = on_reading,
-                                           .abandoned = on_abandoned};
 
 bool is_full_of_events(const Location& l) {
   return l.events && !is_sample_of_events() && l.events->records.size() >= l.events->full &&
@@ -324,29 +304,14 @@ void remove_events(Location& l, const events::Buffer::Place& to) {
   log.iterations_written = log.iterations_kept;
 }
 
-void note_flush(Location& l, platform::Ticks begin, platform::Ticks end) {
-  if (!l.events || !log_of(l)) return;
-  Record r;
-  r.kind = Kind::Flush;
-  r.begin = begin;
-  r.time = end;
-  append(l, r);
-}
-
 EventCounts counts_of_events(const EventLog& log) {
   if (is_sample_of_events())
     return {log.spans.records(), log.spans.iterations(), log.records.dropped() + log.spans.lost()};
   return {log.records.removed(), log.iterations_written, log.records.dropped()};
 }
 
-void end_calls_of_events(Location& l, platform::Ticks now) {
-  if (!l.events || l.stopped) return;
-  const auto end = [&](const OpenCall& call, bool is_within) {
-    if (call.node != unrecorded_call)
-      on_call(l, {call.region, call.time, false, is_within, call.node, call.begin, now});
-  };
-  end(l.call, l.calls_around > 0);
-  for (unsigned i = l.calls_around; i > 0; --i) end(l.around[i - 1], i > 1);
+void end_call_of_events(Location& l, platform::Ticks now) {
+  if (!l.stopped) note_call(l, now, false);
 }
 
 }  // namespace refrain::measurement

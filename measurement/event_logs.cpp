@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "measurement/consumers.hpp"
 #include "measurement/event_log.hpp"
 #include "platform/pages.hpp"
 
@@ -13,14 +12,11 @@ std::atomic<std::size_t> memory_taken{0};
 
 }  // namespace
 
-void start_events(const EventSettings& settings) {
-  event_settings = settings;
-  if (settings.selection.mode == config::TraceMode::Off) return;
-  add_consumer(event_consumer, {Wish::Calls, Wish::Samples, Wish::Marks, Wish::Cuts});
-}
+void start_events(const EventSettings& settings) { event_settings = settings; }
 
 void begin_events(Location& l) {
-  if (event_settings.selection.mode == config::TraceMode::Off) return;
+  if (!events_are_kept()) return;
+  l.keeps_events = true;
   // A part of what is left, so that any number of threads finds something: of a sample a half, as the first thread is
   // the one that has most to keep.
   const std::size_t taken = memory_taken.load(std::memory_order_relaxed);

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "measurement/consumers.hpp"
+#include "measurement/event_log.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::measurement {
@@ -53,11 +53,11 @@ void take_reading(Location& l, bool at_tick) {
   for (std::uint32_t i = 0; i < extra_metrics.count; ++i) l.extra->last[i] = values[i];
 }
 
-void charge_reading(Location& l, bool at_tick, const ReadingRecord& reading, std::int64_t* extra_columns) {
+void charge_reading(Location& l, bool at_tick, platform::Ticks at, std::int64_t* extra_columns) {
   if (l.stopped) return;
   if (std::exchange(l.extra->leave_out, false)) leave_out_growth(l, at_tick);
   else if (!charge(l, at_tick, extra_columns)) return;
-  hand_over(l, reading);
+  note_reading(l, at, !at_tick);
 }
 
 void leave_out_own_work(Location& l) {

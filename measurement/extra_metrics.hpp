@@ -13,11 +13,11 @@
 #include <cstdint>
 
 #include "measurement/metrics.hpp"
+#include "platform/clock.hpp"
 
 namespace refrain::measurement {
 
 struct Location;
-struct ReadingRecord;
 
 inline constexpr std::size_t most_extra_metrics = 12;
 
@@ -59,9 +59,9 @@ void end_readings(Location& location);
 /// Reads the counters. By the owner; on another thread's location it does nothing: the last reading stands.
 /// Async-signal-safe with `at_tick`.
 void take_reading(Location& location, bool at_tick);
-/// Reads the counters, adds the growth since the last reading to the extra columns of a value row, and hands the
-/// reading over. Async-signal-safe with `at_tick`.
-void charge_reading(Location& location, bool at_tick, const ReadingRecord& reading, std::int64_t* extra_columns);
+/// Reads the counters at `at`, in a tick or else at the end of a call, adds the growth since the last reading to the
+/// extra columns of a value row, and notes the reading. Async-signal-safe with `at_tick`.
+void charge_reading(Location& location, bool at_tick, platform::Ticks at, std::int64_t* extra_columns);
 
 /// What has been counted on the location up to the last reading: the sum over all units.
 inline std::int64_t counted_of(const ExtraReadings& r, std::size_t metric) {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "measurement/consumers.hpp"
+#include "measurement/event_log.hpp"
 #include "platform/floating_point.hpp"
 #include "platform/threads.hpp"
 
@@ -72,7 +72,7 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
     l.unit.*of_off += off.of(next.begin - since);
     if (in_call) l.unit.waited_ns += off_cpu.waited;  // before the call
   }
-  if (in_call) cut_open_calls(l, next.begin, now_in.begin);
+  if (in_call) cut_open_call(l, next.begin, now_in.begin);
   l.call.values = nullptr;
   if (l.extra) end_unit_readings(*l.extra);
 
@@ -108,9 +108,9 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
     l.begin = now_in.begin;
   }
   f.epoch.store(epoch, relaxed);
-  if (!is_wanted(l, Wish::Cuts)) return;
-  if (!kept) return hand_over(l, CutRecord{outside_of_iterations, now_in.begin, in_call});
-  for (std::uint64_t i = from; i != epoch; ++i) hand_over(l, CutRecord{span_at(i).of, span_at(i + 1).begin, in_call});
+  if (!l.events) return;
+  if (!kept) return note_cut(l, outside_of_iterations, now_in.begin, in_call);
+  for (std::uint64_t i = from; i != epoch; ++i) note_cut(l, span_at(i).of, span_at(i + 1).begin, in_call);
 }
 
 void notice_boundaries(Location& l, Inside was) {

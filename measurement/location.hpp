@@ -100,10 +100,9 @@ struct alignas(64) Location {
   std::atomic<Inside> inside{Inside::Closed};
   std::atomic<Gate> gate{Gate::Open};
   bool stopped = false;              ///< by MPI_Pcontrol: nothing is recorded (stopping.hpp)
-  std::uint8_t calls_around = 0;     ///< how many of `around` are in progress
-  std::uint16_t wanted = 0;          ///< what is handed over to whom (consumers.hpp)
+  bool keeps_events = false;         ///< what happens is noted, and messages are numbered (event_log.hpp)
   std::int16_t calls_to_timing = 0;  ///< calls until the next that is timed; 0 or less: the call in progress is
-  OpenCall call;                     ///< the innermost in progress, or the last; of a mark only `sp` and `pc`
+  OpenCall call;                     ///< the one in progress, or the last; of a mark only `sp` and `pc`
   CallTree tree;
   waits::DurationTable durations;  ///< call_durations.hpp
   Following* following = nullptr;  ///< null: the location is cut by its own iterations alone
@@ -117,9 +116,8 @@ struct alignas(64) Location {
   // ---- Further of calls ----
   std::uint32_t duration_entries = 0;  ///< of `durations`
   bool durations_are_full = false;
-  platform::Ticks resumed_at = 0;   ///< when a stop of the measurement has ended last in a call
-  waits::Transfer transfer_within;  ///< of the announced call that has answered (OpenCall::announcement)
-  OpenCall around[most_calls_around]{};
+  platform::Ticks resumed_at = 0;     ///< when a stop of the measurement has ended last in a call
+  waits::Transfer transfer_within;    ///< of the announced call that has answered (OpenCall::announcement)
   platform::Ticks call_seen = 0;      ///< when a tick has last found a thread in a call
   platform::Ticks call_verified = 0;  ///< the same, of ticks that have looked whether the call still is on the stack
   platform::Ticks ticked_call = 0;    ///< begin of the call that ticks have found last

@@ -6,7 +6,6 @@
 
 #include "measurement/abandoned_scope.hpp"
 #include "measurement/call_durations.hpp"
-#include "measurement/consumers.hpp"
 #include "measurement/entrance.hpp"
 #include "measurement/event_log.hpp"
 #include "measurement/following.hpp"
@@ -45,7 +44,7 @@ void end_lifetime(Location& l, std::int64_t cpu_now_ns) {
   count_off_cpu(l, false);
   end_marks(l, l.end);
   end_unit(l, l.end, cpu_now_ns);
-  hand_over_end_of_thread(l);
+  note_thread_end(l);
   l.stopped = false;
   end_readings(l);
   forget_marks(l);
@@ -60,7 +59,6 @@ Location* first_location() { return all.load(std::memory_order_acquire); }
 void forget_locations() {
   for (Location* l = first_location(); l; l = l->next) l->off_cpu.run_delay.close_copy();
   all.store(nullptr, std::memory_order_release);
-  hand_over_fork();
   forget_durations();
 }
 
@@ -97,7 +95,6 @@ Location* begin_location(const LocationSettings& settings) {
   if (!l) return nullptr;
   l->in_use.store(true, std::memory_order_relaxed);
   l->thread = thread_count.fetch_add(1, std::memory_order_relaxed);
-  l->wanted = first_wishes();
   begin_events(*l);
   if (!is_followed(*l))
     if (auto* following = platform::make_on_pages<Following>()) begin_following(*l, *following);
@@ -126,7 +123,7 @@ bool enter_location(Location& l) {
   l.cpu_begin_ns = l.cpu_clock.at(l.begin);
   if (measurement_is_stopped.load()) begin_stopped(l);
   if (!l.first_begin) l.first_begin = l.begin;
-  if (l.extra && !l.stopped) hand_over(l, ReadingRecord{l.begin, false});
+  if (l.extra && !l.stopped) note_reading(l, l.begin, false);
   set_own_location(&l);
   leave(l, Inside::User);
   return true;
@@ -140,7 +137,7 @@ void end_location(Location& l) {
   if (inside == Inside::Call) {  // the thread was cancelled in the call, or had left it by a jump
     if (l.following) keep_up(l, inside);
     count_off_cpu_of_call(l, l.call_seen);
-    end_open_calls(l, l.call_seen);
+    end_open_call(l, l.call_seen);
     l.count_loss(Loss::CallAbandoned);
     messages_go_uncounted.store(true, std::memory_order_relaxed);
   }
@@ -232,7 +229,7 @@ void close_location(Location& l) {
   if (l.following) keep_up(l, inside);
   if (inside == Inside::Call) {
     count_off_cpu(l, true);
-    end_open_calls(l, platform::now());
+    end_open_call(l, platform::now());
     l.count_loss(Loss::ThreadStillRunning);
   }
   end_lifetime(l, own ? platform::thread_cpu_ns() : platform::thread_cpu_ns_of(l.os_thread_id));

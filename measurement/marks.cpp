@@ -1,6 +1,6 @@
 #include "measurement/marks.hpp"
 
-#include "measurement/consumers.hpp"
+#include "measurement/event_log.hpp"
 #include "measurement/followers.hpp"
 #include "measurement/iterations.hpp"
 #include "measurement/lifecycle.hpp"
@@ -55,10 +55,6 @@ std::uint32_t innermost_loop(const OpenMarks& marks, std::uint32_t count) {
   return count;
 }
 
-void tell(Location& l, const OpenMark& mark, MarkRecord::Kind kind, bool is_whole, Ticks at) {
-  if (is_wanted(l, Wish::Marks)) hand_over(l, MarkRecord{kind, mark.is_loop, is_whole, mark.region, mark.node, at});
-}
-
 /// Takes back the innermost mark.
 void take_back(Location& l) {
   const OpenMark mark = l.marks->open[--l.marks->count];
@@ -70,7 +66,7 @@ void take_back(Location& l) {
 
 /// The innermost mark was left: its time is not counted.
 void drop(Location& l) {
-  tell(l, top(l), MarkRecord::Kind::End, false, platform::now());
+  note_mark(l, top(l), false, false, platform::now());
   take_back(l);
 }
 
@@ -78,7 +74,7 @@ void drop(Location& l) {
 void close(Location& l, Ticks now) {
   const OpenMark& mark = top(l);
   end_user_part(l, now);
-  tell(l, mark, MarkRecord::Kind::End, true, now);
+  note_mark(l, mark, false, true, now);
   const Ticks time = now - mark.begin - (stopped_until(l, now, 0).wall - mark.stopped_before);
   if (time > 0 && l.tree.node(mark.node).kind == NodeKind::Marked) {
     std::int64_t* const values = l.tree.values(mark.node);
@@ -93,11 +89,11 @@ void close(Location& l, Ticks now) {
 /// later.
 Ticks moment_of(const Location& l, const OwnTimeBegin& entered) { return entered.at > l.begin ? entered.at : l.begin; }
 
-/// Tells the threads that follow, and the consumers, what the span up to `now` was. Its unit has ended: what consumers
-/// do counts as what comes next, and the metrics that were read are those of the span.
+/// Tells the threads that follow what the span up to `now` was, and notes its end. Its unit has ended: the time of that
+/// counts as what comes next, and the metrics that were read are those of the span.
 void tell_cut(Location& l, Ticks now, SpanOf span) {
   if (is_followed(l)) end_span(now, span);
-  if (is_wanted(l, Wish::Cuts)) hand_over(l, CutRecord{span, now, false});
+  note_cut(l, span, now, false);
 }
 /// The iteration of the current loop that is in progress or has just ended.
 SpanOf this_iteration(const Location& l) {
@@ -229,7 +225,7 @@ bool open(Location& l, RegionId name, bool is_loop, const Registers& caller) {
   mark.begin = platform::now();
   mark.off_before = l.off_cpu.sum;
   mark.stopped_before = stopped_until(l, mark.begin, 0).wall;
-  tell(l, mark, MarkRecord::Kind::Begin, true, mark.begin);
+  note_mark(l, mark, true, true, mark.begin);
   return true;
 }
 

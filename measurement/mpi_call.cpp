@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "measurement/call_durations.hpp"
-#include "measurement/call_within.hpp"
 #include "platform/hot.hpp"
 
 namespace refrain::measurement {
@@ -17,7 +16,7 @@ constexpr BegunCall let_through{nullptr, false};
 [[gnu::always_inline]] inline BegunCall begin(Location& l, RegionId region, const platform::Registers& caller) {
   if (!enter(l, caller)) [[unlikely]] {
     take_back_timing(l);
-    note_call_within(l, caller);
+    note_passed_call(l, caller);
     return let_through;
   }
   l.call.region = region;
@@ -56,13 +55,11 @@ REFRAIN_HOT_CODE BegunCall begin_call(RegionId region, std::uintptr_t pc, std::u
 
 REFRAIN_HOT_CODE ReturnedCall return_from_mpi(BegunCall begun, std::uintptr_t sp) {
   Location& l = *begun.location;
-  if (l.call.sp != sp && !is_call_around(l, sp)) [[unlikely]]
+  if (l.call.sp != sp) [[unlikely]]
     return {nullptr, 0};  // a fiber's that was taken for abandoned, and has been counted as such
   const platform::Ticks end = platform::now();
   if (!enter(l, Inside::Call)) [[unlikely]]
     return {nullptr, 0};  // counted by the finalizing thread
-  if (l.call.sp != sp) [[unlikely]]
-    end_calls_within(l, sp);
   OpenCall& call = l.call;
   if (!call.values) [[unlikely]]
     call.values = begun.within ? row_of(l, call) : row_after_cut(l);
@@ -73,9 +70,9 @@ REFRAIN_HOT_CODE ReturnedCall return_from_mpi(BegunCall begun, std::uintptr_t sp
   ++call.values[column_of(MetricId::Visits)];
   call.values[column_of(MetricId::Time)] += time;
   l.unit.mpi += time;
-  ++l.unit.mpi_calls;  // taken back where the call lies within another one
+  ++l.unit.mpi_calls;
   if (l.extra) [[unlikely]]
-    charge_reading(l, false, {end, true}, call.values + columns_of(NodeKind::Region));
+    charge_reading(l, false, end, call.values + columns_of(NodeKind::Region));
   return {call.values, end};
 }
 
@@ -90,13 +87,8 @@ REFRAIN_HOT_CODE void finish_call(BegunCall call, platform::Ticks end, waits::Tr
     transfer = l.transfer_within;
   }
   note_duration(l, end, transfer);
-  if (is_wanted(l, Wish::Calls)) [[unlikely]]
-    hand_over_call(l, end, true);
-  if (l.calls_around > 0) [[unlikely]] {
-    --l.unit.mpi_calls;
-    pop_call(l, end);
-    return leave(l, Inside::Call);
-  }
+  if (l.keeps_events) [[likely]]
+    note_call(l, end, true);
   if (end >= snapshot_due.load(std::memory_order_relaxed)) [[unlikely]]
     take_due_snapshot(l);
   if (l.calls_to_timing <= 0) [[unlikely]]

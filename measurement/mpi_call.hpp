@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <span>
 
-#include "measurement/consumers.hpp"
 #include "measurement/entrance.hpp"
+#include "measurement/event_log.hpp"
 
 namespace refrain::measurement {
 
@@ -16,7 +16,7 @@ namespace refrain::measurement {
 /// Null: that thread is not measured, or the path is deeper than can be followed. Ordinary context, inside a scope.
 std::int64_t* values_of_other_thread(Location& location, const BegunAt& begun);
 
-/// The measured outermost MPI call: what `after` may add to. Counts go to the call path of this call; those of an
+/// The measured MPI call: what `after` may add to. Counts go to the call path of this call; those of an
 /// operation that it completes go to where that was begun, in the unit in which it completes: the path has values
 /// there, but no visit, so it is no part of the unit's call tree.
 class MpiCall {
@@ -28,30 +28,23 @@ class MpiCall {
     values[column_of(MetricId::MessagesReceived)] += messages;
     values[column_of(MetricId::BytesReceived)] += bytes;
     values_[column_of(MetricId::MessagesCompleted)] += messages;
-    values_[column_of(MetricId::BytesCompleted)] += bytes;
-    transfer_.bytes += bytes;
+    completed_ += bytes;
     transfer_.what |= waits::Transfer::receives;
   }
   /// `metric`, here and below: BytesRead or BytesWritten.
   void completed_io(const BegunAt& begun, MetricId metric, std::int64_t bytes) {
     values_at(begun)[column_of(metric)] += bytes;
-    values_[column_of(MetricId::BytesCompleted)] += bytes;
-    transfer_.bytes += bytes;
+    completed_ += bytes;
   }
-  void io(MetricId metric, std::int64_t bytes) {
-    values_[column_of(metric)] += bytes;
-    transfer_.bytes += bytes;
-  }
+  void io(MetricId metric, std::int64_t bytes) { move(metric, bytes); }
   void sent(std::int64_t messages, std::int64_t bytes) {
     values_[column_of(MetricId::MessagesSent)] += messages;
-    values_[column_of(MetricId::BytesSent)] += bytes;
-    transfer_.bytes += bytes;
+    move(MetricId::BytesSent, bytes);
     if ((messages | bytes) != 0) transfer_.what |= waits::Transfer::sends;
   }
   void received(std::int64_t messages, std::int64_t bytes) {
     values_[column_of(MetricId::MessagesReceived)] += messages;
-    values_[column_of(MetricId::BytesReceived)] += bytes;
-    transfer_.bytes += bytes;
+    move(MetricId::BytesReceived, bytes);
     if ((messages | bytes) != 0) transfer_.what |= waits::Transfer::receives;
   }
   /// Completes a send, or a collective operation, that was begun elsewhere.
@@ -67,23 +60,36 @@ class MpiCall {
   void moved_unknown() { transfer_.bytes = std::max(transfer_.bytes, std::int64_t{1} << 62); }
   /// It was a collective operation among so many processes.
   void among(int processes) { transfer_.what |= waits::Transfer::among(processes); }
-  /// All of this.
-  const waits::Transfer& transfer() const { return transfer_; }
+  /// `after` has run: what the call has completed is added to its row. Returns all that it has moved.
+  waits::Transfer finish() {
+    if (completed_ != 0) values_[column_of(MetricId::BytesCompleted)] += completed_;
+    transfer_.bytes += completed_;
+    return transfer_;
+  }
   /// False: the call began while MPI_Pcontrol had stopped the measurement.
   bool is_recorded() const { return values_ != location_.while_stopped.row; }
   void lost(Loss loss) { location_.count_loss(loss); }
-  /// Whether a consumer wants the communications of this call.
-  bool is_wanted() const { return measurement::is_wanted(location_, Wish::Calls) && is_recorded(); }
-  /// The same, also while the measurement is stopped: who numbers messages must see all of them.
-  bool is_listened_to() const { return measurement::is_wanted(location_, Wish::Calls); }
-  void tell(const Communication& communication) { hand_over(location_, communication); }
+  /// Whether messages, collective operations and fences are numbered, also while the measurement is stopped: each rank
+  /// must count all of its own. By default they are.
+  bool is_listened_to() const { return __builtin_expect(location_.keeps_events, true); }
+  /// Whether the communications of this call are noted.
+  bool is_wanted() const { return is_listened_to() && is_recorded(); }
+  /// `number`: as in note_communication().
+  void tell(events::Record& communication, const events::MessageNumber& number = {}) {
+    note_communication(location_, communication, number);
+  }
+  void tell_operation_of_all(std::uint64_t communicator) { note_operation_of_all(location_, communicator); }
   /// A number for a request that the call begins.
   std::uint64_t number_of_request() {
-    constexpr unsigned thread_bits = 24;
-    return ++location_.requests_begun << thread_bits | static_cast<std::uint32_t>(location_.thread);
+    return ++location_.requests_begun << events::bits_of_thread | static_cast<std::uint32_t>(location_.thread);
   }
 
  private:
+  /// In the wrapper that this is inlined into, the transfer is in registers.
+  void move(MetricId column, std::int64_t bytes) {
+    values_[column_of(column)] += bytes;
+    transfer_.bytes += bytes;
+  }
   std::int64_t* values_at(const BegunAt& begun) {
     std::int64_t* unrecorded = location_.while_stopped.row;
     if (begun.node == unrecorded_call || values_ == unrecorded) [[unlikely]]
@@ -96,7 +102,8 @@ class MpiCall {
 
   Location& location_;
   std::int64_t* values_;
-  waits::Transfer transfer_;
+  std::int64_t completed_ = 0;  ///< bytes received, read and written, of operations that were begun elsewhere
+  waits::Transfer transfer_;    ///< but for these
 };
 
 /// Value row of the call path that ends in `region`, called from the frame with `registers` (pc is the return address).
@@ -149,6 +156,11 @@ extern std::span<const bool> mpi_regions_in_order;
 /// A thread that is not measured calls the function of `region`: from here on messages are not numbered, and the thread
 /// is a loss. Ordinary context.
 void note_unmeasured_call(RegionId region);
+/// A call, made with the registers `caller`, is let through: the thread is in a call or in Refrain already. On another
+/// stack than that of the call in progress it is no part of that: MPI has switched to another user-level thread, which
+/// is not measured, or a signal handler on an alternate stack calls. Then this is a loss, and from here on messages are
+/// not numbered. Ordinary context.
+void note_passed_call(Location& location, const platform::Registers& caller);
 
 /// True when the call in progress has announced the function of `region`. `sp` as in enter().
 inline bool is_announced(const Location& location, RegionId region, std::uintptr_t sp) {
@@ -175,9 +187,6 @@ struct ReturnedCall {
 BegunCall begin_call(RegionId region, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp);
 /// The same after count_call(), for a call that is not announced.
 BegunCall begin_counted_call(Location& location, RegionId region, const platform::Registers& caller);
-/// Another source's call begins, within one that is in progress: it stands below that in the call tree. Ordinary
-/// context.
-BegunCall begin_call_within(Location& location, RegionId region, ClassOfTime time, const platform::Registers& caller);
 /// MPI has returned to the wrapper of a call that began with this stack pointer.
 ReturnedCall return_from_mpi(BegunCall call, std::uintptr_t sp);
 /// All of the call is counted: the thread goes on where the call was made.
@@ -203,13 +212,13 @@ template <class Before, class Call, class After>
   if (returned.values) [[likely]] {
     MpiCall done{location, returned.values};
     after(done, result);
-    finish_call(begun, returned.end, done.transfer());
+    finish_call(begun, returned.end, done.finish());
   }
   return result;
 }
 
-/// Runs `call`, measured when this is an outermost call on a measured thread, or one that the outermost call has
-/// announced. Other nested calls are passed through. `caller`: registers where the program made the call.
+/// Runs `call`, measured when no call is in progress on this measured thread, or the one in progress has announced it.
+/// Any other call within a call passes through. `caller`: registers where the program made the call.
 template <class Before, class Call, class After>
 [[gnu::always_inline]] inline auto measured(const platform::Registers& caller, RegionId region, Before&& before,
                                             Call&& call, After&& after) {

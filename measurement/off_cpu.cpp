@@ -168,9 +168,8 @@ bool may_have_been_switched_out(Location& l, platform::Ticks lasted) {
   return !has_kept_processor(l) && (lasted >= shortest_without_watch || l.cpu_clock.watch().works());
 }
 
-/// By the thread itself, as a piece of own work; within another call it is time of that call.
+/// By the thread itself, as a piece of own work.
 void look(Location& l, bool in_mpi, platform::Ticks after_call = 0) {
-  if (l.calls_around > 0) return count(l, take(l, true, in_mpi, Delay::Kept));
   const OwnTimeBegin begin = begin_own_time(l);
   count(l, take(l, true, in_mpi, Delay::Kept, after_call));
   l.unit.own += end_own_time(l, OwnTime::OffCpu, begin);
@@ -228,7 +227,7 @@ OffCpuTimes off_cpu_since_look(const Location& l, bool in_mpi) {
 void look_after_call(Location& l, platform::Ticks lasted, platform::Ticks end) {
   if (!may_have_been_switched_out(l, lasted)) return;
   OffCpu& of = l.off_cpu;
-  if (l.calls_around == 0 && of.calls + lasted < shortest_without_watch) {
+  if (of.calls + lasted < shortest_without_watch) {
     of.calls += lasted;
     of.watch = l.cpu_clock.watch().begin();
     return;
@@ -240,7 +239,7 @@ void look_after_call(Location& l, platform::Ticks lasted, platform::Ticks end) {
 
 platform::Ticks begin_after_look(Location& l, platform::Ticks now) {
   if (!may_have_been_switched_out(l, now - l.call.begin)) return now;
-  look(l, l.calls_around > 0);
+  look(l, false);
   return platform::now();
 }
 

@@ -2,8 +2,7 @@
 
 #include <limits>
 
-#include "measurement/call_within.hpp"
-#include "measurement/consumers.hpp"
+#include "measurement/event_log.hpp"
 #include "unwind/stack_memory.hpp"
 
 namespace refrain::measurement {
@@ -16,74 +15,56 @@ std::int64_t* row_of(Location& l, const OpenCall& call) {
 
 namespace {
 
-void charge(Location& l, OpenCall& call, Ticks time) {
-  call.taken_out = 0;
+void charge(Location& l, Ticks until) {
+  const Ticks time = uncharged_time(l.call, until);
+  l.call.taken_out = 0;
   if (time == 0) return;
   l.unit.mpi += time;
-  row_of(l, call)[column_of(MetricId::Time)] += time;
+  row_of(l, l.call)[column_of(MetricId::Time)] += time;
 }
 
 /// `charged_until` of a call while the measurement is stopped: the call has no uncharged time.
 constexpr Ticks never = std::numeric_limits<Ticks>::max();
 
-}  // namespace
-
-void cut_open_calls(Location& l, Ticks until, Ticks goes_on) {
-  for_each_open_call(l, until, [&](OpenCall& call, Ticks time) { charge(l, call, time); });
-  for_each_open_call(l, until, [&](OpenCall& call, Ticks) {
-    if (call.charged_until < goes_on) call.charged_until = goes_on;
-    call.values = nullptr;
-  });
-}
-
-void stop_open_calls(Location& l, Ticks now) { cut_open_calls(l, now, never); }
-
-void resume_open_calls(Location& l, Ticks now) {
-  l.resumed_at = now;
-  for_each_open_call(l, now, [&](OpenCall& call, Ticks) {
-    call.charged_until = now;
-    call.taken_out = 0;
-    call.values = nullptr;  // a call that began in the stop is not counted (row_after_cut)
-  });
-}
-
+/// The call in progress has ended: it is counted if it began while the measurement went on, also when it ends in a
+/// stop.
 void count_ended_call(Location& l) {
   if (l.call.node == unrecorded_call) return;
   // While the measurement is stopped Location::unit is dropped.
   ++(l.stopped ? l.while_stopped.unit : l.unit).mpi_calls;
 }
 
+}  // namespace
+
+void cut_open_call(Location& l, Ticks until, Ticks goes_on) {
+  charge(l, until);
+  if (l.call.charged_until < goes_on) l.call.charged_until = goes_on;
+  l.call.values = nullptr;
+}
+
+void stop_open_call(Location& l, Ticks now) { cut_open_call(l, now, never); }
+
+void resume_open_call(Location& l, Ticks now) {
+  l.resumed_at = now;
+  l.call.charged_until = now;
+  l.call.taken_out = 0;
+  l.call.values = nullptr;  // a call that began in the stop is not counted (row_after_cut)
+}
+
 std::int64_t* row_after_cut(Location& l) {
-  if (l.calls_around == 0 && l.stopped != (l.call.node == unrecorded_call)) {
+  if (l.stopped != (l.call.node == unrecorded_call)) {
     count_ended_call(l);
     --l.unit.mpi_calls;
   }
   return row_of(l, l.call);
 }
 
-void push_call(Location& l) {
-  l.around[l.calls_around++] = l.call;
-  l.call.announcement = Announcement::None;
-}
-
-void pop_call(Location& l, Ticks end) {
-  OpenCall& outer = l.around[--l.calls_around];
-  if (end > l.call.charged_until) outer.taken_out += end - l.call.charged_until;
-  l.call = outer;
-}
-
 void end_open_call(Location& l, Ticks until) {
-  charge(l, l.call, uncharged_time(l.call, until));
+  charge(l, until);
   ++row_of(l, l.call)[column_of(MetricId::Visits)];
-  if (is_wanted(l, Wish::Calls)) hand_over_call(l, until, false);
+  note_call(l, until, false);
   l.call.announcement = Announcement::None;
-  if (l.calls_around > 0) return pop_call(l, until);
   count_ended_call(l);
-}
-
-void end_open_calls(Location& l, Ticks until) {
-  while (l.calls_around > 0) end_open_call(l, until);
-  end_open_call(l, until);
 }
 
 void end_abandoned_call(Location& l) {
@@ -91,30 +72,10 @@ void end_abandoned_call(Location& l) {
   // code that runs, and the next tick is not far from there.
   const Ticks charged = l.call.charged_until == never ? l.call.begin : l.call.charged_until;
   const Ticks until = l.call_verified > charged ? l.call_verified : charged;
-  if (l.calls_around > 0) count_off_cpu(l, true);
-  else count_off_cpu_of_call(l, until);
+  count_off_cpu_of_call(l, until);
   end_open_call(l, until);
   l.count_loss(Loss::CallAbandoned);
   messages_go_uncounted.store(true, std::memory_order_relaxed);
-}
-
-bool end_abandoned_calls(Location& l, const unwind::Start& from) {
-  for (;;) {
-    const bool was_last = l.calls_around == 0;
-    end_abandoned_call(l);
-    if (was_last) return true;
-    if (!scope_is_gone(l, from.registers.sp) && caller_is_on_stack(l, from)) return false;
-  }
-}
-
-bool is_call_around(const Location& l, std::uintptr_t sp) {
-  for (unsigned i = 0; i < l.calls_around; ++i)
-    if (l.around[i].sp == sp) return true;
-  return false;
-}
-
-void end_calls_within(Location& l, std::uintptr_t sp) {
-  while (l.calls_around > 0 && l.call.sp != sp) end_abandoned_call(l);
 }
 
 bool scope_is_gone(const Location& l, std::uintptr_t sp) {

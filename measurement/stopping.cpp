@@ -25,7 +25,7 @@ std::int64_t cpu_of(const Location& l) {
 void stop(Location& l, Inside inside, Ticks now) {
   if (l.stopped) return;
   if (l.following) keep_up(l, inside);
-  if (inside == Inside::Call) stop_open_calls(l, now);
+  if (inside == Inside::Call) stop_open_call(l, now);
   if (l.extra) take_reading(l, false);
   count_off_cpu(l, inside == Inside::Call);
   const std::int64_t cpu = cpu_of(l);
@@ -51,7 +51,7 @@ void resume(Location& l, Inside inside, Ticks now) {
   }
   l.begin = now;
   l.cpu_begin_ns = cpu;
-  if (inside == Inside::Call) resume_open_calls(l, now);
+  if (inside == Inside::Call) resume_open_call(l, now);
   if (&l == own_location()) leave_out_own_work(l);
   else if (l.extra) l.extra->leave_out = true;
 }

@@ -21,22 +21,21 @@ Stretches::Class& Stretches::class_of(std::uint32_t opened, std::uint32_t closed
   }
 }
 
-events::Record Stretches::close(const CallRecord& call, platform::Ticks begin) {
-  const auto closed = static_cast<std::uint32_t>(call.node);
-  hash_ = format::mixed(hash_ ^ format::mixed(communicator_ ^ static_cast<std::uint64_t>(call.region)));
-  Class& of = class_of(opened_, closed);
+events::Record Stretches::close(const events::CallRecord& call, platform::Ticks begin) {
+  hash_ = format::mixed(hash_ ^ format::mixed(communicator_ ^ std::uint64_t{call.region}));
+  Class& of = class_of(opened_, call.node);
   ++of.count;
-  of.time += static_cast<std::uint64_t>(call.end - begin);
+  of.time += static_cast<std::uint64_t>(call.time - begin);
   events::Record r;
   r.kind = events::Kind::Span;
   r.region = events::stretches;
-  r.node = closed;
+  r.node = call.node;
   r.begun_node = opened_;
   r.request = hash_;
   r.value = static_cast<std::int64_t>(count_++);
   r.begin = begin;
-  r.time = call.end;
-  opened_ = closed;
+  r.time = call.time;
+  opened_ = call.node;
   communicator_ = 0;
   return r;
 }

@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "events/record.hpp"
-#include "measurement/records.hpp"
+#include "platform/clock.hpp"
 
 namespace refrain::measurement {
 
@@ -38,7 +38,7 @@ class Stretches {
   bool has_collective() const { return communicator_ != 0; }
   void forget_collective() { communicator_ = 0; }
   /// It has ended the stretch that began at `begin`: the record of the stretch.
-  events::Record close(const CallRecord& call, platform::Ticks begin);
+  events::Record close(const events::CallRecord& call, platform::Ticks begin);
 
   std::uint64_t count() const { return count_; }
   std::uint64_t hash() const { return hash_; }

@@ -1,6 +1,6 @@
 #include <atomic>
 
-#include "measurement/consumers.hpp"
+#include "measurement/event_log.hpp"
 #include "measurement/locations.hpp"
 #include "measurement/mpi_call.hpp"
 

@@ -4,9 +4,9 @@
 
 /// Before the definition of a variable of the process. All of them together are smaller than a line.
 #define REFRAIN_HOT_DATA [[gnu::section("refrain_hot_data")]]
-/// The same of what a call needs besides when a consumer wants it (measurement/consumers.hpp): behind that line, so
-/// mostly on its page.
-#define REFRAIN_HOT_DATA_OF_CONSUMERS [[gnu::section("refrain_hot_data_of_consumers")]]
+/// The same of what a call needs besides when events are kept (measurement/event_log.hpp): behind that line, so mostly
+/// on its page.
+#define REFRAIN_HOT_DATA_OF_EVENTS [[gnu::section("refrain_hot_data_of_events")]]
 
 // Code, in this order in the library:
 /// Before the definition of a wrapper that programs call often. All of them together take three pages, next to what

@@ -52,12 +52,12 @@ bool RankRecordBuilder::add_unit(const measurement::UnitTotals& totals, const st
 }
 
 bool RankRecordBuilder::add_outside(const Location& l, const measurement::UnitTotals& in_progress,
-                                    const CallsInProgress& calls) {
+                                    const std::optional<CallInProgress>& call) {
   const std::size_t first_value = values_.size();
   for (std::uint32_t id = 0; id < l.tree.size(); ++id) {
     const measurement::Node& n = l.tree.node(measurement::NodeId{id});
     const std::int64_t* row = l.tree.values_of(n);
-    const platform::Ticks* in_call = calls.time_of(measurement::NodeId{id});
+    const bool in_call = call && call->node == measurement::NodeId{id};
     if (!row && !in_call) continue;
     const std::int64_t* settled = row ? l.tree.settled_of(n) : nullptr;
     const std::size_t columns = measurement::CallTree::width(n.kind);
@@ -65,8 +65,8 @@ bool RankRecordBuilder::add_outside(const Location& l, const measurement::UnitTo
     if (!out) return false;
     for (std::size_t i = 0; row && i < columns; ++i) out[i] = row[i] + settled[i];
     if (!in_call) continue;
-    out[column_of(measurement::MetricId::Visits)] += threads_ == Threads::Cut;
-    out[column_of(measurement::MetricId::Time)] += *in_call;
+    ++out[column_of(measurement::MetricId::Visits)];
+    out[column_of(measurement::MetricId::Time)] += call->time;
   }
   measurement::UnitTotals totals = l.settled;
   totals += in_progress;
@@ -169,7 +169,7 @@ bool RankRecordBuilder::add(const Location& l) {
   }
   measurement::UnitTotals in_progress = l.stopped ? l.while_stopped.unit : l.unit;
   platform::Ticks end = l.end;
-  CallsInProgress calls;
+  std::optional<CallInProgress> call;
   std::optional<waits::DurationTable::Entry> cut_call;
   std::int64_t cpu_end = l.cpu_begin_ns;
   const bool own = &l == measurement::own_location();
@@ -191,23 +191,18 @@ bool RankRecordBuilder::add(const Location& l) {
       in_progress.off_mpi_ns += off.mpi;
     }
     in_progress.waited_ns += off.waited;
-    if (inside == Inside::Call) {
-      // Without a cut the innermost open call is left out, with all time since it was charged last.
-      if (threads_ != Threads::Cut) end = l.call.charged_until;
-      measurement::for_each_open_call(l, end, [&](const measurement::OpenCall& call, platform::Ticks time) {
-        if (&call == &l.call && threads_ != Threads::Cut) return;
-        in_progress.mpi += time;
-        calls.add(call.node, time);
-      });
-      if (threads_ == Threads::Cut) {
-        ++in_progress.mpi_calls;
-        cut_call = measurement::duration_of_open_call(l, end);
-      }
+    if (inside == Inside::Call && threads_ == Threads::Cut) {
+      call = CallInProgress{l.call.node, measurement::uncharged_time(l.call, end)};
+      in_progress.mpi += call->time;
+      ++in_progress.mpi_calls;
+      cut_call = measurement::duration_of_open_call(l, end);
+    } else if (inside == Inside::Call) {
+      end = l.call.charged_until;  // the call is left out, with all time since it was charged last
     }
     in_progress.wall += end - l.begin;
     if (cpu_end > l.cpu_begin_ns) in_progress.cpu_ns += cpu_end - l.cpu_begin_ns;
   }
-  if (!add_outside(l, in_progress, calls) || !add_stopped(l, end, cpu_end)) return false;
+  if (!add_outside(l, in_progress, call) || !add_stopped(l, end, cpu_end)) return false;
   const measurement::Iterations* iterations = measurement::iterations_of(l);
   const std::uint32_t loops = iterations ? iterations->count : 0;
   for (std::uint32_t i = 0; i < loops; ++i)
@@ -227,7 +222,7 @@ bool RankRecordBuilder::add(const Location& l) {
   if (l.in_use.load(std::memory_order_relaxed))
     location.losses[static_cast<std::size_t>(measurement::Loss::CpuTimeWithoutTicks)] +=
         sampling::cpu_time_without_ticks(l);
-  if (calls.count > 0) ++location.losses[static_cast<std::size_t>(measurement::Loss::ThreadStillRunning)];
+  if (call) ++location.losses[static_cast<std::size_t>(measurement::Loss::ThreadStillRunning)];
   add_own_times(l, location);
   if (const measurement::EventLog* log = l.events) {
     location.events = measurement::counts_of_events(*log);

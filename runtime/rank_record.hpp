@@ -1,6 +1,8 @@
 #pragma once
 /// Turns the locations of this process into the view that the archive writes.
 
+#include <optional>
+
 #include "archive/rank_profile.hpp"
 #include "measurement/iterations.hpp"
 #include "measurement/location.hpp"
@@ -37,23 +39,13 @@ class RankRecordBuilder {
   [[nodiscard]] bool add(const measurement::Location& location);
   void add_own_times(const measurement::Location& location, archive::LocationRecord& record) const;
   bool is_held(const measurement::Location& location) const;
-  /// Calls in progress that are to be counted, and how long each has lasted.
-  struct CallsInProgress {
-    struct Item {
-      measurement::NodeId node;
-      platform::Ticks time;
-    };
-    Item items[1 + measurement::most_calls_around];
-    std::size_t count = 0;
-    void add(measurement::NodeId node, platform::Ticks time) { items[count++] = {node, time}; }
-    const platform::Ticks* time_of(measurement::NodeId node) const {
-      for (std::size_t i = 0; i < count; ++i)
-        if (items[i].node == node) return &items[i].time;
-      return nullptr;
-    }
+  /// A call in progress that is to be counted, and how long it has lasted.
+  struct CallInProgress {
+    measurement::NodeId node;
+    platform::Ticks time;
   };
   [[nodiscard]] bool add_outside(const measurement::Location& location, const measurement::UnitTotals& in_progress,
-                                 const CallsInProgress& calls);
+                                 const std::optional<CallInProgress>& call);
   [[nodiscard]] bool add_stopped(const measurement::Location& location, platform::Ticks end, std::int64_t cpu_end_ns);
   [[nodiscard]] bool add_loop(measurement::ClusteredLoop& loop, std::int32_t index);
   [[nodiscard]] bool add_slopes(const measurement::ClusteredLoop& loop);

@@ -156,7 +156,7 @@ void end_calls_of_all_events() {
   for (Location* l = measurement::first_location(); l; l = l->next)
     if (l->in_use.load(std::memory_order_relaxed) && measurement::is_held(*l) &&
         l->inside.load(std::memory_order_relaxed) == measurement::Inside::Call)
-      measurement::end_calls_of_events(*l, now);
+      measurement::end_call_of_events(*l, now);
 }
 
 /// What must come before a record of the rank, while the other threads are held. Returns 0 or the errno value.

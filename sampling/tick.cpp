@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "measurement/abandoned_scope.hpp"
-#include "measurement/consumers.hpp"
 #include "measurement/entrance.hpp"
+#include "measurement/event_log.hpp"
 #include "measurement/off_cpu.hpp"
 #include "platform/floating_point.hpp"
 #include "platform/signal_context.hpp"
@@ -260,9 +260,8 @@ void sample(Location& location, std::int64_t weight, const void* context) {
   ++values[column_of(MetricId::Samples)];
   values[column_of(MetricId::Weight)] += weight;
   if (location.extra) [[unlikely]]
-    charge_reading(location, true, {platform::now(), false}, values + columns_of(measurement::NodeKind::Function));
-  if (is_wanted(location, measurement::Wish::Samples)) [[unlikely]]
-    hand_over(location, measurement::SampleRecord{node, weight, platform::now()});
+    charge_reading(location, true, platform::now(), values + columns_of(measurement::NodeKind::Function));
+  if (location.keeps_events) note_sample(location, node, weight);
   auto& unit = location.unit;
   ++unit.ticks_user;
   unit.weight_user_ns += weight;

@@ -43,8 +43,7 @@ struct Counted {
     const Participants participants = operation.participants();
     const Traffic traffic = count(call, participants);
     call.among(participants.local);
-    if (call.is_listened_to()) [[unlikely]]
-      tell_collective(call, operation.comm, operation.root, traffic);
+    if (call.is_listened_to()) tell_collective(call, operation.comm, operation.root, traffic);
   }
   void begun(measurement::MpiCall& call, TrackedRequest& request) {
     set_operation(request, operation, count(call, operation.participants()));
@@ -82,8 +81,7 @@ struct FileMoved {
     if (result != MPI_SUCCESS) return;
     const std::int64_t bytes = told_bytes(call, *status);
     call.io(metric, bytes);
-    if (call.is_wanted()) [[unlikely]]
-      tell_access(call, metric, bytes);
+    if (call.is_wanted()) tell_access(call, metric, bytes);
   }
 };
 using FileRead = FileMoved<measurement::MetricId::BytesRead>;

@@ -8,13 +8,12 @@
 
 namespace refrain::adapters::mpi {
 
-/// A message that the call has sent; `to` is looked at only when somebody wants to know.
+/// A message that the call has sent; `to` is looked at only when events are kept.
 inline void count_send(measurement::MpiCall& call, std::int64_t count, MPI_Datatype datatype, const Partner& to) {
   if (to.peer == MPI_PROC_NULL) return;
   const std::int64_t bytes = bytes_of(count, datatype);
   call.sent(1, bytes);
-  if (call.is_listened_to()) [[unlikely]]
-    tell_sent(call, to, bytes);
+  if (call.is_listened_to()) tell_sent(call, to, bytes);
 }
 /// A message that the call has begun to send.
 inline void count_posted_send(measurement::MpiCall& call, std::int64_t count, MPI_Datatype datatype, const Partner& to,
@@ -24,8 +23,7 @@ inline void count_posted_send(measurement::MpiCall& call, std::int64_t count, MP
   call.sent(1, bytes);
   TrackedRequest* tracked = set_partner(track(call, request, RequestKind::Send), to);
   if (tracked) tracked->bytes_sent = bytes;
-  if (!call.is_listened_to()) [[likely]]
-    return;
+  if (!call.is_listened_to()) return;
   if (tracked) tell_begun(call, *tracked);
   else tell_sent(call, to, bytes);
 }
@@ -34,8 +32,7 @@ inline void count_posted_receive(measurement::MpiCall& call, const Partner& from
                                  RequestKind kind = RequestKind::Receive) {
   if (from.peer == MPI_PROC_NULL) return;
   TrackedRequest* tracked = set_partner(track(call, request, kind), from);
-  if (!call.is_listened_to()) [[likely]]
-    return;
+  if (!call.is_listened_to()) return;
   if (tracked) tell_begun(call, *tracked);
   else number_untracked(call, from);
 }
@@ -50,13 +47,11 @@ inline void count_receive(measurement::MpiCall& call, const MPI_Status& status, 
   if (status.MPI_SOURCE == MPI_PROC_NULL) return;
   const std::int64_t bytes = told_bytes(call, status);
   call.received(1, bytes);
-  if (call.is_listened_to()) [[unlikely]]
-    tell_received(call, status, comm, bytes);
+  if (call.is_listened_to()) tell_received(call, status, comm, bytes);
 }
 /// A message may have moved or not.
 inline void note_failed(measurement::MpiCall& call, const Partner& partner, bool is_receive) {
-  if (call.is_listened_to()) [[unlikely]]
-    fail_number(call, partner, is_receive);
+  if (call.is_listened_to()) fail_number(call, partner, is_receive);
 }
 
 /// The status of a call, our own when the program ignores it.
@@ -124,8 +119,7 @@ struct MessageMatched {
       : source(source), tag(tag), comm(comm), flag(flag), message(message), status(argument) {}
   void before() { claim_receive(source, tag, comm); }
   void after(measurement::MpiCall& call, int result) {
-    if (!call.is_listened_to()) [[likely]]
-      return;
+    if (!call.is_listened_to()) return;
     if (result != MPI_SUCCESS) return fail_number(call, {source, tag, comm}, true);
     if (!flag || *flag) number_matched(call, comm, *message, *status);
   }
@@ -145,8 +139,7 @@ struct MatchedReceived {
     if (result != MPI_SUCCESS || (*status).MPI_SOURCE == MPI_PROC_NULL) return;
     const std::int64_t bytes = told_bytes(call, *status);
     call.received(1, bytes);
-    if (call.is_listened_to()) [[unlikely]]
-      tell_matched(call, *status, message, bytes);
+    if (call.is_listened_to()) tell_matched(call, *status, message, bytes);
   }
 };
 
@@ -202,8 +195,7 @@ struct MatchedPosted {
     if (result != MPI_SUCCESS || message == constants.no_message) return;
     TrackedRequest* tracked = set_partner(track(call, *request, RequestKind::Receive),
                                           {MPI_ANY_SOURCE, MPI_ANY_TAG, constants.no_communicator});
-    if (tracked && call.is_listened_to()) [[unlikely]]
-      tell_begun_matched(call, *tracked, message);
+    if (tracked && call.is_listened_to()) tell_begun_matched(call, *tracked, message);
   }
 };
 

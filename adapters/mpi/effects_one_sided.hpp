@@ -32,7 +32,7 @@ struct OneSided : Operation {
     if (result != MPI_SUCCESS) return;
     const Moved moved = this->moved();
     count_one_sided(call, this->win, this->target, moved);
-    if (call.is_wanted() && this->target != MPI_PROC_NULL) [[unlikely]]
+    if (call.is_wanted() && this->target != MPI_PROC_NULL)
       tell_one_sided(call, this->win, this->target, moved.put, moved.got);
   }
   void begun(measurement::MpiCall& call, TrackedRequest& request) {
@@ -98,8 +98,7 @@ struct WindowFenced {
   MPI_Win win;
   void before() {}
   void after(measurement::MpiCall& call, int result) {
-    if (result == MPI_SUCCESS && call.is_listened_to()) [[unlikely]]
-      tell_fence(call, win);
+    if (result == MPI_SUCCESS && call.is_listened_to()) tell_fence(call, win);
   }
 };
 
@@ -109,8 +108,7 @@ struct WindowSynchronized {
   MPI_Win win;
   void before() {}
   void after(measurement::MpiCall& call, int result) {
-    if (result == MPI_SUCCESS && call.is_wanted()) [[unlikely]]
-      tell_synchronized(call, win, MPI_PROC_NULL, false);
+    if (result == MPI_SUCCESS && call.is_wanted()) tell_synchronized(call, win, MPI_PROC_NULL, false);
   }
 };
 using AccessStarted = WindowSynchronized;
@@ -123,8 +121,7 @@ struct ExposureTested {
   const int* flag;
   void before() {}
   void after(measurement::MpiCall& call, int result) {
-    if (result == MPI_SUCCESS && *flag && call.is_wanted()) [[unlikely]]
-      tell_synchronized(call, win, MPI_PROC_NULL, false);
+    if (result == MPI_SUCCESS && *flag && call.is_wanted()) tell_synchronized(call, win, MPI_PROC_NULL, false);
   }
 };
 struct TargetSynchronized {
@@ -132,8 +129,7 @@ struct TargetSynchronized {
   MPI_Win win;
   void before() {}
   void after(measurement::MpiCall& call, int result) {
-    if (result == MPI_SUCCESS && call.is_wanted()) [[unlikely]]
-      tell_synchronized(call, win, target, false);
+    if (result == MPI_SUCCESS && call.is_wanted()) tell_synchronized(call, win, target, false);
   }
 };
 using TargetUnlocked = TargetSynchronized;
@@ -143,7 +139,7 @@ struct TargetLocked {
   MPI_Win win;
   void before() {}
   void after(measurement::MpiCall& call, int result) {
-    if (result == MPI_SUCCESS && call.is_wanted()) [[unlikely]]
+    if (result == MPI_SUCCESS && call.is_wanted())
       tell_synchronized(call, win, target, lock_type == MPI_LOCK_EXCLUSIVE);
   }
 };

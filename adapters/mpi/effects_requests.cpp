@@ -62,15 +62,13 @@ void complete(measurement::MpiCall& call, TrackedRequest& request, const MPI_Sta
   if (request.active) {
     const bool cancelled = was_cancelled(request.kind, status);
     const std::int64_t bytes = cancelled ? 0 : count_completion(call, request, status);
-    if (call.is_listened_to()) [[unlikely]]
-      tell_completed(call, request, status, bytes, cancelled);
+    if (call.is_listened_to()) tell_completed(call, request, status, bytes, cancelled);
   }
   retire(request);
 }
 
 void retire_failed(measurement::MpiCall& call, TrackedRequest& request) {
-  if (call.is_listened_to()) [[unlikely]]
-    give_up_number(call, request);
+  if (call.is_listened_to()) give_up_number(call, request);
   retire(request);
 }
 
@@ -124,7 +122,7 @@ void TestedAll::after(measurement::MpiCall& call, int result) {
   if (result == MPI_ERR_IN_STATUS) {
     for (int i = 0; i < count; ++i) claimed.ended(call, i, statuses[i]);
   } else if (result == MPI_SUCCESS && (!flag || *flag)) {
-    if (call.is_listened_to()) [[unlikely]]
+    if (call.is_listened_to())
       for (int i = 0; i < count; ++i) claimed.resolve(call, i, statuses[i]);
     for (int i = 0; i < count; ++i) claimed.completed(call, i, statuses[i]);
   } else if (result != MPI_SUCCESS) {
@@ -143,7 +141,7 @@ void TestedAny::after(measurement::MpiCall& call, int result) {
 void WaitedSome::after(measurement::MpiCall& call, int result) {
   if (!any) return;
   if ((result == MPI_SUCCESS || result == MPI_ERR_IN_STATUS) && *outcount != MPI_UNDEFINED) {
-    if (result == MPI_SUCCESS && call.is_listened_to()) [[unlikely]]
+    if (result == MPI_SUCCESS && call.is_listened_to())
       for (int i = 0; i < *outcount; ++i) claimed.resolve(call, indices[i], statuses[i]);
     for (int i = 0; i < *outcount; ++i) {
       if (result == MPI_SUCCESS) {

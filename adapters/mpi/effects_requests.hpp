@@ -125,8 +125,7 @@ struct RequestFreed {
     if (!claimed) return;
     if (result == MPI_SUCCESS) {
       if (claimed->active && is_counted_at_completion(claimed->kind)) call.lost(measurement::Loss::UnknownReceive);
-      if (call.is_listened_to()) [[unlikely]]
-        give_up_number(call, *claimed);
+      if (call.is_listened_to()) give_up_number(call, *claimed);
       request_table.release(*claimed);
     } else {
       request_table.return_claim(*claimed);

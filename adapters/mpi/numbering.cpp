@@ -75,7 +75,7 @@ std::uint64_t key_of(MPI_Message message) { return handle_bits(message) << 1 | s
 }  // namespace
 
 void start_numbering() {
-  if (!measurement::messages_are_numbered) return;
+  if (!measurement::events_are_kept()) return;
   int level = MPI_THREAD_MULTIPLE;
   pmpi.Query_thread(&level);
   if (channels.create(level == MPI_THREAD_MULTIPLE)) constants.channels_are_claimed = channels.is_threaded();
@@ -137,7 +137,7 @@ void number_untracked(MpiCall& call, const Partner& from) {
   const std::int32_t communicator = id_of_communicator(from.comm);
   if (!can_be_numbered(communicator)) return;
   const ChannelUse use{communicator, rank_or_any(from.peer), tag_or_any(from.tag), true, call.here().thread};
-  if (use.peer == measurement::any_peer || use.tag == measurement::any_tag) return channels.break_channel(use);
+  if (use.peer == events::any_peer || use.tag == events::any_tag) return channels.break_channel(use);
   bool is_full = false;
   (void)channels.count(use, is_full);
   count_if(call, is_full);
@@ -225,7 +225,7 @@ MatchedMessage take_matched(MPI_Message message) {
       place.key.store(0);
       return found;
     }
-  return {measurement::unknown_communicator, {}};
+  return {events::unknown_communicator, {}};
 }
 
 void keep_matched(TrackedRequest& request, const MatchedMessage& message) {
@@ -247,7 +247,7 @@ void claim_channel(const TrackedRequest& request) {
 
 std::int32_t communicator_of(const TrackedRequest& request) {
   if (request.communicator & is_id) return static_cast<std::int32_t>(static_cast<std::uint32_t>(request.communicator));
-  if (request.communicator == 0) return measurement::unknown_communicator;
+  if (request.communicator == 0) return events::unknown_communicator;
   return id_of_communicator(handle_of<MPI_Comm>(request.communicator));
 }
 

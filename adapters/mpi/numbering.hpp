@@ -1,5 +1,5 @@
 #pragma once
-/// The numbers of the program's messages (channels.hpp) and collective operations, when a consumer has asked for them.
+/// The numbers of the program's messages (channels.hpp) and collective operations, while events are kept.
 /// To be called with every one of them, also while MPI_Pcontrol has stopped the measurement: each rank must count all
 /// of its own.
 ///

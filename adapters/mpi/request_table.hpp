@@ -17,7 +17,7 @@
 #include <cstdint>
 
 #include "adapters/mpi/lock.hpp"
-#include "measurement/records.hpp"
+#include "measurement/open_call.hpp"
 #include "platform/hot.hpp"
 
 namespace refrain::adapters::mpi {
@@ -50,7 +50,7 @@ struct TrackedRequest {
   bool partitioned : 1;        ///< its messages are matched apart from others
   bool doubted : 1;            ///< MPI_Cancel was called for it
   measurement::BegunAt begun;  ///< by which call, or started last when it is persistent
-  std::uint64_t number;        ///< of what was begun then (measurement/records.hpp)
+  std::uint64_t number;        ///< of what was begun then (MpiCall::number_of_request())
   std::int32_t peer, tag;  ///< as the program gave them, wildcards too; peer: also the root of a collective operation
   std::uint64_t communicator;  ///< bits of its handle, or its id (communicator_of()); of a one-sided operation the
                                ///< window's

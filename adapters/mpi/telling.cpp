@@ -5,16 +5,16 @@
 
 namespace refrain::adapters::mpi {
 
-using measurement::Communication;
+using events::Kind;
+using events::Phase;
+using events::Record;
 using measurement::MetricId;
 using measurement::MpiCall;
-using Kind = Communication::Kind;
-using Phase = Communication::Phase;
 
 namespace {
 
 std::int32_t rank_of_root(int root) {
-  return root == MPI_ROOT ? measurement::this_side : root == MPI_PROC_NULL ? measurement::no_peer : root;
+  return root == MPI_ROOT ? events::this_side : root == MPI_PROC_NULL ? events::no_peer : root;
 }
 
 Kind kind_of(RequestKind kind) {
@@ -33,117 +33,104 @@ Kind kind_of(RequestKind kind) {
 }
 
 /// What is known of the request alone.
-Communication of_request(const TrackedRequest& r, Phase phase) {
-  const Kind kind = kind_of(r.kind);
-  const bool is_message = kind == Kind::Send || kind == Kind::Receive;
-  Communication c{.kind = kind,
-                  .phase = phase,
-                  .peer = is_message ? rank_or_any(r.peer) : measurement::no_peer,
-                  .tag = is_message ? tag_or_any(r.tag) : measurement::any_tag,
-                  .communicator = measurement::unknown_communicator,
-                  .request = r.number,
-                  .begun = r.begun,
-                  .bytes_sent = kind == Kind::Receive ? 0 : r.bytes_sent,
-                  .bytes_received = kind == Kind::Receive ? 0 : r.bytes_received};
-  if (kind == Kind::Collective) c.peer = rank_of_root(r.peer);
-  if (kind == Kind::OneSided) {
-    c.peer = r.peer;
-    c.communicator = id_of_window(handle_of<MPI_Win>(r.communicator));
-  } else {
-    c.communicator = communicator_of(r);
+Record of_request(const TrackedRequest& request, Phase phase) {
+  Record r;
+  r.kind = kind_of(request.kind);
+  r.phase = phase;
+  r.peer = r.kind == Kind::OneSided     ? request.peer
+           : r.kind == Kind::Collective ? rank_of_root(request.peer)
+           : events::is_message(r.kind) ? rank_or_any(request.peer)
+                                        : events::no_peer;
+  if (events::is_message(r.kind)) r.tag = tag_or_any(request.tag);
+  r.communicator = r.kind == Kind::OneSided ? id_of_window(handle_of<MPI_Win>(request.communicator))
+                                            : communicator_of(request);
+  r.request = request.number;
+  if (phase != Phase::Begun) {
+    r.begun_thread = request.begun.thread;
+    r.begun_node = static_cast<std::uint32_t>(request.begun.node);
   }
-  return c;
+  if (r.kind != Kind::Receive) {
+    r.bytes_sent = request.bytes_sent;
+    r.bytes_received = request.bytes_received;
+  }
+  return r;
 }
 
-Communication whole(const MpiCall& call, Kind kind) {
-  return {.kind = kind,
-          .phase = Phase::Whole,
-          .peer = measurement::no_peer,
-          .tag = measurement::any_tag,
-          .communicator = measurement::unknown_communicator,
-          .request = measurement::no_request,
-          .begun = call.here(),
-          .bytes_sent = 0,
-          .bytes_received = 0};
+/// Begun and completed by this call.
+Record whole(Kind kind, std::int32_t peer, std::int32_t communicator) {
+  Record r;
+  r.kind = kind;
+  r.peer = peer;
+  r.communicator = communicator;
+  return r;
+}
+
+Record whole_message(Kind kind, std::int32_t peer, std::int32_t tag, std::int32_t communicator, std::int64_t bytes) {
+  Record r = whole(kind, peer, communicator);
+  r.tag = tag;
+  (kind == Kind::Send ? r.bytes_sent : r.bytes_received) = bytes;
+  return r;
 }
 
 }  // namespace
 
 void tell_sent(MpiCall call, Partner to, std::int64_t bytes) {
   if (to.peer == MPI_PROC_NULL) return;
-  Communication c = whole(call, Kind::Send);
-  c.peer = to.peer;
-  c.tag = to.tag;
-  c.communicator = id_of_communicator(to.comm);
-  c.bytes_sent = bytes;
-  c.number = number_message(call, c.communicator, to.peer, to.tag, false);
-  if (call.is_recorded()) call.tell(c);
+  Record r = whole_message(Kind::Send, to.peer, to.tag, id_of_communicator(to.comm), bytes);
+  const MessageNumber number = number_message(call, r.communicator, r.peer, r.tag, false);
+  if (call.is_recorded()) call.tell(r, number);
 }
 
 void tell_received(MpiCall call, const MPI_Status& status, MPI_Comm comm, std::int64_t bytes) {
   if (status.MPI_SOURCE == MPI_PROC_NULL) return;
-  Communication c = whole(call, Kind::Receive);
-  c.peer = status.MPI_SOURCE;
-  c.tag = status.MPI_TAG;
-  c.communicator = id_of_communicator(comm);
-  c.bytes_received = bytes;
-  c.number = number_message(call, c.communicator, c.peer, c.tag, true);
-  if (call.is_recorded()) call.tell(c);
+  Record r = whole_message(Kind::Receive, status.MPI_SOURCE, status.MPI_TAG, id_of_communicator(comm), bytes);
+  const MessageNumber number = number_message(call, r.communicator, r.peer, r.tag, true);
+  if (call.is_recorded()) call.tell(r, number);
 }
 
 void tell_matched(MpiCall call, const MPI_Status& status, MPI_Message message, std::int64_t bytes) {
   const MatchedMessage matched = take_matched(message);
   if (status.MPI_SOURCE == MPI_PROC_NULL || !call.is_recorded()) return;
-  Communication c = whole(call, Kind::Receive);
-  c.peer = status.MPI_SOURCE;
-  c.tag = status.MPI_TAG;
-  c.communicator = matched.communicator;
-  c.number = matched.number;
-  c.bytes_received = bytes;
-  call.tell(c);
+  Record r = whole_message(Kind::Receive, status.MPI_SOURCE, status.MPI_TAG, matched.communicator, bytes);
+  call.tell(r, matched.number);
 }
 
 void tell_collective(MpiCall call, MPI_Comm comm, int root, const Traffic& traffic) {
-  Communication c = whole(call, Kind::Collective);
-  c.peer = rank_of_root(root);
-  c.communicator = id_of_communicator(comm);
-  c.number = number_collective(c.communicator);
+  Record r = whole(Kind::Collective, rank_of_root(root), id_of_communicator(comm));
+  const MessageNumber number = number_collective(r.communicator);
   if (!call.is_recorded()) return;
-  c.of_all = identity_if_of_all(c.communicator);
-  c.bytes_sent = traffic.sent;
-  c.bytes_received = traffic.received;
-  call.tell(c);
+  r.bytes_sent = traffic.sent;
+  r.bytes_received = traffic.received;
+  if (const std::uint64_t identity = identity_if_of_all(r.communicator)) call.tell_operation_of_all(identity);
+  call.tell(r, number);
 }
 
 void tell_one_sided(MpiCall call, MPI_Win win, int target, std::int64_t put, std::int64_t got) {
-  Communication c = whole(call, Kind::OneSided);
-  c.peer = target;
-  c.communicator = id_of_window(win);
-  c.bytes_sent = put > 0 ? put : 0;
-  c.bytes_received = got > 0 ? got : 0;
-  call.tell(c);
+  Record r = whole(Kind::OneSided, target, id_of_window(win));
+  r.bytes_sent = put > 0 ? put : 0;
+  r.bytes_received = got > 0 ? got : 0;
+  call.tell(r);
 }
 
 void tell_fence(MpiCall call, MPI_Win win) {
-  Communication c = whole(call, Kind::Synchronization);
-  c.communicator = id_of_window(win);
-  c.number = number_fence(c.communicator);
-  if (call.is_recorded()) call.tell(c);
+  Record r = whole(Kind::Synchronization, events::no_peer, id_of_window(win));
+  r.tag = events::any_tag;
+  r.ordinal = number_fence(r.communicator).ordinal;
+  if (call.is_recorded()) call.tell(r);
 }
 
 void tell_synchronized(MpiCall call, MPI_Win win, int target, bool is_exclusive) {
-  Communication c = whole(call, Kind::Synchronization);
-  if (target != MPI_PROC_NULL) c.peer = target;
-  if (is_exclusive) c.tag = measurement::exclusive_lock;
-  c.communicator = id_of_window(win);
-  call.tell(c);
+  Record r = whole(Kind::Synchronization, target == MPI_PROC_NULL ? events::no_peer : target, id_of_window(win));
+  r.tag = is_exclusive ? events::exclusive_lock : events::any_tag;
+  r.ordinal = events::no_ordinal;
+  call.tell(r);
 }
 
 void tell_access(MpiCall call, MetricId metric, std::int64_t bytes) {
   const bool is_read = metric == MetricId::BytesRead;
-  Communication c = whole(call, is_read ? Kind::Read : Kind::Write);
-  (is_read ? c.bytes_received : c.bytes_sent) = bytes;
-  call.tell(c);
+  Record r = whole(is_read ? Kind::Read : Kind::Write, events::no_peer, events::unknown_communicator);
+  (is_read ? r.bytes_received : r.bytes_sent) = bytes;
+  call.tell(r);
 }
 
 void tell_begun(MpiCall call, TrackedRequest& request) {
@@ -151,28 +138,28 @@ void tell_begun(MpiCall call, TrackedRequest& request) {
   const bool is_in_order = request.kind == RequestKind::Collective && !request.persistent;
   const MessageNumber number = is_in_order ? number_collective(communicator_of(request)) : number_begun(call, request);
   if (!call.is_recorded()) return;
-  Communication c = of_request(request, Phase::Begun);
-  c.number = number;
-  call.tell(c);
+  Record r = of_request(request, Phase::Begun);
+  call.tell(r, number);
 }
 
 void tell_begun_matched(MpiCall call, TrackedRequest& request, MPI_Message message) {
   keep_matched(request, take_matched(message));
-  if (call.is_recorded()) call.tell(of_request(request, Phase::Begun));
+  if (!call.is_recorded()) return;
+  Record r = of_request(request, Phase::Begun);
+  call.tell(r);
 }
 
 void tell_completed(MpiCall call, TrackedRequest& request, const MPI_Status& status, std::int64_t bytes,
                     bool cancelled) {
   const MessageNumber number = number_completed(call, request, status, cancelled);
   if (!call.is_recorded()) return;
-  Communication c = of_request(request, cancelled ? Phase::Cancelled : Phase::Completed);
+  Record r = of_request(request, cancelled ? Phase::Cancelled : Phase::Completed);
   if (!cancelled && request.kind == RequestKind::Receive) {
-    c.peer = rank_or_any(status.MPI_SOURCE);
-    c.tag = tag_or_any(status.MPI_TAG);
+    r.peer = rank_or_any(status.MPI_SOURCE);
+    r.tag = tag_or_any(status.MPI_TAG);
   }
-  if (is_counted_at_completion(request.kind)) (c.kind == Kind::Write ? c.bytes_sent : c.bytes_received) = bytes;
-  c.number = number;
-  call.tell(c);
+  if (is_counted_at_completion(request.kind)) (r.kind == Kind::Write ? r.bytes_sent : r.bytes_received) = bytes;
+  call.tell(r, number);
 }
 
 }  // namespace refrain::adapters::mpi

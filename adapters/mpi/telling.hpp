@@ -1,7 +1,7 @@
 #pragma once
-/// What a call has sent, received, begun and completed, told in full to those who want it (measurement/consumers.hpp).
+/// What a call has sent, received, begun and completed, as records of events (measurement/event_log.hpp).
 /// To be called when MpiCall::is_wanted(), what is about messages, collective operations and fences when
-/// MpiCall::is_listened_to(): they are numbered all the time. All of it stands apart from what every call runs.
+/// MpiCall::is_listened_to(): they are numbered all the time.
 
 #include "adapters/mpi/numbering.hpp"
 #include "adapters/mpi/tracking.hpp"
@@ -31,10 +31,9 @@ void tell_access(measurement::MpiCall call, measurement::MetricId metric, std::i
 void tell_begun(measurement::MpiCall call, TrackedRequest& request);
 /// The same of the receive of a message that was matched before.
 void tell_begun_matched(measurement::MpiCall call, TrackedRequest& request, MPI_Message message);
-/// The same if somebody wants to know, and the request could be tracked.
+/// The same if events are kept, and the request could be tracked.
 inline void tell_begun_if_wanted(measurement::MpiCall& call, TrackedRequest* request) {
-  if (request && call.is_listened_to()) [[unlikely]]
-    tell_begun(call, *request);
+  if (request && call.is_listened_to()) tell_begun(call, *request);
 }
 /// The call has completed what `request` is about. `bytes`: received, read or written.
 void tell_completed(measurement::MpiCall call, TrackedRequest& request, const MPI_Status& status, std::int64_t bytes,

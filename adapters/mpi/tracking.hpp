@@ -37,9 +37,9 @@ struct Partner {
 };
 /// As records have them.
 inline std::int32_t rank_or_any(int peer) {
-  return peer == MPI_ANY_SOURCE ? measurement::any_peer : peer == MPI_PROC_NULL ? measurement::no_peer : peer;
+  return peer == MPI_ANY_SOURCE ? events::any_peer : peer == MPI_PROC_NULL ? events::no_peer : peer;
 }
-inline std::int32_t tag_or_any(int tag) { return tag == MPI_ANY_TAG ? measurement::any_tag : tag; }
+inline std::int32_t tag_or_any(int tag) { return tag == MPI_ANY_TAG ? events::any_tag : tag; }
 
 inline TrackedRequest* set_partner(TrackedRequest* tracked, const Partner& partner) {
   if (!tracked) return nullptr;

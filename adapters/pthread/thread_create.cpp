@@ -11,7 +11,7 @@
 #include <threads.h>
 
 #include "measurement/abandoned_scope.hpp"
-#include "measurement/consumers.hpp"
+#include "measurement/event_log.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/location.hpp"
 #include "measurement/unseen_threads.hpp"

@@ -1,9 +1,8 @@
 /* MPI calls of every kind, and a book that the program keeps of them itself: one line for each call, and before it one
-   for each thing that the call communicates, begins or completes, as Refrain hands them over (measurement/records.hpp).
+   for each thing that the call communicates, begins or completes, as Refrain notes them (measurement/event_log.hpp).
 
      call_book BOOK        writes BOOK.<rank>
 
-     book PID
      did KIND PHASE PEER TAG COMMUNICATOR REQUEST SITE SENT RECEIVED    SITE: where the request was begun
      call FUNCTION SITE TICKS_BEFORE TICKS_AFTER NS_BEFORE NS_AFTER     SITE: the call path, told by the line; of thread
    K */
@@ -13,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 #if defined(__x86_64__)
 #include <x86intrin.h>
 #endif
@@ -153,15 +151,15 @@ static void one_sided(void) {
   CALL(MPI_Win_create, target, sizeof target, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &window);
   did("synchronization", "whole", other, any, "window", 0, 0, 0, 0);
   CALL(MPI_Win_lock, MPI_LOCK_SHARED, other, 0, window);
-  did("one-sided", "whole", other, any, "window", 0, 0, 16, 0);
+  did("one_sided", "whole", other, any, "window", 0, 0, 16, 0);
   CALL(MPI_Put, data, 4, MPI_INT, other, 0, 4, MPI_INT, window);
-  did("one-sided", "whole", other, any, "window", 0, 0, 0, 24);
+  did("one_sided", "whole", other, any, "window", 0, 0, 0, 24);
   CALL(MPI_Get, more, 6, MPI_INT, other, 8, 6, MPI_INT, window);
   MPI_Request request;
   const int put = ++begun, at = __LINE__ + 2;
-  did("one-sided", "begun", other, any, "window", put, at, 8, 0);
+  did("one_sided", "begun", other, any, "window", put, at, 8, 0);
   CALL(MPI_Rput, data, 2, MPI_INT, other, 16, 2, MPI_INT, window, &request);
-  did("one-sided", "completed", other, any, "window", put, at, 8, 0);
+  did("one_sided", "completed", other, any, "window", put, at, 8, 0);
   CALL(MPI_Wait, &request, MPI_STATUS_IGNORE);
   did("synchronization", "whole", other, any, "window", 0, 0, 0, 0);
   CALL(MPI_Win_flush, other, window);
@@ -235,7 +233,6 @@ int main(int argc, char** argv) {
   snprintf(name, sizeof name, "%s.%d", argv[1], rank);
   book = fopen(name, "w");
   if (!book || provided < MPI_THREAD_MULTIPLE) return 1;
-  fprintf(book, "book %d\n", (int)getpid());
   CALL(MPI_Comm_dup, MPI_COMM_WORLD, &copy);
   messages();
   probed();

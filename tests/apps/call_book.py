@@ -1,13 +1,12 @@
-"""Records of calls (measurement/records.hpp): a consumer that writes them all, against the book that the program keeps itself."""
+"""What is noted of calls (measurement/event_log.hpp): all events of a program, against the book that it keeps itself."""
 
 from __future__ import annotations
 
-import tempfile
+import subprocess
 import unittest
-from pathlib import Path
 from typing import Iterator
 
-from refrain_testing import BUILD, MPIS, PROGRAMS, clean_environment, mpiexec, run_to_the_end
+from refrain_testing import MPIS, PROGRAMS, TestCase, mpiexec
 
 RANKS = 2
 
@@ -22,32 +21,29 @@ class OneToOne:
         self.test.assertEqual((theirs, ours), (self.there.setdefault(ours, theirs), self.back.setdefault(theirs, ours)), self.what)
 
 
-class CallBook(unittest.TestCase):
-    def books(self, mpi: str, directory: Path) -> Iterator[tuple[list[list[str]], list[list[str]]]]:
-        """Of each rank what the program says, and what was handed over."""
-        runtime = BUILD / "tests" / "lib" / f"libcall_book_runtime_{mpi}.so"
-        command = mpiexec(mpi, RANKS, "env", f"LD_PRELOAD={runtime}", PROGRAMS / f"call_book_{mpi}", directory / "program")
-        extra = {"CALL_BOOK": str(directory / "records"), "REFRAIN_EXPERIMENT_DIRECTORY": str(directory / "experiment")}
-        code, out, err = run_to_the_end(command, 300, clean_environment(extra))
-        self.assertEqual((0, b"", b""), (code, out, err))
+class CallBook(TestCase):
+    def books(self, mpi: str) -> Iterator[tuple[list[list[str]], list[list[str]]]]:
+        """Of each rank what the program says, and what was noted."""
+        book = self.directory / f"program-{mpi}"
+        outcome = self.measured(mpiexec(mpi, RANKS, PROGRAMS / f"call_book_{mpi}", book), {"REFRAIN_TRACE": "all"}, timeout=300)
+        self.assertEqual((0, b"", ""), (outcome.code, outcome.stdout, outcome.stderr))
         for rank in range(RANKS):
-            lines = [line.split() for line in (directory / f"program.{rank}").read_text().splitlines()]
-            pid = lines.pop(0)[1]
-            yield lines, [line.split() for line in (directory / f"records.{pid}").read_text().splitlines()]
+            read = subprocess.run([PROGRAMS / "call_book_records", str(outcome.experiment), str(rank)], check=True, capture_output=True, text=True)
+            yield [line.split() for line in book.with_name(f"{book.name}.{rank}").read_text().splitlines()], [line.split() for line in read.stdout.splitlines()]
 
-    def compare(self, told: list[list[str]], handed: list[list[str]]) -> int:
+    def compare(self, told: list[list[str]], noted: list[list[str]]) -> int:
         """`told`: by the program. The number of things that its calls did."""
-        first = next(i for i, line in enumerate(handed) if line[:2] == ["call", "MPI_Comm_dup"])
-        self.assertEqual(["MPI_Init_thread", "MPI_Comm_rank"], [line[1] for line in handed[:first]])
-        self.assertEqual(["call", "MPI_Finalize"], handed[-1][:2])
-        handed = handed[first:-1]
-        self.assertEqual([line[:2] for line in told], [line[:2] for line in handed])
+        first = next(i for i, line in enumerate(noted) if line[:2] == ["call", "MPI_Comm_dup"])
+        self.assertEqual(["MPI_Init_thread", "MPI_Comm_rank"], [line[1] for line in noted[:first]])
+        self.assertEqual(["call", "MPI_Finalize"], noted[-1][:2])
+        noted = noted[first:-1]
+        self.assertEqual([line[:2] for line in told], [line[:2] for line in noted])
         requests, communicators, sites = OneToOne(self, "requests"), OneToOne(self, "communicators"), OneToOne(self, "paths")
         windows = OneToOne(self, "windows")
         communicators.same("world", "0")
         last_end = 0
         did = 0
-        for line, record in zip(told, handed):
+        for line, record in zip(told, noted):
             if line[0] == "call":
                 _, function, site, *times = line
                 ticks_before, ticks_after, ns_before, ns_after = map(int, times)
@@ -66,7 +62,7 @@ class CallBook(unittest.TestCase):
             if communicator == "unknown":
                 self.assertEqual("-1", record[5], f"{line} {record}")
             else:
-                (windows if kind in ("one-sided", "synchronization") else communicators).same(communicator, record[5])
+                (windows if kind in ("one_sided", "synchronization") else communicators).same(communicator, record[5])
             requests.same(request, record[6])
             if phase in ("completed", "cancelled"):
                 sites.same(site, f"{record[7]}:{record[8]}")
@@ -75,19 +71,18 @@ class CallBook(unittest.TestCase):
 
     def test_every_field_of_every_record_is_that_of_the_program(self) -> None:
         for mpi in MPIS:
-            with self.subTest(mpi), tempfile.TemporaryDirectory(prefix="call-book-") as name:
-                for told, handed in self.books(mpi, Path(name)):
-                    self.assertGreater(self.compare(told, handed), 40)
+            with self.subTest(mpi):
+                for told, noted in self.books(mpi):
+                    self.assertGreater(self.compare(told, noted), 40)
 
     def test_it_would_notice_another_field(self) -> None:
-        with tempfile.TemporaryDirectory(prefix="call-book-") as name:
-            told, handed = next(self.books(MPIS[0], Path(name)))
-        self.compare(told, handed)
-        for i, line in enumerate(handed):
+        told, noted = next(self.books(MPIS[0]))
+        self.compare(told, noted)
+        for i, line in enumerate(noted):
             if line[0] != "did" or line[2] != "completed":
                 continue
             for field in range(1, len(line)):
-                changed = [list(other) for other in handed]
+                changed = [list(other) for other in noted]
                 changed[i][field] = "7"
                 with self.subTest(line=line, field=field), self.assertRaises(AssertionError):
                     self.compare(told, changed)

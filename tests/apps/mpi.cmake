@@ -18,8 +18,7 @@ foreach(mpi ${REFRAIN_MPIS})
   target_compile_definitions(mpi_plugin_${mpi} PRIVATE main=plugin_main)
   target_compile_options(mpi_plugin_${mpi} PRIVATE -O1 -g -Wno-stringop-overflow -Wno-stringop-overread)
 
-  add_library(mpi_recorder_${mpi} SHARED ${mpi_apps}/mpi_recorder.cpp ${REFRAIN_SOURCE}/measurement/mpi_call.cpp
-    ${REFRAIN_SOURCE}/measurement/consumers.cpp)
+  add_library(mpi_recorder_${mpi} SHARED ${mpi_apps}/mpi_recorder.cpp ${REFRAIN_SOURCE}/measurement/mpi_call.cpp)
   target_compile_options(mpi_recorder_${mpi} PRIVATE ${REFRAIN_RUNTIME_FLAGS})
   target_link_libraries(mpi_recorder_${mpi} PRIVATE refrain_adapter_${mpi} refrain_platform)
   target_link_options(mpi_recorder_${mpi} PRIVATE -nodefaultlibs -Wl,-z,defs)

@@ -14,7 +14,6 @@
 
 #include "adapters/mpi/request_table.hpp"
 #include "measurement/call_durations.hpp"
-#include "measurement/call_within.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/mpi_call.hpp"
 #include "platform/clock.hpp"
@@ -28,6 +27,8 @@ void (*say)(const char* line) = nullptr;
 std::span<const char* const> mpi_region_names;
 std::span<const bool> mpi_regions_in_order, mpi_regions_waited_in;
 void note_unmeasured_call(RegionId) {}
+constinit EventSettings event_settings{};  // none are kept
+std::atomic<bool> messages_go_uncounted{false};
 
 namespace {
 
@@ -135,19 +136,19 @@ std::atomic<bool> calls_pass_through{false};
 std::int64_t* enter_region_with_extras(Location& location, RegionId region, const platform::Registers& registers) {
   return enter_region_anew(location, region, registers, nullptr);
 }
-void charge_reading(Location&, bool, const ReadingRecord&, std::int64_t*) {}
+void charge_reading(Location&, bool, platform::Ticks, std::int64_t*) {}
 bool wait_at_gate(Location&, Inside) { return true; }
 void keep_up(Location&, Inside) {}
 std::int64_t* row_of(Location&, const OpenCall& call) { return call.values; }
 std::int64_t* row_after_cut(Location& location) { return location.call.values; }
-bool is_call_around(const Location&, std::uintptr_t) { return false; }
-void end_calls_within(Location&, std::uintptr_t) {}
-void pop_call(Location&, platform::Ticks) {}
 void take_due_snapshot(Location&) {}
 std::atomic<bool> durations_are_noted{false};
 void note_rare_duration(Location&, platform::Ticks, waits::CallClass) {}
 void take_back_timing(Location&) {}
-void note_call_within(Location&, const platform::Registers&) {}
+void note_passed_call(Location&, const platform::Registers&) {}
+void note_communication(Location&, events::Record&, const events::MessageNumber&) {}
+void note_operation_of_all(Location&, std::uint64_t) {}
+void note_call(Location&, platform::Ticks, bool) {}
 void end_timed_call(Location&, platform::Ticks, platform::Ticks) {}
 void look_after_call(Location&, platform::Ticks, platform::Ticks) {}
 platform::Ticks begin_after_look(Location&, platform::Ticks now) { return now; }

@@ -142,13 +142,11 @@ app_test(same_results LONG)
 # How programs are linked with Refrain.
 app_test(link BESIDE COST 15)
 
-# What is handed over of calls: a consumer in a runtime of its own.
+# What is noted of calls, against the book that the program keeps of them itself.
+app_program(call_book_records call_book_records.cpp refrain_trace refrain_experiment)
 foreach(mpi ${REFRAIN_MPIS})
   app_program(call_book_${mpi} call_book.c mpi_${mpi})
   target_compile_options(call_book_${mpi} PRIVATE -Wno-stringop-overflow)
-  refrain_runtime_library(call_book_runtime_${mpi} refrain_adapter_${mpi})
-  target_sources(call_book_runtime_${mpi} PRIVATE ${apps}/call_book_consumer.cpp)
-  target_compile_options(call_book_runtime_${mpi} PRIVATE ${REFRAIN_RUNTIME_FLAGS})
 endforeach()
 app_test(call_book)
 

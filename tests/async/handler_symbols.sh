@@ -6,8 +6,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tick=$(nm --defined-only "$@" 2>/dev/null | awk '/ T .*handle_tick/ {print $3; exit}')
 entry=$(nm --defined-only "$@" 2>/dev/null | awk '/ T .*enter_region/ {print $3; exit}')
-# Consumers of records are called through pointers.
-events=$(nm --defined-only "$@" 2>/dev/null | awk '/ [DRB] .*event_consumer/ {print $3; exit}')
+# What calls note of their messages: by adapters, which are not among the objects.
+events=$(nm --defined-only "$@" 2>/dev/null | awk '/ T .*note_communication/ {print $3; exit}')
 [ -n "$tick" ] && [ -n "$entry" ] && [ -n "$events" ] || { echo "the handler's entries were not found"; exit 1; }
 echo '{ local: *; };' >"$work/hidden.map"
 ld -shared --gc-sections -e "$tick" -u "$entry" -u "$events" --version-script="$work/hidden.map" "$@" -o "$work/handler.o"

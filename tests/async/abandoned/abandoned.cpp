@@ -125,7 +125,6 @@ class AbandonedTick : public testing::Test {
   void SetUp() override {
     location = measurement::make_detached_location({std::size_t{8} << 20, 256, unwind::Backend::Incremental});
     ASSERT_NE(location, nullptr);
-    location->wanted = measurement::first_wishes();
     begin_events(*location);
     ASSERT_NE(location->events, nullptr);
     ASSERT_TRUE(measurement::enter_location(*location));

@@ -96,7 +96,7 @@ TEST_F(BufferTest, what_is_dropped_and_rewound_has_never_been) {
 }
 
 TEST_F(BufferTest, ends_of_spans_find_room_when_calls_do_not) {
-  const CallRecord call{true, false, false, 1, 1, 1000, 1000};
+  const CallRecord call{true, 1, 1, 1000, 1000};
   while (buffer_.append(call)) {
   }
   Record span;

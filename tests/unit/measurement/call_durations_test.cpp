@@ -16,7 +16,7 @@ namespace {
 using waits::Column;
 using waits::DurationTable;
 
-constexpr RegionId outer{1}, inner{2};
+constexpr RegionId receive{1}, file_read{2};
 constexpr bool waited_in[] = {false, true, false};  // MPI_Comm_rank, MPI_Recv, MPI_File_read
 
 class CallDurations : public testing::Test {
@@ -38,29 +38,7 @@ class CallDurations : public testing::Test {
 
   [[gnu::noinline]] static void call(std::int64_t bytes) {
     measured(
-        outer, [] { return 0; }, [&](MpiCall& done, int) { done.received(1, bytes); });
-  }
-  template <class F>
-  [[gnu::noinline]] static void call_around(F&& within) {
-    measured(
-        outer,
-        [&] {
-          within();
-          return 0;
-        },
-        [](MpiCall&, int) {});
-  }
-  /// For a millisecond.
-  [[gnu::noinline]] void call_within() {
-    const BegunCall begun = begin_call_within(*location, inner, ClassOfTime::Io, calling_registers());
-    run_call(
-        begun, [] {},
-        [] {
-          for (const std::int64_t end = platform::monotonic_ns() + 1'000'000; platform::monotonic_ns() < end;) {
-          }
-          return 0;
-        },
-        [](MpiCall&, int) {});
+        receive, [] { return 0; }, [&](MpiCall& done, int) { done.received(1, bytes); });
   }
   waits::Durations all() const {
     waits::Durations sum;
@@ -92,11 +70,31 @@ TEST_F(CallDurations, sizes_are_told_apart) {
   EXPECT_EQ(400, all()[Column::Calls]);
 }
 
-TEST_F(CallDurations, of_a_call_do_not_have_what_is_called_within) {
-  call_around([this] { call_within(); });
-  EXPECT_EQ(1u, entries());
-  // The call within is most of it.
-  EXPECT_LT(all()[Column::Time], location->unit.mpi / 2);
+TEST_F(CallDurations, of_a_call_that_completes_others_are_those_of_all_their_bytes) {
+  BegunAt begun{};
+  measured(
+      file_read, [] { return 0; }, [&](MpiCall& posted, int) { begun = posted.here(); });
+  measured(
+      receive, [] { return 0; },
+      [&](MpiCall& done, int) {
+        done.completed_receive(begun, 1, 600);
+        done.completed_io(begun, MetricId::BytesRead, 500);
+        done.completed_send(100);
+        done.received(1, 10);
+      });
+  ASSERT_EQ(1u, entries());
+  for (const DurationTable::Entry& entry : location->durations.view()) {
+    if (entry.node == 0) continue;
+    EXPECT_EQ(11u, entry.of.size()) << "1210 bytes";
+    const std::int64_t* own = location->tree.values(NodeId{entry.node});
+    EXPECT_EQ(1100, own[column_of(MetricId::BytesCompleted)]);
+    EXPECT_EQ(1, own[column_of(MetricId::MessagesCompleted)]);
+    EXPECT_EQ(10, own[column_of(MetricId::BytesReceived)]);
+  }
+  const std::int64_t* there = location->tree.values(begun.node);
+  EXPECT_EQ(600, there[column_of(MetricId::BytesReceived)]);
+  EXPECT_EQ(500, there[column_of(MetricId::BytesRead)]);
+  EXPECT_EQ(0, there[column_of(MetricId::BytesCompleted)]);
 }
 
 TEST_F(CallDurations, are_not_noted_of_functions_that_nobody_waits_in) {
@@ -109,9 +107,9 @@ TEST_F(CallDurations, are_not_noted_of_functions_that_nobody_waits_in) {
 TEST_F(CallDurations, do_not_have_the_time_of_a_stop) {
   call(8);
   location->call.begin = location->call.charged_until = 0;
-  location->call.region = outer;
+  location->call.region = receive;
   const auto node = location->call.node;
-  resume_open_calls(*location, 1000);
+  resume_open_call(*location, 1000);
   note_duration(*location, 2000, {});
   EXPECT_EQ(1, all()[Column::Calls]);
   location->call.node = node;
@@ -143,7 +141,7 @@ TEST_F(CallDurations, take_a_mebibyte_at_most_and_the_rest_is_counted) {
   for (int round = 0; round < 2; ++round)
     for (std::uint32_t node = 1; node <= nodes; ++node) {
       location->call.node = NodeId{node};
-      location->call.region = outer;
+      location->call.region = receive;
       location->call.begin = location->call.charged_until = location->call.taken_out = 0;
       note_duration(*location, 10, {});
     }
@@ -156,7 +154,7 @@ TEST_F(CallDurations, memory_of_locations_that_are_gone_is_there_for_others) {
   for (int i = 0; i < 100; ++i) {
     Location* other = make_detached_location({.memory = std::size_t{4} << 20, .callpath_depth = 64});
     ASSERT_TRUE(other);
-    other->call.region = outer;
+    other->call.region = receive;
     for (std::uint32_t node = 1; node <= 1000; ++node) {
       other->call.node = NodeId{node};
       note_duration(*other, 10, {});

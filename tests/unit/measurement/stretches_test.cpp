@@ -13,7 +13,7 @@ namespace {
 
 struct Operation {
   std::uint64_t communicator;
-  RegionId region;
+  std::uint16_t region;
   std::uint32_t node;
 };
 
@@ -25,7 +25,7 @@ class StretchesTest : public testing::Test {
     stretches_.note_collective(o.communicator);
     EXPECT_TRUE(stretches_.has_collective());
     const platform::Ticks begin = std::exchange(now_, now_ + ticks);
-    const CallRecord call{o.region, ClassOfTime::Mpi, true, false, NodeId{o.node}, now_ - 1, now_};
+    const events::CallRecord call{true, o.region, o.node, now_ - 1, now_};
     const events::Record r = stretches_.close(call, begin);
     EXPECT_FALSE(stretches_.has_collective());
     EXPECT_EQ(begin, r.begin);
@@ -44,7 +44,7 @@ TEST_F(StretchesTest, classes_are_exact_and_what_finds_no_place_is_together) {
   for (int i = 0; i < 20000; ++i) {
     const std::uint32_t node = i < 10000 ? random() % 10 : random() % 100;
     const std::int64_t ticks = 1 + random() % 1000;
-    const events::Record r = operation({5, RegionId{7}, node}, ticks);
+    const events::Record r = operation({5, 7, node}, ticks);
     EXPECT_EQ(i, r.value);
     EXPECT_EQ(std::pair(opened, node), std::pair(r.begun_node, r.node));
     auto& [count, time] = truth[{opened, node}];
@@ -68,7 +68,7 @@ TEST_F(StretchesTest, classes_are_exact_and_what_finds_no_place_is_together) {
 }
 
 TEST_F(StretchesTest, the_hash_tells_operations_communicators_and_order) {
-  const Operation a{5, RegionId{7}, 1}, b{6, RegionId{7}, 1}, c{5, RegionId{8}, 1};
+  const Operation a{5, 7, 1}, b{6, 7, 1}, c{5, 8, 1};
   std::map<std::uint64_t, int> hashes;
   for (const auto& [first, second] : {std::pair(a, b), {b, a}, {a, a}, {a, c}, {c, a}, {b, b}}) {
     stretches_ = Stretches{};
@@ -82,7 +82,7 @@ TEST_F(StretchesTest, the_hash_tells_operations_communicators_and_order) {
   const auto hash_of = [&](std::uint32_t node, std::int64_t ticks) {
     stretches_ = Stretches{};
     stretches_.begin();
-    return operation({5, RegionId{7}, node}, ticks).request;
+    return operation({5, 7, node}, ticks).request;
   };
   EXPECT_EQ(hash_of(1, 10), hash_of(2, 20));
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Cost of events and call durations on top of the profile. Settings take turns, so that noise affects them alike.
 
-    bench/consumers_cost.py [BUILD] [--pairs N] [--only calls|cold|dilation] [--lammps FILE]
+    bench/events_cost.py [BUILD] [--pairs N] [--only calls|cold|dilation] [--lammps FILE]
 
 calls: nanoseconds of a call, from programs that measure themselves (null_call: 10 frames, no message; requests: 8
 concurrent non-blocking messages of a process with itself; wait_methods: MPI_Recv of 8 bytes that have arrived, and
