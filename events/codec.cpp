@@ -37,6 +37,16 @@ class Writer {
     else at_ += format::put_varint(at_, value);
   }
   void difference(std::int64_t value) { number(format::zigzag(value)); }
+  /// The same of a number that most often takes one byte or two.
+  void short_number(std::uint64_t value) {
+    if (value >> 14 != 0) [[unlikely]] {
+      at_ += format::put_varint(at_, value);
+      return;
+    }
+    const bool takes_two = value >= 0x80;
+    format::store_little_endian(at_, static_cast<std::uint16_t>((value & 0x7f) | (value << 1 & 0x7f00) | takes_two << 7));
+    at_ += 1 + takes_two;
+  }
   void fixed(std::uint64_t value) {
     format::store_little_endian(at_, value);
     at_ += sizeof value;
@@ -386,10 +396,10 @@ template <class Reader>
                                                       std::byte* bytes) {
   Writer out(bytes);
   out.head(Kind::Call, (call.is_whole ? first_flag : 0) | other_flags);
-  out.difference(wrapping_difference(call.time, c.time));
-  out.difference(wrapping_difference(call.time, call.begin));
-  out.difference(wrapping_difference(call.node, c.node));
-  out.number(call.region);
+  out.short_number(format::zigzag(wrapping_difference(call.time, c.time)));
+  out.short_number(format::zigzag(wrapping_difference(call.time, call.begin)));
+  out.short_number(format::zigzag(wrapping_difference(call.node, c.node)));
+  out.short_number(call.region);
   c.time = call.time;
   c.node = call.node;
   return out.size();

@@ -19,6 +19,7 @@
 #include "measurement/location.hpp"
 #include "measurement/span.hpp"
 #include "measurement/stretches.hpp"
+#include "platform/hot.hpp"
 
 namespace refrain::measurement {
 
@@ -29,7 +30,7 @@ struct EventSettings {
   bool stretches = false;  ///< stand for iterations until a loop is marked
 };
 /// Constant after the first location was made.
-extern constinit EventSettings event_settings;
+REFRAIN_OF_THIS_LIBRARY extern constinit EventSettings event_settings;
 
 inline bool events_are_kept() { return event_settings.selection.mode != config::TraceMode::Off; }
 inline bool is_sample_of_events() { return event_settings.selection.mode == config::TraceMode::Sampled; }
@@ -41,10 +42,10 @@ void start_events(const EventSettings& settings);
 void begin_events(Location& location);
 
 /// No more records are taken, on any location: they can be written nowhere.
-extern std::atomic<bool> events_have_ended;
+REFRAIN_OF_THIS_LIBRARY extern std::atomic<bool> events_have_ended;
 
 /// The program has made calls of which nobody knows what they have sent or received: messages have no numbers any more.
-extern std::atomic<bool> messages_go_uncounted;
+REFRAIN_OF_THIS_LIBRARY extern std::atomic<bool> messages_go_uncounted;
 
 // What happens on a location, in this order: the communications of a call come before the call, what comes while it is
 // in progress too. To be called inside a scope, in a tick, or by the thread that has paused the location. Where events

@@ -132,6 +132,7 @@ std::int64_t* enter_region_anew(Location& l, RegionId region, const platform::Re
   if (!full)
     known->notes = {static_cast<std::uint32_t>(region), static_cast<std::uint32_t>(l.call.node), l.tree.place_of(row),
                     l.tree.stamp()};
+  l.walker.keep(*known);
   return row;
 }
 

@@ -4,6 +4,7 @@
 
 #include "measurement/call_durations.hpp"
 #include "platform/hot.hpp"
+#include "unwind/known_frame.hpp"
 
 namespace refrain::measurement {
 
@@ -13,67 +14,145 @@ namespace {
 
 constexpr BegunCall let_through{nullptr, false};
 
-[[gnu::always_inline]] inline BegunCall begin(Location& l, RegionId region, const platform::Registers& caller) {
-  if (!enter(l, caller)) [[unlikely]] {
+/// The call is in the region that the frame of its caller remembers: its node and values are set. False: it is in another.
+[[gnu::always_inline]] inline bool begin_as_noted(Location& l, RegionId region, unwind::Frame& caller) {
+  unwind::FrameNotes& notes = caller.notes;
+  if (notes.of != static_cast<std::uint32_t>(region) || notes.stamp == 0) [[unlikely]]
+    return false;
+  l.call.node = NodeId{notes.child};
+  if (notes.stamp != l.tree.stamp()) [[unlikely]] {
+    l.tree.touch(l.call.node);
+    notes.stamp = l.tree.stamp();
+  }
+  l.call.values = l.tree.row_at(notes.row);
+  return true;
+}
+
+// What begins or returns as most calls do is one stretch of code that calls nothing, and saves no registers for that.
+// All else is a function that the stretch ends in.
+
+[[gnu::noinline]] REFRAIN_HOT_CODE_OF_MANY BegunCall begin_on_other_path(Location& l, RegionId region, std::uintptr_t pc,
+                                                                         std::uintptr_t sp, std::uintptr_t fp) {
+  l.call.values = enter_region(l, region, {pc, sp, fp});
+  return {&l, false};
+}
+
+/// The thread is in the program's code, or has stepped in for this call.
+[[gnu::noinline]] REFRAIN_HOT_CODE_OF_MANY BegunCall begin_in_turn(Location& l, RegionId region, std::uintptr_t pc,
+                                                                   std::uintptr_t sp, std::uintptr_t fp) {
+  if (!enter(l, Inside::User)) {
     take_back_timing(l);
-    note_passed_call(l, caller);
     return let_through;
   }
+  // While the thread waited at the gate, a signal handler may have made calls.
+  l.call.sp = sp;
+  l.call.pc = pc;
   l.call.region = region;
   l.call.announcement = Announcement::None;
-  if (calls_have_extras.load(std::memory_order_relaxed)) [[unlikely]] {
-    l.call.values = enter_region_with_extras(l, region, caller);
-    if (l.call.values) return {&l, false};
+  if (!calls_have_extras.load(std::memory_order_relaxed)) return begin_on_other_path(l, region, pc, sp, fp);
+  l.call.values = enter_region_with_extras(l, region, {pc, sp, fp});
+  if (l.call.values) return {&l, false};
+  take_back_timing(l);
+  return let_through;
+}
+
+/// The thread is not in the program's code, as far as is known.
+[[gnu::noinline]] BegunCall begin_within(Location& l, RegionId region, std::uintptr_t pc, std::uintptr_t sp,
+                                         std::uintptr_t fp) {
+  if (is_announced(l, region, sp)) {
     take_back_timing(l);
-    return let_through;
+    l.call.announcement = Announcement::Answered;
+    l.transfer_within = {};
+    return {enter(l, Inside::Call) ? &l : nullptr, true};
   }
-  l.call.values = enter_region(l, region, caller);
-  return {&l, false};
+  return begin_counted_call(l, region, {pc, sp, fp});
+}
+
+[[gnu::noinline]] BegunCall begin_unmeasured(RegionId region) {
+  note_unmeasured_call(region);
+  return let_through;
 }
 
 }  // namespace
 
+REFRAIN_HOT_CODE_OF_MANY std::int64_t* enter_region(Location& l, RegionId region, const platform::Registers& caller) {
+  unwind::Frame* frame = l.walker.known_frame(caller.pc, caller.sp, caller.fp);
+  if (!frame) frame = l.walker.other_known_frame(caller.pc, caller.sp, caller.fp);
+  if (frame && begin_as_noted(l, region, *frame)) return l.call.values;
+  return enter_region_anew(l, region, caller, frame);
+}
+
 BegunCall begin_counted_call(Location& l, RegionId region, const platform::Registers& caller) {
-  return begin(l, region, caller);
+  if (l.inside.load(std::memory_order_relaxed) != Inside::User && !leave_abandoned_scope(l, caller)) {
+    take_back_timing(l);
+    note_passed_call(l, caller);
+    return let_through;
+  }
+  return begin_in_turn(l, region, caller.pc, caller.sp, caller.fp);
 }
 
 REFRAIN_HOT_CODE BegunCall begin_call(RegionId region, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp) {
-  Location* l = own_location();
-  if (!l) [[unlikely]] {
-    note_unmeasured_call(region);
-    return let_through;
-  }
-  count_call(*l);
-  if (is_announced(*l, region, sp)) [[unlikely]] {
-    take_back_timing(*l);
-    l->call.announcement = Announcement::Answered;
-    l->transfer_within = {};
-    return {enter(*l, Inside::Call) ? l : nullptr, true};
-  }
-  return begin(*l, region, {pc, sp, fp});
+  Location* const of_thread = own_location();
+  if (!of_thread) [[unlikely]]
+    return begin_unmeasured(region);
+  Location& l = *of_thread;
+  count_call(l);
+  if (l.inside.load(std::memory_order_relaxed) != Inside::User) [[unlikely]]
+    return begin_within(l, region, pc, sp, fp);
+  l.call.sp = sp;
+  l.call.pc = pc;
+  step_in(l);
+  if (l.gate.load(std::memory_order_acquire) != Gate::Open || l.following ||
+      calls_have_extras.load(std::memory_order_relaxed)) [[unlikely]]
+    return begin_in_turn(l, region, pc, sp, fp);
+  l.call.region = region;
+  l.call.announcement = Announcement::None;
+  unwind::Frame* const frame = l.walker.known_frame(pc, sp, fp);
+  if (!frame || !begin_as_noted(l, region, *frame)) [[unlikely]]
+    return begin_on_other_path(l, region, pc, sp, fp);
+  return {&l, false};
 }
+
+namespace {
+
+/// The call has ended at `end`; its time is counted.
+[[gnu::always_inline]] inline ReturnedCall count_returned(Location& l, platform::Ticks time, platform::Ticks end) {
+  ++l.call.values[column_of(MetricId::Visits)];
+  l.call.values[column_of(MetricId::Time)] += time;
+  l.unit.mpi += time;
+  ++l.unit.mpi_calls;
+  return {l.call.values, end};
+}
+
+/// As return_from_mpi(), after that has looked whose call it is.
+[[gnu::noinline]] REFRAIN_HOT_CODE_OF_MANY ReturnedCall return_in_turn(BegunCall begun, platform::Ticks end) {
+  Location& l = *begun.location;
+  if (!enter(l, Inside::Call)) return {nullptr, 0};  // counted by the finalizing thread
+  OpenCall& call = l.call;
+  if (!call.values) call.values = begun.within ? row_of(l, call) : row_after_cut(l);
+  if (begun.within) return {call.values, 0};
+  const platform::Ticks time = uncharged_time(call, end);
+  if (time >= shortest_with_switch && !has_kept_processor(l)) look_after_call(l, time, end);
+  const ReturnedCall returned = count_returned(l, time, end);
+  if (l.extra) charge_reading(l, false, end, call.values + columns_of(NodeKind::Region));
+  return returned;
+}
+
+}  // namespace
 
 REFRAIN_HOT_CODE ReturnedCall return_from_mpi(BegunCall begun, std::uintptr_t sp) {
   Location& l = *begun.location;
   if (l.call.sp != sp) [[unlikely]]
     return {nullptr, 0};  // a fiber's that was taken for abandoned, and has been counted as such
   const platform::Ticks end = platform::now();
-  if (!enter(l, Inside::Call)) [[unlikely]]
-    return {nullptr, 0};  // counted by the finalizing thread
-  OpenCall& call = l.call;
-  if (!call.values) [[unlikely]]
-    call.values = begun.within ? row_of(l, call) : row_after_cut(l);
-  if (begun.within) [[unlikely]]
-    return {call.values, 0};
-  const platform::Ticks time = uncharged_time(call, end);
-  if (time >= shortest_with_switch && !has_kept_processor(l)) look_after_call(l, time, end);
-  ++call.values[column_of(MetricId::Visits)];
-  call.values[column_of(MetricId::Time)] += time;
-  l.unit.mpi += time;
-  ++l.unit.mpi_calls;
-  if (l.extra) [[unlikely]]
-    charge_reading(l, false, end, call.values + columns_of(NodeKind::Region));
-  return {call.values, end};
+  step_in(l);
+  if (l.gate.load(std::memory_order_acquire) != Gate::Open || l.following || begun.within || !l.call.values || l.extra)
+      [[unlikely]]
+    return return_in_turn(begun, end);
+  const platform::Ticks time = uncharged_time(l.call, end);
+  if (time >= shortest_with_switch && !has_kept_processor(l)) [[unlikely]]
+    return return_in_turn(begun, end);
+  return count_returned(l, time, end);
 }
 
 REFRAIN_HOT_CODE void finish_call(BegunCall call, platform::Ticks end, waits::Transfer transfer) {

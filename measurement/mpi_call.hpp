@@ -9,6 +9,7 @@
 
 #include "measurement/entrance.hpp"
 #include "measurement/event_log.hpp"
+#include "platform/hot.hpp"
 
 namespace refrain::measurement {
 
@@ -106,32 +107,16 @@ class MpiCall {
   waits::Transfer transfer_;    ///< but for these
 };
 
-/// Value row of the call path that ends in `region`, called from the frame with `registers` (pc is the return address).
-[[gnu::always_inline]] inline std::int64_t* enter_region(Location& location, RegionId region,
-                                                         const platform::Registers& registers);
-/// The same when the frame is not known to the walker, or what it remembers is of another call.
+/// Value row of the call path that ends in `region`, called from the frame with `registers` (pc is the return address);
+/// its node is the call's. Inside a scope.
+std::int64_t* enter_region(Location& location, RegionId region, const platform::Registers& registers);
+/// The same when the frame is not known to the walker (null), or what it remembers is of another call.
 std::int64_t* enter_region_anew(Location& location, RegionId region, const platform::Registers& registers,
                                 unwind::Frame* known);
 
-std::int64_t* enter_region(Location& l, RegionId region, const platform::Registers& registers) {
-  unwind::Frame* frame = l.walker.known_frame(registers.pc, registers.sp, registers.fp);
-  if (!frame) [[unlikely]]
-    return enter_region_anew(l, region, registers, frame);
-  // The frame remembers what was called from it last.
-  unwind::FrameNotes& notes = frame->notes;
-  if (notes.of != static_cast<std::uint32_t>(region) || notes.stamp == 0) [[unlikely]]
-    return enter_region_anew(l, region, registers, frame);
-  l.call.node = NodeId{notes.child};
-  if (notes.stamp != l.tree.stamp()) [[unlikely]] {
-    l.tree.touch(l.call.node);
-    notes.stamp = l.tree.stamp();
-  }
-  return l.tree.row_at(notes.row);
-}
-
 /// Set when there is more to do where a call begins, or less: a trigger of iterations, metrics that are asked for, a
 /// stop of the measurement, an MPI that is not the adapter's.
-extern std::atomic<bool> calls_have_extras;
+REFRAIN_OF_THIS_LIBRARY extern std::atomic<bool> calls_have_extras;
 /// The program uses another MPI than the adapter's: its calls are let through, once `calls_have_extras` is set.
 extern std::atomic<bool> calls_pass_through;
 /// enter_region() when `calls_have_extras` is set. Null: the call is to be let through, the scope has ended. Ordinary
@@ -139,7 +124,7 @@ extern std::atomic<bool> calls_pass_through;
 std::int64_t* enter_region_with_extras(Location& location, RegionId region, const platform::Registers& registers);
 
 /// When this process writes a snapshot next, in ticks. Set by the runtime.
-extern std::atomic<platform::Ticks> snapshot_due;
+REFRAIN_OF_THIS_LIBRARY extern std::atomic<platform::Ticks> snapshot_due;
 /// Calls the runtime's hook. Ordinary context, inside a scope.
 void take_due_snapshot(Location& location);
 
