@@ -4,20 +4,18 @@
 
 #include <cstdint>
 
-namespace refrain::runtime {
+namespace refrain::guest {
 
 /// Installs the handlers of signals and of quick_exit. Ordinary context, when the measurement begins.
 void watch_endings();
-/// The measurement has ended, or this is a forked child: the program's signals are its own again.
-void unwatch_endings();
 
-/// The process is about to end by its own will, without MPI_Finalize: writes the experiment, or this rank's part of it.
-/// That is done on a thread of its own, as the calling one may be anywhere: in malloc, in a signal handler, with its
-/// stack used up. Async-signal-safe but for what docs/async-safety.md says ("Endings").
+/// The process is about to end by its own will, without MPI_Finalize: writes the experiment, or this rank's part of it,
+/// once, if it is being measured. That is done on a thread of its own, as the calling one may be anywhere: in malloc,
+/// in a signal handler, with its stack used up. Async-signal-safe but for what docs/async-safety.md says ("Endings").
 void write_before_exit();
 
 /// Does the last work of a process that is about to end, and waits for it, at most `patience_s`: a file system that
 /// hangs shall not keep the program from its own end. False: it hangs.
 bool do_at_end(void (*work)(void*), std::int64_t patience_s);
 
-}  // namespace refrain::runtime
+}  // namespace refrain::guest

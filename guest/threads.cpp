@@ -4,32 +4,32 @@
 /// A new thread finds its start routine in a slot of a fixed table: nothing is allocated, and the program's own
 /// argument stays what it was.
 
+#include "guest/threads.hpp"
+
 #include <atomic>
 #include <cstdint>
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <threads.h>
 
+#include "guest/callbacks.hpp"
 #include "measurement/abandoned_scope.hpp"
 #include "measurement/consumers.hpp"
-#include "measurement/lifecycle.hpp"
 #include "measurement/location.hpp"
+#include "measurement/locations.hpp"
 #include "measurement/unseen_threads.hpp"
 #include "platform/next_definition.hpp"
 
+namespace refrain::guest {
 namespace {
 
-using refrain::measurement::Inside;
-using refrain::measurement::lifecycle;
-using refrain::measurement::Loss;
-using refrain::measurement::own_location;
+using measurement::Location;
+using measurement::own_location;
 
 struct Slot {
   std::atomic<bool> taken{false};
-  union {
-    void* (*posix)(void*);
-    int (*c11)(void*);
-  } routine;
+  void (*routine)();  ///< of the type that its thread knows
   void* argument;
   bool of_mpi;
 };
@@ -43,93 +43,106 @@ Slot* take_slot() {
   return nullptr;
 }
 
+// ---- ends -----------------------------------------------------------------------------------------------------------
+
+pthread_key_t thread_end_key;
+
+/// Destructors of the program's own keys may make MPI calls. The C library asks all keys once more, some times, while
+/// any has a value again: the location ends in the last round. In a forked child there is none.
+void on_thread_end(void* value) {
+  static thread_local int rounds = 0;
+  if (++rounds < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(thread_end_key, value) == 0) return;
+  rounds = 0;
+  if (Location* location = own_location()) measurement::end_location(*location);
+}
+
+// ---- begins ---------------------------------------------------------------------------------------------------------
+
 /// The calling thread is one of MPI's own.
 thread_local bool is_of_mpi __attribute__((tls_model("initial-exec"))) = false;
 
-/// Of a thread that the program has not made: whether MPI has, or a thread of MPI.
-bool made_by_mpi() { return lifecycle.thread_begins && (own_location() || is_of_mpi); }
-
-void lose_thread() {
-  own_location()->count_loss(Loss::ThreadUnmeasured);
-  refrain::measurement::messages_go_uncounted.store(true, std::memory_order_relaxed);
+void begin_thread(bool of_mpi) {
+  if (of_mpi) {
+    is_of_mpi = true;
+    measurement::note_thread_of_mpi();
+  } else if (callbacks.thread_begins()) {
+    pthread_setspecific(thread_end_key, own_location());
+  }
 }
 
-void begin_thread(bool of_mpi) {
-  if (!of_mpi) return lifecycle.thread_begins();
-  is_of_mpi = true;
-  refrain::measurement::note_thread_of_mpi();
+/// The start routine of all threads that have a slot: `Result` is that of the program's routine.
+template <class Result>
+Result run(void* argument) {
+  auto* slot = static_cast<Slot*>(argument);
+  auto* routine = reinterpret_cast<Result (*)(void*)>(slot->routine);
+  void* own_argument = slot->argument;
+  const bool of_mpi = slot->of_mpi;
+  slot->taken.store(false, std::memory_order_release);
+  begin_thread(of_mpi);
+  return routine(own_argument);
 }
 
 /// True when the thread that is about to be made is one of the program's own. `frame`: of the function that the program
 /// called.
 bool made_by_program(const void* frame) {
-  auto* location = own_location();
-  if (!lifecycle.thread_begins || !location) return false;
-  if (location->inside.load(std::memory_order_relaxed) == Inside::User) return true;
+  Location* location = own_location();
+  if (!location || !callbacks.is_measured()) return false;
+  if (location->inside.load(std::memory_order_relaxed) == measurement::Inside::User) return true;
   const auto* words = static_cast<const std::uintptr_t*>(frame);
   return leave_abandoned_scope(*location, {words[1], reinterpret_cast<std::uintptr_t>(words + 2), words[0]});
 }
 
-void* run_posix(void* argument) {
-  auto* slot = static_cast<Slot*>(argument);
-  auto* routine = slot->routine.posix;
-  void* own_argument = slot->argument;
-  const bool of_mpi = slot->of_mpi;
-  slot->taken.store(false, std::memory_order_release);
-  begin_thread(of_mpi);
-  return routine(own_argument);
+/// Of a thread that the program has not made: whether MPI has, or a thread of MPI.
+bool made_by_mpi() { return (own_location() || is_of_mpi) && callbacks.is_measured(); }
+
+void lose_thread() {
+  own_location()->count_loss(measurement::Loss::ThreadUnmeasured);
+  measurement::messages_go_uncounted.store(true, std::memory_order_relaxed);
 }
 
-int run_c11(void* argument) {
-  auto* slot = static_cast<Slot*>(argument);
-  auto* routine = slot->routine.c11;
-  void* own_argument = slot->argument;
-  const bool of_mpi = slot->of_mpi;
-  slot->taken.store(false, std::memory_order_release);
-  begin_thread(of_mpi);
-  return routine(own_argument);
+/// `make(routine, argument)` makes a thread and returns 0, or what else the interface says.
+template <class Result, class Make>
+int make_thread(const void* frame, Result (*routine)(void*), void* argument, Make&& make) {
+  const bool of_program = made_by_program(frame);
+  if (!of_program && !made_by_mpi()) return make(routine, argument);
+  Slot* slot = take_slot();
+  if (!slot) {
+    if (of_program) lose_thread();
+    return make(routine, argument);
+  }
+  slot->of_mpi = !of_program;
+  slot->routine = reinterpret_cast<void (*)()>(routine);
+  slot->argument = argument;
+  const int result = make(run<Result>, slot);
+  if (result != 0) slot->taken.store(false, std::memory_order_release);
+  return result;
 }
+static_assert(thrd_success == 0);
 
-refrain::platform::NextDefinition<int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)> next_pthread_create{
+platform::NextDefinition<int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)> next_pthread_create{
     "pthread_create"};
-refrain::platform::NextDefinition<int(thrd_t*, thrd_start_t, void*)> next_thrd_create{"thrd_create"};
+platform::NextDefinition<int(thrd_t*, thrd_start_t, void*)> next_thrd_create{"thrd_create"};
 
 }  // namespace
+
+bool watch_threads() { return pthread_key_create(&thread_end_key, on_thread_end) == 0; }
+
+}  // namespace refrain::guest
+
+using namespace refrain::guest;
 
 extern "C" [[gnu::visibility("default")]] int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                                                              void* (*routine)(void*), void* argument) {
   auto* next = next_pthread_create.get();
   if (!next) return EAGAIN;
-  const bool of_program = made_by_program(__builtin_frame_address(0));
-  if (!of_program && !made_by_mpi()) return next(thread, attributes, routine, argument);
-  Slot* slot = take_slot();
-  if (!slot) {
-    if (of_program) lose_thread();
-    return next(thread, attributes, routine, argument);
-  }
-  slot->of_mpi = !of_program;
-  slot->routine.posix = routine;
-  slot->argument = argument;
-  const int result = next(thread, attributes, run_posix, slot);
-  if (result != 0) slot->taken.store(false, std::memory_order_release);
-  return result;
+  return make_thread(__builtin_frame_address(0), routine, argument,
+                     [&](void* (*start)(void*), void* with) { return next(thread, attributes, start, with); });
 }
 
 // glibc's thrd_create does not go through the public pthread_create.
 extern "C" [[gnu::visibility("default")]] int thrd_create(thrd_t* thread, thrd_start_t routine, void* argument) {
   auto* next = next_thrd_create.get();
   if (!next) return thrd_error;
-  const bool of_program = made_by_program(__builtin_frame_address(0));
-  if (!of_program && !made_by_mpi()) return next(thread, routine, argument);
-  Slot* slot = take_slot();
-  if (!slot) {
-    if (of_program) lose_thread();
-    return next(thread, routine, argument);
-  }
-  slot->of_mpi = !of_program;
-  slot->routine.c11 = routine;
-  slot->argument = argument;
-  const int result = next(thread, run_c11, slot);
-  if (result != thrd_success) slot->taken.store(false, std::memory_order_release);
-  return result;
+  return make_thread(__builtin_frame_address(0), routine, argument,
+                     [&](thrd_start_t start, void* with) { return next(thread, start, with); });
 }
