@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "guest/callbacks.hpp"
+#include "guest/guest.hpp"
 #include "guest/signals.hpp"
 #include "measurement/location.hpp"
 #include "measurement/locations.hpp"
@@ -175,10 +175,9 @@ void watch_endings() {
   next_exit.get();
   next_c99_exit.get();
   if (!helper.prepare()) return;
-  static bool quick_exit_is_watched = false;
-  if (!quick_exit_is_watched) quick_exit_is_watched = at_quick_exit(callbacks.ends) == 0;
+  at_quick_exit(callbacks.ends);
   // For the first process of a container SIGTERM has no default.
-  if (platform::process_id() != 1) watch_ending_signals({on_default, on_warning});
+  if (platform::process_id() != 1) watch_ending_signals(on_default, on_warning);
 }
 
 void write_before_exit() {

@@ -6,7 +6,7 @@
 
 namespace refrain::guest {
 
-/// Installs the handlers of signals and of quick_exit. Ordinary context, when the measurement begins.
+/// Installs the handlers of signals and of quick_exit. Ordinary context, when the measurement begins, once.
 void watch_endings();
 
 /// The process is about to end by its own will, without MPI_Finalize: writes the experiment, or this rank's part of it,

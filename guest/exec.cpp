@@ -1,7 +1,10 @@
-/// Children of vfork share our memory, so nothing is written here but memory of the call's own. Async-signal-safe, as
-/// exec is: no function of the C library but those that the program has asked for, which are looked up at the start.
-
-#include "guest/exec.hpp"
+/// The functions by which a process becomes another program.
+///
+/// A program that becomes itself again (to set a search path, limits or the layout of its memory first) goes on being
+/// measured: its next image gets the traces of `refrain exec` that clean_environment() has taken from this one. Nothing
+/// else gets them: neither another program nor what a child executes. Children of vfork share our memory, so nothing is
+/// written here but memory of the call's own. Async-signal-safe, as exec is: no function of the C library but those
+/// that the program has asked for, which are looked up at the start.
 
 #include <alloca.h>
 #include <cerrno>
@@ -17,7 +20,7 @@
 #include "config/inlined_code.hpp"
 #include "config/line.hpp"
 #include "config/preloading.hpp"
-#include "guest/callbacks.hpp"
+#include "guest/guest.hpp"
 #include "platform/next_definition.hpp"
 #include "platform/pages.hpp"
 

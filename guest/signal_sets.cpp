@@ -12,7 +12,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "guest/callbacks.hpp"
+#include "guest/guest.hpp"
 #include "measurement/location.hpp"
 #include "platform/clock.hpp"
 #include "platform/next_definition.hpp"
@@ -108,22 +108,6 @@ int wait_for_others(siginfo_t* info, Wait&& wait) {
     if (received <= 0 || received != callbacks.signal_of_handler() || !callbacks.is_own_tick(*to)) return received;
   }
 }
-
-/// The set of a descriptor that reports signals: a reader cannot be kept from reading ticks.
-class SetOfDescriptor {
- public:
-  explicit SetOfDescriptor(const sigset_t* set) : set_(set) {
-    if (!waits_for_ours(set)) return;
-    own_ = *set;
-    sigdelset(&own_, hidden_signal());
-    set_ = &own_;
-  }
-  const sigset_t* get() const { return set_; }
-
- private:
-  const sigset_t* set_;
-  sigset_t own_;
-};
 
 /// The mask for a call that waits with `mask` in force: a tick that the thread has held back until now would end the
 /// wait as soon as it begins, so it is held back until the thread's own mask allows it.
@@ -287,7 +271,13 @@ extern "C" {
   });
 }
 [[gnu::visibility("default")]] int signalfd(int descriptor, const sigset_t* set, int flags) noexcept {
-  return pass_on(next_signalfd, descriptor, SetOfDescriptor(set).get(), flags);
+  sigset_t others;
+  if (waits_for_ours(set)) {  // a reader cannot be kept from reading ticks
+    others = *set;
+    sigdelset(&others, hidden_signal());
+    set = &others;
+  }
+  return pass_on(next_signalfd, descriptor, set, flags);
 }
 
 [[gnu::visibility("default")]] int sigsuspend(const sigset_t* mask) {

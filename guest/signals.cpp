@@ -10,7 +10,7 @@
 #include <atomic>
 #include <errno.h>
 
-#include "guest/callbacks.hpp"
+#include "guest/guest.hpp"
 #include "guest/signal_sets.hpp"
 #include "platform/fault_signals.hpp"
 #include "platform/next_definition.hpp"
@@ -66,21 +66,11 @@ bool is_masked_by_us(int signal) { return is_signal(signal) && masked[signal].lo
 /// Whether the default of a signal ends the process, with a core or without, and is for us to watch. Not SIGTRAP, which
 /// is the debuggers'; nor SIGUSR1 and SIGUSR2: launchers and batch systems send them as warnings.
 bool is_ending(int signal) {
-  switch (signal) {
-    case SIGKILL:
-    case SIGTRAP:
-    case SIGUSR1:
-    case SIGUSR2: return false;
-    case SIGCHLD:  // ignored by default
-    case SIGURG:
-    case SIGWINCH:
-    case SIGCONT:  // stop and continue
-    case SIGSTOP:
-    case SIGTSTP:
-    case SIGTTIN:
-    case SIGTTOU: return false;
-    default: break;
-  }
+  static constexpr int others[] = {SIGKILL, SIGTRAP, SIGUSR1, SIGUSR2,
+                                   // by default these are ignored, stop or continue
+                                   SIGCHLD, SIGURG, SIGWINCH, SIGCONT, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
+  for (const int other : others)
+    if (signal == other) return false;
   if (signal == callbacks.signal_of_handler()) return false;
   // Between the two are those that the C library keeps for itself.
   return (signal >= 1 && signal <= SIGSYS) || (signal >= SIGRTMIN && signal <= SIGRTMAX);
@@ -93,17 +83,16 @@ void for_each_ending(F&& f) {
     if (is_ending(signal)) f(signal);
 }
 
-/// By signal: what the program believes to be in force.
+/// By signal: what the program believes to be in force, of the sampling signal, too. Zero is SIG_DFL.
 struct sigaction of_program[_NSIG];
 std::atomic<bool> watching{false};
-EndingHandlers handlers;
-SignalHandler fault_handler = nullptr;
+SignalHandler default_handler = nullptr, warning_handler = nullptr, fault_handler = nullptr;
 std::atomic<SignalHandler> own_termination_handler{nullptr};
 
 bool is_ours(const struct sigaction& action) {
   const SignalHandler handler = action.sa_sigaction;
   return (action.sa_flags & SA_SIGINFO) && handler &&
-         (handler == handlers.by_default || handler == handlers.warning || handler == fault_handler);
+         (handler == default_handler || handler == warning_handler || handler == fault_handler);
 }
 
 bool is_watched(int signal) { return watching.load(std::memory_order_acquire) && is_ending(signal); }
@@ -112,24 +101,18 @@ bool is_watched(int signal) { return watching.load(std::memory_order_acquire) &&
 /// with a look at what is in force.
 platform::OwnedLock changing;
 
-sigset_t own_mask() {
-  sigset_t mask;
-  platform::change_signal_mask(SIG_BLOCK, nullptr, &mask);
-  return mask;
-}
-
 /// Puts our handler where the program's action, which is in force, allows one.
 void cover(int signal) {
   struct sigaction ours = of_program[signal];
   if (ours.sa_handler == SIG_DFL) {
-    ours.sa_sigaction = handlers.by_default;
+    ours.sa_sigaction = default_handler;
     ours.sa_flags = SA_SIGINFO | SA_RESTART;
     // An overflown stack has no room for a handler. Elsewhere an alternate stack may be too small for the kernel.
     if (signal == SIGSEGV || signal == SIGBUS) ours.sa_flags |= SA_ONSTACK;
     sigfillset(&ours.sa_mask);
   } else if (is_handler(ours.sa_handler) && signal == SIGTERM) {
     own_termination_handler.store(ours.sa_sigaction);
-    ours.sa_sigaction = handlers.warning;
+    ours.sa_sigaction = warning_handler;
     ours.sa_flags |= SA_SIGINFO;
   } else {
     return;
@@ -164,15 +147,7 @@ sighandler_t as_program_sees(int signal, sighandler_t before) {
   return is_ours(action) ? of_program[signal].sa_handler : before;
 }
 
-sighandler_t kernel_handler(int signal) {
-  struct sigaction now {};
-  kernel_sigaction(signal, nullptr, &now);
-  return now.sa_handler;
-}
-
 // ---- the sampling signal --------------------------------------------------------------------------------------------
-
-struct sigaction sampling_view {};  // zero is SIG_DFL
 
 bool is_sampling(int signal) {
   return signal != 0 && signal == callbacks.sampling_signal() && callbacks.is_measured();
@@ -180,18 +155,18 @@ bool is_sampling(int signal) {
 
 using NextSignal = platform::NextDefinition<sighandler_t(int, sighandler_t)>;
 
-/// The simple interfaces: `signal` and its relatives, which differ in flags only.
+/// The simple interfaces.
 sighandler_t set_handler(NextSignal& definition, int signal, sighandler_t handler) {
   auto* next = definition.get();
   if (is_sampling(signal)) {
     if (!is_handler(handler)) {
-      const sighandler_t before = sampling_view.sa_handler;
-      sampling_view.sa_handler = handler;
+      const sighandler_t before = of_program[signal].sa_handler;
+      of_program[signal].sa_handler = handler;
       return before;
     }
     callbacks.signal_taken();
     if (next) next(signal, handler);
-    return sampling_view.sa_handler;
+    return of_program[signal].sa_handler;
   }
   if (!next) return SIG_ERR;
   if (!is_watched(signal)) return next(signal, handler);
@@ -217,24 +192,24 @@ int set_action(int signal, const struct sigaction* action, struct sigaction* old
     if (result == 0 && old && was_masked) sigdelset(&old->sa_mask, callbacks.sampling_signal());
     return result;
   }
-  const struct sigaction before = sampling_view;
+  const struct sigaction before = of_program[signal];
   if (action) {
     if (is_handler(action->sa_handler) || (action->sa_flags & SA_SIGINFO)) {
       callbacks.signal_taken();
       if (next(signal, action, nullptr) != 0) return -1;
     } else {
-      sampling_view = *action;
+      of_program[signal] = *action;
     }
   }
   if (old) *old = before;
   return 0;
 }
 
-NextSignal next_signal{"signal"};
-NextSignal next_sysv_signal{"sysv_signal"};
-NextSignal next_internal_sysv_signal{"__sysv_signal"};
-NextSignal next_bsd_signal{"bsd_signal"};
-NextSignal next_ssignal{"ssignal"};
+/// F(name) for `signal` and its relatives, which differ in flags only.
+#define REFRAIN_SIMPLE_INTERFACES(F) F(signal) F(sysv_signal) F(__sysv_signal) F(bsd_signal) F(ssignal)
+
+#define REFRAIN_NEXT(name) NextSignal next_##name{#name};
+REFRAIN_SIMPLE_INTERFACES(REFRAIN_NEXT)
 NextSignal next_sigset{"sigset"};
 platform::NextDefinition<int(int)> next_sigignore{"sigignore"};
 platform::NextDefinition<int(int, int)> next_siginterrupt{"siginterrupt"};
@@ -265,15 +240,16 @@ void give_back_handler_masks() {
   }
 }
 
-void watch_ending_signals(const EndingHandlers& ours) {
+void watch_ending_signals(SignalHandler by_default, SignalHandler warning) {
   // Bound now: later calls may come from handlers.
-  for (NextSignal* next :
-       {&next_signal, &next_sysv_signal, &next_internal_sysv_signal, &next_bsd_signal, &next_ssignal, &next_sigset})
-    next->get();
+#define REFRAIN_FIND(name) next_##name.get();
+  REFRAIN_SIMPLE_INTERFACES(REFRAIN_FIND)
+  next_sigset.get();
   next_sigignore.get();
   next_siginterrupt.get();
   const platform::Locked one_at_a_time(changing);
-  handlers = ours;
+  default_handler = by_default;
+  warning_handler = warning;
   for_each_ending([](int signal) {
     if (kernel_sigaction(signal, nullptr, &of_program[signal]) == 0) cover(signal);
   });
@@ -353,48 +329,39 @@ extern "C" {
   return set_action(signal, action, old);
 }
 
-[[gnu::visibility("default")]] sighandler_t signal(int signal, sighandler_t handler) noexcept {
-  return set_handler(next_signal, signal, handler);
-}
-[[gnu::visibility("default")]] sighandler_t sysv_signal(int signal, sighandler_t handler) noexcept {
-  return set_handler(next_sysv_signal, signal, handler);
-}
-[[gnu::visibility("default")]] sighandler_t __sysv_signal(int signal, sighandler_t handler) noexcept {
-  return set_handler(next_internal_sysv_signal, signal, handler);
-}
-[[gnu::visibility("default")]] sighandler_t bsd_signal(int signal, sighandler_t handler) noexcept {
-  return set_handler(next_bsd_signal, signal, handler);
-}
-[[gnu::visibility("default")]] sighandler_t ssignal(int signal, sighandler_t handler) noexcept {
-  return set_handler(next_ssignal, signal, handler);
-}
+#define REFRAIN_DEFINE(name)                                                                     \
+  [[gnu::visibility("default")]] sighandler_t name(int signal, sighandler_t handler) noexcept { \
+    return set_handler(next_##name, signal, handler);                                           \
+  }
+REFRAIN_SIMPLE_INTERFACES(REFRAIN_DEFINE)
+
 [[gnu::visibility("default")]] sighandler_t sigset(int signal, sighandler_t handler) noexcept {
   auto* next = next_sigset.get();
   if (!next) return SIG_ERR;
+  sigset_t only_this, mask;
+  sigemptyset(&only_this);
+  sigaddset(&only_this, signal);
   if (is_sampling(signal)) {
-    sigset_t set, before;
-    sigemptyset(&set);
-    sigaddset(&set, signal);
-    change_mask_of_program(handler == SIG_HOLD ? SIG_BLOCK : SIG_UNBLOCK, &set, &before);
-    const bool held = sigismember(&before, signal) == 1;
+    change_mask_of_program(handler == SIG_HOLD ? SIG_BLOCK : SIG_UNBLOCK, &only_this, &mask);
+    const bool held = sigismember(&mask, signal) == 1;
     const sighandler_t view =
-        handler == SIG_HOLD ? sampling_view.sa_handler : set_handler(next_sigset, signal, handler);
+        handler == SIG_HOLD ? of_program[signal].sa_handler : set_handler(next_sigset, signal, handler);
     return held ? SIG_HOLD : view;
   }
   if (!is_watched(signal)) return next(signal, handler);
   if (!callbacks.is_home() || handler == SIG_ERR) return as_program_sees(signal, next(signal, handler));
   // It changes the mask too, so it is done here.
   const refrain::platform::Locked one_at_a_time(changing);
-  sigset_t mask = own_mask(), only_this;
-  sigemptyset(&only_this);
-  sigaddset(&only_this, signal);
+  refrain::platform::change_signal_mask(SIG_BLOCK, nullptr, &mask);
+  struct sigaction action {};
+  kernel_sigaction(signal, nullptr, &action);
   const sighandler_t before =
-      sigismember(&mask, signal) == 1 ? SIG_HOLD : as_program_sees(signal, kernel_handler(signal));
+      sigismember(&mask, signal) == 1 ? SIG_HOLD : as_program_sees(signal, action.sa_handler);
   if (handler == SIG_HOLD) {
     refrain::platform::change_signal_mask(SIG_BLOCK, &only_this, nullptr);
     return before;
   }
-  struct sigaction action {};
+  action = {};
   action.sa_handler = handler;
   kernel_sigaction(signal, &action, nullptr);
   adopt(signal);
@@ -405,7 +372,7 @@ extern "C" {
   auto* next = next_sigignore.get();
   if (!next) return -1;
   if (is_sampling(signal)) {
-    sampling_view.sa_handler = SIG_IGN;
+    of_program[signal].sa_handler = SIG_IGN;
     return 0;
   }
   return is_watched(signal) ? changed(signal, [&] { return next(signal); }) : next(signal);

@@ -19,13 +19,9 @@ void give_back_handler_masks();
 
 using SignalHandler = void (*)(int, siginfo_t*, void*);
 
-struct EndingHandlers {
-  SignalHandler by_default;  ///< where the program has left a signal at its default
-  SignalHandler warning;     ///< around the program's own handler of SIGTERM
-};
-
-/// Puts our handlers below the program's view. Ordinary context, once.
-void watch_ending_signals(const EndingHandlers& handlers);
+/// Puts our handlers below the program's view: `by_default` where the program has left a signal at its default,
+/// `warning` around its own handler of SIGTERM. Ordinary context, once.
+void watch_ending_signals(SignalHandler by_default, SignalHandler warning);
 /// Leaves these signals as the program has set them.
 void unwatch_ending_signals();
 

@@ -4,8 +4,6 @@
 /// A new thread finds its start routine in a slot of a fixed table: nothing is allocated, and the program's own
 /// argument stays what it was.
 
-#include "guest/threads.hpp"
-
 #include <atomic>
 #include <cstdint>
 #include <errno.h>
@@ -13,7 +11,7 @@
 #include <pthread.h>
 #include <threads.h>
 
-#include "guest/callbacks.hpp"
+#include "guest/guest.hpp"
 #include "measurement/abandoned_scope.hpp"
 #include "measurement/consumers.hpp"
 #include "measurement/location.hpp"
@@ -95,11 +93,6 @@ bool made_by_program(const void* frame) {
 /// Of a thread that the program has not made: whether MPI has, or a thread of MPI.
 bool made_by_mpi() { return (own_location() || is_of_mpi) && callbacks.is_measured(); }
 
-void lose_thread() {
-  own_location()->count_loss(measurement::Loss::ThreadUnmeasured);
-  measurement::messages_go_uncounted.store(true, std::memory_order_relaxed);
-}
-
 /// `make(routine, argument)` makes a thread and returns 0, or what else the interface says.
 template <class Result, class Make>
 int make_thread(const void* frame, Result (*routine)(void*), void* argument, Make&& make) {
@@ -107,7 +100,10 @@ int make_thread(const void* frame, Result (*routine)(void*), void* argument, Mak
   if (!of_program && !made_by_mpi()) return make(routine, argument);
   Slot* slot = take_slot();
   if (!slot) {
-    if (of_program) lose_thread();
+    if (of_program) {
+      own_location()->count_loss(measurement::Loss::ThreadUnmeasured);
+      measurement::messages_go_uncounted.store(true, std::memory_order_relaxed);
+    }
     return make(routine, argument);
   }
   slot->of_mpi = !of_program;

@@ -3,7 +3,7 @@
 
 #include <dlfcn.h>
 
-#include "guest/callbacks.hpp"
+#include "guest/guest.hpp"
 #include "platform/modules.hpp"
 #include "platform/next_definition.hpp"
 

@@ -4,7 +4,7 @@
 #include <climits>
 #include <string_view>
 
-#include "guest/exec.hpp"
+#include "guest/guest.hpp"
 
 namespace refrain::runtime {
 

@@ -30,16 +30,6 @@ struct CoresTaken {
 CoresTaken taken_at_begin, taken_so_far;
 bool experiment_is_refused = false;
 
-format::EventMode event_mode() {
-  switch (measurement::event_settings.selection.mode) {
-    case config::TraceMode::All: return format::EventMode::All;
-    case config::TraceMode::List: return format::EventMode::List;
-    case config::TraceMode::Sampled: return format::EventMode::Sampled;
-    case config::TraceMode::Off: break;
-  }
-  return format::EventMode::Off;
-}
-
 /// Of all measured threads that are there: a program may have bound each of them to cores of its own.
 platform::Cores cores_now() {
   platform::Cores cores{};
@@ -48,6 +38,8 @@ platform::Cores cores_now() {
     if (l->in_use.load(std::memory_order_relaxed)) platform::add_cores_of(l->os_thread_id, cores);
   return cores;
 }
+
+static_assert(static_cast<int>(format::EventMode::Sampled) == static_cast<int>(config::TraceMode::Sampled));
 
 /// What the record of this rank says besides its locations.
 archive::RankRecord make_frame(const Spilled& spilled) {
@@ -74,7 +66,7 @@ archive::RankRecord make_frame(const Spilled& spilled) {
   }
   frame.spilled_bytes = spilled.bytes;
   frame.early_iterations = spilled.frames;
-  frame.event_mode = event_mode();
+  frame.event_mode = static_cast<format::EventMode>(measurement::event_settings.selection.mode);
   frame.event_bytes = spilled.takes_in_events ? 0 : event_bytes();
   frame.event_frames = spilled.event_frames;
   if (frame.event_mode != format::EventMode::Off) frame.clock = identity_of_clock();
@@ -87,10 +79,6 @@ archive::RankRecord make_frame(const Spilled& spilled) {
     frame.stretches = events.stretches;
   }
   return frame;
-}
-
-bool init_is_overdue() {
-  return platform::monotonic_ns() - this_rank.first_anchor.monotonic_ns > patience_before_init_ns;
 }
 
 }  // namespace
@@ -111,8 +99,9 @@ void begin_rank() {
 
 bool have_experiment(Ending reason) {
   if (!is_home_process()) return false;
-  const bool may_be_made = this_rank.is_without_mpi ||
-                           (!this_rank.mpi_was_initialized && (reason == Ending::Left || init_is_overdue()));
+  const bool is_overdue = platform::monotonic_ns() - this_rank.first_anchor.monotonic_ns > patience_before_init_ns;
+  const bool may_be_made =
+      this_rank.is_without_mpi || (!this_rank.mpi_was_initialized && (reason == Ending::Left || is_overdue));
   if (!this_rank.has_experiment && may_be_made && !experiment_is_refused) {
     this_rank.has_experiment = open_experiment(this_rank.configuration, this_rank.world, "");
     experiment_is_refused = !this_rank.has_experiment;  // which has been said

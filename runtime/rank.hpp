@@ -4,14 +4,7 @@
 ///
 /// Ordinary context, one thread at a time.
 
-#include <cstdint>
-#include <span>
-
-#include "config/configuration.hpp"
 #include "measurement/lifecycle.hpp"
-#include "measurement/peers.hpp"
-#include "platform/clock.hpp"
-#include "runtime/calibration.hpp"
 #include "runtime/experiment.hpp"
 #include "runtime/rank_record.hpp"
 

@@ -13,12 +13,10 @@
 #include "config/configuration.hpp"
 #include "config/iteration_at.hpp"
 #include "config/trace_selection.hpp"
-#include "guest/callbacks.hpp"
 #include "guest/endings.hpp"
-#include "guest/exec.hpp"
+#include "guest/guest.hpp"
 #include "guest/signal_sets.hpp"
 #include "guest/signals.hpp"
-#include "guest/threads.hpp"
 #include "measurement/call_durations.hpp"
 #include "measurement/entrance.hpp"
 #include "measurement/followers.hpp"
@@ -66,13 +64,12 @@ bool begins_iterations_at_calls = false;  ///< REFRAIN_ITERATION_AT
 /// Async-signal-safe.
 bool is_measured() { return state.load(std::memory_order_acquire) == State::Measuring && is_home_process(); }
 
-// ---- what the program does to itself (guest/callbacks.hpp) ----------------------------------------------------------
+// ---- what the program does to itself (guest/guest.hpp) --------------------------------------------------------------
 
 /// The calling thread becomes a location and is sampled. False: no memory.
 bool measure_this_thread() {
   Location* location = measurement::begin_location(location_settings);
-  if (!location) return false;
-  if (!measurement::enter_location(*location)) return false;
+  if (!location || !measurement::enter_location(*location)) return false;
   const platform::StackBounds stack = location->walker.stack();
   if (stack.high - stack.low < platform::least_stack_for_handlers()) {
     location->count_loss(measurement::Loss::StackTooSmall);
@@ -90,16 +87,6 @@ bool on_thread_begin() {
   measurement::messages_go_uncounted.store(true, std::memory_order_relaxed);
   if (Location* first = measurement::first_location()) first->count_loss(measurement::Loss::ThreadUnmeasured);
   return false;
-}
-
-void on_signal_taken() {
-  guest::give_back_handler_masks();
-  sampling::give_up_signal();
-}
-
-void on_module_unloaded() {
-  unwind::refresh_tables();
-  unwind::forget_rules();
 }
 
 void before_fork() {
@@ -500,8 +487,8 @@ constinit const guest::Callbacks guest::callbacks{
     .can_be_continued = [] { return is_measured() && !this_rank.mpi_was_initialized; },
     .traces = traces,
     .thread_begins = on_thread_begin,
-    .signal_taken = on_signal_taken,
-    .module_unloaded = on_module_unloaded,
+    .signal_taken = [] { guest::give_back_handler_masks(), sampling::give_up_signal(); },
+    .module_unloaded = [] { unwind::refresh_tables(), unwind::forget_rules(); },
     .replaced = note_replacement,
     .end_announced = ask_for_snapshot,
     .ends = end_process,

@@ -1,17 +1,21 @@
 #pragma once
-/// What guest/ asks of the runtime and tells it: one table.
-///
-/// This folder is what stands between the measured program and the C library: its signals and masks, threads, ends,
-/// the programs that it becomes, and the libraries that it unloads. It defines functions of the C library, calls the
-/// next definition, and answers as the program would see it without Refrain. It does not know what is measured.
-///
-/// runtime/runtime.cpp defines the table as a constant, so it is complete before the first instruction runs.
+/// What stands between the measured program and the C library: its signals and masks, threads, ends, the programs that
+/// it becomes, and the libraries that it unloads. This folder defines functions of the C library, calls the next
+/// definition, and answers as the program would see it without Refrain. It does not know what is measured: it asks the
+/// runtime, and tells it, by one table.
 
 #include <signal.h>
+#include <string_view>
 
 namespace refrain::guest {
 
-struct Traces;
+/// What an image that continues this one needs (exec.cpp).
+struct Traces {
+  const char* library;  ///< the runtime; empty: it was not preloaded
+  const char* first;    ///< what is preloaded in front of it, separated by colons
+  const char* notes;    ///< the file of notes for `refrain run`
+  std::string_view inlined_code;
+};
 
 struct Callbacks {
   // ---- Questions. Async-signal-safe.
@@ -31,7 +35,6 @@ struct Callbacks {
   /// This measured process has not come to MPI_Init: when it becomes another image, that one may be measured in its
   /// place.
   bool (*can_be_continued)();
-  /// What that image needs.
   Traces (*traces)();
 
   // ---- Events.
@@ -50,7 +53,7 @@ struct Callbacks {
   void (*ends)();
 
   // ---- The process is at its end, or may be: writes what has been measured as it is, without closing anything. Called
-  // on a helper thread, while the thread that ends the process may be anywhere. False: it was not written.
+  // on a helper thread, if there can be one: the thread that ends the process may be anywhere. False: not written.
 
   /// The process leaves by its own will, without MPI_Finalize.
   bool (*write_leaving)();
@@ -59,7 +62,14 @@ struct Callbacks {
   /// The program's handler of SIGTERM has returned, and the process goes on.
   bool (*write_warned)();
 };
+/// runtime/runtime.cpp defines it: it is complete before the first instruction runs.
 extern const Callbacks callbacks;
+
+/// Looks up what the functions of exec.cpp call: in a child there may be no other chance. Ordinary context, once.
+void find_exec_functions();
+
+/// Before the first thread is measured. False: no memory. Ordinary context, once.
+bool watch_threads();
 
 /// The signal that the program is not to see, 0: none. Async-signal-safe.
 inline int hidden_signal() {
