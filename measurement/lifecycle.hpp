@@ -72,8 +72,6 @@ struct LifecycleHooks {
   Hook<void(const char* what, std::uintptr_t site)> mark_misused;
   /// The thread of a location ends, or its measurement: no more ticks may come.
   Hook<void(Location& location)> ticks_end;
-  /// A thread that the program made begins; it is measured from here to its end, whichever way it ends.
-  Hook<void()> thread_begins;
 };
 extern LifecycleHooks lifecycle;
 

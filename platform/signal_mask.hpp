@@ -1,6 +1,6 @@
 #pragma once
 /// Masks and pending signals as the kernel has them. The functions of the C library by these names are the program's,
-/// and the runtime answers some of them itself (runtime/signal_sets.cpp).
+/// and the runtime answers some of them itself (guest/signal_sets.cpp).
 
 #include <cstddef>
 #include <signal.h>

@@ -18,7 +18,6 @@
 #include "runtime/function_table.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/message.hpp"
-#include "runtime/snapshot.hpp"
 #include "runtime/verbose.hpp"
 #include "sampling/sampler.hpp"
 
@@ -143,6 +142,11 @@ std::int64_t deadline_in(std::int64_t seconds) { return platform::monotonic_ns()
 
 const char* experiment_directory() { return directory.path; }
 
+const char* experiment_before_mpi() {
+  const bool is_another = early_directory.path[0] && std::strcmp(early_directory.path, directory.path) != 0;
+  return is_another ? early_directory.path : nullptr;
+}
+
 bool open_experiment(const config::Configuration& configuration, const measurement::Peers& peers,
                      const char* mpi_library) {
   platform::Bytes message;
@@ -183,8 +187,6 @@ bool open_experiment(const config::Configuration& configuration, const measureme
     }
   }
   if (!directory.path[0]) return false;
-  if (early_directory.path[0] && std::strcmp(early_directory.path, directory.path) != 0)
-    join_experiment(early_directory.path, directory.path, peers.rank);
   if (configuration.verbose && peers.rank == 0)
     tell_begin(configuration, mpi_library[0] ? mpi_library : nullptr, directory.path);
   return true;
@@ -228,7 +230,8 @@ bool write_experiment(const config::Configuration& configuration, const Calibrat
     if (!outcome.written) note_said();
   }
   if (outcome.written && ending != Ending::Warned) keep_function_table(directory.path);
-  if (outcome.written && record.spilled_bytes == 0) remove_superfluous(outcome.in_part);
+  if (outcome.written && !outcome.in_part && record.spilled_bytes == 0)
+    archive::remove_part(directory.path, record.rank);
   if (ending == Ending::Warned) return outcome.written;
   if (configuration.verbose) tell_end(record, directory.path);
   if (record.rank != 0) return outcome.written;

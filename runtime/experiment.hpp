@@ -39,9 +39,12 @@ bool clocks_are_compared();
 
 /// Where the experiment of this job is, as an absolute path; empty as long as there is none.
 const char* experiment_directory();
+/// The one that this process had for itself when the ranks opened theirs, if that is another; else null.
+const char* experiment_before_mpi();
 
-/// Writes the profile, with the peers' when the ending is complete, and the final manifest if it is the end. At most
-/// one line on stderr. False: this rank's data was not written.
+/// Writes the profile, with the peers' when the ending is complete, and the final manifest if it is the end. A
+/// profile that is whole takes the place of this rank's part file. At most one line on stderr. False: this rank's data
+/// was not written.
 bool write_experiment(const config::Configuration& configuration, const Calibration& calibration,
                       const archive::RankRecord& record, const measurement::Peers& peers, Ending ending);
 

@@ -272,6 +272,6 @@ void clean_environment() {
   if (__environ != initial_environment) clean_array(__environ);
 }
 
-Traces traces() { return {was_preloaded ? own_file : "", first_libraries, notes_file, kept_inlined_code}; }
+guest::Traces traces() { return {was_preloaded ? own_file : "", first_libraries, notes_file, kept_inlined_code}; }
 
 }  // namespace refrain::runtime

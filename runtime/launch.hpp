@@ -4,6 +4,8 @@
 #include <climits>
 #include <string_view>
 
+#include "guest/guest.hpp"
+
 namespace refrain::runtime {
 
 enum class LaunchMode {
@@ -60,13 +62,7 @@ void remember_initial_environment(char** arguments);
 /// whose end it looks for the auxiliary vector.
 void clean_environment();
 
-/// What clean_environment() has removed and an image that continues this one needs again (runtime/exec.cpp).
-struct Traces {
-  const char* library;  ///< empty: it was not preloaded
-  const char* first;
-  const char* notes;
-  std::string_view inlined_code;
-};
-Traces traces();
+/// What clean_environment() has removed and an image that continues this one needs again.
+guest::Traces traces();
 
 }  // namespace refrain::runtime

@@ -28,8 +28,8 @@
 #include "runtime/experiment.hpp"
 #include "runtime/longer_work.hpp"
 #include "runtime/message.hpp"
+#include "runtime/rank.hpp"
 #include "runtime/rank_record.hpp"
-#include "runtime/runtime.hpp"
 #include "unwind/walker.hpp"
 
 namespace refrain::runtime {
@@ -339,10 +339,6 @@ Spilled map_spilled() {
   return {0, mapped.get().bytes().first(spill_file.bytes())};
 }
 
-void remove_superfluous(bool in_part) {
-  spill_file.remove(experiment_directory(), own_rank);
-  if (in_part) return;
-  archive::remove_part(experiment_directory(), own_rank);
-}
+void remove_spilled() { spill_file.remove(experiment_directory(), own_rank); }
 
 }  // namespace refrain::runtime

@@ -2,12 +2,7 @@
 /// What reaches the file system while the program runs: iterations that memory shall not hold, and now and then the
 /// whole state of the rank, so that a job killed at any moment leaves an experiment. No communication.
 
-#include <cstdint>
-#include <span>
-
-#include "config/configuration.hpp"
-#include "platform/clock.hpp"
-#include "runtime/experiment.hpp"
+#include "runtime/rank.hpp"
 
 namespace refrain::runtime {
 
@@ -33,17 +28,12 @@ bool stop_snapshots();
 
 /// Writes the state of this rank as it is, for a process that may end at any moment. Threads are held meanwhile, none
 /// is closed; calls in progress count as far as they have come, unless the program may go on. On a thread of its own
-/// (endings.cpp). False: it was not written.
+/// (guest/endings.hpp). False: it was not written.
 bool write_as_it_is(Ending ending);
 
-/// What was spilled: `bytes` of the file of iterations that stay there, or the frames for the profile to take in.
-struct Spilled {
-  std::uint64_t bytes = 0;
-  std::span<const std::byte> frames;
-};
-/// For the end: all locations are closed.
+/// For the end: all locations are closed. Little is mapped, for the record to take in; much stays in the file.
 Spilled map_spilled();
-/// Removes the files of this rank that the profile has made superfluous; `in_part`: but for the part file.
-void remove_superfluous(bool in_part);
+/// The record has taken it in: removes the file.
+void remove_spilled();
 
 }  // namespace refrain::runtime

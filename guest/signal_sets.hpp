@@ -10,13 +10,14 @@
 /// receives no signal of ours at all. One that waits for a few, with ours among them, has a use of its own for it: then
 /// it gets it, as when it installs a handler.
 ///
-/// On an alternate stack there may be no room for the kernel's frame of one more signal (AT_MINSIGSTKSZ: 2 to 12 KB by
-/// the processor's registers, of a stack of often 8 KB), and no handler can look before the frame is written. So the
-/// signal waits while a handler on an alternate stack runs, and while a fiber does that was made with a small stack.
+/// A fiber that was made with a small stack may have no room for a tick: the signal is blocked while it runs.
 
 #include <signal.h>
 
-namespace refrain::runtime {
+namespace refrain::guest {
+
+/// Looks up the functions that may be called from handlers. Ordinary context, once.
+void find_mask_functions();
 
 /// The calling thread begins to be sampled.
 void unblock_inherited_signal();
@@ -25,23 +26,14 @@ void unblock_inherited_signal();
 /// sent once more: another thread may wait for it. sampling/ calls this. Async-signal-safe.
 void take_foreign_signal(int signal, siginfo_t* info, void* context);
 
-/// In a new child process: the mask is to be what the program believes.
-void forget_inherited_signal();
+/// Around fork the sampling signal is blocked in the calling thread, whatever the program believes: a tick during fork
+/// makes the kernel start it over, and with a large process and a short period it never ends.
+void block_during_fork();
+void unblock_after_fork();
+/// In the child: the mask is what the program believes.
+void give_back_mask();
 
-/// Blocks the sampling signal in this thread whatever the program believes; what it believes comes back by
-/// change_mask_of_program. Async-signal-safe.
-void block_sampling_signal();
 /// pthread_sigmask as the program calls it. Async-signal-safe.
 int change_mask_of_program(int how, const sigset_t* set, sigset_t* old);
 
-/// What the kernel is to be told of an action that the program sets.
-struct sigaction action_for_kernel(int signal, const struct sigaction& action);
-/// Whether we have added the sampling signal to the mask of the signal's present handler.
-bool is_masked_by_us(int signal);
-
-/// Once the sampling signal is chosen: the same for handlers that are there already.
-void protect_alternate_stacks();
-/// Takes the sampling signal out of the masks of all handlers: it is the program's, or there is none any more.
-void give_back_handler_masks();
-
-}  // namespace refrain::runtime
+}  // namespace refrain::guest

@@ -12,6 +12,7 @@
 #include <cstdarg>
 #include <cstring>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -19,12 +20,11 @@
 #include "config/inlined_code.hpp"
 #include "config/line.hpp"
 #include "config/preloading.hpp"
+#include "guest/guest.hpp"
 #include "platform/next_definition.hpp"
 #include "platform/pages.hpp"
-#include "runtime/launch.hpp"
-#include "runtime/runtime.hpp"
 
-namespace refrain::runtime {
+namespace refrain::guest {
 namespace {
 
 using ExecByNameIn = int(const char*, char* const*, char* const*);
@@ -58,8 +58,8 @@ class Continued {
   Continued(const char* name, const struct stat* file, char* const* environment) : environment_(environment) {
     const int saved = errno;
     if (file) {
-      if (!is_own_image(*file)) note_replacement(name);
-      else if (const Traces of = traces(); *of.library) add(of);
+      if (!is_own_image(*file)) callbacks.replaced(name);
+      else if (const Traces of = callbacks.traces(); *of.library) add(of);
     }
     errno = saved;
   }
@@ -108,7 +108,7 @@ class Continued {
 
 int execute(const char* path, char* const* arguments, char* const* environment) {
   struct stat file;
-  const bool found = can_be_continued() && stat(path, &file) == 0;
+  const bool found = callbacks.can_be_continued() && stat(path, &file) == 0;
   const Continued continued(path, found ? &file : nullptr, environment);
   return static_cast<int>(syscall(SYS_execve, path, arguments, continued.get()));
 }
@@ -116,7 +116,7 @@ int execute(const char* path, char* const* arguments, char* const* environment) 
 /// The C library's own takes care of the search and of scripts without a first line.
 int execute_by_name(const char* name, char* const* arguments, char* const* environment) {
   struct stat file;
-  const bool found = can_be_continued() && find_in_path(name, file);
+  const bool found = callbacks.can_be_continued() && find_in_path(name, file);
   const Continued continued(name, found ? &file : nullptr, environment);
   ExecByNameIn* next = next_execvpe.get();
   if (!next) return errno = ENOSYS, -1;
@@ -125,7 +125,8 @@ int execute_by_name(const char* name, char* const* arguments, char* const* envir
 
 int execute_open(int directory, const char* path, char* const* arguments, char* const* environment, int flags) {
   struct stat file;
-  const bool found = can_be_continued() && syscall(SYS_newfstatat, directory, path, &file, flags & AT_EMPTY_PATH) == 0;
+  const bool found = callbacks.can_be_continued() &&
+                     syscall(SYS_newfstatat, directory, path, &file, flags & AT_EMPTY_PATH) == 0;
   const Continued continued(path, found ? &file : nullptr, environment);
   return static_cast<int>(syscall(SYS_execveat, directory, path, arguments, continued.get(), flags));
 }
@@ -134,7 +135,7 @@ int execute_open(int directory, const char* path, char* const* arguments, char* 
 
 void find_exec_functions() { next_execvpe.get(); }
 
-}  // namespace refrain::runtime
+}  // namespace refrain::guest
 
 namespace {
 
@@ -160,7 +161,7 @@ std::size_t count_arguments(va_list list) {
 
 extern "C" {
 
-using namespace refrain::runtime;
+using namespace refrain::guest;
 
 [[gnu::visibility("default")]] int execve(const char* path, char* const* arguments, char* const* environment) noexcept {
   return execute(path, arguments, environment);

@@ -1,4 +1,4 @@
-#include "runtime/endings.hpp"
+#include "guest/endings.hpp"
 
 #include <atomic>
 #include <errno.h>
@@ -7,7 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "measurement/lifecycle.hpp"
+#include "guest/guest.hpp"
+#include "guest/signals.hpp"
 #include "measurement/location.hpp"
 #include "measurement/locations.hpp"
 #include "platform/clock.hpp"
@@ -17,12 +18,8 @@
 #include "platform/next_definition.hpp"
 #include "platform/signal_mask.hpp"
 #include "platform/threads.hpp"
-#include "runtime/experiment.hpp"
-#include "runtime/runtime.hpp"
-#include "runtime/signals.hpp"
-#include "runtime/snapshot.hpp"
 
-namespace refrain::runtime {
+namespace refrain::guest {
 namespace {
 
 using measurement::Inside;
@@ -70,19 +67,19 @@ void on_fault_meanwhile(int signal, siginfo_t* info, void* context) {
 }
 
 struct Work {
-  Ending ending;
+  bool (*write)();
   bool done;
 } work;
 
-void do_work(void*) { work.done = write_as_it_is(work.ending); }
+void do_work(void*) { work.done = work.write(); }
 
-/// False: nothing was written. `patience_ns`: 0 waits for ever.
-bool write_aside(Ending ending, std::int64_t patience_ns) {
+/// `write` is one of the callbacks. False: nothing was written. `patience_ns`: 0 waits for ever.
+bool write_aside(bool (*write)(), std::int64_t patience_ns) {
   using Result = platform::HelperThread::Result;
-  if (!is_measuring() || was_written_for_exit.load()) return false;
+  if (!callbacks.is_measured() || was_written_for_exit.load()) return false;
   if (writing.test_and_set(std::memory_order_acquire)) return false;
   const platform::NoCancellation whole;
-  work = {ending, false};
+  work = {write, false};
   // A fault signal that somebody sends to this thread meanwhile waits until the program's handlers are back:
   // on_fault_meanwhile would wait here for `writing`, which this thread clears.
   const sigset_t faults = platform::fault_signal_set();
@@ -93,7 +90,7 @@ bool write_aside(Ending ending, std::int64_t patience_ns) {
   give_back_faults();
   platform::change_signal_mask(SIG_SETMASK, &mask, nullptr);
   if (result == Result::Faulted) measurement::resume_others();
-  if (result == Result::Unavailable && ending == Ending::Left && !is_inside_measurement()) do_work(nullptr);
+  if (result == Result::Unavailable && write == callbacks.write_leaving && !is_inside_measurement()) do_work(nullptr);
   // A helper that takes too long still uses `work`.
   if (result != Result::TimedOut) writing.clear(std::memory_order_release);
   return result != Result::TimedOut && result != Result::Faulted && work.done;
@@ -127,7 +124,7 @@ void on_default(int signal, siginfo_t* info, void*) {
   static std::atomic_flag dying;
   if (helper.is_this_thread()) helper.leave();
   const int saved_errno = errno;
-  if (is_home_process()) {
+  if (callbacks.is_home()) {
     if (is_inside_measurement() && comes_again(signal, info)) {
       errno = saved_errno;
       return;
@@ -137,33 +134,33 @@ void on_default(int signal, siginfo_t* info, void*) {
       for (int i = 0; i < 3000; ++i) platform::pause_ms(1);
     } else if (!is_inside_measurement()) {
       const std::int64_t begin = platform::monotonic_ns();
-      write_aside(Ending::Killed, is_crash(signal) ? patience_in_crash_ns : patience_when_asked_ns);
-      while (!is_crash(signal) && is_one_of_several() && platform::monotonic_ns() < begin + patience_when_asked_ns)
+      write_aside(callbacks.write_dying, is_crash(signal) ? patience_in_crash_ns : patience_when_asked_ns);
+      while (!is_crash(signal) && callbacks.is_one_of_several() &&
+             platform::monotonic_ns() < begin + patience_when_asked_ns)
         platform::pause_ms(1);
     }
   }
-  struct sigaction by_default {};
-  kernel_sigaction(signal, &by_default, nullptr);
+  set_default(signal);
   send_again(signal, info);  // a fault, too: what caused it may be gone
   errno = saved_errno;
 }
 
 /// SIGTERM has come and the program handles it. Its handler is first: the time that is left is the program's.
 void on_warning(int signal, siginfo_t* info, void* context) {
-  const bool at_home = is_home_process();
+  const bool at_home = callbacks.is_home();
   // If the handler does not come back, the next MPI call or iteration writes.
-  if (at_home) ask_for_snapshot();
+  if (at_home) callbacks.end_announced();
   call_own_handler(signal, info, context);
   if (!at_home || is_inside_measurement()) return;
   const int saved_errno = errno;
-  write_aside(Ending::Warned, 0);
+  write_aside(callbacks.write_warned, 0);
   errno = saved_errno;
 }
 
 // ---- exits ----------------------------------------------------------------------------------------------------------
 
 [[noreturn]] void exit_now(platform::NextDefinition<void(int)>& next, int status) {
-  if (is_measuring() && is_home_process()) write_before_exit();
+  write_before_exit();
   if (auto* exit = next.get()) exit(status);
   for (;;) syscall(SYS_exit_group, status);
 }
@@ -178,16 +175,13 @@ void watch_endings() {
   next_exit.get();
   next_c99_exit.get();
   if (!helper.prepare()) return;
-  static bool quick_exit_is_watched = false;
-  if (!quick_exit_is_watched) quick_exit_is_watched = at_quick_exit([] { end_process(); }) == 0;
+  at_quick_exit(callbacks.ends);
   // For the first process of a container SIGTERM has no default.
-  if (platform::process_id() != 1) watch_ending_signals({on_default, on_warning});
+  if (platform::process_id() != 1) watch_ending_signals(on_default, on_warning);
 }
 
-void unwatch_endings() { unwatch_ending_signals(); }
-
 void write_before_exit() {
-  if (write_aside(Ending::Left, patience_at_exit_ns)) was_written_for_exit.store(true);
+  if (write_aside(callbacks.write_leaving, patience_at_exit_ns)) was_written_for_exit.store(true);
 }
 
 bool do_at_end(void (*work)(void*), std::int64_t patience_s) {
@@ -197,15 +191,15 @@ bool do_at_end(void (*work)(void*), std::int64_t patience_s) {
   return result != Result::TimedOut;
 }
 
-}  // namespace refrain::runtime
+}  // namespace refrain::guest
 
 extern "C" {
 
 [[gnu::visibility("default"), noreturn]] void _exit(int status) {
-  refrain::runtime::exit_now(refrain::runtime::next_exit, status);
+  refrain::guest::exit_now(refrain::guest::next_exit, status);
 }
 [[gnu::visibility("default"), noreturn]] void _Exit(int status) noexcept {
-  refrain::runtime::exit_now(refrain::runtime::next_c99_exit, status);
+  refrain::guest::exit_now(refrain::guest::next_c99_exit, status);
 }
 
 }  // extern "C"

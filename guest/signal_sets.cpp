@@ -1,7 +1,6 @@
-#include "runtime/signal_sets.hpp"
+#include "guest/signal_sets.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <errno.h>
 #include <poll.h>
@@ -13,24 +12,15 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "guest/guest.hpp"
 #include "measurement/location.hpp"
 #include "platform/clock.hpp"
 #include "platform/next_definition.hpp"
 #include "platform/signal_mask.hpp"
 #include "platform/threads.hpp"
-#include "runtime/runtime.hpp"
-#include "runtime/signals.hpp"
-#include "sampling/sampler.hpp"
-#include "sampling/tick.hpp"
 
-namespace refrain::runtime {
+namespace refrain::guest {
 namespace {
-
-/// The signal of this process that the program is not to see, 0: there is none.
-int hidden_signal() {
-  const int signal = sampling::sampling_signal();
-  return signal != 0 && is_measuring() && is_home_process() ? signal : 0;
-}
 
 bool contains(const sigset_t& set, int signal) { return sigismember(&set, signal) == 1; }
 
@@ -55,8 +45,8 @@ Mask next_sigprocmask{"sigprocmask"};
 int change_mask(Mask& definition, int how, const sigset_t* set, sigset_t* old) {
   auto* next = definition.get();
   if (!next) return ENOSYS;
-  if ((!believed_blocked && !believed_unblocked) || !is_home_process()) return next(how, set, old);
-  const int signal = sampling::signal_of_handler();
+  if ((!believed_blocked && !believed_unblocked) || !callbacks.is_home()) return next(how, set, old);
+  const int signal = callbacks.signal_of_handler();
   if (believed_unblocked) {  // in a handler, while the thread waits
     const int result = next(how, set, old);
     if (result == 0 && old) sigdelset(old, signal);
@@ -92,7 +82,7 @@ void drop_pending_tick(int signal) {
   const timespec now{};
   siginfo_t info{};
   // One that is sent to the thread comes before one that is sent to the process.
-  if (platform::take_signal(only(signal), &info, now) > 0 && !sampling::is_own_tick(info))
+  if (platform::take_signal(only(signal), &info, now) > 0 && !callbacks.is_own_tick(info))
     syscall(SYS_rt_tgsigqueueinfo, platform::process_id(), platform::thread_id(), signal, &info);
   errno = saved_errno;
 }
@@ -103,7 +93,7 @@ bool waits_for_ours(const sigset_t* set) {
   const int signal = set ? hidden_signal() : 0;
   if (signal == 0 || !contains(*set, signal)) return false;
   if (is_general(*set)) return true;
-  on_signal_taken();
+  callbacks.signal_taken();
   drop_pending_tick(signal);
   return false;
 }
@@ -115,25 +105,9 @@ int wait_for_others(siginfo_t* info, Wait&& wait) {
   siginfo_t* to = info ? info : &own;
   for (;;) {
     const int received = wait(to);
-    if (received <= 0 || received != sampling::signal_of_handler() || !sampling::is_own_tick(*to)) return received;
+    if (received <= 0 || received != callbacks.signal_of_handler() || !callbacks.is_own_tick(*to)) return received;
   }
 }
-
-/// The set of a descriptor that reports signals: a reader cannot be kept from reading ticks.
-class SetOfDescriptor {
- public:
-  explicit SetOfDescriptor(const sigset_t* set) : set_(set) {
-    if (!waits_for_ours(set)) return;
-    own_ = *set;
-    sigdelset(&own_, hidden_signal());
-    set_ = &own_;
-  }
-  const sigset_t* get() const { return set_; }
-
- private:
-  const sigset_t* set_;
-  sigset_t own_;
-};
 
 /// The mask for a call that waits with `mask` in force: a tick that the thread has held back until now would end the
 /// wait as soon as it begins, so it is held back until the thread's own mask allows it.
@@ -187,30 +161,25 @@ int pass_on(Next& definition, Arguments... arguments) {
   return -1;
 }
 
-// ---- handlers on alternate stacks -----------------------------------------------------------------------------------
-
-/// By signal: whether we have added the sampling signal to the mask of its handler.
-std::atomic<bool> masked[_NSIG];
-
-bool is_signal(int signal) { return signal > 0 && signal < _NSIG; }
-
-bool runs_on_alternate_stack(const struct sigaction& action) {
-  const bool handled = (action.sa_flags & SA_SIGINFO) || (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
-  return handled && (action.sa_flags & SA_ONSTACK);
-}
-
-// ---- fibers ---------------------------------------------------------------------------------------------------------
+thread_local sigset_t mask_before_fork __attribute__((tls_model("initial-exec")));
 
 platform::NextDefinition<void(ucontext_t*, void (*)(), int)> next_makecontext{"makecontext"};
 
 }  // namespace
+
+void find_mask_functions() {
+  next_pthread_sigmask.get();
+  next_sigprocmask.get();
+  next_sigsuspend.get();
+  next_sigpending.get();
+}
 
 int change_mask_of_program(int how, const sigset_t* set, sigset_t* old) {
   return change_mask(next_pthread_sigmask, how, set, old);
 }
 
 void take_foreign_signal(int signal, siginfo_t* info, void* context) {
-  if (!believed_blocked || !is_home_process()) return;  // the default is to ignore it
+  if (!believed_blocked || !callbacks.is_home()) return;  // the default is to ignore it
   sigaddset(&static_cast<ucontext_t*>(context)->uc_sigmask, signal);
   believed_blocked = false;
   if (info->si_code == SI_TKILL)
@@ -219,7 +188,7 @@ void take_foreign_signal(int signal, siginfo_t* info, void* context) {
 }
 
 void unblock_inherited_signal() {
-  const int signal = sampling::sampling_signal();
+  const int signal = callbacks.sampling_signal();
   if (signal == 0) return;
   const sigset_t set = only(signal);
   sigset_t before;
@@ -227,62 +196,24 @@ void unblock_inherited_signal() {
   believed_blocked = contains(before, signal);
 }
 
-void forget_inherited_signal() { believed_blocked = believed_unblocked = false; }
-
-void block_sampling_signal() {
-  const int signal = sampling::sampling_signal();
+void block_during_fork() {
+  change_mask_of_program(SIG_BLOCK, nullptr, &mask_before_fork);
+  const int signal = callbacks.sampling_signal();
   if (signal == 0) return;
   const sigset_t set = only(signal);
   platform::change_signal_mask(SIG_BLOCK, &set, nullptr);
 }
 
-struct sigaction action_for_kernel(int signal, const struct sigaction& action) {
-  struct sigaction result = action;
-  if (!is_home_process())
-    return result;  // a child between vfork and exec, whose actions are its own and memory is ours
-  const int own = hidden_signal();
-  if (!is_signal(signal)) return result;
-  const bool adds = own != 0 && runs_on_alternate_stack(action) && !contains(action.sa_mask, own);
-  if (adds) sigaddset(&result.sa_mask, own);
-  masked[signal].store(adds, std::memory_order_relaxed);
-  return result;
+void unblock_after_fork() { change_mask_of_program(SIG_SETMASK, &mask_before_fork, nullptr); }
+
+void give_back_mask() {
+  believed_blocked = believed_unblocked = false;
+  platform::change_signal_mask(SIG_SETMASK, &mask_before_fork, nullptr);
 }
 
-bool is_masked_by_us(int signal) { return is_signal(signal) && masked[signal].load(std::memory_order_relaxed); }
+}  // namespace refrain::guest
 
-void protect_alternate_stacks() {
-  // Bound now: they may be called from handlers.
-  next_pthread_sigmask.get();
-  next_sigprocmask.get();
-  next_sigsuspend.get();
-  next_sigpending.get();
-  const int own = sampling::sampling_signal();
-  if (own == 0) return;
-  for (int signal = 1; signal < _NSIG; ++signal) {
-    struct sigaction action;
-    if (signal == own || kernel_sigaction(signal, nullptr, &action) != 0 || !runs_on_alternate_stack(action) ||
-        contains(action.sa_mask, own))
-      continue;
-    sigaddset(&action.sa_mask, own);
-    masked[signal].store(kernel_sigaction(signal, &action, nullptr) == 0, std::memory_order_relaxed);
-  }
-}
-
-void give_back_handler_masks() {
-  const int own = sampling::sampling_signal();
-  for (int signal = 1; signal < _NSIG; ++signal) {
-    struct sigaction action;
-    if (!masked[signal].exchange(false) || kernel_sigaction(signal, nullptr, &action) != 0 ||
-        !runs_on_alternate_stack(action))
-      continue;
-    sigdelset(&action.sa_mask, own);
-    kernel_sigaction(signal, &action, nullptr);
-  }
-}
-
-}  // namespace refrain::runtime
-
-using namespace refrain::runtime;
+using namespace refrain::guest;
 
 extern "C" {
 
@@ -340,7 +271,13 @@ extern "C" {
   });
 }
 [[gnu::visibility("default")]] int signalfd(int descriptor, const sigset_t* set, int flags) noexcept {
-  return pass_on(next_signalfd, descriptor, SetOfDescriptor(set).get(), flags);
+  sigset_t others;
+  if (waits_for_ours(set)) {  // a reader cannot be kept from reading ticks
+    others = *set;
+    sigdelset(&others, hidden_signal());
+    set = &others;
+  }
+  return pass_on(next_signalfd, descriptor, set, flags);
 }
 
 [[gnu::visibility("default")]] int sigsuspend(const sigset_t* mask) {

@@ -5,48 +5,73 @@
 /// A signal that ends the process has our handler as long as the program leaves it at its default, and SIGTERM around a
 /// handler of the program. A signal that it ignores, or handles itself, is as it wants it.
 
-#include "runtime/signals.hpp"
+#include "guest/signals.hpp"
 
 #include <atomic>
 #include <errno.h>
 
+#include "guest/guest.hpp"
+#include "guest/signal_sets.hpp"
 #include "platform/fault_signals.hpp"
 #include "platform/next_definition.hpp"
 #include "platform/owned_lock.hpp"
 #include "platform/signal_mask.hpp"
 #include "platform/threads.hpp"
-#include "runtime/runtime.hpp"
-#include "runtime/signal_sets.hpp"
-#include "sampling/sampler.hpp"
 
-namespace refrain::runtime {
+namespace refrain::guest {
 namespace {
 
 platform::NextDefinition<int(int, const struct sigaction*, struct sigaction*)> next_sigaction{"sigaction"};
 
 bool is_handler(sighandler_t handler) { return handler != SIG_DFL && handler != SIG_IGN; }
 
+/// sigaction(2) on what the kernel has. Async-signal-safe.
+int kernel_sigaction(int signal, const struct sigaction* action, struct sigaction* old) {
+  auto* next = next_sigaction.get();
+  return next ? next(signal, action, old) : -1;
+}
+
+// ---- handlers on alternate stacks -----------------------------------------------------------------------------------
+
+/// By signal: whether we have added the sampling signal to the mask of its handler.
+std::atomic<bool> masked[_NSIG];
+
+bool is_signal(int signal) { return signal > 0 && signal < _NSIG; }
+
+bool runs_on_alternate_stack(const struct sigaction& action) {
+  const bool handled = (action.sa_flags & SA_SIGINFO) || is_handler(action.sa_handler);
+  return handled && (action.sa_flags & SA_ONSTACK);
+}
+
+bool needs_mask(const struct sigaction& action, int tick) {
+  return runs_on_alternate_stack(action) && sigismember(&action.sa_mask, tick) != 1;
+}
+
+/// What the kernel is to be told of an action that the program sets.
+struct sigaction action_for_kernel(int signal, const struct sigaction& action) {
+  struct sigaction result = action;
+  // The actions of a child between vfork and exec are its own, and its memory is ours.
+  if (!callbacks.is_home() || !is_signal(signal)) return result;
+  const int own = hidden_signal();
+  const bool adds = own != 0 && needs_mask(action, own);
+  if (adds) sigaddset(&result.sa_mask, own);
+  masked[signal].store(adds, std::memory_order_relaxed);
+  return result;
+}
+
+bool is_masked_by_us(int signal) { return is_signal(signal) && masked[signal].load(std::memory_order_relaxed); }
+
 // ---- signals that end a process -------------------------------------------------------------------------------------
 
 /// Whether the default of a signal ends the process, with a core or without, and is for us to watch. Not SIGTRAP, which
 /// is the debuggers'; nor SIGUSR1 and SIGUSR2: launchers and batch systems send them as warnings.
 bool is_ending(int signal) {
-  switch (signal) {
-    case SIGKILL:
-    case SIGTRAP:
-    case SIGUSR1:
-    case SIGUSR2: return false;
-    case SIGCHLD:  // ignored by default
-    case SIGURG:
-    case SIGWINCH:
-    case SIGCONT:  // stop and continue
-    case SIGSTOP:
-    case SIGTSTP:
-    case SIGTTIN:
-    case SIGTTOU: return false;
-    default: break;
-  }
-  if (signal == sampling::signal_of_handler()) return false;
+  static constexpr int others[] = {SIGKILL, SIGTRAP, SIGUSR1, SIGUSR2,
+                                   // by default these are ignored, stop or continue
+                                   SIGCHLD, SIGURG, SIGWINCH, SIGCONT, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
+  for (const int other : others)
+    if (signal == other) return false;
+  if (signal == callbacks.signal_of_handler()) return false;
   // Between the two are those that the C library keeps for itself.
   return (signal >= 1 && signal <= SIGSYS) || (signal >= SIGRTMIN && signal <= SIGRTMAX);
 }
@@ -58,20 +83,16 @@ void for_each_ending(F&& f) {
     if (is_ending(signal)) f(signal);
 }
 
-struct Watched {
-  struct sigaction program;  ///< what the program believes to be in force
-  bool covered;              ///< by a handler of ours
-};
-Watched watched[_NSIG];
+/// By signal: what the program believes to be in force, of the sampling signal, too. Zero is SIG_DFL.
+struct sigaction of_program[_NSIG];
 std::atomic<bool> watching{false};
-EndingHandlers handlers;
-SignalHandler fault_handler = nullptr;
+SignalHandler default_handler = nullptr, warning_handler = nullptr, fault_handler = nullptr;
 std::atomic<SignalHandler> own_termination_handler{nullptr};
 
 bool is_ours(const struct sigaction& action) {
   const SignalHandler handler = action.sa_sigaction;
   return (action.sa_flags & SA_SIGINFO) && handler &&
-         (handler == handlers.by_default || handler == handlers.warning || handler == fault_handler);
+         (handler == default_handler || handler == warning_handler || handler == fault_handler);
 }
 
 bool is_watched(int signal) { return watching.load(std::memory_order_acquire) && is_ending(signal); }
@@ -80,38 +101,30 @@ bool is_watched(int signal) { return watching.load(std::memory_order_acquire) &&
 /// with a look at what is in force.
 platform::OwnedLock changing;
 
-sigset_t own_mask() {
-  sigset_t mask;
-  platform::change_signal_mask(SIG_BLOCK, nullptr, &mask);
-  return mask;
-}
-
 /// Puts our handler where the program's action, which is in force, allows one.
 void cover(int signal) {
-  Watched& w = watched[signal];
-  struct sigaction ours = w.program;
-  w.covered = false;
+  struct sigaction ours = of_program[signal];
   if (ours.sa_handler == SIG_DFL) {
-    ours.sa_sigaction = handlers.by_default;
+    ours.sa_sigaction = default_handler;
     ours.sa_flags = SA_SIGINFO | SA_RESTART;
     // An overflown stack has no room for a handler. Elsewhere an alternate stack may be too small for the kernel.
     if (signal == SIGSEGV || signal == SIGBUS) ours.sa_flags |= SA_ONSTACK;
     sigfillset(&ours.sa_mask);
   } else if (is_handler(ours.sa_handler) && signal == SIGTERM) {
     own_termination_handler.store(ours.sa_sigaction);
-    ours.sa_sigaction = handlers.warning;
+    ours.sa_sigaction = warning_handler;
     ours.sa_flags |= SA_SIGINFO;
   } else {
     return;
   }
-  w.covered = kernel_sigaction(signal, &ours, nullptr) == 0;
+  kernel_sigaction(signal, &ours, nullptr);
 }
 
 /// Takes over what has come into force since the last look.
 void adopt(int signal) {
   struct sigaction now;
   if (kernel_sigaction(signal, nullptr, &now) != 0 || is_ours(now)) return;
-  watched[signal].program = now;
+  of_program[signal] = now;
   cover(signal);
 }
 
@@ -119,7 +132,7 @@ void adopt(int signal) {
 /// else is done.
 template <class Change>
 auto changed(int signal, Change&& change) {
-  if (!is_home_process()) return change();
+  if (!callbacks.is_home()) return change();
   const platform::Locked one_at_a_time(changing);
   auto result = change();
   adopt(signal);
@@ -131,37 +144,29 @@ sighandler_t as_program_sees(int signal, sighandler_t before) {
   struct sigaction action {};
   action.sa_handler = before;
   action.sa_flags = SA_SIGINFO;
-  return is_ours(action) ? watched[signal].program.sa_handler : before;
-}
-
-sighandler_t kernel_handler(int signal) {
-  struct sigaction now {};
-  kernel_sigaction(signal, nullptr, &now);
-  return now.sa_handler;
+  return is_ours(action) ? of_program[signal].sa_handler : before;
 }
 
 // ---- the sampling signal --------------------------------------------------------------------------------------------
 
-struct sigaction sampling_view {};  // zero is SIG_DFL
-
 bool is_sampling(int signal) {
-  return signal == sampling::sampling_signal() && signal != 0 && is_measuring() && is_home_process();
+  return signal != 0 && signal == callbacks.sampling_signal() && callbacks.is_measured();
 }
 
 using NextSignal = platform::NextDefinition<sighandler_t(int, sighandler_t)>;
 
-/// The simple interfaces: `signal` and its relatives, which differ in flags only.
+/// The simple interfaces.
 sighandler_t set_handler(NextSignal& definition, int signal, sighandler_t handler) {
   auto* next = definition.get();
   if (is_sampling(signal)) {
     if (!is_handler(handler)) {
-      const sighandler_t before = sampling_view.sa_handler;
-      sampling_view.sa_handler = handler;
+      const sighandler_t before = of_program[signal].sa_handler;
+      of_program[signal].sa_handler = handler;
       return before;
     }
-    on_signal_taken();
+    callbacks.signal_taken();
     if (next) next(signal, handler);
-    return sampling_view.sa_handler;
+    return of_program[signal].sa_handler;
   }
   if (!next) return SIG_ERR;
   if (!is_watched(signal)) return next(signal, handler);
@@ -180,68 +185,99 @@ int set_action(int signal, const struct sigaction* action, struct sigaction* old
     if (action) for_kernel = action_for_kernel(signal, *action);
     auto change = [&] {
       const int result = next(signal, action ? &for_kernel : nullptr, old);
-      if (result == 0 && old && is_ours(*old)) *old = watched[signal].program;
+      if (result == 0 && old && is_ours(*old)) *old = of_program[signal];
       return result;
     };
     const int result = action && is_watched(signal) ? changed(signal, change) : change();
-    if (result == 0 && old && was_masked) sigdelset(&old->sa_mask, sampling::sampling_signal());
+    if (result == 0 && old && was_masked) sigdelset(&old->sa_mask, callbacks.sampling_signal());
     return result;
   }
-  const struct sigaction before = sampling_view;
+  const struct sigaction before = of_program[signal];
   if (action) {
     if (is_handler(action->sa_handler) || (action->sa_flags & SA_SIGINFO)) {
-      on_signal_taken();
+      callbacks.signal_taken();
       if (next(signal, action, nullptr) != 0) return -1;
     } else {
-      sampling_view = *action;
+      of_program[signal] = *action;
     }
   }
   if (old) *old = before;
   return 0;
 }
 
-NextSignal next_signal{"signal"};
-NextSignal next_sysv_signal{"sysv_signal"};
-NextSignal next_internal_sysv_signal{"__sysv_signal"};
-NextSignal next_bsd_signal{"bsd_signal"};
-NextSignal next_ssignal{"ssignal"};
+/// F(name) for `signal` and its relatives, which differ in flags only.
+#define REFRAIN_SIMPLE_INTERFACES(F) F(signal) F(sysv_signal) F(__sysv_signal) F(bsd_signal) F(ssignal)
+
+#define REFRAIN_NEXT(name) NextSignal next_##name{#name};
+REFRAIN_SIMPLE_INTERFACES(REFRAIN_NEXT)
 NextSignal next_sigset{"sigset"};
 platform::NextDefinition<int(int)> next_sigignore{"sigignore"};
 platform::NextDefinition<int(int, int)> next_siginterrupt{"siginterrupt"};
 
 }  // namespace
 
-int kernel_sigaction(int signal, const struct sigaction* action, struct sigaction* old) {
-  auto* next = next_sigaction.get();
-  return next ? next(signal, action, old) : -1;
+void protect_alternate_stacks() {
+  find_mask_functions();
+  const int own = callbacks.sampling_signal();
+  if (own == 0) return;
+  for (int signal = 1; signal < _NSIG; ++signal) {
+    struct sigaction action;
+    if (signal == own || kernel_sigaction(signal, nullptr, &action) != 0 || !needs_mask(action, own)) continue;
+    sigaddset(&action.sa_mask, own);
+    masked[signal].store(kernel_sigaction(signal, &action, nullptr) == 0, std::memory_order_relaxed);
+  }
 }
 
-void watch_ending_signals(const EndingHandlers& ours) {
+void give_back_handler_masks() {
+  const int own = callbacks.sampling_signal();
+  for (int signal = 1; signal < _NSIG; ++signal) {
+    struct sigaction action;
+    if (!masked[signal].exchange(false) || kernel_sigaction(signal, nullptr, &action) != 0 ||
+        !runs_on_alternate_stack(action))
+      continue;
+    sigdelset(&action.sa_mask, own);
+    kernel_sigaction(signal, &action, nullptr);
+  }
+}
+
+void watch_ending_signals(SignalHandler by_default, SignalHandler warning) {
   // Bound now: later calls may come from handlers.
-  for (NextSignal* next :
-       {&next_signal, &next_sysv_signal, &next_internal_sysv_signal, &next_bsd_signal, &next_ssignal, &next_sigset})
-    next->get();
+#define REFRAIN_FIND(name) next_##name.get();
+  REFRAIN_SIMPLE_INTERFACES(REFRAIN_FIND)
+  next_sigset.get();
   next_sigignore.get();
   next_siginterrupt.get();
   const platform::Locked one_at_a_time(changing);
-  handlers = ours;
+  default_handler = by_default;
+  warning_handler = warning;
   for_each_ending([](int signal) {
-    if (kernel_sigaction(signal, nullptr, &watched[signal].program) == 0) cover(signal);
+    if (kernel_sigaction(signal, nullptr, &of_program[signal]) == 0) cover(signal);
   });
   watching.store(true, std::memory_order_release);
 }
 
 void unwatch_ending_signals() {
-  if (!is_home_process()) changing.reset();
+  if (!callbacks.is_home()) changing.reset();
   if (!watching.load(std::memory_order_acquire)) return;
   const platform::Locked one_at_a_time(changing);
   for_each_ending([](int signal) {
     struct sigaction now;
     if (kernel_sigaction(signal, nullptr, &now) == 0 && is_ours(now))
-      kernel_sigaction(signal, &watched[signal].program, nullptr);
-    watched[signal].covered = false;
+      kernel_sigaction(signal, &of_program[signal], nullptr);
   });
   watching.store(false, std::memory_order_release);
+}
+
+void set_default(int signal) {
+  struct sigaction by_default {};
+  kernel_sigaction(signal, &by_default, nullptr);
+}
+
+void give_back_signals() {
+  unwatch_ending_signals();
+  give_back_handler_masks();
+  if (const int signal = callbacks.sampling_signal()) set_default(signal);
+  give_back_mask();
 }
 
 void take_faults(SignalHandler handler) {
@@ -263,24 +299,24 @@ void give_back_faults() {
   for (const int signal : platform::fault_signals) {
     struct sigaction now;
     if (kernel_sigaction(signal, nullptr, &now) != 0 || now.sa_sigaction != fault_handler) continue;
-    kernel_sigaction(signal, &watched[signal].program, nullptr);
+    kernel_sigaction(signal, &of_program[signal], nullptr);
     cover(signal);
   }
 }
 
 void call_own_handler(int signal, siginfo_t* info, void* context) {
   const SignalHandler handler = own_termination_handler.load();
-  if ((watched[signal].program.sa_flags & static_cast<int>(SA_RESETHAND)) && is_home_process()) {
+  if ((of_program[signal].sa_flags & static_cast<int>(SA_RESETHAND)) && callbacks.is_home()) {
     const platform::Locked one_at_a_time(changing);
-    watched[signal].program.sa_handler = SIG_DFL;  // as the kernel has done
+    of_program[signal].sa_handler = SIG_DFL;  // as the kernel has done
     cover(signal);
   }
   if (handler) handler(signal, info, context);
 }
 
-}  // namespace refrain::runtime
+}  // namespace refrain::guest
 
-using namespace refrain::runtime;
+using namespace refrain::guest;
 
 extern "C" {
 
@@ -293,48 +329,39 @@ extern "C" {
   return set_action(signal, action, old);
 }
 
-[[gnu::visibility("default")]] sighandler_t signal(int signal, sighandler_t handler) noexcept {
-  return set_handler(next_signal, signal, handler);
-}
-[[gnu::visibility("default")]] sighandler_t sysv_signal(int signal, sighandler_t handler) noexcept {
-  return set_handler(next_sysv_signal, signal, handler);
-}
-[[gnu::visibility("default")]] sighandler_t __sysv_signal(int signal, sighandler_t handler) noexcept {
-  return set_handler(next_internal_sysv_signal, signal, handler);
-}
-[[gnu::visibility("default")]] sighandler_t bsd_signal(int signal, sighandler_t handler) noexcept {
-  return set_handler(next_bsd_signal, signal, handler);
-}
-[[gnu::visibility("default")]] sighandler_t ssignal(int signal, sighandler_t handler) noexcept {
-  return set_handler(next_ssignal, signal, handler);
-}
+#define REFRAIN_DEFINE(name)                                                                     \
+  [[gnu::visibility("default")]] sighandler_t name(int signal, sighandler_t handler) noexcept { \
+    return set_handler(next_##name, signal, handler);                                           \
+  }
+REFRAIN_SIMPLE_INTERFACES(REFRAIN_DEFINE)
+
 [[gnu::visibility("default")]] sighandler_t sigset(int signal, sighandler_t handler) noexcept {
   auto* next = next_sigset.get();
   if (!next) return SIG_ERR;
+  sigset_t only_this, mask;
+  sigemptyset(&only_this);
+  sigaddset(&only_this, signal);
   if (is_sampling(signal)) {
-    sigset_t set, before;
-    sigemptyset(&set);
-    sigaddset(&set, signal);
-    change_mask_of_program(handler == SIG_HOLD ? SIG_BLOCK : SIG_UNBLOCK, &set, &before);
-    const bool held = sigismember(&before, signal) == 1;
+    change_mask_of_program(handler == SIG_HOLD ? SIG_BLOCK : SIG_UNBLOCK, &only_this, &mask);
+    const bool held = sigismember(&mask, signal) == 1;
     const sighandler_t view =
-        handler == SIG_HOLD ? sampling_view.sa_handler : set_handler(next_sigset, signal, handler);
+        handler == SIG_HOLD ? of_program[signal].sa_handler : set_handler(next_sigset, signal, handler);
     return held ? SIG_HOLD : view;
   }
   if (!is_watched(signal)) return next(signal, handler);
-  if (!is_home_process() || handler == SIG_ERR) return as_program_sees(signal, next(signal, handler));
+  if (!callbacks.is_home() || handler == SIG_ERR) return as_program_sees(signal, next(signal, handler));
   // It changes the mask too, so it is done here.
   const refrain::platform::Locked one_at_a_time(changing);
-  sigset_t mask = own_mask(), only_this;
-  sigemptyset(&only_this);
-  sigaddset(&only_this, signal);
+  refrain::platform::change_signal_mask(SIG_BLOCK, nullptr, &mask);
+  struct sigaction action {};
+  kernel_sigaction(signal, nullptr, &action);
   const sighandler_t before =
-      sigismember(&mask, signal) == 1 ? SIG_HOLD : as_program_sees(signal, kernel_handler(signal));
+      sigismember(&mask, signal) == 1 ? SIG_HOLD : as_program_sees(signal, action.sa_handler);
   if (handler == SIG_HOLD) {
     refrain::platform::change_signal_mask(SIG_BLOCK, &only_this, nullptr);
     return before;
   }
-  struct sigaction action {};
+  action = {};
   action.sa_handler = handler;
   kernel_sigaction(signal, &action, nullptr);
   adopt(signal);
@@ -345,7 +372,7 @@ extern "C" {
   auto* next = next_sigignore.get();
   if (!next) return -1;
   if (is_sampling(signal)) {
-    sampling_view.sa_handler = SIG_IGN;
+    of_program[signal].sa_handler = SIG_IGN;
     return 0;
   }
   return is_watched(signal) ? changed(signal, [&] { return next(signal); }) : next(signal);
@@ -354,9 +381,9 @@ extern "C" {
   auto* next = next_siginterrupt.get();
   if (!next) return -1;
   if (is_sampling(signal)) return 0;  // it has no handler of the program
-  if (!is_watched(signal) || !is_home_process()) return next(signal, interrupt);
+  if (!is_watched(signal) || !callbacks.is_home()) return next(signal, interrupt);
   const refrain::platform::Locked one_at_a_time(changing);
-  kernel_sigaction(signal, &watched[signal].program, nullptr);
+  kernel_sigaction(signal, &of_program[signal], nullptr);
   const int result = next(signal, interrupt);
   adopt(signal);
   return result;

@@ -3,9 +3,9 @@
 
 #include <dlfcn.h>
 
+#include "guest/guest.hpp"
 #include "platform/modules.hpp"
 #include "platform/next_definition.hpp"
-#include "runtime/runtime.hpp"
 
 namespace {
 refrain::platform::NextDefinition<int(void*)> next_dlclose{"dlclose"};
@@ -14,10 +14,10 @@ refrain::platform::NextDefinition<int(void*)> next_dlclose{"dlclose"};
 extern "C" [[gnu::visibility("default")]] int dlclose(void* handle) noexcept {
   auto* next = next_dlclose.get();
   if (!next) return -1;
-  if (!refrain::runtime::is_measuring()) return next(handle);
+  if (!refrain::guest::callbacks.is_measured()) return next(handle);
   refrain::platform::refresh_modules();  // the module may have come since the last look
   const refrain::platform::Unloading unloading;
   const int result = next(handle);
-  if (refrain::platform::refresh_modules()) refrain::runtime::on_module_unloaded();
+  if (refrain::platform::refresh_modules()) refrain::guest::callbacks.module_unloaded();
   return result;
 }

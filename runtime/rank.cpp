@@ -1,0 +1,127 @@
+#include "runtime/rank.hpp"
+
+#include <unistd.h>
+
+#include "config/trace_selection.hpp"
+#include "measurement/event_log.hpp"
+#include "measurement/locations.hpp"
+#include "platform/cores.hpp"
+#include "platform/threads.hpp"
+#include "runtime/clock_offsets.hpp"
+#include "runtime/event_agreement.hpp"
+#include "runtime/event_file.hpp"
+
+namespace refrain::runtime {
+
+constinit ThisRank this_rank{};
+
+namespace {
+
+using measurement::Location;
+
+platform::CounterWatch counter_watch;
+std::int64_t begin_epoch_ns;
+platform::Cores cores_at_begin;
+std::int64_t cpu_quota = 0;  ///< thousandths of a core; 0: none
+/// What the kernel does not count is below 0.
+struct CoresTaken {
+  std::int64_t throttled_ns = -1, taken_ns = -1;
+};
+CoresTaken taken_at_begin, taken_so_far;
+bool experiment_is_refused = false;
+
+/// Of all measured threads that are there: a program may have bound each of them to cores of its own.
+platform::Cores cores_now() {
+  platform::Cores cores{};
+  platform::add_cores_of(this_rank.process_id, cores);
+  for (const Location* l = measurement::first_location(); l; l = l->next)
+    if (l->in_use.load(std::memory_order_relaxed)) platform::add_cores_of(l->os_thread_id, cores);
+  return cores;
+}
+
+static_assert(static_cast<int>(format::EventMode::Sampled) == static_cast<int>(config::TraceMode::Sampled));
+
+/// What the record of this rank says besides its locations.
+archive::RankRecord make_frame(const Spilled& spilled) {
+  archive::RankRecord frame{};
+  frame.rank = this_rank.world.rank;
+  frame.ranks = this_rank.world.size;
+  frame.process_id = platform::process_id();
+  gethostname(frame.host, sizeof frame.host - 1);
+  frame.first_anchor = this_rank.first_anchor;
+  frame.last_anchor = platform::read_anchor();
+  frame.begin_epoch_ns = begin_epoch_ns;
+  frame.cores_at_begin = cores_at_begin;
+  frame.cores_at_end = cores_now();
+  frame.cpu_quota_in_thousandths = cpu_quota;
+  const auto since = [](std::int64_t begin, std::int64_t now) { return begin < 0 || now < begin ? -1 : now - begin; };
+  frame.throttled_ns = since(taken_at_begin.throttled_ns, taken_so_far.throttled_ns);
+  frame.taken_ns = since(taken_at_begin.taken_ns, taken_so_far.taken_ns);
+  frame.region_names = measurement::mpi_region_names;
+  if (this_rank.adapter.communicators) {
+    // Each refers to the next, and other threads may be adding to them.
+    frame.window_traffic = this_rank.adapter.window_traffic();
+    frame.windows = this_rank.adapter.windows();
+    frame.communicators = this_rank.adapter.communicators();
+  }
+  frame.spilled_bytes = spilled.bytes;
+  frame.early_iterations = spilled.frames;
+  frame.event_mode = static_cast<format::EventMode>(measurement::event_settings.selection.mode);
+  frame.event_bytes = spilled.takes_in_events ? 0 : event_bytes();
+  frame.event_frames = spilled.event_frames;
+  if (frame.event_mode != format::EventMode::Off) frame.clock = identity_of_clock();
+  frame.clock_offsets = clock_offsets();
+  if (measurement::is_sample_of_events()) {
+    const EventAgreement events = event_agreement();
+    frame.event_levels = events.levels;
+    frame.slowest = events.slowest;
+    frame.events_agreed = events.agreed;
+    frame.stretches = events.stretches;
+  }
+  return frame;
+}
+
+}  // namespace
+
+bool is_home_process() { return platform::process_id() == this_rank.process_id; }
+
+void begin_rank() {
+  this_rank.process_id = platform::process_id();
+  platform::start_clock();
+  this_rank.first_anchor = platform::read_anchor();
+  counter_watch = platform::CounterWatch(platform::read_uncorrected_anchor());
+  begin_epoch_ns = platform::wall_clock_ns();
+  platform::add_cores_of(0, cores_at_begin);
+  cpu_quota = platform::cpu_quota_in_thousandths();
+  read_cores_taken();
+  taken_at_begin = taken_so_far;
+}
+
+bool have_experiment(Ending reason) {
+  if (!is_home_process()) return false;
+  const bool is_overdue = platform::monotonic_ns() - this_rank.first_anchor.monotonic_ns > patience_before_init_ns;
+  const bool may_be_made =
+      this_rank.is_without_mpi || (!this_rank.mpi_was_initialized && (reason == Ending::Left || is_overdue));
+  if (!this_rank.has_experiment && may_be_made && !experiment_is_refused) {
+    this_rank.has_experiment = open_experiment(this_rank.configuration, this_rank.world, "");
+    experiment_is_refused = !this_rank.has_experiment;  // which has been said
+  }
+  return this_rank.has_experiment;
+}
+
+void read_cores_taken() { taken_so_far = {platform::throttled_ns(), platform::taken_ns(cores_at_begin)}; }
+
+bool build_record(RankRecordBuilder& builder, const Spilled& spilled, RankRecordBuilder::Threads threads) {
+  const archive::RankRecord frame = make_frame(spilled);
+  if (Location* l = measurement::own_location(); l && !counter_watch.agrees(platform::read_uncorrected_anchor()))
+    l->count_loss(measurement::Loss::CounterJumped);
+  return builder.build(frame, this_rank.calibration,
+                       this_rank.configuration.sampling_clock == config::SamplingClock::Wall, threads);
+}
+
+bool write_record(const RankRecordBuilder& builder, Ending ending) {
+  if (ending == Ending::Left && !this_rank.mpi_was_initialized) ending = Ending::Complete;
+  return write_experiment(this_rank.configuration, this_rank.calibration, builder.record(), this_rank.world, ending);
+}
+
+}  // namespace refrain::runtime
