@@ -36,8 +36,8 @@ constexpr double least_determinant = 1e-4;
 
 }  // namespace
 
-/// The cluster that the newcomer joins: its nearest, unless merging the closest pair costs less. none: it gets one of its
-/// own, for which there is room.
+/// The cluster that the newcomer joins: its nearest, unless merging the closest pair costs less. none: it gets one of
+/// its own, for which there is room.
 std::uint32_t Clusterer::choose(std::uint32_t index) {
   PathClass& cls = classes_[index];
   if (cls.clusters == 0) return none;
