@@ -55,6 +55,7 @@ void Clusterer::add_path(PathClass& cls, std::uint32_t number, const TouchedPath
   (void)paths_.push_back({path, number, cls.width, none, t.shape});
   path_index_.insert(hash_of_path(number, path, t.shape), index);
   cls.width += columns_[t.shape];
+  ++cls.paths;
 }
 
 bool Clusterer::visited_as_often(const PathClass& cls, const ClassPath& path, const TouchedPath& t) const {
@@ -150,7 +151,7 @@ std::uint32_t Clusterer::make_class(std::uint64_t hash, const IterationProfile& 
   if (classes_.size() >= std::max(max_classes, max_clusters_)) return none;
   const std::uint32_t stride = roomy(width, cls.key_width);
   const std::size_t bytes = block_bytes(cls.key_width, 1, stride) + sizeof(PathClass) +
-                            profile.paths.size() * sizeof(ClassPath) + sizeof(Cluster) + statistics_bytes() +
+                            profile.paths.size() * path_bytes + sizeof(Cluster) + statistics_bytes() +
                             2 * sketch_dims_ * sizeof(float);
   while (cluster_count_ >= max_clusters_ || !fits(bytes)) {
     const Pair pair = closest_pair();
@@ -207,9 +208,9 @@ bool Clusterer::place_others(std::uint32_t index) {
     width += columns_[others_[i].shape];
   }
   if (missing == 0) return true;
-  if (!paths_.reserve(paths_.size() + missing) || !path_index_.reserve(missing) || !reserve_width(index, width))
-    return false;
   PathClass& cls = classes_[index];
+  if (!reserve_width(cls, width, missing) || !paths_.reserve(paths_.size() + missing) || !path_index_.reserve(missing))
+    return false;
   for (std::uint32_t i = 0; i < other_count_; ++i) {
     if (other_at_[i] != none) continue;
     std::uint32_t path = find_path(index, others_[i]);  // it may come twice

@@ -165,8 +165,11 @@ class Clusterer {
   struct Products {
     float first, second;
   };
+  /// With its place in the index.
+  static constexpr std::size_t path_bytes = sizeof(ClassPath) + 32;
   struct PathClass {
     std::uint32_t first_path, key_paths;     ///< in paths_
+    std::uint32_t paths;                     ///< with those that are not keys
     std::uint32_t first_other, last_other;   ///< in paths_, linked; none
     std::uint32_t key_count[max_shapes];     ///< key paths by shape
     std::uint32_t key_width, width, stride;  ///< values of a profile: of key paths, of all; room for them
@@ -261,7 +264,10 @@ class Clusterer {
 
   // storage.cpp
   bool take_newcomer_slot();
-  bool fits(std::size_t more) const { return bytes_in_use() + more <= memory_limit_; }
+  bool fits(std::size_t more, std::size_t less = 0) const {
+    return bytes_in_use() + more <= memory_limit_ + overflow_bytes() + less;
+  }
+  std::size_t overflow_bytes() const;
   std::size_t class_floats() const { return 3 * sketch_dims_ + 2 * flat_count_; }
   std::size_t head_bytes(std::uint32_t key_width) const;
   std::size_t block_bytes(std::uint32_t key_width, std::uint32_t clusters, std::uint32_t stride) const;
@@ -269,7 +275,7 @@ class Clusterer {
   bool resize(PathClass& cls, std::uint32_t clusters, std::uint32_t stride);
   void trim(PathClass& cls);
   bool reserve_row(PathClass& cls);
-  bool reserve_width(std::uint32_t cls, std::uint32_t width);
+  bool reserve_width(PathClass& cls, std::uint32_t width, std::uint32_t paths);
   void add_to_profile(const PathClass& cls, std::int64_t* profile);
   template <class Incoming>
   void learn_products(PathClass& cls, std::uint32_t into, const float* mean, double members, const Incoming& incoming);

@@ -58,6 +58,12 @@ bool Clusterer::take_newcomer_slot() {
   return true;
 }
 
+/// What iterations without room elsewhere take, which does not count against the limit.
+std::size_t Clusterer::overflow_bytes() const {
+  if (overflow_class_ == none) return 0;
+  return classes_[overflow_class_].block_bytes + classes_[overflow_class_].paths * path_bytes;
+}
+
 /// What a class's block has before its profiles.
 std::size_t Clusterer::head_bytes(std::uint32_t key_width) const {
   const std::size_t floats = (class_floats() * sizeof(float) + 7) & ~std::size_t{7};
@@ -125,20 +131,24 @@ bool Clusterer::reserve_row(PathClass& cls) {
   return false;
 }
 
-/// Room for `width` values in each profile of the class; its clusters are merged when there is not enough memory
-/// otherwise. False: that does not suffice. The overflow class takes what it needs.
-bool Clusterer::reserve_width(std::uint32_t index, std::uint32_t width) {
-  PathClass& cls = classes_[index];
-  while (width > cls.stride) {
+/// Room for `paths` more call paths, so that each profile of the class has `width` values. Its clusters are merged when
+/// there is not enough memory otherwise. False: not even then. The overflow class takes what it needs.
+bool Clusterer::reserve_width(PathClass& cls, std::uint32_t width, std::uint32_t paths) {
+  const auto fits_in = [&](std::size_t block) {
+    return cls.overflow || fits(paths * path_bytes + block, cls.block_bytes);
+  };
+  const std::uint32_t least = std::max(width, cls.stride);
+  if (!fits_in(block_bytes(cls.key_width, 1, least))) return false;
+  for (;;) {
     const std::uint32_t rows = std::max(cls.clusters, 1U);
-    for (const std::uint32_t stride : {roomy(width, cls.key_width), width}) {
-      const std::size_t bytes = block_bytes(cls.key_width, rows, stride);
-      if (cls.overflow || bytes <= cls.block_bytes || fits(bytes - cls.block_bytes)) return resize(cls, rows, stride);
+    for (const std::uint32_t stride : {width > cls.stride ? roomy(width, cls.key_width) : least, least}) {
+      const std::size_t block = block_bytes(cls.key_width, rows, stride);
+      if (fits_in(std::max(block, cls.block_bytes))) return resize(cls, rows, stride);
     }
     const Pair pair = closest_pair_of(cls);
     if (pair.a == none || !merge(pair.a, pair.b)) return false;
+    trim(cls);
   }
-  return true;
 }
 
 // --- profiles --------------------------------------------------------------------------------------------------------
