@@ -1,7 +1,7 @@
 #pragma once
 /// The algorithms that Refrain's is compared with, behind the members of clustering::Clusterer that evaluate.cpp calls.
-/// Written to be read, not to be fast: each iteration gets a cluster, and while there are more clusters than may be, the
-/// closest pair of a class (iterations with the same exact call paths) is merged.
+/// Written to be read, not to be fast: each iteration gets a cluster, and while there are more clusters than may be,
+/// the closest pair of a class (iterations with the same exact call paths) is merged.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
-/// The clustering as it was before profiles became flat: the truth that differential_test.cpp compares with. It goes when
-/// the figures of the flat one have been measured.
+/// The clustering as it was before profiles became flat: the truth that differential_test.cpp compares with. It goes
+/// when the figures of the flat one have been measured.
 ///
 /// Groups the iterations of one loop of a location while they come: at most `max_clusters` profiles, whatever the
 /// number of iterations.
