@@ -64,7 +64,7 @@ inline bool more_than_three(std::uint64_t bits) {
 
 }  // namespace
 
-bool IterationLog::create(std::span<const OverallColumn> columns, std::size_t block_bytes) {
+bool IterationLog::create(std::span<const Precision> columns, std::size_t block_bytes) {
   destroy();
   if (columns.empty() || columns.size() > max_overall) return false;
   if (block_bytes < header_bytes + longest_varint * (columns.size() + 3) || block_bytes > 0xffffffff) return false;
@@ -73,7 +73,7 @@ bool IterationLog::create(std::span<const OverallColumn> columns, std::size_t bl
   kept_ = exact_ = 0;
   for (const Precision precision : {Precision::Exact, Precision::Rounded}) {
     for (std::uint32_t c = 0; c < columns_; ++c)
-      if (columns[c].precision == precision) order_[kept_++] = static_cast<std::uint8_t>(c);
+      if (columns[c] == precision) order_[kept_++] = static_cast<std::uint8_t>(c);
     if (precision == Precision::Exact) exact_ = kept_;
   }
   start_block();

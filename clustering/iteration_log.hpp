@@ -20,7 +20,7 @@ namespace refrain::clustering {
 class IterationLog {
  public:
   /// False: no memory, more than max_overall columns, or a block too small for one record.
-  [[nodiscard]] bool create(std::span<const OverallColumn> columns, std::size_t block_bytes = 32768);
+  [[nodiscard]] bool create(std::span<const Precision> columns, std::size_t block_bytes = 32768);
   void destroy();
 
   enum class Appended : std::uint8_t { Yes, BlockFull };

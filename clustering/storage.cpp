@@ -4,22 +4,325 @@
 #include <cstring>
 
 #include "clustering/clusterer.hpp"
-#include "format/hashing.hpp"
+#include "format/bytes.hpp"
 
 namespace refrain::clustering {
 
 namespace {
 
-std::uint8_t wider(std::uint8_t a, std::uint8_t b) { return a > b ? a : b; }
+constexpr std::size_t page_size = 4096;
 
-/// Room for a few more rows, so that a growing set of paths does not move at every new one.
-std::uint32_t with_slack(std::uint32_t rows) { return rows + rows / 8 + 1; }
+/// Adds up two integers at a time.
+inline void add_values(std::int64_t* sums, const std::int64_t* values, std::size_t count) {
+  using Two = std::uint64_t __attribute__((vector_size(16)));
+  std::size_t i = 0;
+  for (; i + 2 <= count; i += 2) {
+    Two sum, value;
+    std::memcpy(&sum, sums + i, sizeof sum);
+    std::memcpy(&value, values + i, sizeof value);
+    sum += value;
+    std::memcpy(sums + i, &sum, sizeof sum);
+  }
+  if (i < count) sums[i] = format::wrapping_sum(sums[i], values[i]);
+}
+
+/// A sum over members, less as many times the base.
+inline float from_base(std::int64_t sum, std::uint64_t members, std::int64_t base) {
+  return static_cast<float>(
+      static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) - members * static_cast<std::uint64_t>(base)));
+}
 
 }  // namespace
 
-void Clusterer::add_to_statistics(Cluster& c, std::uint64_t iteration, const IterationProfile& profile) {
-  const auto slot = static_cast<std::uint32_t>(&c - clusters_.data());
-  std::int64_t *sum = sums(c), *low = minima(c), *high = maxima(c);
+// --- memory ----------------------------------------------------------------------------------------------------------
+
+bool Clusterer::take_newcomer_slot() {
+  if (newcomer_ != none) return true;
+  if (!free_slots_.empty()) {
+    newcomer_ = free_slots_.back();
+    (void)free_slots_.resize(free_slots_.size() - 1);
+    return true;
+  }
+  const std::size_t slots = clusters_.size() + 1, padded = (slots + lanes - 1) / lanes * lanes;
+  // A freed slot must find room in the list of free ones.
+  if (!free_slots_.reserve(slots) || !means_.resize(slots * stride_) || !sketches_.resize(padded * sketch_dims_) ||
+      !nearest_costs_.resize(padded) || !wards_.resize(padded) || !members_.resize(padded) ||
+      !slot_class_.resize(padded) || !statistics_.resize(slots * statistics_bytes()) || !order_.reserve(slots) ||
+      !clusters_.resize(slots))
+    return false;
+  newcomer_ = static_cast<std::uint32_t>(slots - 1);
+  for (std::size_t slot = newcomer_; slot < padded; ++slot) {
+    nearest_costs_[slot] = huge_cost;
+    slot_class_[slot] = none;
+  }
+  return true;
+}
+
+/// What iterations without room elsewhere take, which does not count against the limit.
+std::size_t Clusterer::overflow_bytes() const {
+  if (overflow_class_ == none) return 0;
+  return classes_[overflow_class_].block_bytes + classes_[overflow_class_].paths * path_bytes;
+}
+
+/// What a class's block has before its profiles.
+std::size_t Clusterer::head_bytes(std::uint32_t key_width) const {
+  const std::size_t floats = (class_floats() * sizeof(float) + 7) & ~std::size_t{7};
+  return 3 * flat_count_ * sizeof(double) + floats + key_width * (sizeof(std::int64_t) + sizeof(Products));
+}
+
+std::size_t Clusterer::block_bytes(std::uint32_t key_width, std::uint32_t clusters, std::uint32_t stride) const {
+  const std::size_t profiles = std::size_t{clusters} * stride * sizeof(std::int64_t);
+  return (head_bytes(key_width) + profiles + page_size - 1) & ~(page_size - 1);
+}
+
+/// A profile of `width` values, with room for some call paths that are not known yet.
+std::uint32_t Clusterer::roomy(std::uint32_t width, std::uint32_t key_width) {
+  return width + (width - key_width) / 16 + 8;
+}
+
+/// Gives the profiles of a class room for so many clusters and values, at least those that it has. False: no memory,
+/// and nothing has changed.
+bool Clusterer::resize(PathClass& cls, std::uint32_t clusters, std::uint32_t stride) {
+  const std::size_t bytes = block_bytes(cls.key_width, clusters, stride);
+  if (bytes > cls.block_bytes) {
+    void* grown = cls.block ? platform::remap_pages(cls.block, cls.block_bytes, bytes) : platform::map_pages(bytes);
+    if (!grown) return false;
+    blocks_ += bytes - cls.block_bytes;
+    cls.block = static_cast<std::byte*>(grown);
+    cls.block_bytes = bytes;
+    cls.overall_scatter = reinterpret_cast<double*>(cls.block);
+    cls.second_scatter = cls.overall_scatter + flat_count_;
+    cls.cross_scatter = cls.second_scatter + flat_count_;
+    cls.slope_sketch = reinterpret_cast<float*>(cls.cross_scatter + flat_count_);
+    cls.second_sketch = cls.slope_sketch + sketch_dims_;
+    cls.direction = cls.second_sketch + sketch_dims_;
+    cls.scale = cls.direction + sketch_dims_ + flat_count_;
+    cls.profiles = reinterpret_cast<std::int64_t*>(cls.block + head_bytes(cls.key_width));
+    cls.products = reinterpret_cast<Products*>(cls.profiles) - cls.key_width;
+    cls.base = reinterpret_cast<std::int64_t*>(cls.products) - cls.key_width;
+  }
+  if (stride == cls.stride) return true;
+  for (std::size_t row = cls.clusters; row-- > 0;) {  // the last one first: none is overwritten before it has moved
+    std::int64_t* to = cls.profiles + row * stride;
+    std::memmove(to, cls.profiles + row * cls.stride, cls.width * sizeof *to);
+    std::memset(to + cls.width, 0, (stride - cls.width) * sizeof *to);
+  }
+  cls.stride = stride;
+  return true;
+}
+
+/// Gives pages behind the last profile back.
+void Clusterer::trim(PathClass& cls) {
+  const std::size_t bytes = block_bytes(cls.key_width, std::max(cls.clusters, 1U), cls.stride);
+  if (bytes >= cls.block_bytes) return;
+  platform::unmap_pages(cls.block + bytes, cls.block_bytes - bytes);
+  blocks_ -= cls.block_bytes - bytes;
+  cls.block_bytes = bytes;
+}
+
+/// Room for one more profile, and a quarter more when there is memory. False: there is none.
+bool Clusterer::reserve_row(PathClass& cls) {
+  const std::uint32_t most = std::max(max_clusters_, cls.clusters + 1);
+  for (const std::uint32_t rows : {std::min(cls.clusters + cls.clusters / 4 + 1, most), cls.clusters + 1}) {
+    const std::size_t bytes = block_bytes(cls.key_width, rows, cls.stride);
+    if (bytes <= cls.block_bytes) return true;
+    if (fits(bytes - cls.block_bytes)) return resize(cls, rows, cls.stride);
+  }
+  return false;
+}
+
+/// Room for `paths` more call paths, so that each profile of the class has `width` values. Its clusters are merged when
+/// there is not enough memory otherwise. False: not even then. The overflow class takes what it needs.
+bool Clusterer::reserve_width(PathClass& cls, std::uint32_t width, std::uint32_t paths) {
+  const auto fits_in = [&](std::size_t block) {
+    return cls.overflow || fits(paths * path_bytes + block, cls.block_bytes);
+  };
+  const std::uint32_t least = std::max(width, cls.stride);
+  if (!fits_in(block_bytes(cls.key_width, 1, least))) return false;
+  for (;;) {
+    const std::uint32_t rows = std::max(cls.clusters, 1U);
+    for (const std::uint32_t stride : {width > cls.stride ? roomy(width, cls.key_width) : least, least}) {
+      const std::size_t block = block_bytes(cls.key_width, rows, stride);
+      if (fits_in(std::max(block, cls.block_bytes))) return resize(cls, rows, stride);
+    }
+    const Pair pair = closest_pair_of(cls);
+    if (pair.a == none || !merge(pair.a, pair.b)) return false;
+    trim(cls);
+  }
+}
+
+// --- profiles --------------------------------------------------------------------------------------------------------
+
+void Clusterer::add_to_profile(const PathClass& cls, std::int64_t* profile) {
+  const ClassPath* path = paths_.data() + cls.first_path;
+  std::int64_t* key = profile;
+  for (std::uint32_t i = 0; i < cls.key_paths; ++i, ++path) {
+    const std::size_t count = columns_[path->shape];
+    add_values(key, key_values_[i], count);
+    key += count;
+  }
+  for (std::uint32_t i = 0; i < other_count_; ++i)
+    add_values(profile + other_at_[i], others_[i].values, columns_[others_[i].shape]);
+}
+
+/// The products that slopes are computed from, before `members` iterations with this mean vector join the cluster
+/// `into`. `incoming(path, column, value)`: the sum over these, less the base, of the key path with this number and its
+/// column, whose place in a profile is `value`.
+template <class Incoming>
+void Clusterer::learn_products(PathClass& cls, std::uint32_t into, const float* mean, double members,
+                               const Incoming& incoming) {
+  const std::uint64_t n = clusters_[into].members;
+  const double na = static_cast<double>(n), both = na * members / (na + members);
+  const float* mean_here = mean_of(into);
+  float weight[max_flat], second_weight[max_flat];
+  for (std::size_t f = 0; f < flat_count_; ++f) {
+    weight[f] = second_weight[f] = 0;
+    if (cls.key_count[flat_[f].shape] == 0) continue;
+    const auto difference = [&](std::uint8_t metric) {
+      return metric == no_metric ? 0.0 : static_cast<double>(mean[metric]) - static_cast<double>(mean_here[metric]);
+    };
+    const double first = difference(flat_[f].overall), second = difference(flat_[f].second);
+    cls.overall_scatter[f] += first * first * both;
+    cls.cross_scatter[f] += first * second * both;
+    cls.second_scatter[f] += second * second * both;
+    weight[f] = static_cast<float>(first * both);
+    second_weight[f] = static_cast<float>(second * both);
+  }
+  const auto inverse_here = static_cast<float>(1 / na), inverse_there = static_cast<float>(1 / members);
+  const std::int64_t* here = profile_of(clusters_[into]);
+  const ClassPath* path = paths_.data() + cls.first_path;
+  std::uint32_t value = 0;
+  for (std::uint32_t i = 0; i < cls.key_paths; ++i, ++path) {
+    const unsigned flat = flat_begin_[path->shape];
+    for (unsigned c = 0; c < columns_[path->shape]; ++c, ++value) {
+      const float apart =
+          incoming(i, c, value) * inverse_there - from_base(here[value], n, cls.base[value]) * inverse_here;
+      cls.products[value].first += weight[flat + c] * apart;
+      cls.products[value].second += second_weight[flat + c] * apart;
+    }
+  }
+}
+
+void Clusterer::start_cluster(std::uint32_t cls, std::uint64_t iteration, const IterationProfile& profile) {
+  const std::uint32_t slot = newcomer_;
+  PathClass& owner = classes_[cls];
+  Cluster& c = clusters_[slot];
+  c = Cluster{};
+  c.cls = cls;
+  c.row = owner.clusters;
+  c.nearest = none;
+  std::int64_t* values = profile_of(c);
+  std::memset(values, 0, owner.stride * sizeof *values);
+  add_to_profile(owner, values);
+  std::byte* statistics = statistics_of(slot);
+  std::memset(statistics, 0, statistics_bytes());
+  for (std::int64_t* to : {sums(statistics), minima(statistics), maxima(statistics)})
+    std::memcpy(to, profile.overall.data(), metrics_ * sizeof *to);
+  std::memcpy(exact_means(statistics), newcomer_overall_, stride_ * sizeof(double));
+  std::memcpy(exemplar_vector(statistics), mean_of(slot), stride_ * sizeof(float));
+  float* sketch = sketch_of(slot);
+  for (std::size_t d = 0; d < sketch_dims_; ++d) sketch[d * lanes] = 0;
+  for (std::uint8_t o = 0; o < owner.order_count; ++o)
+    for (std::size_t d = 0, at = std::size_t{owner.order[o]} * lanes; d < lanes; ++d, ++at)
+      sketch[at * lanes] = newcomer_sketch_[at];
+  slot_class_[slot] = cls;
+  closest_known_ = false;
+  c.label = Label{next_label_++};
+  c.members = 1;
+  c.first = c.last = c.exemplar = iteration;
+  c.check_at = 2;
+  c.next = owner.head;
+  owner.head = slot;
+  ++owner.clusters;
+  ++owner.adds;
+  ++cluster_count_;
+  members_changed(slot);
+  newcomer_ = none;
+  if (!owner.overflow) look_for_nearest(slot);
+}
+
+void Clusterer::absorb(std::uint32_t slot, std::uint64_t iteration, const IterationProfile& profile) {
+  Cluster& c = clusters_[slot];
+  PathClass& cls = classes_[c.cls];
+  if (learning_)
+    learn_products(cls, slot, mean_of(newcomer_), 1, [&](std::uint32_t path, unsigned column, std::uint32_t value) {
+      return from_base(key_values_[path][column], 1, cls.base[value]);
+    });
+  add_to_profile(cls, profile_of(c));
+  float* sketch = sketch_of(slot);
+  const float share = 1.0F / static_cast<float>(c.members + 1);
+  for (std::uint8_t o = 0; o < cls.order_count; ++o)
+    for (std::size_t d = 0, at = std::size_t{cls.order[o]} * lanes; d < lanes; ++d, ++at)
+      sketch[at * lanes] += (newcomer_sketch_[at] - sketch[at * lanes]) * share;
+  if (slot == closest_.a || slot == closest_.b) closest_known_ = false;
+  add_to_statistics(slot, iteration, profile);
+  members_changed(slot);
+  ++cls.adds;
+  if (c.members >= c.check_at && !cls.overflow) look_for_nearest(slot);
+}
+
+/// `b` becomes part of `a`, or the other way round: the larger keeps its label. False: no memory to note it.
+bool Clusterer::merge(std::uint32_t a, std::uint32_t b) {
+  if (clusters_[b].members > clusters_[a].members ||
+      (clusters_[b].members == clusters_[a].members && clusters_[b].label < clusters_[a].label))
+    std::swap(a, b);
+  Cluster &to = clusters_[a], &from = clusters_[b];
+  PathClass& cls = classes_[to.cls];
+  if (!merges_.push_back({from.label, to.label})) return false;
+  const std::int64_t* more = profile_of(from);
+  learn_products(cls, a, mean_of(b), static_cast<double>(from.members),
+                 [&](std::uint32_t, unsigned, std::uint32_t value) {
+                   return from_base(more[value], from.members, cls.base[value]);
+                 });
+  add_values(profile_of(to), more, cls.width);
+  float *sketch = sketch_of(a), *added = sketch_of(b);
+  const float share =
+      static_cast<float>(static_cast<double>(from.members) / static_cast<double>(to.members + from.members));
+  for (std::size_t d = 0; d < sketch_dims_; ++d) sketch[d * lanes] += (added[d * lanes] - sketch[d * lanes]) * share;
+  closest_known_ = false;
+  add_to_statistics(a, from, statistics_of(b));
+  members_changed(a);
+  free_cluster(b);
+  look_for_nearest(a);
+  for (std::uint32_t i = cls.head; i != none; i = clusters_[i].next)
+    if (clusters_[i].nearest == b) look_for_nearest(i);
+  return true;
+}
+
+void Clusterer::free_cluster(std::uint32_t slot) {
+  Cluster& c = clusters_[slot];
+  PathClass& cls = classes_[c.cls];
+  for (std::uint32_t* link = &cls.head; *link != none; link = &clusters_[*link].next)
+    if (*link == slot) {
+      *link = c.next;
+      break;
+    }
+  --cls.clusters;
+  --cluster_count_;
+  for (std::uint32_t i = cls.head; i != none; i = clusters_[i].next)  // the last profile takes the place
+    if (clusters_[i].row == cls.clusters) {
+      std::memcpy(profile_of(c), profile_of(clusters_[i]), cls.stride * sizeof(std::int64_t));
+      clusters_[i].row = c.row;
+      break;
+    }
+  c = Cluster{};
+  nearest_costs_[slot] = huge_cost;
+  slot_class_[slot] = none;
+  (void)free_slots_.push_back(slot);
+}
+
+// --- statistics ------------------------------------------------------------------------------------------------------
+
+void Clusterer::members_changed(std::uint32_t slot) {
+  const auto n = static_cast<float>(clusters_[slot].members);
+  wards_[slot] = n / (n + 1);
+  members_[slot] = n;
+}
+
+void Clusterer::add_to_statistics(std::uint32_t slot, std::uint64_t iteration, const IterationProfile& profile) {
+  Cluster& c = clusters_[slot];
+  std::byte* statistics = statistics_of(slot);
+  std::int64_t *sum = sums(statistics), *low = minima(statistics), *high = maxima(statistics);
   // Sums, and whether any value lies outside of what there was: the sign of one of two differences.
   using TwoIntegers = std::uint64_t __attribute__((vector_size(16)));
   const auto integers_at = [](const std::int64_t* from) {
@@ -66,9 +369,9 @@ void Clusterer::add_to_statistics(Cluster& c, std::uint64_t iteration, const Ite
     std::memcpy(&v, &bits, sizeof v);
     return v;
   };
-  double *means = exact_means(c), *square = squares(c);
+  double *means = exact_means(statistics), *square = squares(statistics);
   const double inverse = 1 / static_cast<double>(c.members + 1);
-  float *example = exemplar_vector(c), *mean = mean_of(slot), *own = mean_of(newcomer_);
+  float *example = exemplar_vector(statistics), *mean = mean_of(slot), *own = mean_of(newcomer_);
   Four example_distance = {0, 0, 0, 0}, own_distance = {0, 0, 0, 0};
   for (std::size_t m = 0; m < stride_; m += lanes) {
     using FourDoubles = double __attribute__((vector_size(32)));
@@ -97,530 +400,52 @@ void Clusterer::add_to_statistics(Cluster& c, std::uint64_t iteration, const Ite
   ++c.members;
 }
 
-void Clusterer::add_untouched(Label label, const Untouched& more) {
-  std::uint32_t slot = 0;
-  while (slot < clusters_.size() && !(clusters_[slot].members && clusters_[slot].label == label)) ++slot;
-  if (slot == clusters_.size() || more.count == 0) return;
+void Clusterer::add_untouched(const Untouched& more) {
+  if (last_slot_ == none || clusters_[last_slot_].members == 0 || more.count == 0) return;
   alignas(8) std::byte statistics[max_overall * (5 * 8 + 4)];
   static_assert(max_overall % lanes == 0);
   Cluster from{};
-  from.statistics = statistics;
   from.members = more.count;
   from.first = from.exemplar = more.first;
   from.last = more.last;
+  std::byte* of = statistics;
   for (std::size_t m = 0; m < metrics_; ++m) {
-    sums(from)[m] = more.sum[m];
-    minima(from)[m] = more.minimum[m];
-    maxima(from)[m] = more.maximum[m];
-    squares(from)[m] = more.squares[m];
-    exemplar_vector(from)[m] = huge_cost;  // the exemplar stays an iteration that was looked at
+    sums(of)[m] = more.sum[m];
+    minima(of)[m] = more.minimum[m];
+    maxima(of)[m] = more.maximum[m];
+    squares(of)[m] = more.squares[m];
+    exemplar_vector(of)[m] = huge_cost;  // the exemplar stays an iteration that was looked at
     total_[m] += static_cast<double>(more.sum[m]);
-    integer_total_[m] += static_cast<std::uint64_t>(more.sum[m]);
   }
   iterations_ += more.count;
-  add_to_statistics(clusters_[slot], from);
-  members_changed(slot);
+  add_to_statistics(last_slot_, from, of);
+  members_changed(last_slot_);
 }
 
-void Clusterer::add_to_statistics(Cluster& c, const Cluster& from) {
+void Clusterer::add_to_statistics(std::uint32_t slot, const Cluster& from, const std::byte* other) {
+  Cluster& c = clusters_[slot];
+  std::byte* own = statistics_of(slot);
   const double n = static_cast<double>(c.members), k = static_cast<double>(from.members);
-  float* mean = mean_of(static_cast<std::uint32_t>(&c - clusters_.data()));
+  float* mean = mean_of(slot);
   float distance_here = 0, distance_there = 0;
   for (std::size_t m = 0; m < metrics_; ++m) {
-    const double apart = static_cast<double>(sums(c)[m]) / n - static_cast<double>(sums(from)[m]) / k;
-    squares(c)[m] += squares(from)[m] + apart * apart * (n * k / (n + k));
-    sums(c)[m] =
-        static_cast<std::int64_t>(static_cast<std::uint64_t>(sums(c)[m]) + static_cast<std::uint64_t>(sums(from)[m]));
-    minima(c)[m] = std::min(minima(c)[m], minima(from)[m]);
-    maxima(c)[m] = std::max(maxima(c)[m], maxima(from)[m]);
-    exact_means(c)[m] = static_cast<double>(sums(c)[m]) / (n + k);
-    mean[m] = static_cast<float>(exact_means(c)[m]);
-    distance_here += __builtin_fabsf(exemplar_vector(c)[m] - mean[m]) * inverse_mean_[m];
-    distance_there += __builtin_fabsf(exemplar_vector(from)[m] - mean[m]) * inverse_mean_[m];
+    const double apart = static_cast<double>(sums(own)[m]) / n - static_cast<double>(sums(other)[m]) / k;
+    squares(own)[m] += squares(other)[m] + apart * apart * (n * k / (n + k));
+    sums(own)[m] = format::wrapping_sum(sums(own)[m], sums(other)[m]);
+    minima(own)[m] = std::min(minima(own)[m], minima(other)[m]);
+    maxima(own)[m] = std::max(maxima(own)[m], maxima(other)[m]);
+    exact_means(own)[m] = static_cast<double>(sums(own)[m]) / (n + k);
+    mean[m] = static_cast<float>(exact_means(own)[m]);
+    distance_here += __builtin_fabsf(exemplar_vector(own)[m] - mean[m]) * inverse_mean_[m];
+    distance_there += __builtin_fabsf(exemplar_vector(other)[m] - mean[m]) * inverse_mean_[m];
   }
   if (distance_there < distance_here) {
     c.exemplar = from.exemplar;
-    std::memcpy(exemplar_vector(c), exemplar_vector(from), metrics_ * sizeof(float));
+    std::memcpy(exemplar_vector(own), exemplar_vector(other), metrics_ * sizeof(float));
   }
   c.first = std::min(c.first, from.first);
   c.last = std::max(c.last, from.last);
   c.members += from.members;
-}
-
-/// What comes to a dense column: the newcomer's deltas, or the sums of another cluster.
-const std::int64_t* Clusterer::incoming(unsigned flat, const Cluster* from) {
-  const FlatColumn& column = flat_[flat];
-  if (from) {
-    const PackedTable& table = from->tables[column.shape];
-    if (table.width[column.column] == 0) return nullptr;
-    table.read(column.column, work_b_.data());
-    return work_b_.data();
-  }
-  if (!(delta_nonzero_ >> flat & 1)) return nullptr;
-  return deltas_.data() + delta_begin_[flat];
-}
-
-/// What incoming() has given, as floats.
-const float* Clusterer::incoming_floats(const Part& part, const std::int64_t* values) {
-  if (values != work_b_.data()) return delta_floats_.data() + (values - deltas_.data());
-  for (std::uint32_t i = 0; i < part.count; ++i) work_floats_[i] = static_cast<float>(values[i]);
-  return work_floats_.data();
-}
-
-bool Clusterer::stage_dense(const PathClass& cls, const Cluster& into, const Cluster* from) {
-  if (!reserve_work(cls)) return false;
-  for (std::size_t s = 0; s < shapes_; ++s) {
-    const Part& part = cls.parts[s];
-    const PackedTable& table = into.tables[s];
-    if (part.count == 0) continue;
-    Widths widths;
-    std::memcpy(widths, table.width, sizeof widths);
-    bool grows = false;
-    for (unsigned c = 0; c < columns_[s]; ++c) {
-      if (table.width[c] == 8) continue;
-      const std::int64_t* values = incoming(flat_begin_[s] + c, from);
-      if (!values) continue;
-      std::int64_t low = 0, high = 0;
-      const auto range = [&](auto&& old) {
-        for (std::uint32_t i = 0; i < part.count; ++i) {
-          const auto sum =
-              static_cast<std::int64_t>(static_cast<std::uint64_t>(values[i]) + static_cast<std::uint64_t>(old(i)));
-          low = sum < low ? sum : low;
-          high = sum > high ? sum : high;
-        }
-      };
-      with_width(
-          table.width[c], table.data + table.offset(c),
-          [&](auto* v) { range([v](std::uint32_t i) -> std::int64_t { return v[i]; }); },
-          [&] { range([](std::uint32_t) -> std::int64_t { return 0; }); });
-      const std::uint8_t needed = wider(width_of(low), width_of(high));
-      if (needed > table.width[c]) {
-        widths[c] = needed;
-        grows = true;
-      }
-    }
-    if (!grows) continue;
-    if (!staged_[s].allocate(heap_, columns_[s], part.count, widths)) return false;
-    is_staged_[s] = true;
-  }
-  return true;
-}
-
-/// Rows of the newcomer's paths in a sparse table, whose column 0 holds ids in ascending order; table.rows: not there.
-void Clusterer::find_rows(const PackedTable& table, std::size_t shape) {
-  const std::uint32_t begin = sparse_begin_[shape], end = sparse_begin_[shape + 1];
-  with_width(
-      table.width[0], table.data + table.offset(0),
-      [&](auto* ids) {
-        for (std::uint32_t e = begin; e < end; ++e) {
-          const auto path = static_cast<std::int64_t>(sparse_[e].path);
-          std::uint32_t low = 0, length = table.rows;
-          while (length > 1) {  // no branch on the comparison: it is a coin toss
-            const std::uint32_t half = length / 2;
-            low += ids[low + half - 1] < path ? half : 0;
-            length -= half;
-          }
-          found_[e] = low < table.rows && ids[low] == path ? low : table.rows;
-        }
-      },
-      [&] {  // no id at all, or path 0 alone
-        for (std::uint32_t e = begin; e < end; ++e)
-          found_[e] = table.rows && sparse_[e].path == PathId{0} ? 0 : table.rows;
-      });
-}
-
-/// Room in `into` for the sampled paths of the newcomer: new rows are zero, widths are enough for the sums to come.
-bool Clusterer::stage_sparse(const Cluster& into) {
-  if (!found_.resize(sparse_begin_[shapes_]) || !missing_.reserve(sparse_begin_[shapes_])) return false;
-  for (std::size_t s = 0; s < shapes_; ++s) {
-    const std::uint32_t begin = sparse_begin_[s], end = sparse_begin_[s + 1];
-    if (begin == end) continue;
-    const PackedTable& table = into.tables[shapes_ + s];
-    const unsigned columns = columns_[s] + 1U;
-    Widths widths;
-    std::memcpy(widths, table.width, sizeof widths);
-    find_rows(table, s);
-    missing_.clear();
-    for (std::uint32_t e = begin; e < end; ++e)
-      if (found_[e] == table.rows) {
-        const auto path = static_cast<std::uint32_t>(sparse_[e].path);
-        (void)missing_.push_back(path);
-        widths[0] = wider(widths[0], width_of(path));
-      }
-    for (unsigned c = 1; c < columns; ++c) {
-      std::int64_t low = 0, high = 0;
-      const auto range = [&](auto&& old) {
-        for (std::uint32_t e = begin; e < end; ++e) {
-          const auto before = found_[e] < table.rows ? static_cast<std::uint64_t>(old(found_[e])) : 0;
-          const auto sum = static_cast<std::int64_t>(before + static_cast<std::uint64_t>(sparse_[e].values[c - 1]));
-          low = sum < low ? sum : low;
-          high = sum > high ? sum : high;
-        }
-      };
-      if (table.width[c] == 8) continue;
-      with_width(
-          table.width[c], table.data + table.offset(c),
-          [&](auto* v) { range([v](std::uint32_t row) -> std::int64_t { return v[row]; }); },
-          [&] { range([](std::uint32_t) -> std::int64_t { return 0; }); });
-      widths[c] = wider(widths[c], wider(width_of(low), width_of(high)));
-    }
-    bool grows = false;
-    std::sort(missing_.begin(), missing_.end());
-    const auto added = static_cast<std::uint32_t>(std::unique(missing_.begin(), missing_.end()) - missing_.begin());
-    for (unsigned c = 0; c < columns; ++c) grows = grows || widths[c] > table.width[c];
-    if (!grows && added == 0) continue;
-    const std::uint32_t rows = table.rows + added;
-    if (!pick_a_.resize(rows) || !work_.reserve(rows) || !work_b_.reserve(rows)) return false;
-    const std::uint32_t capacity = rows <= table.capacity ? table.capacity : (into.members ? with_slack(rows) : rows);
-    PackedTable& next = staged_[shapes_ + s];
-    if (!next.allocate(heap_, columns, capacity, widths)) return false;
-    is_staged_[shapes_ + s] = true;
-    next.rows = rows;
-    // Where each row of the new table comes from: a row of the old one, or none.
-    std::int64_t* ids = work_.data();
-    table.read(0, ids);
-    for (std::uint32_t i = 0, old = 0, fresh = 0; i < rows; ++i) {
-      const bool take_old = fresh == added || (old < table.rows && ids[old] < missing_[fresh]);
-      work_b_.data()[i] = take_old ? ids[old] : missing_[fresh];
-      pick_a_[i] = take_old ? old++ : none;
-      fresh += take_old ? 0 : 1;
-    }
-    next.write(0, 0, work_b_.data(), rows);
-    for (unsigned c = 1; c < columns; ++c) {
-      table.read(c, work_.data());
-      for (std::uint32_t i = 0; i < rows; ++i) work_b_.data()[i] = pick_a_[i] == none ? 0 : work_.data()[pick_a_[i]];
-      next.write(c, 0, work_b_.data(), rows);
-    }
-  }
-  return true;
-}
-
-/// The union of the sampled paths of two clusters, with their sums.
-bool Clusterer::stage_sparse(const Cluster& into, const Cluster& from) {
-  for (std::size_t s = 0; s < shapes_; ++s) {
-    const PackedTable &a = into.tables[shapes_ + s], &b = from.tables[shapes_ + s];
-    if (b.rows == 0) continue;
-    const unsigned columns = columns_[s] + 1U;
-    const std::uint32_t most = a.rows + b.rows;
-    if (!work_.reserve(most) || !work_b_.reserve(most) || !pick_a_.resize(most) || !pick_b_.resize(most)) return false;
-    std::int64_t *x = work_.data(), *y = work_b_.data();
-    a.read(0, x);
-    b.read(0, y);
-    std::uint32_t rows = 0;
-    for (std::uint32_t i = 0, j = 0; i < a.rows || j < b.rows; ++rows) {
-      const bool take_a = i < a.rows && (j == b.rows || x[i] <= y[j]);
-      const bool take_b = j < b.rows && (i == a.rows || y[j] <= x[i]);
-      pick_a_[rows] = take_a ? i++ : none;
-      pick_b_[rows] = take_b ? j++ : none;
-    }
-    Widths widths = {};
-    PackedTable& next = staged_[shapes_ + s];
-    for (int writing = 0; writing < 2; ++writing) {
-      for (unsigned c = 0; c < columns; ++c) {
-        a.read(c, x);
-        b.read(c, y);
-        // In place, from the last row down: no source row lies behind its destination.
-        if (writing) {
-          for (std::uint32_t i = rows; i-- > 0;) {
-            const std::int64_t left = pick_a_[i] == none ? 0 : x[pick_a_[i]];
-            const std::int64_t right = pick_b_[i] == none ? 0 : y[pick_b_[i]];
-            x[i] =
-                c == 0
-                    ? (pick_a_[i] == none ? right : left)
-                    : static_cast<std::int64_t>(static_cast<std::uint64_t>(left) + static_cast<std::uint64_t>(right));
-          }
-          next.write(c, 0, x, rows);
-          continue;
-        }
-        for (std::uint32_t i = 0; i < rows; ++i) {
-          const std::int64_t left = pick_a_[i] == none ? 0 : x[pick_a_[i]];
-          const std::int64_t right = pick_b_[i] == none ? 0 : y[pick_b_[i]];
-          const std::int64_t sum =
-              c == 0 ? (pick_a_[i] == none ? right : left)
-                     : static_cast<std::int64_t>(static_cast<std::uint64_t>(left) + static_cast<std::uint64_t>(right));
-          widths[c] = wider(widths[c], width_of(sum));
-        }
-      }
-      if (writing) break;
-      if (!next.allocate(heap_, columns, with_slack(rows), widths)) return false;
-      is_staged_[shapes_ + s] = true;
-      next.rows = rows;
-    }
-  }
-  return true;
-}
-
-void Clusterer::drop_staged() {
-  for (std::size_t t = 0; t < 2 * shapes_; ++t)
-    if (is_staged_[t]) {
-      staged_[t].free(heap_);
-      is_staged_[t] = false;
-    }
-}
-
-/// The staged table, complete as it is, takes the place of the old one.
-void Clusterer::swap_in_staged(Cluster& into, std::size_t index) {
-  if (!is_staged_[index]) return;
-  into.tables[index].free(heap_);
-  into.tables[index] = staged_[index];
-  staged_[index] = PackedTable{};
-  is_staged_[index] = false;
-}
-
-/// The products of a column, made when they are first needed. Null: there is no memory for them, and the column goes
-/// without a slope.
-float* Clusterer::scatter_of(float** scatters, unsigned column, std::uint32_t count) {
-  if (!scatters[column]) {
-    scatters[column] = reinterpret_cast<float*>(heap_.allocate(count * sizeof(float)));
-    if (scatters[column]) std::memset(scatters[column], 0, count * sizeof(float));
-  }
-  return scatters[column];
-}
-
-void Clusterer::commit_dense(PathClass& cls, Cluster& into, const Cluster* from) {
-  const double na = static_cast<double>(into.members), nb = from ? static_cast<double>(from->members) : 1;
-  const bool slopes = algorithm_ == Algorithm::Refrain && into.members;
-  const float* mean_a = mean_of(static_cast<std::uint32_t>(&into - clusters_.data()));
-  const float* mean_b = mean_of(from ? static_cast<std::uint32_t>(from - clusters_.data()) : newcomer_);
-  for (std::size_t s = 0; s < shapes_; ++s) {
-    Part& part = cls.parts[s];
-    if (part.count == 0) continue;
-    PackedTable& table = into.tables[s];
-    if (is_staged_[s]) {
-      staged_[s].take_over(heap_, table);
-      table = staged_[s];
-      is_staged_[s] = false;
-    }
-    for (unsigned c = 0; c < columns_[s]; ++c) {
-      const unsigned flat = flat_begin_[s] + c;
-      const std::uint8_t overall = flat_[flat].overall;
-      const double apart = slopes && overall != no_metric
-                               ? static_cast<double>(mean_b[overall]) - static_cast<double>(mean_a[overall])
-                               : 0;
-      const std::uint8_t second = flat_[flat].second;
-      const double second_apart =
-          slopes && second != no_metric ? static_cast<double>(mean_b[second]) - static_cast<double>(mean_a[second]) : 0;
-      const double both = na * nb / (na + nb);
-      if (apart != 0 || second_apart != 0) {
-        cls.overall_scatter[flat] += apart * apart * both;
-        cls.cross_scatter[flat] += apart * second_apart * both;
-        cls.second_scatter[flat] += second_apart * second_apart * both;
-      }
-      const std::int64_t* values = incoming(flat, from);
-      if (!values && table.width[c] == 0) continue;
-      if (values) cls.varies |= std::uint64_t{1} << flat;
-      float* scatter = apart != 0 ? scatter_of(part.scatter, c, part.count) : nullptr;
-      float* second_scatter = second_apart != 0 ? scatter_of(part.second_scatter, c, part.count) : nullptr;
-      const float* floats = values && (scatter || second_scatter) ? incoming_floats(part, values) : nullptr;
-      const auto inverse_a = static_cast<float>(1 / na), inverse_b = static_cast<float>(1 / nb);
-      const auto weight = static_cast<float>(apart * both), second_weight = static_cast<float>(second_apart * both);
-      with_width(
-          table.width[c], table.data + table.offset(c),
-          [&](auto* v) {
-            using Stored = std::remove_cv_t<std::remove_pointer_t<decltype(v)>>;
-            auto* sum = const_cast<Stored*>(v);
-            const auto add_products = [&](float* products, float factor) {
-              if (!products) return;
-              if (floats)
-                for (std::uint32_t i = 0; i < part.count; ++i)
-                  products[i] += factor * (floats[i] * inverse_b - static_cast<float>(sum[i]) * inverse_a);
-              else
-                for (std::uint32_t i = 0; i < part.count; ++i)
-                  products[i] -= factor * (static_cast<float>(sum[i]) * inverse_a);
-            };
-            add_products(scatter, weight);
-            add_products(second_scatter, second_weight);
-            if (values)
-              for (std::uint32_t i = 0; i < part.count; ++i)
-                sum[i] =
-                    static_cast<Stored>(static_cast<std::uint64_t>(sum[i]) + static_cast<std::uint64_t>(values[i]));
-          },
-          [&] {
-            // Sums of no width stay zero: the sums to come have been given their width before.
-            const auto add_products = [&](float* products, float factor) {
-              if (products && floats)
-                for (std::uint32_t i = 0; i < part.count; ++i) products[i] += factor * (floats[i] * inverse_b);
-            };
-            add_products(scatter, weight);
-            add_products(second_scatter, second_weight);
-          });
-    }
-  }
-}
-
-void Clusterer::commit_sparse(Cluster& into) {
-  for (std::size_t s = 0; s < shapes_; ++s) {
-    const std::uint32_t begin = sparse_begin_[s], end = sparse_begin_[s + 1];
-    if (begin == end) continue;
-    const bool moved = is_staged_[shapes_ + s];
-    swap_in_staged(into, shapes_ + s);
-    PackedTable& table = into.tables[shapes_ + s];
-    if (moved) find_rows(table, s);
-    for (unsigned c = 1; c < table.columns; ++c)
-      with_width(
-          table.width[c], table.data + table.offset(c),
-          [&](auto* v) {
-            using Stored = std::remove_cv_t<std::remove_pointer_t<decltype(v)>>;
-            auto* out = const_cast<Stored*>(v);
-            for (std::uint32_t e = begin; e < end; ++e) {
-              Stored& sum = out[found_[e]];
-              const std::int64_t value = sparse_[e].values[c - 1];
-              sum = static_cast<Stored>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(value));
-            }
-          },
-          [] {});
-  }
-}
-
-void Clusterer::members_changed(std::uint32_t slot) {
-  const auto n = static_cast<float>(clusters_[slot].members);
-  wards_[slot] = n / (n + 1);
-  members_[slot] = n;
-}
-
-bool Clusterer::start_cluster(std::uint32_t cls, std::uint64_t iteration, const IterationProfile& profile) {
-  Cluster& c = clusters_[newcomer_];
-  c = Cluster{};
-  c.cls = cls;
-  c.nearest = none;
-  PathClass& owner = classes_[cls];
-  point_to_slot(newcomer_);
-  for (std::size_t t = 0; t < 2 * shapes_; ++t) c.tables[t] = PackedTable{};
-  bool enough = true;
-  if (owner.settled) {
-    enough = stage_settled(owner, nullptr) && allocate_settled(owner, c);
-  } else {
-    const Widths no_width = {};
-    for (std::size_t s = 0; enough && s < shapes_; ++s) {
-      enough = c.tables[s].allocate(heap_, columns_[s], owner.parts[s].count, no_width) &&
-               c.tables[shapes_ + s].allocate(heap_, columns_[s] + 1U, 0, no_width);
-      c.tables[s].rows = owner.parts[s].count;
-    }
-    enough = enough && stage_dense(owner, c, nullptr) && stage_sparse(c);
-  }
-  if (!enough) {
-    drop_staged();
-    c = Cluster{};
-    return false;
-  }
-  if (owner.settled) {
-    add_deltas(owner, c);
-    commit_settled(c);
-  } else {
-    commit_dense(owner, c, nullptr);
-    commit_sparse(c);
-  }
-  std::memset(c.statistics, 0, statistics_bytes());
-  const auto* from = reinterpret_cast<const std::byte*>(profile.overall.data());
-  for (std::int64_t* to : {sums(c), minima(c), maxima(c)}) std::memcpy(to, from, metrics_ * 8);
-  std::memcpy(exact_means(c), newcomer_overall_, stride_ * 8);
-  std::memcpy(exemplar_vector(c), mean_of(newcomer_), stride_ * sizeof(float));
-  float* sketch = sketch_of(newcomer_);
-  for (std::size_t d = 0; d < sketch_dims_; ++d) sketch[d * lanes] = 0;
-  for (std::uint8_t o = 0; o < owner.order_count; ++o)
-    for (std::size_t d = 0, at = std::size_t{owner.order[o]} * lanes; d < lanes; ++d, ++at)
-      sketch[at * lanes] = newcomer_sketch_[at];
-  slot_class_[newcomer_] = cls;
-  closest_known_ = false;
-  c.label = Label{next_label_++};
-  c.members = 1;
-  c.first = c.last = c.exemplar = iteration;
-  c.check_at = 2;
-  c.next = owner.head;
-  owner.head = newcomer_;
-  ++owner.clusters;
-  ++owner.adds;
-  ++cluster_count_;
-  members_changed(newcomer_);
-  newcomer_ = none;
-  return true;
-}
-
-bool Clusterer::absorb(std::uint32_t slot, std::uint64_t iteration, const IterationProfile& profile) {
-  Cluster& c = clusters_[slot];
-  PathClass& cls = classes_[c.cls];
-  if (cls.settled ? !stage_settled(cls, &c) : !stage_dense(cls, c, nullptr) || !stage_sparse(c)) {
-    drop_staged();
-    return false;
-  }
-  if (cls.settled) {
-    if (learning_) commit_dense(cls, c, nullptr);
-    else add_deltas(cls, c);
-    commit_settled(c);
-  } else {
-    commit_dense(cls, c, nullptr);
-    commit_sparse(c);
-  }
-  if (algorithm_ == Algorithm::ScorePShipped)
-    for (std::size_t m = 0; m < metrics_; ++m) {
-      std::uint64_t& mean = integer_means_[slot * metrics_ + m];
-      mean = (mean * c.members + integer_means_[newcomer_ * metrics_ + m]) / (c.members + 1);
-    }
-  float* sketch = sketch_of(slot);
-  const float share = 1.0F / static_cast<float>(c.members + 1);
-  for (std::uint8_t o = 0; o < cls.order_count; ++o)
-    for (std::size_t d = 0, at = std::size_t{cls.order[o]} * lanes; d < lanes; ++d, ++at)
-      sketch[at * lanes] += (newcomer_sketch_[at] - sketch[at * lanes]) * share;
-  if (slot == closest_.a || slot == closest_.b) closest_known_ = false;
-  add_to_statistics(c, iteration, profile);
-  members_changed(slot);
-  ++cls.adds;
-  if (algorithm_ == Algorithm::Refrain && c.members >= c.check_at && !cls.overflow) look_for_nearest(slot);
-  return true;
-}
-
-/// `b` becomes part of `a`, or the other way round: the larger keeps its label.
-bool Clusterer::merge(std::uint32_t a, std::uint32_t b) {
-  if (clusters_[b].members > clusters_[a].members ||
-      (clusters_[b].members == clusters_[a].members && clusters_[b].label < clusters_[a].label))
-    std::swap(a, b);
-  Cluster &to = clusters_[a], &from = clusters_[b];
-  PathClass& cls = classes_[to.cls];
-  if (!merges_.reserve(merges_.size() + 1)) return false;
-  if (cls.settled ? !stage_settled(cls, to, from) : !stage_dense(cls, to, &from) || !stage_sparse(to, from)) {
-    drop_staged();
-    return false;
-  }
-  commit_dense(cls, to, &from);
-  if (cls.settled) commit_settled(cls, to, from);
-  for (std::size_t s = 0; s < shapes_; ++s) swap_in_staged(to, shapes_ + s);
-  if (algorithm_ == Algorithm::ScorePShipped)
-    for (std::size_t m = 0; m < metrics_; ++m) {
-      std::uint64_t& mean = integer_means_[a * metrics_ + m];
-      mean = (mean * to.members + integer_means_[b * metrics_ + m] * from.members) / (to.members + from.members);
-    }
-  float *sketch = sketch_of(a), *added = sketch_of(b);
-  const float share =
-      static_cast<float>(static_cast<double>(from.members) / static_cast<double>(to.members + from.members));
-  for (std::size_t d = 0; d < sketch_dims_; ++d) sketch[d * lanes] += (added[d * lanes] - sketch[d * lanes]) * share;
-  closest_known_ = false;
-  add_to_statistics(to, from);
-  members_changed(a);
-  (void)merges_.push_back({from.label, to.label});
-  free_cluster(b);
-  if (algorithm_ == Algorithm::Refrain) {
-    look_for_nearest(a);
-    for (std::uint32_t i = cls.head; i != none; i = clusters_[i].next)
-      if (clusters_[i].nearest == b) look_for_nearest(i);
-  }
-  return true;
-}
-
-void Clusterer::free_cluster(std::uint32_t slot) {
-  Cluster& c = clusters_[slot];
-  PathClass& cls = classes_[c.cls];
-  for (std::uint32_t* link = &cls.head; *link != none; link = &clusters_[*link].next)
-    if (*link == slot) {
-      *link = c.next;
-      break;
-    }
-  --cls.clusters;
-  --cluster_count_;
-  for (std::size_t t = 0; t < 2 * shapes_; ++t) c.tables[t].free(heap_);
-  c = Cluster{};
-  nearest_costs_[slot] = huge_cost;
-  slot_class_[slot] = none;
-  (void)free_slots_.push_back(slot);
 }
 
 }  // namespace refrain::clustering

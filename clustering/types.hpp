@@ -21,13 +21,6 @@ using format::Precision;
 
 inline constexpr std::uint8_t no_metric = 0xff;
 
-enum class Algorithm : std::uint8_t {
-  Refrain,       ///< docs/clustering.md
-  Paper,         ///< Szebenyi, Wolf, Wylie: Performance Analysis of Long-running Applications, section IV
-  ScorePShipped  ///< the same as Score-P ships it, with its wrapping subtraction and integer means; for the benchmark
-                 ///< only
-};
-
 /// Which iterations may share a cluster. Compared exactly, never by a hash alone.
 enum class Equivalence : std::uint8_t {
   Mpi,        ///< the same set of exact call paths touched
@@ -36,19 +29,12 @@ enum class Equivalence : std::uint8_t {
   None        ///< any two
 };
 
-/// One overall metric: one value per iteration.
-struct OverallColumn {
-  bool in_distance = true;  ///< `paper`: is an entry of the vector whose Manhattan distance is taken
-  Precision precision = Precision::Exact;
-};
-
 /// One value of a call path.
 struct Column {
   std::uint8_t scales_with = no_metric;  ///< overall metric that the column's sum over all paths follows
-  bool in_distance = true;  ///< `refrain`: takes part in comparing call paths; leave out what repeats another column
-  /// `refrain`, exact shapes: a second overall metric that the column follows beside the first, with a slope of its
-  /// own. Bytes follow the messages on some call paths and their size on others: two metrics tell these apart, one
-  /// cannot.
+  bool in_distance = true;  ///< takes part in comparing call paths; leave out what repeats another column
+  /// Exact shapes: a second overall metric that the column follows beside the first, with a slope of its own. Bytes
+  /// follow the messages on some call paths and their size on others: two metrics tell these apart, one cannot.
   std::uint8_t also_scales_with = no_metric;
 };
 
@@ -61,11 +47,10 @@ struct Shape {
 };
 
 struct Settings {
-  Algorithm algorithm = Algorithm::Refrain;
   Equivalence equivalence = Equivalence::Mpi;
   std::uint32_t max_clusters = 64;
-  std::size_t memory_limit = std::size_t{64} << 20;  ///< bytes; classes past it share the overflow cluster
-  std::span<const OverallColumn> overall;
+  std::size_t memory_limit = std::size_t{64} << 20;  ///< bytes
+  std::size_t metrics = 0;                           ///< overall metrics: values per iteration
   std::span<const Shape> shapes;
 };
 

@@ -12,7 +12,6 @@ namespace refrain::config {
 enum class SamplingClock : std::uint8_t { Cpu, Wall };
 enum class SamplingSource : std::uint8_t { TaskClock, Timer };
 enum class Unwinder : std::uint8_t { Incremental, Libunwind };
-enum class Clustering : std::uint8_t { Refrain, Paper };
 enum class ClusterEquivalence : std::uint8_t { Mpi, MpiVisits, All, None };
 
 /// The values in force. One field per row of options.def, in the row's type.
@@ -28,7 +27,6 @@ struct Configuration {
   char experiment_directory[1024];  ///< REFRAIN_EXPERIMENT_DIRECTORY, empty: a name is made
   std::int64_t finalize_timeout;    ///< REFRAIN_FINALIZE_TIMEOUT, seconds
   std::int64_t clusters;            ///< REFRAIN_CLUSTERS
-  Clustering clustering;            ///< REFRAIN_CLUSTERING = refrain | paper
   ClusterEquivalence cluster_equivalence;  ///< REFRAIN_CLUSTER_EQUIVALENCE = mpi | mpi_visits | all | none
   std::int64_t iteration_samples;          ///< REFRAIN_ITERATION_SAMPLES, bytes per loop and thread; 0: none
   char iteration_at[1024];                 ///< REFRAIN_ITERATION_AT, empty: only marks begin iterations

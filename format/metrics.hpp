@@ -66,7 +66,7 @@ struct MetricSource {
 };
 
 /// Which comparisons of the clustering a metric takes part in.
-enum class ToldApart : std::uint8_t { neither, iterations, paths, both };
+enum class ToldApart : std::uint8_t { neither, paths };
 
 struct MetricRow {
   const char* name;        ///< at call paths; null: they do not have it
@@ -83,10 +83,7 @@ struct MetricRow {
 
   /// Whether the log of iterations has a place for it, which may be empty (Precision::NotKept).
   constexpr bool is_logged() const { return total_name != nullptr && source.from != MetricSource::Rules; }
-  constexpr bool tells_iterations_apart() const {
-    return told_apart == ToldApart::iterations || told_apart == ToldApart::both;
-  }
-  constexpr bool tells_paths_apart() const { return told_apart == ToldApart::paths || told_apart == ToldApart::both; }
+  constexpr bool tells_paths_apart() const { return told_apart == ToldApart::paths; }
 };
 
 namespace metric_rows {

@@ -175,7 +175,7 @@ class Taker {
     if (!shared.empty() && in_call() && !add_time_of_call(paths, sum.wall())) return false;
     label_ = cluster_iteration(counted_at_, loop, iteration_of_span(unit_.of), {row_in_use(row_), paths.view()});
     if (label_ == no_label) return false;
-    loop.clusterer.add_untouched(label_, sum.untouched());
+    loop.clusterer.add_untouched(sum.untouched());
     count_off(sum);
     return true;
   }
@@ -209,7 +209,7 @@ class Taker {
     const std::size_t calls = in_call() ? 1 : 0;
     const Label label = cluster_iteration(counted_at_, *loop, ones[0].number, {row_in_use(first), {&call, calls}});
     if (label == no_label) return;
-    loop->clusterer.add_untouched(label, others.untouched());
+    loop->clusterer.add_untouched(others.untouched());
     count_off(others);
     wall_left_ -= ones[0].wall;
     cpu_left_ -= ones[0].cpu_ns;

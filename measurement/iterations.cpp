@@ -44,13 +44,9 @@ constexpr Shape sample_shapes[] = {
 };
 
 bool create(ClusteredLoop& loop) {
-  clustering::OverallColumn columns[most_logged];
-  for (std::size_t i = 0; i < logged_in_use(); ++i) {
-    columns[i] = {true, clustering::Precision::Exact};  // one that was asked for
-    if (i >= logged_count) continue;
-    const auto& row = format::row_of(format::logged_metrics[i]);
-    columns[i] = {row.tells_iterations_apart(), row.log};
-  }
+  clustering::Precision columns[most_logged];
+  for (std::size_t i = 0; i < logged_in_use(); ++i)  // those that were asked for exactly
+    columns[i] = i < logged_count ? format::row_of(format::logged_metrics[i]).log : clustering::Precision::Exact;
   const WithExtras calls(region_columns, follows_extra), others(region_columns, is_zero);
   const WithExtras functions(function_columns, follows_extra);
   const Shape shapes[] = {
@@ -60,15 +56,13 @@ bool create(ClusteredLoop& loop) {
       {true, column_of(MetricId::MarkVisits), marked_columns},
   };
   static_assert(std::size(sample_shapes) == std::size(shapes));
-  const std::span<const clustering::OverallColumn> overall{columns, logged_in_use()};
   clustering::Settings settings;
-  settings.algorithm = iteration_settings.algorithm;
   settings.equivalence = iteration_settings.equivalence;
   settings.max_clusters = iteration_settings.clusters;
   settings.memory_limit = iteration_settings.memory;
-  settings.overall = overall;
+  settings.metrics = logged_in_use();
   settings.shapes = shapes;
-  if (!loop.clusterer.create(settings) || !loop.log.create(overall)) return false;
+  if (!loop.clusterer.create(settings) || !loop.log.create({columns, logged_in_use()})) return false;
   const std::size_t bytes = iteration_settings.sample_memory;
   if (bytes > 0) (void)loop.samples.create(sample_shapes, bytes);  // one can do without
   return true;

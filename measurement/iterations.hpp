@@ -24,7 +24,6 @@ inline std::size_t logged_in_use() { return logged_count + extra_metrics.count; 
 
 /// What every clusterer of the process is made with. Set before the first mark.
 struct IterationSettings {
-  clustering::Algorithm algorithm = clustering::Algorithm::Refrain;
   clustering::Equivalence equivalence = clustering::Equivalence::Mpi;
   std::uint32_t clusters = 64;
   std::size_t memory = std::size_t{32} << 20;          ///< bytes of cluster profiles per loop and thread

@@ -96,14 +96,13 @@ bool RankRecordBuilder::add_cluster(const ClusteredLoop& loop, std::uint32_t ind
                             view.minimum, view.maximum, view.squares}))
     return false;
   const std::size_t first_value = values_.size();
-  for (std::uint32_t r = 0; r < loop.clusterer.path_count(index); ++r) {
-    const clustering::PathRow row = loop.clusterer.path(index, r);
+  const bool added = loop.clusterer.for_each_path(index, [&](const clustering::PathRow& row) {
     std::int64_t* out = add_row(static_cast<std::uint32_t>(row.path), row.columns);
-    if (!out) return false;
-    std::copy_n(row.sum, row.columns, out);
-  }
-  return add_unit(measurement::totals_of(view.sum), view.sum.data() + measurement::logged_count, loop_index,
-                  static_cast<std::int32_t>(index), first_value);
+    if (out) std::copy_n(row.sum, row.columns, out);
+    return out != nullptr;
+  });
+  return added && add_unit(measurement::totals_of(view.sum), view.sum.data() + measurement::logged_count, loop_index,
+                           static_cast<std::int32_t>(index), first_value);
 }
 
 /// The slopes belong to classes: one cluster of each class has them all.
@@ -115,13 +114,12 @@ bool RankRecordBuilder::add_slopes(const ClusteredLoop& loop) {
     const clustering::ClusterView cluster = loop.clusterer.cluster(k);
     if (cluster.overflow || cluster.class_index >= seen.size() || seen[cluster.class_index]) continue;
     seen[cluster.class_index] = true;
-    for (std::uint32_t r = 0; r < loop.clusterer.path_count(k); ++r) {
-      const clustering::PathRow row = loop.clusterer.path(k, r);
-      if (!row.has_slopes || row.columns != measurement::CallTree::width(NodeKind::Region)) continue;
-      if (!slopes_.push_back({cluster.class_index, static_cast<std::uint32_t>(row.path), nullptr, nullptr}) ||
-          !slope_values_.append(row.slope, columns) || !slope_values_.append(row.second_slope, columns))
-        return false;
-    }
+    const bool added = loop.clusterer.for_each_path(k, [&](const clustering::PathRow& row) {
+      if (!row.has_slopes || row.columns != measurement::CallTree::width(NodeKind::Region)) return true;
+      return slopes_.push_back({cluster.class_index, static_cast<std::uint32_t>(row.path), nullptr, nullptr}) &&
+             slope_values_.append(row.slope, columns) && slope_values_.append(row.second_slope, columns);
+    });
+    if (!added) return false;
   }
   return true;
 }

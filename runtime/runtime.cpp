@@ -170,9 +170,6 @@ bool begin_measurement() {
   platform::barrier_on_all_threads();  // registers the process: without waiting only while it has one thread
   platform::refresh_modules();
   measurement::iteration_settings.clusters = static_cast<std::uint32_t>(configuration.clusters);
-  measurement::iteration_settings.algorithm = configuration.clustering == config::Clustering::Paper
-                                                  ? clustering::Algorithm::Paper
-                                                  : clustering::Algorithm::Refrain;
   constexpr clustering::Equivalence equivalences[] = {clustering::Equivalence::Mpi, clustering::Equivalence::MpiVisits,
                                                       clustering::Equivalence::All, clustering::Equivalence::None};
   measurement::iteration_settings.equivalence =

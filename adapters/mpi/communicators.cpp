@@ -8,11 +8,11 @@
 
 #include "adapters/mpi/datatypes.hpp"
 #include "adapters/mpi/families.hpp"
-#include "adapters/mpi/hash_index.hpp"
 #include "adapters/mpi/live_handles.hpp"
 #include "adapters/mpi/lock.hpp"
 #include "adapters/mpi/numbering.hpp"
 #include "adapters/mpi/published_array.hpp"
+#include "platform/hash_index.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::adapters::mpi {
@@ -51,7 +51,7 @@ struct Registry {
   PublishedArray<CommunicatorRecord, most_records> records;
   platform::GrowableArray<std::int64_t> children;  ///< by record: operations that made communicators of this one
   platform::GrowableArray<Members> lists;          ///< the members themselves never move
-  HashIndex index_of_lists;
+  platform::HashIndex index_of_lists;
   Families<Kind> families;       ///< by folded tags
   Families<Kind> of_exact_tags;  ///< of those that have a record of their own: counts them
   LiveHandles<MPI_Comm> handles;
@@ -133,17 +133,17 @@ bool describe(MPI_Comm comm, CommunicatorRecord& record, Ranks& members) {
   return good;
 }
 
-/// Equal lists are kept once. HashIndex::none: there is no room.
+/// Equal lists are kept once. platform::HashIndex::none: there is no room.
 std::uint32_t list_of(Members members) {
   Registry& r = *registry();
   std::uint64_t hash = members.size();
   for (const std::int32_t member : members) hash = mixed(hash, static_cast<std::uint32_t>(member));
   const auto same = [&](std::uint32_t i) { return std::ranges::equal(r.lists[i], members); };
-  if (const std::uint32_t known = r.index_of_lists.find(hash, same); known != HashIndex::none) return known;
-  if (r.records.is_full() || !r.index_of_lists.reserve_one() || !r.lists.reserve(r.lists.size() + 1))
-    return HashIndex::none;
+  if (const std::uint32_t known = r.index_of_lists.find(hash, same); known != platform::HashIndex::none) return known;
+  if (r.records.is_full() || !r.index_of_lists.reserve(1) || !r.lists.reserve(r.lists.size() + 1))
+    return platform::HashIndex::none;
   std::int32_t* copy = allocate_members(members.size());
-  if (!copy) return HashIndex::none;
+  if (!copy) return platform::HashIndex::none;
   std::ranges::copy(members, copy);
   (void)r.lists.push_back({copy, members.size()});
   r.index_of_lists.insert(hash, static_cast<std::uint32_t>(r.lists.size() - 1));
@@ -169,7 +169,7 @@ std::uint64_t identity_of(const CommunicatorRecord& record) {
 bool add(CommunicatorRecord record, Members members, Naming naming, MPI_Comm handle) {
   Registry& r = *registry();
   const std::uint32_t list = list_of(members);
-  if (list == HashIndex::none) return false;
+  if (list == platform::HashIndex::none) return false;
   const Kind kind{record.parent, list, record.remote_size, naming.folded_tag};
   auto* family = r.families.find_or_make(hash_of(kind), kind, !r.records.is_full());
   if (!family) return false;

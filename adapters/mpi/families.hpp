@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "adapters/mpi/hash_index.hpp"
+#include "platform/hash_index.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::adapters::mpi {
@@ -30,8 +30,8 @@ class Families {
   /// Null: it is not there, and there is no memory for it or no `may_grow`.
   Family* find_or_make(std::uint64_t hash, const Key& key, bool may_grow = true) {
     const std::uint32_t known = index_.find(hash, [&](std::uint32_t i) { return families_[i].key == key; });
-    if (known != HashIndex::none) return &families_[known];
-    if (!may_grow || !index_.reserve_one() || !families_.push_back({key})) return nullptr;
+    if (known != platform::HashIndex::none) return &families_[known];
+    if (!may_grow || !index_.reserve(1) || !families_.push_back({key})) return nullptr;
     index_.insert(hash, static_cast<std::uint32_t>(families_.size() - 1));
     return &families_.back();
   }
@@ -58,7 +58,7 @@ class Families {
 
  private:
   platform::GrowableArray<Family> families_;
-  HashIndex index_;
+  platform::HashIndex index_;
   platform::GrowableArray<std::int32_t> next_;  ///< by record: the next one of its family
 };
 

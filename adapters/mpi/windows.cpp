@@ -3,10 +3,10 @@
 #include "adapters/mpi/communicators.hpp"
 #include "adapters/mpi/datatypes.hpp"
 #include "adapters/mpi/families.hpp"
-#include "adapters/mpi/hash_index.hpp"
 #include "adapters/mpi/live_handles.hpp"
 #include "adapters/mpi/lock.hpp"
 #include "adapters/mpi/published_array.hpp"
+#include "platform/hash_index.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::adapters::mpi {
@@ -31,7 +31,7 @@ struct Kind {
 struct Registry {
   PublishedArray<WindowRecord, most_records> records;
   PublishedArray<WindowTraffic, most_pairs> traffic;
-  HashIndex index_of_traffic;
+  platform::HashIndex index_of_traffic;
   Families<Kind> families;
   LiveHandles<MPI_Win> handles;
 };
@@ -49,8 +49,8 @@ WindowTraffic* traffic_of(std::int32_t window, std::int32_t target) {
   const std::uint64_t hash = hash_of(window, target);
   const std::uint32_t known = r.index_of_traffic.find(
       hash, [&](std::uint32_t i) { return r.traffic[i].window == window && r.traffic[i].target == target; });
-  if (known != HashIndex::none) return &r.traffic[known];
-  if (no_room || !r.index_of_traffic.reserve_one() || !r.traffic.reserve_one()) {
+  if (known != platform::HashIndex::none) return &r.traffic[known];
+  if (no_room || !r.index_of_traffic.reserve(1) || !r.traffic.reserve_one()) {
     no_room = true;
     return nullptr;
   }

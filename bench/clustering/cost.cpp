@@ -25,22 +25,21 @@ double microseconds() {
 
 }  // namespace
 
-Cost measure_cost(Algorithm algorithm, const CostCase& wanted) {
+Cost measure_cost(const CostCase& wanted) {
   const auto [touched, known_sampled, iterations, with_log, sample_bytes] = wanted;
   constexpr std::size_t metrics = 20;
-  std::vector<OverallColumn> overall(metrics);
+  std::vector<Precision> overall(metrics);
   for (std::size_t m = 0; m < metrics; ++m)
-    overall[m] = {m < 8, m < 9    ? Precision::Exact
-                         : m < 12 ? Precision::Rounded
-                         : m < 15 ? Precision::NotKept
-                                  : Precision::Rounded};
+    overall[m] = m < 9    ? Precision::Exact
+                 : m < 12 ? Precision::Rounded
+                 : m < 15 ? Precision::NotKept
+                          : Precision::Rounded;
   const std::vector<Column> exact_columns{{4, true}, {1, true}, {5, false}, {6, true, 5}, {7, false}, {8, true, 7}};
   const std::vector<Column> sampled_columns{{9, false}, {12, true}};
   const std::vector<Shape> shapes{{true, 0, exact_columns}, {false, 0, sampled_columns}};
   Settings settings;
-  settings.algorithm = algorithm;
   settings.max_clusters = 64;
-  settings.overall = overall;
+  settings.metrics = metrics;
   settings.shapes = shapes;
   Clusterer clusterer;
   IterationLog log;

@@ -4,8 +4,6 @@
 
 #include <cstddef>
 
-#include "clustering/types.hpp"
-
 namespace refrain::bench {
 
 /// Half of the touched call paths are exact, the others are sampled and drawn from `sampled` known ones.
@@ -25,6 +23,6 @@ struct Cost {
   std::size_t iterations = 0;
 };
 
-Cost measure_cost(clustering::Algorithm algorithm, const CostCase& wanted);
+Cost measure_cost(const CostCase& wanted);
 
 }  // namespace refrain::bench

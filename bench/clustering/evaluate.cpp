@@ -27,22 +27,24 @@ struct Final {
   std::vector<double> share_total;  ///< per shape: weight of all paths
 };
 
-}  // namespace
-
-Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clusters, std::size_t sample_bytes) {
-  const bool keeps_vectors = algorithm == Algorithm::Refrain;
-  const auto shapes = sequence.shape_views();
+Settings settings_of(const Sequence& sequence, std::uint32_t clusters, std::span<const Shape> shapes) {
   Settings settings;
-  settings.algorithm = algorithm;
   settings.max_clusters = clusters;
   settings.memory_limit = std::size_t{1} << 30;
-  settings.overall = sequence.overall;
+  settings.metrics = sequence.overall.size();
   settings.shapes = shapes;
-  Clusterer clusterer;
+  return settings;
+}
+
+/// `clusterer`: one without iterations.
+template <class AnyClusterer>
+Result evaluate_with(AnyClusterer& clusterer, const Sequence& sequence, Algorithm algorithm, std::uint32_t clusters,
+                     std::size_t sample_bytes) {
+  const bool keeps_vectors = algorithm == Algorithm::Refrain || algorithm == Algorithm::Plain;
+  const auto shapes = sequence.shape_views();
   IterationLog log;
   SampleStore store;
-  if (!clusterer.create(settings) || !log.create(sequence.overall) ||
-      (sample_bytes && !store.create(shapes, sample_bytes)))
+  if (!log.create(sequence.overall) || (sample_bytes && !store.create(shapes, sample_bytes)))
     throw std::runtime_error("no memory");
 
   const std::size_t count = sequence.iterations.size();
@@ -95,10 +97,11 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
     f.view = clusterer.cluster(k);
     index_of[static_cast<std::uint32_t>(f.view.label)] = k;
     f.share_total.assign(sequence.shapes.size(), 0);
-    for (std::uint32_t r = 0; r < clusterer.path_count(k); ++r) {
-      f.rows.push_back(clusterer.path(k, r));
-      f.share_total[f.rows.back().shape] += static_cast<double>(f.rows.back().sum[f.rows.back().columns - 1]);
-    }
+    (void)clusterer.for_each_path(k, [&](const PathRow& row) {
+      f.rows.push_back(row);
+      f.share_total[row.shape] += static_cast<double>(row.sum[row.columns - 1]);
+      return true;
+    });
   }
   for (std::size_t m = merges.size(); m-- > 0;)
     index_of[static_cast<std::uint32_t>(merges[m].from)] = index_of.at(static_cast<std::uint32_t>(merges[m].to));
@@ -110,7 +113,7 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
     std::size_t at = 0;
     for (const auto& block : blocks) {
       experiment::IterationLogReader reader;
-      if (!reader.open(block, test::as_stored(sequence.overall))) throw std::runtime_error("block unreadable");
+      if (!reader.open(block, sequence.overall)) throw std::runtime_error("block unreadable");
       Label label{};
       std::int64_t row[max_overall];
       while (reader.next(label, row)) {
@@ -165,7 +168,7 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
       const auto truth = static_cast<double>(it.overall[m]);
       double got = static_cast<double>(f.view.sum[m]) / n;
       if (algorithm == Algorithm::ScorePShipped) got = std::trunc(got);
-      if (keeps_vectors && sequence.overall[m].precision != Precision::NotKept)
+      if (keeps_vectors && sequence.overall[m] != Precision::NotKept)
         got = static_cast<double>(vectors[i * metrics + m]);
       overall_wrong[m] += std::fabs(got - truth);
       overall_size[m] += std::fabs(truth);
@@ -229,14 +232,14 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
         run::ReconstructionInput in;
         in.sum = row.sum[c];
         in.members = f.view.members;
-        if (keeps_vectors && overall != no_metric && sequence.overall[overall].precision != Precision::NotKept) {
+        if (keeps_vectors && overall != no_metric && sequence.overall[overall] != Precision::NotKept) {
           in.scales = true;
           in.overall_sum = f.view.sum[overall];
           in.overall_value = static_cast<double>(vectors[i * metrics + overall]);
           in.has_slope = row.has_slopes;
           in.slope = row.slope[c];
           const std::uint8_t second = shape.columns[c].also_scales_with;
-          if (second != no_metric && sequence.overall[second].precision != Precision::NotKept) {
+          if (second != no_metric && sequence.overall[second] != Precision::NotKept) {
             in.second_slope = row.second_slope[c];
             in.second_overall_sum = f.view.sum[second];
             in.second_overall_value = static_cast<double>(vectors[i * metrics + second]);
@@ -293,9 +296,9 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
   for (std::size_t m = 0; m < metrics; ++m) {
     const double error = overall_size[m] > 0 ? overall_wrong[m] / overall_size[m] : 0;
     out.overall_error.push_back(error);
-    if (sequence.overall[m].precision == Precision::Exact) out.overall_exact = std::max(out.overall_exact, error);
-    if (sequence.overall[m].precision == Precision::Rounded) out.overall_other = std::max(out.overall_other, error);
-    if (!sequence.overall[m].in_distance) continue;
+    if (sequence.overall[m] == Precision::Exact) out.overall_exact = std::max(out.overall_exact, error);
+    if (sequence.overall[m] == Precision::Rounded) out.overall_other = std::max(out.overall_other, error);
+    if (!sequence.in_distance[m]) continue;
     ++in_distance;
     out.overall_mean += error;
   }
@@ -303,15 +306,23 @@ Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clu
   return out;
 }
 
+}  // namespace
+
+Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clusters, std::size_t sample_bytes) {
+  const auto shapes = sequence.shape_views();
+  if (algorithm != Algorithm::Refrain) {
+    ReferenceClusterer clusterer(algorithm, clusters, sequence.in_distance, shapes);
+    return evaluate_with(clusterer, sequence, algorithm, clusters, sample_bytes);
+  }
+  Clusterer clusterer;
+  if (!clusterer.create(settings_of(sequence, clusters, shapes))) throw std::runtime_error("no memory");
+  return evaluate_with(clusterer, sequence, algorithm, clusters, sample_bytes);
+}
+
 SharesResult evaluate_shares(const Sequence& sequence, std::uint32_t clusters, unsigned level) {
   const auto shapes = sequence.shape_views();
-  Settings settings;
-  settings.max_clusters = clusters;
-  settings.memory_limit = std::size_t{1} << 30;
-  settings.overall = sequence.overall;
-  settings.shapes = shapes;
   Clusterer clusterer;
-  if (!clusterer.create(settings)) throw std::runtime_error("no memory");
+  if (!clusterer.create(settings_of(sequence, clusters, shapes))) throw std::runtime_error("no memory");
   std::vector<Label> labels;
   std::vector<Merge> merges;
   for (const auto& it : sequence.iterations) {

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <vector>
 
+#include "bench/clustering/reference.hpp"
 #include "bench/clustering/sequence.hpp"
 #include "bench/clustering/shares.hpp"
-#include "clustering/types.hpp"
 
 namespace refrain::bench {
 
@@ -36,8 +36,7 @@ struct Result {
 };
 
 /// `sample_bytes`: room for the samples of single iterations, 0: none are kept.
-Result evaluate(const Sequence& sequence, clustering::Algorithm algorithm, std::uint32_t clusters,
-                std::size_t sample_bytes);
+Result evaluate(const Sequence& sequence, Algorithm algorithm, std::uint32_t clusters, std::size_t sample_bytes);
 
 /// Clusters the sequence and divides the user time; the samples of one in 2^level iterations are kept.
 SharesResult evaluate_shares(const Sequence& sequence, std::uint32_t clusters, unsigned level);

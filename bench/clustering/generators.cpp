@@ -139,12 +139,14 @@ Sequence generate(const std::string& name) {
   Sequence out;
   out.name = name;
   out.user_time_of = {Wall, Mpi, Own};
-  const auto kept = [](Precision p, bool in_distance) { return OverallColumn{in_distance, p}; };
-  out.overall.assign(OverallCount, kept(Precision::NotKept, false));
-  for (const Overall m : {Wall, Mpi, Calls, MessagesSent, BytesSent, MessagesReceived, BytesReceived})
-    out.overall[m] = kept(Precision::Exact, true);
-  out.overall[Own] = kept(Precision::Rounded, false);
-  out.overall[Cpu] = kept(Precision::Rounded, true);
+  out.overall.assign(OverallCount, Precision::NotKept);
+  out.in_distance.assign(OverallCount, false);
+  for (const Overall m : {Wall, Mpi, Calls, MessagesSent, BytesSent, MessagesReceived, BytesReceived}) {
+    out.overall[m] = Precision::Exact;
+    out.in_distance[m] = true;
+  }
+  out.overall[Own] = out.overall[Cpu] = Precision::Rounded;
+  out.in_distance[Cpu] = true;
   out.shapes = {{true,
                  0,
                  {{Calls, true},

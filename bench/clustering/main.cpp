@@ -16,7 +16,6 @@
 
 using namespace refrain;
 using namespace refrain::bench;
-using clustering::Algorithm;
 
 namespace {
 
@@ -27,14 +26,15 @@ std::vector<std::string> split(const std::string& list) {
   return out;
 }
 
-/// A variant to compare: an algorithm and, for Refrain's, the bytes available for samples of single iterations.
+/// A variant to compare: an algorithm and the bytes available for samples of single iterations.
 struct Variant {
   Algorithm algorithm;
   std::size_t sample_bytes = 0;
   auto operator<=>(const Variant&) const = default;
 };
 constexpr Variant paper{Algorithm::Paper}, shipped{Algorithm::ScorePShipped}, plain{Algorithm::Refrain},
-    with_samples{Algorithm::Refrain, std::size_t{256} << 10};
+    with_samples{Algorithm::Refrain, std::size_t{256} << 10}, simple{Algorithm::Plain},
+    simple_with_samples{Algorithm::Plain, std::size_t{256} << 10};
 
 /// Results of one sequence by variant and number of clusters, so that nothing is run twice.
 class Runs {
@@ -216,6 +216,7 @@ int main(int argc, char** argv) {
   }
 
   Summary totals[2] = {{"refrain", {}, {}, 0, {}, 0, 0}, {"refrain with samples", {}, {}, 0, {}, 0, 0}};
+  Mean of_simple, of_simple_with_samples;  // ratios to refrain with as many clusters
   double count_error = 0, exact_error = 0, other_error = 0;
   std::string count_at;
   if (!sequences.empty() && clusters)
@@ -251,6 +252,8 @@ int main(int argc, char** argv) {
                    &w = runs.get(with_samples, k);
       const SameMemory rows[2] = {compare(runs, plain, k, iterations), compare(runs, with_samples, k, iterations)};
       for (unsigned i = 0; i < 2; ++i) totals[i].add(rows[i], sequence.name + " k=" + std::to_string(k));
+      if (r.path_error > 1e-9) of_simple.add(runs.get(simple, k).path_error / r.path_error);
+      if (w.path_error > 1e-9) of_simple_with_samples.add(runs.get(simple_with_samples, k).path_error / w.path_error);
       exact_error = std::max(exact_error, r.overall_exact);
       other_error = std::max(other_error, r.overall_other);
       if (k == 64 && r.classes <= 64 && r.count_error > count_error) {
@@ -284,6 +287,10 @@ int main(int argc, char** argv) {
     std::printf("\n");
     for (const Summary& total : totals) total.print();
     std::printf(
+        "clusters by Ward's cost of the overall metrics alone / refrain, as many clusters: geometric mean %.3f, with "
+        "samples %.3f\n",
+        of_simple.value(), of_simple_with_samples.value());
+    std::printf(
         "overall metrics, largest error: %.4f %% of those kept exactly, %.4f %% of others\n"
         "counts at k = 64 where classes are <= 64, largest error: %.2f %% (%s)\n",
         100 * exact_error, 100 * other_error, 100 * count_error, count_at.c_str());
@@ -311,7 +318,7 @@ int main(int argc, char** argv) {
          {CostCase{4, 3, 1000000, false}, CostCase{4, 3, 1000000}, CostCase{30, 100, 1000000},
           CostCase{30, 100, 1000000, true, samples}, CostCase{60, 470, 1000000}, CostCase{500, 250, 1000000},
           CostCase{500, 1500, 50000}, CostCase{500, 1500, 50000, true, samples}}) {
-      const Cost cost = measure_cost(Algorithm::Refrain, c);
+      const Cost cost = measure_cost(c);
       std::printf(
           "k = 64, 20 metrics, %3u of %4u call paths touched%s: %5.2f us of CPU time an iteration (fastest twentieth "
           "%5.2f), mapped after 10^4 iterations %4zu KiB, after %zu %4zu KiB, vectors %.1f B each\n",

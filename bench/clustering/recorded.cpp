@@ -16,6 +16,12 @@ using measurement::NodeKind;
 
 namespace {
 
+/// The overall metrics that the algorithms of others compare.
+constexpr MetricId compared[] = {MetricId::Wall,         MetricId::Visits,    MetricId::Time,
+                                 MetricId::Cpu,          MetricId::MessagesSent, MetricId::MessagesReceived,
+                                 MetricId::BytesSent,    MetricId::BytesReceived,
+                                 MetricId::BytesRead,    MetricId::BytesWritten};
+
 enum Shapes : std::uint8_t { VisitedCall, UnvisitedCall, Function, Marked };
 
 template <NodeKind kind>
@@ -57,8 +63,8 @@ Sequence sequence_of(const experiment::Profile& profile, const experiment::Locat
     const bool own = m < format::logged_count;
     const auto& row = format::row_of(own ? format::logged_metrics[m] : MetricId::Wall);
     if (own && loop.metrics[m].name != row.total_name) throw std::runtime_error(name + ": metrics of another version");
-    out.overall.push_back(own ? OverallColumn{row.tells_iterations_apart(), row.log}
-                              : OverallColumn{true, loop.metrics[m].precision});
+    out.overall.push_back(own ? row.log : loop.metrics[m].precision);
+    out.in_distance.push_back(!own || std::ranges::find(compared, format::logged_metrics[m]) != std::end(compared));
   }
   double weight = 0, squares = 0;
   for (const experiment::Unit& unit : location.units) {

@@ -44,9 +44,9 @@ bool save(const Sequence& sequence, const std::string& file) {
   out.write(magic, sizeof magic);
   put(out, static_cast<std::uint32_t>(sequence.overall.size()));
   put(out, static_cast<std::uint32_t>(sequence.shapes.size()));
-  for (const OverallColumn& c : sequence.overall) {
-    put(out, static_cast<std::uint8_t>(c.in_distance));
-    put(out, static_cast<std::uint8_t>(c.precision));
+  for (std::size_t m = 0; m < sequence.overall.size(); ++m) {
+    put(out, static_cast<std::uint8_t>(sequence.in_distance[m]));
+    put(out, static_cast<std::uint8_t>(sequence.overall[m]));
   }
   for (const ShapeTable& s : sequence.shapes) {
     put(out, static_cast<std::uint8_t>(s.exact));
@@ -86,7 +86,8 @@ bool load(const std::string& file, Sequence& sequence) {
   for (std::uint32_t m = 0; m < metrics; ++m) {
     std::uint8_t in_distance = 0, precision = 0;
     if (!get(in, in_distance) || !get(in, precision) || precision > 2) return false;
-    sequence.overall.push_back({in_distance != 0, static_cast<Precision>(precision)});
+    sequence.in_distance.push_back(in_distance != 0);
+    sequence.overall.push_back(static_cast<Precision>(precision));
   }
   for (std::uint32_t s = 0; s < shapes; ++s) {
     ShapeTable shape;

@@ -27,7 +27,8 @@ struct ShapeTable {
 
 struct Sequence {
   std::string name;
-  std::vector<clustering::OverallColumn> overall;
+  std::vector<clustering::Precision> overall;
+  std::vector<bool> in_distance;  ///< overall metrics that the algorithms of others compare
   std::vector<ShapeTable> shapes;
 
   struct Iteration {

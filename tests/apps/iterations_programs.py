@@ -91,17 +91,16 @@ class Loop(TestCase):
         self.assertEqual(2, self.report(outcome).losses().get("request_left"))
 
     def test_clusters_are_as_many_as_asked_for_and_never_mix_call_paths(self) -> None:
-        for algorithm in ("refrain", "paper"):
-            for clusters in (1, 4, 16):
-                loop, _ = self.run_loop(2, 500, 100, REFRAIN_CLUSTERS=str(clusters), REFRAIN_CLUSTERING=algorithm)
-                for location in loop["per_location"]:
-                    of = location["cluster_of"]
-                    sizes = [c["size"] for c in location["clusters"]]
-                    self.assertEqual(sizes, [of.count(k) for k in range(len(sizes))])
-                    self.assertLessEqual(len(sizes), max(clusters, 2))  # with and without MPI_Barrier: one each at least
-                    with_barrier = {k for i, k in enumerate(of) if i % 10 == 0}
-                    without = {k for i, k in enumerate(of) if i % 10}
-                    self.assertEqual(set(), with_barrier & without)
+        for clusters in (1, 4, 16):
+            loop, _ = self.run_loop(2, 500, 100, REFRAIN_CLUSTERS=str(clusters))
+            for location in loop["per_location"]:
+                of = location["cluster_of"]
+                sizes = [c["size"] for c in location["clusters"]]
+                self.assertEqual(sizes, [of.count(k) for k in range(len(sizes))])
+                self.assertLessEqual(len(sizes), max(clusters, 2))  # with and without MPI_Barrier: one each at least
+                with_barrier = {k for i, k in enumerate(of) if i % 10 == 0}
+                without = {k for i, k in enumerate(of) if i % 10}
+                self.assertEqual(set(), with_barrier & without)
 
     def test_equivalence_decides_what_may_share_a_cluster(self) -> None:
         classes = {}

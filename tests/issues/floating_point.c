@@ -1,7 +1,7 @@
 /* A program whose floating-point environment is not the usual one, in two threads, while everything of Refrain works
    that computes: marks, calls that begin iterations, samples, snapshots, stops, threads that come and go, the end. Its
    own work is done with integers. Prints the environment at some places; each place must say the same with and without
-   Refrain. floating_point MXCSR return|_exit|killed marks|calls|paper */
+   Refrain. floating_point MXCSR return|_exit|killed marks|calls|wall */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <refrain/refrain.h>

@@ -25,7 +25,7 @@ WORK = {
     "marks": {"REFRAIN_SNAPSHOT": "1", "REFRAIN_SAMPLING_FREQUENCY": "1000"},
     "calls": {"REFRAIN_ITERATION_AT": "MPI_Barrier", "REFRAIN_METRICS": "ru_utime", "REFRAIN_SAMPLING_SOURCE": "timer",
               "REFRAIN_CLUSTER_EQUIVALENCE": "all"},
-    "paper": {"REFRAIN_CLUSTERING": "paper", "REFRAIN_SAMPLING_CLOCK": "wall"},
+    "wall": {"REFRAIN_SAMPLING_CLOCK": "wall"},
 }
 
 

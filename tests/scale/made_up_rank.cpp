@@ -264,10 +264,10 @@ void MadeUpThread::add_cluster(std::uint32_t index) {
   unit.loop = 0;
   unit.cluster = static_cast<std::int32_t>(index);
   auto& rows = rows_.emplace_back();
-  for (std::uint32_t r = 0; r < loop_->clusterer.path_count(index); ++r) {
-    const clustering::PathRow row = loop_->clusterer.path(index, r);
+  (void)loop_->clusterer.for_each_path(index, [&](const clustering::PathRow& row) {
     std::copy_n(row.sum, row.columns, new_row(static_cast<std::uint32_t>(row.path), row.columns));
-  }
+    return true;
+  });
   unit.values = rows;
   units_.push_back(unit);
 }
@@ -279,13 +279,13 @@ void MadeUpThread::add_slopes() {
     const clustering::ClusterView cluster = loop_->clusterer.cluster(k);
     if (cluster.overflow || seen[cluster.class_index]) continue;
     seen[cluster.class_index] = true;
-    for (std::uint32_t r = 0; r < loop_->clusterer.path_count(k); ++r) {
-      const clustering::PathRow row = loop_->clusterer.path(k, r);
-      if (!row.has_slopes || row.columns != columns) continue;
+    (void)loop_->clusterer.for_each_path(k, [&](const clustering::PathRow& row) {
+      if (!row.has_slopes || row.columns != columns) return true;
       const float* first = slope_values_.emplace_back(row.slope, row.slope + columns).data();
       const float* second = slope_values_.emplace_back(row.second_slope, row.second_slope + columns).data();
       slopes_.push_back({cluster.class_index, static_cast<std::uint32_t>(row.path), first, second});
-    }
+      return true;
+    });
   }
 }
 

@@ -12,8 +12,8 @@ namespace refrain::analysis::test {
 
 /// The log as the measured program writes it, in blocks that may be small.
 inline void add_log(experiment::Loop& loop, const std::vector<Iteration>& iterations) {
-  std::vector<clustering::OverallColumn> columns;
-  for (const auto& metric : loop.metrics) columns.push_back({true, metric.precision});
+  std::vector<clustering::Precision> columns;
+  for (const auto& metric : loop.metrics) columns.push_back(metric.precision);
   clustering::IterationLog log;
   ASSERT_TRUE(log.create(columns, 1024));
   const auto close = [&] {

@@ -101,8 +101,8 @@ TEST(Iterations, without_a_thread_are_filled_in) {
   const experiment::WholeExperiment experiment = write_and_read(sample.record(), directory);
   experiment::Loop loop = experiment.profile.ranks[0].locations[0].loops[0];
   ASSERT_EQ(loop.log.size(), 2u);
-  std::vector<clustering::OverallColumn> columns;
-  for (const auto& metric : loop.metrics) columns.push_back({true, metric.precision});
+  std::vector<clustering::Precision> columns;
+  for (const auto& metric : loop.metrics) columns.push_back(metric.precision);
   clustering::IterationLog log;
   ASSERT_TRUE(log.create(columns));
   loop.iterations = 1000;

@@ -161,9 +161,9 @@ void SampleRank::add_loop(std::size_t thread, const std::string& name, int clust
   }
   for (std::uint32_t label = 10; label >= static_cast<std::uint32_t>(clusters); --label)
     loop.merges.push_back({clustering::Label{label}, clustering::Label{label - 1}});
-  clustering::OverallColumn columns[measurement::logged_count];
+  clustering::Precision columns[measurement::logged_count];
   for (std::size_t m = 0; m < measurement::logged_count; ++m)
-    columns[m] = {true, format::row_of(format::logged_metrics[m]).log};
+    columns[m] = format::row_of(format::logged_metrics[m]).log;
   clustering::IterationLog log;
   if (!log.create(columns, 1024)) std::abort();
   for (int i = 0; i < iterations; ++i) {

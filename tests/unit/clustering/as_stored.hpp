@@ -15,10 +15,4 @@ inline std::vector<experiment::StoredShape> as_stored(std::span<const Shape> sha
   return stored;
 }
 
-inline std::vector<Precision> as_stored(std::span<const OverallColumn> columns) {
-  std::vector<Precision> stored;
-  for (const OverallColumn& column : columns) stored.push_back(column.precision);
-  return stored;
-}
-
 }  // namespace refrain::clustering::test

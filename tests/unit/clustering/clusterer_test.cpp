@@ -61,12 +61,12 @@ void add_paths(Sums& sums, const Iteration& it) {
 
 Sums paths_of(const Clusterer& clusterer, std::uint32_t index) {
   Sums out;
-  for (std::uint32_t r = 0; r < clusterer.path_count(index); ++r) {
-    const PathRow row = clusterer.path(index, r);
+  EXPECT_TRUE(clusterer.for_each_path(index, [&](const PathRow& row) {
     auto& sums = out[{static_cast<std::uint32_t>(row.path), row.shape}];
     EXPECT_TRUE(sums.empty()) << "a path comes once";
     sums.assign(row.sum, row.sum + row.columns);
-  }
+    return true;
+  }));
   return out;
 }
 
@@ -108,19 +108,18 @@ void expect_clusters_are_their_members(const Clusterer& clusterer, const Record&
 }
 
 struct Case {
-  Algorithm algorithm;
   Equivalence equivalence;
   unsigned classes;
   std::uint32_t clusters;
 };
 
-class EveryAlgorithm : public testing::TestWithParam<Case> {};
+class EveryEquivalence : public testing::TestWithParam<Case> {};
 
-TEST_P(EveryAlgorithm, clusters_are_exactly_their_members_at_every_moment) {
+TEST_P(EveryEquivalence, clusters_are_exactly_their_members_at_every_moment) {
   const auto& param = GetParam();
   const auto all = random_iterations(7, 1200, param.classes);
   Clusterer clusterer;
-  ASSERT_TRUE(clusterer.create(test::settings(param.algorithm, param.clusters, param.equivalence)));
+  ASSERT_TRUE(clusterer.create(test::settings(param.clusters, param.equivalence)));
   Record record;
   for (std::size_t i = 0; i < all.size(); ++i) {
     ASSERT_EQ(add(clusterer, record, all[i]), Error::None);
@@ -128,11 +127,11 @@ TEST_P(EveryAlgorithm, clusters_are_exactly_their_members_at_every_moment) {
   }
 }
 
-TEST_P(EveryAlgorithm, no_cluster_holds_two_classes_even_when_all_hashes_are_equal) {
+TEST_P(EveryEquivalence, no_cluster_holds_two_classes_even_when_all_hashes_are_equal) {
   const auto& param = GetParam();
   const auto all = random_iterations(11, 800, param.classes);
   Clusterer clusterer;
-  ASSERT_TRUE(clusterer.create(test::settings(param.algorithm, param.clusters, param.equivalence)));
+  ASSERT_TRUE(clusterer.create(test::settings(param.clusters, param.equivalence)));
   clusterer.mask_hashes(0);
   Record record;
   for (const Iteration& it : all) ASSERT_EQ(add(clusterer, record, it), Error::None);
@@ -152,91 +151,27 @@ TEST_P(EveryAlgorithm, no_cluster_holds_two_classes_even_when_all_hashes_are_equ
   EXPECT_EQ(clusterer.cluster_count(), std::max<std::size_t>(classes.size(), param.clusters));
 }
 
-TEST_P(EveryAlgorithm, the_same_input_gives_the_same_clusters) {
+TEST_P(EveryEquivalence, the_same_input_gives_the_same_clusters) {
   const auto& param = GetParam();
   const auto all = random_iterations(13, 500, param.classes);
   Record first, second;
   for (Record* record : {&first, &second}) {
     Clusterer clusterer;
-    ASSERT_TRUE(clusterer.create(test::settings(param.algorithm, param.clusters, param.equivalence)));
+    ASSERT_TRUE(clusterer.create(test::settings(param.clusters, param.equivalence)));
     for (const Iteration& it : all) ASSERT_EQ(add(clusterer, *record, it), Error::None);
   }
   EXPECT_EQ(first.labels, second.labels);
   EXPECT_EQ(first.merged, second.merged);
 }
 
-INSTANTIATE_TEST_SUITE_P(Clusterer, EveryAlgorithm,
-                         testing::Values(Case{Algorithm::Refrain, Equivalence::Mpi, 5, 16},
-                                         Case{Algorithm::Refrain, Equivalence::Mpi, 40, 16},
-                                         Case{Algorithm::Refrain, Equivalence::MpiVisits, 1, 16},
-                                         Case{Algorithm::Refrain, Equivalence::All, 2, 16},
-                                         Case{Algorithm::Refrain, Equivalence::None, 8, 16},
-                                         Case{Algorithm::Refrain, Equivalence::Mpi, 1, 1},
-                                         Case{Algorithm::Paper, Equivalence::Mpi, 5, 16},
-                                         Case{Algorithm::Paper, Equivalence::Mpi, 40, 16},
-                                         Case{Algorithm::Paper, Equivalence::None, 8, 4},
-                                         Case{Algorithm::ScorePShipped, Equivalence::Mpi, 5, 16}));
-
-/// The paper's algorithm as one would write it down, for one class: no cleverness, everything from the members.
-std::vector<std::set<std::size_t>> paper_by_the_book(const std::vector<Iteration>& all, std::size_t clusters) {
-  std::vector<std::set<std::size_t>> out;
-  std::vector<double> total(test::metrics);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    for (std::size_t m = 0; m < test::metrics; ++m) total[m] += static_cast<double>(all[i].overall[m]);
-    out.push_back({i});
-    if (out.size() <= clusters) continue;
-    std::size_t best_a = 0, best_b = 0;
-    double best = INFINITY;
-    for (std::size_t a = 0; a < out.size(); ++a)
-      for (std::size_t b = a + 1; b < out.size(); ++b) {
-        if (all[*out[a].begin()].exact_set() != all[*out[b].begin()].exact_set()) continue;
-        double distance = 0;
-        for (std::size_t m = 0; m < test::metrics; ++m) {
-          double mean_a = 0, mean_b = 0;
-          for (const std::size_t j : out[a]) mean_a += static_cast<double>(all[j].overall[m]);
-          for (const std::size_t j : out[b]) mean_b += static_cast<double>(all[j].overall[m]);
-          mean_a /= static_cast<double>(out[a].size());
-          mean_b /= static_cast<double>(out[b].size());
-          if (total[m] > 0) distance += std::fabs(mean_a - mean_b) / (total[m] / static_cast<double>(i + 1));
-        }
-        const double members = static_cast<double>(out[a].size() + out[b].size());
-        const double reluctance = 0.4 + 0.05 * members;
-        distance *= reluctance <= 1 ? reluctance : std::sqrt(reluctance);
-        if (distance < best) {
-          best = distance;
-          best_a = a;
-          best_b = b;
-        }
-      }
-    if (best == INFINITY) continue;  // more classes than clusters
-    out[best_a].insert(out[best_b].begin(), out[best_b].end());
-    out.erase(out.begin() + static_cast<std::ptrdiff_t>(best_b));
-  }
-  return out;
-}
-
-TEST(Paper, clusters_as_a_direct_transcription_does) {
-  for (unsigned seed = 1; seed <= 6; ++seed) {
-    const auto all = random_iterations(seed, 150, 1 + seed % 3);
-    Clusterer clusterer;
-    ASSERT_TRUE(clusterer.create(test::settings(Algorithm::Paper, 12)));
-    Record record;
-    for (const Iteration& it : all) ASSERT_EQ(add(clusterer, record, it), Error::None);
-    auto expected = paper_by_the_book(all, 12);
-    std::vector<std::set<std::size_t>> got;
-    for (std::uint32_t k = 0; k < clusterer.cluster_count(); ++k) {
-      const auto members = record.members(clusterer.cluster(k).label);
-      got.emplace_back(members.begin(), members.end());
-    }
-    std::ranges::sort(expected);
-    std::ranges::sort(got);
-    EXPECT_EQ(got, expected) << "seed " << seed;
-  }
-}
+INSTANTIATE_TEST_SUITE_P(Clusterer, EveryEquivalence,
+                         testing::Values(Case{Equivalence::Mpi, 5, 16}, Case{Equivalence::Mpi, 40, 16},
+                                         Case{Equivalence::MpiVisits, 1, 16}, Case{Equivalence::All, 2, 16},
+                                         Case{Equivalence::None, 8, 16}, Case{Equivalence::Mpi, 1, 1}));
 
 TEST(Clusterer, the_exemplar_is_the_member_nearest_to_the_mean_when_the_mean_stands_still) {
   Clusterer clusterer;
-  ASSERT_TRUE(clusterer.create(test::settings(Algorithm::Refrain, 1)));
+  ASSERT_TRUE(clusterer.create(test::settings(1)));
   Record record;
   Iteration it;
   it.paths = {{1, 0, {1, 1000, 0}}};
@@ -261,32 +196,52 @@ TEST(Clusterer, the_exemplar_is_the_member_nearest_to_the_mean_when_the_mean_sta
 
 TEST(Clusterer, without_memory_new_classes_share_one_marked_cluster_and_totals_stay_exact) {
   const auto all = random_iterations(17, 3000, 1024);
-  for (const Algorithm algorithm : {Algorithm::Refrain, Algorithm::Paper}) {
-    Clusterer clusterer;
-    Settings settings = test::settings(algorithm, 8);
-    settings.memory_limit = 60000;
-    ASSERT_TRUE(clusterer.create(settings));
-    Record record;
-    for (const Iteration& it : all) ASSERT_EQ(add(clusterer, record, it), Error::None);
-    expect_clusters_are_their_members(clusterer, record, all);
-    unsigned marked = 0;
-    std::uint64_t shared = 0;
-    for (std::uint32_t k = 0; k < clusterer.cluster_count(); ++k)
-      if (clusterer.cluster(k).overflow) {
-        ++marked;
-        shared = clusterer.cluster(k).members;
-      }
-    EXPECT_EQ(marked, 1U);
-    EXPECT_GT(shared, 500U);
-    EXPECT_GT(clusterer.class_count(), 8U);
-    EXPECT_LT(clusterer.bytes_in_use(), 90000U);
+  Clusterer clusterer;
+  Settings settings = test::settings(8);
+  settings.memory_limit = 200000;
+  ASSERT_TRUE(clusterer.create(settings));
+  Record record;
+  for (const Iteration& it : all) ASSERT_EQ(add(clusterer, record, it), Error::None);
+  expect_clusters_are_their_members(clusterer, record, all);
+  unsigned marked = 0;
+  std::uint64_t shared = 0;
+  for (std::uint32_t k = 0; k < clusterer.cluster_count(); ++k)
+    if (clusterer.cluster(k).overflow) {
+      ++marked;
+      shared = clusterer.cluster(k).members;
+    }
+  EXPECT_EQ(marked, 1U);
+  EXPECT_GT(shared, 500U);
+  EXPECT_GT(clusterer.class_count(), 8U);
+  EXPECT_LT(clusterer.bytes_in_use(), 200000U + 40000U);  // the overflow cluster and its paths come on top
+}
+
+/// A program in which each iteration has another call tree: memory and the time of an iteration have a bound.
+TEST(Clusterer, rare_classes_without_end_are_bounded_and_totals_stay_exact) {
+  constexpr std::size_t count = 10000;
+  std::vector<Iteration> all(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    all[i].paths = {{static_cast<std::uint32_t>(i % 5000), 0, {1, 100, 8}}, {90000, 0, {2, 1000, 16}}};
+    all[i].add_up(500000);
   }
+  Clusterer clusterer;
+  ASSERT_TRUE(clusterer.create(test::settings(8)));
+  Record record;
+  std::size_t early = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    ASSERT_EQ(add(clusterer, record, all[i]), Error::None);
+    if (i == 5999) early = clusterer.bytes_mapped();
+  }
+  EXPECT_EQ(clusterer.bytes_mapped(), early);
+  EXPECT_EQ(clusterer.class_count(), 1025U);  // with the overflow class
+  EXPECT_EQ(clusterer.cluster_count(), 1025U);
+  expect_clusters_are_their_members(clusterer, record, all);
 }
 
 TEST(Clusterer, more_classes_than_clusters_get_one_cluster_each) {
   const auto all = random_iterations(19, 2000, 64);
   Clusterer clusterer;
-  ASSERT_TRUE(clusterer.create(test::settings(Algorithm::Refrain, 8)));
+  ASSERT_TRUE(clusterer.create(test::settings(8)));
   Record record;
   for (const Iteration& it : all) ASSERT_EQ(add(clusterer, record, it), Error::None);
   EXPECT_EQ(clusterer.class_count(), 64U);
@@ -296,20 +251,18 @@ TEST(Clusterer, more_classes_than_clusters_get_one_cluster_each) {
 
 TEST(Clusterer, memory_does_not_grow_with_the_number_of_iterations) {
   const auto all = random_iterations(23, 4000, 6);
-  for (const Algorithm algorithm : {Algorithm::Refrain, Algorithm::Paper}) {
-    Clusterer clusterer;
-    ASSERT_TRUE(clusterer.create(test::settings(algorithm, 16)));
-    std::size_t early = 0;
-    std::vector<std::vector<TouchedPath>> touched;
-    for (const Iteration& it : all) touched.push_back(it.touched());
-    for (std::size_t i = 0; i < 100000; ++i) {
-      ASSERT_EQ(clusterer.add(i, {all[i % all.size()].overall, touched[i % all.size()]}).error, Error::None);
-      clusterer.drained();
-      if (i == 10000) early = clusterer.bytes_mapped();
-    }
-    EXPECT_LE(clusterer.bytes_mapped(), early + early / 10);
-    EXPECT_LE(clusterer.bytes_in_use(), clusterer.bytes_mapped());
+  Clusterer clusterer;
+  ASSERT_TRUE(clusterer.create(test::settings(16)));
+  std::size_t early = 0;
+  std::vector<std::vector<TouchedPath>> touched;
+  for (const Iteration& it : all) touched.push_back(it.touched());
+  for (std::size_t i = 0; i < 100000; ++i) {
+    ASSERT_EQ(clusterer.add(i, {all[i % all.size()].overall, touched[i % all.size()]}).error, Error::None);
+    clusterer.drained();
+    if (i == 10000) early = clusterer.bytes_mapped();
   }
+  EXPECT_LE(clusterer.bytes_mapped(), early + early / 10);
+  EXPECT_LE(clusterer.bytes_in_use(), clusterer.bytes_mapped());
 }
 
 /// Iterations whose sampled paths are many and mostly rare.
@@ -331,9 +284,9 @@ std::vector<Iteration> iterations_with_rare_paths(unsigned seed, std::size_t cou
   return out;
 }
 
-/// What a class that is settled has to take: paths that are new, columns that begin to vary, sums that outgrow their
-/// width, and merges.
-TEST(Clusterer, settled_classes_hold_exactly_their_members) {
+/// What profiles have to take: paths that are new, columns that begin to vary, large values, another order of the key
+/// paths, and merges.
+TEST(Clusterer, clusters_hold_exactly_their_members_when_profiles_change) {
   auto all = iterations_with_rare_paths(31, 4000, 200, 12);
   for (std::size_t i = 0; i < all.size(); ++i) {
     Iteration& it = all[i];
@@ -345,78 +298,84 @@ TEST(Clusterer, settled_classes_hold_exactly_their_members) {
     it.overall.assign(test::metrics, 0);
     it.add_up(500000 + static_cast<std::int64_t>(i % 977) * 1000);
   }
-  for (const Algorithm algorithm : {Algorithm::Refrain, Algorithm::Paper})
-    for (const Equivalence equivalence : {Equivalence::Mpi, Equivalence::None}) {
-      Clusterer clusterer;
-      ASSERT_TRUE(clusterer.create(test::settings(algorithm, 12, equivalence)));
-      Record record;
-      for (std::size_t i = 0; i < all.size(); ++i) {
-        ASSERT_EQ(add(clusterer, record, all[i]), Error::None);
-        if (i == 1023 || i == 1025 || i == 1600 || i == 2005 || i == 2600 || i + 1 == all.size())
-          expect_clusters_are_their_members(clusterer, record, all);
-      }
-      EXPECT_EQ(clusterer.class_count(), 1U);
+  for (const Equivalence equivalence : {Equivalence::Mpi, Equivalence::None}) {
+    Clusterer clusterer;
+    ASSERT_TRUE(clusterer.create(test::settings(12, equivalence)));
+    Record record;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      ASSERT_EQ(add(clusterer, record, all[i]), Error::None);
+      if (i == 1023 || i == 1600 || i == 2005 || i == 2600 || i + 1 == all.size())
+        expect_clusters_are_their_members(clusterer, record, all);
     }
+    EXPECT_EQ(clusterer.class_count(), 1U);
+  }
 }
 
-/// Two clusters whose sums are as wide as they have room for become one that needs more.
-TEST(Clusterer, sums_of_settled_clusters_outgrow_their_width_when_clusters_merge) {
-  auto all = iterations_with_rare_paths(41, 1103, 20, 5);
-  all[1100].paths.back().values[0] = std::int64_t{3} << 29;
-  all[1101].paths.resize(31);
-  all[1101].paths.back() = all[1100].paths.back();
-  all[1100].overall[0] = 1000000000;
-  all[1101].overall[0] = 1100000000;
-  all[1102].overall[0] = 1000000000000;
-  Clusterer clusterer;
-  ASSERT_TRUE(clusterer.create(test::settings(Algorithm::Paper, 3)));
-  Record record;
-  for (const Iteration& it : all) ASSERT_EQ(add(clusterer, record, it), Error::None);
-  expect_clusters_are_their_members(clusterer, record, all);
-  EXPECT_EQ(record.resolve(record.labels[1100]), record.resolve(record.labels[1101]));
-  EXPECT_NE(record.resolve(record.labels[1099]), record.resolve(record.labels[1101]));
-}
-
-/// Rare sampled paths reach every cluster in the end: their room is there when the class knows them.
+/// Rare sampled paths have room in every cluster when the class knows them.
 TEST(Clusterer, memory_is_reached_early_and_stays_also_with_rare_sampled_paths) {
   const auto all = iterations_with_rare_paths(29, 2000, 470, 30);
   std::vector<std::vector<TouchedPath>> touched;
   for (const Iteration& it : all) touched.push_back(it.touched());
-  for (const Algorithm algorithm : {Algorithm::Refrain, Algorithm::Paper}) {
-    Clusterer clusterer;
-    ASSERT_TRUE(clusterer.create(test::settings(algorithm, 32)));
-    std::size_t early = 0;
-    const std::size_t iterations = algorithm == Algorithm::Refrain ? 200000 : 20000;
-    for (std::size_t i = 0; i < iterations; ++i) {
-      ASSERT_EQ(clusterer.add(i, {all[i % all.size()].overall, touched[i % all.size()]}).error, Error::None);
-      clusterer.drained();
-      if (i == 10000) early = clusterer.bytes_mapped();
-    }
-    EXPECT_EQ(clusterer.bytes_mapped(), early);
-    // Not more than as many full profiles.
-    EXPECT_LT(clusterer.profile_bytes(), 32U * (30 * 3 + 470 * 2) * 8U);
+  Clusterer clusterer;
+  ASSERT_TRUE(clusterer.create(test::settings(32)));
+  std::size_t early = 0;
+  for (std::size_t i = 0; i < 200000; ++i) {
+    ASSERT_EQ(clusterer.add(i, {all[i % all.size()].overall, touched[i % all.size()]}).error, Error::None);
+    clusterer.drained();
+    if (i == 10000) early = clusterer.bytes_mapped();
   }
+  EXPECT_EQ(clusterer.bytes_mapped(), early);
+  // Not much more than as many full profiles.
+  EXPECT_LT(clusterer.profile_bytes(), 32U * (30 * 3 + 470 * 2) * 8U * 5 / 4);
 }
 
-TEST(Clusterer, a_class_stays_as_narrow_as_it_is_where_memory_is_short) {
+TEST(Clusterer, where_memory_is_short_clusters_are_merged_to_make_room_for_call_paths) {
   const auto all = iterations_with_rare_paths(37, 3000, 470, 30);
-  std::size_t bytes[2] = {};
+  std::uint32_t clusters[2] = {};
   for (const bool is_short : {false, true}) {
     Clusterer clusterer;
-    Settings settings = test::settings(Algorithm::Refrain, 32);
-    if (is_short) settings.memory_limit = 100000;
+    Settings settings = test::settings(32);
+    if (is_short) settings.memory_limit = 150000;
     ASSERT_TRUE(clusterer.create(settings));
     Record record;
-    for (const Iteration& it : all) ASSERT_EQ(add(clusterer, record, it), Error::None);
+    for (const Iteration& it : all) {
+      ASSERT_EQ(add(clusterer, record, it), Error::None);
+      if (is_short) EXPECT_LE(clusterer.bytes_in_use(), 150000U + 10000U);  // a slot of the newcomer, and its lists
+    }
     expect_clusters_are_their_members(clusterer, record, all);
-    bytes[is_short] = clusterer.bytes_in_use();
+    clusters[is_short] = clusterer.cluster_count();
+    for (std::uint32_t k = 0; k < clusterer.cluster_count(); ++k) EXPECT_FALSE(clusterer.cluster(k).overflow);
   }
-  EXPECT_LT(bytes[1], bytes[0] * 3 / 4);
+  EXPECT_EQ(clusters[0], 32U);
+  EXPECT_LT(clusters[1], 24U);
+  EXPECT_GT(clusters[1], 2U);
+}
+
+/// Not even one profile of the class has room: the iteration is counted in the overflow cluster.
+TEST(Clusterer, an_iteration_with_more_call_paths_than_there_is_room_for_is_counted_all_the_same) {
+  auto all = iterations_with_rare_paths(43, 100, 20, 5);
+  for (std::uint32_t p = 0; p < 20000; ++p) all[60].paths.push_back({10000 + p, 1, {1, 7}});
+  all[60].overall.assign(test::metrics, 0);
+  all[60].add_up(500000);
+  Clusterer clusterer;
+  Settings settings = test::settings(4);
+  settings.memory_limit = 150000;
+  ASSERT_TRUE(clusterer.create(settings));
+  Record record;
+  for (const Iteration& it : all) ASSERT_EQ(add(clusterer, record, it), Error::None);
+  expect_clusters_are_their_members(clusterer, record, all);
+  std::uint32_t clusters = 0;
+  for (std::uint32_t k = 0; k < clusterer.cluster_count(); ++k) {
+    const ClusterView view = clusterer.cluster(k);
+    EXPECT_EQ(view.overflow, view.label == record.resolve(record.labels[60]));
+    clusters += !view.overflow;
+  }
+  EXPECT_EQ(clusters, 4U);  // none was given up for it
 }
 
 TEST(Clusterer, profiles_that_make_no_sense_are_refused_and_change_nothing) {
   Clusterer clusterer;
-  ASSERT_TRUE(clusterer.create(test::settings(Algorithm::Refrain, 4)));
+  ASSERT_TRUE(clusterer.create(test::settings(4)));
   Record record;
   Iteration it = random_iterations(1, 1, 1)[0];
   ASSERT_EQ(add(clusterer, record, it), Error::None);
@@ -438,9 +397,9 @@ TEST(Clusterer, profiles_that_make_no_sense_are_refused_and_change_nothing) {
 
 TEST(Clusterer, settings_out_of_range_are_refused) {
   Clusterer clusterer;
-  Settings s = test::settings(Algorithm::Refrain, 0);
+  Settings s = test::settings(0);
   EXPECT_FALSE(clusterer.create(s));
-  s = test::settings(Algorithm::Refrain, 4);
+  s = test::settings(4);
   const std::vector<Column> bad{{static_cast<std::uint8_t>(test::metrics), true}};
   const std::vector<Shape> shapes{{true, 0, bad}};
   s.shapes = shapes;
@@ -449,9 +408,8 @@ TEST(Clusterer, settings_out_of_range_are_refused) {
   const std::vector<Shape> second_shapes{{true, 0, bad_second}};
   s.shapes = second_shapes;
   EXPECT_FALSE(clusterer.create(s));
-  const std::vector<OverallColumn> many(max_overall + 1);
-  s = test::settings(Algorithm::Refrain, 4);
-  s.overall = many;
+  s = test::settings(4);
+  s.metrics = max_overall + 1;
   EXPECT_FALSE(clusterer.create(s));
 }
 
@@ -459,7 +417,7 @@ TEST(Clusterer, settings_out_of_range_are_refused) {
 TEST(Reconstruct, counts_that_follow_the_number_of_solver_steps_are_exact) {
   std::mt19937_64 random(5);
   Clusterer clusterer;
-  ASSERT_TRUE(clusterer.create(test::settings(Algorithm::Refrain, 4)));
+  ASSERT_TRUE(clusterer.create(test::settings(4)));
   Record record;
   std::vector<Iteration> all(500);
   for (Iteration& it : all) {
@@ -471,8 +429,7 @@ TEST(Reconstruct, counts_that_follow_the_number_of_solver_steps_are_exact) {
   for (std::uint32_t k = 0; k < clusterer.cluster_count(); ++k) {
     const ClusterView view = clusterer.cluster(k);
     for (const std::size_t i : record.members(view.label))
-      for (std::uint32_t r = 0; r < clusterer.path_count(k); ++r) {
-        const PathRow row = clusterer.path(k, r);
+      (void)clusterer.for_each_path(k, [&](const PathRow& row) {
         for (const std::size_t c : {0U, 2U}) {
           const std::uint8_t overall = test::exact_columns[c].scales_with;
           const double value =
@@ -484,7 +441,8 @@ TEST(Reconstruct, counts_that_follow_the_number_of_solver_steps_are_exact) {
             }
           }
         }
-      }
+        return true;
+      });
   }
 }
 
@@ -493,7 +451,7 @@ TEST(Reconstruct, counts_that_follow_the_number_of_solver_steps_are_exact) {
 TEST(Reconstruct, bytes_that_follow_the_steps_or_the_load_are_told_apart_by_two_overall_metrics) {
   std::mt19937_64 random(7);
   Clusterer clusterer;
-  ASSERT_TRUE(clusterer.create(test::settings(Algorithm::Refrain, 4)));
+  ASSERT_TRUE(clusterer.create(test::settings(4)));
   Record record;
   std::vector<Iteration> all(2000);
   for (Iteration& it : all) {
@@ -506,8 +464,7 @@ TEST(Reconstruct, bytes_that_follow_the_steps_or_the_load_are_told_apart_by_two_
   for (std::uint32_t k = 0; k < clusterer.cluster_count(); ++k) {
     const ClusterView view = clusterer.cluster(k);
     for (const std::size_t i : record.members(view.label))
-      for (std::uint32_t r = 0; r < clusterer.path_count(k); ++r) {
-        const PathRow row = clusterer.path(k, r);
+      (void)clusterer.for_each_path(k, [&](const PathRow& row) {
         ReconstructionInput in{row.sum[2], view.members,   view.sum[3],  static_cast<double>(all[i].overall[3]),
                                true,       row.has_slopes, row.slope[2], true};
         const double with_one = reconstruct(in);
@@ -520,7 +477,8 @@ TEST(Reconstruct, bytes_that_follow_the_steps_or_the_load_are_told_apart_by_two_
           wrong_with_one += std::fabs(with_one - static_cast<double>(p.values[2]));
           bytes += static_cast<double>(p.values[2]);
         }
-      }
+        return true;
+      });
   }
   EXPECT_LT(wrong_with_two, 0.001 * bytes);
   EXPECT_GT(wrong_with_one, 10 * wrong_with_two);

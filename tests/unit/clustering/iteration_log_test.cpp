@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "offline/experiment/iteration_log_reader.hpp"
-#include "tests/unit/clustering/as_stored.hpp"
 
 namespace refrain::clustering {
 namespace {
@@ -20,8 +19,8 @@ using format::rounded_value;
 
 using Row = std::vector<std::int64_t>;
 
-std::vector<OverallColumn> mixed_columns() {
-  return {{true, Precision::Exact}, {true, Precision::Rounded}, {true, Precision::Exact}, {true, Precision::NotKept}};
+std::vector<Precision> mixed_columns() {
+  return {Precision::Exact, Precision::Rounded, Precision::Exact, Precision::NotKept};
 }
 
 std::int64_t any_value(std::mt19937_64& random) {
@@ -36,7 +35,7 @@ struct Written {
   std::vector<Label> labels;
 };
 
-Written write_log(const std::vector<OverallColumn>& columns, std::size_t iterations, std::size_t block_bytes,
+Written write_log(const std::vector<Precision>& columns, std::size_t iterations, std::size_t block_bytes,
                   unsigned seed) {
   std::mt19937_64 random(seed);
   Written out;
@@ -71,7 +70,7 @@ TEST(IterationLog, what_is_read_is_what_was_written_to_the_stated_precision) {
   for (const auto& block : written.blocks) {
     EXPECT_LE(block.size(), 4096U);
     IterationLogReader reader;
-    ASSERT_TRUE(reader.open(block, test::as_stored(columns)));
+    ASSERT_TRUE(reader.open(block, columns));
     EXPECT_EQ(reader.first(), 1000 + at);
     Label label{};
     std::int64_t row[max_overall];
@@ -94,7 +93,7 @@ TEST(IterationLog, what_is_read_is_what_was_written_to_the_stated_precision) {
 }
 
 TEST(IterationLog, a_gap_in_the_iterations_ends_the_block) {
-  const std::vector<OverallColumn> columns{{}};
+  const std::vector<Precision> columns{Precision::Exact};
   IterationLog log;
   ASSERT_TRUE(log.create(columns));
   const Row row{1};
@@ -115,7 +114,7 @@ TEST(IterationLog, iterations_without_a_thread_take_one_block_that_earlier_reade
                                                 0,   0,   0,   0,   4,  0, 1, 0, 0,  0x10, 0xa5, 0xd4, 0xe8, 0, 0, 0};
   EXPECT_EQ(std::memcmp(block.data(), bytes.data(), sizeof bytes), 0);
   IterationLogReader reader;
-  ASSERT_TRUE(reader.open(block, test::as_stored(mixed_columns())));
+  ASSERT_TRUE(reader.open(block, mixed_columns()));
   EXPECT_EQ(reader.first(), 12U);
   EXPECT_EQ(reader.absent(), 1'000'000'000'000U);
   EXPECT_EQ(reader.count(), 0U);
@@ -124,12 +123,12 @@ TEST(IterationLog, iterations_without_a_thread_take_one_block_that_earlier_reade
   EXPECT_FALSE(reader.next(label, row));
   EXPECT_FALSE(reader.damaged());
   ASSERT_EQ(log.append(0, Label{0}, Row(4, 1)), IterationLog::Appended::Yes);
-  ASSERT_TRUE(reader.open(log.closed(), test::as_stored(mixed_columns())));
+  ASSERT_TRUE(reader.open(log.closed(), mixed_columns()));
   EXPECT_EQ(reader.absent(), 0U);
 }
 
 TEST(IterationLog, unchanged_columns_cost_nothing) {
-  const std::vector<OverallColumn> columns(15);
+  const std::vector<Precision> columns(15);
   IterationLog log;
   ASSERT_TRUE(log.create(columns));
   const Row row(15, 123456789);
@@ -162,7 +161,7 @@ TEST(IterationLog, damaged_blocks_are_refused_and_never_read_outside) {
   std::mt19937_64 random(4);
   const auto read_all = [&](std::span<const std::byte> block) {
     IterationLogReader reader;
-    if (!reader.open(block, test::as_stored(columns))) return std::uint32_t{0};
+    if (!reader.open(block, columns)) return std::uint32_t{0};
     Label label{};
     std::int64_t row[max_overall];
     std::uint32_t count = 0;

@@ -11,21 +11,15 @@
 namespace refrain::clustering::test {
 
 inline constexpr std::size_t metrics = 5;  // wall, mpi, calls, bytes, weight
-inline const std::vector<OverallColumn> overall_columns{{true, Precision::Exact},
-                                                        {true, Precision::Exact},
-                                                        {true, Precision::Exact},
-                                                        {true, Precision::Exact},
-                                                        {true, Precision::Rounded}};
 inline const std::vector<Column> exact_columns{{2, true}, {1, true}, {3, true, 2}};
 inline const std::vector<Column> sampled_columns{{4, false}, {4, true}};
 inline const std::vector<Shape> shapes{{true, 0, exact_columns}, {false, no_column, sampled_columns}};
 
-inline Settings settings(Algorithm algorithm, std::uint32_t clusters, Equivalence equivalence = Equivalence::Mpi) {
+inline Settings settings(std::uint32_t clusters, Equivalence equivalence = Equivalence::Mpi) {
   Settings s;
-  s.algorithm = algorithm;
   s.equivalence = equivalence;
   s.max_clusters = clusters;
-  s.overall = overall_columns;
+  s.metrics = metrics;
   s.shapes = shapes;
   return s;
 }

@@ -4,11 +4,11 @@
 #include <bit>
 #include <cstring>
 
-#include "clustering/clusterer.hpp"
 #include "format/bytes.hpp"
 #include "format/hashing.hpp"
+#include "tests/unit/clustering/former/clusterer.hpp"
 
-namespace refrain::clustering {
+namespace refrain::clustering::former {
 
 namespace {
 
@@ -365,4 +365,4 @@ std::uint32_t Clusterer::list_rows(std::uint32_t slot) const {
   return row_begin_[shapes_];
 }
 
-}  // namespace refrain::clustering
+}  // namespace refrain::clustering::former

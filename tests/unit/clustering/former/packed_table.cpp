@@ -1,6 +1,6 @@
-#include "clustering/packed_table.hpp"
+#include "tests/unit/clustering/former/packed_table.hpp"
 
-namespace refrain::clustering {
+namespace refrain::clustering::former {
 
 bool PackedTable::allocate(BlockHeap& heap, unsigned column_count, std::uint32_t row_capacity, const Widths& widths) {
   *this = PackedTable{};
@@ -45,4 +45,4 @@ void PackedTable::take_over(BlockHeap& heap, PackedTable& old) {
   old.free(heap);
 }
 
-}  // namespace refrain::clustering
+}  // namespace refrain::clustering::former

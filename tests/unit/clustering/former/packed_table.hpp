@@ -10,10 +10,10 @@
 #include <cstdint>
 #include <cstring>
 
-#include "clustering/block_heap.hpp"
 #include "clustering/types.hpp"
+#include "tests/unit/clustering/former/block_heap.hpp"
 
-namespace refrain::clustering {
+namespace refrain::clustering::former {
 
 /// By column: 0, 1, 2, 4 or 8 bytes; column 0 of a sparse table holds path ids.
 using Widths = std::uint8_t[max_columns + 1];
@@ -87,4 +87,4 @@ struct PackedTable {
   void take_over(BlockHeap& heap, PackedTable& old);
 };
 
-}  // namespace refrain::clustering
+}  // namespace refrain::clustering::former

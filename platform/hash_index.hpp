@@ -1,13 +1,15 @@
 #pragma once
 /// Finds the items of an array by hash. The array belongs to the user, who gives numbers of items and compares them.
+/// Items are never taken out.
 ///
 /// Memory: at most 32 bytes per item. Thread safety: none, the owner locks.
 
+#include <cstddef>
 #include <cstdint>
 
 #include "platform/pages.hpp"
 
-namespace refrain::adapters::mpi {
+namespace refrain::platform {
 
 class HashIndex {
  public:
@@ -22,31 +24,39 @@ class HashIndex {
         return places_[at].item_plus_1 - 1;
     return none;
   }
-  /// Room for one more, at a load of at most a half. False: there is no memory.
-  [[nodiscard]] bool reserve_one() {
-    if (places_.size() >= 2 * (count_ + 1)) return true;
+  /// Room for `more` items, at a load of at most a half. False: there is no memory.
+  [[nodiscard]] bool reserve(std::size_t more) {
+    if (places_.size() >= 2 * (count_ + more)) return true;
+    std::size_t places = places_.empty() ? first_places : places_.size();
+    while (places < 2 * (count_ + more)) places *= 2;
     HashIndex larger;
-    if (!larger.places_.resize(places_.empty() ? first_places : 2 * places_.size())) return false;
+    if (!larger.places_.resize(places)) return false;
     for (const Place& place : places_)
       if (place.item_plus_1) larger.insert(place.hash, place.item_plus_1 - 1);
     places_.swap(larger.places_);
     return true;
   }
-  /// After reserve_one().
+  /// After reserve().
   void insert(std::uint64_t hash, std::uint32_t item) {
     std::size_t at = hash & (places_.size() - 1);
     while (places_[at].item_plus_1) at = (at + 1) & (places_.size() - 1);
     places_[at] = {item + 1, static_cast<std::uint32_t>(hash)};
     ++count_;
   }
+  void release() {
+    places_.release();
+    count_ = 0;
+  }
+
+  std::size_t bytes() const { return places_.size() * sizeof(Place); }
 
  private:
   static constexpr std::size_t first_places = 512;
   struct Place {
     std::uint32_t item_plus_1, hash;
   };
-  platform::GrowableArray<Place> places_;  ///< a power of two; all zero bytes: empty
+  GrowableArray<Place> places_;  ///< a power of two; all zero bytes: empty
   std::size_t count_ = 0;
 };
 
-}  // namespace refrain::adapters::mpi
+}  // namespace refrain::platform

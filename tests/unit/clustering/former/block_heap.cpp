@@ -1,8 +1,8 @@
-#include "clustering/block_heap.hpp"
+#include "tests/unit/clustering/former/block_heap.hpp"
 
 #include <bit>
 
-namespace refrain::clustering {
+namespace refrain::clustering::former {
 
 std::size_t BlockHeap::rounded(std::size_t bytes) {
   if (bytes == 0) return 0;
@@ -143,4 +143,4 @@ void BlockHeap::release() {
   in_use_ = mapped_ = 0;
 }
 
-}  // namespace refrain::clustering
+}  // namespace refrain::clustering::former

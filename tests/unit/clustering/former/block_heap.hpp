@@ -11,7 +11,7 @@
 
 #include "platform/pages.hpp"
 
-namespace refrain::clustering {
+namespace refrain::clustering::former {
 
 class BlockHeap {
  public:
@@ -64,4 +64,4 @@ class BlockHeap {
   std::size_t in_use_ = 0, mapped_ = 0;
 };
 
-}  // namespace refrain::clustering
+}  // namespace refrain::clustering::former
