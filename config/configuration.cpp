@@ -177,6 +177,17 @@ void say_unknown(ConfigurationError& error, string_view name) {
   line << unmeasured;
 }
 
+/// Options that are gone, each with the value that means what is always done now. Scripts may still set it.
+struct RetiredOption {
+  string_view variable, value;
+};
+constexpr RetiredOption retired_options[] = {{"REFRAIN_CLUSTERING", "refrain"}};
+bool changes_nothing(string_view name, string_view value) {
+  return std::any_of(std::begin(retired_options), std::end(retired_options), [&](const RetiredOption& option) {
+    return name == option.variable && (value.empty() || value == option.value);
+  });
+}
+
 /// Whether the program is not to be measured anyhow: then nothing else of the environment matters.
 bool switched_off() {
   const char* value = std::getenv("REFRAIN_ENABLE");
@@ -207,7 +218,7 @@ bool read_configuration(Configuration& out, ConfigurationError& error) {
     const Rule* rule =
         std::find_if(std::begin(rules), std::end(rules), [&](const Rule& r) { return r.variable == name; });
     if (rule == std::end(rules)) {
-      if (is_tool_variable(name)) continue;
+      if (is_tool_variable(name) || changes_nothing(name, value)) continue;
       say_unknown(error, name);
       return false;
     }
