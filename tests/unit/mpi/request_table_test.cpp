@@ -1,4 +1,4 @@
-#include "adapters/mpi/request_table.hpp"
+#include "adapters/mpi/requests/request_table.hpp"
 
 #include <atomic>
 #include <gtest/gtest.h>

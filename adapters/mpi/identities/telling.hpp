@@ -3,9 +3,9 @@
 /// To be called when MpiCall::is_wanted(), what is about messages, collective operations and fences when
 /// MpiCall::is_listened_to(): they are numbered all the time.
 
-#include "adapters/mpi/numbering.hpp"
-#include "adapters/mpi/tracking.hpp"
-#include "adapters/mpi/traffic.hpp"
+#include "adapters/mpi/calls/traffic.hpp"
+#include "adapters/mpi/identities/numbering.hpp"
+#include "adapters/mpi/requests/tracking.hpp"
 #include "measurement/mpi_call.hpp"
 
 namespace refrain::adapters::mpi {

@@ -21,7 +21,7 @@
 
 #include <cstdint>
 
-#include "adapters/mpi/datatypes.hpp"
+#include "adapters/mpi/calls/datatypes.hpp"
 
 namespace refrain::adapters::mpi {
 

@@ -1,10 +1,10 @@
-#include "adapters/mpi/fortran_symbols.hpp"
+#include "adapters/mpi/calls/fortran_symbols.hpp"
 
 #include <atomic>
 #include <cerrno>
 #include <iterator>
 
-#include "adapters/mpi/fortran.hpp"
+#include "adapters/mpi/calls/fortran.hpp"
 #include "adapters/mpi/library.hpp"
 #include "adapters/mpi/missing.hpp"
 #include "measurement/mpi_call.hpp"

@@ -10,11 +10,11 @@
 /// Conventions: an operation counts when it returned MPI_SUCCESS. A message is a point-to-point message; MPI_PROC_NULL
 /// moves none. Bytes are those sent, or those really received.
 
-#include "adapters/mpi/effects_communicators.hpp"
-#include "adapters/mpi/effects_messages.hpp"
-#include "adapters/mpi/effects_one_sided.hpp"
-#include "adapters/mpi/effects_requests.hpp"
-#include "adapters/mpi/traffic.hpp"
+#include "adapters/mpi/calls/effects_communicators.hpp"
+#include "adapters/mpi/calls/effects_messages.hpp"
+#include "adapters/mpi/calls/effects_one_sided.hpp"
+#include "adapters/mpi/calls/traffic.hpp"
+#include "adapters/mpi/requests/effects_requests.hpp"
 #include "measurement/mpi_call.hpp"
 
 namespace refrain::adapters::mpi {

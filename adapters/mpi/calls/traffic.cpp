@@ -1,4 +1,4 @@
-#include "adapters/mpi/traffic.hpp"
+#include "adapters/mpi/calls/traffic.hpp"
 
 #include "platform/hot.hpp"
 

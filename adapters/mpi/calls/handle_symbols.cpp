@@ -1,12 +1,12 @@
-#include "adapters/mpi/handle_symbols.hpp"
+#include "adapters/mpi/calls/handle_symbols.hpp"
 
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <dlfcn.h>
 
-#include "adapters/mpi/fortran.hpp"
-#include "adapters/mpi/fortran_symbols.hpp"
+#include "adapters/mpi/calls/fortran.hpp"
+#include "adapters/mpi/calls/fortran_symbols.hpp"
 #include "adapters/mpi/library.hpp"
 #include "platform/symbols.hpp"
 

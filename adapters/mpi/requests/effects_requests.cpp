@@ -1,4 +1,4 @@
-#include "adapters/mpi/effects_requests.hpp"
+#include "adapters/mpi/requests/effects_requests.hpp"
 
 namespace refrain::adapters::mpi {
 

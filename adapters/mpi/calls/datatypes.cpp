@@ -1,4 +1,4 @@
-#include "adapters/mpi/datatypes.hpp"
+#include "adapters/mpi/calls/datatypes.hpp"
 
 namespace refrain::adapters::mpi {
 

@@ -1,4 +1,4 @@
-// The machine code of the Fortran wrappers (adapters/mpi/fortran_symbols.hpp). A wrapper does not know how many
+// The machine code of the Fortran wrappers (adapters/mpi/calls/fortran_symbols.hpp). A wrapper does not know how many
 // arguments its function has, of what kind, or whether it is MPI's at all, so it must leave every register and the
 // stack as they are, which C++ cannot say.
 

@@ -1,10 +1,10 @@
 #pragma once
 /// Effects of one-sided operations and of calls that make, name and free windows; conventions in effects.hpp.
 
-#include "adapters/mpi/datatypes.hpp"
-#include "adapters/mpi/effects_handles.hpp"
-#include "adapters/mpi/telling.hpp"
-#include "adapters/mpi/windows.hpp"
+#include "adapters/mpi/calls/datatypes.hpp"
+#include "adapters/mpi/calls/effects_handles.hpp"
+#include "adapters/mpi/identities/telling.hpp"
+#include "adapters/mpi/identities/windows.hpp"
 #include "measurement/mpi_call.hpp"
 
 namespace refrain::adapters::mpi {

@@ -1,9 +1,9 @@
 #pragma once
 /// Effects of point-to-point calls; conventions in effects.hpp.
 
-#include "adapters/mpi/datatypes.hpp"
-#include "adapters/mpi/telling.hpp"
-#include "adapters/mpi/tracking.hpp"
+#include "adapters/mpi/calls/datatypes.hpp"
+#include "adapters/mpi/identities/telling.hpp"
+#include "adapters/mpi/requests/tracking.hpp"
 #include "measurement/mpi_call.hpp"
 
 namespace refrain::adapters::mpi {

@@ -1,4 +1,4 @@
-#include "adapters/mpi/channels.hpp"
+#include "adapters/mpi/identities/channels.hpp"
 
 #include <cstring>
 

@@ -1,7 +1,7 @@
-#include "adapters/mpi/telling.hpp"
+#include "adapters/mpi/identities/telling.hpp"
 
-#include "adapters/mpi/communicators.hpp"
-#include "adapters/mpi/windows.hpp"
+#include "adapters/mpi/identities/communicators.hpp"
+#include "adapters/mpi/identities/windows.hpp"
 
 namespace refrain::adapters::mpi {
 

@@ -12,7 +12,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "adapters/mpi/datatypes.hpp"
+#include "adapters/mpi/calls/datatypes.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::adapters::mpi {

@@ -1,5 +1,6 @@
-// The machine code of dlsym and dlvsym (adapters/mpi/handle_symbols.hpp). The C library tells by the return address on
-// the stack which object asks, so RTLD_NEXT (-1) and RTLD_DEFAULT (0) leave by a jump, which C++ cannot promise.
+// The machine code of dlsym and dlvsym (adapters/mpi/calls/handle_symbols.hpp). The C library tells by the return
+// address on the stack which object asks, so RTLD_NEXT (-1) and RTLD_DEFAULT (0) leave by a jump, which C++ cannot
+// promise.
 
 asm(R"(
 .macro refrain_look_up name, next, find, of_handle

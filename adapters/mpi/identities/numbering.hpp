@@ -5,10 +5,10 @@
 ///
 /// Thread safety: any thread, with a location.
 
-#include "adapters/mpi/channels.hpp"
+#include "adapters/mpi/identities/channels.hpp"
 #include "adapters/mpi/library.hpp"
-#include "adapters/mpi/request_table.hpp"
-#include "adapters/mpi/tracking.hpp"
+#include "adapters/mpi/requests/request_table.hpp"
+#include "adapters/mpi/requests/tracking.hpp"
 #include "measurement/mpi_call.hpp"
 
 namespace refrain::adapters::mpi {

@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "adapters/mpi/datatypes.hpp"
+#include "adapters/mpi/calls/datatypes.hpp"
 #include "measurement/mpi_call.hpp"
 #include "platform/modules.hpp"
 

@@ -1,6 +1,6 @@
-#include "adapters/mpi/request_table.hpp"
+#include "adapters/mpi/requests/request_table.hpp"
 
-#include "adapters/mpi/datatypes.hpp"
+#include "adapters/mpi/calls/datatypes.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::adapters::mpi {

@@ -1,4 +1,4 @@
-#include "adapters/mpi/scratch.hpp"
+#include "adapters/mpi/requests/scratch.hpp"
 
 #include "adapters/mpi/lock.hpp"
 #include "platform/pages.hpp"

@@ -1,9 +1,9 @@
 #pragma once
 /// Requests of the program in the request table.
 
-#include "adapters/mpi/datatypes.hpp"
+#include "adapters/mpi/calls/datatypes.hpp"
 #include "adapters/mpi/library.hpp"
-#include "adapters/mpi/request_table.hpp"
+#include "adapters/mpi/requests/request_table.hpp"
 #include "measurement/mpi_call.hpp"
 
 namespace refrain::adapters::mpi {

@@ -1,4 +1,4 @@
-#include "adapters/mpi/communicators.hpp"
+#include "adapters/mpi/identities/communicators.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -6,13 +6,13 @@
 #include <new>
 #include <utility>
 
-#include "adapters/mpi/datatypes.hpp"
-#include "adapters/mpi/families.hpp"
+#include "adapters/mpi/calls/datatypes.hpp"
 #include "adapters/mpi/hash_index.hpp"
-#include "adapters/mpi/live_handles.hpp"
+#include "adapters/mpi/identities/families.hpp"
+#include "adapters/mpi/identities/live_handles.hpp"
+#include "adapters/mpi/identities/numbering.hpp"
+#include "adapters/mpi/identities/published_array.hpp"
 #include "adapters/mpi/lock.hpp"
-#include "adapters/mpi/numbering.hpp"
-#include "adapters/mpi/published_array.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::adapters::mpi {

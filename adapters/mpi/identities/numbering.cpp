@@ -1,6 +1,6 @@
-#include "adapters/mpi/numbering.hpp"
+#include "adapters/mpi/identities/numbering.hpp"
 
-#include "adapters/mpi/communicators.hpp"
+#include "adapters/mpi/identities/communicators.hpp"
 
 namespace refrain::adapters::mpi {
 

@@ -1,12 +1,12 @@
 #pragma once
 /// Effects of calls that make, name and free communicators; conventions in effects.hpp.
 
-#include "adapters/mpi/communicators.hpp"
-#include "adapters/mpi/datatypes.hpp"
-#include "adapters/mpi/effects_handles.hpp"
+#include "adapters/mpi/calls/datatypes.hpp"
+#include "adapters/mpi/calls/effects_handles.hpp"
+#include "adapters/mpi/identities/communicators.hpp"
+#include "adapters/mpi/identities/telling.hpp"
+#include "adapters/mpi/requests/tracking.hpp"
 #include "adapters/mpi/sessions.hpp"
-#include "adapters/mpi/telling.hpp"
-#include "adapters/mpi/tracking.hpp"
 
 namespace refrain::adapters::mpi {
 

@@ -4,9 +4,9 @@
 
 #include <atomic>
 
-#include "adapters/mpi/effects_messages.hpp"
-#include "adapters/mpi/scratch.hpp"
-#include "adapters/mpi/tracking.hpp"
+#include "adapters/mpi/calls/effects_messages.hpp"
+#include "adapters/mpi/requests/scratch.hpp"
+#include "adapters/mpi/requests/tracking.hpp"
 
 namespace refrain::adapters::mpi {
 

@@ -1,4 +1,4 @@
-#include "adapters/mpi/fortran.hpp"
+#include "adapters/mpi/calls/fortran.hpp"
 
 #include <cerrno>
 #include <cstring>
