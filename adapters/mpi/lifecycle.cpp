@@ -7,8 +7,8 @@
 
 #include "adapters/mpi/calls/fortran.hpp"
 #include "adapters/mpi/calls/fortran_symbols.hpp"
+#include "adapters/mpi/identities/communications.hpp"
 #include "adapters/mpi/identities/communicators.hpp"
-#include "adapters/mpi/identities/numbering.hpp"
 #include "adapters/mpi/identities/windows.hpp"
 #include "adapters/mpi/missing.hpp"
 #include "adapters/mpi/peers.hpp"

@@ -8,6 +8,12 @@
 
 namespace refrain::adapters::mpi {
 
+/// Bytes that an operation sends and receives. `no_transfer`, of a one-sided one: no data moves in that direction.
+struct Traffic {
+  std::int64_t sent = 0, received = 0;
+};
+inline constexpr std::int64_t no_transfer = -1;
+
 /// Sizes of predefined datatypes, which are never freed. A derived type is asked every time: its handle may be reused.
 struct KnownSize {
   MPI_Datatype type;
@@ -25,14 +31,6 @@ inline std::uint64_t handle_bits(Handle handle) {
     return static_cast<std::uint32_t>(handle);
   }
 }
-template <class Handle>
-inline Handle handle_of(std::uint64_t bits) {
-  if constexpr (std::is_pointer_v<Handle>) {
-    return reinterpret_cast<Handle>(bits);
-  } else {
-    return static_cast<Handle>(bits);
-  }
-}
 /// Spreads handle bits evenly (Fibonacci hashing).
 inline std::uint64_t spread(std::uint64_t bits) { return bits * 0x9e3779b97f4a7c15u; }
 
@@ -47,12 +45,5 @@ std::int64_t ask_type_size(MPI_Datatype type, KnownSize& known);
 
 /// A type that is not used (count 0) may be MPI_DATATYPE_NULL and must not be asked about.
 inline std::int64_t bytes_of(std::int64_t count, MPI_Datatype type) { return count ? count * type_size(type) : 0; }
-
-/// Bytes that a completed receive brought, exactly, whatever the datatype it was posted with; -1: MPI does not tell.
-inline std::int64_t bytes_of(const MPI_Status& status) {
-  MPI_Count bytes = -1;
-  if (pmpi.Get_elements_x(&status, constants.byte, &bytes) != MPI_SUCCESS || bytes < 0) return -1;
-  return bytes;
-}
 
 }  // namespace refrain::adapters::mpi

@@ -1,11 +1,8 @@
 #pragma once
 /// Effects of calls that make, name and free communicators; conventions in effects.hpp.
 
-#include "adapters/mpi/calls/datatypes.hpp"
 #include "adapters/mpi/calls/effects_handles.hpp"
-#include "adapters/mpi/identities/communicators.hpp"
-#include "adapters/mpi/identities/telling.hpp"
-#include "adapters/mpi/requests/tracking.hpp"
+#include "adapters/mpi/identities/communications.hpp"
 #include "adapters/mpi/sessions.hpp"
 
 namespace refrain::adapters::mpi {
@@ -18,7 +15,6 @@ inline void count_unless(bool defined, measurement::MpiCall& call) {
 struct CommunicatorMade {
   MPI_Comm comm;
   const MPI_Comm* newcomm;
-  void before() {}
   void after(measurement::MpiCall& call, int result) {
     // Where only some members see an error, all count the operation.
     count_unless(define_child(comm, result == MPI_SUCCESS ? *newcomm : constants.no_communicator), call);
@@ -28,7 +24,6 @@ struct CommunicatorMade {
 struct CommunicatorDuplicated {
   MPI_Comm comm;
   const MPI_Comm* newcomm;
-  void before() {}
   void after(measurement::MpiCall& call, int result) {
     const MPI_Comm made = result == MPI_SUCCESS ? *newcomm : constants.no_communicator;
     count_unless(define_duplicate(comm, made, true), call);
@@ -41,11 +36,10 @@ struct CommunicatorPosted {
   MPI_Comm comm;
   const MPI_Comm* newcomm;
   const MPI_Request* request;
-  void before() {}
   void after(measurement::MpiCall& call, int result) {
-    TrackedRequest* tracked = result == MPI_SUCCESS ? track(call, *request, RequestKind::Communicator) : nullptr;
-    if (tracked) tracked->communicator = handle_bits(comm);
-    tell_begun_if_wanted(call, tracked);
+    TrackedRequest* tracked = result == MPI_SUCCESS ? track(call, *request, events::Kind::Communicator) : nullptr;
+    if (tracked) tracked->communicator = id_of_communicator(comm);
+    request_begun(call, tracked);
     count_unless(define_duplicate(comm, result == MPI_SUCCESS ? *newcomm : constants.no_communicator, false), call);
   }
 };
@@ -54,7 +48,6 @@ struct CommunicatorOfGroup {
   MPI_Comm comm;
   int tag;
   const MPI_Comm* newcomm;
-  void before() {}
   void after(measurement::MpiCall& call, int result) {
     if (result == MPI_SUCCESS) count_unless(define_of_group(comm, tag, *newcomm), call);
   }
@@ -72,7 +65,6 @@ template <class Tag>
 struct IntercommunicatorOf {
   Tag tag;
   const MPI_Comm* newcomm;
-  void before() {}
   void after(measurement::MpiCall& call, int result) {
     if (result == MPI_SUCCESS) count_unless(define_by_members(tag_of(tag), *newcomm), call);
   }
@@ -83,7 +75,6 @@ using IntercommunicatorOfSession = IntercommunicatorOf<const char*>;
 /// An intercommunicator with processes from outside MPI_COMM_WORLD.
 struct CommunicatorFound {
   const MPI_Comm* newcomm;
-  void before() {}
   void after(measurement::MpiCall& call, int result) {
     if (result == MPI_SUCCESS) count_unless(define_by_members(0, *newcomm), call);
   }
@@ -91,7 +82,6 @@ struct CommunicatorFound {
 
 struct ParentFound {
   const MPI_Comm* newcomm;
-  void before() {}
   void after(measurement::MpiCall& call, int result) {
     if (result == MPI_SUCCESS) count_unless(define_once(*newcomm), call);
   }
@@ -101,7 +91,6 @@ struct ParentFound {
 struct CommunicatorOfSession {
   const char* stringtag;
   const MPI_Comm* newcomm;
-  void before() {}
   void after(measurement::MpiCall& call, int result) {
     if (result == MPI_SUCCESS && !begin_with_session(*newcomm))
       count_unless(define_by_members(tag_of(stringtag), *newcomm), call);

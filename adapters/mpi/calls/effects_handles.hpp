@@ -12,9 +12,8 @@ namespace refrain::adapters::mpi {
 template <class Handle, std::int32_t (*forget)(Handle), void (*bind)(std::int32_t, Handle)>
 struct HandleFreed {
   const Handle* freed;
-  Handle handle;
+  Handle handle{};
   std::int32_t id = -1;
-  explicit HandleFreed(const Handle* freed) : freed(freed) {}
   /// Another thread may get the same handle for another object before this call has returned.
   void before() { id = forget(handle = *freed); }
   void after(measurement::MpiCall&, int result) {
@@ -26,7 +25,6 @@ template <class Handle, void (*set)(Handle, const char*)>
 struct HandleNamed {
   Handle handle;
   const char* name;
-  void before() {}
   void after(measurement::MpiCall&, int result) {
     if (result == MPI_SUCCESS) set(handle, name);
   }

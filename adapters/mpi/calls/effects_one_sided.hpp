@@ -1,77 +1,72 @@
 #pragma once
 /// Effects of one-sided operations and of calls that make, name and free windows; conventions in effects.hpp.
 
-#include "adapters/mpi/calls/datatypes.hpp"
+#include <algorithm>
+
 #include "adapters/mpi/calls/effects_handles.hpp"
-#include "adapters/mpi/identities/telling.hpp"
+#include "adapters/mpi/identities/communications.hpp"
 #include "adapters/mpi/identities/windows.hpp"
-#include "measurement/mpi_call.hpp"
 
 namespace refrain::adapters::mpi {
 
-/// What an operation moves. A negative number of bytes: nothing in that direction.
-struct Moved {
-  std::int64_t put, got;
-};
-inline constexpr std::int64_t nothing_moved = -1;
-
-/// One-sided operations are counted at the origin, by call path and by window and target. They are no messages.
-inline void count_one_sided(measurement::MpiCall& call, MPI_Win win, int target, const Moved& moved) {
-  if (target == MPI_PROC_NULL) return;
-  if (moved.put >= 0) call.sent(0, moved.put);
-  if (moved.got >= 0) call.received(0, moved.got);
-  if (call.is_recorded() && !count_one_sided(win, target, moved.put, moved.got))
-    call.lost(measurement::Loss::WindowTableFull);
-}
-
-/// `Operation` has a target, a window, and moved().
+/// `Operation` has a target, a window, and traffic(), as count_one_sided() takes it. It is counted at the origin, by
+/// call path and by window and target. It is no message.
 template <class Operation>
 struct OneSided : Operation {
-  void before() {}
   void after(measurement::MpiCall& call, int result) {
-    if (result != MPI_SUCCESS) return;
-    const Moved moved = this->moved();
-    count_one_sided(call, this->win, this->target, moved);
-    if (call.is_wanted() && this->target != MPI_PROC_NULL)
-      tell_one_sided(call, this->win, this->target, moved.put, moved.got);
+    if (result != MPI_SUCCESS || this->target == MPI_PROC_NULL) return;
+    const Traffic moved = counted(call);
+    note_one_sided(call.location(), this->win, this->target, moved);
   }
   void begun(measurement::MpiCall& call, TrackedRequest& request) {
-    const Moved moved = this->moved();
-    count_one_sided(call, this->win, this->target, moved);
+    if (this->target == MPI_PROC_NULL) return;
+    const Traffic moved = counted(call);
     request.peer = this->target;
-    request.communicator = handle_bits(this->win);
-    request.bytes_sent = moved.put > 0 ? moved.put : 0;
-    request.bytes_received = moved.got > 0 ? moved.got : 0;
-    if (this->target != MPI_PROC_NULL) tell_begun_if_wanted(call, &request);
+    request.communicator = id_of_window(this->win);
+    request.bytes_sent = moved.sent;
+    request.bytes_received = moved.received;
+    request_begun(call, &request);
+  }
+
+ private:
+  Traffic counted(measurement::MpiCall& call) const {
+    const Traffic traffic = this->traffic();
+    if (call.is_recorded() && !count_one_sided(this->win, this->target, traffic))
+      call.lost(measurement::Loss::WindowTableFull);
+    const Traffic moved{std::max(traffic.sent, std::int64_t{0}), std::max(traffic.received, std::int64_t{0})};
+    call.sent(0, moved.sent);
+    call.received(0, moved.received);
+    return moved;
   }
 };
 
 /// To the target, or from it.
 template <bool is_put>
-struct Transfer {
+struct OneWay {
   std::int64_t count;
   MPI_Datatype datatype;
   int target;
   MPI_Win win;
-  Moved moved() const {
+  Traffic traffic() const {
     const std::int64_t bytes = bytes_of(count, datatype);
-    return {is_put ? bytes : nothing_moved, is_put ? nothing_moved : bytes};
+    return is_put ? Traffic{bytes, no_transfer} : Traffic{no_transfer, bytes};
   }
 };
-using Put = OneSided<Transfer<true>>;
-using Got = OneSided<Transfer<false>>;
+using Put = OneSided<OneWay<true>>;
+using Got = OneSided<OneWay<false>>;
 
 /// With MPI_NO_OP the origin buffer is not used.
 struct GetAccumulate {
-  std::int64_t count;
-  MPI_Datatype datatype;
+  std::int64_t origin_count;
+  MPI_Datatype origin_datatype;
   std::int64_t result_count;
   MPI_Datatype result_datatype;
   int target;
   MPI_Op op;
   MPI_Win win;
-  Moved moved() const {
-    return {op != constants.no_op ? bytes_of(count, datatype) : nothing_moved, bytes_of(result_count, result_datatype)};
+  Traffic traffic() const {
+    return {op != constants.no_op ? bytes_of(origin_count, origin_datatype) : no_transfer,
+            bytes_of(result_count, result_datatype)};
   }
 };
 using GotAndPut = OneSided<GetAccumulate>;
@@ -80,7 +75,7 @@ struct CompareAndSwap {
   MPI_Datatype datatype;
   int target;
   MPI_Win win;
-  Moved moved() const { return {type_size(datatype), type_size(datatype)}; }
+  Traffic traffic() const { return {type_size(datatype), type_size(datatype)}; }
 };
 using Swapped = OneSided<CompareAndSwap>;
 
@@ -89,16 +84,15 @@ struct FetchAndOp {
   int target;
   MPI_Op op;
   MPI_Win win;
-  Moved moved() const { return {op != constants.no_op ? type_size(datatype) : nothing_moved, type_size(datatype)}; }
+  Traffic traffic() const { return {op != constants.no_op ? type_size(datatype) : no_transfer, type_size(datatype)}; }
 };
 using Fetched = OneSided<FetchAndOp>;
 
 /// All processes of the window have called it.
 struct WindowFenced {
   MPI_Win win;
-  void before() {}
   void after(measurement::MpiCall& call, int result) {
-    if (result == MPI_SUCCESS && call.is_listened_to()) tell_fence(call, win);
+    if (result == MPI_SUCCESS) note_fence(call.location(), win);
   }
 };
 
@@ -106,41 +100,25 @@ struct WindowFenced {
 /// by which the search knows them (offline/trace/functions.cpp).
 struct WindowSynchronized {
   MPI_Win win;
-  void before() {}
+  int target = MPI_PROC_NULL;
+  int lock_type = MPI_LOCK_SHARED;
   void after(measurement::MpiCall& call, int result) {
-    if (result == MPI_SUCCESS && call.is_wanted()) tell_synchronized(call, win, MPI_PROC_NULL, false);
+    if (result == MPI_SUCCESS) note_synchronized(call.location(), win, target, lock_type == MPI_LOCK_EXCLUSIVE);
   }
 };
 using AccessStarted = WindowSynchronized;
 using AccessCompleted = WindowSynchronized;
 using ExposurePosted = WindowSynchronized;
 using ExposureAwaited = WindowSynchronized;
+using TargetSynchronized = WindowSynchronized;
+using TargetLocked = WindowSynchronized;
+using TargetUnlocked = WindowSynchronized;
 /// MPI_Win_test: an epoch has ended when the flag says so.
 struct ExposureTested {
   MPI_Win win;
   const int* flag;
-  void before() {}
   void after(measurement::MpiCall& call, int result) {
-    if (result == MPI_SUCCESS && *flag && call.is_wanted()) tell_synchronized(call, win, MPI_PROC_NULL, false);
-  }
-};
-struct TargetSynchronized {
-  int target;
-  MPI_Win win;
-  void before() {}
-  void after(measurement::MpiCall& call, int result) {
-    if (result == MPI_SUCCESS && call.is_wanted()) tell_synchronized(call, win, target, false);
-  }
-};
-using TargetUnlocked = TargetSynchronized;
-struct TargetLocked {
-  int lock_type;
-  int target;
-  MPI_Win win;
-  void before() {}
-  void after(measurement::MpiCall& call, int result) {
-    if (result == MPI_SUCCESS && call.is_wanted())
-      tell_synchronized(call, win, target, lock_type == MPI_LOCK_EXCLUSIVE);
+    if (result == MPI_SUCCESS && *flag) WindowSynchronized{win}.after(call, result);
   }
 };
 
@@ -148,7 +126,6 @@ template <measurement::WindowKind kind>
 struct WindowMade {
   MPI_Comm comm;
   const MPI_Win* win;
-  void before() {}
   void after(measurement::MpiCall& call, int result) {
     if (result == MPI_SUCCESS && !define_window(comm, *win, kind)) call.lost(measurement::Loss::WindowTableFull);
   }

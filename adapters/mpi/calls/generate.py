@@ -285,7 +285,7 @@ def effect_of(row: Row, table: Table) -> str:
             return f"Prepared{{{expression}, request}}"
         expression = f"Counted{{{expression}}}"
     kind = next((kind for start, kind in REQUEST_KINDS.items() if row.operation.startswith(start)), "Generalized")
-    return f"Begun{{{expression}, request, RequestKind::{kind}}}" if begins else expression
+    return f"Begun{{{expression}, request, Kind::{kind}}}" if begins else expression
 
 
 def wrapper(row: Row, prototype: Prototype, table: Table, name: str) -> str:
@@ -298,7 +298,7 @@ def wrapper(row: Row, prototype: Prototype, table: Table, name: str) -> str:
         f"REFRAIN_EXPORT int {name}({signature(row, prototype) or 'void'}) {{\n"
         f"{pass_through}"
         f"  auto effect = {effect_of(row, table)};\n"
-        f"  return measured(region::{row.name}, [&] {{ effect.before(); }},\n"
+        f"  return measured(region::{row.name}, [&] {{ run_before(effect); }},\n"
         f"                  [&] {{ return {call}; }},\n"
         f"                  [&](MpiCall& call, int result) {{ effect.after(call, result); }});\n"
         f"}}\n")
@@ -369,7 +369,7 @@ def wrappers_source(part: list[tuple[Row, Prototype]], table: Table, prefix: str
     return (HEAD + '#include "adapters/mpi/calls/effects.hpp"\n#include "adapters/mpi/calls/fortran.hpp"\n'
             '#include "measurement/mpi_call.hpp"\n#include "next.hpp"\n'
             '#include "platform/hot.hpp"\n#include "regions.hpp"\n\nusing namespace refrain::adapters::mpi;\nusing refrain::measurement::measured;\n'
-            'using refrain::measurement::MpiCall;\n\nextern "C" {\n' + body + '\n}  // extern "C"\n')
+            'using refrain::measurement::MpiCall;\nusing refrain::events::Kind;\n\nextern "C" {\n' + body + '\n}  // extern "C"\n')
 
 
 def fortran_names(mpi: str, name: str) -> list[str]:

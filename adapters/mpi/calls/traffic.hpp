@@ -25,10 +25,6 @@
 
 namespace refrain::adapters::mpi {
 
-struct Traffic {
-  std::int64_t sent = 0, received = 0;
-};
-
 /// The ranks that take part, as the calling rank sees them.
 struct Participants {
   int size = 0;   ///< ranks that data goes to and comes from: the remote group of an intercommunicator

@@ -8,9 +8,9 @@
 
 #include "adapters/mpi/calls/datatypes.hpp"
 #include "adapters/mpi/hash_index.hpp"
+#include "adapters/mpi/identities/communications.hpp"
 #include "adapters/mpi/identities/families.hpp"
 #include "adapters/mpi/identities/live_handles.hpp"
-#include "adapters/mpi/identities/numbering.hpp"
 #include "adapters/mpi/identities/published_array.hpp"
 #include "adapters/mpi/lock.hpp"
 #include "platform/pages.hpp"

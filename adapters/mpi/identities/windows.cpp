@@ -1,6 +1,5 @@
 #include "adapters/mpi/identities/windows.hpp"
 
-#include "adapters/mpi/calls/datatypes.hpp"
 #include "adapters/mpi/hash_index.hpp"
 #include "adapters/mpi/identities/communicators.hpp"
 #include "adapters/mpi/identities/families.hpp"
@@ -97,13 +96,13 @@ void bind_window(std::int32_t id, MPI_Win handle) {
 
 std::int32_t id_of_window(MPI_Win handle) { return registry().handles.find(handle); }
 
-bool count_one_sided(MPI_Win handle, int target, std::int64_t bytes_put, std::int64_t bytes_got) {
+bool count_one_sided(MPI_Win handle, int target, Traffic moved) {
   Locked locked(changing);
   const std::int32_t window = registry().handles.find(handle);
   WindowTraffic* traffic = window == none ? nullptr : traffic_of(window, target);
   if (!traffic) return false;
-  if (bytes_put >= 0) ++traffic->puts, traffic->bytes_put += bytes_put;
-  if (bytes_got >= 0) ++traffic->gets, traffic->bytes_got += bytes_got;
+  if (moved.sent >= 0) ++traffic->puts, traffic->bytes_put += moved.sent;
+  if (moved.received >= 0) ++traffic->gets, traffic->bytes_got += moved.received;
   return true;
 }
 

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <span>
 
-#include "adapters/mpi/library.hpp"
+#include "adapters/mpi/calls/datatypes.hpp"
 #include "measurement/definitions.hpp"
 
 namespace refrain::adapters::mpi {
@@ -28,9 +28,9 @@ void bind_window(std::int32_t id, MPI_Win handle);
 /// -1: not known. Without a lock.
 std::int32_t id_of_window(MPI_Win handle);
 
-/// One operation. A negative number of bytes: it does not move data in that direction. False: there is no
-/// room, or the window is not known.
-bool count_one_sided(MPI_Win handle, int target, std::int64_t bytes_put, std::int64_t bytes_got);
+/// One operation, which puts what it sends and gets what it receives. False: there is no room, or the window is not
+/// known.
+bool count_one_sided(MPI_Win handle, int target, Traffic moved);
 
 /// In order of id, and in order of first use. They stay where they are; more may come, so traffic is asked for first.
 std::span<const measurement::WindowRecord> all_windows();

@@ -2,7 +2,8 @@
 
 namespace refrain::adapters::mpi {
 
-using measurement::MetricId;
+using events::Kind;
+using measurement::MpiCall;
 
 constinit std::atomic<bool> program_cancels{false};
 
@@ -10,41 +11,34 @@ namespace {
 
 /// Only requests of messages and generalized requests can be cancelled: of others Open MPI leaves that field of the
 /// status as it was.
-bool was_cancelled(RequestKind kind, const MPI_Status& status) {
-  const bool can_be = kind == RequestKind::Send || kind == RequestKind::Receive || kind == RequestKind::UntoldReceive ||
-                      kind == RequestKind::Generalized;
+bool was_cancelled(Kind kind, const MPI_Status& status) {
   int cancelled = 0;
-  return can_be && program_cancels.load(std::memory_order_relaxed) &&
+  return program_cancels.load(std::memory_order_relaxed) && (events::is_message(kind) || kind == Kind::Generalized) &&
          pmpi.Test_cancelled(&status, &cancelled) == MPI_SUCCESS && cancelled;
 }
 
 /// Bytes that were received, read or written.
-std::int64_t count_completion(measurement::MpiCall& call, const TrackedRequest& request, const MPI_Status& status) {
+std::int64_t count_completion(MpiCall& call, const TrackedRequest& request, const MPI_Status& status) {
   std::int64_t bytes = 0;
   switch (request.kind) {
-    case RequestKind::Receive:
-      if (status.MPI_SOURCE == MPI_PROC_NULL) break;
-      bytes = told_bytes(call, status);
-      call.completed_receive(request.begun, 1, bytes);
+    case Kind::Receive:
+      if (request.untold) {
+        call.completed_receive(request.begun, 0);
+        call.received_unknown();
+        call.lost(measurement::Loss::UnknownReceive);
+      } else if (status.MPI_SOURCE != MPI_PROC_NULL) {
+        bytes = bytes_of(call, status);
+        call.completed_receive(request.begun, bytes);
+      }
       break;
-    case RequestKind::UntoldReceive:
-      call.completed_receive(request.begun, 1, 0);
-      call.moved_unknown();
-      call.lost(measurement::Loss::UnknownReceive);
+    case Kind::Read:
+    case Kind::Write:
+      bytes = bytes_of(call, status);
+      call.completed_io(request.begun, metric_of_access(request.kind), bytes);
       break;
-    case RequestKind::FileRead:
-      bytes = told_bytes(call, status);
-      call.completed_io(request.begun, MetricId::BytesRead, bytes);
-      break;
-    case RequestKind::FileWrite:
-      bytes = told_bytes(call, status);
-      call.completed_io(request.begun, MetricId::BytesWritten, bytes);
-      break;
-    case RequestKind::Send: call.completed_send(request.bytes_sent); break;
-    case RequestKind::Collective: call.completed_collective(request.bytes_sent + request.bytes_received); break;
-    case RequestKind::Communicator:
-    case RequestKind::OneSided:
-    case RequestKind::Generalized: break;
+    case Kind::Send: call.completed_send(request.bytes_sent); break;
+    case Kind::Collective: call.completed_collective(request.bytes_sent + request.bytes_received); break;
+    default: break;
   }
   return bytes;
 }
@@ -58,29 +52,28 @@ void retire(TrackedRequest& request) {
 
 }  // namespace
 
-void complete(measurement::MpiCall& call, TrackedRequest& request, const MPI_Status& status) {
+void complete(MpiCall& call, TrackedRequest& request, const MPI_Status& status) {
   if (request.active) {
     const bool cancelled = was_cancelled(request.kind, status);
     const std::int64_t bytes = cancelled ? 0 : count_completion(call, request, status);
-    if (call.is_listened_to()) tell_completed(call, request, status, bytes, cancelled);
+    if (call.keeps_events()) note_completed(call.location(), request, status, bytes, cancelled);
   }
   retire(request);
 }
 
-void retire_failed(measurement::MpiCall& call, TrackedRequest& request) {
-  if (call.is_listened_to()) give_up_number(call, request);
+void retire_failed(MpiCall& call, TrackedRequest& request) {
+  note_given_up(call.location(), request);
   retire(request);
 }
 
-void start(measurement::MpiCall& call, TrackedRequest& claimed, MPI_Request request) {
+void start(MpiCall& call, TrackedRequest& claimed, MPI_Request request) {
   TrackedRequest* tracked = request_table.move(claimed, handle_bits(request));
   if (!tracked) return call.lost(measurement::Loss::RequestTableFull);
-  begun_by(call, *tracked);
-  if (tracked->kind != RequestKind::Receive) {
-    call.sent(tracked->kind == RequestKind::Send, tracked->bytes_sent);
+  if (tracked->kind != Kind::Receive) {
+    call.sent(tracked->kind == Kind::Send, tracked->bytes_sent);
     call.received(0, tracked->bytes_received);
   }
-  tell_begun_if_wanted(call, tracked);
+  request_begun(call, tracked);
   request_table.return_claim(*tracked);
 }
 
@@ -89,71 +82,54 @@ bool ClaimedArray::claim() {
     if (!scratch_.take(count_)) return false;
     claimed_ = scratch_.requests();
   }
-  bool any = false;
   for (int i = 0; i < count_; ++i) {
     claimed_[i] = request_table.claim(handle_bits(requests_[i]));
-    any |= claimed_[i] != nullptr;
+    any_ |= claimed_[i] != nullptr;
   }
-  return any;
+  return any_;
 }
 
-void ClaimedArray::ended(measurement::MpiCall& call, int i, const MPI_Status& status) {
-  if (!claimed_[i] || status.MPI_ERROR == MPI_ERR_PENDING) return;
-  if (status.MPI_ERROR == MPI_SUCCESS) return completed(call, i, status);
-  retire_failed(call, *claimed_[i]);
-  claimed_[i] = nullptr;
+void ClaimedArray::claim_channels() {
+  for (int i = 0; i < count_; ++i)
+    if (claimed_[i]) claim_channel(*claimed_[i]);
+}
+
+void ClaimedArray::start_all(MpiCall& call, int result) {
+  if (!any_) return;
+  for (int i = 0; i < count_ && result == MPI_SUCCESS; ++i) {
+    if (claimed_[i]) start(call, *claimed_[i], requests_[i]);
+    claimed_[i] = nullptr;
+  }
+  return_others();
+}
+
+void ClaimedArray::end(MpiCall& call, int result, int n, const int* indices, const MPI_Status* statuses) {
+  if (!any_) return;
+  const auto index = [indices](int i) { return indices ? indices[i] : i; };
+  if (result == MPI_SUCCESS && receives_wait())
+    for (int i = 0; i < n; ++i)
+      if (claimed_[index(i)]) note_status(call.location(), *claimed_[index(i)], statuses[i]);
+  if (result == MPI_SUCCESS || result == MPI_ERR_IN_STATUS) {
+    for (int i = 0; i < n; ++i) {
+      TrackedRequest*& claimed = claimed_[index(i)];
+      if (!claimed || (result != MPI_SUCCESS && statuses[i].MPI_ERROR == MPI_ERR_PENDING)) continue;
+      if (result == MPI_SUCCESS || statuses[i].MPI_ERROR == MPI_SUCCESS) complete(call, *claimed, statuses[i]);
+      else retire_failed(call, *claimed);
+      claimed = nullptr;
+    }
+  } else {
+    for (int i = 0; i < count_; ++i) {
+      if (!claimed_[i] || RequestTable::is_of(*claimed_[i], handle_bits(requests_[i]))) continue;
+      retire_failed(call, *claimed_[i]);
+      claimed_[i] = nullptr;
+    }
+  }
+  return_others();
 }
 
 void ClaimedArray::return_others() {
   for (int i = 0; i < count_; ++i)
     if (claimed_[i]) request_table.return_claim(*claimed_[i]);
-}
-
-void ClaimedArray::retire_ended(measurement::MpiCall& call) {
-  for (int i = 0; i < count_; ++i) {
-    if (!claimed_[i] || RequestTable::is_of(*claimed_[i], handle_bits(requests_[i]))) continue;
-    retire_failed(call, *claimed_[i]);
-    claimed_[i] = nullptr;
-  }
-}
-
-void TestedAll::after(measurement::MpiCall& call, int result) {
-  if (!any) return;
-  if (result == MPI_ERR_IN_STATUS) {
-    for (int i = 0; i < count; ++i) claimed.ended(call, i, statuses[i]);
-  } else if (result == MPI_SUCCESS && (!flag || *flag)) {
-    if (call.is_listened_to())
-      for (int i = 0; i < count; ++i) claimed.resolve(call, i, statuses[i]);
-    for (int i = 0; i < count; ++i) claimed.completed(call, i, statuses[i]);
-  } else if (result != MPI_SUCCESS) {
-    claimed.retire_ended(call);
-  }
-  claimed.return_others();
-}
-
-void TestedAny::after(measurement::MpiCall& call, int result) {
-  if (!any) return;
-  if (result == MPI_SUCCESS && (!flag || *flag) && *index != MPI_UNDEFINED) claimed.completed(call, *index, *status);
-  if (result != MPI_SUCCESS) claimed.retire_ended(call);
-  claimed.return_others();
-}
-
-void WaitedSome::after(measurement::MpiCall& call, int result) {
-  if (!any) return;
-  if ((result == MPI_SUCCESS || result == MPI_ERR_IN_STATUS) && *outcount != MPI_UNDEFINED) {
-    if (result == MPI_SUCCESS && call.is_listened_to())
-      for (int i = 0; i < *outcount; ++i) claimed.resolve(call, indices[i], statuses[i]);
-    for (int i = 0; i < *outcount; ++i) {
-      if (result == MPI_SUCCESS) {
-        claimed.completed(call, indices[i], statuses[i]);
-      } else {
-        claimed.ended(call, indices[i], statuses[i]);
-      }
-    }
-  } else if (result != MPI_SUCCESS) {
-    claimed.retire_ended(call);
-  }
-  claimed.return_others();
 }
 
 }  // namespace refrain::adapters::mpi

@@ -6,7 +6,6 @@
 
 #include "adapters/mpi/calls/effects_messages.hpp"
 #include "adapters/mpi/requests/scratch.hpp"
-#include "adapters/mpi/requests/tracking.hpp"
 
 namespace refrain::adapters::mpi {
 
@@ -17,76 +16,51 @@ void retire_failed(measurement::MpiCall& call, TrackedRequest& request);
 /// A claimed persistent request was started; `request` is its handle now.
 void start(measurement::MpiCall& call, TrackedRequest& claimed, MPI_Request request);
 
-/// A persistent send, counted whenever it is started.
+/// A persistent message: a send counts whenever it is started, a receive where it was started when it completes.
+inline TrackedRequest* track_persistent(measurement::MpiCall& call, MPI_Request request, events::Kind kind,
+                                        const Envelope& envelope, bool is_partitioned) {
+  TrackedRequest* tracked = envelope.peer == MPI_PROC_NULL ? nullptr : track(call, request, kind, envelope);
+  if (tracked) {
+    tracked->persistent = true;
+    tracked->partitioned = is_partitioned;
+  }
+  return tracked;
+}
+
 struct SendPrepared {
   std::int64_t count;
   MPI_Datatype datatype;
-  int dest, tag;
-  MPI_Comm comm;
+  Envelope to;
   const MPI_Request* request;
-  void before() {}
-  void after(measurement::MpiCall& call, int result) {
-    if (result != MPI_SUCCESS || dest == MPI_PROC_NULL) return;
-    if (TrackedRequest* tracked = set_partner(track_persistent(call, *request, RequestKind::Send), {dest, tag, comm})) {
-      tracked->bytes_sent = bytes_of(count, datatype);
-      tracked->partitioned = is_partitioned;
-    }
-  }
-  bool is_partitioned = false;
-};
-
-struct PartitionedSendPrepared : SendPrepared {
-  PartitionedSendPrepared(int partitions, std::int64_t count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                          const MPI_Request* request)
-      : SendPrepared{partitions * count, datatype, dest, tag, comm, request, true} {}
-};
-
-/// A persistent receive, counted where it was started when it completes.
-struct ReceivePrepared {
-  int source, tag;
-  MPI_Comm comm;
-  const MPI_Request* request;
-  void before() {}
-  void after(measurement::MpiCall& call, int result) {
-    if (result != MPI_SUCCESS || source == MPI_PROC_NULL) return;
-    if (TrackedRequest* tracked =
-            set_partner(track_persistent(call, *request, RequestKind::Receive), {source, tag, comm}))
-      tracked->partitioned = is_partitioned;
-  }
-  bool is_partitioned = false;
-};
-struct PartitionedReceivePrepared : ReceivePrepared {
-  PartitionedReceivePrepared(int source, int tag, MPI_Comm comm, const MPI_Request* request)
-      : ReceivePrepared{source, tag, comm, request, true} {}
-};
-
-/// A call that begins a request, beside its own effect.
-template <class Effect>
-struct Begun {
-  Effect effect;
-  const MPI_Request* request;
-  RequestKind kind;
-  void before() { effect.before(); }
-  void after(measurement::MpiCall& call, int result) {
-    TrackedRequest* tracked = result == MPI_SUCCESS ? track(call, *request, kind) : nullptr;
-    if (tracked) effect.begun(call, *tracked);
-    else effect.after(call, result);
-  }
-};
-template <class Effect>
-Begun(Effect, const MPI_Request*, RequestKind) -> Begun<Effect>;
-
-template <RequestKind kind>
-struct Posted {
-  const MPI_Request* request;
-  void before() {}
+  int partitions = -1;  ///< negative: it is not partitioned
   void after(measurement::MpiCall& call, int result) {
     if (result != MPI_SUCCESS) return;
-    tell_begun_if_wanted(call, track(call, *request, kind));
+    if (TrackedRequest* tracked = track_persistent(call, *request, events::Kind::Send, to, partitions >= 0))
+      tracked->bytes_sent = bytes_of(partitions < 0 ? count : partitions * count, datatype);
   }
 };
-using FileReadPosted = Posted<RequestKind::FileRead>;
-using FileWritePosted = Posted<RequestKind::FileWrite>;
+using PartitionedSendPrepared = SendPrepared;
+
+template <bool is_partitioned>
+struct ReceivePreparedBy {
+  Envelope from;
+  const MPI_Request* request;
+  void after(measurement::MpiCall& call, int result) {
+    if (result == MPI_SUCCESS) track_persistent(call, *request, events::Kind::Receive, from, is_partitioned);
+  }
+};
+using ReceivePrepared = ReceivePreparedBy<false>;
+using PartitionedReceivePrepared = ReceivePreparedBy<true>;
+
+template <events::Kind kind>
+struct Posted {
+  const MPI_Request* request;
+  void after(measurement::MpiCall& call, int result) {
+    if (result == MPI_SUCCESS) request_begun(call, track(call, *request, kind));
+  }
+};
+using FileReadPosted = Posted<events::Kind::Read>;
+using FileWritePosted = Posted<events::Kind::Write>;
 
 /// MPI_Cancel: whether it came in time is told by the status when the request completes, perhaps on another thread and
 /// before this call returns. From the first one on all statuses are asked.
@@ -95,7 +69,7 @@ struct Cancelled {
   const MPI_Request* request;
   void before() {
     program_cancels.store(true, std::memory_order_relaxed);
-    doubt_number(*request);
+    doubt(*request);
   }
   void after(measurement::MpiCall&, int) {}
 };
@@ -104,10 +78,9 @@ struct Cancelled {
 struct Started {
   const MPI_Request* request;
   TrackedRequest* claimed = nullptr;
-  explicit Started(const MPI_Request* request) : request(request) {}
   void before() {
     claimed = request_table.claim(handle_bits(*request));
-    claim_start(claimed);
+    if (claimed && constants.channels_are_claimed) claim_channel(*claimed);
   }
   void after(measurement::MpiCall& call, int result) {
     if (!claimed) return;
@@ -119,29 +92,24 @@ struct Started {
 struct RequestFreed {
   const MPI_Request* request;
   TrackedRequest* claimed = nullptr;
-  explicit RequestFreed(const MPI_Request* request) : request(request) {}
   void before() { claimed = request_table.claim(handle_bits(*request)); }
   void after(measurement::MpiCall& call, int result) {
     if (!claimed) return;
-    if (result == MPI_SUCCESS) {
-      if (claimed->active && is_counted_at_completion(claimed->kind)) call.lost(measurement::Loss::UnknownReceive);
-      if (call.is_listened_to()) give_up_number(call, *claimed);
-      request_table.release(*claimed);
-    } else {
-      request_table.return_claim(*claimed);
-    }
+    if (result != MPI_SUCCESS) return request_table.return_claim(*claimed);
+    if (claimed->active && is_counted_at_completion(claimed->kind)) call.lost(measurement::Loss::UnknownReceive);
+    note_given_up(call.location(), *claimed);
+    request_table.release(*claimed);
   }
 };
 
 /// MPI_Wait, and with `flag` MPI_Test.
 struct Tested {
   MPI_Request* request;
-  const int* flag;
   MPI_Status*& status;
-  MPI_Request handle;
+  const int* flag = nullptr;
+  MPI_Request handle{};
   TrackedRequest* claimed = nullptr;
-  MPI_Status own;
-  Tested(MPI_Request* request, const int* flag, MPI_Status*& status) : request(request), flag(flag), status(status) {}
+  OwnStatus own{};
   void before() {
     handle = *request;
     claimed = request_table.claim(handle_bits(handle));
@@ -154,9 +122,7 @@ struct Tested {
     request_table.return_claim(*claimed);
   }
 };
-struct Waited : Tested {
-  Waited(MPI_Request* request, MPI_Status*& status) : Tested(request, nullptr, status) {}
-};
+using Waited = Tested;
 
 /// The entries of an array of requests, claimed for the duration of a call.
 class ClaimedArray {
@@ -166,34 +132,23 @@ class ClaimedArray {
   ~ClaimedArray() { scratch_.give_back(); }
   /// True when a request is tracked. When there is no memory for a long array nothing is.
   bool claim();
-  /// Before completed(), where several are: what is known of one tells the numbers of others.
-  void resolve(measurement::MpiCall& call, int i, const MPI_Status& status) {
-    if (claimed_[i]) resolve_number(call, *claimed_[i], status);
-  }
-  /// Before they are started.
-  void claim_starts() {
-    for (int i = 0; i < count_; ++i) claim_start(claimed_[i]);
-  }
-  /// Room for as many statuses as requests. To be called after `claim` was true.
+  /// Before they are started. After claim().
+  void claim_channels();
+  /// Room for as many statuses as requests. After `claim` was true.
   MPI_Status* statuses() { return scratch_.exists() ? scratch_.statuses() : own_statuses_; }
-  void completed(measurement::MpiCall& call, int i, const MPI_Status& status) {
-    if (claimed_[i]) complete(call, *claimed_[i], status);
-    claimed_[i] = nullptr;
-  }
-  void started(measurement::MpiCall& call, int i) {
-    if (claimed_[i]) start(call, *claimed_[i], requests_[i]);
-    claimed_[i] = nullptr;
-  }
-  /// After MPI_ERR_IN_STATUS, by the request's own error.
-  void ended(measurement::MpiCall& call, int i, const MPI_Status& status);
-  void return_others();
-  /// After another error: MPI has ended those whose handles it has taken away.
-  void retire_ended(measurement::MpiCall& call);
+  /// All of them were started, if the call has succeeded.
+  void start_all(measurement::MpiCall& call, int result);
+  /// The call has ended `n` requests, those at `indices`, or the first (null). After MPI_ERR_IN_STATUS each status says
+  /// how; after another error MPI has ended those whose handles it has taken away.
+  void end(measurement::MpiCall& call, int result, int n, const int* indices, const MPI_Status* statuses);
 
  private:
+  void return_others();
+
   static constexpr int at_hand = 64;  ///< arrays up to this length need no memory beside the stack
   const MPI_Request* requests_;
   int count_;
+  bool any_ = false;
   TrackedRequest** claimed_ = own_claimed_;
   Scratch scratch_;
   TrackedRequest* own_claimed_[at_hand];
@@ -203,77 +158,61 @@ class ClaimedArray {
 /// MPI_Startall.
 struct AllStarted {
   int count;
-  ClaimedArray claimed;
-  bool any = false;
-  AllStarted(int count, const MPI_Request* requests) : count(count), claimed(requests, count) {}
+  const MPI_Request* requests;
+  ClaimedArray claimed{requests, count};
   void before() {
-    any = claimed.claim();
-    if (any && constants.channels_are_claimed) [[unlikely]]
-      claimed.claim_starts();
+    if (claimed.claim() && constants.channels_are_claimed) [[unlikely]]
+      claimed.claim_channels();
   }
-  void after(measurement::MpiCall& call, int result) {
-    if (!any) return;
-    if (result == MPI_SUCCESS)
-      for (int i = 0; i < count; ++i) claimed.started(call, i);
-    claimed.return_others();
-  }
+  void after(measurement::MpiCall& call, int result) { claimed.start_all(call, result); }
 };
 
 /// MPI_Waitall, and with `flag` MPI_Testall.
 struct TestedAll {
   int count;
-  const int* flag;
+  const MPI_Request* requests;
   MPI_Status*& statuses;
-  ClaimedArray claimed;
-  bool any = false;
-  TestedAll(int count, const MPI_Request* requests, const int* flag, MPI_Status*& statuses)
-      : count(count), flag(flag), statuses(statuses), claimed(requests, count) {}
+  const int* flag = nullptr;
+  ClaimedArray claimed{requests, count};
   void before() {
-    any = claimed.claim();
-    if (any && statuses == MPI_STATUSES_IGNORE) statuses = claimed.statuses();
+    if (claimed.claim() && statuses == MPI_STATUSES_IGNORE) statuses = claimed.statuses();
   }
-  void after(measurement::MpiCall& call, int result);
+  void after(measurement::MpiCall& call, int result) {
+    claimed.end(call, result, result == MPI_SUCCESS && flag && !*flag ? 0 : count, nullptr, statuses);
+  }
 };
-struct WaitedAll : TestedAll {
-  WaitedAll(int count, const MPI_Request* requests, MPI_Status*& statuses)
-      : TestedAll(count, requests, nullptr, statuses) {}
-};
+using WaitedAll = TestedAll;
 
 /// MPI_Waitany, and with `flag` MPI_Testany.
 struct TestedAny {
+  int count;
+  const MPI_Request* requests;
   const int* index;
-  const int* flag;
   MPI_Status*& status;
-  ClaimedArray claimed;
-  bool any = false;
-  MPI_Status own;
-  TestedAny(int count, const MPI_Request* requests, const int* index, const int* flag, MPI_Status*& status)
-      : index(index), flag(flag), status(status), claimed(requests, count) {}
+  const int* flag = nullptr;
+  ClaimedArray claimed{requests, count};
   void before() {
-    any = claimed.claim();
-    if (any && status == MPI_STATUS_IGNORE) status = &own;
+    if (claimed.claim() && status == MPI_STATUS_IGNORE) status = claimed.statuses();
   }
-  void after(measurement::MpiCall& call, int result);
+  void after(measurement::MpiCall& call, int result) {
+    const bool is_one = result == MPI_SUCCESS && (!flag || *flag) && *index != MPI_UNDEFINED;
+    claimed.end(call, result, is_one, index, status);
+  }
 };
-struct WaitedAny : TestedAny {
-  WaitedAny(int count, const MPI_Request* requests, const int* index, MPI_Status*& status)
-      : TestedAny(count, requests, index, nullptr, status) {}
-};
+using WaitedAny = TestedAny;
 
 /// MPI_Waitsome and MPI_Testsome.
 struct WaitedSome {
-  const int* outcount;
+  int count;
+  const MPI_Request* requests;
+  const int* outcount;  ///< MPI_UNDEFINED, which is negative: there were no requests
   const int* indices;
   MPI_Status*& statuses;
-  ClaimedArray claimed;
-  bool any = false;
-  WaitedSome(int count, const MPI_Request* requests, const int* outcount, const int* indices, MPI_Status*& statuses)
-      : outcount(outcount), indices(indices), statuses(statuses), claimed(requests, count) {}
+  ClaimedArray claimed{requests, count};
   void before() {
-    any = claimed.claim();
-    if (any && statuses == MPI_STATUSES_IGNORE) statuses = claimed.statuses();
+    if (claimed.claim() && statuses == MPI_STATUSES_IGNORE) statuses = claimed.statuses();
   }
-  void after(measurement::MpiCall& call, int result);
+  void after(measurement::MpiCall& call, int result) { claimed.end(call, result, *outcount, indices, statuses); }
 };
 
 }  // namespace refrain::adapters::mpi

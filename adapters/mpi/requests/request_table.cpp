@@ -58,7 +58,7 @@ RequestTable::Table* RequestTable::grow(Table* full) {
   return table;
 }
 
-TrackedRequest* RequestTable::add(std::uint64_t handle, RequestKind kind) {
+TrackedRequest* RequestTable::add(std::uint64_t handle, events::Kind kind) {
   const std::uint64_t key = key_of(handle);
   Table* table = newest_.load(std::memory_order_acquire);
   if (!table && !(table = grow(nullptr))) return nullptr;
@@ -76,7 +76,11 @@ TrackedRequest* RequestTable::add(std::uint64_t handle, RequestKind kind) {
           for (std::uint32_t full = home; full != at; full = table->after(full))
             table->bucket[full].overflow.fetch_add(1, std::memory_order_relaxed);
         TrackedRequest& request = table->requests[at * slots_per_bucket + i];
-        request = {.key = key, .to_slot = distance(request, bucket.keys[i]), .kind = kind};
+        request = {.key = key,
+                   .to_slot = distance(request, bucket.keys[i]),
+                   .kind = kind,
+                   .peer = events::no_peer,
+                   .communicator = events::unknown_communicator};
         bucket.keys[i].store(key, std::memory_order_release);
         return &request;
       }

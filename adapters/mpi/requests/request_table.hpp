@@ -17,50 +17,37 @@
 #include <cstdint>
 
 #include "adapters/mpi/lock.hpp"
+#include "events/record.hpp"
 #include "measurement/open_call.hpp"
 #include "platform/hot.hpp"
 
 namespace refrain::adapters::mpi {
 
-enum class RequestKind : std::uint8_t {
-  Send,
-  Receive,        ///< counted when it completes, by its status
-  UntoldReceive,  ///< likewise, but its status says nothing
-  Collective,
-  OneSided,
-  FileRead,  ///< counted when it completes, by its status
-  FileWrite,
-  Communicator,
-  Generalized,
-};
-
-inline bool is_receive_kind(RequestKind kind) {
-  return kind == RequestKind::Receive || kind == RequestKind::UntoldReceive;
-}
-inline bool is_counted_at_completion(RequestKind kind) {
-  return is_receive_kind(kind) || kind == RequestKind::FileRead || kind == RequestKind::FileWrite;
+/// What is counted when its request completes, by the status.
+inline bool is_counted_at_completion(events::Kind kind) {
+  return kind == events::Kind::Receive || kind == events::Kind::Read || kind == events::Kind::Write;
 }
 
 struct TrackedRequest {
   std::uint64_t key;     ///< the table's own
   std::int32_t to_slot;  ///< likewise: distance to its slot() in the table, in slots
-  RequestKind kind;
+  events::Kind kind;     ///< of the communication that it completes
   bool persistent;
   bool active;                 ///< begun, or started, and not completed
+  bool untold : 1;             ///< a receive of which the status says nothing
+  bool matched : 1;            ///< a receive of a message that was matched before, and numbered then
   bool partitioned : 1;        ///< its messages are matched apart from others
   bool doubted : 1;            ///< MPI_Cancel was called for it
   measurement::BegunAt begun;  ///< by which call, or started last when it is persistent
   std::uint64_t number;        ///< of what was begun then (MpiCall::number_of_request())
-  std::int32_t peer, tag;  ///< as the program gave them, wildcards too; peer: also the root of a collective operation
-  std::uint64_t communicator;  ///< bits of its handle, or its id (communicator_of()); of a one-sided operation the
-                               ///< window's
+  std::int32_t peer, tag, communicator;  ///< as records have them; of messages known where events are kept
   union {
-    std::int64_t bytes_sent;       ///< by sends and collective operations; of persistent ones counted at every start
-    std::uint64_t ordinal_plus_1;  ///< of receives: its number (numbering.hpp), 0: none
+    std::int64_t bytes_sent;  ///< of persistent requests counted at every start
+    std::uint64_t ordinal;    ///< of receives, where events are kept: the number, or a ticket (channels.hpp)
   };
   union {
-    std::int64_t bytes_received;  ///< by collective operations, likewise
-    std::uint64_t tags_before;    ///< of receives: of its number
+    std::int64_t bytes_received;  ///< by collective and one-sided operations, likewise
+    std::uint64_t tags_before;    ///< of receives: of the number
   };
 
   std::atomic<std::uint64_t>& slot() { return reinterpret_cast<std::atomic<std::uint64_t>*>(this)[to_slot]; }
@@ -70,7 +57,7 @@ static_assert(sizeof(TrackedRequest) <= 64);
 class RequestTable {
  public:
   /// `handle` is never 0. Null when there is no memory. A forgotten request of the same handle is replaced.
-  TrackedRequest* add(std::uint64_t handle, RequestKind kind);
+  TrackedRequest* add(std::uint64_t handle, events::Kind kind);
   /// The entry, which stays visible; null when the handle is not tracked.
   TrackedRequest* find(std::uint64_t handle) { return look(handle, false); }
   /// The entry, hidden until `release` or `return_claim`.
