@@ -239,7 +239,7 @@ void Channels::resolve(const MessageNumber& ticket, const ChannelUse& told) {
   }
 }
 
-MessageNumber Channels::complete(const MessageNumber& ticket, const ChannelUse& told) {
+MessageNumber Channels::complete_other(const MessageNumber& ticket, const ChannelUse& told) {
   if (!is_open(ticket)) [[likely]]
     return checked(ticket, told);
   resolve(ticket, told);

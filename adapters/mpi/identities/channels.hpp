@@ -3,8 +3,9 @@
 ///
 /// Sends count when they are begun, receives in the order in which they are posted. A receive with a wildcard is known
 /// when it completes; until then the number of each later one that could take the same messages is open, too: these
-/// wait in a queue of their communicator. Who needs a number while it is open gets none, and the counts stay right.
-/// Where they cannot stay right, the channel, or all receives of the communicator, have no numbers from then on.
+/// wait in a queue of their communicator. A receive that completes while its number is open gets none, and the counts
+/// stay right. Where they cannot stay right, the channel, or all receives of the communicator, have no numbers from
+/// then on.
 ///
 /// Threads: without MPI_THREAD_MULTIPLE the program makes one call at a time, whichever thread it is. With it each
 /// channel, and each queue, belongs to the thread that has used it first; used by another it has no numbers any more.
@@ -22,7 +23,7 @@ namespace refrain::adapters::mpi {
 
 using events::MessageNumber;
 
-/// Whom a message is exchanged with. Of receives `peer` may be any_peer and `tag` any_tag.
+/// The peer of a message, and its tag. Receives may have any_peer and any_tag.
 struct ChannelUse {
   std::int32_t communicator, peer, tag;  ///< id of the communicator
   bool is_receive;
@@ -55,8 +56,10 @@ class Channels {
   /// What the status of a receive has told, whose completion is yet to come.
   void resolve(const MessageNumber& ticket, const ChannelUse& told);
   /// It has completed. `told`: as its status says.
-  MessageNumber complete(const MessageNumber& ticket, const ChannelUse& told);
-  /// It will never be known what has become of it.
+  MessageNumber complete(const MessageNumber& ticket, const ChannelUse& told) {
+    return has_queues_.load(std::memory_order_relaxed) || has_trouble_.load() ? complete_other(ticket, told) : ticket;
+  }
+  /// The request was freed, or has failed, before it completed.
   void give_up(const MessageNumber& ticket, const ChannelUse& posted);
   /// MPI_Cancel was called for it, or for a send: until end_doubt() nobody knows what later ones are.
   void doubt(const ChannelUse& posted);
@@ -124,6 +127,7 @@ class Channels {
   }
   MessageNumber count_other(const ChannelUse& use, bool& is_full);
   MessageNumber post_other(const ChannelUse& use, bool& is_full);
+  MessageNumber complete_other(const MessageNumber& ticket, const ChannelUse& told);
   void note_trouble() {
     has_trouble_.store(true);
     end_plain();
