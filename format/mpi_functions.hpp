@@ -1,6 +1,6 @@
 #pragma once
-/// What kind of call a function of MPI is: the rows of adapters/mpi/functions.table, which also drive the wrappers.
-/// Every reader of measurements asks here, and no name is looked into elsewhere. Needs no MPI.
+/// What kind of call a function of MPI is: the rows of adapters/mpi/calls/functions.table, which also drive the
+/// wrappers. Every reader of measurements asks here, and no name is looked into elsewhere. Needs no MPI.
 
 #include <cstdint>
 #include <span>

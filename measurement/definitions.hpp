@@ -17,7 +17,8 @@ void set_name(char (&kept)[room], const char* name) {
   for (std::size_t i = 0; i + 1 < room && name[i]; ++i) kept[i] = name[i];
 }
 
-/// A communicator, identified without communication by parent, ordinal and leader (adapters/mpi/communicators.hpp).
+/// A communicator, identified without communication by parent, ordinal and leader
+/// (adapters/mpi/identities/communicators.hpp).
 struct CommunicatorRecord {
   std::int32_t id;       ///< order of definition in this process; 0 is MPI_COMM_WORLD, 1 MPI_COMM_SELF
   std::int32_t parent;   ///< id, or -1

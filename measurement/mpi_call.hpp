@@ -24,11 +24,11 @@ class MpiCall {
  public:
   MpiCall(Location& location, std::int64_t* values) : location_(location), values_(values) {}
   BegunAt here() const { return {location_.thread, location_.call.node}; }
-  void completed_receive(const BegunAt& begun, std::int64_t messages, std::int64_t bytes) {
+  void completed_receive(const BegunAt& begun, std::int64_t bytes) {
     std::int64_t* values = values_at(begun);
-    values[column_of(MetricId::MessagesReceived)] += messages;
+    ++values[column_of(MetricId::MessagesReceived)];
     values[column_of(MetricId::BytesReceived)] += bytes;
-    values_[column_of(MetricId::MessagesCompleted)] += messages;
+    ++values_[column_of(MetricId::MessagesCompleted)];
     completed_ += bytes;
     transfer_.what |= waits::Transfer::receives;
   }
@@ -37,15 +37,15 @@ class MpiCall {
     values_at(begun)[column_of(metric)] += bytes;
     completed_ += bytes;
   }
-  void io(MetricId metric, std::int64_t bytes) { move(metric, bytes); }
+  void io(MetricId metric, std::int64_t bytes) { add(metric, bytes); }
   void sent(std::int64_t messages, std::int64_t bytes) {
     values_[column_of(MetricId::MessagesSent)] += messages;
-    move(MetricId::BytesSent, bytes);
+    add(MetricId::BytesSent, bytes);
     if ((messages | bytes) != 0) transfer_.what |= waits::Transfer::sends;
   }
   void received(std::int64_t messages, std::int64_t bytes) {
     values_[column_of(MetricId::MessagesReceived)] += messages;
-    move(MetricId::BytesReceived, bytes);
+    add(MetricId::BytesReceived, bytes);
     if ((messages | bytes) != 0) transfer_.what |= waits::Transfer::receives;
   }
   /// Completes a send, or a collective operation, that was begun elsewhere.
@@ -58,7 +58,7 @@ class MpiCall {
     transfer_.what |= waits::Transfer::among(1);
   }
   /// Nobody knows how much: it may be very much.
-  void moved_unknown() { transfer_.bytes = std::max(transfer_.bytes, std::int64_t{1} << 62); }
+  void received_unknown() { transfer_.bytes = std::max(transfer_.bytes, std::int64_t{1} << 62); }
   /// It was a collective operation among so many processes.
   void among(int processes) { transfer_.what |= waits::Transfer::among(processes); }
   /// `after` has run: what the call has completed is added to its row. Returns all that it has moved.
@@ -70,16 +70,10 @@ class MpiCall {
   /// False: the call began while MPI_Pcontrol had stopped the measurement.
   bool is_recorded() const { return values_ != location_.while_stopped.row; }
   void lost(Loss loss) { location_.count_loss(loss); }
-  /// Whether messages, collective operations and fences are numbered, also while the measurement is stopped: each rank
-  /// must count all of its own. By default they are.
-  bool is_listened_to() const { return __builtin_expect(location_.keeps_events, true); }
-  /// Whether the communications of this call are noted.
-  bool is_wanted() const { return is_listened_to() && is_recorded(); }
-  /// `number`: as in note_communication().
-  void tell(events::Record& communication, const events::MessageNumber& number = {}) {
-    note_communication(location_, communication, number);
-  }
-  void tell_operation_of_all(std::uint64_t communicator) { note_operation_of_all(location_, communicator); }
+  /// Whether messages, collective operations and fences are numbered, also while the measurement is stopped, and what
+  /// calls communicate is noted. By default they are.
+  bool keeps_events() const { return __builtin_expect(location_.keeps_events, true); }
+  Location& location() const { return location_; }
   /// A number for a request that the call begins.
   std::uint64_t number_of_request() {
     return ++location_.requests_begun << events::bits_of_thread | static_cast<std::uint32_t>(location_.thread);
@@ -87,7 +81,7 @@ class MpiCall {
 
  private:
   /// In the wrapper that this is inlined into, the transfer is in registers.
-  void move(MetricId column, std::int64_t bytes) {
+  void add(MetricId column, std::int64_t bytes) {
     values_[column_of(column)] += bytes;
     transfer_.bytes += bytes;
   }

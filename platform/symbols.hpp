@@ -1,6 +1,6 @@
 #pragma once
 /// Symbols of loaded objects, looked up without the process's `dlsym`: the runtime for MPI defines one itself
-/// (adapters/mpi/handle_symbols.hpp), and so may the program or another tool.
+/// (adapters/mpi/calls/handle_symbols.hpp), and so may the program or another tool.
 
 #include <cstdint>
 #include <link.h>

@@ -65,7 +65,7 @@ struct FortranName {
 };
 
 /// The Fortran function that a program calls by this symbol; nothing if it is not a symbol that a compiler makes of a
-/// Fortran name by default (adapters/mpi/generate.py).
+/// Fortran name by default (adapters/mpi/calls/generate.py).
 std::optional<FortranName> read_fortran_name(const std::string& symbol) {
   std::string name = symbol;
   if (!name.ends_with('_') || name != in_small_letters(name)) return std::nullopt;

@@ -14,7 +14,7 @@ inline constexpr std::array mpi_interface_names = {"C", "mpif.h, use mpi", "use 
 
 struct MpiFunctionCoverage {
   std::string name;       ///< "MPI_Send"
-  std::string operation;  ///< its class in adapters/mpi/functions.table, "unknown" when it has no row
+  std::string operation;  ///< its class in adapters/mpi/calls/functions.table, "unknown" when it has no row
   std::string reason;     ///< why it is not wrapped; empty when it is
   bool counts;            ///< an MPI operation: not a handle conversion, tool interface or predefined callback
   bool essential;         ///< communicates, completes, synchronises, or creates communicators, windows or files

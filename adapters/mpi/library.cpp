@@ -6,7 +6,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include "adapters/mpi/fortran_symbols.hpp"
+#include "adapters/mpi/calls/fortran_symbols.hpp"
 #include "adapters/mpi/lock.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/mpi_call.hpp"

@@ -49,7 +49,7 @@ struct Constants {
   bool isendrecv_tells;  ///< the status of MPI_Isendrecv's request is that of its receive
   MPI_Request
       empty_request;  ///< a handle that several requests share when they are complete at once, or MPI_REQUEST_NULL
-  bool channels_are_claimed = false;  ///< set by numbering.hpp; here for the cache line
+  bool channels_are_claimed = false;  ///< set by start_numbering(); here for the cache line
 };
 REFRAIN_OF_THIS_LIBRARY extern Constants constants;
 

@@ -5,15 +5,15 @@
 #include <atomic>
 #include <cstdarg>
 
-#include "adapters/mpi/communicators.hpp"
-#include "adapters/mpi/fortran.hpp"
-#include "adapters/mpi/fortran_symbols.hpp"
+#include "adapters/mpi/calls/fortran.hpp"
+#include "adapters/mpi/calls/fortran_symbols.hpp"
+#include "adapters/mpi/identities/communications.hpp"
+#include "adapters/mpi/identities/communicators.hpp"
+#include "adapters/mpi/identities/windows.hpp"
 #include "adapters/mpi/missing.hpp"
-#include "adapters/mpi/numbering.hpp"
 #include "adapters/mpi/peers.hpp"
-#include "adapters/mpi/request_table.hpp"
+#include "adapters/mpi/requests/request_table.hpp"
 #include "adapters/mpi/sessions.hpp"
-#include "adapters/mpi/windows.hpp"
 #include "measurement/mpi_call.hpp"
 #include "next.hpp"
 #include "platform/floating_point.hpp"

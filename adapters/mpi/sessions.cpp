@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "adapters/mpi/fortran.hpp"
+#include "adapters/mpi/calls/fortran.hpp"
 #include "adapters/mpi/library.hpp"
 #include "measurement/mpi_call.hpp"
 #include "next.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 /// The communicators of all ranks as one list. In an experiment each rank numbers its own communicators; parent,
-/// ordinal and leader determine which ones are the same (adapters/mpi/communicators.hpp). In an archive all ranks use
-/// the same numbers: indices into the list.
+/// ordinal and leader determine which ones are the same (adapters/mpi/identities/communicators.hpp). In an archive all
+/// ranks use the same numbers: indices into the list.
 
 #include <cstdint>
 #include <map>

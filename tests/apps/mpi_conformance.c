@@ -1,5 +1,5 @@
 /* MPI functions of every class with known effect. Each call is written down with its arithmetic truth: messages and
- * bytes sent, messages and bytes received by this rank (adapters/mpi/effects.hpp and traffic.hpp say what counts
+ * bytes sent, messages and bytes received by this rank (adapters/mpi/calls/effects.hpp and traffic.hpp say what counts
  * where).
  *
  * Rank 0 prints a digest of all data received. When TRUTH_FILE is set, every rank writes "function visits messages_sent

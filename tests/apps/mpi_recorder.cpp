@@ -12,7 +12,7 @@
 #include <cstring>
 #include <limits>
 
-#include "adapters/mpi/request_table.hpp"
+#include "adapters/mpi/requests/request_table.hpp"
 #include "measurement/call_durations.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/mpi_call.hpp"

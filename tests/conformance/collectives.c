@@ -1,5 +1,6 @@
 /* Collective operations on communicators and intercommunicators: blocking, non-blocking and persistent; by every rank
- * as the root; in place and not. What each rank sends and receives is that of the table in adapters/mpi/traffic.hpp. */
+ * as the root; in place and not. What each rank sends and receives is that of the table in
+ * adapters/mpi/calls/traffic.hpp. */
 #include "conformance.h"
 
 static int me, n; /* rank in and size of the communicator */

@@ -20,9 +20,9 @@ endfunction()
 
 file(MAKE_DIRECTORY ${REFRAIN_BUILD}/tests/conformance)
 add_custom_command(OUTPUT ${REFRAIN_BUILD}/tests/conformance/large_counts.h
-  COMMAND Python3::Interpreter -B ${conformance}/large_counts.py ${REFRAIN_SOURCE}/adapters/mpi/functions.table
+  COMMAND Python3::Interpreter -B ${conformance}/large_counts.py ${REFRAIN_SOURCE}/adapters/mpi/calls/functions.table
           ${REFRAIN_BUILD}/tests/conformance/large_counts.h
-  DEPENDS ${conformance}/large_counts.py ${REFRAIN_SOURCE}/adapters/mpi/functions.table
+  DEPENDS ${conformance}/large_counts.py ${REFRAIN_SOURCE}/adapters/mpi/calls/functions.table
   VERBATIM)
 add_custom_target(conformance_large_counts DEPENDS ${REFRAIN_BUILD}/tests/conformance/large_counts.h)
 

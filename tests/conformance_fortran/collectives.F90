@@ -1,4 +1,4 @@
-! Collective operations, any number of ranks. Bytes as adapters/mpi/traffic.hpp defines them.
+! Collective operations, any number of ranks. Bytes as adapters/mpi/calls/traffic.hpp defines them.
 #include "interface.inc"
 ! Persistent collective operations came with MPI 4; Open MPI 4.1 has them as an extension, which the modules do not show.
 #if defined(USE_EXTENSION) && !defined(USE_MPI) && !defined(USE_MPI_F08)

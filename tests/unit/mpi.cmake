@@ -8,8 +8,8 @@ endforeach()
 
 if(REFRAIN_MPIS)
   list(GET REFRAIN_MPIS 0 mpi)
-  refrain_unit_test(test_mpi_requests unit.mpi ${mpi_unit}/request_table_test.cpp ${REFRAIN_SOURCE}/adapters/mpi/request_table.cpp
-    ${mpi_unit}/channels_test.cpp ${REFRAIN_SOURCE}/adapters/mpi/channels.cpp
+  refrain_unit_test(test_mpi_requests unit.mpi ${mpi_unit}/request_table_test.cpp ${REFRAIN_SOURCE}/adapters/mpi/requests/request_table.cpp
+    ${mpi_unit}/channels_test.cpp ${REFRAIN_SOURCE}/adapters/mpi/identities/channels.cpp
     LIBRARIES refrain_platform mpi_${mpi} Threads::Threads)
   refrain_unit_test(test_mpi_coverage unit.mpi ${mpi_unit}/coverage_test.cpp LIBRARIES refrain_mpi_coverage)
 endif()

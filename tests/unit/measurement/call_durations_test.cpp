@@ -77,7 +77,7 @@ TEST_F(CallDurations, of_a_call_that_completes_others_are_those_of_all_their_byt
   measured(
       receive, [] { return 0; },
       [&](MpiCall& done, int) {
-        done.completed_receive(begun, 1, 600);
+        done.completed_receive(begun, 600);
         done.completed_io(begun, MetricId::BytesRead, 500);
         done.completed_send(100);
         done.received(1, 10);

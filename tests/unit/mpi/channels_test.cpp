@@ -1,6 +1,6 @@
 // Messages are numbered as MPI matches them, or not at all.
 
-#include "adapters/mpi/channels.hpp"
+#include "adapters/mpi/identities/channels.hpp"
 
 #include <gtest/gtest.h>
 #include <thread>

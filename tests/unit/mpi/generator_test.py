@@ -10,7 +10,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-ADAPTER = Path(__file__).resolve().parents[3] / "adapters" / "mpi"
+ADAPTER = Path(__file__).resolve().parents[3] / "adapters" / "mpi" / "calls"
 HEADER = Path(sys.argv.pop(1))
 
 

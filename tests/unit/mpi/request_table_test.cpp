@@ -1,4 +1,4 @@
-#include "adapters/mpi/request_table.hpp"
+#include "adapters/mpi/requests/request_table.hpp"
 
 #include <atomic>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 TEST(RequestTable, finds_what_was_added_and_nothing_else) {
   RequestTable table;
   EXPECT_EQ(table.find(42), nullptr);
-  TrackedRequest* added = table.add(42, RequestKind::Receive);
+  TrackedRequest* added = table.add(42, events::Kind::Receive);
   ASSERT_NE(added, nullptr);
   EXPECT_EQ(table.find(42), added);
   EXPECT_EQ(table.find(43), nullptr);
@@ -23,7 +23,7 @@ TEST(RequestTable, finds_what_was_added_and_nothing_else) {
 
 TEST(RequestTable, claimed_entry_is_hidden_until_it_is_returned) {
   RequestTable table;
-  TrackedRequest* added = table.add(42, RequestKind::Receive);
+  TrackedRequest* added = table.add(42, events::Kind::Receive);
   EXPECT_EQ(table.claim(42), added);
   EXPECT_EQ(table.claim(42), nullptr);
   EXPECT_EQ(table.find(42), nullptr);
@@ -37,21 +37,21 @@ TEST(RequestTable, claimed_entry_is_hidden_until_it_is_returned) {
 
 TEST(RequestTable, handle_used_again_while_its_old_request_is_claimed_is_another_entry) {
   RequestTable table;
-  table.add(42, RequestKind::Receive);
+  table.add(42, events::Kind::Receive);
   TrackedRequest* old = table.claim(42);
-  TrackedRequest* next = table.add(42, RequestKind::Send);
+  TrackedRequest* next = table.add(42, events::Kind::Send);
   EXPECT_NE(next, old);
   table.release(*old);
   EXPECT_EQ(table.find(42), next);
-  EXPECT_EQ(next->kind, RequestKind::Send);
+  EXPECT_EQ(next->kind, events::Kind::Send);
   EXPECT_EQ(table.size(), 1u);
   table.clear();
 }
 
 TEST(RequestTable, forgotten_request_of_the_same_handle_is_replaced) {
   RequestTable table;
-  table.add(42, RequestKind::Collective)->bytes_sent = 7;
-  TrackedRequest* again = table.add(42, RequestKind::Receive);
+  table.add(42, events::Kind::Collective)->bytes_sent = 7;
+  TrackedRequest* again = table.add(42, events::Kind::Receive);
   EXPECT_EQ(again->bytes_sent, 0);
   EXPECT_EQ(table.size(), 1u);
   table.clear();
@@ -69,7 +69,7 @@ TEST(RequestTable, agrees_with_a_map_under_random_use) {
       TrackedRequest* found = table.claim(handle);
       ASSERT_EQ(found != nullptr, known != truth.end());
       if (!found) {
-        table.add(handle, RequestKind::Receive)->bytes_received = i;
+        table.add(handle, events::Kind::Receive)->bytes_received = i;
         truth[handle] = i;
         continue;
       }
@@ -118,7 +118,7 @@ TEST(RequestTable, many_threads_reuse_handles_at_once) {
       for (int i = 0; i < rounds; ++i) {
         const std::uint64_t handle = draw(random);
         const std::int64_t value = std::int64_t{t} * rounds + i;
-        TrackedRequest* added = table.add(handle, RequestKind::Receive);
+        TrackedRequest* added = table.add(handle, events::Kind::Receive);
         added->bytes_received = value;
         if (i % 3 == 0) table.return_claim(*table.claim(handle));
         TrackedRequest* found = table.claim(handle);
@@ -145,7 +145,7 @@ TEST(RequestTable, grows_under_many_threads) {
   };
   on_all([&](std::uint64_t t) {
     for (std::uint64_t i = 0; i < each; ++i)
-      table.add(16 * (1 + t * each + i), RequestKind::Receive)->bytes_received =
+      table.add(16 * (1 + t * each + i), events::Kind::Receive)->bytes_received =
           static_cast<std::int64_t>(t * each + i);
   });
   EXPECT_EQ(table.size(), threads * each);

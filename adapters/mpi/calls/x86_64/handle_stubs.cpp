@@ -1,0 +1,47 @@
+// The machine code of dlsym and dlvsym (adapters/mpi/calls/handle_symbols.hpp). The C library tells by the return
+// address on the stack which object asks, so RTLD_NEXT (-1) and RTLD_DEFAULT (0) leave by a jump, which C++ cannot
+// promise.
+
+asm(R"(
+.macro refrain_look_up name, next, find, of_handle
+.text
+.globl \name
+.type \name,@function
+\name:
+.cfi_startproc
+endbr64
+leaq 1(%rdi),%rax
+cmpq $1,%rax
+ja \of_handle
+movq \next(%rip),%rax
+testq %rax,%rax
+jz 1f
+jmp *%rax
+1:
+pushq %rdi
+.cfi_adjust_cfa_offset 8
+pushq %rsi
+.cfi_adjust_cfa_offset 8
+pushq %rdx
+.cfi_adjust_cfa_offset 8
+call \find
+popq %rdx
+.cfi_adjust_cfa_offset -8
+popq %rsi
+.cfi_adjust_cfa_offset -8
+popq %rdi
+.cfi_adjust_cfa_offset -8
+jmp *%rax
+.cfi_endproc
+.size \name,.-\name
+.endm
+
+.hidden refrain_next_dlsym
+.hidden refrain_next_dlvsym
+.hidden refrain_find_dlsym
+.hidden refrain_find_dlvsym
+.hidden refrain_symbol_of_handle
+.hidden refrain_versioned_symbol_of_handle
+refrain_look_up dlsym, refrain_next_dlsym, refrain_find_dlsym, refrain_symbol_of_handle
+refrain_look_up dlvsym, refrain_next_dlvsym, refrain_find_dlvsym, refrain_versioned_symbol_of_handle
+)");

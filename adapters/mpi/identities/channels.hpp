@@ -1,0 +1,160 @@
+#pragma once
+/// Counts messages on their channels (events/message_numbers.hpp), and so gives each its number.
+///
+/// Sends count when they are begun, receives in the order in which they are posted. A receive with a wildcard is known
+/// when it completes; until then the number of each later one that could take the same messages is open, too: these
+/// wait in a queue of their communicator. A receive that completes while its number is open gets none, and the counts
+/// stay right. Where they cannot stay right, the channel, or all receives of the communicator, have no numbers from
+/// then on.
+///
+/// Threads: without MPI_THREAD_MULTIPLE the program makes one call at a time, whichever thread it is. With it each
+/// channel, and each queue, belongs to the thread that has used it first; used by another it has no numbers any more.
+/// What a thread is about to do is claimed before MPI sees it, so that neither writes a number that the other has made
+/// wrong.
+///
+/// Memory: a table of fixed size on mapped pages. Nothing waits, nothing is allocated after create().
+
+#include <atomic>
+#include <cstdint>
+
+#include "events/message_numbers.hpp"
+
+namespace refrain::adapters::mpi {
+
+using events::MessageNumber;
+
+/// The peer of a message, and its tag. Receives may have any_peer and any_tag.
+struct ChannelUse {
+  std::int32_t communicator, peer, tag;  ///< id of the communicator
+  bool is_receive;
+  std::int32_t thread;  ///< whose call it is
+};
+
+class Channels {
+ public:
+  static constexpr std::uint32_t places = 1u << 16;
+  static constexpr unsigned most_queues = 32, most_waiting = 64;
+
+  /// False: there is no memory, and no message has a number. `is_threaded`: MPI_THREAD_MULTIPLE.
+  bool create(bool is_threaded);
+  bool is_there() const { return table_ != nullptr; }
+  bool is_threaded() const { return is_threaded_; }
+  /// Whether a receive may wait for others.
+  bool has_open() const { return has_queues_.load(std::memory_order_relaxed); }
+  void release();
+
+  /// A message that was sent, or received by the call that has posted the receive. `is_full`: there was no room.
+  MessageNumber count(const ChannelUse& use, bool& is_full) {
+    MessageNumber number;
+    return count_plain(use, number) ? number : count_other(use, is_full);
+  }
+  /// A receive that is completed later: its number, or a ticket in its place.
+  MessageNumber post(const ChannelUse& use, bool& is_full) {
+    MessageNumber number;
+    return count_plain(use, number) ? number : post_other(use, is_full);
+  }
+  /// What the status of a receive has told, whose completion is yet to come.
+  void resolve(const MessageNumber& ticket, const ChannelUse& told);
+  /// It has completed. `told`: as its status says.
+  MessageNumber complete(const MessageNumber& ticket, const ChannelUse& told) {
+    return has_queues_.load(std::memory_order_relaxed) || has_trouble_.load() ? complete_other(ticket, told) : ticket;
+  }
+  /// The request was freed, or has failed, before it completed.
+  void give_up(const MessageNumber& ticket, const ChannelUse& posted);
+  /// MPI_Cancel was called for it, or for a send: until end_doubt() nobody knows what later ones are.
+  void doubt(const ChannelUse& posted);
+  void end_doubt(const MessageNumber& ticket, const ChannelUse& posted, bool was_cancelled);
+  /// Nobody knows whether this one counts.
+  void break_channel(const ChannelUse& use);
+  /// With threads: this one is about to be posted or sent.
+  void claim(const ChannelUse& use);
+
+ private:
+  struct alignas(64) Channel {
+    std::atomic<std::uint64_t> key;
+    std::atomic<std::uint64_t> count, tags;
+    std::atomic<std::uint64_t> last_hash;  ///< of `last_tag_plus_1`
+    std::atomic<std::uint32_t> last_tag_plus_1;
+    std::atomic<std::int32_t> owner;  ///< thread + 1
+    std::atomic<std::int16_t> doubts;
+    std::atomic<bool> broken;
+  };
+  static_assert(sizeof(Channel) == 64);
+  /// A receive whose number is open, or was when it was posted.
+  struct Waiting {
+    std::uint64_t ticket;  ///< 0: nobody will come for it
+    std::int32_t peer, tag;
+    MessageNumber number;
+    bool is_counted;
+  };
+  /// In the order in which they were posted.
+  struct Queue {
+    std::atomic<std::int32_t> communicator_plus_1;
+    std::atomic<std::int32_t> owner;
+    std::atomic<bool> broken;
+    std::uint32_t count;
+    Waiting waiting[most_waiting];
+  };
+
+  static std::uint64_t key_of(const ChannelUse& use) {
+    return std::uint64_t{1} << 63 | std::uint64_t{use.is_receive} << 62 |
+           std::uint64_t{events::class_of(use.tag)} << 57 |
+           static_cast<std::uint64_t>(static_cast<std::uint32_t>(use.communicator)) << 31 |
+           static_cast<std::uint32_t>(use.peer);
+  }
+  static std::uint64_t place_of(std::uint64_t key) {
+    static_assert(places == 1u << 16);
+    return key * 0x9e3779b97f4a7c15u >> 48;
+  }
+  /// What most programs do, in few instructions: one thread makes calls, no wildcards, nothing in doubt, and the
+  /// channel's last message had this tag. False: nothing was counted.
+  bool count_plain(const ChannelUse& use, MessageNumber& number) {
+    if (!is_plain_[use.is_receive].load(std::memory_order_relaxed) || (use.communicator | use.peer | use.tag) < 0)
+      return false;
+    const std::uint64_t key = key_of(use);
+    Channel& channel = table_[place_of(key)];
+    if (channel.key.load(std::memory_order_relaxed) != key ||
+        channel.last_tag_plus_1.load(std::memory_order_relaxed) != static_cast<std::uint32_t>(use.tag) + 1)
+      return false;
+    number = {channel.count.load(std::memory_order_relaxed), channel.tags.load(std::memory_order_relaxed)};
+    channel.count.store(number.ordinal + 1, std::memory_order_relaxed);
+    channel.tags.store(number.tags_before + channel.last_hash.load(std::memory_order_relaxed),
+                       std::memory_order_relaxed);
+    return true;
+  }
+  void end_plain() {
+    for (std::atomic<bool>& is_plain : is_plain_) is_plain.store(false, std::memory_order_relaxed);
+  }
+  MessageNumber count_other(const ChannelUse& use, bool& is_full);
+  MessageNumber post_other(const ChannelUse& use, bool& is_full);
+  MessageNumber complete_other(const MessageNumber& ticket, const ChannelUse& told);
+  void note_trouble() {
+    has_trouble_.store(true);
+    end_plain();
+  }
+  Channel* find(const ChannelUse& use, bool may_add);
+  Channel* find_or_add(const ChannelUse& use, bool& is_full);
+  template <class Owned>
+  void take(Owned& owned, std::int32_t thread);
+  MessageNumber count_in(Channel& channel, std::int32_t tag);
+  bool is_unsure(Channel& channel, std::int32_t thread);
+  Queue* queue_of(std::int32_t communicator, bool may_add);
+  bool is_usable(Queue& queue, std::int32_t thread);
+  bool must_wait(const Queue& queue, std::uint32_t before, std::int32_t peer, std::int32_t tag) const;
+  Waiting* append(Queue& queue, const ChannelUse& use, std::uint64_t ticket);
+  Waiting* find_ticket(Queue& queue, std::uint64_t ticket);
+  void settle(Queue& queue, std::int32_t thread);
+  void break_receives(std::int32_t communicator);
+  MessageNumber checked(const MessageNumber& number, const ChannelUse& use);
+
+  Channel* table_ = nullptr;
+  Queue* queues_ = nullptr;
+  bool is_threaded_ = false;
+  std::atomic<bool> has_trouble_{false};  ///< a channel or queue is broken or in doubt: numbers are to be checked
+  std::atomic<bool> has_queues_{false};
+  std::atomic<bool> all_receives_broken_{false};
+  std::atomic<bool> is_plain_[2]{};  ///< of sends, of receives: none of these is set, and one thread makes calls
+  std::atomic<std::uint64_t> tickets_{0};
+};
+
+}  // namespace refrain::adapters::mpi
