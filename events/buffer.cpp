@@ -31,7 +31,7 @@ bool Buffer::append(const Record& record) {
   return true;
 }
 
-bool Buffer::append_apart(const CallRecord& call) {
+bool Buffer::append(const CallRecord& call, std::int64_t off_ns) {
   Record record;
   record.kind = Kind::Call;
   record.is_whole = call.is_whole;
@@ -39,6 +39,7 @@ bool Buffer::append_apart(const CallRecord& call) {
   record.node = call.node;
   record.begin = call.begin;
   record.time = call.time;
+  record.value = off_ns;
   return append(record);
 }
 

@@ -38,10 +38,12 @@ class Buffer {
   bool append(const Record& record);
   bool append(const CallRecord& call) {
     if (!has_room(room_for(Kind::Call)) || missing_ > 0) [[unlikely]]
-      return append_apart(call);
+      return append(call, 0);
     take(encode(call, context_, data_ + size_));
     return true;
   }
+  /// A call in which the thread was off the CPU for `off_ns`.
+  bool append(const CallRecord& call, std::int64_t off_ns);
   /// A record that is not even tried.
   void drop() {
     ++missing_;
@@ -86,7 +88,6 @@ class Buffer {
     if (kind == Kind::Span || kind == Kind::ThreadEnd || kind == Kind::Jump) return room;
     return is_communication(kind) || kind == Kind::Metric ? 3 * room : 2 * room;
   }
-  bool append_apart(const CallRecord& call);
   bool has_room(std::size_t bytes) const { return size_ + bytes <= capacity_; }
   void write(const Record& record);
   /// A record of so many bytes is there.

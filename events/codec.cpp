@@ -357,6 +357,7 @@ template <class Reader>
       r.begin = wrapping_difference(r.time, read_large_difference(in));
       read_node();
       read_region();
+      if (head & fourth_flag) r.value = read_large_difference(in);
       break;
     case Kind::Sample:
       read_node();
@@ -412,9 +413,13 @@ REFRAIN_HOT_CODE std::size_t encode(const CallRecord& call, Context& c, std::byt
 }
 
 std::size_t encode(const Record& r, Context& c, std::byte* bytes) {
-  if (r.kind == Kind::Call)
-    return encode_call({r.is_whole, r.region, r.node, r.begin, r.time},
-                       (r.is_io ? second_flag : 0) | (r.is_within ? third_flag : 0), c, bytes);
+  if (r.kind == Kind::Call) {
+    const unsigned flags =
+        (r.is_io ? second_flag : 0) | (r.is_within ? third_flag : 0) | (r.value != 0 ? fourth_flag : 0);
+    std::size_t size = encode_call({r.is_whole, r.region, r.node, r.begin, r.time}, flags, c, bytes);
+    if (r.value != 0) size += format::put_varint(bytes + size, format::zigzag(r.value));
+    return size;
+  }
   Writer out(bytes);
   if (r.kind == Kind::Metric) {
     write_metric(r, c, out);

@@ -99,8 +99,10 @@ struct Record {
   std::uint32_t node = 0;    ///< Call, Sample, Mark: call path; Jump; Span: of a stretch, that of the call it ends with
   std::int64_t time = 0;     ///< end; of communications that of the record before
   std::int64_t begin = 0;    ///< Call, Span, Flush
-  std::int64_t value = 0;  ///< Sample: CPU time, nanoseconds; Span: the iteration; Gap: how many are missing, at least;
-                           ///< Metric: in its unit, less that of the reading before unless `is_whole`
+  /// Call: time off the CPU in it, nanoseconds, as far as it was found by itself; Sample: CPU time, nanoseconds; Span:
+  /// the iteration; Gap: how many are missing, at least; Metric: in its unit, less that of the reading before unless
+  /// `is_whole`.
+  std::int64_t value = 0;
   /// Of communications: source, destination, root or target. any_peer: a receive that takes any, of which the source is
   /// not known yet; no_peer: an operation without one. Of a rooted operation on an intercommunicator the root has
   /// this_side, the others on its side no_peer.

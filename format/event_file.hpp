@@ -18,8 +18,8 @@ inline constexpr const char* events_name_begin = "events-";
 inline constexpr const char* events_name_end = ".refrain";
 inline constexpr std::uint32_t event_magic = 0x56455452;  // "RTEV"
 /// Older ones can be read all the same: 1 had no numbers of messages, 2 neither those of collective operations nor
-/// readings of metrics.
-inline constexpr std::uint16_t event_version = 4;
+/// readings of metrics, 3 no synchronizations of windows, 4 no time off the CPU of calls.
+inline constexpr std::uint16_t event_version = 5;
 inline constexpr std::size_t event_head_size = 64, place_of_head_checksum = 36;
 /// Of all bytes of the head but its own.
 inline std::uint32_t head_checksum(std::span<const std::byte, event_head_size> head) {

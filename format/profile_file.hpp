@@ -13,7 +13,7 @@ inline constexpr unsigned char magic[8] = {0x89, 'R', 'F', 'R', 'N', '\r', '\n',
 inline constexpr std::uint32_t endianness_mark = 0x0a0b0c0d;
 /// A reader refuses a newer major version; within one major version it skips what it does not know.
 inline constexpr std::uint16_t major_version = 1;
-inline constexpr std::uint16_t minor_version = 10;
+inline constexpr std::uint16_t minor_version = 11;
 
 inline constexpr std::size_t header_size = 64;
 inline constexpr std::size_t rank_entry_size = 32;

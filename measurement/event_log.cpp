@@ -176,7 +176,8 @@ REFRAIN_HOT_CODE void note_call(Location& l, platform::Ticks end, bool is_whole)
   if (!log) return;
   const events::CallRecord record{is_whole, static_cast<std::uint16_t>(call.region),
                                   static_cast<std::uint32_t>(call.node), call.begin, end};
-  if (!log->records.append(record)) [[unlikely]]
+  const bool is_off_cpu = __builtin_expect(l.off_cpu.call_begin == call.begin, false);
+  if (!(is_off_cpu ? log->records.append(record, l.off_cpu.call_ns) : log->records.append(record))) [[unlikely]]
     make_room(l);
   // Such an operation has no messages.
   if (log->stretches.has_collective()) return end_stretch(l, *log, record);

@@ -161,8 +161,9 @@ class Taker {
   }
 
   /// The call path of the MPI call in which the iterations were passed, with all their time.
-  TouchedPath call_path(Ticks time) {
+  TouchedPath call_path(Ticks time, std::int64_t off_ns) {
     call_values_[column_of(MetricId::Time)] = time;
+    call_values_[column_of(MetricId::OffCpuMpi)] = off_ns;
     return {clustering::PathId{static_cast<std::uint32_t>(unit_.passed.call)}, shape_of(NodeKind::Region, call_values_),
             call_values_};
   }
@@ -172,7 +173,7 @@ class Taker {
     auto& paths = f_.iterations->touched;
     const PassedSum sum = sum_of(shared);
     (void)fill_row(unit_.totals, unit_.extra, paths.view(), row_);
-    if (!shared.empty() && in_call() && !add_time_of_call(paths, sum.wall())) return false;
+    if (!shared.empty() && in_call() && !add_time_of_call(paths, sum.wall(), sum.off_ns())) return false;
     label_ = cluster_iteration(counted_at_, loop, iteration_of_span(unit_.of), {row_in_use(row_), paths.view()});
     if (label_ == no_label) return false;
     loop.clusterer.add_untouched(sum.untouched());
@@ -180,13 +181,15 @@ class Taker {
     return true;
   }
 
-  bool add_time_of_call(platform::GrowableArray<TouchedPath>& paths, Ticks time) {
+  bool add_time_of_call(platform::GrowableArray<TouchedPath>& paths, Ticks time, std::int64_t off_ns) {
     for (TouchedPath& path : paths)
       if (path.path == clustering::PathId{static_cast<std::uint32_t>(unit_.passed.call)}) {
-        const_cast<std::int64_t*>(path.values)[column_of(MetricId::Time)] += time;  // in the copy of the item
+        auto* const values = const_cast<std::int64_t*>(path.values);  // in the copy of the item
+        values[column_of(MetricId::Time)] += time;
+        values[column_of(MetricId::OffCpuMpi)] += off_ns;
         return true;
       }
-    return paths.push_back(call_path(time));
+    return paths.push_back(call_path(time, off_ns));
   }
 
   /// Passed iterations that do not share the unit's cluster, loop after loop.
@@ -205,7 +208,7 @@ class Taker {
     const PassedSum others = sum_of(ones.subspan(1));
     IterationRow first;
     fill(ones[0], first);
-    const TouchedPath call = call_path(ones[0].wall + others.wall());
+    const TouchedPath call = call_path(ones[0].wall + others.wall(), ones[0].off_ns + others.off_ns());
     const std::size_t calls = in_call() ? 1 : 0;
     const Label label = cluster_iteration(counted_at_, *loop, ones[0].number, {row_in_use(first), {&call, calls}});
     if (label == no_label) return;

@@ -26,9 +26,18 @@ bool enqueue(const Location& l, Following& f, SpanOf of) {
 }
 
 /// Time in an MPI call outside of iterations.
-void settle_call(Location& l, NodeId call, Ticks time) {
+void settle_call(Location& l, NodeId call, Ticks time, std::int64_t off_ns) {
   l.settled.mpi += time;
-  l.tree.settled_values(call)[column_of(MetricId::Time)] += time;
+  l.settled.off_mpi_ns += off_ns;
+  std::int64_t* const values = l.tree.settled_values(call);
+  values[column_of(MetricId::Time)] += time;
+  values[column_of(MetricId::OffCpuMpi)] += off_ns;
+}
+
+/// Time off the CPU in the unit in progress: in the call in progress, or of the wait for a core in user code.
+void count_off(Location& l, bool in_call, std::int64_t off_ns) {
+  (in_call ? l.unit.off_mpi_ns : l.unit.waited_ns) += off_ns;
+  if (in_call && off_ns > 0) row_of(l, l.call)[column_of(MetricId::OffCpuMpi)] += off_ns;
 }
 
 bool is_empty(const Location& l) {
@@ -63,14 +72,14 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
   const OffCpuTimes off_cpu = alive ? take_off_cpu(l, in_call) : OffCpuTimes{};
   const std::int64_t cpu_now = alive && l.off_cpu.cpu_ns > cpu_since ? l.off_cpu.cpu_ns : cpu_since;
   const Ticks elapsed = alive ? platform::now() - since : 0;
-  std::int64_t UnitTotals::*const of_off = in_call ? &UnitTotals::off_mpi_ns : &UnitTotals::waited_ns;
-  WallShares cpu(cpu_now - cpu_since, elapsed), off(in_call ? off_cpu.mpi : off_cpu.waited, elapsed);
+  WallShares cpu(cpu_now - cpu_since, elapsed), off(in_call ? off_cpu.in_call : off_cpu.waited, elapsed);
 
   if (alive) {
     l.unit.wall += next.begin - l.begin;
     l.unit.cpu_ns += cpu_since - l.cpu_begin_ns + cpu.of(next.begin - since);
-    l.unit.*of_off += off.of(next.begin - since);
-    if (in_call) l.unit.waited_ns += off_cpu.waited;  // before the call
+    count_off(l, in_call, off.of(next.begin - since));
+    l.unit.off_mpi_ns += off_cpu.mpi - off_cpu.in_call;  // of calls before
+    if (in_call) l.unit.waited_ns += off_cpu.waited;     // before the call
   }
   if (in_call) cut_open_call(l, next.begin, now_in.begin);
   l.call.values = nullptr;
@@ -92,9 +101,10 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
 
   l.settled.wall += passed_outside;
   l.settled.cpu_ns += cpu.of(passed_outside);
-  l.settled.*of_off += off.of(passed_outside);
+  const std::int64_t off_outside = off.of(passed_outside);
   const NodeId call = in_call && l.call.node != unrecorded_call ? l.call.node : root_node;
-  if (call != root_node && passed_outside > 0) settle_call(l, call, passed_outside);
+  if (call != root_node && passed_outside > 0) settle_call(l, call, passed_outside, off_outside);
+  else (in_call ? l.settled.off_mpi_ns : l.settled.waited_ns) += off_outside;
   if (passed > passed_outside) {
     const Ticks wall = passed - passed_outside;
     const std::int64_t share = off.of(wall);
@@ -103,7 +113,7 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
   }
   if (alive) {
     l.unit.cpu_ns = cpu.rest();
-    l.unit.*of_off = off.rest();
+    count_off(l, in_call, off.rest());
     l.cpu_begin_ns = cpu_now;
     l.begin = now_in.begin;
   }
@@ -142,9 +152,8 @@ void notice_boundaries(Location& l, Inside was) {
 void settle_passed(Location& l, const Passed& passed) {
   l.settled.wall += passed.wall;
   l.settled.cpu_ns += passed.cpu_ns;
-  const bool in_call = passed.call != root_node;
-  (in_call ? l.settled.off_mpi_ns : l.settled.waited_ns) += passed.off_ns;
-  if (in_call) settle_call(l, passed.call, passed.wall);
+  if (passed.call != root_node) settle_call(l, passed.call, passed.wall, passed.off_ns);
+  else l.settled.waited_ns += passed.off_ns;
 }
 
 void keep_up(Location& l, Inside was) {

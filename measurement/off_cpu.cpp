@@ -88,6 +88,54 @@ OffCpuTimes grown_until(const OffCpu& of, const Clocks& now, Switched where) {
   return {.user = all - in_calls, .mpi = in_calls};
 }
 
+/// How the time off the CPU in calls is shared: among the short calls since the last look and the call in progress.
+struct SharesOfCalls {
+  std::int64_t off_ns;                  ///< of all of them: no more than they have lasted
+  platform::Ticks lasted, in_progress;  ///< all of them, and the call in progress since the last look
+
+  std::int64_t of(platform::Ticks part) const { return lasted > 0 ? share_of(off_ns, part, lasted) : 0; }
+};
+
+/// `until`: the call in progress was there until then; 0: there is none.
+SharesOfCalls shares_of_calls(const Location& l, std::int64_t off_ns, const Clocks& now, platform::Ticks until) {
+  const OffCpu& of = l.off_cpu;
+  const platform::Ticks since = l.call.begin > of.at ? l.call.begin : of.at;
+  SharesOfCalls shares{off_ns, 0, until > since ? until - since : 0};
+  shares.lasted = shares.in_progress;
+  for (std::uint32_t i = 0; i < of.short_call_count; ++i) shares.lasted += of.short_calls[i].lasted;
+  const std::int64_t lasted_ns = ns_of(shares.lasted, of, now);
+  if (shares.off_ns > lasted_ns) shares.off_ns = lasted_ns;
+  return shares;
+}
+
+std::int64_t& off_cpu_of_path(Location& l, NodeId node) {
+  std::int64_t* row = node == unrecorded_call ? l.while_stopped.row : l.tree.values(node);
+  return row[column_of(MetricId::OffCpuMpi)];
+}
+
+void give_to_short_calls(Location& l, const SharesOfCalls& shares) {
+  const OffCpu& of = l.off_cpu;
+  for (std::uint32_t i = 0; i < of.short_call_count; ++i)
+    if (const std::int64_t off_ns = shares.of(of.short_calls[i].lasted); off_ns > 0)
+      off_cpu_of_path(l, of.short_calls[i].node) += off_ns;
+}
+
+/// Remembers a call that has ended for the next look. False: it is to be looked at now.
+bool remember_short_call(OffCpu& of, NodeId node, platform::Ticks lasted) {
+  if (of.calls + lasted >= shortest_without_watch) return false;
+  std::uint32_t i = 0;
+  while (i < of.short_call_count && of.short_calls[i].node != node) ++i;
+  if (i == OffCpu::max_short_calls) return false;
+  if (i == of.short_call_count) {
+    of.short_calls[i] = {node, 0};
+    std::atomic_signal_fence(std::memory_order_release);
+    of.short_call_count = i + 1;
+  }
+  of.short_calls[i].lasted += lasted;
+  of.calls += lasted;
+  return true;
+}
+
 /// How much longer than at the last reading the thread has waited for a core in user code.
 std::int64_t take_waited(OffCpu& of, std::int64_t delay_ns) {
   if (delay_ns == platform::RunDelay::unknown) return 0;
@@ -98,6 +146,7 @@ std::int64_t take_waited(OffCpu& of, std::int64_t delay_ns) {
 void remember(OffCpu& of, const Clocks& now) {
   of.at = now.at;
   of.calls = 0;
+  of.short_call_count = 0;
   of.cpu_ns = now.cpu_ns;
   of.behind_ns = now.behind_ns;
 }
@@ -139,8 +188,18 @@ Reading read_at_once(Location& l, bool own, Delay by) {
   }
 }
 
+void note_in_call(OffCpu& of, platform::Ticks begin, std::int64_t off_ns) {
+  if (of.call_begin != begin) of.call_ns = 0;
+  of.call_begin = begin;
+  of.call_ns += off_ns;
+}
+
+/// Whether the rows of call paths may be written.
+enum class Rows : std::uint8_t { Written, Kept };
+
 /// `after_call`: so much of the time, which counts as that of a call, has passed since the call.
-OffCpuTimes take(Location& l, bool own, bool in_mpi, Delay by, platform::Ticks after_call = 0) {
+OffCpuTimes take(Location& l, bool own, bool in_mpi, Delay by, platform::Ticks after_call = 0,
+                 Rows rows = Rows::Written) {
   OffCpu& of = l.off_cpu;
   const Switched where = switched(l, own, in_mpi);
   const Reading reading = read_at_once(l, own, by);
@@ -150,6 +209,12 @@ OffCpuTimes take(Location& l, bool own, bool in_mpi, Delay by, platform::Ticks a
     const std::int64_t after_ns = ns_of(after_call, of, now);
     grown.user = after_ns < grown.mpi ? after_ns : grown.mpi;
     grown.mpi -= grown.user;
+  }
+  if (grown.mpi > 0) {
+    const SharesOfCalls shares = shares_of_calls(l, grown.mpi, now, in_mpi ? now.at - after_call : 0);
+    if (rows == Rows::Written && !l.stopped) give_to_short_calls(l, shares);
+    grown.in_call = shares.of(shares.in_progress);
+    if (grown.in_call > 0) note_in_call(of, l.call.begin, grown.in_call);
   }
   if (now.cpu_ns != of.cpu_ns) of.unread += grown;
   remember(of, now);
@@ -161,6 +226,7 @@ OffCpuTimes take(Location& l, bool own, bool in_mpi, Delay by, platform::Ticks a
 void count(Location& l, const OffCpuTimes& grown) {
   l.unit.waited_ns += grown.waited;
   l.unit.off_mpi_ns += grown.mpi;
+  if (grown.in_call > 0 && !l.stopped) off_cpu_of_path(l, l.call.node) += grown.in_call;
 }
 
 /// Where no watch tells, it is taken for granted of what was short.
@@ -205,7 +271,9 @@ OffCpuTimes take_off_cpu(Location& l, bool in_mpi) {
 
 void count_off_cpu(Location& l, bool in_mpi) { count(l, take_off_cpu(l, in_mpi)); }
 
-void count_off_cpu_in_tick(Location& l) { count(l, take(l, true, false, Delay::Kept)); }
+void count_off_cpu_in_tick(Location& l, bool holds) {
+  count(l, take(l, true, false, Delay::Kept, 0, holds ? Rows::Written : Rows::Kept));
+}
 
 void count_off_cpu_of_call(Location& l, platform::Ticks until) {
   const bool in_handler = l.inside.load(std::memory_order_relaxed) == Inside::Tick;
@@ -215,7 +283,12 @@ void count_off_cpu_of_call(Location& l, platform::Ticks until) {
 OffCpuTimes off_cpu_since_look(const Location& l, bool in_mpi) {
   const OffCpu& of = l.off_cpu;
   const bool own = is_own(l);
-  OffCpuTimes grown = grown_until(of, read_clocks(l, own), switched(l, own, in_mpi));
+  const Clocks now = read_clocks(l, own);
+  OffCpuTimes grown = grown_until(of, now, switched(l, own, in_mpi));
+  if (in_mpi && grown.mpi > 0) {
+    const SharesOfCalls shares = shares_of_calls(l, grown.mpi, now, now.at);
+    grown.in_call = shares.of(shares.in_progress);
+  }
   OffCpuTimes unread = of.unread;
   unread += grown;
   const bool is_asked = of.knows_delay && may_have_waited(unread);
@@ -227,8 +300,7 @@ OffCpuTimes off_cpu_since_look(const Location& l, bool in_mpi) {
 void look_after_call(Location& l, platform::Ticks lasted, platform::Ticks end) {
   if (!may_have_been_switched_out(l, lasted)) return;
   OffCpu& of = l.off_cpu;
-  if (of.calls + lasted < shortest_without_watch) {
-    of.calls += lasted;
+  if (remember_short_call(of, l.call.node, lasted)) {
     of.watch = l.cpu_clock.watch().begin();
     return;
   }

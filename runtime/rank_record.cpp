@@ -67,6 +67,7 @@ bool RankRecordBuilder::add_outside(const Location& l, const measurement::UnitTo
     if (!in_call) continue;
     ++out[column_of(measurement::MetricId::Visits)];
     out[column_of(measurement::MetricId::Time)] += call->time;
+    out[column_of(measurement::MetricId::OffCpuMpi)] += call->off_ns;
   }
   measurement::UnitTotals totals = l.settled;
   totals += in_progress;
@@ -190,7 +191,7 @@ bool RankRecordBuilder::add(const Location& l) {
     }
     in_progress.waited_ns += off.waited;
     if (inside == Inside::Call && threads_ == Threads::Cut) {
-      call = CallInProgress{l.call.node, measurement::uncharged_time(l.call, end)};
+      call = CallInProgress{l.call.node, measurement::uncharged_time(l.call, end), off.in_call};
       in_progress.mpi += call->time;
       ++in_progress.mpi_calls;
       cut_call = measurement::duration_of_open_call(l, end);

@@ -39,10 +39,12 @@ class RankRecordBuilder {
   [[nodiscard]] bool add(const measurement::Location& location);
   void add_own_times(const measurement::Location& location, archive::LocationRecord& record) const;
   bool is_held(const measurement::Location& location) const;
-  /// A call in progress that is to be counted, and how long it has lasted.
+  /// A call in progress that is to be counted, how long it has lasted, and how much of that off the CPU since the last
+  /// look.
   struct CallInProgress {
     measurement::NodeId node;
     platform::Ticks time;
+    std::int64_t off_ns;
   };
   [[nodiscard]] bool add_outside(const measurement::Location& location, const measurement::UnitTotals& in_progress,
                                  const std::optional<CallInProgress>& call);

@@ -276,7 +276,7 @@ void take_no_sample(Location& location, Inside inside, const void* context) {
   }
   ++location.unit.ticks_lost;
   if (inside == Inside::Call) location.call.taken_out += tick_settings.tick_cost;
-  else if (inside == Inside::User) measurement::count_off_cpu_in_tick(location);
+  else if (inside == Inside::User) measurement::count_off_cpu_in_tick(location, false);
 }
 
 /// A tick that stands for CPU time. False: the measurement of this location is ending.
@@ -293,7 +293,7 @@ bool take_sample(Location& location, Inside inside, Weight weight, const void* c
     location.unit.weight_mpi_ns += weight.here;
     location.call.taken_out += tick_settings.tick_cost;
   } else {
-    measurement::count_off_cpu_in_tick(location);
+    measurement::count_off_cpu_in_tick(location, true);
     sample(location, weight.here, context);
   }
   location.unit.weight_mpi_ns += weight.in_mpi;

@@ -65,6 +65,7 @@ class RandomRecords {
         r.is_within = bit();
         r.node = number<std::uint32_t>();
         r.region = number<std::uint16_t>();
+        r.value = bit() ? 0 : number<std::int64_t>();
         break;
       case Kind::Sample:
         r.node = number<std::uint32_t>();
@@ -196,7 +197,7 @@ TEST(Codec, records_without_metrics_have_the_bytes_that_they_always_had) {
     r.is_whole = r.is_io = r.is_within = r.begins = true;
     r.node = 5 + kind;
     r.region = static_cast<std::uint16_t>(300 + kind);
-    r.value = -9 - static_cast<std::int64_t>(kind);
+    r.value = r.kind == Kind::Call ? 0 : -9 - static_cast<std::int64_t>(kind);
     r.peer = 1;
     r.tag = 7;
     r.communicator = 2;
@@ -215,6 +216,30 @@ TEST(Codec, records_without_metrics_have_the_bytes_that_they_always_had) {
       "40400804022 e802040200050b804022 09d08c011223 5ad00f02b602 1bd00f8c01b70227 0cd00f29 0dd00f8c01 0ed00f "
       "0f80fa018380807814 ",
       text);
+}
+
+TEST(Codec, of_a_call_the_time_off_the_cpu_takes_room_only_where_there_is_some) {
+  Record call;
+  call.kind = Kind::Call;
+  call.is_whole = true;
+  call.node = 12;
+  call.region = 100;
+  call.begin = 5000;
+  call.time = 9000;
+  std::array<std::byte, longest_record> bytes;
+  Context writer, slim_writer, reader;
+  const std::size_t without = encode(call, writer, bytes.data());
+  EXPECT_EQ(without, encode(CallRecord{true, 100, 12, 5000, 9000}, slim_writer, bytes.data()));
+  EXPECT_EQ(0u, static_cast<unsigned>(bytes[0]) >> 7) << "the head is that of versions before";
+  writer = {};
+  call.value = 1500;
+  ASSERT_EQ(without + 2, encode(call, writer, bytes.data()));
+  EXPECT_EQ(0x90u, static_cast<unsigned>(bytes[0]));
+  Record read;
+  ASSERT_EQ(without + 2, decode(bytes, reader, read));
+  expect_same(call, read);
+  EXPECT_EQ(writer, reader);
+  EXPECT_EQ(0u, decode(std::span(bytes).first(without + 1), slim_writer = {}, read)) << "it is cut off";
 }
 
 TEST(Codec, a_kind_behind_the_last_one_is_refused) {
