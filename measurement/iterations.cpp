@@ -88,9 +88,6 @@ std::uint8_t shape_of(NodeKind kind, const std::int64_t* values) {
 
 namespace {
 
-/// Fewer iterations without a thread than this are logged one by one: a block of their own would take more room.
-constexpr std::uint64_t least_absence = 32;
-
 void close_log_block(Location& counted_at, ClusteredLoop& loop) {
   const auto block = loop.log.closed();
   if (!loop.closed.append(block.data(), block.size())) counted_at.count_loss(Loss::IterationUnclustered);
@@ -101,16 +98,10 @@ void close_log_block(Location& counted_at, ClusteredLoop& loop) {
 
 void log_absence(Location& counted_at, ClusteredLoop& loop, std::uint64_t number) {
   if (number <= loop.iterations) return;
-  const std::uint64_t count = number - loop.iterations;
-  if (count < least_absence) {
-    constexpr IterationRow nothing = {};
-    while (loop.iterations < number) log_iteration(counted_at, loop, clustering::no_label, row_in_use(nothing), {});
-    return;
-  }
-  close_log_block(counted_at, loop);
-  const auto block = loop.log.absence(loop.iterations, count);
-  if (!loop.closed.append(block.data(), block.size())) counted_at.count_loss(Loss::IterationUnclustered);
-  loop.samples.append_empty(count);
+  for (std::uint64_t next; (next = loop.log.next()) < number;)
+    if (loop.log.append_run(next, number - next, format::Run::Absent) != IterationLog::Appended::Yes)
+      close_log_block(counted_at, loop);
+  loop.samples.append_empty(number - loop.iterations);
   loop.iterations = number;
 }
 
@@ -120,16 +111,74 @@ void log_iteration(Location& counted_at, ClusteredLoop& loop, clustering::Label 
     close_log_block(counted_at, loop);
     (void)loop.log.append(loop.iterations, label, row);
   }
+  if (label != clustering::no_label) loop.slowest.add(loop.iterations, row[format::logged_place(MetricId::Wall)]);
   loop.samples.append(paths);
   ++loop.iterations;
 }
 
-bool log_again(ClusteredLoop& loop, platform::Ticks wall) {
-  constexpr std::size_t column = format::logged_place(MetricId::Wall);
-  static_assert(format::row_of(MetricId::Wall).log == clustering::Precision::Exact);
-  if (loop.log.append_again(loop.iterations, column, wall) != IterationLog::Appended::Yes) return false;
+namespace {
+
+constexpr std::size_t place_of(MetricId metric) { return format::logged_place(metric); }
+
+}  // namespace
+
+bool log_passed(Location& counted_at, ClusteredLoop& loop, std::uint64_t number, NodeId call, platform::Ticks wall,
+                std::int64_t cpu_ns, std::int64_t off_ns) {
+  if (number < loop.iterations || !loop.passed.add(number, call, wall, cpu_ns, off_ns)) return false;
+  log_absence(counted_at, loop, number);
+  const bool in_call = call != root_node;
+  if (!loop.log.keeps_each(number)) {
+    IterationRow row = {};
+    row[place_of(MetricId::Wall)] = wall;
+    row[place_of(MetricId::Cpu)] = cpu_ns;
+    row[place_of(in_call ? MetricId::OffCpuMpi : MetricId::WaitedForCore)] = off_ns;
+    if (in_call) row[place_of(MetricId::Time)] = wall;
+    log_iteration(counted_at, loop, format::passed_label, row_in_use(row), {});
+    return true;
+  }
+  const format::Run what = in_call ? format::Run::PassedInCall : format::Run::Passed;
+  if (loop.log.append_run(number, 1, what) != IterationLog::Appended::Yes) {
+    close_log_block(counted_at, loop);
+    (void)loop.log.append_run(number, 1, what);
+  }
+  loop.slowest.add(number, wall);
   loop.samples.append({});
   ++loop.iterations;
+  return true;
+}
+
+bool PassedIterations::add_at(std::uint32_t node, std::int64_t value) {
+  if (node >= by_node.size() && !by_node.resize(std::size_t{node} + 1)) return false;
+  by_node[node] += value;
+  return true;
+}
+
+bool PassedIterations::add(std::uint64_t number, NodeId call, platform::Ticks wall, std::int64_t cpu_ns,
+                           std::int64_t off_ns) {
+  const bool in_call = call != root_node;
+  if (in_call && !add_at(static_cast<std::uint32_t>(call), wall)) return false;
+  const auto before = static_cast<double>(count);
+  const double inverse = count > 0 ? 1 / before : 0, weight = before / (before + 1);
+  const auto add_value = [&](MetricId metric, std::int64_t UnitTotals::*total, std::int64_t value) {
+    const std::size_t at = place_of(metric);
+    const double apart = static_cast<double>(value) - static_cast<double>(totals.*total) * inverse;
+    squares[at] += apart * apart * weight;
+    minimum[at] = count > 0 && minimum[at] < value ? minimum[at] : value;
+    maximum[at] = count > 0 && maximum[at] > value ? maximum[at] : value;
+    totals.*total += value;
+  };
+  add_value(MetricId::Wall, &UnitTotals::wall, wall);
+  add_value(MetricId::Cpu, &UnitTotals::cpu_ns, cpu_ns);
+  add_value(MetricId::Time, &UnitTotals::mpi, in_call ? wall : 0);
+  add_value(MetricId::WaitedForCore, &UnitTotals::waited_ns, in_call ? 0 : off_ns);
+  add_value(MetricId::OffCpuMpi, &UnitTotals::off_mpi_ns, in_call ? off_ns : 0);
+  Sum& sum = sums[in_call];
+  ++sum.count;
+  sum.wall += wall;
+  sum.cpu_ns += cpu_ns;
+  sum.off_ns += off_ns;
+  if (count++ == 0) first = number;
+  last = number;
   return true;
 }
 

@@ -126,12 +126,53 @@ bool RankRecordBuilder::add_slopes(const ClusteredLoop& loop) {
   return true;
 }
 
-bool RankRecordBuilder::add_loop(ClusteredLoop& loop, std::int32_t index) {
+namespace {
+
+/// The class of the iterations without an MPI call or region; a new one when there are none.
+std::uint32_t class_without_keys(const ClusteredLoop& loop) {
+  for (std::uint32_t k = 0; k < loop.clusterer.cluster_count(); ++k) {
+    const clustering::ClusterView cluster = loop.clusterer.cluster(k);
+    // The paths of the class come first.
+    const bool has_keys =
+        loop.clusterer.path_count(k) > 0 && loop.clusterer.tells_classes(loop.clusterer.path(k, 0).shape);
+    if (!cluster.overflow && !has_keys) return cluster.class_index;
+  }
+  return loop.clusterer.class_count();
+}
+
+}  // namespace
+
+/// The iterations that a thread has passed are one more cluster, so everything that was measured is in some cluster.
+bool RankRecordBuilder::add_passed(const Location& l, const ClusteredLoop& loop, std::int32_t loop_index) {
+  const measurement::PassedIterations& passed = loop.passed;
+  const auto first = static_cast<std::int64_t>(passed.first);
+  const std::size_t metrics = measurement::logged_in_use();
+  if (!clusters_.push_back({static_cast<std::uint32_t>(format::passed_label), class_without_keys(loop), false,
+                            static_cast<std::int64_t>(passed.count), first, static_cast<std::int64_t>(passed.last),
+                            first, {passed.minimum, metrics}, {passed.maximum, metrics}, {passed.squares, metrics}}))
+    return false;
+  const std::size_t first_value = values_.size();
+  for (std::uint32_t node = 0; node < passed.by_node.size(); ++node) {
+    if (passed.by_node[node] == 0) continue;
+    const NodeKind kind = l.tree.node(measurement::NodeId{node}).kind;
+    std::int64_t* out = add_row(node, measurement::CallTree::width(kind));
+    if (!out) return false;
+    out[column_of(kind == NodeKind::Region ? measurement::MetricId::Time : measurement::MetricId::Weight)] =
+        passed.by_node[node];
+  }
+  constexpr std::int64_t nothing[measurement::most_extra_metrics] = {};
+  return add_unit(passed.totals, nothing, loop_index, static_cast<std::int32_t>(loop.clusterer.cluster_count()),
+                  first_value);
+}
+
+bool RankRecordBuilder::add_loop(const Location& l, ClusteredLoop& loop, std::int32_t index) {
   const auto names = measurement::user_region_names();
   const auto name = static_cast<std::size_t>(loop.region) - measurement::first_user_region;
-  const Extent clusters{clusters_.size(), loop.clusterer.cluster_count()};
+  const bool any_passed = loop.passed.count > 0;
+  const Extent clusters{clusters_.size(), loop.clusterer.cluster_count() + any_passed};
   for (std::uint32_t i = 0; i < loop.clusterer.cluster_count(); ++i)
     if (!add_cluster(loop, i, index)) return false;
+  if (any_passed && !add_passed(l, loop, index)) return false;
   archive::LoopRecord record{};
   record.name = name < names.size() ? names[name] : "";
   record.iterations = static_cast<std::int64_t>(loop.iterations);
@@ -143,6 +184,15 @@ bool RankRecordBuilder::add_loop(ClusteredLoop& loop, std::int32_t index) {
                       loop.samples.kept(), loop.samples.count(),
                       NodeKind::Function,  measurement::column_of(measurement::MetricId::Samples)};
   }
+  for (std::size_t i = 0; i < std::size(record.passed); ++i) {
+    const auto& sum = loop.passed.sums[i];
+    record.passed[i] = {static_cast<std::int64_t>(sum.count), sum.wall, sum.cpu_ns, sum.off_ns};
+  }
+  record.thinned_from = static_cast<std::int64_t>(loop.log.thinned_from());
+  record.level = loop.log.level();
+  record.slowest_count = loop.slowest.count;
+  for (std::size_t i = 0; i < loop.slowest.count; ++i)
+    record.slowest[i] = {static_cast<std::int64_t>(loop.slowest.one[i].number), loop.slowest.one[i].wall};
   const std::size_t first_slope = slopes_.size();
   return add_slopes(loop) && loops_.push_back(record) && loop_clusters_.push_back(clusters) &&
          loop_slopes_.push_back({first_slope, slopes_.size() - first_slope});
@@ -211,7 +261,7 @@ bool RankRecordBuilder::add(const Location& l) {
   const measurement::Iterations* iterations = measurement::iterations_of(l);
   const std::uint32_t loops = iterations ? iterations->count : 0;
   for (std::uint32_t i = 0; i < loops; ++i)
-    if (!add_loop(*iterations->loops[i], static_cast<std::int32_t>(i))) return false;
+    if (!add_loop(l, *iterations->loops[i], static_cast<std::int32_t>(i))) return false;
   extents.units.count = units_.size() - extents.units.first;
   extents.loops.count = loops;
 

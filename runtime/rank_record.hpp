@@ -55,7 +55,10 @@ class RankRecordBuilder {
   [[nodiscard]] bool add_outside(const measurement::Location& location, const measurement::UnitTotals& in_progress,
                                  const CallsInProgress& calls);
   [[nodiscard]] bool add_stopped(const measurement::Location& location, platform::Ticks end, std::int64_t cpu_end_ns);
-  [[nodiscard]] bool add_loop(measurement::ClusteredLoop& loop, std::int32_t index);
+  [[nodiscard]] bool add_loop(const measurement::Location& location, measurement::ClusteredLoop& loop,
+                              std::int32_t index);
+  [[nodiscard]] bool add_passed(const measurement::Location& location, const measurement::ClusteredLoop& loop,
+                                std::int32_t loop_index);
   [[nodiscard]] bool add_slopes(const measurement::ClusteredLoop& loop);
   [[nodiscard]] bool add_cluster(const measurement::ClusteredLoop& loop, std::uint32_t index, std::int32_t loop_index);
   [[nodiscard]] bool add_unit(const measurement::UnitTotals& totals, const std::int64_t* extra, std::int32_t loop,
