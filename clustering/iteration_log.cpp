@@ -89,7 +89,7 @@ void IterationLog::destroy() {
   columns_ = exact_ = kept_ = 0;
   grouped_ = 0;
   coarser_ = last_level_ = 0;
-  had_items_ = false;
+  had_items_ = keeps_last_ = false;
   thinned_from_ = 0;
 }
 
@@ -188,6 +188,7 @@ IterationLog::Appended IterationLog::append(std::uint64_t iteration, Label label
   }
   if (s_.items) put_number(0);
   put_record(0, label, overall);
+  keeps_last_ = true;
   ++s_.covered;
   ++s_.count;
   return Appended::Yes;
@@ -204,7 +205,8 @@ void IterationLog::begin_group(unsigned level) {
 
 void IterationLog::add_to_group(std::uint64_t iteration, Label label, std::span<const std::int64_t> overall) {
   any_in_group_ = true;
-  if (format::KeptIterations{s_.level}.has(iteration)) {
+  keeps_last_ = format::KeptIterations{s_.level}.has(iteration);
+  if (keeps_last_) {
     group_label_ = label;
     std::copy(overall.begin(), overall.end(), kept_row_);
   } else {

@@ -44,6 +44,8 @@ class IterationLog {
   std::uint64_t next() const { return s_.first + s_.covered + s_.run + grouped_; }
   /// Whether `iteration`, the next one, is not one of a group.
   bool keeps_each(std::uint64_t iteration) const { return grouped_ == 0 && level_at(iteration) == 0; }
+  /// Whether the last iteration that was appended is kept by itself.
+  bool keeps_last() const { return keeps_last_; }
   /// From the next group on the level is higher by so much.
   void thin_further(unsigned levels) { coarser_ = levels; }
 
@@ -90,7 +92,7 @@ class IterationLog {
   std::size_t longest_ = 0;  ///< bytes that one append may write
   std::uint64_t whole_ = all;
   unsigned coarser_ = 0, last_level_ = 0;
-  bool had_items_ = false;
+  bool had_items_ = false, keeps_last_ = false;
   std::uint64_t thinned_from_ = 0;
 
   // The group in progress.

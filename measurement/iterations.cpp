@@ -1,5 +1,9 @@
 #include "measurement/iterations.hpp"
 
+#include <algorithm>
+#include <bit>
+
+#include "format/kept_iterations.hpp"
 #include "measurement/following.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/metrics.hpp"
@@ -11,6 +15,7 @@ using clustering::IterationLog;
 using clustering::Shape;
 
 IterationSettings iteration_settings;
+std::atomic<std::uint64_t> logged_bytes{0};
 
 namespace {
 
@@ -43,6 +48,21 @@ constexpr Shape sample_shapes[] = {
     {true, clustering::no_column, {}},
 };
 
+constexpr std::size_t log_block_bytes = 32768;
+
+/// So many iterations of a loop are kept one by one, a power of two. At 32 bytes each, and with half as many more for
+/// each doubling, the log of one loop takes half of the room after 14 doublings, which are 2 10^9 iterations by default.
+std::uint64_t iterations_kept_whole() { return std::bit_floor(iteration_settings.log_limit / 512); }
+
+/// By how many levels logs are thinned further: one when half of the room is used up, two when half of the rest is, ...
+unsigned further_levels() {
+  const std::uint64_t limit = iteration_settings.log_limit, used = logged_bytes.load(std::memory_order_relaxed);
+  if (used <= limit / 2) [[likely]]
+    return 0;
+  if (used >= limit) return format::highest_level;
+  return static_cast<unsigned>(std::bit_width(limit / (limit - used))) - 1;
+}
+
 bool create(ClusteredLoop& loop) {
   clustering::OverallColumn columns[most_logged];
   for (std::size_t i = 0; i < logged_in_use(); ++i) {
@@ -68,7 +88,8 @@ bool create(ClusteredLoop& loop) {
   settings.memory_limit = iteration_settings.memory;
   settings.overall = overall;
   settings.shapes = shapes;
-  if (!loop.clusterer.create(settings) || !loop.log.create(overall)) return false;
+  if (!loop.clusterer.create(settings) || !loop.log.create(overall, log_block_bytes, iterations_kept_whole()))
+    return false;
   const std::size_t bytes = iteration_settings.sample_memory;
   if (bytes > 0) (void)loop.samples.create(sample_shapes, bytes);  // one can do without
   return true;
@@ -91,6 +112,7 @@ namespace {
 void close_log_block(Location& counted_at, ClusteredLoop& loop) {
   const auto block = loop.log.closed();
   if (!loop.closed.append(block.data(), block.size())) counted_at.count_loss(Loss::IterationUnclustered);
+  logged_bytes.fetch_add(block.size(), std::memory_order_relaxed);
   loop.log.start_block();
 }
 
@@ -105,13 +127,39 @@ void log_absence(Location& counted_at, ClusteredLoop& loop, std::uint64_t number
   loop.iterations = number;
 }
 
+namespace {
+
+/// The log refers to a cluster: when it is merged, a reader has to know.
+void refer_to(Location& counted_at, ClusteredLoop& loop, clustering::Label label) {
+  auto& labels = loop.logged_labels;
+  const auto at = static_cast<std::size_t>(std::lower_bound(labels.begin(), labels.end(), label) - labels.begin());
+  if (at < labels.size() && labels[at] == label) return;
+  if (!labels.push_back(label)) return counted_at.count_loss(Loss::IterationUnclustered);
+  std::move_backward(labels.begin() + at, labels.end() - 1, labels.end());
+  labels[at] = label;
+}
+
+/// Whether the log refers to a cluster, which ends.
+bool was_referred_to(ClusteredLoop& loop, clustering::Label label) {
+  auto& labels = loop.logged_labels;
+  clustering::Label* const at = std::lower_bound(labels.begin(), labels.end(), label);
+  if (at == labels.end() || *at != label) return false;
+  std::move(at + 1, labels.end(), at);
+  return labels.resize(labels.size() - 1);
+}
+
+}  // namespace
+
 void log_iteration(Location& counted_at, ClusteredLoop& loop, clustering::Label label,
                    std::span<const std::int64_t> row, std::span<const clustering::TouchedPath> paths) {
+  loop.log.thin_further(further_levels());
   if (loop.log.append(loop.iterations, label, row) != IterationLog::Appended::Yes) {
     close_log_block(counted_at, loop);
     (void)loop.log.append(loop.iterations, label, row);
   }
   if (label != clustering::no_label) loop.slowest.add(loop.iterations, row[format::logged_place(MetricId::Wall)]);
+  const bool is_of_cluster = label != clustering::no_label && label != format::passed_label;
+  if (is_of_cluster && loop.log.keeps_last()) refer_to(counted_at, loop, label);
   loop.samples.append(paths);
   ++loop.iterations;
 }
@@ -255,8 +303,11 @@ clustering::Label cluster_iteration(Location& counted_at, ClusteredLoop& loop, s
                                     const clustering::IterationProfile& profile) {
   const clustering::Added added = loop.clusterer.add(iteration, profile);
   if (added.error != clustering::Error::None) return clustering::no_label;
-  const auto merges = loop.clusterer.merges();
-  if (!loop.merges.append(merges.data(), merges.size())) counted_at.count_loss(Loss::IterationUnclustered);
+  for (const clustering::Merge& merge : loop.clusterer.merges()) {
+    if (!was_referred_to(loop, merge.from)) continue;
+    if (!loop.merges.push_back(merge)) counted_at.count_loss(Loss::IterationUnclustered);
+    refer_to(counted_at, loop, merge.to);
+  }
   loop.clusterer.drained();
   return added.label;
 }

@@ -4,6 +4,7 @@
 /// when it writes the experiment.
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <span>
 
@@ -30,8 +31,11 @@ struct IterationSettings {
   std::size_t memory = std::size_t{32} << 20;          ///< bytes of cluster profiles per loop and thread
   std::size_t log_memory = std::size_t{512} << 10;     ///< bytes of log and merges per loop before they go to a file
   std::size_t sample_memory = std::size_t{256} << 10;  ///< bytes of samples of single iterations per loop; 0: none
+  std::uint64_t log_limit = std::uint64_t{64} << 20;   ///< bytes of all logs of the process, before they are compressed
 };
 extern IterationSettings iteration_settings;
+/// Bytes of all blocks of logs that were closed.
+extern std::atomic<std::uint64_t> logged_bytes;
 
 /// The iterations of a location that follows in which it recorded nothing: they have no vector and are in no cluster.
 struct PassedIterations {
@@ -83,8 +87,9 @@ struct ClusteredLoop {
   clustering::SampleStore samples;  ///< its ordinals are the numbers of the iterations
   PassedIterations passed;
   SlowestIterations slowest;
-  platform::Bytes closed;           ///< closed blocks of the log, one behind the other, that no file has yet
-  platform::GrowableArray<clustering::Merge> merges;  ///< those that no file has yet
+  platform::Bytes closed;  ///< closed blocks of the log, one behind the other, that no file has yet
+  platform::GrowableArray<clustering::Merge> merges;         ///< those that the log needs and no file has yet
+  platform::GrowableArray<clustering::Label> logged_labels;  ///< of clusters that the log refers to, ascending
 };
 
 struct Iterations {

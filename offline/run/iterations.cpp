@@ -118,6 +118,11 @@ class LogCursor {
     return true;
   }
 
+  /// How many iterations have the vector of the last one that was read.
+  std::uint64_t sharing() const {
+    return item_.run || level_ == 0 || number_ - 1 == kept_ ? 1 : others_;
+  }
+
  private:
   bool next_item() {
     for (;;) {
@@ -315,6 +320,17 @@ bool with_iteration(const experiment::Loop& loop, std::int64_t iteration, const 
     take(i, cluster, row);
   });
   return found;
+}
+
+
+std::int64_t sharing_vector(const experiment::Loop& loop, std::int64_t iteration) {
+  if (loop.thinning.level == 0 || iteration < loop.thinning.from || loop.log.empty()) return 1;
+  const auto wanted = static_cast<std::uint64_t>(iteration);
+  const std::vector<experiment::FramePlace> only{loop.log[piece_of(loop.log, wanted)]};
+  LogCursor log(loop, only, wanted);
+  for (Logged of; log.next(of) && of.number <= wanted;)
+    if (of.number == wanted) return static_cast<std::int64_t>(log.sharing());
+  return 1;
 }
 
 }  // namespace refrain::run
