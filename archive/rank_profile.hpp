@@ -133,6 +133,15 @@ struct StretchesRecord {
   std::span<const measurement::Stretches::Class> classes;  ///< those without members are none
 };
 
+/// Messages that were sampled one by one (events/matched_sample.hpp).
+struct MatchedRecord {
+  bool is_on;  ///< false: none were
+  unsigned level;
+  std::uint64_t lost;
+  std::int64_t begin_time;
+  std::span<const events::SampledMessage> messages;
+};
+
 struct LocationRecord {
   std::int32_t thread;  ///< 0 is the thread that the process began with
   std::int64_t os_thread_id;
@@ -146,7 +155,7 @@ struct LocationRecord {
   std::int64_t arena_bytes;                                         ///< memory of the call tree in use
   measurement::OwnTimeMean own_times[measurement::own_time_count];  ///< what one has cost, ticks; 0 timed: not known
   measurement::EventCounts events;
-  const events::MatchedSample* matched;  ///< null: no messages were sampled
+  MatchedRecord matched;
   std::span<const waits::DurationTable::Entry> durations;
 };
 

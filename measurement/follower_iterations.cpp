@@ -161,7 +161,7 @@ void give_back_items(Location& l) {
 void log_missing_at_end(Location& l) {
   const Location* first = first_location();
   while (first && !is_followed(*first)) first = first->next;
-  if (!first || !first->iterations || !l.following->iterations) return;
+  if (!first || !is_held(*first) || !first->iterations || !l.following->iterations) return;
   for (std::uint32_t i = 0; i < l.following->iterations->count; ++i) {
     ClusteredLoop& loop = *l.following->iterations->loops[i];
     for (std::uint32_t k = 0; k < first->iterations->count; ++k)

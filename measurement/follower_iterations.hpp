@@ -18,7 +18,7 @@ namespace refrain::measurement {
 void take_items(Location& location, Location& counted_at);
 /// Counts what is in the queue as time outside of iterations. By the owner or who holds it.
 void give_back_items(Location& location);
-/// Logs the iterations of the first thread's loops that the location has no rows for yet.
+/// Logs the iterations of the first thread's loops that the location has no rows for yet, if the first thread is held.
 void log_missing_at_end(Location& location);
 
 }  // namespace refrain::measurement

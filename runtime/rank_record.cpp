@@ -4,8 +4,10 @@
 #include <cstring>
 #include <optional>
 
+#include "measurement/boundaries.hpp"
 #include "measurement/call_durations.hpp"
 #include "measurement/event_log.hpp"
+#include "measurement/followers.hpp"
 #include "measurement/locations.hpp"
 #include "measurement/off_cpu.hpp"
 #include "measurement/regions.hpp"
@@ -93,7 +95,7 @@ bool RankRecordBuilder::add_cluster(const ClusteredLoop& loop, std::uint32_t ind
   const auto number = [](std::uint64_t iteration) { return static_cast<std::int64_t>(iteration); };
   if (!clusters_.push_back({static_cast<std::uint32_t>(view.label), view.class_index, view.overflow,
                             number(view.members), number(view.first), number(view.last), number(view.exemplar),
-                            view.minimum, view.maximum, view.squares}))
+                            kept(view.minimum), kept(view.maximum), kept(view.squares)}))
     return false;
   const std::size_t first_value = values_.size();
   for (std::uint32_t r = 0; r < loop.clusterer.path_count(index); ++r) {
@@ -149,7 +151,9 @@ bool RankRecordBuilder::add_passed(const Location& l, const ClusteredLoop& loop,
   const std::size_t metrics = measurement::logged_in_use();
   if (!clusters_.push_back({static_cast<std::uint32_t>(format::passed_label), class_without_keys(loop), false,
                             static_cast<std::int64_t>(passed.count), first, static_cast<std::int64_t>(passed.last),
-                            first, {passed.minimum, metrics}, {passed.maximum, metrics}, {passed.squares, metrics}}))
+                            first, kept(std::span<const std::int64_t>(passed.minimum, metrics)),
+                            kept(std::span<const std::int64_t>(passed.maximum, metrics)),
+                            kept(std::span<const double>(passed.squares, metrics))}))
     return false;
   const std::size_t first_value = values_.size();
   for (std::uint32_t node = 0; node < passed.by_node.size(); ++node) {
@@ -176,11 +180,11 @@ bool RankRecordBuilder::add_loop(const Location& l, ClusteredLoop& loop, std::in
   archive::LoopRecord record{};
   record.name = name < names.size() ? names[name] : "";
   record.iterations = static_cast<std::int64_t>(loop.iterations);
-  record.merges = loop.merges.view();
-  record.log = loop.closed.view();
-  record.log_tail = loop.log.closed();
+  record.merges = kept(loop.merges.view());
+  record.log = kept(loop.closed.view());
+  record.log_tail = kept(loop.log.closed());
   if (!loop.samples.data().empty()) {
-    record.samples = {loop.samples.data(), loop.samples.references(),
+    record.samples = {kept(loop.samples.data()), kept(loop.samples.references()),
                       loop.samples.kept(), loop.samples.count(),
                       NodeKind::Function,  measurement::column_of(measurement::MetricId::Samples)};
   }
@@ -281,7 +285,10 @@ bool RankRecordBuilder::add(const Location& l) {
   add_own_times(l, location);
   if (const measurement::EventLog* log = l.events) {
     location.events = measurement::counts_of_events(*log);
-    if (log->matched.is_on()) location.matched = &log->matched;
+    const events::MatchedSample& sample = log->matched;
+    const bool copied = threads_ == Threads::Going && !own;
+    location.matched = {sample.is_on(), sample.level(), sample.lost(), sample.begin_time(),
+                        copied ? copies_.of(sample.messages()) : sample.messages()};
   }
   for (waits::DurationTable::Entry entry : l.durations.view()) {
     if (entry.node == 0) continue;
@@ -328,6 +335,27 @@ bool RankRecordBuilder::copy_modules() {
   return true;
 }
 
+archive::StretchesRecord RankRecordBuilder::copy_of(const archive::StretchesRecord& stretches) {
+  return {stretches.count, stretches.hash, copies_.of(stretches.classes)};
+}
+
+/// Adds a location that is held, or is for this purpose.
+bool RankRecordBuilder::add_held(Location& l) {
+  copies_are_needed_ = false;
+  if (threads_ != Threads::Going) return !is_held(l) || add(l);
+  const Location* const own = measurement::own_location();
+  const bool is_own = &l == own;
+  const measurement::TakenFollower taken(l);
+  if (!taken || (!is_own && !measurement::pause_one(l))) return false;
+  measurement::bring_up_to_date(l);
+  // Those of a thread that follows are filled by the first thread alone.
+  const bool by_own = l.iterations ? is_own : own && measurement::is_followed(*own);
+  copies_are_needed_ = !by_own;
+  const bool added = add(l);
+  if (!is_own) measurement::resume_others();
+  return added;
+}
+
 bool RankRecordBuilder::is_held(const Location& l) const {
   return threads_ == Threads::Ended || measurement::is_held(l);
 }
@@ -353,8 +381,9 @@ bool RankRecordBuilder::build(const archive::RankRecord& frame, const Calibratio
   for (const Location* l = measurement::first_location(); l; l = l->next) ++count;
   // The list is newest first; locations are written in the order of their threads.
   for (std::size_t thread = 0; thread < count; ++thread)
-    for (const Location* l = measurement::first_location(); l; l = l->next)
-      if (l->thread == static_cast<std::int32_t>(thread) && l->first_begin && is_held(*l) && !add(*l)) return false;
+    for (Location* l = measurement::first_location(); l; l = l->next)
+      if (l->thread == static_cast<std::int32_t>(thread) && l->first_begin && !add_held(*l)) return false;
+  if (copies_.failed()) return false;
   if (!locations_.empty() && locations_.size() == count)
     locations_[0].losses[static_cast<std::size_t>(measurement::Loss::UnseenThreads)] =
         measurement::unseen_cpu_ns(cpu_ns_);

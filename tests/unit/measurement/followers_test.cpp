@@ -484,6 +484,39 @@ TEST_F(Followers, iterations_within_one_call_have_no_row_and_all_their_time_is_o
   thread.join();
 }
 
+TEST_F(Followers, one_is_held_while_the_others_go_on) {
+  std::atomic<bool> over{false};
+  std::array<Account, 2> accounts;
+  std::array<std::atomic<Location*>, 2> locations{};
+  std::array<std::atomic<int>, 2> recorded{};
+  std::vector<std::thread> running;
+  for (std::size_t t = 0; t < 2; ++t)
+    running.emplace_back([&, t] {
+      Life life(accounts[t]);
+      locations[t].store(life.location);
+      while (!over.load()) {
+        record(*life.location, accounts[t], 1);
+        ++recorded[t];
+      }
+    });
+  for (std::size_t t = 0; t < 2; ++t)
+    while (recorded[t].load() == 0) std::this_thread::yield();
+  for (std::size_t t = 0; t < 2; ++t) {
+    Location &held = *locations[t].load(), &other = *locations[1 - t].load();
+    ASSERT_TRUE(pause_one(held));
+    EXPECT_TRUE(is_held(held));
+    EXPECT_FALSE(is_held(other));
+    EXPECT_FALSE(pause_others()) << "one at a time";
+    const std::int64_t calls = held.settled.mpi_calls + held.unit.mpi_calls;
+    for (const int before = recorded[1 - t].load(); recorded[1 - t].load() < before + 100;) std::this_thread::yield();
+    EXPECT_EQ(calls, held.settled.mpi_calls + held.unit.mpi_calls);
+    resume_others();
+    for (const int before = recorded[t].load(); recorded[t].load() < before + 100;) std::this_thread::yield();
+  }
+  over.store(true);
+  for (auto& thread : running) thread.join();
+}
+
 TEST_F(Followers, iterations_that_nobody_looked_after_count_outside) {
   Account account;
   Steps steps;
