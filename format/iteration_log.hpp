@@ -32,9 +32,9 @@ namespace log_format {
 inline constexpr std::uint32_t magic = 0x4c544952;  // "RITL"
 inline constexpr std::size_t header_bytes = 24;
 inline constexpr std::size_t size_at = 4, first_at = 8, count_at = 16, columns_at = 20, kind_at = 22;
-/// Blocks of iterations without a thread (files of 1.9 and 1.10), and blocks of items (since 1.11). Readers before these
-/// versions find a block without records, and its iterations missing. Behind the header of both is the number of the
-/// iterations that the block covers (u64).
+/// Blocks of iterations without a thread (1.9 and 1.10), and blocks of items (since 1.11). Readers before these versions
+/// find a block without records, and its iterations missing. Behind the header of both is the number of the iterations
+/// that the block covers (u64).
 inline constexpr std::uint16_t absence_kind = 1, items_kind = 2;
 inline constexpr std::size_t covered_at = header_bytes, items_at = header_bytes + 8;
 inline constexpr int level_shift = 8;  ///< the level of a block of items is in the high byte of the kind

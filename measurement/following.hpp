@@ -4,8 +4,8 @@
 /// The first thread only publishes that a span has ended. The thread that follows notices it when something is about to
 /// be recorded: at a tick, at the ends of an MPI call, at a mark. Then the unit in progress, which belongs to the span
 /// that the thread knew last, goes to a queue as it is. Spans in which nothing was recorded are passed: they are added
-/// up and go with the next unit. That is all that a handler has to do. What is in the queue becomes iterations later, in
-/// ordinary context of the first thread (followers.hpp).
+/// up and go with the next unit. That is all that a handler has to do. What is in the queue becomes iterations later,
+/// in ordinary context of the first thread (followers.hpp).
 ///
 /// Wall time is exact, by the published times. CPU time is read when a boundary is noticed and shared over the time
 /// since the last reading in proportion to wall time. Extra metrics are not read for a boundary: their growth between

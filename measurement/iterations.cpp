@@ -51,7 +51,7 @@ constexpr Shape sample_shapes[] = {
 constexpr std::size_t log_block_bytes = 32768;
 
 /// So many iterations of a loop are kept one by one, a power of two. At 32 bytes each, and with half as many more for
-/// each doubling, the log of one loop takes half of the room after 14 doublings, which are 2 10^9 iterations by default.
+/// each doubling, the log of one loop takes half of the room after 14 doublings: 2 10^9 iterations by default.
 std::uint64_t iterations_kept_whole() { return std::bit_floor(iteration_settings.log_limit / 512); }
 
 /// By how many levels logs are thinned further: one when half of the room is used up, two when half of the rest is, ...

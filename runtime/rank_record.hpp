@@ -11,8 +11,8 @@
 
 namespace refrain::runtime {
 
-/// Owns what a RankRecord points to, but for what `frame` points to and, where the locations stay as they are, what they
-/// hold of loops and messages.
+/// Owns what a RankRecord points to, but for what `frame` points to and, where the locations stay as they are, what
+/// they hold of loops and messages.
 class RankRecordBuilder {
  public:
   enum class Threads {
@@ -21,7 +21,8 @@ class RankRecordBuilder {
     Going,    ///< they go on, and each is paused for as long as it takes to copy it; else the same
     Cut       ///< they are paused, and the process may end now: a call in progress counts as far as it has come
   };
-  /// False: no memory, or a location could not be paused. `wall_clock_weights`: ticks came on the wall clock, so it takes the place of the CPU clock.
+  /// False: no memory, or a location could not be paused. `wall_clock_weights`: ticks came on the wall clock, so it
+  /// takes the place of the CPU clock.
   [[nodiscard]] bool build(const archive::RankRecord& frame, const Calibration& calibration, bool wall_clock_weights,
                            Threads threads);
   const archive::RankRecord& record() const { return record_; }

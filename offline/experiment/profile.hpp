@@ -123,7 +123,8 @@ struct PassedSum {
   std::int64_t off_ns = 0;  ///< in a call: off the CPU; else waiting for a core
 };
 
-/// From iteration `from` on the log has one iteration of each group, of 2^level at the end, and the sum over the others.
+/// From iteration `from` on the log has one iteration of each group, at the end of 2^level iterations, and the sum over
+/// the others.
 struct Thinning {
   std::int64_t from = 0;
   unsigned level = 0;  ///< 0: every iteration is there

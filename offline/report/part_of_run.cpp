@@ -63,8 +63,9 @@ struct Origins {
     };
     std::string text = "Wall time, MPI time, calls and bytes are exact.";
     if (sharing > 1)
-      text = fmt::format("The log does not keep this iteration: its times, calls and bytes are the mean of {} iterations.",
-                         human_count(sharing));
+      text = fmt::format(
+          "The log does not keep this iteration: its times, calls and bytes are the mean of {} iterations.",
+          human_count(sharing));
     if (shared > 0)
       text += fmt::format(" Their division among call paths is reconstructed{} from its cluster of {}{}.", on(shared),
                           least < most ? fmt::format("{} to ", human_count(least)) : "",

@@ -211,9 +211,12 @@ TEST(Iterations, that_a_thread_has_passed_have_the_wall_time_of_the_first_thread
     EXPECT_EQ(row[place_in_row(MetricId::Wall)], wall) << i;
     EXPECT_EQ(row[place_in_row(MetricId::Time)], in_call ? wall : 0) << i;
     if (absent || i == 30) return;
-    EXPECT_NEAR(static_cast<double>(row[place_in_row(MetricId::Cpu)]), static_cast<double>(in_call ? 0 : 2 * wall), 1);
-    EXPECT_NEAR(static_cast<double>(row[place_in_row(MetricId::WaitedForCore)]), static_cast<double>(in_call ? 0 : wall), 1);
-    EXPECT_NEAR(static_cast<double>(row[place_in_row(MetricId::OffCpuMpi)]), static_cast<double>(in_call ? 3 * wall : 0), 1);
+    const auto expect = [&](MetricId metric, std::int64_t value) {
+      EXPECT_NEAR(static_cast<double>(row[place_in_row(metric)]), static_cast<double>(value), 1) << i;
+    };
+    expect(MetricId::Cpu, in_call ? 0 : 2 * wall);
+    expect(MetricId::WaitedForCore, in_call ? 0 : wall);
+    expect(MetricId::OffCpuMpi, in_call ? 3 * wall : 0);
   };
   std::int64_t next = 0;
   EXPECT_EQ(100, run::for_each_iteration(other.loop, [&](std::int64_t i, std::int32_t cluster, auto row) {

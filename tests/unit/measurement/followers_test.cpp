@@ -136,7 +136,8 @@ class Followers : public testing::Test {
           for (std::uint64_t i = 0; i < item.count && item.count < 1'000'000; ++i) {
             Row& row = all.emplace_back();
             if (!item.run) std::copy_n(item.row, logged_count, row.begin());
-            else if (item.run != format::Run::Absent) row[format::logged_place(MetricId::Wall)] = walls.at(all.size() - 1);
+            else if (item.run != format::Run::Absent)
+              row[format::logged_place(MetricId::Wall)] = walls.at(all.size() - 1);
           }
         }
         ASSERT_FALSE(block.damaged());
