@@ -197,7 +197,7 @@ IterationLog::Appended IterationLog::append(std::uint64_t iteration, Label label
 void IterationLog::begin_group(unsigned level) {
   if (last_level_ == 0) thinned_from_ = next();
   last_level_ = level;
-  any_in_group_ = false;
+  any_in_group_ = has_kept_ = false;
   group_label_ = no_label;
   std::memset(kept_row_, 0, sizeof kept_row_);
   std::memset(others_, 0, sizeof others_);
@@ -206,8 +206,9 @@ void IterationLog::begin_group(unsigned level) {
 void IterationLog::add_to_group(std::uint64_t iteration, Label label, std::span<const std::int64_t> overall) {
   any_in_group_ = true;
   keeps_last_ = format::KeptIterations{s_.level}.has(iteration);
+  if (keeps_last_ || !has_kept_) group_label_ = label;
   if (keeps_last_) {
-    group_label_ = label;
+    has_kept_ = true;
     std::copy(overall.begin(), overall.end(), kept_row_);
   } else {
     for (std::uint32_t c = 0; c < columns_; ++c) others_[c] = format::wrapping_sum(others_[c], overall[c]);

@@ -98,7 +98,8 @@ class IterationLog {
   // The group in progress.
   std::uint64_t grouped_ = 0;  ///< iterations of it so far; 0: there is none
   bool any_in_group_ = false;  ///< with a vector
-  Label group_label_ = no_label;
+  bool has_kept_ = false;      ///< the one that is kept
+  Label group_label_ = no_label;  ///< of the one that is kept; until then of the last one
   std::int64_t kept_row_[max_overall] = {}, others_[max_overall] = {};
 };
 
