@@ -26,7 +26,7 @@ void encode_stretches(const StretchesRecord& stretches, Encoder& out) {
   }
 }
 
-bool has_sampled(const LocationRecord& location) { return location.matched != nullptr; }
+bool has_sampled(const LocationRecord& location) { return location.matched.is_on; }
 
 /// In the order in which the calls have ended: most numbers are near those before.
 void encode_messages(std::span<const events::SampledMessage> messages, Encoder& out) {
@@ -66,12 +66,12 @@ bool encode_sampled_messages(const RankRecord& record, Encoder& out) {
   out.varint(static_cast<std::uint64_t>(std::ranges::count_if(record.locations, has_sampled)));
   for (const LocationRecord& location : record.locations) {
     if (!has_sampled(location)) continue;
-    const events::MatchedSample& sample = *location.matched;
+    const MatchedRecord& sample = location.matched;
     out.signed_varint(location.thread);
-    out.varint(sample.level());
-    out.varint(sample.lost());
-    out.signed_varint(sample.begin_time());
-    encode_messages(sample.messages(), out);
+    out.varint(sample.level);
+    out.varint(sample.lost);
+    out.signed_varint(sample.begin_time);
+    encode_messages(sample.messages, out);
   }
   return !out.failed();
 }

@@ -229,6 +229,27 @@ bool encode_loops(const RankRecord& record, Encoder& out) {
   return !out.failed();
 }
 
+bool encode_single_iterations(const RankRecord& record, Encoder& out) {
+  out.varint(record.locations.size());
+  for (const LocationRecord& location : record.locations) {
+    out.varint(location.loops.size());
+    for (const LoopRecord& loop : location.loops) {
+      for (const PassedRecord& passed : loop.passed) {
+        out.varint(static_cast<std::uint64_t>(passed.count));
+        for (const std::int64_t value : {passed.wall, passed.cpu_ns, passed.off_ns}) out.signed_varint(value);
+      }
+      out.varint(static_cast<std::uint64_t>(loop.thinned_from));
+      out.varint(loop.level);
+      out.varint(loop.slowest_count);
+      for (const SlowestRecord& slow : std::span(loop.slowest, loop.slowest_count)) {
+        out.varint(static_cast<std::uint64_t>(slow.iteration));
+        out.signed_varint(slow.wall);
+      }
+    }
+  }
+  return !out.failed();
+}
+
 void encode_follows(const RankRecord& record, Encoder& out) {
   const auto number = [](std::uint8_t metric) { return metric == clustering::no_metric ? 0u : metric + 1u; };
   out.varint(record.follows.size());
@@ -555,6 +576,8 @@ bool encode_rank(const RankRecord& record, DefinitionSet& definitions, BlockBuil
          (record.event_frames.empty() || block.add_raw(Section::EventFrames, record.event_frames)) &&
          (!has_loops(record) ||
           (add_section(block, Section::Loops, [&](Encoder& out) { return encode_loops(record, out); }) &&
+           add_section(block, Section::SingleIterations,
+                       [&](Encoder& out) { return encode_single_iterations(record, out); }) &&
            add_iterations(record, paths, block))) &&
          (!has_slopes(record) ||
           add_section(block, Section::Slopes, [&](Encoder& out) { return encode_slopes(record, paths, out); }));

@@ -77,6 +77,17 @@ struct SlopeRecord {
   const float *first, *second;  ///< per column; 0 where it did not vary
 };
 
+/// The iterations in which a thread recorded nothing, all together.
+struct PassedRecord {
+  std::int64_t count, wall;
+  std::int64_t cpu_ns, off_ns;  ///< the second in a call: off the CPU; else waiting for a core
+};
+
+/// One of the slowest iterations of a loop.
+struct SlowestRecord {
+  std::int64_t iteration, wall;
+};
+
 /// A loop of one location.
 struct LoopRecord {
   const char* name;
@@ -87,6 +98,11 @@ struct LoopRecord {
   std::span<const std::byte> log_tail;  ///< the last block
   SamplesRecord samples;                ///< without data: none are kept
   std::span<const SlopeRecord> slopes;  ///< ascending by class; classes whose slopes are not known have none
+  PassedRecord passed[2] = {};          ///< in user code, and within one MPI call each
+  std::int64_t thinned_from = 0;        ///< first iteration of a group that one is kept of
+  unsigned level = 0;                   ///< of the last group; 0: none
+  SlowestRecord slowest[format::most_slowest] = {};  ///< slowest first
+  std::size_t slowest_count = 0;
 };
 
 /// The clock of another rank's machine, as this one saw it.
@@ -117,6 +133,15 @@ struct StretchesRecord {
   std::span<const measurement::Stretches::Class> classes;  ///< those without members are none
 };
 
+/// Messages that were sampled one by one (events/matched_sample.hpp).
+struct MatchedRecord {
+  bool is_on;  ///< false: none were
+  unsigned level;
+  std::uint64_t lost;
+  std::int64_t begin_time;
+  std::span<const events::SampledMessage> messages;
+};
+
 struct LocationRecord {
   std::int32_t thread;  ///< 0 is the thread that the process began with
   std::int64_t os_thread_id;
@@ -130,7 +155,7 @@ struct LocationRecord {
   std::int64_t arena_bytes;                                         ///< memory of the call tree in use
   measurement::OwnTimeMean own_times[measurement::own_time_count];  ///< what one has cost, ticks; 0 timed: not known
   measurement::EventCounts events;
-  const events::MatchedSample* matched;  ///< null: no messages were sampled
+  MatchedRecord matched;
   std::span<const waits::DurationTable::Entry> durations;
 };
 

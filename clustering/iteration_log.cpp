@@ -1,9 +1,11 @@
 #include "clustering/iteration_log.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
 #include "format/bytes.hpp"
+#include "format/kept_iterations.hpp"
 
 namespace refrain::clustering {
 
@@ -64,13 +66,14 @@ inline bool more_than_three(std::uint64_t bits) {
 
 }  // namespace
 
-bool IterationLog::create(std::span<const Precision> columns, std::size_t block_bytes) {
+bool IterationLog::create(std::span<const Precision> columns, std::size_t block_bytes, std::uint64_t whole) {
   destroy();
-  if (columns.empty() || columns.size() > max_overall) return false;
-  if (block_bytes < header_bytes + longest_varint * (columns.size() + 3) || block_bytes > 0xffffffff) return false;
-  if (!block_.resize(block_bytes)) return false;
+  if (columns.empty() || columns.size() > max_overall || !std::has_single_bit(whole)) return false;
+  // A run, then both records of a group.
+  longest_ = longest_varint * (2 * (columns.size() + 3) + 1);
+  if (block_bytes < items_at + longest_ || block_bytes > 0xffffffff || !block_.resize(block_bytes)) return false;
   columns_ = static_cast<std::uint32_t>(columns.size());
-  kept_ = exact_ = 0;
+  whole_ = whole;
   for (const Precision precision : {Precision::Exact, Precision::Rounded}) {
     for (std::uint32_t c = 0; c < columns_; ++c)
       if (columns[c] == precision) order_[kept_++] = static_cast<std::uint8_t>(c);
@@ -82,84 +85,197 @@ bool IterationLog::create(std::span<const Precision> columns, std::size_t block_
 
 void IterationLog::destroy() {
   block_.release();
-  used_ = columns_ = 0;
-  count_ = 0;
+  s_ = {};
+  columns_ = exact_ = kept_ = 0;
+  grouped_ = 0;
+  coarser_ = last_level_ = 0;
+  had_items_ = keeps_last_ = false;
+  thinned_from_ = 0;
 }
 
 void IterationLog::start_block() {
-  used_ = header_bytes;
-  count_ = 0;
-  recent_.clear();
-  mask_before_ = 0;
-  std::memset(before_, 0, sizeof before_);
+  const std::uint64_t first = next();
+  s_ = {};
+  s_.first = first;
+  s_.used = header_bytes;
+  grouped_ = 0;
 }
 
-IterationLog::Appended IterationLog::append(std::uint64_t iteration, Label label,
-                                            std::span<const std::int64_t> overall) {
-  if (count_ && iteration != first_ + count_) return Appended::BlockFull;
-  if (overall.size() != columns_ || block_.size() - used_ < longest_varint * (columns_ + 3)) return Appended::BlockFull;
-  if (count_ == 0) first_ = iteration;
+/// A group begins at a multiple of its size.
+unsigned IterationLog::level_at(std::uint64_t iteration) const {
+  if (iteration == 0) return std::min(coarser_, format::highest_level);
+  const unsigned aligned = static_cast<unsigned>(std::countr_zero(iteration));
+  return std::min({format::log_level_at(iteration, whole_) + coarser_, aligned, format::highest_level});
+}
+
+/// Something of this kind may be written next, at `iteration`; no group is in progress. False: not into this block.
+bool IterationLog::begin(std::uint64_t iteration, unsigned level, bool items) {
+  if (is_empty()) {
+    had_items_ = had_items_ || items;  // a block of another kind for each change would take more room
+    s_.items = had_items_;
+    s_.used = s_.items ? items_at : header_bytes;
+    s_.first = iteration;
+    s_.level = level;
+    return true;
+  }
+  return iteration == next() && level == s_.level && (s_.items || !items) && block_.size() - s_.used >= longest_;
+}
+
+void IterationLog::put_number(std::uint64_t number) {
+  s_.used = static_cast<std::size_t>(put(block_.data() + s_.used, number) - block_.data());
+}
+
+void IterationLog::put_run() {
+  if (s_.run == 0) return;
+  put_number(s_.run << run_shift | static_cast<std::uint64_t>(s_.run_of));
+  s_.covered += s_.run;
+  s_.run = 0;
+}
+
+/// `which`: 0: of an iteration; 1: of the others of its group, without a label.
+void IterationLog::put_record(unsigned which, Label label, std::span<const std::int64_t> overall) {
+  std::int64_t(&before)[max_overall] = s_.before[which];
   std::int64_t values[max_overall];
   std::uint64_t mask = 0;
   for (std::uint32_t k = 0; k < kept_; ++k) {
     const std::uint32_t c = order_[k];
     values[c] = k < exact_ ? overall[c] : rounded_code(overall[c]);
-    mask |= std::uint64_t{values[c] != before_[c]} << c;
+    mask |= std::uint64_t{values[c] != before[c]} << c;
   }
-  std::byte* out = block_.data() + used_;
-  const auto number = static_cast<std::uint32_t>(label);
+  std::byte* out = block_.data() + s_.used;
   // A column that happens to stand still once costs a byte, a new mask and the way back cost more.
-  const bool new_mask = (mask & ~mask_before_) != 0 || more_than_three(mask_before_ & ~mask);
-  std::uint32_t place = recent_.find(number);
-  if (place < recent_.used) {
-    out = put(out, std::uint64_t{place + 1} << 1 | new_mask);
+  std::uint64_t& mask_before = s_.mask_before[which];
+  const bool new_mask = (mask & ~mask_before) != 0 || more_than_three(mask_before & ~mask);
+  if (which == 0) {
+    const auto number = static_cast<std::uint32_t>(label);
+    const std::uint32_t place = s_.recent.find(number);
+    if (place < s_.recent.used) {
+      out = put(out, std::uint64_t{place + 1} << 1 | new_mask);
+    } else {
+      out = put(out, new_mask);
+      out = put(out, number);
+      s_.recent.insert(number);
+    }
   } else {
     out = put(out, new_mask);
-    out = put(out, number);
-    place = recent_.next;
-    recent_.insert(number);
   }
-  last_place_ = place;
   if (new_mask) out = put(out, mask);
-  else mask = mask_before_;
-  mask_before_ = mask;
+  else mask = mask_before;
+  mask_before = mask;
   for (std::uint64_t left = mask; left; left &= left - 1) {
     const int c = std::countr_zero(left);
-    out = put(out, zigzag(static_cast<std::uint64_t>(values[c]) - static_cast<std::uint64_t>(before_[c])));
-    before_[c] = values[c];
+    out = put(out, zigzag(static_cast<std::int64_t>(static_cast<std::uint64_t>(values[c]) -
+                                                    static_cast<std::uint64_t>(before[c]))));
+    before[c] = values[c];
   }
-  used_ = static_cast<std::size_t>(out - block_.data());
-  ++count_;
+  s_.used = static_cast<std::size_t>(out - block_.data());
+}
+
+IterationLog::Appended IterationLog::append(std::uint64_t iteration, Label label,
+                                            std::span<const std::int64_t> overall) {
+  if (overall.size() != columns_) return Appended::BlockFull;
+  if (grouped_ > 0) {
+    add_to_group(iteration, label, overall);
+    return Appended::Yes;
+  }
+  const unsigned level = level_at(iteration);
+  if (!begin(iteration, level, level > 0)) return Appended::BlockFull;
+  put_run();
+  if (level > 0) {
+    begin_group(level);
+    add_to_group(iteration, label, overall);
+    return Appended::Yes;
+  }
+  if (s_.items) put_number(0);
+  put_record(0, label, overall);
+  keeps_last_ = true;
+  ++s_.covered;
+  ++s_.count;
   return Appended::Yes;
 }
 
-IterationLog::Appended IterationLog::append_again(std::uint64_t iteration, std::size_t column, std::int64_t value) {
-  if (count_ == 0 || iteration != first_ + count_ || (mask_before_ >> column & 1) == 0 ||
-      block_.size() - used_ < longest_varint * (columns_ + 3))
-    return Appended::BlockFull;
-  std::byte* out = put(block_.data() + used_, std::uint64_t{last_place_ + 1} << 1);
-  for (std::uint64_t left = mask_before_; left; left &= left - 1) {
-    const auto c = static_cast<std::size_t>(std::countr_zero(left));
-    const std::uint64_t difference = static_cast<std::uint64_t>(value) - static_cast<std::uint64_t>(before_[c]);
-    out = put(out, c == column ? zigzag(difference) : 0);
+void IterationLog::begin_group(unsigned level) {
+  if (last_level_ == 0) thinned_from_ = next();
+  last_level_ = level;
+  any_in_group_ = has_kept_ = false;
+  group_label_ = no_label;
+  std::memset(kept_row_, 0, sizeof kept_row_);
+  std::memset(others_, 0, sizeof others_);
+}
+
+void IterationLog::add_to_group(std::uint64_t iteration, Label label, std::span<const std::int64_t> overall) {
+  any_in_group_ = true;
+  keeps_last_ = format::KeptIterations{s_.level}.has(iteration);
+  if (keeps_last_ || !has_kept_) group_label_ = label;
+  if (keeps_last_) {
+    has_kept_ = true;
+    std::copy(overall.begin(), overall.end(), kept_row_);
+  } else {
+    for (std::uint32_t c = 0; c < columns_; ++c) others_[c] = format::wrapping_sum(others_[c], overall[c]);
   }
-  before_[column] = value;
-  used_ = static_cast<std::size_t>(out - block_.data());
-  ++count_;
+  if (++grouped_ >> s_.level) put_group();
+}
+
+/// The group in progress is written, as far as it has come.
+void IterationLog::put_group() {
+  const std::uint64_t count = grouped_;
+  grouped_ = 0;
+  if (!any_in_group_) {
+    if (s_.run > 0 && s_.run_of != format::Run::Absent) put_run();
+    s_.run_of = format::Run::Absent;
+    s_.run += count;
+    return;
+  }
+  put_run();
+  put_number(0);
+  put_record(0, group_label_, {kept_row_, columns_});
+  put_record(1, no_label, {others_, columns_});
+  s_.covered += count;
+  ++s_.count;
+}
+
+IterationLog::Appended IterationLog::append_run(std::uint64_t iteration, std::uint64_t count, format::Run what) {
+  if (grouped_ > 0) {
+    const std::uint64_t part = std::min(count, (std::uint64_t{1} << s_.level) - grouped_);
+    grouped_ += part;
+    iteration += part;
+    count -= part;
+    if (grouped_ >> s_.level) put_group();
+  }
+  if (count == 0) return Appended::Yes;
+  // What lies behind the run is part of a group that begins within it.
+  const std::uint64_t end = iteration + count;
+  unsigned level = std::min(format::log_level_at(end, whole_) + coarser_, format::highest_level);
+  while (level > 0 && (end >> level << level) < iteration) --level;
+  const std::uint64_t begin_of_group = end >> level << level;
+  if (begin_of_group > iteration) {
+    if (!begin(iteration, is_empty() ? level : s_.level, true)) return Appended::BlockFull;
+    if (s_.run > 0 && s_.run_of != what) put_run();
+    s_.run_of = what;
+    s_.run += begin_of_group - iteration;
+  }
+  if (begin_of_group == end) return Appended::Yes;
+  if (!begin(begin_of_group, level, true)) return Appended::BlockFull;
+  put_run();
+  begin_group(level);
+  grouped_ = end - begin_of_group;
   return Appended::Yes;
 }
 
 std::span<const std::byte> IterationLog::closed() {
-  if (count_ == 0) return {};
-  put_header(block_.data(), {static_cast<std::uint32_t>(used_), first_, count_, columns_, 0});
-  return {block_.data(), used_};
-}
-
-std::array<std::byte, absence_bytes> IterationLog::absence(std::uint64_t first, std::uint64_t count) const {
-  std::array<std::byte, absence_bytes> block;
-  put_header(block.data(), {absence_bytes, first, 0, columns_, absence_kind});
-  store(block.data() + header_bytes, count);
-  return block;
+  const State now = s_;
+  const std::uint64_t grouped = grouped_;
+  if (grouped_ > 0) put_group();
+  put_run();
+  const State written = s_;
+  s_ = now;
+  grouped_ = grouped;
+  if (written.covered == 0) return {};
+  const auto kind = static_cast<std::uint16_t>(written.items ? items_kind | written.level << level_shift : 0);
+  put_header(block_.data(), {static_cast<std::uint32_t>(written.used), written.first,
+                             written.items ? 0 : written.count, columns_, kind});
+  if (written.items) store(block_.data() + covered_at, written.covered);
+  return {block_.data(), written.used};
 }
 
 }  // namespace refrain::clustering

@@ -29,6 +29,7 @@ struct Configuration {
   std::int64_t clusters;            ///< REFRAIN_CLUSTERS
   ClusterEquivalence cluster_equivalence;  ///< REFRAIN_CLUSTER_EQUIVALENCE = mpi | mpi_visits | all | none
   std::int64_t iteration_samples;          ///< REFRAIN_ITERATION_SAMPLES, bytes per loop and thread; 0: none
+  std::int64_t iteration_log;              ///< REFRAIN_ITERATION_LOG, bytes of a rank
   char iteration_at[1024];                 ///< REFRAIN_ITERATION_AT, empty: only marks begin iterations
   char metrics[1024];                      ///< REFRAIN_METRICS, empty: none
   char trace[1024];                        ///< REFRAIN_TRACE

@@ -12,6 +12,8 @@ namespace refrain::format {
 /// in.
 enum class Label : std::uint32_t {};
 inline constexpr Label no_label{0xffffffff};
+/// The cluster of the iterations of a thread that follows in which it recorded nothing.
+inline constexpr Label passed_label{0xfffffffe};
 
 inline constexpr std::size_t max_overall = 36;  ///< overall metrics
 
@@ -23,16 +25,37 @@ enum class Precision : std::uint8_t {
   NotKept
 };
 
+/// So many of the slowest iterations of a loop are kept with their wall time whatever happens to the log.
+inline constexpr std::size_t most_slowest = 16;
+
 namespace log_format {
 inline constexpr std::uint32_t magic = 0x4c544952;  // "RITL"
 inline constexpr std::size_t header_bytes = 24;
 inline constexpr std::size_t size_at = 4, first_at = 8, count_at = 16, columns_at = 20, kind_at = 22;
-/// In place of records, a block of this kind has the number of iterations from its first on during which the location
-/// had no thread (u64). Readers before 1.9 find a block without records, and these iterations missing.
-inline constexpr std::uint16_t absence_kind = 1;
-inline constexpr std::size_t absence_bytes = header_bytes + 8;
+/// Blocks of iterations without a thread (1.9 and 1.10), and blocks of items (since 1.11). Readers before these versions
+/// find a block without records, and its iterations missing. Behind the header of both is the number of the iterations
+/// that the block covers (u64).
+inline constexpr std::uint16_t absence_kind = 1, items_kind = 2;
+inline constexpr std::size_t covered_at = header_bytes, items_at = header_bytes + 8;
+inline constexpr int level_shift = 8;  ///< the level of a block of items is in the high byte of the kind
+/// An item begins with a number: 0 for a record, else the length of a run times 4 plus what it is.
+inline constexpr int run_shift = 2;
 inline constexpr int fraction_bits = 10;
 }  // namespace log_format
+
+/// Iterations without a record of their own, one after the other.
+enum class Run : std::uint8_t {
+  Passed = 1,     ///< the thread recorded nothing in them: their wall time is that of the first thread
+  PassedInCall,   ///< the same, and all of them lie within one MPI call
+  Absent          ///< there was no thread
+};
+
+/// One of 2^level iterations is kept where iteration `first` begins a block of them. All of them are, up to `whole`, a
+/// power of two; then the level rises with each doubling. It depends on the number alone, so all ranks keep the same
+/// iterations.
+inline unsigned log_level_at(std::uint64_t first, std::uint64_t whole) {
+  return static_cast<unsigned>(std::bit_width(first / whole));
+}
 
 /// Relative error of a Rounded value at most; integers below 2048 are exact.
 inline constexpr double rounded_error = 1.0 / 2048;

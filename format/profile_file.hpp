@@ -54,13 +54,14 @@ enum class Section : std::uint32_t {
   Durations = 32,          ///< since 1.8, when calls were made
   Cores = 33,              ///< since 1.9
   CoresTaken = 34,         ///< since 1.10
+  SingleIterations = 35,   ///< since 1.11, with Loops
   // Of the files of names and of functions (format/names_file.hpp).
   Texts = 64,
   Names = 65,
   Functions = 66,
 };
 /// The last section of a rank's block.
-inline constexpr Section newest_of_rank = Section::CoresTaken;
+inline constexpr Section newest_of_rank = Section::SingleIterations;
 
 inline constexpr std::uint16_t section_version = 1;
 

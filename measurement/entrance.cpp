@@ -18,8 +18,9 @@ namespace {
 std::atomic<std::uint32_t> gate_changes{0};
 std::atomic<int> waiting{0};
 
-/// Gates are closed for as long as a snapshot is copied, or written when it points into what others go on changing. A
-/// file system that hangs, or a thread that was killed, shall not stop the program for ever.
+/// A gate is closed for as long as a snapshot copies what the location has, or writes its events; all are while the
+/// record of a process that may end is written. A file system that hangs, or a thread that was killed, shall not stop
+/// the program for ever.
 constexpr std::int64_t longest_wait_ns = 20'000'000'000;
 /// Most gates are open again by then.
 constexpr int polite_rounds = 64;

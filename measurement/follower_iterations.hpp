@@ -1,10 +1,12 @@
 #pragma once
 /// Makes iterations of what a location that follows has put into its queue (follower_queue.hpp): of the first thread's
-/// loops, with the same numbers. An iteration during which the location had no thread is logged without a cluster.
+/// loops, with the same numbers.
 ///
-/// Iterations in which nothing was recorded, because they were shorter than the time between two samples, go into the
-/// cluster of the iteration with the next sample, as their time is what that sample stands for. If that iteration has
-/// MPI calls or regions, or is of another loop, they go into a cluster of iterations without any.
+/// Iterations in which the thread recorded something are clustered and logged. Those that it passed, because they were
+/// shorter than the time between two samples or lie within one MPI call, are added up (PassedIterations): the log says
+/// how many there are one after the other, and the first thread's log how long each was. A sample stands for the time
+/// since the one before, so passed iterations get their part of the weights of the samples that follow them. An
+/// iteration during which the location had no thread is logged as such.
 ///
 /// By who has `Following::taking`, or holds the location; ordinary context.
 
@@ -16,7 +18,7 @@ namespace refrain::measurement {
 void take_items(Location& location, Location& counted_at);
 /// Counts what is in the queue as time outside of iterations. By the owner or who holds it.
 void give_back_items(Location& location);
-/// Logs the iterations of the first thread's loops that the location has no rows for yet.
+/// Logs the iterations of the first thread's loops that the location has no rows for yet, if the first thread is held.
 void log_missing_at_end(Location& location);
 
 }  // namespace refrain::measurement

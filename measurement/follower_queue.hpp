@@ -15,7 +15,7 @@
 
 namespace refrain::measurement {
 
-/// What was passed while the location had a thread: consecutive spans, of which only those of iterations count.
+/// Consecutive spans in which the location had a thread that recorded nothing; only those of iterations count.
 struct Passed {
   std::uint64_t first;  ///< the last one is that before FollowedUnit::span
   platform::Ticks wall;

@@ -61,29 +61,51 @@ void look_after_followers(Location& first) {
   leave_out_own_work(first);
 }
 
+namespace {
+
+/// Whether the flag is the caller's now. Who has it works for some milliseconds at most.
+bool wait_to_take(Following& f, std::int64_t longest_ns) {
+  platform::Patience patience(longest_ns);
+  while (f.taking.test_and_set(std::memory_order_acquire))
+    if (!patience.wait()) return false;
+  return true;
+}
+
+}  // namespace
+
+TakenFollower::TakenFollower(Location& l) : location_(l) {
+  constexpr std::int64_t long_enough_ns = 50'000'000;
+  if (l.following) is_taken_ = wait_to_take(*l.following, long_enough_ns);
+}
+TakenFollower::~TakenFollower() {
+  if (location_.following && is_taken_) location_.following->taking.clear(std::memory_order_release);
+}
+
+void take_recorded(Location& l, Location& counted_at) {
+  if (follows(l)) take_items(l, counted_at);
+}
+
+void bring_up_to_date(Location& l) {
+  if (!follows(l)) return;
+  keep_up(l, l.inside.load(std::memory_order_relaxed));
+  flush_passed(l);
+  take_items(l, l);
+  give_back_items(l);
+  l.settled += l.following->outside;
+  l.following->outside = {};
+  log_missing_at_end(l);
+}
+
 void bring_followers_up_to_date() {
-  for (Location* l = first_location(); l; l = l->next) {
-    const bool still = l == own_location() || l->gate.load(std::memory_order_relaxed) != Gate::Open;
-    if (!still || !l->following) continue;
-    if (follows(*l)) {
-      keep_up(*l, l->inside.load(std::memory_order_relaxed));
-      flush_passed(*l);
-      take_items(*l, *l);
-      give_back_items(*l);
-      l->settled += l->following->outside;
-      l->following->outside = {};
-      log_missing_at_end(*l);
-    }
-  }
+  for (Location* l = first_location(); l; l = l->next)
+    if (l == own_location() || l->gate.load(std::memory_order_relaxed) != Gate::Open) bring_up_to_date(*l);
 }
 
 void stop_following(Location& l) {
   if (!follows(l)) return;
   Following& f = *l.following;
   constexpr std::int64_t long_enough_ns = 1'000'000'000;
-  platform::Patience patience(long_enough_ns);
-  while (f.taking.test_and_set(std::memory_order_acquire) && patience.wait()) {
-  }
+  (void)wait_to_take(f, long_enough_ns);
   flush_passed(l);
   give_back_items(l);
   l.settled += f.outside;

@@ -17,9 +17,30 @@ inline void look_after_followers_if_due(Location& first) {
     look_after_followers(first);
 }
 
+/// While it lives, nobody else makes iterations of what a location that follows has recorded: its loops are the calling
+/// thread's. False: another thread has been at it for long. Of a location that does not follow there is nothing to wait
+/// for.
+class TakenFollower {
+ public:
+  explicit TakenFollower(Location& location);
+  ~TakenFollower();
+  TakenFollower(const TakenFollower&) = delete;
+  explicit operator bool() const { return is_taken_; }
+
+ private:
+  Location& location_;
+  bool is_taken_ = true;
+};
+
+/// Makes iterations of what is in the queue of a location that follows, if it does, which is taken but need not be
+/// held. Losses are counted at `counted_at`.
+void take_recorded(Location& location, Location& counted_at);
+
 /// Makes iterations of everything up to the span in progress, before the experiment is written. All other locations are
 /// paused or closed.
 void bring_followers_up_to_date();
+/// The same of one location, which is paused, closed or the calling thread's.
+void bring_up_to_date(Location& location);
 
 /// The location has a loop of its own, and is cut by that loop from now on. By its owner.
 void stop_following(Location& location);

@@ -40,12 +40,28 @@ void count_off(Location& l, bool in_call, std::int64_t off_ns) {
   if (in_call && off_ns > 0) row_of(l, l.call)[column_of(MetricId::OffCpuMpi)] += off_ns;
 }
 
-bool is_empty(const Location& l) {
+/// Whether nothing was recorded in the unit in progress, whatever time it has.
+bool has_no_records(const Location& l) {
+  UnitTotals unit = l.unit;
+  unit.wall = unit.cpu_ns = unit.waited_ns = unit.off_mpi_ns = 0;
   for (const auto& column : format::total_columns)
-    if (l.unit.*column.total != 0) return false;
+    if (unit.*column.total != 0) return false;
   for (std::uint32_t i = 0; l.extra && i < extra_metrics.count; ++i)
     if (l.extra->unit[i] != 0) return false;
   return l.tree.touched().empty();
+}
+bool is_empty(const Location& l) {
+  const UnitTotals& unit = l.unit;
+  return unit.wall == 0 && unit.cpu_ns == 0 && unit.waited_ns == 0 && unit.off_mpi_ns == 0 && has_no_records(l);
+}
+
+/// Whether the unit in progress, of a span that has ended, is all of the span and has no record: the thread was in user
+/// code all the time, or in `call`.
+bool is_passed(const Location& l, const Following& f, Ticks span_begin, bool in_call, NodeId call) {
+  if (l.begin != span_begin || l.unit.wall != 0 || !has_no_records(l)) return false;
+  if ((in_call ? l.unit.waited_ns : l.unit.off_mpi_ns) != 0) return false;
+  if (in_call && (call == root_node || l.call.begin > span_begin)) return false;
+  return f.passed.wall == 0 || f.passed.call == call;
 }
 
 /// The unit in progress belongs to a span before `epoch`, and ends with its span; a new one begins with `epoch`.
@@ -62,8 +78,10 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
     next = now_in;
   }
   const bool in_call = alive && was == Inside::Call;
-  const Ticks passed = alive ? now_in.begin - next.begin : 0;
-  const Ticks passed_outside = alive ? now_in.outside - next.outside : 0;
+  // A call that began while the measurement was stopped has no path: what it did not run is not told apart.
+  const NodeId call = in_call && l.call.node != unrecorded_call ? l.call.node : root_node;
+  const Ticks beyond = alive ? now_in.begin - next.begin : 0;
+  const Ticks beyond_outside = alive ? now_in.outside - next.outside : 0;
   // What came since the last look is shared out; what came before it belongs to the unit in progress.
   const bool looked = alive && l.off_cpu.at > l.begin;
   Ticks since = looked ? l.off_cpu.at : l.begin;
@@ -72,8 +90,13 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
   const OffCpuTimes off_cpu = alive ? take_off_cpu(l, in_call) : OffCpuTimes{};
   const std::int64_t cpu_now = alive && l.off_cpu.cpu_ns > cpu_since ? l.off_cpu.cpu_ns : cpu_since;
   const Ticks elapsed = alive ? platform::now() - since : 0;
+  std::int64_t UnitTotals::*const of_off = in_call ? &UnitTotals::off_mpi_ns : &UnitTotals::waited_ns;
   WallShares cpu(cpu_now - cpu_since, elapsed), off(in_call ? off_cpu.in_call : off_cpu.waited, elapsed);
+  if (l.extra) end_unit_readings(*l.extra);
 
+  const bool with_unit = of != outside_of_iterations;
+  const bool passes = alive && with_unit && (!in_call || off_cpu.waited == 0) &&
+                      is_passed(l, f, span.begin, in_call, call);
   if (alive) {
     l.unit.wall += next.begin - l.begin;
     l.unit.cpu_ns += cpu_since - l.cpu_begin_ns + cpu.of(next.begin - since);
@@ -81,35 +104,40 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
     l.unit.off_mpi_ns += off_cpu.mpi - off_cpu.in_call;  // of calls before
     if (in_call) l.unit.waited_ns += off_cpu.waited;     // before the call
   }
-  if (in_call) cut_open_call(l, next.begin, now_in.begin);
+  if (in_call) cut_open_call(l, passes ? span.begin : next.begin, now_in.begin);
   l.call.values = nullptr;
-  if (l.extra) end_unit_readings(*l.extra);
 
-  const bool with_unit = of != outside_of_iterations;
-  const bool anything = f.passed.wall > 0 || (with_unit && (alive || !is_empty(l)));
-  if (anything && !enqueue(l, f, of)) {
-    l.count_loss(Loss::IterationUnclustered);
-    settle_passed(l, f.passed);
-    settle_unit(l);
-  } else if (with_unit) {
+  if (passes) {
+    Passed& to = f.passed;
+    to = {to.wall > 0 ? to.first : from, to.wall + l.unit.wall, to.cpu_ns + l.unit.cpu_ns,
+          to.off_ns + l.unit.*of_off, call};
     start_unit_anew(l);
   } else {
-    if (!kept && (alive || !is_empty(l))) l.count_loss(Loss::IterationUnclustered);
-    settle_unit(l);
+    const bool anything = f.passed.wall > 0 || (with_unit && (alive || !is_empty(l)));
+    if (anything && !enqueue(l, f, of)) {
+      l.count_loss(Loss::IterationUnclustered);
+      settle_passed(l, f.passed);
+      settle_unit(l);
+    } else if (with_unit) {
+      start_unit_anew(l);
+    } else {
+      if (!kept && (alive || !is_empty(l))) l.count_loss(Loss::IterationUnclustered);
+      settle_unit(l);
+    }
+    f.passed = {from + 1, 0, 0, 0, call};
   }
-  f.passed = {};
 
-  l.settled.wall += passed_outside;
-  l.settled.cpu_ns += cpu.of(passed_outside);
-  const std::int64_t off_outside = off.of(passed_outside);
-  const NodeId call = in_call && l.call.node != unrecorded_call ? l.call.node : root_node;
-  if (call != root_node && passed_outside > 0) settle_call(l, call, passed_outside, off_outside);
+  l.settled.wall += beyond_outside;
+  l.settled.cpu_ns += cpu.of(beyond_outside);
+  const std::int64_t off_outside = off.of(beyond_outside);
+  if (call != root_node && beyond_outside > 0) settle_call(l, call, beyond_outside, off_outside);
   else (in_call ? l.settled.off_mpi_ns : l.settled.waited_ns) += off_outside;
-  if (passed > passed_outside) {
-    const Ticks wall = passed - passed_outside;
+  if (beyond > beyond_outside) {
+    const Ticks wall = beyond - beyond_outside;
     const std::int64_t share = off.of(wall);
-    // A call that began while the measurement was stopped has no path: what it did not run is not told apart.
-    f.passed = {from + 1, wall, cpu.of(wall), in_call && call == root_node ? 0 : share, call};
+    f.passed.wall += wall;
+    f.passed.cpu_ns += cpu.of(wall);
+    if (!in_call || call != root_node) f.passed.off_ns += share;
   }
   if (alive) {
     l.unit.cpu_ns = cpu.rest();

@@ -3,9 +3,9 @@
 ///
 /// The first thread only publishes that a span has ended. The thread that follows notices it when something is about to
 /// be recorded: at a tick, at the ends of an MPI call, at a mark. Then the unit in progress, which belongs to the span
-/// that the thread knew last, goes to a queue as it is, and the spans that were passed go with the next unit. That is
-/// all that a handler has to do. What is in the queue becomes iterations later, in ordinary context of the first thread
-/// (followers.hpp).
+/// that the thread knew last, goes to a queue as it is. Spans in which nothing was recorded are passed: they are added
+/// up and go with the next unit. That is all that a handler has to do. What is in the queue becomes iterations later,
+/// in ordinary context of the first thread (followers.hpp).
 ///
 /// Wall time is exact, by the published times. CPU time is read when a boundary is noticed and shared over the time
 /// since the last reading in proportion to wall time. Extra metrics are not read for a boundary: their growth between
@@ -24,13 +24,10 @@
 
 namespace refrain::measurement {
 
-/// An iteration in which nothing was recorded.
-struct PassedIteration {
-  std::uint64_t number;
-  platform::Ticks wall;
-  std::int64_t cpu_ns;
-  std::int64_t off_ns;  ///< see Passed
-  RegionId loop;
+/// The part of a sampled path's weight that stands for passed iterations.
+struct WeightOfPassed {
+  std::uint32_t node;
+  std::int64_t weight;
 };
 
 struct Following {
@@ -48,8 +45,8 @@ struct Following {
   std::atomic_flag taking;
   bool held = false;
   Iterations* iterations = nullptr;
-  UnitTotals outside{};                                  ///< what could not become an iteration after all
-  platform::GrowableArray<PassedIteration> passed_ones;  ///< of the item that is taken
+  UnitTotals outside{};  ///< what could not become an iteration after all
+  platform::GrowableArray<WeightOfPassed> shares;  ///< of the item that is taken
 };
 
 inline bool follows(const Location& location) {

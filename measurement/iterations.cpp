@@ -1,5 +1,9 @@
 #include "measurement/iterations.hpp"
 
+#include <algorithm>
+#include <bit>
+
+#include "format/kept_iterations.hpp"
 #include "measurement/following.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/metrics.hpp"
@@ -11,6 +15,7 @@ using clustering::IterationLog;
 using clustering::Shape;
 
 IterationSettings iteration_settings;
+std::atomic<std::uint64_t> logged_bytes{0};
 
 namespace {
 
@@ -43,6 +48,21 @@ constexpr Shape sample_shapes[] = {
     {true, clustering::no_column, {}},
 };
 
+constexpr std::size_t log_block_bytes = 32768;
+
+/// So many iterations of a loop are kept one by one, a power of two. At 32 bytes each, and with half as many more for
+/// each doubling, the log of one loop takes half of the room after 14 doublings: 2 10^9 iterations by default.
+std::uint64_t iterations_kept_whole() { return std::bit_floor(iteration_settings.log_limit / 512); }
+
+/// By how many levels logs are thinned further: one when half of the room is used up, two when half of the rest is, ...
+unsigned further_levels() {
+  const std::uint64_t limit = iteration_settings.log_limit, used = logged_bytes.load(std::memory_order_relaxed);
+  if (used <= limit / 2) [[likely]]
+    return 0;
+  if (used >= limit) return format::highest_level;
+  return static_cast<unsigned>(std::bit_width(limit / (limit - used))) - 1;
+}
+
 bool create(ClusteredLoop& loop) {
   clustering::Precision columns[most_logged];
   for (std::size_t i = 0; i < logged_in_use(); ++i)  // those that were asked for exactly
@@ -62,7 +82,8 @@ bool create(ClusteredLoop& loop) {
   settings.memory_limit = iteration_settings.memory;
   settings.metrics = logged_in_use();
   settings.shapes = shapes;
-  if (!loop.clusterer.create(settings) || !loop.log.create({columns, logged_in_use()})) return false;
+  if (!loop.clusterer.create(settings) || !loop.log.create({columns, logged_in_use()}, log_block_bytes, iterations_kept_whole()))
+    return false;
   const std::size_t bytes = iteration_settings.sample_memory;
   if (bytes > 0) (void)loop.samples.create(sample_shapes, bytes);  // one can do without
   return true;
@@ -82,12 +103,10 @@ std::uint8_t shape_of(NodeKind kind, const std::int64_t* values) {
 
 namespace {
 
-/// Fewer iterations without a thread than this are logged one by one: a block of their own would take more room.
-constexpr std::uint64_t least_absence = 32;
-
 void close_log_block(Location& counted_at, ClusteredLoop& loop) {
   const auto block = loop.log.closed();
   if (!loop.closed.append(block.data(), block.size())) counted_at.count_loss(Loss::IterationUnclustered);
+  logged_bytes.fetch_add(block.size(), std::memory_order_relaxed);
   loop.log.start_block();
 }
 
@@ -95,35 +114,114 @@ void close_log_block(Location& counted_at, ClusteredLoop& loop) {
 
 void log_absence(Location& counted_at, ClusteredLoop& loop, std::uint64_t number) {
   if (number <= loop.iterations) return;
-  const std::uint64_t count = number - loop.iterations;
-  if (count < least_absence) {
-    constexpr IterationRow nothing = {};
-    while (loop.iterations < number) log_iteration(counted_at, loop, clustering::no_label, row_in_use(nothing), {});
-    return;
-  }
-  close_log_block(counted_at, loop);
-  const auto block = loop.log.absence(loop.iterations, count);
-  if (!loop.closed.append(block.data(), block.size())) counted_at.count_loss(Loss::IterationUnclustered);
-  loop.samples.append_empty(count);
+  for (std::uint64_t next; (next = loop.log.next()) < number;)
+    if (loop.log.append_run(next, number - next, format::Run::Absent) != IterationLog::Appended::Yes)
+      close_log_block(counted_at, loop);
+  loop.samples.append_empty(number - loop.iterations);
   loop.iterations = number;
 }
 
+namespace {
+
+/// The log refers to a cluster: when it is merged, a reader has to know.
+void refer_to(Location& counted_at, ClusteredLoop& loop, clustering::Label label) {
+  auto& labels = loop.logged_labels;
+  const auto at = static_cast<std::size_t>(std::lower_bound(labels.begin(), labels.end(), label) - labels.begin());
+  if (at < labels.size() && labels[at] == label) return;
+  if (!labels.push_back(label)) return counted_at.count_loss(Loss::IterationUnclustered);
+  std::move_backward(labels.begin() + at, labels.end() - 1, labels.end());
+  labels[at] = label;
+}
+
+/// Whether the log refers to a cluster, which ends.
+bool was_referred_to(ClusteredLoop& loop, clustering::Label label) {
+  auto& labels = loop.logged_labels;
+  clustering::Label* const at = std::lower_bound(labels.begin(), labels.end(), label);
+  if (at == labels.end() || *at != label) return false;
+  std::move(at + 1, labels.end(), at);
+  return labels.resize(labels.size() - 1);
+}
+
+}  // namespace
+
 void log_iteration(Location& counted_at, ClusteredLoop& loop, clustering::Label label,
                    std::span<const std::int64_t> row, std::span<const clustering::TouchedPath> paths) {
+  loop.log.thin_further(further_levels());
   if (loop.log.append(loop.iterations, label, row) != IterationLog::Appended::Yes) {
     close_log_block(counted_at, loop);
     (void)loop.log.append(loop.iterations, label, row);
   }
+  if (label != clustering::no_label) loop.slowest.add(loop.iterations, row[format::logged_place(MetricId::Wall)]);
+  const bool is_of_cluster = label != clustering::no_label && label != format::passed_label;
+  if (is_of_cluster && loop.log.keeps_last()) refer_to(counted_at, loop, label);
   loop.samples.append(paths);
   ++loop.iterations;
 }
 
-bool log_again(ClusteredLoop& loop, platform::Ticks wall) {
-  constexpr std::size_t column = format::logged_place(MetricId::Wall);
-  static_assert(format::row_of(MetricId::Wall).log == clustering::Precision::Exact);
-  if (loop.log.append_again(loop.iterations, column, wall) != IterationLog::Appended::Yes) return false;
+namespace {
+
+constexpr std::size_t place_of(MetricId metric) { return format::logged_place(metric); }
+
+}  // namespace
+
+bool log_passed(Location& counted_at, ClusteredLoop& loop, std::uint64_t number, NodeId call, platform::Ticks wall,
+                std::int64_t cpu_ns, std::int64_t off_ns) {
+  if (number < loop.iterations || !loop.passed.add(number, call, wall, cpu_ns, off_ns)) return false;
+  log_absence(counted_at, loop, number);
+  const bool in_call = call != root_node;
+  if (!loop.log.keeps_each(number)) {
+    IterationRow row = {};
+    row[place_of(MetricId::Wall)] = wall;
+    row[place_of(MetricId::Cpu)] = cpu_ns;
+    row[place_of(in_call ? MetricId::OffCpuMpi : MetricId::WaitedForCore)] = off_ns;
+    if (in_call) row[place_of(MetricId::Time)] = wall;
+    log_iteration(counted_at, loop, format::passed_label, row_in_use(row), {});
+    return true;
+  }
+  const format::Run what = in_call ? format::Run::PassedInCall : format::Run::Passed;
+  if (loop.log.append_run(number, 1, what) != IterationLog::Appended::Yes) {
+    close_log_block(counted_at, loop);
+    (void)loop.log.append_run(number, 1, what);
+  }
+  loop.slowest.add(number, wall);
   loop.samples.append({});
   ++loop.iterations;
+  return true;
+}
+
+bool PassedIterations::add_at(std::uint32_t node, std::int64_t value, std::int64_t off_cpu_ns) {
+  if (node >= by_node.size() && !by_node.resize(std::size_t{node} + 1)) return false;
+  by_node[node].value += value;
+  by_node[node].off_cpu_ns += off_cpu_ns;
+  return true;
+}
+
+bool PassedIterations::add(std::uint64_t number, NodeId call, platform::Ticks wall, std::int64_t cpu_ns,
+                           std::int64_t off_ns) {
+  const bool in_call = call != root_node;
+  if (in_call && !add_at(static_cast<std::uint32_t>(call), wall, off_ns)) return false;
+  const auto before = static_cast<double>(count);
+  const double inverse = count > 0 ? 1 / before : 0, weight = before / (before + 1);
+  const auto add_value = [&](MetricId metric, std::int64_t UnitTotals::*total, std::int64_t value) {
+    const std::size_t at = place_of(metric);
+    const double apart = static_cast<double>(value) - static_cast<double>(totals.*total) * inverse;
+    squares[at] += apart * apart * weight;
+    minimum[at] = count > 0 && minimum[at] < value ? minimum[at] : value;
+    maximum[at] = count > 0 && maximum[at] > value ? maximum[at] : value;
+    totals.*total += value;
+  };
+  add_value(MetricId::Wall, &UnitTotals::wall, wall);
+  add_value(MetricId::Cpu, &UnitTotals::cpu_ns, cpu_ns);
+  add_value(MetricId::Time, &UnitTotals::mpi, in_call ? wall : 0);
+  add_value(MetricId::WaitedForCore, &UnitTotals::waited_ns, in_call ? 0 : off_ns);
+  add_value(MetricId::OffCpuMpi, &UnitTotals::off_mpi_ns, in_call ? off_ns : 0);
+  Sum& sum = sums[in_call];
+  ++sum.count;
+  sum.wall += wall;
+  sum.cpu_ns += cpu_ns;
+  sum.off_ns += off_ns;
+  if (count++ == 0) first = number;
+  last = number;
   return true;
 }
 
@@ -200,8 +298,11 @@ clustering::Label cluster_iteration(Location& counted_at, ClusteredLoop& loop, s
                                     const clustering::IterationProfile& profile) {
   const clustering::Added added = loop.clusterer.add(iteration, profile);
   if (added.error != clustering::Error::None) return clustering::no_label;
-  const auto merges = loop.clusterer.merges();
-  if (!loop.merges.append(merges.data(), merges.size())) counted_at.count_loss(Loss::IterationUnclustered);
+  for (const clustering::Merge& merge : loop.clusterer.merges()) {
+    if (!was_referred_to(loop, merge.from)) continue;
+    if (!loop.merges.push_back(merge)) counted_at.count_loss(Loss::IterationUnclustered);
+    refer_to(counted_at, loop, merge.to);
+  }
   loop.clusterer.drained();
   return added.label;
 }

@@ -4,6 +4,7 @@
 /// when it writes the experiment.
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <span>
 
@@ -29,8 +30,55 @@ struct IterationSettings {
   std::size_t memory = std::size_t{32} << 20;          ///< bytes of cluster profiles per loop and thread
   std::size_t log_memory = std::size_t{512} << 10;     ///< bytes of log and merges per loop before they go to a file
   std::size_t sample_memory = std::size_t{256} << 10;  ///< bytes of samples of single iterations per loop; 0: none
+  std::uint64_t log_limit = std::uint64_t{64} << 20;   ///< bytes of all logs of the process, before they are compressed
 };
 extern IterationSettings iteration_settings;
+/// Bytes of all blocks of logs that were closed.
+extern std::atomic<std::uint64_t> logged_bytes;
+
+/// The iterations of a location that follows in which it recorded nothing: they have no vector and are in no cluster.
+struct PassedIterations {
+  std::uint64_t count = 0, first = 0, last = 0;
+  UnitTotals totals{};
+  struct Sum {
+    std::uint64_t count = 0;
+    platform::Ticks wall = 0;
+    std::int64_t cpu_ns = 0, off_ns = 0;
+  };
+  Sum sums[2];  ///< in user code, and within one MPI call each
+  /// Per metric of whole iterations, as of a cluster.
+  std::int64_t minimum[most_logged] = {}, maximum[most_logged] = {};
+  double squares[most_logged] = {};
+  /// `value`: ticks in an MPI call, or the part of the weight of samples that stands for passed iterations.
+  struct AtNode {
+    std::int64_t value = 0, off_cpu_ns = 0;
+  };
+  platform::GrowableArray<AtNode> by_node;
+
+  /// `off_ns`: see Passed. False: no memory for the call; nothing was added.
+  [[nodiscard]] bool add(std::uint64_t number, NodeId call, platform::Ticks wall, std::int64_t cpu_ns,
+                         std::int64_t off_ns);
+  /// False: no memory; nothing was added.
+  [[nodiscard]] bool add_at(std::uint32_t node, std::int64_t value, std::int64_t off_cpu_ns = 0);
+};
+
+/// The slowest iterations of a loop, slowest first; of equal ones the first.
+struct SlowestIterations {
+  struct One {
+    std::uint64_t number;
+    platform::Ticks wall;
+  };
+  One one[format::most_slowest];
+  std::size_t count = 0;
+
+  void add(std::uint64_t number, platform::Ticks wall) {
+    if (count == format::most_slowest && wall <= one[count - 1].wall) [[likely]]
+      return;
+    std::size_t at = count < format::most_slowest ? count++ : count - 1;
+    for (; at > 0 && one[at - 1].wall < wall; --at) one[at] = one[at - 1];
+    one[at] = {number, wall};
+  }
+};
 
 /// One loop of one thread.
 struct ClusteredLoop {
@@ -39,8 +87,11 @@ struct ClusteredLoop {
   clustering::Clusterer clusterer;
   clustering::IterationLog log;
   clustering::SampleStore samples;  ///< its ordinals are the numbers of the iterations
-  platform::Bytes closed;           ///< closed blocks of the log, one behind the other, that no file has yet
-  platform::GrowableArray<clustering::Merge> merges;  ///< those that no file has yet
+  PassedIterations passed;
+  SlowestIterations slowest;
+  platform::Bytes closed;  ///< closed blocks of the log, one behind the other, that no file has yet
+  platform::GrowableArray<clustering::Merge> merges;         ///< those that the log needs and no file has yet
+  platform::GrowableArray<clustering::Label> logged_labels;  ///< of clusters that the log refers to, ascending
 };
 
 struct Iterations {
@@ -88,9 +139,10 @@ clustering::Label cluster_iteration(Location& counted_at, ClusteredLoop& loop, s
 /// Logs the next iteration, and keeps its samples. no_label: nothing is known of it.
 void log_iteration(Location& counted_at, ClusteredLoop& loop, clustering::Label label,
                    std::span<const std::int64_t> row, std::span<const clustering::TouchedPath> paths);
-/// Logs the next iteration, which differs from the one before in its wall time alone. False: the log has no short form
-/// for it; nothing was done.
-bool log_again(ClusteredLoop& loop, platform::Ticks wall);
+/// Logs iteration `number`, in which the location recorded nothing: `call` is the MPI call that it was in all the time,
+/// else the root. False: no memory; it is as if there had been no thread.
+[[nodiscard]] bool log_passed(Location& counted_at, ClusteredLoop& loop, std::uint64_t number, NodeId call,
+                              platform::Ticks wall, std::int64_t cpu_ns, std::int64_t off_ns);
 /// The location had no thread during the iterations before `number` that are not logged yet. Costs the same however
 /// many they are.
 void log_absence(Location& counted_at, ClusteredLoop& loop, std::uint64_t number);

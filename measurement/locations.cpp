@@ -172,33 +172,42 @@ const void* who_pauses() { return own_location() ? static_cast<const void*>(own_
 /// Those that are paused already wait for as long.
 constexpr std::int64_t long_for_a_pause_ns = 50'000'000;
 
-bool pause_others() {
+namespace {
+
+/// No scope begins on the location from here on. False: another thread has held its gate for long.
+bool shut_for_a_pause(Location& l) {
+  platform::Patience patience(long_for_a_pause_ns);  // a handler that pauses may have interrupted what holds it
+  for (Gate open = Gate::Open; !l.gate.compare_exchange_strong(open, Gate::Paused) && open == Gate::Held;
+       open = Gate::Open)
+    if (!patience.wait()) return false;
+  return true;
+}
+
+/// Pauses the locations that `for_each` hands out, which stops when it is told false.
+template <class ForEach>
+bool pause_all_of(const ForEach& for_each) {
   const void* nobody = nullptr;
   if (!pausing.compare_exchange_strong(nobody, who_pauses())) return false;
-  for (Location* l = first_location(); l; l = l->next) {
-    if (l == own_location()) continue;
-    platform::Patience patience(long_for_a_pause_ns);  // a handler that pauses may have interrupted what holds it
-    for (Gate open = Gate::Open; !l->gate.compare_exchange_strong(open, Gate::Paused) && open == Gate::Held;
-         open = Gate::Open) {
-      if (!patience.wait()) {
-        resume_others();
-        return false;
-      }
-    }
-  }
   // Owners see the gate at their next entry; the barrier makes their earlier entries visible here.
-  if (!platform::barrier_on_all_threads()) {
-    resume_others();
-    return false;
-  }
-  for (Location* l = first_location(); l; l = l->next) {
-    if (l == own_location()) continue;
-    if (is_bookkeeping(place_outside_bookkeeping(*l, long_for_a_pause_ns))) {
-      resume_others();
-      return false;
-    }
-  }
-  return true;
+  if (for_each([](Location& l) { return shut_for_a_pause(l); }) && platform::barrier_on_all_threads() &&
+      for_each([](Location& l) { return !is_bookkeeping(place_outside_bookkeeping(l, long_for_a_pause_ns)); }))
+    return true;
+  resume_others();
+  return false;
+}
+
+}  // namespace
+
+bool pause_others() {
+  return pause_all_of([](auto&& f) {
+    for (Location* l = first_location(); l; l = l->next)
+      if (l != own_location() && !f(*l)) return false;
+    return true;
+  });
+}
+
+bool pause_one(Location& location) {
+  return pause_all_of([&](auto&& f) { return f(location); });
 }
 
 void resume_others() {

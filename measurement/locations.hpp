@@ -34,6 +34,9 @@ void close_location(Location& location);
 /// record nothing. New locations may appear; they are to be left alone. False: one could not be paused, and none is; or
 /// another thread pauses them already.
 bool pause_others();
+/// The same of one location alone. False: it could not be paused, or another thread pauses locations already.
+bool pause_one(Location& location);
+/// Of both. Does nothing when the calling thread pauses nobody.
 void resume_others();
 
 /// Nobody but the caller's thread writes to the location now: it is the caller's own, paused or closed. False: it has

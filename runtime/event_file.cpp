@@ -68,9 +68,11 @@ void write_sample(Location& location, EventsUntil until, std::int32_t rank) {
     }
 }
 
-/// Spans that were dropped since they were written leave the file when the ranks have agreed, or when it has become
-/// large. Before they have agreed a reader knows what to leave out.
-void drop_outdated(EventsUntil until) {
+}  // namespace
+
+/// Before they have agreed a reader knows what to leave out.
+void drop_outdated_events(EventsUntil until) {
+  if (!measurement::is_sample_of_events()) return;
   bool outdated = false;
   for (Location* l = measurement::first_location(); l; l = l->next)
     outdated |= l->events && measurement::is_held(*l) && l->events->spans.is_outdated();
@@ -80,8 +82,6 @@ void drop_outdated(EventsUntil until) {
   for (Location* l = measurement::first_location(); l; l = l->next)
     if (l->events && measurement::is_held(*l)) l->events->spans.write_anew();
 }
-
-}  // namespace
 
 std::uint64_t event_bytes() { return file.bytes(); }
 
@@ -139,7 +139,7 @@ void move_event_file(const char* from, std::int32_t from_rank, const char* to, s
 void remove_event_file(std::int32_t rank) { file.remove(experiment_directory(), rank); }
 
 void write_all_events(EventsUntil until, std::int32_t rank) {
-  if (measurement::is_sample_of_events()) drop_outdated(until);
+  drop_outdated_events(until);
   for (Location* l = measurement::first_location(); l; l = l->next) write_events(*l, until, rank);
 }
 

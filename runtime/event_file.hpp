@@ -30,7 +30,10 @@ void tell_unwritten_sample(std::int32_t rank);
 void move_event_file(const char* from, std::int32_t from_rank, const char* to, std::int32_t rank);
 /// The profile has them.
 void remove_event_file(std::int32_t rank);
-/// The same of all locations.
+/// Spans that were dropped since they were written leave the file when the ranks have agreed, or when it has become
+/// large. All locations are held.
+void drop_outdated_events(EventsUntil until);
+/// Both of all locations that are held.
 void write_all_events(EventsUntil until, std::int32_t rank);
 
 }  // namespace refrain::runtime

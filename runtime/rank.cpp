@@ -112,7 +112,13 @@ bool have_experiment(Ending reason) {
 void read_cores_taken() { taken_so_far = {platform::throttled_ns(), platform::taken_ns(cores_at_begin)}; }
 
 bool build_record(RankRecordBuilder& builder, const Spilled& spilled, RankRecordBuilder::Threads threads) {
-  const archive::RankRecord frame = make_frame(spilled);
+  const bool going = threads == RankRecordBuilder::Threads::Going;
+  if (going && !measurement::pause_others()) return false;
+  archive::RankRecord frame = make_frame(spilled);
+  if (going) {
+    frame.stretches = builder.copy_of(frame.stretches);
+    measurement::resume_others();
+  }
   if (Location* l = measurement::own_location(); l && !counter_watch.agrees(platform::read_uncorrected_anchor()))
     l->count_loss(measurement::Loss::CounterJumped);
   return builder.build(frame, this_rank.calibration,

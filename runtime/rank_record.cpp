@@ -4,8 +4,10 @@
 #include <cstring>
 #include <optional>
 
+#include "measurement/boundaries.hpp"
 #include "measurement/call_durations.hpp"
 #include "measurement/event_log.hpp"
+#include "measurement/followers.hpp"
 #include "measurement/locations.hpp"
 #include "measurement/off_cpu.hpp"
 #include "measurement/regions.hpp"
@@ -94,7 +96,7 @@ bool RankRecordBuilder::add_cluster(const ClusteredLoop& loop, std::uint32_t ind
   const auto number = [](std::uint64_t iteration) { return static_cast<std::int64_t>(iteration); };
   if (!clusters_.push_back({static_cast<std::uint32_t>(view.label), view.class_index, view.overflow,
                             number(view.members), number(view.first), number(view.last), number(view.exemplar),
-                            view.minimum, view.maximum, view.squares}))
+                            kept(view.minimum), kept(view.maximum), kept(view.squares)}))
     return false;
   const std::size_t first_value = values_.size();
   const bool added = loop.clusterer.for_each_path(index, [&](const clustering::PathRow& row) {
@@ -125,23 +127,77 @@ bool RankRecordBuilder::add_slopes(const ClusteredLoop& loop) {
   return true;
 }
 
-bool RankRecordBuilder::add_loop(ClusteredLoop& loop, std::int32_t index) {
+namespace {
+
+/// The class of the iterations without an MPI call or region; a new one when there are none.
+std::uint32_t class_without_keys(const ClusteredLoop& loop) {
+  for (std::uint32_t k = 0; k < loop.clusterer.cluster_count(); ++k) {
+    const clustering::ClusterView cluster = loop.clusterer.cluster(k);
+    // The paths of the class come first.
+    const bool has_keys =
+        loop.clusterer.path_count(k) > 0 && loop.clusterer.tells_classes(loop.clusterer.path(k, 0).shape);
+    if (!cluster.overflow && !has_keys) return cluster.class_index;
+  }
+  return loop.clusterer.class_count();
+}
+
+}  // namespace
+
+/// The iterations that a thread has passed are one more cluster, so everything that was measured is in some cluster.
+bool RankRecordBuilder::add_passed(const Location& l, const ClusteredLoop& loop, std::int32_t loop_index) {
+  const measurement::PassedIterations& passed = loop.passed;
+  const auto first = static_cast<std::int64_t>(passed.first);
+  const std::size_t metrics = measurement::logged_in_use();
+  if (!clusters_.push_back({static_cast<std::uint32_t>(format::passed_label), class_without_keys(loop), false,
+                            static_cast<std::int64_t>(passed.count), first, static_cast<std::int64_t>(passed.last),
+                            first, kept(std::span<const std::int64_t>(passed.minimum, metrics)),
+                            kept(std::span<const std::int64_t>(passed.maximum, metrics)),
+                            kept(std::span<const double>(passed.squares, metrics))}))
+    return false;
+  const std::size_t first_value = values_.size();
+  for (std::uint32_t node = 0; node < passed.by_node.size(); ++node) {
+    const auto& [value, off_cpu_ns] = passed.by_node[node];
+    if (value == 0) continue;
+    const NodeKind kind = l.tree.node(measurement::NodeId{node}).kind;
+    std::int64_t* out = add_row(node, measurement::CallTree::width(kind));
+    if (!out) return false;
+    const bool is_call = kind == NodeKind::Region;
+    out[column_of(is_call ? measurement::MetricId::Time : measurement::MetricId::Weight)] = value;
+    if (is_call) out[column_of(measurement::MetricId::OffCpuMpi)] = off_cpu_ns;
+  }
+  constexpr std::int64_t nothing[measurement::most_extra_metrics] = {};
+  return add_unit(passed.totals, nothing, loop_index, static_cast<std::int32_t>(loop.clusterer.cluster_count()),
+                  first_value);
+}
+
+bool RankRecordBuilder::add_loop(const Location& l, ClusteredLoop& loop, std::int32_t index) {
   const auto names = measurement::user_region_names();
   const auto name = static_cast<std::size_t>(loop.region) - measurement::first_user_region;
-  const Extent clusters{clusters_.size(), loop.clusterer.cluster_count()};
+  const bool any_passed = loop.passed.count > 0;
+  const Extent clusters{clusters_.size(), loop.clusterer.cluster_count() + any_passed};
   for (std::uint32_t i = 0; i < loop.clusterer.cluster_count(); ++i)
     if (!add_cluster(loop, i, index)) return false;
+  if (any_passed && !add_passed(l, loop, index)) return false;
   archive::LoopRecord record{};
   record.name = name < names.size() ? names[name] : "";
   record.iterations = static_cast<std::int64_t>(loop.iterations);
-  record.merges = loop.merges.view();
-  record.log = loop.closed.view();
-  record.log_tail = loop.log.closed();
+  record.merges = kept(loop.merges.view());
+  record.log = kept(loop.closed.view());
+  record.log_tail = kept(loop.log.closed());
   if (!loop.samples.data().empty()) {
-    record.samples = {loop.samples.data(), loop.samples.references(),
+    record.samples = {kept(loop.samples.data()), kept(loop.samples.references()),
                       loop.samples.kept(), loop.samples.count(),
                       NodeKind::Function,  measurement::column_of(measurement::MetricId::Samples)};
   }
+  for (std::size_t i = 0; i < std::size(record.passed); ++i) {
+    const auto& sum = loop.passed.sums[i];
+    record.passed[i] = {static_cast<std::int64_t>(sum.count), sum.wall, sum.cpu_ns, sum.off_ns};
+  }
+  record.thinned_from = static_cast<std::int64_t>(loop.log.thinned_from());
+  record.level = loop.log.level();
+  record.slowest_count = loop.slowest.count;
+  for (std::size_t i = 0; i < loop.slowest.count; ++i)
+    record.slowest[i] = {static_cast<std::int64_t>(loop.slowest.one[i].number), loop.slowest.one[i].wall};
   const std::size_t first_slope = slopes_.size();
   return add_slopes(loop) && loops_.push_back(record) && loop_clusters_.push_back(clusters) &&
          loop_slopes_.push_back({first_slope, slopes_.size() - first_slope});
@@ -205,7 +261,7 @@ bool RankRecordBuilder::add(const Location& l) {
   const measurement::Iterations* iterations = measurement::iterations_of(l);
   const std::uint32_t loops = iterations ? iterations->count : 0;
   for (std::uint32_t i = 0; i < loops; ++i)
-    if (!add_loop(*iterations->loops[i], static_cast<std::int32_t>(i))) return false;
+    if (!add_loop(l, *iterations->loops[i], static_cast<std::int32_t>(i))) return false;
   extents.units.count = units_.size() - extents.units.first;
   extents.loops.count = loops;
 
@@ -225,7 +281,10 @@ bool RankRecordBuilder::add(const Location& l) {
   add_own_times(l, location);
   if (const measurement::EventLog* log = l.events) {
     location.events = measurement::counts_of_events(*log);
-    if (log->matched.is_on()) location.matched = &log->matched;
+    const events::MatchedSample& sample = log->matched;
+    const bool copied = threads_ == Threads::Going && !own;
+    location.matched = {sample.is_on(), sample.level(), sample.lost(), sample.begin_time(),
+                        copied ? copies_.of(sample.messages()) : sample.messages()};
   }
   for (waits::DurationTable::Entry entry : l.durations.view()) {
     if (entry.node == 0) continue;
@@ -272,6 +331,27 @@ bool RankRecordBuilder::copy_modules() {
   return true;
 }
 
+archive::StretchesRecord RankRecordBuilder::copy_of(const archive::StretchesRecord& stretches) {
+  return {stretches.count, stretches.hash, copies_.of(stretches.classes)};
+}
+
+/// Adds a location that is held, or is for this purpose.
+bool RankRecordBuilder::add_held(Location& l) {
+  copies_are_needed_ = false;
+  if (threads_ != Threads::Going) return !is_held(l) || add(l);
+  const Location* const own = measurement::own_location();
+  const bool is_own = &l == own;
+  const measurement::TakenFollower taken(l);
+  if (!taken || (!is_own && !measurement::pause_one(l))) return false;
+  measurement::bring_up_to_date(l);
+  // Those of a thread that follows are filled by the first thread alone.
+  const bool by_own = l.iterations ? is_own : own && measurement::is_followed(*own);
+  copies_are_needed_ = !by_own;
+  const bool added = add(l);
+  if (!is_own) measurement::resume_others();
+  return added;
+}
+
 bool RankRecordBuilder::is_held(const Location& l) const {
   return threads_ == Threads::Ended || measurement::is_held(l);
 }
@@ -297,8 +377,9 @@ bool RankRecordBuilder::build(const archive::RankRecord& frame, const Calibratio
   for (const Location* l = measurement::first_location(); l; l = l->next) ++count;
   // The list is newest first; locations are written in the order of their threads.
   for (std::size_t thread = 0; thread < count; ++thread)
-    for (const Location* l = measurement::first_location(); l; l = l->next)
-      if (l->thread == static_cast<std::int32_t>(thread) && l->first_begin && is_held(*l) && !add(*l)) return false;
+    for (Location* l = measurement::first_location(); l; l = l->next)
+      if (l->thread == static_cast<std::int32_t>(thread) && l->first_begin && !add_held(*l)) return false;
+  if (copies_.failed()) return false;
   if (!locations_.empty() && locations_.size() == count)
     locations_[0].losses[static_cast<std::size_t>(measurement::Loss::UnseenThreads)] =
         measurement::unseen_cpu_ns(cpu_ns_);

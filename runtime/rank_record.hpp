@@ -9,21 +9,27 @@
 #include "platform/modules.hpp"
 #include "platform/pages.hpp"
 #include "runtime/calibration.hpp"
+#include "runtime/copies.hpp"
 
 namespace refrain::runtime {
 
-/// Owns what a RankRecord points to, but for what `frame` points to and the logs, merges and samples of loops.
+/// Owns what a RankRecord points to, but for what `frame` points to and, where the locations stay as they are, what
+/// they hold of loops and messages.
 class RankRecordBuilder {
  public:
   enum class Threads {
     Ended,    ///< all locations are closed
     Running,  ///< they are paused, but for the calling thread's; a call in progress will be counted later
-    Cut       ///< the same, and the process may end now: a call in progress counts as far as it has come
+    Going,    ///< they go on, and each is paused for as long as it takes to copy it; else the same
+    Cut       ///< they are paused, and the process may end now: a call in progress counts as far as it has come
   };
-  /// False: no memory. `wall_clock_weights`: ticks came on the wall clock, so it takes the place of the CPU clock.
+  /// False: no memory, or a location could not be paused. `wall_clock_weights`: ticks came on the wall clock, so it
+  /// takes the place of the CPU clock.
   [[nodiscard]] bool build(const archive::RankRecord& frame, const Calibration& calibration, bool wall_clock_weights,
                            Threads threads);
   const archive::RankRecord& record() const { return record_; }
+  /// A copy that lives as long as this, of what would change before the record is written.
+  archive::StretchesRecord copy_of(const archive::StretchesRecord& stretches);
 
  private:
   /// Where the items of one owner begin in an array of all owners' items, and how many they are. Arrays move while they
@@ -36,7 +42,13 @@ class RankRecordBuilder {
   };
 
   [[nodiscard]] bool copy_modules();
+  [[nodiscard]] bool add_held(measurement::Location& location);
   [[nodiscard]] bool add(const measurement::Location& location);
+  /// What the record is to point to instead of `items`, which the location has.
+  template <class T>
+  std::span<const T> kept(std::span<const T> items) {
+    return copies_are_needed_ ? copies_.of(items) : items;
+  }
   void add_own_times(const measurement::Location& location, archive::LocationRecord& record) const;
   bool is_held(const measurement::Location& location) const;
   /// A call in progress that is to be counted, how long it has lasted, and how much of that off the CPU since the last
@@ -49,7 +61,10 @@ class RankRecordBuilder {
   [[nodiscard]] bool add_outside(const measurement::Location& location, const measurement::UnitTotals& in_progress,
                                  const std::optional<CallInProgress>& call);
   [[nodiscard]] bool add_stopped(const measurement::Location& location, platform::Ticks end, std::int64_t cpu_end_ns);
-  [[nodiscard]] bool add_loop(measurement::ClusteredLoop& loop, std::int32_t index);
+  [[nodiscard]] bool add_loop(const measurement::Location& location, measurement::ClusteredLoop& loop,
+                              std::int32_t index);
+  [[nodiscard]] bool add_passed(const measurement::Location& location, const measurement::ClusteredLoop& loop,
+                                std::int32_t loop_index);
   [[nodiscard]] bool add_slopes(const measurement::ClusteredLoop& loop);
   [[nodiscard]] bool add_cluster(const measurement::ClusteredLoop& loop, std::uint32_t index, std::int32_t loop_index);
   [[nodiscard]] bool add_unit(const measurement::UnitTotals& totals, const std::int64_t* extra, std::int32_t loop,
@@ -64,6 +79,8 @@ class RankRecordBuilder {
   std::int64_t cpu_ns_ = 0;                     ///< of all locations
   double outside_call_ = 0, outside_tick_ = 0;  ///< ticks of each call and tick before and after it is timed
   Threads threads_ = Threads::Ended;
+  Copies copies_;
+  bool copies_are_needed_ = false;  ///< the loops of the location in hand change before the record is written
   platform::GrowableArray<const char*> region_names_;
   std::size_t first_user_name_ = 0;  ///< among them
   platform::GrowableArray<platform::Module> modules_;

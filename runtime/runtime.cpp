@@ -176,6 +176,7 @@ bool begin_measurement() {
       equivalences[static_cast<std::size_t>(configuration.cluster_equivalence)];
   measurement::iteration_settings.memory = static_cast<std::size_t>(configuration.memory);
   measurement::iteration_settings.sample_memory = static_cast<std::size_t>(configuration.iteration_samples);
+  measurement::iteration_settings.log_limit = static_cast<std::uint64_t>(configuration.iteration_log);
   location_settings = {static_cast<std::size_t>(configuration.memory),
                        static_cast<std::uint32_t>(configuration.callpath_depth),
                        configuration.unwinder == config::Unwinder::Libunwind ? unwind::Backend::Libunwind

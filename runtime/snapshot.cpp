@@ -14,6 +14,7 @@
 #include "archive/writer.hpp"
 #include "measurement/event_log.hpp"
 #include "measurement/followers.hpp"
+#include "measurement/following.hpp"
 #include "measurement/iterations.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/locations.hpp"
@@ -138,18 +139,6 @@ void on_spill_wanted(Location& location) {
   if (measurement::own_location()) work.charge(*measurement::own_location(), first_anchor);
 }
 
-/// The record points into clusters and logs of loops, the stretches so far and sampled messages: it must be written
-/// before their thread goes on. The loops of a location that follows are filled by the first thread alone.
-bool record_points_to_others() {
-  for (Location* l = measurement::first_location(); l; l = l->next) {
-    if (l == measurement::own_location()) continue;
-    const bool by_first = !l->iterations && measurement::is_followed(*measurement::own_location());
-    if (measurement::iterations_of(*l) && !by_first) return true;
-    if (l->events && (l->events->matched.is_on() || l->events->stretches.count() > 0)) return true;
-  }
-  return false;
-}
-
 /// Calls in progress are events, too: the process is ending.
 void end_calls_of_all_events() {
   const platform::Ticks now = platform::now();
@@ -181,20 +170,52 @@ bool write_parting(Ending ending) {
   return written;
 }
 
-/// The same in a process that goes on. The other threads go on as soon as they can, and handlers of signals may run
-/// then.
-void write_snapshot(std::optional<platform::NoSignals>& quiet) {
-  if (const int error = spill_all(EventsUntil::Kept)) return give_up(error);
-  RankRecordBuilder builder;
-  const bool built = build_record(builder, {spill_file.bytes(), {}}, RankRecordBuilder::Threads::Running);
-  if (!record_points_to_others()) {
-    measurement::resume_others();
-    quiet.reset();
+/// Moves the iterations that no other thread adds to meanwhile to the file, without holding any. Returns 0 or the errno
+/// value.
+int spill_while_others_go_on(Location& own) {
+  for (Location* l = measurement::first_location(); l; l = l->next) {
+    const measurement::TakenFollower taken(*l);
+    if (!taken) continue;  // the record has what stays in memory
+    measurement::take_recorded(*l, own);
+    const bool is_mine = l == &own || measurement::follows(*l);
+    if (const int error = is_mine ? spill(*l) : 0) return error;
   }
-  if (!built) return;
+  return 0;
+}
+
+/// Each thread is held only while its own events are written. False: one could not be held.
+bool write_events_one_by_one() {
+  if (measurement::is_sample_of_events()) {
+    if (!measurement::pause_others()) return false;
+    drop_outdated_events(EventsUntil::Kept);
+    measurement::resume_others();
+  }
+  for (Location* l = measurement::first_location(); l; l = l->next) {
+    if (!l->events) continue;
+    const bool is_own = l == measurement::own_location();
+    if (!is_own && !measurement::pause_one(*l)) return false;
+    write_events(*l, EventsUntil::Kept, own_rank);
+    if (!is_own) measurement::resume_others();
+  }
+  return true;
+}
+
+/// The same in a process that goes on: each thread is held for as long as it takes to copy what it has. Handlers of
+/// signals may run as soon as none is held any more. False: one could not be held, or there is no memory.
+bool write_snapshot(Location& own, std::optional<platform::NoSignals>& quiet) {
+  if (const int error = spill_while_others_go_on(own)) {
+    give_up(error);
+    return true;
+  }
+  RankRecordBuilder builder;
+  if (!write_events_one_by_one() ||
+      !build_record(builder, {spill_file.bytes(), {}}, RankRecordBuilder::Threads::Going))
+    return false;
+  quiet.reset();
   const archive::WriteOutcome outcome = archive::write_part(builder.record(), experiment_directory());
   if (outcome.written) tell_unwritten_sample(own_rank);
   else if (!failed.exchange(true)) say("%s; no snapshots are written", outcome.line);
+  return true;
 }
 
 /// How soon what could not be done is tried again.
@@ -213,10 +234,10 @@ bool write_full_events(Location& location) {
     const platform::NoSignals quiet;  // a handler that jumps out would leave the others paused, and the file held
     if (!others) {
       write_events(location, EventsUntil::Kept, own_rank);
-    } else if ((done = measurement::pause_others())) {
+    } else {
       measurement::another_is_full_of_events.store(false, std::memory_order_relaxed);
-      write_all_events(EventsUntil::Kept, own_rank);
-      measurement::resume_others();
+      done = write_events_one_by_one();
+      if (!done) measurement::another_is_full_of_events.store(true, std::memory_order_relaxed);
     }
     if (done) measurement::note_flush(location, begin, platform::now());
   }
@@ -243,15 +264,13 @@ void on_snapshot_is_due(Location& location) {
   unwind::refresh_tables();
   read_cores_taken();
   const bool can_be = have_experiment(Ending::Warned);
-  // A handler that jumps out would leave the others paused for ever.
+  // A handler that jumps out would leave another thread paused for ever.
   std::optional<platform::NoSignals> quiet(std::in_place);
   if (!can_be) {
     set_due(period_ns);
-  } else if (!measurement::pause_others()) {
+  } else if (!write_snapshot(location, quiet)) {
     set_due(soon_ns);
   } else {
-    write_snapshot(quiet);
-    measurement::resume_others();
     measurement::note_flush(location, begin, platform::now());
     set_due(jittered(period_ns));
   }

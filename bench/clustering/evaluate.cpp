@@ -114,11 +114,10 @@ Result evaluate_with(AnyClusterer& clusterer, const Sequence& sequence, Algorith
     for (const auto& block : blocks) {
       experiment::IterationLogReader reader;
       if (!reader.open(block, sequence.overall)) throw std::runtime_error("block unreadable");
-      Label label{};
-      std::int64_t row[max_overall];
-      while (reader.next(label, row)) {
-        if (label != labels[at]) throw std::runtime_error("label differs");
-        std::copy(row, row + metrics, vectors.begin() + static_cast<std::ptrdiff_t>(at++ * metrics));
+      experiment::LoggedItem item;
+      while (reader.next(item)) {
+        if (item.label != labels[at]) throw std::runtime_error("label differs");
+        std::copy(item.row, item.row + metrics, vectors.begin() + static_cast<std::ptrdiff_t>(at++ * metrics));
       }
     }
     if (at != count) throw std::runtime_error("iterations missing in the log");

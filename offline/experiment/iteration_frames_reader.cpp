@@ -172,6 +172,21 @@ void find_spilled_iterations(const std::filesystem::path& directory, Rank& rank,
   check_unread_frames(rank);
 }
 
+void share_first_logs(Rank& rank) {
+  const auto first = std::ranges::find(rank.locations, 0, &Location::thread);
+  if (first == rank.locations.end()) return;
+  for (const Loop& of_first : first->loops) {
+    std::shared_ptr<const std::vector<FramePlace>> log;
+    for (Location& location : rank.locations)
+      for (Loop& loop : location.loops) {
+        if (&location == &*first || loop.name != of_first.name) continue;
+        if (loop.passed[0].count == 0 && loop.passed[1].count == 0) continue;
+        if (!log) log = std::make_shared<const std::vector<FramePlace>>(of_first.log);
+        loop.first_log = log;
+      }
+  }
+}
+
 std::optional<std::vector<std::byte>> read_frame(const FramePlace& place, const std::string& cost) {
   if (!place.file) return place.contents ? *place.contents : std::vector<std::byte>{};
   std::optional<std::vector<std::byte>> contents;

@@ -24,6 +24,9 @@ void find_iterations(const InputFile& file, std::uint64_t offset, std::uint64_t 
 void find_spilled_iterations(const std::filesystem::path& directory, Rank& rank,
                              const std::shared_ptr<DamageLog>& damage);
 
+/// Gives the loops of threads that follow the log of the first thread. After all frames were found.
+void share_first_logs(Rank& rank);
+
 /// Contents of a frame; nothing when they are damaged, which is logged with `cost`.
 std::optional<std::vector<std::byte>> read_frame(const FramePlace& place, const std::string& cost = {});
 /// The first bytes of the contents, at most `size`. Does not read the rest or verify the checksum. Empty: damaged.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "format/kept_iterations.hpp"
 #include "offline/experiment/clean_text.hpp"
 
 namespace refrain::experiment {
@@ -129,6 +130,49 @@ void read_loops(SectionReader& in, Rank& rank) {
         in.refuse("there are totals of clusters that are not here");
   for (std::size_t l = 0; l < locations; ++l) rank.locations[l].loops = std::move(read[l]);
   rank.spilled_bytes = spilled;
+}
+
+void read_single_iterations(SectionReader& in, Rank& rank) {
+  struct OfLoop {
+    std::array<PassedSum, 2> passed;
+    Thinning thinning;
+    std::vector<SlowIteration> slowest;
+  };
+  const std::size_t locations = in.count(1);
+  in.check();
+  if (locations != rank.locations.size()) in.refuse("single iterations of other locations");
+  std::vector<OfLoop> read;  // one location after the other
+  for (const Location& location : rank.locations) {
+    const std::size_t loops = in.count(11);
+    in.check();
+    if (loops != location.loops.size()) in.refuse("single iterations of other loops");
+    for (std::size_t i = 0; i < loops; ++i) {
+      OfLoop& of = read.emplace_back();
+      for (PassedSum& sum : of.passed) {
+        sum.count = iteration_number(in);
+        for (std::int64_t* value : {&sum.wall, &sum.cpu_ns, &sum.off_ns}) *value = in.signed_varint();
+      }
+      of.thinning.from = iteration_number(in);
+      const std::uint64_t level = in.varint();
+      if (level > format::highest_level) in.refuse("of too few iterations");
+      of.thinning.level = static_cast<unsigned>(level);
+      for (std::size_t n = in.count(2); n > 0 && !in.failed(); --n) {
+        SlowIteration& slow = of.slowest.emplace_back();
+        slow.number = iteration_number(in);
+        slow.wall = in.signed_varint();
+      }
+      in.check();
+    }
+  }
+  in.finish();
+  auto next = read.begin();
+  for (Location& location : rank.locations)
+    for (Loop& loop : location.loops) {
+      loop.passed = next->passed;
+      loop.thinning = next->thinning;
+      loop.slowest = std::move(next->slowest);
+      ++next;
+    }
 }
 
 void read_slopes(SectionReader& in, const ProfileDefinitions& definitions, const Schema& schema, Rank& rank) {

@@ -116,6 +116,23 @@ struct Follows {
   std::int32_t first = -1, second = -1;
 };
 
+/// Times of the iterations in which a thread recorded nothing, all together.
+struct PassedSum {
+  std::int64_t count = 0;
+  std::int64_t wall = 0, cpu_ns = 0;
+  std::int64_t off_ns = 0;  ///< in a call: off the CPU; else waiting for a core
+};
+
+/// From iteration `from` on the log has one iteration of each group, at the end of 2^level iterations, and the sum over
+/// the others.
+struct Thinning {
+  std::int64_t from = 0;
+  unsigned level = 0;  ///< 0: every iteration is there
+};
+struct SlowIteration {
+  std::int64_t number = 0, wall = 0;
+};
+
 /// A loop of one location. Read its log with offline/run/iterations.hpp.
 struct Loop {
   std::string name;
@@ -123,6 +140,12 @@ struct Loop {
   std::vector<OverallMetric> metrics;
   std::vector<Cluster> clusters;    ///< by Unit::cluster
   std::vector<FramePlace> log;      ///< blocks, in order of time
+  /// The log of the same loop on the first thread, which has the wall time of iterations in which this one recorded
+  /// nothing; null: there are none, or it is the first thread.
+  std::shared_ptr<const std::vector<FramePlace>> first_log;
+  std::array<PassedSum, 2> passed{};  ///< in user code, and within one MPI call each
+  Thinning thinning;
+  std::vector<SlowIteration> slowest;  ///< slowest first; empty: not kept by themselves (before 1.11)
   std::vector<FramePlace> merges;   ///< pairs of labels, in order of time
   std::vector<FramePlace> samples;  ///< of single iterations; none or one frame
   bool samples_hashed = true;       ///< how these iterations were chosen: format/kept_iterations.hpp

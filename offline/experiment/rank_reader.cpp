@@ -321,6 +321,10 @@ void RankReader::read_loops_of(Rank& rank, Depth depth) const {
   if (!has_loops || !survives(Section::Loops, "loops", "the iterations" + of + " are missing",
                               [&](SectionReader& in) { read_loops(in, rank); }))
     return;
+  if (block_.has(Section::SingleIterations))
+    survives(Section::SingleIterations, "single iterations",
+             "the slowest iterations and times of passed ones" + of + " are missing",
+             [&](SectionReader& in) { read_single_iterations(in, rank); });
   if (block_.has(Section::Slopes))
     file_.damage().survives("call paths of iterations" + of + " are reconstructed without slopes", [&] {
       if (depth != Depth::Whole) return block_.check(Section::Slopes, "slopes");  // they change the values of clusters

@@ -151,14 +151,30 @@ std::vector<Table> loop_text_tables(const Document& d) {
   return tables;
 }
 
+namespace {
+
+Table slow_iterations_table(const Document& d, const LoopGroup& group) {
+  return {"slowest", columns("iteration, wall_s"), [&d, &group](const TakeRow& take) {
+            for (const SlowIteration& of : slowest_of(d, group)) take({{of.iteration, of.wall_s}});
+          }};
+}
+
+Table loop_locations_table(const Document& d, const LoopGroup& group) {
+  return {"per_location", columns("rank, thread"), [&d, &group](const TakeRow& take) {
+            for (const LoopPlace& of : group.locations)
+              take({{std::int64_t{of.rank}, std::int64_t{of.thread}}, location_tables(d, of)});
+          }};
+}
+
+}  // namespace
+
 Table loops_table(const Document& d) {
-  Table table{"loops", columns("name, iterations"), [&d](const TakeRow& take) {
-                for (const LoopGroup& group : d.loops->groups)
-                  take({{group.name, group.iterations},
-                        {{"per_location", columns("rank, thread"), [&d, &group](const TakeRow& take_location) {
-                            for (const LoopPlace& of : group.locations)
-                              take_location({{std::int64_t{of.rank}, std::int64_t{of.thread}}, location_tables(d, of)});
-                          }}}});
+  Table table{"loops", columns("name, iterations, thinned_from, kept_every"), [&d](const TakeRow& take) {
+                for (const LoopGroup& group : d.loops->groups) {
+                  const std::int64_t from = group.kept_every > 1 ? group.thinned_from : group.iterations;
+                  take({{group.name, group.iterations, from, group.kept_every},
+                        {slow_iterations_table(d, group), loop_locations_table(d, group)}});
+                }
               }};
   table.line_depth = 4;  // one line for each location of a loop
   return table;

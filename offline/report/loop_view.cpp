@@ -8,6 +8,7 @@
 #include "offline/analysis/iteration_suggestion.hpp"
 #include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
+#include "offline/run/iterations.hpp"
 
 namespace refrain::report {
 namespace {
@@ -43,6 +44,22 @@ const run::PathSelection* selection_of(const LoopView& view) {
   return view.callpath && !view.callpath->selection.everything ? &view.callpath->selection : nullptr;
 }
 
+/// Adds one, and keeps as many as a location has.
+void add_slow(std::vector<SlowIteration>& slowest, std::int64_t iteration, double wall_s) {
+  const bool is_full = slowest.size() >= format::most_slowest;
+  if (is_full && wall_s <= slowest.back().wall_s) return;
+  if (const auto known = std::ranges::find(slowest, iteration, &SlowIteration::iteration); known != slowest.end()) {
+    if (wall_s <= known->wall_s) return;
+    slowest.erase(known);
+  } else if (is_full) {
+    slowest.pop_back();
+  }
+  const auto is_before = [&](const SlowIteration& of) {
+    return of.wall_s > wall_s || (of.wall_s == wall_s && of.iteration < iteration);
+  };
+  slowest.insert(std::ranges::partition_point(slowest, is_before), SlowIteration{iteration, wall_s});
+}
+
 }  // namespace
 
 LoopView view_loops(const Source& source, const Request& request, const analysis::CallTree& tree) {
@@ -68,6 +85,12 @@ LoopView view_loops(const Source& source, const Request& request, const analysis
       at->iterations = std::max(at->iterations, loop.iterations);
       at->threads = at->threads || of.thread != 0;
       at->locations.push_back(of);
+      if (loop.thinning.level > 0) {
+        at->thinned_from = at->kept_every > 1 ? std::min(at->thinned_from, loop.thinning.from) : loop.thinning.from;
+        at->kept_every = std::max(at->kept_every, std::int64_t{1} << loop.thinning.level);
+      }
+      for (const experiment::SlowIteration& slow : loop.slowest)
+        add_slow(at->slowest, slow.number, static_cast<double>(slow.wall) / rank.ticks_per_second);
       metrics.push_back(run::iteration_metrics(loop));
     };
     run::for_each_loop(experiment, take, [&](std::int32_t rank) { return request.chosen(rank) != others; });
@@ -100,6 +123,20 @@ analysis::CallPathMatch match_or_refuse(const experiment::Experiment& experiment
   const auto similar = analysis::similar_functions(tree, wanted, 5);
   throw UsageError(fmt::format("--callpath {}: no such call path{}", wanted,
                                similar.empty() ? "" : "; near it: " + joined(similar)));
+}
+
+std::vector<SlowIteration> slowest_of(const Document& d, const LoopGroup& group) {
+  std::vector<SlowIteration> slowest = group.slowest;
+  if (!slowest.empty()) return slowest;
+  for (const LoopPlace& of : group.locations) {
+    const auto open = d.loops->open(*d.experiment, of);
+    const auto wall = open ? run::value_of_metric(*open->profiles, "wall") : nullptr;
+    if (!wall) continue;
+    run::for_each_iteration(open->loop(), [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+      if (!open->was_absent(cluster, row)) add_slow(slowest, i, wall(i, cluster, row));
+    });
+  }
+  return slowest;
 }
 
 std::shared_ptr<const OpenLoop> LoopView::open(const experiment::Experiment& experiment, const LoopPlace& of) const {

@@ -18,12 +18,21 @@ namespace refrain::report {
 using run::LoopPlace;
 using run::OpenLoop;
 
+/// An iteration with its wall time, the largest over the locations.
+struct SlowIteration {
+  std::int64_t iteration;
+  double wall_s;
+};
+
 /// A loop over all chosen ranks.
 struct LoopGroup {
   std::string name;
   std::int64_t iterations = 0;  ///< maximum over locations
   std::vector<LoopPlace> locations;
   bool threads = false;  ///< some locations are not the first thread of their rank
+  std::int64_t thinned_from = 0;            ///< from this iteration on the logs keep one of several
+  std::int64_t kept_every = 1;              ///< one of so many at the end, where fewest are kept; 1: all are
+  std::vector<SlowIteration> slowest = {};  ///< slowest first; empty: the logs tell
 };
 
 struct LoopView {
@@ -66,6 +75,8 @@ std::string human_value(std::string_view unit, double value);
 
 /// The member `loops` of JSON documents.
 Table loops_table(const Document& document);
+/// The slowest iterations of a loop, slowest first. Reads the logs of experiments that do not keep them by themselves.
+std::vector<SlowIteration> slowest_of(const Document& document, const LoopGroup& group);
 /// The clusters of a location. `open`: the loop, if it was read already.
 Table clusters_table(const Document& document, const LoopPlace& of, unsigned in,
                      std::shared_ptr<const OpenLoop> open = nullptr);

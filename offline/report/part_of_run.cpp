@@ -25,6 +25,7 @@ struct Origins {
   std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0;  ///< members of the shared clusters
   std::optional<SamplesOfPools> pool;
   bool threads = false;  ///< some ranks have several threads
+  std::int64_t sharing = 1;  ///< iterations that have its vector, where most do
 
   void add(const run::IterationProfiles& profiles, std::int32_t cluster, bool samples_recorded) {
     recorded += samples_recorded;
@@ -61,6 +62,10 @@ struct Origins {
       return " on " + (threads ? plural(count, "thread", "threads") : plural(count, "rank", "ranks"));
     };
     std::string text = "Wall time, MPI time, calls and bytes are exact.";
+    if (sharing > 1)
+      text = fmt::format(
+          "The log does not keep this iteration: its times, calls and bytes are the mean of {} iterations.",
+          human_count(sharing));
     if (shared > 0)
       text += fmt::format(" Their division among call paths is reconstructed{} from its cluster of {}{}.", on(shared),
                           least < most ? fmt::format("{} to ", human_count(least)) : "",
@@ -163,6 +168,7 @@ class PartMaker {
                           if (open->was_absent(cluster, row)) return;
                           found = true;
                           const run::IterationProfiles& profiles = *open->profiles;
+                          origins.sharing = std::max(origins.sharing, run::sharing_vector(open->loop(), number));
                           std::optional<std::vector<run::SampledPath>> recorded;
                           if (const auto* samples = profiles.recorded_samples(number)) recorded = *samples;
                           origins.add(profiles, cluster, recorded || profiles.is_exact(cluster));

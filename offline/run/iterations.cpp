@@ -1,11 +1,14 @@
 #include "offline/run/iterations.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "format/kept_iterations.hpp"
 #include "offline/experiment/iteration_frames_reader.hpp"
 #include "offline/experiment/iteration_log_reader.hpp"
+#include "offline/run/loop_columns.hpp"
 
 namespace refrain::run {
 namespace {
@@ -65,35 +68,6 @@ std::int32_t cluster_of_label(const experiment::Loop& loop, std::uint32_t label)
 using format::log_format::first_at;
 using format::log_format::size_at;
 constexpr std::size_t smallest_block = format::log_format::header_bytes;
-/// The vector of an iteration during which the location had no thread.
-constexpr std::int64_t nothing[format::max_overall] = {};
-
-std::vector<format::Precision> columns_of(const experiment::Loop& loop) {
-  std::vector<format::Precision> columns;
-  for (const auto& metric : loop.metrics) columns.push_back(metric.precision);
-  return columns;
-}
-
-/// Opens the blocks of one piece of the log and calls `take(block)` with each until it returns false. False: `take`
-/// returned false, or the piece is damaged.
-template <class Take>
-bool for_each_block(std::span<const std::byte> rest, const std::vector<format::Precision>& columns, Take take) {
-  while (rest.size() >= smallest_block) {
-    const std::size_t size = format::load_little_endian<std::uint32_t>(rest.data() + size_at);
-    experiment::IterationLogReader block;
-    if (size < smallest_block || size > rest.size() || !block.open(rest.first(size), columns)) return false;
-    if (!take(block) || block.damaged()) return false;
-    rest = rest.subspan(size);
-  }
-  return true;
-}
-
-/// Number of iterations without a thread according to the block; those beyond the loop's end are damage.
-std::uint64_t absent_in(const experiment::IterationLogReader& block, const experiment::Loop& loop) {
-  const auto end = static_cast<std::uint64_t>(std::max<std::int64_t>(loop.iterations, 0));
-  return std::min(block.absent(), end - std::min(end, block.first()));
-}
-
 constexpr std::uint64_t impossible = std::uint64_t{1} << 62;  ///< no iteration has this number
 
 /// Number of the first iteration of a piece of the log.
@@ -101,6 +75,209 @@ std::uint64_t first_of(const experiment::FramePlace& place) {
   const auto head = begin_of_frame(place, smallest_block);
   if (head.size() < smallest_block) return impossible;
   return format::load_little_endian<std::uint64_t>(head.data() + first_at);
+}
+
+/// The piece of a log that has an iteration, if any has.
+std::size_t piece_of(const std::vector<experiment::FramePlace>& log, std::uint64_t iteration) {
+  const auto after = std::partition_point(log.begin(), log.end(), [&](const experiment::FramePlace& place) {
+    return first_of(place) <= iteration;
+  });
+  return static_cast<std::size_t>(std::max<std::ptrdiff_t>(after - log.begin() - 1, 0));
+}
+
+/// One iteration of a log.
+struct Logged {
+  std::uint64_t number = 0;
+  std::optional<format::Run> run;  ///< none: it has a vector
+  format::Label label{};
+  const std::int64_t* row = nullptr;
+};
+
+/// Reads a log iteration by iteration, with one piece in memory at a time. A group that one iteration is kept of has
+/// the mean of the others for each of these, and the label of the one that is kept.
+class LogCursor {
+ public:
+  /// `from`: blocks that end before this iteration are passed over, as are `pieces` pieces at the begin.
+  LogCursor(const experiment::Loop& loop, const std::vector<experiment::FramePlace>& log, std::uint64_t from = 0,
+            std::size_t pieces = 0)
+      : loop_(loop), log_(log), from_(from), cost_(cost_of(loop)), piece_(pieces) {
+    for (const auto& metric : loop.metrics) columns_.push_back(metric.precision);
+    end_ = static_cast<std::uint64_t>(std::max<std::int64_t>(loop.iterations, 0));
+  }
+
+  /// False: there are no more.
+  bool next(Logged& of) {
+    while (left_ == 0)
+      if (!next_item()) return false;
+    of.number = number_++;
+    of.run = item_.run;
+    of.label = item_.label;
+    of.row = item_.row;
+    if (!item_.run && level_ > 0 && of.number != kept_) of.row = mean_of_others();
+    --left_;
+    return true;
+  }
+
+  /// How many iterations have the vector of the last one that was read.
+  std::uint64_t sharing() const {
+    return item_.run || level_ == 0 || number_ - 1 == kept_ ? 1 : others_;
+  }
+
+ private:
+  bool next_item() {
+    for (;;) {
+      if (in_block_) {
+        if (block_.next(item_)) {
+          begin_item();
+          if (left_ > 0) return true;
+          continue;
+        }
+        if (block_.damaged()) damaged();
+        in_block_ = false;
+      }
+      if (rest_.size() >= smallest_block) next_block();
+      else if (!next_piece()) return false;
+    }
+  }
+
+  bool next_piece() {
+    while (piece_ < log_.size()) {
+      auto piece = experiment::read_frame(log_[piece_++], cost_);
+      if (!piece) continue;
+      contents_ = std::move(*piece);
+      rest_ = contents_;
+      return true;
+    }
+    return false;
+  }
+
+  void next_block() {
+    const std::size_t size = format::load_little_endian<std::uint32_t>(rest_.data() + size_at);
+    if (size < smallest_block || size > rest_.size() || !block_.open(rest_.first(size), columns_) ||
+        block_.first() < number_ || block_.first() >= impossible)
+      return damaged();
+    rest_ = rest_.subspan(size);
+    if (block_.covered() <= from_ - std::min(from_, block_.first())) return;
+    number_ = block_.first();  // not the next one if iterations were lost
+    level_ = block_.level();
+    in_block_ = true;
+  }
+
+  void begin_item() {
+    left_ = item_.count;
+    if (!item_.run && level_ == 0) return;
+    // What a damaged file says beyond the loop's end is left out, and the last group may not be complete.
+    left_ = std::min(left_, end_ - std::min(end_, number_));
+    if (item_.run || left_ == 0) return;
+    kept_ = format::KeptIterations{level_}.in_block(number_ >> level_);
+    others_ = left_ - (kept_ >= number_ && kept_ < number_ + left_);
+    other_ = 0;
+  }
+
+  /// Integers that add up to the sums over the others of the group.
+  const std::int64_t* mean_of_others() {
+    const auto n = static_cast<std::int64_t>(others_);
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      const std::int64_t sum = item_.others[c];
+      std::int64_t low = sum / n;
+      low -= sum % n < 0;
+      mean_[c] = low + (static_cast<std::int64_t>(other_) < sum - low * n);
+    }
+    ++other_;
+    return mean_;
+  }
+
+  void damaged() {
+    note_damage(log_[piece_ - 1], "the log of iterations is not what it should be", cost_);
+    rest_ = {};
+  }
+
+  const experiment::Loop& loop_;
+  const std::vector<experiment::FramePlace>& log_;
+  const std::uint64_t from_;
+  const std::string cost_;
+  std::vector<format::Precision> columns_;
+  std::uint64_t end_ = 0;
+  std::size_t piece_ = 0;
+  std::vector<std::byte> contents_;
+  std::span<const std::byte> rest_;
+  experiment::IterationLogReader block_;
+  bool in_block_ = false;
+  unsigned level_ = 0;
+  experiment::LoggedItem item_{};
+  std::uint64_t number_ = 0, left_ = 0;           ///< of the next iteration; of the item
+  std::uint64_t kept_ = 0, others_ = 0, other_ = 0;  ///< of the group
+  std::int64_t mean_[format::max_overall] = {};
+};
+
+/// The vectors of iterations in which a thread recorded nothing. Their wall time is that of the first thread; their
+/// other times are shared in proportion to it.
+class PassedRows {
+ public:
+  explicit PassedRows(const experiment::Loop& loop, std::uint64_t from = 0)
+      : loop_(loop), columns_(loop), from_(from) {
+    for (std::size_t i = 0; i < loop.clusters.size(); ++i)
+      if (loop.clusters[i].label == static_cast<std::uint32_t>(format::passed_label))
+        cluster_ = static_cast<std::int32_t>(i);
+  }
+  std::int32_t cluster() const { return cluster_; }
+
+  std::span<const std::int64_t> of(std::uint64_t iteration, bool in_call) {
+    using format::MetricId;
+    const experiment::PassedSum& sum = loop_.passed[in_call];
+    const std::int64_t wall = wall_of(iteration, sum);
+    const auto share = [&](std::int64_t all) {
+      return sum.wall <= 0 ? 0
+                           : static_cast<std::int64_t>(static_cast<double>(all) *
+                                                       (static_cast<double>(wall) / static_cast<double>(sum.wall)));
+    };
+    std::ranges::fill(row_, 0);
+    set(MetricId::Wall, wall);
+    set(MetricId::Cpu, share(sum.cpu_ns));
+    set(in_call ? MetricId::OffCpuMpi : MetricId::WaitedForCore, share(sum.off_ns));
+    if (in_call) set(MetricId::Time, wall);
+    return {row_, loop_.metrics.size()};
+  }
+
+ private:
+  void set(format::MetricId metric, std::int64_t value) {
+    if (const int column = columns_[metric]; column >= 0) row_[column] = value;
+  }
+
+  /// Of the first thread. Where its log is damaged, the mean.
+  std::int64_t wall_of(std::uint64_t iteration, const experiment::PassedSum& sum) {
+    const int column = columns_[format::MetricId::Wall];
+    if (loop_.first_log && !walls_)
+      walls_.emplace(loop_, *loop_.first_log, iteration, from_ > 0 ? piece_of(*loop_.first_log, iteration) : 0);
+    while (walls_ && there_is_more_ && (!known_ || first_.number < iteration))
+      known_ = there_is_more_ = walls_->next(first_);
+    if (known_ && column >= 0 && first_.number == iteration && !first_.run) return first_.row[column];
+    return sum.count > 0 ? sum.wall / sum.count : 0;
+  }
+
+  const experiment::Loop& loop_;
+  const LoopColumns columns_;
+  const std::uint64_t from_;
+  std::int32_t cluster_ = -1;
+  std::optional<LogCursor> walls_;
+  Logged first_;
+  bool known_ = false, there_is_more_ = true;
+  std::int64_t row_[format::max_overall] = {};
+};
+
+/// The vector of an iteration during which the location had no thread.
+constexpr std::int64_t nothing[format::max_overall] = {};
+
+/// Calls `take` as for_each_iteration() does.
+template <class ClusterOf>
+void take_logged(const Logged& of, const experiment::Loop& loop, PassedRows& passed, const ClusterOf& cluster_of,
+                 const TakeIteration& take) {
+  const auto number = static_cast<std::int64_t>(of.number);
+  if (of.run == format::Run::Absent) return take(number, -1, {nothing, loop.metrics.size()});
+  if (of.run) return take(number, passed.cluster(), passed.of(of.number, of.run == format::Run::PassedInCall));
+  const std::int32_t cluster =
+      of.label == format::passed_label ? passed.cluster() : cluster_of(static_cast<std::uint32_t>(of.label));
+  take(number, cluster, {of.row, loop.metrics.size()});
 }
 
 }  // namespace
@@ -113,53 +290,28 @@ int overall_index(const experiment::Loop& loop, std::string_view name) {
 std::int64_t for_each_iteration(const experiment::Loop& loop, const TakeIteration& take) {
   if (loop.log.empty()) return 0;
   const LabelResolver cluster_of(loop);
-  const auto columns = columns_of(loop);
-  const std::string cost = cost_of(loop);
+  PassedRows passed(loop);
+  LogCursor log(loop, loop.log);
   std::int64_t count = 0;
-  std::uint64_t next = 0;
-  for (const experiment::FramePlace& place : loop.log) {
-    const auto piece = experiment::read_frame(place, cost);
-    if (!piece) continue;
-    const bool whole = for_each_block(*piece, columns, [&](experiment::IterationLogReader& block) {
-      if (block.first() < next || block.first() >= impossible) return false;
-      next = block.first();  // not the next one if iterations were lost
-      for (const std::uint64_t end = next + absent_in(block, loop); next < end; ++count)
-        take(static_cast<std::int64_t>(next++), -1, {nothing, columns.size()});
-      format::Label label{};
-      std::int64_t row[format::max_overall];
-      for (; block.next(label, row); ++count)
-        take(static_cast<std::int64_t>(next++), cluster_of(static_cast<std::uint32_t>(label)), {row, columns.size()});
-      return true;
-    });
-    if (!whole) note_damage(place, "the log of iterations is not what it should be", cost);
-  }
+  for (Logged of; log.next(of); ++count) take_logged(of, loop, passed, cluster_of, take);
   return count;
 }
 
 bool with_iteration(const experiment::Loop& loop, std::int64_t iteration, const TakeIteration& take) {
   if (loop.log.empty() || iteration < 0) return false;
   const auto wanted = static_cast<std::uint64_t>(iteration);
-  auto after = std::partition_point(loop.log.begin() + 1, loop.log.end(),
-                                    [&](const experiment::FramePlace& place) { return first_of(place) <= wanted; });
-  const auto columns = columns_of(loop);
+  const std::size_t piece = piece_of(loop.log, wanted);
   bool found = false;
-  const auto piece = experiment::read_frame(*--after, cost_of(loop));
-  for_each_block(piece ? *piece : std::vector<std::byte>{}, columns, [&](experiment::IterationLogReader& block) {
-    if (block.first() > wanted) return false;
-    if (wanted - block.first() < absent_in(block, loop)) {
-      take(iteration, -1, {nothing, columns.size()});
+  {
+    const std::vector<experiment::FramePlace> only{loop.log[piece]};
+    PassedRows passed(loop, wanted);
+    LogCursor log(loop, only, wanted);
+    for (Logged of; !found && log.next(of) && of.number <= wanted;) {
+      if (of.number < wanted) continue;
       found = true;
-      return false;
+      take_logged(of, loop, passed, [&](std::uint32_t label) { return cluster_of_label(loop, label); }, take);
     }
-    if (wanted - block.first() >= block.count()) return true;
-    format::Label label{};
-    std::int64_t row[format::max_overall];
-    for (std::uint64_t i = block.first(); i <= wanted; ++i)
-      if (!block.next(label, row)) return false;
-    take(iteration, cluster_of_label(loop, static_cast<std::uint32_t>(label)), {row, columns.size()});
-    found = true;
-    return false;
-  });
+  }
   if (found || iteration >= loop.iterations) return found;
   // Damage has misled the search; this pass reports it.
   for_each_iteration(loop, [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
@@ -168,6 +320,17 @@ bool with_iteration(const experiment::Loop& loop, std::int64_t iteration, const 
     take(i, cluster, row);
   });
   return found;
+}
+
+
+std::int64_t sharing_vector(const experiment::Loop& loop, std::int64_t iteration) {
+  if (loop.thinning.level == 0 || iteration < loop.thinning.from || loop.log.empty()) return 1;
+  const auto wanted = static_cast<std::uint64_t>(iteration);
+  const std::vector<experiment::FramePlace> only{loop.log[piece_of(loop.log, wanted)]};
+  LogCursor log(loop, only, wanted);
+  for (Logged of; log.next(of) && of.number <= wanted;)
+    if (of.number == wanted) return static_cast<std::int64_t>(log.sharing());
+  return 1;
 }
 
 }  // namespace refrain::run

@@ -25,4 +25,8 @@ std::int64_t for_each_iteration(const experiment::Loop& loop, const TakeIteratio
 /// Calls `take` for one iteration, and reads no more than that needs. False: there is no iteration of this number.
 bool with_iteration(const experiment::Loop& loop, std::int64_t iteration, const TakeIteration& take);
 
+/// How many iterations share the vector of this one: the log keeps one of several, and has the sum over the others. 1:
+/// it has a vector of its own.
+std::int64_t sharing_vector(const experiment::Loop& loop, std::int64_t iteration);
+
 }  // namespace refrain::run

@@ -118,6 +118,7 @@ class Configuration(TestCase):
         "REFRAIN_SAMPLING_SOURCE": ["perf"],
         "REFRAIN_CALLPATH_DEPTH": ["0", "x" * 100_000],
         "REFRAIN_MEMORY": ["1", "12Q"],
+        "REFRAIN_ITERATION_LOG": ["63K", "0"],
         "REFRAIN_ENABLE": ["perhaps"],
     }
     GOOD = {
@@ -127,6 +128,7 @@ class Configuration(TestCase):
         "REFRAIN_SAMPLING_SOURCE": ["task_clock", "timer"],
         "REFRAIN_CALLPATH_DEPTH": ["64"],
         "REFRAIN_MEMORY": ["4M"],
+        "REFRAIN_ITERATION_LOG": ["64K"],
         "REFRAIN_ENABLE": ["on"],
     }
 

@@ -75,6 +75,7 @@ MadeUpThread::MadeUpThread(const JobSize& size, int variant, int thread)
       counted_at_(platform::make_on_pages<measurement::Location>()) {
   make_tree();
   measurement::iteration_settings.clusters = static_cast<std::uint32_t>(size.clusters);
+  measurement::iteration_settings.log_limit = std::uint64_t{1} << 60;  // every iteration, however many they are
   loop_ = measurement::loop_of(iterations_, measurement::RegionId{measurement::first_user_region});
   need(counted_at_ && loop_, "no memory");
   node_values_.resize(nodes_.size() * widest);

@@ -1,6 +1,7 @@
 refrain_unit_test(test_measurement unit.measurement
   ${CMAKE_CURRENT_LIST_DIR}/measurement/call_durations_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/call_tree_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/clock_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/measurement/followers_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/measurement/long_loops_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/measurement/own_location_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/own_time_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/measurement/modules_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/regions_test.cpp ${CMAKE_CURRENT_LIST_DIR}/measurement/symbols_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/measurement/call_target_test.cpp

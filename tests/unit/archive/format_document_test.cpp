@@ -42,7 +42,8 @@ TEST(FormatDocument, has_a_row_for_every_section) {
   for (const auto section :
        {Writer,        Metrics,     Losses, Regions,     Modules,         Paths,     Rank,    Locations,
         Communicators, PathMapping, Loops,  Iterations,  Slopes,          Extra,     Windows, CommunicatorsMade,
-        OwnTimes,      Totals,      Events, EventFrames, SampledMessages, Durations, Cores})
+        OwnTimes,      Totals,      Events, EventFrames, SampledMessages, Durations, Cores,   CoresTaken,
+        SingleIterations})
     EXPECT_NE(document().find("\n| " + std::to_string(static_cast<std::uint32_t>(section)) + " | "), std::string::npos)
         << "section " << static_cast<std::uint32_t>(section);
 }

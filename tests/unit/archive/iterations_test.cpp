@@ -10,6 +10,7 @@
 #include "archive/iteration_frames.hpp"
 #include "archive/spill_file.hpp"
 #include "archive/writer.hpp"
+#include "format/kept_iterations.hpp"
 #include "measurement/iterations.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "offline/run/iteration_samples.hpp"
@@ -107,11 +108,13 @@ TEST(Iterations, without_a_thread_are_filled_in) {
   ASSERT_TRUE(log.create(columns));
   loop.iterations = 1000;
   const auto add = [&](std::uint64_t first, std::uint64_t absent, bool own_piece) {
-    const auto block = log.absence(first, absent);
+    ASSERT_EQ(log.append_run(first, absent, format::Run::Absent), clustering::IterationLog::Appended::Yes);
+    const auto block = log.closed();
     if (own_piece) loop.log.push_back({nullptr, 0, 0, std::make_shared<std::vector<std::byte>>()});
     auto contents = std::make_shared<std::vector<std::byte>>(*loop.log.back().contents);
     contents->insert(contents->end(), block.begin(), block.end());
     loop.log.back().contents = contents;
+    log.start_block();
   };
   add(150, 50, true);
   const std::vector<std::int64_t> row(columns.size(), 7);
@@ -120,6 +123,7 @@ TEST(Iterations, without_a_thread_are_filled_in) {
   auto contents = std::make_shared<std::vector<std::byte>>(*loop.log.back().contents);
   contents->insert(contents->end(), log.closed().begin(), log.closed().end());
   loop.log.back().contents = contents;
+  log.start_block();
   add(210, 90, false);
   add(300, 700, true);
   std::int64_t next = 0;
@@ -142,6 +146,122 @@ TEST(Iterations, without_a_thread_are_filled_in) {
   // What a damaged file says beyond the loop's end is left out.
   loop.iterations = 400;
   EXPECT_EQ(400, run::for_each_iteration(loop, [](auto, auto, auto) {}));
+}
+
+std::size_t place_in_row(format::MetricId metric) { return format::logged_place(metric); }
+
+/// A loop in memory, of the metrics that this version logs.
+class LoopInMemory {
+ public:
+  explicit LoopInMemory(std::int64_t iterations, std::uint64_t whole = clustering::IterationLog::all) {
+    std::vector<clustering::Precision> columns;
+    for (const format::MetricId metric : format::logged_metrics) {
+      const auto& row = format::row_of(metric);
+      loop.metrics.push_back({row.total_name, row.unit, row.log});
+      columns.push_back(row.log);
+    }
+    loop.iterations = iterations;
+    EXPECT_TRUE(log.create(columns, 32768, whole));
+  }
+  static std::vector<std::int64_t> row(std::int64_t wall) {
+    std::vector<std::int64_t> row(format::logged_count);
+    row[place_in_row(format::MetricId::Wall)] = wall;
+    return row;
+  }
+  void add(std::uint32_t label, std::int64_t wall) {
+    const auto append = [&] { return log.append(log.next(), clustering::Label{label}, row(wall)); };
+    if (append() == clustering::IterationLog::Appended::Yes) return;
+    close();
+    ASSERT_EQ(append(), clustering::IterationLog::Appended::Yes);
+  }
+  void pass(std::uint64_t count, format::Run what) {
+    ASSERT_EQ(log.append_run(log.next(), count, what), clustering::IterationLog::Appended::Yes);
+  }
+  void close() {
+    const auto block = log.closed();
+    loop.log.push_back({nullptr, 0, 0, std::make_shared<std::vector<std::byte>>(block.begin(), block.end())});
+    log.start_block();
+  }
+  experiment::Loop loop;
+  clustering::IterationLog log;
+};
+
+TEST(Iterations, that_a_thread_has_passed_have_the_wall_time_of_the_first_thread) {
+  LoopInMemory first(100), other(100);
+  for (std::int64_t i = 0; i < 100; ++i) first.add(0, 1000 + i);
+  first.close();
+  other.loop.clusters = {{.label = 0}, {.label = static_cast<std::uint32_t>(format::passed_label)}};
+  other.pass(10, format::Run::Absent);
+  other.pass(20, format::Run::Passed);
+  other.add(0, 5);
+  other.close();
+  other.pass(69, format::Run::PassedInCall);
+  other.close();
+  other.loop.first_log = std::make_shared<const std::vector<experiment::FramePlace>>(first.loop.log);
+  std::int64_t walls[2] = {};
+  for (std::int64_t i = 10; i < 100; ++i)
+    if (i != 30) walls[i > 30] += 1000 + i;
+  other.loop.passed = {{{20, walls[0], 2 * walls[0], walls[0]}, {69, walls[1], 0, 3 * walls[1]}}};
+
+  using format::MetricId;
+  const auto check = [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+    const bool absent = i < 10, in_call = i > 30;
+    const std::int64_t wall = absent ? 0 : i == 30 ? 5 : 1000 + i;
+    EXPECT_EQ(cluster, absent ? -1 : i == 30 ? 0 : 1) << i;
+    EXPECT_EQ(row[place_in_row(MetricId::Wall)], wall) << i;
+    EXPECT_EQ(row[place_in_row(MetricId::Time)], in_call ? wall : 0) << i;
+    if (absent || i == 30) return;
+    const auto expect = [&](MetricId metric, std::int64_t value) {
+      EXPECT_NEAR(static_cast<double>(row[place_in_row(metric)]), static_cast<double>(value), 1) << i;
+    };
+    expect(MetricId::Cpu, in_call ? 0 : 2 * wall);
+    expect(MetricId::WaitedForCore, in_call ? 0 : wall);
+    expect(MetricId::OffCpuMpi, in_call ? 3 * wall : 0);
+  };
+  std::int64_t next = 0;
+  EXPECT_EQ(100, run::for_each_iteration(other.loop, [&](std::int64_t i, std::int32_t cluster, auto row) {
+              EXPECT_EQ(next++, i);
+              check(i, cluster, row);
+            }));
+  for (const std::int64_t i : {0, 9, 10, 29, 30, 31, 99})
+    EXPECT_TRUE(run::with_iteration(other.loop, i, check)) << i;
+  EXPECT_FALSE(run::with_iteration(other.loop, 100, check));
+}
+
+TEST(Iterations, that_are_not_kept_have_the_mean_of_their_group) {
+  constexpr std::int64_t whole = 32, iterations = 1000;
+  LoopInMemory of(iterations, whole);
+  of.loop.clusters = {{.label = 0}, {.label = 1}};
+  std::vector<std::int64_t> walls;
+  for (std::int64_t i = 0; i < iterations; ++i) {
+    walls.push_back(1000 + (i * 7919) % 1013);
+    of.add(static_cast<std::uint32_t>(i % 2), walls.back());
+  }
+  of.close();
+  const auto wall = place_in_row(format::MetricId::Wall);
+  std::vector<std::int64_t> read;
+  EXPECT_EQ(iterations, run::for_each_iteration(of.loop, [&](std::int64_t i, std::int32_t cluster, auto row) {
+              EXPECT_EQ(static_cast<std::int64_t>(read.size()), i);
+              read.push_back(row[wall]);
+              const unsigned level = format::log_level_at(static_cast<std::uint64_t>(i), whole);
+              if (!format::KeptIterations{level}.has(static_cast<std::uint64_t>(i))) return;
+              EXPECT_EQ(cluster, i % 2) << i;
+              EXPECT_EQ(row[wall], walls[static_cast<std::size_t>(i)]) << i;
+            }));
+  ASSERT_EQ(read.size(), walls.size());
+  for (std::size_t i = 0; i < walls.size();) {
+    const std::size_t end = std::min(i + (std::size_t{1} << format::log_level_at(i, whole)), walls.size());
+    std::int64_t here = 0, there = 0;
+    for (; i < end; ++i) {
+      here += walls[i];
+      there += read[i];
+    }
+    ASSERT_EQ(here, there) << "before " << i;
+  }
+  for (const std::int64_t i : {31, 32, 33, 500, 999})
+    EXPECT_TRUE(run::with_iteration(of.loop, i, [&](std::int64_t, std::int32_t, auto row) {
+      EXPECT_EQ(row[wall], read[static_cast<std::size_t>(i)]);
+    })) << i;
 }
 
 TEST(Iterations, are_found_without_reading_the_rest) {

@@ -369,6 +369,7 @@ const Cost costs[] = {
     {Section::Loops,
      {"clusters", "slopes", "iterations", "samples of iterations"},
      "; the iterations of rank # are missing"},
+    {Section::SingleIterations, {"none"}, "; the slowest iterations and times of passed ones of rank # are missing"},
     {Section::Slopes, {"slopes"}, "; call paths of iterations of rank # are reconstructed without slopes"},
     {Section::Extra, {"metrics of units"}, "; what units have of the metrics that were asked for is missing on rank #"},
 };

@@ -119,8 +119,10 @@ class Followers : public testing::Test {
     account.total += count;
   }
 
-  /// Rows of a loop, in order; clusters resolved.
-  static std::vector<Row> rows(ClusteredLoop& loop) {
+  /// Rows of a loop, in order; those that a reader fills in from the log of the first thread have their wall time. Runs
+  /// of more than a million iterations without a thread are left out.
+  std::vector<Row> rows(ClusteredLoop& loop) {
+    const auto& walls = walls_[loop.region == loops[0] ? 0 : 1];
     std::vector<Row> all;
     format::Precision columns[logged_count];
     for (std::size_t i = 0; i < logged_count; ++i) columns[i] = format::row_of(format::logged_metrics[i]).log;
@@ -130,12 +132,13 @@ class Followers : public testing::Test {
         std::memcpy(&size, rest.data() + 4, sizeof size);
         experiment::IterationLogReader block;
         ASSERT_TRUE(block.open(rest.first(size), columns));
-        all.resize(all.size() + block.absent());
-        clustering::Label label{};
-        std::int64_t row[clustering::max_overall];
-        while (block.next(label, row)) {
-          all.emplace_back();
-          std::copy_n(row, logged_count, all.back().begin());
+        for (experiment::LoggedItem item; block.next(item);) {
+          for (std::uint64_t i = 0; i < item.count && item.count < 1'000'000; ++i) {
+            Row& row = all.emplace_back();
+            if (!item.run) std::copy_n(item.row, logged_count, row.begin());
+            else if (item.run != format::Run::Absent)
+              row[format::logged_place(MetricId::Wall)] = walls.at(all.size() - 1);
+          }
         }
         ASSERT_FALSE(block.damaged());
         rest = rest.subspan(size);
@@ -144,6 +147,22 @@ class Followers : public testing::Test {
     read(loop.closed.view());
     read(loop.log.closed());
     return all;
+  }
+  /// Records that the log has.
+  static std::size_t records(ClusteredLoop& loop) {
+    std::size_t count = 0;
+    format::Precision columns[logged_count];
+    for (std::size_t i = 0; i < logged_count; ++i) columns[i] = format::row_of(format::logged_metrics[i]).log;
+    for (std::span<const std::byte> rest : {loop.closed.view(), loop.log.closed()})
+      while (!rest.empty()) {
+        std::uint32_t size = 0;
+        std::memcpy(&size, rest.data() + 4, sizeof size);
+        experiment::IterationLogReader block;
+        EXPECT_TRUE(block.open(rest.first(size), columns));
+        for (experiment::LoggedItem item; block.next(item);) count += !item.run;
+        rest = rest.subspan(size);
+      }
+    return count;
   }
 
   /// Compares what was made of a location with the account of its thread.
@@ -176,6 +195,7 @@ class Followers : public testing::Test {
         });
         EXPECT_LE(paths, 1U) << "a cluster of iterations with other calls";
       }
+      wall += loop.passed.totals.wall;
       if (!lossless) continue;
       const std::size_t of = loop.region == loops[0] ? 0 : 1;
       const auto logged = rows(loop);
@@ -189,7 +209,7 @@ class Followers : public testing::Test {
         ASSERT_TRUE(0 <= row_wall && row_wall <= walls_[of][n]) << row_wall << " of " << walls_[of][n];
         logged_wall += row_wall;
       }
-      std::int64_t clustered_wall = 0;
+      std::int64_t clustered_wall = loop.passed.totals.wall;
       for (std::uint32_t k = 0; k < loop.clusterer.cluster_count(); ++k)
         clustered_wall += totals_of(loop.clusterer.cluster(k).sum).wall;
       EXPECT_EQ(logged_wall, clustered_wall);
@@ -370,10 +390,11 @@ TEST_F(Followers, lives_that_begin_or_end_before_a_boundary_is_published_lie_beh
     }
 }
 
-TEST_F(Followers, iterations_without_a_sample_share_the_cluster_of_the_next_one) {
+TEST_F(Followers, iterations_without_a_record_have_no_row_and_their_part_of_the_weights) {
   Account account;
   Steps steps;
   constexpr int samples = 40, between = 50;
+  constexpr std::int64_t weight = 1'000'000;
   Location* location = nullptr;
   std::thread thread([&] {
     Life life(account);
@@ -385,7 +406,10 @@ TEST_F(Followers, iterations_without_a_sample_share_the_cluster_of_the_next_one)
       bool full = false;
       const NodeId node = location->tree.child(root_node, NodeKind::Function, 1, full);
       ++location->tree.values(node)[column_of(MetricId::Samples)];
+      location->tree.values(node)[column_of(MetricId::Weight)] += weight;
       ++location->unit.ticks_user;
+      location->unit.weight_user_ns += weight;
+      location->unit.weight_user_squared += static_cast<double>(weight) * weight;
       std::atomic_signal_fence(std::memory_order_seq_cst);
       leave(*location, Inside::User);
     }
@@ -404,17 +428,98 @@ TEST_F(Followers, iterations_without_a_sample_share_the_cluster_of_the_next_one)
   thread.join();
   bring_up_to_date();
   check(*location, account);
-  const ClusteredLoop& loop = *iterations_of(*location)->loops[0];
-  std::int64_t ticks = 0;
+  ClusteredLoop& loop = *iterations_of(*location)->loops[0];
+  std::int64_t ticks = 0, weights = loop.passed.totals.weight_user_ns, by_path = 0;
   std::uint64_t members = 0;
   for (std::uint32_t k = 0; k < loop.clusterer.cluster_count(); ++k) {
     const auto cluster = loop.clusterer.cluster(k);
-    EXPECT_GT(totals_of(cluster.sum).ticks_user, 0) << "a cluster of iterations without a sample";
-    ticks += totals_of(cluster.sum).ticks_user;
+    const UnitTotals totals = totals_of(cluster.sum);
+    ticks += totals.ticks_user;
+    weights += totals.weight_user_ns;
     members += cluster.members;
+    for (std::uint32_t r = 0; r < loop.clusterer.path_count(k); ++r)
+      by_path += loop.clusterer.path(k, r).sum[column_of(MetricId::Weight)];
   }
+  for (const std::int64_t value : loop.passed.by_node) by_path += value;
   EXPECT_EQ(samples, ticks);
-  EXPECT_EQ(loop.iterations, members);
+  EXPECT_EQ(samples * weight, weights);
+  EXPECT_EQ(samples * weight, by_path);
+  EXPECT_GT(loop.passed.totals.weight_user_ns, 0);
+  // Each sample, and at most what the thread began in and ended in.
+  EXPECT_LE(members, samples + 2U);
+  EXPECT_EQ(members, records(loop));
+  EXPECT_EQ(loop.iterations, members + loop.passed.count);
+}
+
+TEST_F(Followers, iterations_within_one_call_have_no_row_and_all_their_time_is_of_the_call) {
+  Account account;
+  Steps steps;
+  Location* location = nullptr;
+  std::thread thread([&] {
+    Life life(account);
+    location = life.location;
+    ASSERT_TRUE(enter(*location, {0, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), 0}));
+    bool full = false;
+    OpenCall& call = location->call;
+    call.node = location->tree.child(root_node, NodeKind::Region, 0, full);
+    call.values = location->tree.values(call.node);
+    call.begin = call.charged_until = platform::now();
+    call.taken_out = 0;
+    leave(*location, Inside::Call);
+    steps.reach(1);
+    steps.wait_for(2);
+    ASSERT_TRUE(pass_gate(*location, Inside::Call));
+    leave(*location, Inside::User);
+  });
+  steps.wait_for(1);
+  for (int i = 0; i < 100; ++i) {
+    iterate(0);
+    if (i % 10 == 9) bring_up_to_date();
+  }
+  ClusteredLoop& loop = *iterations_of(*location)->loops[0];
+  EXPECT_GE(loop.passed.sums[1].count, 95U);
+  EXPECT_EQ(loop.passed.sums[1].wall, loop.passed.totals.mpi);
+  EXPECT_EQ(0U, loop.passed.sums[0].count);
+  EXPECT_EQ(loop.passed.by_node[static_cast<std::size_t>(location->call.node)], loop.passed.totals.mpi);
+  EXPECT_LE(records(loop), 5U);
+  const auto logged = rows(loop);
+  ASSERT_EQ(walls_[0].size(), logged.size());
+  for (std::size_t n = 1; n < logged.size(); ++n) ASSERT_EQ(walls_[0][n], value(logged[n], MetricId::Wall)) << n;
+  steps.reach(2);
+  thread.join();
+}
+
+TEST_F(Followers, one_is_held_while_the_others_go_on) {
+  std::atomic<bool> over{false};
+  std::array<Account, 2> accounts;
+  std::array<std::atomic<Location*>, 2> locations{};
+  std::array<std::atomic<int>, 2> recorded{};
+  std::vector<std::thread> running;
+  for (std::size_t t = 0; t < 2; ++t)
+    running.emplace_back([&, t] {
+      Life life(accounts[t]);
+      locations[t].store(life.location);
+      while (!over.load()) {
+        record(*life.location, accounts[t], 1);
+        ++recorded[t];
+      }
+    });
+  for (std::size_t t = 0; t < 2; ++t)
+    while (recorded[t].load() == 0) std::this_thread::yield();
+  for (std::size_t t = 0; t < 2; ++t) {
+    Location &held = *locations[t].load(), &other = *locations[1 - t].load();
+    ASSERT_TRUE(pause_one(held));
+    EXPECT_TRUE(is_held(held));
+    EXPECT_FALSE(is_held(other));
+    EXPECT_FALSE(pause_others()) << "one at a time";
+    const std::int64_t calls = held.settled.mpi_calls + held.unit.mpi_calls;
+    for (const int before = recorded[1 - t].load(); recorded[1 - t].load() < before + 100;) std::this_thread::yield();
+    EXPECT_EQ(calls, held.settled.mpi_calls + held.unit.mpi_calls);
+    resume_others();
+    for (const int before = recorded[t].load(); recorded[t].load() < before + 100;) std::this_thread::yield();
+  }
+  over.store(true);
+  for (auto& thread : running) thread.join();
 }
 
 TEST_F(Followers, iterations_that_nobody_looked_after_count_outside) {

@@ -285,6 +285,31 @@ TEST(Iterations, json_has_them_per_location) {
   EXPECT_EQ(second["clusters"][1]["exemplar"], 6);
 }
 
+TEST(Iterations, json_has_the_slowest_and_what_the_log_keeps) {
+  auto experiment = two_ranks();
+  const auto loop_of = [&] { return Json::parse(rendered(experiment, iterations(Format::Json)))["loops"][0]; };
+  const Json of_logs = loop_of();
+  EXPECT_EQ(of_logs["thinned_from"], 10);
+  EXPECT_EQ(of_logs["kept_every"], 1);
+  ASSERT_EQ(of_logs["slowest"].size(), 10U);
+  EXPECT_EQ(of_logs["slowest"][0], (Json{{"iteration", 6}, {"wall_s", 0.01}}));
+  EXPECT_EQ(of_logs["slowest"][1], (Json{{"iteration", 0}, {"wall_s", 0.002}})) << "the larger one of both ranks";
+
+  // What is kept by itself does not depend on the log.
+  for (std::size_t r = 0; r < 2; ++r) {
+    experiment::Loop& loop = experiment.profile.ranks[r].locations[0].loops[0];
+    loop.slowest = {{6, 5'000'000}, {static_cast<std::int64_t>(r), 1'000'000}};
+    loop.thinning = {4, static_cast<unsigned>(1 + r)};
+  }
+  const Json kept = loop_of();
+  EXPECT_EQ(kept["thinned_from"], 4);
+  EXPECT_EQ(kept["kept_every"], 4);
+  ASSERT_EQ(kept["slowest"].size(), 3U);
+  EXPECT_EQ(kept["slowest"][0], (Json{{"iteration", 6}, {"wall_s", 0.005}}));
+  EXPECT_EQ(kept["slowest"][2], (Json{{"iteration", 1}, {"wall_s", 0.001}}));
+  EXPECT_NE(rendered(experiment, iterations()).find("one of 2 iterations, at the end one of 4"), std::string::npos);
+}
+
 TEST(Iterations, those_that_are_not_in_the_log_leave_a_gap) {
   std::vector<Iteration> many(3000, ten_iterations(1)[0]);
   for (std::size_t i = 0; i < many.size(); ++i) many[i].wall += static_cast<std::int64_t>(i);
