@@ -82,7 +82,7 @@ void Clusterer::destroy() {
   metrics_ = stride_ = shapes_ = flat_count_ = sketch_dims_ = sketched_count_ = blocks_ = 0;
   padded_count_ = 0;
   cluster_count_ = next_label_ = other_count_ = 0;
-  overflow_class_ = last_class_ = last_slot_ = newcomer_ = none;
+  overflow_class_ = last_class_ = newcomer_ = none;
   iterations_ = next_mean_ = all_sketched_ = 0;
   noise_weight_ = 0;
   closest_known_ = false;
@@ -114,14 +114,14 @@ Added Clusterer::add(std::uint64_t iteration, const IterationProfile& profile) {
   learning_ = found.adds < eager_learning || found.adds % learning_stride == 0;
   prepare_newcomer(found);
   learn_slopes(found);
-  last_slot_ = choose(cls);
-  if (last_slot_ == none) {
-    last_slot_ = newcomer_;
+  std::uint32_t slot = choose(cls);
+  if (slot == none) {
+    slot = newcomer_;
     start_cluster(cls, iteration, profile);
   } else {
-    absorb(last_slot_, iteration, profile);
+    absorb(slot, iteration, profile);
   }
-  return {clusters_[last_slot_].label, Error::None};
+  return {clusters_[slot].label, Error::None};
 }
 
 std::uint32_t Clusterer::slot_of(std::uint32_t index) const {

@@ -33,14 +33,6 @@ struct Added {
   Error error = Error::None;
 };
 
-/// Iterations in which no call path was touched.
-struct Untouched {
-  std::uint64_t count;
-  std::uint64_t first, last;                            ///< iterations
-  std::span<const std::int64_t> sum, minimum, maximum;  ///< per overall metric
-  std::span<const double> squares;                      ///< as in ClusterView
-};
-
 /// Cluster `from` is now part of cluster `to`. In order of time: following the entries leads a label to its cluster.
 struct Merge {
   Label from;
@@ -87,14 +79,6 @@ class Clusterer {
 
   /// `iteration` ascends from call to call.
   Added add(std::uint64_t iteration, const IterationProfile& profile);
-
-  /// Adds iterations in which nothing was recorded, because they were over before a sample came, to the cluster that
-  /// the last add() has told. The profile of that add() must have had no call path that is part of its class. The cost
-  /// does not depend on their number.
-  void add_untouched(const Untouched& iterations);
-
-  /// Whether paths of this shape are part of the class of an iteration.
-  bool tells_classes(std::uint8_t shape) const { return key_shape_[shape]; }
 
   /// Merges since the last drained(). The caller takes them to a file often.
   std::span<const Merge> merges() const { return merges_.view(); }
@@ -355,7 +339,6 @@ class Clusterer {
   std::uint32_t next_label_ = 0;
   std::uint32_t overflow_class_ = none;
   std::uint32_t last_class_ = none;
-  std::uint32_t last_slot_ = none;  ///< of the cluster that has received the last iteration
 
   std::uint64_t iterations_ = 0;
   alignas(16) double total_[max_overall] = {};  ///< of all iterations, for the running means

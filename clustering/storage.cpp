@@ -400,28 +400,6 @@ void Clusterer::add_to_statistics(std::uint32_t slot, std::uint64_t iteration, c
   ++c.members;
 }
 
-void Clusterer::add_untouched(const Untouched& more) {
-  if (last_slot_ == none || clusters_[last_slot_].members == 0 || more.count == 0) return;
-  alignas(8) std::byte statistics[max_overall * (5 * 8 + 4)];
-  static_assert(max_overall % lanes == 0);
-  Cluster from{};
-  from.members = more.count;
-  from.first = from.exemplar = more.first;
-  from.last = more.last;
-  std::byte* of = statistics;
-  for (std::size_t m = 0; m < metrics_; ++m) {
-    sums(of)[m] = more.sum[m];
-    minima(of)[m] = more.minimum[m];
-    maxima(of)[m] = more.maximum[m];
-    squares(of)[m] = more.squares[m];
-    exemplar_vector(of)[m] = huge_cost;  // the exemplar stays an iteration that was looked at
-    total_[m] += static_cast<double>(more.sum[m]);
-  }
-  iterations_ += more.count;
-  add_to_statistics(last_slot_, from, of);
-  members_changed(last_slot_);
-}
-
 void Clusterer::add_to_statistics(std::uint32_t slot, const Cluster& from, const std::byte* other) {
   Cluster& c = clusters_[slot];
   std::byte* own = statistics_of(slot);

@@ -133,9 +133,11 @@ namespace {
 std::uint32_t class_without_keys(const ClusteredLoop& loop) {
   for (std::uint32_t k = 0; k < loop.clusterer.cluster_count(); ++k) {
     const clustering::ClusterView cluster = loop.clusterer.cluster(k);
-    // The paths of the class come first.
-    const bool has_keys =
-        loop.clusterer.path_count(k) > 0 && loop.clusterer.tells_classes(loop.clusterer.path(k, 0).shape);
+    bool has_keys = false;  // they come first
+    (void)loop.clusterer.for_each_path(k, [&](const clustering::PathRow& row) {
+      has_keys = row.has_slopes;
+      return false;
+    });
     if (!cluster.overflow && !has_keys) return cluster.class_index;
   }
   return loop.clusterer.class_count();

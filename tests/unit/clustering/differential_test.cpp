@@ -55,13 +55,6 @@ class Both {
     }
     now_.drained();
     before_.drained();
-    label_ = now.label;
-  }
-
-  void add_untouched(const Untouched& more) {
-    now_.add_untouched(more);
-    before_.add_untouched(label_, {more.count, more.first, more.last, more.sum, more.minimum, more.maximum,
-                                   more.squares});
   }
 
   void expect_equal_clusters() const {
@@ -97,7 +90,6 @@ class Both {
  private:
   Clusterer now_;
   former::Clusterer before_;
-  Label label_ = no_label;
 };
 
 void expect_same(const Settings& settings, const std::vector<test::Iteration>& all) {
@@ -156,23 +148,6 @@ TEST(Differential, large_values_and_columns_that_begin_to_vary) {
     all[i].add_up(below(1000000));
   }
   for (const std::uint32_t clusters : {4U, 64U}) expect_same(test::settings(clusters), all);
-}
-
-TEST(Differential, iterations_without_call_paths) {
-  Both both(test::settings(8));
-  std::mt19937_64 random(3);
-  for (std::uint64_t i = 0; i < 3000; i += 10) {
-    test::Iteration it;
-    it.paths = {{static_cast<std::uint32_t>(random() % 5), 1, {1, static_cast<std::int64_t>(random() % 10000000)}}};
-    it.add_up(static_cast<std::int64_t>(random() % 1000000));
-    const auto touched = it.touched();
-    both.add(i, {it.overall, touched});
-    if (HasFatalFailure()) return;
-    const std::vector<std::int64_t> sum{9000, 0, 0, 0, 0}, low{500, 0, 0, 0, 0}, high{2000, 0, 0, 0, 0};
-    const std::vector<double> squares{1000, 0, 0, 0, 0};
-    both.add_untouched({9, i + 1, i + 9, sum, low, high, squares});
-  }
-  both.expect_equal_clusters();
 }
 
 TEST(Differential, generated_programs) {
