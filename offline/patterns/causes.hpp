@@ -16,9 +16,9 @@
 /// Samples show which functions a computation consists of, on the delaying and on the waiting location; the difference
 /// caused the wait. Samples are summed over exactly the intervals that were compared: work that is done only now and
 /// then shows up there, and hardly in all instances of the computation. Time in these intervals without CPU time was
-/// not spent on a CPU. Of a call, its event says how long the thread did not run in it; what exceeds the call's own
-/// waiting is part of the cause. Only if they hold fewer than five samples, the samples of all instances (the same location,
-/// between the same call paths) are used.
+/// not spent on a CPU. Only if they hold fewer than five samples, the samples of all instances (the same location,
+/// between the same call paths) are used. The event of a call says how long the thread did not run in it; what exceeds
+/// the call's own waiting is part of the cause.
 ///
 /// Memory: the last 256 calls of each location and its samples since then, at most 65,536 (beyond that, every second
 /// sample counts twice); pairs of locations one of which waited for the other; and the sums, with samples by compared

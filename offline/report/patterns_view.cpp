@@ -125,7 +125,8 @@ Table activities_table(const PatternsShown& shown, const char* name, const std::
 
 /// The causes of waiting; in JSON a computation also has its functions.
 Table causes_table(const PatternsShown& shown) {
-  return activities_table(shown, "causes", columns("severity_s, share, direct_s, off_cpu_s"), shown.analysis.causes->all,
+  const std::vector<Column> more = columns("severity_s, share, direct_s, off_cpu_s");
+  return activities_table(shown, "causes", more, shown.analysis.causes->all,
                           [&shown](Row& row, const patterns::CauseResult& of) {
                             const Cell off_cpu = of.off_cpu_ns > 0 ? Cell(seconds_of_ns(of.off_cpu_ns)) : Cell();
                             row.cells.insert(row.cells.end(), {seconds_of_ns(of.ns), shown.share_of_waiting(of.ns),

@@ -227,7 +227,7 @@ class OffCpu(TestCase):
 
     def check_calls(self, report: Report) -> None:
         """Call paths have no more than the run; what is left over belongs to none of them."""
-        calls = [c for c in report.callpaths if c["kind"] == "mpi"]
+        calls = [c for c in report.callpaths if c["kind"] == "mpi" and not c["path"][-1].startswith("(")]
         for call in calls:
             self.assertLessEqual(call.get("off_cpu_s", 0), 1.001 * call["exclusive_s"] + 1e-4, call["path"])
         of_calls_s, all_s = sum(c.get("off_cpu_s", 0) for c in calls), report.totals["mpi_off_cpu_s"]
