@@ -1,6 +1,7 @@
 #include "offline/analysis/call_tree.hpp"
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <utility>
 
@@ -115,7 +116,7 @@ class CallTreeBuilder::Impl {
         by_node_(run::by_node(nodes_)),
         by_function_(run::by_function(nodes_)),
         has_function_errors_(options.function_errors),
-        values_(nodes_, metrics_, question(&by_node_, {run::wall}, run::mark_metrics)),
+        values_(nodes_, metrics_, question(&by_node_, {run::wall}, beside_counts)),
         of_location_(question_of_location()),
         functions_(nodes_, metrics_, {.keys = &by_function_, .metrics = {run::wall}}),
         spread_(nodes_, metrics_,
@@ -164,6 +165,10 @@ class CallTreeBuilder::Impl {
   }
 
  private:
+  /// What nodes have beside counts.
+  static constexpr std::array beside_counts{MetricId::MarkVisits, MetricId::MarkTime, MetricId::MarkOffCpu,
+                                            MetricId::MarkWaited, MetricId::OffCpuMpi};
+
   static CallTree named(const experiment::ProfileDefinitions& definitions, Symbolizer& symbolizer,
                         const CallTreeOptions& options) {
     NamedPaths maker(definitions, symbolizer, options);
@@ -215,7 +220,9 @@ class CallTreeBuilder::Impl {
     node.standard_error_s = error_s(inclusive);
     node.exclusive = counts_of(of, 1, [&](std::size_t column) { return of.exclusive(number, column); });
     node.inclusive = counts_of(of, 1, [&](std::size_t column) { return of.inclusive(number, column); });
-    const std::size_t marks = 1 + run::counted_metrics.size();
+    const std::size_t marks = 1 + run::counted_metrics.size(), off_cpu_mpi = marks + 4;
+    if (node.kind == run::PathKind::Mpi && of.exclusive(number, off_cpu_mpi).is_known)
+      node.mpi_off_cpu_s = of.exclusive_s(number, off_cpu_mpi);
     node.mark_visits = run::narrowed(of.exclusive(number, marks).value);
     node.mark_s = of.exclusive_s(number, marks + 1);
     if (node.mark_visits == 0 || !of.exclusive(number, marks + 3).is_known) return;

@@ -65,6 +65,7 @@ struct TreeNode {
   double mark_s = 0;                          ///< exact wall time between the begins and ends of the mark
   std::optional<double> mark_waited_s = {};   ///< its user code's wait for a core; nothing: not known of all threads
   std::optional<double> mark_blocked_s = {};  ///< its user code's blocked time; likewise
+  std::optional<double> mpi_off_cpu_s = {};   ///< of an MPI function, in exclusive_s; nothing: not known
   Spread spread = {};                         ///< of inclusive_s, over ranks, or over threads when there is one rank
   std::vector<std::uint32_t> children = {};
 };

@@ -212,7 +212,7 @@ RankHandle Experiment::read_rank(const Place& place, Depth depth) const {
     // Not make_shared(): the weak pointers in read_ would keep the rank's memory allocated.
     const std::shared_ptr<Rank> rank(new Rank(place.file->read(place.entry, depth, definitions_, *place.paths)));
     // With wall-time sampling functions also get the time in which threads did not run; unit totals do not tell it.
-    if (is_sampled_by_wall_time(manifest_)) rank->off_cpu_is_counted = false;
+    if (is_sampled_by_wall_time(manifest_)) rank->off_cpu_is_counted = rank->off_cpu_of_calls_is_counted = false;
     if (depth >= Depth::Loops && !directory_.empty()) find_spilled_iterations(directory_, *rank, damage_);
     share_first_logs(*rank);
     if (depth == Depth::Whole) rank->pools = pools();

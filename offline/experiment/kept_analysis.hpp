@@ -22,7 +22,7 @@ class Experiment;
 class InputFile;
 
 /// Increases when the same events would give other results, and when results are kept in another form.
-inline constexpr std::uint32_t analysis_rules = 3;
+inline constexpr std::uint32_t analysis_rules = 4;
 
 struct AnalysisKey {
   std::uint32_t rules = analysis_rules;

@@ -360,6 +360,7 @@ struct Rank : RankDefinition {
   FramePlace event_frames;                     ///< where the events are; no file: in events-<rank>.refrain
   std::vector<std::int32_t> function_columns;  ///< our column for each of the file's columns of functions; -1: none
   bool off_cpu_is_counted = false;             ///< whether time off the CPU in MPI, and waiting for a core, was counted
+  bool off_cpu_of_calls_is_counted = false;    ///< whether MPI call paths have their part of it
   std::shared_ptr<const KeptPools> pools;      ///< how the user time of iterations is divided; null: not kept
 };
 

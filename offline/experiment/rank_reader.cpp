@@ -382,6 +382,10 @@ Rank RankReader::read(std::int32_t number, Depth depth) const {
   rank.off_cpu_is_counted = std::ranges::any_of(schema_.totals, [](const std::optional<std::size_t>& total) {
     return total && format::total_columns[*total].metric == format::MetricId::OffCpuMpi;
   });
+  rank.off_cpu_of_calls_is_counted =
+      std::ranges::any_of(schema_.columns[static_cast<std::size_t>(NodeKind::Region)], [](const ColumnPlace& place) {
+        return place.own == static_cast<int>(format::column_of(format::MetricId::OffCpuMpi));
+      });
   for (ExtraMetric& metric : rank.extra_metrics)
     if (metric.unit == "ticks") metric.unit = "ns";
   read_locations(rank, depth);

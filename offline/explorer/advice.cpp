@@ -72,7 +72,7 @@ std::string title_of(const std::string& metric) {
   constexpr std::pair<std::string_view, const char*> titles[] = {
       {"wall", "Time"},        {"user", "User code"},   {"not_on_cpu", "Off the CPU"},
       {"refrain", "Refrain"},  {"mpi_io", "MPI files"}, {"waited_for_core", "Waited for a core"},
-      {"visits", "MPI calls"}, {"cpu", "CPU time"}};
+      {"visits", "MPI calls"}, {"cpu", "CPU time"},     {"off_cpu_mpi", "Off the CPU in MPI"}};
   for (const auto& [name, title] : titles)
     if (metric == name) return title;
   std::string text = metric;

@@ -27,10 +27,14 @@ class ChromeTimeline final : public Timeline {
   }
 
   void begin_slice(TimelinePoint at, const trace::RegionOfTrace& region) override {
-    event("B", region.name, category_of(region), at);
+    json_.object([&] { common("B", region.name, category_of(region), at, 0); });
   }
-  void end_slice(TimelinePoint at, const trace::RegionOfTrace& region) override {
-    event("E", region.name, category_of(region), at);
+  void end_slice(TimelinePoint at, const trace::RegionOfTrace& region, std::int64_t off_cpu_ns) override {
+    json_.object([&] {
+      common("E", region.name, category_of(region), at, 0);
+      if (off_cpu_ns > 0)
+        json_.member_object("args", [&] { json_.member("off_cpu_us", microseconds(off_cpu_ns)); });
+    });
   }
   void iteration(TimelinePoint begin, TimelinePoint end, const std::string& loop, std::int64_t number) override {
     json_.object([&] {
@@ -73,9 +77,6 @@ class ChromeTimeline final : public Timeline {
     json_.member("pid", location.rank);
     json_.member("tid", location.thread + track);
     json_.member("ts", microseconds(at.time_ns));
-  }
-  void event(const char* phase, std::string_view name, const char* category, TimelinePoint at) {
-    json_.object([&] { common(phase, name, category, at, 0); });
   }
   void name(const char* what, const trace::LocationOfTrace& location, std::int32_t track, const std::string& text) {
     json_.object([&] {

@@ -152,6 +152,10 @@ void Otf2Definitions::write_regions(OTF2_GlobalDefWriter* writer) const {
   check(OTF2_GlobalDefWriter_WriteInterruptGenerator(writer, sampling, text(writer, "samples"),
                                                      OTF2_INTERRUPT_GENERATOR_MODE_TIME, OTF2_BASE_DECIMAL, -9, 0),
         "the samples");
+  check(OTF2_GlobalDefWriter_WriteAttribute(writer, off_cpu, text(writer, "off_cpu"),
+                                            text(writer, "nanoseconds of the call in which the thread did not run"),
+                                            OTF2_TYPE_UINT64),
+        "time off the CPU");
   std::map<std::pair<std::string, int>, OTF2_SourceCodeLocationRef> lines;
   // The root has no context of its own.
   for (std::uint32_t node = 1; node < tree_.nodes.size(); ++node) {

@@ -35,6 +35,8 @@ class Otf2Definitions {
   static OTF2_MetricRef class_of(std::uint32_t metric) { return metric; }
 
   static constexpr OTF2_InterruptGeneratorRef sampling = 0;
+  /// Attribute of a leave event: nanoseconds of the call off the CPU.
+  static constexpr OTF2_AttributeRef off_cpu = 0;
   /// One handle for all files: records do not say which file is read or written.
   static constexpr OTF2_IoHandleRef files = 0;
 

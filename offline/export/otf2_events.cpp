@@ -2,6 +2,7 @@
 #include <cerrno>
 #include <fmt/format.h>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <sstream>
@@ -115,7 +116,7 @@ class Writer {
         end_collectives();
         end_accesses();
         end_metrics();
-        return leave(region);
+        return event.record.value > 0 ? leave_off_cpu(region, event.record.value) : leave(region);
       case Type::Communication: return communicate(event, node);
       case Type::Sample:
         begin_functions(node);
@@ -164,6 +165,13 @@ class Writer {
   void done(OTF2_ErrorCode code) { check(code, "an event"); }
   void enter(OTF2_RegionRef region) { done(OTF2_EvtWriter_Enter(out_, nullptr, time_, region)); }
   void leave(OTF2_RegionRef region) { done(OTF2_EvtWriter_Leave(out_, nullptr, time_, region)); }
+  /// Writing an event empties the list of its attributes.
+  void leave_off_cpu(OTF2_RegionRef region, std::int64_t off_cpu_ns) {
+    if (!attributes_) attributes_.reset(OTF2_AttributeList_New());
+    done(OTF2_AttributeList_AddUint64(attributes_.get(), Otf2Definitions::off_cpu,
+                                      static_cast<std::uint64_t>(off_cpu_ns)));
+    done(OTF2_EvtWriter_Leave(out_, attributes_.get(), time_, region));
+  }
   /// Turns measurement off and on around missing events.
   void turn(OTF2_MeasurementMode mode) {
     is_off_ = mode == OTF2_MEASUREMENT_OFF;
@@ -391,6 +399,10 @@ class Writer {
   std::vector<OTF2_RegionRef> active_, path_;  ///< active functions, now and next, if functions_ is set
   trace::RequestTable<Begun> begun_;           ///< by key_of()
   std::pair<std::int32_t, OTF2_CommRef> last_communicator_{-1, OTF2_UNDEFINED_COMM};  ///< id and OTF2's reference
+  struct DeleteAttributes {
+    void operator()(OTF2_AttributeList* of) const { OTF2_AttributeList_Delete(of); }
+  };
+  std::unique_ptr<OTF2_AttributeList, DeleteAttributes> attributes_;  ///< made when it is first needed
 };
 
 /// Distributes the locations to the processes: those with most records first, each to the process with the least cost

@@ -123,7 +123,7 @@ class ParaverTimeline final : public Timeline {
     if (type != MarkEvent) enter_state(at, state_of(region));
     else begin_running(at);
   }
-  void end_slice(TimelinePoint at, const trace::RegionOfTrace& region) override {
+  void end_slice(TimelinePoint at, const trace::RegionOfTrace& region, std::int64_t) override {
     auto& open = open_[at.location];
     if (!open.empty()) open.pop_back();
     const ParaverType type = type_of(region);

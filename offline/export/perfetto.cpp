@@ -21,6 +21,7 @@ enum Trace : std::uint32_t { Packet = 1 };
 enum TracePacket : std::uint32_t { Timestamp = 8, SequenceId = 10, TrackEvent = 11, TrackDescriptor = 60 };
 enum OfDescriptor : std::uint32_t { Uuid = 1, TrackName = 2, ParentUuid = 5 };
 enum OfEvent : std::uint32_t {
+  DebugAnnotation = 4,
   EventType = 9,
   TrackUuid = 11,
   Categories = 22,
@@ -28,6 +29,7 @@ enum OfEvent : std::uint32_t {
   FlowIds = 47,
   TerminatingFlowIds = 48
 };
+enum OfAnnotation : std::uint32_t { IntValue = 4, AnnotationName = 10 };
 }  // namespace perfetto_field
 enum PerfettoType : std::uint8_t { SliceBegin = 1, SliceEnd = 2, Instant = 3 };
 
@@ -61,9 +63,10 @@ class PerfettoTimeline final : public Timeline {
       begin = contents(thread_tracks_[at.location], SliceBegin, names(region.name, category_of(region)));
     write_packet(at, begin);
   }
-  void end_slice(TimelinePoint at, const trace::RegionOfTrace&) override {
+  void end_slice(TimelinePoint at, const trace::RegionOfTrace&, std::int64_t off_cpu_ns) override {
     follow(at.location);
-    write_packet(at, end_);
+    if (off_cpu_ns > 0) write_end_with(at, "off_cpu_ns", off_cpu_ns);
+    else write_packet(at, end_);
   }
   void iteration(TimelinePoint begin, TimelinePoint end, const std::string& loop, std::int64_t number) override {
     // An iteration of an inner loop may begin together with one of an outer loop: on one track their order would be
@@ -120,6 +123,15 @@ class PerfettoTimeline final : public Timeline {
     location_ = location;
     begins_.clear();
     end_ = contents(thread_tracks_[location], SliceEnd, {});
+  }
+
+  /// The end of a slice with an argument.
+  void write_end_with(TimelinePoint at, const char* name, std::int64_t value) {
+    ProtoMessage annotation, argument;
+    annotation.text(perfetto_field::AnnotationName, name);
+    annotation.integer(perfetto_field::IntValue, value);
+    argument.message(perfetto_field::DebugAnnotation, annotation);
+    write_packet(at, contents(thread_tracks_[at.location], SliceEnd, {}, argument.bytes().size()), argument);
   }
 
   /// `ends`: contents of such packets by location; empty until they are first needed.

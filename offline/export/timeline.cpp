@@ -30,7 +30,7 @@ class LocationTimeline {
     switch (event.type) {
       case TimelineEvent::Enter:
       case TimelineEvent::MarkBegin: return begin(event.path);
-      case TimelineEvent::Leave:
+      case TimelineEvent::Leave: return end(event.path, trace_.archive() ? 0 : event.record.value);
       case TimelineEvent::MarkEnd: return end(event.path);
       case TimelineEvent::SpanEnd: return iteration(event);
       case TimelineEvent::Gap: return timeline_.gap({location_, time_});
@@ -49,17 +49,17 @@ class LocationTimeline {
   }
 
   /// The begin of a mark may be missing, and inner marks may not have ended.
-  void end(std::uint32_t path) {
+  void end(std::uint32_t path, std::int64_t off_cpu_ns = 0) {
     const std::uint32_t region = trace_.region_index(path);
     if (std::ranges::find(open_, region) == open_.end()) return;
     for (bool found = false; !found;) {
       found = open_.back() == region;
-      end_last();
+      end_last(found ? off_cpu_ns : 0);
     }
   }
 
-  void end_last() {
-    timeline_.end_slice({location_, time_}, trace_.regions()[open_.back()]);
+  void end_last(std::int64_t off_cpu_ns = 0) {
+    timeline_.end_slice({location_, time_}, trace_.regions()[open_.back()], off_cpu_ns);
     open_.pop_back();
   }
 

@@ -29,7 +29,8 @@ class Timeline {
   /// Slices come location by location, in the order of time. Each begin has an end; an end belongs to the innermost
   /// open slice.
   virtual void begin_slice(TimelinePoint at, const trace::RegionOfTrace& region) = 0;
-  virtual void end_slice(TimelinePoint at, const trace::RegionOfTrace& region) = 0;
+  /// `off_cpu_ns`: time of the slice off the CPU, as far as its event says.
+  virtual void end_slice(TimelinePoint at, const trace::RegionOfTrace& region, std::int64_t off_cpu_ns) = 0;
   virtual void iteration(TimelinePoint begin, TimelinePoint end, const std::string& loop, std::int64_t number) = 0;
   /// Events are missing from here on.
   virtual void gap(TimelinePoint at) = 0;

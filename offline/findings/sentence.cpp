@@ -65,7 +65,7 @@ const char* off_cpu_text(OffCpu off_cpu) {
   }
 }
 
-/// "f > g and time spent blocked"; "": the cause is not known.
+/// "f > g and time spent blocked", "time not on a CPU in f > MPI_Reduce"; "": the cause is not known.
 std::string function_text(const Cause& cause) {
   if (cause.is_many) return "many causes";
   std::string text;
@@ -73,6 +73,7 @@ std::string function_text(const Cause& cause) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", of.function, percent_text(of.share));
   if (!cause.path.empty()) text = short_path(cause.path);
   if (cause.off_cpu == OffCpu::No) return text;
+  if (!cause.path.empty() && !cause.is_user) return "time not on a CPU in " + text;
   return text + (text.empty() ? "" : " and ") + off_cpu_text(cause.off_cpu);
 }
 

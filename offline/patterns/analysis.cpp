@@ -426,7 +426,7 @@ class Searched::Analyser {
   CauseResults named(const CausesFound& found) const {
     CauseResults results{{}, found.waiting_ns, found.unknown_ns};
     results.all = by_name<CauseResult>(found.causes, [this](CauseResult& to, const Cause& of) {
-      to.ns += of.ns, to.direct_ns += of.direct_ns;
+      to.ns += of.ns, to.direct_ns += of.direct_ns, to.off_cpu_ns += of.off_cpu_ns;
       add_user(to.by_node, of);
     });
     for (CauseResult& of : results.all) {

@@ -101,6 +101,7 @@ struct NamedActivity {
 struct CauseResult {
   NamedActivity activity;
   double ns = 0, direct_ns = 0;
+  double off_cpu_ns = 0;  ///< of a call: the part of `ns` in which the thread did not run, at least
   std::vector<PatternResult::ByNode> by_node;  ///< composition of a computation according to samples; largest first
 };
 

@@ -38,7 +38,7 @@ void Causes::call(const Call& call) {
   of.calls.take_out_inner(call, [](const Past&) {});
   add_samples(call, of);
   const Waited* early = of.calls.early_wait(call.enter_ns);
-  of.calls.add({call.enter_ns, call.leave_ns, early ? early->waiting_ns : 0, call.path});
+  of.calls.add({call.enter_ns, call.leave_ns, early ? early->waiting_ns : 0, call.path, call.off_cpu_ns});
   if (const auto oldest = of.calls.forget_oldest()) of.known_since_ns = oldest->leave_ns;
   while (!of.samples.empty() && of.samples.front().ns < of.known_since_ns) of.samples.pop_front();
 }
@@ -172,12 +172,19 @@ void Causes::waited(const Waited& of) {
   in_step = std::max(in_step, delayer.ns);
 }
 
+double Causes::Past::off_cpu_share() const {
+  const std::int64_t own_ns = leave_ns - enter_ns - waiting_ns;
+  return own_ns > 0 ? std::clamp(static_cast<double>(off_cpu_ns - waiting_ns) / static_cast<double>(own_ns), 0.0, 1.0)
+                    : 0;
+}
+
 /// What the location of `end` did from `from_ns` until that moment, last piece first.
 void Causes::read_pieces(const Moment& end, std::int64_t from_ns, std::vector<Piece>& pieces) const {
   pieces.clear();
-  const auto add = [&](Kind kind, std::uint32_t before, std::uint32_t after, std::int64_t begin, std::int64_t behind) {
+  const auto add = [&](Kind kind, std::uint32_t before, std::uint32_t after, std::int64_t begin, std::int64_t behind,
+                       double off_cpu_share = 0) {
     begin = std::max(begin, from_ns);
-    if (behind > begin) pieces.push_back({kind, before, after, begin, behind});
+    if (behind > begin) pieces.push_back({kind, before, after, begin, behind, off_cpu_share});
   };
   std::int64_t next_ns = end.ns;
   std::uint32_t next_path = end.path;
@@ -187,7 +194,7 @@ void Causes::read_pieces(const Moment& end, std::int64_t from_ns, std::vector<Pi
     const std::int64_t leave_ns = std::min(at->leave_ns, next_ns);
     add(Kind::Computation, at->path, next_path, leave_ns, next_ns);
     const std::int64_t waited_ns = std::min(at->enter_ns + at->waiting_ns, leave_ns);
-    add(Kind::Call, at->path, trace::no_path, waited_ns, leave_ns);
+    add(Kind::Call, at->path, trace::no_path, waited_ns, leave_ns, at->off_cpu_share());
     add(Kind::Wait, at->path, trace::no_path, at->enter_ns, waited_ns);
     next_ns = at->enter_ns;
     next_path = at->path;
@@ -216,7 +223,9 @@ void Causes::add(Group& group, std::uint32_t other, Did Both::*whose, std::uint3
   const std::deque<Sampled>& samples = of_location_[location].samples;
   for (const Piece& piece : pieces) {
     Did& did = group.done[{other, piece.kind, piece.before, piece.after}].*whose;
-    did.ns += factor * static_cast<double>(piece.behind_ns - piece.begin_ns);
+    const double ns = factor * static_cast<double>(piece.behind_ns - piece.begin_ns);
+    did.ns += ns;
+    did.off_cpu_ns += ns * piece.off_cpu_share;
     if (piece.kind != Kind::Computation) continue;
     auto at = std::ranges::lower_bound(samples, piece.begin_ns, {}, &Sampled::ns);
     for (; at != samples.end() && at->ns < piece.behind_ns; ++at) did.samples[at->path].add(factor * weight_of(*at));
@@ -280,10 +289,13 @@ CausesFound Causes::found(const IsMeant& is_meant) const {
         }
         // A wait about which nothing more is known counts as its call.
         const Activity activity{share.of.location, share.of.kind != Kind::Computation, share.of.before, share.of.after};
-        Cause& cause = causes.try_emplace(activity, Cause{activity, 0, 0, {}}).first->second;
+        Cause& cause = causes.try_emplace(activity, Cause{activity, 0, 0, 0, {}}).first->second;
         cause.ns += ns;
         if (step == 0) cause.direct_ns += ns;
-        if (activity.is_call) continue;
+        if (activity.is_call) {
+          cause.off_cpu_ns += ns * share.both->off_cpu_share();
+          continue;
+        }
         const double factor = ns / share.both->excess_ns();
         const std::uint32_t other = activity.location, own = groups_[i].location;
         parts[activity][{other, false}].add(share.both->other, factor, period_ns(other));

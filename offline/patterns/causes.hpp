@@ -17,12 +17,14 @@
 /// caused the wait. Samples are summed over exactly the intervals that were compared: work that is done only now and
 /// then shows up there, and hardly in all instances of the computation. Time in these intervals without CPU time was
 /// not spent on a CPU. Only if they hold fewer than five samples, the samples of all instances (the same location,
-/// between the same call paths) are used.
+/// between the same call paths) are used. The event of a call says how long the thread did not run in it; what exceeds
+/// the call's own waiting is part of the cause.
 ///
 /// Memory: the last 256 calls of each location and its samples since then, at most 65,536 (beyond that, every second
 /// sample counts twice); pairs of locations one of which waited for the other; and the sums, with samples by compared
 /// activity and call path.
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -56,6 +58,7 @@ struct Cause {
   Activity activity;
   double ns = 0;                   ///< waiting time of all locations that it delayed
   double direct_ns = 0;            ///< waiting time of locations that waited for this one
+  double off_cpu_ns = 0;           ///< of a call: the part of `ns` in which the thread did not run, at least
   std::vector<SampledPart> parts;  ///< of a computation; their times add up to `ns`
 };
 
@@ -81,6 +84,9 @@ class Causes {
   struct Past {
     std::int64_t enter_ns, leave_ns, waiting_ns;
     std::uint32_t path;
+    std::int64_t off_cpu_ns;
+    /// The share of the time without waiting in which the thread did not run, if it did not run while it waited.
+    double off_cpu_share() const;
   };
   struct OfLocation {
     RecentCalls<Past> calls;
@@ -102,6 +108,7 @@ class Causes {
     Kind kind;
     std::uint32_t before, after;
     std::int64_t begin_ns, behind_ns;
+    double off_cpu_share;  ///< of a call
   };
   struct Doing {
     std::uint32_t location;
@@ -111,13 +118,15 @@ class Causes {
   };
   /// How long a location did something, and the samples of that time.
   struct Did {
-    double ns = 0;
+    double ns = 0, off_cpu_ns = 0;
     Weights samples;
   };
   /// The same activity on another location and on the location that waited for it.
   struct Both {
     Did other, own;
     double excess_ns() const { return other.ns - own.ns; }
+    /// The share of a positive excess in which the other location did not run.
+    double off_cpu_share() const { return std::clamp((other.off_cpu_ns - own.off_cpu_ns) / excess_ns(), 0.0, 1.0); }
   };
   /// The sum of parts of what a location did.
   struct PartSum {

@@ -35,7 +35,8 @@ struct Call {
   trace::CallClass call_class{};
   std::uint32_t span = 0;  ///< number of the location's span in which the call was entered
   std::int64_t enter_ns = 0, leave_ns = 0;
-  std::int64_t inner_ns = 0;  ///< part of that in nested calls
+  std::int64_t inner_ns = 0;    ///< part of that in nested calls
+  std::int64_t off_cpu_ns = 0;  ///< part of it in which the thread did not run, as far as its event says
   std::int64_t time_ns() const { return leave_ns - enter_ns; }
 };
 

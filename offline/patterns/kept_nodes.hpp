@@ -48,7 +48,7 @@ void describe(Io& io, T& of) {
 }
 template <class Io, Is<CauseResult> T>
 void describe(Io& io, T& of) {
-  io(of.activity, of.ns, of.direct_ns, of.by_node);
+  io(of.activity, of.ns, of.direct_ns, of.off_cpu_ns, of.by_node);
 }
 template <class Io, Is<CauseResults> T>
 void describe(Io& io, T& of) {

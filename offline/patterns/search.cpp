@@ -245,6 +245,7 @@ void Search::leave(const trace::Event& event, Here& here) {
   Frame& frame = stack.back();
   Call& call = frame.call;
   call.leave_ns = event.time_ns;
+  if (!trace_.archive()) call.off_cpu_ns = std::clamp<std::int64_t>(event.record.value, 0, call.time_ns());
   // Waiting for a collective operation is part of the operation.
   if (frame.completes_collective && !frame.completes_message && call.call_class == CallClass::PointToPoint)
     call.call_class = frame.collective_class;

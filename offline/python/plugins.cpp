@@ -172,6 +172,7 @@ class PythonPattern final : public patterns::Pattern {
     call["enter_ns"] = of.enter_ns;
     call["leave_ns"] = of.leave_ns;
     call["inner_ns"] = of.inner_ns;
+    call["off_cpu_ns"] = of.off_cpu_ns;
     call["span"] = of.span;
     return call;
   }

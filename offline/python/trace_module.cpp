@@ -175,6 +175,8 @@ class EventTrace {
       of["metric"] = text(trace_->metrics()[event.record.node].name);
       of["value"] = trace_->value_of(event);
     }
+    if (event.type == Type::Leave && !trace_->archive() && event.record.value > 0)
+      of["off_cpu_ns"] = event.record.value;
     return of;
   }
 

@@ -357,6 +357,7 @@ Table call_paths_table(const Document& d) {
   add_count_columns(columns);
   for (const char* name : {"inclusive_min_s", "inclusive_mean_s", "inclusive_max_s", "inclusive_standard_error_s"})
     columns.push_back({name, Kind::Seconds});
+  columns.push_back({"off_cpu_s", Kind::Seconds, InJson});
   add_asked_for_columns(columns, tree, InJson | InCsv, {"metrics", "exclusive"});
   add_asked_for_columns(columns, tree, InJson, {"metrics", "inclusive"});
   columns.push_back({"visits", Kind::Count, InJson, "", {"region"}});
@@ -376,6 +377,7 @@ Table call_paths_table(const Document& d) {
                                    {"wait_kind"},
                                    {"wait_confidence", Kind::Share}});
   const auto rows = [&d, &tree, sites, waits](const TakeRow& take) {
+    const auto known = [](std::optional<double> seconds) { return seconds ? Cell(*seconds) : Cell(); };
     for (std::uint32_t i = 1; i < tree.nodes.size(); ++i) {
       const TreeNode& node = tree.nodes[i];
       Row row{{std::int64_t{i}, std::int64_t{node.parent}, path_to(tree, i), name_of(node.kind), node.exclusive_s,
@@ -384,9 +386,9 @@ Table call_paths_table(const Document& d) {
       for (const double value : {node.spread.min, node.spread.mean, node.spread.max}) row.cells.emplace_back(value);
       row.cells.emplace_back();
       if (run::has_standard_error(node.name)) row.cells.back() = node.standard_error_s;
+      row.cells.push_back(known(node.mpi_off_cpu_s));
       add_asked_for(row, tree, node.exclusive);
       add_asked_for(row, tree, node.inclusive);
-      const auto known = [](std::optional<double> seconds) { return seconds ? Cell(*seconds) : Cell(); };
       if (node.marked)
         row.cells.insert(row.cells.end(),
                          {node.mark_visits, node.mark_s, known(node.mark_waited_s), known(node.mark_blocked_s)});

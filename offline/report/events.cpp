@@ -46,7 +46,7 @@ std::map<std::uint32_t, std::vector<TimeSpan>> windows_of(const Trace& trace, st
 std::vector<Column> event_columns() {
   std::vector<Column> all = columns(
       "time_s, rank, thread, event, region, peer, tag, communicator, bytes_sent, bytes_received, request, iteration, "
-      "lost, value, message, sent_s, operation");
+      "lost, value, message, sent_s, operation, off_cpu_s");
   for (Column& column : all)
     if (column.kind == Kind::Seconds) column.kind = Kind::Moment;
   return all;
@@ -72,6 +72,7 @@ struct At {
     Message,
     SentAt,
     Operation,
+    OffCpu,
     Count
   };
 };
@@ -93,6 +94,8 @@ class EventRows {
     if (event.type > Type::ThreadEnd) of_archive(event, row);
     if (event.type == Type::SpanEnd && event.record.region != 0) row.cells[At::Iteration] = event.record.value;
     if (event.type == Type::Gap) row.cells[At::Lost] = event.record.value;
+    if (event.type == Type::Leave && !trace_.archive() && event.record.value > 0)
+      row.cells[At::OffCpu] = static_cast<double>(event.record.value) / 1e9;
     if (sent) row.cells[At::SentAt] = static_cast<double>(sent->time_ns) / 1e9;
     return row;
   }
@@ -229,6 +232,7 @@ Row as_text(const Row& row) {
   if (has(At::Lost)) of += fmt::format("  {} records lost", number(At::Lost));
   if (has(At::Value)) of += "  value " + text(At::Value);
   if (has(At::SentAt)) of += fmt::format("  sent at {:.9f}", std::get<double>(row.cells[At::SentAt]));
+  if (has(At::OffCpu)) of += fmt::format("  off the CPU for {:.9f}", std::get<double>(row.cells[At::OffCpu]));
   return {{row.cells[At::Time], number(At::Thread) == 0 ? rank : fmt::format("{}.{}", rank, number(At::Thread)),
            text(At::Word), of}};
 }

@@ -91,6 +91,8 @@ class LoopNotes {
       add(view_.source ? view_.source->why_none()
           : picture_.untold > 0
               ? "waiting for a core was not told from being blocked: run_delay_unknown, or sampling by wall time"
+          : picture_.undivided > 0 && view_.metric.name == format::row_of(format::MetricId::OffCpuMpi).name
+              ? "experiments of formats before 1.11 do not have off_cpu_mpi by call path"
           : picture_.undivided > 0
               ? "the clusters of this loop could not be read: call paths of its iterations are not known"
               : "no iteration of this loop has been recorded");

@@ -125,10 +125,12 @@ Table activities_table(const PatternsShown& shown, const char* name, const std::
 
 /// The causes of waiting; in JSON a computation also has its functions.
 Table causes_table(const PatternsShown& shown) {
-  return activities_table(shown, "causes", columns("severity_s, share, direct_s"), shown.analysis.causes->all,
+  const std::vector<Column> more = columns("severity_s, share, direct_s, off_cpu_s");
+  return activities_table(shown, "causes", more, shown.analysis.causes->all,
                           [&shown](Row& row, const patterns::CauseResult& of) {
+                            const Cell off_cpu = of.off_cpu_ns > 0 ? Cell(seconds_of_ns(of.off_cpu_ns)) : Cell();
                             row.cells.insert(row.cells.end(), {seconds_of_ns(of.ns), shown.share_of_waiting(of.ns),
-                                                               seconds_of_ns(of.direct_ns)});
+                                                               seconds_of_ns(of.direct_ns), off_cpu});
                             if (shown.options.format == Format::Json && !of.by_node.empty())
                               row.tables.push_back(by_callpath_table(shown, of.by_node));
                           });
@@ -241,6 +243,14 @@ std::string function_of(const PatternsShown& shown, const patterns::CauseResult&
 }
 std::string function_of(const PatternsShown&, const patterns::CriticalResult&) { return "computation"; }
 
+/// That the thread did not run in a call, if that is worth mentioning.
+std::string not_on_cpu_of(const patterns::CauseResult& of) {
+  constexpr double least = 0.25;
+  if (!(of.off_cpu_ns > 0) || of.off_cpu_ns < least * of.ns) return {};
+  return fmt::format(", {} % of it not on a CPU", percent(of.off_cpu_ns / of.ns, 1));
+}
+std::string not_on_cpu_of(const patterns::CriticalResult&) { return {}; }
+
 /// "rank 0: smooth between main > MPI_Recv and main > MPI_Send".
 template <class Result>
 std::vector<std::string> sentence_of(const PatternsShown& shown, const Result& result) {
@@ -249,7 +259,7 @@ std::vector<std::string> sentence_of(const PatternsShown& shown, const Result& r
     return node ? readable_path(shown, *node) : std::string("the begin");
   };
   const std::string place = shown.place(of.location) + ": ";
-  if (of.is_call) return {place, name(of.before)};
+  if (of.is_call) return {place, name(of.before), not_on_cpu_of(result)};
   return {place + function_of(shown, result) + " between ", name(of.before), " and ", name(of.after)};
 }
 

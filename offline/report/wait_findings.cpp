@@ -29,12 +29,14 @@ OffCpu off_cpu_of(const std::vector<analysis::LocationSummary>& locations, const
 }
 
 /// The cause of waiting as far as one activity tells: a call, or the function that takes most of a computation. Time
-/// off the CPU has no call path: it may be that function's, too.
+/// off the CPU in a computation has no call path: it may be that function's, too.
 Cause cause_of(patterns::CauseResult of, const patterns::Naming& naming, OffCpu off_cpu) {
   constexpr double worth_a_word = 0.25;
   Cause cause{.is_user = !of.activity.is_call};
   if (of.activity.is_call) {
     if (of.activity.before) cause.path = naming.names_of(*of.activity.before);
+    // Neither events nor profiles tell why the thread did not run in a call.
+    if (of.off_cpu_ns > 0 && of.off_cpu_ns >= worth_a_word * of.ns) cause.off_cpu = OffCpu::Unknown;
     return cause;
   }
   double all_ns = 0, not_on_cpu_ns = 0;

@@ -73,6 +73,7 @@ void Grouping::add(const Leaf& leaf) {
   ++to.leaves_;
   to.is_exact_ &= leaf.is_exact;
   to.tells_waiting_ &= tells_waiting(leaf.rank, leaf.location);
+  to.knows_off_cpu_of_calls_ &= leaf.rank.off_cpu_of_calls_is_counted;
   if (question_.has_errors) weights_.assign(slots(), 0);
   for (const Row& row : leaf.rows) {
     const std::uint32_t node = leaf.node_of(nodes_, row);
@@ -83,6 +84,8 @@ void Grouping::add(const Leaf& leaf) {
     to.exclusive_.sampled[slot] += row.ns;
     weights_[slot] += static_cast<double>(row.value(MetricId::Weight));
   }
+  for (const Column& of : of_mpi_)
+    if (of.number == format::column_of(MetricId::OffCpuMpi)) add_unassigned(to, leaf, of.column);
   if (question_.has_errors)
     if (const Stratum stratum = leaf.stratum(); stratum.time > 0) add_variance(to, stratum);
   if (leaf.is_whole_run) add_found(to, leaf);
@@ -119,6 +122,15 @@ void Grouping::add_row(Answer& to, const Leaf& leaf, const Row& row, std::size_t
   if (values.size() < to.asked_for_ + all.size())
     values.resize(to.asked_for_ + all.size(), std::vector<Integer>(slots()));
   for (std::size_t m = 0; m < all.size(); ++m) add(to.asked_for(m), all[m].name);
+}
+
+/// Adds the time off the CPU in MPI that the measurement could assign to no call path.
+void Grouping::add_unassigned(Answer& to, const Leaf& leaf, std::size_t column) const {
+  const std::uint32_t node = nodes_.of(Pseudo::MpiWithoutPath);
+  if (!leaf.rank.off_cpu_of_calls_is_counted || !is_chosen(node)) return;
+  Integer rest = leaf.totals.totals.off_mpi_ns;
+  for (const Row& row : leaf.rows) rest -= row.value(MetricId::OffCpuMpi);
+  if (rest > 0) to.exclusive_.values[column][slot_of(node)] += rest;
 }
 
 /// Adds the values that tools have saved for this location.
@@ -292,6 +304,7 @@ Quantity Answer::quantity(std::size_t key, std::size_t column, const Sums& of) c
     return metric.from == from && ((metric.number == static_cast<std::size_t>(numbers)) || ...);
   };
   if (is(Metric::Rules, waited_for_core, blocked)) result.is_known = tells_waiting_;
+  if (is(Metric::Columns, MetricId::OffCpuMpi)) result.is_known = knows_off_cpu_of_calls_;
   if (is(Metric::Marks, MetricId::MarkOffCpu, MetricId::MarkWaited)) result.is_known = !flags.has(Flags::Untold);
   return result;
 }

@@ -82,7 +82,7 @@ class Answer {
   Sums exclusive_, inclusive_;
   std::uint32_t everything_ = Keys::none;  ///< the key whose inclusive values are those of all nodes
   Integer below_ = 0, above_ = 0;
-  bool is_exact_ = true, tells_waiting_ = true;
+  bool is_exact_ = true, tells_waiting_ = true, knows_off_cpu_of_calls_ = true;
   std::vector<double> found_errors_;  ///< by column, in seconds, of the last leaf
   /// By column and first rank of a block of ranks: number of locations that share replicates with added ones but have
   /// not been added themselves.
@@ -110,6 +110,7 @@ class Grouping {
   bool is_place_of(const Answer& answer, const Leaf& leaf) const;
   Answer& answer_for(const Leaf& leaf);
   void add_row(Answer& to, const Leaf& leaf, const Row& row, std::size_t slot);
+  void add_unassigned(Answer& to, const Leaf& leaf, std::size_t column) const;
   void add_found(Answer& to, const Leaf& leaf);
   void add_replicates(Answer& to, const Leaf& leaf, const Column& column);
   bool has_replicates(const Column& column) const {

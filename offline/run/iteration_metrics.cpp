@@ -163,7 +163,9 @@ IterationValue value_of_callpaths(const IterationProfiles& profiles, const PathS
   const MetricRow* row = row_named(metric);
   const auto id = static_cast<MetricId>(row ? row - format::metric_table : 0);
   if (!row || !callpaths_have(id)) throw std::invalid_argument("no metric of call paths: " + std::string(metric));
-  const double divisor = std::string_view(row->unit) == "ticks" ? profiles.constants().ticks_per_second : 1;
+  if (id == MetricId::OffCpuMpi && !profiles.rank().off_cpu_of_calls_is_counted) return unknown;
+  const double divisor =
+      std::string_view(row->unit) == "ticks" ? profiles.constants().ticks_per_second : scale_of(row->unit);
   IterationValue divided =
       known_of_clusters(profiles, selection,
                         [id, divisor, selected = IterationProfiles::Selected(profiles, selection)](

@@ -65,6 +65,7 @@ Metrics::Metrics() {
                         static_cast<std::size_t>(metric), scale_of(row.unit), is_listed});
   };
   for (const format::MetricId metric : counted_metrics) add(metric, Metric::Columns, true);
+  add(format::MetricId::OffCpuMpi, Metric::Columns, true);
   for (const format::MetricId metric : mark_metrics) add(metric, Metric::Marks, false);
   add(format::MetricId::Weight, Metric::Columns, false);
 }
@@ -104,7 +105,7 @@ std::vector<Metric> Metrics::list() const {
 }
 
 std::size_t Metrics::asked_for_begin() {
-  return time_metrics + counted_metrics.size() + mark_metrics.size() + 1;  // the weight
+  return time_metrics + counted_metrics.size() + mark_metrics.size() + 2;  // OffCpuMpi and the weight
 }
 
 std::optional<std::size_t> Metrics::find_asked_for(std::string_view name) const {

@@ -7,6 +7,9 @@ message of a failure.
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import os
 import random
 import subprocess
@@ -217,6 +220,55 @@ class OffCpu(TestCase):
             c["exclusive_s"] for c in barriers)
         self.assertGreater(told_s, 0.99 * off_s - 0.001 * ranks, f"seed {self.seed}, {kinds}")
         self.assertLess(told_s, 1.01 * off_s + 0.001 * ranks + others_s, f"seed {self.seed}, {kinds}")
+        of_barriers_s = sum(c["off_cpu_s"] for c in barriers)
+        self.assertGreater(of_barriers_s, 0.98 * off_s - 0.001 * ranks, f"seed {self.seed}, {kinds}")
+        self.assertLess(of_barriers_s, 1.01 * off_s + 0.001 * ranks, f"seed {self.seed}, {kinds}")
+        self.check_calls(report)
+
+    def check_calls(self, report: Report) -> None:
+        """Call paths have no more than the run; what is left over belongs to none of them."""
+        calls = [c for c in report.callpaths if c["kind"] == "mpi" and not c["path"][-1].startswith("(")]
+        for call in calls:
+            self.assertLessEqual(call.get("off_cpu_s", 0), 1.001 * call["exclusive_s"] + 1e-4, call["path"])
+        of_calls_s, all_s = sum(c.get("off_cpu_s", 0) for c in calls), report.totals["mpi_off_cpu_s"]
+        self.assertLessEqual(of_calls_s, all_s + 1e-4)
+        self.assertGreater(of_calls_s, 0.95 * all_s - 0.002)
+
+    def test_a_sleep_in_a_call_is_told_of_its_path_its_events_and_as_a_cause(self) -> None:
+        for mpi in MPIS:
+            with self.subTest(mpi=mpi):
+                self.undisturbed(lambda mpi=mpi: self.check_sleeping_operation(mpi))
+
+    def check_sleeping_operation(self, mpi: str) -> None:
+        rounds, seconds = 40, 0.005
+        outcome = self.measured(mpiexec(mpi, 2, PROGRAMS / f"off_cpu_calls_{mpi}", rounds, seconds), {"REFRAIN_TRACE": "all"})
+        self.assertEqual(0, outcome.code, outcome.stderr)
+        report = self.report(outcome)
+        (book,) = outcome.json_lines()
+        self.assertGreater(book["off_s"], 0.99 * rounds * seconds, "the program has planted something")
+        told_s = sum(c["off_cpu_s"] for c in report.callpaths if c["path"][-1] == "MPI_Reduce_local")
+        self.assertAlmostEqual(book["off_s"], told_s, delta=0.01 * book["off_s"] + 0.001)
+        self.check_calls(report)
+
+        def json_of(*words: Any) -> Any:
+            return json.loads(subprocess.run([REFRAIN, *words, "--format", "json"], capture_output=True, text=True, check=True,
+                                             env=clean_environment()).stdout)
+
+        events = csv.DictReader(io.StringIO(subprocess.run(
+            [REFRAIN, "events", outcome.experiment, "--format", "csv"], capture_output=True, text=True, check=True,
+            env=clean_environment()).stdout))
+        slept = [float(e["off_cpu_s"]) for e in events if e["event"] == "leave" and e["region"] == "MPI_Reduce_local"]
+        self.assertEqual(rounds, len(slept))
+        self.assertGreater(min(slept), 0.99 * seconds)
+        self.assertAlmostEqual(told_s, sum(slept), delta=1e-4)
+        (cause, *_) = json_of("analyze", outcome.experiment, "--causes")["causes"]
+        self.assertEqual(("call", "MPI_Reduce_local", 1), (cause["kind"], cause["call"][-1], cause["rank"]))
+        self.assertGreater(cause["off_cpu_s"], 0.9 * cause["severity_s"])
+        findings = self.report(outcome, "--findings").data["findings"]
+        named = [f for f in findings if f.get("cause", {}).get("path", [""])[-1] == "MPI_Reduce_local"]
+        self.assertTrue(named, findings)
+        self.assertEqual("not_on_cpu", named[0]["cause"]["off_cpu"])
+        self.assertIn("because of time not on a CPU in", named[0]["text"])
 
     def test_the_first_page_says_why(self) -> None:
         cores = len(os.sched_getaffinity(0))

@@ -29,7 +29,8 @@ inline experiment::Profile empty_profile() {
 struct Iteration {
   std::int32_t cluster = 0;
   std::int64_t wall = 0;
-  std::array<std::int64_t, 6> send{}, allreduce{};           ///< visits, time, messages and bytes sent and received
+  /// Visits, time, messages and bytes sent and received. The thread was never off the CPU.
+  std::array<std::int64_t, 6> send{}, allreduce{};
   std::array<std::int64_t, 2> function_10{}, function_20{};  ///< samples, weight
   std::int64_t ticks_lost = 0;
 };
@@ -81,8 +82,13 @@ inline experiment::Unit unit_of(const Iteration& it, std::int32_t loop = 0) {
   unit.ticks_lost = it.ticks_lost;
   const auto put = [&](std::uint32_t path, auto& values) {
     if (std::all_of(values.begin(), values.end(), [](std::int64_t v) { return v == 0; })) return;
-    const bool mpi = path == send || path == allreduce;
-    experiment::test::add_row(unit, path, mpi ? format::NodeKind::Region : format::NodeKind::Function, values);
+    if (path == send || path == allreduce) {
+      std::vector<std::int64_t> row(values.begin(), values.end());
+      row.insert(row.begin() + std::ptrdiff_t{format::column_of(format::MetricId::OffCpuMpi)}, 0);
+      experiment::test::add_row(unit, path, format::NodeKind::Region, row);
+    } else {
+      experiment::test::add_row(unit, path, format::NodeKind::Function, values);
+    }
   };
   put(send, it.send);
   put(allreduce, it.allreduce);

@@ -323,8 +323,8 @@ void expect_sample_samples_and_slopes(const experiment::Profile& profile, int ra
       EXPECT_NE(samples.of(static_cast<std::int64_t>(format::KeptIterations{level}.in_block(0))), nullptr)
           << "backwards";
       ASSERT_EQ(loop.slopes.size(), 2u);
-      EXPECT_EQ(loop.follows[3].first, 6);
-      EXPECT_EQ(loop.follows[3].second, 5);
+      EXPECT_EQ(loop.follows[4].first, 6);
+      EXPECT_EQ(loop.follows[4].second, 5);
       EXPECT_EQ(loop.follows[1].second, -1);
       for (const experiment::ClassSlopes& slopes : loop.slopes) {
         ASSERT_EQ(slopes.paths.size(), calls.size());
@@ -332,9 +332,9 @@ void expect_sample_samples_and_slopes(const experiment::Profile& profile, int ra
           const auto at = std::find(calls.begin(), calls.end(), name_of(profile, of.path));
           ASSERT_NE(at, calls.end());
           const int p = static_cast<int>(at - calls.begin());
-          for (std::size_t c = 0; c < 6; ++c) {
+          for (std::size_t c = 0; c < 7; ++c) {
             const float first = sample_slope(slopes.class_index, p, c, false);
-            const float second = c == 3 || c == 5 ? sample_slope(slopes.class_index, p, c, true) : 0;
+            const float second = c == 4 || c == 6 ? sample_slope(slopes.class_index, p, c, true) : 0;
             EXPECT_NEAR(of.first[c], first, 3e-4F * std::abs(first));
             EXPECT_NEAR(of.second[c], second, 3e-4F * std::abs(second));
           }

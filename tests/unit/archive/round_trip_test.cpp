@@ -205,7 +205,7 @@ std::map<std::string, Columns> extra_of(const Profile& profile, const experiment
 TEST(RoundTrip, keeps_metrics_that_the_user_has_asked_for) {
   SampleRank sample(0, 1, {});
   sample.add_raw_thread(nodes_with_metrics(),
-                        {{1, {1, 10, 7, -8}}, {3, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 70, 80}}, {4, {2, 20, 9, 0}}});
+                        {{1, {1, 10, 7, -8}}, {3, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 70, 80}}, {4, {2, 20, 9, 0}}});
   const measurement::ExtraMetric metrics[] = {{"perf::PAGE-FAULTS", "1"}, {"ru_utime", "ns"}};
   sample.record().extra_metrics = metrics;
   sample.unit(0).extra[0] = 1'000;
@@ -252,10 +252,10 @@ TEST(RoundTrip, one_module_loaded_at_two_places_is_one_module) {
                          {1, 0, 3, NodeKind::Region},
                          {0, 1, 0x900010, NodeKind::Frame},
                          {3, 1, 3, NodeKind::Region}},
-                        {{2, {1, 20, 3, 4, 5, 6, 7, 8, 9, 10}}, {4, {1, 22, 3, 4, 5, 6, 7, 8, 9, 10}}});
+                        {{2, {1, 20, 3, 4, 5, 6, 7, 8, 9, 10, 11}}, {4, {1, 22, 3, 4, 5, 6, 7, 8, 9, 10, 11}}});
   const Profile profile = write_and_read(sample);
   EXPECT_EQ(values_of(profile, profile.ranks[0].locations[0].units[0]),
-            (Tree{{{frame("id", 0x10), region("(region 3)")}, {2, 42, 6, 8, 10, 12, 14, 16, 18, 20}}}));
+            (Tree{{{frame("id", 0x10), region("(region 3)")}, {2, 42, 6, 8, 10, 12, 14, 16, 18, 20, 22}}}));
 }
 
 TEST(RoundTrip, return_addresses_belong_to_the_call_before_them) {
@@ -272,7 +272,7 @@ TEST(RoundTrip, return_addresses_belong_to_the_call_before_them) {
 TEST(RoundTrip, unknown_addresses_stay_absolute) {
   SampleRank sample(0, 1, {{"/a.so", "", 0x100000}});
   const Tree tree{{{frame("", 0xdead0000beef), truncated(), function("", ~0ull)}, {3, 4}},
-                  {{frame("", 0x5), region("MPI_Barrier")}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}};
+                  {{frame("", 0x5), region("MPI_Barrier")}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}}};
   sample.add_thread(tree);
   const Profile profile = write_and_read(sample);
   EXPECT_EQ(values_of(profile, profile.ranks[0].locations[0].units[0]), tree);
@@ -282,7 +282,7 @@ TEST(RoundTrip, unknown_addresses_stay_absolute) {
 TEST(RoundTrip, extreme_values_survive) {
   SampleRank sample(0, 1, {});
   constexpr auto low = std::numeric_limits<std::int64_t>::min(), high = std::numeric_limits<std::int64_t>::max();
-  const Tree tree{{{region("R")}, {low, high, -1, 0, 1, low + 1, 2, -2, high - 1, 3}}};
+  const Tree tree{{{region("R")}, {low, high, -1, 0, 1, low + 1, 2, -2, high - 1, 3, 4}}};
   sample.add_thread(tree);
   sample.unit(0).wall = low;
   const Profile profile = write_and_read(sample);

@@ -17,8 +17,8 @@
 namespace refrain::testing {
 
 /// Bytes follow messages, too.
-constexpr clustering::Column sample_follows[] = {{1},          {2}, {5},           {6, true, 5}, {7},
-                                                 {8, true, 7}, {9}, {10, true, 9}, {11},         {12}};
+constexpr clustering::Column sample_follows[] = {{1},          {2}, {3},           {5},  {6, true, 5}, {7},
+                                                 {8, true, 7}, {9}, {10, true, 9}, {11}, {12}};
 
 using archive::NodeRecord;
 

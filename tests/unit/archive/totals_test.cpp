@@ -160,9 +160,9 @@ SampleRank plausible_rank() {
     for (std::uint64_t i = 0; i < 40; ++i)
       // Numbered by the rank in the order of this map; by the job by kind, module and offset.
       tree[{frame("lib-id", 0x100 + i % 7), function("app-id", 0x9000 - 16 * i)}] = {1, i % 5 == 0 ? 2000 : 1000};
-    tree[{frame("app-id", 0x40), region("MPI_Send")}] = {7, 120'000, 7, 700, 0, 0, 0, 0, 0, 0};
-    tree[{frame("app-id", 0x50), region("MPI_Isend")}] = {9, 0, 9, 900, 0, 0, 0, 0, 0, 0};
-    tree[{frame("app-id", 0x60), region("MPI_Recv")}] = {8, 170'000, 0, 0, 8, 800, 0, 0, 0, 0};
+    tree[{frame("app-id", 0x40), region("MPI_Send")}] = {7, 120'000, 50'000, 7, 700, 0, 0, 0, 0, 0, 0};
+    tree[{frame("app-id", 0x50), region("MPI_Isend")}] = {9, 0, 0, 9, 900, 0, 0, 0, 0, 0, 0};
+    tree[{frame("app-id", 0x60), region("MPI_Recv")}] = {8, 170'000, 0, 0, 0, 8, 800, 0, 0, 0, 0};
     sample.add_thread(tree);
   }
   return sample;
@@ -240,7 +240,7 @@ TEST(Totals, share_out_metrics_by_the_weights_of_samples_where_ticks_have_found_
                          {0, 0, 0x10040, NodeKind::Function},
                          {0, 0, 0x10080, NodeKind::Function},
                          {0, 0, 0, NodeKind::Region}},
-                        {{1, {1, 10, 0}}, {2, {1, 30, 0}}, {3, {1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 5}}});
+                        {{1, {1, 10, 0}}, {2, {1, 30, 0}}, {3, {1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5}}});
   sample.record().extra_metrics = metrics;
   sample.unit(0).extra[0] = 1005;
   const Profile profile = write_and_read(sample.record());
@@ -252,7 +252,7 @@ TEST(Totals, share_out_metrics_by_the_weights_of_samples_where_ticks_have_found_
 
 TEST(Totals, of_metrics_without_a_tick_have_no_path) {
   SampleRank sample(0, 1, {});
-  sample.add_thread({{{region("MPI_Send")}, {1, 100, 0, 0, 0, 0, 0, 0, 0, 0}}});
+  sample.add_thread({{{region("MPI_Send")}, {1, 100, 0, 0, 0, 0, 0, 0, 0, 0, 0}}});
   sample.add_extra_metrics();  // of the node with number 1
   const Profile profile = write_and_read(sample.record());
   EXPECT_EQ(expect_all_equal(profile), 1);
@@ -287,7 +287,10 @@ TEST(Totals, take_several_nodes_of_one_path_as_one) {
        {3, 1, 3, NodeKind::Region},
        {1, 0, 0x10040, NodeKind::Function},
        {3, 1, 0x900040, NodeKind::Function}},
-      {{2, {1, 20, 3, 4, 5, 6, 7, 8, 9, 10}}, {4, {1, 22, 3, 4, 5, 6, 7, 8, 9, 10}}, {5, {3, 30}}, {6, {4, 40}}});
+      {{2, {1, 20, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
+       {4, {1, 22, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
+       {5, {3, 30}},
+       {6, {4, 40}}});
   sample.add_extra_metrics();
   const Profile profile = write_and_read(sample.record());
   EXPECT_EQ(expect_all_equal(profile), 1);

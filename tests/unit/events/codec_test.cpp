@@ -230,11 +230,11 @@ TEST(Codec, of_a_call_the_time_off_the_cpu_takes_room_only_where_there_is_some) 
   Context writer, slim_writer, reader;
   const std::size_t without = encode(call, writer, bytes.data());
   EXPECT_EQ(without, encode(CallRecord{true, 100, 12, 5000, 9000}, slim_writer, bytes.data()));
-  EXPECT_EQ(0u, static_cast<unsigned>(bytes[0]) >> 7) << "the head is that of versions before";
+  EXPECT_EQ(0u, std::to_integer<unsigned>(bytes[0]) >> 7) << "the head is that of versions before";
   writer = {};
   call.value = 1500;
   ASSERT_EQ(without + 2, encode(call, writer, bytes.data()));
-  EXPECT_EQ(0x90u, static_cast<unsigned>(bytes[0]));
+  EXPECT_EQ(0x90u, std::to_integer<unsigned>(bytes[0]));
   Record read;
   ASSERT_EQ(without + 2, decode(bytes, reader, read));
   expect_same(call, read);

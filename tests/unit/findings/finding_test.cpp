@@ -61,6 +61,10 @@ TEST(SentenceOfFinding, tells_who_waits_where_and_why) {
       "rank 2 waits in exchange > MPI_Recv for late senders; because of main > write and time spent blocked "
       "(sleep, locks or files)",
       sentence_of(of));
+  of.cause = {.path = {"main", "MPI_Reduce"}, .off_cpu = OffCpu::Unknown};
+  EXPECT_EQ(
+      "rank 2 waits in exchange > MPI_Recv for late senders; because of time not on a CPU in main > MPI_Reduce",
+      sentence_of(of));
   of.cause = {};
   of.method = "minimum";
   EXPECT_EQ("rank 2 waits in exchange > MPI_Recv for late senders, as durations of calls tell", sentence_of(of));

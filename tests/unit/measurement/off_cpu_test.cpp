@@ -47,6 +47,7 @@ struct OffCpuTest : testing::Test {
     location = make_detached_location({.memory = std::size_t{4} << 20, .callpath_depth = 64});
     ASSERT_TRUE(location && enter_location(*location));
     location->call.begin = platform::now();
+    location->call.node = path(1);
   }
   void drop() {
     end_off_cpu(*location);
@@ -61,6 +62,11 @@ struct OffCpuTest : testing::Test {
     const platform::Ticks end = platform::now(), time = end - location->call.begin;
     if (time >= shortest_with_switch) look_after_call(*location, time, end);
   }
+  NodeId path(std::uint64_t region) {
+    bool full = false;
+    return location->tree.child(root_node, NodeKind::Region, region, full);
+  }
+  std::int64_t off_cpu_of(NodeId node) { return location->tree.values(node)[column_of(MetricId::OffCpuMpi)]; }
   void end_part() { end_user_part(*location, platform::now()); }
   OffCpuTimes sum() const { return location->off_cpu.sum; }
   std::int64_t blocked() const { return sum().user - sum().waited; }
@@ -81,6 +87,66 @@ TEST_F(OffCpuTest, sleep_is_of_user_code_or_of_the_call_that_it_is_in) {
   EXPECT_EQ(sum().mpi, location->unit.off_mpi_ns);
   EXPECT_EQ(sum().waited, location->unit.waited_ns);
   EXPECT_GT(location->own_times[static_cast<std::size_t>(OwnTime::OffCpu)].each, 0) << "what a look costs is timed";
+}
+
+TEST_F(OffCpuTest, call_paths_have_the_time_of_their_calls) {
+  const NodeId sleeps = path(2), computes = path(3);
+  sleep_ms(10);
+  location->call.node = sleeps;
+  call([] { sleep_ms(30); });
+  EXPECT_EQ(location->off_cpu.call_begin, location->call.begin);
+  EXPECT_GE(location->off_cpu.call_ns, 29 * ms) << "for its event";
+  sleep_ms(10);
+  location->call.node = computes;
+  call([] { compute_ms(1); });
+  location->call.node = sleeps;
+  call([] { sleep_ms(20); });
+  EXPECT_LT(location->off_cpu.call_ns, off_cpu_of(sleeps) - 29 * ms + 1) << "of the last call alone";
+  end_part();
+  EXPECT_GE(off_cpu_of(sleeps), 49 * ms);
+  EXPECT_LE(off_cpu_of(sleeps) + off_cpu_of(computes), location->unit.off_mpi_ns);
+  EXPECT_GE(off_cpu_of(sleeps) + off_cpu_of(computes), location->unit.off_mpi_ns - ms) << "nothing is without a path";
+}
+
+/// Both have lost their processor in short calls before the thread sleeps in user code.
+TEST_F(OffCpuTest, short_calls_share_what_they_were_off_the_cpu_for_by_their_time) {
+  const NodeId one = path(2), other = path(3);
+  end_part();
+  const platform::Ticks begin = platform::now();
+  sleep_ms(20);
+  const platform::Ticks lasted = (platform::now() - begin) / 20;  // a millisecond, or a little more
+  OffCpu& of = location->off_cpu;
+  const std::int64_t before = location->unit.off_mpi_ns;
+  of.short_calls[0] = {one, lasted};
+  of.short_calls[1] = {other, 3 * lasted};
+  of.short_call_count = 2;
+  of.calls = 4 * lasted;
+  count_off_cpu(*location, false);
+  EXPECT_EQ(of.short_call_count, 0u);
+  const std::int64_t all = location->unit.off_mpi_ns - before;
+  EXPECT_GE(all, 3 * ms);
+  EXPECT_NEAR(static_cast<double>(off_cpu_of(one)), static_cast<double>(all) / 4, 2);
+  EXPECT_NEAR(static_cast<double>(off_cpu_of(other)), static_cast<double>(all) / 4 * 3, 2);
+}
+
+/// A call that has not lasted as long cannot have been off the CPU for all of it.
+TEST_F(OffCpuTest, no_call_gets_more_than_its_time) {
+  end_part();
+  sleep_ms(20);
+  location->call.node = path(2);
+  location->call.begin = platform::now();
+  const std::int64_t before = location->unit.off_mpi_ns, begin = platform::monotonic_ns();
+  count_off_cpu(*location, true);  // nobody has looked where it began
+  EXPECT_GE(location->unit.off_mpi_ns - before, 19 * ms);
+  EXPECT_LE(off_cpu_of(path(2)), platform::monotonic_ns() - begin + ms / 10) << "the rest has no path";
+}
+
+TEST_F(OffCpuTest, while_the_measurement_is_stopped_call_paths_get_nothing) {
+  location->stopped = true;
+  location->call.node = path(2);
+  call([] { sleep_ms(10); });
+  location->stopped = false;
+  EXPECT_EQ(off_cpu_of(path(2)), 0);
 }
 
 TEST_F(OffCpuTest, nothing_is_lost_whoever_looks) {
@@ -317,6 +383,9 @@ TEST_F(OffCpuTest, a_glance_changes_nothing) {
   EXPECT_GE(first.user, 9 * ms);
   EXPECT_EQ(first.mpi, 0);
   EXPECT_GE(second.mpi, 9 * ms);
+  EXPECT_GE(second.in_call, 9 * ms);
+  EXPECT_LE(second.in_call, second.mpi);
+  EXPECT_EQ(off_cpu_of(path(1)), 0);
   end_part();
   EXPECT_GE(sum().user, 9 * ms);
 }

@@ -6,6 +6,7 @@
 #include <csetjmp>
 #include <gtest/gtest.h>
 #include <span>
+#include <time.h>
 #include <utility>
 #include <vector>
 
@@ -121,6 +122,19 @@ TEST_F(OpenCalls, what_is_called_within_one_passes_through) {
   EXPECT_TRUE(records[0].is_whole);
   EXPECT_FALSE(records[0].is_within);
   EXPECT_EQ(of(outer).second, records[0].time - records[0].begin) << "no tick has come";
+}
+
+TEST_F(OpenCalls, one_in_which_the_thread_slept_has_that_in_its_event) {
+  call(outer, [] { spin(); });
+  call(outer, [] {
+    timespec rest{0, 10'000'000};
+    while (nanosleep(&rest, &rest) != 0) {
+    }
+  });
+  const auto records = noted();
+  ASSERT_EQ(records.size(), 2U);
+  for (const events::Record& r : records) EXPECT_LE(r.value, r.time - r.begin) << "a tick is a nanosecond at most";
+  EXPECT_GE(records[1].value, 9'000'000);
 }
 
 TEST_F(OpenCalls, a_unit_that_ends_gets_what_has_passed) {

@@ -275,6 +275,24 @@ TEST_F(GroupTest, exclusive_values_alone_are_the_same) {
     }
 }
 
+TEST_F(GroupTest, time_off_the_cpu_in_mpi_adds_up_to_that_of_the_unit) {
+  experiment::Profile profile = test::profile_of({{0, 10'000, {2, 3'000, 2, 64, 0, 0}, {}, {}, {}}});
+  experiment::Rank& rank = profile.ranks[0];
+  experiment::Unit& unit = rank.locations[0].units[0];
+  unit.off_mpi_ns = 900;
+  unit.columns[unit.values[0].first + format::column_of(MetricId::OffCpuMpi)] = 700;
+  for (const bool is_known : {true, false}) {  // older files have nothing at call paths
+    rank.off_cpu_of_calls_is_counted = is_known;
+    const auto experiment = experiment::Experiment::of({"made-up", {}, profile});
+    const run::Run run(*experiment, nodes(), {});
+    const Keys keys = run::by_node(run.nodes());
+    const Answer of = std::move(group(run, {.keys = &keys, .metrics = {run.metrics().of(MetricId::OffCpuMpi)}})[0]);
+    EXPECT_EQ(of.exclusive(send, 0).is_known, is_known);
+    EXPECT_EQ(ns(of.exclusive(send, 0)), 700);
+    EXPECT_EQ(ns(of.inclusive(root, 0)), is_known ? 900 : 700) << "the rest has no call path";
+  }
+}
+
 TEST_F(GroupTest, an_answer_that_is_handed_over_has_nothing_of_the_one_before) {
   const Keys functions = by_function(run_.nodes());
   for (const Keys* keys : {static_cast<const Keys*>(nullptr), &std::as_const(by_node_), &functions})

@@ -16,6 +16,7 @@ TEST(Metrics, are_a_tree) {
   EXPECT_EQ(metrics.find("mark_visits"), std::nullopt) << "marks are not listed";
   EXPECT_EQ(metrics.find("mpi_calls"), metrics.find("visits")) << "the name that iterations have";
   EXPECT_EQ(metrics[metrics.of(format::MetricId::MarkTime)].name, "mark_time");
+  EXPECT_EQ(metrics[*metrics.find("off_cpu_mpi")].column(), "off_cpu_mpi_s");
   EXPECT_EQ(metrics[wall].name, "wall");
   EXPECT_EQ(metrics[measurement_off].name, "measurement_off");
   EXPECT_EQ(Metrics::names().size(), metrics.listed().size());

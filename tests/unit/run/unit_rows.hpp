@@ -19,7 +19,7 @@ inline void add_row(Unit& unit, std::uint32_t path, format::NodeKind kind, std::
 
 /// Each call has sent a message.
 inline void add_region(Unit& unit, std::uint32_t path, std::int64_t visits, std::int64_t time, std::int64_t bytes = 0) {
-  add_row(unit, path, format::NodeKind::Region, std::initializer_list<std::int64_t>{visits, time, visits, bytes});
+  add_row(unit, path, format::NodeKind::Region, std::initializer_list<std::int64_t>{visits, time, 0, visits, bytes});
 }
 
 /// The sums of the unit stay what they are.
