@@ -242,6 +242,25 @@ TEST(Codec, of_a_call_the_time_off_the_cpu_takes_room_only_where_there_is_some) 
   EXPECT_EQ(0u, decode(std::span(bytes).first(without + 1), slim_writer = {}, read)) << "it is cut off";
 }
 
+/// Those of calls take one byte or two most often.
+TEST(Codec, numbers_of_calls_come_back_at_each_border) {
+  Context written, read;
+  for (const std::uint32_t number : {0U, 1U, 0x3fU, 0x40U, 0x7fU, 0x80U, 0x81U, 0x1fffU, 0x2000U, 0x3fffU, 0x4000U,
+                                     0x4001U, 0xffffU}) {
+    const std::int64_t begin = written.time + number;
+    const CallRecord call{true, static_cast<std::uint16_t>(number), written.node + number, begin, begin + number};
+    std::array<std::byte, longest_record> bytes{};
+    const std::size_t size = encode(call, written, bytes.data());
+    Record back;
+    ASSERT_EQ(size, decode(std::span(bytes).first(size), read, back)) << number;
+    EXPECT_EQ(call.region, back.region) << number;
+    EXPECT_EQ(call.node, back.node) << number;
+    EXPECT_EQ(call.begin, back.begin) << number;
+    EXPECT_EQ(call.time, back.time) << number;
+    ASSERT_EQ(written, read) << number;
+  }
+}
+
 TEST(Codec, a_kind_behind_the_last_one_is_refused) {
   Context context;
   Record record;

@@ -437,10 +437,12 @@ TEST_F(Followers, iterations_without_a_record_have_no_row_and_their_part_of_the_
     ticks += totals.ticks_user;
     weights += totals.weight_user_ns;
     members += cluster.members;
-    for (std::uint32_t r = 0; r < loop.clusterer.path_count(k); ++r)
-      by_path += loop.clusterer.path(k, r).sum[column_of(MetricId::Weight)];
+    (void)loop.clusterer.for_each_path(k, [&](const clustering::PathRow& row) {
+      by_path += row.sum[column_of(MetricId::Weight)];
+      return true;
+    });
   }
-  for (const std::int64_t value : loop.passed.by_node) by_path += value;
+  for (const auto& at : loop.passed.by_node) by_path += at.value;
   EXPECT_EQ(samples, ticks);
   EXPECT_EQ(samples * weight, weights);
   EXPECT_EQ(samples * weight, by_path);
@@ -480,7 +482,7 @@ TEST_F(Followers, iterations_within_one_call_have_no_row_and_all_their_time_is_o
   EXPECT_GE(loop.passed.sums[1].count, 95U);
   EXPECT_EQ(loop.passed.sums[1].wall, loop.passed.totals.mpi);
   EXPECT_EQ(0U, loop.passed.sums[0].count);
-  EXPECT_EQ(loop.passed.by_node[static_cast<std::size_t>(location->call.node)], loop.passed.totals.mpi);
+  EXPECT_EQ(loop.passed.by_node[static_cast<std::size_t>(location->call.node)].value, loop.passed.totals.mpi);
   EXPECT_LE(records(loop), 5U);
   const auto logged = rows(loop);
   ASSERT_EQ(walls_[0].size(), logged.size());

@@ -126,6 +126,21 @@ TEST_F(LongLoop, keeps_the_slowest_iterations) {
   }
 }
 
+TEST_F(LongLoop, has_passed_iterations_among_the_slowest) {
+  constexpr std::uint64_t one = 40, another = 2 * whole + 5;  // kept by itself, and of a group
+  for (std::uint64_t i = 0; i < 3 * whole; ++i) {
+    const auto wall = static_cast<platform::Ticks>(5000 + i);
+    if (i == one || i == another) {
+      ASSERT_TRUE(log_passed(*location_, *loop_, i, root_node, wall, 0, 0));
+    } else {
+      iterate(1000, 1);
+    }
+  }
+  EXPECT_EQ(another, loop_->slowest.one[0].number);
+  EXPECT_EQ(one, loop_->slowest.one[1].number);
+  EXPECT_EQ(5000 + static_cast<platform::Ticks>(one), loop_->slowest.one[1].wall);
+}
+
 TEST_F(LongLoop, leaves_out_merges_that_the_log_does_not_need) {
   std::mt19937_64 random(3);
   for (int i = 0; i < 6000; ++i)
@@ -160,7 +175,7 @@ TEST_F(LongLoop, has_the_times_of_what_a_thread_has_passed) {
   EXPECT_EQ(2700U, loop_->passed.count);
   EXPECT_EQ(loop_->passed.totals.wall, loop_->passed.sums[0].wall + loop_->passed.sums[1].wall);
   EXPECT_EQ(loop_->passed.totals.mpi, loop_->passed.sums[1].wall);
-  EXPECT_EQ(loop_->passed.totals.mpi, loop_->passed.by_node[1]);
+  EXPECT_EQ(loop_->passed.totals.mpi, loop_->passed.by_node[1].value);
   std::int64_t clustered = loop_->passed.totals.wall;
   for (std::uint32_t k = 0; k < loop_->clusterer.cluster_count(); ++k)
     clustered += totals_of(loop_->clusterer.cluster(k).sum).wall;

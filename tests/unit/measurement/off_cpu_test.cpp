@@ -224,6 +224,33 @@ TEST_F(OffCpuTest, short_calls_are_looked_at_together) {
   make();
 }
 
+/// Two short calls that ended before the call in progress, which has just begun.
+TEST_F(OffCpuTest, calls_of_one_look_share_its_time_by_how_long_they_lasted) {
+  bool full = false;
+  const auto path = [&](std::uint64_t key) { return location->tree.child(root_node, NodeKind::Region, key, full); };
+  const NodeId one = path(1), three = path(2), last = path(3);
+  count_off_cpu(*location, false);
+  const std::int64_t before = location->unit.off_mpi_ns;
+  const platform::Ticks begin = platform::now();
+  compute_ms(20);
+  sleep_ms(20);
+  const platform::Ticks lasted = platform::now() - begin;
+  OffCpu& of = location->off_cpu;
+  of.short_calls[0] = {one, lasted / 4};
+  of.short_calls[1] = {three, lasted - lasted / 4};
+  of.short_call_count = 2;
+  of.calls = lasted;
+  location->call.node = last;
+  location->call.begin = platform::now();
+  count_off_cpu(*location, true);
+  const auto of_path = [&](NodeId node) { return location->tree.values(node)[column_of(MetricId::OffCpuMpi)]; };
+  const std::int64_t all = location->unit.off_mpi_ns - before;
+  EXPECT_GE(all, 19 * ms);
+  EXPECT_GE(of_path(one) + of_path(three), 19 * ms);
+  EXPECT_LE(of_path(one) + of_path(three) + of_path(last), all) << "no more than there is";
+  EXPECT_NEAR(3.0 * static_cast<double>(of_path(one)), static_cast<double>(of_path(three)), 8);
+}
+
 TEST_F(OffCpuTest, without_a_watch_the_clocks_are_read_after_long_stretches) {
   location->cpu_clock.watch().detach();
   ASSERT_FALSE(location->cpu_clock.watch().works());

@@ -3,9 +3,15 @@
 
 #include "measurement/open_call.hpp"
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <csetjmp>
 #include <gtest/gtest.h>
+#include <limits>
+#include <optional>
 #include <span>
+#include <thread>
 #include <time.h>
 #include <utility>
 #include <vector>
@@ -58,6 +64,11 @@ class OpenCalls : public testing::Test {
           return 0;
         },
         [](MpiCall&, int) {});
+  }
+  /// A function of the program that makes one call.
+  [[gnu::noinline]] void exchange() {
+    call(outer, [] {});
+    asm volatile("");
   }
   /// What a boundary does that a tick notices now.
   void end_unit_here() {
@@ -191,6 +202,96 @@ TEST_F(OpenCalls, on_another_stack_one_that_passes_through_leaves_messages_uncou
   expect_all_time_is_accounted_for(1);
   EXPECT_TRUE(messages_go_uncounted.load());
   EXPECT_EQ(location->losses[static_cast<std::size_t>(Loss::ThreadUnmeasured)], 1);
+}
+
+TEST_F(OpenCalls, by_a_known_path_count_in_the_unit_in_progress) {
+  int units = 3, times = 4;
+  asm volatile("" : "+r"(units), "+r"(times));  // one place calls, whatever the compiler makes of loops
+  for (int unit = 0; unit < units; ++unit) {
+    for (int i = 0; i < times; ++i) call(outer, [] {});
+    ASSERT_EQ(location->tree.touched().size(), 1U) << "unit " << unit;
+    const Node& node = location->tree.node(NodeId{location->tree.touched()[0]});
+    EXPECT_EQ(location->tree.values_of(node)[visits], times) << "unit " << unit;
+    const Hold hold(*location, Inside::User, nullptr);
+    settle_unit(*location);
+  }
+  EXPECT_EQ(of(outer).first, units * times);
+}
+
+/// The frame of the function is the same in both, but for the word that it returns by.
+TEST_F(OpenCalls, keep_the_paths_of_a_function_that_two_places_call) {
+  const char* places = "aabbabaab";
+  asm volatile("" : "+r"(places));
+  for (; *places; ++places) {
+    if (*places == 'a') {
+      exchange();
+      asm volatile("# a");
+    } else {
+      exchange();
+      asm volatile("# b");
+    }
+  }
+  std::vector<std::int64_t> counts;
+  for (std::uint32_t id = 0; id < location->tree.size(); ++id) {
+    const Node& n = location->tree.node(NodeId{id});
+    if (n.kind == NodeKind::Region && n.values) counts.push_back(location->tree.values_of(n)[visits]);
+  }
+  std::ranges::sort(counts);
+  EXPECT_EQ(counts, (std::vector<std::int64_t>{4, 5}));
+}
+
+/// Another thread that holds a location for a moment, as a snapshot does, and looks at it just before it lets go.
+class Holder {
+ public:
+  template <class Look>
+  Holder(Location& held, Look look)
+      : thread_([this, &held, look] {
+          EXPECT_TRUE(pause_one(held));
+          is_held_.store(true);
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));
+          seen_ = look();
+          held.gate.store(Gate::Open, std::memory_order_release);  // it is in no list
+          resume_others();
+          wake_at_gates();
+        }) {
+    while (!is_held_.load()) std::this_thread::yield();
+  }
+  std::int64_t seen() {
+    thread_.join();
+    return seen_;
+  }
+
+ private:
+  std::atomic<bool> is_held_{false};
+  std::int64_t seen_ = 0;
+  std::thread thread_;
+};
+
+TEST_F(OpenCalls, wait_while_their_thread_is_held) {
+  std::optional<Holder> holder;
+  call(outer, [&] { holder.emplace(*location, [this] { return location->unit.mpi_calls; }); });
+  EXPECT_EQ(holder->seen(), 0) << "it was counted meanwhile";
+  EXPECT_EQ(location->unit.mpi_calls, 1);
+  const Ticks begin = location->call.begin;
+  holder.emplace(*location, [this] { return location->call.begin; });
+  call(outer, [] {});
+  EXPECT_EQ(holder->seen(), begin) << "the next one began meanwhile";
+  EXPECT_EQ(location->unit.mpi_calls, 2);
+}
+
+TEST_F(OpenCalls, that_find_no_room_are_lost_and_counted) {
+  constexpr std::int64_t made = 100'000;  // of 7 bytes and more each, where at most 256 KiB are
+  for (std::int64_t i = 0; i < made; ++i) call(outer, [] {});
+  {
+    const Hold hold(*location, Inside::User, nullptr);
+    note_cut(*location, outside_of_iterations, platform::now(), false);
+  }
+  const std::int64_t lost = location->losses[static_cast<std::size_t>(Loss::EventsLost)];
+  EXPECT_GT(lost, 0);
+  EXPECT_EQ(std::ranges::count(noted(), events::Kind::Call, &events::Record::kind) + lost, made);
+  // What asks to be written.
+  another_is_full_of_events.store(false);
+  snapshot_due.store(std::numeric_limits<Ticks>::max());
 }
 
 TEST_F(OpenCalls, are_not_noted_where_no_events_are_kept) {
