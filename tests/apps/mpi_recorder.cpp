@@ -131,7 +131,7 @@ std::int64_t* enter_region_anew(Location& location, RegionId region, const platf
 
 bool leave_abandoned_scope(Location&, const platform::Registers&) { return false; }
 bool scope_is_gone(const Location&, std::uintptr_t) { return false; }
-std::atomic<bool> calls_have_extras{false};
+std::atomic<bool> calls_have_extras{true};  // so nobody asks the walker, which is not there
 std::atomic<bool> calls_pass_through{false};
 std::int64_t* enter_region_with_extras(Location& location, RegionId region, const platform::Registers& registers) {
   return enter_region_anew(location, region, registers, nullptr);
@@ -156,5 +156,6 @@ platform::Ticks begin_after_look(Location&, platform::Ticks now) { return now; }
 }  // namespace refrain::measurement
 
 namespace refrain::unwind {
-Frame* Walker::known_frame(std::uintptr_t, std::uintptr_t, std::uintptr_t) { return nullptr; }
+std::atomic<std::uint64_t> forgotten_rules_count{0};
+Frame* Walker::other_known_frame(std::uintptr_t, std::uintptr_t, std::uintptr_t) { return nullptr; }
 }  // namespace refrain::unwind
