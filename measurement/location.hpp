@@ -188,8 +188,7 @@ inline OwnTimeBegin begin_own_time(Location& location) {
   begin.left_out = location.own_times_left_out;
   return begin;
 }
-[[gnu::always_inline]] inline void begin_timed_call(Location& location) {
-  const platform::Ticks at = platform::now();
+[[gnu::always_inline]] inline void begin_timed_call(Location& location, platform::Ticks at) {
   CallTiming& timing = location.call_timing;
   timing.begin_before = timing.begin;
   timing.begin = {at, location.own_times_left_out, location.cpu_clock.watch().begin()};

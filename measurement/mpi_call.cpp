@@ -68,6 +68,13 @@ constexpr BegunCall let_through{nullptr, false};
   return begin_counted_call(l, region, {pc, sp, fp});
 }
 
+/// A timed call where the clock is a function.
+[[gnu::noinline]] BegunCall begin_timed_by_clock(Location& l, RegionId region, std::uintptr_t pc, std::uintptr_t sp,
+                                                 std::uintptr_t fp) {
+  begin_timed_call(l, platform::now());
+  return begin_within(l, region, pc, sp, fp);
+}
+
 [[gnu::noinline]] BegunCall begin_unmeasured(RegionId region) {
   note_unmeasured_call(region);
   return let_through;
@@ -96,7 +103,10 @@ REFRAIN_HOT_CODE BegunCall begin_call(RegionId region, std::uintptr_t pc, std::u
   if (!of_thread) [[unlikely]]
     return begin_unmeasured(region);
   Location& l = *of_thread;
-  count_call(l);
+  if (--l.calls_to_timing <= 0) [[unlikely]] {
+    if (!platform::counter_is_trusted) return begin_timed_by_clock(l, region, pc, sp, fp);
+    begin_timed_call(l, platform::counter_now());
+  }
   if (l.inside.load(std::memory_order_relaxed) != Inside::User) [[unlikely]]
     return begin_within(l, region, pc, sp, fp);
   l.call.sp = sp;
@@ -138,13 +148,17 @@ namespace {
   return returned;
 }
 
+[[gnu::noinline]] ReturnedCall return_by_clock(BegunCall begun) { return return_in_turn(begun, platform::now()); }
+
 }  // namespace
 
 REFRAIN_HOT_CODE ReturnedCall return_from_mpi(BegunCall begun, std::uintptr_t sp) {
   Location& l = *begun.location;
   if (l.call.sp != sp) [[unlikely]]
     return {nullptr, 0};  // a fiber's that was taken for abandoned, and has been counted as such
-  const platform::Ticks end = platform::now();
+  if (!platform::counter_is_trusted) [[unlikely]]
+    return return_by_clock(begun);
+  const platform::Ticks end = platform::counter_now();
   step_in(l);
   if (l.gate.load(std::memory_order_acquire) != Gate::Open || l.following || begun.within || !l.call.values || l.extra)
       [[unlikely]]

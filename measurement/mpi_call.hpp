@@ -126,7 +126,7 @@ void take_due_snapshot(Location& location);
 /// call.
 [[gnu::always_inline]] inline void count_call(Location& location) {
   if (--location.calls_to_timing <= 0) [[unlikely]]
-    begin_timed_call(location);
+    begin_timed_call(location, platform::now());
 }
 
 /// Functions whose order on a rank says which message, collective operation or communicator is which, by RegionId. Set

@@ -51,8 +51,8 @@ struct CallTiming {
   std::int64_t each_left;            ///< calls that are still to be timed each
 };
 
-/// The call that the thread enters is to be timed.
-[[gnu::always_inline]] inline void begin_timed_call(Location& location);
+/// The call that the thread has entered at `at` is to be timed.
+[[gnu::always_inline]] inline void begin_timed_call(Location& location, platform::Ticks at);
 /// A call is not measured after all: it is inside another one, or in a scope that may not begin.
 void take_back_timing(Location& location);
 /// The timed call ends; MPI was left at `end`, Refrain is left at `exit`. Async-signal-safe.
