@@ -29,7 +29,7 @@ struct OwnTimeTest : testing::Test {
   /// A call of which `before` and `after` lie outside of MPI, if it is one that is timed.
   bool one_call(Ticks before, Ticks after) {
     if (--location->calls_to_timing > 0) return false;
-    begin_timed_call(*location);
+    begin_timed_call(*location, platform::now());
     location->call.begin = location->call_timing.begin.at + before;
     end_timed_call(*location, 1000, 1000 + after);
     return true;
@@ -81,7 +81,7 @@ TEST_F(OwnTimeTest, waiting_is_not_charged) {
 TEST_F(OwnTimeTest, nothing_is_charged_twice) {
   ASSERT_LE(location->calls_to_timing, 1);
   location->calls_to_timing = 0;
-  begin_timed_call(*location);
+  begin_timed_call(*location, platform::now());
   const Ticks begin_of_call = location->call_timing.begin.at;
   charge_longer_work(*location, 700, 5000);
   EXPECT_EQ(location->unit.own, 700);
@@ -95,10 +95,10 @@ TEST_F(OwnTimeTest, nothing_is_charged_twice) {
 TEST_F(OwnTimeTest, a_call_that_is_not_measured_leaves_the_one_outside_of_it_timed) {
   location->calls_to_timing = 1;
   ASSERT_LE(--location->calls_to_timing, 0);
-  begin_timed_call(*location);
+  begin_timed_call(*location, platform::now());
   const Ticks begin = location->call_timing.begin.at;
   for (int inner = 0; inner < 3; ++inner) {
-    if (--location->calls_to_timing <= 0) begin_timed_call(*location);
+    if (--location->calls_to_timing <= 0) begin_timed_call(*location, platform::now());
     take_back_timing(*location);
   }
   EXPECT_EQ(location->call_timing.begin.at, begin);
