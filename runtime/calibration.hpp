@@ -2,14 +2,14 @@
 /// What Refrain's own bookkeeping costs on this machine: measured at start on a location of its own, which is then
 /// freed.
 
-#include "archive/rank_profile.hpp"
+#include "record/rank_profile.hpp"
 #include "measurement/locations.hpp"
 
 namespace refrain::runtime {
 
 struct Calibration {
-  archive::CalibratedCost call;   ///< one MPI call beyond the call itself, call path 10 frames deep, steady state
-  archive::CalibratedCost tick;   ///< one interruption by a tick in user code, signal delivery and re-arming included
+  record::CalibratedCost call;   ///< one MPI call beyond the call itself, call path 10 frames deep, steady state
+  record::CalibratedCost tick;   ///< one interruption by a tick in user code, signal delivery and re-arming included
   double timed_call, timed_tick;  ///< the part that measurement/own_time.hpp sees; the rest hardly changes
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 /// How the clocks of the machines of a job stand to each other: measured in MPI_Init and in MPI_Finalize, along the
-/// tree of ranks (archive/tree_exchange.hpp), wherever a rank and the one above it have different clocks. Offline a
+/// tree of ranks (record/tree_exchange.hpp), wherever a rank and the one above it have different clocks. Offline a
 /// straight line between both measurements corrects the times of events.
 ///
 /// The rank below asks for the time again and again; what lies between question and answer bounds the error, so the
@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "archive/rank_profile.hpp"
+#include "record/rank_profile.hpp"
 #include "measurement/peers.hpp"
 
 namespace refrain::runtime {
@@ -23,6 +23,6 @@ std::uint64_t identity_of_clock();
 bool measure_clock_offset(const measurement::Peers& peers, std::int64_t deadline_monotonic_ns);
 
 /// Of this rank, one for each measurement; none where the rank above has the same clock.
-std::span<const archive::ClockOffset> clock_offsets();
+std::span<const record::ClockOffset> clock_offsets();
 
 }  // namespace refrain::runtime

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <tuple>
 
-#include "archive/tree_exchange.hpp"
+#include "record/tree_exchange.hpp"
 #include "format/checksum.hpp"
 #include "measurement/event_log.hpp"
 #include "measurement/locations.hpp"
@@ -136,9 +136,9 @@ bool exchange(const measurement::Peers& peers, Proposal& proposal, bool good, st
     return good;
   }
   constexpr std::byte refusal{};
-  const archive::TreePlace place = archive::place_in_tree(peers.rank, peers.size);
+  const record::TreePlace place = record::place_in_tree(peers.rank, peers.size);
   const bool is_root = place.parent < 0;
-  good = archive::receive_from_children(
+  good = record::receive_from_children(
              peers, place, deadline, [&](int, const platform::Bytes& message) { return absorb(message, proposal); }) &&
          good;
   if (is_root && good) choose(proposal.slowest, measurement::event_settings.slowest);
@@ -148,7 +148,7 @@ bool exchange(const measurement::Peers& peers, Proposal& proposal, bool good, st
     if (!message.append(&refusal, 1)) return false;
   }
   if (!is_root && !peers.send(peers.state, place.parent, message, deadline)) return false;
-  if (!archive::broadcast(peers, message, deadline)) return false;
+  if (!record::broadcast(peers, message, deadline)) return false;
   proposal.levels = proposal.sparse = {};
   proposal.of_messages = 0;
   cut(proposal.slowest, 0);
@@ -178,7 +178,7 @@ constinit platform::NeverDestroyed<Proposal> agreed_proposal{};
 bool is_agreed = false;
 
 /// They change no more, or are read while their thread is held.
-archive::StretchesRecord stretches() {
+record::StretchesRecord stretches() {
   const Location* first = measurement::first_location();
   while (first && first->thread != 0) first = first->next;
   if (!first || !first->events || !measurement::is_held(*first)) return {};
@@ -189,8 +189,8 @@ archive::StretchesRecord stretches() {
 }  // namespace
 
 EventAgreement event_agreement() {
-  static std::array<archive::EventLevel, events::SpanStore::most_loops> levels;
-  static constinit platform::NeverDestroyed<platform::GrowableArray<archive::SlowIteration>> slowest{};
+  static std::array<record::EventLevel, events::SpanStore::most_loops> levels;
+  static constinit platform::NeverDestroyed<platform::GrowableArray<record::SlowIteration>> slowest{};
   slowest.get().clear();
   Proposal now;
   if (!is_agreed && !propose(now)) return {};
@@ -198,7 +198,7 @@ EventAgreement event_agreement() {
   std::size_t count = 0;
   const auto add = [&](std::uint16_t region) {
     const auto known = std::span(levels).first(count);
-    if (count == levels.size() || std::ranges::find(known, region, &archive::EventLevel::region) != known.end()) return;
+    if (count == levels.size() || std::ranges::find(known, region, &record::EventLevel::region) != known.end()) return;
     const std::uint32_t loop = hash_of_loop(region);
     levels[count++] = {region, level_of(proposal.levels, loop)};
     for (const Candidate& of : proposal.slowest.view())

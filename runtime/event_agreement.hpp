@@ -6,23 +6,23 @@
 #include <cstdint>
 #include <span>
 
-#include "archive/rank_profile.hpp"
+#include "record/rank_profile.hpp"
 #include "measurement/peers.hpp"
 
 namespace refrain::runtime {
 
 struct EventAgreement {
   bool agreed = false;                              ///< these are those of all ranks
-  std::span<const archive::EventLevel> levels;      ///< by loop of this rank
-  std::span<const archive::SlowIteration> slowest;  ///< of its loops
-  archive::StretchesRecord stretches;
+  std::span<const record::EventLevel> levels;      ///< by loop of this rank
+  std::span<const record::SlowIteration> slowest;  ///< of its loops
+  record::StretchesRecord stretches;
 };
 
 /// Of this rank, as it is now: the locations are closed or paused. After the ranks have agreed, what they have agreed
 /// on. Valid until the next call. Empty: no memory, or there is no sample.
 EventAgreement event_agreement();
 
-/// One maximum over all ranks, up and down the tree (archive/tree_exchange.hpp); then the locations of this rank drop
+/// One maximum over all ranks, up and down the tree (record/tree_exchange.hpp); then the locations of this rank drop
 /// what other ranks do not have. They are closed. False: the exchange failed, and nothing was dropped.
 bool agree_on_events(const measurement::Peers& peers, std::int64_t deadline_monotonic_ns);
 /// The part of a rank that keeps no events.

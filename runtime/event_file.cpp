@@ -2,9 +2,9 @@
 
 #include <cerrno>
 
-#include "archive/error_text.hpp"
-#include "archive/event_frames.hpp"
-#include "archive/spill_file.hpp"
+#include "record/error_text.hpp"
+#include "record/event_frames.hpp"
+#include "record/spill_file.hpp"
 #include "format/event_file.hpp"
 #include "measurement/locations.hpp"
 #include "runtime/event_agreement.hpp"
@@ -16,12 +16,12 @@ namespace {
 
 using measurement::Location;
 
-archive::SpillFile file(format::events_name_begin);
+record::SpillFile file(format::events_name_begin);
 
 /// Returns 0 or the errno value.
 int append(const events::Block& block, std::int32_t rank) {
   platform::Bytes frame;
-  archive::Compressor compressor;
+  record::Compressor compressor;
   if (!append_event_frame(block, compressor, frame)) return ENOMEM;
   return file.append(experiment_directory(), rank, frame.view());
 }
@@ -30,7 +30,7 @@ void end_events(Location& location, int error, std::int32_t rank) {
   measurement::events_have_ended.store(true, std::memory_order_relaxed);
   location.count_loss(measurement::Loss::EventsLost);
   say("rank %d cannot write events to '%s': %s; no more are kept", static_cast<int>(rank), experiment_directory(),
-      archive::error_text(error).data());
+      record::error_text(error).data());
 }
 
 /// Its thread does not append meanwhile, and there is a file.
@@ -99,12 +99,12 @@ void tell_unwritten_sample(std::int32_t rank) {
   if (unwritten_sample == 0 || unwritten_was_told) return;
   unwritten_was_told = true;
   say("rank %d cannot write events to '%s': %s", static_cast<int>(rank), experiment_directory(),
-      archive::error_text(unwritten_sample).data());
+      record::error_text(unwritten_sample).data());
 }
 
 bool take_in_events(platform::Bytes& frames) {
   constexpr std::size_t most = std::size_t{64} << 20;  // a process at its end shall not need much memory
-  archive::Compressor compressor;
+  record::Compressor compressor;
   platform::Bytes room;
   if (!has_room(room)) return false;
   for (Location* l = measurement::first_location(); l; l = l->next) {

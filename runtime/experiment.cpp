@@ -4,11 +4,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "archive/experiment_directory.hpp"
-#include "archive/manifest.hpp"
-#include "archive/output_file.hpp"
-#include "archive/tree_exchange.hpp"
-#include "archive/writer.hpp"
+#include "record/experiment_directory.hpp"
+#include "record/manifest.hpp"
+#include "record/output_file.hpp"
+#include "record/tree_exchange.hpp"
+#include "record/writer.hpp"
 #include "config/line.hpp"
 #include "measurement/event_log.hpp"
 #include "platform/clock.hpp"
@@ -24,8 +24,8 @@
 namespace refrain::runtime {
 namespace {
 
-archive::ExperimentDirectory directory;
-archive::ExperimentDirectory early_directory;  ///< of this process alone, until MPI_Init
+record::ExperimentDirectory directory;
+record::ExperimentDirectory early_directory;  ///< of this process alone, until MPI_Init
 constinit platform::NeverDestroyed<platform::GrowableArray<char>> mpi_library_text;
 
 /// In place of REFRAIN_FINALIZE_TIMEOUT: a rank may be unmeasured because its configuration could not be read.
@@ -59,11 +59,11 @@ bool make_directory(const config::Configuration& configuration, const measuremen
                     const char* mpi_library, std::int64_t now) {
   const Executable executable;
   const int rank = is_alone(peers, mpi_library) ? rank_by_environment() : 0;
-  const bool made = archive::make_experiment_directory(configuration.experiment_directory, executable.path, peers.size,
+  const bool made = record::make_experiment_directory(configuration.experiment_directory, executable.path, peers.size,
                                                        now, directory, rank > 0 ? rank : 0);
   const bool expected = made && is_alone(peers, mpi_library) && rank_by_environment() >= 0;
   if (directory.line[0] && !expected) say(made ? "%s" : "%s; the program runs unmeasured", directory.line);
-  if (made) archive::hold_directory(directory.path), note_experiment(directory.path);
+  if (made) record::hold_directory(directory.path), note_experiment(directory.path);
   else note_said(), directory.path[0] = 0;
   return made;
 }
@@ -72,7 +72,7 @@ constexpr std::size_t most_options = 64;
 constexpr std::size_t value_size = 1100;
 
 /// `may_complain`: a failure is said on stderr.
-void put_manifest(const config::Configuration& configuration, archive::ManifestRecord record, bool may_complain) {
+void put_manifest(const config::Configuration& configuration, record::ManifestRecord record, bool may_complain) {
   const CommandLine command;
   const Executable executable;
   char working_directory[PATH_MAX];
@@ -81,7 +81,7 @@ void put_manifest(const config::Configuration& configuration, archive::ManifestR
   gethostname(host, sizeof host - 1);
 
   platform::GrowableArray<char> texts;
-  archive::NameValue values[most_options];
+  record::NameValue values[most_options];
   std::size_t count = 0;
   if (texts.resize(most_options * value_size)) {
     for (; count < config::option_count && count < most_options; ++count) {
@@ -101,7 +101,7 @@ void put_manifest(const config::Configuration& configuration, archive::ManifestR
   record.host = host;
   record.mpi_library = mpi_library_text.get().data();
   char line[1024];
-  if (archive::write_manifest(directory.path, record, line, sizeof line) || !may_complain) return;
+  if (record::write_manifest(directory.path, record, line, sizeof line) || !may_complain) return;
   say("%s", line);
   note_said();
 }
@@ -159,8 +159,8 @@ bool open_experiment(const config::Configuration& configuration, const measureme
     auto& text = mpi_library_text.get();
     text.clear();
     if (made && append_first_line(mpi_library, text) && text.push_back(0)) {
-      archive::ManifestRecord record{};
-      record.state = archive::ExperimentState::Running;
+      record::ManifestRecord record{};
+      record.state = record::ExperimentState::Running;
       record.ranks = peers.size;
       record.started_epoch_ns = now;
       put_manifest(configuration, record, false);  // one that fails for good is told at the end
@@ -174,13 +174,13 @@ bool open_experiment(const config::Configuration& configuration, const measureme
     }
   }
   if (peers.size > 1) {
-    if (!archive::broadcast(peers, message, deadline_in(configuration.finalize_timeout))) {
+    if (!record::broadcast(peers, message, deadline_in(configuration.finalize_timeout))) {
       say("rank %d did not learn where the experiment is; it runs unmeasured", peers.rank);
       note_said();
       return false;
     }
     if (!read_start(message)) return false;
-    if (peers.rank != 0 && directory.path[0]) archive::hold_directory(directory.path);
+    if (peers.rank != 0 && directory.path[0]) record::hold_directory(directory.path);
     if (exchanges.is_off && peers.rank == 1) {
       say("REFRAIN_ENABLE=off on rank 0: the whole job runs unmeasured");
       note_said();
@@ -197,7 +197,7 @@ bool decline_experiment(const measurement::Peers& peers, bool is_off) {
   directory.path[0] = 0;
   exchanges = {false, false, is_off};
   return peers.size > 1 && append_start(message) &&
-         archive::broadcast(peers, message, deadline_in(patience_of_unmeasured_s)) && read_start(message) &&
+         record::broadcast(peers, message, deadline_in(patience_of_unmeasured_s)) && read_start(message) &&
          directory.path[0] != 0 &&
          (!exchanges.clocks || measure_clock_offset(peers, deadline_in(patience_of_unmeasured_s)));
 }
@@ -210,34 +210,34 @@ void write_nothing(const measurement::Peers& peers) {
   const std::int64_t deadline = deadline_in(patience_of_unmeasured_s);
   if (exchanges.clocks && !measure_clock_offset(peers, deadline)) return;
   if (exchanges.events && !help_to_agree_on_events(peers, deadline)) return;
-  archive::RankRecord record{};
+  record::RankRecord record{};
   record.rank = peers.rank;
   record.ranks = peers.size;
   record.first_anchor = record.last_anchor = platform::read_anchor();
   record.begin_epoch_ns = platform::wall_clock_ns();
   gethostname(record.host, sizeof record.host - 1);
-  archive::write_profile(record, peers, directory.path, deadline_in(patience_of_unmeasured_s));
+  record::write_profile(record, peers, directory.path, deadline_in(patience_of_unmeasured_s));
 }
 
 bool write_experiment(const config::Configuration& configuration, const Calibration& calibration,
-                      const archive::RankRecord& record, const measurement::Peers& peers, Ending ending) {
-  const archive::WriteOutcome outcome =
+                      const record::RankRecord& record, const measurement::Peers& peers, Ending ending) {
+  const record::WriteOutcome outcome =
       ending == Ending::Complete
-          ? archive::write_profile(record, peers, directory.path, deadline_in(configuration.finalize_timeout))
-          : archive::write_part(record, directory.path);
+          ? record::write_profile(record, peers, directory.path, deadline_in(configuration.finalize_timeout))
+          : record::write_part(record, directory.path);
   if (outcome.line[0]) {
     say("%s", outcome.line);
     if (!outcome.written) note_said();
   }
   if (outcome.written && ending != Ending::Warned) keep_function_table(directory.path);
   if (outcome.written && !outcome.in_part && record.spilled_bytes == 0)
-    archive::remove_part(directory.path, record.rank);
+    record::remove_part(directory.path, record.rank);
   if (ending == Ending::Warned) return outcome.written;
   if (configuration.verbose) tell_end(record, directory.path);
   if (record.rank != 0) return outcome.written;
-  archive::ManifestRecord manifest{};
-  manifest.state = ending == Ending::Complete && outcome.complete ? archive::ExperimentState::Complete
-                                                                  : archive::ExperimentState::Incomplete;
+  record::ManifestRecord manifest{};
+  manifest.state = ending == Ending::Complete && outcome.complete ? record::ExperimentState::Complete
+                                                                  : record::ExperimentState::Incomplete;
   manifest.ranks = record.ranks;
   manifest.started_epoch_ns = record.begin_epoch_ns;
   manifest.ended_epoch_ns = platform::wall_clock_ns();

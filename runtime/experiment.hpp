@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "archive/rank_profile.hpp"
+#include "record/rank_profile.hpp"
 #include "config/configuration.hpp"
 #include "measurement/peers.hpp"
 #include "runtime/calibration.hpp"
@@ -46,6 +46,6 @@ const char* experiment_before_mpi();
 /// profile that is whole takes the place of this rank's part file. At most one line on stderr. False: this rank's data
 /// was not written.
 bool write_experiment(const config::Configuration& configuration, const Calibration& calibration,
-                      const archive::RankRecord& record, const measurement::Peers& peers, Ending ending);
+                      const record::RankRecord& record, const measurement::Peers& peers, Ending ending);
 
 }  // namespace refrain::runtime

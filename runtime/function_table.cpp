@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "archive/output_file.hpp"
+#include "record/output_file.hpp"
 #include "config/function_table.hpp"
 #include "config/line.hpp"
 #include "format/names_file.hpp"
@@ -43,7 +43,7 @@ int read_setting(const char* text) {
 void take_function_table() {
   const char* text = getenv(config::function_table_variable);
   if (!text || table) return;
-  const archive::ErrnoKeeper errno_keeper;
+  const record::ErrnoKeeper errno_keeper;
   const int descriptor = read_setting(text);
   struct stat file;
   // Only a file in memory has seals, so no other one is ever mapped or closed.
@@ -59,11 +59,11 @@ void take_function_table() {
 
 void keep_function_table(const char* directory) {
   if (!table || !*directory) return;
-  const archive::ErrnoKeeper errno_keeper;
-  const archive::FileSizeSignalBlocker no_signal;
+  const record::ErrnoKeeper errno_keeper;
+  const record::FileSizeSignalBlocker no_signal;
   char name[config::longest_executable_id + 32];
   config::Line(name, sizeof name) << format::functions_name_begin << executable_id << format::functions_name_end;
-  archive::write_once(directory, name, {static_cast<const std::byte*>(table), table_size});
+  record::write_once(directory, name, {static_cast<const std::byte*>(table), table_size});
   munmap(const_cast<void*>(table), table_size);
   table = nullptr;
 }

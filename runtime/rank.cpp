@@ -42,8 +42,8 @@ platform::Cores cores_now() {
 static_assert(static_cast<int>(format::EventMode::Sampled) == static_cast<int>(config::TraceMode::Sampled));
 
 /// What the record of this rank says besides its locations.
-archive::RankRecord make_frame(const Spilled& spilled) {
-  archive::RankRecord frame{};
+record::RankRecord make_frame(const Spilled& spilled) {
+  record::RankRecord frame{};
   frame.rank = this_rank.world.rank;
   frame.ranks = this_rank.world.size;
   frame.process_id = platform::process_id();
@@ -114,7 +114,7 @@ void read_cores_taken() { taken_so_far = {platform::throttled_ns(), platform::ta
 bool build_record(RankRecordBuilder& builder, const Spilled& spilled, RankRecordBuilder::Threads threads) {
   const bool going = threads == RankRecordBuilder::Threads::Going;
   if (going && !measurement::pause_others()) return false;
-  archive::RankRecord frame = make_frame(spilled);
+  record::RankRecord frame = make_frame(spilled);
   if (going) {
     frame.stretches = builder.copy_of(frame.stretches);
     measurement::resume_others();

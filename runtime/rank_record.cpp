@@ -39,7 +39,7 @@ std::int64_t* RankRecordBuilder::add_row(std::uint32_t node, std::size_t columns
 
 bool RankRecordBuilder::add_unit(const measurement::UnitTotals& totals, const std::int64_t* extra, std::int32_t loop,
                                  std::int32_t cluster, std::size_t first_value) {
-  archive::UnitRecord unit{};
+  record::UnitRecord unit{};
   unit.loop = loop;
   unit.cluster = cluster;
   static_cast<measurement::UnitTotals&>(unit) = totals;
@@ -180,7 +180,7 @@ bool RankRecordBuilder::add_loop(const Location& l, ClusteredLoop& loop, std::in
   for (std::uint32_t i = 0; i < loop.clusterer.cluster_count(); ++i)
     if (!add_cluster(loop, i, index)) return false;
   if (any_passed && !add_passed(l, loop, index)) return false;
-  archive::LoopRecord record{};
+  record::LoopRecord record{};
   record.name = name < names.size() ? names[name] : "";
   record.iterations = static_cast<std::int64_t>(loop.iterations);
   record.merges = kept(loop.merges.view());
@@ -206,7 +206,7 @@ bool RankRecordBuilder::add_loop(const Location& l, ClusteredLoop& loop, std::in
 }
 
 /// The mean times, with what each call and tick costs before and after it is timed.
-void RankRecordBuilder::add_own_times(const Location& l, archive::LocationRecord& location) const {
+void RankRecordBuilder::add_own_times(const Location& l, record::LocationRecord& location) const {
   for (std::size_t i = 0; i < measurement::own_time_count; ++i) location.own_times[i] = mean_of(l.own_times[i]);
   const auto add = [&](measurement::OwnTime of, double outside) {
     auto& cost = location.own_times[static_cast<std::size_t>(of)];
@@ -267,7 +267,7 @@ bool RankRecordBuilder::add(const Location& l) {
   extents.units.count = units_.size() - extents.units.first;
   extents.loops.count = loops;
 
-  archive::LocationRecord location{};
+  record::LocationRecord location{};
   location.thread = l.thread;
   location.os_thread_id = l.os_thread_id;
   std::memcpy(location.name, l.name, sizeof location.name);
@@ -333,7 +333,7 @@ bool RankRecordBuilder::copy_modules() {
   return true;
 }
 
-archive::StretchesRecord RankRecordBuilder::copy_of(const archive::StretchesRecord& stretches) {
+record::StretchesRecord RankRecordBuilder::copy_of(const record::StretchesRecord& stretches) {
   return {stretches.count, stretches.hash, copies_.of(stretches.classes)};
 }
 
@@ -358,7 +358,7 @@ bool RankRecordBuilder::is_held(const Location& l) const {
   return threads_ == Threads::Ended || measurement::is_held(l);
 }
 
-bool RankRecordBuilder::build(const archive::RankRecord& frame, const Calibration& calibration, bool wall_clock_weights,
+bool RankRecordBuilder::build(const record::RankRecord& frame, const Calibration& calibration, bool wall_clock_weights,
                               Threads threads) {
   record_ = frame;
   record_.call_cost = calibration.call;

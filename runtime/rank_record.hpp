@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "archive/rank_profile.hpp"
+#include "record/rank_profile.hpp"
 #include "measurement/iterations.hpp"
 #include "measurement/location.hpp"
 #include "platform/modules.hpp"
@@ -25,11 +25,11 @@ class RankRecordBuilder {
   };
   /// False: no memory, or a location could not be paused. `wall_clock_weights`: ticks came on the wall clock, so it
   /// takes the place of the CPU clock.
-  [[nodiscard]] bool build(const archive::RankRecord& frame, const Calibration& calibration, bool wall_clock_weights,
+  [[nodiscard]] bool build(const record::RankRecord& frame, const Calibration& calibration, bool wall_clock_weights,
                            Threads threads);
-  const archive::RankRecord& record() const { return record_; }
+  const record::RankRecord& record() const { return record_; }
   /// A copy that lives as long as this, of what would change before the record is written.
-  archive::StretchesRecord copy_of(const archive::StretchesRecord& stretches);
+  record::StretchesRecord copy_of(const record::StretchesRecord& stretches);
 
  private:
   /// Where the items of one owner begin in an array of all owners' items, and how many they are. Arrays move while they
@@ -49,7 +49,7 @@ class RankRecordBuilder {
   std::span<const T> kept(std::span<const T> items) {
     return copies_are_needed_ ? copies_.of(items) : items;
   }
-  void add_own_times(const measurement::Location& location, archive::LocationRecord& record) const;
+  void add_own_times(const measurement::Location& location, record::LocationRecord& record) const;
   bool is_held(const measurement::Location& location) const;
   /// A call in progress that is to be counted, how long it has lasted, and how much of that off the CPU since the last
   /// look.
@@ -74,7 +74,7 @@ class RankRecordBuilder {
   std::uint64_t key_of(const measurement::Node& node) const;
   void point();
 
-  archive::RankRecord record_{};
+  record::RankRecord record_{};
   bool wall_clock_weights_ = false;
   std::int64_t cpu_ns_ = 0;                     ///< of all locations
   double outside_call_ = 0, outside_tick_ = 0;  ///< ticks of each call and tick before and after it is timed
@@ -84,20 +84,20 @@ class RankRecordBuilder {
   platform::GrowableArray<const char*> region_names_;
   std::size_t first_user_name_ = 0;  ///< among them
   platform::GrowableArray<platform::Module> modules_;
-  platform::GrowableArray<archive::NodeRecord> nodes_;
+  platform::GrowableArray<record::NodeRecord> nodes_;
   platform::GrowableArray<std::int64_t> numbers_;
-  platform::GrowableArray<archive::ValueRecord> values_;
+  platform::GrowableArray<record::ValueRecord> values_;
   platform::GrowableArray<std::size_t> value_places_;  ///< of each value in `numbers_`
-  platform::GrowableArray<archive::UnitRecord> units_;
+  platform::GrowableArray<record::UnitRecord> units_;
   platform::GrowableArray<Extent> unit_values_;
-  platform::GrowableArray<archive::ClusterRecord> clusters_;
-  platform::GrowableArray<archive::LoopRecord> loops_;
+  platform::GrowableArray<record::ClusterRecord> clusters_;
+  platform::GrowableArray<record::LoopRecord> loops_;
   platform::GrowableArray<Extent> loop_clusters_;
-  platform::GrowableArray<archive::SlopeRecord> slopes_;
+  platform::GrowableArray<record::SlopeRecord> slopes_;
   platform::GrowableArray<float> slope_values_;  ///< of each slope record: the first slopes, then the second ones
   platform::GrowableArray<Extent> loop_slopes_;
   platform::GrowableArray<waits::DurationTable::Entry> durations_;
-  platform::GrowableArray<archive::LocationRecord> locations_;
+  platform::GrowableArray<record::LocationRecord> locations_;
   platform::GrowableArray<LocationExtents> extents_;
 };
 

@@ -6,12 +6,12 @@
 #include <limits>
 #include <optional>
 
-#include "archive/error_text.hpp"
-#include "archive/experiment_directory.hpp"
-#include "archive/iteration_frames.hpp"
-#include "archive/output_file.hpp"
-#include "archive/spill_file.hpp"
-#include "archive/writer.hpp"
+#include "record/error_text.hpp"
+#include "record/experiment_directory.hpp"
+#include "record/iteration_frames.hpp"
+#include "record/output_file.hpp"
+#include "record/spill_file.hpp"
+#include "record/writer.hpp"
 #include "measurement/event_log.hpp"
 #include "measurement/followers.hpp"
 #include "measurement/following.hpp"
@@ -47,7 +47,7 @@ constexpr std::int64_t first_after_ns = 3'000'000'000;
 /// What a loop may keep in memory when its file cannot be written.
 constexpr std::size_t memory_without_file = std::size_t{16} << 20;
 
-archive::SpillFile spill_file(format::spill_name_begin);
+record::SpillFile spill_file(format::spill_name_begin);
 constinit platform::NeverDestroyed<platform::MappedFile> mapped;  ///< the file, mapped at the end
 platform::OwnedLock writing;                                      ///< one thread writes; the others go on without
 std::atomic<bool> failed{false};
@@ -81,13 +81,13 @@ void give_up(int error) {
   if (failed.exchange(true)) return;
   measurement::iteration_settings.log_memory = memory_without_file;
   say("rank %d cannot write its iterations to '%s': %s; they stay in memory as far as they have room",
-      static_cast<int>(own_rank), experiment_directory(), archive::error_text(error).data());
+      static_cast<int>(own_rank), experiment_directory(), record::error_text(error).data());
 }
 
 /// Moves what the location's loops hold of iterations to the file. Returns 0 or the errno value.
 int spill(Location& location) {
   platform::Bytes frames;
-  archive::Compressor compressor;
+  record::Compressor compressor;
   measurement::Iterations* iterations = measurement::iterations_of(location);
   const std::uint32_t loops = iterations ? iterations->count : 0;
   for (std::uint32_t i = 0; i < loops; ++i) {
@@ -126,7 +126,7 @@ bool takes_too_much(Location& location) {
 }
 
 void on_spill_wanted(Location& location) {
-  const archive::ErrnoKeeper keeper;
+  const record::ErrnoKeeper keeper;
   const platform::OwnFloatingPoint own_environment;
   const platform::NoCancellation whole;
   if (failed.load(std::memory_order_relaxed)) return drop(location);
@@ -212,7 +212,7 @@ bool write_snapshot(Location& own, std::optional<platform::NoSignals>& quiet) {
       !build_record(builder, {spill_file.bytes(), {}}, RankRecordBuilder::Threads::Going))
     return false;
   quiet.reset();
-  const archive::WriteOutcome outcome = archive::write_part(builder.record(), experiment_directory());
+  const record::WriteOutcome outcome = record::write_part(builder.record(), experiment_directory());
   if (outcome.written) tell_unwritten_sample(own_rank);
   else if (!failed.exchange(true)) say("%s; no snapshots are written", outcome.line);
   return true;
@@ -247,7 +247,7 @@ bool write_full_events(Location& location) {
 }
 
 void on_snapshot_is_due(Location& location) {
-  const archive::ErrnoKeeper keeper;
+  const record::ErrnoKeeper keeper;
   const platform::OwnFloatingPoint own_environment;
   const platform::NoCancellation whole;
   const bool events_are_written = write_full_events(location);
@@ -300,12 +300,12 @@ void join_experiment(const char* from, const char* to, int rank) {
   const int error = spill_file.move(from, own_rank, to, rank);
   if (error != 0) {
     say("rank %d has lost the iterations before MPI_Init, which cannot be moved to '%s': %s", rank, to,
-        archive::error_text(error).data());
+        record::error_text(error).data());
     if (Location* l = measurement::own_location()) l->count_loss(measurement::Loss::IterationsNotKept);
   }
   move_event_file(from, own_rank, to, rank);
-  archive::remove_part(from, own_rank);
-  archive::remove_experiment_directory(from);
+  record::remove_part(from, own_rank);
+  record::remove_experiment_directory(from);
   own_rank = rank;
 }
 

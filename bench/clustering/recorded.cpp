@@ -5,7 +5,7 @@
 
 #include "measurement/iterations.hpp"
 #include "offline/experiment/experiment.hpp"
-#include "tests/unit/archive/whole_experiment.hpp"
+#include "tests/unit/record/whole_experiment.hpp"
 
 namespace refrain::bench {
 

@@ -6,13 +6,13 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "archive/iteration_frames.hpp"
+#include "record/iteration_frames.hpp"
 #include "measurement/locations.hpp"
 #include "measurement/regions.hpp"
 
 namespace refrain::testing {
 
-using archive::NodeKind;
+using record::NodeKind;
 using measurement::column_of;
 using measurement::columns_of;
 using measurement::MetricId;
@@ -215,7 +215,7 @@ void MadeUpThread::live_outside() {
     unit.weight_user_ns += sample_ns;
     unit.weight_user_squared += sample_squared;
   }
-  archive::UnitRecord record{};
+  record::UnitRecord record{};
   static_cast<Unit&>(record) = unit;
   record.loop = record.cluster = -1;
   auto& rows = rows_.emplace_back();
@@ -260,7 +260,7 @@ void MadeUpThread::add_cluster(std::uint32_t index) {
   clusters_.push_back({static_cast<std::uint32_t>(view.label), view.class_index, view.overflow, number(view.members),
                        number(view.first), number(view.last), number(view.exemplar), view.minimum, view.maximum,
                        view.squares});
-  archive::UnitRecord unit{};
+  record::UnitRecord unit{};
   static_cast<Unit&>(unit) = measurement::totals_of(view.sum);
   unit.loop = 0;
   unit.cluster = static_cast<std::int32_t>(index);
@@ -290,10 +290,10 @@ void MadeUpThread::add_slopes() {
   }
 }
 
-archive::LocationRecord MadeUpThread::record() {
+record::LocationRecord MadeUpThread::record() {
   for (std::uint32_t k = 0; k < loop_->clusterer.cluster_count(); ++k) add_cluster(k);
   add_slopes();
-  archive::LoopRecord loop{};
+  record::LoopRecord loop{};
   loop.name = loop_name;
   loop.iterations = size_.iterations;
   loop.clusters = clusters_;
@@ -306,7 +306,7 @@ archive::LocationRecord MadeUpThread::record() {
   loop.slopes = slopes_;
   loops_.push_back(loop);
 
-  archive::LocationRecord location{};
+  record::LocationRecord location{};
   location.thread = thread_;
   location.os_thread_id = 20'000 + thread_;
   std::snprintf(location.name, sizeof location.name, thread_ == 0 ? "main" : "worker-%d", thread_);
@@ -347,7 +347,7 @@ std::span<const std::byte> MadeUpRank::left_in_file() const {
 namespace {
 
 /// The same of all ranks. The totals of a run rest on it.
-void describe_clock(archive::RankRecord& record) {
+void describe_clock(record::RankRecord& record) {
   record.first_anchor = {begin_ticks, whole(begin_ticks / ticks_per_ns)};
   record.last_anchor = {begin_ticks + whole(1e9 * ticks_per_ns), whole(begin_ticks / ticks_per_ns + 1e9)};
   record.call_cost = {call_ticks, 0.9 * call_ticks, 3 * call_ticks};
@@ -356,14 +356,14 @@ void describe_clock(archive::RankRecord& record) {
 
 }  // namespace
 
-archive::RankRecord MadeUpRank::record() {
+record::RankRecord MadeUpRank::record() {
   static constexpr auto names = [] {
     std::array<const char*, mpi_function_count> all{};
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = mpi_functions[i].name;
     return all;
   }();
   for (MadeUpThread& thread : threads_) locations_.push_back(thread.record());
-  archive::RankRecord record{};
+  record::RankRecord record{};
   describe_clock(record);
   record.modules = modules_;
   record.region_names = names;
@@ -375,7 +375,7 @@ archive::RankRecord MadeUpRank::record() {
 }
 
 void describe_process(std::int32_t rank, std::span<const std::int32_t> world,
-                      std::vector<archive::CommunicatorRecord>& communicators, archive::RankRecord& record) {
+                      std::vector<record::CommunicatorRecord>& communicators, record::RankRecord& record) {
   constexpr int ranks_of_a_node = 64;
   record.rank = rank;
   record.ranks = static_cast<std::int32_t>(world.size());
@@ -384,7 +384,7 @@ void describe_process(std::int32_t rank, std::span<const std::int32_t> world,
   describe_clock(record);
   record.begin_epoch_ns = 1'700'000'000'000'000'000 + rank % 1000 * 1'000'000;
   const auto add = [&](std::int32_t id, const char* name, std::int32_t own, std::span<const std::int32_t> members) {
-    archive::CommunicatorRecord& c = communicators.emplace_back();
+    record::CommunicatorRecord& c = communicators.emplace_back();
     c.id = id;
     c.parent = -1;
     c.ordinal = 0;
