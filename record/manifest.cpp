@@ -1,21 +1,20 @@
 #include "record/manifest.hpp"
 
+#include <cerrno>
 #include <cmath>
 #include <fcntl.h>
 
-#include "record/calendar.hpp"
-#include "record/error_text.hpp"
-#include "record/output_file.hpp"
 #include "config/line.hpp"
 #include "config/utf8.hpp"
 #include "format/profile_file.hpp"
 #include "platform/pages.hpp"
+#include "record/calendar.hpp"
+#include "record/error_text.hpp"
+#include "record/output_file.hpp"
 
 namespace refrain::record {
 
 namespace {
-
-constexpr const char* temporary_name = "manifest.json.new";
 
 /// Writes objects and arrays, one member a line.
 class JsonWriter {
@@ -166,14 +165,7 @@ bool write_manifest(const char* directory, const ManifestRecord& record, char* l
   JsonWriter json(text);
   write_json(json, record);
 
-  int error = ENOMEM;
-  if (!json.failed()) {
-    OutputFile file;
-    const bool opened = file.open(directory, temporary_name, O_CREAT | O_TRUNC);
-    const bool written = opened && file.write_at(text.data(), text.size(), 0) && file.close();
-    error = written ? rename_in(directory, temporary_name, format::manifest_name) : file.error;
-    if (opened && !written) remove_from(directory, temporary_name);
-  }
+  const int error = json.failed() ? ENOMEM : write_whole(directory, format::manifest_name, O_TRUNC, {text.view()});
   if (error == 0) return true;
   config::Line out(line, line_size);
   out << "'";

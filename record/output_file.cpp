@@ -111,24 +111,23 @@ bool map_file(const char* directory, const char* name, platform::MappedFile& fil
   return file.open(place.path, place.directory);
 }
 
-int rename_in(const char* directory, const char* from, const char* to) {
-  const Place before(directory, from), after(directory, to);
-  if (!before.fits || !after.fits) return ENAMETOOLONG;
-  if (syscall(SYS_renameat2, before.directory, before.path, after.directory, after.path, 0) == 0) return 0;
-  const int error = errno;
-  syscall(SYS_unlinkat, before.directory, before.path, 0);
-  return error;
-}
-
-void write_once(const char* directory, const char* name, std::span<const std::byte> data) {
+int write_whole(const char* directory, const char* name, int flags,
+                std::initializer_list<std::span<const std::byte>> pieces) {
   char unfinished[NAME_MAX + 1];
-  if (std::strlen(name) + sizeof ".new" > sizeof unfinished) return;
+  if (std::strlen(name) + sizeof ".new" > sizeof unfinished) return ENAMETOOLONG;
   config::Line(unfinished, sizeof unfinished) << name << ".new";
   OutputFile file;
-  if (file.open(directory, name, 0) || !file.open(directory, unfinished, O_CREAT | O_EXCL)) return;
-  const bool is_written = file.write_at(data.data(), data.size(), 0);
-  if (file.close() && is_written) (void)rename_in(directory, unfinished, name);
-  else remove_from(directory, unfinished);
+  if ((flags & O_EXCL) != 0 && file.open(directory, name, 0)) return EEXIST;
+  if (!file.open(directory, unfinished, O_CREAT | flags)) return file.error;
+  std::uint64_t at = 0;
+  bool good = true;
+  for (const std::span<const std::byte> piece : pieces) {
+    good = good && file.write_at(piece.data(), piece.size(), at);
+    at += piece.size();
+  }
+  const int error = good && file.close() ? rename_between(directory, unfinished, directory, name) : file.error;
+  if (error != 0) remove_from(directory, unfinished);
+  return error;
 }
 
 int rename_between(const char* directory, const char* name, const char* other_directory, const char* other_name) {

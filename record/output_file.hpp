@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 
 #include "platform/mapped_file.hpp"
@@ -43,14 +44,15 @@ class OutputFile {
 /// Maps a file of the directory. False: `file.error` has the errno value.
 [[nodiscard]] bool map_file(const char* directory, const char* name, platform::MappedFile& file);
 
-/// Renames `from` to `to`, both in `directory`. Returns 0 or the errno value; on failure `from` is removed.
-int rename_in(const char* directory, const char* from, const char* to);
 /// Renames a file of one directory to one of another. Returns 0 or the errno value; on failure nothing has changed.
 int rename_between(const char* directory, const char* name, const char* other_directory, const char* other_name);
 void remove_from(const char* directory, const char* name);
-/// Writes a file of the directory unless it exists, or another process is writing it. The file is NAME.new until it is
-/// complete, because a launcher may kill the process at any instruction. On failure nothing is left.
-void write_once(const char* directory, const char* name, std::span<const std::byte> data);
+/// Writes a file of the directory, pieces one behind the other. It is NAME.new until it is complete: whoever reads sees
+/// all of it, and a launcher may kill the process at any instruction. `flags`: O_TRUNC replaces what is there; O_EXCL
+/// fails with EEXIST when it is there, or another process is writing it. Returns 0 or the errno value; on failure
+/// nothing of it is left.
+int write_whole(const char* directory, const char* name, int flags,
+                std::initializer_list<std::span<const std::byte>> pieces);
 
 /// While it lives, writing beyond RLIMIT_FSIZE gives EFBIG instead of killing the program.
 struct FileSizeSignalBlocker : platform::OwnSignalBlocker {

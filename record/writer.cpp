@@ -1,14 +1,15 @@
 #include "record/writer.hpp"
 
 #include <cerrno>
+#include <cstring>
 #include <fcntl.h>
 
+#include "config/line.hpp"
+#include "format/checksum.hpp"
 #include "record/error_text.hpp"
 #include "record/output_file.hpp"
 #include "record/rank_encoder.hpp"
 #include "record/tree_exchange.hpp"
-#include "config/line.hpp"
-#include "format/checksum.hpp"
 
 namespace refrain::record {
 
@@ -52,62 +53,29 @@ bool make_header(Bytes& out, std::uint32_t flags, std::uint32_t ranks, std::uint
 }
 
 /// The head of a file up to the first rank's block: header, empty rank table, definitions.
-bool build_head(const DefinitionSet& definitions, std::uint32_t ranks, std::uint32_t entries, Bytes& out,
-                std::uint64_t& definitions_size) {
+bool build_head(const DefinitionSet& definitions, std::uint32_t flags, std::uint32_t ranks, std::uint32_t entries,
+                Bytes& out, std::uint64_t& definitions_size) {
   BlockBuilder builder;
   Bytes table;
   if (!encode_definitions(definitions, builder) || !builder.put_table(table)) return false;
   definitions_size = table.size() + builder.payloads().size();
-  return make_header(out, 0, ranks, entries, definitions_size) &&
+  return make_header(out, flags, ranks, entries, definitions_size) &&
          out.resize(out.size() + entries * format::rank_entry_size) && out.append(table.data(), table.size()) &&
          out.append(builder.payloads().data(), builder.payloads().size());
 }
 
-/// A rank's block and then its entry in the rank table, so that the entry is never there without the block.
-/// Returns 0 or the errno value.
-int write_rank(OutputFile& file, RankData& data, std::uint32_t rank, std::uint32_t entry_index, std::uint64_t offset,
-               std::span<const std::uint32_t> unified) {
-  Bytes table, entry;
-  if (!add_path_mapping(unified, data.block) || !data.block.put_table(table)) return ENOMEM;
-  const BlockBuilder::Payload payloads = data.block.payloads();
+/// What a rank's block lacks when its place in the file is known: its sections' table, and its entry in the rank table.
+/// False: no memory.
+bool finish_block(RankData& data, std::uint32_t rank, std::uint64_t offset, std::span<const std::uint32_t> unified,
+                  Bytes& table, Bytes& entry) {
+  if (!add_path_mapping(unified, data.block) || !data.block.put_table(table)) return false;
   Encoder encoder(entry);
   encoder.fixed(rank);
   encoder.fixed(format::flag_rank_present);
   encoder.fixed(offset);
-  encoder.fixed(std::uint64_t{table.size() + payloads.size()});
+  encoder.fixed(std::uint64_t{table.size() + data.block.payloads().size()});
   encoder.fixed(format::checksum(entry.data(), entry.size()));
-  if (encoder.failed()) return ENOMEM;
-  const std::uint64_t place = format::header_size + std::uint64_t{entry_index} * format::rank_entry_size;
-  if (!file.write_at(table.data(), table.size(), offset) ||
-      !file.write_at(payloads.data(), payloads.size(), offset + table.size()) ||
-      !file.write_at(entry.data(), entry.size(), place))
-    return file.error;
-  return 0;
-}
-
-/// A whole file of one rank. Returns 0 or the errno value.
-int write_alone(RankData& data, const RankRecord& record, const char* directory, const char* name, int flags,
-                std::uint32_t header_flags) {
-  DefinitionSet sorted;
-  Numbers unified;
-  Bytes head, header;
-  std::uint64_t definitions_size = 0;
-  const auto ranks = static_cast<std::uint32_t>(record.ranks);
-  if (!data.definitions.sort_into(sorted, unified) || !build_head(sorted, ranks, 1, head, definitions_size))
-    return ENOMEM;
-  OutputFile file;
-  if (!file.open(directory, name, O_CREAT | flags)) return file.error;
-  int error = file.write_at(head.data(), head.size(), 0) ? 0 : file.error;
-  if (error == 0)
-    error = write_rank(file, data, static_cast<std::uint32_t>(record.rank), 0, head.size(),
-                       {unified.data(), data.own_paths});
-  if (error == 0 && header_flags != 0) {
-    if (!make_header(header, header_flags, ranks, 1, definitions_size)) error = ENOMEM;
-    else if (!file.write_at(header.data(), header.size(), 0)) error = file.error;
-  }
-  if (!file.close() && error == 0) error = file.error;
-  if (error != 0) remove_from(directory, name);
-  return error;
+  return !encoder.failed();
 }
 
 struct PartName {
@@ -117,27 +85,35 @@ struct PartName {
   }
 };
 
-int write_part_file(RankData& data, const RankRecord& record, const char* directory) {
-  const PartName name(record.rank);
-  char temporary[sizeof name.text + 8];
-  config::Line(temporary, sizeof temporary) << name.text << ".new";
-  const int error = write_alone(data, record, directory, temporary, O_TRUNC, 0);
-  return error != 0 ? error : rename_in(directory, temporary, name.text);
-}
+enum class Alone { Part, WholeProfile };
 
-void say_own_failure(WriteOutcome& outcome, const RankRecord& record, const char* directory, int error) {
+/// A file of this rank alone, put in place in one step. The measurement is encoded anew: a unification that went wrong
+/// may have left other ranks' paths among the definitions.
+WriteOutcome write_alone(const RankRecord& record, const char* directory, Alone kind) {
+  const bool is_whole = kind == Alone::WholeProfile;
+  const PartName part(record.rank);
+  RankData data;
+  DefinitionSet sorted;
+  Numbers unified;
+  Bytes head, table, entry;
+  std::uint64_t definitions_size = 0;
+  int error = ENOMEM;
+  if (data.create(record) && data.definitions.sort_into(sorted, unified) &&
+      build_head(sorted, is_whole ? format::flag_complete : 0, static_cast<std::uint32_t>(record.ranks), 1, head,
+                 definitions_size) &&
+      finish_block(data, static_cast<std::uint32_t>(record.rank), head.size(), {unified.data(), data.own_paths}, table,
+                   entry)) {
+    std::memcpy(head.data() + format::header_size, entry.data(), entry.size());
+    error = write_whole(directory, is_whole ? format::profile_name : part.text, is_whole ? O_EXCL : O_TRUNC,
+                        {head.view(), table.view(), data.block.payloads()});
+  }
+  WriteOutcome outcome{};
+  outcome.written = error == 0;
+  (is_whole ? outcome.complete : outcome.in_part) = outcome.written;
+  if (outcome.written) return outcome;
   config::Line line(outcome.line, sizeof outcome.line);
   line << "the profile of rank " << std::int64_t{record.rank} << " cannot be written to '";
   line.foreign(directory, 600) << "': " << error_text(error);
-}
-
-/// The measurement is encoded anew: a unification that went wrong may have left other ranks' paths in `definitions`.
-WriteOutcome part_outcome(const RankRecord& record, const char* directory) {
-  WriteOutcome outcome{};
-  RankData data;
-  const int error = data.create(record) ? write_part_file(data, record, directory) : ENOMEM;
-  outcome.written = outcome.in_part = error == 0;
-  if (error != 0) say_own_failure(outcome, record, directory, error);
   return outcome;
 }
 
@@ -206,13 +182,21 @@ class ParallelWrite {
   bool can_write() const { return placed_; }
   int head_error() const { return head_error_; }
 
-  /// Writes this rank's block; returns 0 or the errno value.
+  /// Writes this rank's block, and then its entry in the rank table, so that the entry is never there without the
+  /// block. Returns 0 or the errno value.
   int write_own() {
     if (place_.parent >= 0 && !file_.open(directory_, format::profile_name, 0)) return file_.error;
-    const int error = write_rank(file_, data_, static_cast<std::uint32_t>(record_.rank),
-                                 static_cast<std::uint32_t>(peers_.rank), base_, {unified_.data(), data_.own_paths});
-    if (place_.parent < 0) return error;
-    return error != 0 || file_.close() ? error : file_.error;
+    const auto rank = static_cast<std::uint32_t>(record_.rank);
+    const std::uint64_t entry_at =
+        format::header_size + static_cast<std::uint64_t>(peers_.rank) * format::rank_entry_size;
+    Bytes table, entry;
+    if (!finish_block(data_, rank, base_, {unified_.data(), data_.own_paths}, table, entry)) return ENOMEM;
+    const BlockBuilder::Payload payloads = data_.block.payloads();
+    if (!file_.write_at(table.data(), table.size(), base_) ||
+        !file_.write_at(payloads.data(), payloads.size(), base_ + table.size()) ||
+        !file_.write_at(entry.data(), entry.size(), entry_at))
+      return file_.error;
+    return place_.parent < 0 || file_.close() ? 0 : file_.error;
   }
 
   /// Up: who failed. On rank 0 the tally is that of the job. False: the exchange failed.
@@ -273,7 +257,8 @@ class ParallelWrite {
     DefinitionSet sorted;
     Bytes head;
     const auto ranks = static_cast<std::uint32_t>(peers_.size);
-    if (!data_.definitions.sort_into(sorted, unified_) || !build_head(sorted, ranks, ranks, head, definitions_size_)) {
+    if (!data_.definitions.sort_into(sorted, unified_) ||
+        !build_head(sorted, 0, ranks, ranks, head, definitions_size_)) {
       head_error_ = ENOMEM;
     } else if (!file_.open(directory_, format::profile_name, O_CREAT | O_EXCL)) {
       head_error_ = file_.error;
@@ -346,24 +331,13 @@ void say_silence(WriteOutcome& outcome, const char* directory) {
                                   "that got here wrote its own profile";
 }
 
-WriteOutcome write_single(const RankRecord& record, const char* directory) {
-  WriteOutcome outcome{};
-  RankData data;
-  const int error = data.create(record)
-                        ? write_alone(data, record, directory, format::profile_name, O_EXCL, format::flag_complete)
-                        : ENOMEM;
-  outcome.written = outcome.complete = error == 0;
-  if (error != 0) say_own_failure(outcome, record, directory, error);
-  return outcome;
-}
-
 WriteOutcome write_together(const RankRecord& record, const Peers& peers, const char* directory,
                             std::int64_t deadline) {
   const bool root = peers.rank == 0;
   ParallelWrite write(record, peers, directory, deadline);
   write.unify();
   if (!write.place()) {
-    WriteOutcome outcome = part_outcome(record, directory);
+    WriteOutcome outcome = write_alone(record, directory, Alone::Part);
     if (root && outcome.written) say_silence(outcome, directory);
     return outcome;
   }
@@ -373,7 +347,7 @@ WriteOutcome write_together(const RankRecord& record, const Peers& peers, const 
   const int error = write.can_write() ? write.write_own() : write.head_error() != 0 ? write.head_error() : ENOMEM;
   outcome.written = error == 0;
   if (error != 0) {
-    outcome = part_outcome(record, directory);
+    outcome = write_alone(record, directory, Alone::Part);
     tally = {1, outcome.written ? 0u : 1u, static_cast<std::uint32_t>(record.rank), error};
   }
   const bool told = write.tell(tally);
@@ -399,13 +373,13 @@ WriteOutcome write_profile(const RankRecord& record, const Peers& peers, const c
   const ErrnoKeeper keeper;
   const FileSizeSignalBlocker blocker;
   if (peers.size > 1) return write_together(record, peers, directory, deadline_monotonic_ns);
-  return record.ranks > 1 ? part_outcome(record, directory) : write_single(record, directory);
+  return write_alone(record, directory, record.ranks > 1 ? Alone::Part : Alone::WholeProfile);
 }
 
 WriteOutcome write_part(const RankRecord& record, const char* directory) {
   const ErrnoKeeper keeper;
   const FileSizeSignalBlocker blocker;
-  return part_outcome(record, directory);
+  return write_alone(record, directory, Alone::Part);
 }
 
 void remove_part(const char* directory, std::int32_t rank) {

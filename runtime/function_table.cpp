@@ -63,7 +63,7 @@ void keep_function_table(const char* directory) {
   const record::FileSizeSignalBlocker no_signal;
   char name[config::longest_executable_id + 32];
   config::Line(name, sizeof name) << format::functions_name_begin << executable_id << format::functions_name_end;
-  record::write_once(directory, name, {static_cast<const std::byte*>(table), table_size});
+  record::write_whole(directory, name, O_EXCL, {std::span(static_cast<const std::byte*>(table), table_size)});
   munmap(const_cast<void*>(table), table_size);
   table = nullptr;
 }

@@ -1,5 +1,6 @@
 // Full disks, limits and directories that are not there: one line, and the process lives.
 
+#include <cerrno>
 #include <csignal>
 #include <fcntl.h>
 #include <filesystem>
@@ -11,11 +12,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "offline/experiment/experiment.hpp"
 #include "record/experiment_directory.hpp"
 #include "record/manifest.hpp"
 #include "record/output_file.hpp"
 #include "record/writer.hpp"
-#include "offline/experiment/experiment.hpp"
 #include "tests/unit/record/sample_job.hpp"
 #include "tests/unit/record/thread_peers.hpp"
 #include "tests/unit/record/whole_experiment.hpp"
@@ -43,7 +44,9 @@ bool contains(const char* text, const char* part) { return std::string(text).fin
 
 class FileWrittenOnce : public ::testing::Test {
  protected:
-  void write(const std::string& text) { record::write_once(directory_.c_str(), "f", std::as_bytes(std::span(text))); }
+  int write(const std::string& text) {
+    return record::write_whole(directory_.c_str(), "f", O_EXCL, {std::as_bytes(std::span(text))});
+  }
   std::set<std::string> files() const {
     std::set<std::string> names;
     for (const auto& file : fs::directory_iterator(directory_.path)) names.insert(file.path().filename());
@@ -53,15 +56,15 @@ class FileWrittenOnce : public ::testing::Test {
 };
 
 TEST_F(FileWrittenOnce, has_its_name_when_it_is_complete) {
-  write("first");
-  write("second");
+  EXPECT_EQ(write("first"), 0);
+  EXPECT_EQ(write("second"), EEXIST);
   EXPECT_EQ(files(), std::set<std::string>{"f"});
   EXPECT_EQ(read_file(directory_.path + "/f"), "first");
 }
 
 TEST_F(FileWrittenOnce, is_left_to_the_process_that_writes_it_which_may_have_been_killed) {
   write_file(directory_.path + "/f.new", "");
-  write("all");
+  EXPECT_EQ(write("all"), EEXIST);
   EXPECT_EQ(files(), std::set<std::string>{"f.new"});
 }
 
@@ -69,8 +72,7 @@ TEST_F(FileWrittenOnce, leaves_nothing_when_the_disk_is_full) {
   EXPECT_EQ(in_child([&] {
               const record::FileSizeSignalBlocker no_signal;
               limit_file_size(10);
-              write(std::string(100'000, 'x'));
-              return true;
+              return write(std::string(100'000, 'x')) == EFBIG;
             }),
             0);
   EXPECT_EQ(files(), std::set<std::string>{});
