@@ -4,9 +4,9 @@
 #include <benchmark/benchmark.h>
 #include <filesystem>
 
+#include "offline/experiment/experiment.hpp"
 #include "record/rank_encoder.hpp"
 #include "record/writer.hpp"
-#include "offline/experiment/experiment.hpp"
 #include "tests/unit/record/sample_job.hpp"
 #include "tests/unit/record/thread_peers.hpp"
 #include "tests/unit/record/whole_experiment.hpp"

@@ -9,10 +9,10 @@
 #include <span>
 #include <string_view>
 
-#include "record/encoder.hpp"
-#include "record/hash_index.hpp"
 #include "measurement/metrics.hpp"
 #include "platform/pages.hpp"
+#include "record/encoder.hpp"
+#include "record/hash_index.hpp"
 
 namespace refrain::record {
 

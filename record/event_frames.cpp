@@ -1,10 +1,10 @@
 #include "record/event_frames.hpp"
 
-#include "record/encoder.hpp"
 #include "format/bytes.hpp"
 #include "format/checksum.hpp"
 #include "format/event_file.hpp"
 #include "format/profile_file.hpp"
+#include "record/encoder.hpp"
 
 namespace refrain::record {
 

@@ -1,9 +1,9 @@
 #pragma once
 /// Frames of events, the contents of events-<rank>.refrain (format/event_file.hpp). Runtime half.
 
-#include "record/compressor.hpp"
 #include "events/buffer.hpp"
 #include "platform/pages.hpp"
+#include "record/compressor.hpp"
 
 namespace refrain::record {
 

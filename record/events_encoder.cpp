@@ -12,13 +12,15 @@ void encode_anchor(const platform::ClockAnchor& anchor, Encoder& out) {
   out.signed_varint(anchor.monotonic_ns);
 }
 
-void encode_stretches(const StretchesRecord& stretches, Encoder& out) {
-  out.varint(stretches.count);
-  out.fixed(stretches.hash);
-  out.varint(
-      static_cast<std::uint64_t>(std::ranges::count_if(stretches.classes, [](auto& of) { return of.count > 0; })));
-  for (const measurement::Stretches::Class& of : stretches.classes) {
-    if (of.count == 0) continue;
+void encode_stretches(const measurement::Stretches* stretches, Encoder& out) {
+  using Class = measurement::Stretches::Class;
+  const auto is_used = [](const Class& of) { return of.count > 0; };
+  out.varint(stretches ? stretches->count() : 0);
+  out.fixed(stretches ? stretches->hash() : std::uint64_t{0});
+  if (!stretches) return out.varint(0);
+  out.varint(static_cast<std::uint64_t>(std::ranges::count_if(stretches->classes(), is_used)));
+  for (const Class& of : stretches->classes()) {
+    if (!is_used(of)) continue;
     out.varint(of.opened);
     out.varint(of.closed);
     out.varint(of.count);

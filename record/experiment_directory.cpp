@@ -8,11 +8,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "config/line.hpp"
+#include "format/profile_file.hpp"
 #include "record/calendar.hpp"
 #include "record/error_text.hpp"
 #include "record/output_file.hpp"
-#include "config/line.hpp"
-#include "format/profile_file.hpp"
 
 namespace refrain::record {
 

@@ -1,7 +1,7 @@
 #include "record/iteration_frames.hpp"
 
-#include "record/encoder.hpp"
 #include "format/checksum.hpp"
+#include "record/encoder.hpp"
 
 namespace refrain::record {
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <span>
 
-#include "record/compressor.hpp"
 #include "format/profile_file.hpp"
 #include "platform/pages.hpp"
+#include "record/compressor.hpp"
 
 namespace refrain::record {
 

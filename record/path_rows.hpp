@@ -10,10 +10,10 @@
 #include <span>
 #include <string_view>
 
-#include "record/encoder.hpp"
-#include "record/rank_profile.hpp"
 #include "format/saturating.hpp"
 #include "platform/pages.hpp"
+#include "record/encoder.hpp"
+#include "record/rank_profile.hpp"
 
 namespace refrain::record {
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "config/line.hpp"
+#include "measurement/regions.hpp"
 #include "record/durations_encoder.hpp"
 #include "record/events_encoder.hpp"
 #include "record/file_identity.hpp"
@@ -12,8 +14,6 @@
 #include "record/module_lookup.hpp"
 #include "record/path_rows.hpp"
 #include "record/totals_encoder.hpp"
-#include "config/line.hpp"
-#include "measurement/iterations.hpp"
 
 namespace refrain::record {
 
@@ -25,17 +25,13 @@ class NodeResolver {
   NodeResolver(const RankRecord& record, DefinitionSet& definitions) : record_(record), definitions_(definitions) {}
 
   bool create() {
-    if (!lookup_.create(record_.modules) || !module_numbers_.resize(record_.modules.size()) ||
-        !region_numbers_.resize(record_.region_names.size()))
-      return false;
-    for (auto& number : module_numbers_) number = DefinitionSet::none;
-    for (auto& number : region_numbers_) number = DefinitionSet::none;
-    return true;
+    return lookup_.create(record_.modules) && make(module_numbers_, record_.modules.size()) &&
+           make(mpi_numbers_, record_.region_names.size()) && make(user_numbers_, record_.user_regions.size());
   }
 
-  bool resolve(std::span<const NodeRecord> nodes, std::uint32_t* paths) {
+  bool resolve(std::span<const Node> nodes, std::uint32_t* paths) {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      const NodeRecord& node = nodes[i];
+      const Node& node = nodes[i];
       if (i == 0 || node.kind == NodeKind::Root) {
         paths[i] = 0;
         continue;
@@ -49,7 +45,13 @@ class NodeResolver {
   }
 
  private:
-  bool place(const NodeRecord& node, PathDefinition& path) {
+  static bool make(Numbers& numbers, std::size_t count) {
+    if (!numbers.resize(count)) return false;
+    for (auto& number : numbers) number = DefinitionSet::none;
+    return true;
+  }
+
+  bool place(const Node& node, PathDefinition& path) {
     // A return address may be one past the end of its function and of its module: the call is before it.
     const std::uint64_t inside = node.kind == NodeKind::Frame && node.key != 0 ? node.key - 1 : node.key;
     const int found = lookup_.find(inside, node.generation);
@@ -68,13 +70,16 @@ class NodeResolver {
   }
 
   bool name(PathDefinition& path) {
-    if (path.offset >= region_numbers_.size()) {
+    const bool is_user = path.offset >= measurement::first_user_region;
+    const std::uint64_t at = path.offset - (is_user ? std::uint64_t{measurement::first_user_region} : 0);
+    const std::span<const char* const> names = is_user ? record_.user_regions : record_.region_names;
+    if (at >= names.size()) {
       char text[32];
       config::Line(text, sizeof text) << "(region " << static_cast<std::int64_t>(path.offset) << ")";
       path.offset = definitions_.region(text);
     } else {
-      std::uint32_t& number = region_numbers_[path.offset];
-      if (number == DefinitionSet::none) number = definitions_.region(record_.region_names[path.offset]);
+      std::uint32_t& number = (is_user ? user_numbers_ : mpi_numbers_)[at];
+      if (number == DefinitionSet::none) number = definitions_.region(names[at]);
       path.offset = number;
     }
     return path.offset != DefinitionSet::none;
@@ -83,8 +88,7 @@ class NodeResolver {
   const RankRecord& record_;
   DefinitionSet& definitions_;
   ModuleLookup lookup_;
-  Numbers module_numbers_;
-  Numbers region_numbers_;
+  Numbers module_numbers_, mpi_numbers_, user_numbers_;
 };
 
 /// The rank's own path of each node of all locations, one behind the other.
@@ -199,12 +203,11 @@ double rounded(double value) {
   return std::bit_cast<double>((std::bit_cast<std::uint64_t>(value) + dropped / 2 + 1) & ~dropped);
 }
 
-void encode_cluster(const ClusterRecord& c, std::size_t metrics, Encoder& out) {
-  out.varint(c.label);
+void encode_cluster(const clustering::ClusterView& c, std::size_t metrics, Encoder& out) {
+  out.varint(static_cast<std::uint32_t>(c.label));
   out.varint(c.class_index);
   out.fixed(static_cast<std::uint8_t>(c.overflow));
-  for (const std::int64_t value : {c.members, c.first, c.last, c.exemplar})
-    out.varint(static_cast<std::uint64_t>(value));
+  for (const std::uint64_t value : {c.members, c.first, c.last, c.exemplar}) out.varint(value);
   for (std::size_t i = 0; i < metrics; ++i) {
     out.signed_varint(c.minimum[i]);
     out.signed_varint(c.maximum[i]);
@@ -221,9 +224,9 @@ bool encode_loops(const RankRecord& record, Encoder& out) {
     out.varint(location.loops.size());
     for (const LoopRecord& loop : location.loops) {
       out.text(loop.name);
-      out.varint(static_cast<std::uint64_t>(loop.iterations));
+      out.varint(loop.iterations);
       out.varint(loop.clusters.size());
-      for (const ClusterRecord& cluster : loop.clusters) encode_cluster(cluster, metrics, out);
+      for (const clustering::ClusterView& cluster : loop.clusters) encode_cluster(cluster, metrics, out);
     }
   }
   return !out.failed();
@@ -234,15 +237,15 @@ bool encode_single_iterations(const RankRecord& record, Encoder& out) {
   for (const LocationRecord& location : record.locations) {
     out.varint(location.loops.size());
     for (const LoopRecord& loop : location.loops) {
-      for (const PassedRecord& passed : loop.passed) {
-        out.varint(static_cast<std::uint64_t>(passed.count));
+      for (const measurement::PassedIterations::Sum& passed : loop.passed) {
+        out.varint(passed.count);
         for (const std::int64_t value : {passed.wall, passed.cpu_ns, passed.off_ns}) out.signed_varint(value);
       }
-      out.varint(static_cast<std::uint64_t>(loop.thinned_from));
+      out.varint(loop.thinned_from);
       out.varint(loop.level);
-      out.varint(loop.slowest_count);
-      for (const SlowestRecord& slow : std::span(loop.slowest, loop.slowest_count)) {
-        out.varint(static_cast<std::uint64_t>(slow.iteration));
+      out.varint(loop.slowest.count);
+      for (const auto& slow : std::span(loop.slowest.one, loop.slowest.count)) {
+        out.varint(slow.number);
         out.signed_varint(slow.wall);
       }
     }
@@ -259,29 +262,21 @@ void encode_follows(const RankRecord& record, Encoder& out) {
   }
 }
 
-struct SlopeRow {
-  std::uint32_t class_index, path;
-  std::uint32_t mask;  ///< columns that have a slope
-  float first[measurement::metric_count], second[measurement::metric_count];
-};
-
-/// The rows of a loop, ascending by class and path, each once.
-bool slope_rows(const LoopRecord& loop, Paths paths, std::size_t columns, GrowableArray<SlopeRow>& rows) {
+/// The slopes of a loop with paths for nodes, ascending by class and path, each once.
+bool collect_slopes(const LoopRecord& loop, Paths paths, std::size_t columns, GrowableArray<SlopeRecord>& rows) {
   rows.clear();
-  for (const SlopeRecord& slope : loop.slopes) {
-    if (slope.node >= paths.size()) continue;
-    SlopeRow row{slope.class_index, paths[slope.node], 0, {}, {}};
-    std::copy_n(slope.first, columns, row.first);
-    std::copy_n(slope.second, columns, row.second);
+  for (SlopeRecord row : loop.slopes) {
+    if (row.node >= paths.size()) continue;
+    row.node = paths[row.node];
     if (!rows.push_back(row)) return false;
   }
-  std::sort(rows.begin(), rows.end(), [](const SlopeRow& a, const SlopeRow& b) {
-    return a.class_index != b.class_index ? a.class_index < b.class_index : a.path < b.path;
+  std::sort(rows.begin(), rows.end(), [](const SlopeRecord& a, const SlopeRecord& b) {
+    return a.class_index != b.class_index ? a.class_index < b.class_index : a.node < b.node;
   });
   std::size_t count = 0;
-  for (const SlopeRow& row : rows) {
-    SlopeRow* last = count > 0 ? &rows[count - 1] : nullptr;
-    if (!last || last->class_index != row.class_index || last->path != row.path) {
+  for (const SlopeRecord& row : rows) {
+    SlopeRecord* last = count > 0 ? &rows[count - 1] : nullptr;
+    if (!last || last->class_index != row.class_index || last->node != row.node) {
       rows[count++] = row;
       continue;
     }
@@ -290,11 +285,11 @@ bool slope_rows(const LoopRecord& loop, Paths paths, std::size_t columns, Growab
       last->second[c] += row.second[c];
     }
   }
-  if (!rows.resize(count)) return false;
-  for (SlopeRow& row : rows)
-    for (std::size_t c = 0; c < columns; ++c)
-      if (row.first[c] != 0 || row.second[c] != 0) row.mask |= 1U << c;
-  return true;
+  return rows.resize(count);
+}
+
+bool varies(const SlopeRecord& slope, std::size_t column) {
+  return slope.first[column] != 0 || slope.second[column] != 0;
 }
 
 /// With 12 bits of precision, so that it compresses: values are made to add up when they are reconstructed anyway.
@@ -304,30 +299,32 @@ void encode_slope(float slope, Encoder& out) {
   out.fixed((bits + dropped / 2 + 1) & ~dropped);
 }
 
-bool encode_loop_slopes(const RankRecord& record, const LoopRecord& loop, Paths paths, GrowableArray<SlopeRow>& rows,
+bool encode_loop_slopes(const RankRecord& record, const LoopRecord& loop, Paths paths, GrowableArray<SlopeRecord>& rows,
                         Encoder& out) {
   const std::size_t columns = record.follows.size();
-  if (!slope_rows(loop, paths, columns, rows)) return false;
+  if (!collect_slopes(loop, paths, columns, rows)) return false;
   std::size_t classes = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) classes += i == 0 || rows[i].class_index != rows[i - 1].class_index;
   out.varint(classes);
   for (std::size_t i = 0, end = 0; i < rows.size(); i = end) {
     while (end < rows.size() && rows[end].class_index == rows[i].class_index) ++end;
-    const std::span<const SlopeRow> of_class = rows.view().subspan(i, end - i);
+    const std::span<const SlopeRecord> of_class = rows.view().subspan(i, end - i);
     out.varint(of_class[0].class_index);
     out.varint(of_class.size());
     std::uint32_t last_path = 0;
-    for (const SlopeRow& row : of_class) {
-      out.varint(row.path - last_path);
-      out.varint(row.mask);
-      last_path = row.path;
+    for (const SlopeRecord& row : of_class) {
+      std::uint32_t mask = 0;
+      for (std::size_t c = 0; c < columns; ++c) mask |= static_cast<std::uint32_t>(varies(row, c)) << c;
+      out.varint(row.node - last_path);
+      out.varint(mask);
+      last_path = row.node;
     }
     for (std::size_t c = 0; c < columns; ++c) {  // one column after the other, so that it compresses
-      for (const SlopeRow& row : of_class)
-        if (row.mask >> c & 1) encode_slope(row.first[c], out);
+      for (const SlopeRecord& row : of_class)
+        if (varies(row, c)) encode_slope(row.first[c], out);
       if (record.follows[c].also_scales_with == clustering::no_metric) continue;
-      for (const SlopeRow& row : of_class)
-        if (row.mask >> c & 1) encode_slope(row.second[c], out);
+      for (const SlopeRecord& row : of_class)
+        if (varies(row, c)) encode_slope(row.second[c], out);
     }
   }
   return !out.failed();
@@ -335,7 +332,7 @@ bool encode_loop_slopes(const RankRecord& record, const LoopRecord& loop, Paths 
 
 bool encode_slopes(const RankRecord& record, const Numbers& all_paths, Encoder& out) {
   encode_follows(record, out);
-  GrowableArray<SlopeRow> rows;
+  GrowableArray<SlopeRecord> rows;
   out.varint(record.locations.size());
   return for_each_location(record, all_paths, [&](const LocationRecord& location, Paths paths) {
     out.varint(location.loops.size());
@@ -353,19 +350,19 @@ bool has_slopes(const RankRecord& record) {
          });
 }
 
-bool encode_samples(const SamplesRecord& samples, Paths paths, platform::Bytes& payload) {
+bool encode_samples(const LoopRecord& loop, Paths paths, platform::Bytes& payload) {
   payload.clear();
-  if (samples.count == 0) return true;
+  if (loop.samples.empty()) return true;
   Encoder out(payload);
-  out.varint(samples.kept.level);
-  out.varint(samples.kept.seed);
-  out.varint(samples.count);
+  out.varint(loop.kept.level);
+  out.varint(loop.kept.seed);
+  out.varint(loop.sampled);
   encode_node_paths(paths, out);
-  out.fixed(static_cast<std::uint8_t>(samples.kind));
-  out.fixed(samples.visits);
-  out.varint(samples.references.size());
-  for (const std::int32_t reference : samples.references) out.signed_varint(reference);
-  out.raw(samples.data.data(), samples.data.size());
+  out.fixed(static_cast<std::uint8_t>(NodeKind::Function));
+  out.fixed(static_cast<std::uint8_t>(column_of(measurement::MetricId::Samples)));
+  out.varint(loop.references.size());
+  for (const std::int32_t reference : loop.references) out.signed_varint(reference);
+  out.raw(loop.samples.data(), loop.samples.size());
   return !out.failed();
 }
 
@@ -381,8 +378,8 @@ bool add_iterations(const RankRecord& record, const Numbers& all_paths, BlockBui
         return append_frame(kind, location.thread, static_cast<std::uint32_t>(i), payload, compressor, frames);
       };
       if (!append(format::FrameKind::Log, loop.log) || !append(format::FrameKind::Log, loop.log_tail) ||
-          !append(format::FrameKind::Merges, std::as_bytes(loop.merges)) ||
-          !encode_samples(loop.samples, paths, samples) || !append(format::FrameKind::ChosenSamples, samples.view()))
+          !append(format::FrameKind::Merges, std::as_bytes(loop.merges)) || !encode_samples(loop, paths, samples) ||
+          !append(format::FrameKind::ChosenSamples, samples.view()))
         return false;
     }
     return true;

@@ -1,8 +1,9 @@
 #pragma once
-/// What one process hands to the archive at the end (or at a snapshot): a view, nothing is owned. All times are in
-/// ticks of the process's counter unless a name says otherwise; ids are local to the process.
+/// What one process has to write at the end (or at a snapshot): a view, nothing is owned. All times are in ticks of the
+/// process's counter unless a name says otherwise; ids are local to the process.
 ///
-/// The runtime fills it from measurement/; the writer (record/writer.hpp) turns it into the file.
+/// RankRecordBuilder fills it from the locations; the writer (writer.hpp) turns it into the file. What measurement/ and
+/// clustering/ have types for is here as they have it.
 
 #include <cstdint>
 #include <span>
@@ -13,6 +14,7 @@
 #include "measurement/definitions.hpp"
 #include "measurement/event_log.hpp"
 #include "measurement/extra_metrics.hpp"
+#include "measurement/iterations.hpp"
 #include "measurement/metrics.hpp"
 #include "platform/clock.hpp"
 #include "platform/cores.hpp"
@@ -22,17 +24,10 @@
 namespace refrain::record {
 
 using measurement::CommunicatorRecord;
+using measurement::Node;
 using measurement::NodeKind;
 using measurement::WindowRecord;
 using measurement::WindowTraffic;
-
-/// A node of a location's call tree. Node 0 is the root; a parent's index is smaller than its child's.
-struct NodeRecord {
-  std::uint32_t parent;
-  std::uint32_t generation;  ///< of the module map when the node was made (platform/modules.hpp)
-  std::uint64_t key;         ///< by kind: return address, function address, region index, SpecialPath
-  NodeKind kind;
-};
 
 /// Values of one node in one unit: `columns_of(kind)` integers in the order of format/metrics.def, then, for kinds
 /// that have them, one for each extra metric (measurement/extra_metrics.hpp).
@@ -50,59 +45,34 @@ struct UnitRecord : measurement::UnitTotals {
   std::int64_t extra[measurement::most_extra_metrics];  ///< totals of the extra metrics
 };
 
-/// A cluster of iterations; its totals and values are the unit of the same loop and cluster.
-struct ClusterRecord {
-  std::uint32_t label;  ///< as in the iteration log
-  std::uint32_t class_index;
-  bool overflow;
-  std::int64_t members, first, last, exemplar;     ///< iterations
-  std::span<const std::int64_t> minimum, maximum;  ///< per metric of whole iterations (format::logged_metrics)
-  std::span<const double> squares;                 ///< sums of squared distances from the mean
-};
-
-/// The samples of single iterations (clustering/sample_store.hpp); its paths are the location's nodes.
-struct SamplesRecord {
-  std::span<const std::byte> data;
-  std::span<const std::int32_t> references;
-  format::KeptIterations kept;
-  std::uint64_t count;
-  NodeKind kind;        ///< of the call paths: their values are columns_of(kind)
-  std::uint8_t visits;  ///< the column that counts
-};
-
 /// How the columns of one MPI call path follow the overall metrics in the iterations of a class (RankRecord::follows).
 struct SlopeRecord {
   std::uint32_t class_index;
   std::uint32_t node;
-  const float *first, *second;  ///< per column; 0 where it did not vary
-};
-
-/// The iterations in which a thread recorded nothing, all together.
-struct PassedRecord {
-  std::int64_t count, wall;
-  std::int64_t cpu_ns, off_ns;  ///< the second in a call: off the CPU; else waiting for a core
-};
-
-/// One of the slowest iterations of a loop.
-struct SlowestRecord {
-  std::int64_t iteration, wall;
+  /// Per column; 0 where it did not vary.
+  float first[measurement::columns_of(NodeKind::Region)], second[measurement::columns_of(NodeKind::Region)];
 };
 
 /// A loop of one location.
 struct LoopRecord {
   const char* name;
-  std::int64_t iterations;
-  std::span<const ClusterRecord> clusters;  ///< UnitRecord::cluster is the index
+  std::uint64_t iterations;
+  /// UnitRecord::cluster is the index. Sums are in the unit of the same loop and cluster; the other values are one per
+  /// metric of whole iterations (format::logged_metrics).
+  std::span<const clustering::ClusterView> clusters;
   std::span<const clustering::Merge> merges;
   std::span<const std::byte> log;       ///< closed blocks (clustering/iteration_log.hpp)
   std::span<const std::byte> log_tail;  ///< the last block
-  SamplesRecord samples;                ///< without data: none are kept
-  std::span<const SlopeRecord> slopes;  ///< ascending by class; classes whose slopes are not known have none
-  PassedRecord passed[2] = {};          ///< in user code, and within one MPI call each
-  std::int64_t thinned_from = 0;        ///< first iteration of a group that one is kept of
-  unsigned level = 0;                   ///< of the last group; 0: none
-  SlowestRecord slowest[format::most_slowest] = {};  ///< slowest first
-  std::size_t slowest_count = 0;
+  /// Of single iterations (clustering/sample_store.hpp), by nodes that are functions. Empty: none are kept.
+  std::span<const std::byte> samples;
+  std::span<const std::int32_t> references;  ///< of the samples
+  format::KeptIterations kept;               ///< likewise
+  std::uint64_t sampled;                     ///< likewise: the iterations that are kept or not
+  std::span<const SlopeRecord> slopes;       ///< ascending by class; classes whose slopes are not known have none
+  measurement::PassedIterations::Sum passed[2];
+  std::uint64_t thinned_from;  ///< first iteration of a group that one is kept of
+  unsigned level;              ///< of the last group; 0: none
+  measurement::SlowestIterations slowest;
 };
 
 /// The clock of another rank's machine, as this one saw it.
@@ -126,13 +96,6 @@ struct SlowIteration {
   std::uint64_t number;
 };
 
-/// Of the first thread, what stands for iterations where no loop is marked (measurement/stretches.hpp).
-struct StretchesRecord {
-  std::uint64_t count;
-  std::uint64_t hash;                                      ///< of the operations that end them
-  std::span<const measurement::Stretches::Class> classes;  ///< those without members are none
-};
-
 /// Messages that were sampled one by one (events/matched_sample.hpp).
 struct MatchedRecord {
   bool is_on;  ///< false: none were
@@ -145,10 +108,10 @@ struct MatchedRecord {
 struct LocationRecord {
   std::int32_t thread;  ///< 0 is the thread that the process began with
   std::int64_t os_thread_id;
-  char name[32];       ///< "main", or the thread's name
-  std::int64_t begin;  ///< ticks
-  std::int64_t end;    ///< ticks
-  std::span<const NodeRecord> nodes;
+  char name[32];                ///< "main", or the thread's name
+  std::int64_t begin;           ///< ticks
+  std::int64_t end;             ///< ticks
+  std::span<const Node> nodes;  ///< of the call tree; their values are those of the units
   std::span<const UnitRecord> units;
   std::span<const LoopRecord> loops;  ///< UnitRecord::loop is the index
   std::int64_t losses[measurement::loss_count];
@@ -164,6 +127,13 @@ struct CalibratedCost {
   double median;  ///< ticks
   double low;     ///< 5th percentile of the calibration
   double high;    ///< 95th percentile
+};
+
+/// What Refrain's own bookkeeping costs on this machine.
+struct Calibration {
+  CalibratedCost call;            ///< one MPI call beyond the call itself, call path 10 frames deep, steady state
+  CalibratedCost tick;            ///< one interruption by a tick in user code, signal delivery and re-arming included
+  double timed_call, timed_tick;  ///< the part that measurement/own_time.hpp sees; the rest hardly changes
 };
 
 struct RankRecord {
@@ -182,7 +152,7 @@ struct RankRecord {
   CalibratedCost call_cost;
   CalibratedCost tick_cost;
   std::span<const platform::Module> modules;
-  std::span<const char* const> region_names;  ///< indexed by RegionId
+  std::span<const char* const> region_names;  ///< of MPI's functions, indexed by RegionId
   std::span<const LocationRecord> locations;
   std::span<const measurement::ExtraMetric> extra_metrics;
   std::span<const CommunicatorRecord> communicators;
@@ -191,15 +161,15 @@ struct RankRecord {
   std::span<const clustering::Column> follows;    ///< the overall metrics that the columns of MPI call paths follow
   std::uint64_t spilled_bytes;  ///< of iterations-<rank>.refrain that belong to this record and stay there
   std::span<const std::byte> early_iterations;  ///< frames from that file which the record takes in
-  std::span<const char* const> user_regions;  ///< names; their ids in events begin with measurement::first_user_region
-  format::EventMode event_mode;               ///< Off: there is no events-<rank>.refrain
-  std::uint64_t event_bytes;                  ///< of that file
-  std::span<const std::byte> event_frames;    ///< frames that the record takes in instead
-  std::span<const EventLevel> event_levels;   ///< Sampled
-  std::span<const SlowIteration> slowest;     ///< likewise
-  bool events_agreed;                         ///< these are those of all ranks
-  StretchesRecord stretches;                  ///< likewise
-  std::uint64_t clock;                        ///< identity of this machine's clock; 0 when there are no events
+  std::span<const char* const> user_regions;    ///< names; their ids begin with measurement::first_user_region
+  format::EventMode event_mode;                 ///< Off: there is no events-<rank>.refrain
+  std::uint64_t event_bytes;                    ///< of that file
+  std::span<const std::byte> event_frames;      ///< frames that the record takes in instead
+  std::span<const EventLevel> event_levels;     ///< Sampled
+  std::span<const SlowIteration> slowest;       ///< likewise
+  bool events_agreed;                           ///< these are those of all ranks
+  const measurement::Stretches* stretches;      ///< likewise, of the first thread; null: there are none
+  std::uint64_t clock;                          ///< identity of this machine's clock; 0 when there are no events
   std::span<const ClockOffset> clock_offsets;
 };
 

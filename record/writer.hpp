@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
-#include "record/rank_profile.hpp"
 #include "measurement/peers.hpp"
+#include "record/rank_profile.hpp"
 
 namespace refrain::record {
 

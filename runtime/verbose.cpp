@@ -2,10 +2,12 @@
 
 #include <cstring>
 
-#include "runtime/message.hpp"
+#include "platform/message.hpp"
 #include "sampling/sampler.hpp"
 
 namespace refrain::runtime {
+
+using platform::say;
 
 void tell_begin(const config::Configuration& configuration, const char* mpi, const char* directory) {
   say("version %s measures this program (%.*s)", REFRAIN_VERSION,

@@ -1,8 +1,8 @@
 #pragma once
 /// What REFRAIN_VERBOSE=on says about this process, a few lines on stderr. Ordinary context.
 
-#include "record/rank_profile.hpp"
 #include "config/configuration.hpp"
+#include "record/rank_profile.hpp"
 
 namespace refrain::runtime {
 

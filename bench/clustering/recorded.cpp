@@ -17,10 +17,10 @@ using measurement::NodeKind;
 namespace {
 
 /// The overall metrics that the algorithms of others compare.
-constexpr MetricId compared[] = {MetricId::Wall,         MetricId::Visits,    MetricId::Time,
-                                 MetricId::Cpu,          MetricId::MessagesSent, MetricId::MessagesReceived,
-                                 MetricId::BytesSent,    MetricId::BytesReceived,
-                                 MetricId::BytesRead,    MetricId::BytesWritten};
+constexpr MetricId compared[] = {MetricId::Wall,        MetricId::Visits,        MetricId::Time,
+                                 MetricId::Cpu,         MetricId::MessagesSent,  MetricId::MessagesReceived,
+                                 MetricId::BytesSent,   MetricId::BytesReceived, MetricId::BytesRead,
+                                 MetricId::BytesWritten};
 
 enum Shapes : std::uint8_t { VisitedCall, UnvisitedCall, Function, Marked };
 

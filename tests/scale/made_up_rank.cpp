@@ -6,16 +6,16 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "record/iteration_frames.hpp"
 #include "measurement/locations.hpp"
 #include "measurement/regions.hpp"
+#include "record/iteration_frames.hpp"
 
 namespace refrain::testing {
 
-using record::NodeKind;
 using measurement::column_of;
 using measurement::columns_of;
 using measurement::MetricId;
+using record::NodeKind;
 
 namespace {
 
@@ -27,7 +27,7 @@ constexpr double cpu_part = 0.985;                     ///< of the wall time
 constexpr double mpi_part = 0.2;                       ///< of an iteration of mean length
 constexpr double call_ticks = 130, tick_ticks = 9000;  ///< what Refrain's own work costs
 constexpr std::int64_t begin_ticks = 1'000'000'000;
-constexpr std::uint64_t largest_taken_back = std::uint64_t{64} << 20;  ///< as runtime/snapshot.cpp has it
+constexpr std::uint64_t largest_taken_back = std::uint64_t{64} << 20;  ///< as record/iteration_file.cpp has it
 constexpr std::size_t depth = 9;                                       ///< frames above an MPI function or a sample
 constexpr std::size_t widest = std::max(columns_of(NodeKind::Region), columns_of(NodeKind::Function));
 constexpr const char* loop_name = "timestep";
@@ -86,13 +86,13 @@ std::uint32_t MadeUpThread::node_below(std::uint32_t parent, NodeKind kind, std:
   for (std::size_t i = nodes_.size(); i-- > 1;)
     if (nodes_[i].parent == parent && nodes_[i].kind == kind && nodes_[i].key == key)
       return static_cast<std::uint32_t>(i);
-  nodes_.push_back({parent, 0, key, kind});
+  nodes_.push_back({.key = key, .parent = parent, .kind = kind});
   return static_cast<std::uint32_t>(nodes_.size() - 1);
 }
 
 /// Branches evenly from one frame down to a frame for each call path. The first thread has MPI calls.
 void MadeUpThread::make_tree() {
-  nodes_.push_back({0, 0, 0, NodeKind::Root});
+  nodes_.push_back({.kind = NodeKind::Root});
   const double paths = size_.paths;
   double call_shares = 0, work_shares = 0;
   for (int i = 0; i < size_.paths; ++i) {
@@ -192,7 +192,7 @@ MadeUpThread::Unit MadeUpThread::live_through(double length, std::int64_t phase)
   return unit;
 }
 
-/// As runtime/snapshot.cpp does.
+/// As record/iteration_file.cpp does.
 void MadeUpThread::spill(platform::Bytes& spilled) {
   using format::FrameKind;
   need(append_frame(FrameKind::Log, thread_, 0, loop_->closed.view(), compressor_, spilled) &&
@@ -253,13 +253,10 @@ std::int64_t* MadeUpThread::new_row(std::uint32_t node, std::size_t columns) {
   return row;
 }
 
-/// The following two as runtime/rank_record.cpp does.
+/// The following two as RankRecordBuilder does.
 void MadeUpThread::add_cluster(std::uint32_t index) {
   const clustering::ClusterView view = loop_->clusterer.cluster(index);
-  const auto number = [](std::uint64_t iteration) { return static_cast<std::int64_t>(iteration); };
-  clusters_.push_back({static_cast<std::uint32_t>(view.label), view.class_index, view.overflow, number(view.members),
-                       number(view.first), number(view.last), number(view.exemplar), view.minimum, view.maximum,
-                       view.squares});
+  clusters_.push_back(view);
   record::UnitRecord unit{};
   static_cast<Unit&>(unit) = measurement::totals_of(view.sum);
   unit.loop = 0;
@@ -274,17 +271,16 @@ void MadeUpThread::add_cluster(std::uint32_t index) {
 }
 
 void MadeUpThread::add_slopes() {
-  constexpr std::size_t columns = columns_of(NodeKind::Region);
   std::vector<bool> seen(loop_->clusterer.class_count());
   for (std::uint32_t k = 0; k < loop_->clusterer.cluster_count(); ++k) {
     const clustering::ClusterView cluster = loop_->clusterer.cluster(k);
     if (cluster.overflow || seen[cluster.class_index]) continue;
     seen[cluster.class_index] = true;
     (void)loop_->clusterer.for_each_path(k, [&](const clustering::PathRow& row) {
-      if (!row.has_slopes || row.columns != columns) return true;
-      const float* first = slope_values_.emplace_back(row.slope, row.slope + columns).data();
-      const float* second = slope_values_.emplace_back(row.second_slope, row.second_slope + columns).data();
-      slopes_.push_back({cluster.class_index, static_cast<std::uint32_t>(row.path), first, second});
+      if (!row.has_slopes || row.columns != columns_of(NodeKind::Region)) return true;
+      slopes_.push_back({cluster.class_index, static_cast<std::uint32_t>(row.path), {}, {}});
+      std::copy_n(row.slope, std::size(slopes_.back().first), slopes_.back().first);
+      std::copy_n(row.second_slope, std::size(slopes_.back().second), slopes_.back().second);
       return true;
     });
   }
@@ -295,14 +291,15 @@ record::LocationRecord MadeUpThread::record() {
   add_slopes();
   record::LoopRecord loop{};
   loop.name = loop_name;
-  loop.iterations = size_.iterations;
+  loop.iterations = loop_->iterations;
   loop.clusters = clusters_;
   loop.merges = loop_->merges.view();
   loop.log = loop_->closed.view();
   loop.log_tail = loop_->log.closed();
-  if (!loop_->samples.data().empty())
-    loop.samples = {loop_->samples.data(),  loop_->samples.references(), loop_->samples.kept(),
-                    loop_->samples.count(), NodeKind::Function,          column_of(MetricId::Samples)};
+  loop.samples = loop_->samples.data();
+  loop.references = loop_->samples.references();
+  loop.kept = loop_->samples.kept();
+  loop.sampled = loop_->samples.count();
   loop.slopes = slopes_;
   loops_.push_back(loop);
 

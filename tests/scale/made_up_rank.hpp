@@ -8,9 +8,9 @@
 #include <random>
 #include <vector>
 
+#include "measurement/iterations.hpp"
 #include "record/compressor.hpp"
 #include "record/rank_profile.hpp"
-#include "measurement/iterations.hpp"
 
 namespace refrain::testing {
 
@@ -64,7 +64,7 @@ class MadeUpThread {
   JobSize size_;
   int variant_, thread_;
   std::mt19937_64 random_;
-  std::vector<record::NodeRecord> nodes_;
+  std::vector<record::Node> nodes_;
   std::vector<Call> calls_;
   std::vector<Work> work_;
   double iteration_ticks_;
@@ -84,8 +84,7 @@ class MadeUpThread {
   std::vector<std::int64_t> numbers_;
   std::deque<std::vector<record::ValueRecord>> rows_;
   std::vector<record::UnitRecord> units_;
-  std::vector<record::ClusterRecord> clusters_;
-  std::deque<std::vector<float>> slope_values_;
+  std::vector<clustering::ClusterView> clusters_;
   std::vector<record::SlopeRecord> slopes_;
   std::vector<record::LoopRecord> loops_;
 };

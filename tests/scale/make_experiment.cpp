@@ -16,12 +16,12 @@
 #include <string>
 #include <string_view>
 
+#include "config/configuration.hpp"
+#include "format/checksum.hpp"
 #include "record/encoder.hpp"
 #include "record/manifest.hpp"
 #include "record/output_file.hpp"
 #include "record/rank_encoder.hpp"
-#include "config/configuration.hpp"
-#include "format/checksum.hpp"
 #include "tests/scale/made_up_rank.hpp"
 
 namespace {

@@ -4,9 +4,9 @@
 #include <random>
 #include <vector>
 
+#include "offline/experiment/events_reader.hpp"
 #include "record/encoder.hpp"
 #include "record/events_encoder.hpp"
-#include "offline/experiment/events_reader.hpp"
 
 namespace refrain::experiment {
 namespace {
@@ -40,7 +40,7 @@ class SampledMessages : public testing::Test {
     sample_.add({}, {});  // without a number
     record::LocationRecord locations[3]{};
     for (std::int32_t thread = 0; thread < 3; ++thread) locations[thread].thread = thread;
-    locations[2].matched = &sample_;
+    locations[2].matched = {sample_.is_on(), sample_.level(), sample_.lost(), sample_.begin_time(), sample_.messages()};
     record::RankRecord record{};
     record.locations = locations;
     EXPECT_TRUE(record::has_sampled_messages(record));

@@ -11,9 +11,9 @@
 #include <unistd.h>
 #include <vector>
 
-#include "record/event_frames.hpp"
 #include "events/metric_values.hpp"
 #include "offline/trace/event_stream.hpp"
+#include "record/event_frames.hpp"
 
 namespace refrain::trace {
 namespace {

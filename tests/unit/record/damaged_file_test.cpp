@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "record/writer.hpp"
 #include "format/checksum.hpp"
 #include "format/profile_file.hpp"
 #include "offline/experiment/experiment.hpp"
+#include "record/writer.hpp"
 #include "tests/fuzz/archive/file_surgery.hpp"
 #include "tests/unit/record/sample_job.hpp"
 #include "tests/unit/record/whole_experiment.hpp"

@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "record/calendar.hpp"
 #include "offline/experiment/experiment.hpp"
+#include "record/calendar.hpp"
 #include "tests/unit/record/sample_job.hpp"
 #include "tests/unit/record/whole_experiment.hpp"
 

@@ -3,9 +3,9 @@
 #include <regex>
 #include <sstream>
 
-#include "record/compressor.hpp"
 #include "format/profile_file.hpp"
 #include "platform/pages.hpp"
+#include "record/compressor.hpp"
 
 namespace refrain::record {
 namespace {
@@ -40,9 +40,9 @@ TEST(FormatDocument, says_the_numbers_of_the_code) {
 TEST(FormatDocument, has_a_row_for_every_section) {
   using enum format::Section;
   for (const auto section :
-       {Writer,        Metrics,     Losses, Regions,     Modules,         Paths,     Rank,    Locations,
-        Communicators, PathMapping, Loops,  Iterations,  Slopes,          Extra,     Windows, CommunicatorsMade,
-        OwnTimes,      Totals,      Events, EventFrames, SampledMessages, Durations, Cores,   CoresTaken,
+       {Writer,          Metrics,     Losses, Regions,     Modules,         Paths,     Rank,    Locations,
+        Communicators,   PathMapping, Loops,  Iterations,  Slopes,          Extra,     Windows, CommunicatorsMade,
+        OwnTimes,        Totals,      Events, EventFrames, SampledMessages, Durations, Cores,   CoresTaken,
         SingleIterations})
     EXPECT_NE(document().find("\n| " + std::to_string(static_cast<std::uint32_t>(section)) + " | "), std::string::npos)
         << "section " << static_cast<std::uint32_t>(section);

@@ -9,9 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "record/event_frames.hpp"
-#include "record/manifest.hpp"
-#include "record/writer.hpp"
 #include "events/message_numbers.hpp"
 #include "events/metric_values.hpp"
 #include "measurement/regions.hpp"
@@ -20,6 +17,9 @@
 #include "offline/run/iteration_samples.hpp"
 #include "offline/run/iterations.hpp"
 #include "offline/trace/trace.hpp"
+#include "record/event_frames.hpp"
+#include "record/manifest.hpp"
+#include "record/writer.hpp"
 #include "tests/unit/record/sample_job.hpp"
 #include "tests/unit/record/thread_peers.hpp"
 #include "tests/unit/record/whole_experiment.hpp"

@@ -6,14 +6,14 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 
-#include "record/compressor.hpp"
-#include "record/iteration_frames.hpp"
-#include "record/spill_file.hpp"
-#include "record/writer.hpp"
 #include "format/kept_iterations.hpp"
 #include "measurement/iterations.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "offline/run/iteration_samples.hpp"
+#include "record/compressor.hpp"
+#include "record/iteration_frames.hpp"
+#include "record/spill_file.hpp"
+#include "record/writer.hpp"
 #include "tests/unit/record/sample_job.hpp"
 #include "tests/unit/record/thread_peers.hpp"
 #include "tests/unit/record/whole_experiment.hpp"
@@ -205,7 +205,7 @@ TEST(Iterations, that_a_thread_has_passed_have_the_wall_time_of_the_first_thread
 
   using format::MetricId;
   const auto check = [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
-    const bool absent = i < 10, in_call = i > 30;
+    const bool absent = i<10, in_call = i> 30;
     const std::int64_t wall = absent ? 0 : i == 30 ? 5 : 1000 + i;
     EXPECT_EQ(cluster, absent ? -1 : i == 30 ? 0 : 1) << i;
     EXPECT_EQ(row[place_in_row(MetricId::Wall)], wall) << i;
@@ -223,8 +223,7 @@ TEST(Iterations, that_a_thread_has_passed_have_the_wall_time_of_the_first_thread
               EXPECT_EQ(next++, i);
               check(i, cluster, row);
             }));
-  for (const std::int64_t i : {0, 9, 10, 29, 30, 31, 99})
-    EXPECT_TRUE(run::with_iteration(other.loop, i, check)) << i;
+  for (const std::int64_t i : {0, 9, 10, 29, 30, 31, 99}) EXPECT_TRUE(run::with_iteration(other.loop, i, check)) << i;
   EXPECT_FALSE(run::with_iteration(other.loop, 100, check));
 }
 

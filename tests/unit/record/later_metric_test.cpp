@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "record/encoder.hpp"
-#include "record/writer.hpp"
 #include "format/profile_file.hpp"
 #include "offline/report/report.hpp"
 #include "offline/report/views.hpp"
+#include "record/encoder.hpp"
+#include "record/writer.hpp"
 #include "tests/fuzz/archive/file_surgery.hpp"
 #include "tests/unit/record/sample_job.hpp"
 #include "tests/unit/record/thread_peers.hpp"

@@ -6,9 +6,6 @@
 #include <set>
 #include <sstream>
 
-#include "record/compressor.hpp"
-#include "record/iteration_frames.hpp"
-#include "record/writer.hpp"
 #include "format/checksum.hpp"
 #include "format/profile_file.hpp"
 #include "measurement/iterations.hpp"
@@ -16,6 +13,9 @@
 #include "offline/run/iteration_samples.hpp"
 #include "offline/run/iterations.hpp"
 #include "offline/run/totals.hpp"
+#include "record/compressor.hpp"
+#include "record/iteration_frames.hpp"
+#include "record/writer.hpp"
 #include "tests/fuzz/archive/file_surgery.hpp"
 #include "tests/unit/record/sample_job.hpp"
 #include "tests/unit/record/thread_peers.hpp"

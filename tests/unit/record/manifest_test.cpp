@@ -31,7 +31,7 @@ TEST(Manifest, keeps_what_it_is_given) {
   const char* const command[] = {"./a \"b\\c\"", "tab\there", "bad \xff\xc0\x80 bytes", "na\xc3\xafve \xf0\x9f\x8c\x8d",
                                  ""};
   const record::NameValue configuration[] = {{"REFRAIN_SAMPLING_FREQUENCY", "100"},
-                                              {"REFRAIN_UNWINDER", "incremental"}};
+                                             {"REFRAIN_UNWINDER", "incremental"}};
   record::ManifestRecord record{};
   record.state = record::ExperimentState::Complete;
   record.command = command;

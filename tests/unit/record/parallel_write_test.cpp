@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 #include <set>
 
+#include "offline/experiment/experiment.hpp"
 #include "record/tree_exchange.hpp"
 #include "record/writer.hpp"
-#include "offline/experiment/experiment.hpp"
 #include "tests/unit/record/sample_job.hpp"
 #include "tests/unit/record/thread_peers.hpp"
 #include "tests/unit/record/whole_experiment.hpp"
@@ -15,8 +15,8 @@
 namespace refrain::testing {
 namespace {
 
-using record::WriteOutcome;
 using experiment::Profile;
+using record::WriteOutcome;
 
 constexpr int threads_of(int rank) { return 1 + rank % 3; }
 constexpr int paths_per_thread = 80;

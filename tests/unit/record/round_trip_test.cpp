@@ -7,9 +7,9 @@
 #include <numeric>
 #include <set>
 
+#include "offline/experiment/experiment.hpp"
 #include "record/block_builder.hpp"
 #include "record/writer.hpp"
-#include "offline/experiment/experiment.hpp"
 #include "tests/unit/record/sample_job.hpp"
 #include "tests/unit/record/whole_experiment.hpp"
 
@@ -185,7 +185,7 @@ TEST(RoundTrip, without_windows_there_is_no_section) {
 
 /// Threads are made from nodes: 1 is a function, 3 a region below a frame, 4 the pseudo path of a full tree. Columns of
 /// their own come first, then those of two metrics that the user has asked for.
-std::vector<record::NodeRecord> nodes_with_metrics() {
+std::vector<SampleNode> nodes_with_metrics() {
   return {{0, 0, 0, NodeKind::Root},
           {0, 0, 0x10040, NodeKind::Function},
           {0, 0, 0x10080, NodeKind::Frame},
@@ -302,7 +302,7 @@ TEST(RoundTrip, a_rank_without_threads_and_a_thread_without_nodes) {
 
 TEST(RoundTrip, a_hundred_thousand_nodes) {
   SampleRank sample(0, 1, {{"/app", "id", 0x400000}});
-  std::vector<record::NodeRecord> nodes{{0, 0, 0, NodeKind::Root}};
+  std::vector<SampleNode> nodes{{0, 0, 0, NodeKind::Root}};
   std::map<std::uint32_t, Columns> values;
   std::int64_t sum = 0;
   for (std::uint32_t i = 1; i <= 100'000; ++i) {
@@ -311,7 +311,7 @@ TEST(RoundTrip, a_hundred_thousand_nodes) {
     if (!deep) values[i] = {1, i};
     if (!deep) sum += i;
   }
-  sample.add_raw_thread(std::move(nodes), std::move(values));
+  sample.add_raw_thread(nodes, std::move(values));
   const Profile profile = write_and_read(sample);
   EXPECT_EQ(profile.paths.size(), 100'001u);
   const experiment::Unit& unit = profile.ranks[0].locations[0].units[0];

@@ -9,18 +9,16 @@
 #include <sstream>
 #include <unistd.h>
 
-#include "record/manifest.hpp"
 #include "clustering/iteration_log.hpp"
 #include "clustering/sample_store.hpp"
 #include "measurement/iterations.hpp"
+#include "record/manifest.hpp"
 
 namespace refrain::testing {
 
 /// Bytes follow messages, too.
 constexpr clustering::Column sample_follows[] = {{1},          {2}, {3},           {5},  {6, true, 5}, {7},
                                                  {8, true, 7}, {9}, {10, true, 9}, {11}, {12}};
-
-using record::NodeRecord;
 
 std::int64_t SampleRank::loss_of(std::size_t loss, std::size_t thread) {
   const bool is_told_apart = loss == static_cast<std::size_t>(measurement::Loss::RunDelayUnknown);
@@ -68,7 +66,7 @@ std::uint64_t SampleRank::region_id(const std::string& name) {
 
 void SampleRank::add_thread(const Tree& tree, std::uint32_t generation) {
   std::map<Path, std::uint32_t> numbers{{{}, 0}};
-  std::vector<NodeRecord> nodes{{0, generation, 0, NodeKind::Root}};
+  std::vector<SampleNode> nodes{{0, generation, 0, NodeKind::Root}};
   std::map<std::uint32_t, Columns> values;
   for (const auto& [path, columns] : tree) {
     for (std::size_t length = 1; length <= path.size(); ++length) {
@@ -86,12 +84,13 @@ void SampleRank::add_thread(const Tree& tree, std::uint32_t generation) {
     }
     if (!columns.empty()) values[numbers[path]] = columns;
   }
-  add_raw_thread(std::move(nodes), std::move(values));
+  add_raw_thread(nodes, std::move(values));
 }
 
-void SampleRank::add_raw_thread(std::vector<NodeRecord> nodes, std::map<std::uint32_t, Columns> values) {
+void SampleRank::add_raw_thread(const std::vector<SampleNode>& nodes, std::map<std::uint32_t, Columns> values) {
   Thread& thread = threads_.emplace_back();
-  thread.nodes = std::move(nodes);
+  for (const SampleNode& of : nodes)
+    thread.nodes.push_back({.key = of.key, .parent = of.parent, .generation = of.generation, .kind = of.kind});
   thread.values = std::move(values);
   const auto n = static_cast<std::int64_t>(threads_.size());
   record::UnitRecord& unit = thread.unit;
@@ -156,8 +155,18 @@ void SampleRank::add_loop(std::size_t thread, const std::string& name, int clust
     }
     const auto& minimum = loop.numbers.emplace_back(low);
     const auto& maximum = loop.numbers.emplace_back(high);
-    loop.clusters.push_back({static_cast<std::uint32_t>(k), static_cast<std::uint32_t>(k % 3), k == 2, 10 + k, k,
-                             100 + k, 50 + k, minimum, maximum, loop.squares.emplace_back(squares)});
+    const auto n = static_cast<std::uint32_t>(k);
+    loop.clusters.push_back({clustering::Label{n},
+                             n % 3,
+                             k == 2,
+                             10 + n,
+                             n,
+                             100 + n,
+                             50 + n,
+                             {},
+                             minimum,
+                             maximum,
+                             loop.squares.emplace_back(squares)});
   }
   for (std::uint32_t label = 10; label >= static_cast<std::uint32_t>(clusters); --label)
     loop.merges.push_back({clustering::Label{label}, clustering::Label{label - 1}});
@@ -221,12 +230,12 @@ void SampleRank::add_samples_and_slopes(std::size_t thread, std::size_t bytes) {
   store.destroy();
   for (std::uint32_t c = 0; c < 2; ++c)
     for (std::size_t p = 0; p < calls.size(); ++p) {
-      std::vector<float> slopes[2];
-      for (std::size_t column = 0; column < measurement::columns_of(NodeKind::Region); ++column)
-        for (const bool second : {false, true})
-          slopes[second].push_back(sample_slope(c, static_cast<int>(p), column, second));
-      const float* first = loop.slope_values.emplace_back(slopes[0]).data();
-      loop.slopes.push_back({c, calls[p], first, loop.slope_values.emplace_back(slopes[1]).data()});
+      loop.slopes.push_back({c, calls[p], {}, {}});
+      record::SlopeRecord& slope = loop.slopes.back();
+      for (std::size_t column = 0; column < std::size(slope.first); ++column) {
+        slope.first[column] = sample_slope(c, static_cast<int>(p), column, false);
+        slope.second[column] = sample_slope(c, static_cast<int>(p), column, true);
+      }
     }
 }
 
@@ -254,11 +263,18 @@ record::RankRecord& SampleRank::record() {
         unit.wall += static_cast<std::int64_t>(k);
         thread.units.push_back(unit);
       }
-      thread.loop_records.push_back(
-          {loop.name.c_str(), loop.iterations, loop.clusters, loop.merges, loop.log, loop.log_tail,
-           record::SamplesRecord{loop.samples, loop.references, loop.kept, loop.count, NodeKind::Function,
-                                  measurement::column_of(measurement::MetricId::Samples)},
-           loop.slopes});
+      record::LoopRecord& of = thread.loop_records.emplace_back();
+      of.name = loop.name.c_str();
+      of.iterations = static_cast<std::uint64_t>(loop.iterations);
+      of.clusters = loop.clusters;
+      of.merges = loop.merges;
+      of.log = loop.log;
+      of.log_tail = loop.log_tail;
+      of.samples = loop.samples;
+      of.references = loop.references;
+      of.kept = loop.kept;
+      of.sampled = loop.count;
+      of.slopes = loop.slopes;
     }
     location.units = thread.units;
     location.loops = thread.loop_records;

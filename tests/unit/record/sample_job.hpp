@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "record/rank_profile.hpp"
 #include "offline/experiment/profile.hpp"
+#include "record/rank_profile.hpp"
 
 namespace refrain::testing {
 
@@ -43,6 +43,14 @@ struct SampleModule {
 };
 inline constexpr std::uint64_t module_bytes = 0x100000;
 
+/// A node of a call tree. A parent's index is smaller than its child's.
+struct SampleNode {
+  std::uint32_t parent;
+  std::uint32_t generation;  ///< of the module map when the node was made (platform/modules.hpp)
+  std::uint64_t key;         ///< by kind: return address, function address, region index, SpecialPath
+  NodeKind kind;
+};
+
 /// The record of one rank, which owns everything that the record refers to.
 class SampleRank {
  public:
@@ -54,7 +62,7 @@ class SampleRank {
   /// Adds a thread with these paths, all of them in one unit. `generation` is that of all its nodes.
   void add_thread(const Tree& tree, std::uint32_t generation = 0);
   /// Adds a thread from ready-made nodes; values by node.
-  void add_raw_thread(std::vector<record::NodeRecord> nodes, std::map<std::uint32_t, Columns> values);
+  void add_raw_thread(const std::vector<SampleNode>& nodes, std::map<std::uint32_t, Columns> values);
   /// Samples of single iterations and slopes for the last loop of a thread; sample_samples() and sample_slope() say
   /// which.
   void add_samples_and_slopes(std::size_t thread, std::size_t bytes = 1 << 16);
@@ -73,10 +81,9 @@ class SampleRank {
  private:
   struct SampleLoop {
     std::string name;
-    std::vector<record::ClusterRecord> clusters;
+    std::vector<clustering::ClusterView> clusters;
     std::deque<std::vector<std::int64_t>> numbers;
     std::deque<std::vector<double>> squares;
-    std::deque<std::vector<float>> slope_values;
     std::vector<clustering::Merge> merges;
     std::vector<std::byte> log, log_tail;
     std::vector<std::byte> samples;
@@ -87,7 +94,7 @@ class SampleRank {
     int iterations;
   };
   struct Thread {
-    std::vector<record::NodeRecord> nodes;
+    std::vector<record::Node> nodes;
     std::map<std::uint32_t, Columns> values;
     std::vector<record::ValueRecord> rows;
     record::UnitRecord unit{};

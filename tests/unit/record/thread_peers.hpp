@@ -12,9 +12,9 @@
 #include <thread>
 #include <vector>
 
-#include "record/writer.hpp"
 #include "measurement/peers.hpp"
 #include "platform/clock.hpp"
+#include "record/writer.hpp"
 
 namespace refrain::testing {
 

@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "record/encoder.hpp"
-#include "record/writer.hpp"
 #include "format/saturating.hpp"
 #include "offline/experiment/experiment.hpp"
 #include "offline/experiment/totals_reader.hpp"
 #include "offline/run/extra_metrics.hpp"
 #include "offline/run/time_rules.hpp"
+#include "record/encoder.hpp"
+#include "record/writer.hpp"
 #include "tests/unit/record/sample_job.hpp"
 #include "tests/unit/record/thread_peers.hpp"
 #include "tests/unit/record/whole_experiment.hpp"
@@ -279,18 +279,17 @@ TEST(Totals, of_parts_are_put_together) {
 
 TEST(Totals, take_several_nodes_of_one_path_as_one) {
   SampleRank sample(0, 1, {{"/plugin.so", "id", 0x10000, 0, 1}, {"/plugin.so", "id", 0x900000, 1}});
-  sample.add_raw_thread(
-      {{0, 0, 0, NodeKind::Root},
-       {0, 0, 0x10010, NodeKind::Frame},
-       {1, 0, 3, NodeKind::Region},
-       {0, 1, 0x900010, NodeKind::Frame},
-       {3, 1, 3, NodeKind::Region},
-       {1, 0, 0x10040, NodeKind::Function},
-       {3, 1, 0x900040, NodeKind::Function}},
-      {{2, {1, 20, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
-       {4, {1, 22, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
-       {5, {3, 30}},
-       {6, {4, 40}}});
+  sample.add_raw_thread({{0, 0, 0, NodeKind::Root},
+                         {0, 0, 0x10010, NodeKind::Frame},
+                         {1, 0, 3, NodeKind::Region},
+                         {0, 1, 0x900010, NodeKind::Frame},
+                         {3, 1, 3, NodeKind::Region},
+                         {1, 0, 0x10040, NodeKind::Function},
+                         {3, 1, 0x900040, NodeKind::Function}},
+                        {{2, {1, 20, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
+                         {4, {1, 22, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
+                         {5, {3, 30}},
+                         {6, {4, 40}}});
   sample.add_extra_metrics();
   const Profile profile = write_and_read(sample.record());
   EXPECT_EQ(expect_all_equal(profile), 1);

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "format/kept_iterations.hpp"
 #include "record/event_frames.hpp"
 #include "record/writer.hpp"
-#include "format/kept_iterations.hpp"
 #include "tests/unit/record/sample_job.hpp"
 
 namespace refrain::testing {

@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <span>
 
-#include "record/rank_profile.hpp"
 #include "measurement/peers.hpp"
+#include "record/rank_profile.hpp"
 
-namespace refrain::runtime {
+namespace refrain::record {
 
 /// What tells this clock from those of other machines: the start of this kernel, and the namespace of time. Where the
 /// kernel tells neither, the host name.
@@ -23,6 +23,6 @@ std::uint64_t identity_of_clock();
 bool measure_clock_offset(const measurement::Peers& peers, std::int64_t deadline_monotonic_ns);
 
 /// Of this rank, one for each measurement; none where the rank above has the same clock.
-std::span<const record::ClockOffset> clock_offsets();
+std::span<const ClockOffset> clock_offsets();
 
-}  // namespace refrain::runtime
+}  // namespace refrain::record

@@ -7,7 +7,7 @@
 #include "measurement/event_log.hpp"
 #include "platform/pages.hpp"
 
-namespace refrain::runtime {
+namespace refrain::record {
 
 /// Bytes that are whole in the file.
 std::uint64_t event_bytes();
@@ -36,4 +36,4 @@ void drop_outdated_events(EventsUntil until);
 /// Both of all locations that are held.
 void write_all_events(EventsUntil until, std::int32_t rank);
 
-}  // namespace refrain::runtime
+}  // namespace refrain::record

@@ -1,10 +1,11 @@
 #pragma once
-/// Copies of what other threads go on changing, for a record that is written when they do.
+/// Memory of a record while it is made: what is put there stays where it is, so it can be pointed to at once.
 ///
 /// Memory: pages of its own, given back together. Belongs to one thread at a time. Errors: failed().
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <span>
 #include <type_traits>
@@ -12,7 +13,7 @@
 
 #include "platform/pages.hpp"
 
-namespace refrain::runtime {
+namespace refrain::record {
 
 class Copies {
  public:
@@ -23,15 +24,19 @@ class Copies {
     for (const Chunk& chunk : chunks_) platform::unmap_pages(chunk.begin, chunk.size);
   }
 
-  /// A copy that stays where it is. Empty: no memory, or there is nothing to copy.
+  /// Room for items, all zero bytes. Null: no memory, or `count` is 0.
+  template <class T>
+  T* room(std::size_t count) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    return count == 0 ? nullptr : reinterpret_cast<T*>(take(count * sizeof(T), alignof(T)));
+  }
+  /// A copy. Empty: no memory, or there is nothing to copy.
   template <class T>
   std::span<const T> of(std::span<const T> items) {
-    static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= alignment);
-    if (items.empty()) return {};
-    std::byte* const to = take(items.size_bytes());
+    T* const to = room<T>(items.size());
     if (!to) return {};
     std::memcpy(static_cast<void*>(to), items.data(), items.size_bytes());
-    return {reinterpret_cast<const T*>(to), items.size()};
+    return {to, items.size()};
   }
   /// Whether there was no memory for one of them.
   bool failed() const { return failed_; }
@@ -41,11 +46,11 @@ class Copies {
     std::byte* begin;
     std::size_t size;
   };
-  static constexpr std::size_t alignment = 16, usual_chunk = std::size_t{256} << 10;
+  static constexpr std::size_t usual_chunk = std::size_t{256} << 10;
 
-  std::byte* take(std::size_t bytes) {
-    bytes = (bytes + alignment - 1) / alignment * alignment;
-    if (bytes > left_) {
+  std::byte* take(std::size_t bytes, std::size_t alignment) {
+    std::size_t gap = -reinterpret_cast<std::uintptr_t>(next_) & (alignment - 1);
+    if (gap + bytes > left_) {
       const std::size_t size = std::max(bytes, usual_chunk);
       auto* const begin = static_cast<std::byte*>(platform::map_pages(size));
       if (!begin || !chunks_.push_back({begin, size})) {
@@ -55,8 +60,10 @@ class Copies {
       }
       next_ = begin;
       left_ = size;
+      gap = 0;
     }
-    left_ -= bytes;
+    next_ += gap;
+    left_ -= gap + bytes;
     return std::exchange(next_, next_ + bytes);
   }
 
@@ -66,4 +73,4 @@ class Copies {
   bool failed_ = false;
 };
 
-}  // namespace refrain::runtime
+}  // namespace refrain::record

@@ -1,27 +1,28 @@
-#include "runtime/event_file.hpp"
+#include "record/event_file.hpp"
 
 #include <cerrno>
 
-#include "record/error_text.hpp"
-#include "record/event_frames.hpp"
-#include "record/spill_file.hpp"
 #include "format/event_file.hpp"
 #include "measurement/locations.hpp"
-#include "runtime/event_agreement.hpp"
-#include "runtime/experiment.hpp"
-#include "runtime/message.hpp"
+#include "platform/message.hpp"
+#include "record/error_text.hpp"
+#include "record/event_agreement.hpp"
+#include "record/event_frames.hpp"
+#include "record/experiment.hpp"
+#include "record/spill_file.hpp"
 
-namespace refrain::runtime {
+namespace refrain::record {
 namespace {
 
 using measurement::Location;
+using platform::say;
 
-record::SpillFile file(format::events_name_begin);
+SpillFile file(format::events_name_begin);
 
 /// Returns 0 or the errno value.
 int append(const events::Block& block, std::int32_t rank) {
   platform::Bytes frame;
-  record::Compressor compressor;
+  Compressor compressor;
   if (!append_event_frame(block, compressor, frame)) return ENOMEM;
   return file.append(experiment_directory(), rank, frame.view());
 }
@@ -30,7 +31,7 @@ void end_events(Location& location, int error, std::int32_t rank) {
   measurement::events_have_ended.store(true, std::memory_order_relaxed);
   location.count_loss(measurement::Loss::EventsLost);
   say("rank %d cannot write events to '%s': %s; no more are kept", static_cast<int>(rank), experiment_directory(),
-      record::error_text(error).data());
+      error_text(error).data());
 }
 
 /// Its thread does not append meanwhile, and there is a file.
@@ -77,7 +78,7 @@ void drop_outdated_events(EventsUntil until) {
   for (Location* l = measurement::first_location(); l; l = l->next)
     outdated |= l->events && measurement::is_held(*l) && l->events->spans.is_outdated();
   const bool is_large = until == EventsUntil::Kept && file.bytes() >= 2 * measurement::event_settings.memory;
-  if (!outdated || !(is_large || event_agreement().agreed)) return;
+  if (!outdated || !(is_large || have_agreed_on_events())) return;
   file.begin_anew();
   for (Location* l = measurement::first_location(); l; l = l->next)
     if (l->events && measurement::is_held(*l)) l->events->spans.write_anew();
@@ -99,12 +100,12 @@ void tell_unwritten_sample(std::int32_t rank) {
   if (unwritten_sample == 0 || unwritten_was_told) return;
   unwritten_was_told = true;
   say("rank %d cannot write events to '%s': %s", static_cast<int>(rank), experiment_directory(),
-      record::error_text(unwritten_sample).data());
+      error_text(unwritten_sample).data());
 }
 
 bool take_in_events(platform::Bytes& frames) {
   constexpr std::size_t most = std::size_t{64} << 20;  // a process at its end shall not need much memory
-  record::Compressor compressor;
+  Compressor compressor;
   platform::Bytes room;
   if (!has_room(room)) return false;
   for (Location* l = measurement::first_location(); l; l = l->next) {
@@ -143,4 +144,4 @@ void write_all_events(EventsUntil until, std::int32_t rank) {
   for (Location* l = measurement::first_location(); l; l = l->next) write_events(*l, until, rank);
 }
 
-}  // namespace refrain::runtime
+}  // namespace refrain::record

@@ -1,17 +1,17 @@
-#include "runtime/event_agreement.hpp"
+#include "record/event_agreement.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <tuple>
 
-#include "record/tree_exchange.hpp"
 #include "format/checksum.hpp"
 #include "measurement/event_log.hpp"
 #include "measurement/locations.hpp"
 #include "measurement/regions.hpp"
+#include "record/tree_exchange.hpp"
 
-namespace refrain::runtime {
+namespace refrain::record {
 namespace {
 
 using measurement::Location;
@@ -136,10 +136,10 @@ bool exchange(const measurement::Peers& peers, Proposal& proposal, bool good, st
     return good;
   }
   constexpr std::byte refusal{};
-  const record::TreePlace place = record::place_in_tree(peers.rank, peers.size);
+  const TreePlace place = place_in_tree(peers.rank, peers.size);
   const bool is_root = place.parent < 0;
-  good = record::receive_from_children(
-             peers, place, deadline, [&](int, const platform::Bytes& message) { return absorb(message, proposal); }) &&
+  good = receive_from_children(peers, place, deadline,
+                               [&](int, const platform::Bytes& message) { return absorb(message, proposal); }) &&
          good;
   if (is_root && good) choose(proposal.slowest, measurement::event_settings.slowest);
   platform::Bytes message;
@@ -148,7 +148,7 @@ bool exchange(const measurement::Peers& peers, Proposal& proposal, bool good, st
     if (!message.append(&refusal, 1)) return false;
   }
   if (!is_root && !peers.send(peers.state, place.parent, message, deadline)) return false;
-  if (!record::broadcast(peers, message, deadline)) return false;
+  if (!broadcast(peers, message, deadline)) return false;
   proposal.levels = proposal.sparse = {};
   proposal.of_messages = 0;
   cut(proposal.slowest, 0);
@@ -177,28 +177,29 @@ bool propose(Proposal& proposal) {
 constinit platform::NeverDestroyed<Proposal> agreed_proposal{};
 bool is_agreed = false;
 
-/// They change no more, or are read while their thread is held.
-record::StretchesRecord stretches() {
+/// They change no more, or are read while their thread is held. Null: there are none.
+const measurement::Stretches* stretches() {
   const Location* first = measurement::first_location();
   while (first && first->thread != 0) first = first->next;
-  if (!first || !first->events || !measurement::is_held(*first)) return {};
-  const measurement::Stretches& of = first->events->stretches;
-  return {of.count(), of.hash(), of.classes()};
+  if (!first || !first->events || !measurement::is_held(*first)) return nullptr;
+  return &first->events->stretches;
 }
 
 }  // namespace
 
-EventAgreement event_agreement() {
-  static std::array<record::EventLevel, events::SpanStore::most_loops> levels;
-  static constinit platform::NeverDestroyed<platform::GrowableArray<record::SlowIteration>> slowest{};
+bool have_agreed_on_events() { return is_agreed; }
+
+void describe_event_sample(RankRecord& record) {
+  static std::array<EventLevel, events::SpanStore::most_loops> levels;
+  static constinit platform::NeverDestroyed<platform::GrowableArray<SlowIteration>> slowest{};
   slowest.get().clear();
   Proposal now;
-  if (!is_agreed && !propose(now)) return {};
+  if (!is_agreed && !propose(now)) return;
   Proposal& proposal = is_agreed ? agreed_proposal.get() : now;
   std::size_t count = 0;
   const auto add = [&](std::uint16_t region) {
     const auto known = std::span(levels).first(count);
-    if (count == levels.size() || std::ranges::find(known, region, &record::EventLevel::region) != known.end()) return;
+    if (count == levels.size() || std::ranges::find(known, region, &EventLevel::region) != known.end()) return;
     const std::uint32_t loop = hash_of_loop(region);
     levels[count++] = {region, level_of(proposal.levels, loop)};
     for (const Candidate& of : proposal.slowest.view())
@@ -207,7 +208,10 @@ EventAgreement event_agreement() {
   for_each_store([&](const measurement::EventLog& log) {
     for (const events::SpanStore::Loop& of : log.spans.loops()) add(of.region);
   });
-  return {is_agreed, std::span(levels).first(count), slowest.get().view(), stretches()};
+  record.events_agreed = is_agreed;
+  record.event_levels = std::span(levels).first(count);
+  record.slowest = slowest.get().view();
+  record.stretches = stretches();
 }
 
 bool agree_on_events(const measurement::Peers& peers, std::int64_t deadline_monotonic_ns) {
@@ -234,4 +238,4 @@ bool help_to_agree_on_events(const measurement::Peers& peers, std::int64_t deadl
   return exchange(peers, proposal, true, deadline_monotonic_ns);
 }
 
-}  // namespace refrain::runtime
+}  // namespace refrain::record

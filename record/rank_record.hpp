@@ -1,20 +1,26 @@
 #pragma once
-/// Turns the locations of this process into the view that the archive writes.
+/// Turns the locations of this process into the view that is written. What a location goes on changing is copied while
+/// it is held; it is encoded and written when it is not.
 
 #include <optional>
 
-#include "record/rank_profile.hpp"
 #include "measurement/iterations.hpp"
 #include "measurement/location.hpp"
 #include "platform/modules.hpp"
 #include "platform/pages.hpp"
-#include "runtime/calibration.hpp"
-#include "runtime/copies.hpp"
+#include "record/copies.hpp"
+#include "record/rank_profile.hpp"
 
-namespace refrain::runtime {
+namespace refrain::record {
 
-/// Owns what a RankRecord points to, but for what `frame` points to and, where the locations stay as they are, what
-/// they hold of loops and messages.
+/// What a record tells of samples, by the folder that takes them.
+struct Sampler {
+  bool is_on_wall_clock;  ///< which then takes the place of the CPU clock
+  std::int64_t (*cpu_time_without_ticks)(const measurement::Location& location);  ///< sampling/sampler.hpp
+};
+
+/// Owns what a RankRecord points to, but for what `frame` points to, the nodes of call trees, and, where the locations
+/// stay as they are, what they hold of loops and messages.
 class RankRecordBuilder {
  public:
   enum class Threads {
@@ -23,24 +29,14 @@ class RankRecordBuilder {
     Going,    ///< they go on, and each is paused for as long as it takes to copy it; else the same
     Cut       ///< they are paused, and the process may end now: a call in progress counts as far as it has come
   };
-  /// False: no memory, or a location could not be paused. `wall_clock_weights`: ticks came on the wall clock, so it
-  /// takes the place of the CPU clock.
-  [[nodiscard]] bool build(const record::RankRecord& frame, const Calibration& calibration, bool wall_clock_weights,
+  /// False: no memory, or a location could not be paused.
+  [[nodiscard]] bool build(const RankRecord& frame, const Calibration& calibration, const Sampler& sampler,
                            Threads threads);
-  const record::RankRecord& record() const { return record_; }
+  const RankRecord& record() const { return record_; }
   /// A copy that lives as long as this, of what would change before the record is written.
-  record::StretchesRecord copy_of(const record::StretchesRecord& stretches);
+  const measurement::Stretches* copy_of(const measurement::Stretches* stretches);
 
  private:
-  /// Where the items of one owner begin in an array of all owners' items, and how many they are. Arrays move while they
-  /// grow, so everything is collected first and pointed to afterwards.
-  struct Extent {
-    std::size_t first, count;
-  };
-  struct LocationExtents {
-    Extent nodes, units, loops, durations;
-  };
-
   [[nodiscard]] bool copy_modules();
   [[nodiscard]] bool add_held(measurement::Location& location);
   [[nodiscard]] bool add(const measurement::Location& location);
@@ -49,8 +45,14 @@ class RankRecordBuilder {
   std::span<const T> kept(std::span<const T> items) {
     return copies_are_needed_ ? copies_.of(items) : items;
   }
-  void add_own_times(const measurement::Location& location, record::LocationRecord& record) const;
-  bool is_held(const measurement::Location& location) const;
+  /// Items that were collected, where they stay. The array is empty then.
+  template <class T>
+  std::span<const T> take(platform::GrowableArray<T>& items) {
+    const std::span<const T> taken = copies_.of(items.view());
+    items.clear();
+    return taken;
+  }
+  void add_own_times(const measurement::Location& location, LocationRecord& record) const;
   /// A call in progress that is to be counted, how long it has lasted, and how much of that off the CPU since the last
   /// look.
   struct CallInProgress {
@@ -67,38 +69,29 @@ class RankRecordBuilder {
                                 std::int32_t loop_index);
   [[nodiscard]] bool add_slopes(const measurement::ClusteredLoop& loop);
   [[nodiscard]] bool add_cluster(const measurement::ClusteredLoop& loop, std::uint32_t index, std::int32_t loop_index);
+  [[nodiscard]] bool push_cluster(clustering::ClusterView cluster);
+  /// Of the rows that were added since the last one. `extra`: null: 0.
   [[nodiscard]] bool add_unit(const measurement::UnitTotals& totals, const std::int64_t* extra, std::int32_t loop,
-                              std::int32_t cluster, std::size_t first_value);
-  /// A row of values for `node`, to be filled.
+                              std::int32_t cluster);
+  /// A row of values for `node`, to be filled. Null: no memory.
   std::int64_t* add_row(std::uint32_t node, std::size_t columns);
-  std::uint64_t key_of(const measurement::Node& node) const;
-  void point();
 
-  record::RankRecord record_{};
-  bool wall_clock_weights_ = false;
+  RankRecord record_{};
+  Sampler sampler_{};
   std::int64_t cpu_ns_ = 0;                     ///< of all locations
   double outside_call_ = 0, outside_tick_ = 0;  ///< ticks of each call and tick before and after it is timed
   Threads threads_ = Threads::Ended;
   Copies copies_;
   bool copies_are_needed_ = false;  ///< the loops of the location in hand change before the record is written
-  platform::GrowableArray<const char*> region_names_;
-  std::size_t first_user_name_ = 0;  ///< among them
   platform::GrowableArray<platform::Module> modules_;
-  platform::GrowableArray<record::NodeRecord> nodes_;
-  platform::GrowableArray<std::int64_t> numbers_;
-  platform::GrowableArray<record::ValueRecord> values_;
-  platform::GrowableArray<std::size_t> value_places_;  ///< of each value in `numbers_`
-  platform::GrowableArray<record::UnitRecord> units_;
-  platform::GrowableArray<Extent> unit_values_;
-  platform::GrowableArray<record::ClusterRecord> clusters_;
-  platform::GrowableArray<record::LoopRecord> loops_;
-  platform::GrowableArray<Extent> loop_clusters_;
-  platform::GrowableArray<record::SlopeRecord> slopes_;
-  platform::GrowableArray<float> slope_values_;  ///< of each slope record: the first slopes, then the second ones
-  platform::GrowableArray<Extent> loop_slopes_;
+  platform::GrowableArray<LocationRecord> locations_;
+  // Of the location in hand.
+  platform::GrowableArray<ValueRecord> rows_;  ///< of its unit in hand
+  platform::GrowableArray<UnitRecord> units_;
+  platform::GrowableArray<clustering::ClusterView> clusters_;  ///< of its loop in hand
+  platform::GrowableArray<SlopeRecord> slopes_;                ///< likewise
+  platform::GrowableArray<LoopRecord> loops_;
   platform::GrowableArray<waits::DurationTable::Entry> durations_;
-  platform::GrowableArray<record::LocationRecord> locations_;
-  platform::GrowableArray<LocationExtents> extents_;
 };
 
-}  // namespace refrain::runtime
+}  // namespace refrain::record

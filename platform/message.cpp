@@ -1,4 +1,4 @@
-#include "runtime/message.hpp"
+#include "platform/message.hpp"
 
 #include <cstddef>
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "platform/own_signal.hpp"
 
-namespace refrain::runtime {
+namespace refrain::platform {
 namespace {
 
 struct stat first_stderr;
@@ -42,9 +42,9 @@ void say(const char* format, ...) {
   n += prefix;
   if (n > static_cast<int>(sizeof line) - 2) n = sizeof line - 2;
   line[n++] = '\n';
-  const platform::OwnSignalBlocker blocker(SIGPIPE);  // who read it may have gone
+  const OwnSignalBlocker blocker(SIGPIPE);  // who read it may have gone
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line, static_cast<std::size_t>(n));
   errno = saved;
 }
 
-}  // namespace refrain::runtime
+}  // namespace refrain::platform

@@ -1,4 +1,4 @@
-#include "runtime/function_table.hpp"
+#include "record/function_table.hpp"
 
 #include <cstddef>
 #include <cstring>
@@ -8,12 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "record/output_file.hpp"
 #include "config/function_table.hpp"
 #include "config/line.hpp"
 #include "format/names_file.hpp"
+#include "record/output_file.hpp"
 
-namespace refrain::runtime {
+namespace refrain::record {
 namespace {
 
 const void* table = nullptr;
@@ -43,7 +43,7 @@ int read_setting(const char* text) {
 void take_function_table() {
   const char* text = getenv(config::function_table_variable);
   if (!text || table) return;
-  const record::ErrnoKeeper errno_keeper;
+  const ErrnoKeeper errno_keeper;
   const int descriptor = read_setting(text);
   struct stat file;
   // Only a file in memory has seals, so no other one is ever mapped or closed.
@@ -59,13 +59,13 @@ void take_function_table() {
 
 void keep_function_table(const char* directory) {
   if (!table || !*directory) return;
-  const record::ErrnoKeeper errno_keeper;
-  const record::FileSizeSignalBlocker no_signal;
+  const ErrnoKeeper errno_keeper;
+  const FileSizeSignalBlocker no_signal;
   char name[config::longest_executable_id + 32];
   config::Line(name, sizeof name) << format::functions_name_begin << executable_id << format::functions_name_end;
-  record::write_whole(directory, name, O_EXCL, {std::span(static_cast<const std::byte*>(table), table_size)});
+  write_whole(directory, name, O_EXCL, {std::span(static_cast<const std::byte*>(table), table_size)});
   munmap(const_cast<void*>(table), table_size);
   table = nullptr;
 }
 
-}  // namespace refrain::runtime
+}  // namespace refrain::record

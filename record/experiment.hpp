@@ -1,14 +1,14 @@
 #pragma once
-/// The experiment directory of this job as the runtime uses it. Ordinary context, one thread at a time.
+/// The experiment of this job: its directory, its manifest, and what its ranks tell each other of it. Ordinary context,
+/// one thread at a time.
 
 #include <cstdint>
 
-#include "record/rank_profile.hpp"
 #include "config/configuration.hpp"
 #include "measurement/peers.hpp"
-#include "runtime/calibration.hpp"
+#include "record/rank_profile.hpp"
 
-namespace refrain::runtime {
+namespace refrain::record {
 
 enum class Ending : std::uint8_t {
   Complete,  ///< MPI_Finalize, or the ordinary end of a program without MPI: all ranks write together
@@ -20,10 +20,11 @@ enum class Ending : std::uint8_t {
 /// So many seconds from now, on the monotonic clock: what exchanges with other ranks take.
 std::int64_t deadline_in(std::int64_t seconds);
 
-/// Rank 0 makes the directory and its manifest (state "running"); all ranks learn its name. False: there is none, which
-/// rank 0 has said in one line; the job goes on unmeasured.
+/// Rank 0 makes the directory and its manifest (state "running"); all ranks learn its name. `mpi_library`: what MPI
+/// calls itself; empty before MPI_Init. `why_not_the_task_clock`: samples are made by the timer; empty: they are not;
+/// valid to the end. False: there is no experiment, which rank 0 has said in one line; the job goes on unmeasured.
 bool open_experiment(const config::Configuration& configuration, const measurement::Peers& peers,
-                     const char* mpi_library);
+                     const char* mpi_library, const char* why_not_the_task_clock);
 
 /// What an unmeasured rank does in MPI_Init, so that measured ones need not wait for it. True: there is an experiment.
 /// `is_off`: by REFRAIN_ENABLE.
@@ -45,7 +46,7 @@ const char* experiment_before_mpi();
 /// Writes the profile, with the peers' when the ending is complete, and the final manifest if it is the end. A
 /// profile that is whole takes the place of this rank's part file. At most one line on stderr. False: this rank's data
 /// was not written.
-bool write_experiment(const config::Configuration& configuration, const Calibration& calibration,
-                      const record::RankRecord& record, const measurement::Peers& peers, Ending ending);
+bool write_experiment(const config::Configuration& configuration, const RankRecord& record,
+                      const measurement::Peers& peers, Ending ending);
 
-}  // namespace refrain::runtime
+}  // namespace refrain::record

@@ -1,32 +1,33 @@
-#include "runtime/experiment.hpp"
+#include "record/experiment.hpp"
 
 #include <cstring>
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "record/experiment_directory.hpp"
-#include "record/manifest.hpp"
-#include "record/output_file.hpp"
-#include "record/tree_exchange.hpp"
-#include "record/writer.hpp"
 #include "config/line.hpp"
 #include "measurement/event_log.hpp"
 #include "platform/clock.hpp"
 #include "platform/floating_point.hpp"
-#include "runtime/clock_offsets.hpp"
-#include "runtime/event_agreement.hpp"
-#include "runtime/function_table.hpp"
-#include "runtime/launch.hpp"
-#include "runtime/message.hpp"
-#include "runtime/verbose.hpp"
-#include "sampling/sampler.hpp"
+#include "platform/message.hpp"
+#include "record/clock_offsets.hpp"
+#include "record/event_agreement.hpp"
+#include "record/experiment_directory.hpp"
+#include "record/function_table.hpp"
+#include "record/manifest.hpp"
+#include "record/output_file.hpp"
+#include "record/run_notes.hpp"
+#include "record/tree_exchange.hpp"
+#include "record/writer.hpp"
 
-namespace refrain::runtime {
+namespace refrain::record {
 namespace {
 
-record::ExperimentDirectory directory;
-record::ExperimentDirectory early_directory;  ///< of this process alone, until MPI_Init
+using platform::say;
+
+ExperimentDirectory directory;
+ExperimentDirectory early_directory;  ///< of this process alone, until MPI_Init
 constinit platform::NeverDestroyed<platform::GrowableArray<char>> mpi_library_text;
+const char* no_task_clock = "";  ///< why it makes no samples
 
 /// In place of REFRAIN_FINALIZE_TIMEOUT: a rank may be unmeasured because its configuration could not be read.
 constexpr std::int64_t patience_of_unmeasured_s = 60;
@@ -59,11 +60,11 @@ bool make_directory(const config::Configuration& configuration, const measuremen
                     const char* mpi_library, std::int64_t now) {
   const Executable executable;
   const int rank = is_alone(peers, mpi_library) ? rank_by_environment() : 0;
-  const bool made = record::make_experiment_directory(configuration.experiment_directory, executable.path, peers.size,
-                                                       now, directory, rank > 0 ? rank : 0);
+  const bool made = make_experiment_directory(configuration.experiment_directory, executable.path, peers.size, now,
+                                              directory, rank > 0 ? rank : 0);
   const bool expected = made && is_alone(peers, mpi_library) && rank_by_environment() >= 0;
   if (directory.line[0] && !expected) say(made ? "%s" : "%s; the program runs unmeasured", directory.line);
-  if (made) record::hold_directory(directory.path), note_experiment(directory.path);
+  if (made) hold_directory(directory.path), note_experiment(directory.path);
   else note_said(), directory.path[0] = 0;
   return made;
 }
@@ -72,7 +73,7 @@ constexpr std::size_t most_options = 64;
 constexpr std::size_t value_size = 1100;
 
 /// `may_complain`: a failure is said on stderr.
-void put_manifest(const config::Configuration& configuration, record::ManifestRecord record, bool may_complain) {
+void put_manifest(const config::Configuration& configuration, ManifestRecord record, bool may_complain) {
   const CommandLine command;
   const Executable executable;
   char working_directory[PATH_MAX];
@@ -81,7 +82,7 @@ void put_manifest(const config::Configuration& configuration, record::ManifestRe
   gethostname(host, sizeof host - 1);
 
   platform::GrowableArray<char> texts;
-  record::NameValue values[most_options];
+  NameValue values[most_options];
   std::size_t count = 0;
   if (texts.resize(most_options * value_size)) {
     for (; count < config::option_count && count < most_options; ++count) {
@@ -89,8 +90,8 @@ void put_manifest(const config::Configuration& configuration, record::ManifestRe
       config::format_option(configuration, count, text, value_size);
       const char* variable = config::option_table[count].variable;
       // What is in force: where the task clock is not allowed that is the timer, and why.
-      if (std::strcmp(variable, "REFRAIN_SAMPLING_SOURCE") == 0 && *sampling::why_not_the_task_clock())
-        config::Line(text, value_size) << "timer: " << sampling::why_not_the_task_clock();
+      if (std::strcmp(variable, "REFRAIN_SAMPLING_SOURCE") == 0 && *no_task_clock)
+        config::Line(text, value_size) << "timer: " << no_task_clock;
       values[count] = {variable, text};
     }
   }
@@ -101,7 +102,7 @@ void put_manifest(const config::Configuration& configuration, record::ManifestRe
   record.host = host;
   record.mpi_library = mpi_library_text.get().data();
   char line[1024];
-  if (record::write_manifest(directory.path, record, line, sizeof line) || !may_complain) return;
+  if (write_manifest(directory.path, record, line, sizeof line) || !may_complain) return;
   say("%s", line);
   note_said();
 }
@@ -148,7 +149,8 @@ const char* experiment_before_mpi() {
 }
 
 bool open_experiment(const config::Configuration& configuration, const measurement::Peers& peers,
-                     const char* mpi_library) {
+                     const char* mpi_library, const char* why_not_the_task_clock) {
+  no_task_clock = why_not_the_task_clock;
   platform::Bytes message;
   early_directory = directory;
   if (peers.rank == 0) {
@@ -159,8 +161,8 @@ bool open_experiment(const config::Configuration& configuration, const measureme
     auto& text = mpi_library_text.get();
     text.clear();
     if (made && append_first_line(mpi_library, text) && text.push_back(0)) {
-      record::ManifestRecord record{};
-      record.state = record::ExperimentState::Running;
+      ManifestRecord record{};
+      record.state = ExperimentState::Running;
       record.ranks = peers.size;
       record.started_epoch_ns = now;
       put_manifest(configuration, record, false);  // one that fails for good is told at the end
@@ -174,31 +176,27 @@ bool open_experiment(const config::Configuration& configuration, const measureme
     }
   }
   if (peers.size > 1) {
-    if (!record::broadcast(peers, message, deadline_in(configuration.finalize_timeout))) {
+    if (!broadcast(peers, message, deadline_in(configuration.finalize_timeout))) {
       say("rank %d did not learn where the experiment is; it runs unmeasured", peers.rank);
       note_said();
       return false;
     }
     if (!read_start(message)) return false;
-    if (peers.rank != 0 && directory.path[0]) record::hold_directory(directory.path);
+    if (peers.rank != 0 && directory.path[0]) hold_directory(directory.path);
     if (exchanges.is_off && peers.rank == 1) {
       say("REFRAIN_ENABLE=off on rank 0: the whole job runs unmeasured");
       note_said();
     }
   }
-  if (!directory.path[0]) return false;
-  if (configuration.verbose && peers.rank == 0)
-    tell_begin(configuration, mpi_library[0] ? mpi_library : nullptr, directory.path);
-  return true;
+  return directory.path[0] != 0;
 }
 
 bool decline_experiment(const measurement::Peers& peers, bool is_off) {
   platform::Bytes message;
   directory.path[0] = 0;
   exchanges = {false, false, is_off};
-  return peers.size > 1 && append_start(message) &&
-         record::broadcast(peers, message, deadline_in(patience_of_unmeasured_s)) && read_start(message) &&
-         directory.path[0] != 0 &&
+  return peers.size > 1 && append_start(message) && broadcast(peers, message, deadline_in(patience_of_unmeasured_s)) &&
+         read_start(message) && directory.path[0] != 0 &&
          (!exchanges.clocks || measure_clock_offset(peers, deadline_in(patience_of_unmeasured_s)));
 }
 
@@ -210,42 +208,38 @@ void write_nothing(const measurement::Peers& peers) {
   const std::int64_t deadline = deadline_in(patience_of_unmeasured_s);
   if (exchanges.clocks && !measure_clock_offset(peers, deadline)) return;
   if (exchanges.events && !help_to_agree_on_events(peers, deadline)) return;
-  record::RankRecord record{};
+  RankRecord record{};
   record.rank = peers.rank;
   record.ranks = peers.size;
   record.first_anchor = record.last_anchor = platform::read_anchor();
   record.begin_epoch_ns = platform::wall_clock_ns();
   gethostname(record.host, sizeof record.host - 1);
-  record::write_profile(record, peers, directory.path, deadline_in(patience_of_unmeasured_s));
+  write_profile(record, peers, directory.path, deadline_in(patience_of_unmeasured_s));
 }
 
-bool write_experiment(const config::Configuration& configuration, const Calibration& calibration,
-                      const record::RankRecord& record, const measurement::Peers& peers, Ending ending) {
-  const record::WriteOutcome outcome =
-      ending == Ending::Complete
-          ? record::write_profile(record, peers, directory.path, deadline_in(configuration.finalize_timeout))
-          : record::write_part(record, directory.path);
+bool write_experiment(const config::Configuration& configuration, const RankRecord& record,
+                      const measurement::Peers& peers, Ending ending) {
+  const WriteOutcome outcome = ending == Ending::Complete ? write_profile(record, peers, directory.path,
+                                                                          deadline_in(configuration.finalize_timeout))
+                                                          : write_part(record, directory.path);
   if (outcome.line[0]) {
     say("%s", outcome.line);
     if (!outcome.written) note_said();
   }
   if (outcome.written && ending != Ending::Warned) keep_function_table(directory.path);
-  if (outcome.written && !outcome.in_part && record.spilled_bytes == 0)
-    record::remove_part(directory.path, record.rank);
-  if (ending == Ending::Warned) return outcome.written;
-  if (configuration.verbose) tell_end(record, directory.path);
-  if (record.rank != 0) return outcome.written;
-  record::ManifestRecord manifest{};
-  manifest.state = ending == Ending::Complete && outcome.complete ? record::ExperimentState::Complete
-                                                                  : record::ExperimentState::Incomplete;
+  if (outcome.written && !outcome.in_part && record.spilled_bytes == 0) remove_part(directory.path, record.rank);
+  if (ending == Ending::Warned || record.rank != 0) return outcome.written;
+  ManifestRecord manifest{};
+  manifest.state =
+      ending == Ending::Complete && outcome.complete ? ExperimentState::Complete : ExperimentState::Incomplete;
   manifest.ranks = record.ranks;
   manifest.started_epoch_ns = record.begin_epoch_ns;
   manifest.ended_epoch_ns = platform::wall_clock_ns();
   manifest.ticks_per_second = platform::ticks_per_second(record.first_anchor, record.last_anchor);
-  manifest.call_cost = calibration.call;
-  manifest.tick_cost = calibration.tick;
+  manifest.call_cost = record.call_cost;
+  manifest.tick_cost = record.tick_cost;
   put_manifest(configuration, manifest, !outcome.line[0]);
   return outcome.written;
 }
 
-}  // namespace refrain::runtime
+}  // namespace refrain::record

@@ -1,21 +1,21 @@
-#include "runtime/clock_offsets.hpp"
+#include "record/clock_offsets.hpp"
 
 #include <array>
 #include <cstring>
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "record/tree_exchange.hpp"
 #include "format/checksum.hpp"
 #include "format/hashing.hpp"
 #include "platform/clock.hpp"
+#include "record/tree_exchange.hpp"
 
-namespace refrain::runtime {
+namespace refrain::record {
 namespace {
 
 constexpr int questions = 40;
 
-std::array<record::ClockOffset, 2> offsets;
+std::array<ClockOffset, 2> offsets;
 std::size_t offset_count = 0;
 
 bool send_number(const measurement::Peers& peers, int to, std::uint64_t number, std::int64_t deadline) {
@@ -49,7 +49,7 @@ bool ask(const measurement::Peers& peers, int parent, std::int64_t deadline) {
   const std::uint64_t own = identity_of_clock();
   if (!send_number(peers, parent, own, deadline) || !receive_number(peers, parent, identity, deadline)) return false;
   if (identity == own) return true;
-  record::ClockOffset best{parent, 0, 0, -1};
+  ClockOffset best{parent, 0, 0, -1};
   for (int i = 0; i < questions; ++i) {
     const std::int64_t begin = platform::monotonic_ns();
     std::uint64_t there = 0;
@@ -86,12 +86,12 @@ std::uint64_t identity_of_clock() {
 
 bool measure_clock_offset(const measurement::Peers& peers, std::int64_t deadline) {
   if (peers.size <= 1) return true;
-  const record::TreePlace place = record::place_in_tree(peers.rank, peers.size);
+  const TreePlace place = place_in_tree(peers.rank, peers.size);
   for (int i = 0; i < place.children; ++i)
     if (!answer(peers, place.child[i], deadline)) return false;
   return place.parent < 0 || ask(peers, place.parent, deadline);
 }
 
-std::span<const record::ClockOffset> clock_offsets() { return std::span(offsets).first(offset_count); }
+std::span<const ClockOffset> clock_offsets() { return std::span(offsets).first(offset_count); }
 
-}  // namespace refrain::runtime
+}  // namespace refrain::record

@@ -4,23 +4,18 @@
 /// with the messages that are sampled one by one (events/matched_sample.hpp).
 
 #include <cstdint>
-#include <span>
 
-#include "record/rank_profile.hpp"
 #include "measurement/peers.hpp"
+#include "record/rank_profile.hpp"
 
-namespace refrain::runtime {
+namespace refrain::record {
 
-struct EventAgreement {
-  bool agreed = false;                              ///< these are those of all ranks
-  std::span<const record::EventLevel> levels;      ///< by loop of this rank
-  std::span<const record::SlowIteration> slowest;  ///< of its loops
-  record::StretchesRecord stretches;
-};
+/// Fills in what the record of this rank says of its sample, as it is now: the locations are closed or paused. After
+/// the ranks have agreed, what they have agreed on. Valid until the next call. Nothing: no memory.
+void describe_event_sample(RankRecord& record);
 
-/// Of this rank, as it is now: the locations are closed or paused. After the ranks have agreed, what they have agreed
-/// on. Valid until the next call. Empty: no memory, or there is no sample.
-EventAgreement event_agreement();
+/// Whether all ranks have agreed.
+bool have_agreed_on_events();
 
 /// One maximum over all ranks, up and down the tree (record/tree_exchange.hpp); then the locations of this rank drop
 /// what other ranks do not have. They are closed. False: the exchange failed, and nothing was dropped.
@@ -28,4 +23,4 @@ bool agree_on_events(const measurement::Peers& peers, std::int64_t deadline_mono
 /// The part of a rank that keeps no events.
 bool help_to_agree_on_events(const measurement::Peers& peers, std::int64_t deadline_monotonic_ns);
 
-}  // namespace refrain::runtime
+}  // namespace refrain::record
