@@ -142,20 +142,16 @@ std::uint32_t class_without_keys(const ClusteredLoop& loop) {
 bool RankRecordBuilder::add_passed(const Location& l, const ClusteredLoop& loop, std::int32_t loop_index) {
   const measurement::PassedIterations& passed = loop.passed;
   const std::size_t metrics = measurement::logged_in_use();
-  const std::span<const std::int64_t> minimum(passed.minimum, metrics), maximum(passed.maximum, metrics);
-  const std::span<const double> squares(passed.squares, metrics);
-  if (!push_cluster({format::passed_label,
-                     class_without_keys(loop),
-                     false,
-                     passed.count,
-                     passed.first,
-                     passed.last,
-                     passed.first,
-                     {},
-                     minimum,
-                     maximum,
-                     squares}))
-    return false;
+  clustering::ClusterView cluster{};
+  cluster.label = format::passed_label;
+  cluster.class_index = class_without_keys(loop);
+  cluster.members = passed.count;
+  cluster.first = cluster.exemplar = passed.first;
+  cluster.last = passed.last;
+  cluster.minimum = {passed.minimum, metrics};
+  cluster.maximum = {passed.maximum, metrics};
+  cluster.squares = {passed.squares, metrics};
+  if (!push_cluster(cluster)) return false;
   for (std::uint32_t node = 0; node < passed.by_node.size(); ++node) {
     const auto& [value, off_cpu_ns] = passed.by_node[node];
     if (value == 0) continue;
