@@ -4,12 +4,12 @@
 #include <benchmark/benchmark.h>
 #include <filesystem>
 
-#include "archive/rank_encoder.hpp"
-#include "archive/writer.hpp"
 #include "offline/experiment/experiment.hpp"
-#include "tests/unit/archive/sample_job.hpp"
-#include "tests/unit/archive/thread_peers.hpp"
-#include "tests/unit/archive/whole_experiment.hpp"
+#include "record/rank_encoder.hpp"
+#include "record/writer.hpp"
+#include "tests/unit/record/sample_job.hpp"
+#include "tests/unit/record/thread_peers.hpp"
+#include "tests/unit/record/whole_experiment.hpp"
 
 namespace {
 
@@ -30,7 +30,7 @@ void write_profile(benchmark::State& state) {
     ThreadJob job(ranks);
     job.run([&](int rank) {
       auto& sample = samples[static_cast<std::size_t>(rank)];
-      (void)archive::write_profile(sample.record(), job.peers(rank), directory.c_str(), seconds_from_now(60));
+      (void)record::write_profile(sample.record(), job.peers(rank), directory.c_str(), seconds_from_now(60));
     });
     state.PauseTiming();
     bytes = std::filesystem::file_size(directory.path + "/profile.refrain");
@@ -51,11 +51,11 @@ BENCHMARK(write_profile)
 void encode_rank(benchmark::State& state) {
   SampleRank sample = sample_rank(0, 1, 1, static_cast<int>(state.range(1)));
   if (state.range(0) > 0) sample.add_loop(0, "timestep", static_cast<int>(state.range(0)), 1000);
-  const archive::RankRecord& record = sample.record();
+  const record::RankRecord& record = sample.record();
   for (auto _ : state) {
-    archive::DefinitionSet definitions;
-    archive::BlockBuilder block;
-    if (!archive::encode_rank(record, definitions, block)) state.SkipWithError("no memory");
+    record::DefinitionSet definitions;
+    record::BlockBuilder block;
+    if (!record::encode_rank(record, definitions, block)) state.SkipWithError("no memory");
     state.counters["bytes"] = static_cast<double>(block.size_with(0, 0));
   }
 }
@@ -72,7 +72,7 @@ void read_profile(benchmark::State& state) {
   ThreadJob job(ranks);
   job.run([&](int rank) {
     SampleRank sample = sample_rank(rank, ranks, 1, paths);
-    (void)archive::write_profile(sample.record(), job.peers(rank), directory.c_str(), seconds_from_now(60));
+    (void)record::write_profile(sample.record(), job.peers(rank), directory.c_str(), seconds_from_now(60));
   });
   for (auto _ : state)
     benchmark::DoNotOptimize(

@@ -92,7 +92,7 @@ function(refrain_runtime_library name)
   endif()
   add_library(${name} SHARED)
   target_link_libraries(${name} PRIVATE ${ARGN} refrain_platform refrain_config refrain_unwind refrain_clustering refrain_waits refrain_events refrain_measurement_hot
-    refrain_measurement refrain_sampling_hot refrain_sampling refrain_adapter_papi refrain_guest refrain_adapter_user refrain_archive
+    refrain_measurement refrain_sampling_hot refrain_sampling refrain_adapter_papi refrain_guest refrain_adapter_user refrain_record refrain_record_process
     refrain_runtime)
   target_link_options(${name} PRIVATE -Wl,--version-script=${exports} -Wl,-z,nodelete -Wl,--gc-sections -Wl,--exclude-libs,ALL)
   # A sanitizer brings libraries of its own; without one, only libc may be linked.

@@ -1,7 +1,7 @@
 #pragma once
 /// Integers and texts as bytes, for both halves: little endian where the width is fixed, LEB128 where it is not
 /// (signed values zigzag-coded). No exceptions: a ByteCursor that has run over the end or met a malformed number
-/// remembers it, and is asked once at the end. The writer's side is archive/encoder.hpp.
+/// remembers it, and is asked once at the end. The writer's side is record/encoder.hpp.
 
 #include <bit>
 #include <cstddef>

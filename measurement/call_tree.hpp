@@ -82,6 +82,9 @@ class CallTree {
 
   std::uint32_t size() const { return node_count_; }
   const Node& node(NodeId id) const { return nodes_[static_cast<std::uint32_t>(id)]; }
+  /// All of them. They stay where they are, and what makes them a call path never changes, so another thread may read
+  /// these while the tree grows.
+  std::span<const Node> nodes() const { return {nodes_, node_count_}; }
   const std::int64_t* values_of(const Node& n) const { return n.values ? pool_ + n.values : nullptr; }
   /// What was settled. Null: the node has no values.
   const std::int64_t* settled_of(const Node& n) const;

@@ -1,6 +1,6 @@
 #pragma once
 /// Events: what happens on a location is noted at once, where it happens, as a record in the location's buffer
-/// (events/buffer.hpp). What is kept of the iterations is decided when they end. runtime/ moves buffers to the file.
+/// (events/buffer.hpp). What is kept of the iterations is decided when they end. record/ moves buffers to the file.
 ///
 /// Whole spans come and go: the records of an iteration are forgotten at its end when nobody has asked for it. A thread
 /// whose buffer is full writes it at the end of its next call; one that makes no calls has it written by another. Of a

@@ -12,7 +12,6 @@ void take_due_snapshot(Location& location) {
 }
 
 LifecycleHooks lifecycle{};
-void (*say)(const char* line) = nullptr;
 std::span<const char* const> mpi_region_names;
 std::span<const bool> mpi_regions_waited_in;
 

@@ -75,9 +75,6 @@ struct LifecycleHooks {
 };
 extern LifecycleHooks lifecycle;
 
-/// One line on stderr; whether or not this process is measured. Set at the start, for good; null: nobody listens.
-extern void (*say)(const char* line);
-
 /// Names of the MPI functions, indexed by RegionId, once one was called: a program may never initialize MPI.
 extern std::span<const char* const> mpi_region_names;
 /// Whether durations of their calls tell how long processes wait for each other; set together with the names.

@@ -44,12 +44,12 @@ volatile int keep_frame;
   keep_frame = frames;  // not a tail call
 }
 
-archive::CalibratedCost summary(double* costs) {
+record::CalibratedCost summary(double* costs) {
   std::sort(costs, costs + batches);
   return {costs[batches / 2], costs[batches / 20], costs[batches - 1 - batches / 20]};
 }
 
-archive::CalibratedCost calibrate_call(Location& location) {
+record::CalibratedCost calibrate_call(Location& location) {
   double costs[batches];
   descend(depth);  // first walk, rules, nodes
   for (double& cost : costs) {
@@ -71,7 +71,7 @@ double timed_since(const Location& location, OwnTime of, const OwnTimes& before)
 
 /// Median of the batches in which something was timed; when there is none the cost itself, so that no part of it counts
 /// as not timed.
-double median_timed(double* seen, const archive::CalibratedCost& cost) {
+double median_timed(double* seen, const record::CalibratedCost& cost) {
   double* first = std::partition(seen, seen + batches, [](double s) { return s < 0; });
   if (first == seen + batches) return cost.median;
   double* middle = first + (seen + batches - first) / 2;
@@ -80,7 +80,7 @@ double median_timed(double* seen, const archive::CalibratedCost& cost) {
 }
 
 /// The same calls with each of them timed.
-double calibrate_timed_call(Location& location, const archive::CalibratedCost& cost) {
+double calibrate_timed_call(Location& location, const record::CalibratedCost& cost) {
   double seen[batches];
   location.call_timing.each_left = (batches + 1) * calls_per_batch;
   descend(depth);

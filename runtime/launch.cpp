@@ -1,22 +1,19 @@
 #include "runtime/launch.hpp"
 
-#include <cerrno>
 #include <climits>
 #include <cstring>
 #include <dlfcn.h>
-#include <fcntl.h>
-#include <initializer_list>
 #include <link.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "config/inlined_code.hpp"
-#include "config/line.hpp"
 #include "config/preloading.hpp"
 #include "platform/pages.hpp"
 #include "platform/symbols.hpp"
-#include "runtime/function_table.hpp"
+#include "record/function_table.hpp"
+#include "record/run_notes.hpp"
 
 namespace refrain::runtime {
 namespace {
@@ -150,30 +147,6 @@ bool is_listed(const char* list, const char* word) {
   return false;
 }
 
-char notes_file[PATH_MAX];
-int forks = 0;  ///< of this process and those that it is a fork of
-
-/// One line, in one write; on nodes that do not have the file, nothing. `refrain run` takes "\n" and "\\" in the text
-/// for the characters (tools/run_notes.cpp).
-void leave_note(const char* kind, const char* text) {
-  if (!*notes_file) return;
-  const int saved = errno;
-  char line[2 * PATH_MAX + 16];
-  std::size_t size = std::strlen(kind);
-  std::memcpy(line, kind, size);
-  for (; *text && size + 3 < sizeof line; ++text) {
-    if (*text == '\n' || *text == '\\') line[size++] = '\\';
-    line[size++] = *text == '\n' ? 'n' : *text;
-  }
-  line[size++] = '\n';
-  const int file = open(notes_file, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
-  if (file >= 0) {
-    [[maybe_unused]] const ssize_t written = write(file, line, size);
-    close(file);
-  }
-  errno = saved;
-}
-
 std::string_view kept_inlined_code;
 
 /// The program may write over its environment.
@@ -208,46 +181,9 @@ void become_measured(char** arguments) {
   if (good && words.push_back(nullptr)) syscall(SYS_execve, tool, words.data(), __environ);
 }
 
-void remember_run() {
-  const char* file = getenv("REFRAIN_INTERNAL_RUN");
-  if (file && std::strlen(file) < sizeof notes_file) std::memcpy(notes_file, file, std::strlen(file) + 1);
-}
-
-Executable::Executable() {
-  const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-  path[n > 0 ? n : 0] = 0;
-}
-
-void note_replacement(const char* file) { leave_note("replaced ", file); }
-void note_experiment(const char* directory) { leave_note("experiment ", directory); }
-void note_said() { leave_note("said ", ""); }
-
-void count_fork() { ++forks; }
-
-void note_forked() {
-  constexpr int most = 32;
-  if (!*notes_file || forks > most) return;
-  const Executable executable;
-  if (!*executable.path) return;
-  char text[PATH_MAX + 16];
-  config::Line line(text, sizeof text);
-  line << std::int64_t{getpid()} << " " << executable.path;
-  leave_note("forked ", text);
-}
-
-void note_mpi_unseen() {
-  if (const Executable executable; *executable.path) leave_note("unseen ", executable.path);
-}
-
 bool mpi_is_loaded() {
   platform::LoadedObject own = platform::own_object();
   return dl_iterate_phdr(find_mpi, &own) != 0;
-}
-
-int rank_by_environment() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"})
-    if (const char* value = getenv(name); value && *value) return atoi(value);
-  return -1;
 }
 
 std::string_view inlined_code() { return kept_inlined_code; }
@@ -261,7 +197,7 @@ void remember_initial_environment(char** arguments) {
 
 void clean_environment() {
   keep_inlined_code();
-  take_function_table();
+  record::take_function_table();
   remember_traces();
   if (initial_environment) {
     char** rest = clean_initial_environment();
@@ -272,6 +208,8 @@ void clean_environment() {
   if (__environ != initial_environment) clean_array(__environ);
 }
 
-guest::Traces traces() { return {was_preloaded ? own_file : "", first_libraries, notes_file, kept_inlined_code}; }
+guest::Traces traces() {
+  return {was_preloaded ? own_file : "", first_libraries, record::notes_file(), kept_inlined_code};
+}
 
 }  // namespace refrain::runtime

@@ -1,7 +1,6 @@
 #pragma once
 /// How this process was started, and the traces of that which its children must not see.
 
-#include <climits>
 #include <string_view>
 
 #include "guest/guest.hpp"
@@ -23,33 +22,8 @@ LaunchMode launch_mode();
 /// fails.
 void become_measured(char** arguments);
 
-/// The file that this process executes; empty: not known. Async-signal-safe.
-struct Executable {
-  char path[PATH_MAX];
-  Executable();
-};
-
-/// Keeps the name of the file of notes, which clean_environment() takes out of the environment.
-void remember_run();
-/// Tells the `refrain run` that waits, if there is one, of this job's results.
-void note_experiment(const char* directory);
-/// ... or that it was said why there are none.
-void note_said();
-
-/// ... or that this process has loaded MPI without a call of MPI_Init that came here. At its end.
-void note_mpi_unseen();
-/// ... or that this process is a forked child, which is not measured; of the first ones only. Async-signal-safe.
-void note_forked();
-/// Before each fork.
-void count_fork();
-/// ... or that this process becomes another program, which is not measured, before there were any.
-void note_replacement(const char* file);
-
 /// True when an MPI library is mapped into this process.
 bool mpi_is_loaded();
-
-/// World rank that the launcher told in the environment, -1 when it told none.
-int rank_by_environment();
 
 /// What `refrain exec` has told of inlined functions (config/inlined_code.hpp), empty: nothing. Valid to the end.
 std::string_view inlined_code();

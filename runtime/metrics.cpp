@@ -15,10 +15,10 @@
 #include "measurement/extra_metrics.hpp"
 #include "measurement/mpi_call.hpp"
 #include "platform/kernel_counters.hpp"
+#include "platform/message.hpp"
 #include "platform/pages.hpp"
 #include "platform/resource_usage.hpp"
-#include "runtime/launch.hpp"
-#include "runtime/message.hpp"
+#include "record/run_notes.hpp"
 
 namespace refrain::runtime {
 namespace {
@@ -27,6 +27,7 @@ using measurement::extra_metrics;
 using measurement::most_extra_metrics;
 using platform::KernelEvent;
 using platform::Resource;
+using platform::say;
 namespace papi = adapters::papi;
 
 static_assert(config::most_metrics == most_extra_metrics);
@@ -130,7 +131,7 @@ void* open() {
 
 /// Says that `name` is left out. Ranks are alike: one of them speaks.
 void say_left_out(std::string_view name, const char* reason, bool with_near) {
-  if (rank_by_environment() > 0) return;
+  if (record::rank_by_environment() > 0) return;
   config::NearNames near(name);
   if (with_near) {
     for (const Known& known : known_metrics) near.consider(known.name);

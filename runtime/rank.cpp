@@ -7,9 +7,11 @@
 #include "measurement/locations.hpp"
 #include "platform/cores.hpp"
 #include "platform/threads.hpp"
-#include "runtime/clock_offsets.hpp"
-#include "runtime/event_agreement.hpp"
-#include "runtime/event_file.hpp"
+#include "record/clock_offsets.hpp"
+#include "record/event_agreement.hpp"
+#include "record/event_file.hpp"
+#include "runtime/verbose.hpp"
+#include "sampling/sampler.hpp"
 
 namespace refrain::runtime {
 
@@ -42,8 +44,8 @@ platform::Cores cores_now() {
 static_assert(static_cast<int>(format::EventMode::Sampled) == static_cast<int>(config::TraceMode::Sampled));
 
 /// What the record of this rank says besides its locations.
-archive::RankRecord make_frame(const Spilled& spilled) {
-  archive::RankRecord frame{};
+record::RankRecord make_frame(const Spilled& spilled) {
+  record::RankRecord frame{};
   frame.rank = this_rank.world.rank;
   frame.ranks = this_rank.world.size;
   frame.process_id = platform::process_id();
@@ -67,17 +69,11 @@ archive::RankRecord make_frame(const Spilled& spilled) {
   frame.spilled_bytes = spilled.bytes;
   frame.early_iterations = spilled.frames;
   frame.event_mode = static_cast<format::EventMode>(measurement::event_settings.selection.mode);
-  frame.event_bytes = spilled.takes_in_events ? 0 : event_bytes();
+  frame.event_bytes = spilled.takes_in_events ? 0 : record::event_bytes();
   frame.event_frames = spilled.event_frames;
-  if (frame.event_mode != format::EventMode::Off) frame.clock = identity_of_clock();
-  frame.clock_offsets = clock_offsets();
-  if (measurement::is_sample_of_events()) {
-    const EventAgreement events = event_agreement();
-    frame.event_levels = events.levels;
-    frame.slowest = events.slowest;
-    frame.events_agreed = events.agreed;
-    frame.stretches = events.stretches;
-  }
+  if (frame.event_mode != format::EventMode::Off) frame.clock = record::identity_of_clock();
+  frame.clock_offsets = record::clock_offsets();
+  if (measurement::is_sample_of_events()) record::describe_event_sample(frame);
   return frame;
 }
 
@@ -103,31 +99,43 @@ bool have_experiment(Ending reason) {
   const bool may_be_made =
       this_rank.is_without_mpi || (!this_rank.mpi_was_initialized && (reason == Ending::Left || is_overdue));
   if (!this_rank.has_experiment && may_be_made && !experiment_is_refused) {
-    this_rank.has_experiment = open_experiment(this_rank.configuration, this_rank.world, "");
+    open_experiment("");
     experiment_is_refused = !this_rank.has_experiment;  // which has been said
   }
   return this_rank.has_experiment;
 }
 
+bool open_experiment(const char* mpi_library) {
+  const config::Configuration& configuration = this_rank.configuration;
+  this_rank.has_experiment =
+      record::open_experiment(configuration, this_rank.world, mpi_library, sampling::why_not_the_task_clock());
+  if (this_rank.has_experiment && configuration.verbose && this_rank.world.rank == 0)
+    tell_begin(configuration, *mpi_library ? mpi_library : nullptr, record::experiment_directory());
+  return this_rank.has_experiment;
+}
+
 void read_cores_taken() { taken_so_far = {platform::throttled_ns(), platform::taken_ns(cores_at_begin)}; }
 
-bool build_record(RankRecordBuilder& builder, const Spilled& spilled, RankRecordBuilder::Threads threads) {
-  const bool going = threads == RankRecordBuilder::Threads::Going;
+bool build_record(RankRecordBuilder& builder, const Spilled& spilled, Threads threads) {
+  const bool going = threads == Threads::Going;
   if (going && !measurement::pause_others()) return false;
-  archive::RankRecord frame = make_frame(spilled);
+  record::RankRecord frame = make_frame(spilled);
   if (going) {
     frame.stretches = builder.copy_of(frame.stretches);
     measurement::resume_others();
   }
   if (Location* l = measurement::own_location(); l && !counter_watch.agrees(platform::read_uncorrected_anchor()))
     l->count_loss(measurement::Loss::CounterJumped);
-  return builder.build(frame, this_rank.calibration,
-                       this_rank.configuration.sampling_clock == config::SamplingClock::Wall, threads);
+  const bool is_on_wall_clock = this_rank.configuration.sampling_clock == config::SamplingClock::Wall;
+  return builder.build(frame, this_rank.calibration, {is_on_wall_clock, sampling::cpu_time_without_ticks}, threads);
 }
 
-bool write_record(const RankRecordBuilder& builder, Ending ending) {
+bool write_record(const RankRecordBuilder& builder, Ending ending, const measurement::Peers& peers) {
   if (ending == Ending::Left && !this_rank.mpi_was_initialized) ending = Ending::Complete;
-  return write_experiment(this_rank.configuration, this_rank.calibration, builder.record(), this_rank.world, ending);
+  const bool written = record::write_experiment(this_rank.configuration, builder.record(), peers, ending);
+  if (ending != Ending::Warned && this_rank.configuration.verbose)
+    tell_end(builder.record(), record::experiment_directory());
+  return written;
 }
 
 }  // namespace refrain::runtime

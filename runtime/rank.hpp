@@ -5,10 +5,15 @@
 /// Ordinary context, one thread at a time.
 
 #include "measurement/lifecycle.hpp"
-#include "runtime/experiment.hpp"
-#include "runtime/rank_record.hpp"
+#include "record/experiment.hpp"
+#include "record/rank_record.hpp"
 
 namespace refrain::runtime {
+
+using record::Calibration;
+using record::Ending;
+using record::RankRecordBuilder;
+using Threads = RankRecordBuilder::Threads;
 
 struct ThisRank {
   config::Configuration configuration;
@@ -36,6 +41,9 @@ void begin_rank();
 /// Whether the experiment's directory is there. MPI_Init makes it; a process that has no MPI makes it here, at its
 /// first snapshot, or at its end, and so does one that leaves without having initialized MPI.
 bool have_experiment(Ending reason);
+/// Makes it, or learns its name from rank 0. `mpi_library`: what MPI calls itself; empty before MPI_Init. False: there
+/// is none.
+bool open_experiment(const char* mpi_library);
 
 /// Reads a few files for the next record, which tells what quotas, interrupts and the hypervisor have taken until now.
 /// Before other threads are held.
@@ -49,10 +57,10 @@ struct Spilled {
   std::span<const std::byte> event_frames;  ///< likewise
 };
 /// The record of this rank (rank_record.hpp), of everything or of what running threads have come to.
-bool build_record(RankRecordBuilder& builder, const Spilled& spilled, RankRecordBuilder::Threads threads);
+bool build_record(RankRecordBuilder& builder, const Spilled& spilled, Threads threads);
 
-/// Writes it. A process without MPI that leaves by its own will has come to its ordinary end. False: it was not
-/// written.
-bool write_record(const RankRecordBuilder& builder, Ending ending);
+/// Writes it, with `peers` when the ending is complete. A process without MPI that leaves by its own will has come to
+/// its ordinary end. False: it was not written.
+bool write_record(const RankRecordBuilder& builder, Ending ending, const measurement::Peers& peers);
 
 }  // namespace refrain::runtime

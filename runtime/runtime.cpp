@@ -29,19 +29,19 @@
 #include "measurement/unseen_threads.hpp"
 #include "platform/clock.hpp"
 #include "platform/floating_point.hpp"
+#include "platform/message.hpp"
 #include "platform/modules.hpp"
 #include "platform/threads.hpp"
+#include "record/clock_offsets.hpp"
+#include "record/event_agreement.hpp"
+#include "record/event_file.hpp"
+#include "record/experiment.hpp"
+#include "record/rank_record.hpp"
 #include "runtime/calibration.hpp"
-#include "runtime/clock_offsets.hpp"
-#include "runtime/event_agreement.hpp"
-#include "runtime/event_file.hpp"
-#include "runtime/experiment.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/longer_work.hpp"
-#include "runtime/message.hpp"
 #include "runtime/metrics.hpp"
 #include "runtime/rank.hpp"
-#include "runtime/rank_record.hpp"
 #include "runtime/snapshot.hpp"
 #include "runtime/unseen_mpi.hpp"
 #include "sampling/sampler.hpp"
@@ -53,6 +53,7 @@ namespace {
 
 using measurement::Location;
 using measurement::MpiAdapter;
+using platform::say;
 
 enum class State { Dormant, Measuring, Finished };
 std::atomic<State> state{State::Dormant};
@@ -91,7 +92,7 @@ bool on_thread_begin() {
 
 void before_fork() {
   guest::block_during_fork();
-  count_fork();
+  record::count_fork();
 }
 
 /// The child has no timers and is not measured: it runs as if Refrain were not there.
@@ -103,7 +104,7 @@ void after_fork_in_child() {
   measurement::forget_locations();
   measurement::lifecycle = {};
   guest::give_back_signals();
-  note_forked();
+  record::note_forked();
 }
 
 // ---- start ---------------------------------------------------------------------------------------------------------
@@ -120,7 +121,7 @@ void on_measurement_wanted(bool wanted) {
 /// One line for the whole job, with the place as addr2line and the report take it; the count is in the report.
 void on_mark_misused(const char* what, std::uintptr_t site) {
   static std::atomic<bool> said{false};
-  if (said.exchange(true) || rank_by_environment() > 0) return;
+  if (said.exchange(true) || record::rank_by_environment() > 0) return;
   Dl_info found;
   link_map* module = nullptr;
   // The call lies before its return address.
@@ -139,7 +140,7 @@ config::ConfigurationError configuration_error;
 
 bool configure() {
   if (!config::read_configuration(this_rank.configuration, configuration_error)) {
-    if (rank_by_environment() <= 0) say("%s", configuration_error.line), note_said();
+    if (record::rank_by_environment() <= 0) say("%s", configuration_error.line), record::note_said();
     else has_untold_error = true;  // once per job; if the others have the same, rank 0 says it
     return false;
   }
@@ -153,10 +154,10 @@ void start_sampler() {
   const auto result = sampling::start_sampler({configuration.sampling_frequency, clock,
                                                configuration.sampling_source == config::SamplingSource::TaskClock,
                                                static_cast<int>(configuration.sampling_signal)});
-  if (result == sampling::SamplerStart::NoSignal && rank_by_environment() <= 0)
+  if (result == sampling::SamplerStart::NoSignal && record::rank_by_environment() <= 0)
     say("no real-time signal is free for sampling (REFRAIN_SAMPLING_SIGNAL=%d); user code has no samples",
         static_cast<int>(configuration.sampling_signal));
-  if (sampling::frequency_is_capped() && rank_by_environment() <= 0)
+  if (sampling::frequency_is_capped() && record::rank_by_environment() <= 0)
     say("REFRAIN_SAMPLING_FREQUENCY=%ld: this kernel looks at CPU-time timers only %ld times a second, so that many "
         "samples come at most",
         static_cast<long>(configuration.sampling_frequency), 1'000'000'000L / platform::cpu_timer_resolution_ns());
@@ -183,7 +184,7 @@ bool begin_measurement() {
                                                                              : unwind::Backend::Incremental};
   if (!unwind::start_rule_cache() || !guest::watch_threads()) {
     say("no memory to start; the program runs unmeasured");
-    note_said();
+    record::note_said();
     return false;
   }
   choose_metrics(configuration);
@@ -206,7 +207,7 @@ bool begin_measurement() {
     say(configuration.unwinder == config::Unwinder::Libunwind
             ? "REFRAIN_UNWINDER=libunwind: libunwind.so.8 cannot be loaded; the program runs unmeasured"
             : "no memory to start; the program runs unmeasured");
-    note_said();
+    record::note_said();
     state.store(State::Finished, std::memory_order_release);
     return false;
   }
@@ -248,27 +249,32 @@ void end_measurement() {
 /// In MPI_Finalize. Returns the other ranks as the writer of the profile may talk to them.
 measurement::Peers exchange_with_peers() {
   measurement::Peers peers = this_rank.world;
-  const std::int64_t deadline = deadline_in(this_rank.configuration.finalize_timeout);
-  const bool good = clocks_are_good && (!clocks_are_compared() || measure_clock_offset(peers, deadline)) &&
-                    (!events_are_agreed_on() || agree_on_events(peers, deadline));
+  const std::int64_t deadline = record::deadline_in(this_rank.configuration.finalize_timeout);
+  const bool good = clocks_are_good &&
+                    (!record::clocks_are_compared() || record::measure_clock_offset(peers, deadline)) &&
+                    (!record::events_are_agreed_on() || record::agree_on_events(peers, deadline));
   if (!good) peers.size = 1;  // messages of that exchange may still come: there is no other one after it
   return peers;
 }
 
 /// What was spilled, and what is left of events: to the record where it is little, else in the files.
 Spilled finish_files(platform::Bytes& event_frames) {
-  Spilled spilled = map_spilled();
-  spilled.takes_in_events = files_are_ours && measurement::is_sample_of_events() && take_in_events(event_frames);
+  Spilled spilled;
+  spilled.frames = record::map_iterations(this_rank.world.rank);
+  if (spilled.frames.empty()) spilled.bytes = record::iteration_bytes();
+  spilled.takes_in_events =
+      files_are_ours && measurement::is_sample_of_events() && record::take_in_events(event_frames);
   spilled.event_frames = event_frames.view();
-  if (files_are_ours && !spilled.takes_in_events) write_all_events(EventsUntil::Now, this_rank.world.rank);
+  if (files_are_ours && !spilled.takes_in_events)
+    record::write_all_events(record::EventsUntil::Now, this_rank.world.rank);
   return spilled;
 }
 
 /// The record is written: what it has taken in need not stay in files.
 void clean_up_files(const Spilled& spilled) {
-  if (spilled.bytes == 0) remove_spilled();
-  if (spilled.takes_in_events) remove_event_file(this_rank.world.rank);
-  else tell_unwritten_sample(this_rank.world.rank);
+  if (spilled.bytes == 0) record::remove_iteration_file(this_rank.world.rank);
+  if (spilled.takes_in_events) record::remove_event_file(this_rank.world.rank);
+  else record::tell_unwritten_sample(this_rank.world.rank);
 }
 
 /// After end_measurement().
@@ -279,17 +285,16 @@ void write_everything() {
   platform::Bytes event_frames;
   const Spilled spilled = finish_files(event_frames);
   RankRecordBuilder builder;
-  if (!build_record(builder, spilled, RankRecordBuilder::Threads::Ended)) {
+  if (!build_record(builder, spilled, Threads::Ended)) {
     say("no memory to write the experiment; rank %d is missing from it", this_rank.world.rank);
-    return note_said();
+    return record::note_said();
   }
-  if (!write_experiment(this_rank.configuration, this_rank.calibration, builder.record(), peers, Ending::Complete))
-    return;
+  if (!write_record(builder, Ending::Complete, peers)) return;
   clean_up_files(spilled);
   if (peers.size < this_rank.world.size && this_rank.world.rank == 0)
     say("'%s' is incomplete: not all ranks answered before REFRAIN_FINALIZE_TIMEOUT; each rank that got here wrote"
         " its own profile",
-        experiment_directory());
+        record::experiment_directory());
 }
 
 // ---- what the MPI adapter tells ------------------------------------------------------------------------------------
@@ -316,9 +321,9 @@ void begin_iterations_at_calls() {
 /// this rank.
 void join_unmeasured(const MpiAdapter& adapter) {
   measurement::lifecycle.mpi_finalizing = nullptr;
-  if (!decline_experiment(adapter.peers, !this_rank.configuration.enable)) return;
+  if (!record::decline_experiment(adapter.peers, !this_rank.configuration.enable)) return;
   if (has_untold_error) say("rank %d runs unmeasured: %s", adapter.peers.rank, configuration_error.line);
-  measurement::lifecycle.mpi_finalizing = [](const MpiAdapter& at_end) { write_nothing(at_end.peers); };
+  measurement::lifecycle.mpi_finalizing = [](const MpiAdapter& at_end) { record::write_nothing(at_end.peers); };
 }
 
 void on_peers_are_late(int rank) {
@@ -356,12 +361,12 @@ void on_mpi_initialized(const MpiAdapter& adapter) {
     this_rank.is_without_mpi = false;
     this_rank.adapter = adapter;
     this_rank.world = adapter.peers;
-    this_rank.has_experiment = open_experiment(configuration, world, adapter.library_version);
-    if (const char* before = this_rank.has_experiment ? experiment_before_mpi() : nullptr)
-      join_experiment(before, experiment_directory(), world.rank);
+    if (const char* before = open_experiment(adapter.library_version) ? record::experiment_before_mpi() : nullptr)
+      join_experiment(before, record::experiment_directory(), world.rank);
   }
   if (!this_rank.has_experiment) return end_measurement();
-  if (clocks_are_compared()) clocks_are_good = measure_clock_offset(world, deadline_in(configuration.finalize_timeout));
+  if (record::clocks_are_compared())
+    clocks_are_good = record::measure_clock_offset(world, record::deadline_in(configuration.finalize_timeout));
   start_snapshots(configuration, world.rank, this_rank.first_anchor);
   begin_iterations_at_calls();
   if (Location* location = measurement::own_location()) {
@@ -384,12 +389,10 @@ void end_iteration_in_progress() {
 bool has_called(std::string_view function) {
   const auto names = measurement::mpi_region_names;
   for (const Location* l = measurement::first_location(); l; l = l->next)
-    for (std::uint32_t id = 0; id < l->tree.size(); ++id) {
-      const measurement::Node& node = l->tree.node(measurement::NodeId{id});
+    for (const measurement::Node& node : l->tree.nodes())
       if (node.kind == measurement::NodeKind::Region && node.key < names.size() && names[node.key] &&
           function == names[node.key])
         return true;
-    }
   return false;
 }
 
@@ -429,11 +432,10 @@ void on_mpi_aborting() {
 [[gnu::constructor]] void start_process(int, char** arguments) {
   const platform::OwnFloatingPoint own_environment;
   loaded_process = platform::process_id();
-  remember_stderr();
+  platform::remember_stderr();
   remember_initial_environment(arguments);
-  remember_run();
+  record::remember_run();
   guest::find_exec_functions();
-  measurement::say = [](const char* line) { say("%s", line); };
   measurement::lifecycle.mpi_begins = on_mpi_begins;
   measurement::lifecycle.mpi_initialized = on_mpi_initialized;
   measurement::lifecycle.peers_are_late = on_peers_are_late;
@@ -449,7 +451,7 @@ void on_mpi_aborting() {
 void tell_or_note_unseen_mpi() {
   if (platform::process_id() != loaded_process || this_rank.mpi_was_initialized) return;
   if (state.load() != State::Finished && tell_unseen_mpi()) return;
-  if (state.load() == State::Dormant && mpi_is_in_a_namespace()) note_mpi_unseen();
+  if (state.load() == State::Dormant && mpi_is_in_a_namespace()) record::note_mpi_unseen();
 }
 
 /// The process ends by exit(), return from main, quick_exit(), or a library's own ending without MPI_Finalize.
@@ -464,8 +466,9 @@ void tell_or_note_unseen_mpi() {
     if (have_experiment(Ending::Left)) write_everything();
   };
   if (guest::do_at_end(write, this_rank.configuration.finalize_timeout)) return;
-  say("writing to '%s' takes longer than REFRAIN_FINALIZE_TIMEOUT; the program ends without", experiment_directory());
-  note_said();
+  say("writing to '%s' takes longer than REFRAIN_FINALIZE_TIMEOUT; the program ends without",
+      record::experiment_directory());
+  record::note_said();
 }
 
 }  // namespace
@@ -487,7 +490,7 @@ constinit const guest::Callbacks guest::callbacks{
     .thread_begins = on_thread_begin,
     .signal_taken = [] { guest::give_back_handler_masks(), sampling::give_up_signal(); },
     .module_unloaded = [] { unwind::refresh_tables(), unwind::forget_rules(); },
-    .replaced = note_replacement,
+    .replaced = record::note_replacement,
     .end_announced = ask_for_snapshot,
     .ends = end_process,
     .write_leaving = [] { return write_as_it_is(Ending::Left); },

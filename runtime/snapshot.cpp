@@ -2,16 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <limits>
 #include <optional>
 
-#include "archive/error_text.hpp"
-#include "archive/experiment_directory.hpp"
-#include "archive/iteration_frames.hpp"
-#include "archive/output_file.hpp"
-#include "archive/spill_file.hpp"
-#include "archive/writer.hpp"
 #include "measurement/event_log.hpp"
 #include "measurement/followers.hpp"
 #include "measurement/following.hpp"
@@ -21,35 +14,33 @@
 #include "measurement/mpi_call.hpp"
 #include "platform/clock.hpp"
 #include "platform/floating_point.hpp"
+#include "platform/message.hpp"
 #include "platform/modules.hpp"
 #include "platform/owned_lock.hpp"
 #include "platform/patience.hpp"
 #include "platform/threads.hpp"
-#include "runtime/event_file.hpp"
-#include "runtime/experiment.hpp"
+#include "record/error_text.hpp"
+#include "record/event_file.hpp"
+#include "record/experiment.hpp"
+#include "record/experiment_directory.hpp"
+#include "record/iteration_file.hpp"
+#include "record/output_file.hpp"
+#include "record/writer.hpp"
 #include "runtime/longer_work.hpp"
-#include "runtime/message.hpp"
 #include "runtime/rank.hpp"
-#include "runtime/rank_record.hpp"
 #include "unwind/walker.hpp"
 
 namespace refrain::runtime {
 namespace {
 
-using format::FrameKind;
-using measurement::ClusteredLoop;
 using measurement::Location;
+using platform::say;
+using record::EventsUntil;
 
-/// More than this stays in a file of its own: a process at its end shall not need much memory.
-constexpr std::uint64_t most_to_take_back = std::uint64_t{64} << 20;
 /// A job that is killed early, or by one who does not wait for large ranks, shall leave something.
 constexpr std::int64_t first_after_ns = 3'000'000'000;
-/// What a loop may keep in memory when its file cannot be written.
-constexpr std::size_t memory_without_file = std::size_t{16} << 20;
 
-archive::SpillFile spill_file(format::spill_name_begin);
-constinit platform::NeverDestroyed<platform::MappedFile> mapped;  ///< the file, mapped at the end
-platform::OwnedLock writing;                                      ///< one thread writes; the others go on without
+platform::OwnedLock writing;  ///< one thread writes; the others go on without
 std::atomic<bool> failed{false};
 std::int64_t period_ns = 0;
 /// measurement::snapshot_due is the same, or less when events ask to be written.
@@ -79,62 +70,22 @@ void set_due(std::int64_t nanoseconds) { set_due_at(platform::now() + ticks_in(n
 
 void give_up(int error) {
   if (failed.exchange(true)) return;
-  measurement::iteration_settings.log_memory = memory_without_file;
+  measurement::iteration_settings.log_memory = record::memory_without_file;
   say("rank %d cannot write its iterations to '%s': %s; they stay in memory as far as they have room",
-      static_cast<int>(own_rank), experiment_directory(), archive::error_text(error).data());
-}
-
-/// Moves what the location's loops hold of iterations to the file. Returns 0 or the errno value.
-int spill(Location& location) {
-  platform::Bytes frames;
-  archive::Compressor compressor;
-  measurement::Iterations* iterations = measurement::iterations_of(location);
-  const std::uint32_t loops = iterations ? iterations->count : 0;
-  for (std::uint32_t i = 0; i < loops; ++i) {
-    ClusteredLoop& loop = *iterations->loops[i];
-    if (!append_frame(FrameKind::Log, location.thread, i, loop.closed.view(), compressor, frames) ||
-        !append_frame(FrameKind::Merges, location.thread, i, std::as_bytes(loop.merges.view()), compressor, frames))
-      return ENOMEM;
-  }
-  if (frames.empty()) return 0;
-  if (const int error = spill_file.append(experiment_directory(), own_rank, frames.view())) return error;
-  for (std::uint32_t i = 0; i < loops; ++i) {
-    iterations->loops[i]->closed.clear();
-    iterations->loops[i]->merges.clear();
-  }
-  return 0;
-}
-
-/// Drops what finds no room: the clusters keep what these iterations did, their vectors are lost.
-void drop(Location& location) {
-  measurement::Iterations& iterations = *measurement::iterations_of(location);
-  for (std::uint32_t i = 0; i < iterations.count; ++i) {
-    ClusteredLoop& loop = *iterations.loops[i];
-    if (loop.closed.size() <= memory_without_file) continue;
-    loop.closed.clear();
-    location.count_loss(measurement::Loss::IterationsNotKept);
-  }
-}
-
-/// Whether the location has more iterations in memory than may wait for MPI_Init.
-bool takes_too_much(Location& location) {
-  constexpr std::size_t most = std::size_t{4} << 20;
-  const measurement::Iterations& iterations = *measurement::iterations_of(location);
-  std::size_t bytes = 0;
-  for (std::uint32_t i = 0; i < iterations.count; ++i) bytes += iterations.loops[i]->closed.size();
-  return bytes > most;
+      static_cast<int>(own_rank), record::experiment_directory(), record::error_text(error).data());
 }
 
 void on_spill_wanted(Location& location) {
-  const archive::ErrnoKeeper keeper;
+  const record::ErrnoKeeper keeper;
   const platform::OwnFloatingPoint own_environment;
   const platform::NoCancellation whole;
-  if (failed.load(std::memory_order_relaxed)) return drop(location);
+  if (failed.load(std::memory_order_relaxed)) return record::drop_iterations(location);
   if (!writing.try_lock()) return;  // the next iteration asks again
   const LongerWork work;
   // Before MPI_Init iterations wait in memory, but not all of them.
-  const bool can_be = have_experiment(takes_too_much(location) ? Ending::Left : Ending::Warned);
-  if (const int error = can_be ? spill(location) : 0) give_up(error);
+  constexpr std::size_t most = std::size_t{4} << 20;
+  const bool can_be = have_experiment(record::iterations_in_memory(location) > most ? Ending::Left : Ending::Warned);
+  if (const int error = can_be ? record::write_iterations(location, own_rank) : 0) give_up(error);
   writing.unlock();
   if (measurement::own_location()) work.charge(*measurement::own_location(), first_anchor);
 }
@@ -153,8 +104,8 @@ int spill_all(EventsUntil until) {
   measurement::bring_followers_up_to_date();
   if (until == EventsUntil::Now) end_calls_of_all_events();
   for (Location* l = measurement::first_location(); l; l = l->next)
-    if (const int error = spill(*l)) return error;
-  write_all_events(until, own_rank);
+    if (const int error = record::write_iterations(*l, own_rank)) return error;
+  record::write_all_events(until, own_rank);
   return 0;
 }
 
@@ -163,10 +114,10 @@ bool write_parting(Ending ending) {
   const bool goes_on = ending == Ending::Warned;
   if (spill_all(goes_on ? EventsUntil::Kept : EventsUntil::Now) != 0) return false;
   RankRecordBuilder builder;
-  const bool written = build_record(builder, {spill_file.bytes(), {}},
-                                    goes_on ? RankRecordBuilder::Threads::Running : RankRecordBuilder::Threads::Cut) &&
-                       write_record(builder, ending);
-  if (written) tell_unwritten_sample(own_rank);
+  const bool written =
+      build_record(builder, {record::iteration_bytes(), {}}, goes_on ? Threads::Running : Threads::Cut) &&
+      write_record(builder, ending, this_rank.world);
+  if (written) record::tell_unwritten_sample(own_rank);
   return written;
 }
 
@@ -178,7 +129,7 @@ int spill_while_others_go_on(Location& own) {
     if (!taken) continue;  // the record has what stays in memory
     measurement::take_recorded(*l, own);
     const bool is_mine = l == &own || measurement::follows(*l);
-    if (const int error = is_mine ? spill(*l) : 0) return error;
+    if (const int error = is_mine ? record::write_iterations(*l, own_rank) : 0) return error;
   }
   return 0;
 }
@@ -187,14 +138,14 @@ int spill_while_others_go_on(Location& own) {
 bool write_events_one_by_one() {
   if (measurement::is_sample_of_events()) {
     if (!measurement::pause_others()) return false;
-    drop_outdated_events(EventsUntil::Kept);
+    record::drop_outdated_events(EventsUntil::Kept);
     measurement::resume_others();
   }
   for (Location* l = measurement::first_location(); l; l = l->next) {
     if (!l->events) continue;
     const bool is_own = l == measurement::own_location();
     if (!is_own && !measurement::pause_one(*l)) return false;
-    write_events(*l, EventsUntil::Kept, own_rank);
+    record::write_events(*l, EventsUntil::Kept, own_rank);
     if (!is_own) measurement::resume_others();
   }
   return true;
@@ -208,12 +159,11 @@ bool write_snapshot(Location& own, std::optional<platform::NoSignals>& quiet) {
     return true;
   }
   RankRecordBuilder builder;
-  if (!write_events_one_by_one() ||
-      !build_record(builder, {spill_file.bytes(), {}}, RankRecordBuilder::Threads::Going))
+  if (!write_events_one_by_one() || !build_record(builder, {record::iteration_bytes(), {}}, Threads::Going))
     return false;
   quiet.reset();
-  const archive::WriteOutcome outcome = archive::write_part(builder.record(), experiment_directory());
-  if (outcome.written) tell_unwritten_sample(own_rank);
+  const record::WriteOutcome outcome = record::write_part(builder.record(), record::experiment_directory());
+  if (outcome.written) record::tell_unwritten_sample(own_rank);
   else if (!failed.exchange(true)) say("%s; no snapshots are written", outcome.line);
   return true;
 }
@@ -233,7 +183,7 @@ bool write_full_events(Location& location) {
   if (have_experiment(Ending::Warned)) {
     const platform::NoSignals quiet;  // a handler that jumps out would leave the others paused, and the file held
     if (!others) {
-      write_events(location, EventsUntil::Kept, own_rank);
+      record::write_events(location, EventsUntil::Kept, own_rank);
     } else {
       measurement::another_is_full_of_events.store(false, std::memory_order_relaxed);
       done = write_events_one_by_one();
@@ -247,7 +197,7 @@ bool write_full_events(Location& location) {
 }
 
 void on_snapshot_is_due(Location& location) {
-  const archive::ErrnoKeeper keeper;
+  const record::ErrnoKeeper keeper;
   const platform::OwnFloatingPoint own_environment;
   const platform::NoCancellation whole;
   const bool events_are_written = write_full_events(location);
@@ -297,15 +247,10 @@ void start_snapshots(const config::Configuration& configuration, int rank, const
 }
 
 void join_experiment(const char* from, const char* to, int rank) {
-  const int error = spill_file.move(from, own_rank, to, rank);
-  if (error != 0) {
-    say("rank %d has lost the iterations before MPI_Init, which cannot be moved to '%s': %s", rank, to,
-        archive::error_text(error).data());
-    if (Location* l = measurement::own_location()) l->count_loss(measurement::Loss::IterationsNotKept);
-  }
-  move_event_file(from, own_rank, to, rank);
-  archive::remove_part(from, own_rank);
-  archive::remove_experiment_directory(from);
+  record::move_iteration_file(from, own_rank, to, rank);
+  record::move_event_file(from, own_rank, to, rank);
+  record::remove_part(from, own_rank);
+  record::remove_experiment_directory(from);
   own_rank = rank;
 }
 
@@ -350,14 +295,5 @@ bool write_as_it_is(Ending ending) {
   writing.unlock();
   return good;
 }
-
-Spilled map_spilled() {
-  if (spill_file.bytes() == 0) return {};
-  const bool small = spill_file.bytes() <= most_to_take_back;
-  if (!small || spill_file.map(experiment_directory(), own_rank, mapped.get()) != 0) return {spill_file.bytes(), {}};
-  return {0, mapped.get().bytes().first(spill_file.bytes())};
-}
-
-void remove_spilled() { spill_file.remove(experiment_directory(), own_rank); }
 
 }  // namespace refrain::runtime

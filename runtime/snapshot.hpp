@@ -31,9 +31,4 @@ bool stop_snapshots();
 /// (guest/endings.hpp). False: it was not written.
 bool write_as_it_is(Ending ending);
 
-/// For the end: all locations are closed. Little is mapped, for the record to take in; much stays in the file.
-Spilled map_spilled();
-/// The record has taken it in: removes the file.
-void remove_spilled();
-
 }  // namespace refrain::runtime

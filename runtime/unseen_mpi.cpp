@@ -5,12 +5,14 @@
 #include <link.h>
 
 #include "measurement/mpi_call.hpp"
+#include "platform/message.hpp"
 #include "platform/symbols.hpp"
-#include "runtime/launch.hpp"
-#include "runtime/message.hpp"
+#include "record/run_notes.hpp"
 
 namespace refrain::runtime {
 namespace {
+
+using platform::say;
 
 using IsInitialized = int(int* flag);
 
@@ -69,7 +71,7 @@ bool tell_unseen_mpi() {
   // The runtime without MPI was asked for, or nothing told of any.
   if (!platform::function_of(platform::own_object(), "MPI_Init")) return false;
   if (!an_mpi_was_initialized()) return false;
-  if (rank_by_environment() > 0) return true;
+  if (record::rank_by_environment() > 0) return true;
   Dl_info self{};
   dladdr(reinterpret_cast<void*>(&tell_unseen_mpi), &self);
   const char* slash = self.dli_fname ? std::strrchr(self.dli_fname, '/') : nullptr;
@@ -80,7 +82,7 @@ bool tell_unseen_mpi() {
   else
     say("no MPI call is recorded: MPI was called past Refrain (its library was loaded with RTLD_DEEPBIND or dlmopen, "
         "is linked statically, or is called by PMPI_ names)");
-  note_said();
+  record::note_said();
   return true;
 }
 

@@ -2,10 +2,12 @@
 
 #include <cstring>
 
-#include "runtime/message.hpp"
+#include "platform/message.hpp"
 #include "sampling/sampler.hpp"
 
 namespace refrain::runtime {
+
+using platform::say;
 
 void tell_begin(const config::Configuration& configuration, const char* mpi, const char* directory) {
   say("version %s measures this program (%.*s)", REFRAIN_VERSION,
@@ -20,12 +22,12 @@ void tell_begin(const config::Configuration& configuration, const char* mpi, con
   say("results: %s", directory);
 }
 
-void tell_end(const archive::RankRecord& record, const char* directory) {
+void tell_end(const record::RankRecord& record, const char* directory) {
   long nodes = 0, samples = 0, calls = 0;
   std::int64_t losses[measurement::loss_count] = {};
-  for (const archive::LocationRecord& location : record.locations) {
+  for (const record::LocationRecord& location : record.locations) {
     nodes += static_cast<long>(location.nodes.size());
-    for (const archive::UnitRecord& unit : location.units) {
+    for (const record::UnitRecord& unit : location.units) {
       samples += unit.ticks_user;
       calls += unit.mpi_calls;
     }

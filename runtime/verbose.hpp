@@ -1,8 +1,8 @@
 #pragma once
 /// What REFRAIN_VERBOSE=on says about this process, a few lines on stderr. Ordinary context.
 
-#include "archive/rank_profile.hpp"
 #include "config/configuration.hpp"
+#include "record/rank_profile.hpp"
 
 namespace refrain::runtime {
 
@@ -11,6 +11,6 @@ namespace refrain::runtime {
 void tell_begin(const config::Configuration& configuration, const char* mpi, const char* directory);
 
 /// What rank 0 has written, and what each rank has lost.
-void tell_end(const archive::RankRecord& record, const char* directory);
+void tell_end(const record::RankRecord& record, const char* directory);
 
 }  // namespace refrain::runtime

@@ -1,6 +1,6 @@
 #pragma once
 /// What `refrain run` learns about the processes that it started directly or indirectly: lines of a file in the
-/// directory for temporary files, to which `refrain exec` and the runtime (runtime/launch.hpp) append. Other nodes do
+/// directory for temporary files, to which `refrain exec` and the runtime (record/run_notes.hpp) append. Other nodes do
 /// not see the file and write no notes.
 
 #include <string>

@@ -5,7 +5,7 @@
 
 #include "measurement/iterations.hpp"
 #include "offline/experiment/experiment.hpp"
-#include "tests/unit/archive/whole_experiment.hpp"
+#include "tests/unit/record/whole_experiment.hpp"
 
 namespace refrain::bench {
 
@@ -17,10 +17,10 @@ using measurement::NodeKind;
 namespace {
 
 /// The overall metrics that the algorithms of others compare.
-constexpr MetricId compared[] = {MetricId::Wall,         MetricId::Visits,    MetricId::Time,
-                                 MetricId::Cpu,          MetricId::MessagesSent, MetricId::MessagesReceived,
-                                 MetricId::BytesSent,    MetricId::BytesReceived,
-                                 MetricId::BytesRead,    MetricId::BytesWritten};
+constexpr MetricId compared[] = {MetricId::Wall,        MetricId::Visits,        MetricId::Time,
+                                 MetricId::Cpu,         MetricId::MessagesSent,  MetricId::MessagesReceived,
+                                 MetricId::BytesSent,   MetricId::BytesReceived, MetricId::BytesRead,
+                                 MetricId::BytesWritten};
 
 enum Shapes : std::uint8_t { VisitedCall, UnvisitedCall, Function, Marked };
 

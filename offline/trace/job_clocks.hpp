@@ -1,6 +1,6 @@
 #pragma once
 /// Combines the clocks of a job's machines into one. Ranks on one machine share its clock. Machines are connected by
-/// what ranks measured in MPI_Init and MPI_Finalize (runtime/clock_offsets.hpp), with a straight line in between; where
+/// what ranks measured in MPI_Init and MPI_Finalize (record/clock_offsets.hpp), with a straight line in between; where
 /// nothing was measured, calendar clocks are used. What events prove (clock_correction.hpp) bends the line.
 
 #include <cstdint>

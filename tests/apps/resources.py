@@ -97,7 +97,7 @@ class Resources(TestCase):
         self.addCleanup(running.kill)
         process = None
         for _ in range(400):  # until it writes its profile
-            if (experiment / "profile.refrain").exists():
+            if (experiment / "profile.refrain.new").exists():
                 break
             time.sleep(0.05)
         children = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()

@@ -1,5 +1,5 @@
 # The deterministic fuzzer is an ordinary test; the open-ended one needs clang: cmake -D REFRAIN_FUZZ=ON, CXX=clang++.
-set(readers sample_job damaged_files refrain_analysis refrain_experiment refrain_archive refrain_clustering refrain_waits refrain_platform)
+set(readers sample_job damaged_files refrain_analysis refrain_experiment refrain_record refrain_clustering refrain_waits refrain_platform)
 refrain_unit_test(fuzz_archive_mutations fuzz.archive ${CMAKE_CURRENT_LIST_DIR}/archive/mutation_test.cpp
   LIBRARIES ${readers})
 refrain_unit_test(fuzz_report_views fuzz.report ${CMAKE_CURRENT_LIST_DIR}/archive/view_test.cpp

@@ -6,16 +6,16 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "archive/iteration_frames.hpp"
 #include "measurement/locations.hpp"
 #include "measurement/regions.hpp"
+#include "record/iteration_frames.hpp"
 
 namespace refrain::testing {
 
-using archive::NodeKind;
 using measurement::column_of;
 using measurement::columns_of;
 using measurement::MetricId;
+using record::NodeKind;
 
 namespace {
 
@@ -27,7 +27,7 @@ constexpr double cpu_part = 0.985;                     ///< of the wall time
 constexpr double mpi_part = 0.2;                       ///< of an iteration of mean length
 constexpr double call_ticks = 130, tick_ticks = 9000;  ///< what Refrain's own work costs
 constexpr std::int64_t begin_ticks = 1'000'000'000;
-constexpr std::uint64_t largest_taken_back = std::uint64_t{64} << 20;  ///< as runtime/snapshot.cpp has it
+constexpr std::uint64_t largest_taken_back = std::uint64_t{64} << 20;  ///< as record/iteration_file.cpp has it
 constexpr std::size_t depth = 9;                                       ///< frames above an MPI function or a sample
 constexpr std::size_t widest = std::max(columns_of(NodeKind::Region), columns_of(NodeKind::Function));
 constexpr const char* loop_name = "timestep";
@@ -86,13 +86,13 @@ std::uint32_t MadeUpThread::node_below(std::uint32_t parent, NodeKind kind, std:
   for (std::size_t i = nodes_.size(); i-- > 1;)
     if (nodes_[i].parent == parent && nodes_[i].kind == kind && nodes_[i].key == key)
       return static_cast<std::uint32_t>(i);
-  nodes_.push_back({parent, 0, key, kind});
+  nodes_.push_back({.key = key, .parent = parent, .kind = kind});
   return static_cast<std::uint32_t>(nodes_.size() - 1);
 }
 
 /// Branches evenly from one frame down to a frame for each call path. The first thread has MPI calls.
 void MadeUpThread::make_tree() {
-  nodes_.push_back({0, 0, 0, NodeKind::Root});
+  nodes_.push_back({.kind = NodeKind::Root});
   const double paths = size_.paths;
   double call_shares = 0, work_shares = 0;
   for (int i = 0; i < size_.paths; ++i) {
@@ -192,7 +192,7 @@ MadeUpThread::Unit MadeUpThread::live_through(double length, std::int64_t phase)
   return unit;
 }
 
-/// As runtime/snapshot.cpp does.
+/// As record/iteration_file.cpp does.
 void MadeUpThread::spill(platform::Bytes& spilled) {
   using format::FrameKind;
   need(append_frame(FrameKind::Log, thread_, 0, loop_->closed.view(), compressor_, spilled) &&
@@ -215,7 +215,7 @@ void MadeUpThread::live_outside() {
     unit.weight_user_ns += sample_ns;
     unit.weight_user_squared += sample_squared;
   }
-  archive::UnitRecord record{};
+  record::UnitRecord record{};
   static_cast<Unit&>(record) = unit;
   record.loop = record.cluster = -1;
   auto& rows = rows_.emplace_back();
@@ -253,14 +253,11 @@ std::int64_t* MadeUpThread::new_row(std::uint32_t node, std::size_t columns) {
   return row;
 }
 
-/// The following two as runtime/rank_record.cpp does.
+/// The following two as RankRecordBuilder does.
 void MadeUpThread::add_cluster(std::uint32_t index) {
   const clustering::ClusterView view = loop_->clusterer.cluster(index);
-  const auto number = [](std::uint64_t iteration) { return static_cast<std::int64_t>(iteration); };
-  clusters_.push_back({static_cast<std::uint32_t>(view.label), view.class_index, view.overflow, number(view.members),
-                       number(view.first), number(view.last), number(view.exemplar), view.minimum, view.maximum,
-                       view.squares});
-  archive::UnitRecord unit{};
+  clusters_.push_back(view);
+  record::UnitRecord unit{};
   static_cast<Unit&>(unit) = measurement::totals_of(view.sum);
   unit.loop = 0;
   unit.cluster = static_cast<std::int32_t>(index);
@@ -274,39 +271,39 @@ void MadeUpThread::add_cluster(std::uint32_t index) {
 }
 
 void MadeUpThread::add_slopes() {
-  constexpr std::size_t columns = columns_of(NodeKind::Region);
   std::vector<bool> seen(loop_->clusterer.class_count());
   for (std::uint32_t k = 0; k < loop_->clusterer.cluster_count(); ++k) {
     const clustering::ClusterView cluster = loop_->clusterer.cluster(k);
     if (cluster.overflow || seen[cluster.class_index]) continue;
     seen[cluster.class_index] = true;
     (void)loop_->clusterer.for_each_path(k, [&](const clustering::PathRow& row) {
-      if (!row.has_slopes || row.columns != columns) return true;
-      const float* first = slope_values_.emplace_back(row.slope, row.slope + columns).data();
-      const float* second = slope_values_.emplace_back(row.second_slope, row.second_slope + columns).data();
-      slopes_.push_back({cluster.class_index, static_cast<std::uint32_t>(row.path), first, second});
+      if (!row.has_slopes || row.columns != columns_of(NodeKind::Region)) return true;
+      slopes_.push_back({cluster.class_index, static_cast<std::uint32_t>(row.path), {}, {}});
+      std::copy_n(row.slope, std::size(slopes_.back().first), slopes_.back().first);
+      std::copy_n(row.second_slope, std::size(slopes_.back().second), slopes_.back().second);
       return true;
     });
   }
 }
 
-archive::LocationRecord MadeUpThread::record() {
+record::LocationRecord MadeUpThread::record() {
   for (std::uint32_t k = 0; k < loop_->clusterer.cluster_count(); ++k) add_cluster(k);
   add_slopes();
-  archive::LoopRecord loop{};
+  record::LoopRecord loop{};
   loop.name = loop_name;
-  loop.iterations = size_.iterations;
+  loop.iterations = loop_->iterations;
   loop.clusters = clusters_;
   loop.merges = loop_->merges.view();
   loop.log = loop_->closed.view();
   loop.log_tail = loop_->log.closed();
-  if (!loop_->samples.data().empty())
-    loop.samples = {loop_->samples.data(),  loop_->samples.references(), loop_->samples.kept(),
-                    loop_->samples.count(), NodeKind::Function,          column_of(MetricId::Samples)};
+  loop.samples = loop_->samples.data();
+  loop.references = loop_->samples.references();
+  loop.kept = loop_->samples.kept();
+  loop.sampled = loop_->samples.count();
   loop.slopes = slopes_;
   loops_.push_back(loop);
 
-  archive::LocationRecord location{};
+  record::LocationRecord location{};
   location.thread = thread_;
   location.os_thread_id = 20'000 + thread_;
   std::snprintf(location.name, sizeof location.name, thread_ == 0 ? "main" : "worker-%d", thread_);
@@ -347,7 +344,7 @@ std::span<const std::byte> MadeUpRank::left_in_file() const {
 namespace {
 
 /// The same of all ranks. The totals of a run rest on it.
-void describe_clock(archive::RankRecord& record) {
+void describe_clock(record::RankRecord& record) {
   record.first_anchor = {begin_ticks, whole(begin_ticks / ticks_per_ns)};
   record.last_anchor = {begin_ticks + whole(1e9 * ticks_per_ns), whole(begin_ticks / ticks_per_ns + 1e9)};
   record.call_cost = {call_ticks, 0.9 * call_ticks, 3 * call_ticks};
@@ -356,14 +353,14 @@ void describe_clock(archive::RankRecord& record) {
 
 }  // namespace
 
-archive::RankRecord MadeUpRank::record() {
+record::RankRecord MadeUpRank::record() {
   static constexpr auto names = [] {
     std::array<const char*, mpi_function_count> all{};
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = mpi_functions[i].name;
     return all;
   }();
   for (MadeUpThread& thread : threads_) locations_.push_back(thread.record());
-  archive::RankRecord record{};
+  record::RankRecord record{};
   describe_clock(record);
   record.modules = modules_;
   record.region_names = names;
@@ -375,7 +372,7 @@ archive::RankRecord MadeUpRank::record() {
 }
 
 void describe_process(std::int32_t rank, std::span<const std::int32_t> world,
-                      std::vector<archive::CommunicatorRecord>& communicators, archive::RankRecord& record) {
+                      std::vector<record::CommunicatorRecord>& communicators, record::RankRecord& record) {
   constexpr int ranks_of_a_node = 64;
   record.rank = rank;
   record.ranks = static_cast<std::int32_t>(world.size());
@@ -384,7 +381,7 @@ void describe_process(std::int32_t rank, std::span<const std::int32_t> world,
   describe_clock(record);
   record.begin_epoch_ns = 1'700'000'000'000'000'000 + rank % 1000 * 1'000'000;
   const auto add = [&](std::int32_t id, const char* name, std::int32_t own, std::span<const std::int32_t> members) {
-    archive::CommunicatorRecord& c = communicators.emplace_back();
+    record::CommunicatorRecord& c = communicators.emplace_back();
     c.id = id;
     c.parent = -1;
     c.ordinal = 0;

@@ -8,9 +8,9 @@
 #include <random>
 #include <vector>
 
-#include "archive/compressor.hpp"
-#include "archive/rank_profile.hpp"
 #include "measurement/iterations.hpp"
+#include "record/compressor.hpp"
+#include "record/rank_profile.hpp"
 
 namespace refrain::testing {
 
@@ -33,7 +33,7 @@ class MadeUpThread {
   /// Lives through all iterations. Frames that the runtime would have moved to the file go to `spilled`.
   void run(platform::Bytes& spilled);
   /// Afterwards. It refers to this object.
-  archive::LocationRecord record();
+  record::LocationRecord record();
 
  private:
   struct Call {
@@ -50,7 +50,7 @@ class MadeUpThread {
   using Unit = format::UnitTotals;
 
   void make_tree();
-  std::uint32_t node_below(std::uint32_t parent, archive::NodeKind kind, std::uint64_t key);
+  std::uint32_t node_below(std::uint32_t parent, record::NodeKind kind, std::uint64_t key);
   double length_of(std::int64_t iteration);
   void add_calls(double length, std::int64_t phase, Unit& unit);
   void add_samples(Unit& unit);
@@ -64,7 +64,7 @@ class MadeUpThread {
   JobSize size_;
   int variant_, thread_;
   std::mt19937_64 random_;
-  std::vector<archive::NodeRecord> nodes_;
+  std::vector<record::Node> nodes_;
   std::vector<Call> calls_;
   std::vector<Work> work_;
   double iteration_ticks_;
@@ -77,17 +77,16 @@ class MadeUpThread {
   measurement::Location* counted_at_;
   measurement::Iterations* iterations_ = nullptr;
   measurement::ClusteredLoop* loop_;
-  archive::Compressor compressor_;
+  record::Compressor compressor_;
   std::int64_t end_ = 0, mpi_calls_ = 0, samples_ = 0;
 
   // What the records refer to.
   std::vector<std::int64_t> numbers_;
-  std::deque<std::vector<archive::ValueRecord>> rows_;
-  std::vector<archive::UnitRecord> units_;
-  std::vector<archive::ClusterRecord> clusters_;
-  std::deque<std::vector<float>> slope_values_;
-  std::vector<archive::SlopeRecord> slopes_;
-  std::vector<archive::LoopRecord> loops_;
+  std::deque<std::vector<record::ValueRecord>> rows_;
+  std::vector<record::UnitRecord> units_;
+  std::vector<clustering::ClusterView> clusters_;
+  std::vector<record::SlopeRecord> slopes_;
+  std::vector<record::LoopRecord> loops_;
 };
 
 class MadeUpRank {
@@ -95,19 +94,19 @@ class MadeUpRank {
   MadeUpRank(const JobSize& size, int variant);
 
   /// Without what tells the process (describe_process()). It refers to this object.
-  archive::RankRecord record();
+  record::RankRecord record();
   /// Frames that stay in iterations-<rank>.refrain; else they are in the record.
   std::span<const std::byte> left_in_file() const;
 
  private:
   std::deque<MadeUpThread> threads_;
   std::vector<platform::Module> modules_;
-  std::vector<archive::LocationRecord> locations_;
+  std::vector<record::LocationRecord> locations_;
   platform::Bytes spilled_;
 };
 
 /// When and where the process of a rank ran. `communicators` gets what the record refers to; `world` is 0, 1, ...
 void describe_process(std::int32_t rank, std::span<const std::int32_t> world,
-                      std::vector<archive::CommunicatorRecord>& communicators, archive::RankRecord& record);
+                      std::vector<record::CommunicatorRecord>& communicators, record::RankRecord& record);
 
 }  // namespace refrain::testing

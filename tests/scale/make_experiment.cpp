@@ -16,12 +16,12 @@
 #include <string>
 #include <string_view>
 
-#include "archive/encoder.hpp"
-#include "archive/manifest.hpp"
-#include "archive/output_file.hpp"
-#include "archive/rank_encoder.hpp"
 #include "config/configuration.hpp"
 #include "format/checksum.hpp"
+#include "record/encoder.hpp"
+#include "record/manifest.hpp"
+#include "record/output_file.hpp"
+#include "record/rank_encoder.hpp"
 #include "tests/scale/made_up_rank.hpp"
 
 namespace {
@@ -47,7 +47,7 @@ struct StoredSection {
   std::vector<std::byte> payload;
 };
 
-std::vector<StoredSection> sections_of(const archive::BlockBuilder& block) {
+std::vector<StoredSection> sections_of(const record::BlockBuilder& block) {
   Bytes table;
   need(block.put_table(table), "no memory");
   format::ByteCursor in(table.view());
@@ -70,7 +70,7 @@ std::vector<StoredSection> sections_of(const archive::BlockBuilder& block) {
 using Sections = std::vector<const StoredSection*>;
 
 void put_block(const Sections& sections, Bytes& out) {
-  archive::Encoder encoder(out);
+  record::Encoder encoder(out);
   std::uint64_t offset = format::section_table_size(sections.size());
   encoder.fixed(static_cast<std::uint32_t>(sections.size()));
   encoder.fixed(static_cast<std::uint32_t>(format::section_entry_size));
@@ -96,15 +96,15 @@ struct Variant {
   std::vector<std::byte> left_in_file;
 };
 
-Variant make_variant(const JobSize& size, int number, archive::DefinitionSet& all) {
+Variant make_variant(const JobSize& size, int number, record::DefinitionSet& all) {
   MadeUpRank rank(size, number);
-  archive::RankRecord record = rank.record();
+  record::RankRecord record = rank.record();
   record.ranks = size.ranks;
-  archive::DefinitionSet own;
-  archive::BlockBuilder block;
+  record::DefinitionSet own;
+  record::BlockBuilder block;
   need(encode_rank(record, own, block), "no memory");
   Bytes definitions;
-  archive::Encoder encoder(definitions);
+  record::Encoder encoder(definitions);
   own.encode_regions(encoder);
   own.encode_modules(encoder);
   own.encode_paths(encoder);
@@ -120,18 +120,18 @@ Variant make_variant(const JobSize& size, int number, archive::DefinitionSet& al
 void add_path_mapping(std::span<const std::uint32_t> unified, Variant& variant) {
   std::vector<std::uint32_t> numbers;
   for (const std::uint32_t path : variant.paths) numbers.push_back(unified[path]);
-  archive::BlockBuilder block;
-  need(archive::add_path_mapping(numbers, block), "no memory");
+  record::BlockBuilder block;
+  need(record::add_path_mapping(numbers, block), "no memory");
   variant.sections.push_back(std::move(sections_of(block).front()));
 }
 
 /// The sections of the rank's process, in place of those of its variant.
 void put_rank(std::int32_t rank, std::span<const std::int32_t> world, const Variant& variant, Bytes& out) {
-  archive::RankRecord process{};
-  std::vector<archive::CommunicatorRecord> communicators;
+  record::RankRecord process{};
+  std::vector<record::CommunicatorRecord> communicators;
   describe_process(rank, world, communicators, process);
-  archive::DefinitionSet none;
-  archive::BlockBuilder block;
+  record::DefinitionSet none;
+  record::BlockBuilder block;
   need(encode_rank(process, none, block), "no memory");
   const std::vector<StoredSection> own = sections_of(block);
   Sections sections;
@@ -145,7 +145,7 @@ void put_rank(std::int32_t rank, std::span<const std::int32_t> world, const Vari
 }
 
 void put_header(std::uint32_t ranks, std::uint64_t definitions_size, Bytes& out) {
-  archive::Encoder encoder(out);
+  record::Encoder encoder(out);
   encoder.raw(format::magic, sizeof format::magic);
   encoder.fixed(format::endianness_mark);
   encoder.fixed(format::major_version);
@@ -163,7 +163,7 @@ void put_header(std::uint32_t ranks, std::uint64_t definitions_size, Bytes& out)
 
 void put_rank_entry(std::uint32_t rank, std::uint64_t offset, std::uint64_t size, Bytes& out) {
   const std::size_t begin = out.size();
-  archive::Encoder encoder(out);
+  record::Encoder encoder(out);
   encoder.fixed(rank);
   encoder.fixed(format::flag_rank_present);
   encoder.fixed(offset);
@@ -172,12 +172,12 @@ void put_rank_entry(std::uint32_t rank, std::uint64_t offset, std::uint64_t size
   need(!encoder.failed(), "no memory");
 }
 
-void write(archive::OutputFile& file, const Bytes& bytes, std::uint64_t offset) {
+void write(record::OutputFile& file, const Bytes& bytes, std::uint64_t offset) {
   need(file.write_at(bytes.data(), bytes.size(), offset), std::strerror(file.error));
 }
 
 void write_profile(const JobSize& size, const char* directory) {
-  archive::DefinitionSet all, sorted;
+  record::DefinitionSet all, sorted;
   platform::GrowableArray<std::uint32_t> unified;
   need(all.create(), "no memory");
   std::vector<Variant> variants;
@@ -185,7 +185,7 @@ void write_profile(const JobSize& size, const char* directory) {
   need(all.sort_into(sorted, unified), "no memory");
   for (Variant& variant : variants) add_path_mapping(unified.view(), variant);
 
-  archive::BlockBuilder builder;
+  record::BlockBuilder builder;
   need(encode_definitions(sorted, builder), "no memory");
   const std::vector<StoredSection> stored = sections_of(builder);
   Sections sections;
@@ -193,7 +193,7 @@ void write_profile(const JobSize& size, const char* directory) {
   Bytes definitions;
   put_block(sections, definitions);
 
-  archive::OutputFile file;
+  record::OutputFile file;
   need(file.open(directory, format::profile_name, O_CREAT | O_EXCL), std::strerror(file.error));
   std::vector<std::int32_t> world(static_cast<std::size_t>(size.ranks));
   std::iota(world.begin(), world.end(), 0);
@@ -211,7 +211,7 @@ void write_profile(const JobSize& size, const char* directory) {
     offset += block.size();
     if (variant.left_in_file.empty()) continue;
     const std::string name = format::spill_name_begin + std::to_string(rank) + format::spill_name_end;
-    archive::OutputFile own;
+    record::OutputFile own;
     need(own.open(directory, name.c_str(), O_CREAT | O_EXCL) &&
              own.write_at(variant.left_in_file.data(), variant.left_in_file.size(), 0) && own.close(),
          std::strerror(own.error));
@@ -228,14 +228,14 @@ void write_manifest(const JobSize& size, const char* directory) {
   configuration.clusters = size.clusters;
   configuration.sampling_source = config::SamplingSource::Timer;
   std::vector<std::array<char, 1100>> texts(config::option_count);
-  std::vector<archive::NameValue> values;
+  std::vector<record::NameValue> values;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     config::format_option(configuration, i, texts[i].data(), texts[i].size());
     values.push_back({config::option_table[i].variable, texts[i].data()});
   }
   const char* const command[] = {"solver", "--case", "made-up"};
-  archive::ManifestRecord manifest{};
-  manifest.state = archive::ExperimentState::Complete;
+  record::ManifestRecord manifest{};
+  manifest.state = record::ExperimentState::Complete;
   manifest.command = command;
   manifest.executable = "/project/solver/bin/solver";
   manifest.working_directory = "/project/runs/made-up";
@@ -246,7 +246,7 @@ void write_manifest(const JobSize& size, const char* directory) {
   manifest.started_epoch_ns = 1'700'000'000'000'000'000;
   manifest.ended_epoch_ns = manifest.started_epoch_ns + 3600 * std::int64_t{1'000'000'000};
   char line[1024];
-  need(archive::write_manifest(directory, manifest, line, sizeof line), line);
+  need(record::write_manifest(directory, manifest, line, sizeof line), line);
 }
 
 [[noreturn]] void usage() {

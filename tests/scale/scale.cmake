@@ -3,7 +3,7 @@ if(REFRAIN_SANITIZE)
   return()
 endif()
 add_executable(make_experiment ${CMAKE_CURRENT_LIST_DIR}/make_experiment.cpp ${CMAKE_CURRENT_LIST_DIR}/made_up_rank.cpp)
-target_link_libraries(make_experiment PRIVATE refrain_archive refrain_measurement_hot refrain_measurement
+target_link_libraries(make_experiment PRIVATE refrain_record refrain_measurement_hot refrain_measurement
   refrain_clustering refrain_waits refrain_events refrain_config refrain_platform refrain_unwind ${CMAKE_DL_LIBS})
 add_executable(read_log ${CMAKE_CURRENT_LIST_DIR}/read_log.cpp)
 target_link_libraries(read_log PRIVATE refrain_analysis refrain_experiment)

@@ -10,7 +10,7 @@ refrain_unit_test(test_trace unit.trace ${CMAKE_CURRENT_LIST_DIR}/trace/otf2_arc
 refrain_unit_test(test_missing_events unit.trace ${CMAKE_CURRENT_LIST_DIR}/trace/missing_events_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/trace/thinned_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/trace/estimate_book_test.cpp
-  LIBRARIES sample_job refrain_export refrain_patterns refrain_trace refrain_analysis refrain_experiment refrain_archive refrain_clustering refrain_waits
+  LIBRARIES sample_job refrain_export refrain_patterns refrain_trace refrain_analysis refrain_experiment refrain_record refrain_clustering refrain_waits
     refrain_events refrain_platform)
 target_include_directories(test_missing_events PRIVATE ${CMAKE_CURRENT_LIST_DIR}/../..)
 refrain_unit_test(test_open_requests unit.trace ${CMAKE_CURRENT_LIST_DIR}/trace/open_requests_test.cpp

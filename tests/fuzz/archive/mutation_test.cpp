@@ -10,8 +10,8 @@
 #include "offline/run/iterations.hpp"
 #include "tests/fuzz/archive/file_surgery.hpp"
 #include "tests/fuzz/archive/mutations.hpp"
-#include "tests/unit/archive/sample_job.hpp"
-#include "tests/unit/archive/whole_experiment.hpp"
+#include "tests/unit/record/sample_job.hpp"
+#include "tests/unit/record/whole_experiment.hpp"
 
 namespace refrain::testing {
 namespace {

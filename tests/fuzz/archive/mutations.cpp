@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include "archive/writer.hpp"
-#include "tests/unit/archive/sample_job.hpp"
-#include "tests/unit/archive/thread_peers.hpp"
+#include "record/writer.hpp"
+#include "tests/unit/record/sample_job.hpp"
+#include "tests/unit/record/thread_peers.hpp"
 
 namespace refrain::testing {
 

@@ -4,9 +4,9 @@
 #include <random>
 #include <vector>
 
-#include "archive/encoder.hpp"
-#include "archive/events_encoder.hpp"
 #include "offline/experiment/events_reader.hpp"
+#include "record/encoder.hpp"
+#include "record/events_encoder.hpp"
 
 namespace refrain::experiment {
 namespace {
@@ -38,14 +38,14 @@ class SampledMessages : public testing::Test {
       sample_.end_call({true, false, false, 1, static_cast<std::uint32_t>(n), begin, begin + 17});
     }
     sample_.add({}, {});  // without a number
-    archive::LocationRecord locations[3]{};
+    record::LocationRecord locations[3]{};
     for (std::int32_t thread = 0; thread < 3; ++thread) locations[thread].thread = thread;
-    locations[2].matched = &sample_;
-    archive::RankRecord record{};
+    locations[2].matched = {sample_.is_on(), sample_.level(), sample_.lost(), sample_.begin_time(), sample_.messages()};
+    record::RankRecord record{};
     record.locations = locations;
-    EXPECT_TRUE(archive::has_sampled_messages(record));
-    archive::Encoder out(section_);
-    EXPECT_TRUE(archive::encode_sampled_messages(record, out));
+    EXPECT_TRUE(record::has_sampled_messages(record));
+    record::Encoder out(section_);
+    EXPECT_TRUE(record::encode_sampled_messages(record, out));
   }
 
   EventsOfRank read(std::vector<std::byte> bytes) const {

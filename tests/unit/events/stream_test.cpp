@@ -11,9 +11,9 @@
 #include <unistd.h>
 #include <vector>
 
-#include "archive/event_frames.hpp"
 #include "events/metric_values.hpp"
 #include "offline/trace/event_stream.hpp"
+#include "record/event_frames.hpp"
 
 namespace refrain::trace {
 namespace {
@@ -59,7 +59,7 @@ class StreamTest : public testing::Test {
     buffer.create(memory, thread);
     for (const Record& record : records) ASSERT_TRUE(buffer.append(record));
     change(std::span(memory).first(buffer.size()));
-    ASSERT_TRUE(archive::append_event_frame(buffer.until(buffer.end()), compressor_, bytes_));
+    ASSERT_TRUE(record::append_event_frame(buffer.until(buffer.end()), compressor_, bytes_));
     frame_ends_.push_back(bytes_.size());
   }
   std::byte& byte_of(std::size_t frame, std::size_t at) {
@@ -93,7 +93,7 @@ class StreamTest : public testing::Test {
   std::filesystem::path directory_;
   experiment::Rank rank_;
   std::shared_ptr<experiment::DamageLog> damage_ = std::make_shared<experiment::DamageLog>();
-  archive::Compressor compressor_;
+  record::Compressor compressor_;
   platform::Bytes bytes_;
   std::vector<std::size_t> frame_ends_;
   std::int64_t location_begin_ = 0;

@@ -18,7 +18,7 @@
 #include "offline/report/terminal.hpp"
 #include "offline/report/units.hpp"
 #include "offline/report/views.hpp"
-#include "tests/unit/archive/whole_experiment.hpp"
+#include "tests/unit/record/whole_experiment.hpp"
 
 namespace refrain::report {
 namespace {

@@ -12,7 +12,7 @@
 #include "offline/patterns/estimate.hpp"
 #include "offline/trace/trace.hpp"
 #include "tests/unit/analysis/loop_log.hpp"
-#include "tests/unit/archive/thread_peers.hpp"
+#include "tests/unit/record/thread_peers.hpp"
 #include "tests/unit/run/distances.hpp"
 #include "tests/unit/trace/marked_events.hpp"
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "archive/event_frames.hpp"
-#include "archive/writer.hpp"
 #include "format/kept_iterations.hpp"
-#include "tests/unit/archive/sample_job.hpp"
+#include "record/event_frames.hpp"
+#include "record/writer.hpp"
+#include "tests/unit/record/sample_job.hpp"
 
 namespace refrain::testing {
 
@@ -47,14 +47,14 @@ class MarkedEvents {
       EXPECT_TRUE(buffer.append(span));
     }
     records_ = buffer.until(buffer.end()).count;
-    EXPECT_TRUE(archive::append_event_frame(buffer.until(buffer.end()), compressor_, written_));
+    EXPECT_TRUE(record::append_event_frame(buffer.until(buffer.end()), compressor_, written_));
   }
   std::string file() const { return {reinterpret_cast<const char*>(written_.data()), written_.size()}; }
   std::uint64_t records() const { return records_; }
 
  private:
   std::vector<std::byte> memory_;
-  archive::Compressor compressor_;
+  record::Compressor compressor_;
   platform::Bytes written_;
   std::uint64_t records_ = 0;
 };
@@ -69,8 +69,8 @@ class MarkedRank {
     for (const std::string& name : functions) tree[{region(name)}] = Columns(format::columns_of(NodeKind::Region), 1);
     sample_.add_thread(tree);
   }
-  archive::RankRecord& record() {
-    archive::RankRecord& record = sample_.record();
+  record::RankRecord& record() {
+    record::RankRecord& record = sample_.record();
     locations_.assign(record.locations.begin(), record.locations.end());
     locations_[0].events = {events_.records(), 0, 0};
     record.locations = locations_;
@@ -86,8 +86,8 @@ class MarkedRank {
   SampleRank sample_;
   const MarkedEvents& events_;
   bool is_sample_;
-  archive::EventLevel level_{marked_loop, kept_level};
-  std::vector<archive::LocationRecord> locations_;
+  record::EventLevel level_{marked_loop, kept_level};
+  std::vector<record::LocationRecord> locations_;
 };
 
 }  // namespace refrain::testing

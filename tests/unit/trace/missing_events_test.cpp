@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "archive/event_frames.hpp"
-#include "archive/writer.hpp"
 #include "events/message_numbers.hpp"
 #include "offline/export/otf2.hpp"
 #include "offline/patterns/analysis.hpp"
-#include "tests/unit/archive/sample_job.hpp"
-#include "tests/unit/archive/thread_peers.hpp"
+#include "record/event_frames.hpp"
+#include "record/writer.hpp"
+#include "tests/unit/record/sample_job.hpp"
+#include "tests/unit/record/thread_peers.hpp"
 
 namespace refrain::testing {
 namespace {
@@ -38,7 +38,7 @@ class PingPong {
       for (std::int64_t i = 0; i < rounds_of_frame; ++i) round(buffer, frame * rounds_of_frame + i);
       begins_.push_back(written_.size());
       records_ += buffer.until(buffer.end()).count;
-      EXPECT_TRUE(archive::append_event_frame(buffer.until(buffer.end()), compressor_, written_));
+      EXPECT_TRUE(record::append_event_frame(buffer.until(buffer.end()), compressor_, written_));
       (void)buffer.remove(buffer.end());
     }
   }
@@ -100,7 +100,7 @@ class PingPong {
   int rank_;
   std::vector<std::byte> memory_;
   events::MessageNumbers numbers_;
-  archive::Compressor compressor_;
+  record::Compressor compressor_;
   platform::Bytes written_;
   std::vector<std::size_t> begins_;
   std::uint64_t records_ = 0;
@@ -114,13 +114,13 @@ class Rank {
     sample_.add_thread(
         {{{region("MPI_Barrier")}, values}, {{region("MPI_Recv")}, values}, {{region("MPI_Send")}, values}});
     sample_.add_communicator({0, -1, 0, 0, rank, 2, 0, "MPI_COMM_WORLD", {}}, {0, 1});
-    archive::UnitRecord& unit = sample_.unit(0);
+    record::UnitRecord& unit = sample_.unit(0);
     unit.wall = 10 * events.mpi_ticks();
     unit.mpi = events.mpi_ticks();
   }
 
-  archive::RankRecord& record() {
-    archive::RankRecord& record = sample_.record();
+  record::RankRecord& record() {
+    record::RankRecord& record = sample_.record();
     locations_.assign(record.locations.begin(), record.locations.end());
     locations_[0].begin = location_begin;
     locations_[0].events = {events_.records(), 0, 0};
@@ -134,7 +134,7 @@ class Rank {
  private:
   SampleRank sample_;
   const PingPong& events_;
-  std::vector<archive::LocationRecord> locations_;
+  std::vector<record::LocationRecord> locations_;
 };
 
 class MissingEvents : public ::testing::Test {

@@ -12,7 +12,7 @@
 
 #include "offline/patterns/search.hpp"
 #include "offline/trace/trace.hpp"
-#include "tests/unit/archive/thread_peers.hpp"
+#include "tests/unit/record/thread_peers.hpp"
 #include "tests/unit/trace/marked_events.hpp"
 
 namespace refrain::testing {

@@ -1,0 +1,12 @@
+#pragma once
+/// The section with the durations of calls, by call path and class (waits/durations.hpp). Runtime half.
+
+#include "record/path_rows.hpp"
+
+namespace refrain::record {
+
+bool has_durations(const RankRecord& record);
+/// False: no memory.
+bool encode_durations(const RankRecord& record, const Numbers& paths, Encoder& out);
+
+}  // namespace refrain::record

@@ -1,0 +1,16 @@
+#pragma once
+/// The sections of a rank's block that tell of events: what its file of events has, and what the call paths and times
+/// in it mean; and messages that were sampled one by one. Runtime half.
+
+#include "record/path_rows.hpp"
+
+namespace refrain::record {
+
+/// `all_paths`: the rank's own path of each node of all locations, one behind the other.
+[[nodiscard]] bool encode_events(const RankRecord& record, const Numbers& all_paths, Encoder& out);
+
+/// The section SampledMessages: of the locations that have sampled messages.
+bool has_sampled_messages(const RankRecord& record);
+[[nodiscard]] bool encode_sampled_messages(const RankRecord& record, Encoder& out);
+
+}  // namespace refrain::record

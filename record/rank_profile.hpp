@@ -1,0 +1,176 @@
+#pragma once
+/// What one process has to write at the end (or at a snapshot): a view, nothing is owned. All times are in ticks of the
+/// process's counter unless a name says otherwise; ids are local to the process.
+///
+/// RankRecordBuilder fills it from the locations; the writer (writer.hpp) turns it into the file. What measurement/ and
+/// clustering/ have types for is here as they have it.
+
+#include <cstdint>
+#include <span>
+
+#include "clustering/clusterer.hpp"
+#include "format/event_file.hpp"
+#include "format/kept_iterations.hpp"
+#include "measurement/definitions.hpp"
+#include "measurement/event_log.hpp"
+#include "measurement/extra_metrics.hpp"
+#include "measurement/iterations.hpp"
+#include "measurement/metrics.hpp"
+#include "platform/clock.hpp"
+#include "platform/cores.hpp"
+#include "platform/modules.hpp"
+#include "waits/durations.hpp"
+
+namespace refrain::record {
+
+using measurement::CommunicatorRecord;
+using measurement::Node;
+using measurement::NodeKind;
+using measurement::WindowRecord;
+using measurement::WindowTraffic;
+
+/// Values of one node in one unit: `columns_of(kind)` integers in the order of format/metrics.def, then, for kinds
+/// that have them, one for each extra metric (measurement/extra_metrics.hpp).
+struct ValueRecord {
+  std::uint32_t node;
+  const std::int64_t* values;
+};
+
+/// A unit: the time outside of iterations (`loop` = -1), a cluster of iterations, or the time for which the measurement
+/// was stopped (measurement::stopped_unit).
+struct UnitRecord : measurement::UnitTotals {
+  std::int32_t loop;
+  std::int32_t cluster;
+  std::span<const ValueRecord> values;
+  std::int64_t extra[measurement::most_extra_metrics];  ///< totals of the extra metrics
+};
+
+/// How the columns of one MPI call path follow the overall metrics in the iterations of a class (RankRecord::follows).
+struct SlopeRecord {
+  std::uint32_t class_index;
+  std::uint32_t node;
+  /// Per column; 0 where it did not vary.
+  float first[measurement::columns_of(NodeKind::Region)], second[measurement::columns_of(NodeKind::Region)];
+};
+
+/// A loop of one location.
+struct LoopRecord {
+  const char* name;
+  std::uint64_t iterations;
+  /// UnitRecord::cluster is the index. Sums are in the unit of the same loop and cluster; the other values are one per
+  /// metric of whole iterations (format::logged_metrics).
+  std::span<const clustering::ClusterView> clusters;
+  std::span<const clustering::Merge> merges;
+  std::span<const std::byte> log;       ///< closed blocks (clustering/iteration_log.hpp)
+  std::span<const std::byte> log_tail;  ///< the last block
+  /// Of single iterations (clustering/sample_store.hpp), by nodes that are functions. Empty: none are kept.
+  std::span<const std::byte> samples;
+  std::span<const std::int32_t> references;  ///< of the samples
+  format::KeptIterations kept;               ///< likewise
+  std::uint64_t sampled;                     ///< likewise: the iterations that are kept or not
+  std::span<const SlopeRecord> slopes;       ///< ascending by class; classes whose slopes are not known have none
+  measurement::PassedIterations::Sum passed[2];
+  std::uint64_t thinned_from;  ///< first iteration of a group that one is kept of
+  unsigned level;              ///< of the last group; 0: none
+  measurement::SlowestIterations slowest;
+};
+
+/// The clock of another rank's machine, as this one saw it.
+struct ClockOffset {
+  std::int32_t rank;
+  std::int64_t at_ns;          ///< on this machine's monotonic clock
+  std::int64_t offset_ns;      ///< what to add to it for the other one's
+  std::int64_t round_trip_ns;  ///< the offset is wrong by at most half of it
+};
+
+/// One of 2^level iterations of a loop is in the file of events.
+struct EventLevel {
+  std::uint16_t region;  ///< 0: time outside of iterations
+  std::uint8_t level;
+};
+
+/// An iteration that is in the file of events because it was among the slowest.
+struct SlowIteration {
+  std::uint16_t region;  ///< of the loop
+  std::uint32_t ranks;   ///< that have kept it
+  std::uint64_t number;
+};
+
+/// Messages that were sampled one by one (events/matched_sample.hpp).
+struct MatchedRecord {
+  bool is_on;  ///< false: none were
+  unsigned level;
+  std::uint64_t lost;
+  std::int64_t begin_time;
+  std::span<const events::SampledMessage> messages;
+};
+
+struct LocationRecord {
+  std::int32_t thread;  ///< 0 is the thread that the process began with
+  std::int64_t os_thread_id;
+  char name[32];                ///< "main", or the thread's name
+  std::int64_t begin;           ///< ticks
+  std::int64_t end;             ///< ticks
+  std::span<const Node> nodes;  ///< of the call tree; their values are those of the units
+  std::span<const UnitRecord> units;
+  std::span<const LoopRecord> loops;  ///< UnitRecord::loop is the index
+  std::int64_t losses[measurement::loss_count];
+  std::int64_t arena_bytes;                                         ///< memory of the call tree in use
+  measurement::OwnTimeMean own_times[measurement::own_time_count];  ///< what one has cost, ticks; 0 timed: not known
+  measurement::EventCounts events;
+  MatchedRecord matched;
+  std::span<const waits::DurationTable::Entry> durations;
+};
+
+/// A constant of the bookkeeping, calibrated at start.
+struct CalibratedCost {
+  double median;  ///< ticks
+  double low;     ///< 5th percentile of the calibration
+  double high;    ///< 95th percentile
+};
+
+/// What Refrain's own bookkeeping costs on this machine.
+struct Calibration {
+  CalibratedCost call;            ///< one MPI call beyond the call itself, call path 10 frames deep, steady state
+  CalibratedCost tick;            ///< one interruption by a tick in user code, signal delivery and re-arming included
+  double timed_call, timed_tick;  ///< the part that measurement/own_time.hpp sees; the rest hardly changes
+};
+
+struct RankRecord {
+  std::int32_t rank;
+  std::int32_t ranks;
+  std::int64_t process_id;
+  char host[64];
+  platform::ClockAnchor first_anchor;
+  platform::ClockAnchor last_anchor;
+  std::int64_t begin_epoch_ns;
+  platform::Cores cores_at_begin, cores_at_end;  ///< that threads of the process may run on; none: not known
+  std::int64_t cpu_quota_in_thousandths;         ///< of a core; 0: no quota
+  std::int64_t
+      throttled_ns;       ///< for which quotas have held back threads of the control group since the begin; -1: unknown
+  std::int64_t taken_ns;  ///< what interrupts and the hypervisor have taken of the cores at the begin, likewise
+  CalibratedCost call_cost;
+  CalibratedCost tick_cost;
+  std::span<const platform::Module> modules;
+  std::span<const char* const> region_names;  ///< of MPI's functions, indexed by RegionId
+  std::span<const LocationRecord> locations;
+  std::span<const measurement::ExtraMetric> extra_metrics;
+  std::span<const CommunicatorRecord> communicators;
+  std::span<const WindowRecord> windows;
+  std::span<const WindowTraffic> window_traffic;  ///< by index of `windows`
+  std::span<const clustering::Column> follows;    ///< the overall metrics that the columns of MPI call paths follow
+  std::uint64_t spilled_bytes;  ///< of iterations-<rank>.refrain that belong to this record and stay there
+  std::span<const std::byte> early_iterations;  ///< frames from that file which the record takes in
+  std::span<const char* const> user_regions;    ///< names; their ids begin with measurement::first_user_region
+  format::EventMode event_mode;                 ///< Off: there is no events-<rank>.refrain
+  std::uint64_t event_bytes;                    ///< of that file
+  std::span<const std::byte> event_frames;      ///< frames that the record takes in instead
+  std::span<const EventLevel> event_levels;     ///< Sampled
+  std::span<const SlowIteration> slowest;       ///< likewise
+  bool events_agreed;                           ///< these are those of all ranks
+  const measurement::Stretches* stretches;      ///< likewise, of the first thread; null: there are none
+  std::uint64_t clock;                          ///< identity of this machine's clock; 0 when there are no events
+  std::span<const ClockOffset> clock_offsets;
+};
+
+}  // namespace refrain::record
