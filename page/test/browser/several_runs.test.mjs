@@ -11,13 +11,14 @@ const FURTHER = 20;
 let classes = 0, iterations = 0;
 
 /** B takes a second more in each value of all curves, has more iterations, and its first class takes 1,000 s more, so
- * that it corresponds to none of A's. C is A. */
+ * that it corresponds to none of A's: the hot spot of drift makes at least two classes, and the other ones correspond.
+ * C is A. */
 function twins() {
   const same = (head) => {
     classes = head.units.filter((unit) => unit.kind === 'class').length;
     iterations = head.loops[0].iterations;
   };
-  plant('twins.html', 'stencil.html', same, (head, sections) => {
+  plant('twins.html', 'drift.html', same, (head, sections) => {
     const series = new Float32Array(new Uint8Array(sections.series).buffer), { bins, classes: end } = head.loops[0].series;
     for (let i = 0; i < series.length; i++) if (i < end || i >= end + bins) series[i] += 1;
     sections.series = Buffer.from(series.buffer);
