@@ -9,6 +9,7 @@ foreach(shared sample_job damaged_files)
 endforeach()
 
 refrain_unit_test(test_record unit.record UNIFY
+  ${CMAKE_CURRENT_LIST_DIR}/record/copies_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/record/round_trip_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/record/parallel_write_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/record/failing_writes_test.cpp

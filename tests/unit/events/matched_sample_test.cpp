@@ -34,7 +34,7 @@ class MatchedSampleTest : public testing::Test {
   }
   void end_call(bool is_whole = true) {
     time += 10;
-    sample.end_call({is_whole, false, false, 1, 7, time, time + 4});
+    sample.end_call({is_whole, 1, 7, time, time + 4});
   }
   std::set<std::uint64_t> ordinals() const {
     std::set<std::uint64_t> found;

@@ -22,7 +22,7 @@ class SampledMessages : public testing::Test {
     sample_.create(memory_);
     sample_.begin();
     std::mt19937_64 random(7);
-    sample_.end_call({true, false, false, 1, 7, -5, 3});
+    sample_.end_call({true, 1, 7, -5, 3});
     for (std::uint64_t n = 0; n < 300; ++n) {
       Record r;
       r.kind = n % 3 == 0 ? Kind::Receive : Kind::Send;
@@ -35,7 +35,7 @@ class SampledMessages : public testing::Test {
       r.begun_node = static_cast<std::uint32_t>(random());
       sample_.add(r, {n, n % 4 == 0 ? n * events::hash_of_tag(r.tag) : random()});
       const auto begin = static_cast<std::int64_t>(random() >> 1);
-      sample_.end_call({true, false, false, 1, static_cast<std::uint32_t>(n), begin, begin + 17});
+      sample_.end_call({true, 1, static_cast<std::uint32_t>(n), begin, begin + 17});
     }
     sample_.add({}, {});  // without a number
     record::LocationRecord locations[3]{};

@@ -1,6 +1,6 @@
 // What a record of a process that goes on points to stays what it was when it was copied.
 
-#include "runtime/copies.hpp"
+#include "record/copies.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace refrain::runtime {
+namespace refrain::record {
 namespace {
 
 TEST(Copies, stay_what_they_were_while_the_owner_goes_on) {
@@ -42,4 +42,4 @@ TEST(Copies, of_items_of_any_size_do_not_lie_in_each_other) {
 }
 
 }  // namespace
-}  // namespace refrain::runtime
+}  // namespace refrain::record
