@@ -96,7 +96,7 @@ TEST(IterationProfile, time_is_conserved_and_counts_are_exact) {
 
 /// Slopes of any size, as few iterations may have taught them.
 void learn_random_slopes(std::mt19937& random, experiment::Loop& loop) {
-  loop.follows = {{4, -1}, {1, -1}, {5, -1}, {6, 5}, {7, -1}, {8, 7}};  // by test::metrics()
+  loop.follows = test::follows();
   std::normal_distribution<float> any(0, 3);
   experiment::ClassSlopes& slopes = loop.slopes.emplace_back();
   for (const std::uint32_t path : {test::send, test::allreduce}) {
@@ -134,8 +134,14 @@ TEST(IterationProfile, learned_slopes_tell_calls_of_one_size_from_one_call_of_an
   }
   experiment::Profile profile = test::profile_of(iterations);
   experiment::Loop& loop = profile.ranks[0].locations[0].loops[0];
-  loop.follows = {{4, -1}, {1, -1}, {5, -1}, {6, 5}, {7, -1}, {8, 7}};
-  loop.slopes = {{0, {{test::send, {1, 0, 1, 0}, {0, 0, 0, 400}}, {test::allreduce, {0, 0, 0, 1}, {0, 0, 0, -400}}}}};
+  loop.follows = test::follows();
+  experiment::PathSlopes of_send{test::send}, of_allreduce{test::allreduce};
+  constexpr std::size_t bytes = format::column_of(MetricId::BytesSent);
+  of_send.first[format::column_of(MetricId::Visits)] = of_send.first[format::column_of(MetricId::MessagesSent)] = 1;
+  of_send.second[bytes] = 400;
+  of_allreduce.first[bytes] = 1;
+  of_allreduce.second[bytes] = -400;
+  loop.slopes = {{0, {of_send, of_allreduce}}};
   const run::IterationProfiles profiles = profiles_of(profile);
   run::PathSelection sends{std::vector<bool>(test::path_count, false), false, false, false, false};
   sends.paths[test::send] = true;

@@ -54,6 +54,23 @@ inline const std::vector<experiment::OverallMetric>& metrics() {
   return list;
 }
 
+/// Places in metrics() of what the columns of MPI call paths follow, as in a file.
+inline std::vector<experiment::Follows> follows() {
+  using format::MetricId;
+  const auto place = [](MetricId metric) {
+    const auto& list = metrics();
+    for (std::size_t i = 0; metric != MetricId::Nothing && i < list.size(); ++i)
+      if (list[i].name == format::row_of(metric).total_name) return static_cast<std::int32_t>(i);
+    return std::int32_t{-1};
+  };
+  std::vector<experiment::Follows> out;
+  for (const MetricId metric : format::column_metrics<format::NodeKind::Region>) {
+    const auto& row = format::row_of(metric);
+    out.push_back({place(row.follows == MetricId::Self ? metric : row.follows), place(row.also_follows)});
+  }
+  return out;
+}
+
 /// The exact vector, by metrics().
 inline std::vector<std::int64_t> vector_of(const Iteration& it) {
   const auto sum = [&](std::size_t column) { return it.send[column] + it.allreduce[column]; };
