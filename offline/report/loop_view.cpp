@@ -9,6 +9,7 @@
 #include "offline/report/text_page.hpp"
 #include "offline/report/units.hpp"
 #include "offline/run/iterations.hpp"
+#include "offline/run/totals.hpp"
 
 namespace refrain::report {
 namespace {
@@ -90,7 +91,7 @@ LoopView view_loops(const Source& source, const Request& request, const analysis
         at->kept_every = std::max(at->kept_every, std::int64_t{1} << loop.thinning.level);
       }
       for (const experiment::SlowIteration& slow : loop.slowest)
-        add_slow(at->slowest, slow.number, static_cast<double>(slow.wall) / rank.ticks_per_second);
+        add_slow(at->slowest, slow.number, run::seconds_of(rank, static_cast<double>(slow.wall)));
       metrics.push_back(run::iteration_metrics(loop));
     };
     run::for_each_loop(experiment, take, [&](std::int32_t rank) { return request.chosen(rank) != others; });

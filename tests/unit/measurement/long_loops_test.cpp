@@ -108,8 +108,8 @@ TEST_F(LongLoop, takes_no_more_than_the_limit_however_many_loops_there_are) {
       iterate(static_cast<std::int64_t>(random() % 1'000'000'000'000), 1 + static_cast<std::int64_t>(random() % 1000));
     }
   // A record takes a byte for its label, 6 for the difference of wall times in nearly all cases and 2 for that of the
-  // calls in 88 of 100: 8.8 on average, and more for labels that are new. In blocks that are closed each loop would have
-  // 512 of them, then two for each of 256 groups in each of four doublings: 15 x 2560 x 8.8 bytes = 338 KB.
+  // calls in 88 of 100: 8.8 on average, and more for new labels. Each loop would close blocks with 512 of them,
+  // then with two for each of 256 groups in each of four doublings: 15 x 2560 x 8.8 bytes = 338 KB.
   std::size_t bytes = 0;
   for (const ClusteredLoop* loop : loops) {
     bytes += loop->closed.size();
