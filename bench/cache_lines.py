@@ -3,8 +3,8 @@
 
 The program runs each of them instruction by instruction (programs/step.c), which gives the registers before each one; the
 disassembly of the modules tells which memory an instruction reads or writes. Exact but for the kernel's own lines, and the
-vDSO's data. A thread that is stepped loses its processor all the time, so the end of an iteration reads the CPU clock by
-the system call.
+vDSO's data. That a thread that is stepped loses its processor all the time is hidden from Refrain (step.c); that it takes
+long is not, so the end of an iteration reads the CPU clock by the system call, as one of 0.4 ms and more does.
 """
 import argparse
 import os

@@ -156,35 +156,49 @@ struct Reading {
   std::int64_t delay_ns;  ///< where it may have grown and can be read
 };
 
-/// A kernel that did not count at the begin of the thread is not asked again for its run delay, and none while the
-/// thread cannot have waited. The clocks come last: reading the CPU clock makes the kernel look whether the thread has
-/// had its turn, and where it has, the thread loses its core there and not in the program's next look at that clock.
-Reading read(Location& l, bool own, Delay by, bool was_switched_out) {
-  const OffCpu& of = l.off_cpu;
-  const bool is_asked = of.knows_delay && (was_switched_out || may_have_waited(of.unread));
+/// A kernel that did not count at the begin of the thread is not asked again for its run delay. The clocks come last:
+/// reading the CPU clock makes the kernel look whether the thread has had its turn, and where it has, the thread loses
+/// its core there and not in the program's next look at that clock.
+Reading read(Location& l, bool own, Delay by, bool delay_is_asked) {
+  const bool is_asked = l.off_cpu.knows_delay && delay_is_asked;
   const std::int64_t delay_ns = is_asked ? read_delay_anew(l, by) : platform::RunDelay::unknown;
   return {read_clocks(l, own), delay_ns};
 }
 
-/// Reads everything at one moment: if the thread is switched out in between, everything is read again, a few times at
-/// most. Each try begins the watch anew before it reads, so that the next look notices any later switch; only the
-/// thread itself can begin a watch. Without a watch, run delay that has grown tells of a switch.
-Reading read_at_once(Location& l, bool own, Delay by) {
-  bool was_switched_out = !own || !has_kept_processor(l);
-  if (!own) {
-    l.off_cpu.watch = 0;
-    return read(l, own, by, was_switched_out);
+/// How often everything is read at most. A thread that has lost its core while it read has a new turn.
+constexpr int most_tries = 2;
+
+/// No watch tells of a switch, but the clocks do: run delay is read only when time is missing, and once more behind the
+/// clocks, since what it has grown by meanwhile tells that they were not read at one moment.
+Reading read_without_watch(Location& l, Delay by) {
+  const OffCpu& of = l.off_cpu;
+  Reading reading = read(l, true, by, false);
+  OffCpuTimes missing = of.unread;
+  missing.user += reading.clocks.behind_ns - of.behind_ns;
+  if (!of.knows_delay || !may_have_waited(missing)) return reading;
+  for (int i = 0; i < most_tries; ++i) {
+    reading = read(l, true, by, true);
+    if (reading.delay_ns == platform::RunDelay::unknown || reading.delay_ns == read_delay_anew(l, by)) break;
   }
-  constexpr int most_tries = 4;
-  const platform::SwitchWatch& watch = l.cpu_clock.watch();
+  return reading;
+}
+
+/// Reads everything at one moment: if the thread is switched out in between, everything is read again. Each try begins
+/// the watch anew before it reads, so that the next look notices any later switch; only the thread itself can begin a
+/// watch. While it holds, the thread cannot have waited for a core.
+Reading read_at_once(Location& l, bool own, Delay by) {
+  OffCpu& of = l.off_cpu;
+  if (!own) {
+    of.watch = 0;
+    return read(l, own, by, true);
+  }
+  if (!l.cpu_clock.watch().works()) return read_without_watch(l, by);
+  bool delay_is_asked = !has_kept_processor(l) || may_have_waited(of.unread);
   for (int i = 1;; ++i) {
-    l.off_cpu.watch = l.cpu_clock.watch().begin();
-    const Reading reading = read(l, own, by, was_switched_out);
-    const bool is_at_once =
-        watch.works() ? has_kept_processor(l)
-                      : reading.delay_ns == platform::RunDelay::unknown || reading.delay_ns == read_delay_anew(l, by);
-    if (i == most_tries || is_at_once) return reading;
-    was_switched_out = true;
+    of.watch = l.cpu_clock.watch().begin();
+    const Reading reading = read(l, own, by, delay_is_asked);
+    if (i == most_tries || has_kept_processor(l)) return reading;
+    delay_is_asked = true;
   }
 }
 

@@ -10,6 +10,7 @@
 ///
 /// No stretch of less than a microsecond can hold a switch: two processes that only yield to each other switch in 1.5
 /// us. Without a watch only stretches of some 20 us and more are looked at: what is shorter moves to its neighbour.
+/// There run delay is read only when the clocks say that time is missing.
 /// Calls that are shorter are looked at together: only the watch begins anew after each, and their paths are
 /// remembered. So while it holds in user code, what the clocks have grown by is the calls'; where it does not, the look
 /// cannot tell the calls from the stretch, and the calls count as off the CPU all the time: at most some 20 us are

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "platform/own_descriptor.hpp"
+#include "platform/system_call.h"
 #include "platform/threads.hpp"
 
 namespace refrain::platform {
@@ -34,20 +35,25 @@ int open_file(int os_thread_id) {
   return open_read_only(path);
 }
 
+/// The number at `at`, which moves behind it and what ends it. -1: there is none.
+std::int64_t take_number(const char*& at, const char* end) {
+  if (at == end || *at < '0' || *at > '9') return -1;
+  std::int64_t number = 0;
+  for (; at != end && *at >= '0' && *at <= '9'; ++at) number = 10 * number + (*at - '0');
+  if (at != end) ++at;
+  return number;
+}
+
+/// Leaves errno alone.
 std::int64_t read_file(int descriptor) {
   char text[64];
-  const long length = syscall(SYS_pread64, descriptor, text, sizeof text, 0L);
+  const long length = refrain_system_call(SYS_pread64, descriptor, reinterpret_cast<long>(text), sizeof text, 0, 0, 0);
   const char* at = text;
   const char* const end = length > 0 ? text + length : text;
-  // Time on a processor, run delay, times that it got a processor: a kernel that does not count leaves all of them 0.
-  std::int64_t numbers[3];
-  for (std::int64_t& number : numbers) {
-    while (at != end && *at == ' ') ++at;
-    if (at == end || *at < '0' || *at > '9') return RunDelay::unknown;
-    number = 0;
-    for (; at != end && *at >= '0' && *at <= '9'; ++at) number = 10 * number + (*at - '0');
-  }
-  return (numbers[0] | numbers[1] | numbers[2]) != 0 ? numbers[1] : RunDelay::unknown;
+  const std::int64_t on_processor = take_number(at, end), delay = take_number(at, end);
+  if (on_processor < 0 || delay < 0) return RunDelay::unknown;
+  // How often the thread got a processor comes last. A kernel that does not count leaves all three numbers 0.
+  return (on_processor | delay) != 0 || take_number(at, end) > 0 ? delay : RunDelay::unknown;
 }
 
 }  // namespace
@@ -85,11 +91,8 @@ void RunDelay::close_copy() {
 
 std::int64_t RunDelay::ns() const {
   if (descriptor_ <= 0) return unknown;
-  const int saved = errno;
-  const bool is_ours = syscall(SYS_fcntl, descriptor_, F_GETOWN) == os_thread_id_;
-  const std::int64_t result = is_ours ? read_file(descriptor_) : unknown;
-  errno = saved;
-  return result;
+  const bool is_ours = refrain_system_call(SYS_fcntl, descriptor_, F_GETOWN, 0, 0, 0, 0) == os_thread_id_;
+  return is_ours ? read_file(descriptor_) : unknown;
 }
 
 std::int64_t RunDelay::ns_of(int os_thread_id) {

@@ -1,23 +1,77 @@
 /* Runs a program and single-steps the code between its breakpoints (int3). Writes to FILE the memory map of the
    process, as in /proc, an empty line, and then for every instruction the number of its pair of breakpoints and the
    registers before it (u64 and struct user_regs_struct). Usage: step FILE PROGRAM
-   [ARGUMENT...] */
+   [ARGUMENT...]
+
+   A thread that is stepped loses its processor at each instruction, and the kernel clears rseq_cs in the thread's
+   structure of restartable sequences each time, by which Refrain notices that (platform/switch_watch.hpp): it would
+   read its clocks again and again. So while it is stepped the program finds another word where it looks for that field:
+   one that is cleared by signals alone, as the field of a thread that keeps its processor. */
+#include <linux/rseq.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void copy_map(pid_t child, FILE* out) {
+/* Returns where the stack of the first thread ends. */
+static uint64_t copy_map(pid_t child, FILE* out) {
   char name[64], line[4096];
+  unsigned long end = 0;
   snprintf(name, sizeof name, "/proc/%d/maps", (int)child);
   FILE* map = fopen(name, "r");
-  while (map && fgets(line, sizeof line, map)) fputs(line, out);
+  while (map && fgets(line, sizeof line, map)) {
+    if (strstr(line, "[stack]")) sscanf(line, "%*lx-%lx", &end);
+    fputs(line, out);
+  }
   if (map) fclose(map);
   fputc('\n', out);
+  return end;
+}
+
+/* The field rseq_cs, and the word in its place: the last one of the stack, which nobody uses. */
+struct watch {
+  uint64_t field, instead;
+};
+
+static struct watch watch_of(pid_t child, uint64_t end_of_stack) {
+  struct watch watch = {0, 0};
+  struct __ptrace_rseq_configuration of;
+  if (end_of_stack && ptrace(PTRACE_GET_RSEQ_CONFIGURATION, child, (void*)sizeof of, &of) > 0 && of.rseq_abi_pointer) {
+    watch.field = of.rseq_abi_pointer + offsetof(struct rseq, rseq_cs);
+    watch.instead = end_of_stack - sizeof watch.instead;
+  }
+  return watch;
+}
+
+/* The thread, about to be stepped, has kept its processor since Refrain has looked last. */
+static void begin_watch(pid_t child, const struct watch* watch) {
+  static long flag;
+  if (!watch->field) return;
+  const long found = ptrace(PTRACE_PEEKDATA, child, (void*)watch->field, NULL);
+  if (found != 0) flag = found;  // else it lost it just now
+  ptrace(PTRACE_POKEDATA, child, (void*)watch->instead, (void*)flag);
+}
+
+static void end_watch(pid_t child, const struct watch* watch) {
+  if (watch->field) ptrace(PTRACE_POKEDATA, child, (void*)watch->instead, NULL);
+}
+
+/* Puts the address `to` wherever a register has `from`. */
+static int replace(struct user_regs_struct* registers, uint64_t from, uint64_t to) {
+  int found = 0;
+  unsigned long long* each = (unsigned long long*)registers;
+  for (size_t i = 0; from != 0 && i < sizeof *registers / sizeof *each; ++i)
+    if (each[i] == from) {
+      each[i] = to;
+      found = 1;
+    }
+  return found;
 }
 
 int main(int argc, char** argv) {
@@ -33,6 +87,7 @@ int main(int argc, char** argv) {
   }
   int status, stepping = 0;
   uint64_t pair = 0;
+  struct watch watch = {0, 0};
   waitpid(child, &status, 0);
   ptrace(PTRACE_SETOPTIONS, child, 0, PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL);
   long signal = 0;
@@ -40,7 +95,10 @@ int main(int argc, char** argv) {
     ptrace(stepping ? PTRACE_SINGLESTEP : PTRACE_CONT, child, 0, signal);
     if (waitpid(child, &status, 0) < 0 || !WIFSTOPPED(status)) break;
     signal = WSTOPSIG(status);
-    if (signal != SIGTRAP) continue;  // the program's own signal: passed on
+    if (signal != SIGTRAP) {  // the program's own signal: passed on
+      if (stepping) end_watch(child, &watch);
+      continue;
+    }
     signal = 0;
     if (status >> 16) continue;  // exec
     siginfo_t info;
@@ -48,13 +106,17 @@ int main(int argc, char** argv) {
     ptrace(PTRACE_GETSIGINFO, child, 0, &info);
     ptrace(PTRACE_GETREGS, child, 0, &registers);
     if (info.si_code == SI_KERNEL) {  // a breakpoint
-      if (!stepping && pair == 0) copy_map(child, out);
+      if (!stepping && pair == 0) watch = watch_of(child, copy_map(child, out));
       stepping = !stepping;
       if (!stepping) ++pair;
       if (!stepping) continue;
+      begin_watch(child, &watch);
     }
+    struct user_regs_struct as_if = registers;
+    replace(&as_if, watch.instead, watch.field);
     fwrite(&pair, sizeof pair, 1, out);
-    fwrite(&registers, sizeof registers, 1, out);
+    fwrite(&as_if, sizeof as_if, 1, out);
+    if (replace(&registers, watch.field, watch.instead)) ptrace(PTRACE_SETREGS, child, 0, &registers);
   }
   fclose(out);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
