@@ -10,6 +10,9 @@ set(REFRAIN_RUNTIME_FLAGS -fno-exceptions -fno-rtti -fno-threadsafe-statics -fvi
 # The floating-point environment belongs to the program (platform/floating_point.hpp): the x87 part is left alone.
 set(REFRAIN_NO_X87 -mno-80387)
 list(APPEND REFRAIN_RUNTIME_FLAGS ${REFRAIN_NO_X87})
+# GCC joins two stores of 8 bytes to one of a vector (SLP). A load that soon follows then waits for the store instead of
+# having its value forwarded: in the record of a call that costs more than it saves, as measured.
+list(APPEND REFRAIN_RUNTIME_FLAGS -fno-tree-slp-vectorize)
 # GCC clears and copies objects of 64 to 256 bytes with string instructions, which take some 30 cycles to start. Event
 # records are such objects.
 include(CheckCXXCompilerFlag)
