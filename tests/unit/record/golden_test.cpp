@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "events/message_numbers.hpp"
@@ -39,14 +40,14 @@ events::Record event(events::Kind kind, std::int64_t begin, std::int64_t end) {
   return r;
 }
 
-/// One iteration of "timestep": a message to the next rank, another one from the rank before by a request, a read of a
-/// file, a sample.
 /// What the reader knows of a frame.
 struct KnownInFrame {
   events::MessageNumbers numbers;
   events::MetricValues metrics;
 };
 
+/// One iteration of "timestep": a message to the next rank, another one from the rank before by a request, a read of a
+/// file, a sample.
 void append_iteration(events::Buffer& buffer, KnownInFrame& known, int rank, int i, std::int64_t begin) {
   const auto request = static_cast<std::uint64_t>(i + 1) << events::bits_of_thread;
   const auto moved = [&](events::Kind kind, events::Phase phase, std::int32_t peer, std::int64_t sent,
@@ -188,6 +189,7 @@ TEST(Golden, writes_a_new_one_on_demand) {
       sample.add_samples_and_slopes(thread, thread == 0 ? 512 : 1 << 16);
     }
     sample.add_loop(1, "inner", 1, 3);
+    for (std::size_t thread = 0; thread < 2; ++thread) sample.add_thinned_loop(thread, "steps", thread == 1);
     sample.add_communicator({1, 0, 5, 0, rank, golden_ranks, 0, "", {}, 70 + rank}, {0, 1, 2});
     sample.add_window({1, measurement::WindowKind::Allocated, "halo", 9}, {{0, (rank + 1) % 3, 1, 20, 300, 4000}});
     sample.add_window({0, measurement::WindowKind::Dynamic, ""}, {});
@@ -435,6 +437,48 @@ TEST(Golden, version_1_10) {
   EXPECT_FALSE(experiment::read_experiment(GOLDEN "/profile-1.9").profile.ranks[0].off_cpu_is_counted);
 }
 
+TEST(Golden, version_1_11) {
+  const experiment::Profile profile = experiment::read_experiment(GOLDEN "/profile-1.11").profile;
+  EXPECT_TRUE(profile.complete);
+  ASSERT_EQ(profile.ranks.size(), 3u);
+  EXPECT_TRUE(profile.ranks[0].off_cpu_of_calls_is_counted);
+  EXPECT_FALSE(experiment::read_experiment(GOLDEN "/profile-1.10").profile.ranks[0].off_cpu_of_calls_is_counted);
+  const std::vector<experiment::Location>& locations = profile.ranks[2].locations;
+  ASSERT_EQ(locations[0].loops.size(), 2u);
+  ASSERT_EQ(locations[1].loops.size(), 3u);
+  EXPECT_EQ(locations[1].units[0].off_mpi_ns, 7'002);
+  // What add_thinned_loop() has written, added up by hand.
+  const experiment::Loop &first = locations[0].loops[1], &loop = locations[1].loops[2];
+  EXPECT_EQ(loop.name, "steps");
+  EXPECT_EQ(loop.thinning.from, 32);
+  EXPECT_EQ(loop.thinning.level, 2u);
+  EXPECT_EQ(loop.passed[0].count, 10);
+  EXPECT_EQ(loop.passed[0].wall, 10'095);
+  EXPECT_EQ(loop.passed[0].cpu_ns, 20'190);
+  EXPECT_EQ(loop.passed[1].count, 7);
+  EXPECT_EQ(loop.passed[1].off_ns, 3 * 7'196);
+  ASSERT_EQ(first.slowest.size(), 16u);
+  EXPECT_EQ(first.slowest[0].number, 99);
+  EXPECT_EQ(first.slowest[15].wall, 1'084);
+  ASSERT_EQ(loop.slowest.size(), 16u);
+  EXPECT_EQ(loop.slowest[0].number, 31);
+  EXPECT_EQ(loop.slowest[0].wall, 1'031);
+  const auto wall = static_cast<std::size_t>(run::overall_index(loop, "wall"));
+  const auto mpi = static_cast<std::size_t>(run::overall_index(loop, "mpi"));
+  std::int64_t walls = 0, in_mpi = 0, walls_of_first = 0;
+  std::map<std::int32_t, int> clusters;
+  EXPECT_EQ(100, run::for_each_iteration(loop, [&](std::int64_t, std::int32_t cluster, auto row) {
+              ++clusters[cluster];
+              walls += row[wall];
+              in_mpi += row[mpi];
+            }));
+  EXPECT_EQ(clusters, (std::map<std::int32_t, int>{{-1, 5}, {0, 78}, {1, 17}}));
+  EXPECT_EQ(walls, 10'095 + 5'195 + 7'196 + 38'454) << "passed, records, in one call, groups";
+  EXPECT_EQ(in_mpi, 7'196);
+  EXPECT_EQ(100, run::for_each_iteration(first, [&](auto, auto, auto row) { walls_of_first += row[wall]; }));
+  EXPECT_EQ(walls_of_first, 104'950);
+}
+
 TEST(Golden, events_2) {
   const auto experiment = experiment::Experiment::open(GOLDEN "/events-2", true);
   const auto trace = trace::Trace::open(experiment);
@@ -524,6 +568,27 @@ TEST(Golden, events_4) {
   EXPECT_EQ(30, locks);
   EXPECT_EQ(2u * 5 * (0 + 1 + 2), peers);
   EXPECT_EQ(experiment->damages(), 0u);
+}
+
+TEST(Golden, events_5) {
+  using Found = std::pair<int, std::int64_t>;  // calls that were off the CPU, and for how long
+  const auto calls_off_cpu = [](const char* directory) {
+    Found found{};
+    const auto experiment = experiment::Experiment::open(directory, true);
+    const auto trace = trace::Trace::open(experiment);
+    EXPECT_TRUE(trace);
+    if (!trace) return found;
+    auto reader = trace->read();
+    while (const trace::Event* event = reader.next()) {
+      if (event->type != trace::Type::Leave || event->record.value == 0) continue;
+      ++found.first;
+      found.second += event->record.value;
+    }
+    EXPECT_EQ(experiment->damages(), 0u);
+    return found;
+  };
+  EXPECT_EQ(calls_off_cpu(GOLDEN "/events-5"), Found(30, 900));
+  EXPECT_EQ(calls_off_cpu(GOLDEN "/events-4"), Found(0, 0));
 }
 
 }  // namespace

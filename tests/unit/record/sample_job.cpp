@@ -191,6 +191,60 @@ void SampleRank::add_loop(std::size_t thread, const std::string& name, int clust
   loop.log_tail.assign(block.begin(), block.end());
 }
 
+std::optional<format::Run> sample_run(int iteration) {
+  if (iteration < 5) return format::Run::Absent;
+  if (iteration < 15) return format::Run::Passed;
+  if (iteration >= 25 && iteration < 32) return format::Run::PassedInCall;
+  return std::nullopt;
+}
+
+void SampleRank::add_thinned_loop(std::size_t thread, const std::string& name, bool follows) {
+  constexpr int iterations = 100;
+  constexpr std::uint64_t whole = 32;
+  SampleLoop& loop = threads_[thread].loops.emplace_back();
+  loop.name = name;
+  loop.iterations = iterations;
+  const auto& zeros = loop.numbers.emplace_back(measurement::logged_count);
+  const auto& no_squares = loop.squares.emplace_back(measurement::logged_count);
+  const std::uint64_t recorded = follows ? 78 : 100;
+  loop.clusters.push_back({clustering::Label{0}, 0, false, recorded, 0, 99, 50, {}, zeros, zeros, no_squares});
+  if (follows) loop.clusters.push_back({format::passed_label, 1, false, 17, 5, 31, 5, {}, zeros, zeros, no_squares});
+  clustering::Precision columns[measurement::logged_count];
+  for (std::size_t m = 0; m < measurement::logged_count; ++m)
+    columns[m] = format::row_of(format::logged_metrics[m]).log;
+  clustering::IterationLog log;
+  if (!log.create(columns, 4096, whole)) std::abort();
+  for (int i = 0; i < iterations; ++i) {
+    const auto number = static_cast<std::uint64_t>(i);
+    const std::optional<format::Run> run = follows ? sample_run(i) : std::nullopt;
+    std::int64_t row[measurement::logged_count] = {};
+    const std::int64_t wall = (follows && !run ? 500 : 1000) + i;
+    row[format::logged_place(measurement::MetricId::Wall)] = wall;
+    const auto append = [&] {
+      return run ? log.append_run(number, 1, *run) : log.append(number, clustering::Label{0}, row);
+    };
+    if (append() != clustering::IterationLog::Appended::Yes) {
+      const auto block = log.closed();
+      loop.log.insert(loop.log.end(), block.begin(), block.end());
+      log.start_block();
+      (void)append();
+    }
+    if (run == format::Run::Absent) continue;
+    loop.slowest.add(number, wall);
+    if (!run) continue;
+    const bool in_call = run == format::Run::PassedInCall;
+    measurement::PassedIterations::Sum& sum = loop.passed[in_call];
+    ++sum.count;
+    sum.wall += wall;
+    sum.cpu_ns += in_call ? 0 : 2 * wall;
+    sum.off_ns += in_call ? 3 * wall : wall;
+  }
+  loop.thinned_from = log.thinned_from();
+  loop.level = log.level();
+  const auto block = log.closed();
+  loop.log_tail.assign(block.begin(), block.end());
+}
+
 std::int64_t sample_samples(int iteration, int path) {
   return (iteration * 5 + path * 3) % 7 == 0 ? 1 + (iteration + path) % 3 : 0;
 }
@@ -275,6 +329,10 @@ record::RankRecord& SampleRank::record() {
       of.kept = loop.kept;
       of.sampled = loop.count;
       of.slopes = loop.slopes;
+      std::copy(std::begin(loop.passed), std::end(loop.passed), of.passed);
+      of.thinned_from = loop.thinned_from;
+      of.level = loop.level;
+      of.slowest = loop.slowest;
     }
     location.units = thread.units;
     location.loops = thread.loop_records;
