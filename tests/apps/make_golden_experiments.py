@@ -1,0 +1,113 @@
+"""Makes the experiments of golden_experiments.py with a build of the version that they are to be of.
+
+    tests/apps/make_golden_experiments.py BUILD VERSION
+
+BUILD is the build directory of that version, with the examples. It writes tests/golden/VERSION-complete, of a job that came to its end,
+VERSION-killed, of one that was killed with SIGKILL after some snapshots, and in each `said.json`: what the reports of that version say of it.
+Two ranks of two threads; the second thread of each follows the first one's iterations. Nothing may stand at these places yet.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from refrain_testing import SOURCE, clean_environment, mpirun
+
+GOLDEN = SOURCE / "tests" / "golden"
+SAID = "said.json"
+RANKS = 2
+# Words of the command line, and the members of the document that are kept, all of them if empty. Names of functions are left out: those of the
+# MPI library are found on machines alone that have this very library, and a job that was killed has none in its experiment.
+VIEWS: dict[str, tuple[str, ...]] = {
+    "report --format json": ("totals", "locations"),
+    "report --locations --format json": (),
+    "report --locations --metric mpi --format json": (),
+    "report --iterations --format json": (),
+    "report --iterations --metric user --format json": (),
+    "report --iterations --metric bytes_sent --format json": (),
+    "report --nodes --format json": (),
+    "report --communicators --format csv": (),
+}
+
+
+def environment(**more: str) -> dict[str, str]:
+    return clean_environment({"OMP_NUM_THREADS": "2"} | more)
+
+
+def children_of(process: int) -> list[int]:
+    found: list[int] = []
+    for task in Path(f"/proc/{process}/task").iterdir():
+        found += map(int, (task / "children").read_text().split())
+    return found
+
+
+def make_complete(refrain: Path, program: Path, target: Path) -> None:
+    subprocess.run([refrain, "run", "--experiment", target, "--", *mpirun(RANKS, program, "--size", "24", "--steps", "40")], check=True,
+                   env=environment(), cwd=program.parent)
+
+
+def make_killed(refrain: Path, program: Path, target: Path) -> None:
+    """All of it is killed at one moment, when each rank has written two snapshots and events. The steps are long, so that there are few."""
+    job = subprocess.Popen(mpirun(RANKS, refrain, "exec", "--", program, "--size", "160", "--steps", "1000000"), cwd=program.parent,
+                           env=environment(REFRAIN_EXPERIMENT_DIRECTORY=str(target), REFRAIN_SNAPSHOT="2", REFRAIN_TRACE="all"))
+    try:
+        snapshots: dict[str, set[int]] = {}
+        end = time.monotonic() + 60
+        while time.monotonic() < end and (len(snapshots) < RANKS or min(map(len, snapshots.values())) < 2):
+            time.sleep(0.05)
+            for part in target.glob("part-*.refrain"):
+                snapshots.setdefault(part.name, set()).add(part.stat().st_ino)
+        if len(snapshots) < RANKS:
+            raise SystemExit(f"no snapshots of both ranks in {target}")
+    finally:
+        os.kill(job.pid, signal.SIGSTOP)  # it would end the other ranks in its own way
+        for rank in children_of(job.pid):
+            os.kill(rank, signal.SIGKILL)
+        job.kill()
+        job.wait()
+    for unfinished in target.glob("*.new"):
+        unfinished.unlink()
+
+
+def keep_what_is_said(refrain: Path, experiment: Path) -> None:
+    """Of a copy, to which the reports may add what they like."""
+    said = {}
+    with tempfile.TemporaryDirectory() as directory:
+        copy = Path(shutil.copytree(experiment, Path(directory) / experiment.name))
+        for words, chosen in VIEWS.items():
+            command, _, options = words.partition(" ")
+            done = subprocess.run([refrain, command, copy.name, *options.split()], cwd=directory, capture_output=True, text=True, env=environment())
+            document = list(csv.DictReader(io.StringIO(done.stdout))) if "csv" in words else json.loads(done.stdout)
+            if chosen:
+                document = {member: document.get(member) for member in chosen}
+            said[words] = {"code": done.returncode, "document": document}
+    (experiment / SAID).write_text(json.dumps(said, sort_keys=True) + "\n")
+
+
+def main() -> None:
+    if len(sys.argv) != 3:
+        raise SystemExit(__doc__)
+    build, version = Path(sys.argv[1]).resolve(), sys.argv[2]
+    refrain = build / "bin" / "refrain"
+    with tempfile.TemporaryDirectory() as directory:
+        program = Path(shutil.copy2(build / "examples" / "stencil_omp", directory))
+        for state, make in (("complete", make_complete), ("killed", make_killed)):
+            target = GOLDEN / f"{version}-{state}"
+            if target.exists():
+                raise SystemExit(f"{target} is there already")
+            make(refrain, program, target)
+            keep_what_is_said(refrain, target)
+
+
+if __name__ == "__main__":
+    main()
