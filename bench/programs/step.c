@@ -26,7 +26,7 @@ static uint64_t copy_map(pid_t child, FILE* out) {
   snprintf(name, sizeof name, "/proc/%d/maps", (int)child);
   FILE* map = fopen(name, "r");
   while (map && fgets(line, sizeof line, map)) {
-    if (strstr(line, "[stack]")) sscanf(line, "%*lx-%lx", &end);
+    if (strstr(line, "[stack]")) sscanf(line, "%*x-%lx", &end);
     fputs(line, out);
   }
   if (map) fclose(map);

@@ -289,6 +289,27 @@ bool is_counted() {
   return platform::RunDelay::ns_of(static_cast<int>(syscall(SYS_gettid))) != platform::RunDelay::unknown;
 }
 
+TEST_F(OffCpuTest, without_a_watch_run_delay_is_read_only_when_time_is_missing) {
+  if (!is_counted()) GTEST_SKIP() << "this kernel does not count run delay";
+  location->cpu_clock.watch().detach();
+  count_off_cpu(*location, false);
+  constexpr std::int64_t planted = 5 * ms;  // seems to have been waited for once run delay is read
+  location->off_cpu.delay_ns -= planted;
+  bool was_read = true;
+  for (int i = 0; i < 200 && was_read; ++i) {  // one of them is interrupted by nobody
+    const std::int64_t before = sum().waited;
+    compute_ms(1);
+    count_off_cpu(*location, false);
+    was_read = sum().waited - before >= planted;
+    if (was_read) location->off_cpu.delay_ns -= planted;
+  }
+  EXPECT_FALSE(was_read);
+  const std::int64_t before = sum().waited;
+  sleep_ms(10);
+  count_off_cpu(*location, false);
+  EXPECT_GE(sum().waited - before, planted);
+}
+
 TEST(RunDelay, is_that_of_the_kernel) {
   if (!is_counted()) GTEST_SKIP() << "this kernel does not count run delay";
   platform::RunDelay delay;
