@@ -12,10 +12,18 @@
 #include <cstdint>
 
 #include "measurement/location.hpp"
-#include "measurement/span.hpp"
 #include "platform/hot.hpp"
 
 namespace refrain::measurement {
+
+/// What a span was: 0 is outside of iterations, else the loop and the number of the iteration.
+enum class SpanOf : std::uint64_t {};
+inline constexpr SpanOf outside_of_iterations{0};
+constexpr SpanOf iteration_of(RegionId loop, std::uint64_t iteration) {
+  return SpanOf{iteration << 16 | static_cast<std::uint64_t>(loop)};
+}
+constexpr RegionId loop_of_span(SpanOf of) { return RegionId{static_cast<std::uint16_t>(of)}; }
+constexpr std::uint64_t iteration_of_span(SpanOf of) { return static_cast<std::uint64_t>(of) >> 16; }
 
 struct Span {
   platform::Ticks begin;

@@ -16,8 +16,8 @@
 #include "events/message_numbers.hpp"
 #include "events/metric_values.hpp"
 #include "events/span_store.hpp"
+#include "measurement/boundaries.hpp"
 #include "measurement/location.hpp"
-#include "measurement/span.hpp"
 #include "measurement/stretches.hpp"
 #include "platform/hot.hpp"
 

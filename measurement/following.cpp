@@ -14,15 +14,18 @@ constexpr auto relaxed = std::memory_order_relaxed;
 
 namespace {
 
-/// Puts the unit in progress into the queue, if it is one of an iteration, and what was passed before it. False: no
-/// room.
-bool enqueue(const Location& l, Following& f, SpanOf of) {
+/// Puts the unit in progress into the queue, if it is one of an iteration, and what was passed before it. False: there
+/// is no room, and what was passed is time outside of iterations after all.
+bool enqueue(Location& l, Following& f, SpanOf of) {
   FollowedUnit unit{0, of, f.epoch.load(relaxed), f.passed, {}, {}};
   if (of != outside_of_iterations) {
     unit.totals = l.unit;
     for (std::uint32_t i = 0; l.extra && i < extra_metrics.count; ++i) unit.extra[i] = l.extra->unit[i];
   }
-  return f.queue.put(l, unit);
+  if (f.queue.put(l, unit)) return true;
+  l.count_loss(Loss::IterationUnclustered);
+  settle_passed(l, f.passed);
+  return false;
 }
 
 /// Time in an MPI call outside of iterations.
@@ -95,8 +98,8 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
   if (l.extra) end_unit_readings(*l.extra);
 
   const bool with_unit = of != outside_of_iterations;
-  const bool passes = alive && with_unit && (!in_call || off_cpu.waited == 0) &&
-                      is_passed(l, f, span.begin, in_call, call);
+  const bool passes =
+      alive && with_unit && (!in_call || off_cpu.waited == 0) && is_passed(l, f, span.begin, in_call, call);
   if (alive) {
     l.unit.wall += next.begin - l.begin;
     l.unit.cpu_ns += cpu_since - l.cpu_begin_ns + cpu.of(next.begin - since);
@@ -109,14 +112,12 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
 
   if (passes) {
     Passed& to = f.passed;
-    to = {to.wall > 0 ? to.first : from, to.wall + l.unit.wall, to.cpu_ns + l.unit.cpu_ns,
-          to.off_ns + l.unit.*of_off, call};
+    to = {to.wall > 0 ? to.first : from, to.wall + l.unit.wall, to.cpu_ns + l.unit.cpu_ns, to.off_ns + l.unit.*of_off,
+          call};
     start_unit_anew(l);
   } else {
     const bool anything = f.passed.wall > 0 || (with_unit && (alive || !is_empty(l)));
     if (anything && !enqueue(l, f, of)) {
-      l.count_loss(Loss::IterationUnclustered);
-      settle_passed(l, f.passed);
       settle_unit(l);
     } else if (with_unit) {
       start_unit_anew(l);
@@ -196,15 +197,13 @@ void keep_up(Location& l, Inside was) {
 void begin_following(Location& l, Following& f) {
   f.epoch.store(published_epoch.load(std::memory_order_acquire), relaxed);
   l.following = &f;
+  l.iterations = &f.iterations;
 }
 
 void flush_passed(Location& l) {
   Following& f = *l.following;
   if (f.passed.wall == 0) return;
-  if (!enqueue(l, f, outside_of_iterations)) {
-    l.count_loss(Loss::IterationUnclustered);
-    settle_passed(l, f.passed);
-  }
+  (void)enqueue(l, f, outside_of_iterations);
   f.passed = {};
 }
 

@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "format/kept_iterations.hpp"
-#include "measurement/following.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/metrics.hpp"
 
@@ -82,7 +81,8 @@ bool create(ClusteredLoop& loop) {
   settings.memory_limit = iteration_settings.memory;
   settings.metrics = logged_in_use();
   settings.shapes = shapes;
-  if (!loop.clusterer.create(settings) || !loop.log.create({columns, logged_in_use()}, log_block_bytes, iterations_kept_whole()))
+  if (!loop.clusterer.create(settings) ||
+      !loop.log.create({columns, logged_in_use()}, log_block_bytes, iterations_kept_whole()))
     return false;
   const std::size_t bytes = iteration_settings.sample_memory;
   if (bytes > 0) (void)loop.samples.create(sample_shapes, bytes);  // one can do without
@@ -240,13 +240,6 @@ ClusteredLoop* loop_of(Iterations*& all, RegionId region) {
   }
   all->loops[all->count++] = loop;
   return loop;
-}
-
-const Iterations* iterations_of(const Location& l) {
-  return l.iterations || !l.following ? l.iterations : l.following->iterations;
-}
-Iterations* iterations_of(Location& l) {
-  return const_cast<Iterations*>(iterations_of(static_cast<const Location&>(l)));
 }
 
 namespace {

@@ -98,6 +98,7 @@ struct Iterations {
   static constexpr std::uint32_t most_loops = 16;
   ClusteredLoop* loops[most_loops] = {};
   std::uint32_t count = 0;
+  std::span<ClusteredLoop* const> view() const { return {loops, count}; }
   ClusteredLoop* current = nullptr;  ///< the loop that the thread is in
   bool in_iteration = false;
   std::uint32_t inner_loops = 0;  ///< loops begun inside it: their iterations are not cut
@@ -124,10 +125,6 @@ std::span<const clustering::Column> mpi_call_columns();
 
 /// The loop `region` among those at `all`, made when it is not there yet. Null: too many, or no memory.
 ClusteredLoop* loop_of(Iterations*& all, RegionId region);
-
-/// The loops of a location, its own or those that it follows. Null: it has none.
-const Iterations* iterations_of(const Location& location);
-Iterations* iterations_of(Location& location);
 
 /// What the values of a node mean to the clusterer.
 std::uint8_t shape_of(NodeKind kind, const std::int64_t* values);

@@ -42,7 +42,6 @@ constexpr bool is_bookkeeping(Inside inside) { return inside == Inside::Measurem
 enum class Gate : std::uint8_t {
   Open,
   Paused,  ///< another thread reads it: entries wait, ticks record nothing
-  Held,    ///< the same, for a moment, by the thread whose iterations it follows
   Shut,    ///< its measurement is ending
 };
 
@@ -133,7 +132,7 @@ struct alignas(64) Location {
   WhileStopped while_stopped;
   OpenMarks* marks = nullptr;        ///< made by the first mark of the program
   bool marks_ignored = false;        ///< there was no memory for them
-  Iterations* iterations = nullptr;  ///< made by the first loop
+  Iterations* iterations = nullptr;  ///< its loops, or those that it follows; else made by the first loop
 
   // ---- Samples ----
   TickInProgress tick;

@@ -100,30 +100,20 @@ SpanOf this_iteration(const Location& l) {
   const ClusteredLoop& loop = *l.iterations->current;
   return iteration_of(loop.region, loop.iterations);
 }
-void look_after_others(Location& l) {
+
+/// The iteration in progress of the current loop ends here, or what was before the first one. `comes_to_its_end` false:
+/// it was left otherwise, and what it has done is time outside of iterations.
+void cut_iteration(Location& l, Ticks now, bool comes_to_its_end) {
+  const platform::OwnFloatingPoint own_environment;
+  end_unit(l, now, l.cpu_clock.at(now));
+  tell_cut(l, now, comes_to_its_end ? this_iteration(l) : outside_of_iterations);
+  if (comes_to_its_end) take_iteration(l);
+  else settle_unit(l);
+  l.iterations->in_iteration = false;
   if (is_followed(l)) look_after_followers_if_due(l);
 }
-
-/// An iteration that was left otherwise than by its end: what it has done is time outside of iterations.
-void leave_iteration(Location& l) {
-  const platform::OwnFloatingPoint own_environment;
-  const Ticks now = platform::now();
-  end_unit(l, now, l.cpu_clock.at(now));
-  tell_cut(l, now, outside_of_iterations);
-  settle_unit(l);
-  l.iterations->in_iteration = false;
-  look_after_others(l);
-}
-
-/// An iteration that came to its end.
-void finish_iteration(Location& l, Ticks now) {
-  const platform::OwnFloatingPoint own_environment;
-  end_unit(l, now, l.cpu_clock.at(now));
-  tell_cut(l, now, this_iteration(l));
-  take_iteration(l);
-  l.iterations->in_iteration = false;
-  look_after_others(l);
-}
+void leave_iteration(Location& l) { cut_iteration(l, platform::now(), false); }
+void finish_iteration(Location& l, Ticks now) { cut_iteration(l, now, true); }
 
 /// Drops marks, that were left without their end, until `count` are open.
 void drop_marks(Location& l, std::uint32_t count) {
@@ -407,13 +397,9 @@ void iterate_at_call(Location& l, RegionId name) {
     if (!loop) return l.count_loss(Loss::IterationUnclustered);
     l.iterations->current = loop;
   }
-  end_unit(l, now, l.cpu_clock.at(now));
-  tell_cut(l, now, l.iterations->in_iteration ? this_iteration(l) : outside_of_iterations);
-  if (l.iterations->in_iteration) take_iteration(l);
-  else settle_unit(l);
+  cut_iteration(l, now, l.iterations->in_iteration);
   l.iterations->in_iteration = true;
   if (l.marks) l.marks->at_iteration = 0;
-  look_after_others(l);
 }
 
 void end_with_finalize(Location& l) {

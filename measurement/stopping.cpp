@@ -56,10 +56,10 @@ void resume(Location& l, Inside inside, Ticks now) {
   else if (l.extra) l.extra->leave_out = true;
 }
 
-/// Waits a little, also at the own gate: another thread may pause or hold this one meanwhile.
+/// Waits a little, also at the own gate: another thread may pause this one meanwhile.
 void wait() {
-  const Gate gate = own_location()->gate.load(std::memory_order_relaxed);
-  if (gate == Gate::Paused || gate == Gate::Held) (void)wait_at_gate(*own_location(), Inside::User);
+  if (own_location()->gate.load(std::memory_order_relaxed) == Gate::Paused)
+    (void)wait_at_gate(*own_location(), Inside::User);
   sched_yield();
 }
 
