@@ -122,8 +122,8 @@ std::uint32_t Clusterer::class_of(const IterationProfile& profile, Error& error)
   }
   if (last_class_ != none && matches(last_class_, profile)) return last_class_;
   const std::uint64_t hash = hash_of(profile);
-  const std::uint32_t known = class_index_.find(
-      hash, [&](std::uint32_t cls) { return cls != last_class_ && matches(cls, profile); });
+  const std::uint32_t known =
+      class_index_.find(hash, [&](std::uint32_t cls) { return cls != last_class_ && matches(cls, profile); });
   const std::uint32_t cls = known != none ? known : make_class(hash, profile, error);
   if (cls != none) last_class_ = cls;
   return cls;

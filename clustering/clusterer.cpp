@@ -5,7 +5,6 @@
 namespace refrain::clustering {
 
 bool Clusterer::create(const Settings& settings) {
-  destroy();
   if (settings.metrics == 0 || settings.metrics > max_overall || settings.shapes.empty() ||
       settings.shapes.size() > max_shapes || settings.max_clusters == 0)
     return false;
@@ -57,42 +56,8 @@ bool Clusterer::create(const Settings& settings) {
   return take_newcomer_slot();
 }
 
-void Clusterer::destroy() {
+Clusterer::~Clusterer() {
   for (const PathClass& cls : classes_) platform::unmap_pages(cls.block, cls.block_bytes);
-  classes_.release();
-  class_index_.release();
-  paths_.release();
-  path_index_.release();
-  clusters_.release();
-  free_slots_.release();
-  statistics_.release();
-  means_.release();
-  sketches_.release();
-  slot_class_.release();
-  members_.release();
-  nearest_costs_.release();
-  wards_.release();
-  merges_.release();
-  order_.release();
-  key_values_.release();
-  others_.release();
-  other_at_.release();
-  signs_.release();
-  sorted_.release();
-  metrics_ = stride_ = shapes_ = flat_count_ = sketch_dims_ = sketched_count_ = blocks_ = 0;
-  padded_count_ = 0;
-  cluster_count_ = next_label_ = other_count_ = 0;
-  overflow_class_ = last_class_ = newcomer_ = none;
-  iterations_ = next_mean_ = all_sketched_ = 0;
-  noise_weight_ = 0;
-  closest_known_ = false;
-  sampled_doubt_ = 0;
-  for (double& noise : sampling_noise_) noise = 0;
-  order_valid_ = false;
-  for (std::size_t m = 0; m < max_overall; ++m) {
-    total_[m] = 0;
-    inverse_mean_[m] = 0;
-  }
 }
 
 Added Clusterer::add(std::uint64_t iteration, const IterationProfile& profile) {
@@ -179,29 +144,6 @@ std::size_t Clusterer::bytes_in_use() const {
          path_index_.bytes() + clusters_.size() * (sizeof(Cluster) + statistics_bytes()) +
          means_.size() * sizeof(float) + sketches_.size() * sizeof(float) + nearest_costs_.size() * 4 * sizeof(float) +
          merges_.size() * sizeof(Merge);
-}
-
-std::size_t Clusterer::bytes_mapped() const {
-  const auto pages = [](const auto& array) {
-    return (array.size() * sizeof(*array.data()) + 4095) & ~std::size_t{4095};
-  };
-  return blocks_ + pages(classes_) + class_index_.bytes() + pages(paths_) + path_index_.bytes() + pages(clusters_) +
-         pages(free_slots_) + pages(statistics_) + pages(means_) + pages(sketches_) + pages(slot_class_) +
-         pages(members_) + pages(nearest_costs_) + pages(wards_) + pages(merges_) + pages(order_) +
-         pages(key_values_) + pages(others_) + pages(other_at_) + pages(signs_) + pages(sorted_);
-}
-
-std::size_t Clusterer::profile_bytes() const {
-  std::size_t bytes = paths_.size() * sizeof(ClassPath) + path_index_.bytes();
-  for (const PathClass& cls : classes_)
-    bytes += (cls.key_width + std::size_t{cls.clusters} * cls.stride) * sizeof(std::int64_t);
-  return bytes + cluster_count_ * metrics_ * sizeof(std::int64_t);
-}
-
-std::size_t Clusterer::search_bytes() const {
-  std::size_t bytes = cluster_count_ * (sketch_dims_ * sizeof(float) + 3 * sizeof(std::uint32_t) + 3 * sizeof(float));
-  for (const PathClass& cls : classes_) bytes += head_bytes(cls.key_width) - cls.key_width * sizeof(std::int64_t);
-  return bytes;
 }
 
 }  // namespace refrain::clustering

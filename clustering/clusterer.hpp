@@ -21,6 +21,7 @@
 #include <type_traits>
 
 #include "clustering/types.hpp"
+#include "clustering/vectors.hpp"
 #include "platform/hash_index.hpp"
 #include "platform/pages.hpp"
 
@@ -70,12 +71,11 @@ class Clusterer {
   Clusterer() = default;
   Clusterer(const Clusterer&) = delete;
   Clusterer& operator=(const Clusterer&) = delete;
-  ~Clusterer() { destroy(); }
+  ~Clusterer();
 
-  /// False: settings out of range (more than max_overall metrics, ...) or no memory. What `settings` points at is
+  /// Once. False: settings out of range (more than max_overall metrics, ...) or no memory. What `settings` points at is
   /// copied.
   [[nodiscard]] bool create(const Settings& settings);
-  void destroy();
 
   /// `iteration` ascends from call to call.
   Added add(std::uint64_t iteration, const IterationProfile& profile);
@@ -102,17 +102,12 @@ class Clusterer {
 
   std::uint32_t class_count() const { return static_cast<std::uint32_t>(classes_.size()); }
   std::size_t bytes_in_use() const;
-  std::size_t bytes_mapped() const;
-  /// What the profiles alone need: rows, sums of overall metrics, path lists of the classes; without statistics and
-  /// search structures.
-  std::size_t profile_bytes() const;
-  /// What is needed beside the profiles to choose and to reconstruct: sketches, slopes.
-  std::size_t search_bytes() const;
 
   /// For tests: with a mask of 0 all classes have the same hash.
   void mask_hashes(std::uint64_t mask) { hash_mask_ = mask; }
 
  private:
+  friend struct ClustererMemory;  // tests/unit/clustering/clusterer_memory.hpp
   static constexpr std::uint32_t none = platform::HashIndex::none;
   static constexpr std::size_t max_flat = 64;
   static constexpr std::size_t sketch_limit = max_flat * 4;
@@ -127,8 +122,6 @@ class Clusterer {
   /// Slopes are learned from every iteration of a class up to here, then from every sixteenth.
   static constexpr std::uint64_t eager_learning = 4096;
   static constexpr std::uint64_t learning_stride = 16;
-
-  using Four = float __attribute__((vector_size(16)));
 
   /// A column of a shape, all shapes in one list.
   struct FlatColumn {

@@ -110,13 +110,18 @@ void close_log_block(Location& counted_at, ClusteredLoop& loop) {
   loop.log.start_block();
 }
 
+/// `append()` appends to the log of the loop, in a new block where the one in progress does not take it.
+template <class Append>
+void append_to_log(Location& counted_at, ClusteredLoop& loop, const Append& append) {
+  while (append() != IterationLog::Appended::Yes) close_log_block(counted_at, loop);
+}
+
 }  // namespace
 
 void log_absence(Location& counted_at, ClusteredLoop& loop, std::uint64_t number) {
   if (number <= loop.iterations) return;
-  for (std::uint64_t next; (next = loop.log.next()) < number;)
-    if (loop.log.append_run(next, number - next, format::Run::Absent) != IterationLog::Appended::Yes)
-      close_log_block(counted_at, loop);
+  IterationLog& log = loop.log;
+  append_to_log(counted_at, loop, [&] { return log.append_run(log.next(), number - log.next(), format::Run::Absent); });
   loop.samples.append_empty(number - loop.iterations);
   loop.iterations = number;
 }
@@ -147,10 +152,7 @@ bool was_referred_to(ClusteredLoop& loop, clustering::Label label) {
 void log_iteration(Location& counted_at, ClusteredLoop& loop, clustering::Label label,
                    std::span<const std::int64_t> row, std::span<const clustering::TouchedPath> paths) {
   loop.log.thin_further(further_levels());
-  if (loop.log.append(loop.iterations, label, row) != IterationLog::Appended::Yes) {
-    close_log_block(counted_at, loop);
-    (void)loop.log.append(loop.iterations, label, row);
-  }
+  append_to_log(counted_at, loop, [&] { return loop.log.append(loop.iterations, label, row); });
   if (label != clustering::no_label) loop.slowest.add(loop.iterations, row[format::logged_place(MetricId::Wall)]);
   const bool is_of_cluster = label != clustering::no_label && label != format::passed_label;
   if (is_of_cluster && loop.log.keeps_last()) refer_to(counted_at, loop, label);
@@ -179,10 +181,7 @@ bool log_passed(Location& counted_at, ClusteredLoop& loop, std::uint64_t number,
     return true;
   }
   const format::Run what = in_call ? format::Run::PassedInCall : format::Run::Passed;
-  if (loop.log.append_run(number, 1, what) != IterationLog::Appended::Yes) {
-    close_log_block(counted_at, loop);
-    (void)loop.log.append_run(number, 1, what);
-  }
+  append_to_log(counted_at, loop, [&] { return loop.log.append_run(number, 1, what); });
   loop.slowest.add(number, wall);
   loop.samples.append({});
   ++loop.iterations;

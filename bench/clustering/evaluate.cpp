@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 #include <stdexcept>
+#include <type_traits>
 #include <unordered_map>
 
 #include "bench/clustering/shares.hpp"
@@ -14,6 +15,7 @@
 #include "offline/experiment/sample_reader.hpp"
 #include "offline/run/reconstruct.hpp"
 #include "tests/unit/clustering/as_stored.hpp"
+#include "tests/unit/clustering/clusterer_memory.hpp"
 
 namespace refrain::bench {
 
@@ -81,8 +83,13 @@ Result evaluate_with(AnyClusterer& clusterer, const Sequence& sequence, Algorith
   out.clusters = clusters;
   out.made = clusterer.cluster_count();
   out.classes = clusterer.class_count();
-  out.profiles = clusterer.profile_bytes();
-  out.search = clusterer.search_bytes();
+  if constexpr (std::is_same_v<AnyClusterer, Clusterer>) {
+    const ClustererMemory memory{clusterer};
+    out.profiles = memory.profiles();
+    out.search = memory.search();
+  } else {
+    out.profiles = clusterer.profile_bytes();
+  }
   if (keeps_vectors)
     for (const auto& block : blocks) out.vectors += block.size();
   if (keeps_vectors) out.vectors += merges.size() * sizeof(Merge);

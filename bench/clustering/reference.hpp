@@ -41,7 +41,6 @@ class ReferenceClusterer {
   }
   /// As many full profiles of 8 bytes a value, with the list of call paths of each class.
   std::size_t profile_bytes() const;
-  std::size_t search_bytes() const { return 0; }
 
  private:
   struct Path {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "offline/run/reconstruct.hpp"
+#include "tests/unit/clustering/clusterer_memory.hpp"
 #include "tests/unit/clustering/sequences.hpp"
 
 namespace refrain::clustering {
@@ -230,9 +231,9 @@ TEST(Clusterer, rare_classes_without_end_are_bounded_and_totals_stay_exact) {
   std::size_t early = 0;
   for (std::size_t i = 0; i < count; ++i) {
     ASSERT_EQ(add(clusterer, record, all[i]), Error::None);
-    if (i == 5999) early = clusterer.bytes_mapped();
+    if (i == 5999) early = ClustererMemory{clusterer}.mapped();
   }
-  EXPECT_EQ(clusterer.bytes_mapped(), early);
+  EXPECT_EQ(ClustererMemory{clusterer}.mapped(), early);
   EXPECT_EQ(clusterer.class_count(), 1025U);  // with the overflow class
   EXPECT_EQ(clusterer.cluster_count(), 1025U);
   expect_clusters_are_their_members(clusterer, record, all);
@@ -259,10 +260,10 @@ TEST(Clusterer, memory_does_not_grow_with_the_number_of_iterations) {
   for (std::size_t i = 0; i < 100000; ++i) {
     ASSERT_EQ(clusterer.add(i, {all[i % all.size()].overall, touched[i % all.size()]}).error, Error::None);
     clusterer.drained();
-    if (i == 10000) early = clusterer.bytes_mapped();
+    if (i == 10000) early = ClustererMemory{clusterer}.mapped();
   }
-  EXPECT_LE(clusterer.bytes_mapped(), early + early / 10);
-  EXPECT_LE(clusterer.bytes_in_use(), clusterer.bytes_mapped());
+  EXPECT_LE(ClustererMemory{clusterer}.mapped(), early + early / 10);
+  EXPECT_LE(clusterer.bytes_in_use(), ClustererMemory{clusterer}.mapped());
 }
 
 /// Iterations whose sampled paths are many and mostly rare.
@@ -322,11 +323,11 @@ TEST(Clusterer, memory_is_reached_early_and_stays_also_with_rare_sampled_paths) 
   for (std::size_t i = 0; i < 200000; ++i) {
     ASSERT_EQ(clusterer.add(i, {all[i % all.size()].overall, touched[i % all.size()]}).error, Error::None);
     clusterer.drained();
-    if (i == 10000) early = clusterer.bytes_mapped();
+    if (i == 10000) early = ClustererMemory{clusterer}.mapped();
   }
-  EXPECT_EQ(clusterer.bytes_mapped(), early);
+  EXPECT_EQ(ClustererMemory{clusterer}.mapped(), early);
   // Not much more than as many full profiles.
-  EXPECT_LT(clusterer.profile_bytes(), 32U * (30 * 3 + 470 * 2) * 8U * 5 / 4);
+  EXPECT_LT(ClustererMemory{clusterer}.profiles(), 32U * (30 * 3 + 470 * 2) * 8U * 5 / 4);
 }
 
 TEST(Clusterer, where_memory_is_short_clusters_are_merged_to_make_room_for_call_paths) {
