@@ -84,7 +84,14 @@ bool CallTree::create(std::size_t bytes) {
     destroy();
     return false;
   }
-  clear();
+  index_ = index_region_;
+  index_mask_ = first_index_size - 1;
+  nodes_[0].kind = NodeKind::Root;
+  node_count_ = 1;
+  pool_count_ = 1;  // offset 0 means "no values"
+  // (arena full) exists from the start: it must not need room when there is none.
+  constexpr auto full = static_cast<std::uint64_t>(SpecialPath::ArenaFull);
+  add(0, NodeKind::Special, full, find_slot(0, NodeKind::Special, full));
   return true;
 }
 
@@ -99,22 +106,6 @@ bool CallTree::open_for_one_more() {
 void CallTree::destroy() {
   if (memory_) platform::unmap_pages(memory_, reserved());
   memory_ = nullptr;
-  node_count_ = pool_count_ = 0;
-}
-
-void CallTree::clear() {
-  for (std::uint32_t i = 0; i < pool_count_; ++i) pool_[i] = 0;
-  touched_count_ = 0;
-  stamp_ = 1;
-  index_ = index_region_;
-  index_mask_ = first_index_size - 1;
-  for (std::uint32_t i = 0; i < first_index_size; ++i) index_[i] = 0;
-  nodes_[0] = {0, 0, 0, 0, 0, 0, NodeKind::Root};
-  node_count_ = 1;
-  pool_count_ = 1;  // offset 0 means "no values"
-  // (arena full) exists from the start: it must not need room when there is none.
-  std::uint32_t* slot = find_slot(0, NodeKind::Special, static_cast<std::uint64_t>(SpecialPath::ArenaFull));
-  add(0, NodeKind::Special, static_cast<std::uint64_t>(SpecialPath::ArenaFull), slot);
 }
 
 std::uint32_t* CallTree::find_slot(std::uint32_t parent, NodeKind kind, std::uint64_t key) {

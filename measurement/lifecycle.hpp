@@ -24,28 +24,24 @@ struct MpiAdapter {
 
 /// A function of the root, which is taken away while other threads may be about to call it: whoever does has looked
 /// once.
-template <class Signature>
-class Hook;
-template <class... Arguments>
-class Hook<void(Arguments...)> {
+template <class Function>
+class Hook {
  public:
-  using Function = void (*)(Arguments...);
-  constexpr Hook() = default;
-  Hook& operator=(Function function) {
+  Hook& operator=(Function* function) {
     function_.store(function, std::memory_order_release);
     return *this;
   }
   Hook& operator=(const Hook& other) { return *this = other.function_.load(std::memory_order_relaxed); }
-  Hook(const Hook&) = delete;
   explicit operator bool() const { return get() != nullptr; }
-  Function get() const { return function_.load(std::memory_order_acquire); }
+  Function* get() const { return function_.load(std::memory_order_acquire); }
   /// Calls the function, if there is one.
-  void operator()(Arguments... arguments) const {
-    if (const Function function = get()) function(arguments...);
+  template <class... Arguments>
+  void operator()(Arguments&&... arguments) const {
+    if (Function* const function = get()) function(arguments...);
   }
 
  private:
-  std::atomic<Function> function_{nullptr};
+  std::atomic<Function*> function_{nullptr};
 };
 
 struct LifecycleHooks {

@@ -143,7 +143,7 @@ struct alignas(64) Location {
   CallTiming call_timing{};
   OwnTimes own_times[own_time_count]{};
   platform::Ticks own_times_left_out = 0;  ///< all own work that was timed or charged by itself
-  std::uint64_t random_state = 0;          ///< also of ticks
+  std::uint64_t random_state = 0;          ///< next_random()
 
   // ---- The thread ----
   std::int64_t losses[loss_count]{};
@@ -177,6 +177,16 @@ NodeId path_of(Location& location, const unwind::Start& start, Activation* inner
 /// `was`: where the thread has come from. By the entrance, or by who holds the thread; before anything is counted.
 /// Async-signal-safe.
 void keep_up(Location& location, Inside was);
+
+/// Uniform in [0, 2^32): xorshift64*. A tick that comes here and draws, too, does no harm. Async-signal-safe.
+inline std::uint64_t next_random(Location& location) {
+  std::uint64_t x = location.random_state;
+  x ^= x >> 12;
+  x ^= x << 25;
+  x ^= x >> 27;
+  location.random_state = x;
+  return (x * 0x2545f4914f6cdd1du) >> 32;
+}
 
 inline OwnTimeBegin begin_own_time(Location& location) {
   // The clock is read first. With cold caches, the time that the timing itself then waits is about the time that was
