@@ -60,19 +60,17 @@ Clusterer::~Clusterer() {
   for (const PathClass& cls : classes_) platform::unmap_pages(cls.block, cls.block_bytes);
 }
 
-Added Clusterer::add(std::uint64_t iteration, const IterationProfile& profile) {
-  if (metrics_ == 0) return {no_label, Error::BadProfile};
+Label Clusterer::add(std::uint64_t iteration, const IterationProfile& profile) {
   if (next_label_ == static_cast<std::uint32_t>(no_label) || !take_newcomer_slot() || !reserve_newcomer(profile))
-    return {no_label, Error::NoMemory};
+    return no_label;
   order_valid_ = false;
   std::uint32_t cls = last_class_;
   if (cls == none || !matches_in_order(classes_[cls], profile)) {
-    Error error = Error::None;
-    cls = class_of(profile, error);
-    if (error != Error::None) return {no_label, error};
+    if (!valid(profile)) return no_label;
+    cls = class_of(profile);
   }
   if (cls == none || !place_others(cls)) cls = overflow_class(profile);
-  if (cls == none) return {no_label, Error::NoMemory};
+  if (cls == none) return no_label;
 
   count_totals(profile);
   PathClass& found = classes_[cls];
@@ -86,7 +84,7 @@ Added Clusterer::add(std::uint64_t iteration, const IterationProfile& profile) {
   } else {
     absorb(slot, iteration, profile);
   }
-  return {clusters_[slot].label, Error::None};
+  return clusters_[slot].label;
 }
 
 std::uint32_t Clusterer::slot_of(std::uint32_t index) const {

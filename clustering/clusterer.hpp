@@ -12,8 +12,8 @@
 ///
 /// Memory: mapped pages only. When `memory_limit` is reached, clusters are merged. Iterations that find no room then,
 /// and those of further classes than there may be, share the overflow cluster, which grows with the call paths that
-/// they touch. Errors: an iteration for which the kernel has no memory is refused as a whole (Error::NoMemory), and
-/// sums stay as they were.
+/// they touch. Errors: an iteration for which the kernel has no memory is refused as a whole, and sums stay as they
+/// were.
 
 #include <cstddef>
 #include <cstdint>
@@ -26,13 +26,6 @@
 #include "platform/pages.hpp"
 
 namespace refrain::clustering {
-
-enum class Error : std::uint8_t { None, NoMemory, BadProfile };
-
-struct Added {
-  Label label = no_label;  ///< of the cluster that has received the iteration
-  Error error = Error::None;
-};
 
 /// Cluster `from` is now part of cluster `to`. In order of time: following the entries leads a label to its cluster.
 struct Merge {
@@ -77,8 +70,9 @@ class Clusterer {
   /// copied.
   [[nodiscard]] bool create(const Settings& settings);
 
-  /// `iteration` ascends from call to call.
-  Added add(std::uint64_t iteration, const IterationProfile& profile);
+  /// `iteration` ascends from call to call. The label of the cluster that has received it; no_label: it was refused,
+  /// because there is no memory or the profile has other metrics or shapes than the settings.
+  Label add(std::uint64_t iteration, const IterationProfile& profile);
 
   /// Merges since the last drained(). The caller takes them to a file often.
   std::span<const Merge> merges() const { return merges_.view(); }
@@ -227,8 +221,8 @@ class Clusterer {
   bool visited_as_often(const PathClass& cls, const ClassPath& path, const TouchedPath& t) const;
   bool matches(std::uint32_t cls, const IterationProfile& profile);
   bool matches_in_order(const PathClass& cls, const IterationProfile& profile);
-  std::uint32_t class_of(const IterationProfile& profile, Error& error);
-  std::uint32_t make_class(std::uint64_t hash, const IterationProfile& profile, Error& error);
+  std::uint32_t class_of(const IterationProfile& profile);
+  std::uint32_t make_class(std::uint64_t hash, const IterationProfile& profile);
   std::uint32_t overflow_class(const IterationProfile& profile);
   bool place_others(std::uint32_t cls);
 
@@ -355,8 +349,7 @@ class Clusterer {
   platform::GrowableArray<TouchedPath> others_;              ///< its paths that are not in the class's key ...
   platform::GrowableArray<std::uint32_t> other_at_;          ///< ... and their first columns in the class's profiles
   std::uint32_t other_count_ = 0;
-  platform::GrowableArray<float> signs_;           ///< of the sketch, by number of a key path in its shape
-  platform::GrowableArray<std::uint64_t> sorted_;  ///< key paths of a class to come
+  platform::GrowableArray<float> signs_;  ///< of the sketch, by number of a key path in its shape
 };
 
 }  // namespace refrain::clustering

@@ -288,15 +288,14 @@ UnitTotals totals_of(std::span<const std::int64_t> row) {
 
 clustering::Label cluster_iteration(Location& counted_at, ClusteredLoop& loop, std::uint64_t iteration,
                                     const clustering::IterationProfile& profile) {
-  const clustering::Added added = loop.clusterer.add(iteration, profile);
-  if (added.error != clustering::Error::None) return clustering::no_label;
+  const clustering::Label label = loop.clusterer.add(iteration, profile);
   for (const clustering::Merge& merge : loop.clusterer.merges()) {
     if (!was_referred_to(loop, merge.from)) continue;
     if (!loop.merges.push_back(merge)) counted_at.count_loss(Loss::IterationUnclustered);
     refer_to(counted_at, loop, merge.to);
   }
   loop.clusterer.drained();
-  return added.label;
+  return label;
 }
 
 void spill_if_much(Location& location, const ClusteredLoop& loop) {
@@ -322,16 +321,14 @@ void take_iteration(Location& l) {
   if (l.stopped && l.unit.wall == 0) return log_without_cluster(l, loop);  // none of it was measured
   IterationRow values;
   std::span<const std::int64_t> row;
-  all.touched.clear();
-  bool listed = all.touched.reserve(l.tree.touched().size());
-  for (const std::uint32_t id : l.tree.touched()) {
-    if (!listed) break;
-    const Node& node = l.tree.node(NodeId{id});
-    const std::int64_t* of_node = l.tree.values_of(node);
-    listed = all.touched.push_back({clustering::PathId{id}, shape_of(node.kind, of_node), of_node});
-  }
   clustering::Label label = clustering::no_label;
-  if (listed) {
+  all.touched.clear();
+  if (all.touched.reserve(l.tree.touched().size())) {
+    for (const std::uint32_t id : l.tree.touched()) {
+      const Node& node = l.tree.node(NodeId{id});
+      const std::int64_t* of_node = l.tree.values_of(node);
+      (void)all.touched.push_back({clustering::PathId{id}, shape_of(node.kind, of_node), of_node});
+    }
     row = fill_row(l.unit, l.extra ? l.extra->unit : nullptr, all.touched.view(), values);
     label = cluster_iteration(l, loop, loop.iterations, {row, all.touched.view()});
   }

@@ -215,10 +215,6 @@ TimedOwnWork::~TimedOwnWork() { location_.unit.own += end_own_time(location_, of
   if (now - shortest_with_switch < location.call.begin || has_kept_processor(location)) return now;
   return begin_after_look(location, now);
 }
-/// The same where a unit, a loop or a region begins or ends.
-inline void end_user_part(Location& location, platform::Ticks now) {
-  end_off_cpu_part(location, now - location.call.begin);
-}
 
 /// The unit in progress lasts until the given times, and what comes after them is another one's. Inside a scope.
 void end_unit(Location& location, platform::Ticks now, std::int64_t cpu_now_ns);

@@ -100,13 +100,13 @@ Cost measure_cost(const CostCase& wanted) {
   const auto run = [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
       const Item& it = pool[i * 7919 % pool_size];
-      const Added added = clusterer.add(i, {it.overall, it.paths});
-      if (added.error != Error::None) throw std::runtime_error("an iteration was refused");
+      const Label label = clusterer.add(i, {it.overall, it.paths});
+      if (label == no_label) throw std::runtime_error("an iteration was refused");
       clusterer.drained();
-      if (with_log && log.append(i, added.label, it.overall) == IterationLog::Appended::BlockFull) {
+      if (with_log && log.append(i, label, it.overall) == IterationLog::Appended::BlockFull) {
         out.vector_bytes += log.bytes();
         log.start_block();
-        (void)log.append(i, added.label, it.overall);
+        (void)log.append(i, label, it.overall);
       }
       if (sample_bytes) store.append(it.paths);
     }

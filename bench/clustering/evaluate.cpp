@@ -64,16 +64,16 @@ Result evaluate_with(AnyClusterer& clusterer, const Sequence& sequence, Algorith
   };
   for (std::size_t i = 0; i < count; ++i) {
     const auto& it = sequence.iterations[i];
-    const Added added = clusterer.add(i, {it.overall, touched[i]});
-    if (added.error != Error::None) throw std::runtime_error("an iteration was refused");
-    labels[i] = added.label;
+    const Label label = clusterer.add(i, {it.overall, touched[i]});
+    if (label == no_label) throw std::runtime_error("an iteration was refused");
+    labels[i] = label;
     if (!clusterer.merges().empty()) {
       merges.insert(merges.end(), clusterer.merges().begin(), clusterer.merges().end());
       clusterer.drained();
     }
-    if (keeps_vectors && log.append(i, added.label, it.overall) == IterationLog::Appended::BlockFull) {
+    if (keeps_vectors && log.append(i, label, it.overall) == IterationLog::Appended::BlockFull) {
       close();
-      (void)log.append(i, added.label, it.overall);
+      (void)log.append(i, label, it.overall);
     }
     if (sample_bytes) store.append(touched[i]);
   }
@@ -333,7 +333,7 @@ SharesResult evaluate_shares(const Sequence& sequence, std::uint32_t clusters, u
   std::vector<Merge> merges;
   for (const auto& it : sequence.iterations) {
     const auto touched = sequence.touched(it);
-    labels.push_back(clusterer.add(labels.size(), {it.overall, touched}).label);
+    labels.push_back(clusterer.add(labels.size(), {it.overall, touched}));
     merges.insert(merges.end(), clusterer.merges().begin(), clusterer.merges().end());
     clusterer.drained();
   }

@@ -26,7 +26,7 @@ class ReferenceClusterer {
   ReferenceClusterer(Algorithm algorithm, std::uint32_t max_clusters, const std::vector<bool>& in_distance,
                      std::span<const clustering::Shape> shapes);
 
-  clustering::Added add(std::uint64_t iteration, const clustering::IterationProfile& profile);
+  clustering::Label add(std::uint64_t iteration, const clustering::IterationProfile& profile);
   std::span<const clustering::Merge> merges() const { return merges_; }
   void drained() { merges_.clear(); }
   std::uint32_t cluster_count() const { return static_cast<std::uint32_t>(order_.size()); }

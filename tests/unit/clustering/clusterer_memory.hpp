@@ -19,7 +19,7 @@ struct ClustererMemory {
            pages(of.clusters_) + pages(of.free_slots_) + pages(of.statistics_) + pages(of.means_) +
            pages(of.sketches_) + pages(of.slot_class_) + pages(of.members_) + pages(of.nearest_costs_) +
            pages(of.wards_) + pages(of.merges_) + pages(of.order_) + pages(of.key_values_) + pages(of.others_) +
-           pages(of.other_at_) + pages(of.signs_) + pages(of.sorted_);
+           pages(of.other_at_) + pages(of.signs_);
   }
   /// What the profiles alone need: rows, sums of overall metrics, path lists of the classes; without statistics and
   /// search structures.
