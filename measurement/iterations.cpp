@@ -24,20 +24,21 @@ constexpr auto marked_columns = path_columns<NodeKind::Marked>();
 
 enum ShapeOf : std::uint8_t { visited_call, unvisited_call, function, marked };
 
-/// The columns of a kind of node with those of the extra metrics.
+/// The columns of a kind of node with those of the extra metrics. `follow`: each of these follows its metric; else they
+/// are 0.
 struct WithExtras {
   Column column[clustering::max_columns];
   std::size_t count;
 
-  template <std::size_t n>
-  WithExtras(const std::array<Column, n>& own, Column (*extra)(std::size_t)) : count(n + extra_metrics.count) {
-    static_assert(n + most_extra_metrics <= clustering::max_columns);
-    for (std::size_t i = 0; i < count; ++i) column[i] = i < n ? own[i] : extra(i - n);
+  WithExtras(std::span<const Column> own, bool follow) : count(own.size() + extra_metrics.count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto followed = static_cast<std::uint8_t>(logged_count + i - own.size());
+      column[i] = i < own.size() ? own[i] : follow ? Column{followed} : Column{clustering::no_metric, false};
+    }
   }
   std::span<const Column> view() const { return {column, count}; }
 };
-Column follows_extra(std::size_t metric) { return {static_cast<std::uint8_t>(logged_count + metric)}; }
-Column is_zero(std::size_t) { return {clustering::no_metric, false}; }
+static_assert(std::max(region_columns.size(), function_columns.size()) + most_extra_metrics <= clustering::max_columns);
 
 /// Of single iterations only what was sampled is kept: what is counted exactly is reconstructed well.
 constexpr Shape sample_shapes[] = {
@@ -66,8 +67,7 @@ bool create(ClusteredLoop& loop) {
   clustering::Precision columns[most_logged];
   for (std::size_t i = 0; i < logged_in_use(); ++i)  // those that were asked for exactly
     columns[i] = i < logged_count ? format::row_of(format::logged_metrics[i]).log : clustering::Precision::Exact;
-  const WithExtras calls(region_columns, follows_extra), others(region_columns, is_zero);
-  const WithExtras functions(function_columns, follows_extra);
+  const WithExtras calls(region_columns, true), others(region_columns, false), functions(function_columns, true);
   const Shape shapes[] = {
       {true, column_of(MetricId::Visits), calls.view()},
       {false, clustering::no_column, others.view()},  // bytes of a receive that was posted in an earlier iteration
@@ -75,12 +75,11 @@ bool create(ClusteredLoop& loop) {
       {true, column_of(MetricId::MarkVisits), marked_columns},
   };
   static_assert(std::size(sample_shapes) == std::size(shapes));
-  clustering::Settings settings;
-  settings.equivalence = iteration_settings.equivalence;
-  settings.max_clusters = iteration_settings.clusters;
-  settings.memory_limit = iteration_settings.memory;
-  settings.metrics = logged_in_use();
-  settings.shapes = shapes;
+  const clustering::Settings settings{.equivalence = iteration_settings.equivalence,
+                                      .max_clusters = iteration_settings.clusters,
+                                      .memory_limit = iteration_settings.memory,
+                                      .metrics = logged_in_use(),
+                                      .shapes = shapes};
   if (!loop.clusterer.create(settings) ||
       !loop.log.create({columns, logged_in_use()}, log_block_bytes, iterations_kept_whole()))
     return false;
@@ -88,20 +87,6 @@ bool create(ClusteredLoop& loop) {
   if (bytes > 0) (void)loop.samples.create(sample_shapes, bytes);  // one can do without
   return true;
 }
-
-}  // namespace
-
-std::span<const Column> mpi_call_columns() { return region_columns; }
-
-std::uint8_t shape_of(NodeKind kind, const std::int64_t* values) {
-  switch (kind) {
-    case NodeKind::Region: return values[column_of(MetricId::Visits)] ? visited_call : unvisited_call;
-    case NodeKind::Marked: return marked;
-    default: return function;
-  }
-}
-
-namespace {
 
 void close_log_block(Location& counted_at, ClusteredLoop& loop) {
   const auto block = loop.log.closed();
@@ -115,18 +100,6 @@ template <class Append>
 void append_to_log(Location& counted_at, ClusteredLoop& loop, const Append& append) {
   while (append() != IterationLog::Appended::Yes) close_log_block(counted_at, loop);
 }
-
-}  // namespace
-
-void log_absence(Location& counted_at, ClusteredLoop& loop, std::uint64_t number) {
-  if (number <= loop.iterations) return;
-  IterationLog& log = loop.log;
-  append_to_log(counted_at, loop, [&] { return log.append_run(log.next(), number - log.next(), format::Run::Absent); });
-  loop.samples.append_empty(number - loop.iterations);
-  loop.iterations = number;
-}
-
-namespace {
 
 /// The log refers to a cluster: when it is merged, a reader has to know.
 void refer_to(Location& counted_at, ClusteredLoop& loop, clustering::Label label) {
@@ -147,24 +120,67 @@ bool was_referred_to(ClusteredLoop& loop, clustering::Label label) {
   return labels.resize(labels.size() - 1);
 }
 
+constexpr std::size_t place_of(MetricId metric) { return format::logged_place(metric); }
+
+/// What is added up over the call paths to MPI: columns side by side.
+constexpr std::size_t first_summed = column_of(MetricId::MessagesSent),
+                      summed = columns_of(NodeKind::Region) - first_summed;
+static_assert([] {
+  for (std::size_t c = 0; c < columns_of(NodeKind::Region); ++c)
+    if ((format::row_of(format::column_metrics<NodeKind::Region>[c]).source.from == format::MetricSource::Paths) !=
+        (c >= first_summed))
+      return false;
+  return true;
+}());
+
+constexpr auto summed_places = [] {
+  std::array<std::size_t, summed> places{};
+  for (std::size_t i = 0; i < summed; ++i)
+    places[i] = place_of(format::column_metrics<NodeKind::Region>[first_summed + i]);
+  return places;
+}();
+
+constexpr std::size_t squares_place = place_of(MetricId::WeightSquared);
+constexpr double square_as_logged = 1e6;  ///< ns^2 to a unit of MetricId::WeightSquared, us^2
+
+/// An iteration without a cluster. Its number stays its own: others may have been told of it.
+void log_without_cluster(Location& l, ClusteredLoop& loop) {
+  settle_unit(l);
+  const IterationRow nothing = {};
+  log_iteration(l, loop, clustering::no_label, row_in_use(nothing), {});
+  leave_out_own_work(l);
+}
+
 }  // namespace
+
+std::span<const Column> mpi_call_columns() { return region_columns; }
+
+std::uint8_t shape_of(NodeKind kind, const std::int64_t* values) {
+  switch (kind) {
+    case NodeKind::Region: return values[column_of(MetricId::Visits)] ? visited_call : unvisited_call;
+    case NodeKind::Marked: return marked;
+    default: return function;
+  }
+}
+
+void log_absence(Location& counted_at, ClusteredLoop& loop, std::uint64_t number) {
+  if (number <= loop.iterations) return;
+  IterationLog& log = loop.log;
+  append_to_log(counted_at, loop, [&] { return log.append_run(log.next(), number - log.next(), format::Run::Absent); });
+  loop.samples.append_empty(number - loop.iterations);
+  loop.iterations = number;
+}
 
 void log_iteration(Location& counted_at, ClusteredLoop& loop, clustering::Label label,
                    std::span<const std::int64_t> row, std::span<const clustering::TouchedPath> paths) {
   loop.log.thin_further(further_levels());
   append_to_log(counted_at, loop, [&] { return loop.log.append(loop.iterations, label, row); });
-  if (label != clustering::no_label) loop.slowest.add(loop.iterations, row[format::logged_place(MetricId::Wall)]);
+  if (label != clustering::no_label) loop.slowest.add(loop.iterations, row[place_of(MetricId::Wall)]);
   const bool is_of_cluster = label != clustering::no_label && label != format::passed_label;
   if (is_of_cluster && loop.log.keeps_last()) refer_to(counted_at, loop, label);
   loop.samples.append(paths);
   ++loop.iterations;
 }
-
-namespace {
-
-constexpr std::size_t place_of(MetricId metric) { return format::logged_place(metric); }
-
-}  // namespace
 
 bool log_passed(Location& counted_at, ClusteredLoop& loop, std::uint64_t number, NodeId call, platform::Ticks wall,
                 std::int64_t cpu_ns, std::int64_t off_ns) {
@@ -241,31 +257,6 @@ ClusteredLoop* loop_of(Iterations*& all, RegionId region) {
   return loop;
 }
 
-namespace {
-
-/// What is added up over the call paths to MPI: columns side by side.
-constexpr std::size_t first_summed = column_of(MetricId::MessagesSent),
-                      summed = columns_of(NodeKind::Region) - first_summed;
-static_assert([] {
-  for (std::size_t c = 0; c < columns_of(NodeKind::Region); ++c)
-    if ((format::row_of(format::column_metrics<NodeKind::Region>[c]).source.from == format::MetricSource::Paths) !=
-        (c >= first_summed))
-      return false;
-  return true;
-}());
-
-constexpr auto summed_places = [] {
-  std::array<std::size_t, summed> places{};
-  for (std::size_t i = 0; i < summed; ++i)
-    places[i] = format::logged_place(format::column_metrics<NodeKind::Region>[first_summed + i]);
-  return places;
-}();
-
-constexpr std::size_t squares_place = format::logged_place(MetricId::WeightSquared);
-constexpr double square_as_logged = 1e6;  ///< ns^2 to a unit of MetricId::WeightSquared, us^2
-
-}  // namespace
-
 std::span<const std::int64_t> fill_row(const UnitTotals& unit, const std::int64_t* extras,
                                        std::span<const clustering::TouchedPath> paths, IterationRow& row) {
   for (const auto& column : format::total_columns) row[column.logged] = unit.*column.total;
@@ -302,18 +293,6 @@ void spill_if_much(Location& location, const ClusteredLoop& loop) {
   if (loop.closed.size() + loop.merges.size() * sizeof(clustering::Merge) > iteration_settings.log_memory)
     lifecycle.spill_wanted(location);
 }
-
-namespace {
-
-/// An iteration without a cluster. Its number stays its own: others may have been told of it.
-void log_without_cluster(Location& l, ClusteredLoop& loop) {
-  settle_unit(l);
-  const IterationRow nothing = {};
-  log_iteration(l, loop, clustering::no_label, row_in_use(nothing), {});
-  leave_out_own_work(l);
-}
-
-}  // namespace
 
 void take_iteration(Location& l) {
   Iterations& all = *l.iterations;

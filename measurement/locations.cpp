@@ -52,6 +52,26 @@ void end_lifetime(Location& l, std::int64_t cpu_now_ns) {
   if (!follows(l)) settle_unit(l);
 }
 
+/// A location, or what stands for a helper thread that has none.
+const void* who_pauses() { return own_location() ? static_cast<const void*>(own_location()) : &pausing; }
+
+/// Pauses the locations that `for_each` hands out.
+template <class ForEach>
+bool pause(const ForEach& for_each, std::int64_t longest_ns) {
+  const void* nobody = nullptr;
+  if (!pausing.compare_exchange_strong(nobody, who_pauses())) return false;
+  for_each([](Location& l) {
+    Gate open = Gate::Open;
+    l.gate.compare_exchange_strong(open, Gate::Paused);
+  });
+  // Owners see the gate at their next entry; the barrier makes their earlier entries visible here.
+  bool is_paused = platform::barrier_on_all_threads();
+  for_each(
+      [&](const Location& l) { is_paused = is_paused && !is_bookkeeping(place_outside_bookkeeping(l, longest_ns)); });
+  if (!is_paused) resume_others();
+  return is_paused;
+}
+
 }  // namespace
 
 std::int64_t threads_measured() { return lives.load(std::memory_order_relaxed); }
@@ -161,30 +181,6 @@ Inside place_outside_bookkeeping(const Location& l, std::int64_t longest_ns) {
   while (is_bookkeeping(inside) && patience.wait());
   return inside;
 }
-
-namespace {
-
-/// A location, or what stands for a helper thread that has none.
-const void* who_pauses() { return own_location() ? static_cast<const void*>(own_location()) : &pausing; }
-
-/// Pauses the locations that `for_each` hands out.
-template <class ForEach>
-bool pause(const ForEach& for_each, std::int64_t longest_ns) {
-  const void* nobody = nullptr;
-  if (!pausing.compare_exchange_strong(nobody, who_pauses())) return false;
-  for_each([](Location& l) {
-    Gate open = Gate::Open;
-    l.gate.compare_exchange_strong(open, Gate::Paused);
-  });
-  // Owners see the gate at their next entry; the barrier makes their earlier entries visible here.
-  bool is_paused = platform::barrier_on_all_threads();
-  for_each(
-      [&](const Location& l) { is_paused = is_paused && !is_bookkeeping(place_outside_bookkeeping(l, longest_ns)); });
-  if (!is_paused) resume_others();
-  return is_paused;
-}
-
-}  // namespace
 
 bool pause_others() {
   const auto for_each_other = [](auto&& f) {

@@ -201,11 +201,6 @@ bool open(Location& l, RegionId name, bool is_loop, const Registers& caller) {
           .caller = place.activation.caller,
           .site = caller.pc,
           .sp = caller.sp,
-          .iteration_begins = 0,
-          .iteration_ends = 0,
-          .begin = 0,
-          .off_before = {},
-          .stopped_before = 0,
           .node = node,
           .index = place.activation.index,
           .region = name,
@@ -257,6 +252,19 @@ bool is_of_cut_loop(Location& l, const Registers& caller, std::uintptr_t OpenMar
   OpenMark& loop = marks->open[innermost_loop(*marks, marks->count) - 1];
   if (loop.sp == caller.sp) loop.*site = caller.pc;
   return l.iterations && l.iterations->inner_loops == 0;
+}
+
+void end_iteration_now(Location& l, const Registers& caller, const OwnTimeBegin& entered) {
+  const TimedOwnWork timed(l, OwnTime::IterationEnd, entered);
+  const Ticks now = moment_of(l, entered);
+  if (!is_of_cut_loop(l, caller, &OpenMark::iteration_ends, "an iteration ends outside of a loop")) return;
+  if (!current_loop(l)) return l.count_loss(Loss::IterationUnclustered);
+  if (!l.iterations->in_iteration) return misuse(l, caller.pc, "an iteration ends that was not begun");
+  if (l.marks->count > l.marks->at_iteration) {
+    misuse(l, caller.pc, "an iteration ends before a region that was begun inside it");
+    while (l.marks->count > l.marks->at_iteration) close(l, now);
+  }
+  finish_iteration(l, now);
 }
 
 }  // namespace
@@ -326,23 +334,6 @@ void begin_iteration(Location& l, const Registers& caller, const OwnTimeBegin& e
   tell_cut(l, now, outside_of_iterations);
   settle_unit(l);
 }
-
-namespace {
-
-void end_iteration_now(Location& l, const Registers& caller, const OwnTimeBegin& entered) {
-  const TimedOwnWork timed(l, OwnTime::IterationEnd, entered);
-  const Ticks now = moment_of(l, entered);
-  if (!is_of_cut_loop(l, caller, &OpenMark::iteration_ends, "an iteration ends outside of a loop")) return;
-  if (!current_loop(l)) return l.count_loss(Loss::IterationUnclustered);
-  if (!l.iterations->in_iteration) return misuse(l, caller.pc, "an iteration ends that was not begun");
-  if (l.marks->count > l.marks->at_iteration) {
-    misuse(l, caller.pc, "an iteration ends before a region that was begun inside it");
-    while (l.marks->count > l.marks->at_iteration) close(l, now);
-  }
-  finish_iteration(l, now);
-}
-
-}  // namespace
 
 void end_iteration(Location& l, const Registers& caller, const OwnTimeBegin& entered) {
   end_iteration_now(l, caller, entered);

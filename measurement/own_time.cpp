@@ -40,6 +40,15 @@ void choose_next_call(Location& l) {
   l.calls_to_timing = static_cast<std::int16_t>(rest + timing.place);
 }
 
+Ticks take_until(Location& l, OwnTime of, const OwnTimeBegin& begin, Ticks end) {
+  OwnTimes& times = times_of(l, of);
+  const Ticks time = end - begin.at - (l.own_times_left_out - begin.left_out);
+  if (time < 0 || !is_undisturbed(l, times, begin.watch, time)) return mean_ticks(times);
+  ++times.each;
+  times.each_sum += time;
+  return time;
+}
+
 }  // namespace
 
 OwnTimeMean mean_of(const OwnTimes& t) {
@@ -78,19 +87,6 @@ void end_timed_call(Location& l, Ticks end, Ticks exit) {
   }
   choose_next_call(l);
 }
-
-namespace {
-
-Ticks take_until(Location& l, OwnTime of, const OwnTimeBegin& begin, Ticks end) {
-  OwnTimes& times = times_of(l, of);
-  const Ticks time = end - begin.at - (l.own_times_left_out - begin.left_out);
-  if (time < 0 || !is_undisturbed(l, times, begin.watch, time)) return mean_ticks(times);
-  ++times.each;
-  times.each_sum += time;
-  return time;
-}
-
-}  // namespace
 
 Ticks take_own_time(Location& l, OwnTime of, const OwnTimeBegin& begin) {
   return take_until(l, of, begin, platform::now());
