@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "clustering/vectors.hpp"
 #include "format/bytes.hpp"
 #include "format/kept_iterations.hpp"
 
@@ -17,11 +18,7 @@ using format::zigzag;
 
 namespace {
 
-template <class T>
-void store(std::byte* to, T value) {
-  static_assert(std::endian::native == std::endian::little);
-  std::memcpy(to, &value, sizeof value);
-}
+static_assert(std::endian::native == std::endian::little);
 
 /// There is room for 10 bytes. How long a value is, is a coin toss: no branch on it but for the extremes.
 inline std::byte* put(std::byte* out, std::uint64_t value) {

@@ -10,6 +10,7 @@
 #include "measurement/entrance.hpp"
 #include "measurement/event_log.hpp"
 #include "platform/hot.hpp"
+#include "unwind/calling_frame.hpp"
 
 namespace refrain::measurement {
 
@@ -204,11 +205,7 @@ template <class Before, class Call, class After>
   return run_call(begin_call(region, caller.pc, caller.sp, caller.fp), before, call, after);
 }
 
-/// The registers of the caller of the function that this is inlined into.
-[[gnu::always_inline]] inline platform::Registers calling_registers() {
-  auto* frame = static_cast<std::uintptr_t*>(__builtin_frame_address(0));
-  return {frame[1], reinterpret_cast<std::uintptr_t>(frame + 2), frame[0]};
-}
+using unwind::calling_registers;
 
 template <class Before, class Call, class After>
 [[gnu::always_inline]] inline auto measured(RegionId region, Before&& before, Call&& call, After&& after) {
