@@ -43,19 +43,19 @@ void count_off(Location& l, bool in_call, std::int64_t off_ns) {
   if (in_call && off_ns > 0) row_of(l, l.call)[column_of(MetricId::OffCpuMpi)] += off_ns;
 }
 
-/// Whether nothing was recorded in the unit in progress, whatever time it has.
-bool has_no_records(const Location& l) {
-  UnitTotals unit = l.unit;
-  unit.wall = unit.cpu_ns = unit.waited_ns = unit.off_mpi_ns = 0;
+/// Whether the unit in progress has nothing, were these its totals.
+bool is_empty(const Location& l, const UnitTotals& unit) {
   for (const auto& column : format::total_columns)
     if (unit.*column.total != 0) return false;
   for (std::uint32_t i = 0; l.extra && i < extra_metrics.count; ++i)
     if (l.extra->unit[i] != 0) return false;
   return l.tree.touched().empty();
 }
-bool is_empty(const Location& l) {
-  const UnitTotals& unit = l.unit;
-  return unit.wall == 0 && unit.cpu_ns == 0 && unit.waited_ns == 0 && unit.off_mpi_ns == 0 && has_no_records(l);
+/// Whether nothing was recorded in the unit in progress, whatever time it has.
+bool has_no_records(const Location& l) {
+  UnitTotals unit = l.unit;
+  unit.wall = unit.cpu_ns = unit.waited_ns = unit.off_mpi_ns = 0;
+  return is_empty(l, unit);
 }
 
 /// Whether the unit in progress, of a span that has ended, is all of the span and has no record: the thread was in user
@@ -116,13 +116,13 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
           call};
     start_unit_anew(l);
   } else {
-    const bool anything = f.passed.wall > 0 || (with_unit && (alive || !is_empty(l)));
+    const bool anything = f.passed.wall > 0 || (with_unit && (alive || !is_empty(l, l.unit)));
     if (anything && !enqueue(l, f, of)) {
       settle_unit(l);
     } else if (with_unit) {
       start_unit_anew(l);
     } else {
-      if (!kept && (alive || !is_empty(l))) l.count_loss(Loss::IterationUnclustered);
+      if (!kept && (alive || !is_empty(l, l.unit))) l.count_loss(Loss::IterationUnclustered);
       settle_unit(l);
     }
     f.passed = {from + 1, 0, 0, 0, call};
