@@ -272,10 +272,10 @@ bool is_full_of_events(const Location& l) {
 }
 
 events::Buffer::Place end_of_kept_events(const Location& l) {
-  const bool is_all = event_settings.selection.mode == config::TraceMode::All;
-  if (is_all || l.events->skips) return is_all ? l.events->records.end() : l.events->kept;
   const auto span = span_in_progress(l);
-  return span && is_wanted_span(*span) ? l.events->records.end() : l.events->kept;
+  const bool is_wanted = !l.events->skips && span && is_wanted_span(*span);
+  const bool is_all = event_settings.selection.mode == config::TraceMode::All;
+  return is_all || is_wanted ? l.events->records.end() : l.events->kept;
 }
 
 void remove_events(Location& l, const events::Buffer::Place& to) {

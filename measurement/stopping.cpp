@@ -1,6 +1,5 @@
 #include "measurement/stopping.hpp"
 
-#include <optional>
 #include <sched.h>
 #include <utility>
 
@@ -69,25 +68,22 @@ template <class F>
 bool for_all_paused(F&& f) {
   constexpr std::int64_t long_enough = 5'000'000'000;
   const std::int64_t deadline = platform::monotonic_ns() + long_enough;
-  std::optional<platform::NoSignals> quiet;  // a handler that jumps out would leave the others paused for ever
-  quiet.emplace();
-  while (!pause_others()) {
-    quiet.reset();
-    if (platform::monotonic_ns() > deadline) return false;
-    wait();
-    quiet.emplace();
-  }
-  const Ticks now = platform::now();
-  for (Location* l = first_location(); l; l = l->next) {
-    if (l == own_location()) {
-      f(*l, Inside::User, now);
-    } else if (l->gate.load(std::memory_order_relaxed) == Gate::Paused) {
-      const Inside inside = place_outside_bookkeeping(*l);
-      if (inside != Inside::Closed) f(*l, inside, now);
+  for (; platform::monotonic_ns() <= deadline; wait()) {
+    const platform::NoSignals quiet;  // a handler that jumps out would leave the others paused for ever
+    if (!pause_others()) continue;
+    const Ticks now = platform::now();
+    for (Location* l = first_location(); l; l = l->next) {
+      if (l == own_location()) {
+        f(*l, Inside::User, now);
+      } else if (l->gate.load(std::memory_order_relaxed) == Gate::Paused) {
+        const Inside inside = place_outside_bookkeeping(*l);
+        if (inside != Inside::Closed) f(*l, inside, now);
+      }
     }
+    resume_others();
+    return true;
   }
-  resume_others();
-  return true;
+  return false;
 }
 
 std::atomic_flag changing;
