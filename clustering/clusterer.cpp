@@ -84,6 +84,7 @@ Label Clusterer::add(std::uint64_t iteration, const IterationProfile& profile) {
   } else {
     absorb(slot, iteration, profile);
   }
+  last_slot_ = slot;
   return clusters_[slot].label;
 }
 

@@ -32,6 +32,10 @@ struct Merge {
   Label from;
   Label to;
 };
+/// One that was made. `is_logged`: the log refers to `from`, or to a cluster that became part of it.
+struct MadeMerge : Merge {
+  bool is_logged;
+};
 
 /// A cluster as it is. Valid until the next add().
 struct ClusterView {
@@ -74,8 +78,10 @@ class Clusterer {
   /// because there is no memory or the profile has other metrics or shapes than the settings.
   Label add(std::uint64_t iteration, const IterationProfile& profile);
 
+  /// The log refers to the cluster that has received the last iteration.
+  void note_logged() { clusters_[last_slot_].is_logged = true; }
   /// Merges since the last drained(). The caller takes them to a file often.
-  std::span<const Merge> merges() const { return merges_.view(); }
+  std::span<const MadeMerge> merges() const { return merges_.view(); }
   void drained() { merges_.clear(); }
 
   /// Clusters are numbered 0 .. cluster_count()-1 in ascending order of label as long as nothing is added.
@@ -176,6 +182,7 @@ class Clusterer {
     std::uint32_t row;  ///< in the profiles of the class; a class has rows 0 .. clusters-1
     std::uint64_t members, first, last, exemplar;
     std::uint32_t nearest;   ///< nearest cluster of the class, as far as known
+    bool is_logged;          ///< the log refers to it
     std::uint64_t check_at;  ///< members at which `nearest` is looked for anew
   };
 
@@ -319,13 +326,14 @@ class Clusterer {
   platform::GrowableArray<float> members_;             ///< by slot, padded
   platform::GrowableArray<float> nearest_costs_;       ///< by slot, of the cluster's nearest; huge: it has none
   platform::GrowableArray<float> wards_;  ///< by slot, padded: members / (members + 1), of Ward's cost of a newcomer
-  platform::GrowableArray<Merge> merges_;
+  platform::GrowableArray<MadeMerge> merges_;
   mutable platform::GrowableArray<std::uint32_t> order_;  ///< slots by label
   mutable bool order_valid_ = false;
   std::uint32_t cluster_count_ = 0;
   std::uint32_t next_label_ = 0;
   std::uint32_t overflow_class_ = none;
   std::uint32_t last_class_ = none;
+  std::uint32_t last_slot_ = none;  ///< that has received the last iteration
 
   std::uint64_t iterations_ = 0;
   alignas(16) double total_[max_overall] = {};  ///< of all iterations, for the running means

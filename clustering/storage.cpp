@@ -261,7 +261,8 @@ bool Clusterer::merge(std::uint32_t a, std::uint32_t b) {
     std::swap(a, b);
   Cluster &to = clusters_[a], &from = clusters_[b];
   PathClass& cls = classes_[to.cls];
-  if (!merges_.push_back({from.label, to.label})) return false;
+  if (!merges_.push_back({{from.label, to.label}, from.is_logged})) return false;
+  to.is_logged = to.is_logged || from.is_logged;
   const std::int64_t* more = profile_of(from);
   learn_products(cls, a, mean_of(b), static_cast<double>(from.members),
                  [&](std::uint32_t, unsigned, std::uint32_t value) {

@@ -101,25 +101,6 @@ void append_to_log(Location& counted_at, ClusteredLoop& loop, const Append& appe
   while (append() != IterationLog::Appended::Yes) close_log_block(counted_at, loop);
 }
 
-/// The log refers to a cluster: when it is merged, a reader has to know.
-void refer_to(Location& counted_at, ClusteredLoop& loop, clustering::Label label) {
-  auto& labels = loop.logged_labels;
-  const auto at = static_cast<std::size_t>(std::lower_bound(labels.begin(), labels.end(), label) - labels.begin());
-  if (at < labels.size() && labels[at] == label) return;
-  if (!labels.push_back(label)) return counted_at.count_loss(Loss::IterationUnclustered);
-  std::move_backward(labels.begin() + at, labels.end() - 1, labels.end());
-  labels[at] = label;
-}
-
-/// Whether the log refers to a cluster, which ends.
-bool was_referred_to(ClusteredLoop& loop, clustering::Label label) {
-  auto& labels = loop.logged_labels;
-  clustering::Label* const at = std::lower_bound(labels.begin(), labels.end(), label);
-  if (at == labels.end() || *at != label) return false;
-  std::move(at + 1, labels.end(), at);
-  return labels.resize(labels.size() - 1);
-}
-
 constexpr std::size_t place_of(MetricId metric) { return format::logged_place(metric); }
 
 /// What is added up over the call paths to MPI: columns side by side.
@@ -177,7 +158,7 @@ void log_iteration(Location& counted_at, ClusteredLoop& loop, clustering::Label 
   append_to_log(counted_at, loop, [&] { return loop.log.append(loop.iterations, label, row); });
   if (label != clustering::no_label) loop.slowest.add(loop.iterations, row[place_of(MetricId::Wall)]);
   const bool is_of_cluster = label != clustering::no_label && label != format::passed_label;
-  if (is_of_cluster && loop.log.keeps_last()) refer_to(counted_at, loop, label);
+  if (is_of_cluster && loop.log.keeps_last()) loop.clusterer.note_logged();
   loop.samples.append(paths);
   ++loop.iterations;
 }
@@ -280,11 +261,8 @@ UnitTotals totals_of(std::span<const std::int64_t> row) {
 clustering::Label cluster_iteration(Location& counted_at, ClusteredLoop& loop, std::uint64_t iteration,
                                     const clustering::IterationProfile& profile) {
   const clustering::Label label = loop.clusterer.add(iteration, profile);
-  for (const clustering::Merge& merge : loop.clusterer.merges()) {
-    if (!was_referred_to(loop, merge.from)) continue;
-    if (!loop.merges.push_back(merge)) counted_at.count_loss(Loss::IterationUnclustered);
-    refer_to(counted_at, loop, merge.to);
-  }
+  for (const clustering::MadeMerge& merge : loop.clusterer.merges())  // a reader needs them for labels in the log
+    if (merge.is_logged && !loop.merges.push_back(merge)) counted_at.count_loss(Loss::IterationUnclustered);
   loop.clusterer.drained();
   return label;
 }

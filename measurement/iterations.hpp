@@ -90,8 +90,7 @@ struct ClusteredLoop {
   PassedIterations passed;
   SlowestIterations slowest;
   platform::Bytes closed;  ///< closed blocks of the log, one behind the other, that no file has yet
-  platform::GrowableArray<clustering::Merge> merges;         ///< those that the log needs and no file has yet
-  platform::GrowableArray<clustering::Label> logged_labels;  ///< of clusters that the log refers to, ascending
+  platform::GrowableArray<clustering::Merge> merges;  ///< those that the log needs and no file has yet
 };
 
 struct Iterations {
