@@ -75,7 +75,7 @@ Label Clusterer::add(std::uint64_t iteration, const IterationProfile& profile) {
   count_totals(profile);
   PathClass& found = classes_[cls];
   learning_ = found.adds < eager_learning || found.adds % learning_stride == 0;
-  prepare_newcomer(found);
+  sketch_newcomer(found);
   learn_slopes(found);
   std::uint32_t slot = choose(cls);
   if (slot == none) {

@@ -235,7 +235,6 @@ class Clusterer {
 
   // newcomer.cpp
   void count_totals(const IterationProfile& profile);
-  void prepare_newcomer(PathClass& cls);
   std::uint64_t add_up_keys(const PathClass& cls, float* sums) const;
   void sketch_newcomer(PathClass& cls);
   void learn_slopes(PathClass& cls);

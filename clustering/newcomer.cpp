@@ -30,7 +30,7 @@ inline Four floats_of(TwoIntegers first, TwoIntegers second) {
 
 }  // namespace
 
-/// The scale of each metric: its mean over all iterations, as it was a while ago.
+/// The vector of the newcomer, and the scale of each metric: its mean over all iterations, as it was a while ago.
 void Clusterer::count_totals(const IterationProfile& profile) {
   ++iterations_;
   const std::int64_t* overall = profile.overall.data();
@@ -38,21 +38,18 @@ void Clusterer::count_totals(const IterationProfile& profile) {
   for (; m + lanes <= metrics_; m += lanes)
     for (std::size_t i = 0; i < lanes; ++i) newcomer_overall_[m + i] = static_cast<double>(overall[m + i]);
   for (; m < metrics_; ++m) newcomer_overall_[m] = static_cast<double>(overall[m]);
+  float* mean = mean_of(newcomer_);
   for (m = 0; m < stride_; m += lanes)
-    for (std::size_t i = 0; i < lanes; ++i) total_[m + i] += newcomer_overall_[m + i];
+    for (std::size_t i = 0; i < lanes; ++i) {
+      total_[m + i] += newcomer_overall_[m + i];
+      mean[m + i] = static_cast<float>(newcomer_overall_[m + i]);
+    }
   if (iterations_ < next_mean_) return;
   next_mean_ = iterations_ + iterations_ / 16 + 1;
   for (m = 0; m < metrics_; ++m) {
-    const double mean = total_[m] / static_cast<double>(iterations_);
-    inverse_mean_[m] = mean != 0 ? static_cast<float>(1 / (mean < 0 ? -mean : mean)) : 0.0F;
+    const double of_all = total_[m] / static_cast<double>(iterations_);
+    inverse_mean_[m] = of_all != 0 ? static_cast<float>(1 / (of_all < 0 ? -of_all : of_all)) : 0.0F;
   }
-}
-
-void Clusterer::prepare_newcomer(PathClass& cls) {
-  float* mean = mean_of(newcomer_);
-  for (std::size_t m = 0; m < stride_; m += lanes)
-    for (std::size_t i = 0; i < lanes; ++i) mean[m + i] = static_cast<float>(newcomer_overall_[m + i]);
-  sketch_newcomer(cls);
 }
 
 /// Values of key paths, less those of the class's first iteration, added up with the signs of the sketch. `out`: for
