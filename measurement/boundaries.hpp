@@ -33,9 +33,9 @@ struct Span {
 
 inline constexpr std::uint64_t kept_spans = 4096;
 
-REFRAIN_OF_THIS_LIBRARY extern std::atomic<std::uint64_t> published_epoch;
+REFRAIN_OF_THIS_LIBRARY inline std::atomic<std::uint64_t> published_epoch{0};
 /// From this epoch on somebody should look after the locations that follow (followers.hpp).
-extern std::atomic<std::uint64_t> followers_due;
+inline std::atomic<std::uint64_t> followers_due{kept_spans / 4};
 
 /// Span `index` <= epoch; only its `begin` and `outside` when it is in progress. Async-signal-safe.
 Span span_at(std::uint64_t index);

@@ -2,15 +2,21 @@
 
 #include "measurement/entrance.hpp"
 #include "measurement/iteration_trigger.hpp"
+#include "measurement/lifecycle.hpp"
 #include "measurement/locations.hpp"
 #include "measurement/mpi_call.hpp"
+#include "platform/floating_point.hpp"
 #include "platform/hot.hpp"
 
 namespace refrain::measurement {
 
 REFRAIN_HOT_DATA std::atomic<bool> calls_have_extras{false};
-std::atomic<bool> calls_pass_through{false};
-std::span<const bool> mpi_regions_in_order;
+
+void take_due_snapshot(Location& location) {
+  const platform::OwnFloatingPoint own_environment;
+  lifecycle.snapshot_is_due(location);
+  leave_out_own_work(location);
+}
 
 std::int64_t* enter_region_with_extras(Location& location, RegionId region, const platform::Registers& registers) {
   if (calls_pass_through.load(std::memory_order_relaxed)) {

@@ -82,7 +82,7 @@ void note_flush(Location& location, platform::Ticks begin, platform::Ticks end);
 void mend_events(Location& location);
 
 /// A location is very full: its thread has made no call for long.
-extern std::atomic<bool> another_is_full_of_events;
+inline std::atomic<bool> another_is_full_of_events{false};
 
 /// Of one location.
 struct alignas(64) EventLog {

@@ -7,8 +7,6 @@
 
 namespace refrain::measurement {
 
-constinit ExtraMetrics extra_metrics;
-
 namespace {
 
 /// Reads the counters and calls count(metric, growth since the last reading). False: the location is another thread's.

@@ -14,8 +14,6 @@
 
 namespace refrain::measurement {
 
-std::atomic<RegionId> trigger_region{no_region};
-
 namespace {
 
 struct Range {

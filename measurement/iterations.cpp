@@ -13,9 +13,6 @@ using clustering::Column;
 using clustering::IterationLog;
 using clustering::Shape;
 
-IterationSettings iteration_settings;
-std::atomic<std::uint64_t> logged_bytes{0};
-
 namespace {
 
 constexpr auto region_columns = path_columns<NodeKind::Region>();

@@ -32,9 +32,9 @@ struct IterationSettings {
   std::size_t sample_memory = std::size_t{256} << 10;  ///< bytes of samples of single iterations per loop; 0: none
   std::uint64_t log_limit = std::uint64_t{64} << 20;   ///< bytes of all logs of the process, before they are compressed
 };
-extern IterationSettings iteration_settings;
+inline IterationSettings iteration_settings;
 /// Bytes of all blocks of logs that were closed.
-extern std::atomic<std::uint64_t> logged_bytes;
+inline std::atomic<std::uint64_t> logged_bytes{0};
 
 /// The iterations of a location that follows in which it recorded nothing: they have no vector and are in no cluster.
 struct PassedIterations {

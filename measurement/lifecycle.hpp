@@ -69,11 +69,11 @@ struct LifecycleHooks {
   /// The thread of a location ends, or its measurement: no more ticks may come.
   Hook<void(Location& location)> ticks_end;
 };
-extern LifecycleHooks lifecycle;
+inline LifecycleHooks lifecycle{};
 
 /// Names of the MPI functions, indexed by RegionId, once one was called: a program may never initialize MPI.
-extern std::span<const char* const> mpi_region_names;
+inline std::span<const char* const> mpi_region_names;
 /// Whether durations of their calls tell how long processes wait for each other; set together with the names.
-extern std::span<const bool> mpi_regions_waited_in;
+inline std::span<const bool> mpi_regions_waited_in;
 
 }  // namespace refrain::measurement

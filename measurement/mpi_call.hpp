@@ -113,7 +113,7 @@ std::int64_t* enter_region_anew(Location& location, RegionId region, const platf
 /// stop of the measurement, an MPI that is not the adapter's.
 REFRAIN_OF_THIS_LIBRARY extern std::atomic<bool> calls_have_extras;
 /// The program uses another MPI than the adapter's: its calls are let through, once `calls_have_extras` is set.
-extern std::atomic<bool> calls_pass_through;
+inline std::atomic<bool> calls_pass_through{false};
 /// enter_region() when `calls_have_extras` is set. Null: the call is to be let through, the scope has ended. Ordinary
 /// context.
 std::int64_t* enter_region_with_extras(Location& location, RegionId region, const platform::Registers& registers);
@@ -132,7 +132,7 @@ void take_due_snapshot(Location& location);
 
 /// Functions whose order on a rank says which message, collective operation or communicator is which, by RegionId. Set
 /// by the adapter, for good.
-extern std::span<const bool> mpi_regions_in_order;
+inline std::span<const bool> mpi_regions_in_order;
 /// A thread that is not measured calls the function of `region`: from here on messages are not numbered, and the thread
 /// is a loss. Ordinary context.
 void note_unmeasured_call(RegionId region);

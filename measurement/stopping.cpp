@@ -11,8 +11,6 @@
 
 namespace refrain::measurement {
 
-std::atomic<bool> measurement_is_stopped{false};
-
 namespace {
 
 using platform::Ticks;

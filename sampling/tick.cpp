@@ -20,9 +20,6 @@ using measurement::Location;
 using measurement::Loss;
 using measurement::MetricId;
 
-TickSettings tick_settings{};
-void (*on_foreign_signal)(int signal, siginfo_t* info, void* context) = nullptr;
-
 bool is_own_tick(const siginfo_t& info) {
   const Location* location = measurement::own_location();
   if (!location || !location->sampler) return false;

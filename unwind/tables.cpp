@@ -6,9 +6,6 @@
 
 namespace refrain::unwind {
 
-FindObject find_object = nullptr;
-std::atomic<const OwnTables*> own_tables{nullptr};
-
 namespace {
 
 bool find_own(std::uintptr_t address, Table& table) {
