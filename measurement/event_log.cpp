@@ -8,7 +8,6 @@
 
 namespace refrain::measurement {
 
-constinit EventSettings event_settings{};
 REFRAIN_HOT_DATA_OF_EVENTS std::atomic<bool> events_have_ended{false};
 REFRAIN_HOT_DATA_OF_EVENTS constinit std::atomic<bool> messages_go_uncounted{false};
 

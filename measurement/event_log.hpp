@@ -30,7 +30,7 @@ struct EventSettings {
   bool stretches = false;  ///< stand for iterations until a loop is marked
 };
 /// Constant after the first location was made.
-REFRAIN_OF_THIS_LIBRARY extern constinit EventSettings event_settings;
+REFRAIN_OF_THIS_LIBRARY inline constinit EventSettings event_settings{};
 
 inline bool events_are_kept() { return event_settings.selection.mode != config::TraceMode::Off; }
 inline bool is_sample_of_events() { return event_settings.selection.mode == config::TraceMode::Sampled; }

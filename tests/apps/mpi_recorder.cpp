@@ -24,7 +24,6 @@ constinit FirstThread first_thread{0, nullptr};
 constinit thread_local Location* location_of_thread __attribute__((tls_model("initial-exec"))) = nullptr;
 void (*say)(const char* line) = nullptr;
 void note_unmeasured_call(RegionId) {}
-constinit EventSettings event_settings{};  // none are kept
 std::atomic<bool> messages_go_uncounted{false};
 
 namespace {
