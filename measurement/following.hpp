@@ -44,8 +44,8 @@ struct Following {
 
   /// Set by who takes items out of the queue; the members below belong to that thread.
   std::atomic_flag taking;
-  Iterations iterations;                           ///< Location::iterations
-  UnitTotals outside{};                            ///< what could not become an iteration after all
+  Iterations iterations;  ///< Location::iterations; where the thread is in loops of its own is its owner's
+  UnitTotals outside{};   ///< what could not become an iteration after all
   platform::GrowableArray<WeightOfPassed> shares;  ///< of the item that is taken
 };
 
