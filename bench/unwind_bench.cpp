@@ -4,6 +4,7 @@
 #include <benchmark/benchmark.h>
 
 #include "platform/threads.hpp"
+#include "tests/async/unwind/mapped_walker.hpp"
 #include "unwind/calling_frame.hpp"
 #include "unwind_stack.hpp"
 
@@ -16,7 +17,7 @@ enum class How { Incremental, Full, Libunwind };
 struct Setting {
   benchmark::State& state;
   How how;
-  Walker walker;
+  test::MappedWalker walker;
   std::uint32_t depth = 0, reused = 0;
 };
 

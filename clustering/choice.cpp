@@ -7,22 +7,11 @@ namespace refrain::clustering {
 
 namespace {
 
-using Four = float __attribute__((vector_size(16)));
-using FourFlags = std::int32_t __attribute__((vector_size(16)));
-
-inline Four four_at(const float* from) {
-  Four out;
-  __builtin_memcpy(&out, from, sizeof out);
-  return out;
-}
-
 inline Four all(float value) { return Four{value, value, value, value}; }
 
-inline bool any(FourFlags flags) {
+inline bool any(FourInts flags) {
 #ifdef __SSE__
-  Four values;
-  __builtin_memcpy(&values, &flags, sizeof values);
-  return __builtin_ia32_movmskps(values) != 0;
+  return __builtin_ia32_movmskps(vector_at<Four>(&flags)) != 0;
 #else
   return (flags[0] | flags[1] | flags[2] | flags[3]) != 0;
 #endif
@@ -193,13 +182,11 @@ inline void Clusterer::for_cheaper(const PathClass& cls, std::uint32_t class_ind
   const Four nothing = all(0), doubt = all(sampled_doubt_);
   const auto slots = static_cast<std::uint32_t>(slot_class_.size());
   const auto cls_number = static_cast<std::int32_t>(class_index);
-  const FourFlags wanted_class = {cls_number, cls_number, cls_number, cls_number};
+  const FourInts wanted_class = {cls_number, cls_number, cls_number, cls_number};
   const float* sketches = sketches_.data();
   const std::uint8_t *begin = cls.order, *exact_begin = begin + cls.sampled_count, *end = begin + cls.telling_count;
   for (std::uint32_t slot = 0; slot < slots; slot += lanes, sketches += sketch_dims_ * lanes) {
-    FourFlags alive;
-    __builtin_memcpy(&alive, slot_class_.data() + slot, sizeof alive);
-    alive = alive == wanted_class;
+    FourInts alive = vector_at<FourInts>(slot_class_.data() + slot) == wanted_class;
     if (!any(alive)) continue;
     const Four ward = ward_of(slot);
     const auto add_column = [&](Four& sum, const std::uint8_t* o) {

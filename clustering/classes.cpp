@@ -113,40 +113,28 @@ bool Clusterer::matches_in_order(const PathClass& cls, const IterationProfile& p
   return expected == end;
 }
 
-/// The class of the iteration, with its paths listed; none: there is no room for another class. An error is that of the
-/// profile.
-std::uint32_t Clusterer::class_of(const IterationProfile& profile, Error& error) {
-  if (!valid(profile)) {
-    error = Error::BadProfile;
-    return none;
-  }
+/// The class of the iteration, with its paths listed; none: there is no room for another class.
+std::uint32_t Clusterer::class_of(const IterationProfile& profile) {
   if (last_class_ != none && matches(last_class_, profile)) return last_class_;
   const std::uint64_t hash = hash_of(profile);
-  const std::uint32_t known = class_index_.find(
-      hash, [&](std::uint32_t cls) { return cls != last_class_ && matches(cls, profile); });
-  const std::uint32_t cls = known != none ? known : make_class(hash, profile, error);
+  const std::uint32_t known =
+      class_index_.find(hash, [&](std::uint32_t cls) { return cls != last_class_ && matches(cls, profile); });
+  const std::uint32_t cls = known != none ? known : make_class(hash, profile);
   if (cls != none) last_class_ = cls;
   return cls;
 }
 
-std::uint32_t Clusterer::make_class(std::uint64_t hash, const IterationProfile& profile, Error& error) {
+std::uint32_t Clusterer::make_class(std::uint64_t hash, const IterationProfile& profile) {
   PathClass cls{};
   cls.head = cls.first_other = cls.last_other = none;
   cls.first_path = static_cast<std::uint32_t>(paths_.size());
   std::uint32_t width = 0;
-  sorted_.clear();
   for (const TouchedPath& t : profile.paths) {
     width += columns_[t.shape];
     if (!is_key(t)) continue;
-    if (!sorted_.push_back(static_cast<std::uint64_t>(t.path) << 8 | t.shape)) return none;
     cls.key_width += columns_[t.shape];
     ++cls.key_count[t.shape];
     ++cls.key_paths;
-  }
-  std::sort(sorted_.begin(), sorted_.end());
-  if (std::adjacent_find(sorted_.begin(), sorted_.end()) != sorted_.end()) {  // a path comes twice
-    error = Error::BadProfile;
-    return none;
   }
   if (classes_.size() >= std::max(max_classes, max_clusters_)) return none;
   const std::uint32_t stride = roomy(width, cls.key_width);

@@ -5,7 +5,6 @@
 namespace refrain::clustering {
 
 bool Clusterer::create(const Settings& settings) {
-  destroy();
   if (settings.metrics == 0 || settings.metrics > max_overall || settings.shapes.empty() ||
       settings.shapes.size() > max_shapes || settings.max_clusters == 0)
     return false;
@@ -57,62 +56,26 @@ bool Clusterer::create(const Settings& settings) {
   return take_newcomer_slot();
 }
 
-void Clusterer::destroy() {
+Clusterer::~Clusterer() {
   for (const PathClass& cls : classes_) platform::unmap_pages(cls.block, cls.block_bytes);
-  classes_.release();
-  class_index_.release();
-  paths_.release();
-  path_index_.release();
-  clusters_.release();
-  free_slots_.release();
-  statistics_.release();
-  means_.release();
-  sketches_.release();
-  slot_class_.release();
-  members_.release();
-  nearest_costs_.release();
-  wards_.release();
-  merges_.release();
-  order_.release();
-  key_values_.release();
-  others_.release();
-  other_at_.release();
-  signs_.release();
-  sorted_.release();
-  metrics_ = stride_ = shapes_ = flat_count_ = sketch_dims_ = sketched_count_ = blocks_ = 0;
-  padded_count_ = 0;
-  cluster_count_ = next_label_ = other_count_ = 0;
-  overflow_class_ = last_class_ = newcomer_ = none;
-  iterations_ = next_mean_ = all_sketched_ = 0;
-  noise_weight_ = 0;
-  closest_known_ = false;
-  sampled_doubt_ = 0;
-  for (double& noise : sampling_noise_) noise = 0;
-  order_valid_ = false;
-  for (std::size_t m = 0; m < max_overall; ++m) {
-    total_[m] = 0;
-    inverse_mean_[m] = 0;
-  }
 }
 
-Added Clusterer::add(std::uint64_t iteration, const IterationProfile& profile) {
-  if (metrics_ == 0) return {no_label, Error::BadProfile};
+Label Clusterer::add(std::uint64_t iteration, const IterationProfile& profile) {
   if (next_label_ == static_cast<std::uint32_t>(no_label) || !take_newcomer_slot() || !reserve_newcomer(profile))
-    return {no_label, Error::NoMemory};
+    return no_label;
   order_valid_ = false;
   std::uint32_t cls = last_class_;
   if (cls == none || !matches_in_order(classes_[cls], profile)) {
-    Error error = Error::None;
-    cls = class_of(profile, error);
-    if (error != Error::None) return {no_label, error};
+    if (!valid(profile)) return no_label;
+    cls = class_of(profile);
   }
   if (cls == none || !place_others(cls)) cls = overflow_class(profile);
-  if (cls == none) return {no_label, Error::NoMemory};
+  if (cls == none) return no_label;
 
   count_totals(profile);
   PathClass& found = classes_[cls];
   learning_ = found.adds < eager_learning || found.adds % learning_stride == 0;
-  prepare_newcomer(found);
+  sketch_newcomer(found);
   learn_slopes(found);
   std::uint32_t slot = choose(cls);
   if (slot == none) {
@@ -121,7 +84,8 @@ Added Clusterer::add(std::uint64_t iteration, const IterationProfile& profile) {
   } else {
     absorb(slot, iteration, profile);
   }
-  return {clusters_[slot].label, Error::None};
+  last_slot_ = slot;
+  return clusters_[slot].label;
 }
 
 std::uint32_t Clusterer::slot_of(std::uint32_t index) const {
@@ -179,29 +143,6 @@ std::size_t Clusterer::bytes_in_use() const {
          path_index_.bytes() + clusters_.size() * (sizeof(Cluster) + statistics_bytes()) +
          means_.size() * sizeof(float) + sketches_.size() * sizeof(float) + nearest_costs_.size() * 4 * sizeof(float) +
          merges_.size() * sizeof(Merge);
-}
-
-std::size_t Clusterer::bytes_mapped() const {
-  const auto pages = [](const auto& array) {
-    return (array.size() * sizeof(*array.data()) + 4095) & ~std::size_t{4095};
-  };
-  return blocks_ + pages(classes_) + class_index_.bytes() + pages(paths_) + path_index_.bytes() + pages(clusters_) +
-         pages(free_slots_) + pages(statistics_) + pages(means_) + pages(sketches_) + pages(slot_class_) +
-         pages(members_) + pages(nearest_costs_) + pages(wards_) + pages(merges_) + pages(order_) +
-         pages(key_values_) + pages(others_) + pages(other_at_) + pages(signs_) + pages(sorted_);
-}
-
-std::size_t Clusterer::profile_bytes() const {
-  std::size_t bytes = paths_.size() * sizeof(ClassPath) + path_index_.bytes();
-  for (const PathClass& cls : classes_)
-    bytes += (cls.key_width + std::size_t{cls.clusters} * cls.stride) * sizeof(std::int64_t);
-  return bytes + cluster_count_ * metrics_ * sizeof(std::int64_t);
-}
-
-std::size_t Clusterer::search_bytes() const {
-  std::size_t bytes = cluster_count_ * (sketch_dims_ * sizeof(float) + 3 * sizeof(std::uint32_t) + 3 * sizeof(float));
-  for (const PathClass& cls : classes_) bytes += head_bytes(cls.key_width) - cls.key_width * sizeof(std::int64_t);
-  return bytes;
 }
 
 }  // namespace refrain::clustering

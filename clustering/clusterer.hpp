@@ -12,8 +12,8 @@
 ///
 /// Memory: mapped pages only. When `memory_limit` is reached, clusters are merged. Iterations that find no room then,
 /// and those of further classes than there may be, share the overflow cluster, which grows with the call paths that
-/// they touch. Errors: an iteration for which the kernel has no memory is refused as a whole (Error::NoMemory), and
-/// sums stay as they were.
+/// they touch. Errors: an iteration for which the kernel has no memory is refused as a whole, and sums stay as they
+/// were.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,22 +21,20 @@
 #include <type_traits>
 
 #include "clustering/types.hpp"
+#include "clustering/vectors.hpp"
 #include "platform/hash_index.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::clustering {
 
-enum class Error : std::uint8_t { None, NoMemory, BadProfile };
-
-struct Added {
-  Label label = no_label;  ///< of the cluster that has received the iteration
-  Error error = Error::None;
-};
-
 /// Cluster `from` is now part of cluster `to`. In order of time: following the entries leads a label to its cluster.
 struct Merge {
   Label from;
   Label to;
+};
+/// One that was made. `is_logged`: the log refers to `from`, or to a cluster that became part of it.
+struct MadeMerge : Merge {
+  bool is_logged;
 };
 
 /// A cluster as it is. Valid until the next add().
@@ -70,18 +68,20 @@ class Clusterer {
   Clusterer() = default;
   Clusterer(const Clusterer&) = delete;
   Clusterer& operator=(const Clusterer&) = delete;
-  ~Clusterer() { destroy(); }
+  ~Clusterer();
 
-  /// False: settings out of range (more than max_overall metrics, ...) or no memory. What `settings` points at is
+  /// Once. False: settings out of range (more than max_overall metrics, ...) or no memory. What `settings` points at is
   /// copied.
   [[nodiscard]] bool create(const Settings& settings);
-  void destroy();
 
-  /// `iteration` ascends from call to call.
-  Added add(std::uint64_t iteration, const IterationProfile& profile);
+  /// `iteration` ascends from call to call. The label of the cluster that has received it; no_label: it was refused,
+  /// because there is no memory or the profile has other metrics or shapes than the settings.
+  Label add(std::uint64_t iteration, const IterationProfile& profile);
 
+  /// The log refers to the cluster that has received the last iteration.
+  void note_logged() { clusters_[last_slot_].is_logged = true; }
   /// Merges since the last drained(). The caller takes them to a file often.
-  std::span<const Merge> merges() const { return merges_.view(); }
+  std::span<const MadeMerge> merges() const { return merges_.view(); }
   void drained() { merges_.clear(); }
 
   /// Clusters are numbered 0 .. cluster_count()-1 in ascending order of label as long as nothing is added.
@@ -102,17 +102,12 @@ class Clusterer {
 
   std::uint32_t class_count() const { return static_cast<std::uint32_t>(classes_.size()); }
   std::size_t bytes_in_use() const;
-  std::size_t bytes_mapped() const;
-  /// What the profiles alone need: rows, sums of overall metrics, path lists of the classes; without statistics and
-  /// search structures.
-  std::size_t profile_bytes() const;
-  /// What is needed beside the profiles to choose and to reconstruct: sketches, slopes.
-  std::size_t search_bytes() const;
 
   /// For tests: with a mask of 0 all classes have the same hash.
   void mask_hashes(std::uint64_t mask) { hash_mask_ = mask; }
 
  private:
+  friend struct ClustererMemory;  // tests/unit/clustering/clusterer_memory.hpp
   static constexpr std::uint32_t none = platform::HashIndex::none;
   static constexpr std::size_t max_flat = 64;
   static constexpr std::size_t sketch_limit = max_flat * 4;
@@ -127,8 +122,6 @@ class Clusterer {
   /// Slopes are learned from every iteration of a class up to here, then from every sixteenth.
   static constexpr std::uint64_t eager_learning = 4096;
   static constexpr std::uint64_t learning_stride = 16;
-
-  using Four = float __attribute__((vector_size(16)));
 
   /// A column of a shape, all shapes in one list.
   struct FlatColumn {
@@ -189,6 +182,7 @@ class Clusterer {
     std::uint32_t row;  ///< in the profiles of the class; a class has rows 0 .. clusters-1
     std::uint64_t members, first, last, exemplar;
     std::uint32_t nearest;   ///< nearest cluster of the class, as far as known
+    bool is_logged;          ///< the log refers to it
     std::uint64_t check_at;  ///< members at which `nearest` is looked for anew
   };
 
@@ -234,14 +228,13 @@ class Clusterer {
   bool visited_as_often(const PathClass& cls, const ClassPath& path, const TouchedPath& t) const;
   bool matches(std::uint32_t cls, const IterationProfile& profile);
   bool matches_in_order(const PathClass& cls, const IterationProfile& profile);
-  std::uint32_t class_of(const IterationProfile& profile, Error& error);
-  std::uint32_t make_class(std::uint64_t hash, const IterationProfile& profile, Error& error);
+  std::uint32_t class_of(const IterationProfile& profile);
+  std::uint32_t make_class(std::uint64_t hash, const IterationProfile& profile);
   std::uint32_t overflow_class(const IterationProfile& profile);
   bool place_others(std::uint32_t cls);
 
   // newcomer.cpp
   void count_totals(const IterationProfile& profile);
-  void prepare_newcomer(PathClass& cls);
   std::uint64_t add_up_keys(const PathClass& cls, float* sums) const;
   void sketch_newcomer(PathClass& cls);
   void learn_slopes(PathClass& cls);
@@ -332,13 +325,14 @@ class Clusterer {
   platform::GrowableArray<float> members_;             ///< by slot, padded
   platform::GrowableArray<float> nearest_costs_;       ///< by slot, of the cluster's nearest; huge: it has none
   platform::GrowableArray<float> wards_;  ///< by slot, padded: members / (members + 1), of Ward's cost of a newcomer
-  platform::GrowableArray<Merge> merges_;
+  platform::GrowableArray<MadeMerge> merges_;
   mutable platform::GrowableArray<std::uint32_t> order_;  ///< slots by label
   mutable bool order_valid_ = false;
   std::uint32_t cluster_count_ = 0;
   std::uint32_t next_label_ = 0;
   std::uint32_t overflow_class_ = none;
   std::uint32_t last_class_ = none;
+  std::uint32_t last_slot_ = none;  ///< that has received the last iteration
 
   std::uint64_t iterations_ = 0;
   alignas(16) double total_[max_overall] = {};  ///< of all iterations, for the running means
@@ -362,8 +356,7 @@ class Clusterer {
   platform::GrowableArray<TouchedPath> others_;              ///< its paths that are not in the class's key ...
   platform::GrowableArray<std::uint32_t> other_at_;          ///< ... and their first columns in the class's profiles
   std::uint32_t other_count_ = 0;
-  platform::GrowableArray<float> signs_;           ///< of the sketch, by number of a key path in its shape
-  platform::GrowableArray<std::uint64_t> sorted_;  ///< key paths of a class to come
+  platform::GrowableArray<float> signs_;  ///< of the sketch, by number of a key path in its shape
 };
 
 }  // namespace refrain::clustering

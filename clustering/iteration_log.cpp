@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "clustering/vectors.hpp"
 #include "format/bytes.hpp"
 #include "format/kept_iterations.hpp"
 
@@ -17,11 +18,7 @@ using format::zigzag;
 
 namespace {
 
-template <class T>
-void store(std::byte* to, T value) {
-  static_assert(std::endian::native == std::endian::little);
-  std::memcpy(to, &value, sizeof value);
-}
+static_assert(std::endian::native == std::endian::little);
 
 /// There is room for 10 bytes. How long a value is, is a coin toss: no branch on it but for the extremes.
 inline std::byte* put(std::byte* out, std::uint64_t value) {
@@ -43,22 +40,6 @@ inline std::byte* put(std::byte* out, std::uint64_t value) {
   return out + longer + 1;
 }
 
-struct Header {
-  std::uint32_t bytes;
-  std::uint64_t first;
-  std::uint32_t count, columns;
-  std::uint16_t kind;
-};
-
-void put_header(std::byte* to, const Header& header) {
-  store(to, magic);
-  store(to + size_at, header.bytes);
-  store(to + first_at, header.first);
-  store(to + count_at, header.count);
-  store(to + columns_at, static_cast<std::uint16_t>(header.columns));
-  store(to + kind_at, header.kind);
-}
-
 inline bool more_than_three(std::uint64_t bits) {
   for (int i = 0; i < 3; ++i) bits &= bits - 1;
   return bits != 0;
@@ -67,7 +48,6 @@ inline bool more_than_three(std::uint64_t bits) {
 }  // namespace
 
 bool IterationLog::create(std::span<const Precision> columns, std::size_t block_bytes, std::uint64_t whole) {
-  destroy();
   if (columns.empty() || columns.size() > max_overall || !std::has_single_bit(whole)) return false;
   // A run, then both records of a group.
   longest_ = longest_varint * (2 * (columns.size() + 3) + 1);
@@ -81,16 +61,6 @@ bool IterationLog::create(std::span<const Precision> columns, std::size_t block_
   }
   start_block();
   return true;
-}
-
-void IterationLog::destroy() {
-  block_.release();
-  s_ = {};
-  columns_ = exact_ = kept_ = 0;
-  grouped_ = 0;
-  coarser_ = last_level_ = 0;
-  had_items_ = keeps_last_ = false;
-  thinned_from_ = 0;
 }
 
 void IterationLog::start_block() {
@@ -272,10 +242,15 @@ std::span<const std::byte> IterationLog::closed() {
   grouped_ = grouped;
   if (written.covered == 0) return {};
   const auto kind = static_cast<std::uint16_t>(written.items ? items_kind | written.level << level_shift : 0);
-  put_header(block_.data(), {static_cast<std::uint32_t>(written.used), written.first,
-                             written.items ? 0 : written.count, columns_, kind});
-  if (written.items) store(block_.data() + covered_at, written.covered);
-  return {block_.data(), written.used};
+  std::byte* const to = block_.data();
+  store(to, magic);
+  store(to + size_at, static_cast<std::uint32_t>(written.used));
+  store(to + first_at, written.first);
+  store(to + count_at, written.items ? 0 : written.count);
+  store(to + columns_at, static_cast<std::uint16_t>(columns_));
+  store(to + kind_at, kind);
+  if (written.items) store(to + covered_at, written.covered);
+  return {to, written.used};
 }
 
 }  // namespace refrain::clustering

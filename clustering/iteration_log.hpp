@@ -27,11 +27,10 @@ class IterationLog {
  public:
   static constexpr std::uint64_t all = std::uint64_t{1} << 63;
 
-  /// `whole`: a power of two, so many iterations are kept one by one. False: no memory, more than max_overall columns,
-  /// a block too small for what may have to be written at once, or `whole` is no power of two.
+  /// Once. `whole`: a power of two, so many iterations are kept one by one. False: no memory, more than max_overall
+  /// columns, a block too small for what may have to be written at once, or `whole` is no power of two.
   [[nodiscard]] bool create(std::span<const Precision> columns, std::size_t block_bytes = 32768,
                             std::uint64_t whole = all);
-  void destroy();
 
   enum class Appended : std::uint8_t { Yes, BlockFull };
   /// BlockFull: the record is not in: the block has no room, `iteration` does not follow the last one, or blocks of
@@ -69,7 +68,7 @@ class IterationLog {
     std::uint64_t run = 0;      ///< length of the run in progress, which is not written yet
     format::Run run_of{};
     unsigned level = 0;
-    bool items = false;              ///< a block of items
+    bool items = false;                        ///< a block of items
     std::int64_t before[2][max_overall] = {};  ///< of iterations, and of sums over the others of a group
     std::uint64_t mask_before[2] = {};
     format::RecentLabels recent = {};
@@ -96,9 +95,9 @@ class IterationLog {
   std::uint64_t thinned_from_ = 0;
 
   // The group in progress.
-  std::uint64_t grouped_ = 0;  ///< iterations of it so far; 0: there is none
-  bool any_in_group_ = false;  ///< with a vector
-  bool has_kept_ = false;      ///< the one that is kept
+  std::uint64_t grouped_ = 0;     ///< iterations of it so far; 0: there is none
+  bool any_in_group_ = false;     ///< with a vector
+  bool has_kept_ = false;         ///< the one that is kept
   Label group_label_ = no_label;  ///< of the one that is kept; until then of the last one
   std::int64_t kept_row_[max_overall] = {}, others_[max_overall] = {};
 };

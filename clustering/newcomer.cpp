@@ -12,40 +12,25 @@ namespace refrain::clustering {
 
 namespace {
 
-using Two = std::uint64_t __attribute__((vector_size(16)));
-using FourInts = std::int32_t __attribute__((vector_size(16)));
-using FourFloats = float __attribute__((vector_size(16)));
-
 /// Differences between sampled values count only beyond so many times what sampling alone makes of equal ones.
 constexpr double sampling_doubt = 3;
 
-template <class Vector, class T>
-inline Vector vector_at(const T* from) {
-  Vector out;
-  std::memcpy(&out, from, sizeof out);
-  return out;
-}
-template <class Vector, class T>
-inline void store(T* to, const Vector& value) {
-  std::memcpy(to, &value, sizeof value);
-}
-
 /// Four integers as floats.
-inline FourFloats floats_of(Two first, Two second) {
+inline Four floats_of(TwoIntegers first, TwoIntegers second) {
   const auto a = vector_at<FourInts>(&first), b = vector_at<FourInts>(&second);
   const FourInts low = __builtin_shuffle(a, b, FourInts{0, 2, 4, 6});
   const FourInts high = __builtin_shuffle(a, b, FourInts{1, 3, 5, 7});
   const FourInts rest = high ^ (low >> 31);  // not 0: more than 32 bits
-  const auto too_large = vector_at<Two>(&rest);
+  const auto too_large = vector_at<TwoIntegers>(&rest);
   if ((too_large[0] | too_large[1]) == 0) [[likely]]
-    return __builtin_convertvector(low, FourFloats);
+    return __builtin_convertvector(low, Four);
   const auto float_of = [](std::uint64_t bits) { return static_cast<float>(static_cast<std::int64_t>(bits)); };
-  return FourFloats{float_of(first[0]), float_of(first[1]), float_of(second[0]), float_of(second[1])};
+  return Four{float_of(first[0]), float_of(first[1]), float_of(second[0]), float_of(second[1])};
 }
 
 }  // namespace
 
-/// The scale of each metric: its mean over all iterations, as it was a while ago.
+/// The vector of the newcomer, and the scale of each metric: its mean over all iterations, as it was a while ago.
 void Clusterer::count_totals(const IterationProfile& profile) {
   ++iterations_;
   const std::int64_t* overall = profile.overall.data();
@@ -53,21 +38,18 @@ void Clusterer::count_totals(const IterationProfile& profile) {
   for (; m + lanes <= metrics_; m += lanes)
     for (std::size_t i = 0; i < lanes; ++i) newcomer_overall_[m + i] = static_cast<double>(overall[m + i]);
   for (; m < metrics_; ++m) newcomer_overall_[m] = static_cast<double>(overall[m]);
+  float* mean = mean_of(newcomer_);
   for (m = 0; m < stride_; m += lanes)
-    for (std::size_t i = 0; i < lanes; ++i) total_[m + i] += newcomer_overall_[m + i];
+    for (std::size_t i = 0; i < lanes; ++i) {
+      total_[m + i] += newcomer_overall_[m + i];
+      mean[m + i] = static_cast<float>(newcomer_overall_[m + i]);
+    }
   if (iterations_ < next_mean_) return;
   next_mean_ = iterations_ + iterations_ / 16 + 1;
   for (m = 0; m < metrics_; ++m) {
-    const double mean = total_[m] / static_cast<double>(iterations_);
-    inverse_mean_[m] = mean != 0 ? static_cast<float>(1 / (mean < 0 ? -mean : mean)) : 0.0F;
+    const double of_all = total_[m] / static_cast<double>(iterations_);
+    inverse_mean_[m] = of_all != 0 ? static_cast<float>(1 / (of_all < 0 ? -of_all : of_all)) : 0.0F;
   }
-}
-
-void Clusterer::prepare_newcomer(PathClass& cls) {
-  float* mean = mean_of(newcomer_);
-  for (std::size_t m = 0; m < stride_; m += lanes)
-    for (std::size_t i = 0; i < lanes; ++i) mean[m + i] = static_cast<float>(newcomer_overall_[m + i]);
-  sketch_newcomer(cls);
 }
 
 /// Values of key paths, less those of the class's first iteration, added up with the signs of the sketch. `out`: for
@@ -88,11 +70,11 @@ std::uint64_t Clusterer::add_up_keys(const PathClass& cls, float* out) const {
     std::int64_t* any = differ + begin;
     unsigned c = 0;
     for (; c + lanes <= count; c += lanes) {
-      const Two first = vector_at<Two>(values + c) - vector_at<Two>(base + c);
-      const Two second = vector_at<Two>(values + c + 2) - vector_at<Two>(base + c + 2);
-      store(any + c, vector_at<Two>(any + c) | first);
-      store(any + c + 2, vector_at<Two>(any + c + 2) | second);
-      store(sum + c, vector_at<FourFloats>(sum + c) + sign * floats_of(first, second));
+      const TwoIntegers first = vector_at<TwoIntegers>(values + c) - vector_at<TwoIntegers>(base + c);
+      const TwoIntegers second = vector_at<TwoIntegers>(values + c + 2) - vector_at<TwoIntegers>(base + c + 2);
+      store(any + c, vector_at<TwoIntegers>(any + c) | first);
+      store(any + c + 2, vector_at<TwoIntegers>(any + c + 2) | second);
+      store(sum + c, four_at(sum + c) + sign * floats_of(first, second));
     }
     for (; c < count; ++c) {
       const std::int64_t delta = format::wrapping_difference(values[c], base[c]);
@@ -119,8 +101,7 @@ void Clusterer::sketch_newcomer(PathClass& cls) {
   for (std::uint32_t i = 0; i < other_count_; ++i) sketched |= flats_of(others_[i].shape) & all_sketched_;
   for (std::uint64_t left = sketched & ~cls.in_order; left; left &= left - 1)
     to_order(cls, static_cast<unsigned>(std::countr_zero(left)));
-  for (std::uint8_t o = 0; o < cls.order_count; ++o)
-    store(newcomer_sketch_ + cls.order[o] * lanes, FourFloats{0, 0, 0, 0});
+  for (std::uint8_t o = 0; o < cls.order_count; ++o) store(newcomer_sketch_ + cls.order[o] * lanes, Four{0, 0, 0, 0});
   for (std::uint64_t left = differing; left; left &= left - 1) {
     const FlatColumn& flat = flat_[std::countr_zero(left)];
     const float* sum = keys + padded_begin_[flat.shape] + flat.column;
@@ -175,10 +156,9 @@ void Clusterer::learn_slopes(PathClass& cls) {
     const FlatColumn& column = flat_[sketched_[cls.order[o]]];
     const float scale = cls.scale[sketched_[cls.order[o]]];
     float* out = sketch + column.sketch_begin;
-    const auto slope = vector_at<FourFloats>(cls.slope_sketch + column.sketch_begin);
-    FourFloats rest = vector_at<FourFloats>(out) - mean[column.overall] * slope;
-    if (column.second != no_metric)
-      rest -= mean[column.second] * vector_at<FourFloats>(cls.second_sketch + column.sketch_begin);
+    const auto slope = four_at(cls.slope_sketch + column.sketch_begin);
+    Four rest = four_at(out) - mean[column.overall] * slope;
+    if (column.second != no_metric) rest -= mean[column.second] * four_at(cls.second_sketch + column.sketch_begin);
     rest *= scale;
     store(out, rest);
   }

@@ -74,7 +74,6 @@ class BitWriter {
 }  // namespace
 
 bool SampleStore::create(std::span<const Shape> shapes, std::size_t bytes) {
-  destroy();
   if (shapes.size() > max_shapes || bytes < 64) return false;
   for (const Shape& shape : shapes)
     if (shape.columns.size() > max_columns) return false;
@@ -92,19 +91,8 @@ bool SampleStore::create(std::span<const Shape> shapes, std::size_t bytes) {
   return true;
 }
 
-void SampleStore::destroy() {
+SampleStore::~SampleStore() {
   if (data_) platform::unmap_pages(data_, capacity_);
-  data_ = nullptr;
-  capacity_ = used_ = run_at_ = 0;
-  run_ = 0;
-  kept_ = {};
-  count_ = next_ = 0;
-  shapes_ = columns_ = 0;
-  for (std::int32_t& reference : references_) reference = 0;
-  for (bool& has : has_reference_) has = false;
-  record_.release();
-  sorted_.release();
-  numbers_.release();
 }
 
 bool SampleStore::encode(std::span<const TouchedPath> paths) {
@@ -115,12 +103,12 @@ bool SampleStore::encode(std::span<const TouchedPath> paths) {
     if (!sampled_[s]) continue;
     sorted_.clear();
     for (std::size_t i = 0; i < paths.size(); ++i)
-      if (paths[i].shape == s) (void)sorted_.push_back({static_cast<std::uint64_t>(paths[i].path) << 32 | i});
-    std::sort(sorted_.begin(), sorted_.end(), [](const Entry& a, const Entry& b) { return a.key < b.key; });
+      if (paths[i].shape == s) (void)sorted_.push_back(static_cast<std::uint64_t>(paths[i].path) << 32 | i);
+    std::sort(sorted_.begin(), sorted_.end());
     out.gamma(sorted_.size() + 1);
     if (sorted_.empty()) continue;
     const std::span<std::uint64_t> numbers{numbers_.data(), sorted_.size()};
-    const std::uint64_t first = sorted_[0].key >> 32;
+    const std::uint64_t first = sorted_[0] >> 32;
     const unsigned start = first_column_[s];
     if (!has_reference_[start]) {
       has_reference_[start] = true;
@@ -129,12 +117,12 @@ bool SampleStore::encode(std::span<const TouchedPath> paths) {
     out.gamma(zigzag(static_cast<std::int64_t>(first) - static_cast<std::uint32_t>(references_[start])) + 1);
     std::uint64_t expected = first + 1;
     for (std::size_t i = 1; i < sorted_.size(); ++i) {
-      const std::uint64_t path = sorted_[i].key >> 32;
+      const std::uint64_t path = sorted_[i] >> 32;
       numbers[i] = path - expected;  // a path that comes twice makes it huge, and the record unreadable, not wrong
       expected = path + 1;
     }
     if (sorted_.size() > 1) out.sequence(numbers.subspan(1), id_parameter_bits);
-    const auto values = [&](std::size_t i) { return paths[sorted_[i].key & 0xffffffff].values; };
+    const auto values = [&](std::size_t i) { return paths[sorted_[i] & 0xffffffff].values; };
     const std::uint8_t visits = visits_[s];
     if (visits != no_column) {
       for (std::size_t i = 0; i < sorted_.size(); ++i) numbers[i] = static_cast<std::uint64_t>(values(i)[visits]) - 1;

@@ -40,9 +40,12 @@ inline constexpr double sample_value_error = 1.0 / 32;
 
 class SampleStore {
  public:
-  /// Paths of the shapes that are not exact are kept. False: no memory, or settings out of range.
+  SampleStore() = default;
+  SampleStore(const SampleStore&) = delete;
+  ~SampleStore();
+
+  /// Once. Paths of the shapes that are not exact are kept. False: no memory, or settings out of range.
   [[nodiscard]] bool create(std::span<const Shape> shapes, std::size_t bytes);
-  void destroy();
 
   /// The next iteration, whatever its number: ordinals count calls. Costs nothing but a comparison when the iteration
   /// is not one that is kept.
@@ -57,9 +60,6 @@ class SampleStore {
   std::span<const std::int32_t> references() const { return {references_, columns_}; }
 
  private:
-  struct Entry {
-    std::uint64_t key;  ///< path, then index among the touched paths
-  };
   bool encode(std::span<const TouchedPath> paths);
   void add_to_run(std::uint64_t records);
   bool make_room(std::size_t bytes, std::uint64_t ordinal);
@@ -80,7 +80,7 @@ class SampleStore {
   std::int32_t references_[max_shapes * (max_columns + 1)] = {};
   bool has_reference_[max_shapes * (max_columns + 1)] = {};
   platform::Bytes record_;
-  platform::GrowableArray<Entry> sorted_;
+  platform::GrowableArray<std::uint64_t> sorted_;  ///< paths, and in the lower half their numbers among the touched
   platform::GrowableArray<std::uint64_t> numbers_;
 };
 

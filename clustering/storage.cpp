@@ -14,15 +14,8 @@ constexpr std::size_t page_size = 4096;
 
 /// Adds up two integers at a time.
 inline void add_values(std::int64_t* sums, const std::int64_t* values, std::size_t count) {
-  using Two = std::uint64_t __attribute__((vector_size(16)));
   std::size_t i = 0;
-  for (; i + 2 <= count; i += 2) {
-    Two sum, value;
-    std::memcpy(&sum, sums + i, sizeof sum);
-    std::memcpy(&value, values + i, sizeof value);
-    sum += value;
-    std::memcpy(sums + i, &sum, sizeof sum);
-  }
+  for (; i + 2 <= count; i += 2) store(sums + i, vector_at<TwoIntegers>(sums + i) + vector_at<TwoIntegers>(values + i));
   if (i < count) sums[i] = format::wrapping_sum(sums[i], values[i]);
 }
 
@@ -268,7 +261,8 @@ bool Clusterer::merge(std::uint32_t a, std::uint32_t b) {
     std::swap(a, b);
   Cluster &to = clusters_[a], &from = clusters_[b];
   PathClass& cls = classes_[to.cls];
-  if (!merges_.push_back({from.label, to.label})) return false;
+  if (!merges_.push_back({{from.label, to.label}, from.is_logged})) return false;
+  to.is_logged = to.is_logged || from.is_logged;
   const std::int64_t* more = profile_of(from);
   learn_products(cls, a, mean_of(b), static_cast<double>(from.members),
                  [&](std::uint32_t, unsigned, std::uint32_t value) {
@@ -324,23 +318,17 @@ void Clusterer::add_to_statistics(std::uint32_t slot, std::uint64_t iteration, c
   std::byte* statistics = statistics_of(slot);
   std::int64_t *sum = sums(statistics), *low = minima(statistics), *high = maxima(statistics);
   // Sums, and whether any value lies outside of what there was: the sign of one of two differences.
-  using TwoIntegers = std::uint64_t __attribute__((vector_size(16)));
-  const auto integers_at = [](const std::int64_t* from) {
-    TwoIntegers out;
-    std::memcpy(&out, from, sizeof out);
-    return out;
-  };
+  const auto integers_at = [](const std::int64_t* from) { return vector_at<TwoIntegers>(from); };
   TwoIntegers outside = {0, 0};
   std::size_t first = 0;
   for (; first + 2 <= metrics_; first += 2) {
     const TwoIntegers value = integers_at(profile.overall.data() + first), now = integers_at(sum + first) + value;
-    std::memcpy(sum + first, &now, sizeof now);
+    store(sum + first, now);
     outside |= (value - integers_at(low + first)) | (integers_at(high + first) - value);
   }
   std::uint64_t any_outside = outside[0] | outside[1];
   if (first < metrics_) {
-    sum[first] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum[first]) +
-                                           static_cast<std::uint64_t>(profile.overall[first]));
+    sum[first] = format::wrapping_sum(sum[first], profile.overall[first]);
     any_outside = ~std::uint64_t{0};
   }
   if (any_outside >> 63)
@@ -349,25 +337,10 @@ void Clusterer::add_to_statistics(std::uint32_t slot, std::uint64_t iteration, c
       high[m] = std::max(high[m], profile.overall[m]);
     }
   // Welford: the mean moves by a share of the difference, and the squares grow by the differences before and after.
-  using Two = double __attribute__((vector_size(16)));
-  using Four = float __attribute__((vector_size(16)));
-  using FourBits = std::uint32_t __attribute__((vector_size(16)));
-  const auto two_at = [](const double* from) {
-    Two out;
-    std::memcpy(&out, from, sizeof out);
-    return out;
-  };
-  const auto four_at = [](const float* from) {
-    Four out;
-    std::memcpy(&out, from, sizeof out);
-    return out;
-  };
+  const auto two_at = [](const double* from) { return vector_at<TwoDoubles>(from); };
   const auto magnitude = [](Four v) {
-    FourBits bits;
-    std::memcpy(&bits, &v, sizeof bits);
-    bits &= 0x7fffffffU;
-    std::memcpy(&v, &bits, sizeof v);
-    return v;
+    const FourInts bits = vector_at<FourInts>(&v) & 0x7fffffff;
+    return vector_at<Four>(&bits);
   };
   double *means = exact_means(statistics), *square = squares(statistics);
   const double inverse = 1 / static_cast<double>(c.members + 1);
@@ -377,16 +350,17 @@ void Clusterer::add_to_statistics(std::uint32_t slot, std::uint64_t iteration, c
     using FourDoubles = double __attribute__((vector_size(32)));
     FourDoubles after;
     for (std::size_t i = 0; i < lanes; i += 2) {
-      const Two value = two_at(newcomer_overall_ + m + i), before = two_at(means + m + i), apart = value - before;
-      const Two now = before + apart * inverse;
-      const Two squares_now = two_at(square + m + i) + apart * (value - now);
-      std::memcpy(means + m + i, &now, sizeof now);
+      const TwoDoubles value = two_at(newcomer_overall_ + m + i), before = two_at(means + m + i),
+                       apart = value - before;
+      const TwoDoubles now = before + apart * inverse;
+      const TwoDoubles squares_now = two_at(square + m + i) + apart * (value - now);
+      store(means + m + i, now);
       after[i] = now[0];
       after[i + 1] = now[1];
-      std::memcpy(square + m + i, &squares_now, sizeof squares_now);
+      store(square + m + i, squares_now);
     }
     const Four here = __builtin_convertvector(after, Four);
-    std::memcpy(mean + m, &here, sizeof here);
+    store(mean + m, here);
     const Four weight = four_at(inverse_mean_ + m);
     example_distance += magnitude(four_at(example + m) - here) * weight;
     own_distance += magnitude(four_at(own + m) - here) * weight;

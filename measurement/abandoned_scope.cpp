@@ -1,5 +1,7 @@
 #include "measurement/abandoned_scope.hpp"
 
+#include <algorithm>
+
 #include "measurement/entrance.hpp"
 #include "measurement/event_log.hpp"
 #include "unwind/stack_memory.hpp"
@@ -18,9 +20,7 @@ bool is_at_or_beyond(const Location& l, std::uintptr_t sp, std::uintptr_t scope)
 bool is_surely_not_on_stack(Location& l, const unwind::Start& from, std::uintptr_t frame) {
   const unwind::Walk walk = l.walker.walk_fully(from);
   if (walk.end != unwind::WalkEnd::Complete) return false;
-  for (std::uint32_t i = 0; i < walk.depth; ++i)
-    if (walk.frames[i].sp == frame) return false;
-  return true;
+  return std::none_of(walk.frames, walk.frames + walk.depth, [&](const unwind::Frame& of) { return of.sp == frame; });
 }
 
 /// Whether the tick in progress was left, seen from `from`: the code there is no signal handler that has interrupted

@@ -4,9 +4,6 @@ namespace refrain::measurement {
 
 using platform::Ticks;
 
-std::atomic<std::uint64_t> published_epoch{0};
-std::atomic<std::uint64_t> followers_due{kept_spans / 4};
-
 namespace {
 
 struct KeptSpan {

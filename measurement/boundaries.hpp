@@ -12,10 +12,18 @@
 #include <cstdint>
 
 #include "measurement/location.hpp"
-#include "measurement/span.hpp"
 #include "platform/hot.hpp"
 
 namespace refrain::measurement {
+
+/// What a span was: 0 is outside of iterations, else the loop and the number of the iteration.
+enum class SpanOf : std::uint64_t {};
+inline constexpr SpanOf outside_of_iterations{0};
+constexpr SpanOf iteration_of(RegionId loop, std::uint64_t iteration) {
+  return SpanOf{iteration << 16 | static_cast<std::uint64_t>(loop)};
+}
+constexpr RegionId loop_of_span(SpanOf of) { return RegionId{static_cast<std::uint16_t>(of)}; }
+constexpr std::uint64_t iteration_of_span(SpanOf of) { return static_cast<std::uint64_t>(of) >> 16; }
 
 struct Span {
   platform::Ticks begin;
@@ -25,9 +33,9 @@ struct Span {
 
 inline constexpr std::uint64_t kept_spans = 4096;
 
-REFRAIN_OF_THIS_LIBRARY extern std::atomic<std::uint64_t> published_epoch;
+REFRAIN_OF_THIS_LIBRARY inline std::atomic<std::uint64_t> published_epoch{0};
 /// From this epoch on somebody should look after the locations that follow (followers.hpp).
-extern std::atomic<std::uint64_t> followers_due;
+inline std::atomic<std::uint64_t> followers_due{kept_spans / 4};
 
 /// Span `index` <= epoch; only its `begin` and `outside` when it is in progress. Async-signal-safe.
 Span span_at(std::uint64_t index);

@@ -1,13 +1,22 @@
+#include <utility>
+
 #include "measurement/entrance.hpp"
 #include "measurement/iteration_trigger.hpp"
+#include "measurement/lifecycle.hpp"
 #include "measurement/locations.hpp"
 #include "measurement/mpi_call.hpp"
+#include "platform/floating_point.hpp"
 #include "platform/hot.hpp"
 
 namespace refrain::measurement {
 
 REFRAIN_HOT_DATA std::atomic<bool> calls_have_extras{false};
-std::atomic<bool> calls_pass_through{false};
+
+void take_due_snapshot(Location& location) {
+  const platform::OwnFloatingPoint own_environment;
+  lifecycle.snapshot_is_due(location);
+  leave_out_own_work(location);
+}
 
 std::int64_t* enter_region_with_extras(Location& location, RegionId region, const platform::Registers& registers) {
   if (calls_pass_through.load(std::memory_order_relaxed)) {
@@ -44,6 +53,17 @@ void note_passed_call(Location& location, const platform::Registers& caller) {
     return;
   location.count_loss(Loss::ThreadUnmeasured);
   messages_go_uncounted.store(true, std::memory_order_relaxed);
+}
+
+void note_unmeasured_call(RegionId region) {
+  static constinit thread_local bool is_counted = false;
+  const auto i = static_cast<std::size_t>(region);
+  Location* first = first_location();
+  if (!first || i >= mpi_regions_in_order.size() || !mpi_regions_in_order[i]) return;
+  messages_go_uncounted.store(true, std::memory_order_relaxed);
+  if (std::exchange(is_counted, true)) return;
+  std::int64_t& count = first->losses[static_cast<std::size_t>(Loss::ThreadUnmeasured)];
+  std::atomic_ref<std::int64_t>(count).fetch_add(1, std::memory_order_relaxed);  // several threads may be here
 }
 
 std::int64_t* values_of_other_thread(Location& location, const BegunAt& begun) {

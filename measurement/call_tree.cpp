@@ -21,8 +21,6 @@ std::size_t columns[] = {columns_of(NodeKind::Root),   columns_of(NodeKind::Fram
                          columns_of(NodeKind::Region), columns_of(NodeKind::Special), columns_of(NodeKind::Marked)};
 std::size_t extra_columns = 0;
 
-std::size_t width_of(NodeKind kind) { return columns[static_cast<std::size_t>(kind)]; }
-
 /// Value columns of a node on average, in progress and settled.
 std::size_t average_values() { return 10 + extra_columns; }
 /// Value columns of the widest node, in progress and settled; with room for two that have none yet.
@@ -61,7 +59,7 @@ void CallTree::set_extra_columns(std::size_t count) {
   extra_columns = count;
 }
 
-std::size_t CallTree::width(NodeKind kind) { return width_of(kind); }
+std::size_t CallTree::width(NodeKind kind) { return columns[static_cast<std::size_t>(kind)]; }
 
 bool CallTree::create(std::size_t bytes) {
   bytes = (bytes + 4095) & ~std::size_t{4095};
@@ -84,7 +82,14 @@ bool CallTree::create(std::size_t bytes) {
     destroy();
     return false;
   }
-  clear();
+  index_ = index_region_;
+  index_mask_ = first_index_size - 1;
+  nodes_[0].kind = NodeKind::Root;
+  node_count_ = 1;
+  pool_count_ = 1;  // offset 0 means "no values"
+  // (arena full) exists from the start: it must not need room when there is none.
+  constexpr auto full = static_cast<std::uint64_t>(SpecialPath::ArenaFull);
+  add(0, NodeKind::Special, full, find_slot(0, NodeKind::Special, full));
   return true;
 }
 
@@ -99,22 +104,6 @@ bool CallTree::open_for_one_more() {
 void CallTree::destroy() {
   if (memory_) platform::unmap_pages(memory_, reserved());
   memory_ = nullptr;
-  node_count_ = pool_count_ = 0;
-}
-
-void CallTree::clear() {
-  for (std::uint32_t i = 0; i < pool_count_; ++i) pool_[i] = 0;
-  touched_count_ = 0;
-  stamp_ = 1;
-  index_ = index_region_;
-  index_mask_ = first_index_size - 1;
-  for (std::uint32_t i = 0; i < first_index_size; ++i) index_[i] = 0;
-  nodes_[0] = {0, 0, 0, 0, 0, 0, NodeKind::Root};
-  node_count_ = 1;
-  pool_count_ = 1;  // offset 0 means "no values"
-  // (arena full) exists from the start: it must not need room when there is none.
-  std::uint32_t* slot = find_slot(0, NodeKind::Special, static_cast<std::uint64_t>(SpecialPath::ArenaFull));
-  add(0, NodeKind::Special, static_cast<std::uint64_t>(SpecialPath::ArenaFull), slot);
 }
 
 std::uint32_t* CallTree::find_slot(std::uint32_t parent, NodeKind kind, std::uint64_t key) {
@@ -214,7 +203,7 @@ std::int64_t* CallTree::values(NodeId id) {
   if (n.touched != stamp_) [[unlikely]] {
     if (!n.values) {
       const std::uint32_t place = pool_count_;  // `child` and its reserve see to it that there is room
-      pool_count_ = place + static_cast<std::uint32_t>(2 * width_of(n.kind));
+      pool_count_ = place + static_cast<std::uint32_t>(2 * width(n.kind));
       in_order();
       n.values = place;
       in_order();
@@ -225,19 +214,19 @@ std::int64_t* CallTree::values(NodeId id) {
 }
 
 std::int64_t* CallTree::settled_values(NodeId id) {
-  return values(id) + width_of(nodes_[static_cast<std::uint32_t>(id)].kind);
+  return values(id) + width(nodes_[static_cast<std::uint32_t>(id)].kind);
 }
 
 const std::int64_t* CallTree::settled_of(const Node& n) const {
-  return n.values ? pool_ + n.values + width_of(n.kind) : nullptr;
+  return n.values ? pool_ + n.values + width(n.kind) : nullptr;
 }
 
 void CallTree::settle() {
   for (const std::uint32_t id : touched()) {
-    const std::size_t width = width_of(nodes_[id].kind);
+    const std::size_t count = width(nodes_[id].kind);
     std::int64_t* row = pool_ + nodes_[id].values;
-    for (std::size_t i = 0; i < width; ++i) {
-      row[width + i] += row[i];
+    for (std::size_t i = 0; i < count; ++i) {
+      row[count + i] += row[i];
       row[i] = 0;
     }
   }
@@ -247,7 +236,7 @@ void CallTree::settle() {
 void CallTree::start_anew() {
   for (const std::uint32_t id : touched()) {
     std::int64_t* row = pool_ + nodes_[id].values;
-    for (std::size_t i = 0; i < width_of(nodes_[id].kind); ++i) row[i] = 0;
+    for (std::size_t i = 0; i < width(nodes_[id].kind); ++i) row[i] = 0;
   }
   new_stamp();
 }

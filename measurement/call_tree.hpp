@@ -44,7 +44,6 @@ class CallTree {
   /// Reserves `bytes` of address space. Ordinary context. False: the kernel refused.
   [[nodiscard]] bool create(std::size_t bytes);
   void destroy();
-  void clear();  ///< back to the root alone, memory kept
 
   /// The child of `parent`, made when it does not exist. Async-signal-safe.
   /// When the tree is full: for Region nodes the same region below (arena full), for others the node (arena full)

@@ -25,10 +25,7 @@ constexpr std::int64_t longest_wait_ns = 20'000'000'000;
 /// Most gates are open again by then.
 constexpr int polite_rounds = 64;
 
-bool is_closed(const Location& l) {
-  const Gate gate = l.gate.load(std::memory_order_acquire);
-  return gate == Gate::Paused || gate == Gate::Held;
-}
+bool is_closed(const Location& l) { return l.gate.load(std::memory_order_acquire) == Gate::Paused; }
 
 /// False: it was closed for too long.
 bool wait_while_closed(const Location& l) {

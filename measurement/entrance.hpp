@@ -34,7 +34,7 @@ namespace refrain::measurement {
 }
 
 /// For a thread that has stepped in and found the gate not open: waits, as if it were at `from` still, while the gate
-/// is paused or held. False: it is shut, and the location is Closed; or it was not opened for very long, which is a
+/// is paused. False: it is shut, and the location is Closed; or it was not opened for very long, which is a
 /// loss, and the thread is at `from`. Ordinary context.
 bool wait_at_gate(Location& l, Inside from);
 

@@ -8,9 +8,7 @@
 
 namespace refrain::measurement {
 
-constinit EventSettings event_settings{};
 REFRAIN_HOT_DATA_OF_EVENTS std::atomic<bool> events_have_ended{false};
-std::atomic<bool> another_is_full_of_events{false};
 REFRAIN_HOT_DATA_OF_EVENTS constinit std::atomic<bool> messages_go_uncounted{false};
 
 namespace {
@@ -92,11 +90,7 @@ bool put_readings(const Location& l, EventLog& log, platform::Ticks at, bool in_
   if (!l.extra->counters || events_have_ended.load(std::memory_order_relaxed)) return true;
   bool has_room = true;
   for (std::uint32_t i = 0; i < extra_metrics.count; ++i) {
-    Record r;
-    r.kind = Kind::Metric;
-    r.is_within = in_call;
-    r.region = static_cast<std::uint16_t>(i);
-    r.time = at;
+    Record r{.kind = Kind::Metric, .is_within = in_call, .region = static_cast<std::uint16_t>(i), .time = at};
     log.put_metric(r, counted_of(*l.extra, i));
     has_room &= log.records.append(r);
   }
@@ -143,14 +137,12 @@ void count_dropped(Location& l) {
 }
 
 Record end_of_span(const EventLog& log, SpanOf of, platform::Ticks end, bool in_call) {
-  Record r;
-  r.kind = Kind::Span;
-  r.is_within = in_call;
-  r.region = static_cast<std::uint16_t>(loop_of_span(of));
-  r.value = of == outside_of_iterations ? 0 : static_cast<std::int64_t>(iteration_of_span(of));
-  r.begin = log.span_begin;
-  r.time = end;
-  return r;
+  return {.kind = Kind::Span,
+          .is_within = in_call,
+          .region = static_cast<std::uint16_t>(loop_of_span(of)),
+          .time = end,
+          .begin = log.span_begin,
+          .value = static_cast<std::int64_t>(iteration_of_span(of))};
 }
 
 void keep_span(Location& l, SpanOf of, platform::Ticks end, bool in_call) {
@@ -200,27 +192,21 @@ void note_operation_of_all(Location& l, std::uint64_t communicator) {
 
 void note_sample(Location& l, NodeId node, std::int64_t weight_ns) {
   if (!log_of(l)) return;
-  Record r;
-  r.kind = Kind::Sample;
-  r.node = static_cast<std::uint32_t>(node);
-  r.time = platform::now();
-  r.value = weight_ns;
-  append(l, r);
+  append(l,
+         {.kind = Kind::Sample, .node = static_cast<std::uint32_t>(node), .time = platform::now(), .value = weight_ns});
 }
 
 void note_mark(Location& l, const OpenMark& mark, bool begins, bool is_whole, platform::Ticks at) {
   EventLog* log = log_of(l);
   if (!log) return;
   if (mark.is_loop) log->stretches.end();
-  Record r;
-  r.kind = Kind::Mark;
-  r.begins = begins;
-  r.is_loop = mark.is_loop;
-  r.is_whole = is_whole;
-  r.region = static_cast<std::uint16_t>(mark.region);
-  r.node = static_cast<std::uint32_t>(mark.node);
-  r.time = at;
-  append(l, r);
+  append(l, {.kind = Kind::Mark,
+             .is_whole = is_whole,
+             .begins = begins,
+             .is_loop = mark.is_loop,
+             .region = static_cast<std::uint16_t>(mark.region),
+             .node = static_cast<std::uint32_t>(mark.node),
+             .time = at});
 }
 
 void note_reading(Location& l, platform::Ticks at, bool in_call) {
@@ -252,21 +238,14 @@ void note_thread_end(Location& l) {
   if (!l.events) return;
   if (log_of(l)) {
     if (l.extra) (void)put_readings(l, *l.events, l.end, false);
-    Record r;
-    r.kind = Kind::ThreadEnd;
-    r.time = l.end;
-    append(l, r);
+    append(l, {.kind = Kind::ThreadEnd, .time = l.end});
   }
   if (!is_sample_of_events()) count_dropped(l);
 }
 
 void note_flush(Location& l, platform::Ticks begin, platform::Ticks end) {
   if (!log_of(l)) return;
-  Record r;
-  r.kind = Kind::Flush;
-  r.begin = begin;
-  r.time = end;
-  append(l, r);
+  append(l, {.kind = Kind::Flush, .time = end, .begin = begin});
 }
 
 void mend_events(Location& l) {
@@ -291,10 +270,10 @@ bool is_full_of_events(const Location& l) {
 }
 
 events::Buffer::Place end_of_kept_events(const Location& l) {
-  const bool is_all = event_settings.selection.mode == config::TraceMode::All;
-  if (is_all || l.events->skips) return is_all ? l.events->records.end() : l.events->kept;
   const auto span = span_in_progress(l);
-  return span && is_wanted_span(*span) ? l.events->records.end() : l.events->kept;
+  const bool is_wanted = !l.events->skips && span && is_wanted_span(*span);
+  const bool is_all = event_settings.selection.mode == config::TraceMode::All;
+  return is_all || is_wanted ? l.events->records.end() : l.events->kept;
 }
 
 void remove_events(Location& l, const events::Buffer::Place& to) {

@@ -16,8 +16,8 @@
 #include "events/message_numbers.hpp"
 #include "events/metric_values.hpp"
 #include "events/span_store.hpp"
+#include "measurement/boundaries.hpp"
 #include "measurement/location.hpp"
-#include "measurement/span.hpp"
 #include "measurement/stretches.hpp"
 #include "platform/hot.hpp"
 
@@ -30,7 +30,7 @@ struct EventSettings {
   bool stretches = false;  ///< stand for iterations until a loop is marked
 };
 /// Constant after the first location was made.
-REFRAIN_OF_THIS_LIBRARY extern constinit EventSettings event_settings;
+REFRAIN_OF_THIS_LIBRARY inline constinit EventSettings event_settings{};
 
 inline bool events_are_kept() { return event_settings.selection.mode != config::TraceMode::Off; }
 inline bool is_sample_of_events() { return event_settings.selection.mode == config::TraceMode::Sampled; }
@@ -82,7 +82,7 @@ void note_flush(Location& location, platform::Ticks begin, platform::Ticks end);
 void mend_events(Location& location);
 
 /// A location is very full: its thread has made no call for long.
-extern std::atomic<bool> another_is_full_of_events;
+inline std::atomic<bool> another_is_full_of_events{false};
 
 /// Of one location.
 struct alignas(64) EventLog {

@@ -7,56 +7,44 @@
 
 namespace refrain::measurement {
 
-constinit ExtraMetrics extra_metrics;
-
 namespace {
 
-/// False: the location is another thread's.
-bool read(Location& l, bool at_tick, std::int64_t (&values)[most_extra_metrics]) {
-  const ExtraReadings& r = *l.extra;
+/// Reads the counters and calls count(metric, growth since the last reading). False: the location is another thread's.
+template <class Count>
+bool read(Location& l, bool at_tick, const Count& count) {
+  ExtraReadings& r = *l.extra;
   if (!r.counters || r.thread != __builtin_thread_pointer()) return false;
+  std::int64_t values[most_extra_metrics];
   for (std::size_t i = 0; i < most_extra_metrics; ++i) values[i] = r.last[i];
   if (!extra_metrics.read(r.counters, at_tick, values)) l.count_loss(Loss::MetricUnreadable);
+  for (std::uint32_t i = 0; i < extra_metrics.count; ++i) {
+    const std::int64_t growth = values[i] - r.last[i];
+    r.last[i] = values[i];
+    count(i, growth);
+  }
   return true;
 }
 
 /// The growth since the last reading is charged to nothing.
 void leave_out_growth(Location& l, bool at_tick) {
-  ExtraReadings& r = *l.extra;
-  std::int64_t values[most_extra_metrics];
-  if (!read(l, at_tick, values)) return;
-  for (std::uint32_t i = 0; i < extra_metrics.count; ++i) {
-    const std::int64_t growth = values[i] - r.last[i];
-    r.last[i] = values[i];
-    r.begin[i] += growth;
-    r.uncounted[i] += growth;
-  }
-}
-
-/// False: they could not be read.
-bool charge(Location& l, bool at_tick, std::int64_t* extra_columns) {
-  std::int64_t values[most_extra_metrics];
-  if (!read(l, at_tick, values)) return false;
-  for (std::uint32_t i = 0; i < extra_metrics.count; ++i) {
-    extra_columns[i] += values[i] - l.extra->last[i];
-    l.extra->last[i] = values[i];
-  }
-  return true;
+  (void)read(l, at_tick, [&](std::uint32_t i, std::int64_t growth) {
+    l.extra->begin[i] += growth;
+    l.extra->uncounted[i] += growth;
+  });
 }
 
 }  // namespace
 
 void take_reading(Location& l, bool at_tick) {
   if (std::exchange(l.extra->leave_out, false)) return leave_out_growth(l, at_tick);
-  std::int64_t values[most_extra_metrics];
-  if (!read(l, at_tick, values)) return;
-  for (std::uint32_t i = 0; i < extra_metrics.count; ++i) l.extra->last[i] = values[i];
+  (void)read(l, at_tick, [](std::uint32_t, std::int64_t) {});
 }
 
 void charge_reading(Location& l, bool at_tick, platform::Ticks at, std::int64_t* extra_columns) {
   if (l.stopped) return;
+  const auto charge = [&](std::uint32_t i, std::int64_t growth) { extra_columns[i] += growth; };
   if (std::exchange(l.extra->leave_out, false)) leave_out_growth(l, at_tick);
-  else if (!charge(l, at_tick, extra_columns)) return;
+  else if (!read(l, at_tick, charge)) return;
   note_reading(l, at, !at_tick);
 }
 

@@ -38,7 +38,7 @@ struct ExtraMetrics {
   /// all, is left as it is. False: some could not be read that should. Keeps errno. Async-signal-safe with `at_tick`.
   bool (*read)(void* counters, bool at_tick, std::int64_t* values) = nullptr;
 };
-extern constinit ExtraMetrics extra_metrics;
+inline constinit ExtraMetrics extra_metrics{};
 
 /// Of one location.
 struct ExtraReadings {

@@ -1,51 +1,40 @@
 #include "measurement/follower_queue.hpp"
 
-#include "measurement/boundaries.hpp"
+#include <algorithm>
 
 namespace refrain::measurement {
 
 namespace {
 
 bool is_empty(const Node& node, const std::int64_t* values) {
-  for (std::size_t i = 0; i < CallTree::width(node.kind); ++i)
-    if (values[i] != 0) return false;
-  return true;
-}
-
-/// Calls f(id, node, values) for the call paths with values in the unit in progress.
-template <class F>
-void for_each_path_in_progress(const Location& l, F&& f) {
-  for (const std::uint32_t id : l.tree.touched()) {
-    const Node& node = l.tree.node(NodeId{id});
-    const std::int64_t* values = l.tree.values_of(node);
-    if (!is_empty(node, values)) f(id, node, values);
-  }
+  return std::all_of(values, values + CallTree::width(node.kind), [](std::int64_t value) { return value == 0; });
 }
 
 }  // namespace
 
-void FollowerQueue::put_words(const void* words, std::size_t count, std::uint64_t& at) {
-  for (std::size_t i = 0; i < count; ++i, ++at)
-    std::memcpy(&words_[at % capacity], static_cast<const char*>(words) + 8 * i, 8);
-}
-
 bool FollowerQueue::put(const Location& l, FollowedUnit unit) {
-  const bool with_paths = unit.of != outside_of_iterations;
-  unit.words = sizeof unit / 8;
-  if (with_paths)
-    for_each_path_in_progress(
-        l, [&](std::uint32_t, const Node& node, const std::int64_t*) { unit.words += 1 + CallTree::width(node.kind); });
-  std::uint64_t at = written_.load(std::memory_order_relaxed);
-  const std::uint64_t used = at - read_.load(std::memory_order_acquire);
-  if (used + unit.words > capacity / 2) followers_due.store(0, std::memory_order_relaxed);
-  if (used + unit.words > capacity) return false;
-  put_words(&unit, sizeof unit / 8, at);
-  if (with_paths)
-    for_each_path_in_progress(l, [&](std::uint32_t id, const Node& node, const std::int64_t* values) {
+  const std::uint64_t begin = written_.load(std::memory_order_relaxed);
+  const std::uint64_t end = read_.load(std::memory_order_acquire) + capacity;
+  std::uint64_t at = begin;
+  bool fits = true;
+  const auto put_words = [&](const void* words, std::size_t count) {
+    fits = fits && at + count <= end;
+    for (std::size_t i = 0; fits && i < count; ++i, ++at)
+      std::memcpy(&words_[at % capacity], static_cast<const char*>(words) + 8 * i, 8);
+  };
+  put_words(&unit, sizeof unit / 8);
+  if (unit.of != outside_of_iterations)
+    for (const std::uint32_t id : l.tree.touched()) {
+      const Node& node = l.tree.node(NodeId{id});
+      const std::int64_t* values = l.tree.values_of(node);
+      if (is_empty(node, values)) continue;
       const FollowedPath path{id, node.kind};
-      put_words(&path, 1, at);
-      put_words(values, CallTree::width(node.kind), at);
-    });
+      put_words(&path, 1);
+      put_words(values, CallTree::width(node.kind));
+    }
+  if (!fits || at > end - capacity / 2) followers_due.store(0, std::memory_order_relaxed);
+  if (!fits) return false;  // what was put in is not looked at
+  words_[begin % capacity] = at - begin;
   written_.store(at, std::memory_order_release);
   return true;
 }

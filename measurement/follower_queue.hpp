@@ -1,16 +1,17 @@
 #pragma once
 /// What a location that follows has recorded, span after span, until somebody makes iterations of it
-/// (follower_iterations.hpp). One thread, or one of its handlers, puts items in; one other takes them out.
+/// (followers.hpp). One thread, or one of its handlers, puts items in; one other takes them out.
 ///
 /// Memory: 128 KiB a location, touched as it is used.
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
+#include "measurement/boundaries.hpp"
 #include "measurement/extra_metrics.hpp"
 #include "measurement/location.hpp"
-#include "measurement/span.hpp"
 #include "platform/pages.hpp"
 
 namespace refrain::measurement {
@@ -37,7 +38,7 @@ struct FollowedPath {
   std::uint32_t node;
   NodeKind kind;
 };
-static_assert(sizeof(FollowedUnit) % 8 == 0 && sizeof(FollowedPath) == 8);
+static_assert(offsetof(FollowedUnit, words) == 0 && sizeof(FollowedUnit) % 8 == 0 && sizeof(FollowedPath) == 8);
 
 class FollowerQueue {
  public:
@@ -66,8 +67,6 @@ class FollowerQueue {
 
  private:
   static constexpr std::uint64_t capacity = 16384;  // words
-
-  void put_words(const void* words, std::size_t count, std::uint64_t& at);
 
   alignas(64) std::atomic<std::uint64_t> written_{0};
   alignas(64) std::atomic<std::uint64_t> read_{0};

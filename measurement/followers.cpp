@@ -1,25 +1,170 @@
 #include "measurement/followers.hpp"
 
-#include <sched.h>
+#include <utility>
 
+#include "format/time_rules.hpp"
 #include "measurement/entrance.hpp"
-#include "measurement/follower_iterations.hpp"
 #include "measurement/following.hpp"
+#include "measurement/iterations.hpp"
 #include "measurement/locations.hpp"
 #include "platform/patience.hpp"
 #include "platform/threads.hpp"
 
 namespace refrain::measurement {
 
+using clustering::Label;
+using clustering::no_label;
+using platform::Ticks;
+
 namespace {
 
-/// Some tries: who is in Refrain's bookkeeping now will notice the boundary before long.
-bool is_outside_measurement(const Location& l) {
-  for (int i = 0; i < 100; ++i) {
-    if (!is_bookkeeping(l.inside.load(std::memory_order_acquire))) return true;
-    sched_yield();
+/// Turns one item of a location's queue into iterations. By who has `Following::taking`, or holds the location.
+class Taker {
+ public:
+  Taker(Location& location, Location& counted_at, const FollowedUnit& unit)
+      : l_(location), f_(*location.following), counted_at_(counted_at), unit_(unit), totals_(unit.totals) {}
+
+  /// False: there is no memory; the item is to stay.
+  bool take() {
+    ClusteredLoop* loop = nullptr;
+    if (unit_.of != outside_of_iterations) {
+      loop = loop_of(l_.iterations, loop_of_span(unit_.of));
+      if (!loop || !list_paths() || !cluster_unit(*loop)) return false;
+    }
+    take_passed();
+    if (!loop) return true;
+    log_absence(counted_at_, *loop, number());
+    if (loop->iterations == number())
+      log_iteration(counted_at_, *loop, label_, row_in_use(row_), f_.iterations.touched.view());
+    spill_if_much(l_, *loop);
+    return true;
   }
-  return false;
+
+ private:
+  std::uint64_t number() const { return iteration_of_span(unit_.of); }
+  bool in_call() const { return unit_.passed.call != root_node; }
+  bool knows_passed() const { return unit_.passed.wall > 0 && spans_are_kept_since(unit_.passed.first); }
+
+  bool list_paths() {
+    auto& paths = f_.iterations.touched;
+    paths.clear();
+    bool listed = true;
+    f_.queue.for_each_path(unit_, [&](FollowedPath path, std::int64_t* values) {
+      listed = listed && paths.push_back({clustering::PathId{path.node}, shape_of(path.kind, values), values});
+    });
+    return listed;
+  }
+
+  bool cluster_unit(ClusteredLoop& loop) {
+    f_.shares.clear();
+    if (has_passed(loop.region)) share_weights();
+    const auto paths = f_.iterations.touched.view();
+    const auto row = fill_row(totals_, unit_.extra, paths, row_);
+    label_ = cluster_iteration(counted_at_, loop, number(), {row, paths});
+    if (label_ == no_label) return false;
+    for (const WeightOfPassed& share : f_.shares) (void)loop.passed.add_at(share.node, share.weight);
+    loop.passed.totals.weight_user_ns += unit_.totals.weight_user_ns - totals_.weight_user_ns;
+    loop.passed.totals.weight_user_squared += unit_.totals.weight_user_squared - totals_.weight_user_squared;
+    return true;
+  }
+
+  /// Whether iterations of the loop were passed before the unit, in user code.
+  bool has_passed(RegionId loop) const {
+    if (in_call() || !knows_passed()) return false;
+    for (std::uint64_t i = unit_.span; i-- > unit_.passed.first;)
+      if (const SpanOf of = span_at(i).of; of != outside_of_iterations && loop_of_span(of) == loop) return true;
+    return false;
+  }
+
+  /// Takes the part of the weights of the unit's samples out that stands for the time of the iterations before it.
+  void share_weights() {
+    if (iteration_settings.equivalence == clustering::Equivalence::All) return;
+    const Ticks wall = unit_.passed.wall + unit_.totals.wall;
+    if (unit_.totals.weight_user_ns <= 0 || wall <= 0) return;
+    const double part = static_cast<double>(unit_.passed.wall) / static_cast<double>(wall);
+    f_.queue.for_each_path(unit_, [&](FollowedPath path, std::int64_t* values) {
+      if (!format::is_sampled(path.kind)) return;
+      std::int64_t& weight = values[column_of(MetricId::Weight)];  // in the copy of the item
+      const auto share = static_cast<std::int64_t>(static_cast<double>(weight) * part);
+      if (share <= 0 || !f_.shares.push_back({path.node, share})) return;
+      weight -= share;
+      totals_.weight_user_ns -= share;
+    });
+    totals_.weight_user_squared *= (1 - part) * (1 - part);
+  }
+
+  void take_passed() {
+    WallShares cpu(unit_.passed.cpu_ns, unit_.passed.wall), off(unit_.passed.off_ns, unit_.passed.wall);
+    if (knows_passed()) {
+      Span span = span_at(unit_.passed.first);
+      for (std::uint64_t i = unit_.passed.first; i < unit_.span; ++i) {
+        const Span next = span_at(i + 1);
+        const Ticks wall = next.begin - span.begin;
+        if (span.of != outside_of_iterations) pass(span.of, wall, cpu.of(wall), off.of(wall));
+        span = next;
+      }
+    }
+    if (cpu.wall() > 0) give_up(cpu.wall(), cpu.rest(), off.rest());
+  }
+
+  void pass(SpanOf of, Ticks wall, std::int64_t cpu_ns, std::int64_t off_ns) {
+    ClusteredLoop* loop = loop_of(l_.iterations, loop_of_span(of));
+    if (!loop || !log_passed(counted_at_, *loop, iteration_of_span(of), unit_.passed.call, wall, cpu_ns, off_ns))
+      return give_up(wall, cpu_ns, off_ns);
+    spill_if_much(l_, *loop);
+  }
+
+  /// Passed iterations that cannot be told apart any more, or that there is no memory for.
+  void give_up(Ticks wall, std::int64_t cpu_ns, std::int64_t off_ns) {
+    counted_at_.count_loss(Loss::IterationUnclustered);
+    f_.outside.wall += wall;
+    f_.outside.cpu_ns += cpu_ns;
+    (in_call() ? f_.outside.off_mpi_ns : f_.outside.waited_ns) += off_ns;
+    if (in_call()) f_.outside.mpi += wall;
+  }
+
+  Location& l_;
+  Following& f_;
+  Location& counted_at_;
+  const FollowedUnit& unit_;
+  UnitTotals totals_;  ///< of the unit, without what stands for passed iterations
+  Label label_ = no_label;
+  IterationRow row_ = {};
+};
+
+/// Makes iterations of what is in the queue. Losses are counted at `counted_at`.
+void take_items(Location& l, Location& counted_at) {
+  Following& f = *l.following;
+  while (const FollowedUnit* unit = f.queue.oldest()) {
+    if (!Taker(l, counted_at, *unit).take()) break;
+    f.queue.drop(*unit);
+  }
+}
+
+/// Counts what is in the queue as time outside of iterations. By the owner or who holds it.
+void give_back_items(Location& l) {
+  Following& f = *l.following;
+  while (const FollowedUnit* unit = f.queue.oldest()) {
+    settle_passed(l, unit->passed);
+    l.settled += unit->totals;
+    f.queue.for_each_path(*unit, [&](FollowedPath path, const std::int64_t* values) {
+      std::int64_t* settled = l.tree.settled_values(NodeId{path.node});
+      for (std::size_t i = 0; i < CallTree::width(path.kind); ++i) settled[i] += values[i];
+    });
+    for (std::uint32_t i = 0; l.extra && i < extra_metrics.count; ++i) l.extra->settled[i] += unit->extra[i];
+    f.queue.drop(*unit);
+  }
+  l.settled += std::exchange(f.outside, {});
+}
+
+/// Logs the iterations of the first thread's loops that the location has no rows for yet, if the first thread is held.
+void log_missing_at_end(Location& l) {
+  const Location* first = first_location();
+  while (first && !is_followed(*first)) first = first->next;
+  if (!first || !is_held(*first) || !first->iterations) return;
+  for (ClusteredLoop* loop : l.iterations->view())
+    for (const ClusteredLoop* of_first : first->iterations->view())
+      if (of_first->region == loop->region) log_absence(l, *loop, of_first->iterations);
 }
 
 }  // namespace
@@ -28,54 +173,33 @@ void look_after_followers(Location& first) {
   const std::uint64_t epoch = published_epoch.load(std::memory_order_relaxed);
   constexpr std::uint64_t long_ago = kept_spans / 4;
   followers_due.store(epoch + long_ago, std::memory_order_relaxed);
-  const platform::NoSignals quiet;  // a handler that jumps out would leave others held, or their queues taken, for ever
-  const auto for_each_taken = [&](auto&& f) {
-    for (Location* l = first_location(); l; l = l->next) {
-      if (!follows(*l) || l->following->taking.test_and_set(std::memory_order_acquire)) continue;
-      if (follows(*l)) f(*l);
-      l->following->taking.clear(std::memory_order_release);
-    }
+  const platform::NoSignals quiet;  // a handler that jumps out would leave another paused, or its queue taken, for ever
+  const auto take = [&](Location& l) {
+    if (l.following->taking.test_and_set(std::memory_order_acquire)) return;
+    if (follows(l)) take_items(l, first);
+    l.following->taking.clear(std::memory_order_release);
   };
-  bool any_held = false;
-  for_each_taken([&](Location& l) {
-    take_items(l, first);
-    if (epoch - l.following->epoch.load(std::memory_order_relaxed) < long_ago) return;
-    Gate open = Gate::Open;
-    l.following->held = l.gate.compare_exchange_strong(open, Gate::Held);
-    any_held = any_held || l.following->held;
-  });
-  if (!any_held) return leave_out_own_work(first);
-  const bool barrier = platform::barrier_on_all_threads();
   for (Location* l = first_location(); l; l = l->next) {
-    if (!l->following || !l->following->held) continue;
-    l->following->held = false;
-    if (barrier && is_outside_measurement(*l) && follows(*l)) {
+    if (!follows(*l)) continue;
+    take(*l);
+    // Who is in Refrain's bookkeeping for longer will notice the boundary before long.
+    constexpr std::int64_t a_moment_ns = 100'000;
+    const bool is_behind = epoch - l->following->epoch.load(std::memory_order_relaxed) >= long_ago;
+    if (!is_behind || !pause_one(*l, a_moment_ns)) continue;
+    if (follows(*l) && l->gate.load(std::memory_order_relaxed) == Gate::Paused) {
       keep_up(*l, l->inside.load(std::memory_order_relaxed));
       flush_passed(*l);
     }
-    Gate held = Gate::Held;
-    l->gate.compare_exchange_strong(held, Gate::Open, std::memory_order_release);
+    resume_others();
+    take(*l);
   }
-  wake_at_gates();
-  for_each_taken([&](Location& l) { take_items(l, first); });
   leave_out_own_work(first);
 }
 
-namespace {
-
-/// Whether the flag is the caller's now. Who has it works for some milliseconds at most.
-bool wait_to_take(Following& f, std::int64_t longest_ns) {
+TakenFollower::TakenFollower(Location& l, std::int64_t longest_ns) : location_(l) {
   platform::Patience patience(longest_ns);
-  while (f.taking.test_and_set(std::memory_order_acquire))
-    if (!patience.wait()) return false;
-  return true;
-}
-
-}  // namespace
-
-TakenFollower::TakenFollower(Location& l) : location_(l) {
-  constexpr std::int64_t long_enough_ns = 50'000'000;
-  if (l.following) is_taken_ = wait_to_take(*l.following, long_enough_ns);
+  while (is_taken_ && l.following && l.following->taking.test_and_set(std::memory_order_acquire))
+    is_taken_ = patience.wait();
 }
 TakenFollower::~TakenFollower() {
   if (location_.following && is_taken_) location_.following->taking.clear(std::memory_order_release);
@@ -91,8 +215,6 @@ void bring_up_to_date(Location& l) {
   flush_passed(l);
   take_items(l, l);
   give_back_items(l);
-  l.settled += l.following->outside;
-  l.following->outside = {};
   log_missing_at_end(l);
 }
 
@@ -103,16 +225,11 @@ void bring_followers_up_to_date() {
 
 void stop_following(Location& l) {
   if (!follows(l)) return;
-  Following& f = *l.following;
-  constexpr std::int64_t long_enough_ns = 1'000'000'000;
-  (void)wait_to_take(f, long_enough_ns);
+  constexpr std::int64_t very_long_ns = 1'000'000'000;
+  const TakenFollower taken(l, very_long_ns);
   flush_passed(l);
   give_back_items(l);
-  l.settled += f.outside;
-  f.outside = {};
-  l.iterations = f.iterations;
-  f.stopped.store(true, std::memory_order_relaxed);
-  f.taking.clear(std::memory_order_release);
+  l.following->stopped.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace refrain::measurement

@@ -1,6 +1,13 @@
 #pragma once
 /// Who looks after the locations that follow (following.hpp), and when: what is in their queues becomes iterations of
-/// theirs (follower_iterations.hpp) before a queue is full and before the spans that it tells of are forgotten.
+/// the first thread's loops, with the same numbers, before a queue is full and before the spans that it tells of are
+/// forgotten.
+///
+/// Iterations in which the thread recorded something are clustered and logged. Those that it passed, because they were
+/// shorter than the time between two samples or lie within one MPI call, are added up (PassedIterations): the log says
+/// how many there are one after the other, and the first thread's log how long each was. A sample stands for the time
+/// since the one before, so passed iterations get their part of the weights of the samples that follow them. An
+/// iteration during which the location had no thread is logged as such.
 ///
 /// Ordinary context, inside a scope, by the first thread; or while it is held or closed.
 
@@ -9,7 +16,7 @@
 
 namespace refrain::measurement {
 
-/// Makes iterations of what is in the queues; holds for a moment the locations that have not noticed a boundary for
+/// Makes iterations of what is in the queues; pauses for a moment the locations that have not noticed a boundary for
 /// long.
 void look_after_followers(Location& first);
 inline void look_after_followers_if_due(Location& first) {
@@ -22,7 +29,10 @@ inline void look_after_followers_if_due(Location& first) {
 /// for.
 class TakenFollower {
  public:
-  explicit TakenFollower(Location& location);
+  static constexpr std::int64_t long_enough_ns = 50'000'000;
+
+  /// `longest_ns`: of waiting. Who has it works for some milliseconds at most.
+  explicit TakenFollower(Location& location, std::int64_t longest_ns = long_enough_ns);
   ~TakenFollower();
   TakenFollower(const TakenFollower&) = delete;
   explicit operator bool() const { return is_taken_; }

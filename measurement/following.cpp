@@ -14,15 +14,18 @@ constexpr auto relaxed = std::memory_order_relaxed;
 
 namespace {
 
-/// Puts the unit in progress into the queue, if it is one of an iteration, and what was passed before it. False: no
-/// room.
-bool enqueue(const Location& l, Following& f, SpanOf of) {
+/// Puts the unit in progress into the queue, if it is one of an iteration, and what was passed before it. False: there
+/// is no room, and what was passed is time outside of iterations after all.
+bool enqueue(Location& l, Following& f, SpanOf of) {
   FollowedUnit unit{0, of, f.epoch.load(relaxed), f.passed, {}, {}};
   if (of != outside_of_iterations) {
     unit.totals = l.unit;
     for (std::uint32_t i = 0; l.extra && i < extra_metrics.count; ++i) unit.extra[i] = l.extra->unit[i];
   }
-  return f.queue.put(l, unit);
+  if (f.queue.put(l, unit)) return true;
+  l.count_loss(Loss::IterationUnclustered);
+  settle_passed(l, f.passed);
+  return false;
 }
 
 /// Time in an MPI call outside of iterations.
@@ -40,19 +43,19 @@ void count_off(Location& l, bool in_call, std::int64_t off_ns) {
   if (in_call && off_ns > 0) row_of(l, l.call)[column_of(MetricId::OffCpuMpi)] += off_ns;
 }
 
-/// Whether nothing was recorded in the unit in progress, whatever time it has.
-bool has_no_records(const Location& l) {
-  UnitTotals unit = l.unit;
-  unit.wall = unit.cpu_ns = unit.waited_ns = unit.off_mpi_ns = 0;
+/// Whether the unit in progress has nothing, were these its totals.
+bool is_empty(const Location& l, const UnitTotals& unit) {
   for (const auto& column : format::total_columns)
     if (unit.*column.total != 0) return false;
   for (std::uint32_t i = 0; l.extra && i < extra_metrics.count; ++i)
     if (l.extra->unit[i] != 0) return false;
   return l.tree.touched().empty();
 }
-bool is_empty(const Location& l) {
-  const UnitTotals& unit = l.unit;
-  return unit.wall == 0 && unit.cpu_ns == 0 && unit.waited_ns == 0 && unit.off_mpi_ns == 0 && has_no_records(l);
+/// Whether nothing was recorded in the unit in progress, whatever time it has.
+bool has_no_records(const Location& l) {
+  UnitTotals unit = l.unit;
+  unit.wall = unit.cpu_ns = unit.waited_ns = unit.off_mpi_ns = 0;
+  return is_empty(l, unit);
 }
 
 /// Whether the unit in progress, of a span that has ended, is all of the span and has no record: the thread was in user
@@ -95,8 +98,8 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
   if (l.extra) end_unit_readings(*l.extra);
 
   const bool with_unit = of != outside_of_iterations;
-  const bool passes = alive && with_unit && (!in_call || off_cpu.waited == 0) &&
-                      is_passed(l, f, span.begin, in_call, call);
+  const bool passes =
+      alive && with_unit && (!in_call || off_cpu.waited == 0) && is_passed(l, f, span.begin, in_call, call);
   if (alive) {
     l.unit.wall += next.begin - l.begin;
     l.unit.cpu_ns += cpu_since - l.cpu_begin_ns + cpu.of(next.begin - since);
@@ -109,19 +112,17 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
 
   if (passes) {
     Passed& to = f.passed;
-    to = {to.wall > 0 ? to.first : from, to.wall + l.unit.wall, to.cpu_ns + l.unit.cpu_ns,
-          to.off_ns + l.unit.*of_off, call};
+    to = {to.wall > 0 ? to.first : from, to.wall + l.unit.wall, to.cpu_ns + l.unit.cpu_ns, to.off_ns + l.unit.*of_off,
+          call};
     start_unit_anew(l);
   } else {
-    const bool anything = f.passed.wall > 0 || (with_unit && (alive || !is_empty(l)));
+    const bool anything = f.passed.wall > 0 || (with_unit && (alive || !is_empty(l, l.unit)));
     if (anything && !enqueue(l, f, of)) {
-      l.count_loss(Loss::IterationUnclustered);
-      settle_passed(l, f.passed);
       settle_unit(l);
     } else if (with_unit) {
       start_unit_anew(l);
     } else {
-      if (!kept && (alive || !is_empty(l))) l.count_loss(Loss::IterationUnclustered);
+      if (!kept && (alive || !is_empty(l, l.unit))) l.count_loss(Loss::IterationUnclustered);
       settle_unit(l);
     }
     f.passed = {from + 1, 0, 0, 0, call};
@@ -196,15 +197,13 @@ void keep_up(Location& l, Inside was) {
 void begin_following(Location& l, Following& f) {
   f.epoch.store(published_epoch.load(std::memory_order_acquire), relaxed);
   l.following = &f;
+  l.iterations = &f.iterations;
 }
 
 void flush_passed(Location& l) {
   Following& f = *l.following;
   if (f.passed.wall == 0) return;
-  if (!enqueue(l, f, outside_of_iterations)) {
-    l.count_loss(Loss::IterationUnclustered);
-    settle_passed(l, f.passed);
-  }
+  (void)enqueue(l, f, outside_of_iterations);
   f.passed = {};
 }
 

@@ -19,6 +19,7 @@
 
 #include "measurement/boundaries.hpp"
 #include "measurement/follower_queue.hpp"
+#include "measurement/iterations.hpp"
 #include "measurement/location.hpp"
 #include "platform/pages.hpp"
 
@@ -43,9 +44,8 @@ struct Following {
 
   /// Set by who takes items out of the queue; the members below belong to that thread.
   std::atomic_flag taking;
-  bool held = false;
-  Iterations* iterations = nullptr;
-  UnitTotals outside{};  ///< what could not become an iteration after all
+  Iterations iterations;  ///< Location::iterations; where the thread is in loops of its own is its owner's
+  UnitTotals outside{};   ///< what could not become an iteration after all
   platform::GrowableArray<WeightOfPassed> shares;  ///< of the item that is taken
 };
 
@@ -65,7 +65,9 @@ class WallShares {
     wall_ -= part;
     return share;
   }
+  /// What is not shared out yet, and the wall time that it belongs to.
   std::int64_t rest() const { return left_; }
+  platform::Ticks wall() const { return wall_; }
 
  private:
   std::int64_t left_;

@@ -1,5 +1,7 @@
 #include "measurement/iteration_trigger.hpp"
 
+#include <bit>
+
 #include "config/function_name.hpp"
 #include "config/inlined_code.hpp"
 #include "measurement/iterations.hpp"
@@ -11,8 +13,6 @@
 #include "platform/pages.hpp"
 
 namespace refrain::measurement {
-
-std::atomic<RegionId> trigger_region{no_region};
 
 namespace {
 
@@ -88,9 +88,6 @@ bool is_below_function(const CallTree& tree, NodeId node) {
   return false;
 }
 
-/// True at 1, 2, 4, 8, ...: a function of a module that is loaded late is looked for ever more rarely.
-bool is_power_of_two(std::uint64_t n) { return (n & (n - 1)) == 0; }
-
 }  // namespace
 
 void set_trigger(RegionId region, std::string_view function, std::int64_t every, std::string_view name) {
@@ -117,7 +114,8 @@ void call_of_trigger(Location& location, const platform::Registers& registers) {
   if (!trigger.function.empty()) {
     const NodeId path = path_of(location, {registers, false, nullptr});
     if (!is_below_function(location.tree, path)) {
-      if (range_count.load(std::memory_order_relaxed) > 0 || !is_power_of_two(++location.trigger_misses)) return;
+      // A function of a module that is loaded late is looked for ever more rarely: at 1, 2, 4, 8, ... misses.
+      if (range_count.load(std::memory_order_relaxed) > 0 || !std::has_single_bit(++location.trigger_misses)) return;
       look_for_function();
       if (!is_below_function(location.tree, path)) return;
     }

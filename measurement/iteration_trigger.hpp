@@ -14,7 +14,7 @@ namespace refrain::measurement {
 inline constexpr RegionId no_region{0xffff};
 
 /// The MPI function that may begin an iteration. Where there is one, calls have extras (mpi_call.hpp).
-extern std::atomic<RegionId> trigger_region;
+inline std::atomic<RegionId> trigger_region{no_region};
 
 /// Where functions are inlined into others (config/inlined_code.hpp). The text must stay valid. Before `set_trigger`.
 void set_inlined_code(std::string_view text);

@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "format/kept_iterations.hpp"
-#include "measurement/following.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/metrics.hpp"
 
@@ -14,9 +13,6 @@ using clustering::Column;
 using clustering::IterationLog;
 using clustering::Shape;
 
-IterationSettings iteration_settings;
-std::atomic<std::uint64_t> logged_bytes{0};
-
 namespace {
 
 constexpr auto region_columns = path_columns<NodeKind::Region>();
@@ -25,20 +21,21 @@ constexpr auto marked_columns = path_columns<NodeKind::Marked>();
 
 enum ShapeOf : std::uint8_t { visited_call, unvisited_call, function, marked };
 
-/// The columns of a kind of node with those of the extra metrics.
+/// The columns of a kind of node with those of the extra metrics. `follow`: each of these follows its metric; else they
+/// are 0.
 struct WithExtras {
   Column column[clustering::max_columns];
   std::size_t count;
 
-  template <std::size_t n>
-  WithExtras(const std::array<Column, n>& own, Column (*extra)(std::size_t)) : count(n + extra_metrics.count) {
-    static_assert(n + most_extra_metrics <= clustering::max_columns);
-    for (std::size_t i = 0; i < count; ++i) column[i] = i < n ? own[i] : extra(i - n);
+  WithExtras(std::span<const Column> own, bool follow) : count(own.size() + extra_metrics.count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto followed = static_cast<std::uint8_t>(logged_count + i - own.size());
+      column[i] = i < own.size() ? own[i] : follow ? Column{followed} : Column{clustering::no_metric, false};
+    }
   }
   std::span<const Column> view() const { return {column, count}; }
 };
-Column follows_extra(std::size_t metric) { return {static_cast<std::uint8_t>(logged_count + metric)}; }
-Column is_zero(std::size_t) { return {clustering::no_metric, false}; }
+static_assert(std::max(region_columns.size(), function_columns.size()) + most_extra_metrics <= clustering::max_columns);
 
 /// Of single iterations only what was sampled is kept: what is counted exactly is reconstructed well.
 constexpr Shape sample_shapes[] = {
@@ -67,8 +64,7 @@ bool create(ClusteredLoop& loop) {
   clustering::Precision columns[most_logged];
   for (std::size_t i = 0; i < logged_in_use(); ++i)  // those that were asked for exactly
     columns[i] = i < logged_count ? format::row_of(format::logged_metrics[i]).log : clustering::Precision::Exact;
-  const WithExtras calls(region_columns, follows_extra), others(region_columns, is_zero);
-  const WithExtras functions(function_columns, follows_extra);
+  const WithExtras calls(region_columns, true), others(region_columns, false), functions(function_columns, true);
   const Shape shapes[] = {
       {true, column_of(MetricId::Visits), calls.view()},
       {false, clustering::no_column, others.view()},  // bytes of a receive that was posted in an earlier iteration
@@ -76,17 +72,61 @@ bool create(ClusteredLoop& loop) {
       {true, column_of(MetricId::MarkVisits), marked_columns},
   };
   static_assert(std::size(sample_shapes) == std::size(shapes));
-  clustering::Settings settings;
-  settings.equivalence = iteration_settings.equivalence;
-  settings.max_clusters = iteration_settings.clusters;
-  settings.memory_limit = iteration_settings.memory;
-  settings.metrics = logged_in_use();
-  settings.shapes = shapes;
-  if (!loop.clusterer.create(settings) || !loop.log.create({columns, logged_in_use()}, log_block_bytes, iterations_kept_whole()))
+  const clustering::Settings settings{.equivalence = iteration_settings.equivalence,
+                                      .max_clusters = iteration_settings.clusters,
+                                      .memory_limit = iteration_settings.memory,
+                                      .metrics = logged_in_use(),
+                                      .shapes = shapes};
+  if (!loop.clusterer.create(settings) ||
+      !loop.log.create({columns, logged_in_use()}, log_block_bytes, iterations_kept_whole()))
     return false;
   const std::size_t bytes = iteration_settings.sample_memory;
   if (bytes > 0) (void)loop.samples.create(sample_shapes, bytes);  // one can do without
   return true;
+}
+
+void close_log_block(Location& counted_at, ClusteredLoop& loop) {
+  const auto block = loop.log.closed();
+  if (!loop.closed.append(block.data(), block.size())) counted_at.count_loss(Loss::IterationUnclustered);
+  logged_bytes.fetch_add(block.size(), std::memory_order_relaxed);
+  loop.log.start_block();
+}
+
+/// `append()` appends to the log of the loop, in a new block where the one in progress does not take it.
+template <class Append>
+void append_to_log(Location& counted_at, ClusteredLoop& loop, const Append& append) {
+  while (append() != IterationLog::Appended::Yes) close_log_block(counted_at, loop);
+}
+
+constexpr std::size_t place_of(MetricId metric) { return format::logged_place(metric); }
+
+/// What is added up over the call paths to MPI: columns side by side.
+constexpr std::size_t first_summed = column_of(MetricId::MessagesSent),
+                      summed = columns_of(NodeKind::Region) - first_summed;
+static_assert([] {
+  for (std::size_t c = 0; c < columns_of(NodeKind::Region); ++c)
+    if ((format::row_of(format::column_metrics<NodeKind::Region>[c]).source.from == format::MetricSource::Paths) !=
+        (c >= first_summed))
+      return false;
+  return true;
+}());
+
+constexpr auto summed_places = [] {
+  std::array<std::size_t, summed> places{};
+  for (std::size_t i = 0; i < summed; ++i)
+    places[i] = place_of(format::column_metrics<NodeKind::Region>[first_summed + i]);
+  return places;
+}();
+
+constexpr std::size_t squares_place = place_of(MetricId::WeightSquared);
+constexpr double square_as_logged = 1e6;  ///< ns^2 to a unit of MetricId::WeightSquared, us^2
+
+/// An iteration without a cluster. Its number stays its own: others may have been told of it.
+void log_without_cluster(Location& l, ClusteredLoop& loop) {
+  settle_unit(l);
+  const IterationRow nothing = {};
+  log_iteration(l, loop, clustering::no_label, row_in_use(nothing), {});
+  leave_out_own_work(l);
 }
 
 }  // namespace
@@ -101,68 +141,24 @@ std::uint8_t shape_of(NodeKind kind, const std::int64_t* values) {
   }
 }
 
-namespace {
-
-void close_log_block(Location& counted_at, ClusteredLoop& loop) {
-  const auto block = loop.log.closed();
-  if (!loop.closed.append(block.data(), block.size())) counted_at.count_loss(Loss::IterationUnclustered);
-  logged_bytes.fetch_add(block.size(), std::memory_order_relaxed);
-  loop.log.start_block();
-}
-
-}  // namespace
-
 void log_absence(Location& counted_at, ClusteredLoop& loop, std::uint64_t number) {
   if (number <= loop.iterations) return;
-  for (std::uint64_t next; (next = loop.log.next()) < number;)
-    if (loop.log.append_run(next, number - next, format::Run::Absent) != IterationLog::Appended::Yes)
-      close_log_block(counted_at, loop);
+  IterationLog& log = loop.log;
+  append_to_log(counted_at, loop, [&] { return log.append_run(log.next(), number - log.next(), format::Run::Absent); });
   loop.samples.append_empty(number - loop.iterations);
   loop.iterations = number;
 }
 
-namespace {
-
-/// The log refers to a cluster: when it is merged, a reader has to know.
-void refer_to(Location& counted_at, ClusteredLoop& loop, clustering::Label label) {
-  auto& labels = loop.logged_labels;
-  const auto at = static_cast<std::size_t>(std::lower_bound(labels.begin(), labels.end(), label) - labels.begin());
-  if (at < labels.size() && labels[at] == label) return;
-  if (!labels.push_back(label)) return counted_at.count_loss(Loss::IterationUnclustered);
-  std::move_backward(labels.begin() + at, labels.end() - 1, labels.end());
-  labels[at] = label;
-}
-
-/// Whether the log refers to a cluster, which ends.
-bool was_referred_to(ClusteredLoop& loop, clustering::Label label) {
-  auto& labels = loop.logged_labels;
-  clustering::Label* const at = std::lower_bound(labels.begin(), labels.end(), label);
-  if (at == labels.end() || *at != label) return false;
-  std::move(at + 1, labels.end(), at);
-  return labels.resize(labels.size() - 1);
-}
-
-}  // namespace
-
 void log_iteration(Location& counted_at, ClusteredLoop& loop, clustering::Label label,
                    std::span<const std::int64_t> row, std::span<const clustering::TouchedPath> paths) {
   loop.log.thin_further(further_levels());
-  if (loop.log.append(loop.iterations, label, row) != IterationLog::Appended::Yes) {
-    close_log_block(counted_at, loop);
-    (void)loop.log.append(loop.iterations, label, row);
-  }
-  if (label != clustering::no_label) loop.slowest.add(loop.iterations, row[format::logged_place(MetricId::Wall)]);
+  append_to_log(counted_at, loop, [&] { return loop.log.append(loop.iterations, label, row); });
+  if (label != clustering::no_label) loop.slowest.add(loop.iterations, row[place_of(MetricId::Wall)]);
   const bool is_of_cluster = label != clustering::no_label && label != format::passed_label;
-  if (is_of_cluster && loop.log.keeps_last()) refer_to(counted_at, loop, label);
+  if (is_of_cluster && loop.log.keeps_last()) loop.clusterer.note_logged();
   loop.samples.append(paths);
   ++loop.iterations;
 }
-
-namespace {
-
-constexpr std::size_t place_of(MetricId metric) { return format::logged_place(metric); }
-
-}  // namespace
 
 bool log_passed(Location& counted_at, ClusteredLoop& loop, std::uint64_t number, NodeId call, platform::Ticks wall,
                 std::int64_t cpu_ns, std::int64_t off_ns) {
@@ -179,10 +175,7 @@ bool log_passed(Location& counted_at, ClusteredLoop& loop, std::uint64_t number,
     return true;
   }
   const format::Run what = in_call ? format::Run::PassedInCall : format::Run::Passed;
-  if (loop.log.append_run(number, 1, what) != IterationLog::Appended::Yes) {
-    close_log_block(counted_at, loop);
-    (void)loop.log.append_run(number, 1, what);
-  }
+  append_to_log(counted_at, loop, [&] { return loop.log.append_run(number, 1, what); });
   loop.slowest.add(number, wall);
   loop.samples.append({});
   ++loop.iterations;
@@ -242,38 +235,6 @@ ClusteredLoop* loop_of(Iterations*& all, RegionId region) {
   return loop;
 }
 
-const Iterations* iterations_of(const Location& l) {
-  return l.iterations || !l.following ? l.iterations : l.following->iterations;
-}
-Iterations* iterations_of(Location& l) {
-  return const_cast<Iterations*>(iterations_of(static_cast<const Location&>(l)));
-}
-
-namespace {
-
-/// What is added up over the call paths to MPI: columns side by side.
-constexpr std::size_t first_summed = column_of(MetricId::MessagesSent),
-                      summed = columns_of(NodeKind::Region) - first_summed;
-static_assert([] {
-  for (std::size_t c = 0; c < columns_of(NodeKind::Region); ++c)
-    if ((format::row_of(format::column_metrics<NodeKind::Region>[c]).source.from == format::MetricSource::Paths) !=
-        (c >= first_summed))
-      return false;
-  return true;
-}());
-
-constexpr auto summed_places = [] {
-  std::array<std::size_t, summed> places{};
-  for (std::size_t i = 0; i < summed; ++i)
-    places[i] = format::logged_place(format::column_metrics<NodeKind::Region>[first_summed + i]);
-  return places;
-}();
-
-constexpr std::size_t squares_place = format::logged_place(MetricId::WeightSquared);
-constexpr double square_as_logged = 1e6;  ///< ns^2 to a unit of MetricId::WeightSquared, us^2
-
-}  // namespace
-
 std::span<const std::int64_t> fill_row(const UnitTotals& unit, const std::int64_t* extras,
                                        std::span<const clustering::TouchedPath> paths, IterationRow& row) {
   for (const auto& column : format::total_columns) row[column.logged] = unit.*column.total;
@@ -296,15 +257,11 @@ UnitTotals totals_of(std::span<const std::int64_t> row) {
 
 clustering::Label cluster_iteration(Location& counted_at, ClusteredLoop& loop, std::uint64_t iteration,
                                     const clustering::IterationProfile& profile) {
-  const clustering::Added added = loop.clusterer.add(iteration, profile);
-  if (added.error != clustering::Error::None) return clustering::no_label;
-  for (const clustering::Merge& merge : loop.clusterer.merges()) {
-    if (!was_referred_to(loop, merge.from)) continue;
-    if (!loop.merges.push_back(merge)) counted_at.count_loss(Loss::IterationUnclustered);
-    refer_to(counted_at, loop, merge.to);
-  }
+  const clustering::Label label = loop.clusterer.add(iteration, profile);
+  for (const clustering::MadeMerge& merge : loop.clusterer.merges())  // a reader needs them for labels in the log
+    if (merge.is_logged && !loop.merges.push_back(merge)) counted_at.count_loss(Loss::IterationUnclustered);
   loop.clusterer.drained();
-  return added.label;
+  return label;
 }
 
 void spill_if_much(Location& location, const ClusteredLoop& loop) {
@@ -312,34 +269,20 @@ void spill_if_much(Location& location, const ClusteredLoop& loop) {
     lifecycle.spill_wanted(location);
 }
 
-namespace {
-
-/// An iteration without a cluster. Its number stays its own: others may have been told of it.
-void log_without_cluster(Location& l, ClusteredLoop& loop) {
-  settle_unit(l);
-  const IterationRow nothing = {};
-  log_iteration(l, loop, clustering::no_label, row_in_use(nothing), {});
-  leave_out_own_work(l);
-}
-
-}  // namespace
-
 void take_iteration(Location& l) {
   Iterations& all = *l.iterations;
   ClusteredLoop& loop = *all.current;
   if (l.stopped && l.unit.wall == 0) return log_without_cluster(l, loop);  // none of it was measured
   IterationRow values;
   std::span<const std::int64_t> row;
-  all.touched.clear();
-  bool listed = all.touched.reserve(l.tree.touched().size());
-  for (const std::uint32_t id : l.tree.touched()) {
-    if (!listed) break;
-    const Node& node = l.tree.node(NodeId{id});
-    const std::int64_t* of_node = l.tree.values_of(node);
-    listed = all.touched.push_back({clustering::PathId{id}, shape_of(node.kind, of_node), of_node});
-  }
   clustering::Label label = clustering::no_label;
-  if (listed) {
+  all.touched.clear();
+  if (all.touched.reserve(l.tree.touched().size())) {
+    for (const std::uint32_t id : l.tree.touched()) {
+      const Node& node = l.tree.node(NodeId{id});
+      const std::int64_t* of_node = l.tree.values_of(node);
+      (void)all.touched.push_back({clustering::PathId{id}, shape_of(node.kind, of_node), of_node});
+    }
     row = fill_row(l.unit, l.extra ? l.extra->unit : nullptr, all.touched.view(), values);
     label = cluster_iteration(l, loop, loop.iterations, {row, all.touched.view()});
   }

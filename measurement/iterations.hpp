@@ -32,9 +32,9 @@ struct IterationSettings {
   std::size_t sample_memory = std::size_t{256} << 10;  ///< bytes of samples of single iterations per loop; 0: none
   std::uint64_t log_limit = std::uint64_t{64} << 20;   ///< bytes of all logs of the process, before they are compressed
 };
-extern IterationSettings iteration_settings;
+inline IterationSettings iteration_settings;
 /// Bytes of all blocks of logs that were closed.
-extern std::atomic<std::uint64_t> logged_bytes;
+inline std::atomic<std::uint64_t> logged_bytes{0};
 
 /// The iterations of a location that follows in which it recorded nothing: they have no vector and are in no cluster.
 struct PassedIterations {
@@ -90,14 +90,14 @@ struct ClusteredLoop {
   PassedIterations passed;
   SlowestIterations slowest;
   platform::Bytes closed;  ///< closed blocks of the log, one behind the other, that no file has yet
-  platform::GrowableArray<clustering::Merge> merges;         ///< those that the log needs and no file has yet
-  platform::GrowableArray<clustering::Label> logged_labels;  ///< of clusters that the log refers to, ascending
+  platform::GrowableArray<clustering::Merge> merges;  ///< those that the log needs and no file has yet
 };
 
 struct Iterations {
   static constexpr std::uint32_t most_loops = 16;
   ClusteredLoop* loops[most_loops] = {};
   std::uint32_t count = 0;
+  std::span<ClusteredLoop* const> view() const { return {loops, count}; }
   ClusteredLoop* current = nullptr;  ///< the loop that the thread is in
   bool in_iteration = false;
   std::uint32_t inner_loops = 0;  ///< loops begun inside it: their iterations are not cut
@@ -124,10 +124,6 @@ std::span<const clustering::Column> mpi_call_columns();
 
 /// The loop `region` among those at `all`, made when it is not there yet. Null: too many, or no memory.
 ClusteredLoop* loop_of(Iterations*& all, RegionId region);
-
-/// The loops of a location, its own or those that it follows. Null: it has none.
-const Iterations* iterations_of(const Location& location);
-Iterations* iterations_of(Location& location);
 
 /// What the values of a node mean to the clusterer.
 std::uint8_t shape_of(NodeKind kind, const std::int64_t* values);

@@ -24,28 +24,24 @@ struct MpiAdapter {
 
 /// A function of the root, which is taken away while other threads may be about to call it: whoever does has looked
 /// once.
-template <class Signature>
-class Hook;
-template <class... Arguments>
-class Hook<void(Arguments...)> {
+template <class Function>
+class Hook {
  public:
-  using Function = void (*)(Arguments...);
-  constexpr Hook() = default;
-  Hook& operator=(Function function) {
+  Hook& operator=(Function* function) {
     function_.store(function, std::memory_order_release);
     return *this;
   }
   Hook& operator=(const Hook& other) { return *this = other.function_.load(std::memory_order_relaxed); }
-  Hook(const Hook&) = delete;
   explicit operator bool() const { return get() != nullptr; }
-  Function get() const { return function_.load(std::memory_order_acquire); }
+  Function* get() const { return function_.load(std::memory_order_acquire); }
   /// Calls the function, if there is one.
-  void operator()(Arguments... arguments) const {
-    if (const Function function = get()) function(arguments...);
+  template <class... Arguments>
+  void operator()(Arguments&&... arguments) const {
+    if (Function* const function = get()) function(arguments...);
   }
 
  private:
-  std::atomic<Function> function_{nullptr};
+  std::atomic<Function*> function_{nullptr};
 };
 
 struct LifecycleHooks {
@@ -73,11 +69,11 @@ struct LifecycleHooks {
   /// The thread of a location ends, or its measurement: no more ticks may come.
   Hook<void(Location& location)> ticks_end;
 };
-extern LifecycleHooks lifecycle;
+inline LifecycleHooks lifecycle{};
 
 /// Names of the MPI functions, indexed by RegionId, once one was called: a program may never initialize MPI.
-extern std::span<const char* const> mpi_region_names;
+inline std::span<const char* const> mpi_region_names;
 /// Whether durations of their calls tell how long processes wait for each other; set together with the names.
-extern std::span<const bool> mpi_regions_waited_in;
+inline std::span<const bool> mpi_regions_waited_in;
 
 }  // namespace refrain::measurement

@@ -77,6 +77,13 @@ class MarkPlacer {
   std::uint32_t next_ = 0;
 };
 
+/// Value row of the region below a path.
+std::int64_t* enter_below(Location& l, NodeId path, RegionId region, bool& full) {
+  l.call.node = l.tree.child(path, NodeKind::Region, static_cast<std::uint64_t>(region), full);
+  if (full) l.count_loss(Loss::ArenaFull);
+  return l.tree.values(l.call.node);
+}
+
 }  // namespace
 
 NodeId path_of(Location& location, const unwind::Start& start, Activation* innermost) {
@@ -112,17 +119,6 @@ NodeId path_of(Location& location, const unwind::Start& start, Activation* inner
   }
   return node;
 }
-
-namespace {
-
-/// Value row of the region below a path.
-std::int64_t* enter_below(Location& l, NodeId path, RegionId region, bool& full) {
-  l.call.node = l.tree.child(path, NodeKind::Region, static_cast<std::uint64_t>(region), full);
-  if (full) l.count_loss(Loss::ArenaFull);
-  return l.tree.values(l.call.node);
-}
-
-}  // namespace
 
 std::int64_t* enter_region_anew(Location& l, RegionId region, const platform::Registers& registers,
                                 unwind::Frame* known) {

@@ -42,7 +42,6 @@ constexpr bool is_bookkeeping(Inside inside) { return inside == Inside::Measurem
 enum class Gate : std::uint8_t {
   Open,
   Paused,  ///< another thread reads it: entries wait, ticks record nothing
-  Held,    ///< the same, for a moment, by the thread whose iterations it follows
   Shut,    ///< its measurement is ending
 };
 
@@ -133,7 +132,7 @@ struct alignas(64) Location {
   WhileStopped while_stopped;
   OpenMarks* marks = nullptr;        ///< made by the first mark of the program
   bool marks_ignored = false;        ///< there was no memory for them
-  Iterations* iterations = nullptr;  ///< made by the first loop
+  Iterations* iterations = nullptr;  ///< its loops, or those that it follows; else made by the first loop
 
   // ---- Samples ----
   TickInProgress tick;
@@ -144,7 +143,7 @@ struct alignas(64) Location {
   CallTiming call_timing{};
   OwnTimes own_times[own_time_count]{};
   platform::Ticks own_times_left_out = 0;  ///< all own work that was timed or charged by itself
-  std::uint64_t random_state = 0;          ///< also of ticks
+  std::uint64_t random_state = 0;          ///< next_random()
 
   // ---- The thread ----
   std::int64_t losses[loss_count]{};
@@ -179,6 +178,16 @@ NodeId path_of(Location& location, const unwind::Start& start, Activation* inner
 /// Async-signal-safe.
 void keep_up(Location& location, Inside was);
 
+/// Uniform in [0, 2^32): xorshift64*. A tick that comes here and draws, too, does no harm. Async-signal-safe.
+inline std::uint64_t next_random(Location& location) {
+  std::uint64_t x = location.random_state;
+  x ^= x >> 12;
+  x ^= x << 25;
+  x ^= x >> 27;
+  location.random_state = x;
+  return (x * 0x2545f4914f6cdd1du) >> 32;
+}
+
 inline OwnTimeBegin begin_own_time(Location& location) {
   // The clock is read first. With cold caches, the time that the timing itself then waits is about the time that was
   // spent before the reading.
@@ -205,10 +214,6 @@ TimedOwnWork::~TimedOwnWork() { location_.unit.own += end_own_time(location_, of
   const platform::Ticks now = platform::now();
   if (now - shortest_with_switch < location.call.begin || has_kept_processor(location)) return now;
   return begin_after_look(location, now);
-}
-/// The same where a unit, a loop or a region begins or ends.
-inline void end_user_part(Location& location, platform::Ticks now) {
-  end_off_cpu_part(location, now - location.call.begin);
 }
 
 /// The unit in progress lasts until the given times, and what comes after them is another one's. Inside a scope.

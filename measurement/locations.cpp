@@ -52,6 +52,26 @@ void end_lifetime(Location& l, std::int64_t cpu_now_ns) {
   if (!follows(l)) settle_unit(l);
 }
 
+/// A location, or what stands for a helper thread that has none.
+const void* who_pauses() { return own_location() ? static_cast<const void*>(own_location()) : &pausing; }
+
+/// Pauses the locations that `for_each` hands out.
+template <class ForEach>
+bool pause(const ForEach& for_each, std::int64_t longest_ns) {
+  const void* nobody = nullptr;
+  if (!pausing.compare_exchange_strong(nobody, who_pauses())) return false;
+  for_each([](Location& l) {
+    Gate open = Gate::Open;
+    l.gate.compare_exchange_strong(open, Gate::Paused);
+  });
+  // Owners see the gate at their next entry; the barrier makes their earlier entries visible here.
+  bool is_paused = platform::barrier_on_all_threads();
+  for_each(
+      [&](const Location& l) { is_paused = is_paused && !is_bookkeeping(place_outside_bookkeeping(l, longest_ns)); });
+  if (!is_paused) resume_others();
+  return is_paused;
+}
+
 }  // namespace
 
 std::int64_t threads_measured() { return lives.load(std::memory_order_relaxed); }
@@ -162,52 +182,16 @@ Inside place_outside_bookkeeping(const Location& l, std::int64_t longest_ns) {
   return inside;
 }
 
-namespace {
-
-/// A location, or what stands for a helper thread that has none.
-const void* who_pauses() { return own_location() ? static_cast<const void*>(own_location()) : &pausing; }
-
-}  // namespace
-
-/// Those that are paused already wait for as long.
-constexpr std::int64_t long_for_a_pause_ns = 50'000'000;
-
-namespace {
-
-/// No scope begins on the location from here on. False: another thread has held its gate for long.
-bool shut_for_a_pause(Location& l) {
-  platform::Patience patience(long_for_a_pause_ns);  // a handler that pauses may have interrupted what holds it
-  for (Gate open = Gate::Open; !l.gate.compare_exchange_strong(open, Gate::Paused) && open == Gate::Held;
-       open = Gate::Open)
-    if (!patience.wait()) return false;
-  return true;
-}
-
-/// Pauses the locations that `for_each` hands out, which stops when it is told false.
-template <class ForEach>
-bool pause_all_of(const ForEach& for_each) {
-  const void* nobody = nullptr;
-  if (!pausing.compare_exchange_strong(nobody, who_pauses())) return false;
-  // Owners see the gate at their next entry; the barrier makes their earlier entries visible here.
-  if (for_each([](Location& l) { return shut_for_a_pause(l); }) && platform::barrier_on_all_threads() &&
-      for_each([](Location& l) { return !is_bookkeeping(place_outside_bookkeeping(l, long_for_a_pause_ns)); }))
-    return true;
-  resume_others();
-  return false;
-}
-
-}  // namespace
-
 bool pause_others() {
-  return pause_all_of([](auto&& f) {
+  const auto for_each_other = [](auto&& f) {
     for (Location* l = first_location(); l; l = l->next)
-      if (l != own_location() && !f(*l)) return false;
-    return true;
-  });
+      if (l != own_location()) f(*l);
+  };
+  return pause(for_each_other, long_for_a_pause_ns);
 }
 
-bool pause_one(Location& location) {
-  return pause_all_of([&](auto&& f) { return f(location); });
+bool pause_one(Location& location, std::int64_t longest_ns) {
+  return pause([&](auto&& f) { f(location); }, longest_ns);
 }
 
 void resume_others() {

@@ -30,12 +30,15 @@ void end_location(Location& location);
 /// counted as far as it has come.
 void close_location(Location& location);
 
+/// So long a thread may be in Refrain's bookkeeping before it is given up.
+inline constexpr std::int64_t long_for_a_pause_ns = 50'000'000;
+
 /// Between these two nobody but the caller's thread writes to a location: others wait at their entries, and their ticks
 /// record nothing. New locations may appear; they are to be left alone. False: one could not be paused, and none is; or
 /// another thread pauses them already.
 bool pause_others();
 /// The same of one location alone. False: it could not be paused, or another thread pauses locations already.
-bool pause_one(Location& location);
+bool pause_one(Location& location, std::int64_t longest_ns = long_for_a_pause_ns);
 /// Of both. Does nothing when the calling thread pauses nobody.
 void resume_others();
 

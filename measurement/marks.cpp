@@ -100,30 +100,20 @@ SpanOf this_iteration(const Location& l) {
   const ClusteredLoop& loop = *l.iterations->current;
   return iteration_of(loop.region, loop.iterations);
 }
-void look_after_others(Location& l) {
+
+/// The iteration in progress of the current loop ends here, or what was before the first one. `comes_to_its_end` false:
+/// it was left otherwise, and what it has done is time outside of iterations.
+void cut_iteration(Location& l, Ticks now, bool comes_to_its_end) {
+  const platform::OwnFloatingPoint own_environment;
+  end_unit(l, now, l.cpu_clock.at(now));
+  tell_cut(l, now, comes_to_its_end ? this_iteration(l) : outside_of_iterations);
+  if (comes_to_its_end) take_iteration(l);
+  else settle_unit(l);
+  l.iterations->in_iteration = false;
   if (is_followed(l)) look_after_followers_if_due(l);
 }
-
-/// An iteration that was left otherwise than by its end: what it has done is time outside of iterations.
-void leave_iteration(Location& l) {
-  const platform::OwnFloatingPoint own_environment;
-  const Ticks now = platform::now();
-  end_unit(l, now, l.cpu_clock.at(now));
-  tell_cut(l, now, outside_of_iterations);
-  settle_unit(l);
-  l.iterations->in_iteration = false;
-  look_after_others(l);
-}
-
-/// An iteration that came to its end.
-void finish_iteration(Location& l, Ticks now) {
-  const platform::OwnFloatingPoint own_environment;
-  end_unit(l, now, l.cpu_clock.at(now));
-  tell_cut(l, now, this_iteration(l));
-  take_iteration(l);
-  l.iterations->in_iteration = false;
-  look_after_others(l);
-}
+void leave_iteration(Location& l) { cut_iteration(l, platform::now(), false); }
+void finish_iteration(Location& l, Ticks now) { cut_iteration(l, now, true); }
 
 /// Drops marks, that were left without their end, until `count` are open.
 void drop_marks(Location& l, std::uint32_t count) {
@@ -211,11 +201,6 @@ bool open(Location& l, RegionId name, bool is_loop, const Registers& caller) {
           .caller = place.activation.caller,
           .site = caller.pc,
           .sp = caller.sp,
-          .iteration_begins = 0,
-          .iteration_ends = 0,
-          .begin = 0,
-          .off_before = {},
-          .stopped_before = 0,
           .node = node,
           .index = place.activation.index,
           .region = name,
@@ -267,6 +252,19 @@ bool is_of_cut_loop(Location& l, const Registers& caller, std::uintptr_t OpenMar
   OpenMark& loop = marks->open[innermost_loop(*marks, marks->count) - 1];
   if (loop.sp == caller.sp) loop.*site = caller.pc;
   return l.iterations && l.iterations->inner_loops == 0;
+}
+
+void end_iteration_now(Location& l, const Registers& caller, const OwnTimeBegin& entered) {
+  const TimedOwnWork timed(l, OwnTime::IterationEnd, entered);
+  const Ticks now = moment_of(l, entered);
+  if (!is_of_cut_loop(l, caller, &OpenMark::iteration_ends, "an iteration ends outside of a loop")) return;
+  if (!current_loop(l)) return l.count_loss(Loss::IterationUnclustered);
+  if (!l.iterations->in_iteration) return misuse(l, caller.pc, "an iteration ends that was not begun");
+  if (l.marks->count > l.marks->at_iteration) {
+    misuse(l, caller.pc, "an iteration ends before a region that was begun inside it");
+    while (l.marks->count > l.marks->at_iteration) close(l, now);
+  }
+  finish_iteration(l, now);
 }
 
 }  // namespace
@@ -337,23 +335,6 @@ void begin_iteration(Location& l, const Registers& caller, const OwnTimeBegin& e
   settle_unit(l);
 }
 
-namespace {
-
-void end_iteration_now(Location& l, const Registers& caller, const OwnTimeBegin& entered) {
-  const TimedOwnWork timed(l, OwnTime::IterationEnd, entered);
-  const Ticks now = moment_of(l, entered);
-  if (!is_of_cut_loop(l, caller, &OpenMark::iteration_ends, "an iteration ends outside of a loop")) return;
-  if (!current_loop(l)) return l.count_loss(Loss::IterationUnclustered);
-  if (!l.iterations->in_iteration) return misuse(l, caller.pc, "an iteration ends that was not begun");
-  if (l.marks->count > l.marks->at_iteration) {
-    misuse(l, caller.pc, "an iteration ends before a region that was begun inside it");
-    while (l.marks->count > l.marks->at_iteration) close(l, now);
-  }
-  finish_iteration(l, now);
-}
-
-}  // namespace
-
 void end_iteration(Location& l, const Registers& caller, const OwnTimeBegin& entered) {
   end_iteration_now(l, caller, entered);
   if (l.begin >= snapshot_due.load(std::memory_order_relaxed)) take_due_snapshot(l);
@@ -407,13 +388,9 @@ void iterate_at_call(Location& l, RegionId name) {
     if (!loop) return l.count_loss(Loss::IterationUnclustered);
     l.iterations->current = loop;
   }
-  end_unit(l, now, l.cpu_clock.at(now));
-  tell_cut(l, now, l.iterations->in_iteration ? this_iteration(l) : outside_of_iterations);
-  if (l.iterations->in_iteration) take_iteration(l);
-  else settle_unit(l);
+  cut_iteration(l, now, l.iterations->in_iteration);
   l.iterations->in_iteration = true;
   if (l.marks) l.marks->at_iteration = 0;
-  look_after_others(l);
 }
 
 void end_with_finalize(Location& l) {

@@ -10,6 +10,7 @@
 #include "measurement/entrance.hpp"
 #include "measurement/event_log.hpp"
 #include "platform/hot.hpp"
+#include "unwind/calling_frame.hpp"
 
 namespace refrain::measurement {
 
@@ -112,7 +113,7 @@ std::int64_t* enter_region_anew(Location& location, RegionId region, const platf
 /// stop of the measurement, an MPI that is not the adapter's.
 REFRAIN_OF_THIS_LIBRARY extern std::atomic<bool> calls_have_extras;
 /// The program uses another MPI than the adapter's: its calls are let through, once `calls_have_extras` is set.
-extern std::atomic<bool> calls_pass_through;
+inline std::atomic<bool> calls_pass_through{false};
 /// enter_region() when `calls_have_extras` is set. Null: the call is to be let through, the scope has ended. Ordinary
 /// context.
 std::int64_t* enter_region_with_extras(Location& location, RegionId region, const platform::Registers& registers);
@@ -131,7 +132,7 @@ void take_due_snapshot(Location& location);
 
 /// Functions whose order on a rank says which message, collective operation or communicator is which, by RegionId. Set
 /// by the adapter, for good.
-extern std::span<const bool> mpi_regions_in_order;
+inline std::span<const bool> mpi_regions_in_order;
 /// A thread that is not measured calls the function of `region`: from here on messages are not numbered, and the thread
 /// is a loss. Ordinary context.
 void note_unmeasured_call(RegionId region);
@@ -204,11 +205,7 @@ template <class Before, class Call, class After>
   return run_call(begin_call(region, caller.pc, caller.sp, caller.fp), before, call, after);
 }
 
-/// The registers of the caller of the function that this is inlined into.
-[[gnu::always_inline]] inline platform::Registers calling_registers() {
-  auto* frame = static_cast<std::uintptr_t*>(__builtin_frame_address(0));
-  return {frame[1], reinterpret_cast<std::uintptr_t>(frame + 2), frame[0]};
-}
+using unwind::calling_registers;
 
 template <class Before, class Call, class After>
 [[gnu::always_inline]] inline auto measured(RegionId region, Before&& before, Call&& call, After&& after) {

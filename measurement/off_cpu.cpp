@@ -32,10 +32,10 @@ Clocks read_clocks(const Location& l, bool own) {
   return now.cpu_ns >= 0 ? now : Clocks{l.off_cpu.at, l.off_cpu.cpu_ns, l.off_cpu.behind_ns};
 }
 
-std::int64_t read_delay(const Location& l, Delay by) {
+/// Ordinary context.
+std::int64_t read_delay(const Location& l) {
   const std::int64_t kept = l.off_cpu.run_delay.ns();
-  if (kept != platform::RunDelay::unknown || by == Delay::Kept) return kept;
-  return platform::RunDelay::ns_of(l.os_thread_id);
+  return kept != platform::RunDelay::unknown ? kept : platform::RunDelay::ns_of(l.os_thread_id);
 }
 
 /// The same; of a descriptor that the program has closed nothing is kept.
@@ -263,7 +263,7 @@ void begin_off_cpu(Location& l) {
   of.watch = l.cpu_clock.watch().begin();
   remember(of, read_clocks(l, true));
   of.unread = of.sum = {};
-  of.delay_ns = read_delay(l, Delay::Any);
+  of.delay_ns = read_delay(l);
   of.knows_delay = of.delay_ns != platform::RunDelay::unknown;
   if (!of.knows_delay) l.count_loss(Loss::RunDelayUnknown);
 }
@@ -306,7 +306,7 @@ OffCpuTimes off_cpu_since_look(const Location& l, bool in_mpi) {
   OffCpuTimes unread = of.unread;
   unread += grown;
   const bool is_asked = of.knows_delay && may_have_waited(unread);
-  const std::int64_t delay_ns = is_asked ? read_delay(l, Delay::Any) : platform::RunDelay::unknown;
+  const std::int64_t delay_ns = is_asked ? read_delay(l) : platform::RunDelay::unknown;
   if (delay_ns != platform::RunDelay::unknown) grown.waited = part_of_user(delay_ns - of.delay_ns, unread);
   return grown;
 }
@@ -329,12 +329,13 @@ platform::Ticks begin_after_look(Location& l, platform::Ticks now) {
   return platform::now();
 }
 
-void end_off_cpu_part(Location& l, platform::Ticks lasted) {
+void end_user_part(Location& l, platform::Ticks now) {
   if (!is_own(l)) return;  // who ends the measurement of another thread has counted all
   const OffCpu& of = l.off_cpu;
   const bool is_unread = of.knows_delay && !of.has_descriptor && may_have_waited(of.unread);
-  const bool is_long = l.call.begin + lasted - of.at >= longest_without_look;
-  if (is_unread || is_long || of.calls > 0 || may_have_been_switched_out(l, lasted)) count_off_cpu(l, false);
+  const bool is_long = now - of.at >= longest_without_look;
+  if (is_unread || is_long || of.calls > 0 || may_have_been_switched_out(l, now - l.call.begin))
+    count_off_cpu(l, false);
 }
 
 }  // namespace refrain::measurement

@@ -70,11 +70,11 @@ struct OffCpu {
   platform::Ticks calls = 0;  ///< how long calls have lasted since, in which the thread may have been switched out
   std::uint32_t short_call_count = 0;
   ShortCalls short_calls[max_short_calls] = {};  ///< these calls, by call path
-  std::int64_t cpu_ns = 0;     ///< the thread's CPU clock then
-  std::int64_t behind_ns = 0;  ///< how far that was behind the wall clock
-  std::int64_t delay_ns = 0;   ///< run delay when it was last read
-  OffCpuTimes unread{};        ///< off the CPU since then; `waited` is 0
-  OffCpuTimes sum{};           ///< of the thread, up to the last look, while it was measured
+  std::int64_t cpu_ns = 0;                       ///< the thread's CPU clock then
+  std::int64_t behind_ns = 0;                    ///< how far that was behind the wall clock
+  std::int64_t delay_ns = 0;                     ///< run delay when it was last read
+  OffCpuTimes unread{};                          ///< off the CPU since then; `waited` is 0
+  OffCpuTimes sum{};                             ///< of the thread, up to the last look, while it was measured
   platform::RunDelay run_delay;
   // For the event of a call: begin of the call that was last found off the CPU, and for how long it has been so far.
   platform::Ticks call_begin = 0;
@@ -116,8 +116,8 @@ void look_after_call(Location& location, platform::Ticks lasted, platform::Ticks
 /// look.
 platform::Ticks begin_after_look(Location& location, platform::Ticks now);
 
-/// The same for a stretch of user code after which more ends than the stretch: the run delay of all looks before is
-/// known afterwards. The look is part of the bookkeeping that is in progress.
-void end_off_cpu_part(Location& location, platform::Ticks lasted);
+/// The same where a unit, a loop or a region begins or ends at `now`: the run delay of all looks before is known
+/// afterwards. The look is part of the bookkeeping that is in progress.
+void end_user_part(Location& location, platform::Ticks now);
 
 }  // namespace refrain::measurement

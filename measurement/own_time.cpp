@@ -28,16 +28,6 @@ bool is_undisturbed(Location& l, const OwnTimes& times, std::uint32_t watch, Tic
   return times.each + times.sampled < enough_for_a_mean || time <= most_times_mean * mean_ticks(times);
 }
 
-/// Uniform among the next `calls_per_timing` calls.
-std::int32_t random_place(Location& l) {
-  std::uint64_t x = l.random_state;  // a tick that comes here and draws, too, does no harm
-  x ^= x >> 12;
-  x ^= x << 25;
-  x ^= x >> 27;
-  l.random_state = x;
-  return 1 + static_cast<std::int32_t>(((x * 0x2545f4914f6cdd1du) >> 32) % calls_per_timing);
-}
-
 /// Sets `calls_to_timing`.
 void choose_next_call(Location& l) {
   CallTiming& timing = l.call_timing;
@@ -46,8 +36,17 @@ void choose_next_call(Location& l) {
     return;
   }
   const std::int32_t rest = calls_per_timing - timing.place;
-  timing.place = random_place(l);
+  timing.place = 1 + static_cast<std::int32_t>(next_random(l) % calls_per_timing);  // uniform among the next ones
   l.calls_to_timing = static_cast<std::int16_t>(rest + timing.place);
+}
+
+Ticks take_until(Location& l, OwnTime of, const OwnTimeBegin& begin, Ticks end) {
+  OwnTimes& times = times_of(l, of);
+  const Ticks time = end - begin.at - (l.own_times_left_out - begin.left_out);
+  if (time < 0 || !is_undisturbed(l, times, begin.watch, time)) return mean_ticks(times);
+  ++times.each;
+  times.each_sum += time;
+  return time;
 }
 
 }  // namespace
@@ -88,19 +87,6 @@ void end_timed_call(Location& l, Ticks end, Ticks exit) {
   }
   choose_next_call(l);
 }
-
-namespace {
-
-Ticks take_until(Location& l, OwnTime of, const OwnTimeBegin& begin, Ticks end) {
-  OwnTimes& times = times_of(l, of);
-  const Ticks time = end - begin.at - (l.own_times_left_out - begin.left_out);
-  if (time < 0 || !is_undisturbed(l, times, begin.watch, time)) return mean_ticks(times);
-  ++times.each;
-  times.each_sum += time;
-  return time;
-}
-
-}  // namespace
 
 Ticks take_own_time(Location& l, OwnTime of, const OwnTimeBegin& begin) {
   return take_until(l, of, begin, platform::now());

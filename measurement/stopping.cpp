@@ -1,6 +1,5 @@
 #include "measurement/stopping.hpp"
 
-#include <optional>
 #include <sched.h>
 #include <utility>
 
@@ -11,8 +10,6 @@
 #include "platform/threads.hpp"
 
 namespace refrain::measurement {
-
-std::atomic<bool> measurement_is_stopped{false};
 
 namespace {
 
@@ -56,10 +53,10 @@ void resume(Location& l, Inside inside, Ticks now) {
   else if (l.extra) l.extra->leave_out = true;
 }
 
-/// Waits a little, also at the own gate: another thread may pause or hold this one meanwhile.
+/// Waits a little, also at the own gate: another thread may pause this one meanwhile.
 void wait() {
-  const Gate gate = own_location()->gate.load(std::memory_order_relaxed);
-  if (gate == Gate::Paused || gate == Gate::Held) (void)wait_at_gate(*own_location(), Inside::User);
+  if (own_location()->gate.load(std::memory_order_relaxed) == Gate::Paused)
+    (void)wait_at_gate(*own_location(), Inside::User);
   sched_yield();
 }
 
@@ -69,25 +66,22 @@ template <class F>
 bool for_all_paused(F&& f) {
   constexpr std::int64_t long_enough = 5'000'000'000;
   const std::int64_t deadline = platform::monotonic_ns() + long_enough;
-  std::optional<platform::NoSignals> quiet;  // a handler that jumps out would leave the others paused for ever
-  quiet.emplace();
-  while (!pause_others()) {
-    quiet.reset();
-    if (platform::monotonic_ns() > deadline) return false;
-    wait();
-    quiet.emplace();
-  }
-  const Ticks now = platform::now();
-  for (Location* l = first_location(); l; l = l->next) {
-    if (l == own_location()) {
-      f(*l, Inside::User, now);
-    } else if (l->gate.load(std::memory_order_relaxed) == Gate::Paused) {
-      const Inside inside = place_outside_bookkeeping(*l);
-      if (inside != Inside::Closed) f(*l, inside, now);
+  for (; platform::monotonic_ns() <= deadline; wait()) {
+    const platform::NoSignals quiet;  // a handler that jumps out would leave the others paused for ever
+    if (!pause_others()) continue;
+    const Ticks now = platform::now();
+    for (Location* l = first_location(); l; l = l->next) {
+      if (l == own_location()) {
+        f(*l, Inside::User, now);
+      } else if (l->gate.load(std::memory_order_relaxed) == Gate::Paused) {
+        const Inside inside = place_outside_bookkeeping(*l);
+        if (inside != Inside::Closed) f(*l, inside, now);
+      }
     }
+    resume_others();
+    return true;
   }
-  resume_others();
-  return true;
+  return false;
 }
 
 std::atomic_flag changing;

@@ -18,7 +18,7 @@
 
 namespace refrain::measurement {
 
-extern std::atomic<bool> measurement_is_stopped;
+inline std::atomic<bool> measurement_is_stopped{false};
 
 bool stop_measurement();
 /// `resumed` is called for every location that goes on.

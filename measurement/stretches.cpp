@@ -26,18 +26,17 @@ events::Record Stretches::close(const events::CallRecord& call, platform::Ticks 
   Class& of = class_of(opened_, call.node);
   ++of.count;
   of.time += static_cast<std::uint64_t>(call.time - begin);
-  events::Record r;
-  r.kind = events::Kind::Span;
-  r.region = events::stretches;
-  r.node = call.node;
-  r.begun_node = opened_;
-  r.request = hash_;
-  r.value = static_cast<std::int64_t>(count_++);
-  r.begin = begin;
-  r.time = call.time;
+  const events::Record record{.kind = events::Kind::Span,
+                              .region = events::stretches,
+                              .node = call.node,
+                              .time = call.time,
+                              .begin = begin,
+                              .value = static_cast<std::int64_t>(count_++),
+                              .begun_node = opened_,
+                              .request = hash_};
   opened_ = call.node;
   communicator_ = 0;
-  return r;
+  return record;
 }
 
 }  // namespace refrain::measurement

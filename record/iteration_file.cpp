@@ -25,7 +25,7 @@ SpillFile file(format::spill_name_begin);
 constinit platform::NeverDestroyed<platform::MappedFile> mapped;  ///< the file, mapped at the end
 
 std::span<ClusteredLoop* const> loops_of(Location& location) {
-  measurement::Iterations* const iterations = measurement::iterations_of(location);
+  measurement::Iterations* const iterations = location.iterations;
   return iterations ? std::span<ClusteredLoop* const>(iterations->loops, iterations->count)
                     : std::span<ClusteredLoop* const>{};
 }

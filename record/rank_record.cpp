@@ -8,6 +8,7 @@
 #include "measurement/call_durations.hpp"
 #include "measurement/event_log.hpp"
 #include "measurement/followers.hpp"
+#include "measurement/following.hpp"
 #include "measurement/locations.hpp"
 #include "measurement/off_cpu.hpp"
 #include "measurement/regions.hpp"
@@ -238,7 +239,7 @@ bool RankRecordBuilder::add(const Location& l) {
     if (cpu_end > l.cpu_begin_ns) in_progress.cpu_ns += cpu_end - l.cpu_begin_ns;
   }
   if (!add_outside(l, in_progress, call) || !add_stopped(l, end, cpu_end)) return false;
-  const measurement::Iterations* iterations = measurement::iterations_of(l);
+  const measurement::Iterations* iterations = l.iterations;
   const std::uint32_t loops = iterations ? iterations->count : 0;
   for (std::uint32_t i = 0; i < loops; ++i)
     if (!add_loop(l, *iterations->loops[i], static_cast<std::int32_t>(i))) return false;
@@ -303,7 +304,7 @@ bool RankRecordBuilder::add_held(Location& l) {
   if (!taken || (!is_own && !measurement::pause_one(l))) return false;
   measurement::bring_up_to_date(l);
   // Those of a thread that follows are filled by the first thread alone.
-  const bool by_own = l.iterations ? is_own : own && measurement::is_followed(*own);
+  const bool by_own = measurement::follows(l) ? own && measurement::is_followed(*own) : is_own;
   copies_are_needed_ = !by_own;
   const bool added = add(l);
   if (!is_own) measurement::resume_others();

@@ -54,6 +54,22 @@ const char* try_task_clock(const SamplerSettings& settings) {
   }
 }
 
+/// Ticks and time are counted from now on. The location's thread need not be the calling one.
+void note_begin(const measurement::Location& l, ThreadSampler& s) {
+  s.ticks_seen = platform::tick_times_of(l.os_thread_id);
+  s.last_sample_ns = tick_settings.clock == platform::TimerClock::ThreadCpu ? platform::thread_cpu_ns_of(l.os_thread_id)
+                                                                            : platform::monotonic_ns();
+  s.ticks_without_event_ns = s.events_without_tick_ns = s.user_time_without_tick_ns = s.kernel_time_owed_ns = 0;
+  s.tick_was_lost = false;
+  s.silences = 0;
+}
+
+void end_ticks(ThreadSampler& s) {
+  s.active = false;
+  s.timer.destroy();
+  s.task_clock.close();
+}
+
 }  // namespace
 
 SamplerStart start_sampler(const SamplerSettings& settings) {
@@ -71,7 +87,6 @@ SamplerStart start_sampler(const SamplerSettings& settings) {
                    .kernel_tick_ns = kernel_tick,
                    .tick_period_ns = period > kernel_tick ? period : kernel_tick,
                    .longest_gap_ns = 10 * period + 25 * kernel_tick,
-                   .tick_cost = 0,
                    .running = true};
 
   struct sigaction action {};
@@ -107,26 +122,6 @@ void free_sampler(measurement::Location& location) {
   platform::unmake_on_pages(location.sampler);
   location.sampler = nullptr;
 }
-
-namespace {
-
-/// Ticks and time are counted from now on. The location's thread need not be the calling one.
-void note_begin(const measurement::Location& l, ThreadSampler& s) {
-  s.ticks_seen = platform::tick_times_of(l.os_thread_id);
-  s.last_sample_ns = tick_settings.clock == platform::TimerClock::ThreadCpu ? platform::thread_cpu_ns_of(l.os_thread_id)
-                                                                            : platform::monotonic_ns();
-  s.ticks_without_event_ns = s.events_without_tick_ns = s.user_time_without_tick_ns = s.kernel_time_owed_ns = 0;
-  s.tick_was_lost = false;
-  s.silences = 0;
-}
-
-void end_ticks(ThreadSampler& s) {
-  s.active = false;
-  s.timer.destroy();
-  s.task_clock.close();
-}
-
-}  // namespace
 
 void start_sampling(measurement::Location& location) {
   if (!signal_in_use || !tick_settings.running) return;

@@ -20,9 +20,6 @@ using measurement::Location;
 using measurement::Loss;
 using measurement::MetricId;
 
-TickSettings tick_settings{};
-void (*on_foreign_signal)(int signal, siginfo_t* info, void* context) = nullptr;
-
 bool is_own_tick(const siginfo_t& info) {
   const Location* location = measurement::own_location();
   if (!location || !location->sampler) return false;
@@ -39,19 +36,9 @@ std::int64_t sampling_clock_ns() {
 
 namespace {
 
-/// Uniform in [0, 2^32). xorshift64*.
-std::uint64_t random_of(Location& location) {
-  std::uint64_t x = location.random_state;
-  x ^= x >> 12;
-  x ^= x << 25;
-  x ^= x >> 27;
-  location.random_state = x;
-  return (x * 0x2545f4914f6cdd1du) >> 32;
-}
-
 /// Uniform in [0.5, 1.5) of `mean`: no program has such a period.
 std::int64_t jittered(Location& location, std::int64_t mean) {
-  return mean / 2 + static_cast<std::int64_t>(random_of(location) * static_cast<std::uint64_t>(mean) >> 32);
+  return mean / 2 + static_cast<std::int64_t>(next_random(location) * static_cast<std::uint64_t>(mean) >> 32);
 }
 
 /// A period in progress at a moment of which nothing is known, and what is left of it.
@@ -63,9 +50,9 @@ struct PeriodInProgress {
 /// one on. A period would not do for the first sample: what threads do at their begin would never be seen. A moment
 /// lies in a period the more likely the longer that is (density x / mean on [0.5, 1.5) of the mean), anywhere in it.
 PeriodInProgress in_progress(Location& location, std::int64_t mean) {
-  constexpr double range = 4294967296.0;  // of random_of
-  const double length = std::sqrt(0.25 + 2 * (static_cast<double>(random_of(location)) / range));
-  const double rest = (static_cast<double>(random_of(location)) + 1) / range;
+  constexpr double range = 4294967296.0;  // of next_random
+  const double length = std::sqrt(0.25 + 2 * (static_cast<double>(next_random(location)) / range));
+  const double rest = (static_cast<double>(next_random(location)) + 1) / range;
   const auto whole = static_cast<std::int64_t>(length * static_cast<double>(mean));
   // Until the handler has run, an event comes again and again at this distance.
   const std::int64_t least = std::min<std::int64_t>(100'000, mean / 8);

@@ -18,14 +18,14 @@ struct TickSettings {
   platform::Ticks tick_cost;
   bool running;
 };
-extern TickSettings tick_settings;
+inline TickSettings tick_settings{};
 
 /// The calling thread's own, or the kernel's answer to what it has asked for: no signal that the program or anybody
 /// else has sent. Also of a timer or an event that exists no more. Async-signal-safe.
 bool is_own_tick(const siginfo_t& info);
 
 /// Called by the handler for every other signal of this number; null: these are dropped. Async-signal-safe.
-extern void (*on_foreign_signal)(int signal, siginfo_t* info, void* context);
+inline void (*on_foreign_signal)(int signal, siginfo_t* info, void* context) = nullptr;
 
 /// The clock that samples come by, nanoseconds. Async-signal-safe.
 std::int64_t sampling_clock_ns();

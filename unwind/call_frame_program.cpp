@@ -63,9 +63,17 @@ class Interpreter {
 
   bool execute(std::uint8_t code, ByteReader& reader) {
     const std::uint8_t operand = code & 0x3f;
+    const auto plain = [&] { return static_cast<std::int64_t>(reader.uleb()); };
+    const auto factored = [&] { return plain() * entry_.data_alignment; };
+    const auto signed_factored = [&] { return reader.sleb() * entry_.data_alignment; };
+    const auto block = [&] {
+      const auto address = static_cast<std::int64_t>(reader.position());
+      reader.skip(reader.uleb());
+      return address;
+    };
     switch (code & 0xc0) {
       case advance_location: location_ += operand * entry_.code_alignment; return true;
-      case saved_at_offset: set(operand, Kind::SavedAt, factored(reader.uleb())); return true;
+      case saved_at_offset: set(operand, Kind::SavedAt, factored()); return true;
       case restore: return restore_initial(operand);
       default: break;
     }
@@ -75,39 +83,17 @@ class Interpreter {
       case advance_location1: location_ += reader.fixed<std::uint8_t>() * entry_.code_alignment; return true;
       case advance_location2: location_ += reader.fixed<std::uint16_t>() * entry_.code_alignment; return true;
       case advance_location4: location_ += reader.fixed<std::uint32_t>() * entry_.code_alignment; return true;
-      case offset_extended: {
-        const auto r = reader.uleb();
-        set(r, Kind::SavedAt, factored(reader.uleb()));
-        return true;
-      }
-      case offset_extended_signed: {
-        const auto r = reader.uleb();
-        set(r, Kind::SavedAt, reader.sleb() * entry_.data_alignment);
-        return true;
-      }
-      case gnu_negative_offset_extended: {
-        const auto r = reader.uleb();
-        set(r, Kind::SavedAt, -factored(reader.uleb()));
-        return true;
-      }
-      case value_offset: {
-        const auto r = reader.uleb();
-        set(r, Kind::IsOffset, factored(reader.uleb()));
-        return true;
-      }
-      case value_offset_signed: {
-        const auto r = reader.uleb();
-        set(r, Kind::IsOffset, reader.sleb() * entry_.data_alignment);
-        return true;
-      }
-      case restore_extended: return restore_initial(reader.uleb());
+      case offset_extended: return rule_of_register(reader, Kind::SavedAt, factored);
+      case offset_extended_signed: return rule_of_register(reader, Kind::SavedAt, signed_factored);
+      case gnu_negative_offset_extended: return rule_of_register(reader, Kind::SavedAt, [&] { return -factored(); });
+      case value_offset: return rule_of_register(reader, Kind::IsOffset, factored);
+      case value_offset_signed: return rule_of_register(reader, Kind::IsOffset, signed_factored);
+      case in_register: return rule_of_register(reader, Kind::InRegister, plain);
+      case saved_at_expression: return rule_of_register(reader, Kind::SavedAtExpression, block);
+      case value_expression: return rule_of_register(reader, Kind::IsExpression, block);
       case undefined: set(reader.uleb(), Kind::Undefined, 0); return true;
       case same_value: set(reader.uleb(), Kind::SameValue, 0); return true;
-      case in_register: {
-        const auto r = reader.uleb();
-        set(r, Kind::InRegister, static_cast<std::int64_t>(reader.uleb()));
-        return true;
-      }
+      case restore_extended: return restore_initial(reader.uleb());
       case remember_state:
         if (remembered_count_ == remembered_limit) return false;
         remembered_[remembered_count_++] = row_;
@@ -116,46 +102,35 @@ class Interpreter {
         if (remembered_count_ == 0) return false;
         row_ = remembered_[--remembered_count_];
         return true;
-      case define_cfa:
-        row_.cfa_register = reader.uleb();
-        row_.cfa_offset = static_cast<std::int64_t>(reader.uleb());
-        row_.cfa_is_expression = false;
-        return true;
-      case define_cfa_signed:
-        row_.cfa_register = reader.uleb();
-        row_.cfa_offset = reader.sleb() * entry_.data_alignment;
-        row_.cfa_is_expression = false;
-        return true;
+      case define_cfa: return read_cfa(reader, plain);
+      case define_cfa_signed: return read_cfa(reader, signed_factored);
       case define_cfa_register: row_.cfa_register = reader.uleb(); return !row_.cfa_is_expression;
-      case define_cfa_offset:
-        row_.cfa_offset = static_cast<std::int64_t>(reader.uleb());
-        return !row_.cfa_is_expression;
-      case define_cfa_offset_signed:
-        row_.cfa_offset = reader.sleb() * entry_.data_alignment;
-        return !row_.cfa_is_expression;
+      case define_cfa_offset: row_.cfa_offset = plain(); return !row_.cfa_is_expression;
+      case define_cfa_offset_signed: row_.cfa_offset = signed_factored(); return !row_.cfa_is_expression;
       case define_cfa_expression:
         row_.cfa_is_expression = true;
-        row_.cfa_offset = static_cast<std::int64_t>(reader.position());
-        reader.skip(reader.uleb());
+        row_.cfa_offset = block();
         return true;
-      case saved_at_expression:
-      case value_expression: {
-        const auto r = reader.uleb();
-        set(r, code == value_expression ? Kind::IsExpression : Kind::SavedAtExpression,
-            static_cast<std::int64_t>(reader.position()));
-        reader.skip(reader.uleb());
-        return true;
-      }
       case gnu_arguments_size: reader.uleb(); return true;
       default: return false;
     }
   }
 
-  std::int64_t factored(std::uint64_t offset) const {
-    return static_cast<std::int64_t>(offset) * entry_.data_alignment;
+  /// The rule of a register: its number, then what `value` reads. Registers beyond the general ones (vector registers)
+  /// decide nothing here.
+  template <class Value>
+  bool rule_of_register(ByteReader& reader, Kind kind, const Value& value) {
+    const std::uint64_t r = reader.uleb();
+    set(r, kind, value());
+    return true;
   }
-
-  /// Registers beyond the general ones (vector registers) decide nothing here.
+  template <class Value>
+  bool read_cfa(ByteReader& reader, const Value& offset) {
+    row_.cfa_register = reader.uleb();
+    row_.cfa_offset = offset();
+    row_.cfa_is_expression = false;
+    return true;
+  }
   void set(std::uint64_t r, Kind kind, std::int64_t value) {
     if (r < machine::register_count) row_.registers[r] = {kind, value};
   }

@@ -6,9 +6,10 @@
 
 namespace refrain::unwind {
 
-[[gnu::always_inline]] inline Start calling_frame() {
+[[gnu::always_inline]] inline Registers calling_registers() {
   const auto* frame = static_cast<const std::uintptr_t*>(__builtin_frame_address(0));
-  return {{frame[1], reinterpret_cast<std::uintptr_t>(frame + 2), frame[0]}, false, nullptr};
+  return {frame[1], reinterpret_cast<std::uintptr_t>(frame + 2), frame[0]};
 }
+[[gnu::always_inline]] inline Start calling_frame() { return {calling_registers(), false, nullptr}; }
 
 }  // namespace refrain::unwind

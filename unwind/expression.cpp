@@ -1,5 +1,7 @@
 #include "unwind/expression.hpp"
 
+#include <algorithm>
+
 #include "unwind/byte_reader.hpp"
 
 namespace refrain::unwind {
@@ -79,6 +81,12 @@ bool run(const Expression& expression, Values& values, const typename Values::Va
     stack[depth++] = v;
     return true;
   };
+  auto pick = [&](std::uint64_t index) { return index < depth && push(stack[depth - 1 - index]); };
+  auto push_register = [&](std::uint64_t r) {
+    Value v;
+    const std::int64_t offset = reader.sleb();
+    return values.breg(r, offset, v) && push(v);
+  };
   auto binary = [&](auto&& combine) {  // on plain numbers
     std::uint64_t a, b;
     if (depth < 2 || !values.number(stack[depth - 2], a) || !values.number(stack[depth - 1], b)) return false;
@@ -106,9 +114,7 @@ bool run(const Expression& expression, Values& values, const typename Values::Va
     if (op >= op_lit0 && op <= op_lit31) {
       fine = push(values.constant(op - op_lit0));
     } else if (op >= op_breg0 && op <= op_breg31) {
-      Value v;
-      const std::int64_t offset = reader.sleb();
-      fine = values.breg(op - op_breg0, offset, v) && push(v);
+      fine = push_register(op - op_breg0);
     } else {
       switch (op) {
         case op_addr:
@@ -122,35 +128,21 @@ bool run(const Expression& expression, Values& values, const typename Values::Va
         case op_const4s: fine = push(values.constant(std::uint64_t(std::int64_t{reader.fixed<std::int32_t>()}))); break;
         case op_constu: fine = push(values.constant(reader.uleb())); break;
         case op_consts: fine = push(values.constant(static_cast<std::uint64_t>(reader.sleb()))); break;
-        case op_bregx: {
-          Value v;
-          const std::uint64_t r = reader.uleb();
-          const std::int64_t offset = reader.sleb();
-          fine = values.breg(r, offset, v) && push(v);
-          break;
-        }
+        case op_bregx: fine = push_register(reader.uleb()); break;
         case op_deref: fine = depth >= 1 && values.deref(stack[depth - 1], 8); break;
         case op_deref_size: {
           const auto size = reader.fixed<std::uint8_t>();
           fine = size >= 1 && size <= 8 && depth >= 1 && values.deref(stack[depth - 1], size);
           break;
         }
-        case op_dup: fine = depth >= 1 && push(stack[depth - 1]); break;
+        case op_dup: fine = pick(0); break;
         case op_drop: fine = depth >= 1 && depth--; break;
-        case op_over: fine = depth >= 2 && push(stack[depth - 2]); break;
-        case op_pick: {
-          const unsigned index = reader.fixed<std::uint8_t>();
-          fine = index < depth && push(stack[depth - 1 - index]);
-          break;
-        }
+        case op_over: fine = pick(1); break;
+        case op_pick: fine = pick(reader.fixed<std::uint8_t>()); break;
         case op_swap:
         case op_rot: {
           const unsigned count = op == op_swap ? 2 : 3;
-          if ((fine = depth >= count)) {
-            const Value top = stack[depth - 1];
-            for (unsigned i = 1; i < count; ++i) stack[depth - i] = stack[depth - i - 1];
-            stack[depth - count] = top;
-          }
+          if ((fine = depth >= count)) std::rotate(stack + depth - count, stack + depth - 1, stack + depth);
           break;
         }
         case op_plus:

@@ -1,5 +1,7 @@
 #include "unwind/frame_entry.hpp"
 
+#include <algorithm>
+
 #include "unwind/byte_reader.hpp"
 
 namespace refrain::unwind {
@@ -162,14 +164,10 @@ bool find_frame_entry(const Table& table, std::uintptr_t address, FrameEntry& en
   if (count == 0 || count > (part.end - reader.position()) / sizeof(Pair)) return false;
   const auto* pairs = reinterpret_cast<const Pair*>(reader.position());
   const auto wanted = static_cast<std::int64_t>(address - header);
-  std::uintptr_t low = 0, high = count;
-  while (low < high) {
-    const std::uintptr_t middle = (low + high) / 2;
-    if (pairs[middle].function <= wanted) low = middle + 1;
-    else high = middle;
-  }
-  if (low == 0) return false;
-  return read_entry(table, header + static_cast<std::uintptr_t>(std::int64_t{pairs[low - 1].entry}), address, entry);
+  const Pair* const behind =
+      std::upper_bound(pairs, pairs + count, wanted, [](std::int64_t at, const Pair& of) { return at < of.function; });
+  if (behind == pairs) return false;
+  return read_entry(table, header + static_cast<std::uintptr_t>(std::int64_t{behind[-1].entry}), address, entry);
 }
 
 }  // namespace refrain::unwind

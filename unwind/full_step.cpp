@@ -15,11 +15,16 @@ bool find_cfa(const Row& row, const FrameEntry& entry, const MachineState& state
   return true;
 }
 
-/// False when the value cannot be read; an unknown value is no error.
-bool find_value(const RegisterRule& rule, const FrameEntry& entry, const MachineState& state, std::uintptr_t cfa,
-                StackMemory& memory, std::uintptr_t& value, bool& known) {
+/// The value of the register `r` in the calling frame. False when it cannot be read; an unknown value is no error.
+bool find_value(const RegisterRule& rule, unsigned r, const FrameEntry& entry, const MachineState& state,
+                std::uintptr_t cfa, StackMemory& memory, std::uintptr_t& value, bool& known) {
   known = true;
   switch (rule.kind) {
+    case RegisterRule::Kind::SameValue:
+      // The outer frame has another return address than this one, and the table does not say where.
+      known = state.knows(r) && r != machine::return_address;
+      value = state.registers[r];
+      return true;
     case RegisterRule::Kind::SavedAt: return memory.load(cfa + static_cast<std::uintptr_t>(rule.value), value);
     case RegisterRule::Kind::IsOffset: value = cfa + static_cast<std::uintptr_t>(rule.value); return true;
     case RegisterRule::Kind::InRegister:
@@ -48,33 +53,25 @@ bool fp_is_restored(const Row& row, const FrameEntry& entry, const MachineState&
 
 }  // namespace
 
-FullStep step_fully(MachineState& state, bool& exact, StackMemory& memory) {
+Outcome step_fully(MachineState& state, bool& exact, StackMemory& memory) {
   const std::uintptr_t pc = state.registers[machine::return_address];
   const std::uintptr_t address = lookup_address(pc, exact);
   Table table;
   FrameEntry entry;
   Row row;
   if (!find_table(address, table) || !find_frame_entry(table, address, entry) || !find_row(entry, address, row) ||
-      entry.return_address_register != machine::return_address)
-    return FullStep::NoTables;
-  if (row.registers[machine::return_address].kind == RegisterRule::Kind::Undefined) return FullStep::Outermost;
+      entry.return_address_register != machine::return_address ||
+      row.registers[machine::return_address].kind == RegisterRule::Kind::Undefined)
+    return Outcome::NoTables;
 
   std::uintptr_t cfa;
-  if (!find_cfa(row, entry, state, memory, cfa)) return FullStep::NoTables;
+  if (!find_cfa(row, entry, state, memory, cfa)) return Outcome::NoTables;
   if (fp_is_restored(row, entry, state)) row.registers[machine::frame_pointer] = {RegisterRule::Kind::SameValue, 0};
   MachineState outer{};
   for (unsigned r = 0; r < machine::register_count; ++r) {
-    const RegisterRule& rule = row.registers[r];
     bool known = false;
     std::uintptr_t value = 0;
-    if (rule.kind == RegisterRule::Kind::SameValue) {
-      known = state.knows(r);
-      value = state.registers[r];
-      // The outer frame has another return address than this one, and the table does not say where.
-      if (r == machine::return_address) known = false;
-    } else if (!find_value(rule, entry, state, cfa, memory, value, known)) {
-      return FullStep::BadStack;
-    }
+    if (!find_value(row.registers[r], r, entry, state, cfa, memory, value, known)) return Outcome::BadStack;
     if (!known) continue;
     outer.registers[r] = value;
     outer.known |= 1u << r;
@@ -84,10 +81,10 @@ FullStep step_fully(MachineState& state, bool& exact, StackMemory& memory) {
     outer.registers[machine::stack_pointer] = cfa;
     outer.known |= 1u << machine::stack_pointer;
   }
-  if (!outer.knows(machine::return_address) || !outer.knows(machine::stack_pointer)) return FullStep::NoTables;
+  if (!outer.knows(machine::return_address) || !outer.knows(machine::stack_pointer)) return Outcome::NoTables;
   exact = entry.signal_frame;
   state = outer;
-  return FullStep::Done;
+  return Outcome::Stepped;
 }
 
 MachineState interrupted_state(const void* context) {

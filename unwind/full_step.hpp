@@ -8,16 +8,16 @@
 
 namespace refrain::unwind {
 
-enum class FullStep : std::uint8_t {
-  Done,
-  Outermost,  ///< the return address is undefined
-  NoTables,   ///< no entry, or one that is not understood or needs a register that is not known
-  BadStack,   ///< a word that cannot be read
+enum class Outcome : std::uint8_t {
+  Stepped,
+  NoTables,  ///< no entry, or one that is not understood, needs a register that is not known, or is the outermost
+             ///< frame's
+  BadStack,  ///< a word that cannot be read, or a frame that does not move outwards
 };
 
 /// Replaces the registers of a frame by those of its caller. `exact` is as in Frame, in and out. After an error the
 /// state is void. Async-signal-safe; needs about 4 KB of stack.
-FullStep step_fully(MachineState& state, bool& exact, StackMemory& memory);
+Outcome step_fully(MachineState& state, bool& exact, StackMemory& memory);
 
 /// All registers of an interrupted thread.
 MachineState interrupted_state(const void* context);

@@ -1,5 +1,6 @@
 #pragma once
-/// What every call asks the walker, in line with the call: whether the frame that calls is that of the last walk or call.
+/// What every call asks the walker, in line with the call: whether the frame that calls is that of the last walk or
+/// call.
 
 #include "unwind/rule_cache.hpp"
 #include "unwind/walker_state.hpp"

@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "unwind/libunwind_library.hpp"
 #include "unwind/x86_64/machine.hpp"
 
 namespace refrain::unwind {
-
-LibunwindLibrary libunwind{};
 
 namespace {
 

@@ -15,6 +15,16 @@ struct LibunwindCursor {
   alignas(16) std::byte context[1024];
 };
 
+/// The four entries of libunwind that are used. Names and numbers are those of its interface for x86-64
+/// (unw_init_local2, unw_step, unw_get_reg, unw_is_signal_frame).
+struct LibunwindLibrary {
+  int (*init_local2)(void* cursor, void* context, int flag);
+  int (*step)(void* cursor);
+  int (*get_register)(void* cursor, int number, unsigned long* value);
+  int (*is_signal_frame)(void* cursor);
+};
+inline LibunwindLibrary libunwind{};
+
 /// Loads libunwind.so.8 so that nothing of it is visible to the program. Ordinary context only. False when absent.
 bool load_libunwind();
 /// One walk of the calling thread, so that the library's first-use allocations are not left to a handler.

@@ -4,7 +4,6 @@
 #include "platform/symbols.hpp"
 #include "unwind/calling_frame.hpp"
 #include "unwind/libunwind_backend.hpp"
-#include "unwind/libunwind_library.hpp"
 
 namespace refrain::unwind {
 

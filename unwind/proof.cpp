@@ -130,15 +130,16 @@ UnwindProof prove_unwinding(const char* path) {
   use_tables_of(info);
   forget_rules();
   std::uintptr_t stack[64] = {};
+  const WalkerMemory memory = map_walker_memory(8, 0);
   Walker walker;
   const StackBounds bounds{reinterpret_cast<std::uintptr_t>(stack), reinterpret_cast<std::uintptr_t>(std::end(stack))};
-  if (walker.create(bounds, 8, Backend::Incremental)) {
+  if (memory.base && walker.create(bounds, memory, Backend::Incremental)) {
     proof.is_mapped = true;
     for (int i = 0; i < info.dlpi_phnum; ++i)
       if (info.dlpi_phdr[i].p_type == PT_LOAD && info.dlpi_phdr[i].p_flags & PF_X)
         try_segment(walker, info.dlpi_phdr[i], info.dlpi_addr, stack + std::size(stack) / 2, proof);
-    walker.destroy();
   }
+  unmap_walker_memory(memory);
   use_tables_of(best_table_source());
   forget_rules();
   return proof;

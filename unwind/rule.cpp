@@ -5,8 +5,6 @@
 
 namespace refrain::unwind {
 
-std::uintptr_t end_of_context = 0;
-
 namespace {
 
 template <class To>

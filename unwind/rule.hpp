@@ -32,7 +32,7 @@ static_assert(sizeof(Rule) == 16);
 constexpr std::uintptr_t lookup_address(std::uintptr_t pc, bool exact) { return exact ? pc : pc - 1; }
 
 /// First address of the function that makecontext makes a new stack return to; set by `start_rule_cache`.
-extern std::uintptr_t end_of_context;
+inline std::uintptr_t end_of_context = 0;
 
 /// The rule for a program counter from the tables, without the cache. False when no module covers it.
 /// Async-signal-safe; needs about 4 KB of stack.

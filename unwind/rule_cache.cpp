@@ -5,7 +5,6 @@
 
 namespace refrain::unwind {
 
-RuleSlot* rule_slots = nullptr;
 REFRAIN_HOT_DATA std::atomic<std::uint64_t> forgotten_rules_count{
     1};  // never an epoch of 0: an empty slot must not fit a key
 

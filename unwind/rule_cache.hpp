@@ -23,7 +23,7 @@ struct alignas(32) RuleSlot {
 inline constexpr unsigned rule_ways = 4;
 inline constexpr unsigned rule_set_bits = 12;  // 512 KiB, all of it resident from the start
 
-REFRAIN_OF_THIS_LIBRARY extern RuleSlot* rule_slots;  ///< null before `start_rule_cache`
+REFRAIN_OF_THIS_LIBRARY inline RuleSlot* rule_slots = nullptr;  ///< null before `start_rule_cache`
 REFRAIN_OF_THIS_LIBRARY extern std::atomic<std::uint64_t> forgotten_rules_count;
 
 /// Changes with every unload and every `forget_rules`: rules and walks of another epoch are void.

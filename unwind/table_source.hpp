@@ -24,7 +24,7 @@ struct OwnTables {
 /// The tables of one object and no others, whatever is loaded. Ordinary context only.
 void use_tables_of(const dl_phdr_info& object);
 
-extern FindObject find_object;
-extern std::atomic<const OwnTables*> own_tables;
+inline FindObject find_object = nullptr;
+inline std::atomic<const OwnTables*> own_tables{nullptr};
 
 }  // namespace refrain::unwind

@@ -1,25 +1,20 @@
 #include "unwind/tables.hpp"
 
+#include <algorithm>
+
 #include "unwind/table_source.hpp"
 
 namespace refrain::unwind {
-
-FindObject find_object = nullptr;
-std::atomic<const OwnTables*> own_tables{nullptr};
 
 namespace {
 
 bool find_own(std::uintptr_t address, Table& table) {
   const OwnTables* list = own_tables.load(std::memory_order_acquire);
   if (!list) return false;
-  std::uint32_t low = 0, high = list->count;
-  while (low < high) {
-    const std::uint32_t middle = (low + high) / 2;
-    if (list->tables[middle].begin <= address) low = middle + 1;
-    else high = middle;
-  }
-  if (low == 0 || address >= list->tables[low - 1].end) return false;
-  table = list->tables[low - 1];
+  const Table* const behind = std::upper_bound(list->tables, list->tables + list->count, address,
+                                               [](std::uintptr_t at, const Table& of) { return at < of.begin; });
+  if (behind == list->tables || address >= behind[-1].end) return false;
+  table = behind[-1];
   return true;
 }
 

@@ -72,7 +72,6 @@ bool is_plain(const Rule& rule) {
 /// One walk.
 struct Walking {
   using State = Walker::State;
-  enum class Outcome : std::uint8_t { Stepped, NoTables, BadStack };
 
   State& state;
   const Start& start;
@@ -185,7 +184,7 @@ struct Walking {
   Outcome step_with_all_registers(Stepped& frame, std::uint32_t n) {
     UnusualSteps& steps = unusual();
     Outcome outcome = learn_registers_at(n);
-    if (outcome == Outcome::Stepped) outcome = step_state();
+    if (outcome == Outcome::Stepped) outcome = step_fully(steps.state, steps.state_exact, steps.memory);
     if (outcome != Outcome::Stepped) {
       steps.state_known = false;
       frame.guessed = outcome == Outcome::NoTables && guess_by_frame_pointer(frame);
@@ -226,22 +225,13 @@ struct Walking {
         steps.state_exact = outer.exact;
         continue;
       }
-      const Outcome outcome = step_state();
+      const Outcome outcome = step_fully(steps.state, steps.state_exact, steps.memory);
       if (outcome != Outcome::Stepped) return outcome;
     }
     const Stepped& frame = state.stepped[n];
     const bool same = steps.state.registers[machine::stack_pointer] == frame.sp &&
                       steps.state.registers[machine::return_address] == frame.pc;
     return same ? Outcome::Stepped : Outcome::NoTables;
-  }
-
-  Outcome step_state() {
-    UnusualSteps& steps = unusual();
-    switch (step_fully(steps.state, steps.state_exact, steps.memory)) {
-      case FullStep::Done: return Outcome::Stepped;
-      case FullStep::BadStack: return Outcome::BadStack;
-      default: return Outcome::NoTables;
-    }
   }
 
   /// For a call in progress: the registers here, brought outwards through this library's own frames to where the walk
@@ -253,7 +243,7 @@ struct Walking {
     steps.memory.enter(steps.state.registers[machine::stack_pointer]);
     bool exact = true;
     for (unsigned i = 0; i < own_frame_limit; ++i) {
-      if (step_fully(steps.state, exact, steps.memory) != FullStep::Done) return false;
+      if (step_fully(steps.state, exact, steps.memory) != Outcome::Stepped) return false;
       const std::uintptr_t sp = steps.state.registers[machine::stack_pointer];
       if (sp > start.registers.sp) return false;
       if (sp == start.registers.sp) {
@@ -515,7 +505,8 @@ Walk Walker::walk(const Start& start) {
 
 void Walker::keep(const Frame& frame) {
   State& state = *state_;
-  const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(&frame) - reinterpret_cast<std::uintptr_t>(state.frames);
+  const std::uintptr_t offset =
+      reinterpret_cast<std::uintptr_t>(&frame) - reinterpret_cast<std::uintptr_t>(state.frames);
   const std::uintptr_t index = offset / sizeof(Frame);  // of a site: beyond the record
   if (index > 0 && index < state.reusable) Sites::keep(state, static_cast<std::uint32_t>(index));
 }

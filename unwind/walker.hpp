@@ -91,9 +91,6 @@ class Walker {
   /// unmapped by the caller, also after false. Ordinary context only.
   [[nodiscard]] bool create(const StackBounds& stack, const WalkerMemory& memory, Backend backend);
   const WalkerMemory& memory() const;
-  /// A walker that nobody owns: with memory of its own. False: no memory, or as above.
-  [[nodiscard]] bool create(const StackBounds& stack, std::uint32_t max_depth, Backend backend);
-  void destroy();
   /// For a pooled walker that another thread takes over. Ordinary context only.
   void reset(const StackBounds& stack);
 

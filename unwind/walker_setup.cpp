@@ -105,21 +105,6 @@ bool Walker::create(const StackBounds& stack, const WalkerMemory& memory, Backen
 
 const WalkerMemory& Walker::memory() const { return state_->memory; }
 
-bool Walker::create(const StackBounds& stack, std::uint32_t max_depth, Backend backend) {
-  const WalkerMemory memory = map_walker_memory(max_depth, 0);
-  if (!memory.base) return false;
-  if (create(stack, memory, backend)) return true;
-  destroy();
-  return false;
-}
-
-void Walker::destroy() {
-  if (!state_) return;
-  const WalkerMemory memory = state_->memory;
-  state_ = nullptr;
-  unmap_walker_memory(memory);
-}
-
 void Walker::reset(const StackBounds& stack) {
   state_->stack = bounded(stack);
   forget();

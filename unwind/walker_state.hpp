@@ -34,9 +34,9 @@ struct ReadPair {
   std::uintptr_t values[2];
 };
 
-/// The frame of a call, with the caller's tag and notes, beside the record of the last walk: functions make many calls in
-/// turn. It is the frame of a call in the same state, when its own words are unchanged and the frames outside of it are
-/// those that it had.
+/// The frame of a call, with the caller's tag and notes, beside the record of the last walk: functions make many calls
+/// in turn. It is the frame of a call in the same state, when its own words are unchanged and the frames outside of it
+/// are those that it had.
 struct alignas(64) Site {
   Frame frame;  ///< `words` and `pairs`: of this frame alone
   ReadWord words[2];

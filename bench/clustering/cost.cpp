@@ -9,6 +9,7 @@
 #include "clustering/clusterer.hpp"
 #include "clustering/iteration_log.hpp"
 #include "clustering/sample_store.hpp"
+#include "tests/unit/clustering/clusterer_memory.hpp"
 
 namespace refrain::bench {
 
@@ -99,20 +100,20 @@ Cost measure_cost(const CostCase& wanted) {
   const auto run = [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
       const Item& it = pool[i * 7919 % pool_size];
-      const Added added = clusterer.add(i, {it.overall, it.paths});
-      if (added.error != Error::None) throw std::runtime_error("an iteration was refused");
+      const Label label = clusterer.add(i, {it.overall, it.paths});
+      if (label == no_label) throw std::runtime_error("an iteration was refused");
       clusterer.drained();
-      if (with_log && log.append(i, added.label, it.overall) == IterationLog::Appended::BlockFull) {
+      if (with_log && log.append(i, label, it.overall) == IterationLog::Appended::BlockFull) {
         out.vector_bytes += log.bytes();
         log.start_block();
-        (void)log.append(i, added.label, it.overall);
+        (void)log.append(i, label, it.overall);
       }
       if (sample_bytes) store.append(it.paths);
     }
   };
   const std::size_t warm = std::min<std::size_t>(10000, iterations / 2);
   run(0, warm);
-  out.early_bytes = clusterer.bytes_mapped() + sample_bytes;
+  out.early_bytes = ClustererMemory{clusterer}.mapped() + sample_bytes;
   double best = 1e300, all = 0;
   const std::size_t parts = 20, step = (iterations - warm) / parts;
   for (std::size_t part = 0; part < parts; ++part) {
@@ -124,7 +125,7 @@ Cost measure_cost(const CostCase& wanted) {
   }
   out.microseconds = all / static_cast<double>(parts * step);
   out.best_microseconds = best;
-  out.late_bytes = clusterer.bytes_mapped() + sample_bytes;
+  out.late_bytes = ClustererMemory{clusterer}.mapped() + sample_bytes;
   out.iterations = warm + parts * step;
   out.vector_bytes += log.bytes();
   return out;

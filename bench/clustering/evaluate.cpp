@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 #include <stdexcept>
+#include <type_traits>
 #include <unordered_map>
 
 #include "bench/clustering/shares.hpp"
@@ -14,6 +15,7 @@
 #include "offline/experiment/sample_reader.hpp"
 #include "offline/run/reconstruct.hpp"
 #include "tests/unit/clustering/as_stored.hpp"
+#include "tests/unit/clustering/clusterer_memory.hpp"
 
 namespace refrain::bench {
 
@@ -62,16 +64,16 @@ Result evaluate_with(AnyClusterer& clusterer, const Sequence& sequence, Algorith
   };
   for (std::size_t i = 0; i < count; ++i) {
     const auto& it = sequence.iterations[i];
-    const Added added = clusterer.add(i, {it.overall, touched[i]});
-    if (added.error != Error::None) throw std::runtime_error("an iteration was refused");
-    labels[i] = added.label;
+    const Label label = clusterer.add(i, {it.overall, touched[i]});
+    if (label == no_label) throw std::runtime_error("an iteration was refused");
+    labels[i] = label;
     if (!clusterer.merges().empty()) {
       merges.insert(merges.end(), clusterer.merges().begin(), clusterer.merges().end());
       clusterer.drained();
     }
-    if (keeps_vectors && log.append(i, added.label, it.overall) == IterationLog::Appended::BlockFull) {
+    if (keeps_vectors && log.append(i, label, it.overall) == IterationLog::Appended::BlockFull) {
       close();
-      (void)log.append(i, added.label, it.overall);
+      (void)log.append(i, label, it.overall);
     }
     if (sample_bytes) store.append(touched[i]);
   }
@@ -81,8 +83,13 @@ Result evaluate_with(AnyClusterer& clusterer, const Sequence& sequence, Algorith
   out.clusters = clusters;
   out.made = clusterer.cluster_count();
   out.classes = clusterer.class_count();
-  out.profiles = clusterer.profile_bytes();
-  out.search = clusterer.search_bytes();
+  if constexpr (std::is_same_v<AnyClusterer, Clusterer>) {
+    const ClustererMemory memory{clusterer};
+    out.profiles = memory.profiles();
+    out.search = memory.search();
+  } else {
+    out.profiles = clusterer.profile_bytes();
+  }
   if (keeps_vectors)
     for (const auto& block : blocks) out.vectors += block.size();
   if (keeps_vectors) out.vectors += merges.size() * sizeof(Merge);
@@ -326,7 +333,7 @@ SharesResult evaluate_shares(const Sequence& sequence, std::uint32_t clusters, u
   std::vector<Merge> merges;
   for (const auto& it : sequence.iterations) {
     const auto touched = sequence.touched(it);
-    labels.push_back(clusterer.add(labels.size(), {it.overall, touched}).label);
+    labels.push_back(clusterer.add(labels.size(), {it.overall, touched}));
     merges.insert(merges.end(), clusterer.merges().begin(), clusterer.merges().end());
     clusterer.drained();
   }

@@ -35,7 +35,7 @@ ReferenceClusterer::ReferenceClusterer(Algorithm algorithm, std::uint32_t max_cl
   }
 }
 
-Added ReferenceClusterer::add(std::uint64_t iteration, const IterationProfile& profile) {
+Label ReferenceClusterer::add(std::uint64_t iteration, const IterationProfile& profile) {
   ++iterations_;
   used_.clear();
   for (std::size_t m = 0; m < metrics_; ++m) {
@@ -58,7 +58,7 @@ Added ReferenceClusterer::add(std::uint64_t iteration, const IterationProfile& p
     else merges_.push_back({clusters_[from].label, clusters_[to].label});
     merge(to, from);
   }
-  return {label, Error::None};
+  return label;
 }
 
 std::size_t ReferenceClusterer::class_of(const IterationProfile& profile) {
@@ -175,9 +175,8 @@ ReferenceClusterer::Pair ReferenceClusterer::closest_by_sweep(const std::vector<
     sorted[i] = i;
     least_factor[i] = reluctance(members_of(i) + 1);
   }
-  std::ranges::sort(sorted, [&](std::size_t a, std::size_t b) {
-    return place(a) < place(b) || (place(a) == place(b) && a < b);
-  });
+  std::ranges::sort(
+      sorted, [&](std::size_t a, std::size_t b) { return place(a) < place(b) || (place(a) == place(b) && a < b); });
   Pair best;
   float least = other.found ? other.cost : HUGE_VALF;
   std::size_t best_i = count, best_j = count;
@@ -240,8 +239,12 @@ std::size_t ReferenceClusterer::order_at(std::uint32_t index) const { return std
 
 ClusterView ReferenceClusterer::cluster(std::uint32_t index) const {
   const Cluster& c = clusters_[order_at(index)];
-  return {c.label, static_cast<std::uint32_t>(c.cls), false, c.members, c.first, c.last, c.first, c.sum, c.minimum,
-          c.maximum, c.squares};
+  return {c.label,   static_cast<std::uint32_t>(c.cls),
+          false,     c.members,
+          c.first,   c.last,
+          c.first,   c.sum,
+          c.minimum, c.maximum,
+          c.squares};
 }
 
 PathRow ReferenceClusterer::row_of(const Cluster& c, std::size_t path) const {

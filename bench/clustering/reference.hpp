@@ -26,7 +26,7 @@ class ReferenceClusterer {
   ReferenceClusterer(Algorithm algorithm, std::uint32_t max_clusters, const std::vector<bool>& in_distance,
                      std::span<const clustering::Shape> shapes);
 
-  clustering::Added add(std::uint64_t iteration, const clustering::IterationProfile& profile);
+  clustering::Label add(std::uint64_t iteration, const clustering::IterationProfile& profile);
   std::span<const clustering::Merge> merges() const { return merges_; }
   void drained() { merges_.clear(); }
   std::uint32_t cluster_count() const { return static_cast<std::uint32_t>(order_.size()); }
@@ -41,7 +41,6 @@ class ReferenceClusterer {
   }
   /// As many full profiles of 8 bytes a value, with the list of call paths of each class.
   std::size_t profile_bytes() const;
-  std::size_t search_bytes() const { return 0; }
 
  private:
   struct Path {

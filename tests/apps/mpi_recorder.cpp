@@ -22,12 +22,8 @@ namespace refrain::measurement {
 
 constinit FirstThread first_thread{0, nullptr};
 constinit thread_local Location* location_of_thread __attribute__((tls_model("initial-exec"))) = nullptr;
-LifecycleHooks lifecycle;
 void (*say)(const char* line) = nullptr;
-std::span<const char* const> mpi_region_names;
-std::span<const bool> mpi_regions_in_order, mpi_regions_waited_in;
 void note_unmeasured_call(RegionId) {}
-constinit EventSettings event_settings{};  // none are kept
 std::atomic<bool> messages_go_uncounted{false};
 
 namespace {
@@ -132,7 +128,6 @@ std::int64_t* enter_region_anew(Location& location, RegionId region, const platf
 bool leave_abandoned_scope(Location&, const platform::Registers&) { return false; }
 bool scope_is_gone(const Location&, std::uintptr_t) { return false; }
 std::atomic<bool> calls_have_extras{true};  // so nobody asks the walker, which is not there
-std::atomic<bool> calls_pass_through{false};
 std::int64_t* enter_region_with_extras(Location& location, RegionId region, const platform::Registers& registers) {
   return enter_region_anew(location, region, registers, nullptr);
 }

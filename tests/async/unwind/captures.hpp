@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "mapped_walker.hpp"
 #include "unwind/tables.hpp"
 #include "unwind/walker.hpp"
 
@@ -43,7 +44,7 @@ class Captures {
   bool tables_are_wrong(const Walk& walk) const;
   void report(const char* what, const Start& start, const Walk& one, const Walk& other);
 
-  Walker walker_, library_;
+  MappedWalker walker_, library_;
   unsigned library_period_, until_library_;
   bool stepping_ = false, inside_ = false;
   Counts counts_;

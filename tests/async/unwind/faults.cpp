@@ -12,6 +12,7 @@
 #include <ucontext.h>
 #include <vector>
 
+#include "mapped_walker.hpp"
 #include "platform/modules.hpp"
 #include "platform/signal_context.hpp"
 #include "platform/threads.hpp"
@@ -23,7 +24,7 @@ namespace refrain::unwind {
 namespace {
 
 struct Fixture : testing::Test {
-  Walker walker;
+  test::MappedWalker walker;
   void SetUp() override {
     ASSERT_TRUE(start_rule_cache());
     ASSERT_TRUE(walker.create(platform::own_stack(), 1024, Backend::Incremental));

@@ -29,7 +29,6 @@ inline void add_log(experiment::Loop& loop, const std::vector<Iteration>& iterat
     ASSERT_EQ(log.append(i, label, row), clustering::IterationLog::Appended::Yes);
   }
   close();
-  log.destroy();
 }
 
 }  // namespace refrain::analysis::test

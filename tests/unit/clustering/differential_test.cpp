@@ -43,11 +43,11 @@ class Both {
   }
 
   void add(std::uint64_t iteration, const IterationProfile& profile) {
-    const Added now = now_.add(iteration, profile);
+    const Label now = now_.add(iteration, profile);
     const former::Added before = before_.add(iteration, profile);
-    ASSERT_EQ(now.error, Error::None);
+    ASSERT_NE(now, no_label);
     ASSERT_EQ(before.error, former::Error::None);
-    ASSERT_EQ(now.label, before.label) << "iteration " << iteration;
+    ASSERT_EQ(now, before.label) << "iteration " << iteration;
     ASSERT_EQ(now_.merges().size(), before_.merges().size()) << "iteration " << iteration;
     for (std::size_t m = 0; m < now_.merges().size(); ++m) {
       ASSERT_EQ(now_.merges()[m].from, before_.merges()[m].from) << "iteration " << iteration;

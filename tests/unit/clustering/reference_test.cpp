@@ -62,7 +62,7 @@ TEST(Paper, clusters_as_a_direct_transcription_does) {
     std::map<Label, Label> merged;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const auto touched = all[i].touched();
-      labels.push_back(clusterer.add(i, {all[i].overall, touched}).label);
+      labels.push_back(clusterer.add(i, {all[i].overall, touched}));
       for (const clustering::Merge& m : clusterer.merges()) merged[m.from] = m.to;
       clusterer.drained();
     }

@@ -180,7 +180,7 @@ class Followers : public testing::Test {
       add(l.tree.values_of(node));
       add(l.tree.settled_of(node));
     }
-    Iterations* iterations = iterations_of(l);
+    Iterations* iterations = l.iterations;
     for (std::uint32_t i = 0; iterations && i < iterations->count; ++i) {
       ClusteredLoop& loop = *iterations->loops[i];
       for (std::uint32_t k = 0; k < loop.clusterer.cluster_count(); ++k) {
@@ -317,7 +317,7 @@ TEST_F(Followers, what_sleeps_for_long_still_has_every_iteration) {
   bring_up_to_date();
   EXPECT_EQ(0, location->losses[static_cast<std::size_t>(Loss::IterationUnclustered)]);
   check(*location, account);
-  const auto logged = rows(*iterations_of(*location)->loops[0]);
+  const auto logged = rows(*location->iterations->loops[0]);
   ASSERT_EQ(20'001U, logged.size());
   for (std::size_t n = 0; n < 20'000; ++n) ASSERT_EQ(walls_[0][n], value(logged[n], MetricId::Wall)) << n;
 }
@@ -341,7 +341,7 @@ TEST_F(Followers, what_begins_late_pays_nothing_for_the_past) {
     of_leader.iterations += past;
     bring_up_to_date();  // as a snapshot does
   }
-  const ClusteredLoop& loop = *iterations_of(*location)->loops[0];
+  const ClusteredLoop& loop = *location->iterations->loops[0];
   EXPECT_EQ(4 * past + 202, loop.iterations);
   EXPECT_EQ(loop.iterations, loop.samples.count());
   EXPECT_LT(loop.closed.size() + loop.log.bytes() + loop.samples.data().size(), 1000U);
@@ -379,7 +379,7 @@ TEST_F(Followers, lives_that_begin_or_end_before_a_boundary_is_published_lie_beh
       thread.join();
       bring_up_to_date();
       check(*location, account);
-      const auto logged = rows(*iterations_of(*location)->loops[0]);
+      const auto logged = rows(*location->iterations->loops[0]);
       const std::size_t n = logged.size() - 6;
       EXPECT_EQ(1, value(logged[n], MetricId::Visits));
       EXPECT_EQ(begins_before, value(logged[n], MetricId::Wall) > 0);
@@ -428,7 +428,7 @@ TEST_F(Followers, iterations_without_a_record_have_no_row_and_their_part_of_the_
   thread.join();
   bring_up_to_date();
   check(*location, account);
-  ClusteredLoop& loop = *iterations_of(*location)->loops[0];
+  ClusteredLoop& loop = *location->iterations->loops[0];
   std::int64_t ticks = 0, weights = loop.passed.totals.weight_user_ns, by_path = 0;
   std::uint64_t members = 0;
   for (std::uint32_t k = 0; k < loop.clusterer.cluster_count(); ++k) {
@@ -478,7 +478,7 @@ TEST_F(Followers, iterations_within_one_call_have_no_row_and_all_their_time_is_o
     iterate(0);
     if (i % 10 == 9) bring_up_to_date();
   }
-  ClusteredLoop& loop = *iterations_of(*location)->loops[0];
+  ClusteredLoop& loop = *location->iterations->loops[0];
   EXPECT_GE(loop.passed.sums[1].count, 95U);
   EXPECT_EQ(loop.passed.sums[1].wall, loop.passed.totals.mpi);
   EXPECT_EQ(0U, loop.passed.sums[0].count);
@@ -617,7 +617,7 @@ TEST_F(Followers, a_thread_with_a_loop_of_its_own_follows_no_more_and_loses_noth
   thread.join();
   iterate(0);
   bring_up_to_date();
-  EXPECT_EQ(nullptr, iterations_of(*location));
+  EXPECT_EQ(0U, location->iterations->count);
   check(*location, account, false);
   EXPECT_EQ(account.total, location->settled.mpi_calls);
 }

@@ -281,7 +281,6 @@ void SampleRank::add_samples_and_slopes(std::size_t thread, std::size_t bytes) {
   loop.references.assign(store.references().begin(), store.references().end());
   loop.kept = store.kept();
   loop.count = store.count();
-  store.destroy();
   for (std::uint32_t c = 0; c < 2; ++c)
     for (std::size_t p = 0; p < calls.size(); ++p) {
       loop.slopes.push_back({c, calls[p], {}, {}});
