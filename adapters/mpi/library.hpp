@@ -18,13 +18,14 @@ namespace refrain::adapters::mpi {
 #define REFRAIN_OWN_USES(use)                                                                                          \
   use(Query_thread) use(Get_library_version) use(Initialized) use(Type_size_x) use(Get_elements_x) use(Test_cancelled) \
       use(Comm_size) use(Comm_rank) use(Comm_remote_size) use(Comm_test_inter) use(Comm_group) use(Comm_remote_group)  \
-          use(Comm_idup) use(Comm_free) use(Comm_set_errhandler) use(Group_free) use(Group_size)                       \
-              use(Group_translate_ranks) use(Topo_test) use(Cartdim_get) use(Cart_shift) use(Graph_neighbors_count)    \
+          use(Comm_idup) use(Comm_free) use(Comm_set_errhandler) use(Group_free) use(Group_translate_ranks)            \
+              use(Topo_test) use(Cartdim_get) use(Cart_shift) use(Graph_neighbors_count)                               \
                   use(Dist_graph_neighbors_count) use(Isend) use(Improbe) use(Imrecv) use(Test) use(Cancel)            \
-                      use(Request_free) use(Type_get_envelope)
+                      use(Request_free) use(Type_get_envelope) use(Info_get) use(Info_free)
 /// Those that came with MPI 4. MPICH 3, Intel MPI and MVAPICH have the interface of MPICH 4, without them.
 #if MPI_VERSION >= 4
-#define REFRAIN_OWN_USES_OF_MPI_4(use) use(Type_get_envelope_c)
+#define REFRAIN_OWN_USES_OF_MPI_4(use) \
+  use(Type_get_envelope_c) use(Session_init) use(Session_finalize) use(Session_get_pset_info)
 #else
 #define REFRAIN_OWN_USES_OF_MPI_4(use)
 #endif

@@ -6,6 +6,7 @@
 
 #include "adapters/mpi/calls/fortran.hpp"
 #include "adapters/mpi/library.hpp"
+#include "adapters/mpi/lifecycle.hpp"
 #include "adapters/mpi/missing.hpp"
 #include "measurement/mpi_call.hpp"
 #include "regions.hpp"
@@ -92,18 +93,17 @@ std::uintptr_t refrain_call_fortran(unsigned index, std::uintptr_t* registers, c
     std::uintptr_t& error = registers[error_argument(symbol.region)];
     if (!error) error = reinterpret_cast<std::uintptr_t>(&own_error);
     const auto* result = reinterpret_cast<const MPI_Fint*>(error);
-    auto call = [&] {
+    call_lifecycle(symbol.region, caller, [&] {
       pass_on();
       return static_cast<int>(*result);
-    };
-    call_fortran_lifecycle(
-        symbol.region, caller, [](void* state) { return (*static_cast<decltype(call)*>(state))(); }, &call);
+    });
     return 0;
   }
   if (symbol.region == region::MPI_Pcontrol) [[unlikely]] {
-    call_fortran_control(
-        *reinterpret_cast<const MPI_Fint*>(registers[0]), caller,
-        [](void* state) { (*static_cast<decltype(pass_on)*>(state))(); }, &pass_on);
+    call_control(*reinterpret_cast<const MPI_Fint*>(registers[0]), caller, [&] {
+      pass_on();
+      return MPI_SUCCESS;
+    });
     return 0;
   }
   Location* location = own_location();
