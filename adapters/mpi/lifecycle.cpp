@@ -69,8 +69,9 @@ void end_mpi() {
   if (!initialized.exchange(false)) return;
   const platform::OwnFloatingPoint own_environment;
   if (measurement::Location* location = measurement::own_location())
-    for (std::uint64_t left = request_table.active(); left > 0; --left)
-      location->count_loss(measurement::Loss::RequestLeft);
+    location->add_loss(
+        measurement::Loss::RequestLeft,
+        static_cast<std::int64_t>(request_table.count([](const TrackedRequest& of) { return of.active; })));
   lifecycle.mpi_finalizing(adapter);
   close_peers();
   forget_world();
