@@ -7,7 +7,7 @@
 #include "platform/message.hpp"
 #include "record/error_text.hpp"
 #include "record/event_agreement.hpp"
-#include "record/event_frames.hpp"
+#include "record/frames.hpp"
 #include "record/experiment.hpp"
 #include "record/spill_file.hpp"
 

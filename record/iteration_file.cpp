@@ -8,7 +8,7 @@
 #include "platform/message.hpp"
 #include "record/error_text.hpp"
 #include "record/experiment.hpp"
-#include "record/iteration_frames.hpp"
+#include "record/frames.hpp"
 #include "record/spill_file.hpp"
 
 namespace refrain::record {
