@@ -26,6 +26,7 @@ using platform::say;
 
 ExperimentDirectory directory;
 ExperimentDirectory early_directory;  ///< of this process alone, until MPI_Init
+int own_rank = rank_before_mpi;
 constinit platform::NeverDestroyed<platform::GrowableArray<char>> mpi_library_text;
 const char* no_task_clock = "";  ///< why it makes no samples
 
@@ -143,6 +144,8 @@ std::int64_t deadline_in(std::int64_t seconds) { return platform::monotonic_ns()
 
 const char* experiment_directory() { return directory.path; }
 
+int rank_in_experiment() { return own_rank; }
+
 const char* experiment_before_mpi() {
   const bool is_another = early_directory.path[0] && std::strcmp(early_directory.path, directory.path) != 0;
   return is_another ? early_directory.path : nullptr;
@@ -151,6 +154,7 @@ const char* experiment_before_mpi() {
 bool open_experiment(const config::Configuration& configuration, const measurement::Peers& peers,
                      const char* mpi_library, const char* why_not_the_task_clock) {
   no_task_clock = why_not_the_task_clock;
+  own_rank = peers.rank;
   platform::Bytes message;
   early_directory = directory;
   if (peers.rank == 0) {

@@ -40,6 +40,10 @@ bool clocks_are_compared();
 
 /// Where the experiment of this job is, as an absolute path; empty as long as there is none.
 const char* experiment_directory();
+/// Which of its ranks this process is.
+int rank_in_experiment();
+/// Which one it is in an experiment of its own.
+inline constexpr int rank_before_mpi = 0;
 /// The one that this process had for itself when the ranks opened theirs, if that is another; else null.
 const char* experiment_before_mpi();
 

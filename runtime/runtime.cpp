@@ -216,7 +216,7 @@ bool begin_measurement() {
   measurement::begin_process_cpu_time();
   if (sampling::frequency_is_capped()) measurement::own_location()->count_loss(measurement::Loss::FrequencyCapped);
   this_rank.is_without_mpi = !mpi_is_loaded();
-  start_snapshots(configuration, 0, this_rank.first_anchor, this_rank.is_without_mpi ? 0 : patience_before_init_ns);
+  start_snapshots(this_rank.is_without_mpi ? 0 : patience_before_init_ns);
   guest::watch_endings();
   return true;
 }
@@ -262,21 +262,20 @@ measurement::Peers exchange_with_peers() {
 /// What was spilled, and what is left of events: to the record where it is little, else in the files.
 Spilled finish_files(platform::Bytes& event_frames) {
   Spilled spilled;
-  spilled.frames = record::map_iterations(this_rank.world.rank);
+  spilled.frames = record::map_iterations();
   if (spilled.frames.empty()) spilled.bytes = record::iteration_bytes();
   spilled.takes_in_events =
       files_are_ours && measurement::is_sample_of_events() && record::take_in_events(event_frames);
   spilled.event_frames = event_frames.view();
-  if (files_are_ours && !spilled.takes_in_events)
-    record::write_all_events(record::EventsUntil::Now, this_rank.world.rank);
+  if (files_are_ours && !spilled.takes_in_events) record::write_all_events(record::EventsUntil::Now);
   return spilled;
 }
 
 /// The record is written: what it has taken in need not stay in files.
 void clean_up_files(const Spilled& spilled) {
-  if (spilled.bytes == 0) record::remove_iteration_file(this_rank.world.rank);
-  if (spilled.takes_in_events) record::remove_event_file(this_rank.world.rank);
-  else record::tell_unwritten_sample(this_rank.world.rank);
+  if (spilled.bytes == 0) record::remove_iteration_file();
+  if (spilled.takes_in_events) record::remove_event_file();
+  else record::tell_unwritten_sample();
 }
 
 /// After end_measurement().
@@ -364,15 +363,15 @@ void on_mpi_initialized(const MpiAdapter& adapter) {
     this_rank.adapter = adapter;
     this_rank.world = adapter.peers;
     if (const char* before = open_experiment(adapter.library_version) ? record::experiment_before_mpi() : nullptr)
-      join_experiment(before, record::experiment_directory(), world.rank);
+      join_experiment(before);
   }
   if (!this_rank.has_experiment) return end_measurement();
   if (record::clocks_are_compared())
     clocks_are_good = record::measure_clock_offset(world, record::deadline_in(configuration.finalize_timeout));
-  start_snapshots(configuration, world.rank, this_rank.first_anchor);
+  start_snapshots();
   begin_iterations_at_calls();
   if (Location* location = measurement::own_location()) {
-    work.charge(*location, this_rank.first_anchor);
+    work.charge(*location);
     measurement::leave_out_own_work(*location);
   }
 }
