@@ -1,7 +1,6 @@
 #include "guest/endings.hpp"
 
 #include <atomic>
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -12,6 +11,7 @@
 #include "measurement/location.hpp"
 #include "measurement/locations.hpp"
 #include "platform/clock.hpp"
+#include "platform/errno_keeper.hpp"
 #include "platform/fault_signals.hpp"
 #include "platform/helper_thread.hpp"
 #include "platform/interval_timer.hpp"
@@ -60,10 +60,9 @@ void on_fault_meanwhile(int signal, siginfo_t* info, void* context) {
     kill(platform::process_id(), signal);
     return;
   }
-  const int saved_errno = errno;
+  const platform::ErrnoKeeper errno_keeper;
   while (writing.test(std::memory_order_acquire)) platform::pause_ms(1);
   if (!is_fault(signal, info)) send_again(signal, info);
-  errno = saved_errno;
 }
 
 struct Work {
@@ -123,12 +122,9 @@ bool is_crash(int signal) { return platform::is_fault_signal(signal) || signal =
 void on_default(int signal, siginfo_t* info, void*) {
   static std::atomic_flag dying;
   if (helper.is_this_thread()) helper.leave();
-  const int saved_errno = errno;
+  const platform::ErrnoKeeper errno_keeper;
   if (callbacks.is_home()) {
-    if (is_inside_measurement() && comes_again(signal, info)) {
-      errno = saved_errno;
-      return;
-    }
+    if (is_inside_measurement() && comes_again(signal, info)) return;
     if (retries.load() > 0 && info->si_code == SI_TIMER) *info = first_info;
     if (dying.test_and_set()) {  // another thread is about to end the process
       for (int i = 0; i < 3000; ++i) platform::pause_ms(1);
@@ -142,7 +138,6 @@ void on_default(int signal, siginfo_t* info, void*) {
   }
   set_default(signal);
   send_again(signal, info);  // a fault, too: what caused it may be gone
-  errno = saved_errno;
 }
 
 /// SIGTERM has come and the program handles it. Its handler is first: the time that is left is the program's.
@@ -152,9 +147,8 @@ void on_warning(int signal, siginfo_t* info, void* context) {
   if (at_home) callbacks.end_announced();
   call_own_handler(signal, info, context);
   if (!at_home || is_inside_measurement()) return;
-  const int saved_errno = errno;
+  const platform::ErrnoKeeper errno_keeper;
   write_aside(callbacks.write_warned, 0);
-  errno = saved_errno;
 }
 
 // ---- exits ----------------------------------------------------------------------------------------------------------

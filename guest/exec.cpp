@@ -21,6 +21,7 @@
 #include "config/line.hpp"
 #include "config/preloading.hpp"
 #include "guest/guest.hpp"
+#include "platform/errno_keeper.hpp"
 #include "platform/next_definition.hpp"
 #include "platform/pages.hpp"
 
@@ -56,12 +57,10 @@ class Continued {
  public:
   /// `file`: the next image; null: it is not known, or this process has nothing to continue.
   Continued(const char* name, const struct stat* file, char* const* environment) : environment_(environment) {
-    const int saved = errno;
-    if (file) {
-      if (!is_own_image(*file)) callbacks.replaced(name);
-      else if (const Traces of = callbacks.traces(); *of.library) add(of);
-    }
-    errno = saved;
+    if (!file) return;
+    const platform::ErrnoKeeper errno_keeper;
+    if (!is_own_image(*file)) callbacks.replaced(name);
+    else if (const Traces of = callbacks.traces(); *of.library) add(of);
   }
   char* const* get() const { return entries_.size() ? entries_.data() : environment_; }
 
@@ -125,8 +124,8 @@ int execute_by_name(const char* name, char* const* arguments, char* const* envir
 
 int execute_open(int directory, const char* path, char* const* arguments, char* const* environment, int flags) {
   struct stat file;
-  const bool found = callbacks.can_be_continued() &&
-                     syscall(SYS_newfstatat, directory, path, &file, flags & AT_EMPTY_PATH) == 0;
+  const bool found =
+      callbacks.can_be_continued() && syscall(SYS_newfstatat, directory, path, &file, flags & AT_EMPTY_PATH) == 0;
   const Continued continued(path, found ? &file : nullptr, environment);
   return static_cast<int>(syscall(SYS_execveat, directory, path, arguments, continued.get(), flags));
 }

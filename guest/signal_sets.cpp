@@ -15,6 +15,7 @@
 #include "guest/guest.hpp"
 #include "measurement/location.hpp"
 #include "platform/clock.hpp"
+#include "platform/errno_keeper.hpp"
 #include "platform/next_definition.hpp"
 #include "platform/signal_mask.hpp"
 #include "platform/threads.hpp"
@@ -78,13 +79,12 @@ bool is_general(const sigset_t& set) {
 
 /// A tick that was under way when the program took the signal.
 void drop_pending_tick(int signal) {
-  const int saved_errno = errno;
+  const platform::ErrnoKeeper errno_keeper;
   const timespec now{};
   siginfo_t info{};
   // One that is sent to the thread comes before one that is sent to the process.
   if (platform::take_signal(only(signal), &info, now) > 0 && !callbacks.is_own_tick(info))
     syscall(SYS_rt_tgsigqueueinfo, platform::process_id(), platform::thread_id(), signal, &info);
-  errno = saved_errno;
 }
 
 /// The program waits for these signals: whether ours is one of them. Where they are few it has a use of its own for
@@ -245,14 +245,13 @@ extern "C" {
     auto* next = next_sigwait.get();
     return next ? next(set, signal) : ENOSYS;
   }
-  const int saved_errno = errno;
+  const refrain::platform::ErrnoKeeper errno_keeper;
   int received;
   do received = wait_for_others(nullptr, [&](siginfo_t* info) { return pass_on(next_sigwaitinfo, set, info); });
   while (received < 0 && errno == EINTR);
-  const int error = received < 0 ? errno : 0;
-  if (received > 0) *signal = received;
-  errno = saved_errno;
-  return error;
+  if (received < 0) return errno;
+  *signal = received;
+  return 0;
 }
 [[gnu::visibility("default")]] int sigwaitinfo(const sigset_t* set, siginfo_t* info) {
   if (!waits_for_ours(set)) return pass_on(next_sigwaitinfo, set, info);

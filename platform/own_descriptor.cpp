@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "platform/errno_keeper.hpp"
 #include "platform/threads.hpp"
 
 namespace refrain::platform {
@@ -58,13 +59,11 @@ bool mark_descriptor(int descriptor, int signal) {
 }
 
 bool is_marked_descriptor(int descriptor, int os_thread_id, int signal) {
-  const int saved = errno;
+  const ErrnoKeeper errno_keeper;
   f_owner_ex owner{};
-  const bool marked = syscall(SYS_fcntl, descriptor, F_GETSIG) == signal &&
-                      syscall(SYS_fcntl, descriptor, F_GETOWN_EX, &owner) == 0 && owner.type == F_OWNER_TID &&
-                      owner.pid == os_thread_id;
-  errno = saved;
-  return marked;
+  return syscall(SYS_fcntl, descriptor, F_GETSIG) == signal &&
+         syscall(SYS_fcntl, descriptor, F_GETOWN_EX, &owner) == 0 && owner.type == F_OWNER_TID &&
+         owner.pid == os_thread_id;
 }
 
 }  // namespace refrain::platform

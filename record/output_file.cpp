@@ -141,7 +141,4 @@ void remove_from(const char* directory, const char* name) {
   if (place.fits) syscall(SYS_unlinkat, place.directory, place.path, 0);
 }
 
-ErrnoKeeper::ErrnoKeeper() : kept_(errno) {}
-ErrnoKeeper::~ErrnoKeeper() { errno = kept_; }
-
 }  // namespace refrain::record

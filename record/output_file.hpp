@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <span>
 
+#include "platform/errno_keeper.hpp"
 #include "platform/mapped_file.hpp"
 #include "platform/own_signal.hpp"
 
@@ -59,16 +60,6 @@ struct FileSizeSignalBlocker : platform::OwnSignalBlocker {
   FileSizeSignalBlocker() : OwnSignalBlocker(SIGXFSZ) {}
 };
 
-/// Gives errno back as it was.
-class ErrnoKeeper {
- public:
-  ErrnoKeeper();
-  ~ErrnoKeeper();
-  ErrnoKeeper(const ErrnoKeeper&) = delete;
-  ErrnoKeeper& operator=(const ErrnoKeeper&) = delete;
-
- private:
-  int kept_;
-};
+using platform::ErrnoKeeper;
 
 }  // namespace refrain::record

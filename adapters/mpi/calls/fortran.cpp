@@ -1,12 +1,12 @@
 #include "adapters/mpi/calls/fortran.hpp"
 
-#include <cerrno>
 #include <cstring>
 #include <dlfcn.h>
 #include <link.h>
 
 #include "adapters/mpi/library.hpp"
 #include "platform/call_target.hpp"
+#include "platform/errno_keeper.hpp"
 #include "platform/functions.hpp"
 #include "regions.hpp"
 
@@ -139,7 +139,7 @@ std::uint64_t life_of(std::uintptr_t address) {
 }  // namespace
 
 bool judge_call_site(measurement::RegionId region, const void* return_address, std::uint64_t key) {
-  const int saved_errno = errno;
+  const platform::ErrnoKeeper errno_keeper;
   const std::uint64_t checked = life_of(reinterpret_cast<std::uintptr_t>(return_address) - 1);
   const bool verdict = comes_through_layer(return_address, region_names[static_cast<unsigned>(region)]);
   KnownCallSite* places = places_of_call_site(key);
@@ -149,7 +149,6 @@ bool judge_call_site(measurement::RegionId region, const void* return_address, s
   places[way].key.store(0, std::memory_order_relaxed);
   places[way].checked.store(checked, std::memory_order_release);
   places[way].key.store(key | verdict, std::memory_order_release);
-  errno = saved_errno;
   return verdict;
 }
 

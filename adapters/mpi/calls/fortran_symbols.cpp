@@ -1,7 +1,6 @@
 #include "adapters/mpi/calls/fortran_symbols.hpp"
 
 #include <atomic>
-#include <cerrno>
 #include <iterator>
 
 #include "adapters/mpi/calls/fortran.hpp"
@@ -9,6 +8,7 @@
 #include "adapters/mpi/lifecycle.hpp"
 #include "adapters/mpi/missing.hpp"
 #include "measurement/mpi_call.hpp"
+#include "platform/errno_keeper.hpp"
 #include "regions.hpp"
 
 namespace refrain::adapters::mpi {
@@ -67,7 +67,7 @@ std::uintptr_t refrain_pass_on(void* function, const std::uintptr_t* registers, 
 
 /// The target of a symbol, looked up at its first call.
 void* refrain_find_fortran(unsigned index) {
-  const int saved_errno = errno;
+  const refrain::platform::ErrnoKeeper errno_keeper;
   const char* name = fortran_symbol_names + fortran_symbols[index].name;
   void* next = next_fortran_function(name);
   if (!next) end_without_function(name);
@@ -77,7 +77,6 @@ void* refrain_find_fortran(unsigned index) {
     target = reinterpret_cast<void*>(&refrain_fortran_measured);
   }
   refrain_fortran_targets[index].store(target, std::memory_order_release);
-  errno = saved_errno;
   return target;
 }
 
