@@ -189,10 +189,8 @@ bool do_at_end(void (*work)(void*), std::int64_t patience_s) {
 
 extern "C" {
 
-[[gnu::visibility("default"), noreturn]] void _exit(int status) {
-  refrain::guest::exit_now(refrain::guest::next_exit, status);
-}
-[[gnu::visibility("default"), noreturn]] void _Exit(int status) noexcept {
+[[noreturn]] REFRAIN_EXPORT void _exit(int status) { refrain::guest::exit_now(refrain::guest::next_exit, status); }
+[[noreturn]] REFRAIN_EXPORT void _Exit(int status) noexcept {
   refrain::guest::exit_now(refrain::guest::next_c99_exit, status);
 }
 

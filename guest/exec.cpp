@@ -162,37 +162,36 @@ extern "C" {
 
 using namespace refrain::guest;
 
-[[gnu::visibility("default")]] int execve(const char* path, char* const* arguments, char* const* environment) noexcept {
+REFRAIN_EXPORT int execve(const char* path, char* const* arguments, char* const* environment) noexcept {
   return execute(path, arguments, environment);
 }
-[[gnu::visibility("default")]] int execv(const char* path, char* const* arguments) noexcept {
+REFRAIN_EXPORT int execv(const char* path, char* const* arguments) noexcept {
   return execute(path, arguments, __environ);
 }
-[[gnu::visibility("default")]] int execvpe(const char* name, char* const* arguments,
-                                           char* const* environment) noexcept {
+REFRAIN_EXPORT int execvpe(const char* name, char* const* arguments, char* const* environment) noexcept {
   return execute_by_name(name, arguments, environment);
 }
-[[gnu::visibility("default")]] int execvp(const char* name, char* const* arguments) noexcept {
+REFRAIN_EXPORT int execvp(const char* name, char* const* arguments) noexcept {
   return execute_by_name(name, arguments, __environ);
 }
-[[gnu::visibility("default")]] int fexecve(int descriptor, char* const* arguments, char* const* environment) noexcept {
+REFRAIN_EXPORT int fexecve(int descriptor, char* const* arguments, char* const* environment) noexcept {
   return execute_open(descriptor, "", arguments, environment, AT_EMPTY_PATH);
 }
-[[gnu::visibility("default")]] int execveat(int directory, const char* path, char* const* arguments,
-                                            char* const* environment, int flags) noexcept {
+REFRAIN_EXPORT int execveat(int directory, const char* path, char* const* arguments, char* const* environment,
+                            int flags) noexcept {
   return execute_open(directory, path, arguments, environment, flags);
 }
-[[gnu::visibility("default")]] int execl(const char* path, const char* first, ...) noexcept {
+REFRAIN_EXPORT int execl(const char* path, const char* first, ...) noexcept {
   WORDS(words, first);
   va_end(list_);
   return execute(path, words, __environ);
 }
-[[gnu::visibility("default")]] int execlp(const char* name, const char* first, ...) noexcept {
+REFRAIN_EXPORT int execlp(const char* name, const char* first, ...) noexcept {
   WORDS(words, first);
   va_end(list_);
   return execute_by_name(name, words, __environ);
 }
-[[gnu::visibility("default")]] int execle(const char* path, const char* first, ...) noexcept {
+REFRAIN_EXPORT int execle(const char* path, const char* first, ...) noexcept {
   WORDS(words, first);
   char* const* environment = va_arg(list_, char* const*);
   va_end(list_);

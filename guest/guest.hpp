@@ -7,6 +7,9 @@
 #include <signal.h>
 #include <string_view>
 
+/// What the program finds in place of a function of the C library.
+#define REFRAIN_EXPORT __attribute__((visibility("default")))
+
 namespace refrain::guest {
 
 /// What an image that continues this one needs (exec.cpp).
