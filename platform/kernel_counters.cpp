@@ -51,27 +51,18 @@ bool add_kernel_counter(KernelCounters& counters, KernelEvent event, int& error)
     return false;
   }
   const int leader = counters.count ? counters.descriptors[0] : -1;
-  int descriptor = open_event(event, leader, false);
+  int opened = open_event(event, leader, false);
   // Without privileges (kernel.perf_event_paranoid of 2 and more) only what happens in user mode may be counted.
-  if (descriptor < 0 && (errno == EACCES || errno == EPERM) && !happens_in_kernel(event))
-    descriptor = open_event(event, leader, true);
-  if (descriptor >= 0) {
-    descriptor = move_out_of_the_way(descriptor);
-    if (!mark_descriptor(descriptor, mark)) {
-      error = errno;
-      close(descriptor);
-      descriptor = -1;
-    }
-  } else {
+  if (opened < 0 && (errno == EACCES || errno == EPERM) && !happens_in_kernel(event))
+    opened = open_event(event, leader, true);
+  const int descriptor = keep_descriptor(opened, DescriptorUse::Metric, mark);
+  if (descriptor < 0) {
     error = errno;
+    return false;
   }
-  if (descriptor >= 0) {
-    counters.os_thread_id = thread_id();
-    counters.descriptors[counters.count++] = descriptor;
-  } else {
-    give_back_descriptor_place(DescriptorUse::Metric);
-  }
-  return descriptor >= 0;
+  counters.os_thread_id = thread_id();
+  counters.descriptors[counters.count++] = descriptor;
+  return true;
 }
 
 bool read_kernel_counters(const KernelCounters& counters, std::int64_t* values) {

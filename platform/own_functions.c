@@ -123,8 +123,6 @@ int fstat(int descriptor, struct stat* out) {
   return (int)KERNEL(SYS_newfstatat, descriptor, "", out, AT_EMPTY_PATH, 0, 0);
 }
 int mkdir(const char* path, mode_t mode) { return (int)KERNEL(SYS_mkdirat, AT_FDCWD, path, mode, 0, 0, 0); }
-int rename(const char* from, const char* to) { return (int)KERNEL(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0, 0); }
-int unlink(const char* path) { return (int)KERNEL(SYS_unlinkat, AT_FDCWD, path, 0, 0, 0, 0); }
 int rmdir(const char* path) { return (int)KERNEL(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR, 0, 0, 0); }
 ssize_t readlink(const char* path, char* out, size_t size) {
   return KERNEL(SYS_readlinkat, AT_FDCWD, path, out, size, 0, 0);

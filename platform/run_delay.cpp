@@ -55,18 +55,12 @@ std::int64_t read_file(int descriptor) {
 bool RunDelay::open() {
   close();
   const ErrnoKeeper errno_keeper;
-  if (take_descriptor_place(DescriptorUse::RunDelay)) {
-    int file = open_read_only("/proc/thread-self/schedstat");
-    if (file >= 0) file = move_out_of_the_way(file);
-    if (file > 0 && mark_descriptor(file, mark)) {
-      descriptor_ = file;
-      os_thread_id_ = thread_id();
-    } else {
-      if (file >= 0) syscall(SYS_close, file);
-      give_back_descriptor_place(DescriptorUse::RunDelay);
-    }
-  }
-  return descriptor_ > 0;
+  if (!take_descriptor_place(DescriptorUse::RunDelay)) return false;
+  const int file = keep_descriptor(open_read_only("/proc/thread-self/schedstat"), DescriptorUse::RunDelay, mark);
+  if (file < 0) return false;
+  descriptor_ = file;
+  os_thread_id_ = thread_id();
+  return true;
 }
 
 void RunDelay::close() {
