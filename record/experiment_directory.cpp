@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -63,24 +64,14 @@ int make_parents(char* path) {
 bool is_empty_directory(const char* path) {
   const int fd = ::open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return false;
-  struct Entry {
-    std::uint64_t inode;
-    std::int64_t next;
-    unsigned short size;
-    unsigned char type;
-    char name[1];
-  };
-  alignas(Entry) char buffer[2048];
+  alignas(dirent64) char buffer[2048];
   bool empty = true;
   long filled = 0;
   while (empty && (filled = syscall(SYS_getdents64, fd, buffer, sizeof buffer)) > 0)
     for (long at = 0; at < filled;) {
-      const char* entry = buffer + at;
-      const char* name = entry + offsetof(Entry, name);
-      if (std::strcmp(name, ".") != 0 && std::strcmp(name, "..") != 0) empty = false;
-      unsigned short size;
-      std::memcpy(&size, entry + offsetof(Entry, size), sizeof size);
-      at += size;
+      const auto* entry = reinterpret_cast<const dirent64*>(buffer + at);
+      if (std::strcmp(entry->d_name, ".") != 0 && std::strcmp(entry->d_name, "..") != 0) empty = false;
+      at += entry->d_reclen;
     }
   ::close(fd);
   return empty && filled == 0;

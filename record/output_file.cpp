@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "config/line.hpp"
+#include "format/profile_file.hpp"
 #include "platform/own_descriptor.hpp"
 
 namespace refrain::record {
@@ -103,6 +104,10 @@ bool OutputFile::close() {
   if (!good) error = errno;
   descriptor_ = -1;
   return good;
+}
+
+RankFileName::RankFileName(const char* begin, std::int32_t rank) {
+  config::Line(text, sizeof text) << begin << std::int64_t{rank} << format::spill_name_end;
 }
 
 bool map_file(const char* directory, const char* name, platform::MappedFile& file) {

@@ -42,6 +42,12 @@ class OutputFile {
   int descriptor_ = -1;
 };
 
+/// The name of a file of a rank: "part-3.refrain".
+struct RankFileName {
+  char text[48];
+  RankFileName(const char* begin, std::int32_t rank);
+};
+
 /// Maps a file of the directory. False: `file.error` has the errno value.
 [[nodiscard]] bool map_file(const char* directory, const char* name, platform::MappedFile& file);
 
