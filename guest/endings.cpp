@@ -66,19 +66,19 @@ void on_fault_meanwhile(int signal, siginfo_t* info, void* context) {
 }
 
 struct Work {
-  bool (*write)();
+  End end;
   bool done;
 } work;
 
-void do_work(void*) { work.done = work.write(); }
+void do_work(void*) { work.done = callbacks.write(work.end); }
 
-/// `write` is one of the callbacks. False: nothing was written. `patience_ns`: 0 waits for ever.
-bool write_aside(bool (*write)(), std::int64_t patience_ns) {
+/// False: nothing was written. `patience_ns`: 0 waits for ever.
+bool write_aside(End end, std::int64_t patience_ns) {
   using Result = platform::HelperThread::Result;
   if (!callbacks.is_measured() || was_written_for_exit.load()) return false;
   if (writing.test_and_set(std::memory_order_acquire)) return false;
   const platform::NoCancellation whole;
-  work = {write, false};
+  work = {end, false};
   // A fault signal that somebody sends to this thread meanwhile waits until the program's handlers are back:
   // on_fault_meanwhile would wait here for `writing`, which this thread clears.
   const sigset_t faults = platform::fault_signal_set();
@@ -89,7 +89,7 @@ bool write_aside(bool (*write)(), std::int64_t patience_ns) {
   give_back_faults();
   platform::change_signal_mask(SIG_SETMASK, &mask, nullptr);
   if (result == Result::Faulted) measurement::resume_others();
-  if (result == Result::Unavailable && write == callbacks.write_leaving && !is_inside_measurement()) do_work(nullptr);
+  if (result == Result::Unavailable && end == End::Leaving && !is_inside_measurement()) do_work(nullptr);
   // A helper that takes too long still uses `work`.
   if (result != Result::TimedOut) writing.clear(std::memory_order_release);
   return result != Result::TimedOut && result != Result::Faulted && work.done;
@@ -130,7 +130,7 @@ void on_default(int signal, siginfo_t* info, void*) {
       for (int i = 0; i < 3000; ++i) platform::pause_ms(1);
     } else if (!is_inside_measurement()) {
       const std::int64_t begin = platform::monotonic_ns();
-      write_aside(callbacks.write_dying, is_crash(signal) ? patience_in_crash_ns : patience_when_asked_ns);
+      write_aside(End::Dying, is_crash(signal) ? patience_in_crash_ns : patience_when_asked_ns);
       while (!is_crash(signal) && callbacks.is_one_of_several() &&
              platform::monotonic_ns() < begin + patience_when_asked_ns)
         platform::pause_ms(1);
@@ -148,7 +148,7 @@ void on_warning(int signal, siginfo_t* info, void* context) {
   call_own_handler(signal, info, context);
   if (!at_home || is_inside_measurement()) return;
   const platform::ErrnoKeeper errno_keeper;
-  write_aside(callbacks.write_warned, 0);
+  write_aside(End::Warned, 0);
 }
 
 // ---- exits ----------------------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ void watch_endings() {
 }
 
 void write_before_exit() {
-  if (write_aside(callbacks.write_leaving, patience_at_exit_ns)) was_written_for_exit.store(true);
+  if (write_aside(End::Leaving, patience_at_exit_ns)) was_written_for_exit.store(true);
 }
 
 bool do_at_end(void (*work)(void*), std::int64_t patience_s) {

@@ -426,6 +426,11 @@ void on_mpi_aborting() {
   if (this_rank.has_experiment) guest::write_before_exit();
 }
 
+bool write_at_end(guest::End end) {
+  constexpr Ending endings[] = {Ending::Left, Ending::Killed, Ending::Warned};
+  return write_as_it_is(endings[static_cast<int>(end)]);
+}
+
 // ---- the library is loaded and unloaded -----------------------------------------------------------------------------
 
 /// The dynamic linker of glibc calls it with the arguments of main. Measures from here, or stays dormant until MPI is
@@ -494,9 +499,7 @@ constinit const guest::Callbacks guest::callbacks{
     .replaced = record::note_replacement,
     .end_announced = ask_for_snapshot,
     .ends = end_process,
-    .write_leaving = [] { return write_as_it_is(Ending::Left); },
-    .write_dying = [] { return write_as_it_is(Ending::Killed); },
-    .write_warned = [] { return write_as_it_is(Ending::Warned); },
+    .write = write_at_end,
 };
 
 }  // namespace refrain
