@@ -1,5 +1,6 @@
 #include "record/experiment_directory.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <dirent.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "config/line.hpp"
+#include "config/text.hpp"
 #include "format/profile_file.hpp"
 #include "record/calendar.hpp"
 #include "record/error_text.hpp"
@@ -25,17 +27,15 @@ using config::Line;
 constexpr std::string_view first_manifest = "{\"state\": \"running\"}\n";
 
 /// The last component, with everything but [A-Za-z0-9._+-] replaced.
-void append_executable(Line& line, const char* executable) {
-  const char* slash = std::strrchr(executable, '/');
-  char name[65];
-  std::size_t n = 0;
-  for (const char* c = slash ? slash + 1 : executable; *c != '\0' && n + 1 < sizeof name; ++c) {
-    const bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
-                       std::strchr("._+-", *c) != nullptr;
-    name[n++] = plain ? *c : '_';
+void append_executable(Line& line, std::string_view executable) {
+  constexpr std::size_t longest = 64;
+  const std::string_view name = config::file_name_of(executable);
+  for (const char c : config::first_of(name, std::min(name.size(), longest))) {
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || std::strchr("._+-", c) != nullptr;
+    line << (plain ? c : '_');
   }
-  name[n] = '\0';
-  line << (n == 0 ? "program" : name);
+  if (name.empty()) line << "program";
 }
 
 void append_random(Line& line, std::int64_t now_epoch_ns) {

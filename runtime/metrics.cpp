@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <errno.h>
 #include <iterator>
 #include <string_view>
@@ -181,8 +180,7 @@ const char* try_kernel_event(KernelEvent event) {
 const char* kept(std::string_view name) {
   static char texts[most_extra_metrics][config::longest_metric_name + 1];
   char* text = texts[extra_metrics.count];
-  std::memcpy(text, name.data(), name.size());
-  text[name.size()] = '\0';
+  config::Line(text, sizeof texts[0]) << name;
   return text;
 }
 

@@ -1,10 +1,10 @@
 #include "adapters/mpi/calls/fortran.hpp"
 
-#include <cstring>
 #include <dlfcn.h>
 #include <link.h>
 
 #include "adapters/mpi/library.hpp"
+#include "config/text.hpp"
 #include "platform/call_target.hpp"
 #include "platform/errno_keeper.hpp"
 #include "platform/functions.hpp"
@@ -47,8 +47,7 @@ std::string_view bare_name(std::string_view name) {
 }
 
 bool begins_as_one_of(const char* path, const char* const* names) {
-  const char* slash = std::strrchr(path, '/');
-  const std::string_view file = slash ? slash + 1 : path;
+  const std::string_view file = config::file_name_of(path);
   for (; *names; ++names)
     if (file.starts_with(*names)) return true;
   return false;
