@@ -200,18 +200,21 @@ bool decline_experiment(const measurement::Peers& peers, bool is_off) {
   directory.path[0] = 0;
   exchanges = {false, false, is_off};
   return peers.size > 1 && append_start(message) && broadcast(peers, message, deadline_in(patience_of_unmeasured_s)) &&
-         read_start(message) && directory.path[0] != 0 &&
-         (!exchanges.clocks || measure_clock_offset(peers, deadline_in(patience_of_unmeasured_s)));
+         read_start(message) && directory.path[0] != 0 && compare_clocks(peers, deadline_in(patience_of_unmeasured_s));
 }
 
-bool events_are_agreed_on() { return exchanges.events; }
-bool clocks_are_compared() { return exchanges.clocks; }
+bool compare_clocks(const measurement::Peers& peers, std::int64_t deadline) {
+  return !exchanges.clocks || measure_clock_offset(peers, deadline);
+}
+
+bool agree_with_peers(const measurement::Peers& peers, std::int64_t deadline) {
+  return compare_clocks(peers, deadline) && (!exchanges.events || agree_on_events(peers, deadline));
+}
 
 void write_nothing(const measurement::Peers& peers) {
   const platform::OwnFloatingPoint own_environment;
   const std::int64_t deadline = deadline_in(patience_of_unmeasured_s);
-  if (exchanges.clocks && !measure_clock_offset(peers, deadline)) return;
-  if (exchanges.events && !help_to_agree_on_events(peers, deadline)) return;
+  if (!compare_clocks(peers, deadline) || (exchanges.events && !help_to_agree_on_events(peers, deadline))) return;
   RankRecord record{};
   record.rank = peers.rank;
   record.ranks = peers.size;

@@ -32,8 +32,6 @@
 #include "platform/message.hpp"
 #include "platform/modules.hpp"
 #include "platform/threads.hpp"
-#include "record/clock_offsets.hpp"
-#include "record/event_agreement.hpp"
 #include "record/event_file.hpp"
 #include "record/experiment.hpp"
 #include "record/iteration_file.hpp"
@@ -252,9 +250,7 @@ void end_measurement() {
 measurement::Peers exchange_with_peers() {
   measurement::Peers peers = this_rank.world;
   const std::int64_t deadline = record::deadline_in(this_rank.configuration.finalize_timeout);
-  const bool good = clocks_are_good &&
-                    (!record::clocks_are_compared() || record::measure_clock_offset(peers, deadline)) &&
-                    (!record::events_are_agreed_on() || record::agree_on_events(peers, deadline));
+  const bool good = clocks_are_good && record::agree_with_peers(peers, deadline);
   if (!good) peers.size = 1;  // messages of that exchange may still come: there is no other one after it
   return peers;
 }
@@ -366,8 +362,7 @@ void on_mpi_initialized(const MpiAdapter& adapter) {
       join_experiment(before);
   }
   if (!this_rank.has_experiment) return end_measurement();
-  if (record::clocks_are_compared())
-    clocks_are_good = record::measure_clock_offset(world, record::deadline_in(configuration.finalize_timeout));
+  clocks_are_good = record::compare_clocks(world, record::deadline_in(configuration.finalize_timeout));
   start_snapshots();
   begin_iterations_at_calls();
   if (Location* location = measurement::own_location()) {
