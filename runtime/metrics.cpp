@@ -134,9 +134,7 @@ void say_left_out(std::string_view name, const char* reason, bool with_near) {
   config::NearNames near(name);
   if (with_near) {
     for (const Known& known : known_metrics) near.consider(known.name);
-    if (!papi::load())
-      papi::for_each_event(
-          [](std::string_view event, void* names) { static_cast<config::NearNames*>(names)->consider(event); }, &near);
+    if (!papi::load()) papi::for_each_event([&](std::string_view event) { near.consider(event); });
   }
   char line[768];
   config::Line text(line, sizeof line);

@@ -9,6 +9,7 @@
 /// handlers.
 
 #include "adapters/mpi/mpi_header.hpp"
+#include "platform/function_ref.hpp"
 #include "platform/hot.hpp"
 
 namespace refrain::adapters::mpi {
@@ -60,8 +61,9 @@ extern const char* const library_names[];
 extern const char* const fortran_library_names[];
 /// Names under which they may be loaded, ended by null.
 extern const char* const fortran_library_sonames[];
-/// Fills `constants`; `symbol(data, name)` finds a data symbol of the library. False: this is another MPI.
-bool find_constants(Constants& constants, void* (*symbol)(const void* data, const char* name), const void* data);
+/// Fills `constants`; `symbol` finds a data symbol of the library by its name. False: this is another MPI.
+using FindSymbol = platform::FunctionRef<void*(const char*)>;
+bool find_constants(Constants& constants, FindSymbol symbol);
 
 /// True when the library and all of the above was found. False: there is no MPI in the process yet, or one that this
 /// adapter is not for, whose calls are let through as they come.

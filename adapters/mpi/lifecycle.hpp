@@ -4,26 +4,14 @@
 ///
 /// Thread safety: any thread. Not for handlers.
 
-#include <type_traits>
-
 #include "adapters/mpi/mpi_header.hpp"
 #include "measurement/location.hpp"
+#include "platform/function_ref.hpp"
 
 namespace refrain::adapters::mpi {
 
-/// Makes the program's call and returns its result. Refers to the function object that it is made from.
-class PassOn {
- public:
-  template <class Call>
-  requires(!std::is_same_v<std::remove_cvref_t<Call>, PassOn>)
-      PassOn(Call&& call)  // NOLINT: a call is handed over as it is
-      : call_([](void* state) { return (*static_cast<std::remove_reference_t<Call>*>(state))(); }), state_(&call) {}
-  int operator()() const { return call_(state_); }
-
- private:
-  int (*call_)(void*);
-  void* state_;
-};
+/// Makes the program's call and returns its result.
+using PassOn = platform::FunctionRef<int()>;
 
 /// The program calls a function that begins or ends MPI. `caller`: registers where it did.
 int call_lifecycle(measurement::RegionId region, const platform::Registers& caller, PassOn call);

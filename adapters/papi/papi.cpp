@@ -161,13 +161,13 @@ const char* add_event(const char* name, const char*& unit) {
 
 std::uint32_t event_count() { return events_taken; }
 
-void for_each_event(void (*take)(std::string_view, void*), void* argument) {
+void for_each_event(platform::FunctionRef<void(std::string_view)> take) {
   const Aside aside;
   char name[PAPI_MAX_STR_LEN];
   const auto all = [&](int code, int first, int next, int component) {
     if (papi.enum_cmp_event(&code, first, component) != PAPI_OK) return;
     do {
-      if (papi.event_code_to_name(code, name) == PAPI_OK) take(name, argument);
+      if (papi.event_code_to_name(code, name) == PAPI_OK) take(name);
     } while (papi.enum_cmp_event(&code, next, component) == PAPI_OK);
   };
   const int count = papi.num_components();

@@ -68,21 +68,13 @@ bool has_one_case(std::string_view name) {
 /// True when `address` is in a Fortran form of `function` that is linked into the program or a library of its own. Such
 /// a function is seldom a dynamic symbol, so the file's own symbol table is read.
 bool is_in_linked_fortran_function(const link_map& module, std::uintptr_t address, const char* function) {
-  struct Search {
-    std::uintptr_t address;
-    const char* function;
-    bool found;
-  } search{address, function, false};
+  bool found = false;
   const char* path = *module.l_name ? module.l_name : "/proc/self/exe";
-  platform::for_each_function(
-      path, module.l_addr,
-      [](const platform::Function& candidate, void* data) {
-        auto& wanted = *static_cast<Search*>(data);
-        if (candidate.begin <= wanted.address && wanted.address < candidate.end && has_one_case(candidate.name))
-          wanted.found |= is_form_of(candidate.name, wanted.function);
-      },
-      &search);
-  return search.found;
+  platform::for_each_function(path, module.l_addr, [&](const platform::Function& candidate) {
+    if (candidate.begin <= address && address < candidate.end && has_one_case(candidate.name))
+      found |= is_form_of(candidate.name, function);
+  });
+  return found;
 }
 
 /// Whether `code` is neither MPI's own nor Refrain's.
