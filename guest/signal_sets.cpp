@@ -152,6 +152,12 @@ platform::NextDefinition<int(int, epoll_event*, int, int, const sigset_t*)> next
 platform::NextDefinition<int(int, epoll_event*, int, const timespec*, const sigset_t*)> next_epoll_pwait2{
     "epoll_pwait2"};
 
+/// Blocks or unblocks one signal, as the program believes.
+int change_one(int how, int signal) {
+  const sigset_t set = only(signal);
+  return change_mask(next_pthread_sigmask, how, &set, nullptr);
+}
+
 /// What the next definition returns, or what a function that does not exist would.
 template <class Next, class... Arguments>
 int pass_on(Next& definition, Arguments... arguments) {
@@ -224,14 +230,11 @@ REFRAIN_EXPORT int sigprocmask(int how, const sigset_t* set, sigset_t* old) noex
   return change_mask(next_sigprocmask, how, set, old);
 }
 REFRAIN_EXPORT int sighold(int signal) noexcept {
-  if (!believed_blocked || signal != hidden_signal()) return pass_on(next_sighold, signal);
-  const sigset_t set = only(signal);
-  return change_mask_of_program(SIG_BLOCK, &set, nullptr);
+  return believed_blocked && signal == hidden_signal() ? change_one(SIG_BLOCK, signal) : pass_on(next_sighold, signal);
 }
 REFRAIN_EXPORT int sigrelse(int signal) noexcept {
-  if (!believed_blocked || signal != hidden_signal()) return pass_on(next_sigrelse, signal);
-  const sigset_t set = only(signal);
-  return change_mask_of_program(SIG_UNBLOCK, &set, nullptr);
+  return believed_blocked && signal == hidden_signal() ? change_one(SIG_UNBLOCK, signal)
+                                                       : pass_on(next_sigrelse, signal);
 }
 REFRAIN_EXPORT int sigpending(sigset_t* set) noexcept {
   const int result = pass_on(next_sigpending, set);

@@ -105,20 +105,10 @@ bool resolve_paths(const RankRecord& record, DefinitionSet& definitions, Numbers
   return true;
 }
 
-/// The rows of one path as one.
-void combine_metrics(std::span<const Row> rows, std::int64_t (&out)[most_values]) {
-  std::copy(rows[0].values.begin(), rows[0].values.end(), out);
-  for (const Row& row : rows.subspan(1)) combine_columns(row.kind, row.values.data(), out);
-}
-void combine_extras(std::span<const Row> rows, std::int64_t (&out)[most_values]) {
-  std::copy(rows[0].values.begin(), rows[0].values.end(), out);
-  for (const Row& row : rows.subspan(1)) add_extras(row.values, out);
-}
-
-/// The values of a unit by path. `values_of` as in collect_rows().
+/// The values of a unit by path. `values_of` as in collect_rows(); `combine(row, values)` adds a further row of a path.
 template <class ValuesOf, class Combine>
 void encode_rows(const UnitRecord& unit, const LocationRecord& location, Paths paths, ValuesOf values_of,
-                 Combine combine_rows, GrowableArray<Row>& rows, Encoder& out) {
+                 Combine combine, GrowableArray<Row>& rows, Encoder& out) {
   if (!collect_rows(unit, location, paths, values_of, rows)) return out.fail();
   std::size_t distinct = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) distinct += i == 0 || rows[i].path != rows[i - 1].path;
@@ -126,7 +116,8 @@ void encode_rows(const UnitRecord& unit, const LocationRecord& location, Paths p
   std::uint32_t last_path = 0;
   (void)for_each_path(rows.view(), [&](std::span<const Row> of_path) {
     std::int64_t values[most_values];
-    combine_rows(of_path, values);
+    std::ranges::copy(of_path[0].values, values);
+    for (const Row& row : of_path.subspan(1)) combine(row, values);
     out.varint(of_path[0].path - last_path);
     for (std::size_t v = 0; v < of_path[0].values.size(); ++v) out.signed_varint(values[v]);
     last_path = of_path[0].path;
@@ -143,7 +134,10 @@ void encode_unit(const UnitRecord& unit, const LocationRecord& location, Paths p
   const auto values_of = [](NodeKind kind, const std::int64_t* values) {
     return std::span(values, kind_columns(kind).count);
   };
-  encode_rows(unit, location, paths, values_of, combine_metrics, rows, out);
+  const auto combine = [](const Row& row, std::int64_t* values) {
+    combine_columns(row.kind, row.values.data(), values);
+  };
+  encode_rows(unit, location, paths, values_of, combine, rows, out);
 }
 
 void encode_locations(const RankRecord& record, const Numbers& all_paths, Encoder& out) {
@@ -165,7 +159,8 @@ void encode_extra_unit(const UnitRecord& unit, const LocationRecord& location, P
     const std::size_t count = measurement::has_extra_columns(kind) ? metrics : 0;
     return std::span(values + kind_columns(kind).count, count);
   };
-  encode_rows(unit, location, paths, values_of, combine_extras, rows, out);
+  const auto combine = [](const Row& row, std::int64_t* values) { add_extras(row.values, values); };
+  encode_rows(unit, location, paths, values_of, combine, rows, out);
 }
 
 void encode_extra(const RankRecord& record, const Numbers& all_paths, Encoder& out) {
