@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <string_view>
 
 #include "adapters/mpi/library.hpp"
 #include "config/text.hpp"
@@ -44,6 +45,15 @@ std::string_view bare_name(std::string_view name) {
        {"mpi_", "mpix_", "pmpi_", "pmpix_", "ompi_", "ompix_", "mpir_", "mpixr_", "pmpir_", "pmpixr_"})
     if (strip_front(name, prefix)) break;
   return name;
+}
+
+/// True when `symbol` of a layer ("mpi_send_", "ompi_send_f", "mpi_send_f08ts_large_", "MPI_Send_c") is a form of the C
+/// function `function` ("MPI_Send", "MPI_Send_c").
+bool is_form_of(std::string_view symbol, std::string_view function) {
+  std::string_view of_symbol = bare_name(symbol), of_function = bare_name(function);
+  strip_back(of_symbol, "_c");
+  strip_back(of_function, "_c");
+  return equal_but_for_case(of_symbol, of_function);
 }
 
 bool begins_as_one_of(const char* path, const char* const* names) {
@@ -106,13 +116,6 @@ bool comes_through_layer(const void* return_address, const char* function) {
 }
 
 }  // namespace
-
-bool is_form_of(std::string_view symbol, std::string_view function) {
-  std::string_view of_symbol = bare_name(symbol), of_function = bare_name(function);
-  strip_back(of_symbol, "_c");
-  strip_back(of_function, "_c");
-  return equal_but_for_case(of_symbol, of_function);
-}
 
 bool is_in_fortran_library(const void* address) {
   Dl_info info{};
