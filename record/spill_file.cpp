@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 namespace refrain::record {
+
 int SpillFile::append(const char* directory, std::int32_t rank, std::span<const std::byte> frames) {
   const ErrnoKeeper keeper;
   const FileSizeSignalBlocker blocker;
