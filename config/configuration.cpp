@@ -29,12 +29,27 @@ constexpr std::size_t longest_path = 1023;
 
 enum class Kind : std::uint8_t { Boolean, Integer, Size, Choice, Path, Text };
 
+/// Whether a field of this type has the values of a row of the kind.
+template <typename Field>
+constexpr bool can_be(Kind kind) {
+  switch (kind) {
+    case Kind::Boolean: return std::is_same_v<Field, bool>;
+    case Kind::Integer:
+    case Kind::Size: return std::is_same_v<Field, std::int64_t>;
+    case Kind::Choice: return std::is_enum_v<Field> && sizeof(Field) == sizeof(std::uint8_t);
+    case Kind::Path:
+    case Kind::Text: return std::is_same_v<Field, char[longest_path + 1]>;
+  }
+  return false;
+}
+
 /// How the text of one row becomes a field of Configuration, and back.
 struct Rule {
   string_view variable;
-  Kind kind;
   std::size_t offset;
+  bool (*can_be)(Kind);
   string_view default_value;
+  Kind kind;
   std::int64_t smallest = 0;
   std::int64_t largest = 0;
   bool zero_too = false;
@@ -44,50 +59,35 @@ struct Rule {
 
 constexpr std::int64_t table_number(string_view text) { return parse_number(text, true).value; }
 
-// clang-format off
-#define OPTION_BOOLEAN(field, variable, standard, ...) \
-  Rule{#variable, Kind::Boolean, offsetof(Configuration, field), #standard},
-#define OPTION_INTEGER(field, variable, standard, low, high, ...) \
-  Rule{#variable, Kind::Integer, offsetof(Configuration, field), #standard, table_number(#low), table_number(#high)},
-#define OPTION_INTEGER_OR_ZERO(field, variable, standard, low, high, ...) \
-  Rule{#variable, Kind::Integer, offsetof(Configuration, field), #standard, table_number(#low), table_number(#high), true},
-#define OPTION_SIZE(field, variable, standard, low, high, ...) \
-  Rule{#variable, Kind::Size, offsetof(Configuration, field), #standard, table_number(#low), table_number(#high)},
-#define OPTION_SIZE_OR_ZERO(field, variable, standard, low, high, ...) \
-  Rule{#variable, Kind::Size, offsetof(Configuration, field), #standard, table_number(#low), table_number(#high), true},
-#define OPTION_CHOICE(field, variable, standard, first, second, ...) \
-  Rule{#variable, Kind::Choice, offsetof(Configuration, field), #standard, 0, 0, false, {#first, #second}},
-#define OPTION_CHOICE_OF_4(field, variable, standard, first, second, third, fourth, ...)                      \
-  Rule{#variable, Kind::Choice, offsetof(Configuration, field), #standard, 0, 0, false,                        \
-       {#first, #second, #third, #fourth}},
-#define OPTION_TEXT(field, variable, standard, check, ...) \
-  Rule{#variable, Kind::Text, offsetof(Configuration, field), standard, 0, 0, false, {}, check},
-#define OPTION_PATH(field, variable, ...) \
-  Rule{#variable, Kind::Path, offsetof(Configuration, field), ""},
-// clang-format on
+// What a kind of options.def says.
+#define AS_BOOLEAN .kind = Kind::Boolean
+#define AS_INTEGER(low, high, unit) \
+  .kind = Kind::Integer, .smallest = table_number(#low), .largest = table_number(#high)
+#define AS_INTEGER_OR_ZERO(low, high, unit) AS_INTEGER(low, high, unit), .zero_too = true
+#define AS_SIZE(low, high) .kind = Kind::Size, .smallest = table_number(#low), .largest = table_number(#high)
+#define AS_SIZE_OR_ZERO(low, high) AS_SIZE(low, high), .zero_too = true
+#define AS_CHOICE(first, second) .kind = Kind::Choice, .choices = {#first, #second}
+#define AS_CHOICE_OF_4(first, second, third, fourth) .kind = Kind::Choice, .choices = {#first, #second, #third, #fourth}
+#define AS_TEXT(check, allowed) .kind = Kind::Text, .is_good = check
+#define AS_PATH .kind = Kind::Path
+#define OPTION(field, name, as_kind, standard, ...)      \
+  Rule{.variable = #name,                                \
+       .offset = offsetof(Configuration, field),         \
+       .can_be = can_be<decltype(Configuration::field)>, \
+       .default_value = standard,                        \
+       as_kind},
 constexpr Rule rules[] = {
 #include "config/options.def"
 };
 
-// The type of a field is that of its row.
-#define OPTION_BOOLEAN(field, ...) static_assert(std::is_same_v<decltype(Configuration::field), bool>);
-#define OPTION_INTEGER(field, ...) static_assert(std::is_same_v<decltype(Configuration::field), std::int64_t>);
-#define OPTION_INTEGER_OR_ZERO OPTION_INTEGER
-#define OPTION_SIZE OPTION_INTEGER
-#define OPTION_SIZE_OR_ZERO OPTION_INTEGER
-#define OPTION_CHOICE(field, ...) static_assert(sizeof(Configuration::field) == sizeof(std::uint8_t));
-#define OPTION_CHOICE_OF_4 OPTION_CHOICE
-#define OPTION_TEXT OPTION_PATH
-#define OPTION_PATH(field, ...) static_assert(sizeof(Configuration::field) == longest_path + 1);
-#include "config/options.def"
-
-constexpr bool default_is_allowed(const Rule& rule) {
+constexpr bool is_sound(const Rule& rule) {
+  if (!rule.can_be(rule.kind)) return false;
   if (rule.kind != Kind::Integer && rule.kind != Kind::Size) return true;
   ParsedNumber number = parse_number(rule.default_value, rule.kind == Kind::Size);
   return number.fault == NumberFault::None && rule.smallest < rule.largest && number.value <= rule.largest &&
          (number.value >= rule.smallest || (rule.zero_too && number.value == 0));
 }
-static_assert(std::all_of(std::begin(rules), std::end(rules), default_is_allowed));
+static_assert(std::all_of(std::begin(rules), std::end(rules), is_sound));
 
 template <typename Field>
 Field& field_of(Configuration& configuration, const Rule& rule) {

@@ -57,8 +57,8 @@ struct OptionRow {
   const char* variable;  ///< with the prefix REFRAIN_
   const char* type;      ///< "boolean", "integer", "size", "choice", "text", "path", "tool"
   const char* unit;      ///< "Hz", "s", "frames", "" ...
+  const char* allowed;   ///< "0 to 10000", "cpu | wall", ...
   const char* default_value;
-  const char* allowed;    ///< "0 to 10000", "cpu | wall", ...
   const char* help;       ///< one line
   const char* long_help;  ///< a paragraph
 };

@@ -14,14 +14,6 @@ inline constexpr const char* inlined_code_variable = "REFRAIN_INTERNAL_INLINED";
 /// What would be longer is left out: the kernel limits the environment of a process.
 inline constexpr std::size_t longest_inlined_code = 64 * 1024;
 
-/// Takes what is before `separator` off the front of `text`, and the separator.
-constexpr std::string_view take_until(std::string_view& text, char separator) {
-  const auto at = text.find(separator);
-  const std::string_view part = at == std::string_view::npos ? text : first_of(text, at);
-  text.remove_prefix(at == std::string_view::npos ? text.size() : at + 1);
-  return part;
-}
-
 constexpr bool parse_hexadecimal(std::string_view text, std::uint64_t& value) {
   value = 0;
   for (const char c : text) {

@@ -1,5 +1,6 @@
 #include "events/codec.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include "events/message_numbers.hpp"
@@ -44,7 +45,8 @@ class Writer {
       return;
     }
     const bool takes_two = value >= 0x80;
-    format::store_little_endian(at_, static_cast<std::uint16_t>((value & 0x7f) | (value << 1 & 0x7f00) | takes_two << 7));
+    format::store_little_endian(at_,
+                                static_cast<std::uint16_t>((value & 0x7f) | (value << 1 & 0x7f00) | takes_two << 7));
     at_ += 1 + takes_two;
   }
   void fixed(std::uint64_t value) {
@@ -150,48 +152,20 @@ void write_synchronization(const Record& r, Writer& out) {
   if (r.ordinal != no_ordinal) out.number(r.ordinal);
 }
 
-/// What the next numbers are read from, with a look at the end of the bytes before each.
-class CarefulReader {
- public:
-  explicit CarefulReader(std::span<const std::byte> in) : in_(in) {}
-  std::uint64_t number() {
-    if (at_ < in_.size() && in_[at_] < std::byte{0x80}) [[likely]]
-      return static_cast<std::uint64_t>(in_[at_++]);
-    std::uint64_t value = 0;
-    if (!format::take_varint(in_, at_, value)) good_ = false;
-    return value;
-  }
-  /// One that mostly takes several bytes.
-  std::uint64_t large_number() { return number(); }
-  std::uint64_t fixed() {
-    if (in_.size() - at_ < sizeof(std::uint64_t)) return good_ = false, 0;
-    at_ += sizeof(std::uint64_t);
-    return format::load_little_endian<std::uint64_t>(in_.data() + at_ - sizeof(std::uint64_t));
-  }
-  unsigned head() { return at_ < in_.size() ? static_cast<unsigned>(in_[at_++]) : (good_ = false, 0u); }
-  void refuse() { good_ = false; }
-  bool good() const { return good_; }
-  std::size_t size() const { return at_; }
-
- private:
-  std::span<const std::byte> in_;
-  std::size_t at_ = 0;
-  bool good_ = true;
-};
-
-/// The same where `most_read` bytes are there, which no record goes beyond, however malformed it is.
-class QuickReader {
+/// What the next numbers are read from: there are `most_read` bytes, which no record goes beyond, however malformed it
+/// is.
+class Reader {
  public:
   /// A head, at most ten numbers and the sum of hashes.
   static constexpr std::size_t most_read = 1 + 10 * format::longest_varint + sizeof(std::uint64_t);
 
-  explicit QuickReader(const std::byte* in) : begin_(in), at_(in) {}
+  explicit Reader(const std::byte* in) : begin_(in), at_(in) {}
   std::uint64_t number() {
     if (*at_ < std::byte{0x80}) [[likely]]
       return static_cast<std::uint64_t>(*at_++);
     return any_number();
   }
-  /// Without a branch for each byte: how many there are changes from one to the next.
+  /// One that mostly takes several bytes. Without a branch for each: how many there are changes from one to the next.
   std::uint64_t large_number() {
     constexpr std::uint32_t last_bits = 0x80808080;
     const auto bytes = format::load_little_endian<std::uint32_t>(at_);
@@ -234,23 +208,17 @@ class QuickReader {
   bool good_ = true;
 };
 
-template <class Reader>
-[[gnu::always_inline]] inline std::int64_t read_difference(Reader& in) {
-  return format::unzigzag(in.number());
-}
-template <class Reader>
+[[gnu::always_inline]] inline std::int64_t read_difference(Reader& in) { return format::unzigzag(in.number()); }
 [[gnu::always_inline]] inline std::int64_t read_large_difference(Reader& in) {
   return format::unzigzag(in.large_number());
 }
 /// Of 32 bits; more is malformed.
-template <class Reader>
 [[gnu::always_inline]] inline std::int32_t read_narrow(Reader& in) {
   const std::int64_t value = read_difference(in);
   if (value != static_cast<std::int32_t>(value)) in.refuse();
   return static_cast<std::int32_t>(value);
 }
 
-template <class Reader>
 [[gnu::always_inline]] inline void read_number(std::uint64_t number, Record& r, Reader& in) {
   constexpr NumberForm forms[] = {NumberForm::None, NumberForm::OneTag, NumberForm::Full, NumberForm::Near};
   r.form = forms[number & ((1u << number_bits) - 1)];
@@ -261,7 +229,6 @@ template <class Reader>
 
 /// Kind and phase are not read back from the record: one load of two bytes that were just stored one by one waits for
 /// both stores.
-template <class Reader>
 [[gnu::always_inline]] inline void read_communication(Kind kind, unsigned head, Record& r, Context& c, Reader& in) {
   Phase phase = static_cast<Phase>(head / first_flag & 3);
   if (kind == Kind::Collective && phase == Phase::Cancelled) {
@@ -290,7 +257,6 @@ template <class Reader>
   }
 }
 
-template <class Reader>
 void read_metric(unsigned head, unsigned more, Record& r, Context& c, Reader& in) {
   r.is_within = head & second_flag;
   r.is_whole = head & third_flag;
@@ -299,7 +265,6 @@ void read_metric(unsigned head, unsigned more, Record& r, Context& c, Reader& in
   r.value = read_large_difference(in);
 }
 
-template <class Reader>
 void read_synchronization(unsigned head, unsigned more, Record& r, const Context& c, Reader& in) {
   constexpr unsigned no_flags = second_flag | third_flag | fourth_flag;
   if (head & no_flags || more > (has_peer | is_exclusive | has_ordinal)) in.refuse();
@@ -310,11 +275,9 @@ void read_synchronization(unsigned head, unsigned more, Record& r, const Context
   r.ordinal = more & has_ordinal ? in.number() : no_ordinal;
 }
 
-/// As decode(), from one of the readers.
-template <class Reader>
+/// As decode().
 [[gnu::always_inline]] inline std::size_t decode_from(Reader in, Context& c, Record& r) {
   const unsigned head = in.head();
-  if (!in.good()) return 0;
   r = Record{};
   const Kind kind = static_cast<Kind>(head & (first_flag - 1));
   r.kind = kind;
@@ -322,7 +285,6 @@ template <class Reader>
     const unsigned later = in.head();
     const Kind later_kind = static_cast<Kind>(first_later_kind + (later & (first_flag - 1)));
     r.kind = later_kind;
-    if (!in.good()) return 0;
     if (later_kind == Kind::Metric) read_metric(head, later >> kind_bits, r, c, in);
     else if (later_kind == Kind::Synchronization) read_synchronization(head, later >> kind_bits, r, c, in);
     else return 0;
@@ -388,9 +350,12 @@ template <class Reader>
   return in.good() ? in.size() : 0;
 }
 
-/// Near the end of the bytes.
-[[gnu::noinline]] std::size_t decode_carefully(std::span<const std::byte> bytes, Context& c, Record& r) {
-  return decode_from(CarefulReader(bytes), c, r);
+/// With fewer bytes than `most_read`. What reads on behind them has met no whole record.
+[[gnu::noinline]] std::size_t decode_last(std::span<const std::byte> bytes, Context& c, Record& r) {
+  std::byte padded[Reader::most_read] = {};
+  std::ranges::copy(bytes, padded);
+  const std::size_t size = decode_from(Reader(padded), c, r);
+  return size <= bytes.size() ? size : 0;
 }
 
 [[gnu::always_inline]] inline std::size_t encode_call(const CallRecord& call, unsigned other_flags, Context& c,
@@ -472,9 +437,9 @@ std::size_t encode(const Record& r, Context& c, std::byte* bytes) {
 }
 
 std::size_t decode(std::span<const std::byte> bytes, Context& c, Record& r) {
-  if (bytes.size() >= QuickReader::most_read) [[likely]]
-    return decode_from(QuickReader(bytes.data()), c, r);
-  return decode_carefully(bytes, c, r);
+  if (bytes.size() >= Reader::most_read) [[likely]]
+    return decode_from(Reader(bytes.data()), c, r);
+  return decode_last(bytes, c, r);
 }
 
 }  // namespace refrain::events

@@ -138,7 +138,7 @@ void SpanStore::start_over(Buffer& buffer, std::int64_t time) {
   Buffer::Place place = buffer.end();
   place.missing = 0;
   buffer.rewind(place);
-  for (Loop& loop : std::span(loops_).first(loop_count_)) {
+  for (Loop& loop : loops_in_use()) {
     loop.bytes = loop.slow_bytes = loop.preceding_bytes = 0;
     loop.slow_count = 0;
   }
@@ -163,7 +163,7 @@ void SpanStore::make_room(Buffer& buffer) {
       continue;
     }
     if (drop_slow(buffer) || drop_preceding(buffer) || pack_some(buffer)) continue;
-    const auto loops = std::span(loops_).first(loop_count_);
+    const std::span<Loop> loops = loops_in_use();
     Loop& largest = *std::ranges::max_element(loops, {}, &Loop::bytes);
     if (largest.bytes == 0 || largest.level == format::highest_level) return;  // what is left always stays
     ++largest.level;
@@ -174,7 +174,7 @@ void SpanStore::make_room(Buffer& buffer) {
 /// The slowest iterations take more than a quarter of the memory: the loop with most of them keeps one less. False:
 /// they do not.
 bool SpanStore::drop_slow(Buffer& buffer) {
-  const auto loops = std::span(loops_).first(loop_count_);
+  const std::span<Loop> loops = loops_in_use();
   std::uint64_t bytes = 0;
   for (const Loop& loop : loops) bytes += loop.slow_bytes;
   if (bytes <= memory_ / 4) return false;
@@ -190,7 +190,7 @@ bool SpanStore::drop_slow(Buffer& buffer) {
 /// Those that precede a chosen one take more than a sixteenth of the memory: of the loop with most of them one of two
 /// goes. False: they do not.
 bool SpanStore::drop_preceding(Buffer& buffer) {
-  const auto loops = std::span(loops_).first(loop_count_);
+  const std::span<Loop> loops = loops_in_use();
   std::uint64_t bytes = 0;
   for (const Loop& loop : loops) bytes += loop.preceding_bytes;
   Loop& largest = *std::ranges::max_element(loops, {}, &Loop::preceding_bytes);
@@ -238,7 +238,7 @@ bool SpanStore::pack_some(Buffer& buffer) {
 void SpanStore::drop_unwanted(Buffer& buffer) {
   std::size_t from = 0, to = 0, stay = 0, written = 0, written_bytes = 0, looked_at = 0;
   std::uint32_t dropped_records = 0;
-  for (Loop& loop : std::span(loops_).first(loop_count_)) loop.bytes = loop.slow_bytes = loop.preceding_bytes = 0;
+  for (Loop& loop : loops_in_use()) loop.bytes = loop.slow_bytes = loop.preceding_bytes = 0;
   has_unwanted_ = false;
   is_moving_ = true;
   std::atomic_signal_fence(std::memory_order_seq_cst);

@@ -101,6 +101,7 @@ class SpanStore {
   Kept& kept(std::size_t i) { return end_[-1 - static_cast<std::ptrdiff_t>(i)]; }
   const Kept& kept(std::size_t i) const { return end_[-1 - static_cast<std::ptrdiff_t>(i)]; }
   Loop* loop_of(std::uint16_t region);
+  std::span<Loop> loops_in_use() { return {loops_.data(), loop_count_}; }
   /// Bytes for records; behind them there is room for what is known of one span more.
   std::size_t top() const { return memory_ - (count_ + 1) * sizeof(Kept); }
   std::size_t most_of_a_span() const;

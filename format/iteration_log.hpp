@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "format/float_code.hpp"
+
 namespace refrain::format {
 
 /// Names a cluster for ever: labels are given in ascending order and never reused, unlike the slots that clusters lie
@@ -60,43 +62,8 @@ inline unsigned log_level_at(std::uint64_t first, std::uint64_t whole) {
 /// Relative error of a Rounded value at most; integers below 2048 are exact.
 inline constexpr double rounded_error = 1.0 / 2048;
 
-/// Floating point with 6 bits of exponent and 10 of fraction, plus 1, with the sign of the value; 0 is 0. Order is
-/// kept: larger values, larger codes.
-inline std::int32_t rounded_code(std::int64_t value) {
-  if (value == 0) return 0;
-  auto magnitude = static_cast<std::uint64_t>(value);
-  if (value < 0) magnitude = 0 - magnitude;
-  int exponent = 63 - std::countl_zero(magnitude);
-  if (exponent > log_format::fraction_bits) {
-    const int drop = exponent - log_format::fraction_bits;
-    magnitude = (magnitude + (std::uint64_t{1} << (drop - 1))) >> drop;
-    if (magnitude >> (log_format::fraction_bits + 1)) {  // rounded up to the next power of two
-      magnitude >>= 1;
-      ++exponent;
-    }
-  } else {
-    magnitude <<= log_format::fraction_bits - exponent;
-  }
-  const auto code = static_cast<std::int32_t>(exponent << log_format::fraction_bits |
-                                              (static_cast<int>(magnitude) & ((1 << log_format::fraction_bits) - 1))) +
-                    1;
-  return value < 0 ? -code : code;
-}
-
-inline std::int64_t rounded_value(std::int32_t code) {
-  if (code == 0) return 0;
-  const std::uint32_t positive =
-      (code < 0 ? 0U - static_cast<std::uint32_t>(code) : static_cast<std::uint32_t>(code)) - 1;
-  const unsigned exponent = positive >> log_format::fraction_bits;
-  const std::uint64_t fraction =
-      (std::uint64_t{1} << log_format::fraction_bits) | (positive & ((1U << log_format::fraction_bits) - 1));
-  std::uint64_t magnitude = 0;
-  if (exponent > 62)  // the largest values round up to what does not fit
-    magnitude = static_cast<std::uint64_t>(INT64_MAX);
-  else if (exponent >= log_format::fraction_bits) magnitude = fraction << (exponent - log_format::fraction_bits);
-  else magnitude = fraction >> (log_format::fraction_bits - exponent);
-  return code < 0 ? static_cast<std::int64_t>(0 - magnitude) : static_cast<std::int64_t>(magnitude);
-}
+inline std::int32_t rounded_code(std::int64_t value) { return float_code<log_format::fraction_bits>(value); }
+inline std::int64_t rounded_value(std::int32_t code) { return float_value<log_format::fraction_bits>(code); }
 
 /// Labels that a block has named last.
 struct RecentLabels {

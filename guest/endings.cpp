@@ -1,7 +1,6 @@
 #include "guest/endings.hpp"
 
 #include <atomic>
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -12,6 +11,7 @@
 #include "measurement/location.hpp"
 #include "measurement/locations.hpp"
 #include "platform/clock.hpp"
+#include "platform/errno_keeper.hpp"
 #include "platform/fault_signals.hpp"
 #include "platform/helper_thread.hpp"
 #include "platform/interval_timer.hpp"
@@ -60,26 +60,25 @@ void on_fault_meanwhile(int signal, siginfo_t* info, void* context) {
     kill(platform::process_id(), signal);
     return;
   }
-  const int saved_errno = errno;
+  const platform::ErrnoKeeper errno_keeper;
   while (writing.test(std::memory_order_acquire)) platform::pause_ms(1);
   if (!is_fault(signal, info)) send_again(signal, info);
-  errno = saved_errno;
 }
 
 struct Work {
-  bool (*write)();
+  End end;
   bool done;
 } work;
 
-void do_work(void*) { work.done = work.write(); }
+void do_work(void*) { work.done = callbacks.write(work.end); }
 
-/// `write` is one of the callbacks. False: nothing was written. `patience_ns`: 0 waits for ever.
-bool write_aside(bool (*write)(), std::int64_t patience_ns) {
+/// False: nothing was written. `patience_ns`: 0 waits for ever.
+bool write_aside(End end, std::int64_t patience_ns) {
   using Result = platform::HelperThread::Result;
   if (!callbacks.is_measured() || was_written_for_exit.load()) return false;
   if (writing.test_and_set(std::memory_order_acquire)) return false;
   const platform::NoCancellation whole;
-  work = {write, false};
+  work = {end, false};
   // A fault signal that somebody sends to this thread meanwhile waits until the program's handlers are back:
   // on_fault_meanwhile would wait here for `writing`, which this thread clears.
   const sigset_t faults = platform::fault_signal_set();
@@ -90,7 +89,7 @@ bool write_aside(bool (*write)(), std::int64_t patience_ns) {
   give_back_faults();
   platform::change_signal_mask(SIG_SETMASK, &mask, nullptr);
   if (result == Result::Faulted) measurement::resume_others();
-  if (result == Result::Unavailable && write == callbacks.write_leaving && !is_inside_measurement()) do_work(nullptr);
+  if (result == Result::Unavailable && end == End::Leaving && !is_inside_measurement()) do_work(nullptr);
   // A helper that takes too long still uses `work`.
   if (result != Result::TimedOut) writing.clear(std::memory_order_release);
   return result != Result::TimedOut && result != Result::Faulted && work.done;
@@ -123,18 +122,15 @@ bool is_crash(int signal) { return platform::is_fault_signal(signal) || signal =
 void on_default(int signal, siginfo_t* info, void*) {
   static std::atomic_flag dying;
   if (helper.is_this_thread()) helper.leave();
-  const int saved_errno = errno;
+  const platform::ErrnoKeeper errno_keeper;
   if (callbacks.is_home()) {
-    if (is_inside_measurement() && comes_again(signal, info)) {
-      errno = saved_errno;
-      return;
-    }
+    if (is_inside_measurement() && comes_again(signal, info)) return;
     if (retries.load() > 0 && info->si_code == SI_TIMER) *info = first_info;
     if (dying.test_and_set()) {  // another thread is about to end the process
       for (int i = 0; i < 3000; ++i) platform::pause_ms(1);
     } else if (!is_inside_measurement()) {
       const std::int64_t begin = platform::monotonic_ns();
-      write_aside(callbacks.write_dying, is_crash(signal) ? patience_in_crash_ns : patience_when_asked_ns);
+      write_aside(End::Dying, is_crash(signal) ? patience_in_crash_ns : patience_when_asked_ns);
       while (!is_crash(signal) && callbacks.is_one_of_several() &&
              platform::monotonic_ns() < begin + patience_when_asked_ns)
         platform::pause_ms(1);
@@ -142,7 +138,6 @@ void on_default(int signal, siginfo_t* info, void*) {
   }
   set_default(signal);
   send_again(signal, info);  // a fault, too: what caused it may be gone
-  errno = saved_errno;
 }
 
 /// SIGTERM has come and the program handles it. Its handler is first: the time that is left is the program's.
@@ -152,9 +147,8 @@ void on_warning(int signal, siginfo_t* info, void* context) {
   if (at_home) callbacks.end_announced();
   call_own_handler(signal, info, context);
   if (!at_home || is_inside_measurement()) return;
-  const int saved_errno = errno;
-  write_aside(callbacks.write_warned, 0);
-  errno = saved_errno;
+  const platform::ErrnoKeeper errno_keeper;
+  write_aside(End::Warned, 0);
 }
 
 // ---- exits ----------------------------------------------------------------------------------------------------------
@@ -181,7 +175,7 @@ void watch_endings() {
 }
 
 void write_before_exit() {
-  if (write_aside(callbacks.write_leaving, patience_at_exit_ns)) was_written_for_exit.store(true);
+  if (write_aside(End::Leaving, patience_at_exit_ns)) was_written_for_exit.store(true);
 }
 
 bool do_at_end(void (*work)(void*), std::int64_t patience_s) {
@@ -195,10 +189,8 @@ bool do_at_end(void (*work)(void*), std::int64_t patience_s) {
 
 extern "C" {
 
-[[gnu::visibility("default"), noreturn]] void _exit(int status) {
-  refrain::guest::exit_now(refrain::guest::next_exit, status);
-}
-[[gnu::visibility("default"), noreturn]] void _Exit(int status) noexcept {
+[[noreturn]] REFRAIN_EXPORT void _exit(int status) { refrain::guest::exit_now(refrain::guest::next_exit, status); }
+[[noreturn]] REFRAIN_EXPORT void _Exit(int status) noexcept {
   refrain::guest::exit_now(refrain::guest::next_c99_exit, status);
 }
 

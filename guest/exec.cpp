@@ -21,6 +21,7 @@
 #include "config/line.hpp"
 #include "config/preloading.hpp"
 #include "guest/guest.hpp"
+#include "platform/errno_keeper.hpp"
 #include "platform/next_definition.hpp"
 #include "platform/pages.hpp"
 
@@ -56,12 +57,10 @@ class Continued {
  public:
   /// `file`: the next image; null: it is not known, or this process has nothing to continue.
   Continued(const char* name, const struct stat* file, char* const* environment) : environment_(environment) {
-    const int saved = errno;
-    if (file) {
-      if (!is_own_image(*file)) callbacks.replaced(name);
-      else if (const Traces of = callbacks.traces(); *of.library) add(of);
-    }
-    errno = saved;
+    if (!file) return;
+    const platform::ErrnoKeeper errno_keeper;
+    if (!is_own_image(*file)) callbacks.replaced(name);
+    else if (const Traces of = callbacks.traces(); *of.library) add(of);
   }
   char* const* get() const { return entries_.size() ? entries_.data() : environment_; }
 
@@ -125,8 +124,8 @@ int execute_by_name(const char* name, char* const* arguments, char* const* envir
 
 int execute_open(int directory, const char* path, char* const* arguments, char* const* environment, int flags) {
   struct stat file;
-  const bool found = callbacks.can_be_continued() &&
-                     syscall(SYS_newfstatat, directory, path, &file, flags & AT_EMPTY_PATH) == 0;
+  const bool found =
+      callbacks.can_be_continued() && syscall(SYS_newfstatat, directory, path, &file, flags & AT_EMPTY_PATH) == 0;
   const Continued continued(path, found ? &file : nullptr, environment);
   return static_cast<int>(syscall(SYS_execveat, directory, path, arguments, continued.get(), flags));
 }
@@ -163,37 +162,36 @@ extern "C" {
 
 using namespace refrain::guest;
 
-[[gnu::visibility("default")]] int execve(const char* path, char* const* arguments, char* const* environment) noexcept {
+REFRAIN_EXPORT int execve(const char* path, char* const* arguments, char* const* environment) noexcept {
   return execute(path, arguments, environment);
 }
-[[gnu::visibility("default")]] int execv(const char* path, char* const* arguments) noexcept {
+REFRAIN_EXPORT int execv(const char* path, char* const* arguments) noexcept {
   return execute(path, arguments, __environ);
 }
-[[gnu::visibility("default")]] int execvpe(const char* name, char* const* arguments,
-                                           char* const* environment) noexcept {
+REFRAIN_EXPORT int execvpe(const char* name, char* const* arguments, char* const* environment) noexcept {
   return execute_by_name(name, arguments, environment);
 }
-[[gnu::visibility("default")]] int execvp(const char* name, char* const* arguments) noexcept {
+REFRAIN_EXPORT int execvp(const char* name, char* const* arguments) noexcept {
   return execute_by_name(name, arguments, __environ);
 }
-[[gnu::visibility("default")]] int fexecve(int descriptor, char* const* arguments, char* const* environment) noexcept {
+REFRAIN_EXPORT int fexecve(int descriptor, char* const* arguments, char* const* environment) noexcept {
   return execute_open(descriptor, "", arguments, environment, AT_EMPTY_PATH);
 }
-[[gnu::visibility("default")]] int execveat(int directory, const char* path, char* const* arguments,
-                                            char* const* environment, int flags) noexcept {
+REFRAIN_EXPORT int execveat(int directory, const char* path, char* const* arguments, char* const* environment,
+                            int flags) noexcept {
   return execute_open(directory, path, arguments, environment, flags);
 }
-[[gnu::visibility("default")]] int execl(const char* path, const char* first, ...) noexcept {
+REFRAIN_EXPORT int execl(const char* path, const char* first, ...) noexcept {
   WORDS(words, first);
   va_end(list_);
   return execute(path, words, __environ);
 }
-[[gnu::visibility("default")]] int execlp(const char* name, const char* first, ...) noexcept {
+REFRAIN_EXPORT int execlp(const char* name, const char* first, ...) noexcept {
   WORDS(words, first);
   va_end(list_);
   return execute_by_name(name, words, __environ);
 }
-[[gnu::visibility("default")]] int execle(const char* path, const char* first, ...) noexcept {
+REFRAIN_EXPORT int execle(const char* path, const char* first, ...) noexcept {
   WORDS(words, first);
   char* const* environment = va_arg(list_, char* const*);
   va_end(list_);

@@ -7,6 +7,9 @@
 #include <signal.h>
 #include <string_view>
 
+/// What the program finds in place of a function of the C library.
+#define REFRAIN_EXPORT __attribute__((visibility("default")))
+
 namespace refrain::guest {
 
 /// What an image that continues this one needs (exec.cpp).
@@ -15,6 +18,13 @@ struct Traces {
   const char* first;    ///< what is preloaded in front of it, separated by colons
   const char* notes;    ///< the file of notes for `refrain run`
   std::string_view inlined_code;
+};
+
+/// How the process is at its end, or may be.
+enum class End {
+  Leaving,  ///< by its own will, without MPI_Finalize
+  Dying,    ///< of a signal
+  Warned,   ///< the program's handler of SIGTERM has returned, and the process goes on
 };
 
 struct Callbacks {
@@ -52,15 +62,9 @@ struct Callbacks {
   /// The process ends by quick_exit, after the program's own handlers.
   void (*ends)();
 
-  // ---- The process is at its end, or may be: writes what has been measured as it is, without closing anything. Called
-  // on a helper thread, if there can be one: the thread that ends the process may be anywhere. False: not written.
-
-  /// The process leaves by its own will, without MPI_Finalize.
-  bool (*write_leaving)();
-  /// It dies of a signal.
-  bool (*write_dying)();
-  /// The program's handler of SIGTERM has returned, and the process goes on.
-  bool (*write_warned)();
+  /// Writes what has been measured as it is, without closing anything. Called on a helper thread, if there can be one:
+  /// the thread that ends the process may be anywhere. False: not written.
+  bool (*write)(End end);
 };
 /// runtime/runtime.cpp defines it: it is complete before the first instruction runs.
 extern const Callbacks callbacks;

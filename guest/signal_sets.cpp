@@ -15,6 +15,7 @@
 #include "guest/guest.hpp"
 #include "measurement/location.hpp"
 #include "platform/clock.hpp"
+#include "platform/errno_keeper.hpp"
 #include "platform/next_definition.hpp"
 #include "platform/signal_mask.hpp"
 #include "platform/threads.hpp"
@@ -78,13 +79,12 @@ bool is_general(const sigset_t& set) {
 
 /// A tick that was under way when the program took the signal.
 void drop_pending_tick(int signal) {
-  const int saved_errno = errno;
+  const platform::ErrnoKeeper errno_keeper;
   const timespec now{};
   siginfo_t info{};
   // One that is sent to the thread comes before one that is sent to the process.
   if (platform::take_signal(only(signal), &info, now) > 0 && !callbacks.is_own_tick(info))
     syscall(SYS_rt_tgsigqueueinfo, platform::process_id(), platform::thread_id(), signal, &info);
-  errno = saved_errno;
 }
 
 /// The program waits for these signals: whether ours is one of them. Where they are few it has a use of its own for
@@ -152,6 +152,12 @@ platform::NextDefinition<int(int, epoll_event*, int, int, const sigset_t*)> next
 platform::NextDefinition<int(int, epoll_event*, int, const timespec*, const sigset_t*)> next_epoll_pwait2{
     "epoll_pwait2"};
 
+/// Blocks or unblocks one signal, as the program believes.
+int change_one(int how, int signal) {
+  const sigset_t set = only(signal);
+  return change_mask(next_pthread_sigmask, how, &set, nullptr);
+}
+
 /// What the next definition returns, or what a function that does not exist would.
 template <class Next, class... Arguments>
 int pass_on(Next& definition, Arguments... arguments) {
@@ -217,48 +223,44 @@ using namespace refrain::guest;
 
 extern "C" {
 
-[[gnu::visibility("default")]] int pthread_sigmask(int how, const sigset_t* set, sigset_t* old) noexcept {
+REFRAIN_EXPORT int pthread_sigmask(int how, const sigset_t* set, sigset_t* old) noexcept {
   return change_mask_of_program(how, set, old);
 }
-[[gnu::visibility("default")]] int sigprocmask(int how, const sigset_t* set, sigset_t* old) noexcept {
+REFRAIN_EXPORT int sigprocmask(int how, const sigset_t* set, sigset_t* old) noexcept {
   return change_mask(next_sigprocmask, how, set, old);
 }
-[[gnu::visibility("default")]] int sighold(int signal) noexcept {
-  if (!believed_blocked || signal != hidden_signal()) return pass_on(next_sighold, signal);
-  const sigset_t set = only(signal);
-  return change_mask_of_program(SIG_BLOCK, &set, nullptr);
+REFRAIN_EXPORT int sighold(int signal) noexcept {
+  return believed_blocked && signal == hidden_signal() ? change_one(SIG_BLOCK, signal) : pass_on(next_sighold, signal);
 }
-[[gnu::visibility("default")]] int sigrelse(int signal) noexcept {
-  if (!believed_blocked || signal != hidden_signal()) return pass_on(next_sigrelse, signal);
-  const sigset_t set = only(signal);
-  return change_mask_of_program(SIG_UNBLOCK, &set, nullptr);
+REFRAIN_EXPORT int sigrelse(int signal) noexcept {
+  return believed_blocked && signal == hidden_signal() ? change_one(SIG_UNBLOCK, signal)
+                                                       : pass_on(next_sigrelse, signal);
 }
-[[gnu::visibility("default")]] int sigpending(sigset_t* set) noexcept {
+REFRAIN_EXPORT int sigpending(sigset_t* set) noexcept {
   const int result = pass_on(next_sigpending, set);
   const int signal = result == 0 ? hidden_signal() : 0;
   if (signal != 0) sigdelset(set, signal);
   return result;
 }
 
-[[gnu::visibility("default")]] int sigwait(const sigset_t* set, int* signal) {
+REFRAIN_EXPORT int sigwait(const sigset_t* set, int* signal) {
   if (!waits_for_ours(set)) {
     auto* next = next_sigwait.get();
     return next ? next(set, signal) : ENOSYS;
   }
-  const int saved_errno = errno;
+  const refrain::platform::ErrnoKeeper errno_keeper;
   int received;
   do received = wait_for_others(nullptr, [&](siginfo_t* info) { return pass_on(next_sigwaitinfo, set, info); });
   while (received < 0 && errno == EINTR);
-  const int error = received < 0 ? errno : 0;
-  if (received > 0) *signal = received;
-  errno = saved_errno;
-  return error;
+  if (received < 0) return errno;
+  *signal = received;
+  return 0;
 }
-[[gnu::visibility("default")]] int sigwaitinfo(const sigset_t* set, siginfo_t* info) {
+REFRAIN_EXPORT int sigwaitinfo(const sigset_t* set, siginfo_t* info) {
   if (!waits_for_ours(set)) return pass_on(next_sigwaitinfo, set, info);
   return wait_for_others(info, [&](siginfo_t* to) { return pass_on(next_sigwaitinfo, set, to); });
 }
-[[gnu::visibility("default")]] int sigtimedwait(const sigset_t* set, siginfo_t* info, const timespec* timeout) {
+REFRAIN_EXPORT int sigtimedwait(const sigset_t* set, siginfo_t* info, const timespec* timeout) {
   if (!waits_for_ours(set)) return pass_on(next_sigtimedwait, set, info, timeout);
   const std::int64_t begin = refrain::platform::monotonic_ns();
   return wait_for_others(info, [&](siginfo_t* to) {
@@ -270,7 +272,7 @@ extern "C" {
     return pass_on(next_sigtimedwait, set, to, is_invalid ? timeout : &rest);
   });
 }
-[[gnu::visibility("default")]] int signalfd(int descriptor, const sigset_t* set, int flags) noexcept {
+REFRAIN_EXPORT int signalfd(int descriptor, const sigset_t* set, int flags) noexcept {
   sigset_t others;
   if (waits_for_ours(set)) {  // a reader cannot be kept from reading ticks
     others = *set;
@@ -280,27 +282,23 @@ extern "C" {
   return pass_on(next_signalfd, descriptor, set, flags);
 }
 
-[[gnu::visibility("default")]] int sigsuspend(const sigset_t* mask) {
-  return pass_on(next_sigsuspend, WaitMask(mask).get());
-}
-[[gnu::visibility("default")]] int ppoll(pollfd* descriptors, nfds_t count, const timespec* timeout,
-                                         const sigset_t* mask) {
+REFRAIN_EXPORT int sigsuspend(const sigset_t* mask) { return pass_on(next_sigsuspend, WaitMask(mask).get()); }
+REFRAIN_EXPORT int ppoll(pollfd* descriptors, nfds_t count, const timespec* timeout, const sigset_t* mask) {
   return pass_on(next_ppoll, descriptors, count, timeout, WaitMask(mask).get());
 }
-[[gnu::visibility("default")]] int __ppoll_chk(pollfd* descriptors, nfds_t count, const timespec* timeout,
-                                               const sigset_t* mask, std::size_t bytes) {
+REFRAIN_EXPORT int __ppoll_chk(pollfd* descriptors, nfds_t count, const timespec* timeout, const sigset_t* mask,
+                               std::size_t bytes) {
   return pass_on(next_checked_ppoll, descriptors, count, timeout, WaitMask(mask).get(), bytes);
 }
-[[gnu::visibility("default")]] int pselect(int count, fd_set* read, fd_set* write, fd_set* except,
-                                           const timespec* timeout, const sigset_t* mask) {
+REFRAIN_EXPORT int pselect(int count, fd_set* read, fd_set* write, fd_set* except, const timespec* timeout,
+                           const sigset_t* mask) {
   return pass_on(next_pselect, count, read, write, except, timeout, WaitMask(mask).get());
 }
-[[gnu::visibility("default")]] int epoll_pwait(int epoll, epoll_event* events, int most, int timeout,
-                                               const sigset_t* mask) {
+REFRAIN_EXPORT int epoll_pwait(int epoll, epoll_event* events, int most, int timeout, const sigset_t* mask) {
   return pass_on(next_epoll_pwait, epoll, events, most, timeout, WaitMask(mask).get());
 }
-[[gnu::visibility("default")]] int epoll_pwait2(int epoll, epoll_event* events, int most, const timespec* timeout,
-                                                const sigset_t* mask) {
+REFRAIN_EXPORT int epoll_pwait2(int epoll, epoll_event* events, int most, const timespec* timeout,
+                                const sigset_t* mask) {
   return pass_on(next_epoll_pwait2, epoll, events, most, timeout, WaitMask(mask).get());
 }
 

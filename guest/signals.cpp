@@ -149,9 +149,7 @@ sighandler_t as_program_sees(int signal, sighandler_t before) {
 
 // ---- the sampling signal --------------------------------------------------------------------------------------------
 
-bool is_sampling(int signal) {
-  return signal != 0 && signal == callbacks.sampling_signal() && callbacks.is_measured();
-}
+bool is_sampling(int signal) { return signal != 0 && signal == callbacks.sampling_signal() && callbacks.is_measured(); }
 
 using NextSignal = platform::NextDefinition<sighandler_t(int, sighandler_t)>;
 
@@ -320,22 +318,20 @@ using namespace refrain::guest;
 
 extern "C" {
 
-[[gnu::visibility("default")]] int sigaction(int signal, const struct sigaction* action,
-                                             struct sigaction* old) noexcept {
+REFRAIN_EXPORT int sigaction(int signal, const struct sigaction* action, struct sigaction* old) noexcept {
   return set_action(signal, action, old);
 }
-[[gnu::visibility("default")]] int __sigaction(int signal, const struct sigaction* action,
-                                               struct sigaction* old) noexcept {
+REFRAIN_EXPORT int __sigaction(int signal, const struct sigaction* action, struct sigaction* old) noexcept {
   return set_action(signal, action, old);
 }
 
-#define REFRAIN_DEFINE(name)                                                                     \
-  [[gnu::visibility("default")]] sighandler_t name(int signal, sighandler_t handler) noexcept { \
-    return set_handler(next_##name, signal, handler);                                           \
+#define REFRAIN_DEFINE(name)                                                    \
+  REFRAIN_EXPORT sighandler_t name(int signal, sighandler_t handler) noexcept { \
+    return set_handler(next_##name, signal, handler);                           \
   }
 REFRAIN_SIMPLE_INTERFACES(REFRAIN_DEFINE)
 
-[[gnu::visibility("default")]] sighandler_t sigset(int signal, sighandler_t handler) noexcept {
+REFRAIN_EXPORT sighandler_t sigset(int signal, sighandler_t handler) noexcept {
   auto* next = next_sigset.get();
   if (!next) return SIG_ERR;
   sigset_t only_this, mask;
@@ -355,8 +351,7 @@ REFRAIN_SIMPLE_INTERFACES(REFRAIN_DEFINE)
   refrain::platform::change_signal_mask(SIG_BLOCK, nullptr, &mask);
   struct sigaction action {};
   kernel_sigaction(signal, nullptr, &action);
-  const sighandler_t before =
-      sigismember(&mask, signal) == 1 ? SIG_HOLD : as_program_sees(signal, action.sa_handler);
+  const sighandler_t before = sigismember(&mask, signal) == 1 ? SIG_HOLD : as_program_sees(signal, action.sa_handler);
   if (handler == SIG_HOLD) {
     refrain::platform::change_signal_mask(SIG_BLOCK, &only_this, nullptr);
     return before;
@@ -368,7 +363,7 @@ REFRAIN_SIMPLE_INTERFACES(REFRAIN_DEFINE)
   refrain::platform::change_signal_mask(SIG_UNBLOCK, &only_this, nullptr);
   return before;
 }
-[[gnu::visibility("default")]] int sigignore(int signal) noexcept {
+REFRAIN_EXPORT int sigignore(int signal) noexcept {
   auto* next = next_sigignore.get();
   if (!next) return -1;
   if (is_sampling(signal)) {
@@ -377,7 +372,7 @@ REFRAIN_SIMPLE_INTERFACES(REFRAIN_DEFINE)
   }
   return is_watched(signal) ? changed(signal, [&] { return next(signal); }) : next(signal);
 }
-[[gnu::visibility("default")]] int siginterrupt(int signal, int interrupt) noexcept {
+REFRAIN_EXPORT int siginterrupt(int signal, int interrupt) noexcept {
   auto* next = next_siginterrupt.get();
   if (!next) return -1;
   if (is_sampling(signal)) return 0;  // it has no handler of the program

@@ -127,8 +127,8 @@ bool watch_threads() { return pthread_key_create(&thread_end_key, on_thread_end)
 
 using namespace refrain::guest;
 
-extern "C" [[gnu::visibility("default")]] int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
-                                                             void* (*routine)(void*), void* argument) {
+extern "C" REFRAIN_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                                             void* (*routine)(void*), void* argument) {
   auto* next = next_pthread_create.get();
   if (!next) return EAGAIN;
   return make_thread(__builtin_frame_address(0), routine, argument,
@@ -136,7 +136,7 @@ extern "C" [[gnu::visibility("default")]] int pthread_create(pthread_t* thread, 
 }
 
 // glibc's thrd_create does not go through the public pthread_create.
-extern "C" [[gnu::visibility("default")]] int thrd_create(thrd_t* thread, thrd_start_t routine, void* argument) {
+extern "C" REFRAIN_EXPORT int thrd_create(thrd_t* thread, thrd_start_t routine, void* argument) {
   auto* next = next_thrd_create.get();
   if (!next) return thrd_error;
   return make_thread(__builtin_frame_address(0), routine, argument,

@@ -11,7 +11,7 @@ namespace {
 refrain::platform::NextDefinition<int(void*)> next_dlclose{"dlclose"};
 }
 
-extern "C" [[gnu::visibility("default")]] int dlclose(void* handle) noexcept {
+extern "C" REFRAIN_EXPORT int dlclose(void* handle) noexcept {
   auto* next = next_dlclose.get();
   if (!next) return -1;
   if (!refrain::guest::callbacks.is_measured()) return next(handle);

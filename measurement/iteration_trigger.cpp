@@ -45,7 +45,7 @@ void add_range(std::uintptr_t begin, std::uintptr_t end) {
   range_count.store(count + 1, std::memory_order_release);
 }
 
-void note(const platform::Function& function, void*) {
+void note(const platform::Function& function) {
   if (config::is_function(function.name, trigger.function)) add_range(function.begin, function.end);
 }
 
@@ -67,7 +67,7 @@ void look_for_function() {
   if (looking.test_and_set(std::memory_order_acquire)) return;  // another thread does
   platform::refresh_modules();
   for (platform::Module module; platform::copy_module(modules_seen, module); ++modules_seen) {
-    platform::for_each_function(module.path, module.base, note, nullptr);
+    platform::for_each_function(module.path, module.base, [](const platform::Function& function) { note(function); });
     note_inlined(module);
   }
   looking.clear(std::memory_order_release);

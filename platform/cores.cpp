@@ -1,6 +1,5 @@
 #include "platform/cores.hpp"
 
-#include <cerrno>
 #include <cstring>
 #include <fcntl.h>
 #include <limits.h>
@@ -9,14 +8,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "platform/errno_keeper.hpp"
+
 namespace refrain::platform {
 
 bool add_cores_of(int os_thread_id, Cores& cores) {
-  const int before = errno;
+  const ErrnoKeeper errno_keeper;
   Cores of{};
   // libc's function fills the rest of the set; the kernel says how much it has written.
   const long bytes = syscall(SYS_sched_getaffinity, os_thread_id, sizeof of.words, of.words);
-  errno = before;
   if (bytes <= 0) return false;
   cores.add(of);
   return true;
@@ -43,13 +43,12 @@ struct Path {
 
 /// The file's begin. Keeps errno.
 std::string_view read_text(const Path& path, char* text, std::size_t size) {
-  const int before = errno;
+  const ErrnoKeeper errno_keeper;
   ssize_t n = 0;
   if (const int fd = open(path.text, O_RDONLY | O_CLOEXEC); fd >= 0) {
     n = read(fd, text, size);
     close(fd);
   }
-  errno = before;
   return {text, n > 0 ? static_cast<std::size_t>(n) : 0};
 }
 

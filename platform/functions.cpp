@@ -27,7 +27,7 @@ class ElfFile {
 };
 
 void visit_table(const ElfFile& file, const Elf64_Shdr& symbols, const Elf64_Shdr& names, std::uintptr_t base,
-                 void (*visit)(const Function&, void*), void* data) {
+                 VisitFunction visit) {
   const std::uint64_t count = symbols.sh_size / sizeof(Elf64_Sym);
   const auto* symbol = file.at<Elf64_Sym>(symbols.sh_offset, count);
   const char* text = file.at<char>(names.sh_offset, names.sh_size);
@@ -38,13 +38,13 @@ void visit_table(const ElfFile& file, const Elf64_Shdr& symbols, const Elf64_Shd
     if ((type != STT_FUNC && type != STT_GNU_IFUNC) || s.st_shndx == SHN_UNDEF || s.st_name >= names.sh_size) continue;
     const char* name = text + s.st_name;
     const std::size_t length = strnlen(name, names.sh_size - s.st_name);
-    visit({{name, length}, base + s.st_value, base + s.st_value + (s.st_size ? s.st_size : 1)}, data);
+    visit({{name, length}, base + s.st_value, base + s.st_value + (s.st_size ? s.st_size : 1)});
   }
 }
 
 }  // namespace
 
-void for_each_function(const char* path, std::uintptr_t base, void (*visit)(const Function&, void*), void* data) {
+void for_each_function(const char* path, std::uintptr_t base, VisitFunction visit) {
   const ElfFile file(path);
   const auto* header = file.at<Elf64_Ehdr>(0);
   if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
@@ -55,7 +55,7 @@ void for_each_function(const char* path, std::uintptr_t base, void (*visit)(cons
   for (unsigned i = 0; i < header->e_shnum; ++i)
     if ((sections[i].sh_type == SHT_SYMTAB || sections[i].sh_type == SHT_DYNSYM) &&
         sections[i].sh_link < header->e_shnum)
-      visit_table(file, sections[i], sections[sections[i].sh_link], base, visit, data);
+      visit_table(file, sections[i], sections[sections[i].sh_link], base, visit);
 }
 
 }  // namespace refrain::platform

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "platform/function_ref.hpp"
+
 namespace refrain::platform {
 
 struct Function {
@@ -11,10 +13,10 @@ struct Function {
   std::uintptr_t begin, end;
 };
 
-/// Calls `visit(function, data)` for every function of .symtab and of .dynsym that the file at `path` has, which is
+/// Calls `visit(function)` for every function of .symtab and of .dynsym that the file at `path` has, which is
 /// loaded at `base` (run-time address minus address in the file); some come twice. Does nothing when the file cannot be
 /// read or is not what is loaded. Descriptors are closed, errno may change.
-void for_each_function(const char* path, std::uintptr_t base, void (*visit)(const Function& function, void* data),
-                       void* data);
+using VisitFunction = FunctionRef<void(const Function&)>;
+void for_each_function(const char* path, std::uintptr_t base, VisitFunction visit);
 
 }  // namespace refrain::platform

@@ -1,7 +1,6 @@
 #include "platform/helper_thread.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <climits>
 #include <linux/futex.h>
 #include <sched.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "platform/clock.hpp"
+#include "platform/errno_keeper.hpp"
 #include "platform/fault_signals.hpp"
 #include "platform/floating_point.hpp"
 #include "platform/pages.hpp"
@@ -59,7 +59,7 @@ int HelperThread::body(void* self) {
 
 HelperThread::Result HelperThread::run(void (*work)(void*), void* argument, std::int64_t patience_ns, Signals signals) {
   if (!stack_ || thread_.load() != 0) return Result::Unavailable;
-  const int saved_errno = errno;
+  const ErrnoKeeper errno_keeper;
   work_ = work;
   argument_ = argument;
   faulted_.store(false);
@@ -96,7 +96,6 @@ HelperThread::Result HelperThread::run(void (*work)(void*), void* argument, std:
     thread_.store(0);
   }
   change_signal_mask(SIG_SETMASK, &before, nullptr);
-  errno = saved_errno;
   return result;
 }
 

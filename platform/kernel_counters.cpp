@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "platform/errno_keeper.hpp"
 #include "platform/own_descriptor.hpp"
 #include "platform/threads.hpp"
 
@@ -42,61 +43,48 @@ constexpr int mark = SIGPWR;
 }  // namespace
 
 bool add_kernel_counter(KernelCounters& counters, KernelEvent event, int& error) {
-  const int saved = errno;
+  const ErrnoKeeper errno_keeper;
   error = 0;
   if (counters.count == kernel_event_count) return false;
   if (!take_descriptor_place(DescriptorUse::Metric)) {
     error = errno;
-    errno = saved;
     return false;
   }
   const int leader = counters.count ? counters.descriptors[0] : -1;
-  int descriptor = open_event(event, leader, false);
+  int opened = open_event(event, leader, false);
   // Without privileges (kernel.perf_event_paranoid of 2 and more) only what happens in user mode may be counted.
-  if (descriptor < 0 && (errno == EACCES || errno == EPERM) && !happens_in_kernel(event))
-    descriptor = open_event(event, leader, true);
-  if (descriptor >= 0) {
-    descriptor = move_out_of_the_way(descriptor);
-    if (!mark_descriptor(descriptor, mark)) {
-      error = errno;
-      close(descriptor);
-      descriptor = -1;
-    }
-  } else {
+  if (opened < 0 && (errno == EACCES || errno == EPERM) && !happens_in_kernel(event))
+    opened = open_event(event, leader, true);
+  const int descriptor = keep_descriptor(opened, DescriptorUse::Metric, mark);
+  if (descriptor < 0) {
     error = errno;
+    return false;
   }
-  if (descriptor >= 0) {
-    counters.os_thread_id = thread_id();
-    counters.descriptors[counters.count++] = descriptor;
-  } else {
-    give_back_descriptor_place(DescriptorUse::Metric);
-  }
-  errno = saved;
-  return descriptor >= 0;
+  counters.os_thread_id = thread_id();
+  counters.descriptors[counters.count++] = descriptor;
+  return true;
 }
 
 bool read_kernel_counters(const KernelCounters& counters, std::int64_t* values) {
   if (counters.count == 0) return true;
-  const int saved = errno;
+  const ErrnoKeeper errno_keeper;
   std::uint64_t group[1 + kernel_event_count];  // how many, then their values
   const std::size_t bytes = (1 + counters.count) * sizeof *group;
   const bool good = is_marked_descriptor(counters.descriptors[0], counters.os_thread_id, mark) &&
                     syscall(SYS_read, counters.descriptors[0], group, bytes) == static_cast<long>(bytes) &&
                     group[0] == counters.count;
-  errno = saved;
   if (!good) return false;
   for (std::uint32_t i = 0; i < counters.count; ++i) values[i] = static_cast<std::int64_t>(group[1 + i]);
   return true;
 }
 
 void close_kernel_counters(KernelCounters& counters) {
-  const int saved = errno;
+  const ErrnoKeeper errno_keeper;
   for (std::uint32_t i = counters.count; i-- > 0;) {
     if (is_marked_descriptor(counters.descriptors[i], counters.os_thread_id, mark)) close(counters.descriptors[i]);
     give_back_descriptor_place(DescriptorUse::Metric);
   }
   counters.count = 0;
-  errno = saved;
 }
 
 }  // namespace refrain::platform

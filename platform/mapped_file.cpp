@@ -1,10 +1,11 @@
 #include "platform/mapped_file.hpp"
 
-#include <cerrno>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "platform/errno_keeper.hpp"
 
 namespace refrain::platform {
 
@@ -13,7 +14,7 @@ MappedFile::~MappedFile() {
 }
 
 bool MappedFile::open(const char* path, int directory) {
-  const int kept = errno;
+  const ErrnoKeeper errno_keeper;
   const int descriptor = ::openat(directory, path, O_RDONLY | O_CLOEXEC);
   struct stat status;
   if (descriptor < 0) {
@@ -26,7 +27,6 @@ bool MappedFile::open(const char* path, int directory) {
     else address_ = address, size_ = static_cast<std::size_t>(status.st_size);
   }
   if (descriptor >= 0) close(descriptor);
-  errno = kept;
   return error == 0;
 }
 

@@ -1,12 +1,12 @@
 #include "platform/message.hpp"
 
 #include <cstddef>
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "platform/errno_keeper.hpp"
 #include "platform/own_signal.hpp"
 
 namespace refrain::platform {
@@ -27,11 +27,8 @@ bool stderr_is_the_first_one() {
 void remember_stderr() { had_stderr = fstat(STDERR_FILENO, &first_stderr) == 0; }
 
 void say(const char* format, ...) {
-  const int saved = errno;
-  if (!stderr_is_the_first_one()) {
-    errno = saved;
-    return;
-  }
+  const ErrnoKeeper errno_keeper;
+  if (!stderr_is_the_first_one()) return;
   char line[1024] = "refrain: ";
   constexpr int prefix = 9;
   va_list arguments;
@@ -44,7 +41,6 @@ void say(const char* format, ...) {
   line[n++] = '\n';
   const OwnSignalBlocker blocker(SIGPIPE);  // who read it may have gone
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line, static_cast<std::size_t>(n));
-  errno = saved;
 }
 
 }  // namespace refrain::platform

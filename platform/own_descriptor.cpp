@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "platform/errno_keeper.hpp"
 #include "platform/threads.hpp"
 
 namespace refrain::platform {
@@ -57,14 +58,22 @@ bool mark_descriptor(int descriptor, int signal) {
          syscall(SYS_fcntl, descriptor, F_SETSIG, signal) == 0;
 }
 
+int keep_descriptor(int opened, DescriptorUse use, int signal) {
+  const int descriptor = opened < 0 ? -1 : move_out_of_the_way(opened);
+  if (descriptor >= 0 && mark_descriptor(descriptor, signal)) return descriptor;
+  const int error = errno;
+  if (descriptor >= 0) syscall(SYS_close, descriptor);
+  give_back_descriptor_place(use);
+  errno = error;
+  return -1;
+}
+
 bool is_marked_descriptor(int descriptor, int os_thread_id, int signal) {
-  const int saved = errno;
+  const ErrnoKeeper errno_keeper;
   f_owner_ex owner{};
-  const bool marked = syscall(SYS_fcntl, descriptor, F_GETSIG) == signal &&
-                      syscall(SYS_fcntl, descriptor, F_GETOWN_EX, &owner) == 0 && owner.type == F_OWNER_TID &&
-                      owner.pid == os_thread_id;
-  errno = saved;
-  return marked;
+  return syscall(SYS_fcntl, descriptor, F_GETSIG) == signal &&
+         syscall(SYS_fcntl, descriptor, F_GETOWN_EX, &owner) == 0 && owner.type == F_OWNER_TID &&
+         owner.pid == os_thread_id;
 }
 
 }  // namespace refrain::platform

@@ -29,6 +29,10 @@ void give_back_descriptor_place(DescriptorUse use);
 /// still write to. Ordinary context.
 int move_out_of_the_way(int descriptor);
 
+/// What the calling thread has just opened for itself, in a place that it has taken for this use (`opened` is negative
+/// when that failed): out of the way and marked. -1 with errno set: nothing is kept, and the place is given back.
+int keep_descriptor(int opened, DescriptorUse use, int signal);
+
 /// Marks a descriptor that the calling thread has just opened for itself. The signal is not sent unless O_ASYNC is set.
 [[nodiscard]] bool mark_descriptor(int descriptor, int signal);
 

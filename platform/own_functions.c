@@ -123,8 +123,6 @@ int fstat(int descriptor, struct stat* out) {
   return (int)KERNEL(SYS_newfstatat, descriptor, "", out, AT_EMPTY_PATH, 0, 0);
 }
 int mkdir(const char* path, mode_t mode) { return (int)KERNEL(SYS_mkdirat, AT_FDCWD, path, mode, 0, 0, 0); }
-int rename(const char* from, const char* to) { return (int)KERNEL(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0, 0); }
-int unlink(const char* path) { return (int)KERNEL(SYS_unlinkat, AT_FDCWD, path, 0, 0, 0, 0); }
 int rmdir(const char* path) { return (int)KERNEL(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR, 0, 0, 0); }
 ssize_t readlink(const char* path, char* out, size_t size) {
   return KERNEL(SYS_readlinkat, AT_FDCWD, path, out, size, 0, 0);
@@ -189,20 +187,8 @@ static int clock_by_system_call(clockid_t clock, struct timespec* out) {
   return (int)KERNEL(SYS_clock_gettime, clock, out, 0, 0, 0, 0);
 }
 
-/// Where the kernel has mapped its shared object, 0: nowhere.
-static uintptr_t vdso_address(void) {
-  const int file = open("/proc/self/auxv", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 0;
-  uintptr_t address = 0;
-  Elf64_auxv_t entry;
-  while (!address && read(file, &entry, sizeof entry) == sizeof entry)
-    if (entry.a_type == AT_SYSINFO_EHDR) address = entry.a_un.a_val;
-  close(file);
-  return address;
-}
-
 static ClockFunction* find_in_vdso(const char* name) {
-  const uintptr_t base = vdso_address();
+  const uintptr_t base = getauxval(AT_SYSINFO_EHDR);  // where the kernel has mapped its shared object, 0: nowhere
   if (!base) return NULL;
   const Elf64_Ehdr* header = (const Elf64_Ehdr*)base;
   const Elf64_Phdr* segment = (const Elf64_Phdr*)(base + header->e_phoff);

@@ -8,15 +8,9 @@
 typedef struct __attribute__((packed, may_alias)) {
   uint64_t low, high;
 } Pair;
-typedef struct __attribute__((packed, may_alias)) {
-  uint64_t value;
-} Word;
-typedef struct __attribute__((packed, may_alias)) {
-  uint32_t value;
-} Half;
-typedef struct __attribute__((packed, may_alias)) {
-  uint16_t value;
-} Quarter;
+typedef uint64_t Word __attribute__((aligned(1), may_alias));
+typedef uint32_t Half __attribute__((aligned(1), may_alias));
+typedef uint16_t Quarter __attribute__((aligned(1), may_alias));
 
 /// Up to 32 bytes: everything is read before anything is written, so the two may overlap.
 static void move_few(unsigned char* to, const unsigned char* from, size_t size) {
@@ -76,7 +70,7 @@ void* memset(void* to, int value, size_t size) {
 
 int memcmp(const void* a, const void* b, size_t size) {
   const unsigned char *left = a, *right = b;
-  while (size >= 8 && ((const Word*)left)->value == ((const Word*)right)->value) left += 8, right += 8, size -= 8;
+  while (size >= 8 && *(const Word*)left == *(const Word*)right) left += 8, right += 8, size -= 8;
   for (; size; ++left, ++right, --size)
     if (*left != *right) return *left < *right ? -1 : 1;
   return 0;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "platform/errno_keeper.hpp"
 #include "platform/signal_mask.hpp"
 
 namespace refrain::platform {
@@ -16,12 +17,11 @@ OwnSignalBlocker::OwnSignalBlocker(int signal) {
 }
 
 OwnSignalBlocker::~OwnSignalBlocker() {
-  const int saved_errno = errno;
+  const ErrnoKeeper errno_keeper;
   const timespec now{};
   while (!was_pending_ && take_signal(signal_, nullptr, now) < 0 && errno == EINTR) {
   }
   change_signal_mask(SIG_SETMASK, &old_mask_, nullptr);
-  errno = saved_errno;
 }
 
 }  // namespace refrain::platform

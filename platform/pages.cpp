@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "platform/errno_keeper.hpp"
+
 namespace refrain::platform {
 namespace {
 
@@ -42,9 +44,8 @@ bool OpenedPart::open(const std::byte* end) {
   const std::byte* const next = opened_ + std::min(std::clamp(left / steps, least_step, largest_step), left);
   const std::byte* const wanted = std::max(end, next);
   const std::uintptr_t from = down(opened_), to = down(wanted + page_size - 1);
-  const int error = errno;
+  const ErrnoKeeper errno_keeper;
   const bool opened = syscall(SYS_mprotect, from, to - from, PROT_READ | PROT_WRITE) == 0;
-  errno = error;
   if (opened) opened_ = std::min(reinterpret_cast<std::byte*>(to), end_);
   return opened;
 }

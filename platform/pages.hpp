@@ -10,6 +10,7 @@
 #include <new>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 namespace refrain::platform {
 
@@ -113,15 +114,10 @@ class GrowableArray {
     size_ = capacity_ = mapped_ = 0;
   }
   void swap(GrowableArray& other) noexcept {
-    auto exchange = [](auto& a, auto& b) {
-      auto old = a;
-      a = b;
-      b = old;
-    };
-    exchange(data_, other.data_);
-    exchange(size_, other.size_);
-    exchange(capacity_, other.capacity_);
-    exchange(mapped_, other.mapped_);
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+    std::swap(mapped_, other.mapped_);
   }
 
   T* data() { return data_; }

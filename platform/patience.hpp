@@ -1,6 +1,6 @@
 #pragma once
-/// Waiting for what another thread is about to do, without a way for it to say so: a little longer each time, and by
-/// the clock, since how long some number of yields takes depends on the other threads of the machine.
+/// Waiting for what another thread or process is about to do, without a way for it to say so: a little longer each
+/// time, and by the clock, since how long some number of yields takes depends on the other threads of the machine.
 
 #include <algorithm>
 #include <cstdint>
@@ -16,6 +16,8 @@ namespace refrain::platform {
 class Patience {
  public:
   explicit Patience(std::int64_t longest_ns) : deadline_(monotonic_ns() + longest_ns) {}
+  /// On the monotonic clock.
+  static Patience until(std::int64_t deadline_ns) { return Patience(deadline_ns - monotonic_ns()); }
   /// Offers the processor to others, later sleeps for a moment. False: the time has passed. errno may change.
   /// Async-signal-safe.
   bool wait() {

@@ -1,17 +1,17 @@
 #include "platform/resource_usage.hpp"
 
-#include <errno.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "platform/errno_keeper.hpp"
+
 namespace refrain::platform {
 
 void read_resource_usage(std::int64_t (&values)[resource_count]) {
-  const int saved = errno;
+  const ErrnoKeeper errno_keeper;
   rusage usage{};
   syscall(SYS_getrusage, RUSAGE_THREAD, &usage);
-  errno = saved;
   const auto nanoseconds = [](const timeval& time) {
     return std::int64_t{time.tv_sec} * 1'000'000'000 + std::int64_t{time.tv_usec} * 1000;
   };

@@ -1,12 +1,12 @@
 #include "platform/run_delay.hpp"
 
 #include <cstddef>
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "platform/errno_keeper.hpp"
 #include "platform/own_descriptor.hpp"
 #include "platform/system_call.h"
 #include "platform/threads.hpp"
@@ -60,29 +60,21 @@ std::int64_t read_file(int descriptor) {
 
 bool RunDelay::open() {
   close();
-  const int saved = errno;
-  if (take_descriptor_place(DescriptorUse::RunDelay)) {
-    int file = open_read_only("/proc/thread-self/schedstat");
-    if (file >= 0) file = move_out_of_the_way(file);
-    if (file > 0 && mark_descriptor(file, mark)) {
-      descriptor_ = file;
-      os_thread_id_ = thread_id();
-    } else {
-      if (file >= 0) syscall(SYS_close, file);
-      give_back_descriptor_place(DescriptorUse::RunDelay);
-    }
-  }
-  errno = saved;
-  return descriptor_ > 0;
+  const ErrnoKeeper errno_keeper;
+  if (!take_descriptor_place(DescriptorUse::RunDelay)) return false;
+  const int file = keep_descriptor(open_read_only("/proc/thread-self/schedstat"), DescriptorUse::RunDelay, mark);
+  if (file < 0) return false;
+  descriptor_ = file;
+  os_thread_id_ = thread_id();
+  return true;
 }
 
 void RunDelay::close() {
   if (descriptor_ <= 0) return;
-  const int saved = errno;
+  const ErrnoKeeper errno_keeper;
   close_copy();
   descriptor_ = 0;
   give_back_descriptor_place(DescriptorUse::RunDelay);
-  errno = saved;
 }
 
 void RunDelay::close_copy() {
@@ -96,18 +88,13 @@ std::int64_t RunDelay::ns() const {
 }
 
 std::int64_t RunDelay::ns_of(int os_thread_id) {
-  const int saved = errno;
-  std::int64_t result = unknown;
-  if (const int file = open_file(os_thread_id); file >= 0) {
-    // The program may close it meanwhile, and get the number for a file of its own.
-    if (mark_descriptor(file, mark)) {
-      result = read_file(file);
-      if (is_marked_descriptor(file, thread_id(), mark)) syscall(SYS_close, file);
-    } else {
-      syscall(SYS_close, file);
-    }
-  }
-  errno = saved;
+  const ErrnoKeeper errno_keeper;
+  const int file = open_file(os_thread_id);
+  if (file < 0) return unknown;
+  // The program may close it meanwhile, and get the number for a file of its own.
+  const bool is_marked = mark_descriptor(file, mark);
+  const std::int64_t result = is_marked ? read_file(file) : unknown;
+  if (!is_marked || is_marked_descriptor(file, thread_id(), mark)) syscall(SYS_close, file);
   return result;
 }
 

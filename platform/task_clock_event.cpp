@@ -38,19 +38,14 @@ bool send_signals(int descriptor) {
 bool TaskClockEvent::open(int signal) {
   close();
   if (!take_descriptor_place(DescriptorUse::TaskClock)) return false;
-  int file = open_file();
-  if (file >= 0) {
-    file = move_out_of_the_way(file);
-    if (file > 0 && mark_descriptor(file, signal) && send_signals(file)) {
-      descriptor_ = file;
-      signal_ = signal;
-      os_thread_id_ = thread_id();
-      return true;
-    }
-  }
+  const int file = keep_descriptor(open_file(), DescriptorUse::TaskClock, signal);
+  if (file < 0) return false;
+  descriptor_ = file;
+  signal_ = signal;
+  os_thread_id_ = thread_id();
+  if (send_signals(file)) return true;
   const int error = errno;
-  if (file >= 0) syscall(SYS_close, file);
-  give_back_descriptor_place(DescriptorUse::TaskClock);
+  close();
   errno = error;
   return false;
 }

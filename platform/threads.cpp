@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "platform/errno_keeper.hpp"
 #include "platform/signal_mask.hpp"
 
 extern "C" void* __libc_stack_end;  // glibc: the main thread's stack pointer at entry, set by the dynamic linker
@@ -57,11 +58,9 @@ bool is_on_alternate_stack() {
 bool readable_word(std::uintptr_t address) {
   // The kernel copies the signal set before it looks at `how`: EFAULT means unreadable, EINVAL readable. Nothing
   // changes.
-  const int saved = errno;
+  const ErrnoKeeper errno_keeper;
   const long result = syscall(SYS_rt_sigprocmask, -1, address & ~std::uintptr_t{7}, nullptr, sizeof(std::uint64_t));
-  const bool readable = result == 0 || errno != EFAULT;
-  errno = saved;
-  return readable;
+  return result == 0 || errno != EFAULT;
 }
 
 namespace {
@@ -96,12 +95,9 @@ bool barrier_by_a_page() {
 }  // namespace
 
 bool barrier_on_all_threads() {
-  const int saved = errno;
+  const ErrnoKeeper errno_keeper;
   static bool registered = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
-  const bool done =
-      (registered && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0) || barrier_by_a_page();
-  errno = saved;
-  return done;
+  return (registered && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0) || barrier_by_a_page();
 }
 
 namespace {
@@ -125,11 +121,10 @@ std::int64_t thread_clock(int os_thread_id, ThreadClock kind) {
 std::int64_t thread_cpu_ns_of(int os_thread_id) { return thread_clock(os_thread_id, ThreadClock::Scheduler); }
 
 TickTimes tick_times_of(int os_thread_id) {
-  const int saved = errno;
+  const ErrnoKeeper errno_keeper;
   // In this order: a tick between the two is counted as the kernel's, and not twice.
   const std::int64_t user = thread_clock(os_thread_id, ThreadClock::TicksInUserMode);
   const std::int64_t all = thread_clock(os_thread_id, ThreadClock::TicksInAll);
-  errno = saved;
   return {all, user};
 }
 

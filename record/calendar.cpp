@@ -4,7 +4,21 @@ namespace refrain::record {
 
 namespace {
 
-void two_digits(config::Line& line, int value) { line << (value < 10 ? "0" : "") << std::int64_t{value}; }
+/// Behind `before`, with two digits.
+void append(config::Line& line, const char* before, int value) {
+  line << before << (value < 10 ? "0" : "") << std::int64_t{value};
+}
+
+void append_time(config::Line& line, std::int64_t epoch_ns, const char* in_date, const char* between,
+                 const char* in_time) {
+  const CivilTime t = civil_time(epoch_ns);
+  line << std::int64_t{t.year};
+  append(line, in_date, t.month);
+  append(line, in_date, t.day);
+  append(line, between, t.hour);
+  append(line, in_time, t.minute);
+  append(line, in_time, t.second);
+}
 
 }  // namespace
 
@@ -25,29 +39,10 @@ CivilTime civil_time(std::int64_t epoch_ns) {
 }
 
 void append_iso_time(config::Line& line, std::int64_t epoch_ns) {
-  const CivilTime t = civil_time(epoch_ns);
-  line << std::int64_t{t.year} << "-";
-  two_digits(line, t.month);
-  line << "-";
-  two_digits(line, t.day);
-  line << "T";
-  two_digits(line, t.hour);
-  line << ":";
-  two_digits(line, t.minute);
-  line << ":";
-  two_digits(line, t.second);
+  append_time(line, epoch_ns, "-", "T", ":");
   line << "Z";
 }
 
-void append_compact_time(config::Line& line, std::int64_t epoch_ns) {
-  const CivilTime t = civil_time(epoch_ns);
-  line << std::int64_t{t.year};
-  two_digits(line, t.month);
-  two_digits(line, t.day);
-  line << "-";
-  two_digits(line, t.hour);
-  two_digits(line, t.minute);
-  two_digits(line, t.second);
-}
+void append_compact_time(config::Line& line, std::int64_t epoch_ns) { append_time(line, epoch_ns, "", "-", ""); }
 
 }  // namespace refrain::record

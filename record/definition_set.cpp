@@ -48,28 +48,21 @@ std::uint32_t DefinitionSet::module(std::string_view path, std::span<const std::
     if (path < view(modules_[known].path) && !keep_text(path, modules_[known].path)) return none;
     return known;
   }
-  const auto number = static_cast<std::uint32_t>(modules_.size());
-  if (!keep_text(path, wanted.path) || !modules_.push_back(wanted) || !module_index_.insert(hash, number)) return none;
-  return number;
+  return keep_text(path, wanted.path) ? add(wanted, hash, modules_, module_index_) : none;
 }
 
 std::uint32_t DefinitionSet::region(std::string_view name) {
   const std::uint64_t hash = format::checksum(name.data(), name.size());
   const std::uint32_t known = region_index_.find(hash, [&](std::uint32_t i) { return view(regions_[i]) == name; });
   if (known != none) return known;
-  const auto number = static_cast<std::uint32_t>(regions_.size());
   Text text;
-  if (!keep_text(name, text) || !regions_.push_back(text) || !region_index_.insert(hash, number)) return none;
-  return number;
+  return keep_text(name, text) ? add(text, hash, regions_, region_index_) : none;
 }
 
 std::uint32_t DefinitionSet::path(const PathDefinition& definition) {
   const std::uint64_t hash = hash_of(definition);
   const std::uint32_t known = path_index_.find(hash, [&](std::uint32_t i) { return same(paths_[i], definition); });
-  if (known != none) return known;
-  const auto number = static_cast<std::uint32_t>(paths_.size());
-  if (number == none || !paths_.push_back(definition) || !path_index_.insert(hash, number)) return none;
-  return number;
+  return known != none ? known : add(definition, hash, paths_, path_index_);
 }
 
 void DefinitionSet::encode_regions(Encoder& out) const {

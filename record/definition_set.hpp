@@ -10,14 +10,15 @@
 #include <string_view>
 
 #include "measurement/metrics.hpp"
+#include "platform/hash_index.hpp"
 #include "platform/pages.hpp"
 #include "record/encoder.hpp"
-#include "record/hash_index.hpp"
 
 namespace refrain::record {
 
 using measurement::NodeKind;
 using platform::GrowableArray;
+using platform::HashIndex;
 
 struct PathDefinition {
   std::uint64_t offset;  ///< in the module; absolute without one; region number; SpecialPath
@@ -66,6 +67,14 @@ class DefinitionSet {
     std::uint8_t build_id_size;
   };
   bool keep_text(std::string_view text, Text& out);
+  /// An item that is not there yet; its number.
+  template <class Item>
+  static std::uint32_t add(const Item& item, std::uint64_t hash, GrowableArray<Item>& items, HashIndex& index) {
+    const auto number = static_cast<std::uint32_t>(items.size());
+    if (number == none || !index.reserve(1) || !items.push_back(item)) return none;
+    index.insert(hash, number);
+    return number;
+  }
   std::string_view view(Text text) const {
     return {reinterpret_cast<const char*>(text_.data()) + text.offset, text.size};
   }

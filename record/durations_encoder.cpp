@@ -38,7 +38,7 @@ bool has_durations(const RankRecord& record) {
   });
 }
 
-bool encode_durations(const RankRecord& record, const Numbers& all_paths, Encoder& out) {
+void encode_durations(const RankRecord& record, const Numbers& all_paths, Encoder& out) {
   out.varint(waits::column_count);
   for (const waits::ColumnRow& row : waits::column_table) {
     out.text(row.name);
@@ -47,8 +47,8 @@ bool encode_durations(const RankRecord& record, const Numbers& all_paths, Encode
   }
   out.varint(record.locations.size());
   platform::GrowableArray<Group> groups;
-  return for_each_location(record, all_paths, [&](const LocationRecord& location, Paths paths) {
-    if (!collect(location, paths, groups)) return false;
+  for_each_location(record, all_paths, [&](const LocationRecord& location, Paths paths) {
+    if (!collect(location, paths, groups)) return out.fail();
     out.varint(groups.size());
     std::uint32_t last_path = 0;
     for (const Group& group : groups.view()) {
@@ -57,7 +57,6 @@ bool encode_durations(const RankRecord& record, const Numbers& all_paths, Encode
       for (const std::int64_t value : group.durations.values) out.signed_varint(value);
       last_path = group.path;
     }
-    return !out.failed();
   });
 }
 

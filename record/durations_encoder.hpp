@@ -6,7 +6,6 @@
 namespace refrain::record {
 
 bool has_durations(const RankRecord& record);
-/// False: no memory.
-bool encode_durations(const RankRecord& record, const Numbers& paths, Encoder& out);
+void encode_durations(const RankRecord& record, const Numbers& paths, Encoder& out);
 
 }  // namespace refrain::record

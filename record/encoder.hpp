@@ -1,6 +1,6 @@
 #pragma once
 /// Writes integers and texts as format/bytes.hpp has them. An Encoder that has no memory remembers it, and is asked
-/// once at the end.
+/// once at the end; so nothing that writes to one says itself whether there was memory.
 
 #include <bit>
 #include <cstddef>
@@ -18,7 +18,7 @@ class Encoder {
   explicit Encoder(platform::Bytes& out) : out_(out) {}
 
   void raw(const void* data, std::size_t size) {
-    if (!out_.append(static_cast<const std::byte*>(data), size)) failed_ = true;
+    if (!out_.append(static_cast<const std::byte*>(data), size)) fail();
   }
   template <class T>
   void fixed(T value) {
@@ -36,6 +36,8 @@ class Encoder {
     varint(value.size());
     raw(value.data(), value.size());
   }
+  /// There is no memory for what was to be written.
+  void fail() { failed_ = true; }
   bool failed() const { return failed_; }
 
  private:

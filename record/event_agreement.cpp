@@ -31,10 +31,12 @@ using Candidates = platform::GrowableArray<Candidate>;
 /// What passes from rank to rank stays small: when there are more, those that few ranks have go.
 constexpr std::size_t most_candidates = 4096;
 
-struct Proposal {
+struct Maxima {
   Levels levels{};
   Levels sparse{};               ///< before one of 2^this that are kept the iteration before is, too
   std::uint8_t of_messages = 0;  ///< level of the sample of messages
+};
+struct Proposal : Maxima {
   Candidates slowest;
 };
 
@@ -97,24 +99,21 @@ void choose(Candidates& all, std::size_t of_each_loop) {
 }
 
 bool append(platform::Bytes& message, const Proposal& proposal) {
-  const auto levels = std::as_bytes(std::span(proposal.levels)), sparse = std::as_bytes(std::span(proposal.sparse));
+  const Maxima& maxima = proposal;
   const auto slowest = std::as_bytes(proposal.slowest.view());
-  return message.append(levels.data(), levels.size()) && message.append(sparse.data(), sparse.size()) &&
-         message.append(reinterpret_cast<const std::byte*>(&proposal.of_messages), 1) &&
+  return message.append(reinterpret_cast<const std::byte*>(&maxima), sizeof maxima) &&
          message.append(slowest.data(), slowest.size());
 }
 
 bool absorb(const platform::Bytes& message, Proposal& into) {
-  constexpr std::size_t of_messages = 2 * sizeof(Levels), head = of_messages + 1;
+  constexpr std::size_t head = sizeof(Maxima);
   if (message.size() < head || (message.size() - head) % sizeof(Candidate) != 0) return false;
-  const auto take = [&](std::uint8_t& level, std::size_t place) {
-    level = std::max(level, static_cast<std::uint8_t>(message.data()[place]));
-  };
-  for (std::size_t i = 0; i < into.levels.size(); ++i) {
-    take(into.levels[i], i);
-    take(into.sparse[i], into.levels.size() + i);
-  }
-  take(into.of_messages, of_messages);
+  Maxima other;
+  std::memcpy(&other, message.data(), head);
+  const auto larger = [](std::uint8_t a, std::uint8_t b) { return std::max(a, b); };
+  std::ranges::transform(into.levels, other.levels, into.levels.begin(), larger);
+  std::ranges::transform(into.sparse, other.sparse, into.sparse.begin(), larger);
+  into.of_messages = larger(into.of_messages, other.of_messages);
   const std::size_t before = into.slowest.size(), more = (message.size() - head) / sizeof(Candidate);
   if (more == 0) return true;
   if (!into.slowest.resize(before + more)) return false;
@@ -149,8 +148,7 @@ bool exchange(const measurement::Peers& peers, Proposal& proposal, bool good, st
   }
   if (!is_root && !peers.send(peers.state, place.parent, message, deadline)) return false;
   if (!broadcast(peers, message, deadline)) return false;
-  proposal.levels = proposal.sparse = {};
-  proposal.of_messages = 0;
+  static_cast<Maxima&>(proposal) = {};
   cut(proposal.slowest, 0);
   return absorb(message, proposal);
 }

@@ -7,8 +7,8 @@
 #include "platform/message.hpp"
 #include "record/error_text.hpp"
 #include "record/event_agreement.hpp"
-#include "record/event_frames.hpp"
 #include "record/experiment.hpp"
+#include "record/frames.hpp"
 #include "record/spill_file.hpp"
 
 namespace refrain::record {
@@ -20,17 +20,17 @@ using platform::say;
 SpillFile file(format::events_name_begin);
 
 /// Returns 0 or the errno value.
-int append(const events::Block& block, std::int32_t rank) {
+int append(const events::Block& block) {
   platform::Bytes frame;
   Compressor compressor;
   if (!append_event_frame(block, compressor, frame)) return ENOMEM;
-  return file.append(experiment_directory(), rank, frame.view());
+  return file.append(experiment_directory(), rank_in_experiment(), frame.view());
 }
 
-void end_events(Location& location, int error, std::int32_t rank) {
+void end_events(Location& location, int error) {
   measurement::events_have_ended.store(true, std::memory_order_relaxed);
   location.count_loss(measurement::Loss::EventsLost);
-  say("rank %d cannot write events to '%s': %s; no more are kept", static_cast<int>(rank), experiment_directory(),
+  say("rank %d cannot write events to '%s': %s; no more are kept", rank_in_experiment(), experiment_directory(),
       error_text(error).data());
 }
 
@@ -38,6 +38,13 @@ void end_events(Location& location, int error, std::int32_t rank) {
 bool can_be_written(const Location& location) {
   return location.events && measurement::is_held(location) &&
          !measurement::events_have_ended.load(std::memory_order_relaxed);
+}
+
+/// Of those whose threads do not append meanwhile.
+template <class Do>
+void for_each_sample(Do action) {
+  for (Location* l = measurement::first_location(); l; l = l->next)
+    if (l->events && measurement::is_held(*l)) action(l->events->spans);
 }
 
 /// Of a frame of a sample, and what compressed spans are unpacked in.
@@ -52,7 +59,7 @@ bool unwritten_was_told = false;
 
 /// A sample: what is kept stays in memory, too, until it is dropped. When it cannot be written that is no reason to
 /// end: at the end the profile takes it in.
-void write_sample(Location& location, EventsUntil until, std::int32_t rank) {
+void write_sample(Location& location, EventsUntil until) {
   if (unwritten_sample) return;
   events::SpanStore& spans = location.events->spans;
   if (until == EventsUntil::Now) spans.finish(location.events->records);
@@ -63,7 +70,7 @@ void write_sample(Location& location, EventsUntil until, std::int32_t rank) {
     return;
   }
   while (spans.has_more())
-    if (const int error = append(spans.next_block(location.events->records, {room.data(), room.size()}), rank)) {
+    if (const int error = append(spans.next_block(location.events->records, {room.data(), room.size()}))) {
       unwritten_sample = error;
       return;
     }
@@ -75,31 +82,29 @@ void write_sample(Location& location, EventsUntil until, std::int32_t rank) {
 void drop_outdated_events(EventsUntil until) {
   if (!measurement::is_sample_of_events()) return;
   bool outdated = false;
-  for (Location* l = measurement::first_location(); l; l = l->next)
-    outdated |= l->events && measurement::is_held(*l) && l->events->spans.is_outdated();
+  for_each_sample([&](const events::SpanStore& spans) { outdated |= spans.is_outdated(); });
   const bool is_large = until == EventsUntil::Kept && file.bytes() >= 2 * measurement::event_settings.memory;
   if (!outdated || !(is_large || have_agreed_on_events())) return;
   file.begin_anew();
-  for (Location* l = measurement::first_location(); l; l = l->next)
-    if (l->events && measurement::is_held(*l)) l->events->spans.write_anew();
+  for_each_sample([](events::SpanStore& spans) { spans.write_anew(); });
 }
 
 std::uint64_t event_bytes() { return file.bytes(); }
 
-void write_events(Location& location, EventsUntil until, std::int32_t rank) {
+void write_events(Location& location, EventsUntil until) {
   if (!can_be_written(location)) return;
-  if (measurement::is_sample_of_events()) return write_sample(location, until, rank);
+  if (measurement::is_sample_of_events()) return write_sample(location, until);
   const events::Buffer::Place to =
       until == EventsUntil::Kept ? measurement::end_of_kept_events(location) : location.events->records.end();
   if (to.size == 0) return;
-  if (const int error = append(location.events->records.until(to), rank)) return end_events(location, error, rank);
+  if (const int error = append(location.events->records.until(to))) return end_events(location, error);
   measurement::remove_events(location, to);
 }
 
-void tell_unwritten_sample(std::int32_t rank) {
+void tell_unwritten_sample() {
   if (unwritten_sample == 0 || unwritten_was_told) return;
   unwritten_was_told = true;
-  say("rank %d cannot write events to '%s': %s", static_cast<int>(rank), experiment_directory(),
+  say("rank %d cannot write events to '%s': %s", rank_in_experiment(), experiment_directory(),
       error_text(unwritten_sample).data());
 }
 
@@ -117,8 +122,7 @@ bool take_in_events(platform::Bytes& frames) {
       const events::Block block = spans.next_block(l->events->records, {room.data(), room.size()});
       if (append_event_frame(block, compressor, frames) && frames.size() <= most) continue;
       frames.release();
-      for (Location* again = measurement::first_location(); again; again = again->next)
-        if (again->events && measurement::is_held(*again)) again->events->spans.write_anew();
+      for_each_sample([](events::SpanStore& of) { of.write_anew(); });
       file.begin_anew();
       return false;
     }
@@ -126,22 +130,21 @@ bool take_in_events(platform::Bytes& frames) {
   return true;
 }
 
-void move_event_file(const char* from, std::int32_t from_rank, const char* to, std::int32_t rank) {
-  const int error = file.move(from, from_rank, to, rank);
+void move_event_file(const char* from) {
+  const int error = file.move(from, rank_before_mpi, experiment_directory(), rank_in_experiment());
   if (error == 0) return;
   if (!measurement::is_sample_of_events()) {
-    if (Location* l = measurement::own_location()) end_events(*l, error, rank);
+    if (Location* l = measurement::own_location()) end_events(*l, error);
     return;
   }
-  for (Location* l = measurement::first_location(); l; l = l->next)
-    if (l->events && measurement::is_held(*l)) l->events->spans.write_anew();
+  for_each_sample([](events::SpanStore& spans) { spans.write_anew(); });
 }
 
-void remove_event_file(std::int32_t rank) { file.remove(experiment_directory(), rank); }
+void remove_event_file() { file.remove(experiment_directory(), rank_in_experiment()); }
 
-void write_all_events(EventsUntil until, std::int32_t rank) {
+void write_all_events(EventsUntil until) {
   drop_outdated_events(until);
-  for (Location* l = measurement::first_location(); l; l = l->next) write_events(*l, until, rank);
+  for (Location* l = measurement::first_location(); l; l = l->next) write_events(*l, until);
 }
 
 }  // namespace refrain::record

@@ -64,7 +64,7 @@ void encode_messages(std::span<const events::SampledMessage> messages, Encoder& 
 
 bool has_sampled_messages(const RankRecord& record) { return std::ranges::any_of(record.locations, has_sampled); }
 
-bool encode_sampled_messages(const RankRecord& record, Encoder& out) {
+void encode_sampled_messages(const RankRecord& record, Encoder& out) {
   out.varint(static_cast<std::uint64_t>(std::ranges::count_if(record.locations, has_sampled)));
   for (const LocationRecord& location : record.locations) {
     if (!has_sampled(location)) continue;
@@ -75,10 +75,9 @@ bool encode_sampled_messages(const RankRecord& record, Encoder& out) {
     out.signed_varint(sample.begin_time);
     encode_messages(sample.messages, out);
   }
-  return !out.failed();
 }
 
-bool encode_events(const RankRecord& record, const Numbers& all_paths, Encoder& out) {
+void encode_events(const RankRecord& record, const Numbers& all_paths, Encoder& out) {
   out.fixed(static_cast<std::uint8_t>(record.event_mode));
   out.varint(record.event_bytes);
   encode_anchor(record.first_anchor, out);
@@ -87,13 +86,12 @@ bool encode_events(const RankRecord& record, const Numbers& all_paths, Encoder& 
   out.varint(record.user_regions.size());
   for (const char* name : record.user_regions) out.text(name);
   out.varint(record.locations.size());
-  const bool written = for_each_location(record, all_paths, [&](const LocationRecord& location, Paths paths) {
+  for_each_location(record, all_paths, [&](const LocationRecord& location, Paths paths) {
     out.signed_varint(location.thread);
     out.varint(location.events.records);
     out.varint(location.events.iterations);
     out.varint(location.events.lost);
     encode_node_paths(paths, out);
-    return !out.failed();
   });
   out.fixed(record.clock);
   out.varint(record.clock_offsets.size());
@@ -103,7 +101,7 @@ bool encode_events(const RankRecord& record, const Numbers& all_paths, Encoder& 
     out.signed_varint(of.offset_ns);
     out.varint(static_cast<std::uint64_t>(of.round_trip_ns));
   }
-  if (record.event_mode != format::EventMode::Sampled) return written && !out.failed();
+  if (record.event_mode != format::EventMode::Sampled) return;
   out.fixed(static_cast<std::uint8_t>(record.events_agreed));
   out.varint(record.event_levels.size());
   for (const EventLevel& of : record.event_levels) {
@@ -117,7 +115,6 @@ bool encode_events(const RankRecord& record, const Numbers& all_paths, Encoder& 
     out.varint(of.ranks);
   }
   encode_stretches(record.stretches, out);
-  return written && !out.failed();
 }
 
 }  // namespace refrain::record

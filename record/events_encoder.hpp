@@ -7,10 +7,10 @@
 namespace refrain::record {
 
 /// `all_paths`: the rank's own path of each node of all locations, one behind the other.
-[[nodiscard]] bool encode_events(const RankRecord& record, const Numbers& all_paths, Encoder& out);
+void encode_events(const RankRecord& record, const Numbers& all_paths, Encoder& out);
 
 /// The section SampledMessages: of the locations that have sampled messages.
 bool has_sampled_messages(const RankRecord& record);
-[[nodiscard]] bool encode_sampled_messages(const RankRecord& record, Encoder& out);
+void encode_sampled_messages(const RankRecord& record, Encoder& out);
 
 }  // namespace refrain::record

@@ -26,6 +26,7 @@ using platform::say;
 
 ExperimentDirectory directory;
 ExperimentDirectory early_directory;  ///< of this process alone, until MPI_Init
+int own_rank = rank_before_mpi;
 constinit platform::NeverDestroyed<platform::GrowableArray<char>> mpi_library_text;
 const char* no_task_clock = "";  ///< why it makes no samples
 
@@ -143,6 +144,8 @@ std::int64_t deadline_in(std::int64_t seconds) { return platform::monotonic_ns()
 
 const char* experiment_directory() { return directory.path; }
 
+int rank_in_experiment() { return own_rank; }
+
 const char* experiment_before_mpi() {
   const bool is_another = early_directory.path[0] && std::strcmp(early_directory.path, directory.path) != 0;
   return is_another ? early_directory.path : nullptr;
@@ -151,6 +154,7 @@ const char* experiment_before_mpi() {
 bool open_experiment(const config::Configuration& configuration, const measurement::Peers& peers,
                      const char* mpi_library, const char* why_not_the_task_clock) {
   no_task_clock = why_not_the_task_clock;
+  own_rank = peers.rank;
   platform::Bytes message;
   early_directory = directory;
   if (peers.rank == 0) {
@@ -196,18 +200,21 @@ bool decline_experiment(const measurement::Peers& peers, bool is_off) {
   directory.path[0] = 0;
   exchanges = {false, false, is_off};
   return peers.size > 1 && append_start(message) && broadcast(peers, message, deadline_in(patience_of_unmeasured_s)) &&
-         read_start(message) && directory.path[0] != 0 &&
-         (!exchanges.clocks || measure_clock_offset(peers, deadline_in(patience_of_unmeasured_s)));
+         read_start(message) && directory.path[0] != 0 && compare_clocks(peers, deadline_in(patience_of_unmeasured_s));
 }
 
-bool events_are_agreed_on() { return exchanges.events; }
-bool clocks_are_compared() { return exchanges.clocks; }
+bool compare_clocks(const measurement::Peers& peers, std::int64_t deadline) {
+  return !exchanges.clocks || measure_clock_offset(peers, deadline);
+}
+
+bool agree_with_peers(const measurement::Peers& peers, std::int64_t deadline) {
+  return compare_clocks(peers, deadline) && (!exchanges.events || agree_on_events(peers, deadline));
+}
 
 void write_nothing(const measurement::Peers& peers) {
   const platform::OwnFloatingPoint own_environment;
   const std::int64_t deadline = deadline_in(patience_of_unmeasured_s);
-  if (exchanges.clocks && !measure_clock_offset(peers, deadline)) return;
-  if (exchanges.events && !help_to_agree_on_events(peers, deadline)) return;
+  if (!compare_clocks(peers, deadline) || (exchanges.events && !help_to_agree_on_events(peers, deadline))) return;
   RankRecord record{};
   record.rank = peers.rank;
   record.ranks = peers.size;

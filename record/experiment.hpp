@@ -32,14 +32,18 @@ bool decline_experiment(const measurement::Peers& peers, bool is_off);
 /// What an unmeasured rank does in MPI_Finalize: it takes part as a rank without data.
 void write_nothing(const measurement::Peers& peers);
 
-/// Whether the ranks agree on a sample of events at the end, as rank 0 has told with the name of the experiment.
-bool events_are_agreed_on();
-
-/// Whether they compare the clocks of their machines, likewise.
-bool clocks_are_compared();
+/// In MPI_Init: compares the clocks of the machines, if rank 0 has told so with the name of the experiment. False: the
+/// exchange failed, and nothing may be exchanged afterwards.
+bool compare_clocks(const measurement::Peers& peers, std::int64_t deadline_monotonic_ns);
+/// In MPI_Finalize: the same, and then agrees on a sample of events, likewise.
+bool agree_with_peers(const measurement::Peers& peers, std::int64_t deadline_monotonic_ns);
 
 /// Where the experiment of this job is, as an absolute path; empty as long as there is none.
 const char* experiment_directory();
+/// Which of its ranks this process is.
+int rank_in_experiment();
+/// Which one it is in an experiment of its own.
+inline constexpr int rank_before_mpi = 0;
 /// The one that this process had for itself when the ranks opened theirs, if that is another; else null.
 const char* experiment_before_mpi();
 

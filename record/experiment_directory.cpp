@@ -1,7 +1,9 @@
 #include "record/experiment_directory.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -9,6 +11,7 @@
 #include <unistd.h>
 
 #include "config/line.hpp"
+#include "config/text.hpp"
 #include "format/profile_file.hpp"
 #include "record/calendar.hpp"
 #include "record/error_text.hpp"
@@ -24,17 +27,15 @@ using config::Line;
 constexpr std::string_view first_manifest = "{\"state\": \"running\"}\n";
 
 /// The last component, with everything but [A-Za-z0-9._+-] replaced.
-void append_executable(Line& line, const char* executable) {
-  const char* slash = std::strrchr(executable, '/');
-  char name[65];
-  std::size_t n = 0;
-  for (const char* c = slash ? slash + 1 : executable; *c != '\0' && n + 1 < sizeof name; ++c) {
-    const bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
-                       std::strchr("._+-", *c) != nullptr;
-    name[n++] = plain ? *c : '_';
+void append_executable(Line& line, std::string_view executable) {
+  constexpr std::size_t longest = 64;
+  const std::string_view name = config::file_name_of(executable);
+  for (const char c : config::first_of(name, std::min(name.size(), longest))) {
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || std::strchr("._+-", c) != nullptr;
+    line << (plain ? c : '_');
   }
-  name[n] = '\0';
-  line << (n == 0 ? "program" : name);
+  if (name.empty()) line << "program";
 }
 
 void append_random(Line& line, std::int64_t now_epoch_ns) {
@@ -63,24 +64,14 @@ int make_parents(char* path) {
 bool is_empty_directory(const char* path) {
   const int fd = ::open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return false;
-  struct Entry {
-    std::uint64_t inode;
-    std::int64_t next;
-    unsigned short size;
-    unsigned char type;
-    char name[1];
-  };
-  alignas(Entry) char buffer[2048];
+  alignas(dirent64) char buffer[2048];
   bool empty = true;
   long filled = 0;
   while (empty && (filled = syscall(SYS_getdents64, fd, buffer, sizeof buffer)) > 0)
     for (long at = 0; at < filled;) {
-      const char* entry = buffer + at;
-      const char* name = entry + offsetof(Entry, name);
-      if (std::strcmp(name, ".") != 0 && std::strcmp(name, "..") != 0) empty = false;
-      unsigned short size;
-      std::memcpy(&size, entry + offsetof(Entry, size), sizeof size);
-      at += size;
+      const auto* entry = reinterpret_cast<const dirent64*>(buffer + at);
+      if (std::strcmp(entry->d_name, ".") != 0 && std::strcmp(entry->d_name, "..") != 0) empty = false;
+      at += entry->d_reclen;
     }
   ::close(fd);
   return empty && filled == 0;

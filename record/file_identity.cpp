@@ -1,10 +1,11 @@
 #include "record/file_identity.hpp"
 
-#include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "platform/errno_keeper.hpp"
 
 namespace refrain::record {
 namespace {
@@ -18,7 +19,7 @@ bool is_as_loaded(int file, const platform::FileStamp& loaded) {
 
 std::span<const std::uint8_t> identify(const platform::Module& module, FileIdentity& identity) {
   if (module.file.size == 0) return {};
-  const int kept = errno;
+  const platform::ErrnoKeeper errno_keeper;
   const int file = open(module.path, O_RDONLY | O_CLOEXEC);
   const bool is_good = file >= 0 && is_as_loaded(file, module.file) &&
                        format::identify_file(
@@ -28,7 +29,6 @@ std::span<const std::uint8_t> identify(const platform::Module& module, FileIdent
                            },
                            identity);
   if (file >= 0) close(file);
-  errno = kept;
   if (is_good) return identity;
   // Two modules whose files are gone are not one.
   format::put_file_identity(format::checksum(&module.file, sizeof module.file), identity);

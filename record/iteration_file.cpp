@@ -8,7 +8,7 @@
 #include "platform/message.hpp"
 #include "record/error_text.hpp"
 #include "record/experiment.hpp"
-#include "record/iteration_frames.hpp"
+#include "record/frames.hpp"
 #include "record/spill_file.hpp"
 
 namespace refrain::record {
@@ -34,7 +34,7 @@ std::span<ClusteredLoop* const> loops_of(Location& location) {
 
 std::uint64_t iteration_bytes() { return file.bytes(); }
 
-int write_iterations(Location& location, std::int32_t rank) {
+int write_iterations(Location& location) {
   platform::Bytes frames;
   Compressor compressor;
   const auto loops = loops_of(location);
@@ -44,7 +44,7 @@ int write_iterations(Location& location, std::int32_t rank) {
                       frames))
       return ENOMEM;
   if (frames.empty()) return 0;
-  if (const int error = file.append(experiment_directory(), rank, frames.view())) return error;
+  if (const int error = file.append(experiment_directory(), rank_in_experiment(), frames.view())) return error;
   for (ClusteredLoop* loop : loops) {
     loop->closed.clear();
     loop->merges.clear();
@@ -66,19 +66,19 @@ std::size_t iterations_in_memory(Location& location) {
   return bytes;
 }
 
-std::span<const std::byte> map_iterations(std::int32_t rank) {
+std::span<const std::byte> map_iterations() {
   const bool is_little = file.bytes() > 0 && file.bytes() <= most_to_take_back;
-  if (!is_little || file.map(experiment_directory(), rank, mapped.get()) != 0) return {};
+  if (!is_little || file.map(experiment_directory(), rank_in_experiment(), mapped.get()) != 0) return {};
   return mapped.get().bytes().first(file.bytes());
 }
 
-void remove_iteration_file(std::int32_t rank) { file.remove(experiment_directory(), rank); }
+void remove_iteration_file() { file.remove(experiment_directory(), rank_in_experiment()); }
 
-void move_iteration_file(const char* from, std::int32_t from_rank, const char* to, std::int32_t rank) {
-  const int error = file.move(from, from_rank, to, rank);
+void move_iteration_file(const char* from) {
+  const int error = file.move(from, rank_before_mpi, experiment_directory(), rank_in_experiment());
   if (error == 0) return;
   platform::say("rank %d has lost the iterations before MPI_Init, which cannot be moved to '%s': %s",
-                static_cast<int>(rank), to, error_text(error).data());
+                rank_in_experiment(), experiment_directory(), error_text(error).data());
   if (Location* l = measurement::own_location()) l->count_loss(measurement::Loss::IterationsNotKept);
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "config/line.hpp"
+#include "format/profile_file.hpp"
 #include "platform/own_descriptor.hpp"
 
 namespace refrain::record {
@@ -105,6 +106,10 @@ bool OutputFile::close() {
   return good;
 }
 
+RankFileName::RankFileName(const char* begin, std::int32_t rank) {
+  config::Line(text, sizeof text) << begin << std::int64_t{rank} << format::spill_name_end;
+}
+
 bool map_file(const char* directory, const char* name, platform::MappedFile& file) {
   const Place place(directory, name);
   if (!place.fits) return file.error = ENAMETOOLONG, false;
@@ -140,8 +145,5 @@ void remove_from(const char* directory, const char* name) {
   const Place place(directory, name);
   if (place.fits) syscall(SYS_unlinkat, place.directory, place.path, 0);
 }
-
-ErrnoKeeper::ErrnoKeeper() : kept_(errno) {}
-ErrnoKeeper::~ErrnoKeeper() { errno = kept_; }
 
 }  // namespace refrain::record

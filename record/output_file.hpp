@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <span>
 
+#include "platform/errno_keeper.hpp"
 #include "platform/mapped_file.hpp"
 #include "platform/own_signal.hpp"
 
@@ -41,6 +42,12 @@ class OutputFile {
   int descriptor_ = -1;
 };
 
+/// The name of a file of a rank: "part-3.refrain".
+struct RankFileName {
+  char text[48];
+  RankFileName(const char* begin, std::int32_t rank);
+};
+
 /// Maps a file of the directory. False: `file.error` has the errno value.
 [[nodiscard]] bool map_file(const char* directory, const char* name, platform::MappedFile& file);
 
@@ -59,16 +66,6 @@ struct FileSizeSignalBlocker : platform::OwnSignalBlocker {
   FileSizeSignalBlocker() : OwnSignalBlocker(SIGXFSZ) {}
 };
 
-/// Gives errno back as it was.
-class ErrnoKeeper {
- public:
-  ErrnoKeeper();
-  ~ErrnoKeeper();
-  ErrnoKeeper(const ErrnoKeeper&) = delete;
-  ErrnoKeeper& operator=(const ErrnoKeeper&) = delete;
-
- private:
-  int kept_;
-};
+using platform::ErrnoKeeper;
 
 }  // namespace refrain::record

@@ -24,16 +24,14 @@ inline std::string_view fixed_text(const char* text, std::size_t size) { return 
 /// The rank's own path of each node of a location.
 using Paths = std::span<const std::uint32_t>;
 
-/// Calls `encode(location, paths)` for every location; false when one of these is. `paths` has those of all locations,
-/// one behind the other.
+/// Calls `encode(location, paths)` for every location. `paths` has those of all locations, one behind the other.
 template <class Encode>
-bool for_each_location(const RankRecord& record, const Numbers& paths, Encode encode) {
+void for_each_location(const RankRecord& record, const Numbers& paths, Encode encode) {
   const std::uint32_t* at = paths.data();
   for (const LocationRecord& location : record.locations) {
-    if (!encode(location, Paths{at, location.nodes.size()})) return false;
+    encode(location, Paths{at, location.nodes.size()});
     at += location.nodes.size();
   }
-  return true;
 }
 
 /// The rank's own path of each node: most trees are numbered as the rank's is.

@@ -10,7 +10,7 @@
 #include "record/durations_encoder.hpp"
 #include "record/events_encoder.hpp"
 #include "record/file_identity.hpp"
-#include "record/iteration_frames.hpp"
+#include "record/frames.hpp"
 #include "record/module_lookup.hpp"
 #include "record/path_rows.hpp"
 #include "record/totals_encoder.hpp"
@@ -105,28 +105,19 @@ bool resolve_paths(const RankRecord& record, DefinitionSet& definitions, Numbers
   return true;
 }
 
-/// The rows of one path as one.
-void combine_metrics(std::span<const Row> rows, std::int64_t (&out)[most_values]) {
-  std::copy(rows[0].values.begin(), rows[0].values.end(), out);
-  for (const Row& row : rows.subspan(1)) combine_columns(row.kind, row.values.data(), out);
-}
-void combine_extras(std::span<const Row> rows, std::int64_t (&out)[most_values]) {
-  std::copy(rows[0].values.begin(), rows[0].values.end(), out);
-  for (const Row& row : rows.subspan(1)) add_extras(row.values, out);
-}
-
-/// The values of a unit by path. `values_of` as in collect_rows().
+/// The values of a unit by path. `values_of` as in collect_rows(); `combine(row, values)` adds a further row of a path.
 template <class ValuesOf, class Combine>
-bool encode_rows(const UnitRecord& unit, const LocationRecord& location, Paths paths, ValuesOf values_of,
-                 Combine combine_rows, GrowableArray<Row>& rows, Encoder& out) {
-  if (!collect_rows(unit, location, paths, values_of, rows)) return false;
+void encode_rows(const UnitRecord& unit, const LocationRecord& location, Paths paths, ValuesOf values_of,
+                 Combine combine, GrowableArray<Row>& rows, Encoder& out) {
+  if (!collect_rows(unit, location, paths, values_of, rows)) return out.fail();
   std::size_t distinct = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) distinct += i == 0 || rows[i].path != rows[i - 1].path;
   out.varint(distinct);
   std::uint32_t last_path = 0;
-  return for_each_path(rows.view(), [&](std::span<const Row> of_path) {
+  (void)for_each_path(rows.view(), [&](std::span<const Row> of_path) {
     std::int64_t values[most_values];
-    combine_rows(of_path, values);
+    std::ranges::copy(of_path[0].values, values);
+    for (const Row& row : of_path.subspan(1)) combine(row, values);
     out.varint(of_path[0].path - last_path);
     for (std::size_t v = 0; v < of_path[0].values.size(); ++v) out.signed_varint(values[v]);
     last_path = of_path[0].path;
@@ -134,7 +125,7 @@ bool encode_rows(const UnitRecord& unit, const LocationRecord& location, Paths p
   });
 }
 
-bool encode_unit(const UnitRecord& unit, const LocationRecord& location, Paths paths, GrowableArray<Row>& rows,
+void encode_unit(const UnitRecord& unit, const LocationRecord& location, Paths paths, GrowableArray<Row>& rows,
                  Encoder& out) {
   out.signed_varint(unit.loop);
   out.signed_varint(unit.cluster);
@@ -143,42 +134,43 @@ bool encode_unit(const UnitRecord& unit, const LocationRecord& location, Paths p
   const auto values_of = [](NodeKind kind, const std::int64_t* values) {
     return std::span(values, kind_columns(kind).count);
   };
-  return encode_rows(unit, location, paths, values_of, combine_metrics, rows, out);
+  const auto combine = [](const Row& row, std::int64_t* values) {
+    combine_columns(row.kind, row.values.data(), values);
+  };
+  encode_rows(unit, location, paths, values_of, combine, rows, out);
 }
 
-bool encode_locations(const RankRecord& record, const Numbers& all_paths, Encoder& out) {
+void encode_locations(const RankRecord& record, const Numbers& all_paths, Encoder& out) {
   GrowableArray<Row> rows;
   out.varint(format::total_count);
   out.varint(record.locations.size());
-  return for_each_location(record, all_paths, [&](const LocationRecord& location, Paths paths) {
+  for_each_location(record, all_paths, [&](const LocationRecord& location, Paths paths) {
     encode_location_head(location, out);
     out.varint(location.units.size());
-    for (const UnitRecord& unit : location.units)
-      if (!encode_unit(unit, location, paths, rows, out)) return false;
-    return !out.failed();
+    for (const UnitRecord& unit : location.units) encode_unit(unit, location, paths, rows, out);
   });
 }
 
 /// Values of the extra metrics, in a section of their own: readers that do not know it miss nothing else.
-bool encode_extra_unit(const UnitRecord& unit, const LocationRecord& location, Paths paths, std::size_t metrics,
+void encode_extra_unit(const UnitRecord& unit, const LocationRecord& location, Paths paths, std::size_t metrics,
                        GrowableArray<Row>& rows, Encoder& out) {
   for (std::size_t m = 0; m < metrics; ++m) out.signed_varint(unit.extra[m]);
   const auto values_of = [&](NodeKind kind, const std::int64_t* values) {
     const std::size_t count = measurement::has_extra_columns(kind) ? metrics : 0;
     return std::span(values + kind_columns(kind).count, count);
   };
-  return encode_rows(unit, location, paths, values_of, combine_extras, rows, out);
+  const auto combine = [](const Row& row, std::int64_t* values) { add_extras(row.values, values); };
+  encode_rows(unit, location, paths, values_of, combine, rows, out);
 }
 
-bool encode_extra(const RankRecord& record, const Numbers& all_paths, Encoder& out) {
+void encode_extra(const RankRecord& record, const Numbers& all_paths, Encoder& out) {
   GrowableArray<Row> rows;
   encode_extra_metrics(record, out);
   out.varint(record.locations.size());
-  return for_each_location(record, all_paths, [&](const LocationRecord& location, Paths paths) {
+  for_each_location(record, all_paths, [&](const LocationRecord& location, Paths paths) {
     out.varint(location.units.size());
     for (const UnitRecord& unit : location.units)
-      if (!encode_extra_unit(unit, location, paths, record.extra_metrics.size(), rows, out)) return false;
-    return !out.failed();
+      encode_extra_unit(unit, location, paths, record.extra_metrics.size(), rows, out);
   });
 }
 
@@ -215,7 +207,7 @@ void encode_cluster(const clustering::ClusterView& c, std::size_t metrics, Encod
   }
 }
 
-bool encode_loops(const RankRecord& record, Encoder& out) {
+void encode_loops(const RankRecord& record, Encoder& out) {
   encode_overall_metrics(record, out);
   const std::size_t metrics = measurement::logged_count + record.extra_metrics.size();
   out.varint(record.spilled_bytes);
@@ -229,10 +221,9 @@ bool encode_loops(const RankRecord& record, Encoder& out) {
       for (const clustering::ClusterView& cluster : loop.clusters) encode_cluster(cluster, metrics, out);
     }
   }
-  return !out.failed();
 }
 
-bool encode_single_iterations(const RankRecord& record, Encoder& out) {
+void encode_single_iterations(const RankRecord& record, Encoder& out) {
   out.varint(record.locations.size());
   for (const LocationRecord& location : record.locations) {
     out.varint(location.loops.size());
@@ -250,7 +241,6 @@ bool encode_single_iterations(const RankRecord& record, Encoder& out) {
       }
     }
   }
-  return !out.failed();
 }
 
 void encode_follows(const RankRecord& record, Encoder& out) {
@@ -299,10 +289,10 @@ void encode_slope(float slope, Encoder& out) {
   out.fixed((bits + dropped / 2 + 1) & ~dropped);
 }
 
-bool encode_loop_slopes(const RankRecord& record, const LoopRecord& loop, Paths paths, GrowableArray<SlopeRecord>& rows,
+void encode_loop_slopes(const RankRecord& record, const LoopRecord& loop, Paths paths, GrowableArray<SlopeRecord>& rows,
                         Encoder& out) {
   const std::size_t columns = record.follows.size();
-  if (!collect_slopes(loop, paths, columns, rows)) return false;
+  if (!collect_slopes(loop, paths, columns, rows)) return out.fail();
   std::size_t classes = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) classes += i == 0 || rows[i].class_index != rows[i - 1].class_index;
   out.varint(classes);
@@ -327,27 +317,23 @@ bool encode_loop_slopes(const RankRecord& record, const LoopRecord& loop, Paths 
         if (varies(row, c)) encode_slope(row.second[c], out);
     }
   }
-  return !out.failed();
 }
 
-bool encode_slopes(const RankRecord& record, const Numbers& all_paths, Encoder& out) {
+void encode_slopes(const RankRecord& record, const Numbers& all_paths, Encoder& out) {
   encode_follows(record, out);
   GrowableArray<SlopeRecord> rows;
   out.varint(record.locations.size());
-  return for_each_location(record, all_paths, [&](const LocationRecord& location, Paths paths) {
+  for_each_location(record, all_paths, [&](const LocationRecord& location, Paths paths) {
     out.varint(location.loops.size());
-    for (const LoopRecord& loop : location.loops)
-      if (!encode_loop_slopes(record, loop, paths, rows, out)) return false;
-    return true;
+    for (const LoopRecord& loop : location.loops) encode_loop_slopes(record, loop, paths, rows, out);
   });
 }
 
 bool has_slopes(const RankRecord& record) {
-  return !record.follows.empty() &&
-         std::any_of(record.locations.begin(), record.locations.end(), [](const LocationRecord& location) {
-           return std::any_of(location.loops.begin(), location.loops.end(),
-                              [](const LoopRecord& loop) { return !loop.slopes.empty(); });
-         });
+  const auto loop_has = [](const LoopRecord& loop) { return !loop.slopes.empty(); };
+  return !record.follows.empty() && std::ranges::any_of(record.locations, [&](const LocationRecord& location) {
+    return std::ranges::any_of(location.loops, loop_has);
+  });
 }
 
 bool encode_samples(const LoopRecord& loop, Paths paths, platform::Bytes& payload) {
@@ -371,25 +357,24 @@ bool encode_samples(const LoopRecord& loop, Paths paths, platform::Bytes& payloa
 bool add_iterations(const RankRecord& record, const Numbers& all_paths, BlockBuilder& block) {
   platform::Bytes frames, samples;
   Compressor compressor;
-  const bool complete = for_each_location(record, all_paths, [&](const LocationRecord& location, Paths paths) {
-    for (std::size_t i = 0; i < location.loops.size(); ++i) {
+  bool complete = true;
+  for_each_location(record, all_paths, [&](const LocationRecord& location, Paths paths) {
+    for (std::uint32_t i = 0; i < location.loops.size(); ++i) {
       const LoopRecord& loop = location.loops[i];
       const auto append = [&](format::FrameKind kind, std::span<const std::byte> payload) {
-        return append_frame(kind, location.thread, static_cast<std::uint32_t>(i), payload, compressor, frames);
+        return append_frame(kind, location.thread, i, payload, compressor, frames);
       };
-      if (!append(format::FrameKind::Log, loop.log) || !append(format::FrameKind::Log, loop.log_tail) ||
-          !append(format::FrameKind::Merges, std::as_bytes(loop.merges)) || !encode_samples(loop, paths, samples) ||
-          !append(format::FrameKind::ChosenSamples, samples.view()))
-        return false;
+      complete = complete && append(format::FrameKind::Log, loop.log) &&
+                 append(format::FrameKind::Log, loop.log_tail) &&
+                 append(format::FrameKind::Merges, std::as_bytes(loop.merges)) &&
+                 encode_samples(loop, paths, samples) && append(format::FrameKind::ChosenSamples, samples.view());
     }
-    return true;
   });
   return complete && block.add_raw(format::Section::Iterations, record.early_iterations, frames.view());
 }
 
 bool has_loops(const RankRecord& record) {
-  return std::any_of(record.locations.begin(), record.locations.end(),
-                     [](const LocationRecord& location) { return !location.loops.empty(); });
+  return std::ranges::any_of(record.locations, [](const LocationRecord& location) { return !location.loops.empty(); });
 }
 
 double ticks_per_second(const RankRecord& record) {
@@ -397,7 +382,7 @@ double ticks_per_second(const RankRecord& record) {
   return std::isfinite(frequency) && frequency > 0 ? frequency : 1e9;
 }
 
-bool encode_process(const RankRecord& record, Encoder& out) {
+void encode_process(const RankRecord& record, Encoder& out) {
   out.varint(static_cast<std::uint64_t>(record.rank));
   out.signed_varint(record.process_id);
   out.text(fixed_text(record.host, sizeof record.host));
@@ -408,7 +393,6 @@ bool encode_process(const RankRecord& record, Encoder& out) {
     out.real(cost.low);
     out.real(cost.high);
   }
-  return !out.failed();
 }
 
 /// Cores as runs.
@@ -431,17 +415,15 @@ void encode_cores(const platform::Cores& cores, Encoder& out) {
   }
 }
 
-bool encode_all_cores(const RankRecord& record, Encoder& out) {
+void encode_all_cores(const RankRecord& record, Encoder& out) {
   encode_cores(record.cores_at_begin, out);
   encode_cores(record.cores_at_end, out);
   out.varint(static_cast<std::uint64_t>(record.cpu_quota_in_thousandths));
-  return !out.failed();
 }
 
-bool encode_cores_taken(const RankRecord& record, Encoder& out) {
+void encode_cores_taken(const RankRecord& record, Encoder& out) {
   for (const std::int64_t ns : {record.throttled_ns, record.taken_ns})
     out.varint(ns < 0 ? 0 : static_cast<std::uint64_t>(ns) + 1);
-  return !out.failed();
 }
 
 /// Members as runs of equal stride: MPI_COMM_WORLD of any size is one run.
@@ -458,7 +440,7 @@ void encode_members(std::span<const std::int32_t> members, Encoder& out) {
   }
 }
 
-bool encode_communicators(const RankRecord& record, Encoder& out) {
+void encode_communicators(const RankRecord& record, Encoder& out) {
   out.varint(record.communicators.size());
   for (const CommunicatorRecord& c : record.communicators) {
     for (std::int32_t value : {c.id, c.parent, c.ordinal, c.leader, c.rank, c.size, c.remote_size})
@@ -466,20 +448,18 @@ bool encode_communicators(const RankRecord& record, Encoder& out) {
     out.text(fixed_text(c.name, sizeof c.name));
     encode_members(c.members, out);
   }
-  return !out.failed();
 }
 
 /// Section 26: false when every record stands for one communicator.
 bool some_stand_for_many(std::span<const CommunicatorRecord> communicators) {
   return std::ranges::any_of(communicators, [](const CommunicatorRecord& c) { return c.made > 1; });
 }
-bool encode_communicators_made(const RankRecord& record, Encoder& out) {
+void encode_communicators_made(const RankRecord& record, Encoder& out) {
   out.varint(record.communicators.size());
   for (const CommunicatorRecord& c : record.communicators) out.varint(static_cast<std::uint64_t>(c.made));
-  return !out.failed();
 }
 
-bool encode_windows(const RankRecord& record, Encoder& out) {
+void encode_windows(const RankRecord& record, Encoder& out) {
   out.varint(record.windows.size());
   for (const WindowRecord& w : record.windows) {
     out.signed_varint(w.communicator);
@@ -492,10 +472,9 @@ bool encode_windows(const RankRecord& record, Encoder& out) {
     for (const std::int64_t value :
          {std::int64_t{t.window}, std::int64_t{t.target}, t.puts, t.bytes_put, t.gets, t.bytes_got})
       out.signed_varint(value);
-  return !out.failed();
 }
 
-bool encode_own_times(const RankRecord& record, Encoder& out) {
+void encode_own_times(const RankRecord& record, Encoder& out) {
   out.varint(measurement::own_time_count);
   for (const auto& row : measurement::own_time_table) out.text(row.name);
   out.varint(record.locations.size());
@@ -506,7 +485,6 @@ bool encode_own_times(const RankRecord& record, Encoder& out) {
       out.real(of.mean);
       out.real(of.error);
     }
-  return !out.failed();
 }
 
 void encode_metrics(Encoder& out) {
@@ -532,12 +510,13 @@ void encode_losses(Encoder& out) {
   for (const auto& loss : measurement::loss_table) out.text(loss.name);
 }
 
-/// Encodes with `encode(encoder)` and adds the result as a section; `encode` may say false when it has no memory.
+/// Adds what `encode(encoder)` writes as a section. False: no memory.
 template <class Encode>
 bool add_section(BlockBuilder& block, format::Section type, Encode encode) {
   platform::Bytes payload;
   Encoder encoder(payload);
-  return encode(encoder) && !encoder.failed() && block.add(type, payload);
+  encode(encoder);
+  return !encoder.failed() && block.add(type, payload);
 }
 
 }  // namespace
@@ -545,39 +524,37 @@ bool add_section(BlockBuilder& block, format::Section type, Encode encode) {
 bool encode_rank(const RankRecord& record, DefinitionSet& definitions, BlockBuilder& block) {
   using format::Section;
   Numbers paths;
-  return definitions.create() && resolve_paths(record, definitions, paths) &&
-         add_section(block, Section::Rank, [&](Encoder& out) { return encode_process(record, out); }) &&
-         add_section(block, Section::Locations, [&](Encoder& out) { return encode_locations(record, paths, out); }) &&
-         add_section(block, Section::Totals,
-                     [&](Encoder& out) {
-                       return encode_totals(record, paths, definitions.paths(), ticks_per_second(record), out);
-                     }) &&
-         add_section(block, Section::Cores, [&](Encoder& out) { return encode_all_cores(record, out); }) &&
-         add_section(block, Section::CoresTaken, [&](Encoder& out) { return encode_cores_taken(record, out); }) &&
-         add_section(block, Section::OwnTimes, [&](Encoder& out) { return encode_own_times(record, out); }) &&
-         add_section(block, Section::Communicators, [&](Encoder& out) { return encode_communicators(record, out); }) &&
-         (!some_stand_for_many(record.communicators) ||
-          add_section(block, Section::CommunicatorsMade,
-                      [&](Encoder& out) { return encode_communicators_made(record, out); })) &&
-         (record.windows.empty() ||
-          add_section(block, Section::Windows, [&](Encoder& out) { return encode_windows(record, out); })) &&
-         (record.extra_metrics.empty() ||
-          add_section(block, Section::Extra, [&](Encoder& out) { return encode_extra(record, paths, out); })) &&
-         (!has_durations(record) ||
-          add_section(block, Section::Durations, [&](Encoder& out) { return encode_durations(record, paths, out); })) &&
-         (record.event_mode == format::EventMode::Off ||
-          add_section(block, Section::Events, [&](Encoder& out) { return encode_events(record, paths, out); })) &&
-         (!has_sampled_messages(record) ||
-          add_section(block, Section::SampledMessages,
-                      [&](Encoder& out) { return encode_sampled_messages(record, out); })) &&
-         (record.event_frames.empty() || block.add_raw(Section::EventFrames, record.event_frames)) &&
-         (!has_loops(record) ||
-          (add_section(block, Section::Loops, [&](Encoder& out) { return encode_loops(record, out); }) &&
-           add_section(block, Section::SingleIterations,
-                       [&](Encoder& out) { return encode_single_iterations(record, out); }) &&
-           add_iterations(record, paths, block))) &&
-         (!has_slopes(record) ||
-          add_section(block, Section::Slopes, [&](Encoder& out) { return encode_slopes(record, paths, out); }));
+  if (!definitions.create() || !resolve_paths(record, definitions, paths)) return false;
+  bool good = true;
+  const auto add = [&](Section type, void (*encode)(const RankRecord&, Encoder&)) {
+    good = good && add_section(block, type, [&](Encoder& out) { encode(record, out); });
+  };
+  const auto add_by_path = [&](Section type, void (*encode)(const RankRecord&, const Numbers&, Encoder&)) {
+    good = good && add_section(block, type, [&](Encoder& out) { encode(record, paths, out); });
+  };
+  add(Section::Rank, encode_process);
+  add_by_path(Section::Locations, encode_locations);
+  good = good && add_section(block, Section::Totals, [&](Encoder& out) {
+           encode_totals(record, paths, definitions.paths(), ticks_per_second(record), out);
+         });
+  add(Section::Cores, encode_all_cores);
+  add(Section::CoresTaken, encode_cores_taken);
+  add(Section::OwnTimes, encode_own_times);
+  add(Section::Communicators, encode_communicators);
+  if (some_stand_for_many(record.communicators)) add(Section::CommunicatorsMade, encode_communicators_made);
+  if (!record.windows.empty()) add(Section::Windows, encode_windows);
+  if (!record.extra_metrics.empty()) add_by_path(Section::Extra, encode_extra);
+  if (has_durations(record)) add_by_path(Section::Durations, encode_durations);
+  if (record.event_mode != format::EventMode::Off) add_by_path(Section::Events, encode_events);
+  if (has_sampled_messages(record)) add(Section::SampledMessages, encode_sampled_messages);
+  if (!record.event_frames.empty()) good = good && block.add_raw(Section::EventFrames, record.event_frames);
+  if (has_loops(record)) {
+    add(Section::Loops, encode_loops);
+    add(Section::SingleIterations, encode_single_iterations);
+    good = good && add_iterations(record, paths, block);
+  }
+  if (has_slopes(record)) add_by_path(Section::Slopes, encode_slopes);
+  return good;
 }
 
 bool add_path_mapping(std::span<const std::uint32_t> unified, BlockBuilder& block) {
@@ -589,12 +566,11 @@ bool add_path_mapping(std::span<const std::uint32_t> unified, BlockBuilder& bloc
 
 bool encode_definitions(const DefinitionSet& definitions, BlockBuilder& block) {
   using format::Section;
-  return add_section(block, Section::Writer, [](Encoder& out) { return out.text(REFRAIN_VERSION), true; }) &&
-         add_section(block, Section::Metrics, [](Encoder& out) { return encode_metrics(out), true; }) &&
-         add_section(block, Section::Losses, [](Encoder& out) { return encode_losses(out), true; }) &&
-         add_section(block, Section::Regions, [&](Encoder& out) { return definitions.encode_regions(out), true; }) &&
-         add_section(block, Section::Modules, [&](Encoder& out) { return definitions.encode_modules(out), true; }) &&
-         add_section(block, Section::Paths, [&](Encoder& out) { return definitions.encode_paths(out), true; });
+  return add_section(block, Section::Writer, [](Encoder& out) { out.text(REFRAIN_VERSION); }) &&
+         add_section(block, Section::Metrics, encode_metrics) && add_section(block, Section::Losses, encode_losses) &&
+         add_section(block, Section::Regions, [&](Encoder& out) { definitions.encode_regions(out); }) &&
+         add_section(block, Section::Modules, [&](Encoder& out) { definitions.encode_modules(out); }) &&
+         add_section(block, Section::Paths, [&](Encoder& out) { definitions.encode_paths(out); });
 }
 
 }  // namespace refrain::record

@@ -1,6 +1,5 @@
 #include "record/run_notes.hpp"
 
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <fcntl.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "config/line.hpp"
+#include "platform/errno_keeper.hpp"
 
 namespace refrain::record {
 namespace {
@@ -20,7 +20,7 @@ int forks = 0;  ///< of this process and those that it is a fork of
 /// for the characters (tools/run_notes.cpp).
 void leave_note(const char* kind, const char* text) {
   if (!*notes) return;
-  const int saved = errno;
+  const platform::ErrnoKeeper errno_keeper;
   char line[2 * PATH_MAX + 16];
   std::size_t size = std::strlen(kind);
   std::memcpy(line, kind, size);
@@ -34,7 +34,6 @@ void leave_note(const char* kind, const char* text) {
     [[maybe_unused]] const ssize_t written = write(file, line, size);
     close(file);
   }
-  errno = saved;
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 /// iterations-<rank>.refrain and events-<rank>.refrain: what a rank writes while it runs, one frame behind the other
-/// (iteration_frames.hpp, event_frames.hpp). Runtime half; ordinary context, one thread at a time. The file is opened
+/// (frames.hpp). Runtime half; ordinary context, one thread at a time. The file is opened
 /// for each write.
 ///
 /// Nothing here prints, leaves a descriptor open or changes errno. Errors: an errno value.

@@ -61,7 +61,7 @@ class LocationSums {
       if (!measurement::has_extra_columns(kind)) continue;
       for (std::size_t m = 0; m < extras_; ++m) out.signed_varint(extras(place)[m]);
     }
-    return !out.failed();
+    return true;
   }
 
  private:
@@ -221,7 +221,7 @@ class LocationSums {
 
 }  // namespace
 
-bool encode_totals(const RankRecord& record, const Numbers& paths, std::size_t path_count, double ticks_per_second,
+void encode_totals(const RankRecord& record, const Numbers& paths, std::size_t path_count, double ticks_per_second,
                    Encoder& out) {
   out.varint(format::time_count);
   for (const auto& column : format::time_columns) out.text(column.name);
@@ -229,10 +229,11 @@ bool encode_totals(const RankRecord& record, const Numbers& paths, std::size_t p
   encode_extra_metrics(record, out);
   out.varint(record.locations.size());
   LocationSums sums(record, ticks_per_second);
-  return sums.create(path_count) && for_each_location(record, paths, [&](const LocationRecord& location, Paths of) {
-           encode_location_head(location, out);
-           return sums.add_all(location, of) && sums.encode(out);
-         });
+  if (!sums.create(path_count)) return out.fail();
+  for_each_location(record, paths, [&](const LocationRecord& location, Paths of) {
+    encode_location_head(location, out);
+    if (!sums.add_all(location, of) || !sums.encode(out)) out.fail();
+  });
 }
 
 }  // namespace refrain::record

@@ -12,9 +12,8 @@
 namespace refrain::record {
 
 /// `paths`: the rank's own path of each node, as for_each_location() wants them, all below `path_count`.
-/// `ticks_per_second` as the section Rank has it. The work is that of sorting the values of each unit. False: no
-/// memory.
-[[nodiscard]] bool encode_totals(const RankRecord& record, const Numbers& paths, std::size_t path_count,
-                                 double ticks_per_second, Encoder& out);
+/// `ticks_per_second` as the section Rank has it. The work is that of sorting the values of each unit.
+void encode_totals(const RankRecord& record, const Numbers& paths, std::size_t path_count, double ticks_per_second,
+                   Encoder& out);
 
 }  // namespace refrain::record

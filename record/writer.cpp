@@ -78,12 +78,7 @@ bool finish_block(RankData& data, std::uint32_t rank, std::uint64_t offset, std:
   return !encoder.failed();
 }
 
-struct PartName {
-  char text[48];
-  explicit PartName(std::int32_t rank) {
-    config::Line(text, sizeof text) << "part-" << std::int64_t{rank} << ".refrain";
-  }
-};
+constexpr const char* part_name_begin = "part-";
 
 enum class Alone { Part, WholeProfile };
 
@@ -91,7 +86,7 @@ enum class Alone { Part, WholeProfile };
 /// may have left other ranks' paths among the definitions.
 WriteOutcome write_alone(const RankRecord& record, const char* directory, Alone kind) {
   const bool is_whole = kind == Alone::WholeProfile;
-  const PartName part(record.rank);
+  const RankFileName part(part_name_begin, record.rank);
   RankData data;
   DefinitionSet sorted;
   Numbers unified;
@@ -202,23 +197,16 @@ class ParallelWrite {
   /// Up: who failed. On rank 0 the tally is that of the job. False: the exchange failed.
   bool tell(Tally& tally) {
     const bool heard = receive_from_children(peers_, place_, deadline_, [&](int, const Bytes& message) {
-      format::ByteCursor in(message.view());
       Tally child;
-      child.apart = in.fixed<std::uint32_t>();
-      child.lost = in.fixed<std::uint32_t>();
-      child.first_rank = in.fixed<std::uint32_t>();
-      child.first_error = in.fixed<std::int32_t>();
+      if (message.size() != sizeof child) return false;
+      std::memcpy(&child, message.data(), sizeof child);
       tally.add(child);
-      return !in.failed();
+      return true;
     });
     if (!heard || place_.parent < 0) return heard;
     Bytes message;
-    Encoder out(message);
-    out.fixed(tally.apart);
-    out.fixed(tally.lost);
-    out.fixed(tally.first_rank);
-    out.fixed(tally.first_error);
-    return !out.failed() && peers_.send(peers_.state, place_.parent, message, deadline_);
+    return message.append(reinterpret_cast<const std::byte*>(&tally), sizeof tally) &&
+           peers_.send(peers_.state, place_.parent, message, deadline_);
   }
 
   /// Rank 0, at the end: marks the file complete. Returns 0 or the errno value.
@@ -384,7 +372,7 @@ WriteOutcome write_part(const RankRecord& record, const char* directory) {
 
 void remove_part(const char* directory, std::int32_t rank) {
   const ErrnoKeeper keeper;
-  remove_from(directory, PartName(rank).text);
+  remove_from(directory, RankFileName(part_name_begin, rank).text);
 }
 
 }  // namespace refrain::record

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include "config/inlined_code.hpp"
+#include "config/line.hpp"
 #include "config/preloading.hpp"
+#include "config/text.hpp"
 #include "platform/pages.hpp"
 #include "platform/symbols.hpp"
 #include "record/function_table.hpp"
@@ -22,31 +24,19 @@ constexpr char internal_prefix[] = "REFRAIN_INTERNAL_";
 constexpr char preload_prefix[] = "LD_PRELOAD=";
 constexpr char asan_prefix[] = "ASAN_OPTIONS=";
 
-/// Cut where there is no room.
-void copy_text(char* out, std::size_t room, const char* text) {
-  const std::size_t size = strnlen(text, room - 1);
-  std::memcpy(out, text, size);
-  out[size] = 0;
-}
-
 bool is_separator(char c) { return c == ':' || c == ' '; }
-
-const char* base_name(const char* path) {
-  const char* slash = std::strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
 
 /// Removes each file of the name `name`, in whatever directory, from a list separated by colons or blanks, in place.
 /// True when there was one. The list need not have our path as the dynamic linker knows it: it may contain $LIB.
-bool remove_file(char* list, const char* name) {
-  const std::size_t length = std::strlen(name);
+bool remove_file(char* list, std::string_view name) {
+  const std::size_t length = name.size();
   bool found = false;
   for (char* at = list; *at;) {
     while (is_separator(*at)) ++at;
     char* end = at;
     while (*end && !is_separator(*end)) ++end;
     const auto size = static_cast<std::size_t>(end - at);
-    if (size >= length && std::memcmp(end - length, name, length) == 0 &&
+    if (size >= length && std::memcmp(end - length, name.data(), length) == 0 &&
         (size == length || end[-1 - static_cast<std::ptrdiff_t>(length)] == '/')) {
       while (is_separator(*end)) ++end;
       std::memmove(at, end, std::strlen(end) + 1);
@@ -69,9 +59,10 @@ bool was_preloaded = false;
 void remember_traces() {
   Dl_info self;
   if (!*own_file && dladdr(reinterpret_cast<void*>(&remember_traces), &self) != 0)
-    copy_text(own_file, sizeof own_file, self.dli_fname);
+    config::Line(own_file, sizeof own_file) << self.dli_fname;
   was_preloaded |= launch_mode() != LaunchMode::Linked;
-  if (const char* first = getenv(config::first_variable)) copy_text(first_libraries, sizeof first_libraries, first);
+  if (const char* first = getenv(config::first_variable))
+    config::Line(first_libraries, sizeof first_libraries) << first;
   if (getenv(config::asan_added_variable)) has_asan_option = true;
 }
 
@@ -81,15 +72,9 @@ bool is_ours(char* entry) {
   if (std::strncmp(entry, internal_prefix, sizeof internal_prefix - 1) == 0) return true;
   if (std::strncmp(entry, preload_prefix, sizeof preload_prefix - 1) == 0) {
     char* list = entry + sizeof preload_prefix - 1;
-    bool found = *own_file && remove_file(list, base_name(own_file));
-    for (const char* name = first_libraries; *name;) {
-      const std::size_t size = std::strcspn(name, ":");
-      char file[PATH_MAX];
-      std::memcpy(file, name, size);
-      file[size] = 0;
-      found |= remove_file(list, base_name(file));
-      name += size + (name[size] ? 1 : 0);
-    }
+    bool found = *own_file && remove_file(list, config::file_name_of(own_file));
+    for (std::string_view names = first_libraries; !names.empty();)
+      found |= remove_file(list, config::file_name_of(config::take_until(names, ':')));
     return found && !*list;
   }
   if (!has_asan_option || std::strncmp(entry, asan_prefix, sizeof asan_prefix - 1) != 0) return false;
@@ -137,13 +122,9 @@ int find_mpi(dl_phdr_info* info, std::size_t, void* own) {
 }
 
 /// Whether `list`, separated by blanks, has `word`.
-bool is_listed(const char* list, const char* word) {
-  const std::size_t length = std::strlen(word);
-  while (*list) {
-    const std::size_t next = std::strcspn(list, " ");
-    if (next == length && std::memcmp(list, word, length) == 0) return true;
-    list += list[next] ? next + 1 : next;
-  }
+bool is_listed(std::string_view list, std::string_view word) {
+  while (!list.empty())
+    if (config::take_until(list, ' ') == word) return true;
   return false;
 }
 
@@ -172,7 +153,9 @@ void become_measured(char** arguments) {
   const char* tool = getenv("REFRAIN_INTERNAL_TOOL");
   const char* launchers = getenv("REFRAIN_INTERNAL_LAUNCHERS");
   if (!tool || !launchers || !arguments || !arguments[0]) return;
-  const char* task = is_listed(launchers, base_name(arguments[0])) ? "run" : mpi_is_loaded() ? "exec" : nullptr;
+  const char* task = is_listed(launchers, config::file_name_of(arguments[0])) ? "run"
+                     : mpi_is_loaded()                                        ? "exec"
+                                                                              : nullptr;
   if (!task) return;
   platform::GrowableArray<const char*> words;
   const char* first[] = {tool, task, "--"};

@@ -3,17 +3,17 @@
 /// charged by the CPU clock, as waiting is no work of ours: for the rest of its wall time the thread was not on the
 /// CPU. On a measured thread, inside a scope.
 
-#include "measurement/location.hpp"
+#include "runtime/rank.hpp"
 
 namespace refrain::runtime {
 
 class LongerWork {
  public:
   LongerWork() : begin_(platform::now()), cpu_begin_ns_(platform::thread_cpu_ns()) {}
-  /// The time since construction, to the location of the calling thread. `anchor`: read when the measurement began.
-  void charge(measurement::Location& location, const platform::ClockAnchor& anchor) const {
+  /// The time since construction, to the location of the calling thread.
+  void charge(measurement::Location& location) const {
     const auto cpu_ns = static_cast<double>(platform::thread_cpu_ns() - cpu_begin_ns_);
-    const double rate = platform::ticks_per_second(anchor, platform::read_anchor());
+    const double rate = platform::ticks_per_second(this_rank.first_anchor, platform::read_anchor());
     measurement::charge_longer_work(location, static_cast<platform::Ticks>(cpu_ns * rate * 1e-9),
                                     platform::now() - begin_);
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <errno.h>
 #include <iterator>
 #include <string_view>
@@ -135,9 +134,7 @@ void say_left_out(std::string_view name, const char* reason, bool with_near) {
   config::NearNames near(name);
   if (with_near) {
     for (const Known& known : known_metrics) near.consider(known.name);
-    if (!papi::load())
-      papi::for_each_event(
-          [](std::string_view event, void* names) { static_cast<config::NearNames*>(names)->consider(event); }, &near);
+    if (!papi::load()) papi::for_each_event([&](std::string_view event) { near.consider(event); });
   }
   char line[768];
   config::Line text(line, sizeof line);
@@ -181,8 +178,7 @@ const char* try_kernel_event(KernelEvent event) {
 const char* kept(std::string_view name) {
   static char texts[most_extra_metrics][config::longest_metric_name + 1];
   char* text = texts[extra_metrics.count];
-  std::memcpy(text, name.data(), name.size());
-  text[name.size()] = '\0';
+  config::Line(text, sizeof texts[0]) << name;
   return text;
 }
 

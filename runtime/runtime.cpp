@@ -32,8 +32,6 @@
 #include "platform/message.hpp"
 #include "platform/modules.hpp"
 #include "platform/threads.hpp"
-#include "record/clock_offsets.hpp"
-#include "record/event_agreement.hpp"
 #include "record/event_file.hpp"
 #include "record/experiment.hpp"
 #include "record/iteration_file.hpp"
@@ -216,7 +214,7 @@ bool begin_measurement() {
   measurement::begin_process_cpu_time();
   if (sampling::frequency_is_capped()) measurement::own_location()->count_loss(measurement::Loss::FrequencyCapped);
   this_rank.is_without_mpi = !mpi_is_loaded();
-  start_snapshots(configuration, 0, this_rank.first_anchor, this_rank.is_without_mpi ? 0 : patience_before_init_ns);
+  start_snapshots(this_rank.is_without_mpi ? 0 : patience_before_init_ns);
   guest::watch_endings();
   return true;
 }
@@ -252,9 +250,7 @@ void end_measurement() {
 measurement::Peers exchange_with_peers() {
   measurement::Peers peers = this_rank.world;
   const std::int64_t deadline = record::deadline_in(this_rank.configuration.finalize_timeout);
-  const bool good = clocks_are_good &&
-                    (!record::clocks_are_compared() || record::measure_clock_offset(peers, deadline)) &&
-                    (!record::events_are_agreed_on() || record::agree_on_events(peers, deadline));
+  const bool good = clocks_are_good && record::agree_with_peers(peers, deadline);
   if (!good) peers.size = 1;  // messages of that exchange may still come: there is no other one after it
   return peers;
 }
@@ -262,21 +258,20 @@ measurement::Peers exchange_with_peers() {
 /// What was spilled, and what is left of events: to the record where it is little, else in the files.
 Spilled finish_files(platform::Bytes& event_frames) {
   Spilled spilled;
-  spilled.frames = record::map_iterations(this_rank.world.rank);
+  spilled.frames = record::map_iterations();
   if (spilled.frames.empty()) spilled.bytes = record::iteration_bytes();
   spilled.takes_in_events =
       files_are_ours && measurement::is_sample_of_events() && record::take_in_events(event_frames);
   spilled.event_frames = event_frames.view();
-  if (files_are_ours && !spilled.takes_in_events)
-    record::write_all_events(record::EventsUntil::Now, this_rank.world.rank);
+  if (files_are_ours && !spilled.takes_in_events) record::write_all_events(record::EventsUntil::Now);
   return spilled;
 }
 
 /// The record is written: what it has taken in need not stay in files.
 void clean_up_files(const Spilled& spilled) {
-  if (spilled.bytes == 0) record::remove_iteration_file(this_rank.world.rank);
-  if (spilled.takes_in_events) record::remove_event_file(this_rank.world.rank);
-  else record::tell_unwritten_sample(this_rank.world.rank);
+  if (spilled.bytes == 0) record::remove_iteration_file();
+  if (spilled.takes_in_events) record::remove_event_file();
+  else record::tell_unwritten_sample();
 }
 
 /// After end_measurement().
@@ -364,15 +359,14 @@ void on_mpi_initialized(const MpiAdapter& adapter) {
     this_rank.adapter = adapter;
     this_rank.world = adapter.peers;
     if (const char* before = open_experiment(adapter.library_version) ? record::experiment_before_mpi() : nullptr)
-      join_experiment(before, record::experiment_directory(), world.rank);
+      join_experiment(before);
   }
   if (!this_rank.has_experiment) return end_measurement();
-  if (record::clocks_are_compared())
-    clocks_are_good = record::measure_clock_offset(world, record::deadline_in(configuration.finalize_timeout));
-  start_snapshots(configuration, world.rank, this_rank.first_anchor);
+  clocks_are_good = record::compare_clocks(world, record::deadline_in(configuration.finalize_timeout));
+  start_snapshots();
   begin_iterations_at_calls();
   if (Location* location = measurement::own_location()) {
-    work.charge(*location, this_rank.first_anchor);
+    work.charge(*location);
     measurement::leave_out_own_work(*location);
   }
 }
@@ -425,6 +419,11 @@ void on_mpi_finalizing(const MpiAdapter& adapter) {
 
 void on_mpi_aborting() {
   if (this_rank.has_experiment) guest::write_before_exit();
+}
+
+bool write_at_end(guest::End end) {
+  constexpr Ending endings[] = {Ending::Left, Ending::Killed, Ending::Warned};
+  return write_as_it_is(endings[static_cast<int>(end)]);
 }
 
 // ---- the library is loaded and unloaded -----------------------------------------------------------------------------
@@ -495,9 +494,7 @@ constinit const guest::Callbacks guest::callbacks{
     .replaced = record::note_replacement,
     .end_announced = ask_for_snapshot,
     .ends = end_process,
-    .write_leaving = [] { return write_as_it_is(Ending::Left); },
-    .write_dying = [] { return write_as_it_is(Ending::Killed); },
-    .write_warned = [] { return write_as_it_is(Ending::Warned); },
+    .write = write_at_end,
 };
 
 }  // namespace refrain

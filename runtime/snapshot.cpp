@@ -45,8 +45,6 @@ std::atomic<bool> failed{false};
 std::int64_t period_ns = 0;
 /// measurement::snapshot_due is the same, or less when events ask to be written.
 std::atomic<platform::Ticks> next_snapshot{std::numeric_limits<platform::Ticks>::max()};
-std::int32_t own_rank = 0;
-platform::ClockAnchor first_anchor;
 std::uint64_t random_state = 0;
 
 /// Uniform in [0.9, 1.1) of `period`: thousands of ranks do not write at once.
@@ -63,7 +61,7 @@ void set_due_at(platform::Ticks at) {
 
 platform::Ticks ticks_in(std::int64_t nanoseconds) {
   return static_cast<platform::Ticks>(static_cast<double>(nanoseconds) * 1e-9 *
-                                      platform::ticks_per_second(first_anchor, platform::read_anchor()));
+                                      platform::ticks_per_second(this_rank.first_anchor, platform::read_anchor()));
 }
 
 void set_due(std::int64_t nanoseconds) { set_due_at(platform::now() + ticks_in(nanoseconds)); }
@@ -72,7 +70,7 @@ void give_up(int error) {
   if (failed.exchange(true)) return;
   measurement::iteration_settings.log_memory = record::memory_without_file;
   say("rank %d cannot write its iterations to '%s': %s; they stay in memory as far as they have room",
-      static_cast<int>(own_rank), record::experiment_directory(), record::error_text(error).data());
+      record::rank_in_experiment(), record::experiment_directory(), record::error_text(error).data());
 }
 
 void on_spill_wanted(Location& location) {
@@ -85,9 +83,9 @@ void on_spill_wanted(Location& location) {
   // Before MPI_Init iterations wait in memory, but not all of them.
   constexpr std::size_t most = std::size_t{4} << 20;
   const bool can_be = have_experiment(record::iterations_in_memory(location) > most ? Ending::Left : Ending::Warned);
-  if (const int error = can_be ? record::write_iterations(location, own_rank) : 0) give_up(error);
+  if (const int error = can_be ? record::write_iterations(location) : 0) give_up(error);
   writing.unlock();
-  if (measurement::own_location()) work.charge(*measurement::own_location(), first_anchor);
+  if (measurement::own_location()) work.charge(*measurement::own_location());
 }
 
 /// Calls in progress are events, too: the process is ending.
@@ -104,8 +102,8 @@ int spill_all(EventsUntil until) {
   measurement::bring_followers_up_to_date();
   if (until == EventsUntil::Now) end_calls_of_all_events();
   for (Location* l = measurement::first_location(); l; l = l->next)
-    if (const int error = record::write_iterations(*l, own_rank)) return error;
-  record::write_all_events(until, own_rank);
+    if (const int error = record::write_iterations(*l)) return error;
+  record::write_all_events(until);
   return 0;
 }
 
@@ -117,7 +115,7 @@ bool write_parting(Ending ending) {
   const bool written =
       build_record(builder, {record::iteration_bytes(), {}}, goes_on ? Threads::Running : Threads::Cut) &&
       write_record(builder, ending, this_rank.world);
-  if (written) record::tell_unwritten_sample(own_rank);
+  if (written) record::tell_unwritten_sample();
   return written;
 }
 
@@ -129,7 +127,7 @@ int spill_while_others_go_on(Location& own) {
     if (!taken) continue;  // the record has what stays in memory
     measurement::take_recorded(*l, own);
     const bool is_mine = l == &own || measurement::follows(*l);
-    if (const int error = is_mine ? record::write_iterations(*l, own_rank) : 0) return error;
+    if (const int error = is_mine ? record::write_iterations(*l) : 0) return error;
   }
   return 0;
 }
@@ -145,7 +143,7 @@ bool write_events_one_by_one() {
     if (!l->events) continue;
     const bool is_own = l == measurement::own_location();
     if (!is_own && !measurement::pause_one(*l)) return false;
-    record::write_events(*l, EventsUntil::Kept, own_rank);
+    record::write_events(*l, EventsUntil::Kept);
     if (!is_own) measurement::resume_others();
   }
   return true;
@@ -163,7 +161,7 @@ bool write_snapshot(Location& own, std::optional<platform::NoSignals>& quiet) {
     return false;
   quiet.reset();
   const record::WriteOutcome outcome = record::write_part(builder.record(), record::experiment_directory());
-  if (outcome.written) record::tell_unwritten_sample(own_rank);
+  if (outcome.written) record::tell_unwritten_sample();
   else if (!failed.exchange(true)) say("%s; no snapshots are written", outcome.line);
   return true;
 }
@@ -183,7 +181,7 @@ bool write_full_events(Location& location) {
   if (have_experiment(Ending::Warned)) {
     const platform::NoSignals quiet;  // a handler that jumps out would leave the others paused, and the file held
     if (!others) {
-      record::write_events(location, EventsUntil::Kept, own_rank);
+      record::write_events(location, EventsUntil::Kept);
     } else {
       measurement::another_is_full_of_events.store(false, std::memory_order_relaxed);
       done = write_events_one_by_one();
@@ -192,7 +190,7 @@ bool write_full_events(Location& location) {
     if (done) measurement::note_flush(location, begin, platform::now());
   }
   writing.unlock();
-  work.charge(location, first_anchor);
+  work.charge(location);
   return done;
 }
 
@@ -226,7 +224,7 @@ void on_snapshot_is_due(Location& location) {
   }
   quiet.reset();
   writing.unlock();
-  work.charge(location, first_anchor);
+  work.charge(location);
 }
 
 }  // namespace
@@ -234,24 +232,21 @@ void on_snapshot_is_due(Location& location) {
 SnapshotsHeld::SnapshotsHeld() { writing.lock(); }
 SnapshotsHeld::~SnapshotsHeld() { writing.unlock(); }
 
-void start_snapshots(const config::Configuration& configuration, int rank, const platform::ClockAnchor& anchor,
-                     std::int64_t not_before_ns) {
-  own_rank = rank;
-  first_anchor = anchor;
+void start_snapshots(std::int64_t not_before_ns) {
   measurement::lifecycle.spill_wanted = on_spill_wanted;
   measurement::lifecycle.snapshot_is_due = on_snapshot_is_due;
-  if (configuration.snapshot == 0) return;
-  period_ns = configuration.snapshot * 1'000'000'000;
-  random_state = static_cast<std::uint64_t>(platform::wall_clock_ns()) ^ static_cast<std::uint64_t>(rank) << 32;
+  period_ns = this_rank.configuration.snapshot * 1'000'000'000;
+  if (period_ns == 0) return;
+  random_state =
+      static_cast<std::uint64_t>(platform::wall_clock_ns()) ^ static_cast<std::uint64_t>(this_rank.world.rank) << 32;
   set_due(not_before_ns + jittered(std::min(period_ns, first_after_ns)));
 }
 
-void join_experiment(const char* from, const char* to, int rank) {
-  record::move_iteration_file(from, own_rank, to, rank);
-  record::move_event_file(from, own_rank, to, rank);
-  record::remove_part(from, own_rank);
+void join_experiment(const char* from) {
+  record::move_iteration_file(from);
+  record::move_event_file(from);
+  record::remove_part(from, record::rank_before_mpi);
   record::remove_experiment_directory(from);
-  own_rank = rank;
 }
 
 void ask_for_snapshot() {

@@ -6,10 +6,9 @@
 
 namespace refrain::runtime {
 
-/// From here on snapshots are due every REFRAIN_SNAPSHOT seconds, on every rank at moments of its own. `anchor`: of the
-/// clock, read some time ago. `not_before_ns`: from now on.
-void start_snapshots(const config::Configuration& configuration, int rank, const platform::ClockAnchor& anchor,
-                     std::int64_t not_before_ns = 0);
+/// From here on snapshots are due every REFRAIN_SNAPSHOT seconds, on every rank at moments of its own. `not_before_ns`:
+/// from now on.
+void start_snapshots(std::int64_t not_before_ns = 0);
 /// While one lives no other thread writes, and none begins to.
 class SnapshotsHeld {
  public:
@@ -19,7 +18,7 @@ class SnapshotsHeld {
 };
 /// What this process has written so far, to the experiment `from` of its own, moves to that of all ranks, and `from` is
 /// removed. While snapshots are held.
-void join_experiment(const char* from, const char* to, int rank);
+void join_experiment(const char* from);
 /// The next MPI call, or end of an iteration, writes a snapshot, if there are any. Async-signal-safe.
 void ask_for_snapshot();
 /// No more snapshots and no more spilling. What was spilled stays in the file. False: another thread is writing, and

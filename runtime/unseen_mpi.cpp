@@ -1,9 +1,9 @@
 #include "runtime/unseen_mpi.hpp"
 
-#include <cstring>
 #include <dlfcn.h>
 #include <link.h>
 
+#include "config/text.hpp"
 #include "measurement/mpi_call.hpp"
 #include "platform/message.hpp"
 #include "platform/symbols.hpp"
@@ -74,11 +74,10 @@ bool tell_unseen_mpi() {
   if (record::rank_by_environment() > 0) return true;
   Dl_info self{};
   dladdr(reinterpret_cast<void*>(&tell_unseen_mpi), &self);
-  const char* slash = self.dli_fname ? std::strrchr(self.dli_fname, '/') : nullptr;
   if (measurement::calls_pass_through.load())
     say("no MPI call is recorded: the program's MPI is not the one that %s is for; 'refrain run --library' chooses "
         "another",
-        slash ? slash + 1 : "this runtime");
+        self.dli_fname ? config::file_name_of(self.dli_fname).data() : "this runtime");
   else
     say("no MPI call is recorded: MPI was called past Refrain (its library was loaded with RTLD_DEEPBIND or dlmopen, "
         "is linked statically, or is called by PMPI_ names)");

@@ -6,12 +6,12 @@ const char* const library_names[] = {"libmpich.so", "libmpi.so", "libmpi_gnu", "
 const char* const fortran_library_names[] = {"libmpichfort", "libmpifort", nullptr};
 const char* const fortran_library_sonames[] = {"libmpichfort.so.12", "libmpifort.so.12", nullptr};
 
-bool find_constants(Constants& constants, void* (*symbol)(const void* data, const char* name), const void* data) {
+bool find_constants(Constants& constants, FindSymbol symbol) {
   // The status of a request of MPICH 4.0's MPI_Isendrecv stays as it was.
   constants = {MPI_COMM_WORLD,      MPI_COMM_SELF, MPI_COMM_NULL, MPI_BYTE,        MPI_ERRORS_RETURN,
                MPI_MESSAGE_NO_PROC, MPI_NO_OP,     false,         MPI_REQUEST_NULL};
   // A name that every MPICH has and Open MPI has not.
-  return symbol(data, "MPI_UNWEIGHTED") != nullptr;
+  return symbol("MPI_UNWEIGHTED") != nullptr;
 }
 
 }  // namespace refrain::adapters::mpi

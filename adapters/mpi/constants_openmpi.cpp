@@ -8,10 +8,10 @@ const char* const library_names[] = {"libmpi.so", nullptr};
 const char* const fortran_library_names[] = {"libmpi_mpifh", "libmpi_usempi", nullptr};
 const char* const fortran_library_sonames[] = {"libmpi_usempif08.so.40", "libmpi_mpifh.so.40", nullptr};
 
-bool find_constants(Constants& constants, void* (*symbol)(const void* data, const char* name), const void* data) {
+bool find_constants(Constants& constants, FindSymbol symbol) {
   bool good = true;
   auto find = [&](auto& handle, const char* name) {
-    void* found = symbol(data, name);
+    void* found = symbol(name);
     good &= found != nullptr;
     handle = static_cast<std::remove_reference_t<decltype(handle)>>(found);
   };

@@ -82,7 +82,7 @@ class FoundLibrary {
 #define REFRAIN_FIND(name) (void)find(calls.name, "PMPI_" #name, nullptr);
     REFRAIN_OWN_USES_OF_MPI_4(REFRAIN_FIND)
 #undef REFRAIN_FIND
-    return good & find_constants(values, data, this);
+    return good & find_constants(values, [this](const char* name) { return data(name); });
   }
 
  private:
@@ -93,10 +93,9 @@ class FoundLibrary {
     return found;
   }
   /// Data may have been copied into the executable (copy relocation), so the global scope comes first.
-  static void* data(const void* of, const char* name) {
+  void* data(const char* name) const {
     if (void* found = platform::find_symbol(RTLD_DEFAULT, name)) return found;
-    void* handle = static_cast<const FoundLibrary*>(of)->handle_;
-    return quietly(handle ? platform::find_symbol(handle, name) : nullptr);
+    return quietly(handle_ ? platform::find_symbol(handle_, name) : nullptr);
   }
 
   void* handle_;

@@ -9,6 +9,7 @@
 /// handlers.
 
 #include "adapters/mpi/mpi_header.hpp"
+#include "platform/function_ref.hpp"
 #include "platform/hot.hpp"
 
 namespace refrain::adapters::mpi {
@@ -18,13 +19,14 @@ namespace refrain::adapters::mpi {
 #define REFRAIN_OWN_USES(use)                                                                                          \
   use(Query_thread) use(Get_library_version) use(Initialized) use(Type_size_x) use(Get_elements_x) use(Test_cancelled) \
       use(Comm_size) use(Comm_rank) use(Comm_remote_size) use(Comm_test_inter) use(Comm_group) use(Comm_remote_group)  \
-          use(Comm_idup) use(Comm_free) use(Comm_set_errhandler) use(Group_free) use(Group_size)                       \
-              use(Group_translate_ranks) use(Topo_test) use(Cartdim_get) use(Cart_shift) use(Graph_neighbors_count)    \
+          use(Comm_idup) use(Comm_free) use(Comm_set_errhandler) use(Group_free) use(Group_translate_ranks)            \
+              use(Topo_test) use(Cartdim_get) use(Cart_shift) use(Graph_neighbors_count)                               \
                   use(Dist_graph_neighbors_count) use(Isend) use(Improbe) use(Imrecv) use(Test) use(Cancel)            \
-                      use(Request_free) use(Type_get_envelope)
+                      use(Request_free) use(Type_get_envelope) use(Info_get) use(Info_free)
 /// Those that came with MPI 4. MPICH 3, Intel MPI and MVAPICH have the interface of MPICH 4, without them.
 #if MPI_VERSION >= 4
-#define REFRAIN_OWN_USES_OF_MPI_4(use) use(Type_get_envelope_c)
+#define REFRAIN_OWN_USES_OF_MPI_4(use) \
+  use(Type_get_envelope_c) use(Session_init) use(Session_finalize) use(Session_get_pset_info)
 #else
 #define REFRAIN_OWN_USES_OF_MPI_4(use)
 #endif
@@ -59,8 +61,9 @@ extern const char* const library_names[];
 extern const char* const fortran_library_names[];
 /// Names under which they may be loaded, ended by null.
 extern const char* const fortran_library_sonames[];
-/// Fills `constants`; `symbol(data, name)` finds a data symbol of the library. False: this is another MPI.
-bool find_constants(Constants& constants, void* (*symbol)(const void* data, const char* name), const void* data);
+/// Fills `constants`; `symbol` finds a data symbol of the library by its name. False: this is another MPI.
+using FindSymbol = platform::FunctionRef<void*(const char*)>;
+bool find_constants(Constants& constants, FindSymbol symbol);
 
 /// True when the library and all of the above was found. False: there is no MPI in the process yet, or one that this
 /// adapter is not for, whose calls are let through as they come.

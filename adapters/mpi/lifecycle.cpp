@@ -1,21 +1,19 @@
-// The wrappers of the functions that begin and end MPI, and of MPI_Pcontrol, written by hand.
-
-#include "measurement/lifecycle.hpp"
+#include "adapters/mpi/lifecycle.hpp"
 
 #include <atomic>
 #include <cstdarg>
 
 #include "adapters/mpi/calls/fortran.hpp"
-#include "adapters/mpi/calls/fortran_symbols.hpp"
 #include "adapters/mpi/identities/communications.hpp"
 #include "adapters/mpi/identities/communicators.hpp"
 #include "adapters/mpi/identities/windows.hpp"
+#include "adapters/mpi/library.hpp"
 #include "adapters/mpi/missing.hpp"
 #include "adapters/mpi/peers.hpp"
 #include "adapters/mpi/requests/request_table.hpp"
 #include "adapters/mpi/sessions.hpp"
+#include "measurement/lifecycle.hpp"
 #include "measurement/mpi_call.hpp"
-#include "next.hpp"
 #include "platform/floating_point.hpp"
 #include "regions.hpp"
 
@@ -71,8 +69,9 @@ void end_mpi() {
   if (!initialized.exchange(false)) return;
   const platform::OwnFloatingPoint own_environment;
   if (measurement::Location* location = measurement::own_location())
-    for (std::uint64_t left = request_table.active(); left > 0; --left)
-      location->count_loss(measurement::Loss::RequestLeft);
+    location->add_loss(
+        measurement::Loss::RequestLeft,
+        static_cast<std::int64_t>(request_table.count([](const TrackedRequest& of) { return of.active; })));
   lifecycle.mpi_finalizing(adapter);
   close_peers();
   forget_world();
@@ -80,118 +79,102 @@ void end_mpi() {
 
 namespace {
 
+constexpr auto nothing_before = [] {};
+constexpr auto nothing_after = [](MpiCall&, int) {};
+
+/// The call is visited, but takes no time: the measurement ends with it, before MPI's own work.
+void visit(const Registers& caller, measurement::RegionId region) {
+  measured(
+      caller, region, nothing_before, [] { return MPI_SUCCESS; }, nothing_after);
+}
+
 /// MPI has just been initialized by the program's call.
 void begin() {
   if (may_begin_mpi()) begin_mpi(constants.world);
 }
 
-/// `caller`: registers where the program made the call.
-template <class Call>
-int measured_init(const Registers& caller, measurement::RegionId region, Call&& call) {
+int measured_init(const Registers& caller, measurement::RegionId region, PassOn call) {
   const bool nested = place_of(caller) != Inside::User;
   if (!nested) prepare_for_mpi();
-  const int result = measured(
-      caller, region, [] {}, call,
-      [&](MpiCall&, int result) {
-        if (result == MPI_SUCCESS) begin();
-      });
+  const int result = measured(caller, region, nothing_before, call, [](MpiCall&, int result) {
+    if (result == MPI_SUCCESS) begin();
+  });
   if (result == MPI_SUCCESS && !nested) begin();  // on a thread that is not measured yet
   return result;
 }
 
-/// The call is visited, but its time ends with the measurement, before MPI's own work. From within an MPI call (an
-/// error handler may end MPI) it ends the measurement all the same: that call is counted as far as it had come.
-template <class Call>
-int measured_finalize(const Registers& caller, Call&& call) {
+/// From within an MPI call (an error handler may end MPI) it ends the measurement all the same: that call is counted as
+/// far as it had come.
+int measured_finalize(const Registers& caller, PassOn call) {
   const Inside place = place_of(caller);
-  if (place != Inside::User && place != Inside::Call) return call();
-  measured(
-      caller, region::MPI_Finalize, [] {}, [] { return MPI_SUCCESS; }, [](MpiCall&, int) {});
-  end_mpi();
+  if (place == Inside::User || place == Inside::Call) {
+    visit(caller, region::MPI_Finalize);
+    end_mpi();
+  }
   return call();
 }
 
-template <class Call>
-int measured_abort(const Registers& caller, Call&& call) {
-  measured(
-      caller, region::MPI_Abort, [] {}, [] { return MPI_SUCCESS; }, [](MpiCall&, int) {});
+int measured_abort(const Registers& caller, PassOn call) {
+  visit(caller, region::MPI_Abort);
   lifecycle.mpi_aborting();
   return call();
 }
 
-/// 0 stops the measurement of the process, 1 resumes it; the standard leaves the rest to the tool.
-template <class Call>
-int measured_control(const Registers& caller, int level, Call&& call) {
-  return measured(
-      caller, region::MPI_Pcontrol, [] {}, call,
-      [level](MpiCall&, int) {
-        if (level == 0 || level == 1) lifecycle.measurement_wanted(level == 1);
-      });
+/// Open sessions are counted on threads, too, that are not measured.
+int measured_session_init(const Registers& caller, PassOn call) {
+  prepare_for_mpi();
+  const int result = measured(caller, region::MPI_Session_init, nothing_before, call, nothing_after);
+  if (result == MPI_SUCCESS) note_session();
+  return result;
+}
+
+int measured_session_finalize(const Registers& caller, PassOn call) {
+  int result;
+  if (ends_with_session()) {
+    visit(caller, region::MPI_Session_finalize);
+    end_mpi();
+    result = call();
+  } else {
+    result = measured(caller, region::MPI_Session_finalize, nothing_before, call, nothing_after);
+  }
+  if (result == MPI_SUCCESS) note_session_end();
+  return result;
 }
 
 }  // namespace
 
-int call_fortran_lifecycle(measurement::RegionId region, const Registers& caller, int (*pass_on)(void*), void* state) {
-  const auto call = [&] { return pass_on(state); };
+int call_lifecycle(measurement::RegionId region, const Registers& caller, PassOn call) {
   if (region == region::MPI_Finalize) return measured_finalize(caller, call);
   if (region == region::MPI_Abort) return measured_abort(caller, call);
+  if (region == region::MPI_Session_init) return measured_session_init(caller, call);
+  if (region == region::MPI_Session_finalize) return measured_session_finalize(caller, call);
   return measured_init(caller, region, call);
 }
 
-void call_fortran_control(int level, const Registers& caller, void (*pass_on)(void*), void* state) {
-  measured_control(caller, level, [&] {
-    pass_on(state);
-    return MPI_SUCCESS;
+/// 0 stops the measurement of the process, 1 resumes it; the standard leaves the rest to the tool.
+int call_control(int level, const Registers& caller, PassOn call) {
+  return measured(caller, region::MPI_Pcontrol, nothing_before, call, [level](MpiCall&, int) {
+    if (level == 0 || level == 1) lifecycle.measurement_wanted(level == 1);
   });
 }
 
+namespace {
+
+using Control = int(int, ...);
+std::atomic<Control*> next_control{nullptr}, next_profiling_control{nullptr};
+
+int pass_on_control(std::atomic<Control*>& next, const char* name, int level, void* const (&arguments)[5]) {
+  if (!next.load()) next.store(reinterpret_cast<Control*>(next_function(name)));
+  if (!next.load()) end_without_function(name);
+  return next.load()(level, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4]);
+}
+
+}  // namespace
 }  // namespace refrain::adapters::mpi
 
 using namespace refrain::adapters::mpi;
-using refrain::measurement::calling_registers;
 
 extern "C" {
-
-REFRAIN_EXPORT int MPI_Init(int* argc, char*** argv) {
-  return measured_init(calling_registers(), region::MPI_Init, [&] { return next.MPI_Init(argc, argv); });
-}
-
-REFRAIN_EXPORT int PMPI_Init(int* argc, char*** argv) {
-  auto call = [&] { return next.PMPI_Init(argc, argv); };
-  if (!called_by_layer(region::MPI_Init, __builtin_return_address(0))) return call();
-  return measured_init(calling_registers(), region::MPI_Init, call);
-}
-
-REFRAIN_EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  return measured_init(calling_registers(), region::MPI_Init_thread,
-                       [&] { return next.MPI_Init_thread(argc, argv, required, provided); });
-}
-
-REFRAIN_EXPORT int PMPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  auto call = [&] { return next.PMPI_Init_thread(argc, argv, required, provided); };
-  if (!called_by_layer(region::MPI_Init_thread, __builtin_return_address(0))) return call();
-  return measured_init(calling_registers(), region::MPI_Init_thread, call);
-}
-
-REFRAIN_EXPORT int MPI_Finalize() {
-  return measured_finalize(calling_registers(), [] { return next.MPI_Finalize(); });
-}
-
-REFRAIN_EXPORT int PMPI_Finalize() {
-  auto call = [] { return next.PMPI_Finalize(); };
-  if (!called_by_layer(region::MPI_Finalize, __builtin_return_address(0))) return call();
-  return measured_finalize(calling_registers(), call);
-}
-
-REFRAIN_EXPORT int MPI_Abort(MPI_Comm comm, int errorcode) {
-  return measured_abort(calling_registers(), [&] { return next.MPI_Abort(comm, errorcode); });
-}
-
-REFRAIN_EXPORT int PMPI_Abort(MPI_Comm comm, int errorcode) {
-  auto call = [&] { return next.PMPI_Abort(comm, errorcode); };
-  if (!called_by_layer(region::MPI_Abort, __builtin_return_address(0))) return call();
-  return measured_abort(calling_registers(), call);
-}
 
 /// The standard leaves the arguments after `level` to the tool that takes them: as many as fit into registers go on.
 #define REFRAIN_COLLECT_ARGUMENTS(level)                            \
@@ -203,20 +186,15 @@ REFRAIN_EXPORT int PMPI_Abort(MPI_Comm comm, int errorcode) {
 
 REFRAIN_EXPORT int MPI_Pcontrol(const int level, ...) {
   REFRAIN_COLLECT_ARGUMENTS(level)
-  return measured_control(calling_registers(), level, [&] {
-    return next.MPI_Pcontrol(level, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4]);
-  });
+  return call_control(level, refrain::measurement::calling_registers(),
+                      [&] { return pass_on_control(next_control, "MPI_Pcontrol", level, arguments); });
 }
 
 REFRAIN_EXPORT int PMPI_Pcontrol(const int level, ...) {
   REFRAIN_COLLECT_ARGUMENTS(level)
-  auto call = [&] {
-    const auto next_one = reinterpret_cast<decltype(&::PMPI_Pcontrol)>(next_function("PMPI_Pcontrol"));
-    if (!next_one) end_without_function("PMPI_Pcontrol");
-    return next_one(level, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4]);
-  };
+  auto call = [&] { return pass_on_control(next_profiling_control, "PMPI_Pcontrol", level, arguments); };
   if (!called_by_layer(region::MPI_Pcontrol, __builtin_return_address(0))) return call();
-  return measured_control(calling_registers(), level, call);
+  return call_control(level, refrain::measurement::calling_registers(), call);
 }
 #undef REFRAIN_COLLECT_ARGUMENTS
 

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <new>
-#include <sched.h>
-#include <time.h>
 
-#include "platform/clock.hpp"
+#include "platform/patience.hpp"
 
 namespace refrain::adapters::mpi {
+
+using platform::Patience;
 
 namespace {
 
@@ -21,31 +21,8 @@ MPI_Comm communicator;
 bool is_open = false;
 bool broken = false;
 
-/// Waits a little longer every time: first it offers the processor to others, for ranks may share it, then it sleeps.
-class Patience {
- public:
-  explicit Patience(std::int64_t deadline) : deadline_(deadline) {}
-  /// False: the deadline has passed.
-  bool wait() {
-    if (rounds_ < polite_rounds) {
-      sched_yield();
-    } else {
-      const timespec pause{0, pause_ns_};
-      nanosleep(&pause, nullptr);
-      pause_ns_ = std::min(2 * pause_ns_, 200'000L);
-    }
-    return ++rounds_ % 16 != 0 || platform::monotonic_ns() < deadline_;
-  }
-
- private:
-  static constexpr int polite_rounds = 100;
-  std::int64_t deadline_;
-  int rounds_ = 0;
-  long pause_ns_ = 1000;
-};
-
 bool finish(MPI_Request request, std::int64_t deadline) {
-  Patience patience(deadline);
+  auto patience = Patience::until(deadline);
   for (;;) {
     int done = 0;
     if (pmpi.Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
@@ -83,7 +60,7 @@ bool send(void*, int peer, platform::Bytes& data, std::int64_t deadline) {
 
 /// Appends one part to `out`; its size, or -1.
 std::int64_t receive_part(int peer, platform::Bytes& out, std::int64_t deadline) {
-  Patience patience(deadline);
+  auto patience = Patience::until(deadline);
   MPI_Message message;
   MPI_Status status;
   for (int found = 0;;) {
@@ -118,7 +95,7 @@ bool open_peers(MPI_Comm world, void (*late)(int rank)) {
   if (pmpi.Comm_size(world, &size) != MPI_SUCCESS || size == 1) return false;
   MPI_Request request;
   if (pmpi.Comm_idup(world, &communicator, &request) != MPI_SUCCESS) return false;
-  Patience patience(platform::monotonic_ns() + late_after_ns);
+  Patience patience(late_after_ns);
   for (int done = 0;;) {
     if (pmpi.Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
     if (done) break;

@@ -9,14 +9,11 @@ namespace refrain::adapters::mpi {
 
 /// A communicator was made of a group of a session: true when the measurement begins with it.
 bool begin_with_session(MPI_Comm made);
-
-/// Before the program's MPI_Init or MPI_Session_init: a process that was not measured so far is from here on.
-void prepare_for_mpi();
-/// Whether the measurement of all processes together has yet to begin, and can.
-bool may_begin_mpi();
-/// What lifecycle.cpp does at the beginning and the end of MPI, `world` being the communicator of all processes. False:
-/// it has begun already.
-bool begin_mpi(MPI_Comm world);
-void end_mpi();
+/// The program has opened a session.
+void note_session();
+/// It has closed one.
+void note_session_end();
+/// It is about to close the last session, and the measurement has begun with one: it ends now.
+bool ends_with_session();
 
 }  // namespace refrain::adapters::mpi

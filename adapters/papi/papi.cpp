@@ -92,21 +92,29 @@ const char* unit_of(const PAPI_event_info_t& info) {
   return symbol.ends_with("-CLOCK") ? "ns" : "1";
 }
 
-/// Reason why the events of one component cannot be counted together on this thread, null when they can.
-const char* try_component(std::uint32_t component) {
-  int set = PAPI_NULL;
+/// Begins to count the events of one component on this thread. PAPI_OK, or its error.
+int start_set(std::uint32_t component, int& set) {
+  set = PAPI_NULL;
   int result = papi.create_eventset(&set);
   for (std::uint32_t i = 0; i < events_taken && result == PAPI_OK; ++i)
     if (events[i].set == component) result = papi.add_event(set, events[i].code);
-  if (result == PAPI_OK) result = papi.start(set);
-  if (result == PAPI_OK) {
-    long long values[most_events];
-    papi.stop(set, values);
-  }
-  if (set != PAPI_NULL) {
-    papi.cleanup_eventset(set);
-    papi.destroy_eventset(&set);
-  }
+  return result == PAPI_OK ? papi.start(set) : result;
+}
+
+/// Whether it counts or has never begun.
+void end_set(int& set) {
+  if (set == PAPI_NULL) return;
+  long long values[most_events];
+  papi.stop(set, values);
+  papi.cleanup_eventset(set);
+  papi.destroy_eventset(&set);
+}
+
+/// Reason why the events of one component cannot be counted together on this thread, null when they can.
+const char* try_component(std::uint32_t component) {
+  int set;
+  const int result = start_set(component, set);
+  end_set(set);
   return result == PAPI_OK ? nullptr : papi.strerror(result);
 }
 
@@ -153,13 +161,13 @@ const char* add_event(const char* name, const char*& unit) {
 
 std::uint32_t event_count() { return events_taken; }
 
-void for_each_event(void (*take)(std::string_view, void*), void* argument) {
+void for_each_event(platform::FunctionRef<void(std::string_view)> take) {
   const Aside aside;
   char name[PAPI_MAX_STR_LEN];
   const auto all = [&](int code, int first, int next, int component) {
     if (papi.enum_cmp_event(&code, first, component) != PAPI_OK) return;
     do {
-      if (papi.event_code_to_name(code, name) == PAPI_OK) take(name, argument);
+      if (papi.event_code_to_name(code, name) == PAPI_OK) take(name);
     } while (papi.enum_cmp_event(&code, next, component) == PAPI_OK);
   };
   const int count = papi.num_components();
@@ -178,14 +186,9 @@ EventSets* open() {
   const Aside aside;
   auto* sets = platform::make_on_pages<EventSets>();
   if (!sets) return nullptr;
+  for (int& set : sets->set) set = PAPI_NULL;
   bool good = papi.register_thread() == PAPI_OK;
-  for (std::uint32_t c = 0; c < components_used; ++c) {
-    sets->set[c] = PAPI_NULL;
-    good = good && papi.create_eventset(&sets->set[c]) == PAPI_OK;
-    for (std::uint32_t i = 0; i < events_taken && good; ++i)
-      if (events[i].set == c) good = papi.add_event(sets->set[c], events[i].code) == PAPI_OK;
-    good = good && papi.start(sets->set[c]) == PAPI_OK;
-  }
+  for (std::uint32_t c = 0; c < components_used && good; ++c) good = start_set(c, sets->set[c]) == PAPI_OK;
   if (good) return sets;
   close(sets);
   return nullptr;
@@ -193,13 +196,7 @@ EventSets* open() {
 
 void close(EventSets* sets) {
   const Aside aside;
-  long long values[most_events];
-  for (std::uint32_t c = 0; c < components_used; ++c) {
-    if (sets->set[c] == PAPI_NULL) continue;
-    papi.stop(sets->set[c], values);
-    papi.cleanup_eventset(sets->set[c]);
-    papi.destroy_eventset(&sets->set[c]);
-  }
+  for (int& set : sets->set) end_set(set);
   if (!program_has_papi) papi.unregister_thread();
   platform::unmake_on_pages(sets);
 }

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "platform/function_ref.hpp"
+
 namespace refrain::adapters::papi {
 
 /// Loads and initialises the library. Null, or what is wrong. The same answer when asked again.
@@ -20,7 +22,7 @@ const char* add_event(const char* name, const char*& unit);
 std::uint32_t event_count();
 
 /// All events that can be counted here: presets, then native ones. Takes its time.
-void for_each_event(void (*take)(std::string_view name, void* argument), void* argument);
+void for_each_event(platform::FunctionRef<void(std::string_view name)> take);
 
 /// The events, counting on the calling thread. Null: they cannot.
 struct EventSets;

@@ -74,40 +74,39 @@ RegionId id_of(Location& location, std::uintptr_t site, unsigned* kept, const ch
   return id;
 }
 
-// ---- C and C++ ----
+using Mark = void(Location& location, const platform::Registers& caller, const measurement::OwnTimeBegin& entered);
+using NamedMark = void(Location& location, RegionId name, const platform::Registers& caller,
+                       const measurement::OwnTimeBegin& entered);
 
-[[gnu::noinline]] void loop_begin(unsigned* name_id, const char* name) {
-  const auto caller = REFRAIN_CALLER;
+void mark(const platform::Registers& caller, Mark& make) {
+  if (Scope scope{caller}; scope) make(scope.location(), caller, scope.entered());
+}
+/// `name`: as id_of() takes it.
+template <class... Name>
+void mark(const platform::Registers& caller, NamedMark& make, const Name&... name) {
   if (Scope scope{caller}; scope)
-    measurement::begin_loop(scope.location(), id_of(scope.location(), caller.pc, name_id, name), caller,
-                            scope.entered());
+    make(scope.location(), id_of(scope.location(), caller.pc, name...), caller, scope.entered());
 }
-[[gnu::noinline]] void loop_end() {
-  const auto caller = REFRAIN_CALLER;
-  if (Scope scope{caller}; scope) measurement::end_loop(scope.location(), caller, scope.entered());
-}
-[[gnu::noinline]] void iteration_begin() {
-  const auto caller = REFRAIN_CALLER;
-  if (Scope scope{caller}; scope) measurement::begin_iteration(scope.location(), caller, scope.entered());
-}
-[[gnu::noinline]] void iteration_end() {
-  const auto caller = REFRAIN_CALLER;
-  if (Scope scope{caller}; scope) measurement::end_iteration(scope.location(), caller, scope.entered());
-}
-[[gnu::noinline]] void region_begin(unsigned* name_id, const char* name) {
-  const auto caller = REFRAIN_CALLER;
-  if (Scope scope{caller}; scope)
-    measurement::begin_region(scope.location(), id_of(scope.location(), caller.pc, name_id, name), caller,
-                              scope.entered());
-}
-void end_named(Scope& scope, std::string_view name, const platform::Registers& caller) {
+void end_region(Scope& scope, std::string_view name, const platform::Registers& caller) {
   if (name.empty()) return measurement::end_region(scope.location(), {}, caller, scope.entered());
   measurement::end_region(scope.location(), RegionName(name).view(), caller, scope.entered());
 }
-[[gnu::noinline]] void region_end(const char* name) {
-  const auto caller = REFRAIN_CALLER;
-  if (Scope scope{caller}; scope) end_named(scope, name ? name : "", caller);
+void end_region(std::string_view name, const platform::Registers& caller) {
+  if (Scope scope{caller}; scope) end_region(scope, name, caller);
 }
+
+// ---- C and C++ ----
+
+[[gnu::noinline]] void loop_begin(unsigned* name_id, const char* name) {
+  mark(REFRAIN_CALLER, measurement::begin_loop, name_id, name);
+}
+[[gnu::noinline]] void loop_end() { mark(REFRAIN_CALLER, measurement::end_loop); }
+[[gnu::noinline]] void iteration_begin() { mark(REFRAIN_CALLER, measurement::begin_iteration); }
+[[gnu::noinline]] void iteration_end() { mark(REFRAIN_CALLER, measurement::end_iteration); }
+[[gnu::noinline]] void region_begin(unsigned* name_id, const char* name) {
+  mark(REFRAIN_CALLER, measurement::begin_region, name_id, name);
+}
+[[gnu::noinline]] void region_end(const char* name) { end_region(name ? name : "", REFRAIN_CALLER); }
 
 // ---- Fortran ----
 
@@ -120,20 +119,13 @@ std::string_view text_of(const char* name, std::size_t length) {
 }
 
 [[gnu::noinline]] void fortran_loop_begin(const char* name, std::size_t length) {
-  const auto caller = REFRAIN_CALLER;
-  if (Scope scope{caller}; scope)
-    measurement::begin_loop(scope.location(), id_of(scope.location(), caller.pc, text_of(name, length)), caller,
-                            scope.entered());
+  mark(REFRAIN_CALLER, measurement::begin_loop, text_of(name, length));
 }
 [[gnu::noinline]] void fortran_region_begin(const char* name, std::size_t length) {
-  const auto caller = REFRAIN_CALLER;
-  if (Scope scope{caller}; scope)
-    measurement::begin_region(scope.location(), id_of(scope.location(), caller.pc, text_of(name, length)), caller,
-                              scope.entered());
+  mark(REFRAIN_CALLER, measurement::begin_region, text_of(name, length));
 }
 [[gnu::noinline]] void fortran_region_end(const char* name, std::size_t length) {
-  const auto caller = REFRAIN_CALLER;
-  if (Scope scope{caller}; scope) end_named(scope, text_of(name, length), caller);
+  end_region(text_of(name, length), REFRAIN_CALLER);
 }
 [[gnu::noinline]] void fortran_first_mark(int mark, const char* name, int length, const void* helper) {
   const auto near = REFRAIN_CALLER;
@@ -148,7 +140,7 @@ std::string_view text_of(const char* name, std::size_t length) {
     case 2: return measurement::begin_iteration(location, caller, scope.entered());
     case 3: return measurement::end_iteration(location, caller, scope.entered());
     case 4: return measurement::begin_region(location, id_of(location, caller.pc, text), caller, scope.entered());
-    case 5: return end_named(scope, text, caller);
+    case 5: return end_region(scope, text, caller);
     default: return;
   }
 }

@@ -7,35 +7,19 @@ asm(R"(
 makecontext:
 .cfi_startproc
 endbr64
-pushq %rdi
+.irp argument,rdi,rsi,rdx,rcx,r8,r9
+pushq %\argument
 .cfi_adjust_cfa_offset 8
-pushq %rsi
-.cfi_adjust_cfa_offset 8
-pushq %rdx
-.cfi_adjust_cfa_offset 8
-pushq %rcx
-.cfi_adjust_cfa_offset 8
-pushq %r8
-.cfi_adjust_cfa_offset 8
-pushq %r9
-.cfi_adjust_cfa_offset 8
+.endr
 subq $8,%rsp
 .cfi_adjust_cfa_offset 8
 call refrain_before_makecontext
 addq $8,%rsp
 .cfi_adjust_cfa_offset -8
-popq %r9
+.irp argument,r9,r8,rcx,rdx,rsi,rdi
+popq %\argument
 .cfi_adjust_cfa_offset -8
-popq %r8
-.cfi_adjust_cfa_offset -8
-popq %rcx
-.cfi_adjust_cfa_offset -8
-popq %rdx
-.cfi_adjust_cfa_offset -8
-popq %rsi
-.cfi_adjust_cfa_offset -8
-popq %rdi
-.cfi_adjust_cfa_offset -8
+.endr
 jmp *%rax
 .cfi_endproc
 .size makecontext,.-makecontext

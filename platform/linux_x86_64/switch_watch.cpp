@@ -3,13 +3,13 @@
 #include <atomic>
 #include <cstddef>
 #include <dlfcn.h>
-#include <errno.h>
 #include <linux/rseq.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "platform/errno_keeper.hpp"
 #include "platform/symbols.hpp"
 
 // The kernel looks at the description whenever it finds the field set, and wants to see the signature of the
@@ -66,7 +66,7 @@ std::atomic<Known> known{Known::Nothing};
 
 bool is_cleared_by_a_switch(volatile std::uint64_t& field, std::uint64_t flag) {
   constexpr timespec nap{0, 50'000};
-  const int saved = errno;
+  const ErrnoKeeper errno_keeper;
   bool is_cleared = false;
   for (int tries = 0; tries < 10; ++tries) {
     const long before = own_switches();
@@ -76,7 +76,6 @@ bool is_cleared_by_a_switch(volatile std::uint64_t& field, std::uint64_t flag) {
     if (own_switches() != before) break;  // else it has not slept: a signal was there first, or the time was over
   }
   if (!is_cleared) field = 0;
-  errno = saved;
   return is_cleared;
 }
 

@@ -22,7 +22,7 @@ file(MAKE_DIRECTORY ${REFRAIN_BUILD}/tests/conformance)
 add_custom_command(OUTPUT ${REFRAIN_BUILD}/tests/conformance/large_counts.h
   COMMAND Python3::Interpreter -B ${conformance}/large_counts.py ${REFRAIN_SOURCE}/adapters/mpi/calls/functions.table
           ${REFRAIN_BUILD}/tests/conformance/large_counts.h
-  DEPENDS ${conformance}/large_counts.py ${REFRAIN_SOURCE}/adapters/mpi/calls/functions.table
+  DEPENDS ${conformance}/large_counts.py ${REFRAIN_SOURCE}/adapters/mpi/calls/generate.py ${REFRAIN_SOURCE}/adapters/mpi/calls/functions.table
   VERBATIM)
 add_custom_target(conformance_large_counts DEPENDS ${REFRAIN_BUILD}/tests/conformance/large_counts.h)
 

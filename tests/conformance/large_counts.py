@@ -6,11 +6,14 @@
 The form must be declared by mpi.h, so this is for an MPI that has all of them (MPI 4).
 """
 
-import re
 import sys
 from pathlib import Path
 
 table, header = map(Path, sys.argv[1:])
-names = re.findall(r"^(MPI_\w+)\[_c\]", table.read_text(), re.MULTILINE)
+sys.path.insert(0, str(table.parent))
+from generate import parse_table  # noqa: E402: it lies beside the table
+
+parameters = {row.name: row.parameters for row in parse_table(table.read_text()).rows}
+names = [name for name, own in parameters.items() if parameters.get(name + "_c") == own]
 names = [name for name in names if name not in ("MPI_Register_datarep", "MPI_Op_create")]  # other callbacks
 header.write_text("#pragma once\n" + "".join(f"#define {name} {name}_c\n" for name in names))

@@ -8,7 +8,7 @@
 
 #include "measurement/locations.hpp"
 #include "measurement/regions.hpp"
-#include "record/iteration_frames.hpp"
+#include "record/frames.hpp"
 
 namespace refrain::testing {
 

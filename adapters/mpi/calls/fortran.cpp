@@ -1,12 +1,13 @@
 #include "adapters/mpi/calls/fortran.hpp"
 
-#include <cerrno>
-#include <cstring>
 #include <dlfcn.h>
 #include <link.h>
+#include <string_view>
 
 #include "adapters/mpi/library.hpp"
+#include "config/text.hpp"
 #include "platform/call_target.hpp"
+#include "platform/errno_keeper.hpp"
 #include "platform/functions.hpp"
 #include "regions.hpp"
 
@@ -46,9 +47,17 @@ std::string_view bare_name(std::string_view name) {
   return name;
 }
 
+/// True when `symbol` of a layer ("mpi_send_", "ompi_send_f", "mpi_send_f08ts_large_", "MPI_Send_c") is a form of the C
+/// function `function` ("MPI_Send", "MPI_Send_c").
+bool is_form_of(std::string_view symbol, std::string_view function) {
+  std::string_view of_symbol = bare_name(symbol), of_function = bare_name(function);
+  strip_back(of_symbol, "_c");
+  strip_back(of_function, "_c");
+  return equal_but_for_case(of_symbol, of_function);
+}
+
 bool begins_as_one_of(const char* path, const char* const* names) {
-  const char* slash = std::strrchr(path, '/');
-  const std::string_view file = slash ? slash + 1 : path;
+  const std::string_view file = config::file_name_of(path);
   for (; *names; ++names)
     if (file.starts_with(*names)) return true;
   return false;
@@ -69,21 +78,13 @@ bool has_one_case(std::string_view name) {
 /// True when `address` is in a Fortran form of `function` that is linked into the program or a library of its own. Such
 /// a function is seldom a dynamic symbol, so the file's own symbol table is read.
 bool is_in_linked_fortran_function(const link_map& module, std::uintptr_t address, const char* function) {
-  struct Search {
-    std::uintptr_t address;
-    const char* function;
-    bool found;
-  } search{address, function, false};
+  bool found = false;
   const char* path = *module.l_name ? module.l_name : "/proc/self/exe";
-  platform::for_each_function(
-      path, module.l_addr,
-      [](const platform::Function& candidate, void* data) {
-        auto& wanted = *static_cast<Search*>(data);
-        if (candidate.begin <= wanted.address && wanted.address < candidate.end && has_one_case(candidate.name))
-          wanted.found |= is_form_of(candidate.name, wanted.function);
-      },
-      &search);
-  return search.found;
+  platform::for_each_function(path, module.l_addr, [&](const platform::Function& candidate) {
+    if (candidate.begin <= address && address < candidate.end && has_one_case(candidate.name))
+      found |= is_form_of(candidate.name, function);
+  });
+  return found;
 }
 
 /// Whether `code` is neither MPI's own nor Refrain's.
@@ -116,13 +117,6 @@ bool comes_through_layer(const void* return_address, const char* function) {
 
 }  // namespace
 
-bool is_form_of(std::string_view symbol, std::string_view function) {
-  std::string_view of_symbol = bare_name(symbol), of_function = bare_name(function);
-  strip_back(of_symbol, "_c");
-  strip_back(of_function, "_c");
-  return equal_but_for_case(of_symbol, of_function);
-}
-
 bool is_in_fortran_library(const void* address) {
   Dl_info info{};
   return dladdr(address, &info) && info.dli_fname && is_fortran_library(info.dli_fname);
@@ -139,7 +133,7 @@ std::uint64_t life_of(std::uintptr_t address) {
 }  // namespace
 
 bool judge_call_site(measurement::RegionId region, const void* return_address, std::uint64_t key) {
-  const int saved_errno = errno;
+  const platform::ErrnoKeeper errno_keeper;
   const std::uint64_t checked = life_of(reinterpret_cast<std::uintptr_t>(return_address) - 1);
   const bool verdict = comes_through_layer(return_address, region_names[static_cast<unsigned>(region)]);
   KnownCallSite* places = places_of_call_site(key);
@@ -149,7 +143,6 @@ bool judge_call_site(measurement::RegionId region, const void* return_address, s
   places[way].key.store(0, std::memory_order_relaxed);
   places[way].checked.store(checked, std::memory_order_release);
   places[way].key.store(key | verdict, std::memory_order_release);
-  errno = saved_errno;
   return verdict;
 }
 

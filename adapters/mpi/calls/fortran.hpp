@@ -13,7 +13,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <string_view>
 
 #include "adapters/mpi/calls/datatypes.hpp"
 #include "measurement/mpi_call.hpp"
@@ -66,9 +65,5 @@ bool check_call_site(KnownCallSite& site, std::uint64_t known, std::uint64_t che
 
 /// True when `address` is in one of MPI's Fortran libraries. Errno is as before.
 bool is_in_fortran_library(const void* address);
-
-/// True when `symbol` of a layer ("mpi_send_", "ompi_send_f", "mpi_send_f08ts_large_", "MPI_Send_c") is a form of the C
-/// function `function` ("MPI_Send", "MPI_Send_c").
-bool is_form_of(std::string_view symbol, std::string_view function);
 
 }  // namespace refrain::adapters::mpi

@@ -1,13 +1,14 @@
 #include "adapters/mpi/calls/fortran_symbols.hpp"
 
 #include <atomic>
-#include <cerrno>
 #include <iterator>
 
 #include "adapters/mpi/calls/fortran.hpp"
 #include "adapters/mpi/library.hpp"
+#include "adapters/mpi/lifecycle.hpp"
 #include "adapters/mpi/missing.hpp"
 #include "measurement/mpi_call.hpp"
+#include "platform/errno_keeper.hpp"
 #include "regions.hpp"
 
 namespace refrain::adapters::mpi {
@@ -66,7 +67,7 @@ std::uintptr_t refrain_pass_on(void* function, const std::uintptr_t* registers, 
 
 /// The target of a symbol, looked up at its first call.
 void* refrain_find_fortran(unsigned index) {
-  const int saved_errno = errno;
+  const refrain::platform::ErrnoKeeper errno_keeper;
   const char* name = fortran_symbol_names + fortran_symbols[index].name;
   void* next = next_fortran_function(name);
   if (!next) end_without_function(name);
@@ -76,7 +77,6 @@ void* refrain_find_fortran(unsigned index) {
     target = reinterpret_cast<void*>(&refrain_fortran_measured);
   }
   refrain_fortran_targets[index].store(target, std::memory_order_release);
-  errno = saved_errno;
   return target;
 }
 
@@ -92,18 +92,17 @@ std::uintptr_t refrain_call_fortran(unsigned index, std::uintptr_t* registers, c
     std::uintptr_t& error = registers[error_argument(symbol.region)];
     if (!error) error = reinterpret_cast<std::uintptr_t>(&own_error);
     const auto* result = reinterpret_cast<const MPI_Fint*>(error);
-    auto call = [&] {
+    call_lifecycle(symbol.region, caller, [&] {
       pass_on();
       return static_cast<int>(*result);
-    };
-    call_fortran_lifecycle(
-        symbol.region, caller, [](void* state) { return (*static_cast<decltype(call)*>(state))(); }, &call);
+    });
     return 0;
   }
   if (symbol.region == region::MPI_Pcontrol) [[unlikely]] {
-    call_fortran_control(
-        *reinterpret_cast<const MPI_Fint*>(registers[0]), caller,
-        [](void* state) { (*static_cast<decltype(pass_on)*>(state))(); }, &pass_on);
+    call_control(*reinterpret_cast<const MPI_Fint*>(registers[0]), caller, [&] {
+      pass_on();
+      return MPI_SUCCESS;
+    });
     return 0;
   }
   Location* location = own_location();

@@ -35,11 +35,4 @@ extern const char fortran_symbol_names[];
 /// loaded locally. Null: there is none.
 void* next_fortran_function(const char* name);
 
-/// MPI_INIT, MPI_INIT_THREAD, MPI_FINALIZE and MPI_ABORT (lifecycle.cpp). `pass_on(state)` makes the call and returns
-/// what it left in IERROR.
-int call_fortran_lifecycle(measurement::RegionId region, const platform::Registers& caller, int (*pass_on)(void*),
-                           void* state);
-/// MPI_PCONTROL, which has no IERROR.
-void call_fortran_control(int level, const platform::Registers& caller, void (*pass_on)(void*), void* state);
-
 }  // namespace refrain::adapters::mpi

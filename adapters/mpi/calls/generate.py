@@ -25,12 +25,13 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 FILES = 4
 # What kind of request the non-blocking functions of a class begin, when their effect does not say it.
 REQUEST_KINDS = {"collective": "Collective", "barrier": "Collective", "rma": "OneSided"}
+# The effect of functions that begin and end MPI (lifecycle.hpp).
 BY_HAND = "Written"
 # Classes of functions whose order on a rank says which message, operation, communicator or window is which, and effects of theirs
 # that do not count for that.
@@ -129,7 +130,24 @@ class Table:
 class Prototype:
     result: str
     parameters: list[str]  # C declarations without a name: "const int", "MPI_Request[]"
-    variadic: bool
+
+
+def names_of(pattern: str) -> list[str]:
+    """What the name of a row stands for: {A,B} is one of these, [_c] is "_c" or nothing."""
+    match = re.search(r"\{([\w,]*)\}|\[_c\]", pattern)
+    if not match:
+        return [pattern]
+    choices = ["", "_c"] if match[1] is None else match[1].split(",")
+    return [name for choice in choices for name in names_of(pattern[:match.start()] + choice + pattern[match.end():])]
+
+
+def forms_of(row: Row) -> list[Row]:
+    """The forms of a collective operation. One that is prepared may have to wait for the others all the same."""
+    name, large, _ = row.name.removeprefix("MPI_").partition("[_c]")
+    request, info = Parameter("request", ">", "request", None), Parameter("info", ":", "info", None)
+    begun = replace(row, name=f"MPI_I{name[0].lower()}{name[1:]}{large}", waits="-", parameters=[*row.parameters, request])
+    prepared = replace(row, name=f"MPI_{name}_init{large}", waits="others", parameters=[*row.parameters, info, request])
+    return [row, begun, prepared, replace(prepared, name=f"MPIX_{name}_init")]  # the last is Open MPI's, in mpi-ext.h
 
 
 def parse_table(text: str) -> Table:
@@ -138,11 +156,10 @@ def parse_table(text: str) -> Table:
         words = line.split("#")[0].split()
         if not words:
             continue
-        if words[0] == "effect":
-            table.effects[words[1]] = words[2:]
-            continue
-        if words[0] == "traffic":
-            table.traffic[words[1]] = words[2:]
+        if words[0] in ("effect", "traffic"):
+            names, _, meaning = line.partition(":")
+            for name in names.split()[1:]:
+                (table.effects if words[0] == "effect" else table.traffic)[name] = meaning.split()
             continue
         if words[0] == "reason":
             table.reasons[words[1]] = " ".join(words[2:])
@@ -167,14 +184,15 @@ def parse_table(text: str) -> Table:
             missing = [want for want in table.effects.get(effect, ["(a known effect)"]) if want not in known]
             if missing:
                 raise Mismatch(f"functions.table:{number}: {name}: {effect} needs {', '.join(missing)}")
+        row = Row(name, operation, waits, effect, parameters)
         if name.endswith("*"):
-            table.prefixes.append(Row(name[:-1], operation, waits, effect, parameters))
+            table.prefixes.append(replace(row, name=name[:-1]))
             continue
-        names = [name[:-4], name[:-4] + "_c"] if name.endswith("[_c]") else [name]
-        for each in names:
-            if any(row.name == each for row in table.rows):
-                raise Mismatch(f"functions.table:{number}: {each} has two rows")
-            table.rows.append(Row(each, operation, waits, effect, parameters))
+        for form in forms_of(row) if effect in table.traffic else [row]:
+            for each in names_of(form.name):
+                if any(known.name == each for known in table.rows):
+                    raise Mismatch(f"functions.table:{number}: {each} has two rows")
+                table.rows.append(replace(form, name=each))
     return table
 
 
@@ -201,15 +219,14 @@ def parse_prototypes(preprocessed: str) -> dict[str, Prototype]:
         if not match:
             continue
         result, name, inside = match[1].strip(), match[2], match[3].strip()
-        words = [] if inside in ("void", "") else [word.strip() for word in inside.split(",")]
-        variadic = bool(words) and words[-1] == "..."
+        words = [] if inside in ("void", "") else [word.strip() for word in inside.split(",") if word.strip() != "..."]
         parameters = []
-        for word in words[: -1 if variadic else None]:
+        for word in words:
             parts = re.fullmatch(r"(.*?[\s*])?(\w+)?((?:\s*\[\d*\])*)", word)
             before, last, brackets = (parts[1] or "").strip(), parts[2] or "", parts[3].replace(" ", "")
             unnamed = not before or before in ("const", "unsigned", "struct")
             parameters.append((f"{before} {last}".strip() if unnamed else before) + brackets)
-        prototypes[name] = Prototype(result, parameters, variadic)
+        prototypes[name] = Prototype(result, parameters)
     return prototypes
 
 
@@ -293,15 +310,17 @@ def wrapper(row: Row, prototype: Prototype, table: Table, name: str) -> str:
     call = f"next.{name}({arguments(row)})"
     pass_through = ("" if name == row.name else
                     f"  if (!is_programs_call(region::{row.name}, __builtin_return_address(0))) return {call};\n")
+    if row.effect == BY_HAND:
+        body = f"  return call_lifecycle(region::{row.name}, calling_registers(), [&] {{ return {call}; }});\n"
+    else:
+        body = (f"  auto effect = {effect_of(row, table)};\n"
+                f"  return measured(region::{row.name}, [&] {{ run_before(effect); }},\n"
+                f"                  [&] {{ return {call}; }},\n"
+                f"                  [&](MpiCall& call, int result) {{ effect.after(call, result); }});\n")
     return (
         f"{'REFRAIN_HOT_CODE_OF_WRAPPERS ' if name in FREQUENT else ''}"
         f"REFRAIN_EXPORT int {name}({signature(row, prototype) or 'void'}) {{\n"
-        f"{pass_through}"
-        f"  auto effect = {effect_of(row, table)};\n"
-        f"  return measured(region::{row.name}, [&] {{ run_before(effect); }},\n"
-        f"                  [&] {{ return {call}; }},\n"
-        f"                  [&](MpiCall& call, int result) {{ effect.after(call, result); }});\n"
-        f"}}\n")
+        f"{pass_through}{body}}}\n")
 
 
 HEAD = "// Generated by adapters/mpi/calls/generate.py from adapters/mpi/calls/functions.table and mpi.h.\n"
@@ -334,13 +353,8 @@ def regions_source(wrapped: list[Row]) -> str:
             f"const bool regions_waited_in[] = {{\n{waited_in}}};\n" + END)
 
 
-def names(row: Row) -> tuple[str, ...]:
-    """The names that a function is wrapped by."""
-    return (row.name,) if row.operation == "control" else (row.name, "P" + row.name)
-
-
 def next_header(functions: list[tuple[Row, Prototype]]) -> str:
-    members = "".join(f"  Next<decltype(&::{row.name})> {name};\n" for row, _ in functions for name in names(row))
+    members = "".join(f"  Next<decltype(&::{row.name})> {name};\n" for row, _ in functions for name in (row.name, "P" + row.name))
     return (HEAD + '#pragma once\n#include "adapters/mpi/calls/next_call.hpp"\n#include "platform/hot.hpp"\n' + NAMESPACE +
             "/// The next definition of every function, after ours.\nstruct NextCalls {\n" + members +
             "};\nREFRAIN_OF_THIS_LIBRARY extern NextCalls next;\n" + END)
@@ -349,8 +363,8 @@ def next_header(functions: list[tuple[Row, Prototype]]) -> str:
 def next_source(functions: list[tuple[Row, Prototype]]) -> str:
     stubs, entries = [], []
     for row, prototype in functions:
-        types = signature(row, prototype) + (", ..." if prototype.variadic else "")
-        for name in names(row):
+        types = signature(row, prototype)
+        for name in (row.name, "P" + row.name):
             missing = f'end_without_function("{name}")'
             if row.name in WITHOUT_MPI:
                 missing = f"{{ {WITHOUT_MPI[row.name]}; return MPI_SUCCESS; }}"
@@ -367,8 +381,9 @@ def next_source(functions: list[tuple[Row, Prototype]]) -> str:
 def wrappers_source(part: list[tuple[Row, Prototype]], table: Table, prefix: str) -> str:
     body = "".join("\n" + wrapper(row, prototype, table, prefix + row.name) for row, prototype in part)
     return (HEAD + '#include "adapters/mpi/calls/effects.hpp"\n#include "adapters/mpi/calls/fortran.hpp"\n'
-            '#include "measurement/mpi_call.hpp"\n#include "next.hpp"\n'
+            '#include "adapters/mpi/lifecycle.hpp"\n#include "measurement/mpi_call.hpp"\n#include "next.hpp"\n'
             '#include "platform/hot.hpp"\n#include "regions.hpp"\n\nusing namespace refrain::adapters::mpi;\nusing refrain::measurement::measured;\n'
+            'using refrain::measurement::calling_registers;\n'
             'using refrain::measurement::MpiCall;\nusing refrain::events::Kind;\n\nextern "C" {\n' + body + '\n}  // extern "C"\n')
 
 
@@ -450,7 +465,8 @@ def main() -> int:
         if missing:
             raise Mismatch("declared in mpi.h, but without a row in functions.table: " + ", ".join(missing))
         rows = [row for row in table.rows if row.operation != "unwrapped"]
-        functions = [(row, prototypes[row.name]) for row in rows if row.name in prototypes]
+        # MPI_Pcontrol has any number of arguments.
+        functions = [(row, prototypes[row.name]) for row in rows if row.name in prototypes and row.operation != "control"]
         for row, prototype in functions:
             check(row, prototype)
     except Mismatch as error:
@@ -462,10 +478,9 @@ def main() -> int:
     write(options.output / "regions.cpp", regions_source(rows))
     write(options.output / "next.hpp", next_header(functions))
     write(options.output / "next.cpp", next_source(functions))
-    generated = [(row, prototype) for row, prototype in functions if row.effect != BY_HAND]
-    share = -(-len(generated) // FILES)
+    share = -(-len(functions) // FILES)
     for i in range(FILES):
-        part = generated[i * share : (i + 1) * share]
+        part = functions[i * share : (i + 1) * share]
         write(options.output / f"wrappers_{i}.cpp", wrappers_source(part, table, ""))
         write(options.output / f"profiling_{i}.cpp", wrappers_source(part, table, "P"))
     write(options.output / "fortran_symbols.inc", fortran_symbols(options.mpi, rows))

@@ -1,13 +1,13 @@
 #include "adapters/mpi/calls/handle_symbols.hpp"
 
 #include <atomic>
-#include <cerrno>
 #include <cstring>
 #include <dlfcn.h>
 
 #include "adapters/mpi/calls/fortran.hpp"
 #include "adapters/mpi/calls/fortran_symbols.hpp"
 #include "adapters/mpi/library.hpp"
+#include "platform/errno_keeper.hpp"
 #include "platform/symbols.hpp"
 
 namespace refrain::adapters::mpi {
@@ -34,13 +34,12 @@ bool wrapper_leads_there(Language language, const char* name, const void* found)
 
 /// Leaves errno and dlerror() as they were after a successful look-up.
 void* wrapper_of(Language language, const char* name, void* found) {
-  const int saved_errno = errno;
+  const platform::ErrnoKeeper errno_keeper;
   void* wrapper = platform::function_of(platform::own_object(), name);
   if (wrapper && wrapper != found) {
     if (!wrapper_leads_there(language, name, found)) wrapper = nullptr;
     dlerror();
   }
-  errno = saved_errno;
   return wrapper;
 }
 

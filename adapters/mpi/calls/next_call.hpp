@@ -9,41 +9,23 @@
 namespace refrain::adapters::mpi {
 
 template <class Function>
-class NextFunction {
+class Next;
+
+template <class Result, class... Parameters>
+class Next<Result (*)(Parameters...)> {
  public:
-  constexpr NextFunction(Function first) : target_(first) {}  // NOLINT: the table is a list of stubs
+  using Function = Result (*)(Parameters...);
+  constexpr Next(Function first) : target_(first) {}  // NOLINT: the table is a list of stubs
   /// False: there is no such function; the stub stays.
   bool resolve(const char* name) {
     void* found = next_function(name);
     if (found) target_.store(reinterpret_cast<Function>(found), std::memory_order_relaxed);
     return found;
   }
+  Result operator()(Parameters... arguments) const { return target_.load(std::memory_order_relaxed)(arguments...); }
 
- protected:
+ private:
   std::atomic<Function> target_;
-};
-
-template <class Function>
-class Next;
-
-template <class Result, class... Parameters>
-class Next<Result (*)(Parameters...)> : public NextFunction<Result (*)(Parameters...)> {
- public:
-  using NextFunction<Result (*)(Parameters...)>::NextFunction;
-  Result operator()(Parameters... arguments) const {
-    return this->target_.load(std::memory_order_relaxed)(arguments...);
-  }
-};
-
-/// MPI_Pcontrol.
-template <class Result, class... Parameters>
-class Next<Result (*)(Parameters..., ...)> : public NextFunction<Result (*)(Parameters..., ...)> {
- public:
-  using NextFunction<Result (*)(Parameters..., ...)>::NextFunction;
-  template <class... Arguments>
-  Result operator()(Arguments... arguments) const {
-    return this->target_.load(std::memory_order_relaxed)(arguments...);
-  }
 };
 
 }  // namespace refrain::adapters::mpi

@@ -30,12 +30,6 @@ bool Channels::create(bool is_threaded) {
   return true;
 }
 
-void Channels::release() {
-  end_plain();
-  if (table_) platform::unmap_pages(table_, places * sizeof(Channel) + most_queues * sizeof(Queue));
-  table_ = nullptr;
-}
-
 Channels::Channel* Channels::find(const ChannelUse& use, bool may_add) {
   if (use.communicator < 0 || use.communicator >= 1 << 26 || use.peer < 0 || use.tag < 0) return nullptr;
   const std::uint64_t key = key_of(use);

@@ -41,7 +41,6 @@ class Channels {
   bool is_threaded() const { return is_threaded_; }
   /// Whether a receive may wait for others.
   bool has_open() const { return has_queues_.load(std::memory_order_relaxed); }
-  void release();
 
   /// A message that was sent, or received by the call that has posted the receive. `is_full`: there was no room.
   MessageNumber count(const ChannelUse& use, bool& is_full) {

@@ -1,9 +1,7 @@
 #include "adapters/mpi/identities/communicators.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <limits>
-#include <new>
 #include <utility>
 
 #include "adapters/mpi/calls/datatypes.hpp"
@@ -46,7 +44,7 @@ struct Kind {
   bool operator==(const Kind&) const = default;
 };
 
-/// Made when MPI is initialized and never destroyed: the program may still make MPI calls from its destructors.
+/// Never destroyed: the program may still make MPI calls from its destructors.
 struct Registry {
   PublishedArray<CommunicatorRecord, most_records> records;
   platform::GrowableArray<std::int64_t> children;  ///< by record: operations that made communicators of this one
@@ -56,11 +54,11 @@ struct Registry {
   Families<Kind> of_exact_tags;  ///< of those that have a record of their own: counts them
   LiveHandles<MPI_Comm> handles;
   MPI_Group world_group;
+  bool has_begun;  ///< MPI has
   bool has_group;  ///< until MPI is finalized
 };
-std::atomic<Registry*> the_registry{nullptr};
-/// Null: MPI has not begun.
-Registry* registry() { return the_registry.load(std::memory_order_acquire); }
+constinit platform::NeverDestroyed<Registry> registry_storage;
+Registry& registry() { return registry_storage.get(); }
 Lock defining;
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
@@ -98,8 +96,7 @@ bool append_world_ranks(MPI_Group group, int size, Ranks& out) {
   const std::size_t before = out.size();
   if (!ranks.resize(size) || !out.resize(before + size)) return false;
   for (int i = 0; i < size; ++i) ranks[i] = i;
-  if (pmpi.Group_translate_ranks(group, size, ranks.data(), registry()->world_group, out.data() + before) !=
-      MPI_SUCCESS)
+  if (pmpi.Group_translate_ranks(group, size, ranks.data(), registry().world_group, out.data() + before) != MPI_SUCCESS)
     return false;
   for (int i = 0; i < size; ++i)
     if (out[before + i] == MPI_UNDEFINED) out[before + i] = none;
@@ -110,7 +107,7 @@ bool append_world_ranks(MPI_Group group, int size, Ranks& out) {
 bool describe(MPI_Comm comm, CommunicatorRecord& record, Ranks& members) {
   int inter = 0;
   MPI_Group group;
-  if (!registry()->has_group) return false;
+  if (!registry().has_group) return false;
   if (pmpi.Comm_rank(comm, &record.rank) != MPI_SUCCESS || pmpi.Comm_size(comm, &record.size) != MPI_SUCCESS ||
       pmpi.Comm_test_inter(comm, &inter) != MPI_SUCCESS || pmpi.Comm_group(comm, &group) != MPI_SUCCESS)
     return false;
@@ -135,7 +132,7 @@ bool describe(MPI_Comm comm, CommunicatorRecord& record, Ranks& members) {
 
 /// Equal lists are kept once. platform::HashIndex::none: there is no room.
 std::uint32_t list_of(Members members) {
-  Registry& r = *registry();
+  Registry& r = registry();
   std::uint64_t hash = members.size();
   for (const std::int32_t member : members) hash = mixed(hash, static_cast<std::uint32_t>(member));
   const auto same = [&](std::uint32_t i) { return std::ranges::equal(r.lists[i], members); };
@@ -152,14 +149,14 @@ std::uint32_t list_of(Members members) {
 
 /// The first record is that of MPI_COMM_WORLD, whose processes are all different.
 bool has_all(const CommunicatorRecord& record) {
-  auto& records = registry()->records;
+  auto& records = registry().records;
   return record.id == 0 || (record.remote_size == 0 && record.size == records[0].size &&
                             std::ranges::find(record.members, none) == record.members.end());
 }
 
 /// Of processes that know the same parent.
 std::uint64_t identity_of(const CommunicatorRecord& record) {
-  const std::uint64_t parent = record.parent == none ? 0 : registry()->records[record.parent].identity;
+  const std::uint64_t parent = record.parent == none ? 0 : registry().records[record.parent].identity;
   const std::uint64_t own =
       std::uint64_t{static_cast<std::uint32_t>(record.ordinal)} << 32 | static_cast<std::uint32_t>(record.leader);
   return mixed(mixed(1, parent), own + 1) | 1;  // the hash of 0 is 0
@@ -167,7 +164,7 @@ std::uint64_t identity_of(const CommunicatorRecord& record) {
 
 /// The communicator `handle` gets a record, or that of one of its family whose turn it is. False: there is no room.
 bool add(CommunicatorRecord record, Members members, Naming naming, MPI_Comm handle) {
-  Registry& r = *registry();
+  Registry& r = registry();
   const std::uint32_t list = list_of(members);
   if (list == platform::HashIndex::none) return false;
   const Kind kind{record.parent, list, record.remote_size, naming.folded_tag};
@@ -227,24 +224,21 @@ bool add_by_members(std::int32_t parent, int tag, MPI_Comm made) {
 /// Counts an operation that is collective over `parent`.
 std::int32_t next_ordinal(std::int32_t parent) {
   return static_cast<std::int32_t>(
-      std::min<std::int64_t>(registry()->children[parent]++, std::numeric_limits<std::int32_t>::max()));
+      std::min<std::int64_t>(registry().children[parent]++, std::numeric_limits<std::int32_t>::max()));
 }
 
 }  // namespace
 
 void define_world(MPI_Comm handle) {
   Locked locked(defining);
-  if (registry()) {  // MPI was finalized and, with sessions, is there again
-    registry()->has_group = registry()->has_group || pmpi.Comm_group(handle, &registry()->world_group) == MPI_SUCCESS;
-    if (registry()->records.size() > 0) (void)registry()->handles.bind(handle, 0);
+  Registry& r = registry();
+  r.has_group = r.has_group || pmpi.Comm_group(handle, &r.world_group) == MPI_SUCCESS;
+  if (r.has_begun) {  // MPI was finalized and, with sessions, is there again
+    if (r.records.size() > 0) (void)r.handles.bind(handle, 0);
     return;
   }
-  void* memory = platform::map_pages(sizeof(Registry));
-  if (!memory) return;
-  auto* made = new (memory) Registry;
-  if (pmpi.Comm_group(handle, &made->world_group) != MPI_SUCCESS) return;
-  made->has_group = true;
-  the_registry.store(made, std::memory_order_release);
+  if (!r.has_group) return;
+  r.has_begun = true;
   CommunicatorRecord world{.parent = none}, self{.parent = none, .ordinal = 1};
   Ranks all, own;
   const bool of_session = handle != constants.world;
@@ -256,14 +250,14 @@ void define_world(MPI_Comm handle) {
 
 void forget_world() {
   Locked locked(defining);
-  if (registry() && registry()->has_group) pmpi.Group_free(&registry()->world_group);
-  if (registry()) registry()->has_group = false;
+  if (registry().has_group) pmpi.Group_free(&registry().world_group);
+  registry().has_group = false;
 }
 
 bool define_child(MPI_Comm parent_handle, MPI_Comm made) {
   Locked locked(defining);
-  if (!registry()) return true;
-  CommunicatorRecord record{.parent = registry()->handles.find(parent_handle)};
+  if (!registry().has_begun) return true;
+  CommunicatorRecord record{.parent = registry().handles.find(parent_handle)};
   if (record.parent == none) return made == constants.no_communicator || add_by_members(none, 0, made);
   record.ordinal = next_ordinal(record.parent);
   if (made == constants.no_communicator) return true;
@@ -273,10 +267,10 @@ bool define_child(MPI_Comm parent_handle, MPI_Comm made) {
 
 bool define_duplicate(MPI_Comm parent_handle, MPI_Comm made, bool may_be_asked) {
   Locked locked(defining);
-  if (!registry()) return true;
-  const std::int32_t parent = registry()->handles.find(parent_handle);
+  if (!registry().has_begun) return true;
+  const std::int32_t parent = registry().handles.find(parent_handle);
   if (parent == none) return made == constants.no_communicator || (may_be_asked && add_by_members(none, 0, made));
-  CommunicatorRecord record = registry()->records[parent];
+  CommunicatorRecord record = registry().records[parent];
   record.parent = parent;
   record.ordinal = next_ordinal(parent);
   record.made = 1;
@@ -287,53 +281,46 @@ bool define_duplicate(MPI_Comm parent_handle, MPI_Comm made, bool may_be_asked) 
 bool define_of_group(MPI_Comm parent_handle, int tag, MPI_Comm made) {
   if (made == constants.no_communicator) return true;
   Locked locked(defining);
-  return !registry() || add_by_members(registry()->handles.find(parent_handle), tag, made);
+  return !registry().has_begun || add_by_members(registry().handles.find(parent_handle), tag, made);
 }
 
 bool define_by_members(int tag, MPI_Comm made) {
   if (made == constants.no_communicator) return true;
   Locked locked(defining);
-  return !registry() || add_by_members(none, tag, made);
+  return !registry().has_begun || add_by_members(none, tag, made);
 }
 
 bool define_once(MPI_Comm found) {
   if (found == constants.no_communicator) return true;
   Locked locked(defining);
-  return !registry() || registry()->handles.find(found) != none || add_by_members(none, 0, found);
+  return !registry().has_begun || registry().handles.find(found) != none || add_by_members(none, 0, found);
 }
 
-std::int32_t id_of_communicator(MPI_Comm handle) {
-  const Registry* published = registry();
-  return published ? published->handles.find(handle) : none;
-}
+std::int32_t id_of_communicator(MPI_Comm handle) { return registry().handles.find(handle); }
 
 void name_communicator(MPI_Comm handle, const char* name) {
   Locked locked(defining);
-  if (!registry()) return;
-  const std::int32_t id = registry()->handles.find(handle);
-  if (id != none) set_name(registry()->records[id].name, name);
+  const std::int32_t id = registry().handles.find(handle);
+  if (id != none) set_name(registry().records[id].name, name);
 }
 
 std::int32_t forget_handle(MPI_Comm handle) {
   Locked locked(defining);
-  return registry() ? registry()->handles.forget(handle) : none;
+  return registry().handles.forget(handle);
 }
 
 void bind_communicator(std::int32_t id, MPI_Comm handle) {
   if (id == none) return;
   Locked locked(defining);
-  (void)registry()->handles.bind(handle, id);
+  (void)registry().handles.bind(handle, id);
 }
 
 std::uint64_t identity_if_of_all(std::int32_t id) {
-  const Registry* published = registry();
-  if (!published || id == none) return 0;
-  const CommunicatorRecord& record = published->records.view()[static_cast<std::size_t>(id)];
+  if (id == none) return 0;
+  const CommunicatorRecord& record = registry().records.view()[static_cast<std::size_t>(id)];
   return record.has_all ? record.identity : 0;
 }
 
-std::span<const CommunicatorRecord> all_communicators() {
-  return registry() ? registry()->records.view() : std::span<const CommunicatorRecord>{};
-}
+std::span<const CommunicatorRecord> all_communicators() { return registry().records.view(); }
 
 }  // namespace refrain::adapters::mpi

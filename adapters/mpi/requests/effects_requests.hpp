@@ -129,7 +129,6 @@ class ClaimedArray {
  public:
   ClaimedArray(const MPI_Request* requests, int count) : requests_(requests), count_(count) {}
   ClaimedArray(const ClaimedArray&) = delete;
-  ~ClaimedArray() { scratch_.give_back(); }
   /// True when a request is tracked. When there is no memory for a long array nothing is.
   bool claim();
   /// Before they are started. After claim().

@@ -27,7 +27,6 @@ struct alignas(64) RequestTable::Bucket {
 
 struct RequestTable::Table {
   Table* older;
-  std::uint64_t bytes;
   std::uint32_t buckets;  ///< a power of two
   Bucket* bucket;
   TrackedRequest* requests;
@@ -50,7 +49,6 @@ RequestTable::Table* RequestTable::grow(Table* full) {
   static_assert(sizeof(Table) <= sizeof(Bucket));
   auto* table = reinterpret_cast<Table*>(memory);
   table->older = full;
-  table->bytes = bytes;
   table->buckets = buckets;
   table->bucket = reinterpret_cast<Bucket*>(memory + sizeof(Bucket));
   table->requests = reinterpret_cast<TrackedRequest*>(table->bucket + buckets);
@@ -137,31 +135,14 @@ void RequestTable::release(TrackedRequest& request) {
   }
 }
 
-template <class F>
-std::uint64_t RequestTable::count(F&& counts) const {
+std::uint64_t RequestTable::count(bool (*is_such)(const TrackedRequest&)) const {
   std::uint64_t entries = 0;
   for (Table* table = newest_.load(std::memory_order_acquire); table; table = table->older)
     for (std::uint32_t at = 0; at < table->buckets; ++at)
       for (unsigned i = 0; i < slots_per_bucket; ++i)
         entries += table->bucket[at].keys[i].load(std::memory_order_relaxed) != empty &&
-                   counts(table->requests[at * slots_per_bucket + i]);
+                   is_such(table->requests[at * slots_per_bucket + i]);
   return entries;
-}
-
-std::uint64_t RequestTable::size() const {
-  return count([](const TrackedRequest&) { return true; });
-}
-std::uint64_t RequestTable::active() const {
-  return count([](const TrackedRequest& request) { return request.active; });
-}
-
-void RequestTable::clear() {
-  Table* table = newest_.exchange(nullptr);
-  while (table) {
-    Table* older = table->older;
-    platform::unmap_pages(table, table->bytes);
-    table = older;
-  }
 }
 
 }  // namespace refrain::adapters::mpi

@@ -33,13 +33,13 @@ struct TrackedRequest {
   std::int32_t to_slot;  ///< likewise: distance to its slot() in the table, in slots
   events::Kind kind;     ///< of the communication that it completes
   bool persistent;
-  bool active;                 ///< begun, or started, and not completed
-  bool untold : 1;             ///< a receive of which the status says nothing
-  bool matched : 1;            ///< a receive of a message that was matched before, and numbered then
-  bool partitioned : 1;        ///< its messages are matched apart from others
-  bool doubted : 1;            ///< MPI_Cancel was called for it
-  measurement::BegunAt begun;  ///< by which call, or started last when it is persistent
-  std::uint64_t number;        ///< of what was begun then (MpiCall::number_of_request())
+  bool active;                           ///< begun, or started, and not completed
+  bool untold : 1;                       ///< a receive of which the status says nothing
+  bool matched : 1;                      ///< a receive of a message that was matched before, and numbered then
+  bool partitioned : 1;                  ///< its messages are matched apart from others
+  bool doubted : 1;                      ///< MPI_Cancel was called for it
+  measurement::BegunAt begun;            ///< by which call, or started last when it is persistent
+  std::uint64_t number;                  ///< of what was begun then (MpiCall::number_of_request())
   std::int32_t peer, tag, communicator;  ///< as records have them; of messages known where events are kept
   union {
     std::int64_t bytes_sent;  ///< of persistent requests counted at every start
@@ -71,19 +71,14 @@ class RequestTable {
   /// Removes a claimed entry.
   void release(TrackedRequest& request);
 
-  /// Entries, claimed ones too; `active`: of requests that are. To be called when nothing is under way.
-  std::uint64_t size() const;
-  std::uint64_t active() const;
-  /// Gives the memory back. To be called when nothing is under way.
-  void clear();
+  /// How many entries, claimed ones too, are such. To be called when nothing is under way.
+  std::uint64_t count(bool (*is_such)(const TrackedRequest&)) const;
 
  private:
   struct Bucket;
   struct Table;
   TrackedRequest* look(std::uint64_t handle, bool claim);
   Table* grow(Table* full);
-  template <class F>
-  std::uint64_t count(F&& counts) const;
 
   std::atomic<Table*> newest_{nullptr};
   Lock growing_;

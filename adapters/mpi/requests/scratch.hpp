@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "adapters/mpi/mpi_header.hpp"
+#include "platform/pages.hpp"
 
 namespace refrain::adapters::mpi {
 
@@ -12,16 +13,20 @@ struct TrackedRequest;
 
 class Scratch {
  public:
+  Scratch() = default;
+  ~Scratch() {
+    if (exists()) give_back();
+  }
   /// Room for `count` requests and statuses. False: there is no memory.
   bool take(int count);
-  void give_back();
-  bool exists() const { return memory_; }
-  TrackedRequest** requests() { return reinterpret_cast<TrackedRequest**>(memory_); }
-  MPI_Status* statuses() { return reinterpret_cast<MPI_Status*>(memory_ + count_ * sizeof(TrackedRequest*)); }
+  bool exists() const { return memory_.data() != nullptr; }
+  TrackedRequest** requests() { return reinterpret_cast<TrackedRequest**>(memory_.data()); }
+  MPI_Status* statuses() { return reinterpret_cast<MPI_Status*>(memory_.data() + count_ * sizeof(TrackedRequest*)); }
 
  private:
-  std::byte* memory_ = nullptr;
-  std::size_t bytes_ = 0;
+  void give_back();
+
+  platform::Bytes memory_;
   std::size_t count_ = 0;
 };
 

@@ -45,7 +45,8 @@ class SampledMessages : public testing::Test {
     record.locations = locations;
     EXPECT_TRUE(record::has_sampled_messages(record));
     record::Encoder out(section_);
-    EXPECT_TRUE(record::encode_sampled_messages(record, out));
+    record::encode_sampled_messages(record, out);
+    EXPECT_FALSE(out.failed());
   }
 
   EventsOfRank read(std::vector<std::byte> bytes) const {

@@ -13,7 +13,7 @@
 
 #include "events/metric_values.hpp"
 #include "offline/trace/event_stream.hpp"
-#include "record/event_frames.hpp"
+#include "record/frames.hpp"
 
 namespace refrain::trace {
 namespace {

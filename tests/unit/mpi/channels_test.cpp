@@ -13,8 +13,7 @@ using events::any_peer, events::any_tag, events::hash_of_tag, events::no_ordinal
 
 class ChannelsTest : public testing::Test {
  protected:
-  ChannelsTest() { EXPECT_TRUE(channels.create(false)); }
-  ~ChannelsTest() override { channels.release(); }
+  explicit ChannelsTest(bool is_threaded = false) { EXPECT_TRUE(channels.create(is_threaded)); }
   static ChannelUse from(std::int32_t peer, std::int32_t tag, std::int32_t thread = 0) {
     return {5, peer, tag, true, thread};
   }
@@ -140,10 +139,7 @@ TEST_F(ChannelsTest, a_full_table_says_so) {
 
 class ThreadedChannelsTest : public ChannelsTest {
  protected:
-  ThreadedChannelsTest() {
-    channels.release();
-    EXPECT_TRUE(channels.create(true));
-  }
+  ThreadedChannelsTest() : ChannelsTest(true) {}
 };
 
 TEST_F(ThreadedChannelsTest, a_channel_of_two_threads_has_no_numbers) {

@@ -18,7 +18,7 @@
 #include "offline/run/iteration_samples.hpp"
 #include "offline/run/iterations.hpp"
 #include "offline/trace/trace.hpp"
-#include "record/event_frames.hpp"
+#include "record/frames.hpp"
 #include "record/manifest.hpp"
 #include "record/writer.hpp"
 #include "tests/unit/record/sample_job.hpp"

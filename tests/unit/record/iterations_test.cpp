@@ -11,7 +11,7 @@
 #include "offline/experiment/experiment.hpp"
 #include "offline/run/iteration_samples.hpp"
 #include "record/compressor.hpp"
-#include "record/iteration_frames.hpp"
+#include "record/frames.hpp"
 #include "record/spill_file.hpp"
 #include "record/writer.hpp"
 #include "tests/unit/record/sample_job.hpp"

@@ -14,7 +14,7 @@
 #include "offline/run/iterations.hpp"
 #include "offline/run/totals.hpp"
 #include "record/compressor.hpp"
-#include "record/iteration_frames.hpp"
+#include "record/frames.hpp"
 #include "record/writer.hpp"
 #include "tests/fuzz/archive/file_surgery.hpp"
 #include "tests/unit/record/sample_job.hpp"

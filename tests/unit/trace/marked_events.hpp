@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "format/kept_iterations.hpp"
-#include "record/event_frames.hpp"
+#include "record/frames.hpp"
 #include "record/writer.hpp"
 #include "tests/unit/record/sample_job.hpp"
 

@@ -12,7 +12,7 @@
 #include "events/message_numbers.hpp"
 #include "offline/export/otf2.hpp"
 #include "offline/patterns/analysis.hpp"
-#include "record/event_frames.hpp"
+#include "record/frames.hpp"
 #include "record/writer.hpp"
 #include "tests/unit/record/sample_job.hpp"
 #include "tests/unit/record/thread_peers.hpp"

@@ -55,14 +55,9 @@ movq %r8,32(%rsp)
 movq %r9,40(%rsp)
 movq %rax,48(%rsp)
 movq %r11,56(%rsp)
-movups %xmm0,64(%rsp)
-movups %xmm1,80(%rsp)
-movups %xmm2,96(%rsp)
-movups %xmm3,112(%rsp)
-movups %xmm4,128(%rsp)
-movups %xmm5,144(%rsp)
-movups %xmm6,160(%rsp)
-movups %xmm7,176(%rsp)
+.irp number,0,1,2,3,4,5,6,7
+movups %xmm\number,64+16*\number(%rsp)
+.endr
 movl %r11d,%edi
 call refrain_find_fortran
 movq %rax,%r10
@@ -74,14 +69,9 @@ movq 32(%rsp),%r8
 movq 40(%rsp),%r9
 movq 48(%rsp),%rax
 movq 56(%rsp),%r11
-movups 64(%rsp),%xmm0
-movups 80(%rsp),%xmm1
-movups 96(%rsp),%xmm2
-movups 112(%rsp),%xmm3
-movups 128(%rsp),%xmm4
-movups 144(%rsp),%xmm5
-movups 160(%rsp),%xmm6
-movups 176(%rsp),%xmm7
+.irp number,0,1,2,3,4,5,6,7
+movups 64+16*\number(%rsp),%xmm\number
+.endr
 refrain_unframe
 jmp *%r10
 refrain_end refrain_fortran_first

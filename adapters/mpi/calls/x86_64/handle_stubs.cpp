@@ -18,19 +18,15 @@ testq %rax,%rax
 jz 1f
 jmp *%rax
 1:
-pushq %rdi
+.irp argument,rdi,rsi,rdx
+pushq %\argument
 .cfi_adjust_cfa_offset 8
-pushq %rsi
-.cfi_adjust_cfa_offset 8
-pushq %rdx
-.cfi_adjust_cfa_offset 8
+.endr
 call \find
-popq %rdx
+.irp argument,rdx,rsi,rdi
+popq %\argument
 .cfi_adjust_cfa_offset -8
-popq %rsi
-.cfi_adjust_cfa_offset -8
-popq %rdi
-.cfi_adjust_cfa_offset -8
+.endr
 jmp *%rax
 .cfi_endproc
 .size \name,.-\name

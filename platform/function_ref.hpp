@@ -1,0 +1,29 @@
+#pragma once
+/// A function object, not a plain function, that is handed over for the time of a call: where the receiver is to be no
+/// template. Whoever keeps one must not outlive the object.
+
+#include <type_traits>
+
+namespace refrain::platform {
+
+template <class Signature>
+class FunctionRef;
+
+template <class Result, class... Parameters>
+class FunctionRef<Result(Parameters...)> {
+ public:
+  template <class Function>
+  requires(!std::is_same_v<std::remove_cvref_t<Function>, FunctionRef>)
+      FunctionRef(Function&& function)  // NOLINT: functions are handed over as they are
+      : call_([](void* of, Parameters... parameters) -> Result {
+          return (*static_cast<std::remove_reference_t<Function>*>(of))(static_cast<Parameters>(parameters)...);
+        }),
+        function_(const_cast<void*>(static_cast<const void*>(__builtin_addressof(function)))) {}
+  Result operator()(Parameters... parameters) const { return call_(function_, static_cast<Parameters>(parameters)...); }
+
+ private:
+  Result (*call_)(void*, Parameters...);
+  void* function_;
+};
+
+}  // namespace refrain::platform
