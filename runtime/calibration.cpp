@@ -22,7 +22,7 @@ constexpr int calls_per_batch = 100;
 constexpr int depth = 8;
 volatile int keep_frame;
 
-/// Stands for an MPI wrapper around a call that does nothing.
+/// Stands in for an MPI wrapper around a call that does nothing.
 [[gnu::noinline]] int empty_call() {
   return measured(
       measurement::RegionId{0}, [] { return 0; }, [](measurement::MpiCall& call, int) { call.sent(1, 8); });
@@ -41,7 +41,7 @@ volatile int keep_frame;
   } else {
     descend(frames - 1);
   }
-  keep_frame = frames;  // not a tail call
+  keep_frame = frames;  // keeps the recursion from becoming a tail call
 }
 
 record::CalibratedCost summary(double* costs) {
@@ -51,7 +51,7 @@ record::CalibratedCost summary(double* costs) {
 
 record::CalibratedCost calibrate_call(Location& location) {
   double costs[batches];
-  descend(depth);  // first walk, rules, nodes
+  descend(depth);  // makes the first walk, its rules and the nodes
   for (double& cost : costs) {
     const Ticks mpi_before = location.unit.mpi;
     const Ticks begin = platform::now();
@@ -62,15 +62,15 @@ record::CalibratedCost calibrate_call(Location& location) {
   return summary(costs);
 }
 
-/// Mean of what own_time.hpp has seen of a class since `before`; negative: nothing.
+/// Mean over the timed events of class `of` since `before` (own_time.hpp), in ticks. Negative: none was timed.
 double timed_since(const Location& location, OwnTime of, const OwnTimes& before) {
   const OwnTimes& now = location.own_times[static_cast<std::size_t>(of)];
   if (now.each == before.each) return -1;
   return static_cast<double>(now.each_sum - before.each_sum) / static_cast<double>(now.each - before.each);
 }
 
-/// Median of the batches in which something was timed; when there is none the cost itself, so that no part of it counts
-/// as not timed.
+/// Median over the batches in which something was timed. Without any it is the cost itself, so that no part of the cost
+/// counts as untimed.
 double median_timed(double* seen, const record::CalibratedCost& cost) {
   double* first = std::partition(seen, seen + batches, [](double s) { return s < 0; });
   if (first == seen + batches) return cost.median;
@@ -79,7 +79,7 @@ double median_timed(double* seen, const record::CalibratedCost& cost) {
   return *middle;
 }
 
-/// The same calls with each of them timed.
+/// Repeats the calls with every one of them timed.
 double calibrate_timed_call(Location& location, const record::CalibratedCost& cost) {
   double seen[batches];
   location.call_timing.each_left = (batches + 1) * calls_per_batch;

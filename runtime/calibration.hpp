@@ -1,5 +1,5 @@
 #pragma once
-/// What Refrain's own bookkeeping costs on this machine: measured at start on a location of its own, which is then
+/// Measures at start what Refrain's own bookkeeping costs on this machine, on a location that is made for it and then
 /// freed.
 
 #include "measurement/locations.hpp"
@@ -9,7 +9,8 @@ namespace refrain::runtime {
 
 using record::Calibration;
 
-/// About 2 ms. Zero costs when there is no memory for it; the tick is not calibrated when `signal` is 0.
+/// Takes about 2 ms. The costs are zero if there is no memory for the location; the tick is not calibrated if `signal`
+/// is 0.
 Calibration calibrate(const measurement::LocationSettings& settings, int signal);
 
 }  // namespace refrain::runtime

@@ -26,8 +26,9 @@ constexpr char asan_prefix[] = "ASAN_OPTIONS=";
 
 bool is_separator(char c) { return c == ':' || c == ' '; }
 
-/// Removes each file of the name `name`, in whatever directory, from a list separated by colons or blanks, in place.
-/// True when there was one. The list need not have our path as the dynamic linker knows it: it may contain $LIB.
+/// Removes every file called `name`, in whatever directory, from `list`, which is separated by colons or blanks, in
+/// place. Returns whether there was one. The list need not spell our path as the dynamic linker knows it: it may
+/// contain $LIB.
 bool remove_file(char* list, std::string_view name) {
   const std::size_t length = name.size();
   bool found = false;
@@ -50,12 +51,13 @@ bool remove_file(char* list, std::string_view name) {
   return found;
 }
 
-char own_file[PATH_MAX];         ///< of the library, as the dynamic linker has found it
-char first_libraries[PATH_MAX];  ///< what `refrain exec` has put in front of it in LD_PRELOAD, separated by colons
+char own_file[PATH_MAX];         ///< path of this library, as the dynamic linker has found it
+char first_libraries[PATH_MAX];  ///< libraries that `refrain exec` has put in front of it in LD_PRELOAD, separated by
+                                 ///< colons
 bool has_asan_option = false;    ///< `refrain exec` has put config::asan_option into ASAN_OPTIONS
 bool was_preloaded = false;
 
-/// Keeps what clean_environment() looks for: the entries that tell it are among those that it removes.
+/// Keeps what clean_environment() needs to know, because the entries that say it are among those that it removes.
 void remember_traces() {
   Dl_info self;
   if (!*own_file && dladdr(reinterpret_cast<void*>(&remember_traces), &self) != 0)
@@ -66,8 +68,8 @@ void remember_traces() {
   if (getenv(config::asan_added_variable)) has_asan_option = true;
 }
 
-/// Whether an entry of the environment is Refrain's alone. Removes what is Refrain's from the lists in LD_PRELOAD and
-/// ASAN_OPTIONS.
+/// Whether an entry of the environment is Refrain's alone. Also removes Refrain's words from the lists in LD_PRELOAD
+/// and ASAN_OPTIONS.
 bool is_ours(char* entry) {
   if (std::strncmp(entry, internal_prefix, sizeof internal_prefix - 1) == 0) return true;
   if (std::strncmp(entry, preload_prefix, sizeof preload_prefix - 1) == 0) {
@@ -82,12 +84,12 @@ bool is_ours(char* entry) {
   return remove_file(options, config::asan_option) && !*options;
 }
 
-/// The array that the kernel has put behind the arguments; the auxiliary vector lies behind its end. Null: not known.
+/// The array that the kernel has put behind the arguments; the auxiliary vector lies behind its end. Null: unknown.
 char** initial_environment = nullptr;
 
-/// What start code reads on the initial stack has its end where it was: what stays moves towards it, and the places in
-/// front of that get empty strings, which nobody takes for variables. Returns where the rest begins. Another thread
-/// that reads meanwhile sees entries twice, none too few.
+/// Start code that reads the initial stack must find the end of the array where it was. So the entries that stay move
+/// towards the end, and the slots in front of them get empty strings, which nobody takes for variables. Returns the
+/// first entry that stays. Another thread that reads meanwhile may see an entry twice, but misses none.
 char** clean_initial_environment() {
   char** end = initial_environment;
   while (*end) ++end;
@@ -105,8 +107,8 @@ char** clean_initial_environment() {
   return kept;
 }
 
-/// An array of the program's own: what stays moves up. No function of the C library: the program may define it, and
-/// bash does.
+/// Cleans an array that the program has made: the entries that stay move to the front. Calls no function of the C
+/// library, since the program may define it, as bash does.
 void clean_array(char** array) {
   char** kept = array;
   for (char** entry = array; entry && *entry; ++entry)
@@ -114,14 +116,14 @@ void clean_array(char** array) {
   if (kept) *kept = nullptr;
 }
 
-/// A library that defines MPI_Init by its profiling name, whatever its own name; not this one.
+/// Finds a library other than this one that defines PMPI_Init, whatever the library is called.
 int find_mpi(dl_phdr_info* info, std::size_t, void* own) {
   const platform::LoadedObject object = platform::object_of(*info);
   return object.dynamic != static_cast<const platform::LoadedObject*>(own)->dynamic &&
          platform::function_of(object, "PMPI_Init");
 }
 
-/// Whether `list`, separated by blanks, has `word`.
+/// Whether `list`, separated by blanks, contains `word`.
 bool is_listed(std::string_view list, std::string_view word) {
   while (!list.empty())
     if (config::take_until(list, ' ') == word) return true;
@@ -130,7 +132,7 @@ bool is_listed(std::string_view list, std::string_view word) {
 
 std::string_view kept_inlined_code;
 
-/// The program may write over its environment.
+/// Copies the text, because the program may overwrite its environment.
 void keep_inlined_code() {
   const char* text = getenv(config::inlined_code_variable);
   const std::size_t size = text ? strnlen(text, config::longest_inlined_code) : 0;
@@ -174,7 +176,7 @@ std::string_view inlined_code() { return kept_inlined_code; }
 void remember_initial_environment(char** arguments) {
   if (!arguments) return;
   while (*arguments) ++arguments;
-  // Some loader of another kind may have called with arguments of its own.
+  // A loader other than glibc's may pass arguments of its own.
   if (__environ == arguments + 1) initial_environment = arguments + 1;
 }
 
@@ -187,7 +189,7 @@ void clean_environment() {
     if (__environ == initial_environment) __environ = rest;
     initial_environment = rest;
   }
-  // After the initial one: what was removed there is an empty string here, where both share it.
+  // Comes after the initial array: where both share a string, what was removed there is empty here.
   if (__environ != initial_environment) clean_array(__environ);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/// How this process was started, and the traces of that which its children must not see.
+/// How this process was started, and the traces of the start that its children must not see.
 
 #include <string_view>
 
@@ -10,33 +10,33 @@ namespace refrain::runtime {
 enum class LaunchMode {
   Linked,   ///< the runtime is a needed library of the program, or was preloaded by hand
   Program,  ///< `refrain exec` named this image as the one to measure
-  Through,  ///< the same under a launcher, with a shell or another wrapper: wait for an image that needs MPI, or
+  Through,  ///< as Program, but with a shell or another wrapper in between: wait for an image that needs MPI, or for
             ///< MPI_Init
-  Script,   ///< without a launcher: wait as well, and for a launcher
+  Script,   ///< a script outside of a launcher: wait likewise, or for a launcher
 };
 
 LaunchMode launch_mode();
 
-/// For LaunchMode::Script: a launcher becomes `refrain run` of the same words, a program that needs MPI `refrain exec`,
-/// so that what a script starts is measured as if that had been written there. Returns when this is neither, or if that
-/// fails.
+/// For LaunchMode::Script. Replaces a launcher by `refrain run` of the same command line, and a program that needs MPI
+/// by `refrain exec` of it, so that jobs below a script are measured as if the script had said so. Returns if this
+/// image is neither, or if exec fails.
 void become_measured(char** arguments);
 
-/// True when an MPI library is mapped into this process.
+/// Whether an MPI library is mapped into this process.
 bool mpi_is_loaded();
 
-/// What `refrain exec` has told of inlined functions (config/inlined_code.hpp), empty: nothing. Valid to the end.
+/// What `refrain exec` has said about inlined functions (config/inlined_code.hpp); empty: nothing. Valid until exit.
 std::string_view inlined_code();
 
-/// `arguments`: those of main as the dynamic linker gives them to constructors; the environment lies behind them.
+/// `arguments` are those of main, as the dynamic linker passes them to constructors; the environment lies behind them.
 void remember_initial_environment(char** arguments);
 
-/// Takes Refrain's own entries out of the environment (LD_PRELOAD, REFRAIN_INTERNAL_*): children run without us. Both
-/// out of `environ` and out of the initial stack, where start code of some languages reads (Go's does), and behind
-/// whose end it looks for the auxiliary vector.
+/// Removes Refrain's own entries (LD_PRELOAD, REFRAIN_INTERNAL_*) from the environment, so that children run without
+/// Refrain: both from `environ` and from the initial stack, which the start code of some languages reads (Go's does)
+/// and behind whose end it looks for the auxiliary vector.
 void clean_environment();
 
-/// What clean_environment() has removed and an image that continues this one needs again.
+/// The entries that clean_environment() has removed and that an image which continues this one needs again.
 guest::Traces traces();
 
 }  // namespace refrain::runtime

@@ -48,7 +48,7 @@ constexpr Known known_metrics[] = {
 /// Where the values of each extra metric come from.
 struct Place {
   Source source;
-  std::uint8_t number;  ///< of the resource, or among the counters of its source
+  std::uint8_t number;  ///< the resource, or the index among the counters of its source
 };
 Place places[most_extra_metrics];
 bool uses[3] = {};
@@ -60,13 +60,13 @@ std::uint32_t kernel_events_used = 0;
 struct Counters {
   platform::KernelCounters kernel;
   papi::EventSets* papi;
-  std::int64_t high_water_growth;  ///< as far as this thread was the one to see it
+  std::int64_t high_water_growth;  ///< growth that this thread was the first to see, in the unit of the metric
 };
 
-/// The most memory that the process has held, as far as a thread has counted its growth.
+/// The highest mark of the process's memory that a thread has counted as growth.
 std::atomic<std::int64_t> high_water_mark{0};
 
-/// Growth of the high-water mark belongs to the thread that sees it first: sums over threads are right.
+/// Growth of the high-water mark belongs to the thread that sees it first, so that sums over threads are right.
 /// Async-signal-safe.
 std::int64_t take_growth(std::int64_t mark) {
   std::int64_t before = high_water_mark.load(std::memory_order_relaxed);
@@ -75,7 +75,7 @@ std::int64_t take_growth(std::int64_t mark) {
   return 0;
 }
 
-/// Async-signal-safe with `at_tick`.
+/// Async-signal-safe if `at_tick`.
 bool read(void* handle, bool at_tick, std::int64_t* values) {
   auto& counters = *static_cast<Counters*>(handle);
   std::int64_t resources[platform::resource_count], kernel[platform::kernel_event_count], events[most_extra_metrics];
@@ -108,7 +108,7 @@ void close(void* handle) {
   platform::unmake_on_pages(counters);
 }
 
-/// Adds the kernel's events that were chosen, for the calling thread. False: `error` has the errno value.
+/// Opens the chosen kernel events for the calling thread. False: `error` is the errno value.
 bool add_kernel_events(platform::KernelCounters& counters, int& error) {
   for (std::uint32_t i = 0; i < kernel_events_used; ++i)
     if (!platform::add_kernel_counter(counters, kernel_events[i], error)) return false;
@@ -128,7 +128,7 @@ void* open() {
 
 // ---- choosing -------------------------------------------------------------------------------------------------------
 
-/// Says that `name` is left out. Ranks are alike: one of them speaks.
+/// Reports that `name` is left out. All ranks leave out the same, so only one of them reports it.
 void say_left_out(std::string_view name, const char* reason, bool with_near) {
   if (record::rank_by_environment() > 0) return;
   config::NearNames near(name);
@@ -140,7 +140,7 @@ void say_left_out(std::string_view name, const char* reason, bool with_near) {
   config::Line text(line, sizeof line);
   text << "REFRAIN_METRICS: ";
   text.foreign(name, config::longest_metric_name) << " cannot be counted here (" << std::string_view(reason) << ")";
-  // A name that is right needs no other.
+  // A name that is spelled right needs no suggestion.
   const bool show_near = with_near && !near.is_known() && near.count() > 0;
   if (with_near && !show_near)
     text << (near.is_known() ? "; " : "; nothing is near it, ") << "refrain info metrics lists what there is";
@@ -155,7 +155,8 @@ const Known* find_known(std::string_view name) {
   return at == std::end(known_metrics) ? nullptr : at;
 }
 
-/// Whether the kernel counts this beside those chosen before. Null, or the reason why not.
+/// Tries whether the kernel counts `event` beside the events chosen before. Returns null, or the reason why it does
+/// not.
 const char* try_kernel_event(KernelEvent event) {
   platform::KernelCounters counters{};
   int error = 0;
@@ -174,7 +175,7 @@ const char* try_kernel_event(KernelEvent event) {
   }
 }
 
-/// A copy of the name, zero-terminated and valid to the end.
+/// A copy of the name, zero-terminated and valid until exit.
 const char* kept(std::string_view name) {
   static char texts[most_extra_metrics][config::longest_metric_name + 1];
   char* text = texts[extra_metrics.count];
@@ -196,7 +197,7 @@ void choose(std::string_view name) {
       kernel_events[kernel_events_used++] = event;
     }
   } else {
-    // A name that begins like one of those that need no PAPI is a mistyped one of those.
+    // A name with the prefix of a resource is a mistyped resource, not an event of PAPI.
     if (name.starts_with("ru_")) return say_left_out(name, "no such resource", true);
     if (const char* fault = papi::load()) return say_left_out(name, fault, true);
     place.number = static_cast<std::uint8_t>(papi::event_count());

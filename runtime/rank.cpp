@@ -24,15 +24,15 @@ using measurement::Location;
 platform::CounterWatch counter_watch;
 std::int64_t begin_epoch_ns;
 platform::Cores cores_at_begin;
-std::int64_t cpu_quota = 0;  ///< thousandths of a core; 0: none
-/// What the kernel does not count is below 0.
+std::int64_t cpu_quota = 0;  ///< in thousandths of a core; 0: none
+/// Negative: the kernel does not count it.
 struct CoresTaken {
   std::int64_t throttled_ns = -1, taken_ns = -1;
 };
 CoresTaken taken_at_begin, taken_so_far;
 bool experiment_is_refused = false;
 
-/// Of all measured threads that are there: a program may have bound each of them to cores of its own.
+/// The cores of all measured threads that are alive: a program may have bound each of them to cores of its own.
 platform::Cores cores_now() {
   platform::Cores cores{};
   platform::add_cores_of(this_rank.process_id, cores);
@@ -43,7 +43,7 @@ platform::Cores cores_now() {
 
 static_assert(static_cast<int>(format::EventMode::Sampled) == static_cast<int>(config::TraceMode::Sampled));
 
-/// What the record of this rank says besides its locations.
+/// Fills in what the record of this rank says besides its locations.
 record::RankRecord make_frame(const Spilled& spilled) {
   record::RankRecord frame{};
   frame.rank = this_rank.world.rank;
@@ -61,7 +61,7 @@ record::RankRecord make_frame(const Spilled& spilled) {
   frame.taken_ns = since(taken_at_begin.taken_ns, taken_so_far.taken_ns);
   frame.region_names = measurement::mpi_region_names;
   if (this_rank.adapter.communicators) {
-    // Each refers to the next, and other threads may be adding to them.
+    // In this order: each kind refers to the next one, and other threads may be adding to all of them.
     frame.window_traffic = this_rank.adapter.window_traffic();
     frame.windows = this_rank.adapter.windows();
     frame.communicators = this_rank.adapter.communicators();
@@ -100,7 +100,7 @@ bool have_experiment(Ending reason) {
       this_rank.is_without_mpi || (!this_rank.mpi_was_initialized && (reason == Ending::Left || is_overdue));
   if (!this_rank.has_experiment && may_be_made && !experiment_is_refused) {
     open_experiment("");
-    experiment_is_refused = !this_rank.has_experiment;  // which has been said
+    experiment_is_refused = !this_rank.has_experiment;  // open_experiment() has said why
   }
   return this_rank.has_experiment;
 }

@@ -1,9 +1,9 @@
-/// The composition root: what happens in which order when a measured process starts, forks, comes to MPI and ends. It
-/// reads like a table of contents; the chapters are in the other files and folders.
+/// The composition root: which part acts in which order when a measured process starts, forks, initializes MPI and
+/// ends. It reads like a table of contents; the chapters are in the other files and folders.
 ///
-/// States: dormant (loaded, waiting for an image that needs MPI or for MPI_Init) -> measuring -> finished; or finished
-/// at once, when the measurement is disabled or cannot begin.
-/// All functions: ordinary context, called by one thread at a time, but where they say otherwise.
+/// States: dormant (loaded, waiting for an image that needs MPI, or for MPI_Init) -> measuring -> finished. A process
+/// whose measurement is disabled or cannot begin goes to finished at once. Unless they say otherwise, all functions run
+/// in ordinary context and are called by one thread at a time.
 
 #include <atomic>
 #include <dlfcn.h>
@@ -67,7 +67,7 @@ bool is_measured() { return state.load(std::memory_order_acquire) == State::Meas
 
 // ---- what the program does to itself (guest/guest.hpp) --------------------------------------------------------------
 
-/// The calling thread becomes a location and is sampled. False: no memory.
+/// Makes the calling thread a location and begins to sample it. False: no memory.
 bool measure_this_thread() {
   Location* location = measurement::begin_location(location_settings);
   if (!location || !measurement::enter_location(*location)) return false;
@@ -95,7 +95,7 @@ void before_fork() {
   record::count_fork();
 }
 
-/// The child has no timers and is not measured: it runs as if Refrain were not there.
+/// The child has no timers and is not measured: it runs as if Refrain did not exist.
 void after_fork_in_child() {
   state.store(State::Finished, std::memory_order_release);
   sampling::stop_sampler();
@@ -118,30 +118,31 @@ void on_measurement_wanted(bool wanted) {
     say("MPI_Pcontrol(%d) was not obeyed: a thread of rank %d could not be held", wanted, this_rank.world.rank);
 }
 
-/// One line for the whole job, with the place as addr2line and the report take it; the count is in the report.
+/// Prints one line for the whole job, with the address as addr2line and the report take it; the report has the count.
 void on_mark_misused(const char* what, std::uintptr_t site) {
   static std::atomic<bool> said{false};
   if (said.exchange(true) || record::rank_by_environment() > 0) return;
   Dl_info found;
   link_map* module = nullptr;
-  // The call lies before its return address.
+  // The call instruction lies before its return address.
   const bool is_known =
       site &&
       dladdr1(reinterpret_cast<void*>(site - 1), &found, reinterpret_cast<void**>(&module), RTLD_DL_LINKMAP) != 0 &&
       module;
-  if (!is_known) return say("marks of the program do not match: %s; more of it is only counted", what);
+  if (!is_known) return say("the program's marks do not match: %s; further mismatches are only counted", what);
   const char* function = found.dli_sname ? found.dli_sname : "";
-  say("marks of the program do not match: %s, at %s+0x%lx%s%s%s; more of it is only counted", what, found.dli_fname,
-      static_cast<unsigned long>(site - 1 - module->l_addr), *function ? " (" : "", function, *function ? ")" : "");
+  say("the program's marks do not match: %s, at %s+0x%lx%s%s%s; further mismatches are only counted", what,
+      found.dli_fname, static_cast<unsigned long>(site - 1 - module->l_addr), *function ? " (" : "", function,
+      *function ? ")" : "");
 }
 
-bool has_untold_error = false;  ///< this process is not measured, and nobody has said why
+bool has_untold_error = false;  ///< this process is not measured, and no process has said why
 config::ConfigurationError configuration_error;
 
 bool configure() {
   if (!config::read_configuration(this_rank.configuration, configuration_error)) {
     if (record::rank_by_environment() <= 0) say("%s", configuration_error.line), record::note_said();
-    else has_untold_error = true;  // once per job; if the others have the same, rank 0 says it
+    else has_untold_error = true;  // said once per job: if all ranks have the same error, rank 0 reports it
     return false;
   }
   return this_rank.configuration.enable;
@@ -163,12 +164,12 @@ void start_sampler() {
         static_cast<long>(configuration.sampling_frequency), 1'000'000'000L / platform::cpu_timer_resolution_ns());
 }
 
-/// From here on this process is measured, beginning with the calling thread.
+/// From here on this process is measured; the calling thread is the first.
 bool begin_measurement() {
   const config::Configuration& configuration = this_rank.configuration;
   if (!configure()) return false;
   begin_rank();
-  platform::barrier_on_all_threads();  // registers the process: without waiting only while it has one thread
+  platform::barrier_on_all_threads();  // registers the process, which does not wait only while it has one thread
   platform::refresh_modules();
   measurement::iteration_settings.clusters = static_cast<std::uint32_t>(configuration.clusters);
   constexpr clustering::Equivalence equivalences[] = {clustering::Equivalence::Mpi, clustering::Equivalence::MpiVisits,
@@ -221,11 +222,11 @@ bool begin_measurement() {
 
 // ---- end -----------------------------------------------------------------------------------------------------------
 
-bool files_are_ours = false;  ///< no other thread writes to them any more
+bool files_are_ours = false;  ///< no other thread writes to the files any more
 bool clocks_are_good = true;  ///< the exchange in MPI_Init has not failed
 
-/// The location that the others follow ends first, that of the finalizing thread last: until then the others may still
-/// be found inside calls.
+/// Closes the location that the others follow first, and that of the finalizing thread last: until then the others may
+/// still be inside calls.
 void close_locations() {
   Location* own = measurement::own_location();
   for (Location* l = measurement::first_location(); l; l = l->next)
@@ -246,16 +247,16 @@ void end_measurement() {
   measurement::lifecycle = {};
 }
 
-/// In MPI_Finalize. Returns the other ranks as the writer of the profile may talk to them.
+/// In MPI_Finalize. Returns the ranks that the writer of the profile may talk to.
 measurement::Peers exchange_with_peers() {
   measurement::Peers peers = this_rank.world;
   const std::int64_t deadline = record::deadline_in(this_rank.configuration.finalize_timeout);
   const bool good = clocks_are_good && record::agree_with_peers(peers, deadline);
-  if (!good) peers.size = 1;  // messages of that exchange may still come: there is no other one after it
+  if (!good) peers.size = 1;  // late messages of this exchange would disturb another one
   return peers;
 }
 
-/// What was spilled, and what is left of events: to the record where it is little, else in the files.
+/// Moves spilled iterations and the remaining events into the record if they are few, and otherwise to the files.
 Spilled finish_files(platform::Bytes& event_frames) {
   Spilled spilled;
   spilled.frames = record::map_iterations();
@@ -267,14 +268,14 @@ Spilled finish_files(platform::Bytes& event_frames) {
   return spilled;
 }
 
-/// The record is written: what it has taken in need not stay in files.
+/// Removes the files whose content the record, now written, has taken in.
 void clean_up_files(const Spilled& spilled) {
   if (spilled.bytes == 0) record::remove_iteration_file();
   if (spilled.takes_in_events) record::remove_event_file();
   else record::tell_unwritten_sample();
 }
 
-/// After end_measurement().
+/// Call it after end_measurement().
 void write_everything() {
   platform::refresh_modules();
   read_cores_taken();
@@ -294,9 +295,9 @@ void write_everything() {
         record::experiment_directory());
 }
 
-// ---- what the MPI adapter tells ------------------------------------------------------------------------------------
+// ---- what the MPI adapter reports ----------------------------------------------------------------------------------
 
-/// REFRAIN_ITERATION_AT, once the names of MPI's functions are known.
+/// Applies REFRAIN_ITERATION_AT, once the names of MPI's functions are known.
 void begin_iterations_at_calls() {
   const config::Configuration& configuration = this_rank.configuration;
   const auto at = config::parse_iteration_at(configuration.iteration_at);
@@ -314,8 +315,8 @@ void begin_iterations_at_calls() {
         configuration.iteration_at);
 }
 
-/// Other ranks may be measured, also where REFRAIN_ENABLE is off on this one, and what they do together would wait for
-/// this rank.
+/// Takes part in the collective operations of the other ranks, which would otherwise wait for this one. They may be
+/// measured even where REFRAIN_ENABLE is off on this rank.
 void join_unmeasured(const MpiAdapter& adapter) {
   measurement::lifecycle.mpi_finalizing = nullptr;
   if (!record::decline_experiment(adapter.peers, !this_rank.configuration.enable)) return;
@@ -329,7 +330,7 @@ void on_peers_are_late(int rank) {
       rank);
 }
 
-/// This process is not measured.
+/// Leaves this process unmeasured.
 void stay_out() {
   state.store(State::Finished);
   measurement::lifecycle = {};
@@ -337,10 +338,10 @@ void stay_out() {
   measurement::lifecycle.peers_are_late = on_peers_are_late;
 }
 
-/// Nothing was measured until now: MPI was loaded late.
+/// MPI was loaded late, so the process has been dormant until now.
 void on_mpi_begins() {
   State dormant = State::Dormant;
-  if (!state.compare_exchange_strong(dormant, State::Finished)) return;  // another thread is here
+  if (!state.compare_exchange_strong(dormant, State::Finished)) return;  // another thread was first
   const platform::OwnFloatingPoint own_environment;
   clean_environment();
   if (!begin_measurement()) stay_out();
@@ -371,17 +372,17 @@ void on_mpi_initialized(const MpiAdapter& adapter) {
   }
 }
 
-/// The marks of an iteration that contains MPI_Finalize match, but nobody will see the last of them.
+/// Ends an iteration that contains MPI_Finalize: its closing mark would come too late.
 void end_iteration_in_progress() {
   Location* location = measurement::own_location();
-  // Within an MPI call (an error handler may end MPI) the call is still open and its location is closed as it is.
+  // Inside an MPI call (an error handler may end MPI) the call is still open, and its location is closed as it is.
   if (!location || location->inside.load(std::memory_order_relaxed) != measurement::Inside::User) return;
   if (!measurement::enter(*location, {location->call.pc, location->call.sp, 0})) return;
   measurement::end_with_finalize(*location);
   measurement::leave(*location, measurement::Inside::User);
 }
 
-/// A call path of this process ends in the MPI function. After the end of the measurement.
+/// Whether a call path of this process ends in the MPI function. Call it after the measurement has ended.
 bool has_called(std::string_view function) {
   const auto names = measurement::mpi_region_names;
   for (const Location* l = measurement::first_location(); l; l = l->next)
@@ -398,7 +399,7 @@ void tell_untriggered_iterations() {
   if (why) say("REFRAIN_ITERATION_AT=%s: no iteration began there: %s", this_rank.configuration.iteration_at, why);
 }
 
-/// MPI starts them without `refrain exec`.
+/// MPI starts spawned processes without `refrain exec`.
 void tell_spawned_processes() {
   if (this_rank.world.rank != 0) return;
   for (const char* function : {"MPI_Comm_spawn", "MPI_Comm_spawn_multiple"})
@@ -428,7 +429,7 @@ bool write_at_end(guest::End end) {
 
 // ---- the library is loaded and unloaded -----------------------------------------------------------------------------
 
-/// The dynamic linker of glibc calls it with the arguments of main. Measures from here, or stays dormant until MPI is
+/// glibc's dynamic linker passes the arguments of main. Begins the measurement, or stays dormant until MPI is
 /// initialized.
 [[gnu::constructor]] void start_process(int, char** arguments) {
   const platform::OwnFloatingPoint own_environment;
@@ -455,7 +456,8 @@ void tell_or_note_unseen_mpi() {
   if (state.load() == State::Dormant && mpi_is_in_a_namespace()) record::note_mpi_unseen();
 }
 
-/// The process ends by exit(), return from main, quick_exit(), or a library's own ending without MPI_Finalize.
+/// The process ends without MPI_Finalize: by exit(), by a return from main, by quick_exit(), or because a library ends
+/// it.
 [[gnu::destructor]] void end_process() {
   tell_or_note_unseen_mpi();
   if (!is_measured()) return;
@@ -467,7 +469,7 @@ void tell_or_note_unseen_mpi() {
     if (have_experiment(Ending::Left)) write_everything();
   };
   if (guest::do_at_end(write, this_rank.configuration.finalize_timeout)) return;
-  say("writing to '%s' takes longer than REFRAIN_FINALIZE_TIMEOUT; the program ends without",
+  say("writing to '%s' takes longer than REFRAIN_FINALIZE_TIMEOUT; the program ends without waiting for it",
       record::experiment_directory());
   record::note_said();
 }

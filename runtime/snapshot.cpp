@@ -37,17 +37,17 @@ using measurement::Location;
 using platform::say;
 using record::EventsUntil;
 
-/// A job that is killed early, or by one who does not wait for large ranks, shall leave something.
+/// A job must leave something even if it is killed early, or by a launcher that does not wait for large ranks.
 constexpr std::int64_t first_after_ns = 3'000'000'000;
 
-platform::OwnedLock writing;  ///< one thread writes; the others go on without
+platform::OwnedLock writing;  ///< held by the thread that writes; the others go on without writing
 std::atomic<bool> failed{false};
 std::int64_t period_ns = 0;
-/// measurement::snapshot_due is the same, or less when events ask to be written.
+/// When the next snapshot is due. measurement::snapshot_due is the same, or earlier when events must be written.
 std::atomic<platform::Ticks> next_snapshot{std::numeric_limits<platform::Ticks>::max()};
 std::uint64_t random_state = 0;
 
-/// Uniform in [0.9, 1.1) of `period`: thousands of ranks do not write at once.
+/// Uniform in [0.9, 1.1) of `period`, so that thousands of ranks do not write at once.
 std::int64_t jittered(std::int64_t period) {
   random_state = random_state * 6364136223846793005u + 1442695040888963407u;
   const double uniform = static_cast<double>(random_state >> 11) * 0x1p-53;
@@ -69,7 +69,7 @@ void set_due(std::int64_t nanoseconds) { set_due_at(platform::now() + ticks_in(n
 void give_up(int error) {
   if (failed.exchange(true)) return;
   measurement::iteration_settings.log_memory = record::memory_without_file;
-  say("rank %d cannot write its iterations to '%s': %s; they stay in memory as far as they have room",
+  say("rank %d cannot write its iterations to '%s': %s; they stay in memory while there is room",
       record::rank_in_experiment(), record::experiment_directory(), record::error_text(error).data());
 }
 
@@ -80,7 +80,7 @@ void on_spill_wanted(Location& location) {
   if (failed.load(std::memory_order_relaxed)) return record::drop_iterations(location);
   if (!writing.try_lock()) return;  // the next iteration asks again
   const LongerWork work;
-  // Before MPI_Init iterations wait in memory, but not all of them.
+  // Before MPI_Init iterations wait in memory, but only up to this many bytes.
   constexpr std::size_t most = std::size_t{4} << 20;
   const bool can_be = have_experiment(record::iterations_in_memory(location) > most ? Ending::Left : Ending::Warned);
   if (const int error = can_be ? record::write_iterations(location) : 0) give_up(error);
@@ -88,7 +88,7 @@ void on_spill_wanted(Location& location) {
   if (measurement::own_location()) work.charge(*measurement::own_location());
 }
 
-/// Calls in progress are events, too: the process is ending.
+/// Records calls in progress as events, because the process is about to end.
 void end_calls_of_all_events() {
   const platform::Ticks now = platform::now();
   for (Location* l = measurement::first_location(); l; l = l->next)
@@ -97,7 +97,8 @@ void end_calls_of_all_events() {
       measurement::end_call_of_events(*l, now);
 }
 
-/// What must come before a record of the rank, while the other threads are held. Returns 0 or the errno value.
+/// Writes what must be in the files before the rank's record is made, while other threads are held. Returns 0 or the
+/// errno value.
 int spill_all(EventsUntil until) {
   measurement::bring_followers_up_to_date();
   if (until == EventsUntil::Now) end_calls_of_all_events();
@@ -107,7 +108,7 @@ int spill_all(EventsUntil until) {
   return 0;
 }
 
-/// Everything of this rank as it is now, while the other threads are held: the process may be about to end.
+/// Writes the rank's present state while the other threads are held, since the process may be about to end.
 bool write_parting(Ending ending) {
   const bool goes_on = ending == Ending::Warned;
   if (spill_all(goes_on ? EventsUntil::Kept : EventsUntil::Now) != 0) return false;
@@ -119,12 +120,12 @@ bool write_parting(Ending ending) {
   return written;
 }
 
-/// Moves the iterations that no other thread adds to meanwhile to the file, without holding any. Returns 0 or the errno
-/// value.
+/// Moves iterations to the file without holding any thread: those of locations that no other thread adds to meanwhile.
+/// Returns 0 or the errno value.
 int spill_while_others_go_on(Location& own) {
   for (Location* l = measurement::first_location(); l; l = l->next) {
     const measurement::TakenFollower taken(*l);
-    if (!taken) continue;  // the record has what stays in memory
+    if (!taken) continue;  // its iterations stay in memory, and the record takes them from there
     measurement::take_recorded(*l, own);
     const bool is_mine = l == &own || measurement::follows(*l);
     if (const int error = is_mine ? record::write_iterations(*l) : 0) return error;
@@ -132,7 +133,7 @@ int spill_while_others_go_on(Location& own) {
   return 0;
 }
 
-/// Each thread is held only while its own events are written. False: one could not be held.
+/// Holds each thread only while its own events are written. False: a thread could not be held.
 bool write_events_one_by_one() {
   if (measurement::is_sample_of_events()) {
     if (!measurement::pause_others()) return false;
@@ -149,8 +150,8 @@ bool write_events_one_by_one() {
   return true;
 }
 
-/// The same in a process that goes on: each thread is held for as long as it takes to copy what it has. Handlers of
-/// signals may run as soon as none is held any more. False: one could not be held, or there is no memory.
+/// Writes the rank's state in a process that goes on: each thread is held only while its data are copied. Handlers of
+/// the program may run again as soon as no thread is held. False: a thread could not be held, or there is no memory.
 bool write_snapshot(Location& own, std::optional<platform::NoSignals>& quiet) {
   if (const int error = spill_while_others_go_on(own)) {
     give_up(error);
@@ -166,11 +167,11 @@ bool write_snapshot(Location& own, std::optional<platform::NoSignals>& quiet) {
   return true;
 }
 
-/// How soon what could not be done is tried again.
+/// How soon a failed attempt is repeated.
 constexpr std::int64_t soon_ns = 100'000'000;
 
-/// The buffer of the location is full of events, or that of a location whose thread makes no calls. A location whose
-/// turn does not come here asks again with its next call. False: other threads could not be paused.
+/// Writes events if the buffer of `location` is full, or that of a location whose thread makes no calls. If another
+/// thread is writing, the location asks again at its next call. False: other threads could not be paused.
 bool write_full_events(Location& location) {
   const bool others = measurement::another_is_full_of_events.load(std::memory_order_relaxed);
   if (!others && !measurement::is_full_of_events(location)) return true;
@@ -179,7 +180,7 @@ bool write_full_events(Location& location) {
   const platform::Ticks begin = platform::now();
   bool done = true;
   if (have_experiment(Ending::Warned)) {
-    const platform::NoSignals quiet;  // a handler that jumps out would leave the others paused, and the file held
+    const platform::NoSignals quiet;  // a handler that jumps out would leave the others paused and the file locked
     if (!others) {
       record::write_events(location, EventsUntil::Kept);
     } else {
@@ -200,7 +201,7 @@ void on_snapshot_is_due(Location& location) {
   const platform::NoCancellation whole;
   const bool events_are_written = write_full_events(location);
   if (const platform::Ticks now = platform::now(), next = next_snapshot.load(std::memory_order_relaxed); now < next) {
-    // It was for events.
+    // Only events were due.
     const platform::Ticks again = events_are_written ? next : std::min(next, now + ticks_in(soon_ns));
     return measurement::snapshot_due.store(again, std::memory_order_relaxed);
   }
@@ -208,11 +209,11 @@ void on_snapshot_is_due(Location& location) {
   if (!writing.try_lock()) return;
   const LongerWork work;
   const platform::Ticks begin = platform::now();
-  platform::refresh_modules();  // before the others are held: one of them may hold the loader's lock
+  platform::refresh_modules();  // before the others are held, since one of them may hold the loader's lock
   unwind::refresh_tables();
   read_cores_taken();
   const bool can_be = have_experiment(Ending::Warned);
-  // A handler that jumps out would leave another thread paused for ever.
+  // A handler that jumps out would leave another thread paused forever.
   std::optional<platform::NoSignals> quiet(std::in_place);
   if (!can_be) {
     set_due(period_ns);
@@ -256,7 +257,7 @@ void ask_for_snapshot() {
 bool stop_snapshots() {
   measurement::lifecycle.spill_wanted = nullptr;
   measurement::lifecycle.snapshot_is_due = nullptr;
-  // Another thread may be writing; or this one, when a signal handler ends the process.
+  // Another thread may be writing, or this one may, if a signal handler ends the process.
   if (writing.is_own()) return false;
   constexpr std::int64_t long_enough_ns = 5'000'000'000;
   platform::Patience patience(long_enough_ns);
@@ -267,14 +268,14 @@ bool stop_snapshots() {
 
 bool write_as_it_is(Ending ending) {
   const platform::OwnFloatingPoint own_environment;
-  // Both waits are for other threads: one that writes a snapshot, and those in Refrain's bookkeeping at the moment.
+  // Both loops wait for other threads: one that writes a snapshot, and those that are in Refrain's bookkeeping.
   constexpr int longest_wait = 1000;
   for (int i = 0; !writing.try_lock(); ++i) {
     if (i == longest_wait) return false;
     platform::pause_ms(1);
   }
-  // The loader's lock may be held by a thread that waits for this one: only a process that ends, and so has a deadline,
-  // may ask for it.
+  // A thread that waits for this one may hold the loader's lock. So only a process that is ending, and so has a
+  // deadline, may take it.
   if (ending != Ending::Warned) platform::try_refresh_modules();
   read_cores_taken();
   bool good = have_experiment(ending);

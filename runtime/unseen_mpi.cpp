@@ -16,10 +16,10 @@ using platform::say;
 
 using IsInitialized = int(int* flag);
 
-/// What glibc publishes for debuggers, one for each namespace of dlmopen().
+/// What glibc publishes for debuggers, once for each namespace of dlmopen().
 struct NamespaceOfLoader {
   r_debug objects;
-  const NamespaceOfLoader* next;  ///< from version 2 on
+  const NamespaceOfLoader* next;  ///< since version 2
 };
 
 struct LoadedMpi {
@@ -35,7 +35,7 @@ void add(LoadedMpi& loaded, const platform::LoadedObject& object) {
     loaded.is_initialized[loaded.count++] = reinterpret_cast<IsInitialized*>(found);
 }
 
-/// Called once, for the sake of the lock that dl_iterate_phdr holds meanwhile: it keeps all namespaces as they are.
+/// Is called once, for the lock that dl_iterate_phdr holds meanwhile: it keeps all namespaces unchanged.
 int visit(dl_phdr_info*, std::size_t, void* data) {
   const platform::LoadedObject own = platform::own_object();
   const auto* space = reinterpret_cast<const NamespaceOfLoader*>(&_r_debug);
@@ -53,7 +53,7 @@ LoadedMpi loaded_mpi() {
   return loaded;
 }
 
-/// MPI allows the question at any time, also after its end.
+/// MPI allows MPI_Initialized at any time, even after MPI_Finalize.
 bool an_mpi_was_initialized() {
   const LoadedMpi loaded = loaded_mpi();
   for (unsigned i = 0; i < loaded.count; ++i) {
@@ -68,7 +68,7 @@ bool an_mpi_was_initialized() {
 bool mpi_is_in_a_namespace() { return loaded_mpi().count > 0; }
 
 bool tell_unseen_mpi() {
-  // The runtime without MPI was asked for, or nothing told of any.
+  // The user chose the runtime without MPI, or nothing indicated that the program uses MPI.
   if (!platform::function_of(platform::own_object(), "MPI_Init")) return false;
   if (!an_mpi_was_initialized()) return false;
   if (record::rank_by_environment() > 0) return true;

@@ -10,7 +10,7 @@ from typing import Any
 
 from refrain_testing import EXAMPLES, PROGRAMS, REFRAIN, Outcome, Report, TestCase, alone, clean_environment, mpirun
 
-MISUSE_LINE = "marks of the program do not match"
+MISUSE_LINE = "the program's marks do not match"
 
 
 class Marks(TestCase):
