@@ -1,6 +1,7 @@
 #pragma once
-/// A block of the profile file: a table of sections with checksums, then their payloads, compressed where that helps.
-/// Offsets are relative to the block, so it can be built before its place in the file is known. Runtime half.
+/// A block of the profile file: a table of sections with checksums, then their payloads, which are compressed if that
+/// makes them smaller. Offsets are relative to the block, so it can be built before its place in the file is known.
+/// Runtime half.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,17 +19,17 @@ class BlockBuilder {
   BlockBuilder(const BlockBuilder&) = delete;
   BlockBuilder& operator=(const BlockBuilder&) = delete;
 
-  /// Appends a section, compressed when that makes it smaller. False: no memory, or too many sections.
+  /// Appends a section, compressed if that makes it smaller. False: no memory, or too many sections.
   [[nodiscard]] bool add(format::Section type, const platform::Bytes& payload);
-  /// The same without compression, in one piece or two: for frames, which are compressed, and for contents that come
-  /// only after the size of the block was told to others.
+  /// Appends a section without compression, in one piece or two: for frames, which are compressed already, and for
+  /// contents that arrive after the size of the block was announced to other ranks.
   using Payload = std::span<const std::byte>;
   [[nodiscard]] bool add_raw(format::Section type, Payload first, Payload rest = {});
-  /// The finished block is its table, which this appends, and the payloads behind it.
+  /// Appends the table of the finished block to `out`. In the file payloads() follows it.
   [[nodiscard]] bool put_table(platform::Bytes& out) const;
   Payload payloads() const { return payloads_.view(); }
 
-  /// Bytes of the finished block when `sections` more of `payload` bytes in all are added raw.
+  /// Bytes of the finished block if `sections` more sections, of `payload` bytes together, are added raw.
   std::size_t size_with(std::size_t sections, std::size_t payload) const {
     return format::section_table_size(count_ + sections) + payloads_.size() + payload;
   }

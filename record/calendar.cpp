@@ -4,7 +4,7 @@ namespace refrain::record {
 
 namespace {
 
-/// Behind `before`, with two digits.
+/// Appends `value` with two digits behind the text `before`.
 void append(config::Line& line, const char* before, int value) {
   line << before << (value < 10 ? "0" : "") << std::int64_t{value};
 }
@@ -25,7 +25,8 @@ void append_time(config::Line& line, std::int64_t epoch_ns, const char* in_date,
 CivilTime civil_time(std::int64_t epoch_ns) {
   const std::int64_t seconds = epoch_ns / 1'000'000'000;
   const int of_day = static_cast<int>(seconds % 86'400);
-  // Days since 0000-03-01, in eras of 400 years; March is the first month so that the leap day is the year's last.
+  // Days since 0000-03-01, in eras of 400 years. March is the first month, so that the leap day is the last day of the
+  // year.
   const std::int64_t days = seconds / 86'400 + 719'468;
   const std::int64_t era = days / 146'097;
   const std::int64_t of_era = days % 146'097;

@@ -10,7 +10,7 @@ namespace refrain::record {
 struct CivilTime {
   int year, month, day, hour, minute, second;
 };
-/// UTC, from nanoseconds since 1970. Years 1970 to 9999.
+/// UTC of a time in nanoseconds since 1970. Valid for the years 1970 to 9999.
 CivilTime civil_time(std::int64_t epoch_ns);
 
 /// "2025-03-01T23:59:58Z"

@@ -30,7 +30,7 @@ bool receive_number(const measurement::Peers& peers, int from, std::uint64_t& nu
   return true;
 }
 
-/// A rank below asks.
+/// Answers the questions of a rank below.
 bool answer(const measurement::Peers& peers, int child, std::int64_t deadline) {
   std::uint64_t identity = 0;
   const std::uint64_t own = identity_of_clock();
@@ -78,7 +78,7 @@ std::uint64_t identity_of_clock() {
     gethostname(text, sizeof text / 2);
     size = std::strlen(text);
   }
-  // Older kernels have no namespaces of time.
+  // Older kernels have no time namespaces.
   if (const ssize_t got = readlink("/proc/self/ns/time", text + size, sizeof text - size); got > 0)
     size += static_cast<std::size_t>(got);
   return format::mixed(format::checksum(text, size)) | 1;

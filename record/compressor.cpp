@@ -12,7 +12,7 @@ namespace {
 /// Level 1 takes half the time of level 3 and gives files a few percent larger; a process at its end waits for it.
 constexpr int compression_level = 1;
 
-// zstd gives back the address only, so the size stands before it, in a cache line of its own.
+// zstd passes only the address when it frees, so the size stands before it, in a cache line of its own.
 constexpr std::size_t size_slot = 64;
 
 void* allocate(void*, std::size_t size) {

@@ -15,8 +15,8 @@ class Compressor {
   Compressor(const Compressor&) = delete;
   Compressor& operator=(const Compressor&) = delete;
 
-  /// One zstd frame, valid until the next call. Empty when that would not be smaller, when the contents are larger than
-  /// a reader unpacks (format/profile_file.hpp), or when there is no memory.
+  /// Returns one zstd frame, valid until the next call. Empty: it would not be smaller, the contents are larger than a
+  /// reader unpacks (format/profile_file.hpp), or there is no memory.
   std::span<const std::byte> compress(std::span<const std::byte> raw);
 
  private:

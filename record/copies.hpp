@@ -1,7 +1,7 @@
 #pragma once
-/// Memory of a record while it is made: what is put there stays where it is, so it can be pointed to at once.
+/// Holds the data of a record while it is made. Data never move, so they can be pointed to at once.
 ///
-/// Memory: pages of its own, given back together. Belongs to one thread at a time. Errors: failed().
+/// Memory: own pages, freed together. Used by one thread at a time. Errors: failed().
 
 #include <algorithm>
 #include <cstddef>
@@ -24,13 +24,13 @@ class Copies {
     for (const Chunk& chunk : chunks_) platform::unmap_pages(chunk.begin, chunk.size);
   }
 
-  /// Room for items, all zero bytes. Null: no memory, or `count` is 0.
+  /// Room for `count` items, filled with zero bytes. Null: no memory, or `count` is 0.
   template <class T>
   T* room(std::size_t count) {
     static_assert(std::is_trivially_copyable_v<T>);
     return count == 0 ? nullptr : reinterpret_cast<T*>(take(count * sizeof(T), alignof(T)));
   }
-  /// A copy. Empty: no memory, or there is nothing to copy.
+  /// A copy of `items`. Empty: no memory, or there is nothing to copy.
   template <class T>
   std::span<const T> of(std::span<const T> items) {
     T* const to = room<T>(items.size());
@@ -38,7 +38,7 @@ class Copies {
     std::memcpy(static_cast<void*>(to), items.data(), items.size_bytes());
     return {to, items.size()};
   }
-  /// Whether there was no memory for one of them.
+  /// Whether memory ran out for any of them.
   bool failed() const { return failed_; }
 
  private:

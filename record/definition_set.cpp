@@ -79,7 +79,7 @@ void DefinitionSet::encode_modules(Encoder& out) const {
 }
 
 void DefinitionSet::encode_paths(Encoder& out) const {
-  out.varint(paths_.size() - 1);  // the root goes without saying
+  out.varint(paths_.size() - 1);  // the root is implied
   for (std::uint32_t i = 1; i < paths_.size(); ++i) {
     const PathDefinition& p = paths_[i];
     out.varint(i - p.parent);

@@ -1,9 +1,10 @@
 #pragma once
-/// Modules, regions and call paths, each once: of one process, or of a subtree of the job's ranks. Runtime half.
+/// The modules, regions and call paths of one process, or of a subtree of the job's ranks, each of them once. Runtime
+/// half.
 ///
-/// A module is identified by its build-id, by its path when it has none; a region by its name; a call path by (parent,
+/// A module is identified by its build-id, or by its path if it has none; a region by its name; a call path by (parent,
 /// kind, module, offset), (parent, Region or Marked, region), or (parent, Special, number). Path 0 is the root.
-/// Not thread-safe. Errors: `none` or false when the kernel gives no memory.
+/// Not thread-safe. Errors: `none` or false if the kernel gives no memory.
 
 #include <cstdint>
 #include <span>
@@ -21,7 +22,7 @@ using platform::GrowableArray;
 using platform::HashIndex;
 
 struct PathDefinition {
-  std::uint64_t offset;  ///< in the module; absolute without one; region number; SpecialPath
+  std::uint64_t offset;  ///< offset in the module, address without one, region number, or SpecialPath
   std::uint32_t parent;
   std::int32_t module;  ///< -1: none
   NodeKind kind;
@@ -31,29 +32,29 @@ class DefinitionSet {
  public:
   static constexpr std::uint32_t none = HashIndex::none;
 
-  /// Makes the root. Before anything else.
+  /// Makes the root. Call it before anything else.
   [[nodiscard]] bool create();
 
-  /// The number of a definition, made when it is new. Of a module that is known by several paths the first in byte
-  /// order is kept, so that it does not matter who came first.
+  /// Returns the number of a definition, and makes the definition if it is new. If a module is known by several paths,
+  /// the first of them in byte order is kept, so that the order of arrival does not matter.
   std::uint32_t module(std::string_view path, std::span<const std::uint8_t> build_id);
   std::uint32_t region(std::string_view name);
   std::uint32_t path(const PathDefinition& definition);
 
   std::uint32_t paths() const { return static_cast<std::uint32_t>(paths_.size()); }
 
-  /// The contents of the three sections of the file; a message between ranks is the three in this order.
+  /// Encode the three sections of the file. A message between ranks is the three in this order.
   void encode_regions(Encoder& out) const;
   void encode_modules(Encoder& out) const;
   void encode_paths(Encoder& out) const;
 
-  /// Adds everything in an encoded set. `mapping[i]` becomes the number here of the set's path i. False: no memory, or
-  /// the bytes are no encoded set.
+  /// Adds every definition of an encoded set. `mapping[i]` becomes the number here of the set's path i. False: no
+  /// memory, or the bytes are not an encoded set.
   [[nodiscard]] bool absorb(format::ByteCursor& encoded, GrowableArray<std::uint32_t>& mapping);
 
-  /// The same definitions in an order that depends on nothing but themselves: modules by path and build-id, regions
-  /// by name, paths level by level, sorted below each parent. `mapping[i]` becomes the number in `out` of path i here.
-  /// `out` is for encoding only: it has no index.
+  /// Copies the definitions into `out` in an order that depends on nothing but themselves: modules by path and
+  /// build-id, regions by name, paths level by level, sorted below each parent. `mapping[i]` becomes the number in
+  /// `out` of path i here. `out` has no index, so it can only be encoded.
   [[nodiscard]] bool sort_into(DefinitionSet& out, GrowableArray<std::uint32_t>& mapping) const;
 
  private:
@@ -67,7 +68,7 @@ class DefinitionSet {
     std::uint8_t build_id_size;
   };
   bool keep_text(std::string_view text, Text& out);
-  /// An item that is not there yet; its number.
+  /// Appends an item that is not there yet. Returns its number.
   template <class Item>
   static std::uint32_t add(const Item& item, std::uint64_t hash, GrowableArray<Item>& items, HashIndex& index) {
     const auto number = static_cast<std::uint32_t>(items.size());

@@ -13,7 +13,7 @@ struct Group {
   bool is_same_as(const Group& other) const { return path == other.path && of == other.of; }
 };
 
-/// Ascending by path and class; what several nodes of one path have is put together.
+/// Collects the groups in ascending order of path and class, and merges those of several nodes of one path.
 bool collect(const LocationRecord& location, Paths paths, platform::GrowableArray<Group>& groups) {
   groups.clear();
   for (const waits::DurationTable::Entry& entry : location.durations) {

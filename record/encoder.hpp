@@ -1,6 +1,6 @@
 #pragma once
-/// Writes integers and texts as format/bytes.hpp has them. An Encoder that has no memory remembers it, and is asked
-/// once at the end; so nothing that writes to one says itself whether there was memory.
+/// Writes integers and texts in the encodings of format/bytes.hpp. An Encoder remembers that memory ran out and is
+/// asked once at the end, so functions that write to one need not report it.
 
 #include <bit>
 #include <cstddef>
@@ -36,7 +36,7 @@ class Encoder {
     varint(value.size());
     raw(value.data(), value.size());
   }
-  /// There is no memory for what was to be written.
+  /// Marks the output as failed, because memory ran out.
   void fail() { failed_ = true; }
   bool failed() const { return failed_; }
 

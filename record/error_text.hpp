@@ -1,5 +1,5 @@
 #pragma once
-/// What went wrong with a file, in a few English words. Runtime half: strerror may take locks and allocate for a
+/// Describes an errno value in a few English words. Runtime half: strerror may take locks, and may allocate for a
 /// translation.
 
 #include <string_view>

@@ -16,35 +16,35 @@ namespace {
 
 using measurement::Location;
 
-/// Ranks have numbers of their own for their loops: the level of a loop is found by its name. Two loops whose names
-/// meet in one place have the level of the higher one, which costs iterations and is not wrong.
+/// The level of each loop, found by a hash of the loop's name, because ranks number their loops differently. Two loops
+/// whose names collide share the higher level, which costs iterations but is not wrong.
 using Levels = std::array<std::uint8_t, 256>;
 
 /// An iteration that is among the slowest of some ranks.
 struct Candidate {
   std::uint64_t number;
-  std::int64_t duration;  ///< of the rank on which it was longest, ticks
+  std::int64_t duration;  ///< in ticks, on the rank on which it was longest
   std::uint32_t loop;     ///< hash of its name
-  std::uint32_t ranks;    ///< that have it
+  std::uint32_t ranks;    ///< how many ranks have it
 };
 using Candidates = platform::GrowableArray<Candidate>;
-/// What passes from rank to rank stays small: when there are more, those that few ranks have go.
+/// Bounds the messages between ranks: beyond it, candidates of few ranks are dropped.
 constexpr std::size_t most_candidates = 4096;
 
 struct Maxima {
   Levels levels{};
-  Levels sparse{};               ///< before one of 2^this that are kept the iteration before is, too
+  Levels sparse{};               ///< for one of 2^sparse kept iterations, the iteration before it is kept, too
   std::uint8_t of_messages = 0;  ///< level of the sample of messages
 };
 struct Proposal : Maxima {
   Candidates slowest;
 };
 
-/// 0: outside of iterations.
+/// Hash of a loop's name. 0: the time outside of iterations.
 std::uint32_t hash_of_loop(std::uint16_t region) {
   const auto names = measurement::user_region_names();
   const std::size_t i = region - std::size_t{measurement::first_user_region};
-  if (region == events::stretches) return 1;  // no name has it
+  if (region == events::stretches) return 1;  // no name has this value
   if (region == 0 || i >= names.size()) return 0;
   return static_cast<std::uint32_t>(format::checksum(names[i], std::strlen(names[i]))) | 2;
 }
@@ -52,7 +52,7 @@ std::uint8_t& level_of(Levels& levels, std::uint32_t loop) {
   return levels[loop == 0 ? 0 : 1 + loop % (levels.size() - 1)];
 }
 
-/// Of the locations whose threads do not append meanwhile.
+/// Calls `action` for the events of all locations whose threads do not append meanwhile.
 template <class Do>
 void for_each_store(Do action) {
   for (Location* l = measurement::first_location(); l; l = l->next)
@@ -63,7 +63,7 @@ void cut(Candidates& candidates, std::size_t count) {
   if (candidates.size() > count) (void)candidates.resize(count);
 }
 
-/// Each iteration once. `same_rank`: several locations of one rank have it.
+/// Merges candidates of the same iteration. `same_rank`: they are from several locations of one rank.
 void unify(Candidates& all, bool same_rank) {
   const auto iteration = [](const Candidate& c) { return std::tuple(c.loop, c.number); };
   std::sort(all.begin(), all.end(),
@@ -81,7 +81,7 @@ void unify(Candidates& all, bool same_rank) {
   cut(all, count);
 }
 
-/// Most ranks first, then the longest.
+/// Candidates of more ranks come first, then longer ones.
 bool is_before(const Candidate& a, const Candidate& b) {
   return std::tuple(b.ranks, b.duration, a.number) < std::tuple(a.ranks, a.duration, b.number);
 }
@@ -126,9 +126,9 @@ bool absorb(const platform::Bytes& message, Proposal& into) {
   return true;
 }
 
-/// `good`: the proposal is this rank's. A rank that cannot go on, or has not heard of all below it, says so instead, so
-/// that nobody waits for the deadline to find out. False: not all ranks have agreed; nothing may be exchanged
-/// afterwards.
+/// `good`: the proposal of this rank is complete. A rank that cannot go on, or has not heard from all ranks below it,
+/// sends a refusal, so that nobody has to wait for the deadline. False: not all ranks have agreed, and nothing may be
+/// exchanged afterwards.
 bool exchange(const measurement::Peers& peers, Proposal& proposal, bool good, std::int64_t deadline) {
   if (peers.size <= 1) {
     if (good) choose(proposal.slowest, measurement::event_settings.slowest);
@@ -153,7 +153,7 @@ bool exchange(const measurement::Peers& peers, Proposal& proposal, bool good, st
   return absorb(message, proposal);
 }
 
-/// Of all locations of this rank.
+/// Collects the proposal of this rank from all its locations.
 bool propose(Proposal& proposal) {
   bool good = true;
   for_each_store([&](const measurement::EventLog& log) {
@@ -175,7 +175,7 @@ bool propose(Proposal& proposal) {
 constinit platform::NeverDestroyed<Proposal> agreed_proposal{};
 bool is_agreed = false;
 
-/// They change no more, or are read while their thread is held. Null: there are none.
+/// The stretches of the first thread. They no longer change, or the thread is held. Null: there are none.
 const measurement::Stretches* stretches() {
   const Location* first = measurement::first_location();
   while (first && first->thread != 0) first = first->next;

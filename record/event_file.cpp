@@ -34,31 +34,31 @@ void end_events(Location& location, int error) {
       error_text(error).data());
 }
 
-/// Its thread does not append meanwhile, and there is a file.
+/// Whether the thread of the location does not append meanwhile, and events are still written.
 bool can_be_written(const Location& location) {
   return location.events && measurement::is_held(location) &&
          !measurement::events_have_ended.load(std::memory_order_relaxed);
 }
 
-/// Of those whose threads do not append meanwhile.
+/// Calls `action` for the sample of each location whose thread does not append meanwhile.
 template <class Do>
 void for_each_sample(Do action) {
   for (Location* l = measurement::first_location(); l; l = l->next)
     if (l->events && measurement::is_held(*l)) action(l->events->spans);
 }
 
-/// Of a frame of a sample, and what compressed spans are unpacked in.
+/// Size of a frame of a sample, and of the buffer that compressed spans are unpacked into.
 constexpr std::size_t bytes_of_a_frame = std::size_t{1} << 20;
 static_assert(bytes_of_a_frame >= events::SpanStore::least_room);
 bool has_room(platform::Bytes& room) {
   return room.resize(bytes_of_a_frame) || room.resize(events::SpanStore::least_room);
 }
 
-int unwritten_sample = 0;  ///< a write has failed: the errno value
+int unwritten_sample = 0;  ///< errno value of a failed write; 0: none has failed
 bool unwritten_was_told = false;
 
-/// A sample: what is kept stays in memory, too, until it is dropped. When it cannot be written that is no reason to
-/// end: at the end the profile takes it in.
+/// A sample stays in memory until its spans are dropped, even when they are written. So a failed write ends nothing: at
+/// the end of the run the profile takes the sample in.
 void write_sample(Location& location, EventsUntil until) {
   if (unwritten_sample) return;
   events::SpanStore& spans = location.events->spans;
@@ -78,7 +78,7 @@ void write_sample(Location& location, EventsUntil until) {
 
 }  // namespace
 
-/// Before they have agreed a reader knows what to leave out.
+/// Until the ranks have agreed, a reader knows what to leave out.
 void drop_outdated_events(EventsUntil until) {
   if (!measurement::is_sample_of_events()) return;
   bool outdated = false;
@@ -109,7 +109,7 @@ void tell_unwritten_sample() {
 }
 
 bool take_in_events(platform::Bytes& frames) {
-  constexpr std::size_t most = std::size_t{64} << 20;  // a process at its end shall not need much memory
+  constexpr std::size_t most = std::size_t{64} << 20;  // a process that ends must not need much memory
   Compressor compressor;
   platform::Bytes room;
   if (!has_room(room)) return false;

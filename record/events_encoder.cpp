@@ -30,7 +30,7 @@ void encode_stretches(const measurement::Stretches* stretches, Encoder& out) {
 
 bool has_sampled(const LocationRecord& location) { return location.matched.is_on; }
 
-/// In the order in which the calls have ended: most numbers are near those before.
+/// Messages are in the order in which their calls ended, so most numbers are close to the previous ones.
 void encode_messages(std::span<const events::SampledMessage> messages, Encoder& out) {
   using format::SampledMessageFlag;
   std::int64_t begin = 0;

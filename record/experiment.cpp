@@ -25,12 +25,12 @@ namespace {
 using platform::say;
 
 ExperimentDirectory directory;
-ExperimentDirectory early_directory;  ///< of this process alone, until MPI_Init
+ExperimentDirectory early_directory;  ///< the experiment of this process alone, until MPI_Init
 int own_rank = rank_before_mpi;
 constinit platform::NeverDestroyed<platform::GrowableArray<char>> mpi_library_text;
-const char* no_task_clock = "";  ///< why it makes no samples
+const char* no_task_clock = "";  ///< why the task clock makes no samples; empty: it does
 
-/// In place of REFRAIN_FINALIZE_TIMEOUT: a rank may be unmeasured because its configuration could not be read.
+/// Replaces REFRAIN_FINALIZE_TIMEOUT on an unmeasured rank, whose configuration may be unreadable.
 constexpr std::int64_t patience_of_unmeasured_s = 60;
 
 /// The program's command line as the kernel keeps it.
@@ -53,10 +53,10 @@ class CommandLine {
   platform::GrowableArray<const char*> arguments_;
 };
 
-/// For a single process and one that has started without MPI: rank 0 of 1, until its MPI_Init.
+/// Whether this is a single process, or one that started without MPI, which is rank 0 of 1 until its MPI_Init.
 bool is_alone(const measurement::Peers& peers, const char* mpi_library) { return peers.size == 1 && !mpi_library[0]; }
 
-/// Makes the directory. Ranks that have not initialized MPI have one each: rank 0 has the name that was asked for.
+/// Makes the directory. Ranks that have not initialized MPI have one each; rank 0 gets the name that was asked for.
 bool make_directory(const config::Configuration& configuration, const measurement::Peers& peers,
                     const char* mpi_library, std::int64_t now) {
   const Executable executable;
@@ -73,7 +73,7 @@ bool make_directory(const config::Configuration& configuration, const measuremen
 constexpr std::size_t most_options = 64;
 constexpr std::size_t value_size = 1100;
 
-/// `may_complain`: a failure is said on stderr.
+/// `may_complain`: report a failure on stderr.
 void put_manifest(const config::Configuration& configuration, ManifestRecord record, bool may_complain) {
   const CommandLine command;
   const Executable executable;
@@ -90,7 +90,7 @@ void put_manifest(const config::Configuration& configuration, ManifestRecord rec
       char* text = &texts[count * value_size];
       config::format_option(configuration, count, text, value_size);
       const char* variable = config::option_table[count].variable;
-      // What is in force: where the task clock is not allowed that is the timer, and why.
+      // The source in force: if the task clock is not allowed, it is the timer, and the reason is given.
       if (std::strcmp(variable, "REFRAIN_SAMPLING_SOURCE") == 0 && *no_task_clock)
         config::Line(text, value_size) << "timer: " << no_task_clock;
       values[count] = {variable, text};
@@ -108,7 +108,7 @@ void put_manifest(const config::Configuration& configuration, ManifestRecord rec
   note_said();
 }
 
-/// MPICH tells its whole configuration, line by line: the first one names it, with a tab before the version.
+/// MPICH reports its whole configuration, line by line. The first line names it, with a tab before the version.
 bool append_first_line(const char* lines, platform::GrowableArray<char>& out) {
   const std::size_t before = out.size();
   if (!out.append(lines, std::strcspn(lines, "\n\r"))) return false;
@@ -117,14 +117,14 @@ bool append_first_line(const char* lines, platform::GrowableArray<char>& out) {
   return true;
 }
 
-/// What ranks do together beside writing the profile.
+/// What the ranks exchange besides the profile.
 struct Exchanges {
   bool clocks, events;
   bool is_off;  ///< REFRAIN_ENABLE=off on rank 0: there is no experiment
 };
 Exchanges exchanges{};
 
-/// What rank 0 tells the others at the begin: where the experiment is, and what they will exchange.
+/// Rank 0 tells the others at the start where the experiment is, and what they will exchange.
 bool append_start(platform::Bytes& message) {
   return message.append(reinterpret_cast<const std::byte*>(directory.path), std::strlen(directory.path) + 1) &&
          message.append(reinterpret_cast<const std::byte*>(&exchanges), sizeof exchanges);
@@ -159,7 +159,7 @@ bool open_experiment(const config::Configuration& configuration, const measureme
   early_directory = directory;
   if (peers.rank == 0) {
     const std::int64_t now = platform::wall_clock_ns();
-    // One that was opened before MPI_Init becomes that of all ranks, if its name does not say how many they are.
+    // An experiment from before MPI_Init becomes that of all ranks, unless its name says how many ranks there are.
     const bool kept = early_directory.path[0] && (peers.size == 1 || configuration.experiment_directory[0]);
     const bool made = kept || make_directory(configuration, peers, mpi_library, now);
     auto& text = mpi_library_text.get();
@@ -169,7 +169,7 @@ bool open_experiment(const config::Configuration& configuration, const measureme
       record.state = ExperimentState::Running;
       record.ranks = peers.size;
       record.started_epoch_ns = now;
-      put_manifest(configuration, record, false);  // one that fails for good is told at the end
+      put_manifest(configuration, record, false);  // a lasting failure is reported at the end
     }
     exchanges = {measurement::event_settings.selection.mode != config::TraceMode::Off,
                  measurement::is_sample_of_events(), false};

@@ -23,10 +23,10 @@ namespace {
 
 using config::Line;
 
-/// What a reader sees until the runtime has written the first real manifest.
+/// What a reader sees until the runtime has written the full manifest.
 constexpr std::string_view first_manifest = "{\"state\": \"running\"}\n";
 
-/// The last component, with everything but [A-Za-z0-9._+-] replaced.
+/// Appends the last component of the path, with every character but [A-Za-z0-9._+-] replaced.
 void append_executable(Line& line, std::string_view executable) {
   constexpr std::size_t longest = 64;
   const std::string_view name = config::file_name_of(executable);
@@ -60,7 +60,7 @@ int make_parents(char* path) {
   return 0;
 }
 
-/// True for an existing directory without entries. By system calls: opendir allocates.
+/// Whether `path` is an existing directory without entries. Uses system calls, because opendir allocates.
 bool is_empty_directory(const char* path) {
   const int fd = ::open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return false;
@@ -77,7 +77,8 @@ bool is_empty_directory(const char* path) {
   return empty && filled == 0;
 }
 
-/// Makes `path` ours. 0: done. EEXIST: another's, the next name is to be tried. Else the errno value.
+/// Claims `path` for this job. Returns 0; EEXIST if it belongs to another, so that the next name must be tried; else
+/// the errno value.
 int claim(const char* path) {
   const bool made = ::mkdir(path, 0777) == 0;
   if (!made) {
@@ -88,7 +89,7 @@ int claim(const char* path) {
   const bool opened = file.open(path, format::manifest_name, O_CREAT | O_EXCL);
   if (opened && file.write_at(first_manifest.data(), first_manifest.size(), 0) && file.close()) return 0;
   if (opened) remove_from(path, format::manifest_name);
-  if (made) ::rmdir(path);  // another job's manifest, if there is one by now, keeps it
+  if (made) ::rmdir(path);  // fails if another job has put its manifest there by now
   return file.error;
 }
 
@@ -109,7 +110,7 @@ bool make_experiment_directory(const char* configured, const char* executable, i
   constexpr std::size_t longest_made_name = 128;
   out.line[0] = '\0';
 
-  // The absolute path up to what is tried below.
+  // The absolute path, up to the suffix that is tried below.
   char base[PATH_MAX] = "";
   if (!named || configured[0] != '/') {
     if (::getcwd(base, sizeof base) == nullptr) return fail(out, named ? configured : ".", errno);
@@ -156,7 +157,7 @@ void remove_experiment_directory(const char* path) {
   const ErrnoKeeper keeper;
   remove_from(path, format::manifest_name);
   if (::rmdir(path) == 0 || errno != ENOTEMPTY) return;
-  OutputFile file;  // what is left shall be readable
+  OutputFile file;  // keeps what is left readable
   if (file.open(path, format::manifest_name, O_CREAT | O_EXCL))
     (void)(file.write_at(first_manifest.data(), first_manifest.size(), 0) && file.close());
 }

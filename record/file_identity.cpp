@@ -30,7 +30,7 @@ std::span<const std::uint8_t> identify(const platform::Module& module, FileIdent
                            identity);
   if (file >= 0) close(file);
   if (is_good) return identity;
-  // Two modules whose files are gone are not one.
+  // Two modules whose files are gone must not look like one.
   format::put_file_identity(format::checksum(&module.file, sizeof module.file), identity);
   return identity;
 }

@@ -11,8 +11,8 @@ namespace refrain::record {
 
 using FileIdentity = std::uint8_t[format::file_identity_size];
 
-/// Empty: the module has no file, or none that can be read. A file that has been written to or replaced since the
-/// module was loaded has an identity that no file has.
+/// Returns the identity of the module's file. Empty: the module has no file, or none that can be read. A file that was
+/// written to or replaced since the module was loaded gets an identity that no file has.
 std::span<const std::uint8_t> identify(const platform::Module& module, FileIdentity& identity);
 
 }  // namespace refrain::record

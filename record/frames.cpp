@@ -20,7 +20,7 @@ struct Stored {
   }
 };
 
-/// Behind the head that begins there.
+/// Completes the frame whose head begins at `begin`.
 bool end_frame(const Stored& stored, std::size_t begin, Encoder& encoder, const platform::Bytes& out) {
   encoder.raw(stored.bytes.data(), stored.bytes.size());
   encoder.fixed(format::checksum(out.data() + begin, out.size() - begin));

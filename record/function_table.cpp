@@ -22,7 +22,7 @@ char executable_id[config::longest_executable_id + 1];
 
 bool is_hexadecimal_digit(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 
-/// "DESCRIPTOR:NAME", as it stands in the environment. Returns the descriptor; -1: it is not understood.
+/// Parses "DESCRIPTOR:NAME" from the environment. Returns the descriptor; -1: the text is malformed.
 int read_setting(const char* text) {
   int descriptor = 0;
   const char* at = text;
@@ -46,7 +46,7 @@ void take_function_table() {
   const ErrnoKeeper errno_keeper;
   const int descriptor = read_setting(text);
   struct stat file;
-  // Only a file in memory has seals, so no other one is ever mapped or closed.
+  // Only a file in memory has seals, so no descriptor of another kind is ever mapped or closed.
   const int seals = descriptor < 0 ? -1 : fcntl(descriptor, F_GET_SEALS);
   if (seals < 0 || (seals & config::function_table_seals) != config::function_table_seals) return;
   if (fstat(descriptor, &file) == 0 && file.st_size > 0 &&

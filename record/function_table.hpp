@@ -1,13 +1,14 @@
 #pragma once
-/// The names of the program's functions that `refrain exec` has handed over (config/function_table.hpp), and which the
-/// experiment gets. Only one process of a node has them. Ordinary context; errors cost the names alone.
+/// The names of the program's functions that `refrain exec` has handed over (config/function_table.hpp), to be kept in
+/// the experiment. Only one process of a node has them. Ordinary context. An error costs nothing but the names.
 
 namespace refrain::record {
 
-/// Before the program begins, and before the environment is cleaned: takes the descriptor away from the program.
+/// Takes the descriptor away from the program, before it begins and before the environment is cleaned.
 void take_function_table();
 
-/// Writes them into the experiment, unless a process of another node has done that for the same executable. Once.
+/// Writes the names into the experiment, unless a process of another node has done so for the same executable. Works
+/// once.
 void keep_function_table(const char* directory);
 
 }  // namespace refrain::record

@@ -18,7 +18,7 @@ using format::FrameKind;
 using measurement::ClusteredLoop;
 using measurement::Location;
 
-/// More than this stays in a file of its own: a process at its end shall not need much memory.
+/// Larger files stay separate, because a process that ends must not need much memory.
 constexpr std::uint64_t most_to_take_back = std::uint64_t{64} << 20;
 
 SpillFile file(format::spill_name_begin);

@@ -16,7 +16,7 @@ namespace refrain::record {
 
 namespace {
 
-/// Writes objects and arrays, one member a line.
+/// Writes objects and arrays, one member per line.
 class JsonWriter {
  public:
   explicit JsonWriter(platform::Bytes& out) : out_(out) {}
@@ -41,7 +41,7 @@ class JsonWriter {
     key(name);
     integer(value);
   }
-  /// One decimal, which is all that a calibrated cost is good for.
+  /// Writes one decimal: a calibrated cost is not more exact.
   void member(const char* name, double value) {
     key(name);
     if (!(std::fabs(value) < 1e15)) return put("null");

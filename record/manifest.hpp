@@ -25,16 +25,16 @@ struct ManifestRecord {
   std::span<const NameValue> configuration;  ///< options in force
   int ranks;
   const char* host;
-  const char* mpi_library;  ///< as MPI tells; empty without MPI
+  const char* mpi_library;  ///< version string of MPI; empty without MPI
   std::int64_t started_epoch_ns;
   std::int64_t ended_epoch_ns;  ///< 0: not yet
-  double ticks_per_second;      ///< 0: not known yet; the costs are then left out
+  double ticks_per_second;      ///< 0: not known yet, and the costs are left out
   CalibratedCost call_cost;     ///< ticks
   CalibratedCost tick_cost;     ///< ticks
 };
 
-/// Replaces the manifest in one step: whoever reads sees the old one or the new one. False: `line` (zero-terminated,
-/// without newline) says why, and the old one is still there.
+/// Replaces the manifest in one step: a reader sees the old one or the new one. False: `line` (zero-terminated, without
+/// newline) says why, and the old one is still there.
 [[nodiscard]] bool write_manifest(const char* directory, const ManifestRecord& record, char* line,
                                   std::size_t line_size);
 

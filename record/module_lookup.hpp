@@ -1,5 +1,5 @@
 #pragma once
-/// Which module of a process's module map an address belonged to at a generation. Runtime half.
+/// Finds the module that an address belonged to at a generation, in the module map of a process. Runtime half.
 
 #include <cstdint>
 #include <span>
@@ -25,7 +25,7 @@ class ModuleLookup {
 
   std::span<const platform::Module> modules_;
   platform::GrowableArray<std::uint32_t> by_begin_;
-  platform::GrowableArray<std::uint64_t> highest_end_;  ///< of by_begin_[0..i]: where a search backwards may stop
+  platform::GrowableArray<std::uint64_t> highest_end_;  ///< of by_begin_[0..i]; ends a backward search
   std::uint32_t last_ = 0;
 };
 

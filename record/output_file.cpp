@@ -24,14 +24,14 @@ struct {
   char path[PATH_MAX];
 } held;
 
-/// Another descriptor of the program may have the number now; one of the same directory is as good.
+/// The program may have another descriptor of this number by now. One of the same directory is as good as ours.
 bool is_held(const char* directory) {
   struct stat now;
   return held.descriptor >= 0 && std::strcmp(held.path, directory) == 0 && fstat(held.descriptor, &now) == 0 &&
          now.st_dev == held.device && now.st_ino == held.inode;
 }
 
-/// How a file of the directory is named to the kernel.
+/// The directory descriptor and path by which a file of the directory is passed to the kernel.
 struct Place {
   int directory = AT_FDCWD;
   char path[PATH_MAX];
@@ -99,7 +99,7 @@ void OutputFile::cut_at(std::uint64_t size) { (void)!ftruncate(descriptor_, stat
 
 bool OutputFile::close() {
   if (descriptor_ < 0) return true;
-  // Linux has released the descriptor even when close was interrupted: never twice.
+  // Linux releases the descriptor even if close is interrupted, so it must not be closed twice.
   const bool good = ::close(descriptor_) == 0 || errno == EINTR;
   if (!good) error = errno;
   descriptor_ = -1;

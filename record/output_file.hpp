@@ -2,7 +2,8 @@
 /// Files of the experiment directory, written with system calls only. Runtime half.
 ///
 /// Every result is checked; EINTR is retried, partial writes are continued. Descriptors are close-on-exec and never 0,
-/// 1 or 2: the program may have closed those and still write to them. Errors: false, and `error` has the errno value.
+/// 1 or 2, since the program may have closed those and still write to them. Errors: false, and `error` is the errno
+/// value.
 
 #include <csignal>
 #include <cstddef>
@@ -16,9 +17,9 @@
 
 namespace refrain::record {
 
-/// Keeps the experiment directory open. From here on its files are reached by this descriptor, so the program may
-/// change its root, or somebody the directory's name. Where the program has closed the descriptor they are reached by
-/// name. One directory for a process; ordinary context.
+/// Keeps the experiment directory open, so that its files are reached by this descriptor even if the program changes
+/// its root, or somebody renames the directory. If the program closes the descriptor, they are reached by name. One
+/// directory per process; ordinary context.
 void hold_directory(const char* directory);
 
 class OutputFile {
@@ -31,9 +32,9 @@ class OutputFile {
   /// `flags` as for open(2), to which O_WRONLY and O_CLOEXEC are added; mode 0666 before the umask.
   [[nodiscard]] bool open(const char* directory, const char* name, int flags);
   [[nodiscard]] bool write_at(const void* data, std::size_t size, std::uint64_t offset);
-  /// What is behind `size` goes, as far as the file system lets it.
+  /// Truncates the file to `size` bytes, if the file system allows it.
   void cut_at(std::uint64_t size);
-  /// Network file systems report a full disk only here.
+  /// Must be checked: network file systems report a full disk only here.
   bool close();
 
   int error = 0;
@@ -51,17 +52,17 @@ struct RankFileName {
 /// Maps a file of the directory. False: `file.error` has the errno value.
 [[nodiscard]] bool map_file(const char* directory, const char* name, platform::MappedFile& file);
 
-/// Renames a file of one directory to one of another. Returns 0 or the errno value; on failure nothing has changed.
+/// Renames a file, from one directory into another. Returns 0 or the errno value; on failure nothing has changed.
 int rename_between(const char* directory, const char* name, const char* other_directory, const char* other_name);
 void remove_from(const char* directory, const char* name);
-/// Writes a file of the directory, pieces one behind the other. It is NAME.new until it is complete: whoever reads sees
-/// all of it, and a launcher may kill the process at any instruction. `flags`: O_TRUNC replaces what is there; O_EXCL
-/// fails with EEXIST when it is there, or another process is writing it. Returns 0 or the errno value; on failure
-/// nothing of it is left.
+/// Writes a file of the directory from `pieces`, one behind the other. It is called NAME.new until it is complete, so
+/// that a reader sees all of it even though a launcher may kill the process at any instruction. `flags`: O_TRUNC
+/// replaces an existing file; O_EXCL fails with EEXIST if the file exists or another process is writing it. Returns 0
+/// or the errno value; on failure no part of the file is left.
 int write_whole(const char* directory, const char* name, int flags,
                 std::initializer_list<std::span<const std::byte>> pieces);
 
-/// While it lives, writing beyond RLIMIT_FSIZE gives EFBIG instead of killing the program.
+/// While an object lives, writing beyond RLIMIT_FSIZE gives EFBIG instead of killing the program.
 struct FileSizeSignalBlocker : platform::OwnSignalBlocker {
   FileSizeSignalBlocker() : OwnSignalBlocker(SIGXFSZ) {}
 };

@@ -1,5 +1,5 @@
 #pragma once
-/// What the sections with values of call paths share: the rank's own path of each node, the head of a location, and the
+/// Shared by the sections with values of call paths: the rank's own path of each node, the head of a location, and the
 /// values of a unit by path. Runtime half.
 
 #include <algorithm>
@@ -24,7 +24,7 @@ inline std::string_view fixed_text(const char* text, std::size_t size) { return 
 /// The rank's own path of each node of a location.
 using Paths = std::span<const std::uint32_t>;
 
-/// Calls `encode(location, paths)` for every location. `paths` has those of all locations, one behind the other.
+/// Calls `encode(location, paths)` for every location. `paths` has the paths of one location after the other.
 template <class Encode>
 void for_each_location(const RankRecord& record, const Numbers& paths, Encode encode) {
   const std::uint32_t* at = paths.data();
@@ -34,7 +34,7 @@ void for_each_location(const RankRecord& record, const Numbers& paths, Encode en
   }
 }
 
-/// The rank's own path of each node: most trees are numbered as the rank's is.
+/// Encodes the rank's own path of each node. Most trees are numbered like the rank's tree, so most differences are 0.
 inline void encode_node_paths(Paths paths, Encoder& out) {
   out.varint(paths.size());
   std::int64_t expected = 0;
@@ -44,7 +44,7 @@ inline void encode_node_paths(Paths paths, Encoder& out) {
   }
 }
 
-/// What a location is, before its values.
+/// Encodes what a location is, before its values.
 inline void encode_location_head(const LocationRecord& location, Encoder& out) {
   out.signed_varint(location.thread);
   out.signed_varint(location.os_thread_id);
@@ -56,7 +56,7 @@ inline void encode_location_head(const LocationRecord& location, Encoder& out) {
   for (const std::int64_t count : location.losses) out.signed_varint(count);
 }
 
-/// Names and units of the rank's extra metrics, behind their number.
+/// Encodes the number of the rank's extra metrics, then their names and units.
 inline void encode_extra_metrics(const RankRecord& record, Encoder& out) {
   out.varint(record.extra_metrics.size());
   for (const measurement::ExtraMetric& metric : record.extra_metrics) {
@@ -65,7 +65,7 @@ inline void encode_extra_metrics(const RankRecord& record, Encoder& out) {
   }
 }
 
-/// The columns of a node kind: how many, and how each adds up.
+/// How many columns a kind of node has, and how each adds up.
 struct KindColumns {
   std::size_t count;
   measurement::Reduction reduction[measurement::metric_count];
@@ -86,14 +86,14 @@ inline constexpr std::size_t most_columns = [] {
   for (const KindColumns& columns : columns_by_kind) most = std::max(most, columns.count);
   return most;
 }();
-/// Of one node: its columns, and then the extra metrics.
+/// The values of one node: its columns, then the extra metrics.
 inline constexpr std::size_t most_values = most_columns + measurement::most_extra_metrics;
 
 inline bool all_zero(std::span<const std::int64_t> values) {
   return std::all_of(values.begin(), values.end(), [](std::int64_t v) { return v == 0; });
 }
 
-/// Adds the columns of one call path to those that it has elsewhere, each by its metric's reduction.
+/// Combines the columns of one call path with the sums it already has, each by its metric's reduction.
 inline void combine_columns(NodeKind kind, const std::int64_t* values, std::int64_t* sums) {
   const KindColumns& columns = kind_columns(kind);
   for (std::size_t c = 0; c < columns.count; ++c) switch (columns.reduction[c]) {
@@ -103,7 +103,7 @@ inline void combine_columns(NodeKind kind, const std::int64_t* values, std::int6
     }
 }
 
-/// Adds the extra metrics of one call path to those that it has elsewhere.
+/// Adds the extra metrics of one call path to the sums it already has.
 inline void add_extras(std::span<const std::int64_t> values, std::int64_t* sums) {
   for (std::size_t m = 0; m < values.size(); ++m) sums[m] = format::add_saturating(sums[m], values[m]);
 }
@@ -115,9 +115,9 @@ struct Row {
   std::span<const std::int64_t> values;
 };
 
-/// The rows of a unit, ascending by path; several nodes of one path have a row each. Those whose values are all zero
-/// are left out. `values_of(kind, values)`: which of a node's values to take; none: the node is skipped. False: no
-/// memory.
+/// Collects the rows of a unit in ascending order of path; several nodes of one path have a row each. Rows whose values
+/// are all zero are left out. `values_of(kind, values)` returns the values of a node to take; none: the node is
+/// skipped. False: no memory.
 template <class ValuesOf>
 bool collect_rows(const UnitRecord& unit, const LocationRecord& location, Paths paths, ValuesOf values_of,
                   platform::GrowableArray<Row>& rows) {
@@ -133,7 +133,7 @@ bool collect_rows(const UnitRecord& unit, const LocationRecord& location, Paths 
   return true;
 }
 
-/// Calls `use(rows)` for the rows of each path, at least one; false when one of these is.
+/// Calls `use(rows)` for the rows of each path, of which there is at least one. False: one of the calls returned false.
 template <class Use>
 bool for_each_path(std::span<const Row> rows, Use use) {
   for (std::size_t i = 0, end = 0; i < rows.size(); i = end) {

@@ -19,7 +19,7 @@ namespace refrain::record {
 
 namespace {
 
-/// Gives the nodes of one location their numbers in the rank's tree.
+/// Numbers the nodes of one location in the rank's tree.
 class NodeResolver {
  public:
   NodeResolver(const RankRecord& record, DefinitionSet& definitions) : record_(record), definitions_(definitions) {}
@@ -52,7 +52,7 @@ class NodeResolver {
   }
 
   bool place(const Node& node, PathDefinition& path) {
-    // A return address may be one past the end of its function and of its module: the call is before it.
+    // A return address may be one past the end of its function and of its module, since the call lies before it.
     const std::uint64_t inside = node.kind == NodeKind::Frame && node.key != 0 ? node.key - 1 : node.key;
     const int found = lookup_.find(inside, node.generation);
     if (found < 0) return true;
@@ -91,7 +91,7 @@ class NodeResolver {
   Numbers module_numbers_, mpi_numbers_, user_numbers_;
 };
 
-/// The rank's own path of each node of all locations, one behind the other.
+/// Finds the rank's own path of each node, for one location after the other.
 bool resolve_paths(const RankRecord& record, DefinitionSet& definitions, Numbers& paths) {
   NodeResolver resolver(record, definitions);
   std::size_t nodes = 0;
@@ -105,7 +105,8 @@ bool resolve_paths(const RankRecord& record, DefinitionSet& definitions, Numbers
   return true;
 }
 
-/// The values of a unit by path. `values_of` as in collect_rows(); `combine(row, values)` adds a further row of a path.
+/// Encodes the values of a unit by path. `values_of` as in collect_rows(); `combine(row, values)` adds another row of a
+/// path.
 template <class ValuesOf, class Combine>
 void encode_rows(const UnitRecord& unit, const LocationRecord& location, Paths paths, ValuesOf values_of,
                  Combine combine, GrowableArray<Row>& rows, Encoder& out) {
@@ -151,7 +152,7 @@ void encode_locations(const RankRecord& record, const Numbers& all_paths, Encode
   });
 }
 
-/// Values of the extra metrics, in a section of their own: readers that do not know it miss nothing else.
+/// Encodes the extra metrics, which have a section of their own so that readers which do not know it miss nothing else.
 void encode_extra_unit(const UnitRecord& unit, const LocationRecord& location, Paths paths, std::size_t metrics,
                        GrowableArray<Row>& rows, Encoder& out) {
   for (std::size_t m = 0; m < metrics; ++m) out.signed_varint(unit.extra[m]);
@@ -189,7 +190,7 @@ void encode_overall_metrics(const RankRecord& record, Encoder& out) {
   }
 }
 
-/// With 12 bits of fraction, so that it compresses: what it is for is a standard deviation.
+/// Keeps 12 bits of fraction, so that the value compresses. A standard deviation is computed from it and needs no more.
 double rounded(double value) {
   constexpr std::uint64_t dropped = (std::uint64_t{1} << 40) - 1;
   return std::bit_cast<double>((std::bit_cast<std::uint64_t>(value) + dropped / 2 + 1) & ~dropped);
@@ -252,7 +253,7 @@ void encode_follows(const RankRecord& record, Encoder& out) {
   }
 }
 
-/// The slopes of a loop with paths for nodes, ascending by class and path, each once.
+/// Collects the slopes of a loop by path instead of node, in ascending order of class and path, each path once.
 bool collect_slopes(const LoopRecord& loop, Paths paths, std::size_t columns, GrowableArray<SlopeRecord>& rows) {
   rows.clear();
   for (SlopeRecord row : loop.slopes) {
@@ -270,7 +271,7 @@ bool collect_slopes(const LoopRecord& loop, Paths paths, std::size_t columns, Gr
       rows[count++] = row;
       continue;
     }
-    for (std::size_t c = 0; c < columns; ++c) {  // values of one path are added up, so their slopes are
+    for (std::size_t c = 0; c < columns; ++c) {  // values of one path add up, and so do their slopes
       last->first[c] += row.first[c];
       last->second[c] += row.second[c];
     }
@@ -282,7 +283,7 @@ bool varies(const SlopeRecord& slope, std::size_t column) {
   return slope.first[column] != 0 || slope.second[column] != 0;
 }
 
-/// With 12 bits of precision, so that it compresses: values are made to add up when they are reconstructed anyway.
+/// Keeps 12 bits of precision, so that the value compresses. Reconstructed values are scaled to add up anyway.
 void encode_slope(float slope, Encoder& out) {
   const auto bits = std::bit_cast<std::uint32_t>(slope);
   constexpr std::uint32_t dropped = 0xfff;
@@ -352,8 +353,8 @@ bool encode_samples(const LoopRecord& loop, Paths paths, platform::Bytes& payloa
   return !out.failed();
 }
 
-/// The frames that the record takes in, which may be long, and one for each piece that has no frame yet. Frames are
-/// compressed, the section is not.
+/// Adds the frames that the record takes in, which may be long, and a frame for each piece that has none yet. The
+/// frames are compressed, so the section is not.
 bool add_iterations(const RankRecord& record, const Numbers& all_paths, BlockBuilder& block) {
   platform::Bytes frames, samples;
   Compressor compressor;
@@ -395,7 +396,7 @@ void encode_process(const RankRecord& record, Encoder& out) {
   }
 }
 
-/// Cores as runs.
+/// Encodes cores as runs.
 void encode_cores(const platform::Cores& cores, Encoder& out) {
   constexpr std::size_t most = platform::Cores::most;
   const auto end_of_run = [&](std::size_t at) {
@@ -426,7 +427,7 @@ void encode_cores_taken(const RankRecord& record, Encoder& out) {
     out.varint(ns < 0 ? 0 : static_cast<std::uint64_t>(ns) + 1);
 }
 
-/// Members as runs of equal stride: MPI_COMM_WORLD of any size is one run.
+/// Encodes members as runs of equal stride: MPI_COMM_WORLD of any size is one run.
 void encode_members(std::span<const std::int32_t> members, Encoder& out) {
   out.varint(members.size());
   for (std::size_t i = 0; i < members.size();) {
@@ -450,7 +451,7 @@ void encode_communicators(const RankRecord& record, Encoder& out) {
   }
 }
 
-/// Section 26: false when every record stands for one communicator.
+/// Section 26 is left out if every record stands for one communicator.
 bool some_stand_for_many(std::span<const CommunicatorRecord> communicators) {
   return std::ranges::any_of(communicators, [](const CommunicatorRecord& c) { return c.made > 1; });
 }
@@ -510,7 +511,7 @@ void encode_losses(Encoder& out) {
   for (const auto& loss : measurement::loss_table) out.text(loss.name);
 }
 
-/// Adds what `encode(encoder)` writes as a section. False: no memory.
+/// Adds the output of `encode(encoder)` as a section. False: no memory.
 template <class Encode>
 bool add_section(BlockBuilder& block, format::Section type, Encode encode) {
   platform::Bytes payload;

@@ -1,8 +1,8 @@
 #pragma once
-/// Turns what one process measured into its definitions and the sections of its block. Runtime half.
+/// Turns the measurement of one process into its definitions and the sections of its block. Runtime half.
 ///
-/// The call trees of all threads become one rank-local tree; two nodes that are the same call path (a module that was
-/// unloaded and loaded again elsewhere) become one path and their values are combined by each metric's reduction.
+/// The call trees of all threads become one tree of the rank. Two nodes of the same call path (of a module that was
+/// unloaded and loaded elsewhere) become one path, and their values are combined by each metric's reduction.
 
 #include "record/block_builder.hpp"
 #include "record/definition_set.hpp"
@@ -10,8 +10,8 @@
 
 namespace refrain::record {
 
-/// Fills `definitions` (not created yet) and adds all sections of a rank's block but PathMapping. Their path numbers
-/// are those of `definitions`. False: no memory.
+/// Fills `definitions`, which must not be created yet, and adds all sections of a rank's block but PathMapping. Path
+/// numbers in the sections are those of `definitions`. False: no memory.
 [[nodiscard]] bool encode_rank(const RankRecord& record, DefinitionSet& definitions, BlockBuilder& block);
 
 /// The section PathMapping: the unified number of each of the rank's own paths.

@@ -71,7 +71,7 @@ bool RankRecordBuilder::add_outside(const Location& l, const measurement::UnitTo
   return add_unit(totals, extra, -1, -1);
 }
 
-/// What MPI_Pcontrol has left out.
+/// Adds the time for which MPI_Pcontrol has stopped the measurement.
 bool RankRecordBuilder::add_stopped(const Location& l, platform::Ticks end, std::int64_t cpu_end_ns) {
   const measurement::StoppedTime time = measurement::stopped_until(l, end, cpu_end_ns);
   if (time.wall == 0) return true;
@@ -82,7 +82,7 @@ bool RankRecordBuilder::add_stopped(const Location& l, platform::Ticks end, std:
 }
 
 bool RankRecordBuilder::push_cluster(clustering::ClusterView cluster) {
-  cluster.sum = {};  // the unit has it
+  cluster.sum = {};  // it is in the unit
   cluster.minimum = kept(cluster.minimum);
   cluster.maximum = kept(cluster.maximum);
   cluster.squares = kept(cluster.squares);
@@ -101,7 +101,7 @@ bool RankRecordBuilder::add_cluster(const ClusteredLoop& loop, std::uint32_t ind
                   static_cast<std::int32_t>(index));
 }
 
-/// The slopes belong to classes: one cluster of each class has them all.
+/// Slopes belong to classes, and every cluster of a class has all of them.
 bool RankRecordBuilder::add_slopes(const ClusteredLoop& loop) {
   platform::GrowableArray<bool> seen;
   if (!seen.resize(loop.clusterer.class_count())) return false;
@@ -123,11 +123,11 @@ bool RankRecordBuilder::add_slopes(const ClusteredLoop& loop) {
 
 namespace {
 
-/// The class of the iterations without an MPI call or region; a new one when there are none.
+/// The class of iterations without an MPI call or region; a new class if there is none.
 std::uint32_t class_without_keys(const ClusteredLoop& loop) {
   for (std::uint32_t k = 0; k < loop.clusterer.cluster_count(); ++k) {
     const clustering::ClusterView cluster = loop.clusterer.cluster(k);
-    bool has_keys = false;  // they come first
+    bool has_keys = false;  // paths that are keys come first
     (void)loop.clusterer.for_each_path(k, [&](const clustering::PathRow& row) {
       has_keys = row.has_slopes;
       return false;
@@ -139,7 +139,7 @@ std::uint32_t class_without_keys(const ClusteredLoop& loop) {
 
 }  // namespace
 
-/// The iterations that a thread has passed are one more cluster, so everything that was measured is in some cluster.
+/// Adds the iterations that a thread has passed as one more cluster, so that everything measured is in some cluster.
 bool RankRecordBuilder::add_passed(const Location& l, const ClusteredLoop& loop, std::int32_t loop_index) {
   const measurement::PassedIterations& passed = loop.passed;
   const std::size_t metrics = measurement::logged_in_use();
@@ -191,7 +191,7 @@ bool RankRecordBuilder::add_loop(const Location& l, ClusteredLoop& loop, std::in
   return loops_.push_back(record);
 }
 
-/// The mean times, with what each call and tick costs before and after it is timed.
+/// Adds the mean times, including the part of each call and tick that is not timed.
 void RankRecordBuilder::add_own_times(const Location& l, LocationRecord& location) const {
   for (std::size_t i = 0; i < measurement::own_time_count; ++i) location.own_times[i] = mean_of(l.own_times[i]);
   const auto add = [&](measurement::OwnTime of, double outside) {
@@ -213,13 +213,13 @@ bool RankRecordBuilder::add(const Location& l) {
   const bool has_thread = inside != Inside::Closed;
   if (threads_ != Threads::Ended && has_thread) {
     end = platform::now();
-    // By the number of the thread: the calling one may be a helper of it.
+    // By the thread's id, because the calling thread may be a helper of that thread.
     cpu_end = platform::thread_cpu_ns_of(l.os_thread_id);
   }
   if (threads_ != Threads::Ended && has_thread && !l.stopped) {
     const measurement::OffCpuTimes off = measurement::off_cpu_since_look(l, inside == Inside::Call);
     if (inside == Inside::Call && threads_ != Threads::Cut) {
-      // The CPU time since the call was charged last is left out with the call.
+      // The call is left out, and so is the CPU time since it was last charged.
       const double ticks_per_ns = platform::ticks_per_second(record_.first_anchor, record_.last_anchor) * 1e-9;
       const auto call_ns = static_cast<std::int64_t>(static_cast<double>(end - l.call.charged_until) / ticks_per_ns);
       cpu_end -= std::clamp<std::int64_t>(call_ns - off.mpi, 0, std::max<std::int64_t>(cpu_end - l.cpu_begin_ns, 0));
@@ -233,7 +233,7 @@ bool RankRecordBuilder::add(const Location& l) {
       ++in_progress.mpi_calls;
       cut_call = measurement::duration_of_open_call(l, end);
     } else if (inside == Inside::Call) {
-      end = l.call.charged_until;  // the call is left out, with all time since it was charged last
+      end = l.call.charged_until;  // the call is left out, with all time since it was last charged
     }
     in_progress.wall += end - l.begin;
     if (cpu_end > l.cpu_begin_ns) in_progress.cpu_ns += cpu_end - l.cpu_begin_ns;
@@ -294,7 +294,7 @@ const measurement::Stretches* RankRecordBuilder::copy_of(const measurement::Stre
   return stretches ? copies_.of(std::span(stretches, 1)).data() : nullptr;
 }
 
-/// Adds a location that is held, or is for this purpose.
+/// Adds a location that is held, or that is held for this purpose.
 bool RankRecordBuilder::add_held(Location& l) {
   copies_are_needed_ = false;
   if (threads_ != Threads::Going) return (threads_ != Threads::Ended && !measurement::is_held(l)) || add(l);
@@ -303,7 +303,7 @@ bool RankRecordBuilder::add_held(Location& l) {
   const measurement::TakenFollower taken(l);
   if (!taken || (!is_own && !measurement::pause_one(l))) return false;
   measurement::bring_up_to_date(l);
-  // Those of a thread that follows are filled by the first thread alone.
+  // The loops of a thread that follows are filled by the first thread alone.
   const bool by_own = measurement::follows(l) ? own && measurement::is_followed(*own) : is_own;
   copies_are_needed_ = !by_own;
   const bool added = add(l);
@@ -333,7 +333,7 @@ bool RankRecordBuilder::build(const RankRecord& frame, const Calibration& calibr
     locations_[0].losses[static_cast<std::size_t>(measurement::Loss::UnseenThreads)] =
         measurement::unseen_cpu_ns(cpu_ns_);
   record_.locations = locations_.view();
-  // Last, as the modules: these are all that a location has seen. Other threads may add more.
+  // Comes last, like the modules, so that all regions the locations refer to are there. Other threads may add more.
   record_.user_regions = measurement::user_region_names();
   return copy_modules();
 }

@@ -1,6 +1,6 @@
 #pragma once
-/// Turns the locations of this process into the view that is written. What a location goes on changing is copied while
-/// it is held; it is encoded and written when it is not.
+/// Turns the locations of this process into the view that is written. Data that a location goes on changing are copied
+/// while it is held; they are encoded and written when it is no longer held.
 
 #include <optional>
 
@@ -13,39 +13,39 @@
 
 namespace refrain::record {
 
-/// What a record tells of samples, by the folder that takes them.
+/// What a record says about samples. Passed in, because sampling/ is not below this folder.
 struct Sampler {
-  bool is_on_wall_clock;  ///< which then takes the place of the CPU clock
+  bool is_on_wall_clock;  ///< the wall clock replaces the CPU clock
   std::int64_t (*cpu_time_without_ticks)(const measurement::Location& location);  ///< sampling/sampler.hpp
 };
 
-/// Owns what a RankRecord points to, but for what `frame` points to, the nodes of call trees, and, where the locations
-/// stay as they are, what they hold of loops and messages.
+/// Owns what a RankRecord points to, except what `frame` points to, the nodes of call trees, and, where the locations
+/// do not change, their loops and messages.
 class RankRecordBuilder {
  public:
   enum class Threads {
     Ended,    ///< all locations are closed
-    Running,  ///< they are paused, but for the calling thread's; a call in progress will be counted later
-    Going,    ///< they go on, and each is paused for as long as it takes to copy it; else the same
-    Cut       ///< they are paused, and the process may end now: a call in progress counts as far as it has come
+    Running,  ///< all are paused but the calling thread's; a call in progress will be counted later
+    Going,    ///< as Running, but threads go on, and each is paused only while it is copied
+    Cut       ///< all are paused, and the process may end now: a call in progress counts up to now
   };
   /// False: no memory, or a location could not be paused.
   [[nodiscard]] bool build(const RankRecord& frame, const Calibration& calibration, const Sampler& sampler,
                            Threads threads);
   const RankRecord& record() const { return record_; }
-  /// A copy that lives as long as this, of what would change before the record is written.
+  /// Copies data that would change before the record is written. The copy lives as long as this object.
   const measurement::Stretches* copy_of(const measurement::Stretches* stretches);
 
  private:
   [[nodiscard]] bool copy_modules();
   [[nodiscard]] bool add_held(measurement::Location& location);
   [[nodiscard]] bool add(const measurement::Location& location);
-  /// What the record is to point to instead of `items`, which the location has.
+  /// `items` of the location, or a copy of them if they may change before the record is written.
   template <class T>
   std::span<const T> kept(std::span<const T> items) {
     return copies_are_needed_ ? copies_.of(items) : items;
   }
-  /// Items that were collected, where they stay. The array is empty then.
+  /// Moves collected items to where they stay, and empties the array.
   template <class T>
   std::span<const T> take(platform::GrowableArray<T>& items) {
     const std::span<const T> taken = copies_.of(items.view());
@@ -53,7 +53,7 @@ class RankRecordBuilder {
     return taken;
   }
   void add_own_times(const measurement::Location& location, LocationRecord& record) const;
-  /// A call in progress that is to be counted, how long it has lasted, and how much of that off the CPU since the last
+  /// A call in progress that counts: how long it has lasted, and how much of that it was off the CPU since the last
   /// look.
   struct CallInProgress {
     measurement::NodeId node;
@@ -70,25 +70,25 @@ class RankRecordBuilder {
   [[nodiscard]] bool add_slopes(const measurement::ClusteredLoop& loop);
   [[nodiscard]] bool add_cluster(const measurement::ClusteredLoop& loop, std::uint32_t index, std::int32_t loop_index);
   [[nodiscard]] bool push_cluster(clustering::ClusterView cluster);
-  /// Of the rows that were added since the last one. `extra`: null: 0.
+  /// Adds a unit with the rows that were added since the previous one. `extra` null: zeros.
   [[nodiscard]] bool add_unit(const measurement::UnitTotals& totals, const std::int64_t* extra, std::int32_t loop,
                               std::int32_t cluster);
-  /// A row of values for `node`, to be filled. Null: no memory.
+  /// Adds a row of values for `node`, to be filled in. Null: no memory.
   std::int64_t* add_row(std::uint32_t node, std::size_t columns);
 
   RankRecord record_{};
   Sampler sampler_{};
-  std::int64_t cpu_ns_ = 0;                     ///< of all locations
-  double outside_call_ = 0, outside_tick_ = 0;  ///< ticks of each call and tick before and after it is timed
+  std::int64_t cpu_ns_ = 0;                     ///< sum over all locations
+  double outside_call_ = 0, outside_tick_ = 0;  ///< untimed part of a call and a tick, ticks
   Threads threads_ = Threads::Ended;
   Copies copies_;
-  bool copies_are_needed_ = false;  ///< the loops of the location in hand change before the record is written
+  bool copies_are_needed_ = false;  ///< the current location's loops may change before the record is written
   platform::GrowableArray<platform::Module> modules_;
   platform::GrowableArray<LocationRecord> locations_;
-  // Of the location in hand.
-  platform::GrowableArray<ValueRecord> rows_;  ///< of its unit in hand
+  // Of the current location.
+  platform::GrowableArray<ValueRecord> rows_;  ///< of its current unit
   platform::GrowableArray<UnitRecord> units_;
-  platform::GrowableArray<clustering::ClusterView> clusters_;  ///< of its loop in hand
+  platform::GrowableArray<clustering::ClusterView> clusters_;  ///< of its current loop
   platform::GrowableArray<SlopeRecord> slopes_;                ///< likewise
   platform::GrowableArray<LoopRecord> loops_;
   platform::GrowableArray<waits::DurationTable::Entry> durations_;

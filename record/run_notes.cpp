@@ -14,10 +14,10 @@ namespace refrain::record {
 namespace {
 
 char notes[PATH_MAX];
-int forks = 0;  ///< of this process and those that it is a fork of
+int forks = 0;  ///< forks of this process and of its ancestors up to exec
 
-/// One line, in one write; on nodes that do not have the file, nothing. `refrain run` takes "\n" and "\\" in the text
-/// for the characters (tools/run_notes.cpp).
+/// Appends one line in one write; does nothing on nodes that do not have the file. `refrain run` takes "\n" and "\\" in
+/// the text for the characters (tools/run_notes.cpp).
 void leave_note(const char* kind, const char* text) {
   if (!*notes) return;
   const platform::ErrnoKeeper errno_keeper;

@@ -1,36 +1,37 @@
 #pragma once
-/// What a process knows of the run that it belongs to before MPI tells, and the file of notes by which it tells the
-/// `refrain run` that waits (tools/run_notes.hpp).
+/// What a process knows about its run before MPI is initialized, and the file of notes by which it informs the waiting
+/// `refrain run` (tools/run_notes.hpp).
 
 #include <climits>
 
 namespace refrain::record {
 
-/// The file that this process executes; empty: not known. Async-signal-safe.
+/// Path of the file that this process executes; empty: unknown. Async-signal-safe.
 struct Executable {
   char path[PATH_MAX];
   Executable();
 };
 
-/// World rank that the launcher told in the environment, -1 when it told none.
+/// The world rank that the launcher has put into the environment; -1: none.
 int rank_by_environment();
 
-/// Keeps the name of the file of notes, which clean_environment() (runtime/launch.hpp) takes out of the environment.
+/// Keeps the name of the file of notes, before clean_environment() (runtime/launch.hpp) removes it from the
+/// environment.
 void remember_run();
-/// That name; empty: nobody waits.
+/// The name of that file; empty: no `refrain run` waits.
 const char* notes_file();
 
-/// This job's results are there.
+/// Notes where this job's results are.
 void note_experiment(const char* directory);
-/// It was said why there are none.
+/// Notes that a message has said why there are no results.
 void note_said();
-/// This process has loaded MPI without a call of MPI_Init that came here. At its end.
+/// Notes at the end that this process has loaded MPI, but that no call of MPI_Init reached the runtime.
 void note_mpi_unseen();
-/// This process is a forked child, which is not measured; of the first ones only. Async-signal-safe.
+/// Notes that this process is a forked child, which is not measured. Only the first ones are noted. Async-signal-safe.
 void note_forked();
-/// Before each fork.
+/// Called before each fork.
 void count_fork();
-/// This process becomes another program, which is not measured, before there were any results.
+/// Notes that exec replaces this process by a program that is not measured, before there were any results.
 void note_replacement(const char* file);
 
 }  // namespace refrain::record

@@ -10,13 +10,14 @@ using format::PathClaim;
 using platform::GrowableArray;
 using Values = GrowableArray<std::int64_t>;
 
-/// The sums of one location after the other. Functions that give a bool say false when there is no memory.
+/// The sums of the current location. Functions return false if there is no memory.
 class LocationSums {
  public:
   LocationSums(const RankRecord& record, double ticks_per_second)
       : record_(record), ticks_per_second_(ticks_per_second), extras_(record.extra_metrics.size()) {}
 
-  /// Makes room for the largest unit at once: growing memory step by step asks more of the kernel than all the sums.
+  /// Reserves room for the largest unit at once, because growing step by step costs more in the kernel than all the
+  /// sums.
   bool create(std::size_t path_count) {
     std::size_t most = 0;
     for (const LocationRecord& location : record_.locations)
@@ -69,7 +70,7 @@ class LocationSums {
   struct Place {
     std::uint32_t path;
     NodeKind kind;
-    bool has_columns;  ///< some unit has had values: a minimum has begun
+    bool has_columns;  ///< some unit had values, so a minimum has begun
   };
   /// A call path in the unit; its extra metrics are in `unit_extras_`.
   struct UnitPath {
@@ -105,7 +106,7 @@ class LocationSums {
     return true;
   }
 
-  /// The call paths of the unit, ascending by path; adds up what needs no rule.
+  /// Collects the call paths of the unit in ascending order, and adds up the values that need no rule.
   bool collect_unit(const UnitRecord& unit, const LocationRecord& location, Paths paths) {
     totals_ += unit;
     unit_paths_.clear();
@@ -133,7 +134,7 @@ class LocationSums {
     return unit_paths_.push_back(path) && unit_extras_.append(combined + count, extras_);
   }
 
-  /// Columns that are all zero are no values: they do not begin a minimum.
+  /// Columns that are all zero hold no values, so they do not begin a minimum.
   static void add_columns(NodeKind kind, const std::int64_t* values, std::int64_t* sums, bool& begun) {
     const std::size_t count = kind_columns(kind).count;
     if (all_zero({values, count})) return;
@@ -142,7 +143,7 @@ class LocationSums {
     begun = true;
   }
 
-  /// What takes part in a division. A claim, and the share that it becomes, has the place of the same index.
+  /// The participants of a division. A claim, and the share that it becomes, belongs to the place of the same index.
   struct Claims {
     Numbers places;
     Values values;
@@ -203,7 +204,7 @@ class LocationSums {
   const double ticks_per_second_;
   const std::size_t extras_;
 
-  Numbers place_of_path_;  ///< by own path: place + 1; 0: the location does not have it
+  Numbers place_of_path_;  ///< by own path: place + 1; 0: the location does not have the path
   GrowableArray<Place> places_;
   Values sums_;
   measurement::UnitTotals totals_;
@@ -211,7 +212,7 @@ class LocationSums {
   std::int64_t extra_totals_[measurement::most_extra_metrics];
   std::int64_t extra_no_path_[measurement::most_extra_metrics];
 
-  // Of one unit.
+  // Of the current unit.
   GrowableArray<Row> rows_;
   GrowableArray<UnitPath> unit_paths_;
   Values unit_extras_;

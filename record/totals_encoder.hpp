@@ -1,9 +1,9 @@
 #pragma once
-/// The section Totals: what the run of each location comes to. Runtime half.
+/// The section Totals: sums over the whole run for each location. Runtime half.
 ///
-/// The report of a run needs no unit then. The time rules (format/time_rules.hpp) are applied to each unit by itself,
-/// as the offline half does, and the results added up. Where two call paths have equal claims on a tick that is left
-/// over, the one with the lower number of the rank's own has it.
+/// It spares reports of a run from reading units. The time rules (format/time_rules.hpp) are applied to each unit by
+/// itself, as the offline half does, and the results are added up. If two call paths have equal claims on a leftover
+/// tick, the one with the lower number in the rank gets it.
 
 #include "record/encoder.hpp"
 #include "record/path_rows.hpp"
@@ -11,8 +11,8 @@
 
 namespace refrain::record {
 
-/// `paths`: the rank's own path of each node, as for_each_location() wants them, all below `path_count`.
-/// `ticks_per_second` as the section Rank has it. The work is that of sorting the values of each unit.
+/// `paths` are the rank's own paths as for_each_location() takes them, all below `path_count`. `ticks_per_second` is
+/// the value in the section Rank. The cost is that of sorting the values of each unit.
 void encode_totals(const RankRecord& record, const Numbers& paths, std::size_t path_count, double ticks_per_second,
                    Encoder& out);
 

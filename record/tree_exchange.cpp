@@ -18,7 +18,7 @@ bool broadcast(const measurement::Peers& peers, platform::Bytes& message, std::i
     message.clear();
     if (!peers.receive(peers.state, place.parent, message, deadline_monotonic_ns)) return false;
   }
-  // The largest subtree first: it has the longest way to go.
+  // The largest subtree first, because it needs the most steps.
   for (int i = place.children; i-- > 0;)
     if (!peers.send(peers.state, place.child[i], message, deadline_monotonic_ns)) return false;
   return true;

@@ -1,11 +1,11 @@
 #pragma once
 /// Exchanges over a binomial tree of the job's ranks with rank 0 at its root. Runtime half.
 ///
-/// The subtree of a rank is a contiguous range that begins with the rank itself, so whoever adds up along the tree in
-/// this order has an exclusive scan in rank order. Depth: ceil(log2(ranks)) messages.
+/// The subtree of a rank is a contiguous range that begins with the rank itself, so adding up along the tree in this
+/// order gives an exclusive scan in rank order. Depth: ceil(log2(ranks)) messages.
 ///
-/// Only inside the MPI_Init and MPI_Finalize wrappers, by one thread per rank; all ranks call the same functions in the
-/// same order. Errors: false when the deadline is over or MPI failed; nothing may be exchanged afterwards.
+/// Only inside the wrappers of MPI_Init and MPI_Finalize, on one thread per rank; all ranks call the same functions in
+/// the same order. Errors: false if the deadline has passed or MPI failed; nothing may be exchanged afterwards.
 
 #include <cstdint>
 
@@ -22,12 +22,12 @@ struct TreePlace {
 };
 TreePlace place_in_tree(int rank, int size);
 
-/// After it `message` is on every rank what it was on rank 0.
+/// Copies `message` from rank 0 to every rank.
 [[nodiscard]] bool broadcast(const measurement::Peers& peers, platform::Bytes& message,
                              std::int64_t deadline_monotonic_ns);
 
-/// Receives one message of every child, in ascending order of ranks (what is combined does not depend on who was
-/// first). `absorb(index, bytes)` is called for each with the child's index in `place`; false from it ends the loop.
+/// Receives one message from every child, in ascending order of ranks, so that the result does not depend on timing.
+/// Calls `absorb(index, bytes)` for each with the child's index in `place`; if that returns false, the loop ends.
 template <class Absorb>
 [[nodiscard]] bool receive_from_children(const measurement::Peers& peers, const TreePlace& place,
                                          std::int64_t deadline_monotonic_ns, Absorb absorb) {

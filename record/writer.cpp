@@ -19,7 +19,7 @@ using measurement::Peers;
 using platform::Bytes;
 using Numbers = GrowableArray<std::uint32_t>;
 
-/// Everything one rank has to say, encoded; only its place in the file and its unified path numbers are missing.
+/// The encoded data of one rank, which lacks only its place in the file and its unified path numbers.
 struct RankData {
   DefinitionSet definitions;
   BlockBuilder block;
@@ -33,7 +33,7 @@ struct RankData {
   std::uint64_t block_size() const { return block.size_with(1, own_paths * sizeof(std::uint32_t)); }
 };
 
-/// The file's first bytes, into an empty `out`. False: no memory.
+/// Writes the file's header into an empty `out`. False: no memory.
 bool make_header(Bytes& out, std::uint32_t flags, std::uint32_t ranks, std::uint32_t entries,
                  std::uint64_t definitions_size) {
   Encoder encoder(out);
@@ -52,7 +52,7 @@ bool make_header(Bytes& out, std::uint32_t flags, std::uint32_t ranks, std::uint
   return !encoder.failed();
 }
 
-/// The head of a file up to the first rank's block: header, empty rank table, definitions.
+/// Builds the head of a file up to the first rank's block: header, empty rank table, definitions.
 bool build_head(const DefinitionSet& definitions, std::uint32_t flags, std::uint32_t ranks, std::uint32_t entries,
                 Bytes& out, std::uint64_t& definitions_size) {
   BlockBuilder builder;
@@ -64,8 +64,8 @@ bool build_head(const DefinitionSet& definitions, std::uint32_t flags, std::uint
          out.append(builder.payloads().data(), builder.payloads().size());
 }
 
-/// What a rank's block lacks when its place in the file is known: its sections' table, and its entry in the rank table.
-/// False: no memory.
+/// Makes what a rank's block lacks until its place in the file is known: its section table, and its entry in the rank
+/// table. False: no memory.
 bool finish_block(RankData& data, std::uint32_t rank, std::uint64_t offset, std::span<const std::uint32_t> unified,
                   Bytes& table, Bytes& entry) {
   if (!add_path_mapping(unified, data.block) || !data.block.put_table(table)) return false;
@@ -82,8 +82,8 @@ constexpr const char* part_name_begin = "part-";
 
 enum class Alone { Part, WholeProfile };
 
-/// A file of this rank alone, put in place in one step. The measurement is encoded anew: a unification that went wrong
-/// may have left other ranks' paths among the definitions.
+/// Writes a file of this rank alone and puts it in place in one step. The measurement is encoded anew, because a failed
+/// unification may have left paths of other ranks among the definitions.
 WriteOutcome write_alone(const RankRecord& record, const char* directory, Alone kind) {
   const bool is_whole = kind == Alone::WholeProfile;
   const RankFileName part(part_name_begin, record.rank);
@@ -112,11 +112,11 @@ WriteOutcome write_alone(const RankRecord& record, const char* directory, Alone 
   return outcome;
 }
 
-/// How the ranks of a subtree fared; travels up the tree.
+/// How the ranks of a subtree fared. It travels up the tree.
 struct Tally {
   std::uint32_t apart = 0;       ///< ranks whose data is not in profile.refrain
-  std::uint32_t lost = 0;        ///< those of them whose data is nowhere
-  std::uint32_t first_rank = 0;  ///< the lowest of them
+  std::uint32_t lost = 0;        ///< how many of these have written no data at all
+  std::uint32_t first_rank = 0;  ///< the lowest rank that is apart
   std::int32_t first_error = 0;
 
   void add(const Tally& other) {
@@ -129,8 +129,8 @@ struct Tally {
   }
 };
 
-/// One parallel write. The three exchanges over the tree of ranks are unify(), place() and tell(), in this order; each
-/// rank knows the size of its block before the first, so nothing else has to be exchanged.
+/// One parallel write. The ranks exchange three times over their tree: unify(), place() and tell(), in this order. Each
+/// rank knows the size of its block before the first exchange, so nothing else has to be exchanged.
 class ParallelWrite {
  public:
   ParallelWrite(const RankRecord& record, const Peers& peers, const char* directory, std::int64_t deadline)
@@ -140,8 +140,8 @@ class ParallelWrite {
         deadline_(deadline),
         place_(place_in_tree(peers.rank, peers.size)) {}
 
-  /// Up: definitions and sizes of the subtrees. A rank that cannot go on says so instead, so that nobody has to wait
-  /// for the deadline to find out; then there will be no common file.
+  /// Up the tree: definitions and sizes of the subtrees. A rank that cannot go on says so, so that nobody has to wait
+  /// for the deadline to find out; then there is no common file.
   void unify() {
     encoded_ = data_.create(record_);
     subtree_bytes_ = encoded_ ? data_.block_size() : 0;
@@ -153,9 +153,9 @@ class ParallelWrite {
     if (place_.parent >= 0) send_definitions();
   }
 
-  /// Down: the place of each subtree in the file and the unified numbers of its paths. Rank 0 makes the file before.
-  /// False: the exchange failed. Afterwards `can_write()` says whether there is a file. A child that cannot be reached
-  /// will find out by itself, and the others need not suffer.
+  /// Down the tree: the place of each subtree in the file, and the unified numbers of its paths. Rank 0 makes the file
+  /// first. False: the exchange failed. Afterwards can_write() says whether there is a file. A child that cannot be
+  /// reached finds out by itself, and the others are not affected.
   bool place() {
     if (place_.parent < 0) {
       if (encoded_) start_file();
@@ -177,8 +177,8 @@ class ParallelWrite {
   bool can_write() const { return placed_; }
   int head_error() const { return head_error_; }
 
-  /// Writes this rank's block, and then its entry in the rank table, so that the entry is never there without the
-  /// block. Returns 0 or the errno value.
+  /// Writes this rank's block, then its entry in the rank table, so that the entry never refers to a missing block.
+  /// Returns 0 or the errno value.
   int write_own() {
     if (place_.parent >= 0 && !file_.open(directory_, format::profile_name, 0)) return file_.error;
     const auto rank = static_cast<std::uint32_t>(record_.rank);
@@ -194,7 +194,7 @@ class ParallelWrite {
     return place_.parent < 0 || file_.close() ? 0 : file_.error;
   }
 
-  /// Up: who failed. On rank 0 the tally is that of the job. False: the exchange failed.
+  /// Up the tree: which ranks failed. On rank 0 the tally becomes that of the job. False: the exchange failed.
   bool tell(Tally& tally) {
     const bool heard = receive_from_children(peers_, place_, deadline_, [&](int, const Bytes& message) {
       Tally child;
@@ -209,7 +209,7 @@ class ParallelWrite {
            peers_.send(peers_.state, place_.parent, message, deadline_);
   }
 
-  /// Rank 0, at the end: marks the file complete. Returns 0 or the errno value.
+  /// Marks the file complete; on rank 0, at the end. Returns 0 or the errno value.
   int finish(bool complete) {
     const auto ranks = static_cast<std::uint32_t>(peers_.size);
     Bytes header;
@@ -237,7 +237,7 @@ class ParallelWrite {
       data_.definitions.encode_modules(out);
       data_.definitions.encode_paths(out);
     }
-    // A message that is truncated for want of memory, or does not arrive, is a failure at the parent.
+    // A message that is truncated for lack of memory, or does not arrive, is a failure at the parent.
     (void)peers_.send(peers_.state, place_.parent, message, deadline_);
   }
 
@@ -287,8 +287,8 @@ class ParallelWrite {
 
   RankData data_;
   bool heard_ = false;    ///< all children answered
-  bool encoded_ = false;  ///< this rank and all of its subtree are in `data_.definitions`
-  bool placed_ = false;   ///< there is a file and this rank knows its place in it
+  bool encoded_ = false;  ///< `data_.definitions` has this rank and its whole subtree
+  bool placed_ = false;   ///< there is a file, and this rank knows its place in it
   Numbers child_paths_[32];
   std::uint64_t child_bytes_[32] = {};
   std::uint64_t subtree_bytes_ = 0;
@@ -340,7 +340,7 @@ WriteOutcome write_together(const RankRecord& record, const Peers& peers, const 
   }
   const bool told = write.tell(tally);
   if (!root) {
-    if (told) outcome.line[0] = '\0';  // rank 0 has a line for all
+    if (told) outcome.line[0] = '\0';  // rank 0 prints one line for all
     return outcome;
   }
   outcome.complete = told && tally.apart == 0;
