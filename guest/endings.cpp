@@ -24,17 +24,17 @@ namespace {
 
 using measurement::Inside;
 
-/// Batch systems give a second between SIGTERM and SIGKILL, and the program's own end may need some of it.
-/// All ranks of a job are told to end at the same time, and at the first death launchers kill the others at once: so
-/// none of several dies before this time.
+/// Batch systems leave a second between SIGTERM and SIGKILL, and the program's own end may need some of it. All ranks
+/// of a job are told to end at the same time, and at the first death launchers kill the others at once. So a process
+/// that is one of several does not die before this time.
 constexpr std::int64_t patience_when_asked_ns = 450'000'000;
-/// Nobody waits for a process that crashes; but a lock that it held may never be given back.
+/// Nobody waits for a process that crashes, but a lock that it held may never be released.
 constexpr std::int64_t patience_in_crash_ns = 2'000'000'000;
 constexpr std::int64_t patience_at_exit_ns = 20'000'000'000;
 
 platform::HelperThread helper;
-std::atomic_flag writing;                       ///< somebody uses the helper
-std::atomic<bool> was_written_for_exit{false};  ///< by write_before_exit: once is enough
+std::atomic_flag writing;                       ///< a thread uses the helper
+std::atomic<bool> was_written_for_exit{false};  ///< write_before_exit() has written; it does so once
 
 bool is_inside_measurement() {
   const measurement::Location* own = measurement::own_location();
@@ -43,19 +43,19 @@ bool is_inside_measurement() {
 
 // ---- a fault while writing ------------------------------------------------------------------------------------------
 
-/// Makes the signal that a handler has taken come again, as it came.
+/// Sends the signal that a handler has received once more, with its original information.
 void send_again(int signal, siginfo_t* info) {
   syscall(SYS_rt_tgsigqueueinfo, platform::process_id(), platform::thread_id(), signal, info);
 }
 
-/// The instruction that made it is executed again when the handler returns.
+/// Whether an instruction caused the signal: it is executed again when the handler returns.
 bool is_fault(int signal, const siginfo_t* info) { return info->si_code > 0 && platform::is_fault_signal(signal); }
 
-/// The handler of faults while the helper writes, whatever handler the program has installed.
+/// Handles faults while the helper writes, whatever handler the program has installed.
 void on_fault_meanwhile(int signal, siginfo_t* info, void* context) {
   if (helper.is_this_thread()) {
     if (is_fault(signal, info)) helper.leave();
-    // Somebody sent it to the process: another thread takes it, now or when the work is done.
+    // The signal was sent to the process: another thread receives it, now or when the work is done.
     sigaddset(&static_cast<ucontext_t*>(context)->uc_sigmask, signal);
     kill(platform::process_id(), signal);
     return;
@@ -72,15 +72,15 @@ struct Work {
 
 void do_work(void*) { work.done = callbacks.write(work.end); }
 
-/// False: nothing was written. `patience_ns`: 0 waits for ever.
+/// Has the helper write. `patience_ns`: how long to wait; 0: forever. False: nothing was written.
 bool write_aside(End end, std::int64_t patience_ns) {
   using Result = platform::HelperThread::Result;
   if (!callbacks.is_measured() || was_written_for_exit.load()) return false;
   if (writing.test_and_set(std::memory_order_acquire)) return false;
   const platform::NoCancellation whole;
   work = {end, false};
-  // A fault signal that somebody sends to this thread meanwhile waits until the program's handlers are back:
-  // on_fault_meanwhile would wait here for `writing`, which this thread clears.
+  // A fault signal that is sent to this thread meanwhile waits until the program's handlers are back, because
+  // on_fault_meanwhile() would wait here for `writing`, which this thread clears.
   const sigset_t faults = platform::fault_signal_set();
   sigset_t mask;
   platform::change_signal_mask(SIG_BLOCK, &faults, &mask);
@@ -103,8 +103,8 @@ siginfo_t first_info;
 constexpr int most_retries = 300;
 constexpr std::int64_t retry_ns = 1'000'000;
 
-/// The thread is in the middle of Refrain's own work, which takes microseconds: the same signal comes again soon. The
-/// program sees one that came a little later.
+/// The signal has found its thread in Refrain's own work, which takes microseconds. Has a timer send it again soon; to
+/// the program it looks like a signal that came a little later.
 bool comes_again(int signal, siginfo_t* info) {
   if (is_fault(signal, info) || signal == SIGABRT) return false;
   const int before = retries.fetch_add(1);
@@ -118,7 +118,8 @@ bool comes_again(int signal, siginfo_t* info) {
 
 bool is_crash(int signal) { return platform::is_fault_signal(signal) || signal == SIGABRT || signal == SIGSYS; }
 
-/// The program has left the signal at its default: it dies of it, after its measurement was written.
+/// Handles a signal that the program has left at its default: writes the measurement, then lets the signal end the
+/// process.
 void on_default(int signal, siginfo_t* info, void*) {
   static std::atomic_flag dying;
   if (helper.is_this_thread()) helper.leave();
@@ -137,13 +138,14 @@ void on_default(int signal, siginfo_t* info, void*) {
     }
   }
   set_default(signal);
-  send_again(signal, info);  // a fault, too: what caused it may be gone
+  send_again(signal, info);  // also for a fault, whose cause may be gone
 }
 
-/// SIGTERM has come and the program handles it. Its handler is first: the time that is left is the program's.
+/// Handles a SIGTERM that the program handles, too. The program's handler comes first: the remaining time is the
+/// program's.
 void on_warning(int signal, siginfo_t* info, void* context) {
   const bool at_home = callbacks.is_home();
-  // If the handler does not come back, the next MPI call or iteration writes.
+  // If the program's handler does not return, the next MPI call or end of an iteration writes.
   if (at_home) callbacks.end_announced();
   call_own_handler(signal, info, context);
   if (!at_home || is_inside_measurement()) return;
@@ -165,12 +167,12 @@ platform::NextDefinition<void(int)> next_c99_exit{"_Exit"};
 }  // namespace
 
 void watch_endings() {
-  // Bound now: they may be called from handlers, and between vfork and exec.
+  // Looked up now, because they may be called from handlers, and between vfork and exec.
   next_exit.get();
   next_c99_exit.get();
   if (!helper.prepare()) return;
   at_quick_exit(callbacks.ends);
-  // For the first process of a container SIGTERM has no default.
+  // The first process of a container has no default action for SIGTERM.
   if (platform::process_id() != 1) watch_ending_signals(on_default, on_warning);
 }
 

@@ -1,21 +1,22 @@
 #pragma once
-/// Ends of the process at which nobody calls MPI_Finalize: what has been measured is written as it is. Nothing is
-/// closed, so no harm is done when the program goes on after all.
+/// Ends of the process without MPI_Finalize: the measurement is written as it is. Nothing is closed, so no harm is done
+/// if the program goes on after all.
 
 #include <cstdint>
 
 namespace refrain::guest {
 
-/// Installs the handlers of signals and of quick_exit. Ordinary context, when the measurement begins, once.
+/// Installs the handlers of signals and of quick_exit. Ordinary context; once, when the measurement begins.
 void watch_endings();
 
-/// The process is about to end by its own will, without MPI_Finalize: writes the experiment, or this rank's part of it,
-/// once, if it is being measured. That is done on a thread of its own, as the calling one may be anywhere: in malloc,
-/// in a signal handler, with its stack used up. Async-signal-safe but for what docs/async-safety.md says ("Endings").
+/// For a process that is about to end by its own will without MPI_Finalize. If it is being measured, writes the
+/// experiment, or this rank's part of it, once. A helper thread does the work, because the calling thread may be
+/// anywhere: in malloc, in a signal handler, or at the end of its stack. Async-signal-safe but for what
+/// docs/async-safety.md says ("Endings").
 void write_before_exit();
 
-/// Does the last work of a process that is about to end, and waits for it, at most `patience_s`: a file system that
-/// hangs shall not keep the program from its own end. False: it hangs.
+/// Runs the last work of a process that is about to end, and waits at most `patience_s` seconds, so that a file system
+/// that hangs does not keep the program from ending. False: it took longer.
 bool do_at_end(void (*work)(void*), std::int64_t patience_s);
 
 }  // namespace refrain::guest

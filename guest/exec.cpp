@@ -1,10 +1,10 @@
-/// The functions by which a process becomes another program.
+/// The functions by which a process replaces itself by another program.
 ///
-/// A program that becomes itself again (to set a search path, limits or the layout of its memory first) goes on being
-/// measured: its next image gets the traces of `refrain exec` that clean_environment() has taken from this one. Nothing
-/// else gets them: neither another program nor what a child executes. Children of vfork share our memory, so nothing is
-/// written here but memory of the call's own. Async-signal-safe, as exec is: no function of the C library but those
-/// that the program has asked for, which are looked up at the start.
+/// A program that executes its own file again (to set a search path, limits or its memory layout first) goes on being
+/// measured: its next image gets the traces of `refrain exec` that clean_environment() has taken out of this one.
+/// Nothing else gets them, neither another program nor what a child executes. Children of vfork share our memory, so
+/// these functions write only to memory of their own call. Async-signal-safe, as exec is: they call no function of the
+/// C library but the one that the program has called, which is looked up at the start.
 
 #include <alloca.h>
 #include <cerrno>
@@ -36,7 +36,7 @@ bool is_own_image(const struct stat& file) {
   return stat("/proc/self/exe", &own) == 0 && own.st_dev == file.st_dev && own.st_ino == file.st_ino;
 }
 
-/// The first file of that name in PATH that can be executed, as execvp finds it.
+/// Finds the first executable file of that name in PATH, as execvp does.
 bool find_in_path(const char* name, struct stat& file) {
   if (std::strchr(name, '/')) return stat(name, &file) == 0;
   const char* path = getenv("PATH");
@@ -52,10 +52,10 @@ bool find_in_path(const char* name, struct stat& file) {
   return false;
 }
 
-/// The environment for an image that continues this one. On failure of the call it is gone again.
+/// The environment of an image that continues this one. It is freed if exec fails.
 class Continued {
  public:
-  /// `file`: the next image; null: it is not known, or this process has nothing to continue.
+  /// `file`: the next image; null: it is unknown, or this process has no measurement to continue.
   Continued(const char* name, const struct stat* file, char* const* environment) : environment_(environment) {
     if (!file) return;
     const platform::ErrnoKeeper errno_keeper;
@@ -112,7 +112,7 @@ int execute(const char* path, char* const* arguments, char* const* environment) 
   return static_cast<int>(syscall(SYS_execve, path, arguments, continued.get()));
 }
 
-/// The C library's own takes care of the search and of scripts without a first line.
+/// Leaves the search, and scripts without a "#!" line, to the C library's own function.
 int execute_by_name(const char* name, char* const* arguments, char* const* environment) {
   struct stat file;
   const bool found = callbacks.can_be_continued() && find_in_path(name, file);
@@ -138,7 +138,7 @@ void find_exec_functions() { next_execvpe.get(); }
 
 namespace {
 
-/// The arguments of an execl function up to the null pointer; `list` is behind it then.
+/// Counts the arguments of an execl function up to the null pointer, and leaves `list` behind it.
 std::size_t count_arguments(va_list list) {
   std::size_t count = 0;
   while (va_arg(list, char*)) ++count;
@@ -147,7 +147,7 @@ std::size_t count_arguments(va_list list) {
 
 }  // namespace
 
-/// The words of a variadic function as an array on its stack.
+/// Makes an array, on the stack, of the arguments of a variadic function.
 #define WORDS(words, first)                                                 \
   va_list list_;                                                            \
   va_start(list_, first);                                                   \

@@ -34,9 +34,9 @@ sigset_t only(int signal) {
 
 // ---- masks ----------------------------------------------------------------------------------------------------------
 
-/// The thread believes that the signal is blocked, as it was when the thread began, and it is not.
+/// The thread began with the signal blocked and still believes so, but we have unblocked it.
 constinit thread_local bool believed_blocked __attribute__((tls_model("initial-exec"))) = false;
-/// The other way round: the thread waits with a mask in which the signal is blocked by us (WaitMask).
+/// The reverse: the thread waits with a mask in which we have blocked the signal (WaitMask).
 constinit thread_local bool believed_unblocked __attribute__((tls_model("initial-exec"))) = false;
 
 using Mask = platform::NextDefinition<int(int, const sigset_t*, sigset_t*)>;
@@ -70,25 +70,25 @@ int change_mask(Mask& definition, int how, const sigset_t* set, sigset_t* old) {
 
 // ---- waiting for signals --------------------------------------------------------------------------------------------
 
-/// Whether the program means signals in general: more than half of the real-time signals are in the set.
+/// Whether the program means signals in general: the set has more than half of the real-time signals.
 bool is_general(const sigset_t& set) {
   int count = 0;
   for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) count += contains(set, signal);
   return count > (SIGRTMAX - SIGRTMIN + 1) / 2;
 }
 
-/// A tick that was under way when the program took the signal.
+/// Removes a tick that was pending when the program took the signal.
 void drop_pending_tick(int signal) {
   const platform::ErrnoKeeper errno_keeper;
   const timespec now{};
   siginfo_t info{};
-  // One that is sent to the thread comes before one that is sent to the process.
+  // A signal that was sent to the thread is taken before one that was sent to the process.
   if (platform::take_signal(only(signal), &info, now) > 0 && !callbacks.is_own_tick(info))
     syscall(SYS_rt_tgsigqueueinfo, platform::process_id(), platform::thread_id(), signal, &info);
 }
 
-/// The program waits for these signals: whether ours is one of them. Where they are few it has a use of its own for
-/// ours, and has taken it.
+/// Whether our signal is among those that the program waits for. If they are few, the program has a use of its own for
+/// ours and takes it.
 bool waits_for_ours(const sigset_t* set) {
   const int signal = set ? hidden_signal() : 0;
   if (signal == 0 || !contains(*set, signal)) return false;
@@ -98,7 +98,7 @@ bool waits_for_ours(const sigset_t* set) {
   return false;
 }
 
-/// A wait that is not ended by a tick of ours, which may have been pending when it began. `wait(info)` waits.
+/// Calls `wait(info)` until a signal other than a tick ends it. A tick may have been pending before.
 template <class Wait>
 int wait_for_others(siginfo_t* info, Wait&& wait) {
   siginfo_t own;
@@ -109,8 +109,8 @@ int wait_for_others(siginfo_t* info, Wait&& wait) {
   }
 }
 
-/// The mask for a call that waits with `mask` in force: a tick that the thread has held back until now would end the
-/// wait as soon as it begins, so it is held back until the thread's own mask allows it.
+/// The mask for a call that waits with `mask` in force. If it unblocks our signal while a tick is held back, that tick
+/// would end the wait at once; so the signal stays blocked until the thread's own mask allows it.
 class WaitMask {
  public:
   explicit WaitMask(const sigset_t* mask) : mask_(mask) {
@@ -152,13 +152,13 @@ platform::NextDefinition<int(int, epoll_event*, int, int, const sigset_t*)> next
 platform::NextDefinition<int(int, epoll_event*, int, const timespec*, const sigset_t*)> next_epoll_pwait2{
     "epoll_pwait2"};
 
-/// Blocks or unblocks one signal, as the program believes.
+/// Blocks or unblocks one signal as the program sees it.
 int change_one(int how, int signal) {
   const sigset_t set = only(signal);
   return change_mask(next_pthread_sigmask, how, &set, nullptr);
 }
 
-/// What the next definition returns, or what a function that does not exist would.
+/// Returns what the next definition returns; ENOSYS if there is none.
 template <class Next, class... Arguments>
 int pass_on(Next& definition, Arguments... arguments) {
   auto* next = definition.get();
@@ -302,7 +302,7 @@ REFRAIN_EXPORT int epoll_pwait2(int epoll, epoll_event* events, int most, const 
   return pass_on(next_epoll_pwait2, epoll, events, most, timeout, WaitMask(mask).get());
 }
 
-/// Called by makecontext (x86_64/make_context.cpp) before it goes on to the address that is returned.
+/// makecontext (x86_64/make_context.cpp) calls this, then jumps to the returned address.
 void* refrain_before_makecontext(ucontext_t* context) {
   const int signal = hidden_signal();
   auto* location = refrain::measurement::own_location();

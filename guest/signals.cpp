@@ -1,9 +1,9 @@
-/// A program that resets every signal in a loop would otherwise die of the next tick. The sampling signal is virtual
-/// for it: what it sets to default or ignored, and what it asks for, is answered from its own point of view; when it
-/// installs a handler of its own, the signal is left to it and sampling ends.
+/// A program that resets every signal in a loop would otherwise die of the next tick. So the sampling signal is virtual
+/// for the program: it may set the signal to default or ignored and ask for it, and gets answers from its own point of
+/// view. If it installs a handler of its own, the signal is left to it and sampling ends.
 ///
-/// A signal that ends the process has our handler as long as the program leaves it at its default, and SIGTERM around a
-/// handler of the program. A signal that it ignores, or handles itself, is as it wants it.
+/// A signal that ends the process has our handler while the program leaves it at its default; SIGTERM has ours around a
+/// handler of the program. Signals that the program ignores or handles itself are left alone.
 
 #include "guest/signals.hpp"
 
@@ -25,7 +25,7 @@ platform::NextDefinition<int(int, const struct sigaction*, struct sigaction*)> n
 
 bool is_handler(sighandler_t handler) { return handler != SIG_DFL && handler != SIG_IGN; }
 
-/// sigaction(2) on what the kernel has. Async-signal-safe.
+/// sigaction(2) on the action in the kernel. Async-signal-safe.
 int kernel_sigaction(int signal, const struct sigaction* action, struct sigaction* old) {
   auto* next = next_sigaction.get();
   return next ? next(signal, action, old) : -1;
@@ -47,10 +47,10 @@ bool needs_mask(const struct sigaction& action, int tick) {
   return runs_on_alternate_stack(action) && sigismember(&action.sa_mask, tick) != 1;
 }
 
-/// What the kernel is to be told of an action that the program sets.
+/// The action to pass to the kernel when the program sets `action`.
 struct sigaction action_for_kernel(int signal, const struct sigaction& action) {
   struct sigaction result = action;
-  // The actions of a child between vfork and exec are its own, and its memory is ours.
+  // A child between vfork and exec has actions of its own, but shares our memory.
   if (!callbacks.is_home() || !is_signal(signal)) return result;
   const int own = hidden_signal();
   const bool adds = own != 0 && needs_mask(action, own);
@@ -63,8 +63,8 @@ bool is_masked_by_us(int signal) { return is_signal(signal) && masked[signal].lo
 
 // ---- signals that end a process -------------------------------------------------------------------------------------
 
-/// Whether the default of a signal ends the process, with a core or without, and is for us to watch. Not SIGTRAP, which
-/// is the debuggers'; nor SIGUSR1 and SIGUSR2: launchers and batch systems send them as warnings.
+/// Whether the default of a signal ends the process, with or without a core, and we watch it. We leave SIGTRAP to
+/// debuggers, and SIGUSR1 and SIGUSR2 to launchers and batch systems, which send them as warnings.
 bool is_ending(int signal) {
   static constexpr int others[] = {SIGKILL, SIGTRAP, SIGUSR1, SIGUSR2,
                                    // by default these are ignored, stop or continue
@@ -72,18 +72,18 @@ bool is_ending(int signal) {
   for (const int other : others)
     if (signal == other) return false;
   if (signal == callbacks.signal_of_handler()) return false;
-  // Between the two are those that the C library keeps for itself.
+  // The numbers between the two ranges are reserved for the C library.
   return (signal >= 1 && signal <= SIGSYS) || (signal >= SIGRTMIN && signal <= SIGRTMAX);
 }
 
-/// Calls f(signal) for all of them.
+/// Calls f(signal) for every signal that is_ending().
 template <class F>
 void for_each_ending(F&& f) {
   for (int signal = 1; signal < _NSIG; ++signal)
     if (is_ending(signal)) f(signal);
 }
 
-/// By signal: what the program believes to be in force, of the sampling signal, too. Zero is SIG_DFL.
+/// By signal, including the sampling signal: the action that the program believes in force. Zero is SIG_DFL.
 struct sigaction of_program[_NSIG];
 std::atomic<bool> watching{false};
 SignalHandler default_handler = nullptr, warning_handler = nullptr, fault_handler = nullptr;
@@ -97,17 +97,18 @@ bool is_ours(const struct sigaction& action) {
 
 bool is_watched(int signal) { return watching.load(std::memory_order_acquire) && is_ending(signal); }
 
-/// One thread changes actions at a time. A handler of the same thread that comes meanwhile may, too: each change ends
-/// with a look at what is in force.
+/// Lets one thread at a time change actions. A handler may interrupt that thread and change them, too, so each change
+/// ends with a look at what is in force.
 platform::OwnedLock changing;
 
-/// Puts our handler where the program's action, which is in force, allows one.
+/// Installs our handler if the program's action, which is in force, calls for one.
 void cover(int signal) {
   struct sigaction ours = of_program[signal];
   if (ours.sa_handler == SIG_DFL) {
     ours.sa_sigaction = default_handler;
     ours.sa_flags = SA_SIGINFO | SA_RESTART;
-    // An overflown stack has no room for a handler. Elsewhere an alternate stack may be too small for the kernel.
+    // An overflown stack has no room for a handler. For other signals an alternate stack may be too small for the
+    // kernel.
     if (signal == SIGSEGV || signal == SIGBUS) ours.sa_flags |= SA_ONSTACK;
     sigfillset(&ours.sa_mask);
   } else if (is_handler(ours.sa_handler) && signal == SIGTERM) {
@@ -120,7 +121,7 @@ void cover(int signal) {
   kernel_sigaction(signal, &ours, nullptr);
 }
 
-/// Takes over what has come into force since the last look.
+/// Adopts an action that has come into force since the last look.
 void adopt(int signal) {
   struct sigaction now;
   if (kernel_sigaction(signal, nullptr, &now) != 0 || is_ours(now)) return;
@@ -128,8 +129,8 @@ void adopt(int signal) {
   cover(signal);
 }
 
-/// A change made by the next definition. In a process that is not the measured one, as between vfork and exec, nothing
-/// else is done.
+/// Lets the next definition make a change, and adopts it. In a process that is not the measured one, as between vfork
+/// and exec, it only makes the change.
 template <class Change>
 auto changed(int signal, Change&& change) {
   if (!callbacks.is_home()) return change();
@@ -139,7 +140,7 @@ auto changed(int signal, Change&& change) {
   return result;
 }
 
-/// What the simple interfaces return as the handler before.
+/// The previous handler, as the simple interfaces must return it.
 sighandler_t as_program_sees(int signal, sighandler_t before) {
   struct sigaction action {};
   action.sa_handler = before;
@@ -153,7 +154,7 @@ bool is_sampling(int signal) { return signal != 0 && signal == callbacks.samplin
 
 using NextSignal = platform::NextDefinition<sighandler_t(int, sighandler_t)>;
 
-/// The simple interfaces.
+/// Implements the simple interfaces.
 sighandler_t set_handler(NextSignal& definition, int signal, sighandler_t handler) {
   auto* next = definition.get();
   if (is_sampling(signal)) {
@@ -239,7 +240,7 @@ void give_back_handler_masks() {
 }
 
 void watch_ending_signals(SignalHandler by_default, SignalHandler warning) {
-  // Bound now: later calls may come from handlers.
+  // Looked up now, because later calls may come from handlers.
 #define REFRAIN_FIND(name) next_##name.get();
   REFRAIN_SIMPLE_INTERFACES(REFRAIN_FIND)
   next_sigset.get();
@@ -286,7 +287,7 @@ void take_faults(SignalHandler handler) {
   ours.sa_sigaction = handler;
   ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
   for (const int signal : platform::fault_signals) {
-    adopt(signal);  // a handler that was installed by the system call itself
+    adopt(signal);  // in case the program has installed a handler by a raw system call
     kernel_sigaction(signal, &ours, nullptr);
   }
 }
@@ -346,7 +347,7 @@ REFRAIN_EXPORT sighandler_t sigset(int signal, sighandler_t handler) noexcept {
   }
   if (!is_watched(signal)) return next(signal, handler);
   if (!callbacks.is_home() || handler == SIG_ERR) return as_program_sees(signal, next(signal, handler));
-  // It changes the mask too, so it is done here.
+  // sigset changes the mask, too, so it is done here.
   const refrain::platform::Locked one_at_a_time(changing);
   refrain::platform::change_signal_mask(SIG_BLOCK, nullptr, &mask);
   struct sigaction action {};
@@ -375,7 +376,7 @@ REFRAIN_EXPORT int sigignore(int signal) noexcept {
 REFRAIN_EXPORT int siginterrupt(int signal, int interrupt) noexcept {
   auto* next = next_siginterrupt.get();
   if (!next) return -1;
-  if (is_sampling(signal)) return 0;  // it has no handler of the program
+  if (is_sampling(signal)) return 0;  // the program has no handler for it
   if (!is_watched(signal) || !callbacks.is_home()) return next(signal, interrupt);
   const refrain::platform::Locked one_at_a_time(changing);
   kernel_sigaction(signal, &of_program[signal], nullptr);

@@ -1,8 +1,8 @@
-/// Threads that the program makes become locations. Those made inside MPI, by Refrain or by unmeasured threads do not;
-/// those of MPI are known, so that their CPU time is not taken for that of threads that nobody saw.
+/// Makes locations of threads that the program makes. Threads made inside MPI, by Refrain or by unmeasured threads get
+/// none, but those of MPI are known, so that their CPU time does not count as that of unseen threads.
 ///
-/// A new thread finds its start routine in a slot of a fixed table: nothing is allocated, and the program's own
-/// argument stays what it was.
+/// A new thread finds its start routine in a slot of a fixed table, so nothing is allocated, and the program's own
+/// argument is passed on unchanged.
 
 #include <atomic>
 #include <cstdint>
@@ -27,7 +27,7 @@ using measurement::own_location;
 
 struct Slot {
   std::atomic<bool> taken{false};
-  void (*routine)();  ///< of the type that its thread knows
+  void (*routine)();  ///< cast from the type that run() knows
   void* argument;
   bool of_mpi;
 };
@@ -45,8 +45,8 @@ Slot* take_slot() {
 
 pthread_key_t thread_end_key;
 
-/// Destructors of the program's own keys may make MPI calls. The C library asks all keys once more, some times, while
-/// any has a value again: the location ends in the last round. In a forked child there is none.
+/// Destructors of the program's own keys may make MPI calls. The C library runs all destructors again, a few times,
+/// while any key has a new value, so the location ends in the last round. A forked child has no location.
 void on_thread_end(void* value) {
   static thread_local int rounds = 0;
   if (++rounds < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(thread_end_key, value) == 0) return;
@@ -68,7 +68,7 @@ void begin_thread(bool of_mpi) {
   }
 }
 
-/// The start routine of all threads that have a slot: `Result` is that of the program's routine.
+/// The start routine of all threads that have a slot. `Result` is the result type of the program's routine.
 template <class Result>
 Result run(void* argument) {
   auto* slot = static_cast<Slot*>(argument);
@@ -80,8 +80,8 @@ Result run(void* argument) {
   return routine(own_argument);
 }
 
-/// True when the thread that is about to be made is one of the program's own. `frame`: of the function that the program
-/// called.
+/// Whether the program itself makes the thread that is about to begin. `frame` is the frame of the function that the
+/// program called.
 bool made_by_program(const void* frame) {
   Location* location = own_location();
   if (!location || !callbacks.is_measured()) return false;
@@ -90,10 +90,10 @@ bool made_by_program(const void* frame) {
   return leave_abandoned_scope(*location, {words[1], reinterpret_cast<std::uintptr_t>(words + 2), words[0]});
 }
 
-/// Of a thread that the program has not made: whether MPI has, or a thread of MPI.
+/// For a thread that the program does not make: whether MPI, or a thread of MPI, makes it.
 bool made_by_mpi() { return (own_location() || is_of_mpi) && callbacks.is_measured(); }
 
-/// `make(routine, argument)` makes a thread and returns 0, or what else the interface says.
+/// `make(routine, argument)` makes a thread; its result is returned, 0 on success.
 template <class Result, class Make>
 int make_thread(const void* frame, Result (*routine)(void*), void* argument, Make&& make) {
   const bool of_program = made_by_program(frame);
@@ -135,7 +135,7 @@ extern "C" REFRAIN_EXPORT int pthread_create(pthread_t* thread, const pthread_at
                      [&](void* (*start)(void*), void* with) { return next(thread, attributes, start, with); });
 }
 
-// glibc's thrd_create does not go through the public pthread_create.
+// glibc's thrd_create does not call the public pthread_create.
 extern "C" REFRAIN_EXPORT int thrd_create(thrd_t* thread, thrd_start_t routine, void* argument) {
   auto* next = next_thrd_create.get();
   if (!next) return thrd_error;

@@ -15,7 +15,7 @@ extern "C" REFRAIN_EXPORT int dlclose(void* handle) noexcept {
   auto* next = next_dlclose.get();
   if (!next) return -1;
   if (!refrain::guest::callbacks.is_measured()) return next(handle);
-  refrain::platform::refresh_modules();  // the module may have come since the last look
+  refrain::platform::refresh_modules();  // the module may have been loaded since the last look
   const refrain::platform::Unloading unloading;
   const int result = next(handle);
   if (refrain::platform::refresh_modules()) refrain::guest::callbacks.module_unloaded();

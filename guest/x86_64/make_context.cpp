@@ -1,5 +1,5 @@
-// makecontext(context, function, count, ...) has any number of arguments, which C++ cannot pass on: registers and stack
-// go on as they came.
+// makecontext(context, function, count, ...) has any number of arguments, which C++ cannot pass on, so this passes
+// registers and stack on unchanged.
 asm(R"(
 .text
 .globl makecontext
