@@ -7,10 +7,10 @@ const char* const fortran_library_names[] = {"libmpichfort", "libmpifort", nullp
 const char* const fortran_library_sonames[] = {"libmpichfort.so.12", "libmpifort.so.12", nullptr};
 
 bool find_constants(Constants& constants, FindSymbol symbol) {
-  // The status of a request of MPICH 4.0's MPI_Isendrecv stays as it was.
+  // MPICH 4.0 does not fill in the status of MPI_Isendrecv's request.
   constants = {MPI_COMM_WORLD,      MPI_COMM_SELF, MPI_COMM_NULL, MPI_BYTE,        MPI_ERRORS_RETURN,
                MPI_MESSAGE_NO_PROC, MPI_NO_OP,     false,         MPI_REQUEST_NULL};
-  // A name that every MPICH has and Open MPI has not.
+  // Every MPICH has this name; Open MPI does not.
   return symbol("MPI_UNWEIGHTED") != nullptr;
 }
 

@@ -43,7 +43,7 @@ void* symbol_of(void* handle, const char* name) {
 void* own_symbol(const char* name) { return symbol_of(library.load(std::memory_order_relaxed), name); }
 
 /// A process without MPI may have functions of these names in a stand-in for MPI on a single process. Its library may
-/// be loaded with RTLD_LOCAL: without Refrain in the global scope, calls from there would find these functions.
+/// be loaded with RTLD_LOCAL: without Refrain in the global scope, calls from that library would find these functions.
 void* in_some_module(const char* name) {
   Dl_info own{};
   if (!dladdr(&pmpi, &own)) return nullptr;
@@ -54,15 +54,15 @@ void* in_some_module(const char* name) {
     void* handle = dlopen(module.path, RTLD_LAZY | RTLD_NOLOAD);
     if (!handle) continue;
     void* found = platform::find_symbol(handle, name);
-    dlclose(handle);  // the program's own handle keeps it
+    dlclose(handle);  // the program's own handle keeps it loaded
     Dl_info info{};
     if (found && dladdr(found, &info) && info.dli_fbase != own.dli_fbase) return found;
   }
   return quietly(nullptr);
 }
 
-/// The answers of one library; they are published when they are complete. Nothing is held meanwhile: the look-ups take
-/// the loader's locks, which a thread may hold that comes here from the constructor of a library.
+/// What one library defines. It is published when it is complete. No lock is held meanwhile: the look-ups take the
+/// loader's locks, and a thread may come here from a library's constructor, holding these.
 class FoundLibrary {
  public:
   OwnCalls calls{};
@@ -73,7 +73,7 @@ class FoundLibrary {
 
   void* handle() const { return handle_; }
 
-  /// False: a function or a constant is missing; this is no MPI that the adapter is for.
+  /// False: a function or a constant is missing, so this is not an MPI that the adapter is for.
   bool find() {
     bool good = true;
 #define REFRAIN_FIND(name) good &= find(calls.name, "PMPI_" #name, reinterpret_cast<void*>(&unavailable));
@@ -92,7 +92,7 @@ class FoundLibrary {
     function = reinterpret_cast<Function>(found ? found : otherwise);
     return found;
   }
-  /// Data may have been copied into the executable (copy relocation), so the global scope comes first.
+  /// Data may have been copied into the executable (copy relocation), so the global scope is searched first.
   void* data(const char* name) const {
     if (void* found = platform::find_symbol(RTLD_DEFAULT, name)) return found;
     return quietly(handle_ ? platform::find_symbol(handle_, name) : nullptr);
@@ -101,8 +101,8 @@ class FoundLibrary {
   void* handle_;
 };
 
-/// The MPI libraries that the program has loaded for itself: those objects besides this one that define MPI_Init by its
-/// profiling name. A stand-in for a single process seldom does.
+/// The MPI libraries that the program has loaded itself: objects other than this one that define PMPI_Init. A stand-in
+/// for MPI on a single process seldom does.
 struct LoadedLibraries {
   static constexpr unsigned most = 4;
   char paths[most][PATH_MAX];
@@ -127,7 +127,7 @@ void publish(const FoundLibrary& found, State what) {
   constants = found.values;
   library.store(found.handle(), std::memory_order_relaxed);
   if (what == State::Bad) {
-    // Handles are pointers in Open MPI and integers in MPICH: both are passed in a register, of which the callee reads
+    // Handles are pointers in Open MPI and integers in MPICH. Both are passed in a register, of which the callee reads
     // its part.
     measurement::calls_pass_through.store(true);
     measurement::calls_have_extras.store(true);
@@ -150,7 +150,7 @@ void look_at_loaded_libraries() {
   if (foreign) {
     FoundLibrary found(foreign);
     (void)found.find();
-    publish(found, State::Bad);  // unless a better one was published
+    publish(found, State::Bad);  // does nothing if a good one was published
   }
   platform::unmake_on_pages(loaded);
 }
@@ -184,7 +184,7 @@ void* next_fortran_function(const char* name) {
   for (const char* const* library = fortran_library_sonames; *library && !found; ++library) {
     if (void* handle = dlopen(*library, RTLD_LAZY | RTLD_NOLOAD)) {
       found = platform::find_symbol(handle, name);
-      dlclose(handle);  // the program's own handle keeps it
+      dlclose(handle);  // the program's own handle keeps it loaded
     }
   }
   return found ? found : in_some_module(name);

@@ -1,12 +1,11 @@
 #pragma once
-/// The MPI library of the process, found when the program makes its first MPI call.
+/// The MPI library of the process, which is found at the program's first MPI call.
 ///
-/// Nothing here is bound by the dynamic linker: the runtime is preloaded into processes that have no MPI, and some
-/// programs load theirs late with RTLD_LOCAL, where neither a weak symbol nor RTLD_NEXT ever finds it. Such a library
-/// is recognised by what it defines, whatever its name.
+/// The dynamic linker binds nothing here: the runtime is preloaded into processes that have no MPI, and some programs
+/// load theirs late with RTLD_LOCAL, where neither a weak symbol nor RTLD_NEXT finds it. Such a library is recognised
+/// by what it defines, whatever its name.
 ///
-/// Thread safety: all functions may be called by any thread; what they fill in is constant afterwards. Not for
-/// handlers.
+/// Thread safety: any thread may call the functions; what they fill in does not change afterwards. Not for handlers.
 
 #include "adapters/mpi/mpi_header.hpp"
 #include "platform/function_ref.hpp"
@@ -14,8 +13,8 @@
 
 namespace refrain::adapters::mpi {
 
-/// The functions that Refrain itself uses. Always MPI's own (PMPI_...): neither our wrappers nor those of another tool.
-/// Every MPI 3 library has them.
+/// The functions that Refrain itself calls. They are always MPI's own (PMPI_...), neither our wrappers nor those of
+/// another tool. Every MPI 3 library has them.
 #define REFRAIN_OWN_USES(use)                                                                                          \
   use(Query_thread) use(Get_library_version) use(Initialized) use(Type_size_x) use(Get_elements_x) use(Test_cancelled) \
       use(Comm_size) use(Comm_rank) use(Comm_remote_size) use(Comm_test_inter) use(Comm_group) use(Comm_remote_group)  \
@@ -23,7 +22,7 @@ namespace refrain::adapters::mpi {
               use(Topo_test) use(Cartdim_get) use(Cart_shift) use(Graph_neighbors_count)                               \
                   use(Dist_graph_neighbors_count) use(Isend) use(Improbe) use(Imrecv) use(Test) use(Cancel)            \
                       use(Request_free) use(Type_get_envelope) use(Info_get) use(Info_free)
-/// Those that came with MPI 4. MPICH 3, Intel MPI and MVAPICH have the interface of MPICH 4, without them.
+/// Functions that came with MPI 4. MPICH 3, Intel MPI and MVAPICH have the interface of MPICH 4, without them.
 #if MPI_VERSION >= 4
 #define REFRAIN_OWN_USES_OF_MPI_4(use) \
   use(Type_get_envelope_c) use(Session_init) use(Session_finalize) use(Session_get_pset_info)
@@ -31,7 +30,7 @@ namespace refrain::adapters::mpi {
 #define REFRAIN_OWN_USES_OF_MPI_4(use)
 #endif
 
-/// A function that the library does not have answers MPI_ERR_OTHER; one of MPI 4 is null.
+/// A function that the library lacks returns MPI_ERR_OTHER; one of MPI 4 is null.
 struct OwnCalls {
 #define REFRAIN_MEMBER(name) decltype(&::PMPI_##name) name;
   REFRAIN_OWN_USES(REFRAIN_MEMBER)
@@ -40,39 +39,38 @@ struct OwnCalls {
 };
 REFRAIN_OF_THIS_LIBRARY extern OwnCalls pmpi;
 
-/// Predefined handles. In Open MPI these are addresses of objects in the library, so the names in mpi.h would be
-/// undefined symbols of the runtime. One file per MPI: constants_openmpi.cpp, constants_mpich.cpp.
+/// Predefined handles. In Open MPI they are addresses of objects in the library, so using the names of mpi.h would
+/// leave undefined symbols in the runtime. One file per MPI fills them in: constants_openmpi.cpp, constants_mpich.cpp.
 struct Constants {
   MPI_Comm world, self, no_communicator;
   MPI_Datatype byte;
   MPI_Errhandler errors_return;
   MPI_Message no_message;  ///< MPI_MESSAGE_NO_PROC
   MPI_Op no_op;
-  bool isendrecv_tells;  ///< the status of MPI_Isendrecv's request is that of its receive
-  MPI_Request
-      empty_request;  ///< a handle that several requests share when they are complete at once, or MPI_REQUEST_NULL
-  bool channels_are_claimed = false;  ///< set by start_numbering(); here for the cache line
+  bool isendrecv_tells;               ///< MPI_Isendrecv's request has the status of its receive
+  MPI_Request empty_request;          ///< handle shared by requests that complete immediately, or MPI_REQUEST_NULL
+  bool channels_are_claimed = false;  ///< set by start_numbering(); here to share the cache line
 };
 REFRAIN_OF_THIS_LIBRARY extern Constants constants;
 
-/// How the file names of the library begin, ended by null.
+/// How file names of the library begin; null-terminated.
 extern const char* const library_names[];
-/// How the file names of its Fortran libraries begin, ended by null.
+/// How file names of its Fortran libraries begin; null-terminated.
 extern const char* const fortran_library_names[];
-/// Names under which they may be loaded, ended by null.
+/// Names under which the Fortran libraries may be loaded; null-terminated.
 extern const char* const fortran_library_sonames[];
-/// Fills `constants`; `symbol` finds a data symbol of the library by its name. False: this is another MPI.
+/// Fills in `constants`; `symbol` finds a data symbol of the library by its name. False: the library is another MPI.
 using FindSymbol = platform::FunctionRef<void*(const char*)>;
 bool find_constants(Constants& constants, FindSymbol symbol);
 
-/// True when the library and all of the above was found. False: there is no MPI in the process yet, or one that this
-/// adapter is not for, whose calls are let through as they come.
+/// Finds the library and all of the above. False: the process has no MPI yet, or one that this adapter is not for,
+/// whose calls are passed through.
 bool open_library();
 
-/// True when `code` is a part of the library that open_library() has found. Changes neither errno nor dlerror().
+/// Whether `code` is part of the library that open_library() has found. Changes neither errno nor dlerror().
 bool is_in_library(const void* code);
 
-/// The next definition of a function after ours: for "MPI_Send" that of another tool, else MPI's own; for "PMPI_Send"
+/// The next definition of a function after ours: for "MPI_Send" that of another tool or MPI's own, for "PMPI_Send"
 /// MPI's own. Null: there is none.
 void* next_function(const char* name);
 

@@ -26,11 +26,11 @@ using measurement::measured;
 using measurement::MpiCall;
 using platform::Registers;
 
-std::atomic<bool> initialized{false};  ///< and not finalized
+std::atomic<bool> initialized{false};  ///< MPI has begun, and has not been finalized
 measurement::MpiAdapter adapter;
 char version[MPI_MAX_LIBRARY_VERSION_STRING];
 
-/// Where the thread is that makes a call, after leaving a call that it has abandoned.
+/// Where the calling thread is, after leaving a scope that it has abandoned.
 Inside place_of(const Registers& caller) {
   measurement::Location* location = measurement::own_location();
   if (!location) return Inside::User;
@@ -50,7 +50,7 @@ void prepare_for_mpi() {
 
 bool begin_mpi(MPI_Comm world) {
   if (initialized.exchange(true)) return false;
-  const platform::OwnFloatingPoint own_environment;  // for what MPI computes when it is called by Refrain, too
+  const platform::OwnFloatingPoint own_environment;  // also for what MPI computes when Refrain calls it
   int length = 0;
   pmpi.Get_library_version(version, &length);
   define_world(world);
@@ -82,13 +82,13 @@ namespace {
 constexpr auto nothing_before = [] {};
 constexpr auto nothing_after = [](MpiCall&, int) {};
 
-/// The call is visited, but takes no time: the measurement ends with it, before MPI's own work.
+/// Counts a visit of the call without time: the measurement ends with it, before MPI's own work.
 void visit(const Registers& caller, measurement::RegionId region) {
   measured(
       caller, region, nothing_before, [] { return MPI_SUCCESS; }, nothing_after);
 }
 
-/// MPI has just been initialized by the program's call.
+/// The program's call has just initialized MPI.
 void begin() {
   if (may_begin_mpi()) begin_mpi(constants.world);
 }
@@ -99,12 +99,12 @@ int measured_init(const Registers& caller, measurement::RegionId region, PassOn 
   const int result = measured(caller, region, nothing_before, call, [](MpiCall&, int result) {
     if (result == MPI_SUCCESS) begin();
   });
-  if (result == MPI_SUCCESS && !nested) begin();  // on a thread that is not measured yet
+  if (result == MPI_SUCCESS && !nested) begin();  // the thread was not measured when the call began
   return result;
 }
 
-/// From within an MPI call (an error handler may end MPI) it ends the measurement all the same: that call is counted as
-/// far as it had come.
+/// Called inside another MPI call (an error handler may end MPI) it ends the measurement, too: that call counts up to
+/// now.
 int measured_finalize(const Registers& caller, PassOn call) {
   const Inside place = place_of(caller);
   if (place == Inside::User || place == Inside::Call) {
@@ -120,7 +120,7 @@ int measured_abort(const Registers& caller, PassOn call) {
   return call();
 }
 
-/// Open sessions are counted on threads, too, that are not measured.
+/// Open sessions are counted on unmeasured threads, too.
 int measured_session_init(const Registers& caller, PassOn call) {
   prepare_for_mpi();
   const int result = measured(caller, region::MPI_Session_init, nothing_before, call, nothing_after);
@@ -151,7 +151,7 @@ int call_lifecycle(measurement::RegionId region, const Registers& caller, PassOn
   return measured_init(caller, region, call);
 }
 
-/// 0 stops the measurement of the process, 1 resumes it; the standard leaves the rest to the tool.
+/// Level 0 stops the measurement of the process, 1 resumes it. The standard leaves other levels to the tool.
 int call_control(int level, const Registers& caller, PassOn call) {
   return measured(caller, region::MPI_Pcontrol, nothing_before, call, [level](MpiCall&, int) {
     if (level == 0 || level == 1) lifecycle.measurement_wanted(level == 1);
@@ -176,7 +176,7 @@ using namespace refrain::adapters::mpi;
 
 extern "C" {
 
-/// The standard leaves the arguments after `level` to the tool that takes them: as many as fit into registers go on.
+/// The standard leaves the arguments after `level` to the tool, so as many as fit into registers are passed on.
 #define REFRAIN_COLLECT_ARGUMENTS(level)                            \
   va_list list;                                                     \
   va_start(list, level);                                            \

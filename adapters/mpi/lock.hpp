@@ -1,7 +1,7 @@
 #pragma once
-/// A lock for rare and short work: growing a table, defining a communicator, counting a one-sided operation. Never on
-/// the path of other calls, never in a handler; and never over a function of the loader, which has a lock of its own
-/// that is held while constructors run: these may call MPI.
+/// A lock for rare and short work: growing a table, defining a communicator, counting a one-sided operation. It is
+/// never taken on the path of other calls or in a handler, and never held over a function of the loader: the loader
+/// holds a lock of its own while it runs constructors, and these may call MPI.
 
 #include "platform/owned_lock.hpp"
 

@@ -1,10 +1,10 @@
 #pragma once
-/// A wrapper that has no function to go on to.
+/// For a wrapper whose MPI function does not exist.
 
 namespace refrain::adapters::mpi {
 
-/// Says which function it is and ends the process, with the dynamic linker's status for a symbol that nobody defines:
-/// without Refrain it would be just that. A program that went on would compute with values that nobody has set.
+/// Reports which function is missing and ends the process with the dynamic linker's status for an undefined symbol, as
+/// would happen without Refrain. A program that went on would compute with values that nobody has set.
 [[noreturn]] void end_without_function(const char* name);
 
 }  // namespace refrain::adapters::mpi

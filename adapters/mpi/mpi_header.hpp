@@ -1,5 +1,5 @@
 #pragma once
-/// mpi.h of the MPI this adapter is built for, C interface only.
+/// mpi.h of the MPI that this adapter is built for; the C interface only.
 
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
@@ -8,5 +8,5 @@
 #include <mpi-ext.h>
 #endif
 
-/// What the program finds in place of MPI's own function.
+/// Makes a function visible to the program, which calls it in place of MPI's.
 #define REFRAIN_EXPORT __attribute__((visibility("default")))

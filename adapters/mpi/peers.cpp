@@ -11,10 +11,10 @@ using platform::Patience;
 
 namespace {
 
-/// Larger messages go in parts of this size; a shorter part, empty if need be, is the last.
+/// Larger messages are sent in parts of this size. A shorter part, which may be empty, is the last one.
 constexpr std::size_t part_bytes = std::size_t{1} << 30;
 constexpr int tag = 1;
-/// All ranks leave MPI_Init at about the same time.
+/// How long ranks may keep this one waiting in MPI_Init, which all ranks leave at about the same time.
 constexpr std::int64_t late_after_ns = 20'000'000'000;
 
 MPI_Comm communicator;
@@ -40,9 +40,9 @@ bool send_part(int peer, const std::byte* data, std::size_t bytes, std::int64_t 
          finish(request, deadline);
 }
 
-/// MPI may come back to a transfer that was given up, in MPI_Finalize at the latest.
+/// MPI may still access a transfer that was given up, in MPI_Finalize at the latest, so its pages must stay mapped.
 bool give_up(platform::Bytes& data) {
-  new (&data) platform::Bytes;  // the old one is not destroyed: its pages stay
+  new (&data) platform::Bytes;  // the old one is not destroyed, so its pages stay
   return !(broken = true);
 }
 
@@ -58,7 +58,7 @@ bool send(void*, int peer, platform::Bytes& data, std::int64_t deadline) {
   }
 }
 
-/// Appends one part to `out`; its size, or -1.
+/// Appends one part to `out`. Returns its size, or -1.
 std::int64_t receive_part(int peer, platform::Bytes& out, std::int64_t deadline) {
   auto patience = Patience::until(deadline);
   MPI_Message message;
@@ -90,7 +90,7 @@ bool receive(void*, int peer, platform::Bytes& out, std::int64_t deadline) {
 }  // namespace
 
 bool open_peers(MPI_Comm world, void (*late)(int rank)) {
-  // One process needs no communicator; and with sessions MPICH 4.0 has not started what a request needs yet.
+  // One process needs no communicator; and with sessions MPICH 4.0 has not yet started what a request needs.
   int size = 0;
   if (pmpi.Comm_size(world, &size) != MPI_SUCCESS || size == 1) return false;
   MPI_Request request;

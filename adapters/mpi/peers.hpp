@@ -6,14 +6,14 @@
 
 namespace refrain::adapters::mpi {
 
-/// Duplicates the communicator of all processes: collective, to be called inside MPI_Init or where that was made.
-/// False: there will be no peers, as when there is one process. `late` is told once when others keep this rank waiting;
-/// ranks that do not run Refrain do so for ever, and nothing that could have been begun without them can be undone.
+/// Duplicates the communicator of all processes. Collective; called inside MPI_Init, or where that communicator was
+/// made. False: there are no peers, as with a single process. `late` is called once if others keep this rank waiting.
+/// Ranks that do not run Refrain do so forever, and a duplication that has begun cannot be undone without them.
 bool open_peers(MPI_Comm world, void (*late)(int rank));
-/// Collective as MPI_Finalize is. After an exchange that failed nothing is freed: MPI may still hold parts of it.
+/// Collective like MPI_Finalize. After a failed exchange nothing is freed, because MPI may still hold parts of it.
 void close_peers();
 
-/// Size 1 and null functions without an open communicator.
+/// Without an open communicator: size 1 and null functions.
 measurement::Peers peers();
 
 }  // namespace refrain::adapters::mpi

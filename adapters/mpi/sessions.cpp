@@ -10,8 +10,8 @@ namespace refrain::adapters::mpi {
 
 namespace {
 
-std::atomic<int> open_sessions{0};  ///< of the program
-bool begun = false;                 ///< the measurement began with a communicator of a session
+std::atomic<int> open_sessions{0};  ///< sessions of the program
+bool begun = false;                 ///< the measurement began with a communicator made from a session
 
 }  // namespace
 
@@ -33,8 +33,8 @@ bool begin_with_session(MPI_Comm) { return false; }
 
 namespace {
 
-/// Number of processes of the job, -1 when MPI does not tell. Asked in a session of our own: which sessions the program
-/// has open may differ from rank to rank, and all ranks must decide alike.
+/// Number of processes of the job; -1: MPI does not tell. It is asked in a session of our own, because the program's
+/// open sessions may differ from rank to rank, and all ranks must decide alike.
 int processes_of_world() {
   MPI_Session session;
   if (!pmpi.Session_init || !pmpi.Session_finalize || !pmpi.Session_get_pset_info ||

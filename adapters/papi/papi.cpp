@@ -12,7 +12,7 @@
 namespace refrain::adapters::papi {
 namespace {
 
-/// The functions used, by their names in the library.
+/// Pointers to the functions that are used, by their names in the library.
 struct Functions {
 #define PAPI_FUNCTION(name) decltype(&PAPI_##name) name = nullptr;
 #include "adapters/papi/functions.def"
@@ -25,7 +25,7 @@ constexpr std::uint32_t most_events = 12;
 struct Event {
   int code;
   std::uint32_t set;    ///< events of one component share a set
-  std::uint32_t place;  ///< in the set
+  std::uint32_t place;  ///< index in the set
 };
 Event events[most_events];
 std::uint32_t events_taken = 0;
@@ -35,13 +35,13 @@ struct Component {
   std::uint32_t events;
   bool at_ticks;
 };
-/// libpapi was loaded already: the program may use PAPI on a thread after Refrain has closed the sets there.
+/// libpapi was loaded already, so the program may use PAPI on a thread after Refrain has closed its sets there.
 bool program_has_papi = false;
 
 Component components[most_events];
 std::uint32_t components_used = 0;
 
-/// What the library changes of the calling thread is put back: errno, and flags of floating point.
+/// Restores what the library changes on the calling thread: errno and the floating-point environment.
 class Aside {
  public:
   Aside() : errno_(errno) {}
@@ -54,7 +54,7 @@ class Aside {
 
 bool equal(const char* a, std::string_view b) { return b == a; }
 
-/// The interface of one major version is stable; libraries of others have another.
+/// The interface of one major version is stable; other major versions have another interface.
 constexpr const char* library_names[] = {"libpapi.so.7.2", "libpapi.so.7.1", "libpapi.so.7.0", "libpapi.so.7",
                                          "libpapi.so"};
 
@@ -87,12 +87,12 @@ const char* unit_of(const PAPI_event_info_t& info) {
   for (const char* unit : {"B", "ns"})
     if (equal(info.units, unit)) return unit;
   if (equal(info.units, "bytes")) return "B";
-  // The clocks among the kernel's events come without a unit.
+  // The clocks among the kernel's events have no unit.
   const std::string_view symbol = info.symbol;
   return symbol.ends_with("-CLOCK") ? "ns" : "1";
 }
 
-/// Begins to count the events of one component on this thread. PAPI_OK, or its error.
+/// Begins to count the events of one component on this thread. Returns PAPI_OK or the error.
 int start_set(std::uint32_t component, int& set) {
   set = PAPI_NULL;
   int result = papi.create_eventset(&set);
@@ -101,7 +101,7 @@ int start_set(std::uint32_t component, int& set) {
   return result == PAPI_OK ? papi.start(set) : result;
 }
 
-/// Whether it counts or has never begun.
+/// Also for a set that has never begun to count.
 void end_set(int& set) {
   if (set == PAPI_NULL) return;
   long long values[most_events];
@@ -110,7 +110,7 @@ void end_set(int& set) {
   papi.destroy_eventset(&set);
 }
 
-/// Reason why the events of one component cannot be counted together on this thread, null when they can.
+/// The reason why the events of one component cannot be counted together on this thread; null: they can.
 const char* try_component(std::uint32_t component) {
   int set;
   const int result = start_set(component, set);
@@ -142,7 +142,7 @@ const char* add_event(const char* name, const char*& unit) {
   if (events_taken == most_events) return "too many events";
   int code = 0;
   if (const int result = papi.event_name_to_code(name, &code); result != PAPI_OK) return papi.strerror(result);
-  static PAPI_event_info_t info;  // large; before there are threads
+  static PAPI_event_info_t info;  // static because it is large; there are no threads yet
   if (const int result = papi.get_event_info(code, &info); result != PAPI_OK) return papi.strerror(result);
   const std::uint32_t before = components_used;
   const std::uint32_t component = component_of(papi.get_event_component(code));

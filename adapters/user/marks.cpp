@@ -1,4 +1,5 @@
-/// The marks of refrain/refrain.h as the program calls them: guard, name, and on to measurement/marks.hpp.
+/// The marks of refrain/refrain.h as the program calls them: enter the location, find the name, call
+/// measurement/marks.hpp.
 
 #include "measurement/marks.hpp"
 
@@ -18,8 +19,8 @@ using measurement::own_location;
 using measurement::RegionId;
 using measurement::RegionName;
 
-/// The measurement of the calling thread's location for the time of one mark; false when there is none: the thread is
-/// not measured, or the mark is inside MPI (a callback) or in a signal handler that interrupted Refrain.
+/// Enters the calling thread's location for the time of one mark. False: the thread is not measured, or the mark is
+/// inside MPI (in a callback) or in a signal handler that interrupted Refrain.
 class Scope {
  public:
   explicit Scope(const platform::Registers& caller) : location_(own_location()) {
@@ -39,15 +40,15 @@ class Scope {
   measurement::OwnTimeBegin entered_;
 };
 
-/// The registers of the function that called an entry, by the entry's own frame.
+/// The registers of the function that called an entry point, from the entry point's own frame.
 [[gnu::always_inline]] inline platform::Registers caller_of(const void* own_frame) {
   const auto* frame = static_cast<const std::uintptr_t*>(own_frame);
   return {frame[1], reinterpret_cast<std::uintptr_t>(frame + 2), frame[0]};
 }
 #define REFRAIN_CALLER caller_of(__builtin_frame_address(0))
 
-/// The registers of the function that called `helper`, when `caller` are those of `helper`. They are not when `helper`
-/// has made a tail call: then nothing is left of its frame.
+/// The registers of the function that called `helper`, if `caller` are those of `helper`. They are not if `helper` made
+/// a tail call, which leaves nothing of its frame.
 platform::Registers beyond(Location& location, const platform::Registers& caller, const void* helper) {
   const unwind::Walk walk = location.walker.walk_fully({caller, false, nullptr});
   if (walk.depth < 2) return caller;
@@ -57,7 +58,7 @@ platform::Registers beyond(Location& location, const platform::Registers& caller
   return {outer.pc, outer.sp, outer.fp};
 }
 
-/// The id of a name, of a mark that was called from `site`.
+/// The id of a name, in a mark that was called from `site`.
 RegionId id_of(Location& location, std::uintptr_t site, std::string_view name) {
   const RegionName clean(name);
   bool is_new = false;
@@ -65,7 +66,7 @@ RegionId id_of(Location& location, std::uintptr_t site, std::string_view name) {
   if (is_new && !clean.is_as_given()) measurement::strange_name(location, site);
   return id;
 }
-/// The same; `kept` belongs to the mark and holds the id, 0 until it is known.
+/// The same with a cache: `kept` belongs to the mark and holds the id, or 0 until it is known.
 RegionId id_of(Location& location, std::uintptr_t site, unsigned* kept, const char* name) {
   const unsigned known = __atomic_load_n(kept, __ATOMIC_RELAXED);
   if (known) return RegionId{static_cast<std::uint16_t>(known)};
@@ -81,7 +82,7 @@ using NamedMark = void(Location& location, RegionId name, const platform::Regist
 void mark(const platform::Registers& caller, Mark& make) {
   if (Scope scope{caller}; scope) make(scope.location(), caller, scope.entered());
 }
-/// `name`: as id_of() takes it.
+/// `name`: the arguments that id_of() takes.
 template <class... Name>
 void mark(const platform::Registers& caller, NamedMark& make, const Name&... name) {
   if (Scope scope{caller}; scope)
@@ -110,7 +111,7 @@ void end_region(std::string_view name, const platform::Registers& caller) {
 
 // ---- Fortran ----
 
-/// A character argument: blanks at its end are padding. Compilers pass the length as int or as size_t.
+/// A Fortran character argument, without the blanks that pad it. Compilers pass the length as int or as size_t.
 std::string_view text_of(const char* name, std::size_t length) {
   if (!name) return {};
   std::string_view text(name, static_cast<std::uint32_t>(length));
@@ -155,7 +156,7 @@ extern "C" [[gnu::visibility("default"), gnu::used]] const refrain_marks_v1 refr
     refrain::user::iteration_end, refrain::user::region_begin, refrain::user::region_end,
 };
 
-/// What the module of refrain.f90 looks for; it has the same type there.
+/// The table that the module of refrain.f90 looks for, where it has the same type.
 struct refrain_fortran_marks_v1 {
   void (*first_mark)(int mark, const char* name, int length, const void* helper);
   void (*loop_begin)(const char* name, std::size_t length);

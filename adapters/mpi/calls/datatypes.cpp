@@ -8,7 +8,7 @@ namespace {
 bool is_predefined(MPI_Datatype type) {
   int combiner = -1;
 #if MPI_VERSION >= 4
-  // The older function refuses types that were made with large counts, by calling the program's error handler.
+  // The older function rejects types that were made with large counts, and calls the program's error handler.
   if (pmpi.Type_get_envelope_c) {
     MPI_Count integers = 0, addresses = 0, counts = 0, types = 0;
     const int result = pmpi.Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &combiner);

@@ -1,5 +1,5 @@
 #pragma once
-/// Bytes of a number of items of a datatype.
+/// The size of a number of items of a datatype, in bytes.
 
 #include <cstdint>
 #include <type_traits>
@@ -8,13 +8,15 @@
 
 namespace refrain::adapters::mpi {
 
-/// Bytes that an operation sends and receives. `no_transfer`, of a one-sided one: no data moves in that direction.
+/// Bytes that an operation sends and receives. In a one-sided operation `no_transfer` means that no data moves that
+/// way.
 struct Traffic {
   std::int64_t sent = 0, received = 0;
 };
 inline constexpr std::int64_t no_transfer = -1;
 
-/// Sizes of predefined datatypes, which are never freed. A derived type is asked every time: its handle may be reused.
+/// Sizes of predefined datatypes, which are never freed. MPI is asked for a derived type every time, because its handle
+/// may be reused.
 struct KnownSize {
   MPI_Datatype type;
   std::int64_t size;
@@ -43,7 +45,7 @@ std::int64_t ask_type_size(MPI_Datatype type, KnownSize& known);
   return ask_type_size(type, known);
 }
 
-/// A type that is not used (count 0) may be MPI_DATATYPE_NULL and must not be asked about.
+/// A type that is not used (count 0) may be MPI_DATATYPE_NULL, and MPI must not be asked for it.
 inline std::int64_t bytes_of(std::int64_t count, MPI_Datatype type) { return count ? count * type_size(type) : 0; }
 
 }  // namespace refrain::adapters::mpi

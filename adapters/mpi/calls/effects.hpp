@@ -1,13 +1,13 @@
 #pragma once
-/// What a completed MPI call adds to its call path. One class per row "effect" of functions.table; the generated
-/// wrappers make the object from the arguments and call
-///   before()             in the scope, before the clock starts, if there is such a function
-///   after(call, result)  in the scope, after the clock has stopped
-///   begun(call, request) instead of it, where the call has begun a request (Begun): the operation is counted
-/// Neither is called when the call is not measured; the constructor must then leave the call as it is.
+/// Effects: what a completed MPI call adds to its call path. There is one class per word in the column "effect" of
+/// functions.table. The generated wrappers make the object from the arguments and call
+///   before()             inside the scope, before the clock is read, if there is such a function
+///   after(call, result)  inside the scope, after the clock is read
+///   begun(call, request) instead of after(), if the call has begun a request (Begun): the operation counts here
+/// None of these is called if the call is not measured; the constructor must then leave the arguments unchanged.
 ///
-/// Conventions: an operation counts when it returned MPI_SUCCESS. A message is a point-to-point message; MPI_PROC_NULL
-/// moves none. Bytes are *sent* or *received*, those that were really received; a put sends, a get receives. Files are
+/// Conventions: an operation counts if it returned MPI_SUCCESS. A message is a point-to-point message; MPI_PROC_NULL
+/// moves none. Bytes are *sent*, or *received*: the bytes that really arrived. A put sends, a get receives. Files are
 /// *read* and *written*.
 
 #include "adapters/mpi/calls/effects_communicators.hpp"
@@ -24,7 +24,7 @@ template <class Effect>
   if constexpr (requires { effect.before(); }) effect.before();
 }
 
-/// A call that begins a request, beside its own effect.
+/// A call that begins a request besides its own effect.
 template <class Effect>
 struct Begun {
   Effect effect;
@@ -40,13 +40,13 @@ struct Begun {
 template <class Effect>
 Begun(Effect, const MPI_Request*, events::Kind) -> Begun<Effect>;
 
-/// A visit and its time are all.
+/// A call that is counted only with its visit and its time.
 struct Visited {
   void after(measurement::MpiCall&, int) {}
   void begun(measurement::MpiCall& call, TrackedRequest& request) { request_begun(call, &request); }
 };
 
-/// Keeps with the request of a collective operation what is noted when it is begun and when it completes.
+/// Keeps with the request of a collective operation what is noted when it begins and when it completes.
 inline void set_operation(TrackedRequest& request, const Collective& operation, Traffic traffic) {
   request.peer = rank_of_root(operation.root);
   request.communicator = id_of_communicator(operation.comm);
@@ -54,7 +54,7 @@ inline void set_operation(TrackedRequest& request, const Collective& operation, 
   request.bytes_received = traffic.received;
 }
 
-/// A collective operation, blocking or not: counted by the call that begins it.
+/// A collective operation, blocking or not. It counts at the call that begins it.
 struct Counted {
   Collective operation;
   void after(measurement::MpiCall& call, int result) {
@@ -78,7 +78,7 @@ struct Counted {
   }
 };
 
-/// A persistent collective operation: counted whenever it is started.
+/// A persistent collective operation. It counts at every start.
 struct Prepared {
   Collective operation;
   const MPI_Request* request;
@@ -91,7 +91,7 @@ struct Prepared {
   }
 };
 
-/// Files: what the status of a completed call tells.
+/// An access to a file. The bytes are those in the status of the completed call.
 template <events::Kind kind>
 struct FileAccessed {
   CallStatus status;

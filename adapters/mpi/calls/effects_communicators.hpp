@@ -7,7 +7,7 @@
 
 namespace refrain::adapters::mpi {
 
-/// `defined`: there is a record of the communicator that was made.
+/// Counts a loss unless there is a record of the communicator that was made.
 inline void count_unless(bool defined, measurement::MpiCall& call) {
   if (!defined) call.lost(measurement::Loss::CommunicatorTableFull);
 }
@@ -16,7 +16,7 @@ struct CommunicatorMade {
   MPI_Comm comm;
   const MPI_Comm* newcomm;
   void after(measurement::MpiCall& call, int result) {
-    // Where only some members see an error, all count the operation.
+    // Only some members may see an error, so all members count the operation.
     count_unless(define_child(comm, result == MPI_SUCCESS ? *newcomm : constants.no_communicator), call);
   }
 };
@@ -30,8 +30,8 @@ struct CommunicatorDuplicated {
   }
 };
 
-/// The handle is there already, though it must not be used before the request completes. It is read now: the caller's
-/// variable may be gone by then, as Open MPI's Fortran function has one of its own.
+/// The handle exists already, though it must not be used before the request completes. It is read now, because the
+/// caller's variable may be gone by then: Open MPI's Fortran function has one of its own.
 struct CommunicatorPosted {
   MPI_Comm comm;
   const MPI_Comm* newcomm;
@@ -53,7 +53,7 @@ struct CommunicatorOfGroup {
   }
 };
 
-/// A tag as it is; of a stringtag a hash.
+/// An integer tag stays as it is; a stringtag becomes a hash.
 inline int tag_of(int tag) { return tag; }
 inline int tag_of(const char* text) {
   std::uint64_t hash = 1;
@@ -87,7 +87,7 @@ struct ParentFound {
   }
 };
 
-/// Of a session; with the first one of all processes the measurement begins (sessions.hpp).
+/// A communicator made from a session. The measurement begins with the first one of all processes (sessions.hpp).
 struct CommunicatorOfSession {
   const char* stringtag;
   const MPI_Comm* newcomm;

@@ -1,5 +1,5 @@
 #pragma once
-/// Effects of calls that free and name objects which Refrain knows by their handle; conventions in effects.hpp.
+/// Effects of calls that free and name objects that Refrain knows by their handle; conventions in effects.hpp.
 
 #include <cstdint>
 
@@ -8,13 +8,13 @@
 
 namespace refrain::adapters::mpi {
 
-/// `forget` takes a handle and returns the id of its object; `bind` takes both back when it was not freed.
+/// `forget` takes a handle and returns the id of its object; `bind` restores both if the object was not freed.
 template <class Handle, std::int32_t (*forget)(Handle), void (*bind)(std::int32_t, Handle)>
 struct HandleFreed {
   const Handle* freed;
   Handle handle{};
   std::int32_t id = -1;
-  /// Another thread may get the same handle for another object before this call has returned.
+  /// Comes before the call, because another thread may get the same handle for another object before it returns.
   void before() { id = forget(handle = *freed); }
   void after(measurement::MpiCall&, int result) {
     if (result != MPI_SUCCESS) bind(id, handle);

@@ -5,12 +5,12 @@
 
 namespace refrain::adapters::mpi {
 
-/// Room for a status that the program ignores. MPI writes it.
+/// Room for a status that the program ignores. MPI fills it in.
 struct OwnStatus : MPI_Status {
   OwnStatus() {}
 };
 
-/// The status of a call, our own when the program ignores it.
+/// The status of a call; our own one if the program ignores it.
 class CallStatus {
  public:
   CallStatus(MPI_Status*& argument) {  // NOLINT: effects are made from the arguments as they are
@@ -25,7 +25,7 @@ class CallStatus {
   MPI_Status* status_;
 };
 
-/// Every kind of send, counted by the call that starts it.
+/// Every kind of send. It counts at the call that begins it.
 struct SendPosted {
   std::int64_t count;
   MPI_Datatype datatype;
@@ -49,7 +49,7 @@ struct Received {
   }
 };
 
-/// MPI_Mprobe, and with `flag` MPI_Improbe: here the message is matched.
+/// MPI_Mprobe, and MPI_Improbe with `flag`. The message is matched here.
 struct MessageMatched {
   Envelope from;
   const MPI_Message* message;
@@ -63,7 +63,7 @@ struct MessageMatched {
 };
 using MessageProbed = MessageMatched;
 
-/// The communicator is that of the probe.
+/// MPI_Mrecv. The communicator is that of the probe.
 struct MatchedReceived {
   MPI_Message message;  ///< MPI overwrites it
   CallStatus status;
@@ -76,7 +76,7 @@ struct MatchedReceived {
   }
 };
 
-/// A non-blocking receive, counted where it was posted when it completes.
+/// A non-blocking receive. It counts when it completes, where it was posted.
 struct ReceivePosted {
   Envelope from;
   const MPI_Request* request;
@@ -112,7 +112,7 @@ struct BothWays {
     claim(events::Kind::Send, to());
     claim(events::Kind::Receive, from());
   }
-  /// The send. False: the call has failed.
+  /// Counts the send. False: the call has failed.
   bool sent(measurement::MpiCall& call, int result) {
     if (result == MPI_SUCCESS) return message_sent(call, count, datatype, to()), true;
     note_failed(call.location(), events::Kind::Send, to());
@@ -129,7 +129,7 @@ struct SentAndReceived : BothWays {
 };
 using ReplacedInPlace = SentAndReceived;
 
-/// The request is taken for that of the receive.
+/// The request is treated as that of the receive.
 struct SendAndReceivePosted : BothWays {
   const MPI_Request* request;
   void after(measurement::MpiCall& call, int result) {

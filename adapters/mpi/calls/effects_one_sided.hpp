@@ -9,8 +9,8 @@
 
 namespace refrain::adapters::mpi {
 
-/// `Operation` has a target, a window, and traffic(), as count_one_sided() takes it. It is counted at the origin, by
-/// call path and by window and target. It is no message.
+/// `Operation` has a target, a window, and traffic() as count_one_sided() takes it. It counts at the origin, by call
+/// path and by window and target, but not as a message.
 template <class Operation>
 struct OneSided : Operation {
   void after(measurement::MpiCall& call, int result) {
@@ -40,7 +40,7 @@ struct OneSided : Operation {
   }
 };
 
-/// To the target, or from it.
+/// A transfer in one direction: to the target or from it.
 template <bool is_put>
 struct OneWay {
   std::int64_t count;
@@ -88,7 +88,7 @@ struct FetchAndOp {
 };
 using Fetched = OneSided<FetchAndOp>;
 
-/// All processes of the window have called it.
+/// MPI_Win_fence, which all processes of the window have called.
 struct WindowFenced {
   MPI_Win win;
   void after(measurement::MpiCall& call, int result) {
@@ -96,8 +96,8 @@ struct WindowFenced {
   }
 };
 
-/// A window, or one target in it: an epoch begins or ends, or operations are completed. Epochs have names of their own,
-/// by which the search knows them (offline/trace/functions.cpp).
+/// Synchronizes a window, or one target in it: an epoch begins or ends, or operations are completed. The aliases name
+/// the epochs for the search (offline/trace/functions.cpp).
 struct WindowSynchronized {
   MPI_Win win;
   int target = MPI_PROC_NULL;
@@ -113,7 +113,7 @@ using ExposureAwaited = WindowSynchronized;
 using TargetSynchronized = WindowSynchronized;
 using TargetLocked = WindowSynchronized;
 using TargetUnlocked = WindowSynchronized;
-/// MPI_Win_test: an epoch has ended when the flag says so.
+/// MPI_Win_test: an epoch has ended if the flag says so.
 struct ExposureTested {
   MPI_Win win;
   const int* flag;

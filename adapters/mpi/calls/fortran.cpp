@@ -37,7 +37,7 @@ void strip_back(std::string_view& name, std::string_view suffix) {
   if (name.size() > suffix.size() && name.ends_with(suffix)) name.remove_suffix(suffix.size());
 }
 
-/// "mpi_send_f08ts_large_", "PMPI_SEND", "ompi_send_f", "mpi_alloc_mem_cptr_" -> what stands after "mpi_".
+/// "mpi_send_f08ts_large_", "PMPI_SEND", "ompi_send_f", "mpi_alloc_mem_cptr_" -> the part after "mpi_".
 std::string_view bare_name(std::string_view name) {
   while (name.ends_with('_')) name.remove_suffix(1);
   for (std::string_view suffix : {"_large", "_f", "_f08", "_f08ts", "_cptr"}) strip_back(name, suffix);
@@ -47,7 +47,7 @@ std::string_view bare_name(std::string_view name) {
   return name;
 }
 
-/// True when `symbol` of a layer ("mpi_send_", "ompi_send_f", "mpi_send_f08ts_large_", "MPI_Send_c") is a form of the C
+/// Whether `symbol` of a layer ("mpi_send_", "ompi_send_f", "mpi_send_f08ts_large_", "MPI_Send_c") is a form of the C
 /// function `function` ("MPI_Send", "MPI_Send_c").
 bool is_form_of(std::string_view symbol, std::string_view function) {
   std::string_view of_symbol = bare_name(symbol), of_function = bare_name(function);
@@ -65,7 +65,7 @@ bool begins_as_one_of(const char* path, const char* const* names) {
 
 bool is_fortran_library(const char* path) { return begins_as_one_of(path, fortran_library_names); }
 
-/// As a Fortran compiler spells it: in small letters or in large ones.
+/// Whether the letters are all small or all capital, as Fortran compilers spell names.
 bool has_one_case(std::string_view name) {
   bool small = false, large = false;
   for (const char c : name) {
@@ -75,8 +75,8 @@ bool has_one_case(std::string_view name) {
   return small != large;
 }
 
-/// True when `address` is in a Fortran form of `function` that is linked into the program or a library of its own. Such
-/// a function is seldom a dynamic symbol, so the file's own symbol table is read.
+/// Whether `address` is in a Fortran form of `function` that is linked into the program or into one of its libraries.
+/// Such a function is seldom a dynamic symbol, so the file's own symbol table is read.
 bool is_in_linked_fortran_function(const link_map& module, std::uintptr_t address, const char* function) {
   bool found = false;
   const char* path = *module.l_name ? module.l_name : "/proc/self/exe";
@@ -100,7 +100,7 @@ bool is_layer(const Dl_info& code, const char* function) {
          is_form_of(code.dli_sname, function);
 }
 
-/// The call came from the layer, or, where the layer has made a tail call, from the caller of the layer.
+/// Whether the call came from the layer, or, if the layer made a tail call, from the caller of the layer.
 bool comes_through_layer(const void* return_address, const char* function) {
   const auto call = reinterpret_cast<std::uintptr_t>(return_address) - 1;
   Dl_info caller{}, target{};
@@ -124,7 +124,7 @@ bool is_in_fortran_library(const void* address) {
 
 namespace {
 
-/// KnownCallSite::checked as of now.
+/// The present value for KnownCallSite::checked.
 std::uint64_t life_of(std::uintptr_t address) {
   const std::uint32_t generation = platform::module_generation();
   return std::uint64_t{platform::code_at(address).first} << 32 | generation;
@@ -149,7 +149,7 @@ bool judge_call_site(measurement::RegionId region, const void* return_address, s
 bool check_call_site(KnownCallSite& site, std::uint64_t known, std::uint64_t checked) {
   const std::uint64_t now = life_of((known >> 11) - 1);
   if (now >> 32 == checked >> 32) {
-    // Another site may have taken the place meanwhile: then its generation stays.
+    // If another site has taken the slot meanwhile, its generation stays.
     site.checked.compare_exchange_strong(checked, now, std::memory_order_relaxed);
     return true;
   }

@@ -33,7 +33,7 @@ namespace {
 
 constexpr unsigned fortran_symbol_count = std::size(fortran_symbols);
 
-/// Where the function goes on, once its target has been found.
+/// MPI's function of each symbol, once its target has been found.
 std::atomic<void*> next_functions[fortran_symbol_count];
 
 bool is_lifecycle(RegionId region) {
@@ -41,7 +41,7 @@ bool is_lifecycle(RegionId region) {
          region == region::MPI_Abort;
 }
 
-/// Whose wrappers in C may end the measurement, which cannot be done within a call.
+/// Whether the C wrapper may end the measurement, which cannot be done inside a call.
 bool is_of_session(RegionId region) {
   return region == region::MPI_Session_init || region == region::MPI_Session_finalize;
 }
@@ -59,13 +59,13 @@ using namespace refrain::measurement;
 
 extern "C" {
 
-// The machine code, and what it calls.
+// Defined by the assembly code, or called by it.
 std::atomic<void*> refrain_fortran_targets[fortran_symbol_count];
 void refrain_fortran_measured();
 std::uintptr_t refrain_pass_on(void* function, const std::uintptr_t* registers, const std::uintptr_t* stack,
                                std::uint64_t words);
 
-/// The target of a symbol, looked up at its first call.
+/// Looks up the target of a symbol, at its first call.
 void* refrain_find_fortran(unsigned index) {
   const refrain::platform::ErrnoKeeper errno_keeper;
   const char* name = fortran_symbol_names + fortran_symbols[index].name;

@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""Writes the MPI wrappers of one MPI library from functions.table and the prototypes of its mpi.h; or the table of functions
-of the offline half, from functions.table alone.
+"""Writes the MPI wrappers of one MPI library from functions.table and the prototypes in its mpi.h; or, from functions.table
+alone, the table of functions for the offline half.
 
     generate.py --table functions.table --mpi NAME --preprocessed mpi.i --output DIRECTORY
     generate.py --table functions.table --output DIRECTORY
 
-Prototypes come from mpi.h as the compiler sees it, meaning comes from the table; the two are joined by position. A
-declared function without a row, a row with another number of parameters or with a kind that its C type cannot have ends
-the build with a message that names the function.
+Prototypes come from mpi.h as the compiler sees it, meaning comes from the table; the two are joined by position. The build
+ends with a message that names the function if a declared function has no row, or if a row has another number of parameters
+or a parameter of a kind that its C type cannot have.
 
 Written into DIRECTORY:
-    regions.hpp, regions.cpp   region ids and what is known of each, the same for every MPI: all rows of the table
-    next.hpp, next.cpp         where each call goes on: one pointer per function, resolved at its first call
+    regions.hpp, regions.cpp   region ids and facts about each, the same for every MPI: all rows of the table
+    next.hpp, next.cpp         the next definition of each function: one pointer each, resolved at the first call
     wrappers_K.cpp             the wrappers, in `FILES` translation units of about equal size
-    profiling_K.cpp            the wrappers of the PMPI_ names, through which Fortran libraries call (fortran.hpp)
+    profiling_K.cpp            the wrappers of the PMPI_ names, which Fortran libraries call (fortran.hpp)
     fortran_symbols.inc        the spellings of every Fortran function (fortran_symbols.hpp)
-    coverage.inc               every declared function, its class, and why it is not wrapped if it is not
+    coverage.inc               every declared function, its class, and the reason if it is not wrapped
 or
     mpi_functions.inc          every row of the table, for format/mpi_functions.cpp
 """
@@ -29,28 +29,28 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 FILES = 4
-# What kind of request the non-blocking functions of a class begin, when their effect does not say it.
+# The kind of request that the non-blocking functions of a class begin, unless their effect tells.
 REQUEST_KINDS = {"collective": "Collective", "barrier": "Collective", "rma": "OneSided"}
 # The effect of functions that begin and end MPI (lifecycle.hpp).
 BY_HAND = "Written"
-# Classes of functions whose order on a rank says which message, operation, communicator or window is which, and effects of theirs
-# that do not count for that.
+# Classes of functions whose order on a rank identifies messages, operations, communicators or windows; and effects in
+# these classes that are exempt.
 IN_ORDER = ("send", "receive", "sendrecv", "probe", "request", "request_start", "wait", "test", "barrier", "communicator", "window",
             "rma_sync")
 NOT_IN_ORDER = ("-", "CommunicatorNamed", "WindowNamed", "AccessStarted", "AccessCompleted", "ExposurePosted", "ExposureAwaited",
                 "ExposureTested", "WindowSynchronized", "TargetLocked", "TargetUnlocked", "TargetSynchronized")
-# Words of WAITS for waiting that durations of calls do not tell.
+# Words in the column WAITS for waiting that durations of calls do not show.
 WITHOUT_DURATIONS = ("-", "others", "window", "job")
-# The functions that most programs make most of their calls of: their wrappers stand together, next to what they call
-# (platform/hot.hpp). So few that this takes three pages.
+# The functions that make up most calls of most programs. Their wrappers are placed together, next to what they call
+# (platform/hot.hpp). There are so few that they take three pages.
 FREQUENT = {"MPI_" + name for name in (
     "Send Isend Ssend Recv Irecv Sendrecv Iprobe Test Testall Testany Testsome Wait Waitall Waitany Waitsome "
     "Barrier Bcast Reduce Allreduce Allgather Alltoall").split()}
-# What these functions answer in a process without MPI. A library that can do without MPI calls them if their weak
-# symbols are defined, and with a preloaded runtime they are.
+# Results of these functions in a process without MPI. A library that can do without MPI calls them if their weak
+# symbols are defined, as they are with a preloaded runtime.
 WITHOUT_MPI = {"MPI_Initialized": "*flag = 0", "MPI_Finalized": "*flag = 0"}
 
-# C types that a parameter of a kind may have, without const, stars, brackets.
+# C types that a parameter of a kind may have, without const, stars and brackets.
 C_TYPES = {
     "buffer": {"void"}, "pointer": {"void"}, "extra_state": {"void"}, "attribute": {"void"},
     "count": {"int", "MPI_Count"}, "displacement": {"int", "MPI_Count", "MPI_Aint"},
@@ -66,12 +66,12 @@ C_TYPES = {
 }
 
 
-# The names of a Fortran function by that of the C function, without "_c": {mpi} is "mpi" or "mpix", {name} what follows.
-# Fortran compilers add one or two underscores; the module mpi_f08 has functions of its own where they differ, with TS 29113
-# descriptors ("ts") and for the large counts of the C functions "_c". MPI's libraries also have the names that a compiler may be
-# told to make: without underscores, in small or in large letters. These are left alone: programs in C have variables of such
-# names (mpi_comm_rank), and a library's own accesses to them would find ours. Calls by them are known by the PMPI_ functions
-# that MPI's library calls (fortran.hpp).
+# The names of a Fortran function, by that of the C function without "_c": {mpi} is "mpi" or "mpix", {name} what
+# follows. Fortran compilers add one or two underscores. The module mpi_f08 has functions of its own where they differ,
+# with TS 29113 descriptors ("ts") and for the large counts of the C functions "_c". MPI's libraries also have the names
+# that a compiler makes if told so: without underscores, in small or capital letters. These are not wrapped: C programs
+# have variables of such names (mpi_comm_rank), and a library's accesses to its own variable would find our function.
+# Calls by these names are recognised by the PMPI_ functions that MPI's library calls (fortran.hpp).
 PLAIN_SPELLINGS = ("{mpi}_{name}_", "{mpi}_{name}__", "p{mpi}_{name}_", "p{mpi}_{name}__")
 FORTRAN_SPELLINGS = {
     "openmpi": (*PLAIN_SPELLINGS, "{mpi}_{name}_f08_", "p{mpi}_{name}_f08_"),
@@ -81,7 +81,7 @@ LARGE_FORTRAN_SPELLINGS = {
     "openmpi": (),
     "mpich": ("{mpi}_{name}_f08_large_", "{mpi}_{name}_f08ts_large_", "p{mpi}r_{name}_f08_large_", "p{mpi}r_{name}_f08ts_large_"),
 }
-# Functions that return memory have second forms for TYPE(C_PTR).
+# Functions that return memory have a second form for TYPE(C_PTR).
 FORTRAN_POINTER_FORMS = ("Alloc_mem", "Win_allocate", "Win_allocate_shared", "Win_shared_query")
 OTHER_FORTRAN_SPELLINGS = {
     "openmpi": {"MPI_Buffer_detach": ("ompi_buffer_detach_f08", "pompi_buffer_detach_f08")},
@@ -116,7 +116,7 @@ class Table:
     rows: list[Row] = field(default_factory=list)
     prefixes: list[Row] = field(default_factory=list)  # rows that end in '*'
     effects: dict[str, list[str]] = field(default_factory=dict)
-    traffic: dict[str, list[str]] = field(default_factory=dict)  # of a collective operation: its shape, and "own_stays"
+    traffic: dict[str, list[str]] = field(default_factory=dict)  # shape of a collective operation, and "own_stays"
     reasons: dict[str, str] = field(default_factory=dict)
 
     def find(self, name: str) -> Row | None:
@@ -133,7 +133,7 @@ class Prototype:
 
 
 def names_of(pattern: str) -> list[str]:
-    """What the name of a row stands for: {A,B} is one of these, [_c] is "_c" or nothing."""
+    """The names that a row stands for: {A,B} is one of these, [_c] is "_c" or nothing."""
     match = re.search(r"\{([\w,]*)\}|\[_c\]", pattern)
     if not match:
         return [pattern]
@@ -142,7 +142,7 @@ def names_of(pattern: str) -> list[str]:
 
 
 def forms_of(row: Row) -> list[Row]:
-    """The forms of a collective operation. One that is prepared may have to wait for the others all the same."""
+    """The forms of a collective operation. Preparing one may have to wait for other ranks, too."""
     name, large, _ = row.name.removeprefix("MPI_").partition("[_c]")
     request, info = Parameter("request", ">", "request", None), Parameter("info", ":", "info", None)
     begun = replace(row, name=f"MPI_I{name[0].lower()}{name[1:]}{large}", waits="-", parameters=[*row.parameters, request])
@@ -165,7 +165,7 @@ def parse_table(text: str) -> Table:
             table.reasons[words[1]] = " ".join(words[2:])
             continue
         if len(words) < 4:
-            raise Mismatch(f"functions.table:{number}: a row needs a name, a class, who waits, and an effect")
+            raise Mismatch(f"functions.table:{number}: a row needs a name, a class, what it waits for, and an effect")
         parameters = []
         for word in words[4:]:
             match = re.fullmatch(r"(\w+)(<>|>|:)(\w+)(?:\[([\w,*]+)\])?", word)
@@ -175,7 +175,7 @@ def parse_table(text: str) -> Table:
         name, operation, waits, effect = words[:4]
         if operation == "unwrapped":
             if effect not in table.reasons:
-                raise Mismatch(f"functions.table:{number}: {name}: '{effect}' is no reason")
+                raise Mismatch(f"functions.table:{number}: {name}: '{effect}' is not a reason")
         elif effect in table.traffic:
             if "comm" not in {parameter.name for parameter in parameters}:
                 raise Mismatch(f"functions.table:{number}: {name}: {effect} needs comm")
@@ -197,7 +197,7 @@ def parse_table(text: str) -> Table:
 
 
 def without_attributes(text: str) -> str:
-    """Removes __attribute__((...)), whose parentheses may nest."""
+    """Removes every __attribute__((...)), whose parentheses may nest."""
     kept = []
     while (match := re.search(r"__attribute__\s*\(", text)) is not None:
         kept.append(text[: match.start()])
@@ -231,7 +231,7 @@ def parse_prototypes(preprocessed: str) -> dict[str, Prototype]:
 
 
 def check(row: Row, prototype: Prototype) -> None:
-    """That the row describes this prototype."""
+    """Raises Mismatch unless the row describes this prototype."""
     if row.operation == "unwrapped":
         return
     if prototype.result != "int":
@@ -334,9 +334,9 @@ def regions_header(wrapped: list[Row]) -> str:
             "/// Ids of the wrapped MPI functions, the same for every MPI.\nnamespace region {\n" + ids +
             f"}}  // namespace region\ninline constexpr unsigned region_count = {len(wrapped)};\n"
             "extern const char* const region_names[region_count];\n"
-            "/// Whose order on a rank says which message, operation, communicator or window is which.\n"
+            "/// Whether their order on a rank identifies messages, operations, communicators or windows.\n"
             "extern const bool regions_in_order[region_count];\n"
-            "/// Whose durations tell how long processes wait for each other.\n"
+            "/// Whether their durations show how long processes wait for each other.\n"
             "extern const bool regions_waited_in[region_count];\n" + END)
 
 
@@ -397,14 +397,14 @@ def fortran_names(mpi: str, name: str) -> list[str]:
 
 
 def fortran_words(row: Row) -> int:
-    """How many words of arguments a Fortran function has on the stack, at most: six are in registers, IERROR comes last,
-    then the lengths of its strings. An even number."""
+    """The most words of arguments that a Fortran function has on the stack, rounded up to an even number: six arguments are
+    in registers, IERROR comes last, then the lengths of its strings."""
     strings = sum(parameter.kind in ("string", "strings", "string_lists", "arguments") for parameter in row.parameters)
     return max(0, (len(row.parameters) + 1 + strings - 6 + 1) // 2 * 2)
 
 
 def fortran_symbols(mpi: str, rows: list[Row]) -> str:
-    """Of all rows: a Fortran library may have functions that mpi.h has no more."""
+    """For all rows: a Fortran library may have functions that mpi.h no longer declares."""
     lines, offset = [], 0
     for row in rows:
         for name in fortran_names(mpi, row.name):
@@ -431,7 +431,7 @@ def form(row: Row) -> str:
 
 
 def mpi_functions(table: Table) -> str:
-    """In the order of their names in small letters."""
+    """Rows in the order of their names in small letters."""
     rows = [f'MPI_FUNCTION("{row.name}", {row.operation}, {form(row)}, {"nobody" if row.waits == "-" else row.waits}, '
             f'"{row.effect}")\n' for row in sorted(table.rows, key=lambda row: row.name.lower())]
     reasons = [f'MPI_REASON("{name}", "{text}")\n' for name, text in table.reasons.items()]
@@ -439,7 +439,7 @@ def mpi_functions(table: Table) -> str:
 
 
 def write(path: Path, text: str) -> None:
-    """Keeps the time of an unchanged file, so that nothing is compiled again."""
+    """Writes a file unless it is unchanged: its time stays, so nothing is compiled again."""
     if not path.exists() or path.read_text() != text:
         path.write_text(text)
 

@@ -15,7 +15,7 @@ namespace {
 
 enum class Language { None, C, Fortran };
 
-/// By how the name begins. Profiling names are not among them: a caller that asks for one wants MPI's own function.
+/// By the beginning of the name. Profiling names are excluded: a caller that asks for one wants MPI's own function.
 Language language_of(const char* name) {
   if (!name) return Language::None;
   for (const char* begin : {"MPI_", "MPIX_"})
@@ -25,8 +25,8 @@ Language language_of(const char* name) {
   return Language::None;
 }
 
-/// Whether the wrapper of this name goes on to where `found` lies. Where another tool comes after this one the wrapper
-/// goes on to the tool, and the tool may be the caller: it would call itself for ever.
+/// Whether the wrapper of this name leads to where `found` lies. If another tool comes after this one, the wrapper
+/// leads to that tool, which may be the caller and would call itself forever.
 bool wrapper_leads_there(Language language, const char* name, const void* found) {
   if (language == Language::C) return is_in_library(found) && is_in_library(next_function(name));
   return is_in_fortran_library(found) && next_fortran_function(name) == found;
@@ -55,7 +55,7 @@ void* as_measured(void* found, const char* name) {
 
 extern "C" {
 
-// Shared with the machine code (x86_64/handle_stubs.cpp).
+// Shared with the assembly code (x86_64/handle_stubs.cpp).
 std::atomic<void*> refrain_next_dlsym{nullptr};
 std::atomic<void*> refrain_next_dlvsym{nullptr};
 
@@ -70,7 +70,7 @@ void* refrain_find_dlvsym() {
   return found;
 }
 
-/// dlsym() and dlvsym() of a handle.
+/// dlsym() and dlvsym() with a handle.
 void* refrain_symbol_of_handle(void* handle, const char* name) {
   void* next = refrain_next_dlsym.load(std::memory_order_relaxed);
   if (!next) next = refrain_find_dlsym();

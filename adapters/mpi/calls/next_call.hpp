@@ -1,6 +1,6 @@
 #pragma once
-/// Where a call goes on after its wrapper: a pointer that finds its function at the first call. The generated table
-/// `next` (next.hpp) has one per function, beginning at a stub that calls `resolve`.
+/// The next definition that a wrapper calls: a pointer that finds its function at the first call. The generated table
+/// `next` (next.hpp) has one per function, which points to a stub that calls `resolve` at first.
 
 #include <atomic>
 
@@ -16,7 +16,7 @@ class Next<Result (*)(Parameters...)> {
  public:
   using Function = Result (*)(Parameters...);
   constexpr Next(Function first) : target_(first) {}  // NOLINT: the table is a list of stubs
-  /// False: there is no such function; the stub stays.
+  /// False: there is no such function, and the stub stays.
   bool resolve(const char* name) {
     void* found = next_function(name);
     if (found) target_.store(reinterpret_cast<Function>(found), std::memory_order_relaxed);

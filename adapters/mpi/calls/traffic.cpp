@@ -17,7 +17,7 @@ std::int64_t Pieces::sum(int n) const {
 
 namespace {
 
-/// A gather: `piece` is what this rank gives, `all` what the root receives.
+/// A gather: `piece` is what this rank contributes, `all` what the root receives.
 Traffic to_root(const Participants& p, const Collective& of, const Pieces& piece, const Pieces& all) {
   if (p.idle(of.root)) return {};
   if (!p.is_root(of.root)) return {piece[p.rank], 0};
@@ -27,7 +27,7 @@ Traffic to_root(const Participants& p, const Collective& of, const Pieces& piece
 
 Traffic to_all(const Participants& p, const Collective& of) {
   if (!of.own_stays) return {p.size * of.sent[p.rank], of.received.sum(p.size)};
-  const std::int64_t own = of.received[p.rank];  // what is sent is in the receive buffer
+  const std::int64_t own = of.received[p.rank];  // the data to send is in the receive buffer
   return {(p.size - 1) * own, of.received.sum(p.size) - own};
 }
 
@@ -68,7 +68,7 @@ class Neighbors {
       default: break;
     }
   }
-  /// Bytes of the pieces of `n` neighbours. One beyond the border of a Cartesian grid is MPI_PROC_NULL.
+  /// Bytes of the pieces of `n` neighbours. A neighbour beyond the border of a Cartesian grid is MPI_PROC_NULL.
   std::int64_t sum(const Pieces& pieces, int n) const {
     std::int64_t total = 0;
     for (int i = 0; i < n; ++i)
@@ -80,7 +80,7 @@ class Neighbors {
  private:
   bool exists(int i) const {
     if (!is_grid_) return true;
-    int lower = MPI_PROC_NULL, upper = MPI_PROC_NULL;  // ordered by dimension, the lower one first
+    int lower = MPI_PROC_NULL, upper = MPI_PROC_NULL;  // neighbours are ordered by dimension, the lower one first
     pmpi.Cart_shift(comm_, i / 2, 1, &lower, &upper);
     return (i % 2 ? upper : lower) != MPI_PROC_NULL;
   }

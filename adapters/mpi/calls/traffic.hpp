@@ -3,9 +3,9 @@
 ///
 /// The standard defines the result of a collective operation, not its messages. Refrain counts the data flow of the
 /// definition, as Score-P does: one piece for every pair (source, destination) whose data the destination needs. That
-/// includes a rank's piece for itself, unless MPI_IN_PLACE says that it does not move. No message is counted, and what
-/// an implementation really sends (trees, rings) may be less or more. b: bytes of the own piece, n: number of ranks
-/// (of the remote group in an intercommunicator), r: own rank. In place: one piece less on either side.
+/// includes a rank's piece for itself, unless MPI_IN_PLACE says that it does not move. No messages are counted, and an
+/// implementation (trees, rings) may really send less or more. b: bytes of the own piece, n: number of ranks (of the
+/// remote group in an intercommunicator), r: own rank. In place: one piece less on either side.
 ///
 ///     shape          operations                sent                              received
 ///     Nothing        Barrier                   0                                 0
@@ -27,19 +27,19 @@ namespace refrain::adapters::mpi {
 
 /// The ranks that take part, as the calling rank sees them.
 struct Participants {
-  int size = 0;   ///< ranks that data goes to and comes from: the remote group of an intercommunicator
+  int size = 0;   ///< ranks to exchange data with: in an intercommunicator the remote group
   int local = 0;  ///< ranks on this side
   int rank = 0;
   bool inter = false;
   bool is_root(int root) const { return inter ? root == MPI_ROOT : root == rank; }
-  /// In an intercommunicator the ranks beside the root take no part.
+  /// In an intercommunicator the other ranks on the root's side take no part.
   bool idle(int root) const { return inter && root == MPI_PROC_NULL; }
 };
 
 inline bool in_place(const void* buffer) { return buffer == MPI_IN_PLACE; }
 
-/// The pieces of data of a buffer, one for each rank, as the program passed them: all alike, or each with a count, or
-/// with a type, too. MPI looks at them only where they mean something, and so does this.
+/// The pieces of a buffer, one for each rank, as the program passed them: all of one count, each with a count, or each
+/// with a count and a type. Like MPI, this looks at the arguments only where they are significant.
 class Pieces {
  public:
   Pieces() = default;
@@ -51,7 +51,7 @@ class Pieces {
 
   /// Bytes of the piece of rank `i`.
   std::int64_t operator[](int i) const { return bytes_of(count(i), types_ ? types_[i] : type_); }
-  /// Bytes of the first `n`.
+  /// Bytes of the first `n` pieces.
   std::int64_t sum(int n) const;
 
  private:

@@ -40,14 +40,14 @@ Channels::Channel* Channels::find(const ChannelUse& use, bool may_add) {
       return &table_[at];
     if (there != 0) continue;
     if (!may_add) return nullptr;
-    // All else is zero bytes already.
+    // All other fields are zero already.
     if (table_[at].key.compare_exchange_strong(there, key, std::memory_order_relaxed) || there == key)
       return &table_[at];
   }
   return nullptr;
 }
 
-/// Null: the communicator is not known, or there is no room.
+/// Null: the communicator is unknown, or there is no room.
 Channels::Channel* Channels::find_or_add(const ChannelUse& use, bool& is_full) {
   if (use.communicator < 0) return nullptr;
   Channel* channel = find(use, true);
@@ -56,7 +56,7 @@ Channels::Channel* Channels::find_or_add(const ChannelUse& use, bool& is_full) {
 }
 
 MessageNumber Channels::count_in(Channel& channel, std::int32_t tag) {
-  // One thread at a time, or it will not be believed.
+  // One thread at a time does this; otherwise the number is not used.
   const MessageNumber number{channel.count.load(std::memory_order_relaxed),
                              channel.tags.load(std::memory_order_relaxed)};
   channel.count.store(number.ordinal + 1, std::memory_order_relaxed);
@@ -69,7 +69,8 @@ MessageNumber Channels::count_in(Channel& channel, std::int32_t tag) {
   return number;
 }
 
-/// With threads it is the caller's if nobody has it. What two threads use is broken.
+/// With several threads, makes the caller the owner if there is none. A channel or queue that two threads use is
+/// broken.
 template <class Owned>
 void Channels::take(Owned& owned, std::int32_t thread) {
   if (!is_threaded_) [[likely]]
@@ -102,14 +103,14 @@ Channels::Queue* Channels::queue_of(std::int32_t communicator, bool may_add) {
   return nullptr;
 }
 
-/// Its contents are the owner's alone.
+/// Claims the queue, whose contents belong to the owner alone.
 bool Channels::is_usable(Queue& queue, std::int32_t thread) {
   take(queue, thread);
   return !queue.broken.load(std::memory_order_relaxed);
 }
 
-/// Whether one of the first `before` could still take what a receive from `peer` with `tag` has taken, or is to be
-/// counted on the same channel first.
+/// Whether one of the first `before` receives could still take what a receive from `peer` with `tag` has taken, or must
+/// be counted on the same channel before it.
 bool Channels::must_wait(const Queue& queue, std::uint32_t before, std::int32_t peer, std::int32_t tag) const {
   for (std::uint32_t i = 0; i < before; ++i) {
     const Waiting& earlier = queue.waiting[i];
@@ -121,7 +122,7 @@ bool Channels::must_wait(const Queue& queue, std::uint32_t before, std::int32_t 
   return false;
 }
 
-/// Null: there is no room, and the queue is broken.
+/// Null: there was no room, and the queue is broken.
 Channels::Waiting* Channels::append(Queue& queue, const ChannelUse& use, std::uint64_t ticket) {
   if (queue.count == most_waiting) {
     queue.broken.store(true);
@@ -139,7 +140,7 @@ Channels::Waiting* Channels::find_ticket(Queue& queue, std::uint64_t ticket) {
   return nullptr;
 }
 
-/// Counts what can be counted now, and forgets what nobody will come for.
+/// Counts the receives that can be counted now, and removes those whose number nobody will ask for.
 void Channels::settle(Queue& queue, std::int32_t thread) {
   for (std::uint32_t i = 0; i < queue.count; ++i) {
     Waiting& waiting = queue.waiting[i];
@@ -163,7 +164,7 @@ void Channels::break_receives(std::int32_t communicator) {
   else all_receives_broken_.store(true);
 }
 
-/// The number of a receive that was counted earlier, or none.
+/// The number of a receive that was counted earlier, if it is still valid, or none.
 MessageNumber Channels::checked(const MessageNumber& number, const ChannelUse& use) {
   if (!has_trouble_.load() || number.ordinal == no_ordinal) [[likely]]
     return number;
@@ -215,7 +216,7 @@ MessageNumber Channels::post_other(const ChannelUse& use, bool& is_full) {
   Channel* channel = find_or_add(use, is_full);
   if (!channel) [[unlikely]]
     return {};
-  // Though it may be in doubt now, it need not be when it completes.
+  // The channel may be in doubt now, but need not be when the receive completes.
   const MessageNumber number = count_in(*channel, use.tag);
   (void)is_unsure(*channel, use.thread);
   return number;
@@ -249,7 +250,7 @@ MessageNumber Channels::complete_other(const MessageNumber& ticket, const Channe
 
 void Channels::give_up(const MessageNumber& ticket, const ChannelUse& posted) {
   if (!is_open(ticket)) {
-    // Its place in the order is known.
+    // The place of the receive in the order is known.
     if (ticket.ordinal == no_ordinal && is_wild(posted.peer, posted.tag)) break_receives(posted.communicator);
     return;
   }
@@ -263,7 +264,7 @@ void Channels::give_up(const MessageNumber& ticket, const ChannelUse& posted) {
 }
 
 void Channels::doubt(const ChannelUse& posted) {
-  // One with a wildcard, or behind such, is open anyway; but it may be counted before it is known to be cancelled.
+  // A receive with a wildcard, or behind one, is open anyway, but it may be counted before it is known to be cancelled.
   if (is_wild(posted.peer, posted.tag)) return;
   note_trouble();
   if (Channel* channel = find(posted, true)) channel->doubts.fetch_add(1);
@@ -276,7 +277,7 @@ void Channels::end_doubt(const MessageNumber& ticket, const ChannelUse& posted, 
     Waiting* waiting =
         queue && is_usable(*queue, posted.thread) ? find_ticket(*queue, ticket.ordinal & ~is_ticket) : nullptr;
     if (waiting && !waiting->is_counted) {
-      // It has never taken a place in the order.
+      // It never had a place in the order.
       std::memmove(waiting, waiting + 1,
                    static_cast<std::size_t>(queue->waiting + --queue->count - waiting) * sizeof *waiting);
       settle(*queue, posted.thread);

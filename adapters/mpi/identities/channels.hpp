@@ -1,18 +1,18 @@
 #pragma once
-/// Counts messages on their channels (events/message_numbers.hpp), and so gives each its number.
+/// Numbers messages by counting them on their channels (events/message_numbers.hpp).
 ///
-/// Sends count when they are begun, receives in the order in which they are posted. A receive with a wildcard is known
-/// when it completes; until then the number of each later one that could take the same messages is open, too: these
-/// wait in a queue of their communicator. A receive that completes while its number is open gets none, and the counts
-/// stay right. Where they cannot stay right, the channel, or all receives of the communicator, have no numbers from
-/// then on.
+/// Sends count when they are begun, receives in the order in which they are posted. The channel of a receive with a
+/// wildcard is known only when it completes. Until then the number of each later receive that could take the same
+/// messages is open, too, and these wait in a queue of their communicator. A receive that completes while its number is
+/// open gets none, and the counts stay right. Where they cannot stay right, the channel, or all receives of the
+/// communicator, have no numbers from then on.
 ///
-/// Threads: without MPI_THREAD_MULTIPLE the program makes one call at a time, whichever thread it is. With it each
-/// channel, and each queue, belongs to the thread that has used it first; used by another it has no numbers any more.
-/// What a thread is about to do is claimed before MPI sees it, so that neither writes a number that the other has made
+/// Threads: without MPI_THREAD_MULTIPLE the program makes one call at a time, on whichever thread. With it, each
+/// channel and each queue belongs to the first thread that uses it, and loses its numbers when another thread uses it.
+/// A thread claims a channel before MPI sees the call, so that neither thread writes a number that the other has made
 /// wrong.
 ///
-/// Memory: a table of fixed size on mapped pages. Nothing waits, nothing is allocated after create().
+/// Memory: a table of fixed size on mapped pages. Nothing waits, and nothing is allocated after create().
 
 #include <atomic>
 #include <cstdint>
@@ -23,11 +23,11 @@ namespace refrain::adapters::mpi {
 
 using events::MessageNumber;
 
-/// The peer of a message, and its tag. Receives may have any_peer and any_tag.
+/// The peer and the tag of a message. Receives may have any_peer and any_tag.
 struct ChannelUse {
-  std::int32_t communicator, peer, tag;  ///< id of the communicator
+  std::int32_t communicator, peer, tag;  ///< `communicator` is its id
   bool is_receive;
-  std::int32_t thread;  ///< whose call it is
+  std::int32_t thread;  ///< the thread that makes the call
 };
 
 class Channels {
@@ -35,58 +35,58 @@ class Channels {
   static constexpr std::uint32_t places = 1u << 16;
   static constexpr unsigned most_queues = 32, most_waiting = 64;
 
-  /// False: there is no memory, and no message has a number. `is_threaded`: MPI_THREAD_MULTIPLE.
+  /// False: there is no memory, and messages have no numbers. `is_threaded`: MPI_THREAD_MULTIPLE.
   bool create(bool is_threaded);
   bool is_there() const { return table_ != nullptr; }
   bool is_threaded() const { return is_threaded_; }
-  /// Whether a receive may wait for others.
+  /// Whether a receive may have to wait for the completion of others.
   bool has_open() const { return has_queues_.load(std::memory_order_relaxed); }
 
-  /// A message that was sent, or received by the call that has posted the receive. `is_full`: there was no room.
+  /// Counts a message that was sent, or one received by the call that posted the receive. `is_full`: there was no room.
   MessageNumber count(const ChannelUse& use, bool& is_full) {
     MessageNumber number;
     return count_plain(use, number) ? number : count_other(use, is_full);
   }
-  /// A receive that is completed later: its number, or a ticket in its place.
+  /// Counts a receive that completes later. Returns its number, or a ticket in its place.
   MessageNumber post(const ChannelUse& use, bool& is_full) {
     MessageNumber number;
     return count_plain(use, number) ? number : post_other(use, is_full);
   }
-  /// What the status of a receive has told, whose completion is yet to come.
+  /// Takes in the status of a receive whose completion is yet to come.
   void resolve(const MessageNumber& ticket, const ChannelUse& told);
-  /// It has completed. `told`: as its status says.
+  /// The receive has completed. `told`: source and tag as in its status.
   MessageNumber complete(const MessageNumber& ticket, const ChannelUse& told) {
     return has_queues_.load(std::memory_order_relaxed) || has_trouble_.load() ? complete_other(ticket, told) : ticket;
   }
   /// The request was freed, or has failed, before it completed.
   void give_up(const MessageNumber& ticket, const ChannelUse& posted);
-  /// MPI_Cancel was called for it, or for a send: until end_doubt() nobody knows what later ones are.
+  /// MPI_Cancel was called for this receive or send. Until end_doubt() the numbers of later ones are in doubt.
   void doubt(const ChannelUse& posted);
   void end_doubt(const MessageNumber& ticket, const ChannelUse& posted, bool was_cancelled);
-  /// Nobody knows whether this one counts.
+  /// It is unknown whether this message counts, so its channel has no numbers from now on.
   void break_channel(const ChannelUse& use);
-  /// With threads: this one is about to be posted or sent.
+  /// With several threads: this message is about to be posted or sent.
   void claim(const ChannelUse& use);
 
  private:
   struct alignas(64) Channel {
     std::atomic<std::uint64_t> key;
     std::atomic<std::uint64_t> count, tags;
-    std::atomic<std::uint64_t> last_hash;  ///< of `last_tag_plus_1`
+    std::atomic<std::uint64_t> last_hash;  ///< hash of the last tag
     std::atomic<std::uint32_t> last_tag_plus_1;
     std::atomic<std::int32_t> owner;  ///< thread + 1
     std::atomic<std::int16_t> doubts;
     std::atomic<bool> broken;
   };
   static_assert(sizeof(Channel) == 64);
-  /// A receive whose number is open, or was when it was posted.
+  /// A receive whose number is open, or was open when it was posted.
   struct Waiting {
-    std::uint64_t ticket;  ///< 0: nobody will come for it
+    std::uint64_t ticket;  ///< 0: nobody will ask for its number
     std::int32_t peer, tag;
     MessageNumber number;
     bool is_counted;
   };
-  /// In the order in which they were posted.
+  /// Receives of one communicator, in the order in which they were posted.
   struct Queue {
     std::atomic<std::int32_t> communicator_plus_1;
     std::atomic<std::int32_t> owner;
@@ -105,7 +105,7 @@ class Channels {
     static_assert(places == 1u << 16);
     return key * 0x9e3779b97f4a7c15u >> 48;
   }
-  /// What most programs do, in few instructions: one thread makes calls, no wildcards, nothing in doubt, and the
+  /// The common case in few instructions: one thread makes calls, there are no wildcards, nothing is in doubt, and the
   /// channel's last message had this tag. False: nothing was counted.
   bool count_plain(const ChannelUse& use, MessageNumber& number) {
     if (!is_plain_[use.is_receive].load(std::memory_order_relaxed) || (use.communicator | use.peer | use.tag) < 0)
@@ -149,10 +149,10 @@ class Channels {
   Channel* table_ = nullptr;
   Queue* queues_ = nullptr;
   bool is_threaded_ = false;
-  std::atomic<bool> has_trouble_{false};  ///< a channel or queue is broken or in doubt: numbers are to be checked
+  std::atomic<bool> has_trouble_{false};  ///< a channel or queue is broken or in doubt, so numbers must be checked
   std::atomic<bool> has_queues_{false};
   std::atomic<bool> all_receives_broken_{false};
-  std::atomic<bool> is_plain_[2]{};  ///< of sends, of receives: none of these is set, and one thread makes calls
+  std::atomic<bool> is_plain_[2]{};  ///< [is_receive]: count_plain() may count
   std::atomic<std::uint64_t> tickets_{0};
 };
 

@@ -14,16 +14,16 @@ namespace {
 
 constinit Channels channels;
 
-/// Ids that stand for several communicators, whose messages have no order.
+/// Ids that stand for several communicators, whose messages have no common order.
 constexpr std::size_t most_communicators = 65'536;
 std::atomic<bool> any_merged{false};
 std::atomic<std::uint64_t> merged[most_communicators / 64];
 
-/// Collective operations that have begun, by communicator. Of one communicator no two threads begin any at a time.
+/// Collective operations begun, by communicator. No two threads begin one on the same communicator at the same time.
 std::atomic<std::uint64_t> operations[most_communicators];
 constexpr std::uint64_t has_failed = std::uint64_t{1} << 63;
 
-/// Fences that have ended, by window. Of one window no two threads are in one at a time.
+/// Fences ended, by window. No two threads are in a fence of the same window at the same time.
 constexpr std::size_t most_windows = 65'536;
 std::atomic<std::uint64_t> fences[most_windows];
 
@@ -34,7 +34,7 @@ bool is_merged(std::int32_t id) {
          (merged[id / 64].load(std::memory_order_relaxed) >> id % 64 & 1) != 0;
 }
 
-/// False: numbers are not kept, or the program has made calls that nobody has counted.
+/// False: numbers are not kept, or the program has made calls that were not counted.
 bool are_numbered() {
   return channels.is_there() && !measurement::messages_go_uncounted.load(std::memory_order_relaxed);
 }
@@ -48,18 +48,18 @@ ChannelUse use_of(Kind kind, const Envelope& envelope, std::int32_t thread) {
   return {id_of_communicator(envelope.comm), rank_or_any(envelope.peer), tag_or_any(envelope.tag),
           kind == Kind::Receive, thread};
 }
-/// As it was posted.
+/// The channel as the request was posted.
 ChannelUse use_of(const TrackedRequest& request, std::int32_t thread) {
   return {request.communicator, request.peer, request.tag, request.kind == Kind::Receive, thread};
 }
-/// As the status of a receive says; where that says nothing, as it was posted.
+/// The channel according to the status of a receive; where the status does not tell, as it was posted.
 ChannelUse use_of(const TrackedRequest& request, const MPI_Status& status, std::int32_t thread) {
   if (request.kind != Kind::Receive || request.untold) return use_of(request, thread);
   return {request.communicator, rank_or_any(status.MPI_SOURCE), tag_or_any(status.MPI_TAG), true, thread};
 }
 bool is_wild(const ChannelUse& use) { return use.peer < 0 || use.tag < 0; }
 
-/// The number of a message. Of a receive that completes later (`is_posted`) perhaps a ticket in its place.
+/// The number of a message. A receive that completes later (`is_posted`) may get a ticket in its place.
 MessageNumber number_of(Location& l, const ChannelUse& use, bool is_posted = false) {
   if (!are_numbered_on(use.communicator)) return {};
   bool is_full = false;
@@ -68,7 +68,7 @@ MessageNumber number_of(Location& l, const ChannelUse& use, bool is_posted = fal
   return number;
 }
 
-/// The call has begun a collective operation on the communicator: how many came before.
+/// The call has begun a collective operation on the communicator: returns how many came before.
 MessageNumber number_of_collective(std::int32_t communicator) {
   if (!are_numbered_on(communicator) || !has_place(communicator)) return {};
   std::atomic<std::uint64_t>& count = operations[communicator];
@@ -103,7 +103,7 @@ MessageNumber number_of_completed(TrackedRequest& request, const ChannelUse& tol
   return are_numbered_on(told.communicator) ? number : MessageNumber{};
 }
 
-/// Matched messages, from the probe to the receive: few at a time.
+/// Matched messages between probe and receive, of which there are few at a time.
 struct MatchedMessage {
   std::int32_t communicator = events::unknown_communicator;
   MessageNumber number;
@@ -129,14 +129,14 @@ MatchedMessage take_matched(MPI_Message message) {
   return {};
 }
 
-/// False while events are not kept, and for calls that began while MPI_Pcontrol had stopped the measurement.
+/// False while no events are kept, and for calls that began while MPI_Pcontrol had stopped the measurement.
 bool is_noted(const Location& l) { return l.keeps_events && l.call.values != l.while_stopped.row; }
 
 void note(Location& l, Record& record, const MessageNumber& number = {}) {
   if (is_noted(l)) measurement::note_communication(l, record, number);
 }
 
-/// Begun and completed by one call.
+/// The record of a communication that one call has begun and completed.
 Record whole(Kind kind, std::int32_t peer, std::int32_t tag, std::int32_t communicator, Traffic traffic = {}) {
   Record r;
   r.kind = kind;
@@ -206,7 +206,7 @@ void note_begun(Location& l, TrackedRequest& request) {
       keep_number(request, request.partitioned ? number : number_of(l, use_of(request, l.thread), true));
   } else if (request.kind == Kind::Send) {
     if (!request.partitioned) number = number_of(l, use_of(request, l.thread));
-  } else if (request.kind == Kind::Collective && !request.persistent) {  // these may be started in any order
+  } else if (request.kind == Kind::Collective && !request.persistent) {  // persistent ones may be started in any order
     number = number_of_collective(request.communicator);
   }
   Record r = record_of(request, Phase::Begun);

@@ -1,10 +1,11 @@
 #pragma once
-/// What calls communicate: who sent what to whom, under which number. An effect calls one of these functions for each
-/// thing that has happened. It is added to the call path, numbered, and noted as a record where events are kept
+/// What MPI calls communicate: peers, bytes and numbers. An effect calls one of these functions for each thing that has
+/// happened; the function adds it to the call path, numbers it, and notes a record if events are kept
 /// (measurement/event_log.hpp).
 ///
-/// Messages are numbered on their channels (channels.hpp), collective operations on their communicator and fences on
-/// their window; also while MPI_Pcontrol has stopped the measurement, because each rank must count all of its own.
+/// Messages are numbered on their channels (channels.hpp), collective operations on their communicator, and fences on
+/// their window. They are numbered even while MPI_Pcontrol has stopped the measurement, because each rank must count
+/// all of its own.
 ///
 /// Thread safety: any thread, with a location. Not for handlers.
 
@@ -16,9 +17,9 @@
 
 namespace refrain::adapters::mpi {
 
-/// MPI has begun.
+/// MPI has begun, and numbering begins.
 void start_numbering();
-/// From here on the id stands for another communicator, too.
+/// From now on the id also stands for another communicator.
 void merge_communicator(std::int32_t id);
 
 /// The envelope of a message as the program gives it, with wildcards and MPI_PROC_NULL.
@@ -26,7 +27,7 @@ struct Envelope {
   int peer, tag;
   MPI_Comm comm;
 };
-/// As records have them.
+/// A peer as records store it.
 inline std::int32_t rank_or_any(int peer) {
   return peer == MPI_ANY_SOURCE ? events::any_peer : peer == MPI_PROC_NULL ? events::no_peer : peer;
 }
@@ -35,28 +36,28 @@ inline std::int32_t rank_of_root(int root) {
   return root == MPI_ROOT ? events::this_side : root == MPI_PROC_NULL ? events::no_peer : root;
 }
 
-// ---- Before MPI sees a message: its channel is claimed where several threads make calls at once (channels.hpp) ----
+// ---- Before MPI sees a message: where several threads make calls at once, its channel is claimed (channels.hpp) ----
 
 [[gnu::cold]] void claim_channel(events::Kind kind, const Envelope& envelope);
 [[gnu::cold]] void claim_channel(const TrackedRequest& request);
-/// `kind`, here and below: Send or Receive.
+/// Here and below, `kind` is Send or Receive.
 inline void claim(events::Kind kind, const Envelope& envelope) {
   if (constants.channels_are_claimed) [[unlikely]]
     claim_channel(kind, envelope);
 }
 
-// ---- What the functions below need of channels and events. `envelope`: of a receive, as its status says ----
+// ---- Numbers and records of messages. The `envelope` of a receive comes from its status ----
 
 void note_message(measurement::Location& location, events::Kind kind, const Envelope& envelope, std::int64_t bytes);
 void note_begun(measurement::Location& location, TrackedRequest& request);
-/// A receive that was posted, with a request that cannot be tracked.
+/// A receive was posted with a request that cannot be tracked.
 [[gnu::cold]] void note_untracked_receive(measurement::Location& location, const Envelope& from);
 
 // ---- Requests ----
 
-/// Begins to track a request that is not begun yet. Null when that cannot be; the loss is then counted.
+/// Begins to track a request before it is begun. Null: it cannot be tracked, and the loss was counted.
 inline TrackedRequest* track(measurement::MpiCall& call, MPI_Request request, events::Kind kind) {
-  if (request == constants.empty_request) return nullptr;  // complete already, and shared
+  if (request == constants.empty_request) return nullptr;  // complete already; the handle is shared
   TrackedRequest* tracked = request_table.add(handle_bits(request), kind);
   if (!tracked) call.lost(measurement::Loss::RequestTableFull);
   return tracked;
@@ -72,7 +73,7 @@ inline TrackedRequest* track(measurement::MpiCall& call, MPI_Request request, ev
   }
   return tracked;
 }
-/// The call has begun what `request` is about. Null: it is not tracked.
+/// The call has begun the operation of `request`; null: it is not tracked.
 inline void request_begun(measurement::MpiCall& call, TrackedRequest* request) {
   if (!request) return;
   request->begun = call.here();
@@ -80,29 +81,29 @@ inline void request_begun(measurement::MpiCall& call, TrackedRequest* request) {
   request->active = true;
   if (call.keeps_events()) note_begun(call.location(), *request);
 }
-/// The request has completed. `bytes`: received, read or written.
+/// The request has completed. `bytes` were received, read or written.
 void note_completed(measurement::Location& location, TrackedRequest& request, const MPI_Status& status,
                     std::int64_t bytes, bool cancelled);
-/// The request was freed, or has failed.
+/// The request was freed, or has failed, before it completed.
 [[gnu::cold]] void note_given_up(measurement::Location& location, TrackedRequest& request);
-/// MPI_Cancel is about to be called for it.
+/// MPI_Cancel is about to be called for the request.
 [[gnu::cold]] void doubt(MPI_Request request);
-/// Whether the statuses of all requests that a call completes must be known before note_completed(): the numbers of
-/// some receives depend on what others have received.
+/// Whether the statuses of all requests that a call completes must be known before note_completed(), because the
+/// numbers of some receives depend on what others have received.
 bool receives_wait();
 void note_status(measurement::Location& location, const TrackedRequest& request, const MPI_Status& status);
 
 // ---- Messages ----
 
-/// Bytes that a completed operation has received, read or written, whatever the datatype it was posted with. 0 and a
-/// loss where MPI does not say.
+/// Bytes that a completed operation has received, read or written, whatever the datatype it was posted with. If MPI
+/// does not tell, returns 0 and counts a loss.
 inline std::int64_t bytes_of(measurement::MpiCall& call, const MPI_Status& status) {
   MPI_Count bytes = -1;
   if (pmpi.Get_elements_x(&status, constants.byte, &bytes) == MPI_SUCCESS && bytes >= 0) return bytes;
   call.lost(measurement::Loss::UnknownReceive);
   return 0;
 }
-/// The call has sent a message, or has begun to, with `request`.
+/// The call has sent a message, or has begun to send it with `request`.
 inline void message_sent(measurement::MpiCall& call, std::int64_t count, MPI_Datatype datatype, const Envelope& to,
                          const MPI_Request* request = nullptr) {
   if (to.peer == MPI_PROC_NULL) return;
@@ -122,7 +123,7 @@ inline void message_received(measurement::MpiCall& call, const MPI_Status& statu
   if (call.keeps_events())
     note_message(call.location(), events::Kind::Receive, {status.MPI_SOURCE, status.MPI_TAG, comm}, bytes);
 }
-/// The call has posted a receive, which counts when it completes. `untold`: its status will say nothing.
+/// The call has posted a receive, which counts when it completes. `untold`: its status will not tell source and tag.
 inline void receive_posted(measurement::MpiCall& call, const Envelope& from, MPI_Request request, bool untold = false) {
   if (from.peer == MPI_PROC_NULL) return;
   if (TrackedRequest* tracked = track(call, request, events::Kind::Receive, from)) {
@@ -132,30 +133,30 @@ inline void receive_posted(measurement::MpiCall& call, const Envelope& from, MPI
     note_untracked_receive(call.location(), from);
   }
 }
-/// A send or receive has failed: nobody knows whether the message counts.
+/// A send or receive has failed: it is unknown whether the message counts.
 [[gnu::cold]] void note_failed(measurement::Location& location, events::Kind kind, const Envelope& envelope);
-/// The call has matched `message`, which another one will receive: here it gets its number.
+/// The call has matched `message`, which another call will receive. The message gets its number here.
 [[gnu::cold]] void note_matched(measurement::Location& location, MPI_Comm comm, MPI_Message message,
                                 const MPI_Status& status);
-/// The call has received a matched message, ...
+/// The call has received a matched message.
 void note_matched_receive(measurement::Location& location, const MPI_Status& status, MPI_Message message,
                           std::int64_t bytes);
-/// ... or is about to begin `request`, which will.
+/// The call is about to begin `request`, which will receive a matched message.
 void take_matched(TrackedRequest& request, MPI_Message message);
 
 // ---- Collective and one-sided operations, windows, files ----
 
-/// A blocking operation. `root`: as the program gave it.
+/// A blocking operation has completed. `root` is the program's argument.
 void note_collective(measurement::Location& location, MPI_Comm comm, int root, Traffic traffic);
-/// A collective operation that fails counts on no rank for certain: those that follow on the communicator have no
-/// numbers.
+/// A collective operation has failed, so it is uncertain on which ranks it counts: later ones on the communicator have
+/// no numbers.
 [[gnu::cold]] void fail_collective(MPI_Comm comm);
 void note_one_sided(measurement::Location& location, MPI_Win win, int target, Traffic traffic);
-/// A window was synchronized: all of it by MPI_Win_fence, ...
+/// MPI_Win_fence has synchronized a window.
 void note_fence(measurement::Location& location, MPI_Win win);
-/// ... or by another function, which has meant one target, or MPI_PROC_NULL: no particular one.
+/// Another function has synchronized a window with one target, or with no particular one: MPI_PROC_NULL.
 void note_synchronized(measurement::Location& location, MPI_Win win, int target, bool is_exclusive);
-/// Which metric of a call path an access to a file, Read or Write, adds to.
+/// The metric of a call path that an access to a file, Read or Write, adds to.
 constexpr measurement::MetricId metric_of_access(events::Kind kind) {
   return kind == events::Kind::Read ? measurement::MetricId::BytesRead : measurement::MetricId::BytesWritten;
 }

@@ -22,12 +22,12 @@ namespace {
 
 constexpr std::int32_t none = -1;
 constexpr std::size_t most_records = 65'536;
-constexpr std::size_t most_members = 16 << 20;  ///< of all lists together: 64 MiB
+constexpr std::size_t most_members = 16 << 20;  ///< in all lists together: 64 MiB
 using Members = std::span<const std::int32_t>;
 using Ranks = platform::GrowableArray<std::int32_t>;
 
-/// How a communicator gets its ordinal: a child counts the operations of its parent; one that is known by its members
-/// has a hash of them and a tag.
+/// What gives a communicator its ordinal: for a child the count of its parent's operations, for one that is known by
+/// its members a hash of these and a tag.
 struct Naming {
   static constexpr std::int32_t child = -1;
   std::int32_t folded_tag = child;
@@ -35,7 +35,7 @@ struct Naming {
   std::uint64_t hash = 0;
 };
 
-/// What communicators of a family have in common: the parent, the members, on the same sides, and the tag.
+/// What the communicators of a family have in common: parent, members on the same sides, and tag.
 struct Kind {
   std::int32_t parent;
   std::uint32_t list;
@@ -47,15 +47,15 @@ struct Kind {
 /// Never destroyed: the program may still make MPI calls from its destructors.
 struct Registry {
   PublishedArray<CommunicatorRecord, most_records> records;
-  platform::GrowableArray<std::int64_t> children;  ///< by record: operations that made communicators of this one
+  platform::GrowableArray<std::int64_t> children;  ///< by record: operations that made communicators from this one
   platform::GrowableArray<Members> lists;          ///< the members themselves never move
   platform::HashIndex index_of_lists;
-  Families<Kind> families;       ///< by folded tags
-  Families<Kind> of_exact_tags;  ///< of those that have a record of their own: counts them
+  Families<Kind> families;       ///< by folded tag
+  Families<Kind> of_exact_tags;  ///< counts those with a record of their own, by exact tag
   LiveHandles<MPI_Comm> handles;
   MPI_Group world_group;
-  bool has_begun;  ///< MPI has
-  bool has_group;  ///< until MPI is finalized
+  bool has_begun;  ///< MPI has begun
+  bool has_group;  ///< true until MPI is finalized
 };
 constinit platform::NeverDestroyed<Registry> registry_storage;
 Registry& registry() { return registry_storage.get(); }
@@ -89,7 +89,7 @@ std::int32_t* allocate_members(std::size_t count) {
   return std::exchange(block, block + count);
 }
 
-/// World ranks of the members of `group`, into `out`; -1 for processes that are not in MPI_COMM_WORLD.
+/// Appends the world ranks of the members of `group` to `out`; -1 for processes outside MPI_COMM_WORLD.
 bool append_world_ranks(MPI_Group group, int size, Ranks& out) {
   static_assert(sizeof(int) == sizeof(std::int32_t));
   Ranks ranks;
@@ -103,7 +103,7 @@ bool append_world_ranks(MPI_Group group, int size, Ranks& out) {
   return true;
 }
 
-/// Rank and sizes as MPI tells them, into `record`, and the members.
+/// Asks MPI for rank and sizes, into `record`, and for the members.
 bool describe(MPI_Comm comm, CommunicatorRecord& record, Ranks& members) {
   int inter = 0;
   MPI_Group group;
@@ -122,7 +122,7 @@ bool describe(MPI_Comm comm, CommunicatorRecord& record, Ranks& members) {
     }
   }
   record.leader = members.empty() ? none : members[0];
-  // Both sides of an intercommunicator name the same one.
+  // Both sides of an intercommunicator name the same leader.
   if (good && inter && record.remote_size > 0) {
     const std::int32_t other = members[static_cast<std::size_t>(record.size)];
     if (record.leader == none || (other != none && other < record.leader)) record.leader = other;
@@ -130,7 +130,7 @@ bool describe(MPI_Comm comm, CommunicatorRecord& record, Ranks& members) {
   return good;
 }
 
-/// Equal lists are kept once. platform::HashIndex::none: there is no room.
+/// The number of a member list; equal lists are kept once. platform::HashIndex::none: there is no room.
 std::uint32_t list_of(Members members) {
   Registry& r = registry();
   std::uint64_t hash = members.size();
@@ -154,7 +154,7 @@ bool has_all(const CommunicatorRecord& record) {
                             std::ranges::find(record.members, none) == record.members.end());
 }
 
-/// Of processes that know the same parent.
+/// The identity, which is the same on all processes that know the same parent.
 std::uint64_t identity_of(const CommunicatorRecord& record) {
   const std::uint64_t parent = record.parent == none ? 0 : registry().records[record.parent].identity;
   const std::uint64_t own =
@@ -162,7 +162,7 @@ std::uint64_t identity_of(const CommunicatorRecord& record) {
   return mixed(mixed(1, parent), own + 1) | 1;  // the hash of 0 is 0
 }
 
-/// The communicator `handle` gets a record, or that of one of its family whose turn it is. False: there is no room.
+/// Gives the communicator `handle` a record of its own, or the one of its family whose turn it is. False: no room.
 bool add(CommunicatorRecord record, Members members, Naming naming, MPI_Comm handle) {
   Registry& r = registry();
   const std::uint32_t list = list_of(members);
@@ -186,7 +186,7 @@ bool add(CommunicatorRecord record, Members members, Naming naming, MPI_Comm han
   record.members = r.lists[list];
   record.has_all = has_all(record);
   if (!is_child) {
-    // Threads may make communicators with different tags in another order on each rank.
+    // Threads may make communicators with different tags in a different order on each rank.
     const Kind exact{record.parent, list, record.remote_size, naming.tag};
     auto* of_tag = r.of_exact_tags.find_or_make(hash_of(exact), exact);
     if (!of_tag) return false;
@@ -200,8 +200,8 @@ bool add(CommunicatorRecord record, Members members, Naming naming, MPI_Comm han
   return r.handles.bind(handle, record.id);
 }
 
-/// A hash of the members, of both sides if there are two, and of the tag. For the choice of records tags are folded: a
-/// program that never uses one twice must not have a record of each.
+/// Hashes the members, of both sides if there are two, and the tag. For the choice of records tags are folded, because
+/// a program that never uses a tag twice must not get a record for each.
 Naming by_members(Members first, Members second, int tag) {
   Naming naming{static_cast<std::int32_t>(static_cast<std::uint32_t>(tag) % 64), tag, 1};
   for (Members part : {first, second}) {
@@ -233,7 +233,7 @@ void define_world(MPI_Comm handle) {
   Locked locked(defining);
   Registry& r = registry();
   r.has_group = r.has_group || pmpi.Comm_group(handle, &r.world_group) == MPI_SUCCESS;
-  if (r.has_begun) {  // MPI was finalized and, with sessions, is there again
+  if (r.has_begun) {  // MPI was finalized and has begun again, with sessions
     if (r.records.size() > 0) (void)r.handles.bind(handle, 0);
     return;
   }

@@ -1,11 +1,11 @@
 #pragma once
-/// Which record an object gets, where a program may make objects of a kind for ever.
+/// Assigns records to objects of a kind that a program may make forever.
 ///
-/// Objects of one family are made in one order by all ranks that have them. The first `most` of a family have a record
-/// each; after that each takes over one from the second half of these, in turn: objects that live long are made early.
-/// That depends on nothing but the order, so that all these ranks agree on the record.
+/// All ranks that have objects of one family make them in the same order. The first `most` objects of a family have a
+/// record each. After that each takes over a record from the second half of these, in turn, since long-lived objects
+/// are made early. The assignment depends only on the order, so all these ranks agree on it.
 ///
-/// Thread safety: none, the owner locks.
+/// Thread safety: none; the owner locks.
 
 #include <cstdint>
 
@@ -14,7 +14,7 @@
 
 namespace refrain::adapters::mpi {
 
-/// `Key` says what objects of a family have in common.
+/// `Key` holds what the objects of a family have in common.
 template <class Key>
 class Families {
  public:
@@ -22,12 +22,12 @@ class Families {
 
   struct Family {
     Key key;
-    std::int32_t last = none;               ///< record of the family
-    std::int32_t ring = none, turn = none;  ///< the first record that is taken over, and the one whose turn it is
+    std::int32_t last = none;               ///< the last record of the family
+    std::int32_t ring = none, turn = none;  ///< the first record that may be taken over, and the next one to be
     std::int64_t made = 0;
   };
 
-  /// Null: it is not there, and there is no memory for it or no `may_grow`.
+  /// Null: the family is not there, and there is no memory for it or `may_grow` is false.
   Family* find_or_make(std::uint64_t hash, const Key& key, bool may_grow = true) {
     const std::uint32_t known = index_.find(hash, [&](std::uint32_t i) { return families_[i].key == key; });
     if (known != platform::HashIndex::none) return &families_[known];
@@ -36,7 +36,7 @@ class Families {
     return &families_.back();
   }
 
-  /// The record that the next object takes over; `none`: it is to get one of its own.
+  /// The record that the next object takes over; `none`: it needs a record of its own.
   std::int32_t take_over(Family& family, std::int64_t most) {
     if (family.made < most) return none;
     ++family.made;
@@ -47,7 +47,8 @@ class Families {
   }
 
   [[nodiscard]] bool reserve_record() { return next_.reserve(next_.size() + 1); }
-  /// The next object gets a record of its own: the next number among those of all families. After reserve_record().
+  /// Gives the next object a record of its own: the next number among those of all families. Call reserve_record()
+  /// first.
   void add_record(Family& family, std::int64_t most) {
     const auto record = static_cast<std::int32_t>(next_.size());
     (void)next_.push_back(none);
@@ -59,7 +60,7 @@ class Families {
  private:
   platform::GrowableArray<Family> families_;
   platform::HashIndex index_;
-  platform::GrowableArray<std::int32_t> next_;  ///< by record: the next one of its family
+  platform::GrowableArray<std::int32_t> next_;  ///< by record: the next record of its family
 };
 
 }  // namespace refrain::adapters::mpi

@@ -1,13 +1,13 @@
 #pragma once
-/// Which record the handles in use stand for. Handles come again: one that is bound twice stands for the newer record.
+/// Maps the handles in use to their records. MPI reuses handles: one that is bound twice stands for the newer record.
 ///
-/// Thread safety: `find` by any thread, without waiting for one that changes something else; `bind` and `forget` by one
-/// thread at a time, under the owner's lock. Who asks for a handle while another thread frees it is wrong in the
-/// program already, and gets either answer.
+/// Thread safety: any thread may call `find`, which does not wait for changes of other handles. One thread at a time
+/// may call `bind` and `forget`, under the owner's lock. A program that uses a handle while another thread frees it is
+/// erroneous already, and may get either answer.
 ///
-/// Memory: an open-addressing table at most half full, of handles in use and of some that no longer are. When it fills
-/// up it is made anew, without the latter, into a second table; the two take turns, and a larger one follows where that
-/// is not enough. A reader that is overtaken by this sees it by the version, and looks again: tables stay mapped.
+/// Memory: an open-addressing table that is at most half full, of handles in use and of some that no longer are. When
+/// it fills up, it is rebuilt without the latter in a second table. The two take turns, and a larger one follows if
+/// that is not enough. A reader that is overtaken sees it by the version and looks again; tables stay mapped.
 
 #include <atomic>
 #include <cstdint>
@@ -22,7 +22,7 @@ class LiveHandles {
  public:
   static constexpr std::int32_t unknown = -1;
 
-  /// False: there is no memory.
+  /// False: no memory.
   [[nodiscard]] bool bind(Handle handle, std::int32_t record) {
     const std::uint64_t key = key_of(handle);
     if (Place* known = place_of(table_.load(std::memory_order_relaxed), key)) {
@@ -57,7 +57,7 @@ class LiveHandles {
   }
 
  private:
-  static constexpr std::uint64_t empty = 0;  // no MPI has a handle of all ones, whose key this would be
+  static constexpr std::uint64_t empty = 0;  // the key of a handle of all ones, which no MPI has
   static constexpr std::size_t first_places = 256;
 
   struct Place {
@@ -91,7 +91,7 @@ class LiveHandles {
     ++used_;
   }
 
-  /// The table, with room for one more; null: there is no memory.
+  /// The table, with room for one more entry. Null: no memory.
   Table* with_room() {
     Table* old = table_.load(std::memory_order_relaxed);
     if (old && 2 * (used_ + 1) <= old->places) return old;
@@ -103,7 +103,7 @@ class LiveHandles {
       if (!made) return nullptr;
       made->places = places;
     }
-    // A reader that has taken the spare table when it was the present one sees the new version and looks again.
+    // A reader of the spare table, which was current when the reader took it, sees the new version and looks again.
     version_.fetch_add(1, std::memory_order_acq_rel);
     std::atomic_thread_fence(std::memory_order_release);
     for (std::size_t i = 0; i < places; ++i) made->place[i].key.store(empty, std::memory_order_relaxed);
@@ -121,7 +121,7 @@ class LiveHandles {
   std::atomic<Table*> table_{nullptr};
   std::atomic<std::uint64_t> version_{0};
   Table* spare_ = nullptr;
-  std::size_t used_ = 0, live_ = 0;  ///< places of the present table with a key; those in use
+  std::size_t used_ = 0, live_ = 0;  ///< places with a key in the current table; those in use
 };
 
 }  // namespace refrain::adapters::mpi

@@ -1,8 +1,8 @@
 #pragma once
-/// An array that one thread at a time adds to, under the owner's lock, while others read what is there already.
+/// An array that one thread at a time appends to, under the owner's lock, while others read the existing items.
 ///
-/// Its items never move: room for all of them is reserved with the first, as pages that are not committed. Readers see
-/// each item whole as it was added; what the owner changes in it later they may see in any order.
+/// Items never move: room for all of them is reserved with the first one, as pages that are not committed. Readers see
+/// each item complete as it was added. Later changes by the owner may become visible in any order.
 
 #include <atomic>
 #include <cstddef>
@@ -17,7 +17,7 @@ class PublishedArray {
  public:
   bool is_full() const { return items_.size() == most; }
   [[nodiscard]] bool reserve_one() { return !is_full() && items_.reserve(most); }
-  /// After reserve_one().
+  /// Call it only after reserve_one() has returned true.
   void push_back(const T& item) {
     (void)items_.push_back(item);
     published_.store(items_.size(), std::memory_order_release);

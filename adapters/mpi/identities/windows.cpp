@@ -18,9 +18,9 @@ namespace {
 constexpr std::int32_t none = -1;
 constexpr std::int64_t told_apart = 64;
 constexpr std::size_t most_records = 65'536;
-constexpr std::size_t most_pairs = 1 << 20;  ///< of window and target
+constexpr std::size_t most_pairs = 1 << 20;  ///< pairs of window and target
 
-/// Windows of one communicator are made in one order by all its members.
+/// All members of a communicator make its windows in one order.
 struct Kind {
   std::int32_t communicator;
   measurement::WindowKind kind;
@@ -36,7 +36,7 @@ struct Registry {
 };
 constinit platform::NeverDestroyed<Registry> registry_storage;
 Registry& registry() { return registry_storage.get(); }
-bool no_room = false;  ///< for more traffic: the kernel has refused memory, and is not asked with every operation
+bool no_room = false;  ///< the kernel has refused memory for traffic, and is not asked again at every operation
 Lock changing;
 
 std::uint64_t hash_of(std::int32_t a, std::int32_t b) {

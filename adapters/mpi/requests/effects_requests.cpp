@@ -9,15 +9,15 @@ constinit std::atomic<bool> program_cancels{false};
 
 namespace {
 
-/// Only requests of messages and generalized requests can be cancelled: of others Open MPI leaves that field of the
-/// status as it was.
+/// Only requests of messages and generalized requests can be cancelled. For others Open MPI leaves that field of the
+/// status unset.
 bool was_cancelled(Kind kind, const MPI_Status& status) {
   int cancelled = 0;
   return program_cancels.load(std::memory_order_relaxed) && (events::is_message(kind) || kind == Kind::Generalized) &&
          pmpi.Test_cancelled(&status, &cancelled) == MPI_SUCCESS && cancelled;
 }
 
-/// Bytes that were received, read or written.
+/// Counts a completed operation. Returns the bytes received, read or written.
 std::int64_t count_completion(MpiCall& call, const TrackedRequest& request, const MPI_Status& status) {
   std::int64_t bytes = 0;
   switch (request.kind) {
@@ -43,7 +43,7 @@ std::int64_t count_completion(MpiCall& call, const TrackedRequest& request, cons
   return bytes;
 }
 
-/// It is forgotten, or inactive when it is persistent.
+/// Forgets a request, or makes it inactive if it is persistent.
 void retire(TrackedRequest& request) {
   if (!request.persistent) return request_table.release(request);
   request.active = false;

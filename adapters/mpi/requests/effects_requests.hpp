@@ -1,6 +1,6 @@
 #pragma once
-/// Effects of calls on requests; conventions in effects.hpp. What a call completes is counted where it was begun, and
-/// as completed at the call.
+/// Effects of calls on requests; conventions in effects.hpp. A completed operation counts at the call path where it was
+/// begun, and as completed at the call that completes it.
 
 #include <atomic>
 
@@ -11,12 +11,12 @@ namespace refrain::adapters::mpi {
 
 /// A claimed request has completed; `status` is its own.
 void complete(measurement::MpiCall& call, TrackedRequest& request, const MPI_Status& status);
-/// A claimed request has ended with an error: it is forgotten, or inactive when it is persistent.
+/// A claimed request has ended with an error: forgets it, or makes it inactive if it is persistent.
 void retire_failed(measurement::MpiCall& call, TrackedRequest& request);
 /// A claimed persistent request was started; `request` is its handle now.
 void start(measurement::MpiCall& call, TrackedRequest& claimed, MPI_Request request);
 
-/// A persistent message: a send counts whenever it is started, a receive where it was started when it completes.
+/// Tracks a persistent message. A send counts at every start, a receive where it was started, when it completes.
 inline TrackedRequest* track_persistent(measurement::MpiCall& call, MPI_Request request, events::Kind kind,
                                         const Envelope& envelope, bool is_partitioned) {
   TrackedRequest* tracked = envelope.peer == MPI_PROC_NULL ? nullptr : track(call, request, kind, envelope);
@@ -62,8 +62,8 @@ struct Posted {
 using FileReadPosted = Posted<events::Kind::Read>;
 using FileWritePosted = Posted<events::Kind::Write>;
 
-/// MPI_Cancel: whether it came in time is told by the status when the request completes, perhaps on another thread and
-/// before this call returns. From the first one on all statuses are asked.
+/// MPI_Cancel. The status of the completed request says whether it came in time, perhaps on another thread and before
+/// this call returns. After the first MPI_Cancel all statuses are checked.
 extern constinit std::atomic<bool> program_cancels;
 struct Cancelled {
   const MPI_Request* request;
@@ -74,7 +74,7 @@ struct Cancelled {
   void after(measurement::MpiCall&, int) {}
 };
 
-/// MPI_Start. Open MPI changes the handle of a buffered send when its last message has not left yet.
+/// MPI_Start. Open MPI changes the handle of a buffered send whose last message has not been sent yet.
 struct Started {
   const MPI_Request* request;
   TrackedRequest* claimed = nullptr;
@@ -102,7 +102,7 @@ struct RequestFreed {
   }
 };
 
-/// MPI_Wait, and with `flag` MPI_Test.
+/// MPI_Wait, and MPI_Test with `flag`.
 struct Tested {
   MPI_Request* request;
   MPI_Status*& status;
@@ -129,22 +129,22 @@ class ClaimedArray {
  public:
   ClaimedArray(const MPI_Request* requests, int count) : requests_(requests), count_(count) {}
   ClaimedArray(const ClaimedArray&) = delete;
-  /// True when a request is tracked. When there is no memory for a long array nothing is.
+  /// True: a request is tracked. If there is no memory for a long array, none is.
   bool claim();
-  /// Before they are started. After claim().
+  /// Claims the channels before the requests are started. Call claim() first.
   void claim_channels();
-  /// Room for as many statuses as requests. After `claim` was true.
+  /// Room for as many statuses as requests, after claim() has returned true.
   MPI_Status* statuses() { return scratch_.exists() ? scratch_.statuses() : own_statuses_; }
-  /// All of them were started, if the call has succeeded.
+  /// All requests were started, if the call has succeeded.
   void start_all(measurement::MpiCall& call, int result);
-  /// The call has ended `n` requests, those at `indices`, or the first (null). After MPI_ERR_IN_STATUS each status says
-  /// how; after another error MPI has ended those whose handles it has taken away.
+  /// The call has ended `n` requests: those at `indices`, or the first ones (null). After MPI_ERR_IN_STATUS each status
+  /// has the result; after another error MPI has ended those requests whose handles it has changed.
   void end(measurement::MpiCall& call, int result, int n, const int* indices, const MPI_Status* statuses);
 
  private:
   void return_others();
 
-  static constexpr int at_hand = 64;  ///< arrays up to this length need no memory beside the stack
+  static constexpr int at_hand = 64;  ///< arrays up to this length fit on the stack
   const MPI_Request* requests_;
   int count_;
   bool any_ = false;
@@ -166,7 +166,7 @@ struct AllStarted {
   void after(measurement::MpiCall& call, int result) { claimed.start_all(call, result); }
 };
 
-/// MPI_Waitall, and with `flag` MPI_Testall.
+/// MPI_Waitall, and MPI_Testall with `flag`.
 struct TestedAll {
   int count;
   const MPI_Request* requests;
@@ -182,7 +182,7 @@ struct TestedAll {
 };
 using WaitedAll = TestedAll;
 
-/// MPI_Waitany, and with `flag` MPI_Testany.
+/// MPI_Waitany, and MPI_Testany with `flag`.
 struct TestedAny {
   int count;
   const MPI_Request* requests;
@@ -204,7 +204,7 @@ using WaitedAny = TestedAny;
 struct WaitedSome {
   int count;
   const MPI_Request* requests;
-  const int* outcount;  ///< MPI_UNDEFINED, which is negative: there were no requests
+  const int* outcount;  ///< negative (MPI_UNDEFINED): there were no requests
   const int* indices;
   MPI_Status*& statuses;
   ClaimedArray claimed{requests, count};

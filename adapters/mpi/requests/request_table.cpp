@@ -11,9 +11,9 @@ constexpr std::uint32_t first_buckets = 512;
 constexpr unsigned longest_probe = 8;
 constexpr std::uint64_t empty = 0, claimed = 1;
 
-std::uint64_t key_of(std::uint64_t handle) { return handle << 1; }  // the lowest bit says claimed
+std::uint64_t key_of(std::uint64_t handle) { return handle << 1; }  // the lowest bit means claimed
 
-/// As TrackedRequest::to_slot. Both lie in one table, of less than 16 GiB.
+/// For TrackedRequest::to_slot. Both lie in one table, which is smaller than 16 GiB.
 std::int32_t distance(const TrackedRequest& request, const std::atomic<std::uint64_t>& slot) {
   const auto bytes = reinterpret_cast<const std::byte*>(&slot) - reinterpret_cast<const std::byte*>(&request);
   return static_cast<std::int32_t>(bytes / static_cast<std::ptrdiff_t>(sizeof slot));
@@ -22,7 +22,7 @@ std::int32_t distance(const TrackedRequest& request, const std::atomic<std::uint
 
 struct alignas(64) RequestTable::Bucket {
   std::atomic<std::uint64_t> keys[slots_per_bucket];
-  std::atomic<std::uint64_t> overflow;  ///< entries that belong here and live further on for want of room
+  std::atomic<std::uint64_t> overflow;  ///< entries that belong here but are stored further on
 };
 
 struct RequestTable::Table {
@@ -40,7 +40,7 @@ constinit RequestTable request_table;
 RequestTable::Table* RequestTable::grow(Table* full) {
   Locked locked(growing_);
   Table* newest = newest_.load(std::memory_order_relaxed);
-  if (newest != full) return newest;  // another thread was faster
+  if (newest != full) return newest;  // another thread has grown it
   const std::uint32_t buckets = full ? full->buckets * 4 : first_buckets;
   const std::uint64_t bytes =
       sizeof(Bucket) + buckets * (sizeof(Bucket) + std::uint64_t{slots_per_bucket} * sizeof(TrackedRequest));

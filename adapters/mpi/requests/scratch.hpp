@@ -1,6 +1,6 @@
 #pragma once
-/// Memory for calls on long arrays of requests: blocks of pages that are kept for the next such call.
-/// Thread safety: a Scratch belongs to one call; the store of blocks is shared.
+/// Memory for calls on long arrays of requests: blocks of pages, which are kept for the next such call.
+/// Thread safety: a Scratch belongs to one call; the pool of blocks is shared.
 
 #include <cstddef>
 
@@ -17,7 +17,7 @@ class Scratch {
   ~Scratch() {
     if (exists()) give_back();
   }
-  /// Room for `count` requests and statuses. False: there is no memory.
+  /// Room for `count` requests and statuses. False: no memory.
   bool take(int count);
   bool exists() const { return memory_.data() != nullptr; }
   TrackedRequest** requests() { return reinterpret_cast<TrackedRequest**>(memory_.data()); }

@@ -10,8 +10,8 @@
 !   call refrain_loop_end()
 !
 ! Compile this file (Fortran 2018) with the program, before the files that use it. There is nothing to link (before
-! glibc 2.34: -ldl); the program runs with and without Refrain, and without it a mark calls an empty procedure. The same
-! marks as macros, those of C, are in refrain_fortran.h. Begin and end of a mark belong into one procedure. The
+! glibc 2.34: -ldl). The program runs with and without Refrain; without it a mark calls an empty procedure. The same
+! marks as macros, as in C, are in refrain_fortran.h. Begin and end of a mark belong in one procedure. The
 ! outermost loop of a thread is cut into iterations; loops inside it become regions. Marks are per thread.
 module refrain
   use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_f_pointer, c_f_procpointer, c_funloc, c_funptr, c_int, &
@@ -36,18 +36,18 @@ module refrain
     end subroutine
   end interface
 
-  ! The marks are pointers into the runtime, so that no procedure stands between the program and it. The first mark of all
-  ! finds the runtime and sets them.
+  ! The marks are pointers into the runtime, so that no procedure stands between the program and it. The first mark that
+  ! is called finds the runtime and sets them.
   procedure(marks_begin), pointer, public, protected :: refrain_loop_begin => first_loop_begin
   procedure(marks), pointer, public, protected :: refrain_loop_end => first_loop_end
   procedure(marks), pointer, public, protected :: refrain_iteration_begin => first_iteration_begin
   procedure(marks), pointer, public, protected :: refrain_iteration_end => first_iteration_end
   procedure(marks_begin), pointer, public, protected :: refrain_region_begin => first_region_begin
-  ! With the name of the region, or without: the innermost one.
+  ! Takes the name of the region; without a name it ends the innermost one.
   procedure(marks_end), pointer, public, protected :: refrain_region_end => first_region_end
 
-  ! What a measuring runtime offers under the dynamic symbol refrain_fortran_marks_v1. `first_mark` skips the frame of
-  ! `helper`.
+  ! The table that a measuring runtime defines as the dynamic symbol refrain_fortran_marks_v1. `first_mark` skips the
+  ! frame of `helper`.
   type, bind(c) :: table
     type(c_funptr) :: first_mark, loop_begin, loop_end, iteration_begin, iteration_end, region_begin, region_end
   end type
@@ -64,7 +64,7 @@ module refrain
 
 contains
 
-  ! Whether a runtime is there. Any number of threads may come here at once: all do the same.
+  ! Whether a runtime is loaded. Any number of threads may come here at once, since all do the same.
   logical function found()
     type(c_ptr) :: address
     type(table), pointer :: runtime

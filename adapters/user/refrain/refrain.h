@@ -9,12 +9,12 @@
      }
      REFRAIN_LOOP_END();
 
-   No link dependency: the program builds and runs without Refrain, and a mark then costs a load and a branch. Names are
-   string literals. Begin and end of a mark belong into one function. The outermost loop of a thread is cut into
+   There is nothing to link: the program builds and runs without Refrain, and a mark then costs a load and a branch.
+   Names are string literals. Begin and end of a mark belong in one function. The outermost loop of a thread is cut into
    iterations; loops inside it become regions. Marks are per thread. Before glibc 2.34 a program that is linked with
-   -no-pie needs -ldl for its marks to be seen. Fortran has refrain.f90 and refrain_fortran.h.
+   -no-pie needs -ldl for its marks to be seen. For Fortran there are refrain.f90 and refrain_fortran.h.
 
-   C++ has scope objects too, which end with their scope, also by an exception:
+   C++ also has scope objects, which end with their scope, even when it is left by an exception:
      refrain::Loop loop("timestep");  refrain::Iteration iteration;  refrain::Region region("solve"); */
 #ifndef REFRAIN_REFRAIN_H
 #define REFRAIN_REFRAIN_H
@@ -27,18 +27,18 @@
 extern "C" {
 #endif
 
-/* What a measuring runtime offers, under the dynamic symbol refrain_marks_v1. */
+/* The table that a measuring runtime defines as the dynamic symbol refrain_marks_v1. */
 struct refrain_marks_v1 {
   void (*loop_begin)(unsigned* name_id, const char* name);
   void (*loop_end)(void);
   void (*iteration_begin)(void);
   void (*iteration_end)(void);
   void (*region_begin)(unsigned* name_id, const char* name);
-  void (*region_end)(const char* name); /* "" for whichever is innermost */
+  void (*region_end)(const char* name); /* "" ends the innermost one */
 };
 
-/* dlsym under a name of our own: <dlfcn.h> needs a feature macro for what is wanted of it, and libraries older than
-   glibc 2.34 keep it in libdl, which the program need not link. */
+/* dlsym under a name of our own: <dlfcn.h> declares what is needed here only with a feature macro, and libraries older
+   than glibc 2.34 keep it in libdl, which the program need not link. */
 #if defined(__ELF__) && defined(__GNUC__)
 extern void* refrain_find_symbol_(void*, const char*) __asm__("dlsym") __attribute__((weak));
 
@@ -80,7 +80,7 @@ static inline const struct refrain_marks_v1* refrain_marks_(void) { return (cons
 #define REFRAIN_ITERATION_BEGIN() REFRAIN_MARK_(iteration_begin())
 #define REFRAIN_ITERATION_END() REFRAIN_MARK_(iteration_end())
 #define REFRAIN_REGION_BEGIN(name) REFRAIN_NAMED_MARK_(region_begin, name)
-/* With the name of the region, or without: the innermost one. */
+/* Takes the name of the region; without a name it ends the innermost one. */
 #define REFRAIN_REGION_END(...) REFRAIN_MARK_(region_end("" __VA_ARGS__))
 
 #ifdef __cplusplus

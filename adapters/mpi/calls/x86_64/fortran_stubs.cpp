@@ -1,8 +1,8 @@
-// The machine code of the Fortran wrappers (adapters/mpi/calls/fortran_symbols.hpp). A wrapper does not know how many
-// arguments its function has, of what kind, or whether it is MPI's at all, so it must leave every register and the
-// stack as they are, which C++ cannot say.
+// The assembly code of the Fortran wrappers (adapters/mpi/calls/fortran_symbols.hpp). A wrapper does not know how many
+// arguments its function has, of which types, or whether it is MPI's at all. So it must leave all registers and the
+// stack unchanged, which C++ cannot express.
 
-// What the program finds under the name of each Fortran function: its index goes into r11, which passes no argument.
+// Defines every Fortran name. The index of the symbol goes into r11, which passes no argument.
 #define REFRAIN_FORTRAN_SYMBOL(name, index, function, words, offset)                                        \
   asm(".text\n.globl " name "\n.type " name ",@function\n" name ":\n.cfi_startproc\nendbr64\nmovl $" #index \
       ",%r11d\njmp refrain_fortran_dispatch\n.cfi_endproc\n.size " name ",.-" name "\n");

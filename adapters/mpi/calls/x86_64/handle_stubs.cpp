@@ -1,5 +1,5 @@
-// The machine code of dlsym and dlvsym (adapters/mpi/calls/handle_symbols.hpp). The C library tells by the return
-// address on the stack which object asks, so RTLD_NEXT (-1) and RTLD_DEFAULT (0) leave by a jump, which C++ cannot
+// The assembly code of dlsym and dlvsym (adapters/mpi/calls/handle_symbols.hpp). The C library finds the asking object
+// by the return address on the stack, so RTLD_NEXT (-1) and RTLD_DEFAULT (0) must leave by a jump, which C++ cannot
 // promise.
 
 asm(R"(
