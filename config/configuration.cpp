@@ -22,14 +22,14 @@ namespace {
 using std::string_view;
 
 constexpr string_view prefix = "REFRAIN_";
-constexpr string_view internal_prefix = "REFRAIN_INTERNAL_";  // between `refrain exec` and the runtime
-constexpr string_view boolean_words[] = {"off", "on", "false", "true", "no", "yes", "0", "1"};  // odd: on
+constexpr string_view internal_prefix = "REFRAIN_INTERNAL_";  // for `refrain exec` and the runtime
+constexpr string_view boolean_words[] = {"off", "on", "false", "true", "no", "yes", "0", "1"};  // odd indexes: on
 constexpr std::size_t longest_shown = 64;
 constexpr std::size_t longest_path = 1023;
 
 enum class Kind : std::uint8_t { Boolean, Integer, Size, Choice, Path, Text };
 
-/// Whether a field of this type has the values of a row of the kind.
+/// Whether a field of this type can hold the values of a row of the kind.
 template <typename Field>
 constexpr bool can_be(Kind kind) {
   switch (kind) {
@@ -53,13 +53,13 @@ struct Rule {
   std::int64_t smallest = 0;
   std::int64_t largest = 0;
   bool zero_too = false;
-  string_view choices[4] = {};  ///< empty ones are none
+  string_view choices[4] = {};  ///< empty ones do not exist
   bool (*is_good)(string_view) = nullptr;
 };
 
 constexpr std::int64_t table_number(string_view text) { return parse_number(text, true).value; }
 
-// What a kind of options.def says.
+// The members of Rule for each kind in options.def.
 #define AS_BOOLEAN .kind = Kind::Boolean
 #define AS_INTEGER(low, high, unit) \
   .kind = Kind::Integer, .smallest = table_number(#low), .largest = table_number(#high)
@@ -99,7 +99,7 @@ const Field& field_of(const Configuration& configuration, const Rule& rule) {
   return *reinterpret_cast<const Field*>(reinterpret_cast<const char*>(&configuration) + rule.offset);
 }
 
-/// Stores the value; returns what is wrong with it, or nothing.
+/// Stores the value. Returns what is wrong with it, or an empty text.
 string_view store_number(Configuration& out, const Rule& rule, string_view value) {
   ParsedNumber number = parse_number(value, rule.kind == Kind::Size);
   if (number.fault == NumberFault::NotANumber) return rule.kind == Kind::Size ? "is not a size" : "is not a number";
@@ -122,7 +122,7 @@ string_view store(Configuration& out, const Rule& rule, string_view value) {
     case Kind::Size: return store_number(out, rule, value);
     case Kind::Choice: {
       const auto* choice = std::find(std::begin(rule.choices), std::end(rule.choices), value);
-      if (value.empty() || choice == std::end(rule.choices)) return "is no such choice";
+      if (value.empty() || choice == std::end(rule.choices)) return "is not a valid choice";
       field_of<std::uint8_t>(out, rule) = static_cast<std::uint8_t>(choice - rule.choices);
       return {};
     }
@@ -139,7 +139,7 @@ string_view store(Configuration& out, const Rule& rule, string_view value) {
   return {};
 }
 
-/// The variable whose name is nearest, when it is near enough to have been meant.
+/// The variable with the nearest name, if it is near enough to have been meant.
 string_view nearest_variable(string_view name) {
   string_view nearest;
   if (name.size() > longest_shown) return nearest;
@@ -177,7 +177,7 @@ void say_unknown(ConfigurationError& error, string_view name) {
   line << unmeasured;
 }
 
-/// Options that are gone, each with the value that means what is always done now. Scripts may still set it.
+/// Options that no longer exist, each with the value that stands for today's only behaviour. Scripts may still set it.
 struct RetiredOption {
   string_view variable, value;
 };
@@ -188,7 +188,7 @@ bool changes_nothing(string_view name, string_view value) {
   });
 }
 
-/// Whether the program is not to be measured anyhow: then nothing else of the environment matters.
+/// Whether the program is not measured in any case: then nothing else in the environment matters.
 bool switched_off() {
   const char* value = std::getenv("REFRAIN_ENABLE");
   const auto* word = std::find(std::begin(boolean_words), std::end(boolean_words), string_view{value ? value : ""});
@@ -208,7 +208,7 @@ bool read_configuration(Configuration& out, ConfigurationError& error) {
     out.enable = false;
     return true;
   }
-  bool seen[std::size(rules)] = {};  // like getenv, the first of several entries of one name counts
+  bool seen[std::size(rules)] = {};  // as with getenv, the first of several entries of one name counts
   for (char** entry = __environ; entry != nullptr && *entry != nullptr; ++entry) {
     const char* equals = std::strchr(*entry, '=');
     if (equals == nullptr) continue;

@@ -1,5 +1,5 @@
 #pragma once
-/// The configuration of a measured process: one table of options (options.def), read from the environment once at
+/// The configuration of a measured process: one table of options (options.def), read once from the environment at
 /// start.
 ///
 /// Used by the runtime (no exceptions, no allocation, ordinary context) and by the tools.
@@ -14,22 +14,22 @@ enum class SamplingSource : std::uint8_t { TaskClock, Timer };
 enum class Unwinder : std::uint8_t { Incremental, Libunwind };
 enum class ClusterEquivalence : std::uint8_t { Mpi, MpiVisits, All, None };
 
-/// The values in force. One field per row of options.def, in the row's type.
+/// The values in force: one field per row of options.def, in the row's type.
 struct Configuration {
   bool enable;                      ///< REFRAIN_ENABLE
   std::int64_t sampling_frequency;  ///< REFRAIN_SAMPLING_FREQUENCY, Hz; 0: no samples
   SamplingClock sampling_clock;     ///< REFRAIN_SAMPLING_CLOCK = cpu | wall
   SamplingSource sampling_source;   ///< REFRAIN_SAMPLING_SOURCE = task_clock | timer
-  std::int64_t sampling_signal;     ///< REFRAIN_SAMPLING_SIGNAL, 0: chosen by Refrain, else a real-time signal number
+  std::int64_t sampling_signal;     ///< REFRAIN_SAMPLING_SIGNAL, number of a real-time signal; 0: Refrain chooses
   Unwinder unwinder;                ///< REFRAIN_UNWINDER = incremental | libunwind
   std::int64_t callpath_depth;      ///< REFRAIN_CALLPATH_DEPTH, frames
   std::int64_t memory;              ///< REFRAIN_MEMORY, bytes of call tree per location
-  char experiment_directory[1024];  ///< REFRAIN_EXPERIMENT_DIRECTORY, empty: a name is made
+  char experiment_directory[1024];  ///< REFRAIN_EXPERIMENT_DIRECTORY, empty: Refrain chooses a name
   std::int64_t finalize_timeout;    ///< REFRAIN_FINALIZE_TIMEOUT, seconds
   std::int64_t clusters;            ///< REFRAIN_CLUSTERS
   ClusterEquivalence cluster_equivalence;  ///< REFRAIN_CLUSTER_EQUIVALENCE = mpi | mpi_visits | all | none
   std::int64_t iteration_samples;          ///< REFRAIN_ITERATION_SAMPLES, bytes per loop and thread; 0: none
-  std::int64_t iteration_log;              ///< REFRAIN_ITERATION_LOG, bytes of a rank
+  std::int64_t iteration_log;              ///< REFRAIN_ITERATION_LOG, bytes per rank
   char iteration_at[1024];                 ///< REFRAIN_ITERATION_AT, empty: only marks begin iterations
   char metrics[1024];                      ///< REFRAIN_METRICS, empty: none
   char trace[1024];                        ///< REFRAIN_TRACE
@@ -40,19 +40,19 @@ struct Configuration {
   bool verbose;                            ///< REFRAIN_VERBOSE
 };
 
-/// One line for stderr, without the newline, that names the variable, the value and what is allowed; long values are
-/// shortened, control characters in them shown as '?'.
+/// One line for stderr, without newline, that names the variable, the value and the allowed values. Long values are
+/// cut, and control characters are shown as '?'.
 struct ConfigurationError {
   char line[512];
 };
 
-/// Reads all REFRAIN_* variables of the environment; an empty value means the default. REFRAIN_INTERNAL_* is skipped:
-/// it is between `refrain exec` and the runtime. With REFRAIN_ENABLE off nothing else is read. False: `error` says
-/// which variable is bad; `out` is then unusable and the program is to run unmeasured. A REFRAIN_* name that is no
-/// option is an error too, with the nearest name suggested.
+/// Reads all REFRAIN_* variables of the environment. An empty value means the default. REFRAIN_INTERNAL_* is skipped:
+/// it is for `refrain exec` and the runtime. If REFRAIN_ENABLE is off, nothing else is read. False: `error` says which
+/// variable is bad, `out` is unusable, and the program must run unmeasured. A REFRAIN_* name that is not an option is
+/// an error, too, for which the nearest name is suggested.
 [[nodiscard]] bool read_configuration(Configuration& out, ConfigurationError& error);
 
-/// The table, for `refrain info config`, the man page and the manifest.
+/// A row of the table, for `refrain info config`, the man page and the manifest.
 struct OptionRow {
   const char* variable;  ///< with the prefix REFRAIN_
   const char* type;      ///< "boolean", "integer", "size", "choice", "text", "path", "tool"
@@ -65,11 +65,11 @@ struct OptionRow {
 extern const OptionRow option_table[];
 extern const std::size_t option_count;
 
-/// Variables that only tools read (the compiler wrappers). A measured process knows them and ignores them.
+/// Variables that only tools read (the compiler wrappers). A measured process accepts and ignores them.
 extern const OptionRow tool_variable_table[];
 extern const std::size_t tool_variable_count;
 
-/// The value of a row in `configuration` as text, as it would be written in the environment. `out` is zero-terminated.
+/// Writes the value of a row in `configuration` as it would be written in the environment. `out` is zero-terminated.
 void format_option(const Configuration& configuration, std::size_t row, char* out, std::size_t size);
 
 }  // namespace refrain::config

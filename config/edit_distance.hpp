@@ -1,5 +1,5 @@
 #pragma once
-/// How far two names are apart, to guess what was meant. For both halves.
+/// The distance of two names, to guess which name was meant. For both halves.
 
 #include <algorithm>
 #include <cstddef>
@@ -7,7 +7,8 @@
 
 namespace refrain::config {
 
-/// Edits (insert, delete, replace) that turn one name into the other. `row`: room for b.size() + 1 numbers.
+/// The number of edits (insert, delete, replace) that turn one name into the other. `row`: room for b.size() + 1
+/// numbers.
 inline std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t* row) {
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {

@@ -8,7 +8,7 @@ namespace refrain::config {
 
 namespace {
 
-/// Takes "3run" off the front of `rest`. False: there is no such name.
+/// Removes "3run" from the front of `rest`. False: there is no such name.
 bool take_name(std::string_view& rest, std::string_view& name) {
   std::size_t length = 0, digits = 0;
   while (digits < rest.size() && rest[digits] >= '0' && rest[digits] <= '9' && length < 100'000)
@@ -19,7 +19,7 @@ bool take_name(std::string_view& rest, std::string_view& name) {
   return true;
 }
 
-/// Takes "run" off the end of "Verlet::run".
+/// Removes "run" from the end of "Verlet::run".
 std::string_view take_last(std::string_view& wanted) {
   const auto colons = wanted.rfind("::");
   const std::string_view last = colons == std::string_view::npos ? wanted : without_first(wanted, colons + 2);
@@ -37,7 +37,7 @@ bool ends_with(const std::string_view* names, std::size_t count, std::string_vie
   return true;
 }
 
-/// Skips template arguments "I...E" as far as they hold only names, literals and letters without an E of their own.
+/// Skips template arguments "I...E" that contain only names, literals, and letters other than E.
 bool skip_arguments(std::string_view& rest) {
   rest.remove_prefix(1);
   for (std::string_view ignored; !rest.empty() && rest[0] != 'E';) {
@@ -64,7 +64,7 @@ bool is_cxx_function(std::string_view symbol, std::string_view wanted) {
     names[count++] = "std";
     rest.remove_prefix(2);
   } else if (rest.starts_with('L')) {
-    rest.remove_prefix(1);  // of internal linkage
+    rest.remove_prefix(1);  // marks internal linkage
   }
   while (count < most_names && take_name(rest, names[count])) {
     ++count;
@@ -83,7 +83,7 @@ bool is_function(std::string_view symbol, std::string_view wanted) {
   if (const auto dot = symbol.find('.'); dot != std::string_view::npos && dot > 0) symbol = first_of(symbol, dot);
   if (symbol == wanted) return true;
   if (symbol.starts_with("_Z")) return is_cxx_function(symbol, wanted);
-  // gfortran: procedures end with an underscore, those of a module are __module_MOD_procedure.
+  // gfortran: a procedure ends with an underscore; one of a module is __module_MOD_procedure.
   const std::string_view last = take_last(wanted);
   if (wanted.empty()) {
     if (symbol.size() == last.size() + 1 && symbol.starts_with(last) && symbol.back() == '_') return true;

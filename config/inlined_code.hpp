@@ -1,7 +1,7 @@
 #pragma once
-/// How `refrain exec` tells the runtime where a function was inlined, which debug information says and the runtime
-/// cannot read: "MODULE:BEGIN-END,BEGIN-END;MODULE:...", addresses of the module's file in hexadecimal. MODULE is a
-/// build-id in hexadecimal, or a path where there is none.
+/// How `refrain exec` tells the runtime where functions were inlined, since the runtime cannot read debug information:
+/// "MODULE:BEGIN-END,BEGIN-END;MODULE:...", with addresses of the module's file in hexadecimal. MODULE is a build-id in
+/// hexadecimal, or a path if the module has none.
 
 #include <cstdint>
 #include <string_view>
@@ -11,7 +11,7 @@
 namespace refrain::config {
 
 inline constexpr const char* inlined_code_variable = "REFRAIN_INTERNAL_INLINED";
-/// What would be longer is left out: the kernel limits the environment of a process.
+/// Longer texts are cut, because the kernel limits the environment of a process.
 inline constexpr std::size_t longest_inlined_code = 64 * 1024;
 
 constexpr bool parse_hexadecimal(std::string_view text, std::uint64_t& value) {
@@ -24,7 +24,7 @@ constexpr bool parse_hexadecimal(std::string_view text, std::uint64_t& value) {
   return !text.empty() && text.size() <= 16;
 }
 
-/// Calls `visit(begin, end)` for each range of the module. What is not well-formed is passed over.
+/// Calls `visit(begin, end)` for each range of the module. Skips what is not well-formed.
 template <class Visit>
 constexpr void for_each_inlined(std::string_view text, std::string_view module, Visit visit) {
   while (!text.empty()) {

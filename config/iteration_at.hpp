@@ -1,5 +1,5 @@
 #pragma once
-/// REFRAIN_ITERATION_AT taken apart: MPI_FUNCTION[@FUNCTION][/N].
+/// Parses REFRAIN_ITERATION_AT: MPI_FUNCTION[@FUNCTION][/N].
 
 #include <cstdint>
 #include <string_view>
@@ -11,7 +11,7 @@ namespace refrain::config {
 
 struct IterationAt {
   std::string_view mpi_function;
-  std::string_view function;  ///< empty: any
+  std::string_view function;  ///< empty: any function
   std::int64_t every = 1;     ///< at least 1
   bool good = false;
 };

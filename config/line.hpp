@@ -1,5 +1,5 @@
 #pragma once
-/// Text of bounded length in memory of the caller. No allocation, no locale; what does not fit is left out.
+/// Text of bounded length in the caller's memory. No allocation, no locale; what does not fit is left out.
 
 #include <cstddef>
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace refrain::config {
 
-/// Appends to a zero-terminated buffer. Not for several threads.
+/// Appends to a zero-terminated buffer. Not thread-safe.
 class Line {
  public:
   /// `size` counts the terminating zero and is at least 1.
@@ -34,8 +34,8 @@ class Line {
     return *this;
   }
 
-  /// Foreign text: control characters become '?' so that it stays one line, and of more than `longest` bytes the rest
-  /// becomes "...", never from inside a UTF-8 character.
+  /// Appends foreign text. Control characters become '?', so that it stays one line; beyond `longest` bytes the rest
+  /// becomes "...", but no UTF-8 character is split.
   Line& foreign(std::string_view text, std::size_t longest) {
     bool cut = text.size() > longest;
     if (cut) {

@@ -1,5 +1,5 @@
 #pragma once
-/// REFRAIN_METRICS taken apart: names, separated by commas.
+/// Parses REFRAIN_METRICS: names, separated by commas.
 
 #include <algorithm>
 #include <cstddef>
@@ -15,7 +15,7 @@ inline constexpr std::size_t longest_metric_name = 127;
 struct MetricList {
   std::string_view name[most_metrics];
   std::size_t count = 0;
-  bool good = false;  ///< every name is allowed and stands there once, and there are not too many
+  bool good = false;  ///< every name is valid and occurs once, and there are not too many
 };
 
 /// Printable characters without blanks.

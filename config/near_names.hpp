@@ -1,5 +1,5 @@
 #pragma once
-/// The names that are nearest to one that is not there. No allocation.
+/// The nearest names to one that does not exist. No allocation.
 
 #include <cstddef>
 #include <cstring>
@@ -9,14 +9,15 @@
 
 namespace refrain::config {
 
-/// Keeps the few that are nearest, nearest first, of those that are near enough to have been meant. Case does not
-/// count. Of equally near ones the first is kept. A name is kept once, and the wanted one itself never: it is no help.
+/// Keeps the few nearest names, nearest first, among those that are near enough to have been meant. Case does not
+/// count. Of equally near names the first is kept. A name is kept once; the wanted name itself is never kept, since it
+/// does not help.
 class NearNames {
  public:
   static constexpr std::size_t most = 3;
   static constexpr std::size_t longest = 127;
 
-  /// `wanted` must outlive it.
+  /// `wanted` must outlive this object.
   explicit NearNames(std::string_view wanted) : as_asked_(wanted), wanted_(lower(wanted, wanted_text_)) {}
 
   void consider(std::string_view name) {

@@ -1,5 +1,5 @@
 #pragma once
-/// Numbers as the options write them: strict, decimal, and for sizes with a suffix K, M or G (powers of 1024).
+/// Parses numbers of options: strictly decimal; sizes may have a suffix K, M or G (powers of 1024).
 
 #include <cstdint>
 #include <limits>
@@ -14,7 +14,8 @@ struct ParsedNumber {
   NumberFault fault;
 };
 
-/// The whole text is the number: no blanks, no sign but '-', nothing behind it. Too large: beyond 64 bits either way.
+/// The whole text must be the number: no blanks, no sign but '-', nothing behind it. TooLarge: beyond 64 bits in either
+/// direction.
 [[nodiscard]] constexpr ParsedNumber parse_number(std::string_view text, bool suffix_allowed) {
   bool negative = !text.empty() && text.front() == '-';
   if (negative) text.remove_prefix(1);

@@ -4,7 +4,7 @@
 
 namespace refrain::config {
 
-// What a kind of options.def says: type, unit, what is allowed.
+// The columns type, unit and allowed values for each kind in options.def.
 #define UNIT_OF_SIZES "bytes; K, M, G: 1024, 1024^2, 1024^3"
 #define AS_BOOLEAN "boolean", "", "on | off | true | false | yes | no | 1 | 0"
 #define AS_INTEGER(low, high, unit) "integer", unit, #low " to " #high

@@ -1,6 +1,6 @@
 #pragma once
-/// REFRAIN_TRACE taken apart: off, sampled, all, or the numbers of iterations, as in 0-9,100,500-510. `refrain run`
-/// makes such a list of exemplars:EXPERIMENT (tools/exemplars.hpp).
+/// Parses REFRAIN_TRACE: off, sampled, all, or numbers of iterations, as in 0-9,100,500-510. `refrain run` makes such a
+/// list of exemplars:EXPERIMENT (tools/exemplars.hpp).
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@ enum class TraceMode : std::uint8_t { Off, All, List, Sampled };
 
 struct TraceSelection {
   static constexpr std::size_t most_ranges = 64;
-  static constexpr std::size_t longest = 1023;  ///< text
+  static constexpr std::size_t longest = 1023;  ///< of the text, in characters
   struct Range {
     std::int64_t first, last;
   };
@@ -31,7 +31,7 @@ struct TraceSelection {
   }
 };
 
-/// "5" or "2-5"; the first is not larger than the last.
+/// Parses "5" or "2-5"; the first number must not be larger than the last.
 constexpr bool parse_range(std::string_view text, TraceSelection::Range& range) {
   const auto dash = text.find('-');
   const ParsedNumber first = parse_number(dash == std::string_view::npos ? text : first_of(text, dash), false);

@@ -1,12 +1,12 @@
 #pragma once
-/// Characters of UTF-8. For both halves: no allocation, no exceptions.
+/// UTF-8 characters. For both halves: no allocation, no exceptions.
 
 #include <cstddef>
 #include <string_view>
 
 namespace refrain::config {
 
-/// Length of the well-formed UTF-8 character at the start of `text`, 0 when there is none (RFC 3629).
+/// Length of the well-formed UTF-8 character at the start of `text`, 0 if there is none (RFC 3629).
 inline std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   const auto follows = [&](std::size_t i) { return (byte(i) & 0xc0) == 0x80; };
@@ -27,7 +27,7 @@ inline std::size_t utf8_length(std::string_view text) {
   return 0;
 }
 
-/// True when the character of `length` bytes at the start of `text` is a control character: below U+0020, U+007F to
+/// Whether the character of `length` bytes at the start of `text` is a control character: below U+0020, or U+007F to
 /// U+009F.
 inline bool is_control(std::string_view text, std::size_t length) {
   const auto first = static_cast<unsigned char>(text[0]);

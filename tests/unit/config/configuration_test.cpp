@@ -101,11 +101,11 @@ TEST(Configuration, of_each_option_a_good_value_is_in_force_and_a_bad_one_is_nam
        "refrain: REFRAIN_SAMPLING_FREQUENCY=1e3 is not a number; allowed: 0 to 10000 (Hz). The program runs "
        "unmeasured."},
       {"REFRAIN_SAMPLING_CLOCK", "wall", "wall", "CPU",
-       "refrain: REFRAIN_SAMPLING_CLOCK=CPU is no such choice; allowed: cpu | wall. The program runs unmeasured."},
+       "refrain: REFRAIN_SAMPLING_CLOCK=CPU is not a valid choice; allowed: cpu | wall. The program runs unmeasured."},
       {"REFRAIN_SAMPLING_SIGNAL", "34", "34", "33",
        "refrain: REFRAIN_SAMPLING_SIGNAL=33 is out of range; allowed: 0, 34 to 64. The program runs unmeasured."},
       {"REFRAIN_UNWINDER", "libunwind", "libunwind", "gdb",
-       "refrain: REFRAIN_UNWINDER=gdb is no such choice; allowed: incremental | libunwind. The program runs "
+       "refrain: REFRAIN_UNWINDER=gdb is not a valid choice; allowed: incremental | libunwind. The program runs "
        "unmeasured."},
       {"REFRAIN_CALLPATH_DEPTH", "8", "8", "7",
        "refrain: REFRAIN_CALLPATH_DEPTH=7 is out of range; allowed: 8 to 16384 (frames). The program runs unmeasured."},
