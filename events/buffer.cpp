@@ -18,7 +18,7 @@ bool Buffer::append(const Record& record) {
     drop();
     return false;
   }
-  // What a jump passes over is not missing.
+  // Records that are passed over by a jump are not missing.
   if (missing_ > 0 && record.kind != Kind::Jump) [[unlikely]] {
     Record gap;
     gap.kind = Kind::Gap;

@@ -1,5 +1,5 @@
 #pragma once
-/// The records of a location that are in memory: encoded, one behind the other, in a piece of memory of fixed size.
+/// The records of a location in memory: encoded, one behind the other, in a fixed amount of memory.
 ///
 /// Belongs to one thread at a time. Async-signal-safe: a handler only appends.
 
@@ -12,7 +12,7 @@
 
 namespace refrain::events {
 
-/// A block: records that can be read without what was before.
+/// A block of records that can be read without the records before it.
 struct Block {
   Context begin;
   std::int64_t end = 0;  ///< time of the last record
@@ -22,19 +22,20 @@ struct Block {
 
 class Buffer {
  public:
-  /// A place between two records.
+  /// A position between two records.
   struct Place {
     std::size_t size = 0;
     std::uint32_t count = 0;
-    std::uint32_t missing = 0;  ///< dropped between the last record and this place
-    std::uint64_t dropped = 0;  ///< all that were by then
+    std::uint32_t missing = 0;  ///< records dropped between the last record and this place
+    std::uint64_t dropped = 0;  ///< all records dropped up to this place
     Context context;
   };
 
-  /// `memory` is to outlive this.
+  /// `memory` must outlive this object.
   void create(std::span<std::byte> memory, std::int32_t thread);
 
-  /// Appends. What finds no room is counted and told by a Gap before the next record that finds some; then false.
+  /// Appends a record. Returns false if there is no room; the next record that is appended then has a Gap with the
+  /// number of missing ones in front of it.
   bool append(const Record& record);
   bool append(const CallRecord& call) {
     if (!has_room(room_for(Kind::Call)) || missing_ > 0) [[unlikely]]
@@ -42,47 +43,49 @@ class Buffer {
     take(encode(call, context_, data_ + size_));
     return true;
   }
-  /// A call in which the thread was off the CPU for `off_ns`.
+  /// Appends a call in which the thread was off the CPU for `off_ns`.
   bool append(const CallRecord& call, std::int64_t off_ns);
-  /// A record that is not even tried.
+  /// Counts a record as dropped without trying to append it.
   void drop() {
     ++missing_;
     ++dropped_;
   }
 
   Place end() const { return {size_, count_, missing_, dropped_, context_}; }
-  /// Forgets what was appended or dropped since.
+  /// Forgets what was appended or dropped since `place`.
   void rewind(const Place& place);
-  /// A function of the buffer was left by a jump, at any instruction, since it was at `place`: the buffer holds the
-  /// whole records behind `place`, as far as they had come. Reads them.
+  /// Repairs the buffer after a jump has left one of its functions, at any instruction, since it was at `place`: it
+  /// then holds the complete records behind `place`. Reads these records.
   void recover(const Place& place);
   /// Drops all records.
   void drop_all();
   /// The records up to `place`.
   Block until(const Place& place) const;
-  /// Removes them; places behind it are not valid any more, and the returned one is where it was.
+  /// Removes the records up to `place`. Places behind it are no longer valid; the returned place replaces
+  /// `place`.
   Place remove(const Place& place);
 
-  /// A Jump to where the buffer is: what follows can be read without what was before.
+  /// Appends a Jump: the records that follow can be read without those before.
   bool append_jump(std::int64_t time);
-  /// Whoever owns the memory has taken so much out of it, and moved what was behind forward. Then no place is valid.
+  /// The owner of the memory has removed so many bytes and records from it and moved the rest forward. No place is
+  /// valid afterwards.
   void close_gaps(std::size_t bytes, std::uint32_t records) {
     size_ -= bytes;
     count_ -= records;
   }
-  /// Bytes of the memory that are for records; the rest is for who owns it.
+  /// Sets how many bytes of the memory are for records; the owner uses the rest.
   void set_capacity(std::size_t bytes) { capacity_ = bytes; }
 
   std::size_t size() const { return size_; }
   std::uint32_t count() const { return count_; }
   std::size_t capacity() const { return capacity_; }
-  /// How many were removed, and how many were dropped.
+  /// How many records were removed, and how many were dropped.
   std::uint64_t removed() const { return removed_; }
   std::uint64_t dropped() const { return dropped_; }
 
  private:
-  /// A gap may come before each record. The end of a span or thread is worth more than a call, and a call more than one
-  /// of its communications or the reading of a metric: when the room ends, the former still find some.
+  /// A Gap may come before each record. The end of a span or thread is worth more than a call, and a call more than one
+  /// of its communications or a reading of a metric; so the more important ones may use the last of the room.
   static constexpr std::size_t room_for(Kind kind) {
     constexpr std::size_t room = 2 * longest_record;
     if (kind == Kind::Span || kind == Kind::ThreadEnd || kind == Kind::Jump) return room;
@@ -90,19 +93,19 @@ class Buffer {
   }
   bool has_room(std::size_t bytes) const { return size_ + bytes <= capacity_; }
   void write(const Record& record);
-  /// A record of so many bytes is there.
+  /// Makes an encoded record of so many bytes part of the buffer.
   void take(std::size_t bytes) {
     std::atomic_signal_fence(std::memory_order_release);
     size_ += bytes;
     ++count_;
   }
 
-  // What every record needs comes first: one cache line.
+  // What every record needs comes first, in one cache line.
   std::byte* data_ = nullptr;
   std::size_t capacity_ = 0, size_ = 0;
   Context context_;
   std::uint32_t count_ = 0;
-  std::uint32_t missing_ = 0;  ///< dropped since the last record
+  std::uint32_t missing_ = 0;  ///< records dropped since the last record
   std::uint64_t removed_ = 0, dropped_ = 0;
   Context first_;
 };

@@ -13,13 +13,13 @@ using format::wrapping_difference, format::wrapping_sum;
 
 namespace {
 
-// The head: the kind below, above it what the kind says.
+// The head byte: the kind in the low bits, flags of the kind above.
 constexpr unsigned kind_bits = 4;
 constexpr unsigned first_flag = 1u << kind_bits;
 constexpr unsigned second_flag = first_flag << 1, third_flag = first_flag << 2, fourth_flag = first_flag << 3;
 
-// Kinds that find no room in the head: that of Jump and a flag, then a byte with what is missing of the kind below, and
-// above it what the kind says.
+// Kinds without room in the head have that of Jump and a flag, then a byte with the rest of the kind in its low bits
+// and flags of the kind above.
 constexpr unsigned is_later_kind = first_flag, first_later_kind = 1u << kind_bits;
 
 constexpr std::uint64_t thread_mask = (std::uint64_t{1} << bits_of_thread) - 1;
@@ -38,7 +38,7 @@ class Writer {
     else at_ += format::put_varint(at_, value);
   }
   void difference(std::int64_t value) { number(format::zigzag(value)); }
-  /// The same of a number that most often takes one byte or two.
+  /// Writes a number that mostly takes one or two bytes.
   void short_number(std::uint64_t value) {
     if (value >> 14 != 0) [[unlikely]] {
       at_ += format::put_varint(at_, value);
@@ -60,11 +60,11 @@ class Writer {
   std::byte* at_;
 };
 
-/// The flag of the bytes that a message does not have: its number follows.
+/// The flag for the direction of bytes that a message does not have. It says that the message's number follows.
 unsigned number_flag(Kind kind) { return kind == Kind::Send ? fourth_flag : third_flag; }
 
-/// A collective operation has its number in front when the reader must be told: it is never cancelled, so that phase
-/// says so.
+/// A collective operation has its number in front if the reader must be told. It is never cancelled, so the phase
+/// Cancelled says so.
 bool begins_with_number(const Record& r) {
   return r.kind == Kind::Collective && has_number(r.kind, r.phase) && r.form != NumberForm::Next;
 }
@@ -88,7 +88,7 @@ unsigned flags_of(const Record& r) {
   }
 }
 
-// A number: its form below, above it the ordinal.
+// A number of a message: its form in the low bits, the ordinal above.
 enum NumberCode : unsigned { NoNumber = 0, OfOneTag = 1, WithTags = 2, NearNext = 3 };
 constexpr unsigned number_bits = 2;
 
@@ -107,7 +107,7 @@ void write_number(const Record& r, Writer& out) {
   if (r.form == NumberForm::Full) out.fixed(r.tags_before);
 }
 
-/// Of a collective operation, with what remains to be said of the phase below.
+/// The number of a collective operation, with the rest of the phase in the lowest bit.
 void write_first_number(const Record& r, Writer& out) {
   out.number(number_of(r) << 1 | (r.phase == Phase::Begun ? 1 : 0));
   if (r.form == NumberForm::Full) out.fixed(r.tags_before);
@@ -140,7 +140,7 @@ void write_metric(const Record& r, Context& c, Writer& out) {
   c.time = r.time;
 }
 
-// What a synchronization has: the high bits of the second byte.
+// Flags of a synchronization: the high bits of the second byte.
 constexpr unsigned has_peer = 1, is_exclusive = 2, has_ordinal = 4;
 
 void write_synchronization(const Record& r, Writer& out) {
@@ -152,11 +152,11 @@ void write_synchronization(const Record& r, Writer& out) {
   if (r.ordinal != no_ordinal) out.number(r.ordinal);
 }
 
-/// What the next numbers are read from: there are `most_read` bytes, which no record goes beyond, however malformed it
-/// is.
+/// Reads numbers without checking bounds: there must be `most_read` bytes, which no record exceeds, however malformed
+/// it is.
 class Reader {
  public:
-  /// A head, at most ten numbers and the sum of hashes.
+  /// A head, at most ten numbers, and the sum of hashes.
   static constexpr std::size_t most_read = 1 + 10 * format::longest_varint + sizeof(std::uint64_t);
 
   explicit Reader(const std::byte* in) : begin_(in), at_(in) {}
@@ -165,7 +165,8 @@ class Reader {
       return static_cast<std::uint64_t>(*at_++);
     return any_number();
   }
-  /// One that mostly takes several bytes. Without a branch for each: how many there are changes from one to the next.
+  /// Reads a number that mostly takes several bytes, without a branch for each, because their count changes from one
+  /// number to the next.
   std::uint64_t large_number() {
     constexpr std::uint32_t last_bits = 0x80808080;
     const auto bytes = format::load_little_endian<std::uint32_t>(at_);
@@ -189,9 +190,9 @@ class Reader {
  private:
   struct Number {
     std::uint64_t value;
-    std::size_t size;  ///< 0: it is malformed
+    std::size_t size;  ///< 0: malformed
   };
-  /// Not a member, so that those can stay in registers.
+  /// Static, so that the members can stay in registers.
   [[gnu::noinline]] static Number take_number(const std::byte* in) {
     Number number{0, 0};
     if (!format::take_varint({in, format::longest_varint}, number.size, number.value)) number.size = 0;
@@ -212,7 +213,7 @@ class Reader {
 [[gnu::always_inline]] inline std::int64_t read_large_difference(Reader& in) {
   return format::unzigzag(in.large_number());
 }
-/// Of 32 bits; more is malformed.
+/// Reads a number of 32 bits; a larger one is malformed.
 [[gnu::always_inline]] inline std::int32_t read_narrow(Reader& in) {
   const std::int64_t value = read_difference(in);
   if (value != static_cast<std::int32_t>(value)) in.refuse();
@@ -227,7 +228,7 @@ class Reader {
   if (r.form == NumberForm::Full) r.tags_before = in.fixed();
 }
 
-/// Kind and phase are not read back from the record: one load of two bytes that were just stored one by one waits for
+/// Kind and phase are not read back from the record: a load of two bytes that were just stored one by one waits for
 /// both stores.
 [[gnu::always_inline]] inline void read_communication(Kind kind, unsigned head, Record& r, Context& c, Reader& in) {
   Phase phase = static_cast<Phase>(head / first_flag & 3);
@@ -275,7 +276,7 @@ void read_synchronization(unsigned head, unsigned more, Record& r, const Context
   r.ordinal = more & has_ordinal ? in.number() : no_ordinal;
 }
 
-/// As decode().
+/// Like decode().
 [[gnu::always_inline]] inline std::size_t decode_from(Reader in, Context& c, Record& r) {
   const unsigned head = in.head();
   r = Record{};
@@ -350,7 +351,7 @@ void read_synchronization(unsigned head, unsigned more, Record& r, const Context
   return in.good() ? in.size() : 0;
 }
 
-/// With fewer bytes than `most_read`. What reads on behind them has met no whole record.
+/// Decodes from fewer bytes than `most_read`. A read beyond their end means that there is no complete record.
 [[gnu::noinline]] std::size_t decode_last(std::span<const std::byte> bytes, Context& c, Record& r) {
   std::byte padded[Reader::most_read] = {};
   std::ranges::copy(bytes, padded);

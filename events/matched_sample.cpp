@@ -52,7 +52,7 @@ void MatchedSample::add(const Record& r, const MessageNumber& number) {
 }
 
 void MatchedSample::end_call(const CallRecord& call) {
-  if (!call.is_whole) {  // nobody knows when its messages were there
+  if (!call.is_whole) {  // it is unknown when its messages arrived
     lost_ += count_ - whole_;
     count_ = whole_;
   }
@@ -69,14 +69,14 @@ void MatchedSample::end_call(const CallRecord& call) {
   }
 }
 
-/// Drops what is not kept there.
+/// Changes the level, and drops the messages that are not kept there.
 void MatchedSample::set_level(unsigned level) {
   level_ = level;
   std::ranges::fill(blocks_, Block{});
   drop_unwanted();
 }
 
-/// One level up. False: there is none.
+/// Raises the level by one. False: it is the highest.
 bool MatchedSample::raise() {
   if (level_ == format::highest_level) return false;
   set_level(level_ + 1);

@@ -7,7 +7,7 @@ namespace {
 
 std::uint64_t hash_of(const Record& r) { return is_message(r.kind) ? hash_of_tag(r.tag) : 0; }
 
-/// Nearer numbers take few bytes as a difference.
+/// Differences below this take few bytes.
 constexpr std::int64_t near = 1 << 12;
 
 }  // namespace
@@ -38,7 +38,7 @@ void MessageNumbers::put_other(Record& r, const MessageNumber& number) {
   know(of, r, {number.ordinal + 1, number.tags_before + hash}, hash);
 }
 
-/// What is not the next one with the same tag.
+/// Takes a number that is not the next one with the same tag.
 MessageNumber MessageNumbers::take_other(const Record& r, Channel& of) {
   if (r.form == NumberForm::None) return {};
   const std::uint64_t hash = hash_of(r);

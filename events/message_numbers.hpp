@@ -1,17 +1,17 @@
 #pragma once
-/// Numbers of messages: what tells which send and which receive are one message.
+/// Numbers of messages, by which a send and a receive are recognised as one message.
 ///
-/// A *channel* is what goes from one rank to another on a communicator with tags of one class. Each side numbers the
-/// messages of its channels by itself: sends in the order in which they are begun, receives in the order in which they
-/// are posted. Messages do not overtake each other, so two that have the same number are one message when the tags of
-/// all messages before them are the same ones on both sides, in whatever order, and their own tags are equal too: then
-/// both are the n-th of their tag. The tags before are known by the sum of their hashes.
+/// A *channel* consists of the messages from one rank to another on a communicator with tags of one class. Each side
+/// numbers the messages of its channels by itself: sends in the order in which they are begun, receives in the order in
+/// which they are posted. Messages do not overtake each other. So a send and a receive of the same number are one
+/// message if their tags are equal, and the tags of all earlier messages are the same on both sides, in whatever order:
+/// then both are the n-th with their tag. The earlier tags are compared by the sum of their hashes.
 ///
-/// Collective operations on a communicator are numbered, too, by each of its members in the order in which it begins
-/// them. That order is the same on all of them, so operations with equal numbers are one.
+/// Each member of a communicator also numbers the collective operations on it, in the order in which it begins them.
+/// That order is the same for all members, so operations of equal number are one.
 ///
-/// In a record most numbers take no room: the reader knows of some channels what comes next, as the writer does. Both
-/// begin anew with each span, frame, gap and jump.
+/// In a record most numbers take no room, because the reader predicts the next number of a channel as the writer does.
+/// Both begin anew with each span, frame, gap and jump.
 ///
 /// Async-signal-safe; nothing is allocated. Belongs to one thread at a time.
 
@@ -22,29 +22,29 @@
 
 namespace refrain::events {
 
-/// Classes keep most tags of a program apart, and the number of channels bounded when it never uses a tag twice.
+/// Classes keep most tags of a program apart, and bound the number of channels if the program never uses a tag twice.
 inline constexpr std::uint32_t tag_classes = 32;
 constexpr std::uint32_t class_of(std::int32_t tag) { return static_cast<std::uint32_t>(tag) % tag_classes; }
 inline std::uint64_t hash_of_tag(std::int32_t tag) { return format::mixed(static_cast<std::uint32_t>(tag)); }
 
 struct MessageNumber {
-  std::uint64_t ordinal = no_ordinal;  ///< on its channel or communicator, from 0 on; no_ordinal: it could not be told
-  std::uint64_t tags_before = 0;       ///< sum of the hashes of the tags of all messages before
+  std::uint64_t ordinal = no_ordinal;  ///< on its channel or communicator, from 0; no_ordinal: unknown
+  std::uint64_t tags_before = 0;       ///< sum of the hashes of the tags of all earlier messages
   bool operator==(const MessageNumber&) const = default;
 };
 
-/// Records of sends and collective operations that begin have a number, and those of receives that end.
+/// Records of sends and collective operations have a number when they begin, those of receives when they end.
 constexpr bool has_number(Kind kind, Phase phase) {
   return ((kind == Kind::Send || kind == Kind::Collective) && phase <= Phase::Begun) ||
          (kind == Kind::Receive && (phase == Phase::Whole || phase == Phase::Completed));
 }
 
-/// What is known of the channels of a location, on the side of the writer or of the reader.
+/// What the writer or the reader knows about the channels of a location.
 class MessageNumbers {
  public:
-  /// Nothing is known any more.
+  /// Forgets everything.
   void forget() { ++epoch_; }
-  /// Writer: the number becomes part of a record that has one.
+  /// Writer: puts the number into a record for which has_number() is true.
   void put(Record& record, const MessageNumber& number) {
     Channel& of = place_of(record);
     if (of.next == number && of.tag == record.tag && is_known(of, record)) [[likely]] {
@@ -55,7 +55,7 @@ class MessageNumbers {
     }
     put_other(record, number);
   }
-  /// Reader: of a record that was decoded. no_ordinal: it has none.
+  /// Reader: takes the number of a decoded record. no_ordinal: it has none.
   MessageNumber take(const Record& record) {
     Channel& of = place_of(record);
     if (record.form != NumberForm::Next || of.tag != record.tag || !is_known(of, record)) [[unlikely]]
@@ -73,10 +73,10 @@ class MessageNumbers {
     std::uint32_t class_and_kind;
     std::uint32_t epoch;
     MessageNumber next;
-    std::int32_t tag;    ///< the last one
-    std::uint64_t hash;  ///< of it
+    std::int32_t tag;    ///< the last tag
+    std::uint64_t hash;  ///< its hash
   };
-  /// Collective operations are apart from messages, and those of all roots have one order.
+  /// Collective operations are separate from messages, and those of all roots have one order.
   static std::uint32_t class_and_kind(const Record& r) {
     return is_message(r.kind) ? class_of(r.tag) << 1 | (r.kind == Kind::Receive ? 1u : 0u) : 2 * tag_classes;
   }
@@ -96,7 +96,7 @@ class MessageNumbers {
   void know(Channel& channel, const Record& record, const MessageNumber& next, std::uint64_t hash);
 
   std::uint32_t epoch_ = 1;
-  Channel channels_[places] = {};  ///< one of those that share a place
+  Channel channels_[places] = {};  ///< one of the channels that share a slot
 };
 
 }  // namespace refrain::events

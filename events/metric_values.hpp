@@ -1,9 +1,9 @@
 #pragma once
-/// Readings of the metrics that the user has asked for (REFRAIN_METRICS): counts since the location began, which a
-/// record has as the difference from the reading before of the same metric.
+/// Readings of the metrics that the user has asked for (REFRAIN_METRICS): counts since the location began. A record
+/// stores the difference from the previous reading of the same metric.
 ///
-/// The reader knows that one as the writer does. What is known begins anew with each span, frame, gap and jump; the
-/// first reading of a metric after that is whole.
+/// Writer and reader keep the previous readings. Both begin anew with each span, frame, gap and jump; the first reading
+/// of a metric after that is stored whole.
 ///
 /// Async-signal-safe; nothing is allocated. Belongs to one thread at a time.
 
@@ -16,15 +16,15 @@ namespace refrain::events {
 
 class MetricValues {
  public:
-  /// Nothing is known any more.
+  /// Forgets all readings.
   void forget() { known_ = 0; }
-  /// Writer: of the metric `record.region`, which is below most_metrics.
+  /// Writer: stores a reading of the metric `record.region`, which must be below most_metrics.
   void put(Record& record, std::int64_t value) {
     record.is_whole = (known_ >> record.region & 1) == 0;
     record.value = record.is_whole ? value : format::wrapping_difference(value, last_[record.region]);
     know(record, value);
   }
-  /// Reader: the count, of a record that was decoded.
+  /// Reader: the count of a decoded record.
   std::int64_t take(const Record& record) {
     const bool is_known = (known_ >> record.region & 1) != 0;
     const std::int64_t value =

@@ -2,20 +2,19 @@
 
 #include <algorithm>
 
-#define ZSTD_STATIC_LINKING_ONLY  // for contexts in memory that is given
+#define ZSTD_STATIC_LINKING_ONLY  // for contexts in memory of our own
 #include <zstd.h>
 
 namespace refrain::events {
 namespace {
 
-/// Level 1 takes 4 us for 100 calls, which are a sixth of the size then; higher ones take longer and gain next to
-/// nothing.
+/// Level 1 compresses 100 calls to a sixth in 4 us. Higher levels take longer and gain next to nothing.
 constexpr int level = 1;
 constexpr std::size_t alignment = 64;
 constexpr std::size_t room_bytes = ZSTD_COMPRESSBOUND(Packer::most) / alignment * alignment + alignment;
 
 std::size_t memory_of_zstd() {
-  // Parameters change at 16 KiB.
+  // zstd's parameters change at 16 KiB.
   const auto needed = [](std::size_t size) {
     return ZSTD_estimateCCtxSize_usingCParams(ZSTD_getCParams(level, size, 0));
   };

@@ -8,7 +8,7 @@ namespace refrain::events {
 
 namespace {
 
-/// Bytes that are compressed at once: about 2 ms. Large memories take larger pieces, as all behind them is moved.
+/// How many bytes are compressed at once: about 2 ms. Larger for large memories, because all records behind are moved.
 constexpr std::size_t least_packed_at_once = std::size_t{512} << 10, pieces = 16;
 
 }  // namespace
@@ -50,7 +50,7 @@ bool is_among_slow(const SpanStore::Loop& loop, std::uint64_t number) {
 
 }  // namespace
 
-/// Whether it is among the slowest so far.
+/// Whether the iteration is among the slowest so far.
 bool SpanStore::note_slow(Loop& loop, std::uint64_t number, std::int64_t duration) {
   if (loop.slow_count < loop.slow_most) {
     loop.slow[loop.slow_count++] = {number, duration};
@@ -86,12 +86,12 @@ void SpanStore::begin_span(Buffer& buffer, std::int64_t time) {
   begin_records_ = 1;
 }
 
-/// Where its size counts.
+/// The sum in which the size of a span counts.
 std::uint64_t& SpanStore::bytes_of(Loop& loop, std::uint64_t number) {
   return is_wanted(loop, number) ? loop.bytes : precedes_wanted(loop, number) ? loop.preceding_bytes : loop.slow_bytes;
 }
 
-/// As an iteration that is kept: not one that only comes before another.
+/// Whether a span counts as a kept iteration, and not only as one that precedes another.
 bool SpanStore::is_counted(const Loop& loop, const Kept& of) {
   return loop.region != 0 && (of.always || is_wanted(loop, of.number) || is_among_slow(loop, of.number));
 }
@@ -113,7 +113,7 @@ void SpanStore::keep(Buffer& buffer, Loop& loop, std::uint64_t number, bool alwa
 }
 
 void SpanStore::end_span(Buffer& buffer, const Record& end) {
-  if (is_moving_) return;  // the process ends in a handler of a signal that has come meanwhile
+  if (is_moving_) return;  // a signal came meanwhile, and its handler ends the process
   const bool is_outside = end.region == 0;
   const std::uint64_t number = is_outside ? outside_++ : static_cast<std::uint64_t>(end.value);
   const bool has_records = !is_empty(buffer);
@@ -127,14 +127,14 @@ void SpanStore::end_span(Buffer& buffer, const Record& end) {
     make_room(buffer);
   } else {
     if (is_slow) forget_slow(*loop, number);
-    // What numbers are relative to goes on; the time is that of the jump.
+    // The buffer's context goes back, too; its time is that of the jump.
     buffer.rewind(begin_);
   }
   begin_span(buffer, end.time);
 }
 
 void SpanStore::start_over(Buffer& buffer, std::int64_t time) {
-  buffer.drop_all();  // and counts them
+  buffer.drop_all();  // counts them as dropped
   Buffer::Place place = buffer.end();
   place.missing = 0;
   buffer.rewind(place);
@@ -155,7 +155,7 @@ void SpanStore::finish(Buffer& buffer) {
   begin_ = buffer.end();
 }
 
-/// The span in progress shall find a quarter of the memory.
+/// Makes a quarter of the memory free for the span in progress.
 void SpanStore::make_room(Buffer& buffer) {
   while (top() - buffer.size() < most_of_a_span()) {
     if (has_unwanted_) {
@@ -165,13 +165,13 @@ void SpanStore::make_room(Buffer& buffer) {
     if (drop_slow(buffer) || drop_preceding(buffer) || pack_some(buffer)) continue;
     const std::span<Loop> loops = loops_in_use();
     Loop& largest = *std::ranges::max_element(loops, {}, &Loop::bytes);
-    if (largest.bytes == 0 || largest.level == format::highest_level) return;  // what is left always stays
+    if (largest.bytes == 0 || largest.level == format::highest_level) return;  // the remaining spans always stay
     ++largest.level;
     drop_unwanted(buffer);
   }
 }
 
-/// The slowest iterations take more than a quarter of the memory: the loop with most of them keeps one less. False:
+/// If the slowest iterations take more than a quarter of the memory, the loop with most of them keeps one less. False:
 /// they do not.
 bool SpanStore::drop_slow(Buffer& buffer) {
   const std::span<Loop> loops = loops_in_use();
@@ -187,8 +187,8 @@ bool SpanStore::drop_slow(Buffer& buffer) {
   return true;
 }
 
-/// Those that precede a chosen one take more than a sixteenth of the memory: of the loop with most of them one of two
-/// goes. False: they do not.
+/// If spans that precede a chosen one take more than a sixteenth of the memory, the loop with most of them keeps half
+/// of them. False: they do not.
 bool SpanStore::drop_preceding(Buffer& buffer) {
   const std::span<Loop> loops = loops_in_use();
   std::uint64_t bytes = 0;
@@ -200,7 +200,8 @@ bool SpanStore::drop_preceding(Buffer& buffer) {
   return true;
 }
 
-/// Compresses the next ones that are not yet. False: there are none, it is enough, or they become no smaller.
+/// Compresses some more spans. False: all have been tried, uncompressed they would take more than twice the memory, or
+/// these became no smaller.
 bool SpanStore::pack_some(Buffer& buffer) {
   if (!packer_.is_there() || looked_at_ == count_ || raw_bytes_ > 2 * memory_) return false;
   std::size_t from = 0;
@@ -234,7 +235,7 @@ bool SpanStore::pack_some(Buffer& buffer) {
   return to != from;
 }
 
-/// One pass over the memory: what stays is moved together.
+/// Moves the spans that stay together, in one pass over the memory.
 void SpanStore::drop_unwanted(Buffer& buffer) {
   std::size_t from = 0, to = 0, stay = 0, written = 0, written_bytes = 0, looked_at = 0;
   std::uint32_t dropped_records = 0;
@@ -306,7 +307,7 @@ Block SpanStore::next_block(const Buffer& buffer, std::span<std::byte> room) {
   return block;
 }
 
-/// Of spans that are compressed, at least one.
+/// A block of compressed spans, at least one.
 Block SpanStore::next_packed_block(Block block, std::span<std::byte> room) {
   std::size_t size = 0;
   for (; written_ < count_ && kept(written_).is_packed() && size + kept(written_).raw_size <= room.size(); ++written_) {
