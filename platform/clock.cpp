@@ -16,7 +16,7 @@
 
 namespace refrain::platform {
 
-// The first variable of the section, whose place in a cache line it decides.
+// The first variable of the section, which determines the alignment of the others.
 alignas(64) REFRAIN_HOT_DATA bool counter_is_trusted = false;
 
 namespace {
@@ -27,7 +27,7 @@ std::int64_t read_ns(clockid_t clock) {
   return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
 }
 
-/// What the kernel's own clock is read from; empty: not known.
+/// The kernel's clock source; empty: unknown.
 std::string_view kernel_clock_source(std::span<char> buffer) {
   const int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return {};
@@ -37,7 +37,7 @@ std::string_view kernel_clock_source(std::span<char> buffer) {
   return text.substr(0, text.find('\n'));
 }
 
-/// The shortest of several calls, in ticks of the counter.
+/// Time of the shortest of several calls, in ticks of the counter.
 template <class Call>
 Ticks shortest_time_of(Call call) {
   Ticks shortest = std::numeric_limits<Ticks>::max();
@@ -49,7 +49,7 @@ Ticks shortest_time_of(Call call) {
   return shortest;
 }
 
-/// The C library's way to the kernel's clock enters the kernel only when it must.
+/// The C library's clock function, which enters the kernel only if it must.
 bool clock_is_read_without_system_call() {
   timespec t;
   return 2 * shortest_time_of([&] { clock_gettime(CLOCK_MONOTONIC, &t); }) < shortest_time_of([&] {
@@ -57,10 +57,10 @@ bool clock_is_read_without_system_call() {
          });
 }
 
-/// The kernel's choice is the best witness there is. It checks "tsc" against other clocks all the time and leaves it
-/// when it drifts or stops. In virtual machines the hypervisor tells the kernel how to compute its clock from the
-/// counter; where the counters of the processors differ the kernel must be entered for it (Linux,
-/// Documentation/virt/kvm/x86/msr.rst, PVCLOCK_TSC_STABLE_BIT; Hyper-V's reference time page).
+/// The kernel's choice is the best evidence. It compares "tsc" with other clocks all the time, and drops it when it
+/// drifts or stops. In virtual machines the hypervisor tells the kernel how to compute its clock from the counter; if
+/// the counters of the processors differ, the kernel must be entered for it (Linux, Documentation/virt/kvm/x86/msr.rst,
+/// PVCLOCK_TSC_STABLE_BIT; Hyper-V's reference time page).
 bool kernel_trusts_counter() {
   std::array<char, 64> buffer;
   const std::string_view source = kernel_clock_source(buffer);
@@ -69,7 +69,7 @@ bool kernel_trusts_counter() {
          clock_is_read_without_system_call();
 }
 
-/// Of several readings the one with the shortest gap between the two counter reads is the closest pair.
+/// Reads both clocks several times and takes the pair with the shortest gap between its two counter reads.
 ClockAnchor anchor_by(clockid_t clock) {
   ClockAnchor best{};
   Ticks shortest = 0;
@@ -104,7 +104,7 @@ double ticks_per_second(const ClockAnchor& first, const ClockAnchor& last) {
 }
 
 bool CounterWatch::agrees(const ClockAnchor& anchor) {
-  // The rate is that of a second at least: anchors are good to some ten nanoseconds, seldom to a few microseconds.
+  // The rate is taken over at least a second, because anchors are good to some ten nanoseconds, seldom to microseconds.
   constexpr std::int64_t shortest_ns = 1'000'000'000;
   constexpr double steered = 1e-3, least_ns = 1e6;
   const auto rate_between = [](const ClockAnchor& from, const ClockAnchor& to) {

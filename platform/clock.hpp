@@ -18,8 +18,8 @@ namespace refrain::platform {
 /// A point in time or a duration, wall time, in ticks of this machine's counter.
 using Ticks = std::int64_t;
 
-/// True when the processor's counter is constant, never stops and the kernel computes its own clock from it; set by
-/// `start_clock`.
+/// Whether the processor's counter has a constant rate, never stops, and is what the kernel computes its own clock
+/// from. Set by `start_clock`.
 REFRAIN_OF_THIS_LIBRARY extern bool counter_is_trusted;
 
 std::int64_t monotonic_ns();    // Async-signal-safe.
@@ -27,7 +27,7 @@ std::int64_t thread_cpu_ns();   // Async-signal-safe.
 std::int64_t process_cpu_ns();  // Async-signal-safe.
 std::int64_t wall_clock_ns();   // Async-signal-safe.
 
-/// now() where the counter is trusted: without a call. Async-signal-safe.
+/// now() without a call, for when the counter is trusted. Async-signal-safe.
 inline Ticks counter_now() { return static_cast<Ticks>(read_counter()); }
 
 /// Async-signal-safe.
@@ -42,24 +42,24 @@ struct ClockAnchor {
   std::int64_t monotonic_ns;
 };
 
-/// Chooses the counter. To be called once, before any `now()`.
+/// Chooses the counter. Call it once, before any `now()`.
 void start_clock();
 ClockAnchor read_anchor();
-/// As `read_anchor`, by CLOCK_MONOTONIC_RAW, whose rate nobody corrects: chrony may slew CLOCK_MONOTONIC by several
-/// per cent. When the counter is CLOCK_MONOTONIC, both halves are that clock.
+/// Like `read_anchor`, but by CLOCK_MONOTONIC_RAW, whose rate is never corrected: chrony may slew CLOCK_MONOTONIC by
+/// several per cent. If the counter is CLOCK_MONOTONIC, both halves are that clock.
 ClockAnchor read_uncorrected_anchor();
 /// Ticks per second between two anchors; 1e9 when the counter is CLOCK_MONOTONIC.
 double ticks_per_second(const ClockAnchor& first, const ClockAnchor& last);
 
-/// Whether the counter still goes as it began. A virtual machine that was suspended, or moved to another host, may find
-/// a counter that stands elsewhere or goes at another rate. Anchors are those of `read_uncorrected_anchor`.
+/// Detects that the counter no longer runs as it did. After a virtual machine was suspended or moved to another host,
+/// its counter may have another value or another rate. Anchors are those of `read_uncorrected_anchor`.
 class CounterWatch {
  public:
   constexpr CounterWatch() = default;
   explicit constexpr CounterWatch(const ClockAnchor& first) : first_(first), last_(first) {}
-  /// Anchors come in order. False: since the anchor before this one the counter has gained or lost more than 1 ms and
-  /// 0.1 % against the kernel's clock; from here on it is watched anew. Before the first second has passed nothing can
-  /// be known.
+  /// Anchors must come in order. False: since the previous anchor the counter has gained or lost more than 1 ms and 0.1
+  /// % against the kernel's clock; from here on it is watched anew. Nothing can be known before the first second has
+  /// passed.
   bool agrees(const ClockAnchor& anchor);
 
  private:

@@ -15,7 +15,7 @@ namespace refrain::platform {
 bool add_cores_of(int os_thread_id, Cores& cores) {
   const ErrnoKeeper errno_keeper;
   Cores of{};
-  // libc's function fills the rest of the set; the kernel says how much it has written.
+  // libc's function would clear the rest of the set; the kernel returns how much it has written.
   const long bytes = syscall(SYS_sched_getaffinity, os_thread_id, sizeof of.words, of.words);
   if (bytes <= 0) return false;
   cores.add(of);
@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::int64_t none = 0, unknown = -1;
 
-/// A path that is put together; one that does not fit is empty.
+/// A path put together from parts. One that does not fit becomes empty.
 struct Path {
   char text[PATH_MAX];
   std::size_t length = 0;
@@ -41,7 +41,7 @@ struct Path {
   std::string_view view() const { return {text, length}; }
 };
 
-/// The file's begin. Keeps errno.
+/// Reads the beginning of a file. Preserves errno.
 std::string_view read_text(const Path& path, char* text, std::size_t size) {
   const ErrnoKeeper errno_keeper;
   ssize_t n = 0;
@@ -52,7 +52,7 @@ std::string_view read_text(const Path& path, char* text, std::size_t size) {
   return {text, n > 0 ? static_cast<std::size_t>(n) : 0};
 }
 
-/// The number at the begin of the text, which is taken off; 0: there is none.
+/// Removes the number at the beginning of the text and returns it; 0: there is none.
 std::int64_t take_number(std::string_view& text) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() - 9;
   std::int64_t number = 0;
@@ -67,7 +67,7 @@ std::int64_t in_thousandths(std::int64_t quota, std::int64_t period) {
   return quota > 0 && quota < most && period > 0 && period < most ? (quota * 1000 + period / 2) / period : none;
 }
 
-/// "MAX PERIOD" or "max PERIOD", microseconds.
+/// Parses "MAX PERIOD" or "max PERIOD", in microseconds.
 std::int64_t quota_of_v2(std::string_view group) {
   char buffer[64];
   std::string_view text = read_text(Path(group, "/cpu.max"), buffer, sizeof buffer);
@@ -75,7 +75,7 @@ std::int64_t quota_of_v2(std::string_view group) {
   return in_thousandths(quota, take_number(text));
 }
 
-/// A quota below 0 is none.
+/// A negative quota means none.
 std::int64_t quota_of_v1(std::string_view group) {
   char buffer[64];
   std::string_view text = read_text(Path(group, "/cpu.cfs_quota_us"), buffer, sizeof buffer);
@@ -84,7 +84,7 @@ std::int64_t quota_of_v1(std::string_view group) {
   return in_thousandths(quota, take_number(text));
 }
 
-/// The number behind the word at the begin of a line; -1: there is no such line.
+/// The number behind the word at the beginning of a line; -1: there is no such line.
 std::int64_t number_behind(std::string_view word, std::string_view text) {
   while (!text.empty()) {
     std::string_view line = text.substr(0, text.find('\n'));
@@ -107,7 +107,7 @@ std::int64_t sum_of_known(std::int64_t a, std::int64_t b) { return a == unknown 
 
 std::int64_t smaller_quota(std::int64_t a, std::int64_t b) { return a == none || (b != none && b < a) ? b : a; }
 
-/// Joins what a control group and those around it have to `all`. `root`: where the hierarchy is mounted.
+/// Combines the values of a control group and the groups around it with `all`. `root`: where the hierarchy is mounted.
 template <class Of, class Join>
 std::int64_t joined_upwards(std::int64_t all, std::string_view root, std::string_view group, Of of, Join join) {
   const Path path(root, group);
@@ -130,7 +130,8 @@ bool names_cpu(std::string_view controllers) {
   return false;
 }
 
-/// Joins what the control groups of the process, and those around them, have of CPU time; `all`: where there are none.
+/// Combines the CPU time values of the process's control groups and the groups around them; `all`: the result without
+/// any.
 template <class OfV1, class OfV2, class Join>
 std::int64_t of_control_groups(std::int64_t all, OfV1 of_v1, OfV2 of_v2, Join join) {
   char buffer[8192];
@@ -142,7 +143,7 @@ std::int64_t of_control_groups(std::int64_t all, OfV1 of_v1, OfV2 of_v2, Join jo
     const std::size_t first = line.find(':');
     const std::size_t second = first == line.npos ? first : line.find(':', first + 1);
     if (second == line.npos) continue;
-    // substr() would throw, and needs the C++ library for that.
+    // substr() could throw, for which it needs the C++ library.
     const std::string_view controllers(line.data() + first + 1, second - first - 1);
     const std::string_view group(line.data() + second + 1, line.size() - second - 1);
     if (controllers.empty()) all = joined_upwards(all, "/sys/fs/cgroup", group, of_v2, join);
@@ -151,8 +152,8 @@ std::int64_t of_control_groups(std::int64_t all, OfV1 of_v1, OfV2 of_v2, Join jo
   return all;
 }
 
-/// Calls take(core, the rest of its line) for the lines "cpuN ..." of /proc/stat, which are its first ones but for the
-/// sum of all.
+/// Calls take(core, the rest of its line) for the lines "cpuN ..." of /proc/stat, which are its first ones except for
+/// the sum of all.
 template <class Take>
 void for_each_core(Take take) {
   char text[4096];
@@ -172,7 +173,7 @@ void for_each_core(Take take) {
       take(static_cast<std::size_t>(core), line);
     }
     held = rest.size();
-    if (held == sizeof text) break;  // no line is so long
+    if (held == sizeof text) break;  // no line is that long
     std::memmove(text, rest.data(), held);
   }
   close(fd);
@@ -185,7 +186,7 @@ std::int64_t cpu_quota_in_thousandths() { return of_control_groups(none, quota_o
 std::int64_t throttled_ns() { return of_control_groups(unknown, throttled_of_v1, throttled_of_v2, sum_of_known); }
 
 std::int64_t taken_ns(const Cores& cores) {
-  constexpr std::int64_t ns_per_tick = 10'000'000;  // of user space, on all platforms of Linux that Refrain runs on
+  constexpr std::int64_t ns_per_tick = 10'000'000;  // of user space, on all Linux platforms that Refrain runs on
   std::int64_t ticks = 0;
   bool any = false;
   for_each_core([&](std::size_t core, std::string_view line) {

@@ -1,5 +1,5 @@
 #pragma once
-/// The cores (as the kernel counts them: hardware threads) that threads of this process may run on.
+/// The cores (hardware threads, as the kernel counts them) that threads of this process may run on.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace refrain::platform {
 
 /// A set of cores, by the kernel's numbers.
 struct Cores {
-  static constexpr std::size_t most = 8192;  ///< as many as Linux can be built for
+  static constexpr std::size_t most = 8192;  ///< the most that Linux can be built for
   std::uint64_t words[most / 64];
 
   bool has(std::size_t core) const { return words[core / 64] >> core % 64 & 1; }
@@ -17,20 +17,20 @@ struct Cores {
   }
 };
 
-/// Adds the cores that a thread may run on (its affinity mask, within the cpuset of its control group). 0: the calling
-/// thread. False: the thread is gone. Async-signal-safe.
+/// Adds the cores that a thread may run on: its affinity mask, within the cpuset of its control group. `os_thread_id`
+/// 0: the calling thread. False: the thread has ended. Async-signal-safe.
 bool add_cores_of(int os_thread_id, Cores& cores);
 
-/// For how long quotas have held back threads of the process's control group and of those around it so far, ns, all of
-/// them together (cpu.stat: v2 throttled_usec, v1 throttled_time); -1: no such file tells. Opens a few files. Ordinary
-/// context.
+/// How long quotas have held back threads so far, in the process's control group and the groups around it, summed over
+/// these groups, in ns (cpu.stat: v2 throttled_usec, v1 throttled_time); -1: no such file tells. Opens a few files.
+/// Ordinary context.
 std::int64_t throttled_ns();
-/// What interrupts and the hypervisor have taken of these cores since the machine was started, ns, as the kernel counts
-/// them in its ticks (/proc/stat: irq, softirq, steal); -1: that file does not tell. Ordinary context.
+/// The time that interrupts and the hypervisor have taken from these cores since the machine was started, in ns, as the
+/// kernel counts it in its ticks (/proc/stat: irq, softirq, steal); -1: that file does not tell. Ordinary context.
 std::int64_t taken_ns(const Cores& cores);
 
-/// How much CPU time the process may use per second of wall time, by the quotas of its control groups (cgroup v2
-/// cpu.max, v1 cpu.cfs_quota_us), in thousandths; 0: no quota. Opens a few files. Ordinary context.
+/// The CPU time that the quotas of its control groups allow the process per second of wall time, in thousandths of a
+/// core (cgroup v2 cpu.max, v1 cpu.cfs_quota_us); 0: no quota. Opens a few files. Ordinary context.
 std::int64_t cpu_quota_in_thousandths();
 
 }  // namespace refrain::platform

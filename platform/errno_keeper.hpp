@@ -1,11 +1,11 @@
 #pragma once
-/// Errno is the program's: what Refrain does between two of its instructions leaves it as it was.
+/// errno belongs to the program: whatever Refrain does between two of its instructions leaves errno unchanged.
 
 #include <cerrno>
 
 namespace refrain::platform {
 
-/// Gives errno back as it was when this was made. Async-signal-safe.
+/// Restores errno to its value at construction. Async-signal-safe.
 class ErrnoKeeper {
  public:
   ErrnoKeeper() : kept_(errno) {}

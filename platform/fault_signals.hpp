@@ -1,5 +1,5 @@
 #pragma once
-/// Signals of faults: those that an instruction causes and that come again when it is executed again.
+/// Signals of faults: those that an instruction causes, and that come again when it is executed again.
 
 #include <signal.h>
 

@@ -1,6 +1,6 @@
 #pragma once
-/// What glibc's `_dl_find_object` tells (since 2.35): the only function of the loader that a handler may call. As
-/// <dlfcn.h> defines it for x86-64; ours so that we also build with older headers.
+/// The result of glibc's `_dl_find_object` (since 2.35), the only function of the loader that a handler may call.
+/// Declared like <dlfcn.h> does for x86-64, so that we can build with older headers.
 
 namespace refrain::platform {
 

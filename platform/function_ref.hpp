@@ -1,6 +1,6 @@
 #pragma once
-/// A function object, not a plain function, that is handed over for the time of a call: where the receiver is to be no
-/// template. Whoever keeps one must not outlive the object.
+/// A reference to a function object, not to a plain function, for the time of a call, so that the receiver need not be
+/// a template. It must not outlive the object.
 
 #include <type_traits>
 
@@ -14,7 +14,7 @@ class FunctionRef<Result(Parameters...)> {
  public:
   template <class Function>
   requires(!std::is_same_v<std::remove_cvref_t<Function>, FunctionRef>)
-      FunctionRef(Function&& function)  // NOLINT: functions are handed over as they are
+      FunctionRef(Function&& function)  // NOLINT: functions convert implicitly
       : call_([](void* of, Parameters... parameters) -> Result {
           return (*static_cast<std::remove_reference_t<Function>*>(of))(static_cast<Parameters>(parameters)...);
         }),

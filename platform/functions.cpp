@@ -8,12 +8,12 @@
 namespace refrain::platform {
 namespace {
 
-/// A file of a module; every access is checked against its size.
+/// A mapped file of a module. Every access is checked against its size.
 class ElfFile {
  public:
   explicit ElfFile(const char* path) { (void)file_.open(path); }
 
-  /// `count` items at `offset`, null when they are not all there.
+  /// `count` items at `offset`; null: the file is too short.
   template <class T>
   const T* at(std::uint64_t offset, std::uint64_t count = 1) const {
     const auto bytes = file_.bytes();

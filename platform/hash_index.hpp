@@ -1,6 +1,6 @@
 #pragma once
-/// Finds the items of an array by hash. The array belongs to the user, who gives numbers of items and compares them.
-/// Items are never taken out.
+/// Finds the items of an array by hash. The array belongs to the user, who passes numbers of items and compares the
+/// items. Items are never removed.
 ///
 /// Memory: at most 32 bytes per item. Thread safety: none, the owner locks.
 
@@ -15,7 +15,7 @@ class HashIndex {
  public:
   static constexpr std::uint32_t none = 0xffff'ffff;
 
-  /// `same(item)`: it is what is looked for.
+  /// The number of the item for which `same(item)` is true; `none`: there is none.
   template <class Same>
   std::uint32_t find(std::uint64_t hash, Same&& same) const {
     if (places_.empty()) return none;
@@ -24,7 +24,7 @@ class HashIndex {
         return places_[at].item_plus_1 - 1;
     return none;
   }
-  /// Room for `more` items, at a load of at most a half. False: there is no memory.
+  /// Makes room for `more` items, at a load of at most a half. False: no memory.
   [[nodiscard]] bool reserve(std::size_t more) {
     if (places_.size() >= 2 * (count_ + more)) return true;
     std::size_t places = places_.empty() ? first_places : places_.size();
@@ -36,7 +36,7 @@ class HashIndex {
     places_.swap(larger.places_);
     return true;
   }
-  /// After reserve().
+  /// Needs room: call reserve() first.
   void insert(std::uint64_t hash, std::uint32_t item) {
     std::size_t at = hash & (places_.size() - 1);
     while (places_[at].item_plus_1) at = (at + 1) & (places_.size() - 1);
@@ -55,7 +55,7 @@ class HashIndex {
   struct Place {
     std::uint32_t item_plus_1, hash;
   };
-  GrowableArray<Place> places_;  ///< a power of two; all zero bytes: empty
+  GrowableArray<Place> places_;  ///< size is a power of two; a place of zero bytes is empty
   std::size_t count_ = 0;
 };
 

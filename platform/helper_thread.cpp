@@ -18,7 +18,7 @@
 #include "platform/signal_mask.hpp"
 #include "platform/threads.hpp"
 
-/// Where the stack of the process's helper begins and ends, for own_functions.c.
+/// Begin and end of the stack of the process's helper, for own_functions.c.
 extern "C" {
 std::uintptr_t refrain_helper_stack[2] = {};
 }
@@ -29,10 +29,10 @@ namespace {
 constexpr std::size_t guard_bytes = 16384;
 constexpr std::size_t stack_bytes = 512 * 1024;
 
-/// How often `run` looks whether the helper works, and the CPU time by which that differs from waiting in short sleeps.
+/// How often `run` checks whether the helper works, and the CPU time that tells work from waiting in short sleeps.
 constexpr std::int64_t look_ns = 50'000'000;
 constexpr std::int64_t work_of_a_look_ns = 3'000'000;
-/// Even a helper that works is not waited for longer, unless there is more patience than that.
+/// The longest wait even for a helper that works, unless the patience is larger.
 constexpr std::int64_t longest_wait_ns = 5'000'000'000;
 
 }  // namespace
@@ -52,7 +52,7 @@ int HelperThread::body(void* self) {
   auto& helper = *static_cast<HelperThread*>(self);
   const sigset_t faults = fault_signal_set();
   change_signal_mask(SIG_UNBLOCK, &faults, nullptr);
-  begin_own_floating_point();  // a thread inherits traps and rounding of its maker
+  begin_own_floating_point();  // a thread inherits traps and rounding from its maker
   helper.work_(helper.argument_);
   return 0;
 }
@@ -77,10 +77,10 @@ HelperThread::Result HelperThread::run(void (*work)(void*), void* argument, std:
     std::int64_t deadline = monotonic_ns() + patience_ns;
     std::int64_t cpu_seen = 0;
     result = Result::Done;
-    // The kernel stores 0 and wakes when the thread has ended.
+    // The kernel stores 0 and wakes us when the thread has ended.
     for (int running; (running = thread_.load(std::memory_order_acquire)) != 0;) {
       const std::int64_t cpu = patience_ns != 0 ? thread_cpu_ns_of(running) : 0, now = monotonic_ns();
-      if (cpu >= cpu_seen + work_of_a_look_ns) {  // it does not hang: other processes may use its processor
+      if (cpu >= cpu_seen + work_of_a_look_ns) {  // it does not hang, though other processes may use its processor
         cpu_seen = cpu;
         deadline = std::min(now + patience_ns, std::max(deadline, last_deadline));
       }

@@ -36,7 +36,7 @@ void IntervalTimer::destroy() {
 
 std::int64_t cpu_timer_resolution_ns() {
   timespec t;
-  // CPU-clock timers are looked at on the kernel's tick, whose length is the resolution of the coarse clock.
+  // The kernel checks CPU-clock timers at its tick, whose length is the resolution of the coarse clock.
   if (clock_getres(CLOCK_MONOTONIC_COARSE, &t) != 0) return 4'000'000;
   return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
 }

@@ -1,6 +1,6 @@
 #pragma once
-/// A timer that sends one signal to one thread (timer_create with SIGEV_THREAD_ID). Never setitimer: it
-/// survives exec and kills the new image.
+/// A timer that sends one signal to one thread (timer_create with SIGEV_THREAD_ID). Not setitimer, which survives exec
+/// and kills the new image.
 
 #include <cstdint>
 #include <signal.h>
@@ -14,22 +14,22 @@ enum class TimerClock : std::uint8_t {
 
 class IntervalTimer {
  public:
-  /// Creates a timer for the *calling* thread. False with errno set when the kernel refuses.
+  /// Creates a timer for the *calling* thread. False: the kernel refuses, and errno is set.
   bool create(TimerClock clock, int signal);
-  /// Fires after `ns`, 0 disarms; and then, as long as it is not armed anew, every `again_ns`, 0: never again.
+  /// Fires after `ns` nanoseconds (0 disarms), and then every `again_ns` (0: never again) until it is armed anew.
   /// Async-signal-safe.
   bool arm(std::int64_t ns, std::int64_t again_ns = 0);
   /// Async-signal-safe. Idempotent.
   void destroy();
   bool exists() const { return exists_; }
-  /// A signal of this timer, which may exist no more. Async-signal-safe.
+  /// Whether this timer, which may no longer exist, has sent the signal. Async-signal-safe.
   bool has_sent(const siginfo_t& info) const {
     return id_ != none && info.si_code == SI_TIMER && info.si_timerid == id_;
   }
 
  private:
   static constexpr int none = -1;
-  int id_ = none;  ///< the kernel's timer id: system calls are made directly, glibc's wrapper keeps lists under a lock
+  int id_ = none;  ///< the kernel's id: we use system calls, since glibc's wrapper keeps lists under a lock
   bool exists_ = false;
 };
 

@@ -19,7 +19,7 @@ constexpr std::uint64_t kernel_numbers[] = {PERF_COUNT_SW_CPU_CLOCK,       PERF_
                                             PERF_COUNT_SW_CPU_MIGRATIONS};
 static_assert(sizeof kernel_numbers / sizeof *kernel_numbers == kernel_event_count);
 
-/// These happen in the kernel: counted in user mode only, they would always be none.
+/// These events happen in the kernel, so a counter for user mode would always stay 0.
 bool happens_in_kernel(KernelEvent event) {
   return event == KernelEvent::ContextSwitches || event == KernelEvent::CpuMigrations;
 }
@@ -37,7 +37,7 @@ int open_event(KernelEvent event, int leader, bool user_mode_only) {
       syscall(SYS_perf_event_open, &attributes, this_thread, any_cpu, leader, PERF_FLAG_FD_CLOEXEC));
 }
 
-/// A signal that is never sent: it tells these descriptors from others of ours.
+/// A signal that is never sent. It tells these descriptors from others of ours.
 constexpr int mark = SIGPWR;
 
 }  // namespace
@@ -52,7 +52,7 @@ bool add_kernel_counter(KernelCounters& counters, KernelEvent event, int& error)
   }
   const int leader = counters.count ? counters.descriptors[0] : -1;
   int opened = open_event(event, leader, false);
-  // Without privileges (kernel.perf_event_paranoid of 2 and more) only what happens in user mode may be counted.
+  // Without privileges (kernel.perf_event_paranoid of 2 and more) only events in user mode may be counted.
   if (opened < 0 && (errno == EACCES || errno == EPERM) && !happens_in_kernel(event))
     opened = open_event(event, leader, true);
   const int descriptor = keep_descriptor(opened, DescriptorUse::Metric, mark);
@@ -68,7 +68,7 @@ bool add_kernel_counter(KernelCounters& counters, KernelEvent event, int& error)
 bool read_kernel_counters(const KernelCounters& counters, std::int64_t* values) {
   if (counters.count == 0) return true;
   const ErrnoKeeper errno_keeper;
-  std::uint64_t group[1 + kernel_event_count];  // how many, then their values
+  std::uint64_t group[1 + kernel_event_count];  // the number of values, then the values
   const std::size_t bytes = (1 + counters.count) * sizeof *group;
   const bool good = is_marked_descriptor(counters.descriptors[0], counters.os_thread_id, mark) &&
                     syscall(SYS_read, counters.descriptors[0], group, bytes) == static_cast<long>(bytes) &&

@@ -1,5 +1,5 @@
 #pragma once
-/// A file, read by mapping it: neither its size nor malloc's matter. Ordinary context only.
+/// A file that is read by mapping it, so that it may be large and malloc is not needed. Ordinary context only.
 
 #include <cstddef>
 #include <fcntl.h>
@@ -14,8 +14,8 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile();
 
-  /// Once. False: `error` has the errno value; there are no bytes then. errno itself stays as it was.
-  /// `directory`: a descriptor where a relative path begins, or AT_FDCWD.
+  /// Call it once. False: `error` is the errno value, and there are no bytes. errno itself is preserved.
+  /// `directory` is the descriptor at which a relative path begins, or AT_FDCWD.
   [[nodiscard]] bool open(const char* path, int directory = AT_FDCWD);
   std::span<const std::byte> bytes() const { return {static_cast<const std::byte*>(address_), size_}; }
 

@@ -15,7 +15,7 @@ namespace {
 struct stat first_stderr;
 bool had_stderr = false;
 
-/// What has number 2 now may be a file of the program's data.
+/// Descriptor 2 may by now be a data file of the program.
 bool stderr_is_the_first_one() {
   struct stat now;
   return had_stderr && fstat(STDERR_FILENO, &now) == 0 && now.st_dev == first_stderr.st_dev &&
@@ -39,7 +39,7 @@ void say(const char* format, ...) {
   n += prefix;
   if (n > static_cast<int>(sizeof line) - 2) n = sizeof line - 2;
   line[n++] = '\n';
-  const OwnSignalBlocker blocker(SIGPIPE);  // who read it may have gone
+  const OwnSignalBlocker blocker(SIGPIPE);  // the reader of stderr may be gone
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line, static_cast<std::size_t>(n));
 }
 

@@ -1,13 +1,13 @@
 #pragma once
-/// The few lines that Refrain says in somebody else's process: one `write` to stderr each, never buffered.
+/// The few lines that Refrain prints in somebody else's process: one unbuffered `write` to stderr each.
 
 namespace refrain::platform {
 
-/// The file that is standard error now is where lines go. When the program has put another one in its place, or none,
-/// nothing is said any more.
+/// Lines go to the file that is standard error now. Once the program has replaced or closed it, nothing more is
+/// printed.
 void remember_stderr();
 
-/// "refrain: " + the formatted text + newline, truncated at 1 KiB. Keeps errno.
+/// Prints "refrain: ", the formatted text and a newline, truncated at 1 KiB. Preserves errno.
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...);
 
 }  // namespace refrain::platform

@@ -26,24 +26,24 @@ pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /// How a handler can see that a module is back at its place.
 enum class Mark : std::uint8_t {
-  None,     ///< it cannot: a module that comes here is another one
-  BuildId,  ///< by the bytes at `build_id_at`
-  Name      ///< by `name_hash`
+  None,     ///< it cannot, so a module that comes here counts as another one
+  BuildId,  ///< it compares the bytes at `build_id_at`
+  Name      ///< it compares `name_hash`
 };
 
-/// What handlers look through, apart from the rest: a scan shall touch few cache lines.
+/// The part that handlers scan, kept separate so that a scan touches few cache lines.
 struct Place {
   std::uintptr_t begin, end;
-  std::atomic<std::uint32_t> vacated;  ///< generation at which the module was gone the last time, 0: never
+  std::atomic<std::uint32_t> vacated;  ///< generation at which the module was last gone; 0: never
   std::atomic<bool> mapped;
 };
 
 struct Record {
-  Module module;  ///< but for `unloaded` and `mapped`; complete before the record is published
+  Module module;  ///< except `unloaded` and `mapped`; complete before the record is published
   std::atomic<std::uint32_t> unloaded;
-  std::uint32_t seen;  ///< generation after the last look that found it
+  std::uint32_t seen;  ///< generation after the last scan that found it
   Mark mark;
-  std::uintptr_t map_begin, map_end;  ///< as the loader knows them
+  std::uintptr_t map_begin, map_end;  ///< the loader's bounds
   const std::uint8_t* build_id_at;
   std::uint64_t name_hash;
 };
@@ -53,36 +53,36 @@ struct Chunk {
   Place places[chunk_size];
   Record records[chunk_size];
 };
-Chunk* chunks[module_limit / chunk_size];  ///< written before what they hold is published
+Chunk* chunks[module_limit / chunk_size];  ///< written before their contents are published
 std::atomic<std::uint32_t> published{0};
 std::atomic<std::uint32_t> left_out{0};
 std::atomic<std::uint32_t> unloading{0};
 
-/// All addresses from which a module was ever unloaded lie between these. Most code lies outside.
+/// All addresses from which a module was ever unloaded lie between these two. Most code lies outside.
 std::atomic<std::uintptr_t> vacated_begin{~std::uintptr_t{0}}, vacated_end{0};
 
 Place& place(std::uint32_t i) { return chunks[i / chunk_size]->places[i % chunk_size]; }
 Record& record(std::uint32_t i) { return chunks[i / chunk_size]->records[i % chunk_size]; }
 
-/// Most addresses are told apart by their place; only a module's own record knows its holes.
+/// The bounds of the place exclude most addresses; only a module's record knows its holes.
 bool lies_in(std::uint32_t i, std::uintptr_t address) {
   const Place& there = place(i);
   return there.begin <= address && address < there.end && record(i).module.segments.contain(address);
 }
 
-FindObject find_object = nullptr;  ///< null: libc has none, or nothing was looked at yet
+FindObject find_object = nullptr;  ///< null: libc has none, or no scan has been made yet
 
 constexpr std::uintptr_t page_size = 4096;
 
-/// Copies a name that the dynamic linker may free once dl_iterate_phdr() has returned. Its lock, which is held until
-/// then, is unknown to the thread sanitizer.
+/// Copies a name that the dynamic linker may free once dl_iterate_phdr() has returned. The linker's lock is held until
+/// then, but the thread sanitizer does not know it.
 [[gnu::no_sanitize("thread")]] void copy_name(char (&to)[sizeof Module::path], const char* name) {
   std::size_t i = 0;
   for (; i + 1 < sizeof to && name[i]; ++i) to[i] = name[i];
   to[i] = 0;
 }
 
-/// Of as much of it as copy_name() keeps.
+/// Hashes as much of the name as copy_name() keeps.
 std::uint64_t hash_of(const char* name) {
   std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
   for (std::size_t i = 0; i + 1 < sizeof Module::path && name[i]; ++i)
@@ -90,11 +90,11 @@ std::uint64_t hash_of(const char* name) {
   return hash;
 }
 
-/// `name_hash`: of the name of what was found.
+/// Whether `object`, whose name has the hash `name_hash`, is the known module at its old place.
 bool is_back(const Record& known, const FoundObject& object, std::uint64_t name_hash) {
   const auto* map = static_cast<const link_map*>(object.link_map);
   if (known.mark == Mark::None || map->l_addr != known.module.base) return false;
-  // Of an object with holes that the kernel has mapped, the loader tells one segment at a time.
+  // For an object with holes that the kernel has mapped, the loader returns one segment at a time.
   if (known.map_begin != reinterpret_cast<std::uintptr_t>(object.map_start) ||
       known.map_end != reinterpret_cast<std::uintptr_t>(object.map_end)) {
     FoundObject first;
@@ -107,7 +107,7 @@ bool is_back(const Record& known, const FoundObject& object, std::uint64_t name_
   return std::memcmp(known.build_id_at, known.module.build_id, known.module.build_id_size) == 0;
 }
 
-/// What a handler will need to recognise the module that is mapped there now.
+/// Records what a handler will need to recognise the module that is mapped now.
 void read_mark(Record& added, const char* name) {
   if (!find_object) return;
   FoundObject object;
@@ -115,15 +115,15 @@ void read_mark(Record& added, const char* name) {
     added.map_begin = reinterpret_cast<std::uintptr_t>(object.map_start);
     added.map_end = reinterpret_cast<std::uintptr_t>(object.map_end);
   } else {
-    // Another thread is loading it: the loader lists a module a little before `find_object` knows it. Without a mark,
-    // each such moment would cost a record that nothing is ever compared with.
+    // Another thread is loading the module: the loader lists a module shortly before `find_object` knows it. Without a
+    // mark, each such case would leave a record that nothing is ever compared with.
     added.map_begin = added.module.begin & ~(page_size - 1);
     added.map_end = added.module.end;
   }
   added.name_hash = hash_of(name);
   const std::uintptr_t id = reinterpret_cast<std::uintptr_t>(added.build_id_at);
   if (added.module.build_id_size == 0) added.mark = Mark::Name;
-  // The first page of a mapped file is readable whatever lies there: headers and, nearly always, the build-id.
+  // The first page of a mapped file is always readable: it has the headers and, nearly always, the build-id.
   else if (id - added.map_begin <= page_size - sizeof added.module.build_id) added.mark = Mark::BuildId;
 }
 
@@ -171,7 +171,7 @@ void read_path(Module& module, const char* name, bool main_program) {
 
 void read_stamp(Module& module, bool main_program) {
   struct stat status;
-  // Whatever the path leads to by now, this is what runs.
+  // The path may lead elsewhere by now; /proc/self/exe is what runs.
   const char* path = main_program ? "/proc/self/exe" : module.path;
   if (module.build_id_size == 0 && *path == '/' && syscall(SYS_newfstatat, AT_FDCWD, path, &status, 0) == 0)
     module.file = FileStamp(status);
@@ -179,12 +179,12 @@ void read_stamp(Module& module, bool main_program) {
 
 struct Scan {
   std::uint32_t known = 0, added = 0, without_record = 0;
-  bool seen[module_limit];         ///< of those known
+  bool seen[module_limit];         ///< which of the known modules were seen
   bool first = true;               ///< the dynamic linker reports the executable first
-  char name[sizeof Module::path];  ///< of the module that is visited
+  char name[sizeof Module::path];  ///< of the visited module
 };
 
-/// Whether what is mapped now is `known`, or has come back to its place.
+/// Whether the module `found` is `known`, which may have come back to its place.
 bool is_same(const Record& known, const Record& found, bool mapped) {
   const Module &a = known.module, &b = found.module;
   if (a.base != b.base || a.build_id_size != b.build_id_size ||
@@ -194,7 +194,7 @@ bool is_same(const Record& known, const Record& found, bool mapped) {
                     (known.mark == Mark::BuildId || known.name_hash == found.name_hash));
 }
 
-/// Room for one more record, all zero. Null: there is none.
+/// Makes room for one more record, filled with zeros. Null: there is none.
 Record* new_record(std::uint32_t index) {
   if (index >= module_limit) return nullptr;
   Chunk*& chunk = chunks[index / chunk_size];
@@ -242,7 +242,7 @@ void extend_vacated(const Place& gone) {
   if (gone.end > vacated_end.load(std::memory_order_relaxed)) vacated_end.store(gone.end, std::memory_order_release);
 }
 
-/// The generation since which a place is free of all others.
+/// The generation since which no other module has been at a place.
 std::uint32_t free_since(const Place& wanted, std::uint32_t known) {
   std::uint32_t since = 0;
   for (std::uint32_t i = 0; i < known; ++i) {
@@ -253,7 +253,7 @@ std::uint32_t free_since(const Place& wanted, std::uint32_t known) {
   return since;
 }
 
-/// With the lock held. True: modules are gone.
+/// Call it with the lock held. True: modules are gone.
 bool scan_modules() {
   if (!find_object) find_object = reinterpret_cast<FindObject>(find_symbol(RTLD_DEFAULT, "_dl_find_object"));
   static Scan scan;
@@ -271,7 +271,7 @@ bool scan_modules() {
     if (there.mapped.load(std::memory_order_relaxed) == scan.seen[i]) continue;
     if (!scan.seen[i]) {
       gone = true;
-      // Code that nobody knew yet may have come since the unload began, and be remembered with that generation.
+      // Unknown code may have come since the unload began, and be remembered with that generation.
       const std::uint32_t vacated = record(i).seen + 1;
       if (there.vacated.load(std::memory_order_relaxed) == 0)
         record(i).unloaded.store(vacated, std::memory_order_relaxed);
@@ -368,7 +368,7 @@ CodeLife code_at(std::uintptr_t address) {
       return {first, known.unloaded.load(std::memory_order_relaxed), first};
     }
     const std::uint32_t vacated = there.vacated.load(std::memory_order_relaxed);
-    // A module that is gone without a refresh since: code that lies here now is of the present generation.
+    // If a module is gone and there was no refresh since, code that lies here now belongs to the present generation.
     since = std::max(since, vacated != 0 && !there.mapped.load(std::memory_order_relaxed) ? vacated : now);
   }
   return {since, still_loaded, std::max(since, now)};

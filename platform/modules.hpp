@@ -1,12 +1,12 @@
 #pragma once
 /// Which executable images (modules) are mapped where, now and earlier in the run.
 ///
-/// A module is identified by its build-id, or by its name when it has none. Addresses are reused after dlclose: every
-/// unload moves a process-wide generation on, and every *place* (a module at one address) remembers from which
-/// generation to which it was there *first*; no two places that overlap share a generation. Code found at an address
-/// is remembered as (address, generation of its place): `code_at` tells which generations mean the code that lies there
-/// now. When the same module comes back to the same place, these are the generations of its first stay again, so a
-/// plug-in that is loaded and unloaded for ever has one record, and its code one set of call paths.
+/// A module is identified by its build-id, or by its name if it has none. Addresses are reused after dlclose. Every
+/// unload increments a process-wide generation, and every *place* (a module at one address) remembers from which
+/// generation to which it was there *first*; no two overlapping places share a generation. Code found at an address is
+/// remembered as (address, generation of its place), and `code_at` says which generations mean the code that lies there
+/// now. When the same module comes back to the same place, these are again the generations of its first stay. So a
+/// plug-in that is loaded and unloaded forever has one record, and its code one set of call paths.
 ///
 /// Records never move and are never freed: `module_limit` of them, in chunks that are mapped as they are needed.
 ///
@@ -27,7 +27,7 @@ inline constexpr std::uint32_t still_loaded = 0xffffffffu;
 
 inline constexpr std::uint32_t module_limit = 16'384;
 
-/// By which a file that is written to or replaced can be told from what it was.
+/// Tells whether a file was written to or replaced.
 struct FileStamp {
   FileStamp() = default;
   explicit FileStamp(const struct stat& status);
@@ -41,13 +41,13 @@ struct Module {
   std::uintptr_t base;        ///< load bias: run-time address minus address in the file
   std::uintptr_t begin;       ///< lowest mapped address
   std::uintptr_t end;         ///< one past the highest mapped address
-  Segments segments;          ///< what is mapped between the two
-  std::uint32_t loaded;       ///< generation since which no other known module lay there
+  Segments segments;          ///< the ranges that are mapped between the two
+  std::uint32_t loaded;       ///< generation since which no other known module has been there
   std::uint32_t unloaded;     ///< generation at which it was gone for the first time, or `still_loaded`
-  bool mapped;                ///< it was there at the last refresh
+  bool mapped;                ///< whether it was there at the last refresh
   std::uint8_t build_id[20];  ///< first `build_id_size` bytes
   std::uint8_t build_id_size;
-  FileStamp file;  ///< of a module without a build-id
+  FileStamp file;  ///< for a module without a build-id
   char path[511];  ///< absolute, zero-terminated; "[vdso]" for the kernel's page
 
   bool covers(std::uintptr_t address) const { return begin <= address && address < end && segments.contain(address); }
@@ -60,20 +60,20 @@ struct CodeLife {
 
 REFRAIN_OF_THIS_LIBRARY extern std::atomic<std::uint32_t> unload_count;
 
-/// Moves on before and after every unload. Async-signal-safe.
+/// Is incremented before and after every unload. Async-signal-safe.
 inline std::uint32_t module_generation() { return unload_count.load(std::memory_order_acquire); }
 
-/// Takes notice of everything mapped now and of everything gone. True when something was unloaded since the last call:
-/// the generation has then moved on, and cached knowledge about code is void.
+/// Takes notice of every module that is mapped now, and of those that are gone. True: a module was unloaded since the
+/// last call, so the generation has changed, and cached knowledge about code is void.
 bool refresh_modules();
 
-/// The same where waiting for refresh_modules() of another thread could be for ever: nothing happens then. Takes the
-/// loader's lock all the same.
+/// Like refresh_modules(), but does nothing instead of waiting for another thread that refreshes, perhaps forever.
+/// Takes the loader's lock all the same.
 void try_refresh_modules();
 
-/// While one lives, a module may go away at any moment, and another one come to its place before anybody is told: code
-/// is then recognised anew each time. Ordinary context; the modules are refreshed before and are to be refreshed
-/// within.
+/// While an object lives, a module may go away at any moment and another one take its place before anybody is told, so
+/// code is recognised anew each time. Ordinary context. The modules must be refreshed before it is made and while it
+/// lives.
 class Unloading {
  public:
   Unloading();
@@ -82,19 +82,19 @@ class Unloading {
   Unloading& operator=(const Unloading&) = delete;
 };
 
-/// True: what `code_at` says may change without a change of generation. Async-signal-safe.
+/// Whether the answer of `code_at` may change without a change of generation. Async-signal-safe.
 bool is_unloading();
 
-/// The modules seen so far, one by one, in the order of discovery. False: there are not so many.
+/// Copies the modules seen so far one by one, in the order of discovery. False: there is no module of that index.
 bool copy_module(std::size_t index, Module& copy);
 
-/// How many modules found no record, at most at a time: their code has no names.
+/// The number of modules that got no record, at most at any one time. Their code has no names.
 std::uint32_t modules_left_out();
 
 /// Index of the module that `generation` means at `address`, or -1.
 int find_module(std::uintptr_t address, std::uint32_t generation);
 
-/// The code that lies at `address` now. A module that was loaded since the last refresh is recognised when it has been
+/// The code that lies at `address` now. A module that was loaded since the last refresh is recognised if it has been
 /// there before. Async-signal-safe.
 CodeLife code_at(std::uintptr_t address);
 

@@ -1,5 +1,5 @@
 #pragma once
-/// The next definition of a function that the runtime interposes, bound at first use.
+/// The next definition of a function that the runtime interposes, looked up at the first use.
 
 #include <atomic>
 #include <dlfcn.h>
@@ -13,7 +13,7 @@ template <class Function>
 class NextDefinition {
  public:
   constexpr explicit NextDefinition(const char* name) : name_(name) {}
-  /// Null when no other library defines it.
+  /// Null: no other library defines it.
   Function* get() {
     void* found = found_.load(std::memory_order_relaxed);
     if (!found) {

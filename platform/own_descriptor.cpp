@@ -36,7 +36,7 @@ bool take_descriptor_place(DescriptorUse use) {
 void give_back_descriptor_place(DescriptorUse use) { places_for(use).taken.fetch_sub(1, std::memory_order_relaxed); }
 
 int move_out_of_the_way(int descriptor) {
-  constexpr rlim_t highest = 4096, room = 1024;  // the kernel keeps a table of all lower numbers
+  constexpr rlim_t highest = 4096, room = 1024;  // the kernel keeps a table of all numbers below
   const int saved = errno;
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return descriptor;

@@ -1,42 +1,42 @@
 #pragma once
-/// Descriptors of ours among those of the program: where they stand, and whether a number still is ours.
+/// Our descriptors among those of the program: how many we may have, and whether a number is still ours.
 ///
 /// A program may close any descriptor (loops up to the limit, close_range) and get the same number for a file of its
-/// own. So each of ours is marked, with the file and not with the number: as its owner it names the thread that it is
-/// for, and as its signal one that tells what it is for. Asking for the mark (fcntl) harms no file, whoever it belongs
-/// to. What another thread closes between the question and the use cannot be seen.
+/// own. So each file of ours is marked: its owner is the thread that it is for, and its signal tells the purpose.
+/// Asking for the mark (fcntl) harms no file, whoever it belongs to. A descriptor that another thread closes between
+/// the question and the use goes unnoticed.
 ///
-/// Errno is kept, but where it tells of a failure.
+/// errno is preserved unless it reports a failure.
 
 #include <cstdint>
 
 namespace refrain::platform {
 
-/// What a thread needs a descriptor for.
+/// The purpose of a descriptor.
 enum class DescriptorUse : std::uint8_t {
-  TaskClock,  ///< all threads together: a sixteenth of what the process is allowed (RLIMIT_NOFILE), and 256 at most
+  TaskClock,  ///< all threads together: a sixteenth of RLIMIT_NOFILE, and 256 at most
   Metric,     ///< the user asks for it: an eighth
-  RunDelay,   ///< of all threads together a sixty-fourth, and 64 at most: the others ask less often
+  RunDelay,   ///< all threads together: a sixty-fourth, and 64 at most; other threads ask less often
 };
 
-/// A place among the descriptors for this use. The rest is the program's: one with 1,024 descriptors that opens 900
-/// beside those of its MPI gets them, whatever the number of its threads. False: there is none, and errno is EMFILE.
+/// Reserves one of the descriptors for this use. The rest is left to the program: with 1,024 descriptors it can open
+/// 900 besides those of MPI, whatever the number of its threads. False: there is none left, and errno is EMFILE.
 [[nodiscard]] bool take_descriptor_place(DescriptorUse use);
 void give_back_descriptor_place(DescriptorUse use);
 
-/// Moves a new descriptor out of the way of those that the program opens; the number that it has now. Closed on exec.
-/// -1, and it is closed: there was no room but among the standard descriptors, which the program may have closed and
-/// still write to. Ordinary context.
+/// Moves a new descriptor out of the way of those that the program opens, and returns its new number. It is closed on
+/// exec. -1: it was closed, because there was room only among the standard descriptors, which the program may have
+/// closed and still write to. Ordinary context.
 int move_out_of_the_way(int descriptor);
 
-/// What the calling thread has just opened for itself, in a place that it has taken for this use (`opened` is negative
-/// when that failed): out of the way and marked. -1 with errno set: nothing is kept, and the place is given back.
+/// Moves the descriptor that the calling thread has just opened, after take_descriptor_place(), out of the way and
+/// marks it. `opened` is negative if opening failed. -1 with errno set: nothing is kept, and the place is given back.
 int keep_descriptor(int opened, DescriptorUse use, int signal);
 
 /// Marks a descriptor that the calling thread has just opened for itself. The signal is not sent unless O_ASYNC is set.
 [[nodiscard]] bool mark_descriptor(int descriptor, int signal);
 
-/// Whether the number is that of a file marked so by this thread of the process. Two system calls of 0.1 us.
+/// Whether the number refers to a file that was marked so for this thread of the process. Two system calls of 0.1 us.
 /// Async-signal-safe.
 [[nodiscard]] bool is_marked_descriptor(int descriptor, int os_thread_id, int signal);
 

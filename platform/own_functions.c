@@ -1,9 +1,9 @@
-/// What the runtime calls by the names of the C library, so that a program's function of the same name is never
-/// entered: bash exports an `unsetenv` that leaves the environment alone, a program in ISO C may call a function `read`
-/// or `clone`, and a tool may turn `clock_gettime` into another time. Hidden: the linker binds the runtime's calls to
-/// these (own_functions.def is the list; docs/async-safety.md the rule).
+/// The runtime's own functions with names of the C library, so that it never calls a function of the program by
+/// mistake: bash exports an `unsetenv` that leaves the environment alone, a program in ISO C may name its own function
+/// `read` or `clone`, and a tool may make `clock_gettime` tell another time. They are hidden, so the linker binds the
+/// runtime's calls to them (own_functions.def has the list, docs/async-safety.md the rule).
 ///
-/// Contracts are those of the C library, but: nothing here is a cancellation point. Async-signal-safe, all of it.
+/// Contracts are those of the C library, except that no function is a cancellation point. All are async-signal-safe.
 
 #define _GNU_SOURCE
 #include <elf.h>
@@ -35,8 +35,8 @@ int* refrain_errno_of_libc(void);
 __asm__(".symver refrain_errno_of_libc,__errno_location@GLIBC_2.2.5");
 extern uintptr_t refrain_helper_stack[2];  // platform/helper_thread.cpp
 
-/// A helper thread has the thread-local variables of its maker, whose signal handlers may look at errno meanwhile: on
-/// the helper's stack errno is another variable.
+/// A helper thread shares the thread-local variables of its maker, whose signal handlers may read errno meanwhile. So
+/// on the helper's stack errno is another variable.
 int* __errno_location(void) {
   static int of_helper;
   const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
@@ -66,7 +66,7 @@ long syscall(long number, ...) {
   return KERNEL(number, argument[0], argument[1], argument[2], argument[3], argument[4], argument[5]);
 }
 
-/// Never 0, 1 or 2: the program may have closed these and still write to them.
+/// Never returns 0, 1 or 2: the program may have closed these and still write to them.
 int refrain_above_standard(int descriptor) {
   if (descriptor < 0 || descriptor > 2) return descriptor;
   const int higher = (int)KERNEL(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, 3, 0, 0, 0);
@@ -76,7 +76,7 @@ int refrain_above_standard(int descriptor) {
   return higher;
 }
 
-/// Closed on exec, whatever the flags say, where it would have been one of the standard descriptors.
+/// Close-on-exec, whatever the flags say, if it would have been one of the standard descriptors.
 int openat(int directory, const char* path, int flags, ...) {
   va_list list;
   va_start(list, flags);
@@ -148,7 +148,7 @@ int gethostname(char* out, size_t size) {
 void* mmap(void* at, size_t size, int protection, int flags, int descriptor, off_t offset) {
   return (void*)KERNEL(SYS_mmap, at, size, protection, flags, descriptor, offset);
 }
-void* mremap(void* at, size_t old_size, size_t new_size, int flags, ...) {  // never MREMAP_FIXED
+void* mremap(void* at, size_t old_size, size_t new_size, int flags, ...) {  // without MREMAP_FIXED
   return (void*)KERNEL(SYS_mremap, at, old_size, new_size, flags, 0, 0);
 }
 int munmap(void* at, size_t size) { return (int)KERNEL(SYS_munmap, at, size, 0, 0, 0, 0); }
@@ -163,7 +163,7 @@ int sigemptyset(sigset_t* set) {
   memset(set, 0, sizeof *set);
   return 0;
 }
-/// All but the first two real-time signals, which are the C library's own: it cancels threads by them.
+/// All but the first two real-time signals, which the C library uses itself, to cancel threads.
 int sigfillset(sigset_t* set) {
   sigemptyset(set);
   *word_of(set) = ~(bit_of(32) | bit_of(33));
@@ -188,7 +188,7 @@ static int clock_by_system_call(clockid_t clock, struct timespec* out) {
 }
 
 static ClockFunction* find_in_vdso(const char* name) {
-  const uintptr_t base = getauxval(AT_SYSINFO_EHDR);  // where the kernel has mapped its shared object, 0: nowhere
+  const uintptr_t base = getauxval(AT_SYSINFO_EHDR);  // address of the kernel's shared object; 0: none
   if (!base) return NULL;
   const Elf64_Ehdr* header = (const Elf64_Ehdr*)base;
   const Elf64_Phdr* segment = (const Elf64_Phdr*)(base + header->e_phoff);
@@ -214,7 +214,7 @@ static ClockFunction* find_in_vdso(const char* name) {
 }
 
 int clock_gettime(clockid_t clock, struct timespec* out) {
-  static ClockFunction* function;  // threads that are first together find the same
+  static ClockFunction* function;  // threads that come first at the same time find the same
   ClockFunction* known = __atomic_load_n(&function, __ATOMIC_RELAXED);
   if (!known) {
     const int saved = errno;

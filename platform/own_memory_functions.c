@@ -1,5 +1,5 @@
-/// Memory and text functions of the runtime's own; see own_functions.c. The compiler calls the first four by itself.
-/// Async-signal-safe, all of it.
+/// The runtime's own memory and text functions; see own_functions.c. The compiler calls the first four on its own
+/// account. All of them are async-signal-safe.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@ typedef uint64_t Word __attribute__((aligned(1), may_alias));
 typedef uint32_t Half __attribute__((aligned(1), may_alias));
 typedef uint16_t Quarter __attribute__((aligned(1), may_alias));
 
-/// Up to 32 bytes: everything is read before anything is written, so the two may overlap.
+/// Up to 32 bytes: everything is read before anything is written, so the two ranges may overlap.
 static void move_few(unsigned char* to, const unsigned char* from, size_t size) {
   if (size >= 16) {
     const Pair first = *(const Pair*)from, last = *(const Pair*)(from + size - 16);
@@ -42,7 +42,7 @@ void* memmove(void* to, const void* from, size_t size) {
   const unsigned char* in = from;
   if (size <= 32) {
     move_few(out, in, size);
-  } else if ((uintptr_t)out - (uintptr_t)in >= size) {  // `out` is before `in`, or behind all of it
+  } else if ((uintptr_t)out - (uintptr_t)in >= size) {  // `out` lies before `in`, or behind its end
     const Pair last = *(const Pair*)(in + size - 16);
     size_t at = 0;
     for (; at + 16 < size; at += 16) *(Pair*)(out + at) = *(const Pair*)(in + at);

@@ -1,12 +1,12 @@
 #pragma once
-/// A signal that a write of ours may bring (SIGXFSZ, SIGPIPE): the program shall not die of it.
+/// Signals that a write of ours may cause (SIGXFSZ, SIGPIPE): they must not end the program.
 
 #include <signal.h>
 
 namespace refrain::platform {
 
-/// While it lives, `signal` is blocked in this thread, and one that we caused is taken away before the old mask comes
-/// back. Errno is kept. Async-signal-safe.
+/// While an object lives, `signal` is blocked in this thread. One that we caused is removed before the old mask is
+/// restored. errno is preserved. Async-signal-safe.
 class OwnSignalBlocker {
  public:
   explicit OwnSignalBlocker(int signal);

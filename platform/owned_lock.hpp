@@ -1,7 +1,7 @@
 #pragma once
 /// A lock for rare and short work in ordinary context. A signal handler of the program may interrupt that work, leave
-/// it by a jump, or come back to the same lock. So the thread that has the lock is not made to wait for itself, and
-/// after some seconds another one takes it: better a table with a gap than a program that hangs. Async-signal-safe.
+/// it by a jump, or come back to the same lock. So a thread never waits for itself, and after some seconds another
+/// thread takes the lock: a table with a gap is better than a program that hangs. Async-signal-safe.
 
 #include <atomic>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace refrain::platform {
 
 class OwnedLock {
  public:
-  /// False: a thread has it, perhaps this one.
+  /// False: a thread holds it, perhaps this one.
   bool try_lock() {
     int owner = nobody;
     return owner_.compare_exchange_strong(owner, thread_id(), std::memory_order_acquire);
@@ -26,11 +26,11 @@ class OwnedLock {
       if (try_lock()) return;
     owner_.exchange(thread_id(), std::memory_order_acquire);
   }
-  /// The calling thread has it.
+  /// Whether the calling thread holds it.
   bool is_own() const { return owner_.load(std::memory_order_relaxed) == thread_id(); }
-  /// In a forked child, whose thread has another number.
+  /// For a forked child, whose thread has another id.
   void reset() { owner_.store(nobody, std::memory_order_relaxed); }
-  /// Nothing when another thread has taken it.
+  /// Does nothing if another thread has taken it.
   void unlock() {
     int owner = thread_id();
     owner_.compare_exchange_strong(owner, nobody, std::memory_order_release);
@@ -41,7 +41,7 @@ class OwnedLock {
   std::atomic<int> owner_{nobody};
 };
 
-/// Holds a lock as long as it lives.
+/// Holds a lock for its lifetime.
 class Locked {
  public:
   explicit Locked(OwnedLock& lock) : lock_(lock) { lock_.lock(); }

@@ -12,11 +12,11 @@ namespace refrain::platform {
 namespace {
 
 constexpr std::uintptr_t page_size = 4096;
-/// What is opened at a time: a system call for some thousand call paths, and less of a part that is small.
+/// How much is opened at a time: one system call for some thousand call paths; less for a small part.
 constexpr std::size_t largest_step = std::size_t{256} << 10, least_step = std::size_t{16} << 10, steps = 32;
 
-/// Of a program that locks what it will map (MCL_FUTURE) each mapping is locked: resident as a whole at once, unless
-/// nothing of it can be touched yet, and counted against what the program may lock. Ours are not to be locked.
+/// In a program that locks future mappings (MCL_FUTURE) each mapping is locked: it becomes resident as a whole, unless
+/// it cannot be touched yet, and counts against what the program may lock. Ours shall not be locked.
 void* map_small_pages(std::size_t bytes, int protection) {
   const int error = errno;
   void* p = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -54,7 +54,7 @@ void unmap_pages(void* address, std::size_t bytes) { munmap(address, bytes); }
 
 void* remap_pages(void* address, std::size_t old_bytes, std::size_t new_bytes) {
 #ifdef __SANITIZE_THREAD__
-  // The thread sanitizer does not see mremap and takes the moved range for the memory that lay there before.
+  // The thread sanitizer does not see mremap, and would take the moved range for the memory that was there before.
   void* moved = map_pages(new_bytes);
   if (!moved) return nullptr;
   std::memcpy(moved, address, old_bytes < new_bytes ? old_bytes : new_bytes);

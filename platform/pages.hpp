@@ -14,26 +14,26 @@
 
 namespace refrain::platform {
 
-/// Maps `bytes` of zero-filled pages, reserved but not committed. Null when the kernel refuses. They are small pages: a
-/// huge one would be zeroed, and be resident, for the first byte that is touched.
+/// Maps `bytes` of zero-filled pages, reserved but not committed. Null: the kernel refuses. They are small pages: a
+/// huge page would be zeroed and become resident at the first byte that is touched.
 void* map_pages(std::size_t bytes);
-/// Reserves address space that cannot be touched before it is opened (OpenedPart). Null when the kernel refuses.
+/// Reserves address space that cannot be touched before it is opened (OpenedPart). Null: the kernel refuses.
 void* reserve_pages(std::size_t bytes);
 void unmap_pages(void* address, std::size_t bytes);
-/// Grows a mapping, which may move. Null when the kernel refuses; the old mapping then stays.
+/// Grows a mapping, which may move. Null: the kernel refuses, and the old mapping stays.
 void* remap_pages(void* address, std::size_t old_bytes, std::size_t new_bytes);
 
-/// A part of reserved pages that is opened from its begin on, as far as it is needed. What is only mapped becomes
-/// resident as a whole when the program locks its memory (mlockall); what is not open never does. Belongs to one thread
-/// at a time.
+/// A part of reserved pages that is opened from its begin on as it is needed. Pages that are only mapped become
+/// resident all at once if the program locks its memory (mlockall); pages that are not open never do. Belongs to one
+/// thread at a time.
 class OpenedPart {
  public:
   OpenedPart() = default;
-  /// Nothing is open. The last page of a part may be the first one of the next.
+  /// Nothing is open yet. The last page of a part may be the first one of the next.
   OpenedPart(void* begin, void* end) : opened_(static_cast<std::byte*>(begin)), end_(static_cast<std::byte*>(end)) {}
 
-  /// Makes what is below `end` usable: zeros, when it was never touched. False: the kernel refuses, and what was usable
-  /// before is so still. Async-signal-safe.
+  /// Makes everything below `end` usable; what was never touched is zero. False: the kernel refuses, and what was
+  /// usable before stays so. Async-signal-safe.
   [[nodiscard]] bool reach(const void* end) { return end <= opened_ || open(static_cast<const std::byte*>(end)); }
 
  private:
@@ -43,7 +43,7 @@ class OpenedPart {
   std::byte* end_ = nullptr;
 };
 
-/// One object on pages of its own, value-initialised. Null: no memory.
+/// Makes an object on pages of its own, value-initialised. Null: no memory.
 template <class T>
 T* make_on_pages() {
   void* memory = map_pages(sizeof(T));
@@ -142,8 +142,8 @@ class GrowableArray {
 
 using Bytes = GrowableArray<std::byte>;
 
-/// A static object that stays usable to the very end of the process: exit() does not destroy it. For types whose empty
-/// state is all zero bytes, like GrowableArray.
+/// A static object that stays usable to the very end of the process, because exit() does not destroy it. For types
+/// whose empty state is all zero bytes, like GrowableArray.
 template <class T>
 class NeverDestroyed {
  public:

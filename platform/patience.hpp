@@ -1,7 +1,6 @@
 #pragma once
-/// Waiting for what another thread or process is about to do, without a way for it to say so: a little longer each
-/// time, and by the clock, since how long some number of yields takes depends on the other threads of the machine.
-
+/// Waits for something that another thread or process is about to do and cannot announce: a little longer each time,
+/// and limited by the clock, since the time that a number of yields takes depends on the other threads of the machine.
 #include <algorithm>
 #include <cstdint>
 #include <sched.h>
@@ -16,10 +15,9 @@ namespace refrain::platform {
 class Patience {
  public:
   explicit Patience(std::int64_t longest_ns) : deadline_(monotonic_ns() + longest_ns) {}
-  /// On the monotonic clock.
+  /// `deadline_ns` is a time of the monotonic clock.
   static Patience until(std::int64_t deadline_ns) { return Patience(deadline_ns - monotonic_ns()); }
-  /// Offers the processor to others, later sleeps for a moment. False: the time has passed. errno may change.
-  /// Async-signal-safe.
+  /// Yields the processor, later sleeps for a moment. False: the time is over. errno may change. Async-signal-safe.
   bool wait() {
     if (rounds_ < polite_rounds) {
       sched_yield();

@@ -1,5 +1,5 @@
 #pragma once
-/// What the kernel says a thread has used, by getrusage.
+/// The resource usage of a thread, by getrusage.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ enum class Resource : std::uint8_t {
 };
 inline constexpr std::size_t resource_count = 9;
 
-/// Of the calling thread, since it began; `values` by Resource. About 0.2 us. Keeps errno. Async-signal-safe.
+/// Usage of the calling thread since it began; `values` by Resource. About 0.2 us. Preserves errno. Async-signal-safe.
 void read_resource_usage(std::int64_t (&values)[resource_count]);
 
 }  // namespace refrain::platform

@@ -14,7 +14,7 @@
 namespace refrain::platform {
 namespace {
 
-/// The signal that tells what the descriptor is for. It is never sent: the file cannot send any.
+/// Tells the purpose of the descriptor. The signal is never sent, because the file cannot send any.
 constexpr int mark = SIGWINCH;
 
 int open_read_only(const char* path) {
@@ -35,7 +35,7 @@ int open_file(int os_thread_id) {
   return open_read_only(path);
 }
 
-/// The number at `at`, which moves behind it and what ends it. -1: there is none.
+/// Reads the number at `at` and moves `at` behind it and its separator. -1: there is none.
 std::int64_t take_number(const char*& at, const char* end) {
   if (at == end || *at < '0' || *at > '9') return -1;
   std::int64_t number = 0;
@@ -44,7 +44,7 @@ std::int64_t take_number(const char*& at, const char* end) {
   return number;
 }
 
-/// Leaves errno alone.
+/// Preserves errno.
 std::int64_t read_file(int descriptor) {
   char text[64];
   const long length = refrain_system_call(SYS_pread64, descriptor, reinterpret_cast<long>(text), sizeof text, 0, 0, 0);
@@ -52,7 +52,7 @@ std::int64_t read_file(int descriptor) {
   const char* const end = length > 0 ? text + length : text;
   const std::int64_t on_processor = take_number(at, end), delay = take_number(at, end);
   if (on_processor < 0 || delay < 0) return RunDelay::unknown;
-  // How often the thread got a processor comes last. A kernel that does not count leaves all three numbers 0.
+  // The last number is how often the thread got a processor. A kernel that does not count leaves all three 0.
   return (on_processor | delay) != 0 || take_number(at, end) > 0 ? delay : RunDelay::unknown;
 }
 
@@ -91,7 +91,7 @@ std::int64_t RunDelay::ns_of(int os_thread_id) {
   const ErrnoKeeper errno_keeper;
   const int file = open_file(os_thread_id);
   if (file < 0) return unknown;
-  // The program may close it meanwhile, and get the number for a file of its own.
+  // The program may close it meanwhile and get the number for a file of its own.
   const bool is_marked = mark_descriptor(file, mark);
   const std::int64_t result = is_marked ? read_file(file) : unknown;
   if (!is_marked || is_marked_descriptor(file, thread_id(), mark)) syscall(SYS_close, file);

@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::uintptr_t page_size = 4096;
 
-/// Bytes of the whole pages between two segments.
+/// Size of the whole pages between two segments, in bytes.
 std::uintptr_t hole_between(const Segment& low, const Segment& high) {
   const std::uintptr_t end = (low.end + page_size - 1) & ~(page_size - 1), begin = high.begin & ~(page_size - 1);
   return begin > end ? begin - end : 0;

@@ -1,7 +1,7 @@
 #pragma once
-/// The address ranges that an object occupies. An object is its segments, not the range from the first to the last of
-/// them: linkers leave holes between segments (`-z max-page-size`, `-z separate-code`), and other objects, the heap or
-/// generated code may lie there. Async-signal-safe, all of it.
+/// The address ranges that an object occupies: its segments, and not the range from the first to the last of them.
+/// Linkers leave holes between segments (`-z max-page-size`, `-z separate-code`), where other objects, the heap or
+/// generated code may lie. Everything here is async-signal-safe.
 
 #include <cstdint>
 #include <link.h>
@@ -14,8 +14,8 @@ struct Segment {
   constexpr bool contains(std::uintptr_t address) const { return begin <= address && address < end; }
 };
 
-/// Segments in the order of their addresses. Segments with no whole page between them count as one, as do the closest
-/// ones of an object that has more than there is room for.
+/// Segments in the order of their addresses. Segments without a whole page between them count as one, and so do the
+/// closest ones of an object that has more than there is room for.
 struct Segments {
   static constexpr std::uint32_t limit = 8;
 
@@ -30,7 +30,7 @@ struct Segments {
   void add(Segment segment);
 };
 
-/// What `info` says is mapped; empty when it is nothing.
+/// The segments that `info` lists as mapped; none if there are none.
 Segments segments_of(const dl_phdr_info& info);
 
 }  // namespace refrain::platform

@@ -1,11 +1,11 @@
 #pragma once
-/// Registers of an interrupted thread, from the context that the kernel hands to a signal handler.
+/// Registers of an interrupted thread, from the context that the kernel passes to a signal handler.
 
 #include <cstdint>
 
 namespace refrain::platform {
 
-/// What the incremental unwinder needs of a frame: 3 words.
+/// The registers that the incremental unwinder needs of a frame: 3 words.
 struct Registers {
   std::uintptr_t pc;
   std::uintptr_t sp;

@@ -1,5 +1,5 @@
 #pragma once
-/// Masks and pending signals as the kernel has them. The functions of the C library by these names are the program's,
+/// Signal masks and pending signals, as the kernel has them. The C library's functions for these belong to the program,
 /// and the runtime answers some of them itself (guest/signal_sets.cpp).
 
 #include <cstddef>
@@ -10,16 +10,16 @@
 
 namespace refrain::platform {
 
-/// The kernel's set of signals is one word; that of the C library is longer.
+/// The kernel's set of signals is one word; the C library's is longer.
 inline constexpr std::size_t kernel_set_size = _NSIG / 8;
 
-/// Changes the calling thread's mask, or only reads it when `set` is null. Async-signal-safe.
+/// Changes the calling thread's mask; only reads it if `set` is null. Async-signal-safe.
 inline void change_signal_mask(int how, const sigset_t* set, sigset_t* old) {
   if (old) sigemptyset(old);
   syscall(SYS_rt_sigprocmask, how, set, old, kernel_set_size);
 }
 
-/// Those that wait for the calling thread or its process. Async-signal-safe.
+/// Signals that are pending for the calling thread or its process. Async-signal-safe.
 inline sigset_t pending_signals() {
   sigset_t pending;
   sigemptyset(&pending);
@@ -27,7 +27,7 @@ inline sigset_t pending_signals() {
   return pending;
 }
 
-/// Takes a pending signal of `set`, or waits for one, at most `patience`: its number, or -1 with errno set.
+/// Takes a pending signal of `set`, or waits for one, at most `patience`. Returns its number, or -1 with errno set.
 /// Async-signal-safe.
 inline int take_signal(const sigset_t& set, siginfo_t* info, const timespec& patience) {
   return static_cast<int>(syscall(SYS_rt_sigtimedwait, &set, info, &patience, kernel_set_size));

@@ -1,16 +1,17 @@
 #pragma once
-/// Whether a thread has kept its processor all the time since it last asked, without a system call.
+/// Tells without a system call whether a thread has kept its processor since it last asked.
 ///
-/// Source: restartable sequences, <linux/rseq.h>: the C library registers a structure per thread, and the kernel clears
+/// Source: restartable sequences, <linux/rseq.h>. The C library registers a structure per thread, and the kernel clears
 /// its field `rseq_cs` when the thread is switched out, moved or given a signal outside of the sequence that the field
-/// describes. A field that describes a sequence nobody ever runs is a flag for that.
+/// describes. A field that describes a sequence that is never executed serves as a flag.
 ///
-/// That the kernel does so is not promised for a thread that is switched out within a system call, where no sequence
-/// can be: by their source, kernels from 6.19 on leave the field alone then (kernel/rseq.c). So the first thread of the
-/// process tries it, and where the flag outlives a sleep no watch works.
+/// The kernel does not promise to do so for a thread that is switched out inside a system call, where no sequence can
+/// be: according to their source, kernels from 6.19 on then leave the field alone (kernel/rseq.c). So the first thread
+/// of the process tries it, and if the flag survives a sleep, no watch works.
 ///
-/// Of the thread that calls; ordinary context. A program's own sequences are left alone: the field is only taken while
-/// it is empty, and a program that sets it ends the watch. Several askers share one watch: each remembers its number.
+/// Belongs to the calling thread; ordinary context. A program's own sequences are left alone: the field is only taken
+/// while it is empty, and a program that sets it ends the watch. Several users share one watch: each remembers its
+/// number.
 
 #include <cstdint>
 
@@ -18,14 +19,14 @@ namespace refrain::platform {
 
 class SwitchWatch {
  public:
-  /// For the calling thread, which the object belongs to from now on. Without the kernel's or the library's help every
-  /// watch is over at once. The first call of a process sleeps for 50 us to find that out.
+  /// For the calling thread, which the object belongs to from now on. Without help of the kernel and the library every
+  /// watch ends at once. The first call of a process sleeps for 50 us to find that out.
   void attach();
-  /// Nothing of the watch is left in the thread's structure.
+  /// Removes the watch from the thread's structure.
   void detach();
 
-  /// The number of the watch that is in progress now, perhaps for somebody else already. Async-signal-safe, but not
-  /// inside itself.
+  /// Begins a watch unless one is in progress, perhaps for another user, and returns its number. Async-signal-safe, but
+  /// not re-entrant.
   std::uint32_t begin() {
     if (field_ && !*field_) {
       *field_ = flag_;
@@ -33,9 +34,9 @@ class SwitchWatch {
     }
     return number_;
   }
-  /// The thread has been on its processor since `begin` gave this number. False also when that is not known.
+  /// Whether the thread has kept its processor since `begin` returned this number. False also if that is unknown.
   bool holds(std::uint32_t number) const { return number == number_ && field_ && *field_ == flag_; }
-  /// The same for the watch that was begun last.
+  /// The same for the last watch.
   bool holds() const { return holds(number_); }
   /// False: nothing can be known.
   bool works() const { return field_ && (!*field_ || *field_ == flag_); }

@@ -16,7 +16,7 @@ struct SymbolTables {
 
   explicit SymbolTables(const LoadedObject& object) {
     for (const ElfW(Dyn)* entry = object.dynamic; entry && entry->d_tag != DT_NULL; ++entry) {
-      // The dynamic linker has made addresses of these values, but for the kernel's page, which it cannot write to.
+      // The dynamic linker has turned these values into addresses, except in the kernel's page, which it cannot write.
       const std::uintptr_t value = entry->d_un.d_ptr;
       const std::uintptr_t address = value < object.base ? object.base + value : value;
       switch (entry->d_tag) {
@@ -48,8 +48,8 @@ std::uint32_t system_v_hash_of(const char* name) {
   return hash;
 }
 
-/// The definitions of one name, in the order of the table. The comparison is the runtime's own (own_functions.def): a
-/// sanitizer looks its functions up before its own strcmp() can be called.
+/// The definitions of one name, in the order of the table. Names are compared by the runtime's own function
+/// (own_functions.def), because a sanitizer looks its functions up before its own strcmp() can be called.
 class Definitions {
  public:
   Definitions(const SymbolTables& tables, const char* name) : tables_(tables), name_(name) {}
@@ -105,7 +105,7 @@ void look_up_by_hash(const SymbolTables& tables, const char* name, Definitions& 
     definitions.add(index);
 }
 
-/// This object stands near the begin of the list, and is never unloaded.
+/// This object stands near the beginning of the list and is never unloaded.
 const link_map* own_map() {
   const link_map* map = _r_debug.r_map;
   while (map && map->l_ld != _DYNAMIC) map = map->l_next;
@@ -114,7 +114,7 @@ const link_map* own_map() {
 
 using LookUp = void*(void* handle, const char* name);
 
-/// Since glibc 2.34 it is in libc.so.6, before in libdl.so.2.
+/// Since glibc 2.34 the function is in libc.so.6, before that in libdl.so.2.
 LookUp* look_up_of_libc() {
   for (const char* library : {"libc.so.6", "libdl.so.2"})
     for (const link_map* map = _r_debug.r_map; map; map = map->l_next) {
@@ -167,7 +167,7 @@ void* find_symbol(void* handle, const char* name) {
     if (!function) return nullptr;
     look_up.store(function, std::memory_order_relaxed);
   }
-  // No jump: RTLD_NEXT and RTLD_DEFAULT begin at the object that the call returns to.
+  // Not a tail call: RTLD_NEXT and RTLD_DEFAULT begin at the object that the call returns to.
   void* volatile found = function(handle, name);
   return found;
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// Symbols of loaded objects, looked up without the process's `dlsym`: the runtime for MPI defines one itself
+/// Finds symbols of loaded objects without the process's `dlsym`: the runtimes with MPI define one themselves
 /// (adapters/mpi/calls/handle_symbols.hpp), and so may the program or another tool.
 
 #include <cstdint>
@@ -7,28 +7,29 @@
 
 namespace refrain::platform {
 
-/// A loaded object: what has been added to its addresses, and its dynamic section.
+/// A loaded object: the offset added to its addresses, and its dynamic section.
 struct LoadedObject {
   std::uintptr_t base;
   const ElfW(Dyn) * dynamic;
 };
 inline LoadedObject object_of(const link_map& map) { return {map.l_addr, map.l_ld}; }
-/// The same in a callback of dl_iterate_phdr; `dynamic` is null for an object that has none.
+/// The same in a callback of dl_iterate_phdr; `dynamic` is null for an object that has no such section.
 LoadedObject object_of(const dl_phdr_info& info);
 
-/// The address of the function that the object defines under this name, of several versions the default one. Null: it
-/// defines none. Reads the object's own tables, takes no lock and calls nothing: the object must stay loaded meanwhile.
+/// The address of the function that the object defines under this name; of several versions the default one. Null:
+/// there is none. Reads the object's own tables, takes no lock and calls nothing. The object must stay loaded
+/// meanwhile.
 void* function_of(const LoadedObject& object, const char* name);
 
-/// The definition of `name` that follows this library's own in the order in which objects were loaded, which is that of
-/// the global scope; else the first one before. Null: there is no other. For the start of a process, when no object can
-/// be unloaded.
+/// The next definition of `name` after this library's own, in the order in which objects were loaded, which is that of
+/// the global scope; otherwise the first one before. Null: there is no other. For the start of a process, when no
+/// object can be unloaded.
 void* next_function_of_process(const char* name);
 
-/// The object that this code is in.
+/// The object that contains this code.
 LoadedObject own_object();
 
-/// dlsym() of the C library, called from this object: RTLD_NEXT begins behind it. Ordinary context.
+/// The C library's dlsym(), called from this object: RTLD_NEXT begins behind it. Ordinary context.
 void* find_symbol(void* handle, const char* name);
 
 }  // namespace refrain::platform

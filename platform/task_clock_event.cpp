@@ -17,7 +17,7 @@ int open_file() {
   attributes.size = sizeof attributes;
   attributes.type = PERF_TYPE_SOFTWARE;
   attributes.config = PERF_COUNT_SW_TASK_CLOCK;
-  attributes.sample_period = 1'000'000'000;  // until it is started
+  attributes.sample_period = 1'000'000'000;  // a placeholder until it is started
   attributes.disabled = 1;
   attributes.exclude_kernel = 1;
   attributes.exclude_hv = 1;
@@ -27,7 +27,7 @@ int open_file() {
       syscall(SYS_perf_event_open, &attributes, this_thread, any_cpu, no_group, PERF_FLAG_FD_CLOEXEC));
 }
 
-/// Last, since the kernel remembers the number that the signal is to tell.
+/// Comes last, because the kernel remembers the number that the signal reports.
 bool send_signals(int descriptor) {
   const long flags = syscall(SYS_fcntl, descriptor, F_GETFL);
   return flags >= 0 && syscall(SYS_fcntl, descriptor, F_SETFL, flags | O_ASYNC) == 0;
@@ -71,7 +71,7 @@ void TaskClockEvent::pause() {
 void TaskClockEvent::close() {
   if (descriptor_ <= 0) return;
   if (is_open()) {
-    // A copy in a child would keep it alive.
+    // A copy in a child would keep the event alive.
     syscall(SYS_ioctl, descriptor_, PERF_EVENT_IOC_DISABLE, 0);
     syscall(SYS_close, descriptor_);
   }

@@ -3,8 +3,7 @@
 namespace refrain::platform {
 namespace {
 
-/// Two readings of two clocks are some ten nanoseconds apart each: a rate from readings this far apart is good to
-/// 10^-5.
+/// Two readings of two clocks are some ten nanoseconds apart, so a rate from readings this far apart is good to 10^-5.
 constexpr std::int64_t shortest_base_ns = 20'000'000;
 
 }  // namespace
@@ -16,7 +15,7 @@ void ThreadCpuClock::attach() {
 }
 
 std::int64_t ThreadCpuClock::read() {
-  watch_number_ = watch_.begin();  // first: what happens from here on must end the watch
+  watch_number_ = watch_.begin();  // comes first, because anything that happens from here on must end the watch
   const Ticks before = now();
   const std::int64_t ns = thread_cpu_ns();
   const Ticks after = now();

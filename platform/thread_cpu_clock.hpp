@@ -1,10 +1,10 @@
 #pragma once
-/// The CPU clock of one thread, mostly without the system call: while the thread has kept its processor its CPU time
-/// has grown as the wall time has. 15 ns instead of 200 to 450.
+/// The CPU clock of one thread, mostly without a system call: while the thread keeps its processor, its CPU time grows
+/// like the wall time. Costs 15 ns instead of 200 to 450.
 ///
-/// Accuracy: 0.01 % of the time since the last system call, and what the kernel takes off for interrupts and for other
-/// virtual machines since then; both are made good at the next system call, `longest_trust_ns` later at most.
-/// Ordinary context, the thread itself.
+/// Accuracy: 0.01 % of the time since the last system call, except for what the kernel has since taken off for
+/// interrupts and other virtual machines. The next system call corrects both, at most `longest_trust_ns` later.
+/// Ordinary context, on the thread itself.
 
 #include <cstdint>
 
@@ -19,10 +19,11 @@ class ThreadCpuClock {
 
   /// For the calling thread, which the object belongs to from now on.
   void attach();
-  /// Before the thread ends or the object gets another one.
+  /// Call it before the thread ends or the object gets another thread.
   void detach() { watch_.detach(); }
 
-  /// CPU time of the thread in nanoseconds at `now`, which has just been read. Never less than the time before.
+  /// CPU time of the thread in nanoseconds at `now`, which must have just been read. Never less than the previous
+  /// result.
   std::int64_t at(Ticks now) {
     if (watch_.holds(watch_number_) && now - read_at_ < trusted_ticks_) {
       const std::int64_t ns = read_ns_ + (((now - read_at_) * ns_per_tick_) >> fraction_bits);
@@ -31,7 +32,7 @@ class ThreadCpuClock {
     return read();
   }
 
-  /// Of the thread, for others who want to know whether it has kept its processor.
+  /// The watch of the thread, for others that want to know whether it has kept its processor.
   SwitchWatch& watch() { return watch_; }
   const SwitchWatch& watch() const { return watch_; }
 
@@ -44,7 +45,7 @@ class ThreadCpuClock {
   ClockAnchor base_{};
   Ticks read_at_ = 0;
   std::int64_t read_ns_ = 0, last_ns_ = 0;
-  Ticks trusted_ticks_ = 0;       ///< 0: the counter's rate is not known well enough yet
+  Ticks trusted_ticks_ = 0;       ///< 0: the rate of the counter is not known well enough yet
   std::int64_t ns_per_tick_ = 0;  ///< fixed point
 };
 

@@ -27,7 +27,7 @@ int process_id() { return static_cast<int>(getpid()); }
 
 StackBounds own_stack() {
   if (thread_id() == process_id()) {
-    // The frames of a main thread all lie below this address; the stack grows down as it likes.
+    // All frames of the main thread lie below this address; its stack grows down without a fixed limit.
     const auto high = reinterpret_cast<std::uintptr_t>(__libc_stack_end);
     return {1, (high + 15) & ~std::uintptr_t{15}};
   }
@@ -44,7 +44,7 @@ StackBounds own_stack() {
 }
 
 std::size_t least_stack_for_handlers() {
-  // The frame depends on the processor's registers (3 to 12 KB have been seen); kernels before 5.14 do not tell.
+  // The frame's size depends on the processor's registers (3 to 12 KB were seen); kernels before 5.14 do not tell it.
   const std::size_t told = getauxval(AT_MINSIGSTKSZ);
   constexpr std::size_t frame_if_not_told = 12 << 10, handler = 8 << 10, program = 24 << 10;
   return (told ? told : frame_if_not_told) + handler + program;
@@ -56,8 +56,8 @@ bool is_on_alternate_stack() {
 }
 
 bool readable_word(std::uintptr_t address) {
-  // The kernel copies the signal set before it looks at `how`: EFAULT means unreadable, EINVAL readable. Nothing
-  // changes.
+  // The kernel copies the signal set before it checks `how`: EFAULT means unreadable, EINVAL readable. The mask does
+  // not change.
   const ErrnoKeeper errno_keeper;
   const long result = syscall(SYS_rt_sigprocmask, -1, address & ~std::uintptr_t{7}, nullptr, sizeof(std::uint64_t));
   return result == 0 || errno != EFAULT;
@@ -79,9 +79,9 @@ NoSignals::~NoSignals() { change_signal_mask(SIG_SETMASK, &before_, nullptr); }
 
 namespace {
 
-/// Where membarrier is not to be had (old kernels, sandboxes): to take a right to a page away from a process the kernel
-/// interrupts every processor that runs a thread of it, and an interrupt is a barrier. Virtual machines of Java and
-/// .NET do the same.
+/// For systems without membarrier (old kernels, sandboxes). To take an access right to a page away from a process, the
+/// kernel interrupts every processor that runs one of its threads, and an interrupt is a barrier. The virtual machines
+/// of Java and .NET do the same.
 bool barrier_by_a_page() {
   constexpr std::size_t page = 4096;
   void* memory = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -102,11 +102,11 @@ bool barrier_on_all_threads() {
 
 namespace {
 
-/// The kinds of CPU clock that Linux encodes in a clock id with the thread, 0 for the calling one
+/// The kinds of CPU clock that Linux encodes in a clock id, together with the thread, 0 for the calling one
 /// (posix-timers_types.h).
 enum class ThreadClock : unsigned { TicksInAll = 0, TicksInUserMode = 1, Scheduler = 2 };
 
-/// Nanoseconds, -1: no such thread.
+/// In nanoseconds; -1: there is no such thread.
 std::int64_t thread_clock(int os_thread_id, ThreadClock kind) {
   constexpr unsigned of_a_thread = 4;
   const auto clock =
@@ -122,7 +122,7 @@ std::int64_t thread_cpu_ns_of(int os_thread_id) { return thread_clock(os_thread_
 
 TickTimes tick_times_of(int os_thread_id) {
   const ErrnoKeeper errno_keeper;
-  // In this order: a tick between the two is counted as the kernel's, and not twice.
+  // In this order, so that a tick between the two counts as one of kernel mode, and not twice.
   const std::int64_t user = thread_clock(os_thread_id, ThreadClock::TicksInUserMode);
   const std::int64_t all = thread_clock(os_thread_id, ThreadClock::TicksInAll);
   return {all, user};

@@ -21,30 +21,30 @@ int process_id();  // Async-signal-safe.
 /// Bounds of the calling thread's own stack. For the main thread `low` is 1 (it grows). Ordinary context only.
 StackBounds own_stack();
 
-/// The smallest stack that a sampling signal may come to: room for the kernel's frame, for the handler, and for what
-/// the program had in mind. Async-signal-safe.
+/// The smallest stack on which a sampling signal may arrive: it has room for the kernel's frame, for the handler, and
+/// for what the program needs. Async-signal-safe.
 std::size_t least_stack_for_handlers();
 
-/// True when the caller runs on the alternate signal stack of its thread. Async-signal-safe.
+/// Whether the caller runs on the alternate signal stack of its thread. Async-signal-safe.
 bool is_on_alternate_stack();
 
-/// True when the aligned word at `address` can be read; asks the kernel (about 200 ns). Async-signal-safe.
+/// Whether the aligned word at `address` can be read. Asks the kernel (about 200 ns). Async-signal-safe.
 bool readable_word(std::uintptr_t address);
 
-/// CPU time in nanoseconds of another thread of this process, -1 when it is gone. Async-signal-safe.
+/// CPU time in nanoseconds of another thread of this process; -1: it has ended. Async-signal-safe.
 std::int64_t thread_cpu_ns_of(int os_thread_id);
 
-/// What the kernel's ticks that found a thread running stand for, nanoseconds: a tick counts as a whole for the mode,
-/// user or kernel, that it found. Where the kernel keeps precise accounts (nohz_full) it is the time itself.
+/// The time of the kernel's ticks that found a thread running, in nanoseconds: each counts as a whole tick for the
+/// mode, user or kernel, that it found. Where the kernel keeps precise accounts (nohz_full), it is the time itself.
 struct TickTimes {
   std::int64_t all, user;
 };
-/// Of a thread of this process; 0: of the calling one. Two system calls. Async-signal-safe.
+/// Of a thread of this process; 0: the calling one. Two system calls. Async-signal-safe.
 TickTimes tick_times_of(int os_thread_id);
 
 void pause_ms(long ms);  // Async-signal-safe.
 
-/// While it lives, a request to cancel this thread waits. Async-signal-safe.
+/// While an object lives, a request to cancel this thread waits. Async-signal-safe.
 class NoCancellation {
  public:
   NoCancellation() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
@@ -56,12 +56,12 @@ class NoCancellation {
   int before_;
 };
 
-/// While it lives, no handler of the program runs on this thread but for those of faults. Async-signal-safe.
+/// While an object lives, no handler of the program runs on this thread, except for faults. Async-signal-safe.
 class NoSignals {
  public:
   NoSignals();
   ~NoSignals();
-  /// The signal of ticks comes all the same: its handler returns, and ticks that are late are a loss.
+  /// Excepts the signal of ticks: its handler returns, and late ticks would be a loss.
   static void never_hold(int signal);
   NoSignals(const NoSignals&) = delete;
   NoSignals& operator=(const NoSignals&) = delete;
@@ -70,7 +70,7 @@ class NoSignals {
   sigset_t before_;
 };
 
-/// Makes every thread of the process execute a full memory barrier; false when the kernel cannot.
+/// Makes every thread of the process execute a full memory barrier. False: the kernel cannot.
 bool barrier_on_all_threads();
 
 }  // namespace refrain::platform

@@ -15,9 +15,9 @@ Code relative(Code after, Code field) {
   return after + distance;
 }
 
-/// Whether a readable segment of a loaded module has these bytes. What looks like a call may be the end of another
-/// instruction, and name any address. `dladdr` does not tell: it counts the holes between segments to the module, and
-/// these cannot be read.
+/// Whether these bytes are in a readable segment of a loaded module. What looks like a call may be the end of another
+/// instruction and name any address. `dladdr` does not tell, because it counts the holes between segments, which cannot
+/// be read, as parts of the module.
 bool is_loaded(const void* address, std::size_t size) {
   struct Wanted {
     std::uintptr_t begin, end;
@@ -37,7 +37,7 @@ bool is_loaded(const void* address, std::size_t size) {
              &wanted) != 0;
 }
 
-/// What a slot of the global offset table holds, which the instruction that ends at `after` names.
+/// The content of a slot of the global offset table, which is named by the instruction that ends at `after`.
 const void* in_slot(Code after) {
   const Code slot = relative(after, after - 4);
   if (!is_loaded(slot, sizeof(void*))) return nullptr;

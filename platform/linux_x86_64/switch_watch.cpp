@@ -12,9 +12,9 @@
 #include "platform/errno_keeper.hpp"
 #include "platform/symbols.hpp"
 
-// The kernel looks at the description whenever it finds the field set, and wants to see the signature of the
-// registration before the abort address, as for any sequence. Nothing ever comes here: the first instruction is never
-// executed, so no thread is ever found between it and the end.
+// The kernel reads the description whenever it finds the field set, and checks the signature of the registration before
+// the abort address, as for any sequence. The sequence is never entered: its first instruction is never executed, so no
+// thread is ever found between it and the end.
 extern "C" {
 extern const rseq_cs refrain_no_sequence __attribute__((visibility("hidden")));
 }
@@ -43,7 +43,7 @@ refrain_no_sequence:
 namespace refrain::platform {
 namespace {
 
-/// Where the structure of the calling thread lies, null: none is registered.
+/// The structure of the calling thread; null: none is registered.
 rseq* own_structure() {
   // Symbols of glibc 2.35; looked up, so that an older one can load the runtime.
   static const auto* size = static_cast<const unsigned*>(find_symbol(RTLD_DEFAULT, "__rseq_size"));
@@ -52,7 +52,7 @@ rseq* own_structure() {
   return reinterpret_cast<rseq*>(static_cast<char*>(__builtin_thread_pointer()) + *offset);
 }
 
-/// How often the thread has given up its processor by itself.
+/// How often the thread has given up its processor voluntarily.
 long own_switches() {
   rusage usage{};
   syscall(SYS_getrusage, RUSAGE_THREAD, &usage);
@@ -73,7 +73,7 @@ bool is_cleared_by_a_switch(volatile std::uint64_t& field, std::uint64_t flag) {
     field = flag;
     syscall(SYS_nanosleep, &nap, nullptr);
     is_cleared = field != flag;
-    if (own_switches() != before) break;  // else it has not slept: a signal was there first, or the time was over
+    if (own_switches() != before) break;  // otherwise it has not slept: a signal came first, or the time was over
   }
   if (!is_cleared) field = 0;
   return is_cleared;

@@ -10,7 +10,7 @@ inline std::uint64_t read_counter() {
   return __builtin_ia32_rdtsc();
 }
 
-/// The counter's rate is constant and it never stops. Source: Intel SDM, volume 3, 18.17.1; AMD64 APM, volume 3,
+/// Whether the counter has a constant rate and never stops. Source: Intel SDM, volume 3, 18.17.1; AMD64 APM, volume 3,
 /// function 8000_0007h: EDX[8]. Async-signal-safe.
 inline bool counter_is_invariant() {
   unsigned a = 0, b = 0, c = 0, d = 0;

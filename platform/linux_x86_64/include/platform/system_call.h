@@ -1,10 +1,10 @@
 #pragma once
-/// A system call without the C library, and where the kernel's own function for the clock is. C and C++.
+/// A system call without the C library, and the name of the kernel's own clock function. For C and C++.
 
 /// Name of the clock's function in the kernel's shared object.
 #define REFRAIN_VDSO_CLOCK "__vdso_clock_gettime"
 
-/// What the kernel returns: -4095 ... -1 are errno values. Async-signal-safe.
+/// Returns the kernel's result: -4095 ... -1 are errno values. Async-signal-safe.
 static inline long refrain_system_call(long number, long a, long b, long c, long d, long e, long f) {
   long result;
   register long r10 __asm__("r10") = d;
