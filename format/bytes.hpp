@@ -1,7 +1,7 @@
 #pragma once
-/// Integers and texts as bytes, for both halves: little endian where the width is fixed, LEB128 where it is not
-/// (signed values zigzag-coded). No exceptions: a ByteCursor that has run over the end or met a malformed number
-/// remembers it, and is asked once at the end. The writer's side is record/encoder.hpp.
+/// Encodes integers and texts as bytes, for both halves: little endian where the width is fixed, LEB128 where it is not
+/// (signed values zigzag-coded). No exceptions: a ByteCursor remembers that it has run over the end or met a malformed
+/// number, and is asked once at the end. The writer's side is record/encoder.hpp.
 
 #include <bit>
 #include <cstddef>
@@ -20,7 +20,7 @@ void store_little_endian(std::byte* at, T value) {
 
 template <class T>
 T load_little_endian(const std::byte* at) {
-  if constexpr (std::endian::native == std::endian::little) {  // not every compiler makes one load of the loop
+  if constexpr (std::endian::native == std::endian::little) {  // not every compiler turns the loop into one load
     T value;
     std::memcpy(&value, at, sizeof value);
     return value;
@@ -30,7 +30,7 @@ T load_little_endian(const std::byte* at) {
   return static_cast<T>(value);
 }
 
-/// Modulo 2^64, so that any two numbers have a sum and a difference: files may have any.
+/// Arithmetic modulo 2^64, so that any two numbers have a sum and a difference. Files may contain any numbers.
 inline std::int64_t wrapping_sum(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
@@ -38,7 +38,7 @@ inline std::int64_t wrapping_difference(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
 }
 
-/// Small numbers of either sign as small ones without.
+/// Maps small numbers of either sign to small unsigned numbers.
 inline std::uint64_t zigzag(std::int64_t value) {
   return static_cast<std::uint64_t>(value) << 1 ^ static_cast<std::uint64_t>(value >> 63);
 }
@@ -46,7 +46,7 @@ inline std::int64_t unzigzag(std::uint64_t value) { return static_cast<std::int6
 
 inline constexpr std::size_t longest_varint = 10;
 
-/// Writes at most `longest_varint` bytes; returns how many.
+/// Writes at most `longest_varint` bytes. Returns how many.
 inline std::size_t put_varint(std::byte* out, std::uint64_t value) {
   std::size_t n = 0;
   for (; value >= 0x80; value >>= 7) out[n++] = static_cast<std::byte>(value | 0x80);
@@ -54,16 +54,16 @@ inline std::size_t put_varint(std::byte* out, std::uint64_t value) {
   return n;
 }
 
-/// The groups of seven bits that eight bytes have, as one number: pairs, then fours and eights of groups move together.
+/// Joins the groups of seven bits in eight bytes into one number: first pairs of groups, then fours and eights.
 inline std::uint64_t joined_groups(std::uint64_t bytes) {
   bytes = (bytes & 0x007f007f007f007f) | (bytes & 0x7f007f007f007f00) >> 1;
   bytes = (bytes & 0x00003fff00003fff) | (bytes & 0x3fff00003fff0000) >> 2;
   return (bytes & 0x0fffffff) | (bytes & 0x0fffffff00000000) >> 4;
 }
 
-/// Moves `at` past the varint there. False: there is none, or it has more than 64 bits; `at` has moved all the same.
+/// Moves `at` past the varint there. False: there is none, or it has more than 64 bits; `at` has moved nevertheless.
 inline bool take_varint(std::span<const std::byte> in, std::size_t& at, std::uint64_t& out) {
-  if (in.size() >= sizeof out && at <= in.size() - sizeof out) {  // nearly all end within eight bytes: no loop
+  if (in.size() >= sizeof out && at <= in.size() - sizeof out) {  // nearly all end within eight bytes
     const auto bytes = load_little_endian<std::uint64_t>(in.data() + at);
     if (const std::uint64_t ends = ~bytes & 0x8080808080808080; ends != 0) {
       at += static_cast<std::size_t>(std::countr_zero(ends)) / 8 + 1;
@@ -98,7 +98,7 @@ class ByteCursor {
   }
   std::uint64_t varint() {
     constexpr std::byte longer{0x80};
-    if (!failed_ && position_ < bytes_.size() && bytes_[position_] < longer)  // most are of one byte
+    if (!failed_ && position_ < bytes_.size() && bytes_[position_] < longer)  // most take one byte
       return static_cast<std::uint64_t>(bytes_[position_++]);
     std::uint64_t value = 0;
     if (!failed_ && take_varint(bytes_, position_, value)) return value;
@@ -110,8 +110,8 @@ class ByteCursor {
     const auto bytes = raw(varint());
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
-  /// A number of items that follow, each of at least `item_size` bytes: more than can follow is a failure, so that
-  /// nobody reserves memory for a corrupt count.
+  /// Reads the number of items that follow, of at least `item_size` bytes each. A number that is too large for the
+  /// remaining bytes is a failure, so that nobody reserves memory for a corrupt count.
   std::size_t count(std::size_t item_size) {
     const std::uint64_t items = varint();
     if (items > remaining() / item_size) return fail(), 0;

@@ -1,7 +1,7 @@
 #pragma once
-/// What stands for the build-id of a module that has none: a mark, and a checksum of the contents of its file. The
-/// checksum is of the size and of 64 pieces of the file, from the first one to the last: functions that have moved
-/// change the tables and the code all over a file. For both halves.
+/// Replaces the build-id of a module that has none: a mark, and a checksum over the size of its file and over 64 pieces
+/// of it, from the first to the last. If functions have moved, tables and code change all over the file. For both
+/// halves.
 
 #include <algorithm>
 #include <cstddef>
@@ -22,7 +22,7 @@ inline void put_file_identity(std::uint64_t sum, std::uint8_t (&identity)[file_i
     identity[sizeof file_identity_mark + i] = static_cast<std::uint8_t>(sum >> (8 * i));
 }
 
-/// `read(offset, bytes, size)` reads a piece of the file. False: it could not.
+/// Computes the identity of a file. `read(offset, bytes, size)` reads a piece of it. False: it could not.
 template <class Read>
 bool identify_file(std::uint64_t size, Read&& read, std::uint8_t (&identity)[file_identity_size]) {
   constexpr std::uint64_t pieces = 64, piece = 4096;

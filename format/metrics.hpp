@@ -1,5 +1,5 @@
 #pragma once
-/// The table of metrics (the facts are in metrics.def), the totals that every unit has, and the losses.
+/// The metrics (metrics.def has the rows), the totals that every unit has, and the losses.
 ///
 /// A unit is the run of a location, the time outside of its iterations, a cluster of them, or one iteration. A metric
 /// is a column of call paths of one kind, a total of whole units, or both.
@@ -15,18 +15,18 @@ namespace refrain::format {
 enum class NodeKind : std::uint8_t {
   Root,      ///< the location itself
   Frame,     ///< a call site: key is a return address
-  Function,  ///< a function that a tick interrupted: key is its first address (or the pc when there is no table)
+  Function,  ///< a function that a tick interrupted: key is its first address, or the pc without a table
   Region,    ///< a function recorded exactly (MPI): key is a RegionId
-  Special,   ///< a pseudo path: key is a SpecialPath
+  Special,   ///< a pseudo call path: key is a SpecialPath
   Marked,    ///< a loop or region that the program has marked: key is a RegionId, below the function with the mark
 };
 
 /// Pseudo call paths directly below the root.
 enum class SpecialPath : std::uint8_t { Truncated, ArenaFull };
 
-/// The sums of a unit as they are measured; what the time rules make of them is in docs/architecture.md.
+/// The measured sums of a unit. docs/architecture.md says how the time rules divide them.
 struct UnitTotals {
-  // Of every call: these two lie together.
+  // Changed by every call: these two lie together.
   std::int64_t mpi = 0;             ///< ticks in outermost MPI calls
   std::int64_t mpi_calls = 0;       ///< outermost calls; each costs the mean of the location's calls
   std::int64_t wall = 0;            ///< ticks
@@ -37,29 +37,29 @@ struct UnitTotals {
   std::int64_t ticks_lost = 0;      ///< ... Refrain itself or nothing to attribute; each tick costs the location's mean
   std::int64_t weight_user_ns = 0;  ///< W_user
   std::int64_t weight_mpi_ns = 0;   ///< W_mpi
-  std::int64_t waited_ns = 0;       ///< the thread did not run, outside of MPI, and was ready to
-  std::int64_t off_mpi_ns = 0;      ///< ... in calls of MPI, ready or not
+  std::int64_t waited_ns = 0;       ///< the thread was ready to run outside of MPI, but did not
+  std::int64_t off_mpi_ns = 0;      ///< the thread did not run in MPI calls, ready or not
   double weight_user_squared = 0;   ///< sum of w^2 over user ticks, ns^2, for the standard error
 
   inline UnitTotals& operator+=(const UnitTotals& other);
 };
 
-/// Stands for the cluster in the unit of the time for which the program had stopped the measurement (stopping.hpp); the
-/// loop is -1. That unit has wall and CPU time and nothing else.
+/// Takes the place of the cluster in the unit of the time for which the program stopped the measurement (stopping.hpp);
+/// the loop is -1. That unit has wall time and CPU time and nothing else.
 inline constexpr std::int32_t stopped_unit = -2;
 
 enum class MetricId : std::uint8_t {
 #define METRIC(id, name, total, unit, kind, paths, reduction, source, log, apart, follows, also, help) id,
 #include "format/metrics.def"
 #undef METRIC
-  Self,     ///< in the table: the row itself
-  Nothing,  ///< ... no metric
+  Self,     ///< in the table: the metric of the row itself
+  Nothing,  ///< in the table: no metric
 };
 
 enum class Quantity : std::uint8_t { Count, Time, Squares };
 enum class Reduction : std::uint8_t { Sum, Min, Max };
 
-/// Where a unit has a metric from.
+/// Where the value of a unit comes from.
 struct MetricSource {
   enum From : std::uint8_t { Total, Paths, Rules, Squares, Nowhere } from;
   std::int64_t UnitTotals::*total;
@@ -69,11 +69,11 @@ struct MetricSource {
 enum class ToldApart : std::uint8_t { neither, paths };
 
 struct MetricRow {
-  const char* name;        ///< at call paths; null: they do not have it
-  const char* total_name;  ///< of whole units; null: they do not have it
+  const char* name;        ///< at call paths; null: they do not have the metric
+  const char* total_name;  ///< of whole units; null: they do not have the metric
   const char* unit;
   Quantity quantity;
-  NodeKind kind;  ///< of the call paths that have it; Root: none
+  NodeKind kind;  ///< kind of the call paths that have it; Root: none
   Reduction reduction;
   MetricSource source;
   Precision log;
@@ -81,7 +81,7 @@ struct MetricRow {
   MetricId follows, also_follows;
   const char* help;
 
-  /// Whether the log of iterations has a place for it, which may be empty (Precision::NotKept).
+  /// Whether the log of iterations has a column for it, which may be empty (Precision::NotKept).
   constexpr bool is_logged() const { return total_name != nullptr && source.from != MetricSource::Rules; }
   constexpr bool tells_paths_apart() const { return told_apart == ToldApart::paths; }
 };
@@ -107,7 +107,8 @@ inline constexpr std::size_t metric_count = sizeof metric_table / sizeof *metric
 
 constexpr const MetricRow& row_of(MetricId metric) { return metric_table[static_cast<std::size_t>(metric)]; }
 
-/// True when a node of `kind` has a column for `row`. Ticks may end at a pseudo path: it has the columns of a function.
+/// Whether a node of `kind` has a column for `row`. Ticks may end at a pseudo path, which has the columns of a
+/// function.
 constexpr bool has_column(NodeKind kind, const MetricRow& row) {
   return row.name != nullptr && row.kind == (kind == NodeKind::Special ? NodeKind::Function : kind);
 }
@@ -117,7 +118,7 @@ constexpr std::size_t columns_of(NodeKind kind) {
   for (const auto& row : metric_table) n += has_column(kind, row);
   return n;
 }
-/// Whether call paths of this kind have a value of each extra metric (REFRAIN_METRICS), behind their columns.
+/// Whether call paths of this kind have a value for each extra metric (REFRAIN_METRICS), behind their columns.
 constexpr bool has_extra_columns(NodeKind kind) {
   return kind == NodeKind::Region || kind == NodeKind::Function || kind == NodeKind::Special;
 }
@@ -127,7 +128,7 @@ constexpr std::size_t column_of(MetricId id) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(id); ++i) n += has_column(row_of(id).kind, metric_table[i]);
   return n;
 }
-/// The metric at such a position.
+/// The metric at each position.
 template <NodeKind kind>
 inline constexpr auto column_metrics = [] {
   std::array<MetricId, columns_of(kind)> metrics{};
@@ -137,7 +138,7 @@ inline constexpr auto column_metrics = [] {
   return metrics;
 }();
 
-/// The metrics of whole iterations, in the order of the log. The extra metrics come behind them.
+/// The metrics of whole iterations, in the order of the log. The extra metrics follow them.
 inline constexpr std::size_t logged_count = [] {
   std::size_t n = 0;
   for (const auto& row : metric_table) n += row.is_logged();
@@ -150,7 +151,7 @@ inline constexpr auto logged_metrics = [] {
     if (metric_table[i].is_logged()) metrics[n++] = static_cast<MetricId>(i);
   return metrics;
 }();
-/// Position of a metric in the row of an iteration; logged_count: it has none.
+/// Position of a metric in the row of an iteration; logged_count: it is not there.
 constexpr std::size_t logged_place(MetricId metric) {
   std::size_t n = 0;
   for (const MetricId one : logged_metrics) {
@@ -169,8 +170,8 @@ static_assert(
     }(),
     "a column follows a metric that single iterations have");
 
-/// The integers of UnitTotals, in the order of the file: first those that every version has, as versions before 1.6
-/// read them by their place, then others in the order of the table (docs/file-format.md).
+/// The integers of UnitTotals, in the order of the file: first those that every version has, which versions before 1.6
+/// read by position, then the others in the order of the table (docs/file-format.md).
 struct TotalColumn {
   MetricId metric;
   std::int64_t UnitTotals::*total;
@@ -214,7 +215,7 @@ enum class Loss : std::uint8_t {
 struct LossRow {
   const char* name;
   const char* help;
-  bool is_time;  ///< nanoseconds, else a count
+  bool is_time;  ///< true: nanoseconds; false: a count
 };
 inline constexpr LossRow loss_table[] = {
 #define LOSS(id, name, help) {name, help, false},

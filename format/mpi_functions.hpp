@@ -1,6 +1,6 @@
 #pragma once
-/// What kind of call a function of MPI is: the rows of adapters/mpi/calls/functions.table, which also drive the
-/// wrappers. Every reader of measurements asks here, and no name is looked into elsewhere. Needs no MPI.
+/// What kind of call an MPI function is: the rows of adapters/mpi/calls/functions.table, from which the wrappers are
+/// made, too. Every reader of measurements asks here; nothing else interprets names of functions. Needs no MPI.
 
 #include <cstdint>
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace refrain::format {
 
-/// CLASS of functions.table. What follows from a class is in mpi_classes.def.
+/// The column CLASS of functions.table. mpi_classes.def says what follows from a class.
 enum class MpiClass : std::uint8_t {
 #define MPI_CLASS(name, ...) name,
 #include "format/mpi_classes.def"
@@ -16,15 +16,15 @@ enum class MpiClass : std::uint8_t {
 };
 const char* name_of(MpiClass of);  ///< "collective_nxn"
 
-/// Barriers and operations of neighbours included.
+/// Includes barriers and operations among neighbours.
 constexpr bool is_collective(MpiClass of) { return of >= MpiClass::barrier && of <= MpiClass::collective_neighbor; }
 
-/// How an operation is completed: by its call, by the completion of a request that the call makes, or likewise after
-/// each start of that request.
+/// How an operation completes: with its call, with a request that the call makes, or with that request after each of
+/// its starts.
 enum class MpiForm : std::uint8_t { Blocking, NonBlocking, Persistent };
 
-/// WAITS of functions.table: for whom a process may wait in a call. From `receive` on durations of calls tell how long,
-/// by the rows of waits/kinds.def.
+/// The column WAITS of functions.table: what a process may wait for in a call. From `receive` on, durations of calls
+/// tell how long, by the rows of waits/kinds.def.
 enum class MpiWaits : std::uint8_t {
   nobody,
   others,  ///< no event tells how long
@@ -32,7 +32,7 @@ enum class MpiWaits : std::uint8_t {
   job,     ///< all processes, at their end
   receive,
   probe,
-  poll,  ///< the call returns when it has found nothing, and is made again
+  poll,  ///< the call returns if it has found nothing, and is repeated
   completion,
   send,
   ssend,
@@ -55,20 +55,20 @@ struct MpiFunction {
   MpiClass of;
   MpiForm form;
   MpiWaits waits;
-  /// What a completed call does, the same for all forms: "Allreduce". Of functions that are not wrapped the reason.
+  /// What a completed call does, the same for all forms: "Allreduce". For a function that is not wrapped, the reason.
   std::string_view effect;
 };
 
-/// Of any MPI, those of Fortran included, in the order of their names in small letters.
+/// The functions of all MPIs, including those only in Fortran, in the order of their names in small letters.
 std::span<const MpiFunction> mpi_functions();
 
-/// By a name as programs, archives of other tools and Fortran compilers have it: in any case, by the MPI_ or the PMPI_
-/// name, with or without underscores at its end. Null: there is no such function.
+/// Finds a function by a name as programs, archives of other tools and Fortran compilers write it: in any case, by the
+/// MPI_ or the PMPI_ name, with or without trailing underscores. Null: there is no such function.
 const MpiFunction* find_mpi_function(std::string_view name);
-/// Whether a name begins like those of MPI and of its extensions. There may be no such function.
+/// Whether a name begins like those of MPI and its extensions. There may be no such function.
 bool is_mpi_name(std::string_view name);
 
-/// In a sentence, why functions with such a reason are not wrapped: of "clock", ... Empty: there is no such reason.
+/// A sentence that says why functions with a reason such as "clock" are not wrapped. Empty: there is no such reason.
 std::string_view text_of_reason(std::string_view reason);
 
 }  // namespace refrain::format

@@ -1,21 +1,21 @@
 #pragma once
-/// The constants of the files of names and of functions of an experiment. docs/file-format.md is the specification.
+/// The constants of the files of names and of functions of an experiment. docs/file-format.md has the specification.
 
 #include <cstddef>
 #include <cstdint>
 
 namespace refrain::format {
 
-/// Like that of the profile file (format/profile_file.hpp).
+/// Built like the magic of the profile file (format/profile_file.hpp).
 inline constexpr unsigned char names_magic[8] = {0x89, 'R', 'F', 'N', 'M', '\r', '\n', 0x1a};
 inline constexpr std::uint16_t names_major_version = 1;
 inline constexpr std::uint16_t names_minor_version = 0;
 
-/// Magic, u32 mark of the byte order, u16 major and minor version, u32 size of the header, u32 zero, u64 size of the
-/// block behind the header, the checksum of all before.
+/// Magic, u32 byte-order mark, u16 major and minor version, u32 size of the header, u32 zero, u64 size of the block
+/// behind the header, the checksum of everything before.
 inline constexpr std::size_t names_header_size = 40;
 
-/// The table of functions of an executable is `functions-` and what stands for the executable, its build-id.
+/// The name of an executable's table of functions is `functions-` and its build-id, or what replaces that.
 inline constexpr const char* functions_name_begin = "functions-";
 inline constexpr const char* functions_name_end = ".refrain";
 

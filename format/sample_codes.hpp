@@ -1,6 +1,5 @@
 #pragma once
-/// What the writer and the reader of samples of single iterations agree on (clustering/sample_store.hpp has the
-/// format).
+/// Samples of single iterations: shared by writer and reader (clustering/sample_store.hpp describes the format).
 
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +21,7 @@ inline constexpr std::size_t largest_sample_store = std::size_t{16} << 20,
 namespace refrain::format::sample_codes {
 
 inline constexpr int fraction_bits = 4;
-inline constexpr unsigned longest_quotient = 20;  ///< so many ones in a row: the number follows as it is, in 64 bits
+inline constexpr unsigned longest_quotient = 20;  ///< after this many ones the plain number follows, in 64 bits
 inline constexpr unsigned id_parameter_bits = 5, parameter_bits = 3;
 
 inline std::int32_t code_of(std::int64_t value) { return float_code<fraction_bits>(value); }

@@ -1,10 +1,10 @@
 #pragma once
-/// The time rules: how the wall time of a leaf unit is divided, exactly, among its call paths, and how a metric that
-/// the user has asked for is (docs/architecture.md). For both halves: the runtime writes what they give for a whole
-/// run, the offline half applies them to clusters and iterations. Both must come to the same integers.
+/// The time rules: how the wall time of a leaf unit, and a metric that the user has asked for, are divided exactly
+/// among its call paths (docs/architecture.md). For both halves: the runtime writes the results for a whole run, the
+/// offline half applies the rules to clusters and iterations. Both must come to the same integers.
 ///
-/// Pure functions. They allocate nothing: the caller has the room. Call paths take part by values in an order that is
-/// the same each time; where two have equal claims on a tick that is left over, the earlier one has it.
+/// Pure functions that allocate nothing: the caller provides the room. Call paths take part by values in a reproducible
+/// order; if two have equal claims on a leftover tick, the earlier one gets it.
 
 #include <algorithm>
 #include <array>
@@ -18,27 +18,27 @@
 
 namespace refrain::format {
 
-/// The times of a unit, or sums of them, in ticks. Whatever the input, all are non-negative and
+/// The times of a unit, or sums of them, in ticks. Whatever the input, all are non-negative, and
 ///   wall = mpi + refrain + user + stopped,  user = not_on_cpu + no_sample + no_path + sum of user paths,
 ///   mpi = mpi_no_path + sum of MPI paths
 /// hold to the tick.
 struct UnitTimes {
   std::int64_t wall = 0, mpi = 0, refrain = 0, user = 0;
   std::int64_t cpu = 0;      ///< CPU time, in user code and MPI
-  std::int64_t stopped = 0;  ///< MPI_Pcontrol: nothing else is known of it
+  std::int64_t stopped = 0;  ///< by MPI_Pcontrol: nothing else is known about it
   std::int64_t not_on_cpu = 0;
-  std::int64_t not_on_cpu_low = 0, not_on_cpu_high = 0;  ///< what is certain about it: the same where it was counted
-  /// Of not_on_cpu, where that was counted; else both are 0.
-  std::int64_t waited = 0;       ///< ready to run, for a core
+  std::int64_t not_on_cpu_low = 0, not_on_cpu_high = 0;  ///< certain bounds of not_on_cpu; equal if it was counted
+  /// The parts of not_on_cpu, if that was counted; otherwise both are 0.
+  std::int64_t waited = 0;       ///< ready to run, waiting for a core
   std::int64_t blocked = 0;      ///< in the kernel: sleep, locks, files, page faults, stops
-  std::int64_t no_sample = 0;    ///< on the CPU, but no tick says where
-  std::int64_t no_path = 0;      ///< on the CPU, by ticks whose call path was lost
-  std::int64_t mpi_no_path = 0;  ///< in MPI, but of no call path
+  std::int64_t no_sample = 0;    ///< on the CPU, but no tick tells where
+  std::int64_t no_path = 0;      ///< on the CPU, according to ticks whose call path was lost
+  std::int64_t mpi_no_path = 0;  ///< in MPI, but at no call path
 
   inline UnitTimes& operator+=(const UnitTimes& other);
 };
 
-/// The times of a unit, as the file names them.
+/// The times of a unit, by their names in the file.
 struct TimeColumn {
   const char* name;
   std::int64_t UnitTimes::*time;
@@ -65,15 +65,15 @@ UnitTimes& UnitTimes::operator+=(const UnitTimes& other) {
   return *this;
 }
 
-/// What the rules need to know of the location: what its calls and ticks have cost on average.
+/// What the rules need to know about the location: the mean costs of its calls and ticks.
 struct TimeConstants {
   double call_cost = 0;  ///< ticks of bookkeeping per MPI call
   double tick_cost = 0;  ///< ... per timer tick
   double ticks_per_second = 1e9;
-  bool off_cpu_is_counted = false;    ///< UnitTotals::off_mpi_ns is known
-  bool run_delay_is_counted = false;  ///< ... and waited_ns, too
+  bool off_cpu_is_counted = false;    ///< UnitTotals::off_mpi_ns is valid
+  bool run_delay_is_counted = false;  ///< UnitTotals::waited_ns is valid, too
 };
-/// A cost by the location's own timing where it has any, else by the rank's calibration.
+/// The mean cost that the location has timed itself; if it has timed none, that of the rank's calibration.
 constexpr double cost_of(const OwnTimeMean& measured, double calibrated) {
   return measured.timed > 0 ? measured.mean : calibrated;
 }
@@ -84,13 +84,13 @@ inline constexpr auto column_places = [] {
   for (std::size_t i = 0; i < metric_count; ++i) places[i] = column_of(static_cast<MetricId>(i));
   return places;
 }();
-/// Value of `metric` in the columns of a call path, 0 when its kind of path does not have it.
+/// Value of `metric` in the columns of a call path; 0 if its kind of path does not have the metric.
 constexpr std::int64_t value_of(NodeKind kind, std::span<const std::int64_t> columns, MetricId metric) {
   const std::size_t column = column_places[static_cast<std::size_t>(metric)];
   return has_column(kind, row_of(metric)) && column < columns.size() ? columns[column] : 0;
 }
 
-/// What a call path takes part with in the division of a unit: its MPI time, or the weight of its samples.
+/// What a call path claims in the division of a unit: its MPI time, or the weight of its samples.
 struct PathClaim {
   enum Of : std::uint8_t { Nothing, Mpi, User } of;
   std::int64_t value;
@@ -101,10 +101,10 @@ constexpr PathClaim claim_of(NodeKind kind, std::span<const std::int64_t> column
   return {PathClaim::Nothing, 0};
 }
 
-/// True for call paths at which ticks end.
+/// Whether ticks may end at call paths of this kind.
 constexpr bool is_sampled(NodeKind kind) { return kind == NodeKind::Function || kind == NodeKind::Special; }
 
-/// The time for which the program had stopped the measurement: a unit whose time is not divided (stopped_times()).
+/// Whether this is the time for which the program stopped the measurement: it is not divided (stopped_times()).
 constexpr bool is_stopped(std::int32_t loop, std::int32_t cluster) { return loop < 0 && cluster == stopped_unit; }
 
 namespace time_rules {
@@ -120,26 +120,26 @@ constexpr Wide sum_of(std::span<const std::int64_t> values) {
   return sum;
 }
 
-/// `value` with `bits` binary digits behind the point; 0 for a negative one or one that is not a number, 2^62 for one
-/// that is too large. Times are divided by arithmetic of integers: no product is rounded, and both halves come to the
-/// same result, whatever the floating-point environment.
+/// `value` with `bits` binary digits behind the point; 0 for a negative value or a NaN, 2^62 for one that is too large.
+/// Times are divided by integer arithmetic: no product is rounded, and both halves come to the same result, whatever
+/// the floating-point environment.
 constexpr std::int64_t fixed_point(double value, int bits) {
   constexpr double limit = 0x1p62;
   const double scaled = value * static_cast<double>(std::int64_t{1} << bits);
   if (!(scaled > 0)) return 0;
   return static_cast<std::int64_t>(scaled < limit ? scaled : limit);
 }
-/// The integer nearest to numerator / denominator, neither of them negative; halves are rounded up.
+/// The integer nearest to numerator / denominator, which must not be negative; halves are rounded up.
 constexpr Wide nearest(Wide numerator, Wide denominator) {
   const Wide whole = numerator / denominator, rest = numerator - whole * denominator;
   return whole + (rest >= denominator - rest);
 }
 
-inline constexpr int bits_of_cost = 36;  ///< costs are up to 2^26 ticks
-inline constexpr int bits_of_rate = 28;  ///< and rates up to 2^34 Hz
+inline constexpr int bits_of_cost = 36;  ///< for costs up to 2^26 ticks
+inline constexpr int bits_of_rate = 28;  ///< for rates up to 2^34 Hz
 
-/// Nanoseconds in ticks of a rate that is fixed_point(rate, bits_of_rate), rounded as nearest() rounds. The factors of
-/// two in the divisor are shifted out first, so that the division mostly needs no more than 64 bits.
+/// Converts nanoseconds to ticks of a rate that is fixed_point(rate, bits_of_rate), rounded like nearest(). The factors
+/// of two in the divisor are shifted out first, so that the division mostly needs no more than 64 bits.
 constexpr Wide nearest_ticks(std::int64_t ns, std::int64_t rate) {
   constexpr int twos = 9 + bits_of_rate;
   constexpr std::uint64_t others = 1'953'125;  // 10^9 / 2^9
@@ -151,16 +151,16 @@ constexpr Wide nearest_ticks(std::int64_t ns, std::int64_t rate) {
 
 }  // namespace time_rules
 
-/// Room that sharing needs, one for each part.
+/// Working memory of share_out(), one for each part.
 struct Remainder {
   unsigned __int128 value;
   std::size_t index;
 };
 
-/// Shares `total` in proportion to `parts` and `rest` (negative ones count as 0) into integers >= 0 that add up to it:
-/// largest remainders are rounded up, earlier ones first where they are equal, `rest` last. All zero when no part is
-/// positive, or `total` is not. The shares take the places of `parts`; returns that of `rest`. `room` has a place for
-/// each part and for the rest.
+/// Shares `total` in proportion to `parts` and `rest` (negative ones count as 0), into integers >= 0 that add up to it:
+/// the largest remainders are rounded up; among equal ones the earlier come first, and `rest` last. All shares are 0 if
+/// no part is positive, or `total` is not. The shares replace `parts`; returns that of `rest`. `room` needs a place for
+/// each part and one for the rest.
 inline std::int64_t share_out(std::int64_t total, std::span<std::int64_t> parts, std::int64_t rest,
                               std::span<Remainder> room) {
   using Unsigned = unsigned __int128;
@@ -183,7 +183,7 @@ inline std::int64_t share_out(std::int64_t total, std::span<std::int64_t> parts,
   for (std::size_t i = 0; i < parts.size(); ++i) parts[i] = share_of(parts[i], i);
   rest = share_of(rest, parts.size());
   const std::span<Remainder> found = room.first(remainders);
-  const auto rounded_up = found.begin() + left;  // fewer are left than have a remainder
+  const auto rounded_up = found.begin() + left;  // `left` is less than the number of remainders
   std::nth_element(found.begin(), rounded_up, found.end(), [](const Remainder& a, const Remainder& b) {
     return a.value != b.value ? a.value > b.value : a.index < b.index;
   });
@@ -191,20 +191,20 @@ inline std::int64_t share_out(std::int64_t total, std::span<std::int64_t> parts,
   return rest;
 }
 
-/// The unit of the time for which the measurement was stopped.
+/// The times of the unit for which the measurement was stopped.
 inline UnitTimes stopped_times(const UnitTotals& unit) {
   UnitTimes times;
   times.wall = times.stopped = time_rules::at_least_zero(unit.wall);
   return times;
 }
 
-/// What undivided_times() reads of a unit.
+/// The inputs of undivided_times().
 inline constexpr std::int64_t UnitTotals::*inputs_of_undivided_times[] = {
     &UnitTotals::wall,       &UnitTotals::mpi,       &UnitTotals::own,        &UnitTotals::mpi_calls,
     &UnitTotals::ticks_user, &UnitTotals::ticks_mpi, &UnitTotals::ticks_lost, &UnitTotals::cpu_ns,
     &UnitTotals::waited_ns,  &UnitTotals::off_mpi_ns};
 
-/// Wall, MPI, own and user time of any other leaf unit; nothing else. As in undivided_times().
+/// Wall, MPI, own and user time of any other leaf unit, as undivided_times() computes them; nothing else.
 inline UnitTimes user_times(const UnitTotals& unit, const TimeConstants& constants) {
   using namespace time_rules;
   UnitTimes times;
@@ -220,8 +220,8 @@ inline UnitTimes user_times(const UnitTotals& unit, const TimeConstants& constan
   return times;
 }
 
-/// Of any other leaf unit what needs no samples: wall, MPI, own and user time, CPU time, and what is certain of the
-/// time that was not on a CPU. For input that no run can give (mpi > wall, negative times, ...) the excess is cut.
+/// The times of any other leaf unit that need no samples: wall, MPI, own and user time, CPU time, and the bounds of the
+/// time off the CPU. Input that no run can give (mpi > wall, negative times, ...) is clamped.
 inline UnitTimes undivided_times(const UnitTotals& unit, const TimeConstants& constants) {
   using namespace time_rules;
   UnitTimes times = user_times(unit, constants);
@@ -244,14 +244,14 @@ inline UnitTimes undivided_times(const UnitTotals& unit, const TimeConstants& co
 }
 
 /// Divides any other leaf unit. `mpi` and `user` are the claims of its call paths, all positive; the ticks that they
-/// get take their places. `room` has one place more than the longer of the two. For input that no run can give (mpi >
-/// wall, negative times, ...) the excess is cut.
+/// get replace them. `room` needs one place more than the longer of the two. Input that no run can give (mpi > wall,
+/// negative times, ...) is clamped.
 inline UnitTimes divide_unit(const UnitTotals& unit, const TimeConstants& constants, std::span<std::int64_t> mpi,
                              std::span<std::int64_t> user, std::span<Remainder> room) {
   using namespace time_rules;
   UnitTimes times = undivided_times(unit, constants);
 
-  // MPI paths carry their own times; only damaged data does not add up to the unit's.
+  // MPI paths have times of their own, which exceed the unit's only in damaged data.
   const Wide mpi_sum = sum_of(mpi);
   if (mpi_sum > times.mpi) share_out(times.mpi, mpi, 0, room);
   times.mpi_no_path = mpi_sum > times.mpi ? 0 : times.mpi - narrow(mpi_sum);
@@ -259,13 +259,13 @@ inline UnitTimes divide_unit(const UnitTotals& unit, const TimeConstants& consta
   const Wide path_weight = sum_of(user);
   const std::int64_t user_weight = narrow(std::max<Wide>(path_weight, unit.weight_user_ns));
   const std::int64_t mpi_weight = at_least_zero(unit.weight_mpi_ns);
-  // Without ticks the CPU time is divided as the wall time is.
+  // Without ticks the CPU time is divided like the wall time.
   const Wide weights = Wide{user_weight} + mpi_weight;
   const Wide of_user = weights > 0 ? user_weight : times.user;
   const Wide of_both = weights > 0 ? weights : std::max<Wide>(Wide{times.user} + times.mpi, 1);
-  // Own work is CPU time of neither.
+  // Refrain's own work is CPU time of neither.
   const std::int64_t cpu_of_both = std::max<std::int64_t>(times.cpu - times.refrain, 0);
-  // The user's part of the CPU time, halves rounded down: what is left of the user's time is rounded up then.
+  // The user's part of the CPU time, with halves rounded down, so that the rest of the user's time is rounded up.
   const Wide user_cpu = cpu_of_both * of_user, whole = user_cpu / of_both, rest = user_cpu - whole * of_both;
   times.not_on_cpu =
       std::clamp(narrow(times.user - whole - (rest > of_both - rest)), times.not_on_cpu_low, times.not_on_cpu_high);
@@ -276,10 +276,10 @@ inline UnitTimes divide_unit(const UnitTotals& unit, const TimeConstants& consta
   return times;
 }
 
-/// Divides the total of an extra metric of a unit. `mpi`: what was counted inside its MPI functions; `user`: what ticks
-/// have found at its sampled call paths, or where they have found nothing, the weights of these. All are positive; the
-/// shares take their places. Returns what no call path gets: what happened in user code where no tick says where.
-/// total >= 0; `room` as in divide_unit().
+/// Divides the total of an extra metric of a unit. `mpi`: the counts inside its MPI functions; `user`: the counts that
+/// ticks have found at its sampled call paths, or if they have found none, the weights of these paths. All are
+/// positive; the shares replace them. Returns the part of no call path: counts in user code for which no tick tells
+/// where. `total` must be >= 0; `room` as in divide_unit().
 inline std::int64_t divide_extra(std::int64_t total, std::span<std::int64_t> mpi, std::span<std::int64_t> user,
                                  std::span<Remainder> room) {
   using namespace time_rules;
