@@ -1,4 +1,4 @@
-# What several programs with tests share: an experiment that is made by hand, and damage to its files.
+# Shared by several test programs: a hand-made experiment, and damage to its files.
 add_library(sample_job OBJECT ${CMAKE_CURRENT_LIST_DIR}/record/sample_job.cpp)
 target_link_libraries(sample_job PRIVATE refrain_record refrain_experiment refrain_platform)
 add_library(damaged_files OBJECT ${CMAKE_CURRENT_LIST_DIR}/../fuzz/archive/mutations.cpp

@@ -14,7 +14,7 @@ namespace {
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-/// What a process with these variables, and no other of Refrain's, reads.
+/// The configuration that a process reads from these variables, without any other of Refrain's.
 struct Outcome {
   explicit Outcome(const Settings& settings) {
     std::vector<std::string> old;

@@ -1,4 +1,4 @@
-/// Symbols and the names that users give functions; the symbols are those of c++filt's and gfortran's own output.
+/// Symbols, and names that users give functions. The symbols come from c++filt's and gfortran's own output.
 
 #include "config/function_name.hpp"
 

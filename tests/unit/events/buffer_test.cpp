@@ -1,4 +1,4 @@
-// A buffer keeps what it says it keeps: whole records, in order; what finds no room is counted and told.
+// A buffer holds complete records, in order; records without room are counted and reported.
 
 #include "events/buffer.hpp"
 

@@ -1,4 +1,4 @@
-// What events prove bends the straight line of a clock back to how it has run.
+// Evidence from events bends the straight line of a clock back to its true course.
 
 #include "offline/trace/clock_correction.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 constexpr std::int64_t second = 1'000'000'000, duration = 100 * second;
-using Wrong = std::function<double(double true_ns)>;  ///< what the second clock's straight line is ahead
+using Wrong = std::function<double(double true_ns)>;  ///< how far the second clock's straight line is ahead
 
 /// A deterministic number from 0 to 1.
 double share(std::int64_t number) {
@@ -69,13 +69,13 @@ TEST(ClockCorrection, a_bend_in_the_middle_is_found) {
   job.correction.add_measured(1, static_cast<double>(duration), 1'000);
   job.exchange();
   job.correction.solve();
-  // Of 500,000. Latencies are 5,000 at least; the shortest of 20, which a step has, is 7,000 on average.
+  // The clock is up to 500,000 off. Latencies are at least 5,000; the shortest of the 20 in a step is 7,000 on average.
   EXPECT_LT(job.error(), 7'000);
   EXPECT_LT(job.error(), job.correction.uncertainty(1));
 }
 
 TEST(ClockCorrection, messages_of_a_busy_machine_move_no_clock) {
-  // Both have waited for a processor, in one direction longer; and the clock was measured better than that.
+  // Both ranks waited for a processor, longer in one direction, and the clock was measured better than that.
   Job job{.wrong = [](double) { return 0.0; }};
   for (std::int64_t at = 0; at < duration; at += second / 5) {
     job.correction.add(0, at, 1, at + 4'000'000 + static_cast<std::int64_t>(6e6 * (1 + 9 * share(at))));
@@ -91,8 +91,8 @@ TEST(ClockCorrection, messages_of_a_busy_machine_move_no_clock) {
 TEST(ClockCorrection, contradicting_bounds_are_violated_least) {
   Job job{.wrong = [](double) { return 0.0; }, .latency = 0};
   for (std::int64_t at = 0; at < duration; at += second / 10) {
-    job.correction.add(0, at + 6'000, 1, at);  // the second clock lacks 6 us at least
-    job.correction.add(1, at, 0, at + 2'000);  // and 2 us at most
+    job.correction.add(0, at + 6'000, 1, at);  // the second clock is at least 6 us behind
+    job.correction.add(1, at, 0, at + 2'000);  // and at most 2 us
   }
   job.correction.solve();
   EXPECT_NEAR(4'000, job.correction.curve(1).at(5e10), 1);
@@ -149,7 +149,7 @@ TEST(ClockCorrection, a_gap_is_bridged_and_makes_it_less_certain) {
   gap.correction.solve();
   EXPECT_LT(gap.error(), 4'000);
   EXPECT_LT(gap.error(), gap.correction.uncertainty(1));
-  // 30 s away from the last bounds.
+  // It is 30 s away from the last bounds.
   EXPECT_GT(gap.correction.uncertainty(1), whole.correction.uncertainty(1) + 1e-7 * 30e9);
 }
 
@@ -187,7 +187,7 @@ TEST(ClockCorrection, time_does_not_run_backwards_whatever_files_say) {
   }
 }
 
-/// Bounds at points alone.
+/// Bounds at single points.
 std::vector<PathBound> bounds_of(const std::vector<Corridor>& corridor) {
   std::vector<PathBound> bounds;
   for (std::size_t i = 0; i < corridor.size(); ++i) {

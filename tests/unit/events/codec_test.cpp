@@ -1,4 +1,4 @@
-// Records come back as they were written, whatever is in them; bytes that are no records are refused.
+// Records come back as they were written, whatever they contain; bytes that are not records are refused.
 
 #include "events/codec.hpp"
 
@@ -14,7 +14,7 @@
 namespace refrain::events {
 namespace {
 
-/// Everything that the kind has, at random, extremes among it.
+/// Random records: every field of the kind, with extreme values among them.
 class RandomRecords {
  public:
   explicit RandomRecords(unsigned seed) : random_(seed) {}
@@ -185,7 +185,7 @@ std::string hexadecimal(std::span<const std::byte> bytes) {
   return text;
 }
 
-/// As versions 1 and 2 have written them.
+/// The bytes are those that versions 1 and 2 have written.
 TEST(Codec, records_without_metrics_have_the_bytes_that_they_always_had) {
   std::string text;
   Context context{.thread = 3};
@@ -242,7 +242,7 @@ TEST(Codec, of_a_call_the_time_off_the_cpu_takes_room_only_where_there_is_some) 
   EXPECT_EQ(0u, decode(std::span(bytes).first(without + 1), slim_writer = {}, read)) << "it is cut off";
 }
 
-/// Those of calls take one byte or two most often.
+/// Numbers of calls mostly take one or two bytes.
 TEST(Codec, numbers_of_calls_come_back_at_each_border) {
   Context written, read;
   for (const std::uint32_t number : {0U, 1U, 0x3fU, 0x40U, 0x7fU, 0x80U, 0x81U, 0x1fffU, 0x2000U, 0x3fffU, 0x4000U,

@@ -31,7 +31,8 @@ experiment::Rank rank_on(std::int32_t number, std::uint64_t clock, const Planted
   return rank;
 }
 
-/// `own` sees `other` at that true time, with a question that takes `round_trip` and an answer off by a part of it.
+/// `own` measures `other` at that true time, with a round trip of `round_trip` and an answer that is off by a part of
+/// it.
 void see(experiment::Rank& rank, std::int32_t other_rank, const Planted& own, const Planted& other,
          std::int64_t true_ns, std::int64_t round_trip, std::int64_t error) {
   const std::int64_t at = own.at(true_ns);
@@ -75,7 +76,7 @@ TEST(JobClocks, the_quickest_answers_count) {
 TEST(JobClocks, calendars_must_do_where_nothing_was_measured) {
   const Planted a{0, 0}, b{second, 0};
   experiment::Rank on_a = rank_on(0, 11, a, 0), on_b = rank_on(1, 22, b, 2'000);
-  // Of a damaged file.
+  // As in a damaged file.
   on_b.events->clock_offsets.push_back({0, std::numeric_limits<std::int64_t>::min(), 5, 5});
   on_b.events->clock_offsets.push_back({7, 5, 5, 5});
   JobClocks clocks;

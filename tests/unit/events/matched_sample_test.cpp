@@ -1,4 +1,4 @@
-// Messages that are sampled one by one: both sides keep the same numbers, whatever they have room for.
+// Messages that are sampled one by one: both sides keep the same numbers, whatever room they have.
 
 #include "events/matched_sample.hpp"
 
@@ -56,7 +56,7 @@ TEST_F(MatchedSampleTest, the_level_rises_when_there_is_no_room_and_the_hash_say
     ASSERT_LE(sample.messages().size(), 100u);
     ASSERT_LE(sample.level(), level + 1);
   }
-  // One of each block: 1024 would leave 97 or 98, 512 twice that.
+  // One message of each block is kept: blocks of 1024 leave 97 or 98, blocks of 512 twice as many.
   EXPECT_EQ(10u, sample.level());
   std::set<std::uint64_t> expected;
   for (std::uint64_t n = 0; n < 100'000; ++n)
@@ -82,7 +82,7 @@ TEST_F(MatchedSampleTest, what_is_known_of_a_message_stays_with_it) {
 
 TEST_F(MatchedSampleTest, all_that_a_call_completes_has_its_times_and_their_number) {
   create(100);
-  end_call();  // the first one may have had others before
+  end_call();  // the first call may have had other receives before
   for (std::uint64_t peer = 0; peer < 3; ++peer) add(Kind::Receive, 5, static_cast<std::int32_t>(peer));
   EXPECT_TRUE(sample.messages().empty()) << "the call is in progress";
   end_call();

@@ -1,4 +1,4 @@
-// Numbers of messages come back as they were put, through records as bytes; what the reader cannot know is none.
+// Numbers of messages come back as they were put, through encoded records; the reader gets none that it cannot know.
 
 #include "events/message_numbers.hpp"
 
@@ -22,7 +22,7 @@ Record message(Kind kind, std::int32_t peer, std::int32_t tag) {
   return r;
 }
 
-/// Of a writer and a reader.
+/// A writer and a reader together.
 class Both {
  public:
   MessageNumber there_and_back(Record record, const MessageNumber& number) {
@@ -58,7 +58,7 @@ TEST(MessageNumbers, come_back_whatever_was_before) {
     const Record record = message(is_receive ? Kind::Receive : Kind::Send, peer, tag);
     const MessageNumber number = random() % 50 == 0 ? MessageNumber{} : of;
     ASSERT_EQ(number, both.there_and_back(record, number)) << i;
-    // Now and then a receive that was posted before has completed first, or a span is missing.
+    // Now and then an earlier receive completes first, or a span is missing.
     of = {of.ordinal + 1, of.tags_before + hash_of_tag(tag)};
     if (random() % 100 == 0) both.forget();
     if (random() % 20 == 0) of.ordinal += random() % 5;
@@ -81,7 +81,7 @@ TEST(MessageNumbers, of_collective_operations_count_on_whatever_the_root) {
     ASSERT_EQ(number, both.there_and_back(record, number)) << i;
     ++of;
     if (random() % 100 == 0) both.forget();
-    // A message with the same communicator changes nothing.
+    // A message on the same communicator changes nothing.
     const Record other = message(Kind::Send, record.peer, 31);
     ASSERT_EQ((MessageNumber{5, 5 * hash_of_tag(31)}), both.there_and_back(other, {5, 5 * hash_of_tag(31)}));
   }
@@ -96,7 +96,7 @@ TEST(MessageNumbers, take_no_byte_when_they_go_on) {
     EXPECT_EQ((MessageNumber{i, i * hash_of_tag(1)}), both.there_and_back(none, {i, i * hash_of_tag(1)}));
     EXPECT_EQ(first - 2, both.size());
   }
-  // Another one first, then the one that was left.
+  // A different number first, then the one that was left out.
   EXPECT_EQ(1101u, both.there_and_back(none, {1101, 1101 * hash_of_tag(1)}).ordinal);
   EXPECT_EQ(first - 1, both.size());
   EXPECT_EQ(1100u, both.there_and_back(none, {1100, 1100 * hash_of_tag(1)}).ordinal);

@@ -1,4 +1,4 @@
-// Readings of metrics come back as they were put, through records as bytes, from wherever reading begins.
+// Readings of metrics come back as they were put, through encoded records, wherever reading begins.
 
 #include "events/metric_values.hpp"
 
@@ -21,7 +21,7 @@ Record reading(unsigned metric, std::int64_t time) {
   return r;
 }
 
-/// Of a writer and a reader.
+/// A writer and a reader together.
 class Both {
  public:
   std::int64_t there_and_back(unsigned metric, std::int64_t value) {

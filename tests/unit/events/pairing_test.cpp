@@ -1,4 +1,4 @@
-// A send and a receive are paired when they are one message for sure.
+// A send and a receive are paired only if they are certainly one message.
 
 #include "offline/trace/pairing.hpp"
 
@@ -13,7 +13,7 @@ using events::Kind;
 using events::no_ordinal;
 using events::Phase;
 
-/// Locations are ranks, on one communicator.
+/// Locations are ranks on one communicator.
 class PairingTest : public testing::Test {
  protected:
   explicit PairingTest(bool numbered = true)
@@ -74,7 +74,7 @@ TEST_F(PairingTest, directions_and_classes_are_apart) {
   receive(2, 0, 0);
   EXPECT_EQ("", pairs);
   send(1, 0, 0);
-  EXPECT_EQ("5-2", pairs);  // the receive came first: clocks may differ
+  EXPECT_EQ("5-2", pairs);  // the receive came first, since clocks may differ
 }
 
 TEST_F(PairingTest, tags_of_a_class_in_another_order_are_left_out) {
@@ -91,7 +91,7 @@ TEST_F(PairingTest, tags_of_a_class_in_another_order_are_left_out) {
 }
 
 TEST_F(PairingTest, equal_tags_behind_other_ones_are_left_out) {
-  // Sent 1, 1, 33 and received 33, 1, 1: the second ones are not one message.
+  // Sent 1, 1, 33 and received 33, 1, 1: the second send and the second receive are not one message.
   send(0, 1, 1, 1);
   Event second = message(Kind::Receive, 1, 0, 1, 1);
   second.record.tags_before = hash_of_tag(33);

@@ -77,7 +77,7 @@ TEST_F(SampledMessages, come_back_as_they_were) {
   for (std::size_t i = 0; i < found.messages.size(); ++i) {
     SampledMessage expected = sample_.messages()[i];
     const SampledMessage& of = found.messages[i];
-    if (!expected.is_completed) expected.begun_thread = 0, expected.begun_node = 0;  // of no meaning
+    if (!expected.is_completed) expected.begun_thread = 0, expected.begun_node = 0;  // meaningless then
     EXPECT_EQ(
         std::tuple(expected.begin, expected.end, expected.number.ordinal, expected.number.tags_before, expected.bytes,
                    expected.communicator, expected.peer, expected.tag, expected.node, expected.begun_thread,

@@ -1,4 +1,5 @@
-// What a store of spans keeps is what the hash says, whole and readable by itself, in the memory that it was given.
+// A store of spans keeps those that the hash chooses, complete and readable by themselves, in the memory that it is
+// given.
 
 #include "events/span_store.hpp"
 
@@ -17,7 +18,7 @@ constexpr std::uint16_t loop = 300, other_loop = 301;
 struct Span {
   std::uint16_t region;
   std::int64_t number;
-  std::vector<std::int64_t> times;  ///< of its samples
+  std::vector<std::int64_t> times;  ///< times of its samples
   bool has_gap = false;
   bool operator==(const Span&) const = default;
 };
@@ -52,7 +53,7 @@ class SpanStoreTest : public testing::Test {
     for (int i = 0; i < samples; ++i) sample(time_ + 5);
     end_span(region, number);
   }
-  /// All that was not written yet, as a reader finds it.
+  /// Everything that was not written yet, as a reader sees it.
   std::vector<Span> read(std::size_t bytes_of_a_block = 4096) {
     std::vector<Span> spans;
     std::vector<std::byte> room(std::max(bytes_of_a_block, SpanStore::least_room));
@@ -91,7 +92,7 @@ class SpanStoreTest : public testing::Test {
       if (of.region == region) return of.level;
     return 0;
   }
-  /// Of `loop`, whether the hash says so, for itself or for the next one.
+  /// Whether the hash keeps an iteration of `loop`, for itself or because the next one is kept.
   bool is_kept(std::int64_t iteration) const {
     const auto of = std::ranges::find(store_.loops(), loop, &SpanStore::Loop::region);
     const format::KeptIterations kept{.level = of->level};
@@ -256,7 +257,7 @@ TEST_F(SpanStoreTest, spans_are_compressed_before_the_level_rises) {
     in_memory = std::max(in_memory, buffer_.size());
     ASSERT_LE(buffer_.size(), std::size_t{3} << 21) << i;
   }
-  // 430 bytes each: without, it would be 2.
+  // Spans of 430 bytes each. Without compression the level would be 2.
   EXPECT_EQ(1u, level_of(loop));
   const std::vector<Span> spans = read();
   std::size_t expected = 0;
@@ -265,7 +266,7 @@ TEST_F(SpanStoreTest, spans_are_compressed_before_the_level_rises) {
   for (const Span& of : spans) {
     EXPECT_TRUE(is_kept(of.number));
     ASSERT_EQ(static_cast<std::size_t>(samples), of.times.size());
-    // Each takes 5 for each sample and 1 for its end.
+    // A span takes 5 for each sample and 1 for its end.
     EXPECT_EQ(of.number * (5 * samples + 1) + 5, of.times[0]);
     EXPECT_EQ(of.times[0] + 5 * (samples - 1), of.times.back());
   }
@@ -312,7 +313,7 @@ TEST_F(SpanStoreTest, the_slowest_are_kept_beside_the_sample) {
   std::ranges::sort(expected);
   std::vector<std::uint64_t> slow_numbers;
   for (const SpanStore::Slow& slow : store_.loops()[1].slowest()) slow_numbers.push_back(slow.number);
-  store_.agree(buffer_, loop, level, 0, slow_numbers);  // what is not among them any more has gone
+  store_.agree(buffer_, loop, level, 0, slow_numbers);  // iterations that are no longer among them are gone
   std::erase_if(expected, [&](std::int64_t n) { return is_kept(n); });
   for (const Span& of : read())
     if (of.region == loop && !is_kept(of.number)) kept.push_back(of.number);

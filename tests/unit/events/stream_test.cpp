@@ -1,4 +1,4 @@
-// What comes out of a file of events is in order of time, with calls in calls; what is damaged is a gap.
+// Events come out of a file in order of time, with calls inside calls; damaged parts are gaps.
 
 #include <filesystem>
 #include <fstream>
@@ -47,11 +47,11 @@ class StreamTest : public testing::Test {
   }
   ~StreamTest() override { std::filesystem::remove_all(directory_); }
 
-  /// One frame of `thread`.
+  /// Writes one frame of `thread`.
   void write(const std::vector<Record>& records, std::int32_t thread = 0) {
     write(records, thread, [](std::span<std::byte>) {});
   }
-  /// `change` gets the bytes of the records; the checksums are right.
+  /// The same after `change`, which gets the bytes of the records; the checksums are right.
   void write(const std::vector<Record>& records, std::int32_t thread,
              const std::function<void(std::span<std::byte>)>& change) {
     std::vector<std::byte> memory(1 << 16);
@@ -97,7 +97,7 @@ class StreamTest : public testing::Test {
   platform::Bytes bytes_;
   std::vector<std::size_t> frame_ends_;
   std::int64_t location_begin_ = 0;
-  std::optional<std::uint64_t> recorded_bytes_;  ///< size of the file by the rank's record; nothing: its true size
+  std::optional<std::uint64_t> recorded_bytes_;  ///< size of the file in the rank's record; nothing: its true size
 };
 
 TEST_F(StreamTest, calls_within_a_call_come_behind_its_begin) {
@@ -136,7 +136,7 @@ TEST_F(StreamTest, what_a_call_moves_is_within_it) {
   EXPECT_EQ("enter 1, communication 1, communication 5, leave 5", read());
 }
 
-/// Of one metric.
+/// Readings of one metric.
 class Readings {
  public:
   Record reading(std::int64_t time, std::int64_t value, bool is_within = false, std::uint16_t metric = 0) {
@@ -187,7 +187,7 @@ TEST_F(StreamTest, metrics_are_right_behind_what_is_missing) {
       read());
 }
 
-/// Bytes whose checksum is right, and that nobody has written.
+/// Bytes with a right checksum that no writer has written.
 TEST_F(StreamTest, any_records_are_read_or_refused) {
   std::mt19937 random(1);
   std::size_t refused = 0;
@@ -240,7 +240,7 @@ TEST_F(StreamTest, a_first_frame_that_is_lost_is_a_gap_behind_the_begin_of_the_l
   byte_of(0, format::event_head_size + 1) ^= std::byte{1};
   location_begin_ = 10;
   EXPECT_EQ("gap 10, enter 15, leave 16", read());
-  location_begin_ = 1000;  // of a damaged profile: later than the events
+  location_begin_ = 1000;  // as in a damaged profile: later than the events
   EXPECT_EQ("gap 12, enter 15, leave 16", read());
 }
 

@@ -1,4 +1,4 @@
-// Integers as bytes, however many bytes follow them.
+// Encoded integers are read correctly, however many bytes follow them.
 #include "format/bytes.hpp"
 
 #include <gtest/gtest.h>

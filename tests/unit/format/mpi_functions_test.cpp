@@ -23,7 +23,7 @@ const MpiFunction& row_of(const std::string& name) {
   return row ? *row : none;
 }
 
-/// Names without MPI_, with spaces between.
+/// `names` are names without MPI_, separated by spaces.
 void expect_all(const std::string& names, MpiClass of, MpiForm form, bool may_wait) {
   std::istringstream words(names);
   for (std::string word; words >> word;) {
@@ -88,7 +88,7 @@ TEST(MpiFunctions, neighbourhood_collectives_are_those_of_chapter_8) {
   }
 }
 
-/// The only functions of these classes are those of the lists above.
+/// No other functions have these classes than those of the lists above.
 TEST(MpiFunctions, nothing_else_is_collective) {
   std::set<std::string_view> names;
   for (const MpiFunction& row : mpi_functions())
@@ -127,7 +127,8 @@ TEST(MpiFunctions, one_sided_communication_is_that_of_chapter_12) {
   expect_all("Win_attach Win_detach Win_free_keyval Win_create_keyval", window, MpiForm::Blocking, false);
 }
 
-/// Of 24 ways to access data (14.4) those that all processes of the file use together wait for each other.
+/// There are 24 ways to access data (14.4). In those that all processes of the file use together they wait for each
+/// other.
 TEST(MpiFunctions, files_are_those_of_chapter_14) {
   expect_all(
       "File_open File_close File_set_size File_preallocate File_set_info File_set_view File_seek_shared "

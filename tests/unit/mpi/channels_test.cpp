@@ -36,7 +36,7 @@ TEST_F(ChannelsTest, each_channel_counts_by_itself) {
   EXPECT_EQ(0u, count(from(1, 7)));
   EXPECT_EQ(0u, count(to(1, 8)));
   EXPECT_EQ(1u, count(to(1, 7)));
-  const MessageNumber other_tag = channels.count(to(1, 7 + 32), full);  // of the same class
+  const MessageNumber other_tag = channels.count(to(1, 7 + 32), full);  // a tag of the same class
   EXPECT_EQ((MessageNumber{2, 2 * hash_of_tag(7)}), other_tag);
   EXPECT_EQ((MessageNumber{3, 2 * hash_of_tag(7) + hash_of_tag(39)}), channels.count(to(1, 7), full));
   EXPECT_FALSE(full);
@@ -52,7 +52,7 @@ TEST_F(ChannelsTest, receives_count_when_they_are_posted) {
 TEST_F(ChannelsTest, what_competes_with_an_open_wildcard_waits_for_it) {
   const MessageNumber wild = post(from(any_peer, 7)), behind = post(from(1, 7)), apart = post(from(1, 8));
   EXPECT_EQ(0u, complete(apart, from(1, 8)));
-  EXPECT_EQ(no_ordinal, count(from(1, 7)));  // by a blocking receive: counted all the same, later
+  EXPECT_EQ(no_ordinal, count(from(1, 7)));  // a blocking receive counts nevertheless, but later
   EXPECT_EQ(0u, complete(wild, from(1, 7)));
   EXPECT_EQ(1u, complete(behind, from(1, 7)));
   EXPECT_EQ(3u, count(from(1, 7)));
@@ -94,7 +94,7 @@ TEST_F(ChannelsTest, the_last_one_may_be_cancelled) {
 TEST_F(ChannelsTest, behind_a_cancelled_one_nothing_is_known) {
   const MessageNumber first = post(from(1, 7)), second = post(from(1, 7));
   channels.doubt(from(1, 7));
-  EXPECT_EQ(no_ordinal, complete(second, from(1, 7)));  // nobody knows yet
+  EXPECT_EQ(no_ordinal, complete(second, from(1, 7)));  // unknown so far
   const MessageNumber third = post(from(1, 7));
   channels.end_doubt(first, from(1, 7), true);
   EXPECT_EQ(no_ordinal, complete(third, from(1, 7)));

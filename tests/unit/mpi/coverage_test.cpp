@@ -7,7 +7,7 @@
 namespace refrain::format {
 namespace {
 
-// The interface of tools and the conversion of handles are no operations of MPI.
+// The tools interface and the conversion of handles are not operations of MPI.
 bool counts(const FunctionCoverage& row) {
   const std::string name = row.function;
   return !name.starts_with("MPI_T_") && !name.ends_with("2f") && !name.ends_with("2c") && !name.ends_with("2f08");

@@ -62,7 +62,7 @@ class Generator(unittest.TestCase):
             wrapped = f" {function}(" in wrappers or function in by_hand
             self.assertEqual(wrapped, operation != "unwrapped", function)
             self.assertEqual(wrapped, reason == "", function)
-            # Fortran libraries call by the other name.
+            # Fortran libraries call functions by the other name.
             self.assertEqual(f" P{function}(" in profiling, wrapped and function not in by_hand, function)
 
     def test_function_without_row_is_named(self) -> None:

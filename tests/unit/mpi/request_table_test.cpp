@@ -57,7 +57,8 @@ TEST(RequestTable, forgotten_request_of_the_same_handle_is_replaced) {
   EXPECT_EQ(size_of(table), 1u);
 }
 
-// Handles as MPICH gives them (near each other) and as Open MPI does (addresses), up to far beyond the first table.
+// Handles as MPICH makes them (close to each other) and as Open MPI does (addresses), far more than the first table
+// holds.
 TEST(RequestTable, agrees_with_a_map_under_random_use) {
   for (std::uint64_t stride : {1ull, 16ull, 512ull, 4096ull}) {
     RequestTable table;
@@ -132,7 +133,7 @@ TEST(RequestTable, many_threads_reuse_handles_at_once) {
   EXPECT_EQ(size_of(table), 0u);
 }
 
-// Many more than the first table holds, added and completed by other threads than those that posted them.
+// Many more requests than the first table holds, added and completed by other threads than those that posted them.
 TEST(RequestTable, grows_under_many_threads) {
   RequestTable table;
   constexpr std::uint64_t threads = 4, each = 20'000;

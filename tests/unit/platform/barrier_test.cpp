@@ -1,4 +1,4 @@
-// A barrier on all threads, also where the kernel has none to offer; and locks that a jump has left behind.
+// A barrier on all threads, even if the kernel offers none; and locks that a jump has left held.
 
 #include <atomic>
 #include <csetjmp>
@@ -20,7 +20,7 @@
 namespace refrain::platform {
 namespace {
 
-/// As in many sandboxes.
+/// Makes membarrier fail, as it does in many sandboxes.
 bool forbid_membarrier() {
   sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -32,8 +32,8 @@ bool forbid_membarrier() {
   return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
-/// Two threads look whether the other has stored, after a compiler fence and after the barrier. At least one must see
-/// it.
+/// Two threads store, and after a compiler fence or the barrier each checks whether the other has stored. At least one
+/// must see it.
 int rounds_in_which_neither_saw_the_other(int rounds) {
   std::atomic<int> mine{0}, its{0}, round{0}, done{0};
   int seen_there = 0, both_blind = 0;
@@ -65,7 +65,7 @@ TEST(BarrierDeathTest, is_one_where_membarrier_is_forbidden) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
-        if (!forbid_membarrier()) _exit(0);  // not to be tried here
+        if (!forbid_membarrier()) _exit(0);  // cannot be tried here
         _exit(syscall(SYS_membarrier, 0, 0, 0) == -1 && rounds_in_which_neither_saw_the_other(500) == 0 ? 0 : 1);
       },
       testing::ExitedWithCode(0), "");

@@ -40,7 +40,7 @@ TEST(HelperThread, works_in_a_thread_of_its_own_with_the_variables_of_its_maker)
 }
 
 TEST(HelperThread, waits_no_longer_than_asked) {
-  static HelperThread helper;  // it goes on
+  static HelperThread helper;  // its work goes on
   ASSERT_TRUE(helper.prepare());
   const std::int64_t begin = monotonic_ns();
   const auto result = helper.run(

@@ -1,4 +1,4 @@
-/// Memory that is only as resident as it is used.
+/// Only the used part of memory is resident.
 
 #include "platform/pages.hpp"
 
@@ -14,7 +14,7 @@
 namespace refrain::platform {
 namespace {
 
-/// What /proc/self/smaps says of the mapping at an address: the line with that key.
+/// The line with the given key that /proc/self/smaps has for the mapping at an address.
 std::string of_mapping(const void* at, const std::string& key) {
   const auto address = reinterpret_cast<std::uintptr_t>(at);
   std::ifstream maps("/proc/self/smaps");

@@ -1,4 +1,4 @@
-// What a record of a process that goes on points to stays what it was when it was copied.
+// Data that the record of a running process points to stay as they were when they were copied.
 
 #include "record/copies.hpp"
 

@@ -1,4 +1,4 @@
-// Files that are not what they should be: an error that names the file and the place.
+// Invalid files give an error that names the file and the place.
 
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ std::string result_of(const std::string& bytes) {
 }
 
 void seal_header(std::string& bytes) { put(bytes, 56, checksum(bytes.data(), 56)); }
-/// Gives the table of sections of the definitions block the right checksum again.
+/// Recomputes the checksum of the section table of the definitions block.
 void seal_definitions(std::string& bytes) {
   const auto at = get<std::uint64_t>(bytes, 40);
   const std::size_t size = 8 + get<std::uint32_t>(bytes, at) * std::size_t{40};
@@ -109,7 +109,7 @@ TEST(DamagedFile, unknown_sections_are_skipped_and_newer_ones_named) {
   seal_definitions(bytes);
   EXPECT_EQ(result_of(bytes), "f: at byte " + std::to_string(block) + ": definitions, section 'writer': is missing");
 
-  // One more section, of a type that nobody knows, in a table whose entries have grown: the block moves to the end.
+  // One more section of an unknown type, in a table with larger entries: the block moves to the end.
   std::string grown = good_file();
   const auto old_at = get<std::uint64_t>(grown, 40), old_size = get<std::uint64_t>(grown, 48);
   const auto count = get<std::uint32_t>(grown, old_at);

@@ -1,4 +1,4 @@
-// Metrics that the user has asked for, of ranks whose machines can count different ones.
+// Metrics that the user has asked for, on ranks whose machines can count different ones.
 
 #include <gtest/gtest.h>
 #include <map>

@@ -1,4 +1,4 @@
-// Full disks, limits and directories that are not there: one line, and the process lives.
+// Full disks, limits and missing directories: the process prints one line and lives on.
 
 #include <cerrno>
 #include <csignal>
@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Runs `body` in a process of its own and gives its wait status; 0 when `body` returned true.
+/// Runs `body` in a process of its own. Returns its wait status; 0 if `body` returned true.
 int in_child(const std::function<bool()>& body) {
   const pid_t child = fork();
   if (child == 0) _exit(body() ? 0 : 1);
@@ -169,7 +169,7 @@ TEST(ClosedStandardStreams, never_become_our_files) {
   EXPECT_EQ(status, 0);
 }
 
-/// A file system of `kilobytes`, or nothing without the right to mount.
+/// A file system of `kilobytes`; nothing without the right to mount.
 class SmallDisk {
  public:
   explicit SmallDisk(int kilobytes) {

@@ -50,7 +50,7 @@ TEST(FormatDocument, has_a_row_for_every_section) {
 
 TEST(Compressor, leaves_alone_what_a_reader_would_not_unpack) {
   const std::size_t size = format::largest_compressed + 1;
-  void* pages = platform::map_pages(size);  // zeros, which nothing is smaller than when compressed
+  void* pages = platform::map_pages(size);  // zeros, which compress best
   ASSERT_NE(pages, nullptr);
   Compressor compressor;
   EXPECT_TRUE(compressor.compress({static_cast<const std::byte*>(pages), size}).empty());

@@ -40,7 +40,7 @@ events::Record event(events::Kind kind, std::int64_t begin, std::int64_t end) {
   return r;
 }
 
-/// What the reader knows of a frame.
+/// What the reader knows about a frame.
 struct KnownInFrame {
   events::MessageNumbers numbers;
   events::MetricValues metrics;
@@ -204,10 +204,10 @@ TEST(Golden, version_1_0) {
   EXPECT_EQ(profile.version, "0.1.0");
   EXPECT_TRUE(profile.complete);
   ASSERT_EQ(profile.ranks.size(), 3u);
-  // Numbers read off when the file was written, not computed anew.
+  // The numbers were noted when the file was written, and are not computed anew.
   EXPECT_EQ(profile.paths.size(), 545u);
   const experiment::Unit& unit = profile.ranks[2].locations[1].units[0];
-  EXPECT_EQ(profile.ranks[2].locations[1].own_times[0].timed, 0);  // they were not known then
+  EXPECT_EQ(profile.ranks[2].locations[1].own_times[0].timed, 0);  // unknown in that version
   EXPECT_EQ(unit.wall, 1'000'002);
   EXPECT_EQ(unit.own, 22);
   std::int64_t mixed = 0;
@@ -233,7 +233,7 @@ TEST(Golden, version_1_1) {
   EXPECT_TRUE(loop.samples.empty());
   EXPECT_TRUE(loop.slopes.empty());
   EXPECT_EQ(profile.ranks[2].locations[1].units.size(), 6u);
-  // Numbers read off when the file was written, not computed anew.
+  // The numbers were noted when the file was written, and are not computed anew.
   std::int64_t iterations = 0, walls = 0, clusters = 0;
   run::for_each_iteration(loop, [&](std::int64_t, std::int32_t cluster, auto row) {
     ++iterations;
@@ -245,8 +245,8 @@ TEST(Golden, version_1_1) {
   EXPECT_EQ(clusters, 368);
 }
 
-/// What an iteration has of call paths is the same whether they are asked for one by one, in all iterations, or as the
-/// profile of the iteration; and all of them have its exact totals.
+/// The call paths of an iteration are the same whether asked for one by one, in all iterations, or as the profile of
+/// the iteration; and all of them have its exact totals.
 TEST(Golden, version_1_1_of_call_paths_in_an_iteration) {
   const experiment::Profile profile = experiment::read_experiment(GOLDEN "/profile-1.1").profile;
   using format::MetricId;
@@ -285,7 +285,7 @@ TEST(Golden, version_1_2) {
   const experiment::Rank& rank = profile.ranks[2];
   ASSERT_EQ(rank.locations[1].loops.size(), 2u);
   const experiment::Loop& loop = rank.locations[1].loops[0];
-  // Numbers read off when the file was written, not computed anew.
+  // The numbers were noted when the file was written, and are not computed anew.
   std::int64_t walls = 0, samples = 0, paths = 0;
   run::IterationSamples recorded(profile, rank, loop);
   run::for_each_iteration(loop, [&](std::int64_t i, std::int32_t, auto row) {
@@ -337,7 +337,7 @@ TEST(Golden, version_1_4) {
   ASSERT_EQ(profile.ranks.size(), 3u);
   const experiment::Rank& rank = profile.ranks[2];
   ASSERT_EQ(rank.locations[1].loops.size(), 2u);
-  // Numbers read off when the file was written, not computed anew.
+  // The numbers were noted when the file was written, and are not computed anew.
   const experiment::Loop& loop = rank.locations[0].loops[0];
   run::IterationSamples recorded(profile, rank, loop);
   EXPECT_EQ(recorded.stride(), 4u);
@@ -365,7 +365,7 @@ TEST(Golden, version_1_5) {
   EXPECT_EQ(tick.error, 0.25);
   EXPECT_EQ(own_times[static_cast<std::size_t>(measurement::OwnTime::Mark)].mean, 104.5);
   EXPECT_EQ(profile.ranks[2].windows.size(), 2u);
-  EXPECT_FALSE(profile.ranks[2].locations[1].run);  // it was not known then
+  EXPECT_FALSE(profile.ranks[2].locations[1].run);  // unknown in that version
 }
 
 TEST(Golden, version_1_6) {
@@ -375,7 +375,7 @@ TEST(Golden, version_1_6) {
   EXPECT_EQ(profile.ranks[2].locations[1].loops.size(), 2u);
   EXPECT_EQ(profile.ranks[2].locations[1].units.size(), 6u);
   ASSERT_TRUE(profile.ranks[2].locations[1].run);
-  // Numbers read off when the file was written, not computed anew.
+  // The numbers were noted when the file was written, and are not computed anew.
   const experiment::RunTotals& run = *profile.ranks[2].locations[1].run;
   EXPECT_EQ(run.totals.wall, 6'000'018);
   EXPECT_EQ(run.totals.weight_user_squared, 9'000'000'000'012);
@@ -401,7 +401,7 @@ TEST(Golden, version_1_8) {
   const experiment::Profile profile = experiment::read_experiment(GOLDEN "/profile-1.8").profile;
   EXPECT_TRUE(profile.complete);
   ASSERT_EQ(profile.ranks.size(), 3u);
-  // Numbers read off when the file was written, not computed anew.
+  // The numbers were noted when the file was written, and are not computed anew.
   waits::Durations all;
   std::int64_t paths = 0, classes = 0;
   for (const experiment::CallDurations& of : profile.ranks[2].locations[1].durations) {
@@ -488,7 +488,7 @@ TEST(Golden, events_2) {
   EXPECT_EQ(2u, trace->clocks().machines());
   ASSERT_EQ(6u, trace->locations().size());
   EXPECT_EQ(1u, trace->locations()[1].lost);
-  // Numbers read off when the file was written, not computed anew.
+  // The numbers were noted when the file was written, and are not computed anew.
   std::map<std::string, int> kinds;
   std::int64_t times = 0, bytes = 0, iterations = 0;
   std::uint64_t requests = 0, paths = 0;
@@ -509,7 +509,7 @@ TEST(Golden, events_2) {
   EXPECT_EQ(777'200, times);
   EXPECT_EQ(62'430, bytes);
   EXPECT_EQ(60, iterations);
-  EXPECT_EQ(0u, requests);  // what completes has the number of what was begun
+  EXPECT_EQ(0u, requests);  // a completion has the number of its begin
   EXPECT_EQ(128'849'052'390u, paths);
   EXPECT_EQ(experiment->damages(), 0u);
 }
@@ -518,7 +518,7 @@ TEST(Golden, events_3) {
   const auto experiment = experiment::Experiment::open(GOLDEN "/events-3", true);
   const auto trace = trace::Trace::open(experiment);
   ASSERT_TRUE(trace);
-  // Numbers read off when the file was written, not computed anew.
+  // The numbers were noted when the file was written, and are not computed anew.
   std::map<std::string, int> kinds;
   std::int64_t times = 0, values = 0;
   std::map<std::uint32_t, std::vector<std::uint64_t>> ordinals;  // by location
@@ -571,7 +571,7 @@ TEST(Golden, events_4) {
 }
 
 TEST(Golden, events_5) {
-  using Found = std::pair<int, std::int64_t>;  // calls that were off the CPU, and for how long
+  using Found = std::pair<int, std::int64_t>;  // number of calls that were off the CPU, and how long
   const auto calls_off_cpu = [](const char* directory) {
     Found found{};
     const auto experiment = experiment::Experiment::open(directory, true);

@@ -29,7 +29,7 @@ experiment::WholeExperiment write_and_read(record::RankRecord& record, const Scr
   return experiment::read_experiment(directory.path);
 }
 
-/// Every iteration is there, in order, with its vector (as far as it is kept) and the cluster that its label became.
+/// Checks that every iteration is there, in order, with its vector as far as it is kept, and the cluster of its label.
 void expect_sample_iterations(const experiment::Loop& loop, int from, int count, int clusters) {
   int at = from;
   const auto read = run::for_each_iteration(loop, [&](std::int64_t iteration, std::int32_t cluster, auto row) {
@@ -95,7 +95,7 @@ TEST(Iterations, are_found_one_by_one) {
   }
 }
 
-/// Whether the block lies within a piece, begins or ends one.
+/// Whether the block lies inside a piece, or begins or ends one.
 TEST(Iterations, without_a_thread_are_filled_in) {
   SampleRank sample = sample_rank_with_loops(0, 1, 1, 30);
   const ScratchDirectory directory;
@@ -143,14 +143,14 @@ TEST(Iterations, without_a_thread_are_filled_in) {
       check(i, cluster, values);
     })) << i;
   EXPECT_FALSE(run::with_iteration(loop, 1000, [](auto, auto, auto) {}));
-  // What a damaged file says beyond the loop's end is left out.
+  // Records of a damaged file beyond the loop's end are left out.
   loop.iterations = 400;
   EXPECT_EQ(400, run::for_each_iteration(loop, [](auto, auto, auto) {}));
 }
 
 std::size_t place_in_row(format::MetricId metric) { return format::logged_place(metric); }
 
-/// A loop in memory, of the metrics that this version logs.
+/// A loop in memory, with the metrics that this version logs.
 class LoopInMemory {
  public:
   explicit LoopInMemory(std::int64_t iterations, std::uint64_t whole = clustering::IterationLog::all) {
@@ -278,7 +278,7 @@ TEST(Iterations, are_found_without_reading_the_rest) {
   EXPECT_THROW(run::for_each_iteration(loop, nothing), experiment::ReadError);
 }
 
-/// Of a call path, which ranks number differently.
+/// Identifies a call path, which ranks number differently.
 std::string name_of(const experiment::Profile& profile, std::uint32_t path) {
   std::string name;
   const Path steps = paths_of(profile)[path];
@@ -286,7 +286,7 @@ std::string name_of(const experiment::Profile& profile, std::uint32_t path) {
   return name;
 }
 
-/// The same for the nodes of a kind that have values, in the order of the sample tree's map, which numbers nodes.
+/// The same for nodes of a kind that have values, in the order of the sample tree's map, which numbers the nodes.
 std::vector<std::string> sample_paths(int rank, int thread, NodeKind kind) {
   std::vector<std::string> names;
   for (const auto& [path, columns] : sample_tree(rank, thread, 40)) {
@@ -298,7 +298,7 @@ std::vector<std::string> sample_paths(int rank, int thread, NodeKind kind) {
   return names;
 }
 
-/// Paths are numbered by nodes in a location, by the rank, and by the job: three times differently.
+/// A location numbers paths by nodes, and the rank and the job number them differently again.
 void expect_sample_samples_and_slopes(const experiment::Profile& profile, int ranks, unsigned level) {
   ASSERT_EQ(profile.ranks.size(), static_cast<std::size_t>(ranks));
   for (const experiment::Rank& rank : profile.ranks)
@@ -387,7 +387,7 @@ TEST(Iterations, are_not_taken_from_a_file_that_has_been_replaced) {
 
 class Spilled : public ::testing::Test {
  protected:
-  /// Iterations of before, in the file of rank 0: blocks and merges of loop 0 of thread 0, in two pieces.
+  /// Earlier iterations in the file of rank 0: blocks and merges of loop 0 of thread 0, in two pieces.
   void SetUp() override {
     SampleRank early = sample_rank_with_loops(0, 1, 1, 30);
     const record::LoopRecord& loop = early.record().locations[0].loops[0];
@@ -396,13 +396,13 @@ class Spilled : public ::testing::Test {
       ASSERT_TRUE(record::append_frame(FrameKind::Log, 0, 0, piece, compressor, frames));
       ASSERT_EQ(file.append(directory.c_str(), 0, frames.view()), 0);
     }
-    // Frames of kinds and loops that nobody knows are passed over.
+    // Frames of unknown kinds and loops are skipped.
     platform::Bytes frames;
     ASSERT_TRUE(record::append_frame(FrameKind{77}, 0, 0, loop.log, compressor, frames));
     ASSERT_TRUE(record::append_frame(FrameKind::Log, 9, 0, loop.log, compressor, frames));
     ASSERT_EQ(file.append(directory.c_str(), 0, frames.view()), 0);
   }
-  /// A rank whose log is empty but for what was spilled.
+  /// A rank whose log is empty except for what was spilled.
   SampleRank later() {
     SampleRank sample(0, 1, sample_modules(0));
     sample.add_thread(sample_tree(0, 0, 30));

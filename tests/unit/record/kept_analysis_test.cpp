@@ -1,4 +1,4 @@
-// What a search keeps in an experiment is read as it was written, or not at all.
+// The results of a search that are kept in an experiment are read as they were written, or not at all.
 #include "offline/experiment/kept_analysis.hpp"
 
 #include <array>

@@ -1,4 +1,4 @@
-// How the time of iterations is divided is kept in the experiment: what is said of an iteration stays the same.
+// The division of the time of iterations is kept in the experiment, and reports of an iteration stay the same.
 #include "offline/experiment/kept_pools.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class KeptPoolsTest : public ::testing::Test {
   std::shared_ptr<const Experiment> open() const { return Experiment::open(scratch_.path); }
   std::string file() const { return scratch_.path + "/pools-1.refrain"; }
 
-  /// All that is said of all iterations, and how they are divided.
+  /// Everything that reports show of all iterations, and how their time is divided.
   static std::vector<std::string> said(const Experiment& experiment) {
     std::vector<std::string> all;
     for (std::size_t place = 0; place < experiment.ranks().size(); ++place) {

@@ -1,4 +1,4 @@
-// A metric of call paths that a later version has, in every view and every format of the report.
+// A metric of call paths from a later version, in every view and every format of the report.
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -23,12 +23,12 @@ using nlohmann::json;
 constexpr const char* name = "bytes_teleported";
 constexpr int both_ranks = 2;
 
-/// What each call path to MPI has of it, in each unit.
+/// The value of the metric at each call path to MPI, in each unit.
 std::int64_t teleported(int rank, std::uint64_t own_path) {
   return 1'000'000 * (rank + 1) + static_cast<std::int64_t>(own_path);
 }
 
-/// Copies a section value by value. What a caller has read is written already.
+/// Copies a section value by value. A value that a caller has read is already written.
 class Copier {
  public:
   explicit Copier(const std::string& contents) : in_(std::as_bytes(std::span(contents))) {}
@@ -100,12 +100,12 @@ class LaterVersion {
     copy.varints(3);
     copy.varints(copy.varint());
   }
-  /// A row of the rank, from its number on. `units`: how many are added up in it.
+  /// Copies a row of the rank, beginning with its number. `units`: how many units it is the sum of.
   void row(Copier& copy, int rank, std::uint64_t& own_path, std::int64_t units, std::uint64_t extra) {
     own_path += copy.varint();
     const auto handle = experiment_->rank(static_cast<std::size_t>(rank), experiment::Depth::Run);
     const format::NodeKind kind = experiment_->definitions().paths[handle->paths[own_path]].kind;
-    copy.varints((extra > 0) + format::columns_of(kind));  // Totals have the ticks before the columns
+    copy.varints((extra > 0) + format::columns_of(kind));  // in Totals the ticks come before the columns
     if (kind == format::NodeKind::Region) copy.out().signed_varint(units * teleported(rank, own_path));
     if (format::has_extra_columns(kind)) copy.varints(extra > 0 ? extra - 1 : 0);
   }
@@ -165,14 +165,14 @@ class LaterVersion {
   std::map<int, std::vector<std::int64_t>> units_;  ///< by location
 
  public:
-  std::int64_t total = 0;  ///< of all ranks
+  std::int64_t total = 0;  ///< sum over all ranks
 };
 
 class LaterMetric : public ::testing::Test {
  protected:
   void SetUp() override {
     EXPECT_TRUE(write_job(directory.path, both_ranks, [](int rank) {
-      // One rank has metrics that the user has asked for, too, the other one loops.
+      // One rank also has metrics that the user has asked for, the other one has loops.
       SampleRank sample(rank, both_ranks, sample_modules(rank));
       Tree tree = sample_tree(rank, 0, 20);
       for (auto& [path, columns] : tree)

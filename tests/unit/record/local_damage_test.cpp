@@ -1,4 +1,4 @@
-// Damage is local: it costs what it holds, is named, and the rest is as before to the last digit.
+// Damage is local: it costs its own part, is named, and everything else stays the same to the last digit.
 
 #include <filesystem>
 #include <functional>
@@ -31,13 +31,13 @@ using format::Section;
 
 constexpr int job_ranks = 3, threads = 2, paths = 40;
 
-/// The middle one has metrics that the user has asked for, the others have loops, which samples cannot have together.
+/// The middle rank has metrics that the user has asked for, the others have loops; samples cannot have both.
 SampleRank job_rank(int rank) {
   SampleRank sample(rank, job_ranks, sample_modules(rank));
   for (int thread = 0; thread < threads; ++thread) {
     Tree tree = sample_tree(rank, thread, paths);
     for (auto& [path, columns] : tree)
-      for (std::int64_t& value : columns) value %= 1'000'000;  // sums of them are numbers, too
+      for (std::int64_t& value : columns) value %= 1'000'000;  // so that their sums do not overflow
     sample.add_thread(tree);
   }
   if (rank == 1) sample.add_extra_metrics();
@@ -62,7 +62,7 @@ std::size_t block_of_rank(const std::string& file, int rank) {
 struct Place {
   std::size_t at = 0, size = 0;
 };
-/// Where the payload of a section lies; nothing when the block does not have it.
+/// Where the payload of a section lies; nothing: the block does not have it.
 Place section_of(const std::string& file, std::size_t block, Section type) {
   const auto count = get<std::uint32_t>(file, block);
   for (std::size_t i = 0; i < count; ++i) {
@@ -78,7 +78,7 @@ std::string flipped(std::string bytes, std::size_t at, int bit = 3) {
   return bytes;
 }
 
-/// Call paths by what they are: their numbers change when a rank is gone.
+/// Names of call paths, whose numbers change when a rank is gone.
 std::vector<std::string> path_names(const experiment::ProfileDefinitions& definitions) {
   experiment::Profile profile;
   static_cast<experiment::ProfileDefinitions&>(profile) = definitions;
@@ -90,7 +90,7 @@ std::vector<std::string> path_names(const experiment::ProfileDefinitions& defini
   return names;
 }
 
-/// What is known of a rank, by topic, every number to its last digit.
+/// The known facts about a rank by topic, with every number to its last digit.
 using Facts = std::map<std::string, std::string>;
 
 class FactFinder {
@@ -234,9 +234,9 @@ class FactFinder {
 };
 
 struct Findings {
-  std::map<int, Facts> ranks;  ///< without topics nothing of the rank could be read
+  std::map<int, Facts> ranks;  ///< no topics: nothing of the rank could be read
   std::vector<std::string> damage;
-  std::string error;  ///< nothing can be shown
+  std::string error;  ///< set if nothing can be shown
 };
 
 Findings findings_of(const std::string& directory) {
@@ -255,7 +255,7 @@ Findings findings_of(const std::string& directory) {
   return found;
 }
 
-/// Topics in which a rank is not as it was.
+/// The topics in which a rank has changed.
 std::set<std::string> changed(const Facts& before, const Facts& after) {
   std::set<std::string> topics;
   for (const auto& [name, text] : before)
@@ -275,7 +275,7 @@ std::set<std::string> changed(const Facts& before, const Facts& after) {
   return none;
 }
 
-/// Each is refused by who wants all or nothing.
+/// A reader that wants everything or nothing refuses each of them.
 bool strictly_refused(const std::string& directory) {
   try {
     for (const auto& rank : experiment::read_experiment(directory).profile.ranks)
@@ -319,12 +319,12 @@ class LocalDamage : public ::testing::Test {
   }
 
   void SetUp() override { put_manifest(directory.path, job_ranks); }
-  /// The file with these bytes instead.
+  /// Replaces the file by one with these bytes.
   Findings with(const std::string& bytes) {
     write_file(profile, bytes);
     return findings_of(directory.path);
   }
-  /// Every rank but this one is as it was.
+  /// Checks that no other rank has changed.
   static void expect_others(const Findings& found, int damaged) {
     EXPECT_EQ(found.error, "");
     for (int rank = 0; rank < job_ranks; ++rank) {
@@ -349,7 +349,7 @@ TEST_F(LocalDamage, the_good_one_has_everything) {
   EXPECT_NE(good().ranks[0]["run"], good().ranks[2]["run"]) << "ranks differ";
 }
 
-/// What a section costs the rank that it is of; nothing: all of it.
+/// What damage to a section costs its rank; nothing: the whole rank.
 struct Cost {
   Section section;
   std::set<std::string> topics;
@@ -503,7 +503,7 @@ TEST_F(LocalDamage, of_definitions_costs_names_only_where_numbers_do_without) {
     for (const auto& [rank, facts] : found.ranks) {
       auto topics = changed(good().ranks[rank], facts);
       topics.erase("losses");
-      if (of.names) {  // rows have other names, and no other numbers: these are compared below
+      if (of.names) {  // rows have other names but the same numbers, which are compared below
         EXPECT_TRUE(topics.contains("run"));
         for (const char* name : {"process", "communicators", "windows", "clusters", "iterations", "own times"})
           EXPECT_FALSE(topics.contains(name)) << name;
@@ -580,7 +580,7 @@ TEST_F(LocalDamage, a_file_of_a_newer_format_is_refused) {
   EXPECT_TRUE(has_line({with(bytes).error}, profile + ": at byte 12: ", "written by a newer Refrain (format 2."));
 }
 
-/// Every rank has written for itself.
+/// Every rank has written a file of its own.
 class DamagedParts : public LocalDamage {
  protected:
   void SetUp() override {
@@ -689,7 +689,7 @@ class DamagedFrames : public ::testing::Test {
     for (std::size_t i = 0; i < frame; ++i) at += frames[i].size();
     return at;
   }
-  /// The frames lie in the profile, or in a file of the rank's own.
+  /// The frames are in the profile, or in a file of the rank's own.
   void write(bool spilled) {
     record::RankRecord record = sample.record();
     std::vector<record::LoopRecord> loops(record.locations[0].loops.begin(), record.locations[0].loops.end());
@@ -714,7 +714,7 @@ class DamagedFrames : public ::testing::Test {
     std::map<std::int64_t, std::vector<std::int64_t>> values;  ///< cluster and vector of each iteration
     std::vector<std::string> damage;
     std::int64_t wall = 0;
-    bool single = true;  ///< iterations that are asked for one by one are the same
+    bool single = true;  ///< iterations read one by one are the same
   };
   Read read() const {
     Read read;
@@ -740,7 +740,7 @@ class DamagedFrames : public ::testing::Test {
     read.damage = experiment->damage();
     return read;
   }
-  /// The iterations of these frames are a gap, and no others.
+  /// Checks that the iterations of these frames are a gap, and no others.
   void expect_gap(const std::set<std::size_t>& lost, const std::string& file) {
     Read now;
     ASSERT_NO_THROW(now = read());
@@ -769,7 +769,7 @@ class DamagedFrames : public ::testing::Test {
   Read whole;
 };
 
-/// Every field of the head, the contents, the checksum.
+/// Damages every field of the head, the contents, and the checksum.
 std::vector<std::size_t> bytes_of_frame(const std::string& frame) {
   std::vector<std::size_t> places;
   for (std::size_t at = 0; at < format::frame_head_size; ++at) places.push_back(at);
@@ -820,7 +820,7 @@ TEST_F(DamagedFrames, a_file_of_the_rank_that_is_not_all_there_costs_what_is_mis
   expect_gap(every, spill_name);
   write_file(spill_name, "");
   expect_gap(every, spill_name);
-  write_file(spill_name, std::string(all.size(), '\0'));  // as file systems leave it after a crash
+  write_file(spill_name, std::string(all.size(), '\0'));  // as some file systems leave it after a crash
   expect_gap(every, spill_name);
   every.erase(0);
   every.erase(1);
@@ -832,7 +832,7 @@ TEST_F(DamagedFrames, a_file_of_the_rank_that_is_not_all_there_costs_what_is_mis
   expect_gap(every, spill_name);
 }
 
-/// Everything that a user could ask for.
+/// Everything that a user can ask for.
 void read_all(const Experiment& experiment) {
   for (std::size_t place = 0; place < experiment.ranks().size(); ++place)
     for (const Depth depth : {Depth::Run, Depth::Loops, Depth::Whole})

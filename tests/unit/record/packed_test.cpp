@@ -1,4 +1,4 @@
-// Archives of tar, and experiments that are in one.
+// tar archives, and experiments inside them.
 #include <gtest/gtest.h>
 
 #include "offline/experiment/experiment.hpp"
@@ -25,7 +25,7 @@ std::string contents_of(const fs::path& path) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// The number in octal digits at a place of a head.
+/// The octal number at a place in a head.
 std::uint64_t octal_at(const std::string& head, std::size_t at) { return std::stoull(head.substr(at), nullptr, 8); }
 
 TEST(Tar, files_come_back) {

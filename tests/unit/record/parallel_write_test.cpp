@@ -1,4 +1,4 @@
-// Many ranks write one file; the ranks are threads here, the truth is computed from what each was given.
+// Many ranks write one file. The ranks are threads here; the truth is computed from the data that each was given.
 
 #include <algorithm>
 #include <filesystem>
@@ -35,7 +35,7 @@ std::vector<WriteOutcome> outcomes_of(ThreadJob& job, int ranks, const std::stri
   return outcomes;
 }
 
-/// All prefixes of all paths of all ranks but those in `missing`: what the unified tree must be.
+/// All prefixes of all paths of all ranks except those in `missing`, which must make up the unified tree.
 std::set<Path> true_tree(int ranks, const std::vector<int>& missing = {}) {
   std::set<Path> all{{}};
   for (int rank = 0; rank < ranks; ++rank) {

@@ -1,4 +1,4 @@
-// What several threads do is as if one had done it in order.
+// The result of several threads is that of one thread in order.
 #include "offline/experiment/rank_pass.hpp"
 
 #include <algorithm>

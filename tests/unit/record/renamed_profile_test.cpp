@@ -1,4 +1,4 @@
-// Profile files with other names in them, of every version of the format.
+// Profile files of every version of the format, with names replaced.
 #include "offline/experiment/renamed_profile.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ std::vector<fs::path> golden_profiles() {
   return {found.begin(), found.end()};
 }
 
-/// What the profile has with these names instead of its own.
+/// The contents of the profile with these names instead of its own.
 Profile renamed(const fs::path& path, const Rename& rename) {
   const testing::ScratchDirectory scratch;
   const fs::path made = fs::path(scratch.path) / "profile.refrain";
@@ -75,10 +75,10 @@ TEST(RenamedProfile, the_same_names_give_the_same_profile) {
 }
 
 TEST(RenamedProfile, other_names_change_no_number) {
-  // Longer ones, shorter ones.
+  // Longer and shorter names.
   const auto other = [](NameKind kind, std::string_view name) {
     if (kind == NameKind::BuildId) return std::string(name.size(), 'B');
-    // Metrics of iterations are those of the format, too, and are told apart by their names.
+    // Metrics of iterations belong to the format, too, and are recognised by their names.
     const bool is_asked_for = name.starts_with("ru_") || name.starts_with("perf::") || name.starts_with("PAPI_");
     if (kind == NameKind::Metric) return (is_asked_for ? "another " : "") + std::string(name);
     return name.size() % 2 == 0 ? "another " + std::string(name) : std::string("x");

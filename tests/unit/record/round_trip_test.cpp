@@ -1,4 +1,4 @@
-// What goes in comes out: one rank, written and read again.
+// A rank that is written and read again is the same.
 
 #include <algorithm>
 #include <cerrno>
@@ -217,7 +217,7 @@ TEST(RoundTrip, keeps_metrics_that_the_user_has_asked_for) {
   const experiment::Unit& unit = profile.ranks[0].locations[0].units[0];
   EXPECT_EQ(unit.extra.totals, (Columns{1'000, 2'000'000'000'000}));
   EXPECT_EQ(extra_of(profile, unit), (std::map<std::string, Columns>{{"2", {7, -8}}, {"3", {70, 80}}, {"4", {9, 0}}}));
-  // The other columns are where they always are.
+  // The other columns have not moved.
   EXPECT_EQ(unit.columns.size(),
             2 * measurement::columns_of(NodeKind::Function) + measurement::columns_of(NodeKind::Region));
 }
@@ -232,7 +232,7 @@ TEST(RoundTrip, samples_may_end_at_a_pseudo_path) {
 }
 
 TEST(RoundTrip, an_address_belongs_to_the_module_of_its_generation) {
-  // first.so and second.so are mapped at the same place, one after the other.
+  // first.so and second.so are mapped at the same address, one after the other.
   SampleRank sample(0, 1, {{"/first.so", "", 0x10000, 0, 2}, {"/second.so", "", 0x10000, 2}});
   const Columns one(measurement::columns_of(NodeKind::Function), 1);
   sample.add_raw_thread({{0, 0, 0, NodeKind::Root},
@@ -261,7 +261,7 @@ TEST(RoundTrip, one_module_loaded_at_two_places_is_one_module) {
 TEST(RoundTrip, return_addresses_belong_to_the_call_before_them) {
   SampleRank sample(0, 1, {{"/a.so", "", 0x100000}, {"/b.so", "", 0x100000 + module_bytes}});
   sample.add_raw_thread({{0, 0, 0, NodeKind::Root},
-                         {0, 0, 0x100000 + module_bytes, NodeKind::Frame},      // after a call that ends a.so
+                         {0, 0, 0x100000 + module_bytes, NodeKind::Frame},      // behind a call at the end of a.so
                          {1, 0, 0x100000 + module_bytes, NodeKind::Function}},  // the first function of b.so
                         {{2, {1, 1}}});
   const Profile profile = write_and_read(sample);
@@ -306,7 +306,7 @@ TEST(RoundTrip, a_hundred_thousand_nodes) {
   std::map<std::uint32_t, Columns> values;
   std::int64_t sum = 0;
   for (std::uint32_t i = 1; i <= 100'000; ++i) {
-    const bool deep = i <= 20'000;  // one path of 20,000 frames, the rest below it here and there
+    const bool deep = i <= 20'000;  // one path of 20,000 frames; the others branch off from it
     nodes.push_back({deep ? i - 1 : i % 20'000, 0, 0x400000 + i, deep ? NodeKind::Frame : NodeKind::Function});
     if (!deep) values[i] = {1, i};
     if (!deep) sum += i;

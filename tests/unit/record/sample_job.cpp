@@ -16,7 +16,7 @@
 
 namespace refrain::testing {
 
-/// Bytes follow messages, too.
+/// Bytes also follow the number of messages.
 constexpr clustering::Column sample_follows[] = {{1},          {2}, {3},           {5},  {6, true, 5}, {7},
                                                  {8, true, 7}, {9}, {10, true, 9}, {11}, {12}};
 
@@ -31,7 +31,7 @@ SampleRank::SampleRank(int rank, int ranks, std::vector<SampleModule> modules) :
   record_.process_id = 1000 + rank;
   std::snprintf(record_.host, sizeof record_.host, "node%d", rank / 4);
   record_.first_anchor = {1'000'000, 500'000};
-  record_.last_anchor = {1'000'000 + 3'000'000'000, 500'000 + 1'500'000'000};  // two ticks a nanosecond
+  record_.last_anchor = {1'000'000 + 3'000'000'000, 500'000 + 1'500'000'000};  // two ticks per nanosecond
   record_.begin_epoch_ns = 1'700'000'000'000'000'000 + rank;
   record_.cores_at_begin.words[0] = std::uint64_t{1} << rank % 4;
   record_.cores_at_end.words[0] = 0xf0f;

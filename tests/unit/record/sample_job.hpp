@@ -19,8 +19,8 @@ using format::NodeKind;
 
 struct Step {
   NodeKind kind;
-  std::string name;      ///< of the module ("" for none) or region
-  std::uint64_t offset;  ///< in the module; absolute without one; number of the special path
+  std::string name;      ///< of the module ("" without one) or region
+  std::uint64_t offset;  ///< in the module; address without one; number of the special path
   auto operator<=>(const Step&) const = default;
 };
 using Path = std::vector<Step>;
@@ -47,7 +47,7 @@ inline constexpr std::uint64_t module_bytes = 0x100000;
 /// A node of a call tree. A parent's index is smaller than its child's.
 struct SampleNode {
   std::uint32_t parent;
-  std::uint32_t generation;  ///< of the module map when the node was made (platform/modules.hpp)
+  std::uint32_t generation;  ///< module generation when the node was made (platform/modules.hpp)
   std::uint64_t key;         ///< by kind: return address, function address, region index, SpecialPath
   NodeKind kind;
 };
@@ -64,18 +64,17 @@ class SampleRank {
   void add_thread(const Tree& tree, std::uint32_t generation = 0);
   /// Adds a thread from ready-made nodes; values by node.
   void add_raw_thread(const std::vector<SampleNode>& nodes, std::map<std::uint32_t, Columns> values);
-  /// Samples of single iterations and slopes for the last loop of a thread; sample_samples() and sample_slope() say
-  /// which.
+  /// Adds samples of single iterations and slopes to the last loop of a thread, as sample_samples() and sample_slope()
+  /// say.
   void add_samples_and_slopes(std::size_t thread, std::size_t bytes = 1 << 16);
-  /// Adds a loop of `clusters` clusters to a thread: a unit each, with the values of the thread's first unit times 1,
-  /// 2,
-  /// ..., and `iterations` iterations in log and merges. Everything follows from the arguments.
+  /// Adds a loop of `clusters` clusters to a thread: one unit each, with the values of the thread's first unit times 1,
+  /// 2, ..., and `iterations` iterations in log and merges. Everything follows from the arguments.
   void add_loop(std::size_t thread, const std::string& name, int clusters, int iterations);
-  /// Adds a loop of 100 iterations to a thread, which last 1000, 1001, ... ticks: a record each of the first 32, then
-  /// one of two, then one of four. Of a thread that follows sample_run() says in which of them it recorded nothing; the
-  /// others last 500, 501, ... ticks.
+  /// Adds a loop of 100 iterations to a thread, which last 1000, 1001, ... ticks: a record for each of the first 32,
+  /// then for one of two, then for one of four. For a thread that follows, sample_run() says in which of them it
+  /// recorded nothing; the others last 500, 501, ... ticks.
   void add_thinned_loop(std::size_t thread, const std::string& name, bool follows);
-  /// Two metrics that the user has asked for, for all threads so far; these must have no loops.
+  /// Adds two metrics that the user has asked for to all threads so far, which must have no loops.
   void add_extra_metrics();
   void add_communicator(measurement::CommunicatorRecord c, std::vector<std::int32_t> members);
   void add_window(measurement::WindowRecord window, std::vector<measurement::WindowTraffic> traffic);
@@ -126,34 +125,34 @@ class SampleRank {
   std::vector<measurement::WindowTraffic> window_traffic_;
 };
 
-/// What `add_loop` says of one iteration: label and overall metrics.
+/// The values that `add_loop` gives an iteration: label and overall metrics.
 std::uint32_t sample_label(int iteration);
 std::int64_t sample_overall(int iteration, std::size_t metric);
-/// What `add_thinned_loop` says of an iteration of a thread that follows; none: it has a record.
+/// The values that `add_thinned_loop` gives an iteration of a thread that follows; none: it has a record.
 std::optional<format::Run> sample_run(int iteration);
-/// What `add_samples_and_slopes` says of the n-th call path of its kind.
+/// The values that `add_samples_and_slopes` gives the n-th call path of its kind.
 std::int64_t sample_samples(int iteration, int path);
 float sample_slope(std::uint32_t class_index, int path, std::size_t column, bool second);
 
-/// Durations of two classes for each call path to MPI of a location, in an order of their own; free places between.
+/// Durations of two classes for each call path to MPI of a location, in no particular order, with free places between.
 std::vector<waits::DurationTable::Entry> sample_durations(const record::LocationRecord& location);
 
 /// All paths of a profile; `by_id` names modules by build-id where they have one (as text), else by path.
 std::vector<Path> paths_of(const experiment::Profile& profile);
-/// The paths with values of one unit.
+/// The paths that have values in a unit.
 Tree values_of(const experiment::Profile& profile, const experiment::Unit& unit);
 /// `tree` without the paths that have no values, or only zeros.
 Tree with_values(const Tree& tree);
 
-/// A tree that depends on the rank and thread: paths that all share, paths that few share, paths of its own.
+/// A tree that depends on the rank and thread: some paths that all share, some that few share, some of its own.
 Tree sample_tree(int rank, int thread, int paths);
-/// A whole rank with `threads` threads of sample trees; modules lie at other addresses on every rank.
+/// A whole rank with `threads` threads of sample trees; modules lie at different addresses on every rank.
 SampleRank sample_rank(int rank, int ranks, int threads, int paths);
 /// The same with loops: "timestep" on every thread, "inner" on the second one.
 SampleRank sample_rank_with_loops(int rank, int ranks, int threads, int paths);
 std::vector<SampleModule> sample_modules(int rank);
 
-/// A directory of its own that goes away with this.
+/// A temporary directory that is removed with the object.
 class ScratchDirectory {
  public:
   ScratchDirectory();
@@ -161,7 +160,7 @@ class ScratchDirectory {
   const char* c_str() const { return path.c_str(); }
   std::string path;
 };
-/// Writes a manifest so that `read_experiment` accepts the directory.
+/// Writes a manifest which `read_experiment` needs.
 void put_manifest(const std::string& directory, int ranks);
 
 std::string read_file(const std::string& path);

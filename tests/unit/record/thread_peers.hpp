@@ -77,8 +77,8 @@ inline std::int64_t seconds_from_now(double seconds) {
   return platform::monotonic_ns() + static_cast<std::int64_t>(seconds * 1e9);
 }
 
-/// The profile that ranks 0 to ranks - 1 write together; `sample_of(rank)` is what each of them has. False: one of them
-/// says that it has not written.
+/// The profile that ranks 0 to ranks - 1 write together; `sample_of(rank)` is the data of each. False: a rank reports
+/// that it has not written.
 template <class SampleOf>
 bool write_job(const std::string& directory, int ranks, SampleOf sample_of) {
   ThreadJob job(ranks);

@@ -1,4 +1,4 @@
-// The totals of a run in the file are what the time rules make of its units.
+// The totals of a run in the file are those that the time rules give for its units.
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ Profile write_and_read(const record::RankRecord& record) {
   return experiment::read_experiment(directory.path).profile;
 }
 
-/// Of one call path: ticks, columns, shares of the extra metrics.
+/// The sums of one call path: ticks, columns, shares of the extra metrics.
 struct PathSums {
   std::int64_t ticks = 0;
   Columns columns, extra;
@@ -47,17 +47,17 @@ bool is_zero(const PathSums& of) {
   return of.ticks == 0 && zero(of.columns) && zero(of.extra);
 }
 
-/// A unit with its call paths numbered as the rank did, by which the rules settle equal claims.
+/// A unit with its call paths numbered as the rank did, which decides equal claims.
 template <class Values>
 void renumber(Values& values, const std::map<std::uint32_t, std::uint32_t>& own_number) {
   for (auto& row : values) row.path = own_number.at(row.path);
   std::ranges::sort(values, {}, [](const auto& row) { return row.path; });
 }
 
-/// The columns of the sample are any numbers.
+/// The columns of the sample are arbitrary numbers.
 void add(std::int64_t& sum, std::int64_t value) { sum = format::add_saturating(sum, value); }
 
-/// From the units, as a report would do it.
+/// Computes the totals from the units, as a report would.
 Sums sums_of_units(const Profile& profile, const Rank& rank, const Location& location) {
   Sums sums;
   std::map<std::uint32_t, std::uint32_t> own_number;
@@ -124,7 +124,7 @@ void expect_equal(const Sums& run, const Sums& units) {
   EXPECT_TRUE(run.paths == units.paths);
 }
 
-/// Every location of the profile; returns how many there are.
+/// Checks every location of the profile; returns how many there are.
 int expect_all_equal(const Profile& profile) {
   int locations = 0;
   for (const Rank& rank : profile.ranks)
@@ -151,14 +151,14 @@ TEST(Totals, are_what_the_time_rules_make_of_the_units_of_all_ranks) {
   EXPECT_GT(profile.ranks[1].locations[1].run->paths.size(), 20u);
 }
 
-/// Threads as programs have them: MPI paths with the unit's MPI time, samples of equal weight, of which three cannot
-/// share a rest of ticks evenly, a call without time, ticks whose path was lost.
+/// Threads like those of real programs: MPI paths with the unit's MPI time, samples of equal weight, of which three
+/// cannot share a remaining tick evenly, a call without time, and ticks whose path was lost.
 SampleRank plausible_rank() {
   SampleRank sample(0, 1, sample_modules(0));
   for (int thread = 0; thread < 2; ++thread) {
     Tree tree;
     for (std::uint64_t i = 0; i < 40; ++i)
-      // Numbered by the rank in the order of this map; by the job by kind, module and offset.
+      // The rank numbers paths in the order of this map, the job by kind, module and offset.
       tree[{frame("lib-id", 0x100 + i % 7), function("app-id", 0x9000 - 16 * i)}] = {1, i % 5 == 0 ? 2000 : 1000};
     tree[{frame("app-id", 0x40), region("MPI_Send")}] = {7, 120'000, 50'000, 7, 700, 0, 0, 0, 0, 0, 0};
     tree[{frame("app-id", 0x50), region("MPI_Isend")}] = {9, 0, 0, 9, 900, 0, 0, 0, 0, 0, 0};
@@ -168,7 +168,7 @@ SampleRank plausible_rank() {
   return sample;
 }
 
-/// The record with other units: those of `units_of(thread, unit)` for each location, whose only unit is given to it.
+/// The record with other units: `units_of(thread, unit)` gives those of each location, from its only unit.
 struct OtherUnits {
   template <class UnitsOf>
   OtherUnits(SampleRank& sample, UnitsOf units_of) : record(sample.record()) {
@@ -184,15 +184,15 @@ struct OtherUnits {
   std::vector<record::LocationRecord> locations;
 };
 
-/// Several units whose division differs, one of them stopped.
+/// Several units that are divided differently, one of them stopped.
 std::vector<record::UnitRecord> several_units(std::int32_t thread, const record::UnitRecord& unit) {
   std::vector<record::UnitRecord> units(4, unit);
   units[0].cpu_ns = 470'001;
-  units[0].weight_user_ns = 60'000;  // more than the call paths have
+  units[0].weight_user_ns = 60'000;  // more than the sum of the call paths
   units[1].wall += 12'345 + thread;
   units[1].extra[0] = 777;
-  units[1].values = {};    // nobody knows where
-  units[2].mpi = 250'000;  // less than the call paths have
+  units[1].values = {};    // no call path is known
+  units[2].mpi = 250'000;  // less than the sum of the call paths
   units[2].own = 3001;
   units[3] = {};
   units[3].loop = -1;
@@ -213,7 +213,7 @@ TEST(Totals, settle_equal_claims_by_the_rules_too) {
   EXPECT_GT(run.times.not_on_cpu, 0);
   EXPECT_GT(run.times.mpi_no_path, 0);
   EXPECT_EQ(run.paths.size(), 43u) << "a call that took no time, too";
-  // Equal claims there are: with the same weight some paths have a tick more than others.
+  // There are equal claims: of paths with the same weight some have a tick more than others.
   std::set<std::int64_t> ticks;
   for (const auto& row : run.paths)
     if (profile.paths[row.path].kind == NodeKind::Function && run.columns[row.first + 1] == 2 * 1000)
@@ -253,7 +253,7 @@ TEST(Totals, share_out_metrics_by_the_weights_of_samples_where_ticks_have_found_
 TEST(Totals, of_metrics_without_a_tick_have_no_path) {
   SampleRank sample(0, 1, {});
   sample.add_thread({{{region("MPI_Send")}, {1, 100, 0, 0, 0, 0, 0, 0, 0, 0, 0}}});
-  sample.add_extra_metrics();  // of the node with number 1
+  sample.add_extra_metrics();  // at the node with number 1
   const Profile profile = write_and_read(sample.record());
   EXPECT_EQ(expect_all_equal(profile), 1);
   EXPECT_EQ(profile.ranks[0].locations[0].run->extra_no_path, (Columns{999'999, 899'999'999'001}));
@@ -332,7 +332,7 @@ TEST(Totals, are_there_without_anything_to_measure) {
   EXPECT_EQ(expect_all_equal(write_and_read(none.record())), 0);
 }
 
-/// The contents of a section of one location, which has a path of each kind with columns; all in pieces that a test may
+/// The contents of a section of one location, which has a path of each kind with columns, in pieces that a test may
 /// replace.
 struct Contents {
   std::vector<std::string> times{"wall", "user"};
@@ -375,7 +375,7 @@ struct Contents {
   }
 };
 
-/// What is read of it in a file whose call paths have columns that this program does not know, and not all others.
+/// What is read of it from a file whose call paths have columns that this program does not know, and lack some others.
 struct Reading {
   Profile profile;
   experiment::Rank rank;
@@ -389,7 +389,7 @@ struct Reading {
                      {0, NodeKind::Function, -1, 0x10},
                      {0, NodeKind::Marked, -1, 0}};
     experiment::Schema schema;
-    schema.totals = {std::nullopt, 1};  // the second one of the file is the second one of ours
+    schema.totals = {std::nullopt, 1};  // the file's second one is our second one
     schema.losses = {2};
     schema.columns[static_cast<std::size_t>(NodeKind::Region)] = {{}, {1}};
     schema.columns[static_cast<std::size_t>(NodeKind::Function)] = {{1}, {0}};

@@ -1,5 +1,5 @@
 #pragma once
-/// Experiments that are in memory as a whole: tools read one rank at a time.
+/// Experiments that are in memory as a whole, while tools read one rank at a time.
 
 #include <numeric>
 
@@ -7,7 +7,7 @@
 
 namespace refrain::experiment {
 
-/// All of it, and nothing damaged. Throws ReadError.
+/// Reads all of it, which must not be damaged. Throws ReadError.
 inline WholeExperiment read_experiment(const std::filesystem::path& directory) {
   const auto experiment = Experiment::open(directory, true);
   WholeExperiment whole{directory, experiment->manifest(), {}};
@@ -17,7 +17,7 @@ inline WholeExperiment read_experiment(const std::filesystem::path& directory) {
   return whole;
 }
 
-/// The same of one file.
+/// The same for one file.
 inline Profile parse_profile(const InputFile& file) {
   const ProfileFile opened(file);
   Profile profile;

@@ -1,4 +1,4 @@
-// Files that tools keep in an experiment are replaced as a whole: their data is on the disk before they have the name.
+// Files that tools keep in an experiment are replaced as a whole: their data is on the disk before they get their name.
 #include "offline/experiment/whole_file.hpp"
 
 #include <cerrno>
@@ -20,12 +20,12 @@
 namespace {
 
 std::string watched;      // a file
-std::string when_synced;  // what it had when another one was put on the disk
+std::string when_synced;  // its contents when another file was synced
 int syncs = 0, error_of_sync = 0;
 
 }  // namespace
 
-/// Takes the place of that of the C library.
+/// Replaces that of the C library.
 extern "C" int fsync(int file) {
   ++syncs;
   when_synced = watched.empty() ? "" : refrain::testing::read_file(watched);
