@@ -67,7 +67,7 @@ class Buffer {
 
   /// Appends a Jump: the records that follow can be read without those before.
   bool append_jump(std::int64_t time);
-  /// The owner of the memory has removed so many bytes and records from it and moved the rest forward. No place is
+  /// The owner of the memory has removed `bytes` and `records` from it and moved the rest forward. No place is
   /// valid afterwards.
   void close_gaps(std::size_t bytes, std::uint32_t records) {
     size_ -= bytes;
@@ -93,7 +93,7 @@ class Buffer {
   }
   bool has_room(std::size_t bytes) const { return size_ + bytes <= capacity_; }
   void write(const Record& record);
-  /// Makes an encoded record of so many bytes part of the buffer.
+  /// Makes an encoded record of `bytes` bytes part of the buffer.
   void take(std::size_t bytes) {
     std::atomic_signal_fence(std::memory_order_release);
     size_ += bytes;
