@@ -16,19 +16,19 @@
 
 namespace refrain::measurement {
 
-/// What a span was: 0 is outside of iterations, else the loop and the number of the iteration.
-enum class SpanOf : std::uint64_t {};
-inline constexpr SpanOf outside_of_iterations{0};
-constexpr SpanOf iteration_of(RegionId loop, std::uint64_t iteration) {
-  return SpanOf{iteration << 16 | static_cast<std::uint64_t>(loop)};
+/// An iteration of a loop: the region of the loop and the number of the iteration in it.
+enum class IterationId : std::uint64_t {};
+inline constexpr IterationId outside_of_iterations{0};
+constexpr IterationId iteration_id(RegionId loop, std::uint64_t number) {
+  return IterationId{number << 16 | static_cast<std::uint64_t>(loop)};
 }
-constexpr RegionId loop_of_span(SpanOf of) { return RegionId{static_cast<std::uint16_t>(of)}; }
-constexpr std::uint64_t iteration_of_span(SpanOf of) { return static_cast<std::uint64_t>(of) >> 16; }
+constexpr RegionId loop_of(IterationId iteration) { return RegionId{static_cast<std::uint16_t>(iteration)}; }
+constexpr std::uint64_t iteration_number(IterationId iteration) { return static_cast<std::uint64_t>(iteration) >> 16; }
 
 struct Span {
   platform::Ticks begin;
   platform::Ticks outside;  ///< ticks outside of iterations before `begin`; only differences count
-  SpanOf of;                ///< known once the span has ended
+  IterationId iteration;    ///< known once the span has ended
 };
 
 inline constexpr std::uint64_t kept_spans = 4096;
@@ -43,7 +43,7 @@ Span span_at(std::uint64_t index);
 bool spans_are_kept_since(std::uint64_t index);
 
 /// The span in progress ends at `now`, and was `of`.
-void end_span(platform::Ticks now, SpanOf of);
+void end_span(platform::Ticks now, IterationId iteration);
 
 /// Whether this is the thread whose iterations the others follow.
 inline bool is_followed(const Location& location) { return location.thread == 0; }

@@ -45,14 +45,16 @@ class Changing {
 };
 
 /// What the span in progress will have been. Nothing: that is not known yet.
-std::optional<SpanOf> span_in_progress(const Location& l) {
+std::optional<IterationId> span_in_progress(const Location& l) {
   if (l.following) return std::nullopt;
-  const Iterations* of = l.iterations;
-  return of && of->in_iteration ? iteration_of(of->current->region, of->current->iterations) : outside_of_iterations;
+  const Iterations* all = l.iterations;
+  if (!all || !all->in_iteration) return outside_of_iterations;
+  return iteration_id(all->current->region, all->current->iterations);
 }
 
-bool is_wanted_span(SpanOf of) {
-  return of == outside_of_iterations || event_settings.selection.has(static_cast<std::int64_t>(iteration_of_span(of)));
+bool is_wanted_span(IterationId iteration) {
+  return iteration == outside_of_iterations ||
+         event_settings.selection.has(static_cast<std::int64_t>(iteration_number(iteration)));
 }
 
 /// A record has found no room, or has filled the buffer.
@@ -136,28 +138,28 @@ void count_dropped(Location& l) {
   log.dropped_before = log.records.dropped();
 }
 
-Record end_of_span(const EventLog& log, SpanOf of, platform::Ticks end, bool in_call) {
+Record end_of_span(const EventLog& log, IterationId iteration, platform::Ticks end, bool in_call) {
   return {.kind = Kind::Span,
           .is_within = in_call,
-          .region = static_cast<std::uint16_t>(loop_of_span(of)),
+          .region = static_cast<std::uint16_t>(loop_of(iteration)),
           .time = end,
           .begin = log.span_begin,
-          .value = static_cast<std::int64_t>(iteration_of_span(of))};
+          .value = static_cast<std::int64_t>(iteration_number(iteration))};
 }
 
-void keep_span(Location& l, SpanOf of, platform::Ticks end, bool in_call) {
+void keep_span(Location& l, IterationId iteration, platform::Ticks end, bool in_call) {
   EventLog& log = *l.events;
   if (log_of(l)) {
-    append(l, end_of_span(log, of, end, in_call));
-    log.iterations_kept += of != outside_of_iterations;
+    append(l, end_of_span(log, iteration, end, in_call));
+    log.iterations_kept += iteration != outside_of_iterations;
   }
   log.kept = log.records.end();
   count_dropped(l);
 }
 
 /// Whether a span of a sample is dropped because nothing has happened in it.
-bool is_empty(const EventLog& log, SpanOf of) {
-  return is_sample_of_events() && of == outside_of_iterations && log.spans.is_empty(log.records);
+bool is_empty(const EventLog& log, IterationId iteration) {
+  return is_sample_of_events() && iteration == outside_of_iterations && log.spans.is_empty(log.records);
 }
 
 }  // namespace
@@ -216,15 +218,15 @@ void note_reading(Location& l, platform::Ticks at, bool in_call) {
     make_room(l);
 }
 
-void note_cut(Location& l, SpanOf of, platform::Ticks end, bool in_call) {
+void note_cut(Location& l, IterationId iteration, platform::Ticks end, bool in_call) {
   EventLog* log = l.events;
   if (!log) return;
   const Changing whole(*log);
-  if (l.extra && !log->skips && !is_empty(*log, of)) (void)put_readings(l, *log, end, in_call);
+  if (l.extra && !log->skips && !is_empty(*log, iteration)) (void)put_readings(l, *log, end, in_call);
   if (is_sample_of_events()) {
-    if (log_of(l)) log->spans.end_span(log->records, end_of_span(*log, of, end, in_call));
-  } else if (is_wanted_span(of)) {
-    keep_span(l, of, end, in_call);
+    if (log_of(l)) log->spans.end_span(log->records, end_of_span(*log, iteration, end, in_call));
+  } else if (is_wanted_span(iteration)) {
+    keep_span(l, iteration, end, in_call);
   } else {
     log->records.rewind(log->kept);
     log->dropped_before = log->records.dropped();

@@ -71,7 +71,7 @@ void note_reading(Location& location, platform::Ticks at, bool in_call);
 /// The unit in progress has ended: an iteration, or time outside of iterations. Of a thread that follows the iterations
 /// of another, spans in which nothing has happened there come one by one, too. `in_call`: a call is in progress, and
 /// goes on. The metrics of REFRAIN_METRICS have been read.
-void note_cut(Location& location, SpanOf of, platform::Ticks end, bool in_call);
+void note_cut(Location& location, IterationId iteration, platform::Ticks end, bool in_call);
 /// The location goes on with another thread, or not at all.
 void note_thread_end(Location& location);
 /// The owner has written events between these two times.

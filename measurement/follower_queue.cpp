@@ -23,7 +23,7 @@ bool FollowerQueue::put(const Location& l, FollowedUnit unit) {
       std::memcpy(&words_[at % capacity], static_cast<const char*>(words) + 8 * i, 8);
   };
   put_words(&unit, sizeof unit / 8);
-  if (unit.of != outside_of_iterations)
+  if (unit.iteration != outside_of_iterations)
     for (const std::uint32_t id : l.tree.touched()) {
       const Node& node = l.tree.node(NodeId{id});
       const std::int64_t* values = l.tree.values_of(node);

@@ -18,7 +18,7 @@ namespace refrain::measurement {
 
 /// Consecutive spans in which the location had a thread that recorded nothing; only those of iterations count.
 struct Passed {
-  std::uint64_t first;  ///< the last one is that before FollowedUnit::span
+  std::uint64_t first;  ///< the last one is that before FollowedUnit::epoch
   platform::Ticks wall;
   std::int64_t cpu_ns;
   std::int64_t off_ns;  ///< in a call: off the CPU; else waited for a core
@@ -27,9 +27,9 @@ struct Passed {
 
 /// An item of the queue: this, then per call path a FollowedPath and its values.
 struct FollowedUnit {
-  std::uint64_t words;  ///< of the whole item
-  SpanOf of;            ///< outside of iterations: there is no unit, only what was passed
-  std::uint64_t span;   ///< of the unit
+  std::uint64_t words;    ///< of the whole item
+  IterationId iteration;  ///< outside of iterations: there is no unit, only what was passed
+  std::uint64_t epoch;    ///< number of that span
   Passed passed;
   UnitTotals totals;
   std::int64_t extra[most_extra_metrics];

@@ -27,8 +27,8 @@ class Taker {
   /// False: there is no memory; the item is to stay.
   bool take() {
     ClusteredLoop* loop = nullptr;
-    if (unit_.of != outside_of_iterations) {
-      loop = loop_of(l_.iterations, loop_of_span(unit_.of));
+    if (unit_.iteration != outside_of_iterations) {
+      loop = loop_of(l_.iterations, loop_of(unit_.iteration));
       if (!loop || !list_paths() || !cluster_unit(*loop)) return false;
     }
     take_passed();
@@ -41,7 +41,7 @@ class Taker {
   }
 
  private:
-  std::uint64_t number() const { return iteration_of_span(unit_.of); }
+  std::uint64_t number() const { return iteration_number(unit_.iteration); }
   bool in_call() const { return unit_.passed.call != root_node; }
   bool knows_passed() const { return unit_.passed.wall > 0 && spans_are_kept_since(unit_.passed.first); }
 
@@ -71,8 +71,10 @@ class Taker {
   /// Whether iterations of the loop were passed before the unit, in user code.
   bool has_passed(RegionId loop) const {
     if (in_call() || !knows_passed()) return false;
-    for (std::uint64_t i = unit_.span; i-- > unit_.passed.first;)
-      if (const SpanOf of = span_at(i).of; of != outside_of_iterations && loop_of_span(of) == loop) return true;
+    for (std::uint64_t i = unit_.epoch; i-- > unit_.passed.first;)
+      if (const IterationId iteration = span_at(i).iteration;
+          iteration != outside_of_iterations && loop_of(iteration) == loop)
+        return true;
     return false;
   }
 
@@ -97,19 +99,19 @@ class Taker {
     WallShares cpu(unit_.passed.cpu_ns, unit_.passed.wall), off(unit_.passed.off_ns, unit_.passed.wall);
     if (knows_passed()) {
       Span span = span_at(unit_.passed.first);
-      for (std::uint64_t i = unit_.passed.first; i < unit_.span; ++i) {
+      for (std::uint64_t i = unit_.passed.first; i < unit_.epoch; ++i) {
         const Span next = span_at(i + 1);
         const Ticks wall = next.begin - span.begin;
-        if (span.of != outside_of_iterations) pass(span.of, wall, cpu.of(wall), off.of(wall));
+        if (span.iteration != outside_of_iterations) pass(span.iteration, wall, cpu.of(wall), off.of(wall));
         span = next;
       }
     }
     if (cpu.wall() > 0) give_up(cpu.wall(), cpu.rest(), off.rest());
   }
 
-  void pass(SpanOf of, Ticks wall, std::int64_t cpu_ns, std::int64_t off_ns) {
-    ClusteredLoop* loop = loop_of(l_.iterations, loop_of_span(of));
-    if (!loop || !log_passed(counted_at_, *loop, iteration_of_span(of), unit_.passed.call, wall, cpu_ns, off_ns))
+  void pass(IterationId iteration, Ticks wall, std::int64_t cpu_ns, std::int64_t off_ns) {
+    ClusteredLoop* loop = loop_of(l_.iterations, loop_of(iteration));
+    if (!loop || !log_passed(counted_at_, *loop, iteration_number(iteration), unit_.passed.call, wall, cpu_ns, off_ns))
       return give_up(wall, cpu_ns, off_ns);
     spill_if_much(l_, *loop);
   }

@@ -16,9 +16,9 @@ namespace {
 
 /// Puts the unit in progress into the queue, if it is one of an iteration, and what was passed before it. False: there
 /// is no room, and what was passed is time outside of iterations after all.
-bool enqueue(Location& l, Following& f, SpanOf of) {
-  FollowedUnit unit{0, of, f.epoch.load(relaxed), f.passed, {}, {}};
-  if (of != outside_of_iterations) {
+bool enqueue(Location& l, Following& f, IterationId iteration) {
+  FollowedUnit unit{0, iteration, f.epoch.load(relaxed), f.passed, {}, {}};
+  if (iteration != outside_of_iterations) {
     unit.totals = l.unit;
     for (std::uint32_t i = 0; l.extra && i < extra_metrics.count; ++i) unit.extra[i] = l.extra->unit[i];
   }
@@ -74,10 +74,10 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
   const std::uint64_t from = f.epoch.load(relaxed);
   const Span span = span_at(from), now_in = span_at(epoch);
   Span next = span_at(from + 1);
-  SpanOf of = span.of;
+  IterationId iteration = span.iteration;
   const bool kept = spans_are_kept_since(from);
   if (!kept) {  // nobody has looked after this location for long: all of it is outside
-    of = outside_of_iterations;
+    iteration = outside_of_iterations;
     next = now_in;
   }
   const bool in_call = alive && was == Inside::Call;
@@ -97,7 +97,7 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
   WallShares cpu(cpu_now - cpu_since, elapsed), off(in_call ? off_cpu.in_call : off_cpu.waited, elapsed);
   if (l.extra) end_unit_readings(*l.extra);
 
-  const bool with_unit = of != outside_of_iterations;
+  const bool with_unit = iteration != outside_of_iterations;
   const bool passes =
       alive && with_unit && (!in_call || off_cpu.waited == 0) && is_passed(l, f, span.begin, in_call, call);
   if (alive) {
@@ -117,7 +117,7 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
     start_unit_anew(l);
   } else {
     const bool anything = f.passed.wall > 0 || (with_unit && (alive || !is_empty(l, l.unit)));
-    if (anything && !enqueue(l, f, of)) {
+    if (anything && !enqueue(l, f, iteration)) {
       settle_unit(l);
     } else if (with_unit) {
       start_unit_anew(l);
@@ -149,7 +149,7 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
   f.epoch.store(epoch, relaxed);
   if (!l.events) return;
   if (!kept) return note_cut(l, outside_of_iterations, now_in.begin, in_call);
-  for (std::uint64_t i = from; i != epoch; ++i) note_cut(l, span_at(i).of, span_at(i + 1).begin, in_call);
+  for (std::uint64_t i = from; i != epoch; ++i) note_cut(l, span_at(i).iteration, span_at(i + 1).begin, in_call);
 }
 
 void notice_boundaries(Location& l, Inside was) {

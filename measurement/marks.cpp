@@ -91,14 +91,14 @@ Ticks moment_of(const Location& l, const OwnTimeBegin& entered) { return entered
 
 /// Tells the threads that follow what the span up to `now` was, and notes its end. Its unit has ended: the time of that
 /// counts as what comes next, and the metrics that were read are those of the span.
-void tell_cut(Location& l, Ticks now, SpanOf span) {
-  if (is_followed(l)) end_span(now, span);
-  note_cut(l, span, now, false);
+void tell_cut(Location& l, Ticks now, IterationId iteration) {
+  if (is_followed(l)) end_span(now, iteration);
+  note_cut(l, iteration, now, false);
 }
 /// The iteration of the current loop that is in progress or has just ended.
-SpanOf this_iteration(const Location& l) {
+IterationId this_iteration(const Location& l) {
   const ClusteredLoop& loop = *l.iterations->current;
-  return iteration_of(loop.region, loop.iterations);
+  return iteration_id(loop.region, loop.iterations);
 }
 
 /// The iteration in progress of the current loop ends here, or what was before the first one. `comes_to_its_end` false:

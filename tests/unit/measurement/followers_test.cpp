@@ -68,7 +68,7 @@ class Followers : public testing::Test {
     last_end_ = now;
     if (loop < 0) return end_span(now, outside_of_iterations);
     ClusteredLoop& of = *leader_->iterations->loops[loop];
-    end_span(now, iteration_of(of.region, of.iterations));
+    end_span(now, iteration_id(of.region, of.iterations));
     spans_[static_cast<std::size_t>(loop)].push_back(published_epoch.load() - 1);
     walls_[static_cast<std::size_t>(loop)].push_back(now - before);
     ++of.iterations;
