@@ -154,10 +154,10 @@ def dilation_of_runs(work: Path) -> None:
 
 def memory(work: Path) -> None:
     calls = 100_000_000 if FULL else 10_000_000
-    early, late = map(int, run(1, [str(BUILD / "bench/soak"), str(calls)], True, work, SAMPLING_FREQUENCY="0")[0].split())
-    row(f"resident set over {calls:.0e} MPI calls in 1024 call paths, no samples", f"{early} KiB, then {late} KiB", "flat (4 KiB)", late - early <= 4)
-    early, late = map(int, run(1, [str(BUILD / "bench/soak"), str(calls)], True, work)[0].split())
-    row("the same with samples", f"{early} KiB, then {late} KiB", "flat (64 KiB)", late - early <= 64)
+    before, after = map(int, run(1, [str(BUILD / "bench/soak"), str(calls)], True, work, SAMPLING_FREQUENCY="0")[0].split())
+    row(f"resident set over {calls:.0e} MPI calls in 1024 call paths, no samples", f"{before} KiB, then {after} KiB", "flat (4 KiB)", after - before <= 4)
+    before, after = map(int, run(1, [str(BUILD / "bench/soak"), str(calls)], True, work)[0].split())
+    row("the same with samples", f"{before} KiB, then {after} KiB", "flat (64 KiB)", after - before <= 64)
 
 
 def finalize(work: Path) -> None:

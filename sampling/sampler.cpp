@@ -127,7 +127,7 @@ void start_sampling(measurement::Location& location) {
   if (!signal_in_use || !tick_settings.running) return;
   ThreadSampler* sampler = make_sampler(location);
   if (!sampler) return location.count_loss(measurement::Loss::TimerUnavailable);
-  sampler->late_user_ns = sampler->late_cpu_ns = sampler->late_ticks = sampler->late_ticks_in_mpi = 0;
+  sampler->recent_user_ns = sampler->recent_cpu_ns = sampler->recent_ticks = sampler->recent_ticks_in_mpi = 0;
   sampler->ticks_are_due = tick_settings.clock == platform::TimerClock::ThreadCpu;
   note_begin(location, *sampler);
   const bool has_event = source == Source::TaskClock && sampler->task_clock.open(signal_in_use);

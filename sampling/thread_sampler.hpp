@@ -28,8 +28,8 @@ struct ThreadSampler {
   unsigned silences = 0;                       ///< in a row, in each of which a tick took the event's place
   platform::Ticks event_call_begin = 0;        ///< begin of Location::call as the event found it last
   measurement::Inside event_inside = measurement::Inside::User;  ///< likewise where the thread was
-  double late_ticks_in_mpi = 0, late_ticks = 0;  ///< kernel ticks that found it in the kernel of late, faded
-  double late_user_ns = 0, late_cpu_ns = 0;      ///< CPU time of late, in user mode and in all, faded
+  double recent_ticks_in_mpi = 0, recent_ticks = 0;  ///< recent kernel ticks that found it in the kernel, faded
+  double recent_user_ns = 0, recent_cpu_ns = 0;      ///< recent CPU time, in user mode and in all, faded
 };
 
 /// The sampler of a location, made when there is none yet. Null: no memory. Ordinary context.

@@ -79,7 +79,7 @@ void arm_timer(Location& location) {
 /// its period follows the part of time in user mode, slowly: what a sample stands for is told by its own period.
 std::int64_t mean_event_period(const ThreadSampler& sampler) {
   constexpr double least_part = 0.25;
-  double part = sampler.late_cpu_ns > 0 ? sampler.late_user_ns / sampler.late_cpu_ns : 1;
+  double part = sampler.recent_cpu_ns > 0 ? sampler.recent_user_ns / sampler.recent_cpu_ns : 1;
   if (part < least_part) part = least_part;
   return static_cast<std::int64_t>(part * static_cast<double>(tick_settings.period_ns));
 }
@@ -125,12 +125,12 @@ Weight weight_of_event(Location& location, Inside inside) {
   sampler.silences = 0;
   look_after_timer(location, elapsed);
   if (elapsed <= 0) return {period, 0};
-  sampler.late_user_ns = kept * sampler.late_user_ns + static_cast<double>(period < elapsed ? period : elapsed);
-  sampler.late_cpu_ns = kept * sampler.late_cpu_ns + static_cast<double>(elapsed);
+  sampler.recent_user_ns = kept * sampler.recent_user_ns + static_cast<double>(period < elapsed ? period : elapsed);
+  sampler.recent_cpu_ns = kept * sampler.recent_cpu_ns + static_cast<double>(elapsed);
   std::int64_t& owed = sampler.kernel_time_owed_ns;
   Weight weight{period, 0};
-  if (mixed && elapsed > period && sampler.late_ticks > 0) {
-    const double part = sampler.late_ticks_in_mpi / sampler.late_ticks;
+  if (mixed && elapsed > period && sampler.recent_ticks > 0) {
+    const double part = sampler.recent_ticks_in_mpi / sampler.recent_ticks;
     weight.in_mpi = static_cast<std::int64_t>(part * static_cast<double>(elapsed - period));
   }
   owed += elapsed - period - weight.in_mpi;
@@ -148,9 +148,9 @@ Weight weight_of_event(Location& location, Inside inside) {
 std::int64_t weight_beside_event(Location& location, std::int64_t kernel_ns) {
   ThreadSampler& sampler = *location.sampler;
   if (kernel_ns <= 0) return 0;
-  sampler.late_ticks = kept * sampler.late_ticks + 1;
-  sampler.late_ticks_in_mpi *= kept;
-  if (location.inside.load(std::memory_order_relaxed) == Inside::Call) sampler.late_ticks_in_mpi += 1;
+  sampler.recent_ticks = kept * sampler.recent_ticks + 1;
+  sampler.recent_ticks_in_mpi *= kept;
+  if (location.inside.load(std::memory_order_relaxed) == Inside::Call) sampler.recent_ticks_in_mpi += 1;
   if (kernel_ns < 2 * tick_settings.kernel_tick_ns) return 0;
   sampler.kernel_time_owed_ns -= kernel_ns;
   return kernel_ns;

@@ -89,7 +89,7 @@ bool receive(void*, int peer, platform::Bytes& out, std::int64_t deadline) {
 
 }  // namespace
 
-bool open_peers(MPI_Comm world, void (*late)(int rank)) {
+bool open_peers(MPI_Comm world, void (*on_late)(int rank)) {
   // One process needs no communicator; and with sessions MPICH 4.0 has not started what a request needs yet.
   int size = 0;
   if (pmpi.Comm_size(world, &size) != MPI_SUCCESS || size == 1) return false;
@@ -99,11 +99,11 @@ bool open_peers(MPI_Comm world, void (*late)(int rank)) {
   for (int done = 0;;) {
     if (pmpi.Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
     if (done) break;
-    if (patience.wait() || !late) continue;
+    if (patience.wait() || !on_late) continue;
     int rank = 0;
     pmpi.Comm_rank(world, &rank);
-    late(rank);
-    late = nullptr;
+    on_late(rank);
+    on_late = nullptr;
   }
   pmpi.Comm_set_errhandler(communicator, constants.errors_return);
   return is_open = true;

@@ -113,7 +113,7 @@ Cost measure_cost(const CostCase& wanted) {
   };
   const std::size_t warm = std::min<std::size_t>(10000, iterations / 2);
   run(0, warm);
-  out.early_bytes = ClustererMemory{clusterer}.mapped() + sample_bytes;
+  out.bytes_at_start = ClustererMemory{clusterer}.mapped() + sample_bytes;
   double best = 1e300, all = 0;
   const std::size_t parts = 20, step = (iterations - warm) / parts;
   for (std::size_t part = 0; part < parts; ++part) {
@@ -125,7 +125,7 @@ Cost measure_cost(const CostCase& wanted) {
   }
   out.microseconds = all / static_cast<double>(parts * step);
   out.best_microseconds = best;
-  out.late_bytes = ClustererMemory{clusterer}.mapped() + sample_bytes;
+  out.bytes_at_end = ClustererMemory{clusterer}.mapped() + sample_bytes;
   out.iterations = warm + parts * step;
   out.vector_bytes += log.bytes();
   return out;

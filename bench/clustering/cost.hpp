@@ -15,11 +15,11 @@ struct CostCase {
 };
 
 struct Cost {
-  double microseconds = 0;       ///< per iteration, mean
-  double best_microseconds = 0;  ///< in the fastest twentieth of the run
-  std::size_t early_bytes = 0;   ///< bytes mapped after 10^4 iterations, without the log
-  std::size_t late_bytes = 0;    ///< likewise at the end
-  std::size_t vector_bytes = 0;  ///< of the log
+  double microseconds = 0;         ///< per iteration, mean
+  double best_microseconds = 0;    ///< in the fastest twentieth of the run
+  std::size_t bytes_at_start = 0;  ///< bytes mapped after 10^4 iterations, without the log
+  std::size_t bytes_at_end = 0;    ///< likewise at the end
+  std::size_t vector_bytes = 0;    ///< of the log
   std::size_t iterations = 0;
 };
 

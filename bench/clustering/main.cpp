@@ -326,8 +326,8 @@ int main(int argc, char** argv) {
           !c.log           ? ", without the log"
           : c.sample_bytes ? ", with samples"
                            : "",
-          cost.microseconds, cost.best_microseconds, cost.early_bytes / 1024, cost.iterations, cost.late_bytes / 1024,
-          static_cast<double>(cost.vector_bytes) / static_cast<double>(cost.iterations));
+          cost.microseconds, cost.best_microseconds, cost.bytes_at_start / 1024, cost.iterations,
+          cost.bytes_at_end / 1024, static_cast<double>(cost.vector_bytes) / static_cast<double>(cost.iterations));
       std::fflush(stdout);
     }
   }
