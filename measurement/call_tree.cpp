@@ -21,9 +21,9 @@ std::size_t columns[] = {columns_of(NodeKind::Root),   columns_of(NodeKind::Fram
                          columns_of(NodeKind::Region), columns_of(NodeKind::Special), columns_of(NodeKind::Marked)};
 std::size_t extra_columns = 0;
 
-/// Value columns of a node on average, in progress and settled.
+/// Value columns of a node on average: those of the unit in progress and those outside of iterations.
 std::size_t average_values() { return 10 + extra_columns; }
-/// Value columns of the widest node, in progress and settled; with room for two that have none yet.
+/// Value columns of the widest node, likewise; with room for two that have none yet.
 std::size_t most_values() { return 2 * columns_of(NodeKind::Region) + 4 + 2 * extra_columns; }
 /// Per node: the node, its values, its place among the touched ones.
 std::size_t bytes_per_node() { return sizeof(Node) + average_values() * sizeof(std::int64_t) + sizeof(std::uint32_t); }
@@ -213,15 +213,15 @@ std::int64_t* CallTree::values(NodeId id) {
   return pool_ + n.values;
 }
 
-std::int64_t* CallTree::settled_values(NodeId id) {
+std::int64_t* CallTree::outside_values(NodeId id) {
   return values(id) + width(nodes_[static_cast<std::uint32_t>(id)].kind);
 }
 
-const std::int64_t* CallTree::settled_of(const Node& n) const {
+const std::int64_t* CallTree::outside_values_of(const Node& n) const {
   return n.values ? pool_ + n.values + width(n.kind) : nullptr;
 }
 
-void CallTree::settle() {
+void CallTree::count_outside() {
   for (const std::uint32_t id : touched()) {
     const std::size_t count = width(nodes_[id].kind);
     std::int64_t* row = pool_ + nodes_[id].values;

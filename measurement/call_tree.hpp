@@ -6,9 +6,8 @@
 /// Memory: it is opened and touched as the tree grows; nothing is ever freed. A full tree, and one that the kernel
 /// gives no more memory, sends new paths to (arena full).
 ///
-/// Each value row is two: what was counted since the last `settle` or `start_anew` (the unit in progress), and what was
-/// settled before. The nodes of the first are listed, so that ending a unit costs what the unit touched, not what the
-/// tree holds.
+/// Each value row has two parts: the values of the unit in progress, and those outside of iterations. The nodes that
+/// the unit has touched are listed, so that ending a unit costs what the unit touched, not what the tree holds.
 
 #include <atomic>
 #include <cstddef>
@@ -71,12 +70,13 @@ class CallTree {
   /// half made any more. A node may be there twice, once with nothing below it. Async-signal-safe.
   void mend();
 
-  /// The row of what was settled, to be added to. Async-signal-safe.
-  std::int64_t* settled_values(NodeId node);
+  /// The values of a node outside of iterations, to be added to. Async-signal-safe.
+  std::int64_t* outside_values(NodeId node);
   /// Nodes that the unit in progress has touched, in the order of their first touch.
   std::span<const std::uint32_t> touched() const { return {touched_, touched_count_}; }
-  /// Ends the unit in progress: `settle` adds its values to the settled ones, `start_anew` drops them.
-  void settle();
+  /// Ends the unit in progress: `count_outside` adds its values to those outside of iterations, `start_anew` drops
+  /// them.
+  void count_outside();
   void start_anew();
 
   std::uint32_t size() const { return node_count_; }
@@ -85,8 +85,8 @@ class CallTree {
   /// these while the tree grows.
   std::span<const Node> nodes() const { return {nodes_, node_count_}; }
   const std::int64_t* values_of(const Node& n) const { return n.values ? pool_ + n.values : nullptr; }
-  /// What was settled. Null: the node has no values.
-  const std::int64_t* settled_of(const Node& n) const;
+  /// The values outside of iterations. Null: the node has no values.
+  const std::int64_t* outside_values_of(const Node& n) const;
   /// Bytes of nodes, values and index in use.
   std::size_t bytes_in_use() const;
 

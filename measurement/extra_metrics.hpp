@@ -47,7 +47,7 @@ struct ExtraReadings {
   std::int64_t last[most_extra_metrics];       ///< last reading
   std::int64_t begin[most_extra_metrics];      ///< reading at the begin of the unit in progress
   std::int64_t unit[most_extra_metrics];       ///< growth in the unit in progress, before `begin`
-  std::int64_t settled[most_extra_metrics];    ///< growth outside of iterations, but for the unit in progress
+  std::int64_t outside[most_extra_metrics];    ///< growth outside of iterations, but for the unit in progress
   std::int64_t uncounted[most_extra_metrics];  ///< of the last reading, what belongs to no unit
   bool leave_out;                              ///< the growth until the next reading is charged to nothing
 };

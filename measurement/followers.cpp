@@ -147,16 +147,16 @@ void take_items(Location& l, Location& counted_at) {
 void give_back_items(Location& l) {
   Following& f = *l.following;
   while (const FollowedUnit* unit = f.queue.oldest()) {
-    settle_passed(l, unit->passed);
-    l.settled += unit->totals;
+    count_passed_outside(l, unit->passed);
+    l.outside += unit->totals;
     f.queue.for_each_path(*unit, [&](FollowedPath path, const std::int64_t* values) {
-      std::int64_t* settled = l.tree.settled_values(NodeId{path.node});
-      for (std::size_t i = 0; i < CallTree::width(path.kind); ++i) settled[i] += values[i];
+      std::int64_t* outside = l.tree.outside_values(NodeId{path.node});
+      for (std::size_t i = 0; i < CallTree::width(path.kind); ++i) outside[i] += values[i];
     });
-    for (std::uint32_t i = 0; l.extra && i < extra_metrics.count; ++i) l.extra->settled[i] += unit->extra[i];
+    for (std::uint32_t i = 0; l.extra && i < extra_metrics.count; ++i) l.extra->outside[i] += unit->extra[i];
     f.queue.drop(*unit);
   }
-  l.settled += std::exchange(f.outside, {});
+  l.outside += std::exchange(f.outside, {});
 }
 
 /// Logs the iterations of the first thread's loops that the location has no rows for yet, if the first thread is held.

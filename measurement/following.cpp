@@ -24,15 +24,15 @@ bool enqueue(Location& l, Following& f, IterationId iteration) {
   }
   if (f.queue.put(l, unit)) return true;
   l.count_loss(Loss::IterationUnclustered);
-  settle_passed(l, f.passed);
+  count_passed_outside(l, f.passed);
   return false;
 }
 
 /// Time in an MPI call outside of iterations.
-void settle_call(Location& l, NodeId call, Ticks time, std::int64_t off_ns) {
-  l.settled.mpi += time;
-  l.settled.off_mpi_ns += off_ns;
-  std::int64_t* const values = l.tree.settled_values(call);
+void count_call_outside(Location& l, NodeId call, Ticks time, std::int64_t off_ns) {
+  l.outside.mpi += time;
+  l.outside.off_mpi_ns += off_ns;
+  std::int64_t* const values = l.tree.outside_values(call);
   values[column_of(MetricId::Time)] += time;
   values[column_of(MetricId::OffCpuMpi)] += off_ns;
 }
@@ -118,21 +118,21 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
   } else {
     const bool anything = f.passed.wall > 0 || (with_unit && (alive || !is_empty(l, l.unit)));
     if (anything && !enqueue(l, f, iteration)) {
-      settle_unit(l);
+      count_unit_outside(l);
     } else if (with_unit) {
       start_unit_anew(l);
     } else {
       if (!kept && (alive || !is_empty(l, l.unit))) l.count_loss(Loss::IterationUnclustered);
-      settle_unit(l);
+      count_unit_outside(l);
     }
     f.passed = {from + 1, 0, 0, 0, call};
   }
 
-  l.settled.wall += beyond_outside;
-  l.settled.cpu_ns += cpu.of(beyond_outside);
+  l.outside.wall += beyond_outside;
+  l.outside.cpu_ns += cpu.of(beyond_outside);
   const std::int64_t off_outside = off.of(beyond_outside);
-  if (call != root_node && beyond_outside > 0) settle_call(l, call, beyond_outside, off_outside);
-  else (in_call ? l.settled.off_mpi_ns : l.settled.waited_ns) += off_outside;
+  if (call != root_node && beyond_outside > 0) count_call_outside(l, call, beyond_outside, off_outside);
+  else (in_call ? l.outside.off_mpi_ns : l.outside.waited_ns) += off_outside;
   if (beyond > beyond_outside) {
     const Ticks wall = beyond - beyond_outside;
     const std::int64_t share = off.of(wall);
@@ -178,11 +178,11 @@ void notice_boundaries(Location& l, Inside was) {
 
 }  // namespace
 
-void settle_passed(Location& l, const Passed& passed) {
-  l.settled.wall += passed.wall;
-  l.settled.cpu_ns += passed.cpu_ns;
-  if (passed.call != root_node) settle_call(l, passed.call, passed.wall, passed.off_ns);
-  else l.settled.waited_ns += passed.off_ns;
+void count_passed_outside(Location& l, const Passed& passed) {
+  l.outside.wall += passed.wall;
+  l.outside.cpu_ns += passed.cpu_ns;
+  if (passed.call != root_node) count_call_outside(l, passed.call, passed.wall, passed.off_ns);
+  else l.outside.waited_ns += passed.off_ns;
 }
 
 void keep_up(Location& l, Inside was) {

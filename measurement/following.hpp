@@ -9,7 +9,7 @@
 ///
 /// Wall time is exact, by the published times. CPU time is read when a boundary is noticed and shared over the time
 /// since the last reading in proportion to wall time. Extra metrics are not read for a boundary: their growth between
-/// two readings is counted in the unit of the second one. What is outside of iterations is settled at once.
+/// two readings is counted in the unit of the second one. Time outside of iterations is counted as such at once.
 ///
 /// Memory: one queue per location, touched as it is used. What it cannot hold counts as time outside of iterations
 /// (Loss::IterationUnclustered).
@@ -79,6 +79,6 @@ void begin_following(Location& location, Following& following);
 /// Puts what was passed into the queue without waiting for a unit. By the owner or who holds it. Async-signal-safe.
 void flush_passed(Location& location);
 /// What was passed is time outside of iterations after all. By the owner or who holds it. Async-signal-safe.
-void settle_passed(Location& location, const Passed& passed);
+void count_passed_outside(Location& location, const Passed& passed);
 
 }  // namespace refrain::measurement

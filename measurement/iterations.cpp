@@ -123,7 +123,7 @@ constexpr double square_as_logged = 1e6;  ///< ns^2 to a unit of MetricId::Weigh
 
 /// An iteration without a cluster. Its number stays its own: others may have been told of it.
 void log_without_cluster(Location& l, ClusteredLoop& loop) {
-  settle_unit(l);
+  count_unit_outside(l);
   const IterationRow nothing = {};
   log_iteration(l, loop, clustering::no_label, row_in_use(nothing), {});
   leave_out_own_work(l);

@@ -33,13 +33,13 @@ void start_unit_anew(Location& l) {
   for (std::uint32_t i = 0; i < extra_metrics.count; ++i) l.extra->unit[i] = 0;
 }
 
-void settle_unit(Location& l) {
-  l.settled += l.unit;
+void count_unit_outside(Location& l) {
+  l.outside += l.unit;
   l.unit = {};
-  l.tree.settle();
+  l.tree.count_outside();
   if (!l.extra) return;
   for (std::uint32_t i = 0; i < extra_metrics.count; ++i) {
-    l.extra->settled[i] += l.extra->unit[i];
+    l.extra->outside[i] += l.extra->unit[i];
     l.extra->unit[i] = 0;
   }
 }

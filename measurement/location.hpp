@@ -128,7 +128,7 @@ struct alignas(64) Location {
   // ---- Units, marks and iterations ----
   platform::Ticks begin = 0;      ///< of the unit in progress on this thread
   std::int64_t cpu_begin_ns = 0;  ///< the same on the thread's CPU clock
-  UnitTotals settled{};           ///< outside of iterations, but for the unit in progress
+  UnitTotals outside{};           ///< outside of iterations, but for the unit in progress
   WhileStopped while_stopped;
   OpenMarks* marks = nullptr;        ///< made by the first mark of the program
   bool marks_ignored = false;        ///< there was no memory for them
@@ -221,6 +221,6 @@ void end_unit(Location& location, platform::Ticks now, std::int64_t cpu_now_ns);
 /// The unit in progress has been taken elsewhere; a new one begins. Async-signal-safe.
 void start_unit_anew(Location& location);
 /// The unit in progress is time outside of iterations; a new one begins.
-void settle_unit(Location& location);
+void count_unit_outside(Location& location);
 
 }  // namespace refrain::measurement

@@ -49,7 +49,7 @@ void end_lifetime(Location& l, std::int64_t cpu_now_ns) {
   end_readings(l);
   forget_marks(l);
   if (l.following) l.following->alive = false;
-  if (!follows(l)) settle_unit(l);
+  if (!follows(l)) count_unit_outside(l);
 }
 
 /// A location, or what stands for a helper thread that has none.

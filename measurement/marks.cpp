@@ -108,7 +108,7 @@ void cut_iteration(Location& l, Ticks now, bool comes_to_its_end) {
   end_unit(l, now, l.cpu_clock.at(now));
   tell_cut(l, now, comes_to_its_end ? this_iteration(l) : outside_of_iterations);
   if (comes_to_its_end) take_iteration(l);
-  else settle_unit(l);
+  else count_unit_outside(l);
   l.iterations->in_iteration = false;
   if (is_followed(l)) look_after_followers_if_due(l);
 }
@@ -327,12 +327,12 @@ void begin_iteration(Location& l, const Registers& caller, const OwnTimeBegin& e
   all.in_iteration = true;
   l.marks->at_iteration = l.marks->count;
   end_user_part(l, entry);
-  if (!l.stopped) settle_unit(l);  // most of the work is done before the iteration begins
+  if (!l.stopped) count_unit_outside(l);  // most of the work is done before the iteration begins
   l.unit.own += end_own_time(l, OwnTime::IterationBegin, entered);
   const Ticks now = platform::now();
   end_unit(l, now, cpu);
   tell_cut(l, now, outside_of_iterations);
-  settle_unit(l);
+  count_unit_outside(l);
 }
 
 void end_iteration(Location& l, const Registers& caller, const OwnTimeBegin& entered) {

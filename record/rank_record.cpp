@@ -52,22 +52,22 @@ bool RankRecordBuilder::add_outside(const Location& l, const measurement::UnitTo
     const std::int64_t* row = l.tree.values_of(n);
     const bool in_call = call && call->node == measurement::NodeId{id};
     if (!row && !in_call) continue;
-    const std::int64_t* settled = row ? l.tree.settled_of(n) : nullptr;
+    const std::int64_t* outside = row ? l.tree.outside_values_of(n) : nullptr;
     const std::size_t columns = measurement::CallTree::width(n.kind);
     std::int64_t* out = add_row(id, columns);
     if (!out) return false;
-    for (std::size_t i = 0; row && i < columns; ++i) out[i] = row[i] + settled[i];
+    for (std::size_t i = 0; row && i < columns; ++i) out[i] = row[i] + outside[i];
     if (!in_call) continue;
     ++out[column_of(measurement::MetricId::Visits)];
     out[column_of(measurement::MetricId::Time)] += call->time;
     out[column_of(measurement::MetricId::OffCpuMpi)] += call->off_ns;
   }
-  measurement::UnitTotals totals = l.settled;
+  measurement::UnitTotals totals = l.outside;
   totals += in_progress;
   std::int64_t extra[measurement::most_extra_metrics] = {};
   if (const measurement::ExtraReadings* r = l.extra)
     for (std::size_t i = 0; i < record_.extra_metrics.size(); ++i)
-      extra[i] = r->settled[i] + r->unit[i] + r->last[i] - r->begin[i];
+      extra[i] = r->outside[i] + r->unit[i] + r->last[i] - r->begin[i];
   return add_unit(totals, extra, -1, -1);
 }
 

@@ -140,7 +140,7 @@ Channels::Waiting* Channels::find_ticket(Queue& queue, std::uint64_t ticket) {
 }
 
 /// Counts what can be counted now, and forgets what nobody will come for.
-void Channels::settle(Queue& queue, std::int32_t thread) {
+void Channels::count_waiting(Queue& queue, std::int32_t thread) {
   for (std::uint32_t i = 0; i < queue.count; ++i) {
     Waiting& waiting = queue.waiting[i];
     if (waiting.is_counted || is_wild(waiting.peer, waiting.tag) || must_wait(queue, i, waiting.peer, waiting.tag))
@@ -229,7 +229,7 @@ void Channels::resolve(const MessageNumber& ticket, const ChannelUse& told) {
     if (!is_wild(waiting->peer, waiting->tag)) return;
     waiting->peer = told.peer;
     waiting->tag = told.tag;
-    settle(*queue, told.thread);
+    count_waiting(*queue, told.thread);
   }
 }
 
@@ -243,7 +243,7 @@ MessageNumber Channels::complete_other(const MessageNumber& ticket, const Channe
   if (!waiting) return {};
   const MessageNumber number = waiting->number;
   waiting->ticket = 0;
-  settle(*queue, told.thread);
+  count_waiting(*queue, told.thread);
   return checked(number, told);
 }
 
@@ -259,7 +259,7 @@ void Channels::give_up(const MessageNumber& ticket, const ChannelUse& posted) {
   if (!waiting) return;
   if (is_wild(waiting->peer, waiting->tag)) return break_receives(posted.communicator);
   waiting->ticket = 0;
-  settle(*queue, posted.thread);
+  count_waiting(*queue, posted.thread);
 }
 
 void Channels::doubt(const ChannelUse& posted) {
@@ -279,7 +279,7 @@ void Channels::end_doubt(const MessageNumber& ticket, const ChannelUse& posted, 
       // It has never taken a place in the order.
       std::memmove(waiting, waiting + 1,
                    static_cast<std::size_t>(queue->waiting + --queue->count - waiting) * sizeof *waiting);
-      settle(*queue, posted.thread);
+      count_waiting(*queue, posted.thread);
     } else if (channel) {
       channel->broken.store(true);
     }

@@ -142,7 +142,7 @@ class Channels {
   bool must_wait(const Queue& queue, std::uint32_t before, std::int32_t peer, std::int32_t tag) const;
   Waiting* append(Queue& queue, const ChannelUse& use, std::uint64_t ticket);
   Waiting* find_ticket(Queue& queue, std::uint64_t ticket);
-  void settle(Queue& queue, std::int32_t thread);
+  void count_waiting(Queue& queue, std::int32_t thread);
   void break_receives(std::int32_t communicator);
   MessageNumber checked(const MessageNumber& number, const ChannelUse& use);
 

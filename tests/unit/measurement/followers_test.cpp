@@ -167,7 +167,7 @@ class Followers : public testing::Test {
 
   /// Compares what was made of a location with the account of its thread.
   void check(Location& l, const Account& account, bool lossless = true) {
-    std::int64_t calls = l.settled.mpi_calls + l.unit.mpi_calls, wall = l.settled.wall + l.unit.wall;
+    std::int64_t calls = l.outside.mpi_calls + l.unit.mpi_calls, wall = l.outside.wall + l.unit.wall;
     std::int64_t visits = 0, bytes = 0;
     const auto add = [&](const std::int64_t* values) {
       if (!values) return;
@@ -178,7 +178,7 @@ class Followers : public testing::Test {
       const Node& node = l.tree.node(NodeId{id});
       if (node.kind != NodeKind::Region) continue;
       add(l.tree.values_of(node));
-      add(l.tree.settled_of(node));
+      add(l.tree.outside_values_of(node));
     }
     Iterations* iterations = l.iterations;
     for (std::uint32_t i = 0; iterations && i < iterations->count; ++i) {
@@ -514,9 +514,9 @@ TEST_F(Followers, one_is_held_while_the_others_go_on) {
     EXPECT_TRUE(is_held(held));
     EXPECT_FALSE(is_held(other));
     EXPECT_FALSE(pause_others()) << "one at a time";
-    const std::int64_t calls = held.settled.mpi_calls + held.unit.mpi_calls;
+    const std::int64_t calls = held.outside.mpi_calls + held.unit.mpi_calls;
     for (const int before = recorded[1 - t].load(); recorded[1 - t].load() < before + 100;) std::this_thread::yield();
-    EXPECT_EQ(calls, held.settled.mpi_calls + held.unit.mpi_calls);
+    EXPECT_EQ(calls, held.outside.mpi_calls + held.unit.mpi_calls);
     resume_others();
     for (const int before = recorded[t].load(); recorded[t].load() < before + 100;) std::this_thread::yield();
   }
@@ -619,7 +619,7 @@ TEST_F(Followers, a_thread_with_a_loop_of_its_own_follows_no_more_and_loses_noth
   bring_up_to_date();
   EXPECT_EQ(0U, location->iterations->count);
   check(*location, account, false);
-  EXPECT_EQ(account.total, location->settled.mpi_calls);
+  EXPECT_EQ(account.total, location->outside.mpi_calls);
 }
 
 }  // namespace
