@@ -138,7 +138,8 @@ class Clusterer {
     std::uint32_t next;  ///< the class's next path that is not a key
     std::uint8_t shape;
   };
-  /// The pooled sums inside clusters of products of a path's value with the overall metrics that its column follows.
+  /// The pooled sums inside clusters of products of a path's value with the overall metrics that its column scales
+  /// with.
   struct Products {
     float first, second;
   };

@@ -31,10 +31,10 @@ enum class Equivalence : std::uint8_t {
 
 /// One value of a call path.
 struct Column {
-  std::uint8_t scales_with = no_metric;  ///< overall metric that the column's sum over all paths follows
+  std::uint8_t scales_with = no_metric;  ///< overall metric that the column's sum over all paths scales with
   bool in_distance = true;               ///< takes part in comparing call paths; leave out what repeats another column
-  /// Exact shapes: a second overall metric that the column follows beside the first, with a slope of its own. Bytes
-  /// follow the messages on some call paths and their size on others: two metrics tell these apart, one cannot.
+  /// Exact shapes: a second overall metric that the column scales with beside the first, with a slope of its own. Bytes
+  /// scale with the messages on some call paths and their size on others: two metrics tell these apart, one cannot.
   std::uint8_t also_scales_with = no_metric;
 };
 

@@ -14,7 +14,7 @@ namespace refrain::format {
 /// in.
 enum class Label : std::uint32_t {};
 inline constexpr Label no_label{0xffffffff};
-/// The cluster of the iterations of a thread that follows in which it recorded nothing.
+/// The cluster of the iterations of a follower in which it recorded nothing.
 inline constexpr Label passed_label{0xfffffffe};
 
 inline constexpr std::size_t max_overall = 36;  ///< overall metrics
@@ -34,9 +34,9 @@ namespace log_format {
 inline constexpr std::uint32_t magic = 0x4c544952;  // "RITL"
 inline constexpr std::size_t header_bytes = 24;
 inline constexpr std::size_t size_at = 4, first_at = 8, count_at = 16, columns_at = 20, kind_at = 22;
-/// Blocks of iterations without a thread (1.9 and 1.10), and blocks of items (since 1.11). Readers before these versions
-/// find a block without records, and its iterations missing. Behind the header of both is the number of the iterations
-/// that the block covers (u64).
+/// Blocks of iterations without a thread (1.9 and 1.10), and blocks of items (since 1.11). Readers before these
+/// versions find a block without records, and its iterations missing. Behind the header of both is the number of the
+/// iterations that the block covers (u64).
 inline constexpr std::uint16_t absence_kind = 1, items_kind = 2;
 inline constexpr std::size_t covered_at = header_bytes, items_at = header_bytes + 8;
 inline constexpr int level_shift = 8;  ///< the level of a block of items is in the high byte of the kind
@@ -47,9 +47,9 @@ inline constexpr int fraction_bits = 10;
 
 /// Iterations without a record of their own, one after the other.
 enum class Run : std::uint8_t {
-  Passed = 1,     ///< the thread recorded nothing in them: their wall time is that of the first thread
-  PassedInCall,   ///< the same, and all of them lie within one MPI call
-  Absent          ///< there was no thread
+  Passed = 1,    ///< the thread recorded nothing in them: their wall time is that of the first thread
+  PassedInCall,  ///< the same, and all of them lie within one MPI call
+  Absent         ///< there was no thread
 };
 
 /// One of 2^level iterations is kept where iteration `first` begins a block of them. All of them are, up to `whole`, a

@@ -49,7 +49,7 @@ struct UnitTotals {
 inline constexpr std::int32_t stopped_unit = -2;
 
 enum class MetricId : std::uint8_t {
-#define METRIC(id, name, total, unit, kind, paths, reduction, source, log, apart, follows, also, help) id,
+#define METRIC(id, name, total, unit, kind, paths, reduction, source, log, apart, scales, also, help) id,
 #include "format/metrics.def"
 #undef METRIC
   Self,     ///< in the table: the row itself
@@ -78,7 +78,7 @@ struct MetricRow {
   MetricSource source;
   Precision log;
   ToldApart told_apart;
-  MetricId follows, also_follows;
+  MetricId scales_with, also_scales_with;
   const char* help;
 
   /// Whether the log of iterations has a place for it, which may be empty (Precision::NotKept).
@@ -94,9 +94,9 @@ inline constexpr MetricSource from_paths{MetricSource::Paths, nullptr}, from_rul
 constexpr MetricSource total_at(std::int64_t UnitTotals::*total) { return {MetricSource::Total, total}; }
 
 inline constexpr MetricRow table[] = {
-#define METRIC(id, name, total, unit, kind, paths, reduction, source, log, apart, follows, also, help) \
-  {name,   total,          unit,  Quantity::kind,    NodeKind::paths, Reduction::reduction,            \
-   source, Precision::log, apart, MetricId::follows, MetricId::also,  help},
+#define METRIC(id, name, total, unit, kind, paths, reduction, source, log, apart, scales, also, help) \
+  {name,   total,          unit,  Quantity::kind,   NodeKind::paths, Reduction::reduction,            \
+   source, Precision::log, apart, MetricId::scales, MetricId::also,  help},
 #include "format/metrics.def"
 #undef METRIC
 };
@@ -163,11 +163,11 @@ constexpr std::size_t logged_place(MetricId metric) {
 static_assert(
     [] {
       for (const auto& row : metric_table)
-        for (const MetricId of : {row.follows, row.also_follows})
+        for (const MetricId of : {row.scales_with, row.also_scales_with})
           if (of != MetricId::Nothing && of != MetricId::Self && logged_place(of) == logged_count) return false;
       return true;
     }(),
-    "a column follows a metric that single iterations have");
+    "a column scales with a metric that single iterations have");
 
 /// The integers of UnitTotals, in the order of the file: first those that every version has, as versions before 1.6
 /// read them by their place, then others in the order of the table (docs/file-format.md).

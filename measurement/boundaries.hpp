@@ -46,6 +46,6 @@ bool spans_are_kept_since(std::uint64_t index);
 void end_span(platform::Ticks now, IterationId iteration);
 
 /// Whether this is the thread whose iterations the others follow.
-inline bool is_followed(const Location& location) { return location.thread == 0; }
+inline bool is_first_thread(const Location& location) { return location.thread == 0; }
 
 }  // namespace refrain::measurement

@@ -58,7 +58,7 @@ void wake_at_gates();
 [[gnu::always_inline]] inline bool enter(Location& l, Inside from) {
   if (!pass_gate(l, from)) [[unlikely]]
     return false;
-  if (l.following) [[unlikely]]
+  if (l.follower) [[unlikely]]
     keep_up(l, from);
   return true;
 }
@@ -92,7 +92,7 @@ class Hold {
     is_open_ = l.gate.load(std::memory_order_acquire) == Gate::Open;
   }
   [[gnu::always_inline]] Hold(Location& l, Inside from, const void* context) : Hold(l, from, context, as_it_is) {
-    if (is_open_ && l.following) keep_up(l, from);
+    if (is_open_ && l.follower) keep_up(l, from);
   }
   [[gnu::always_inline]] ~Hold() {
     if (location_.tick.number == number_) [[likely]]

@@ -46,7 +46,7 @@ class Changing {
 
 /// What the span in progress will have been. Nothing: that is not known yet.
 std::optional<IterationId> span_in_progress(const Location& l) {
-  if (l.following) return std::nullopt;
+  if (l.follower) return std::nullopt;
   const Iterations* all = l.iterations;
   if (!all || !all->in_iteration) return outside_of_iterations;
   return iteration_id(all->current->region, all->current->iterations);

@@ -12,7 +12,7 @@ bool is_empty(const Node& node, const std::int64_t* values) {
 
 }  // namespace
 
-bool FollowerQueue::put(const Location& l, FollowedUnit unit) {
+bool FollowerQueue::put(const Location& l, QueuedUnit unit) {
   const std::uint64_t begin = written_.load(std::memory_order_relaxed);
   const std::uint64_t end = read_.load(std::memory_order_acquire) + capacity;
   std::uint64_t at = begin;
@@ -28,7 +28,7 @@ bool FollowerQueue::put(const Location& l, FollowedUnit unit) {
       const Node& node = l.tree.node(NodeId{id});
       const std::int64_t* values = l.tree.values_of(node);
       if (is_empty(node, values)) continue;
-      const FollowedPath path{id, node.kind};
+      const QueuedPath path{id, node.kind};
       put_words(&path, 1);
       put_words(values, CallTree::width(node.kind));
     }
@@ -39,13 +39,13 @@ bool FollowerQueue::put(const Location& l, FollowedUnit unit) {
   return true;
 }
 
-const FollowedUnit* FollowerQueue::oldest() {
+const QueuedUnit* FollowerQueue::oldest() {
   const std::uint64_t read = read_.load(std::memory_order_relaxed);
   if (read == written_.load(std::memory_order_acquire)) return nullptr;
   const std::uint64_t words = words_[read % capacity];
   if (!item_.resize(words)) return nullptr;
   for (std::uint64_t i = 0; i < words; ++i) item_[i] = words_[(read + i) % capacity];
-  return reinterpret_cast<const FollowedUnit*>(item_.data());
+  return reinterpret_cast<const QueuedUnit*>(item_.data());
 }
 
 }  // namespace refrain::measurement

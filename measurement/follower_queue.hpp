@@ -18,15 +18,15 @@ namespace refrain::measurement {
 
 /// Consecutive spans in which the location had a thread that recorded nothing; only those of iterations count.
 struct Passed {
-  std::uint64_t first;  ///< the last one is that before FollowedUnit::epoch
+  std::uint64_t first;  ///< the last one is that before QueuedUnit::epoch
   platform::Ticks wall;
   std::int64_t cpu_ns;
   std::int64_t off_ns;  ///< in a call: off the CPU; else waited for a core
   NodeId call;          ///< MPI call in which the spans were passed, else the root
 };
 
-/// An item of the queue: this, then per call path a FollowedPath and its values.
-struct FollowedUnit {
+/// An item of the queue: this, then per call path a QueuedPath and its values.
+struct QueuedUnit {
   std::uint64_t words;    ///< of the whole item
   IterationId iteration;  ///< outside of iterations: there is no unit, only what was passed
   std::uint64_t epoch;    ///< number of that span
@@ -34,11 +34,11 @@ struct FollowedUnit {
   UnitTotals totals;
   std::int64_t extra[most_extra_metrics];
 };
-struct FollowedPath {
+struct QueuedPath {
   std::uint32_t node;
   NodeKind kind;
 };
-static_assert(offsetof(FollowedUnit, words) == 0 && sizeof(FollowedUnit) % 8 == 0 && sizeof(FollowedPath) == 8);
+static_assert(offsetof(QueuedUnit, words) == 0 && sizeof(QueuedUnit) % 8 == 0 && sizeof(QueuedPath) == 8);
 
 class FollowerQueue {
  public:
@@ -46,19 +46,19 @@ class FollowerQueue {
 
   /// Puts in an item: `unit` (its `words` are filled in), and the call paths of the location's unit in progress when it
   /// is one of an iteration. False: there is no room. By the owner or who holds it. Async-signal-safe.
-  bool put(const Location& location, FollowedUnit unit);
+  bool put(const Location& location, QueuedUnit unit);
 
   /// The oldest item; null: there is none, or no memory to read it. It stays until it is dropped.
-  const FollowedUnit* oldest();
-  void drop(const FollowedUnit& item) {
+  const QueuedUnit* oldest();
+  void drop(const QueuedUnit& item) {
     read_.store(read_.load(std::memory_order_relaxed) + item.words, std::memory_order_release);
   }
-  /// Calls f(FollowedPath, values) for the call paths of the oldest item.
+  /// Calls f(QueuedPath, values) for the call paths of the oldest item.
   template <class F>
-  void for_each_path(const FollowedUnit& unit, F&& f) {
-    constexpr std::size_t head = sizeof(FollowedUnit) / 8;
+  void for_each_path(const QueuedUnit& unit, F&& f) {
+    constexpr std::size_t head = sizeof(QueuedUnit) / 8;
     for (std::size_t at = head; at < unit.words;) {
-      FollowedPath path;
+      QueuedPath path;
       std::memcpy(&path, &item_[at], sizeof path);
       f(path, reinterpret_cast<std::int64_t*>(&item_[at + 1]));
       at += 1 + CallTree::width(path.kind);

@@ -4,7 +4,7 @@
 
 #include "format/time_rules.hpp"
 #include "measurement/entrance.hpp"
-#include "measurement/following.hpp"
+#include "measurement/follower.hpp"
 #include "measurement/iterations.hpp"
 #include "measurement/locations.hpp"
 #include "platform/patience.hpp"
@@ -18,11 +18,11 @@ using platform::Ticks;
 
 namespace {
 
-/// Turns one item of a location's queue into iterations. By who has `Following::taking`, or holds the location.
+/// Turns one item of a location's queue into iterations. By who has `Follower::busy`, or holds the location.
 class Taker {
  public:
-  Taker(Location& location, Location& counted_at, const FollowedUnit& unit)
-      : l_(location), f_(*location.following), counted_at_(counted_at), unit_(unit), totals_(unit.totals) {}
+  Taker(Location& location, Location& counted_at, const QueuedUnit& unit)
+      : l_(location), f_(*location.follower), counted_at_(counted_at), unit_(unit), totals_(unit.totals) {}
 
   /// False: there is no memory; the item is to stay.
   bool take() {
@@ -49,7 +49,7 @@ class Taker {
     auto& paths = f_.iterations.touched;
     paths.clear();
     bool listed = true;
-    f_.queue.for_each_path(unit_, [&](FollowedPath path, std::int64_t* values) {
+    f_.queue.for_each_path(unit_, [&](QueuedPath path, std::int64_t* values) {
       listed = listed && paths.push_back({clustering::PathId{path.node}, shape_of(path.kind, values), values});
     });
     return listed;
@@ -84,7 +84,7 @@ class Taker {
     const Ticks wall = unit_.passed.wall + unit_.totals.wall;
     if (unit_.totals.weight_user_ns <= 0 || wall <= 0) return;
     const double part = static_cast<double>(unit_.passed.wall) / static_cast<double>(wall);
-    f_.queue.for_each_path(unit_, [&](FollowedPath path, std::int64_t* values) {
+    f_.queue.for_each_path(unit_, [&](QueuedPath path, std::int64_t* values) {
       if (!format::is_sampled(path.kind)) return;
       std::int64_t& weight = values[column_of(MetricId::Weight)];  // in the copy of the item
       const auto share = static_cast<std::int64_t>(static_cast<double>(weight) * part);
@@ -126,18 +126,18 @@ class Taker {
   }
 
   Location& l_;
-  Following& f_;
+  Follower& f_;
   Location& counted_at_;
-  const FollowedUnit& unit_;
+  const QueuedUnit& unit_;
   UnitTotals totals_;  ///< of the unit, without what stands for passed iterations
   Label label_ = no_label;
   IterationRow row_ = {};
 };
 
 /// Makes iterations of what is in the queue. Losses are counted at `counted_at`.
-void take_items(Location& l, Location& counted_at) {
-  Following& f = *l.following;
-  while (const FollowedUnit* unit = f.queue.oldest()) {
+void drain(Location& l, Location& counted_at) {
+  Follower& f = *l.follower;
+  while (const QueuedUnit* unit = f.queue.oldest()) {
     if (!Taker(l, counted_at, *unit).take()) break;
     f.queue.drop(*unit);
   }
@@ -145,11 +145,11 @@ void take_items(Location& l, Location& counted_at) {
 
 /// Counts what is in the queue as time outside of iterations. By the owner or who holds it.
 void give_back_items(Location& l) {
-  Following& f = *l.following;
-  while (const FollowedUnit* unit = f.queue.oldest()) {
+  Follower& f = *l.follower;
+  while (const QueuedUnit* unit = f.queue.oldest()) {
     count_passed_outside(l, unit->passed);
     l.outside += unit->totals;
-    f.queue.for_each_path(*unit, [&](FollowedPath path, const std::int64_t* values) {
+    f.queue.for_each_path(*unit, [&](QueuedPath path, const std::int64_t* values) {
       std::int64_t* outside = l.tree.outside_values(NodeId{path.node});
       for (std::size_t i = 0; i < CallTree::width(path.kind); ++i) outside[i] += values[i];
     });
@@ -162,7 +162,7 @@ void give_back_items(Location& l) {
 /// Logs the iterations of the first thread's loops that the location has no rows for yet, if the first thread is held.
 void log_missing_at_end(Location& l) {
   const Location* first = first_location();
-  while (first && !is_followed(*first)) first = first->next;
+  while (first && !is_first_thread(*first)) first = first->next;
   if (!first || !is_held(*first) || !first->iterations) return;
   for (ClusteredLoop* loop : l.iterations->view())
     for (const ClusteredLoop* of_first : first->iterations->view())
@@ -171,24 +171,24 @@ void log_missing_at_end(Location& l) {
 
 }  // namespace
 
-void look_after_followers(Location& first) {
+void serve_followers(Location& first) {
   const std::uint64_t epoch = published_epoch.load(std::memory_order_relaxed);
   constexpr std::uint64_t long_ago = kept_spans / 4;
   followers_due.store(epoch + long_ago, std::memory_order_relaxed);
   const platform::NoSignals quiet;  // a handler that jumps out would leave another paused, or its queue taken, for ever
   const auto take = [&](Location& l) {
-    if (l.following->taking.test_and_set(std::memory_order_acquire)) return;
-    if (follows(l)) take_items(l, first);
-    l.following->taking.clear(std::memory_order_release);
+    if (l.follower->busy.test_and_set(std::memory_order_acquire)) return;
+    if (is_follower(l)) drain(l, first);
+    l.follower->busy.clear(std::memory_order_release);
   };
   for (Location* l = first_location(); l; l = l->next) {
-    if (!follows(*l)) continue;
+    if (!is_follower(*l)) continue;
     take(*l);
     // Who is in Refrain's bookkeeping for longer will notice the boundary before long.
     constexpr std::int64_t a_moment_ns = 100'000;
-    const bool is_behind = epoch - l->following->epoch.load(std::memory_order_relaxed) >= long_ago;
+    const bool is_behind = epoch - l->follower->epoch.load(std::memory_order_relaxed) >= long_ago;
     if (!is_behind || !pause_one(*l, a_moment_ns)) continue;
-    if (follows(*l) && l->gate.load(std::memory_order_relaxed) == Gate::Paused) {
+    if (is_follower(*l) && l->gate.load(std::memory_order_relaxed) == Gate::Paused) {
       keep_up(*l, l->inside.load(std::memory_order_relaxed));
       flush_passed(*l);
     }
@@ -198,24 +198,24 @@ void look_after_followers(Location& first) {
   leave_out_own_work(first);
 }
 
-TakenFollower::TakenFollower(Location& l, std::int64_t longest_ns) : location_(l) {
+FollowerLock::FollowerLock(Location& l, std::int64_t longest_ns) : location_(l) {
   platform::Patience patience(longest_ns);
-  while (is_taken_ && l.following && l.following->taking.test_and_set(std::memory_order_acquire))
-    is_taken_ = patience.wait();
+  while (is_locked_ && l.follower && l.follower->busy.test_and_set(std::memory_order_acquire))
+    is_locked_ = patience.wait();
 }
-TakenFollower::~TakenFollower() {
-  if (location_.following && is_taken_) location_.following->taking.clear(std::memory_order_release);
+FollowerLock::~FollowerLock() {
+  if (location_.follower && is_locked_) location_.follower->busy.clear(std::memory_order_release);
 }
 
-void take_recorded(Location& l, Location& counted_at) {
-  if (follows(l)) take_items(l, counted_at);
+void drain_queue(Location& l, Location& counted_at) {
+  if (is_follower(l)) drain(l, counted_at);
 }
 
 void bring_up_to_date(Location& l) {
-  if (!follows(l)) return;
+  if (!is_follower(l)) return;
   keep_up(l, l.inside.load(std::memory_order_relaxed));
   flush_passed(l);
-  take_items(l, l);
+  drain(l, l);
   give_back_items(l);
   log_missing_at_end(l);
 }
@@ -226,12 +226,12 @@ void bring_followers_up_to_date() {
 }
 
 void stop_following(Location& l) {
-  if (!follows(l)) return;
+  if (!is_follower(l)) return;
   constexpr std::int64_t very_long_ns = 1'000'000'000;
-  const TakenFollower taken(l, very_long_ns);
+  const FollowerLock lock(l, very_long_ns);
   flush_passed(l);
   give_back_items(l);
-  l.following->stopped.store(true, std::memory_order_relaxed);
+  l.follower->stopped.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace refrain::measurement

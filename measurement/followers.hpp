@@ -1,5 +1,5 @@
 #pragma once
-/// Who looks after the locations that follow (following.hpp), and when: what is in their queues becomes iterations of
+/// Who looks after the locations that follow (follower.hpp), and when: what is in their queues becomes iterations of
 /// the first thread's loops, with the same numbers, before a queue is full and before the spans that it tells of are
 /// forgotten.
 ///
@@ -18,33 +18,33 @@ namespace refrain::measurement {
 
 /// Makes iterations of what is in the queues; pauses for a moment the locations that have not noticed a boundary for
 /// long.
-void look_after_followers(Location& first);
-inline void look_after_followers_if_due(Location& first) {
+void serve_followers(Location& first);
+inline void serve_followers_if_due(Location& first) {
   if (published_epoch.load(std::memory_order_relaxed) >= followers_due.load(std::memory_order_relaxed)) [[unlikely]]
-    look_after_followers(first);
+    serve_followers(first);
 }
 
 /// While it lives, nobody else makes iterations of what a location that follows has recorded: its loops are the calling
 /// thread's. False: another thread has been at it for long. Of a location that does not follow there is nothing to wait
 /// for.
-class TakenFollower {
+class FollowerLock {
  public:
   static constexpr std::int64_t long_enough_ns = 50'000'000;
 
   /// `longest_ns`: of waiting. Who has it works for some milliseconds at most.
-  explicit TakenFollower(Location& location, std::int64_t longest_ns = long_enough_ns);
-  ~TakenFollower();
-  TakenFollower(const TakenFollower&) = delete;
-  explicit operator bool() const { return is_taken_; }
+  explicit FollowerLock(Location& location, std::int64_t longest_ns = long_enough_ns);
+  ~FollowerLock();
+  FollowerLock(const FollowerLock&) = delete;
+  explicit operator bool() const { return is_locked_; }
 
  private:
   Location& location_;
-  bool is_taken_ = true;
+  bool is_locked_ = true;
 };
 
 /// Makes iterations of what is in the queue of a location that follows, if it does, which is taken but need not be
 /// held. Losses are counted at `counted_at`.
-void take_recorded(Location& location, Location& counted_at);
+void drain_queue(Location& location, Location& counted_at);
 
 /// Makes iterations of everything up to the span in progress, before the experiment is written. All other locations are
 /// paused or closed.

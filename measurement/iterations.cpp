@@ -21,16 +21,16 @@ constexpr auto marked_columns = path_columns<NodeKind::Marked>();
 
 enum ShapeOf : std::uint8_t { visited_call, unvisited_call, function, marked };
 
-/// The columns of a kind of node with those of the extra metrics. `follow`: each of these follows its metric; else they
-/// are 0.
+/// The columns of a kind of node with those of the extra metrics. `scale`: each of these scales with its metric; else
+/// they are 0.
 struct WithExtras {
   Column column[clustering::max_columns];
   std::size_t count;
 
-  WithExtras(std::span<const Column> own, bool follow) : count(own.size() + extra_metrics.count) {
+  WithExtras(std::span<const Column> own, bool scale) : count(own.size() + extra_metrics.count) {
     for (std::size_t i = 0; i < count; ++i) {
-      const auto followed = static_cast<std::uint8_t>(logged_count + i - own.size());
-      column[i] = i < own.size() ? own[i] : follow ? Column{followed} : Column{clustering::no_metric, false};
+      const auto metric = static_cast<std::uint8_t>(logged_count + i - own.size());
+      column[i] = i < own.size() ? own[i] : scale ? Column{metric} : Column{clustering::no_metric, false};
     }
   }
   std::span<const Column> view() const { return {column, count}; }

@@ -36,7 +36,7 @@ inline IterationSettings iteration_settings;
 /// Bytes of all blocks of logs that were closed.
 inline std::atomic<std::uint64_t> logged_bytes{0};
 
-/// The iterations of a location that follows in which it recorded nothing: they have no vector and are in no cluster.
+/// The iterations of a follower in which it recorded nothing: they have no vector and are in no cluster.
 struct PassedIterations {
   std::uint64_t count = 0, first = 0, last = 0;
   UnitTotals totals{};
@@ -104,7 +104,8 @@ struct Iterations {
   platform::GrowableArray<clustering::TouchedPath> touched;
 };
 
-/// The columns of call paths of a kind, with the metrics of the whole iteration that they follow, as metrics.def says.
+/// The columns of call paths of a kind, with the metrics of the whole iteration that they scale with, as metrics.def
+/// says.
 template <NodeKind kind>
 constexpr auto path_columns() {
   const auto place = [](MetricId of, MetricId self) {
@@ -115,11 +116,11 @@ constexpr auto path_columns() {
   for (std::size_t c = 0; c < columns.size(); ++c) {
     const MetricId metric = format::column_metrics<kind>[c];
     const auto& row = format::row_of(metric);
-    columns[c] = {place(row.follows, metric), row.tells_paths_apart(), place(row.also_follows, metric)};
+    columns[c] = {place(row.scales_with, metric), row.tells_paths_apart(), place(row.also_scales_with, metric)};
   }
   return columns;
 }
-/// The columns of an MPI call path, with the metrics of the whole iteration that they follow.
+/// The columns of an MPI call path, with the metrics of the whole iteration that they scale with.
 std::span<const clustering::Column> mpi_call_columns();
 
 /// The loop `region` among those at `all`, made when it is not there yet. Null: too many, or no memory.

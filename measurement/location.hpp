@@ -92,7 +92,7 @@ struct WhileStopped {
 
 struct EventLog;    // measurement/event_log.hpp
 struct Iterations;  // measurement/iterations.hpp
-struct Following;   // measurement/following.hpp
+struct Follower;    // measurement/follower.hpp
 
 struct alignas(64) Location {
   // ---- What every call touches: two cache lines, the first and that in which the tree ends ----
@@ -104,7 +104,7 @@ struct alignas(64) Location {
   OpenCall call;                     ///< the one in progress, or the last; of a mark only `sp` and `pc`
   CallTree tree;
   waits::DurationTable durations;  ///< call_durations.hpp
-  Following* following = nullptr;  ///< null: the location is cut by its own iterations alone
+  Follower* follower = nullptr;    ///< null: the location is cut by its own iterations alone
   ExtraReadings* extra = nullptr;  ///< null: no metrics are asked for beside the time
   unwind::Walker walker;
   /// The unit in progress. Its `wall` and `cpu_ns` hold what earlier threads of a pooled location have used up; the
@@ -173,7 +173,7 @@ struct Activation {
 /// Async-signal-safe.
 NodeId path_of(Location& location, const unwind::Start& start, Activation* innermost = nullptr);
 
-/// Ends the unit in progress when an iteration that the location follows has begun or ended since (following.hpp).
+/// Ends the unit in progress when an iteration that the location follows has begun or ended since (follower.hpp).
 /// `was`: where the thread has come from. By the entrance, or by who holds the thread; before anything is counted.
 /// Async-signal-safe.
 void keep_up(Location& location, Inside was);

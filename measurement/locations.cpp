@@ -8,7 +8,7 @@
 #include "measurement/call_durations.hpp"
 #include "measurement/entrance.hpp"
 #include "measurement/event_log.hpp"
-#include "measurement/following.hpp"
+#include "measurement/follower.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/marks.hpp"
 #include "measurement/stopping.hpp"
@@ -48,8 +48,8 @@ void end_lifetime(Location& l, std::int64_t cpu_now_ns) {
   l.stopped = false;
   end_readings(l);
   forget_marks(l);
-  if (l.following) l.following->alive = false;
-  if (!follows(l)) count_unit_outside(l);
+  if (l.follower) l.follower->alive = false;
+  if (!is_follower(l)) count_unit_outside(l);
 }
 
 /// A location, or what stands for a helper thread that has none.
@@ -94,7 +94,7 @@ Location* make_detached_location(const LocationSettings& settings) {
 
 void free_detached_location(Location* l) {
   end_off_cpu(*l);
-  platform::unmake_on_pages(l->following);
+  platform::unmake_on_pages(l->follower);
   free_durations(*l);
   forget_marks(*l);
   end_readings(*l);
@@ -116,8 +116,8 @@ Location* begin_location(const LocationSettings& settings) {
   l->in_use.store(true, std::memory_order_relaxed);
   l->thread = thread_count.fetch_add(1, std::memory_order_relaxed);
   begin_events(*l);
-  if (!is_followed(*l))
-    if (auto* following = platform::make_on_pages<Following>()) begin_following(*l, *following);
+  if (!is_first_thread(*l))
+    if (auto* follower = platform::make_on_pages<Follower>()) begin_following(*l, *follower);
   Location* head = all.load(std::memory_order_relaxed);
   do {
     l->next = head;
@@ -135,7 +135,7 @@ bool enter_location(Location& l) {
   l.random_state =
       static_cast<std::uint64_t>(platform::now()) * 0x9e3779b97f4a7c15u ^ static_cast<std::uint64_t>(l.os_thread_id);
   l.cpu_clock.attach();
-  if (l.following) l.following->alive = true;
+  if (l.follower) l.follower->alive = true;
   begin_readings(l);
   begin_own_times(l);
   begin_off_cpu(l);
@@ -155,13 +155,13 @@ void end_location(Location& l) {
   if (!pass_gate(l, inside)) return;
   l.call.sp = no_scope;
   if (inside == Inside::Call) {  // the thread was cancelled in the call, or had left it by a jump
-    if (l.following) keep_up(l, inside);
+    if (l.follower) keep_up(l, inside);
     count_off_cpu_of_call(l, l.call_seen);
     end_open_call(l, l.call_seen);
     l.count_loss(Loss::CallAbandoned);
     messages_go_uncounted.store(true, std::memory_order_relaxed);
   }
-  if (l.following) keep_up(l, Inside::User);
+  if (l.follower) keep_up(l, Inside::User);
   lifecycle.ticks_end(l);
   set_own_location(nullptr);
   prctl(PR_GET_NAME, l.name);
@@ -219,7 +219,7 @@ void close_location(Location& l) {
   }
   lifecycle.ticks_end(l);
   const Inside inside = own ? end_unfinished_bookkeeping(l) : l.inside.load(std::memory_order_acquire);
-  if (l.following) keep_up(l, inside);
+  if (l.follower) keep_up(l, inside);
   if (inside == Inside::Call) {
     count_off_cpu(l, true);
     end_open_call(l, platform::now());

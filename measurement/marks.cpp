@@ -92,7 +92,7 @@ Ticks moment_of(const Location& l, const OwnTimeBegin& entered) { return entered
 /// Tells the threads that follow what the span up to `now` was, and notes its end. Its unit has ended: the time of that
 /// counts as what comes next, and the metrics that were read are those of the span.
 void tell_cut(Location& l, Ticks now, IterationId iteration) {
-  if (is_followed(l)) end_span(now, iteration);
+  if (is_first_thread(l)) end_span(now, iteration);
   note_cut(l, iteration, now, false);
 }
 /// The iteration of the current loop that is in progress or has just ended.
@@ -110,7 +110,7 @@ void cut_iteration(Location& l, Ticks now, bool comes_to_its_end) {
   if (comes_to_its_end) take_iteration(l);
   else count_unit_outside(l);
   l.iterations->in_iteration = false;
-  if (is_followed(l)) look_after_followers_if_due(l);
+  if (is_first_thread(l)) serve_followers_if_due(l);
 }
 void leave_iteration(Location& l) { cut_iteration(l, platform::now(), false); }
 void finish_iteration(Location& l, Ticks now) { cut_iteration(l, now, true); }

@@ -14,7 +14,8 @@ namespace {
 
 constexpr BegunCall let_through{nullptr, false};
 
-/// The call is in the region that the frame of its caller remembers: its node and values are set. False: it is in another.
+/// The call is in the region that the frame of its caller remembers: its node and values are set. False: it is in
+/// another.
 [[gnu::always_inline]] inline bool begin_as_noted(Location& l, RegionId region, unwind::Frame& caller) {
   unwind::FrameNotes& notes = caller.notes;
   if (notes.of != static_cast<std::uint32_t>(region) || notes.stamp == 0) [[unlikely]]
@@ -31,8 +32,9 @@ constexpr BegunCall let_through{nullptr, false};
 // What begins or returns as most calls do is one stretch of code that calls nothing, and saves no registers for that.
 // All else is a function that the stretch ends in.
 
-[[gnu::noinline]] REFRAIN_HOT_CODE_OF_MANY BegunCall begin_on_other_path(Location& l, RegionId region, std::uintptr_t pc,
-                                                                         std::uintptr_t sp, std::uintptr_t fp) {
+[[gnu::noinline]] REFRAIN_HOT_CODE_OF_MANY BegunCall begin_on_other_path(Location& l, RegionId region,
+                                                                         std::uintptr_t pc, std::uintptr_t sp,
+                                                                         std::uintptr_t fp) {
   l.call.values = enter_region(l, region, {pc, sp, fp});
   return {&l, false};
 }
@@ -112,7 +114,7 @@ REFRAIN_HOT_CODE BegunCall begin_call(RegionId region, std::uintptr_t pc, std::u
   l.call.sp = sp;
   l.call.pc = pc;
   step_in(l);
-  if (l.gate.load(std::memory_order_acquire) != Gate::Open || l.following ||
+  if (l.gate.load(std::memory_order_acquire) != Gate::Open || l.follower ||
       calls_have_extras.load(std::memory_order_relaxed)) [[unlikely]]
     return begin_in_turn(l, region, pc, sp, fp);
   l.call.region = region;
@@ -160,7 +162,7 @@ REFRAIN_HOT_CODE ReturnedCall return_from_mpi(BegunCall begun, std::uintptr_t sp
     return return_by_clock(begun);
   const platform::Ticks end = platform::counter_now();
   step_in(l);
-  if (l.gate.load(std::memory_order_acquire) != Gate::Open || l.following || begun.within || !l.call.values || l.extra)
+  if (l.gate.load(std::memory_order_acquire) != Gate::Open || l.follower || begun.within || !l.call.values || l.extra)
       [[unlikely]]
     return return_in_turn(begun, end);
   const platform::Ticks time = uncharged_time(l.call, end);

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "measurement/entrance.hpp"
-#include "measurement/following.hpp"
+#include "measurement/follower.hpp"
 #include "measurement/locations.hpp"
 #include "measurement/mpi_call.hpp"
 #include "platform/threads.hpp"
@@ -21,7 +21,7 @@ std::int64_t cpu_of(const Location& l) {
 
 void stop(Location& l, Inside inside, Ticks now) {
   if (l.stopped) return;
-  if (l.following) keep_up(l, inside);
+  if (l.follower) keep_up(l, inside);
   if (inside == Inside::Call) stop_open_call(l, now);
   if (l.extra) take_reading(l, false);
   count_off_cpu(l, inside == Inside::Call);
@@ -42,9 +42,9 @@ void resume(Location& l, Inside inside, Ticks now) {
   l.while_stopped.unit = {};
   (void)take_off_cpu(l, inside == Inside::Call);
   l.stopped = false;
-  if (follows(l)) {
+  if (is_follower(l)) {
     keep_up(l, Inside::Closed);
-    l.following->alive = true;
+    l.follower->alive = true;
   }
   l.begin = now;
   l.cpu_begin_ns = cpu;
@@ -100,7 +100,7 @@ bool calls_had_extras = false;
 }  // namespace
 
 void begin_stopped(Location& l) {
-  if (follows(l)) l.following->alive = false;
+  if (is_follower(l)) l.follower->alive = false;
   l.while_stopped.unit = std::exchange(l.unit, {});
   l.stopped = true;
 }

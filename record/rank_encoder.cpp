@@ -243,10 +243,10 @@ void encode_single_iterations(const RankRecord& record, Encoder& out) {
   }
 }
 
-void encode_follows(const RankRecord& record, Encoder& out) {
+void encode_scaling(const RankRecord& record, Encoder& out) {
   const auto number = [](std::uint8_t metric) { return metric == clustering::no_metric ? 0u : metric + 1u; };
-  out.varint(record.follows.size());
-  for (const clustering::Column& column : record.follows) {
+  out.varint(record.mpi_call_columns.size());
+  for (const clustering::Column& column : record.mpi_call_columns) {
     out.varint(number(column.scales_with));
     out.varint(number(column.also_scales_with));
   }
@@ -291,7 +291,7 @@ void encode_slope(float slope, Encoder& out) {
 
 void encode_loop_slopes(const RankRecord& record, const LoopRecord& loop, Paths paths, GrowableArray<SlopeRecord>& rows,
                         Encoder& out) {
-  const std::size_t columns = record.follows.size();
+  const std::size_t columns = record.mpi_call_columns.size();
   if (!collect_slopes(loop, paths, columns, rows)) return out.fail();
   std::size_t classes = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) classes += i == 0 || rows[i].class_index != rows[i - 1].class_index;
@@ -312,7 +312,7 @@ void encode_loop_slopes(const RankRecord& record, const LoopRecord& loop, Paths 
     for (std::size_t c = 0; c < columns; ++c) {  // one column after the other, so that it compresses
       for (const SlopeRecord& row : of_class)
         if (varies(row, c)) encode_slope(row.first[c], out);
-      if (record.follows[c].also_scales_with == clustering::no_metric) continue;
+      if (record.mpi_call_columns[c].also_scales_with == clustering::no_metric) continue;
       for (const SlopeRecord& row : of_class)
         if (varies(row, c)) encode_slope(row.second[c], out);
     }
@@ -320,7 +320,7 @@ void encode_loop_slopes(const RankRecord& record, const LoopRecord& loop, Paths 
 }
 
 void encode_slopes(const RankRecord& record, const Numbers& all_paths, Encoder& out) {
-  encode_follows(record, out);
+  encode_scaling(record, out);
   GrowableArray<SlopeRecord> rows;
   out.varint(record.locations.size());
   for_each_location(record, all_paths, [&](const LocationRecord& location, Paths paths) {
@@ -331,7 +331,7 @@ void encode_slopes(const RankRecord& record, const Numbers& all_paths, Encoder& 
 
 bool has_slopes(const RankRecord& record) {
   const auto loop_has = [](const LoopRecord& loop) { return !loop.slopes.empty(); };
-  return !record.follows.empty() && std::ranges::any_of(record.locations, [&](const LocationRecord& location) {
+  return !record.mpi_call_columns.empty() && std::ranges::any_of(record.locations, [&](const LocationRecord& location) {
     return std::ranges::any_of(location.loops, loop_has);
   });
 }

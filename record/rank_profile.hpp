@@ -45,7 +45,8 @@ struct UnitRecord : measurement::UnitTotals {
   std::int64_t extra[measurement::most_extra_metrics];  ///< totals of the extra metrics
 };
 
-/// How the columns of one MPI call path follow the overall metrics in the iterations of a class (RankRecord::follows).
+/// How the columns of one MPI call path scale with the overall metrics in the iterations of a class
+/// (RankRecord::mpi_call_columns).
 struct SlopeRecord {
   std::uint32_t class_index;
   std::uint32_t node;
@@ -157,8 +158,8 @@ struct RankRecord {
   std::span<const measurement::ExtraMetric> extra_metrics;
   std::span<const CommunicatorRecord> communicators;
   std::span<const WindowRecord> windows;
-  std::span<const WindowTraffic> window_traffic;  ///< by index of `windows`
-  std::span<const clustering::Column> follows;    ///< the overall metrics that the columns of MPI call paths follow
+  std::span<const WindowTraffic> window_traffic;         ///< by index of `windows`
+  std::span<const clustering::Column> mpi_call_columns;  ///< with the overall metrics that they scale with
   std::uint64_t spilled_bytes;  ///< of iterations-<rank>.refrain that belong to this record and stay there
   std::span<const std::byte> early_iterations;  ///< frames from that file which the record takes in
   std::span<const char* const> user_regions;    ///< names; their ids begin with measurement::first_user_region

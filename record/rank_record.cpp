@@ -7,8 +7,8 @@
 #include "measurement/boundaries.hpp"
 #include "measurement/call_durations.hpp"
 #include "measurement/event_log.hpp"
+#include "measurement/follower.hpp"
 #include "measurement/followers.hpp"
-#include "measurement/following.hpp"
 #include "measurement/locations.hpp"
 #include "measurement/off_cpu.hpp"
 #include "measurement/regions.hpp"
@@ -300,11 +300,11 @@ bool RankRecordBuilder::add_held(Location& l) {
   if (threads_ != Threads::Going) return (threads_ != Threads::Ended && !measurement::is_held(l)) || add(l);
   const Location* const own = measurement::own_location();
   const bool is_own = &l == own;
-  const measurement::TakenFollower taken(l);
-  if (!taken || (!is_own && !measurement::pause_one(l))) return false;
+  const measurement::FollowerLock lock(l);
+  if (!lock || (!is_own && !measurement::pause_one(l))) return false;
   measurement::bring_up_to_date(l);
-  // Those of a thread that follows are filled by the first thread alone.
-  const bool by_own = measurement::follows(l) ? own && measurement::is_followed(*own) : is_own;
+  // The iterations of a follower are filled by the first thread alone.
+  const bool by_own = measurement::is_follower(l) ? own && measurement::is_first_thread(*own) : is_own;
   copies_are_needed_ = !by_own;
   const bool added = add(l);
   if (!is_own) measurement::resume_others();
@@ -320,7 +320,7 @@ bool RankRecordBuilder::build(const RankRecord& frame, const Calibration& calibr
   outside_tick_ = calibration.tick.median - calibration.timed_tick;
   threads_ = threads;
   sampler_ = sampler;
-  record_.follows = measurement::mpi_call_columns();
+  record_.mpi_call_columns = measurement::mpi_call_columns();
   record_.extra_metrics = {measurement::extra_metrics.metric, measurement::extra_metrics.count};
   std::size_t count = 0;
   for (const Location* l = measurement::first_location(); l; l = l->next) ++count;

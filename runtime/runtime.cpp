@@ -224,12 +224,12 @@ bool begin_measurement() {
 bool files_are_ours = false;  ///< no other thread writes to them any more
 bool clocks_are_good = true;  ///< the exchange in MPI_Init has not failed
 
-/// The location that the others follow ends first, that of the finalizing thread last: until then the others may still
+/// The location of the first thread ends first, that of the finalizing thread last: until then the others may still
 /// be found inside calls.
 void close_locations() {
   Location* own = measurement::own_location();
   for (Location* l = measurement::first_location(); l; l = l->next)
-    if (l != own && measurement::is_followed(*l)) measurement::close_location(*l);
+    if (l != own && measurement::is_first_thread(*l)) measurement::close_location(*l);
   for (Location* l = measurement::first_location(); l; l = l->next)
     if (l != own) measurement::close_location(*l);
   if (own) measurement::close_location(*own);

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "measurement/event_log.hpp"
+#include "measurement/follower.hpp"
 #include "measurement/followers.hpp"
-#include "measurement/following.hpp"
 #include "measurement/iterations.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/locations.hpp"
@@ -123,10 +123,10 @@ bool write_parting(Ending ending) {
 /// value.
 int spill_while_others_go_on(Location& own) {
   for (Location* l = measurement::first_location(); l; l = l->next) {
-    const measurement::TakenFollower taken(*l);
-    if (!taken) continue;  // the record has what stays in memory
-    measurement::take_recorded(*l, own);
-    const bool is_mine = l == &own || measurement::follows(*l);
+    const measurement::FollowerLock lock(*l);
+    if (!lock) continue;  // the record has what stays in memory
+    measurement::drain_queue(*l, own);
+    const bool is_mine = l == &own || measurement::is_follower(*l);
     if (const int error = is_mine ? record::write_iterations(*l) : 0) return error;
   }
   return 0;

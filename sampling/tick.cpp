@@ -76,7 +76,7 @@ void arm_timer(Location& location) {
 // ---- the task clock: overflows in user mode -------------------------------------------------------------------------
 
 /// The event's timer runs in kernel mode too but is not heard there. So that samples come as often as was asked for,
-/// its period follows the part of time in user mode, slowly: what a sample stands for is told by its own period.
+/// its period adapts slowly to the part of time in user mode: what a sample stands for is told by its own period.
 std::int64_t mean_event_period(const ThreadSampler& sampler) {
   constexpr double least_part = 0.25;
   double part = sampler.recent_cpu_ns > 0 ? sampler.recent_user_ns / sampler.recent_cpu_ns : 1;
@@ -257,7 +257,7 @@ void sample(Location& location, std::int64_t weight, const void* context) {
 
 /// A tick that is no sample, or that has found Refrain's bookkeeping.
 void take_no_sample(Location& location, Inside inside, const void* context) {
-  if (location.following && !is_bookkeeping(inside)) {
+  if (location.follower && !is_bookkeeping(inside)) {
     const measurement::Hold hold(location, inside, context);
     if (!hold) return;
   }

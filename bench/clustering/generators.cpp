@@ -1,9 +1,10 @@
 // Sequences with the shapes of Table I of the paper. Each is a model of a program and of what varies in it and why, not
 // a model of what a clustering can do:
-// - an exact path has a fixed number of visits, or one that follows the solver's steps or the load of the hot spot;
+// - an exact path has a fixed number of visits, or one that scales with the solver's steps or the load of the hot spot;
 // - its time is visits x cost, with log-normal noise of its own, a share of the waiting that load imbalance causes at
 //   the synchronising calls, and rare long outliers of its own (interference);
-// - user paths follow the work of the iteration, the solver's steps or the hot spot, each with a little noise of its
+// - user paths scale with the work of the iteration, the solver's steps or the hot spot, each with a little noise of
+// its
 //   own; they are seen only through samples, at 100 Hz of CPU time with a jittered period;
 // - user code alone may vary while MPI stays the same: a cloud that appears after a quarter of the run and disappears
 //   again, and functions that only odd or only even iterations call;
@@ -96,22 +97,22 @@ class Random {
   std::mt19937_64 bits_;
 };
 
-enum class Follows : std::uint8_t { Nothing, Steps, HotSpot };
+enum class ScalesWith : std::uint8_t { Nothing, Steps, HotSpot };
 
 struct ExactPath {
   unsigned group;  ///< 0: always run
-  Follows visits;
+  ScalesWith visits;
   unsigned count;         ///< visits, or visits per step
   double cost;            ///< seconds per visit, before scaling
   double noise, waiting;  ///< sigma of its own noise; share of the common waiting
   unsigned direction;     ///< 0 none, 1 sends, 2 receives, 3 both
   double bytes;           ///< per message
-  bool bytes_follow_load;
+  bool bytes_scale_with_load;
 };
 
 struct UserPath {
   unsigned group;
-  Follows time;
+  ScalesWith time;
   double share;
   double noise;
   unsigned phase;  ///< runs three times as long in this phase
@@ -170,26 +171,26 @@ Sequence generate(const std::string& name) {
     ExactPath& e = exact[p];
     e.group = p > 4 && groups && random.uniform() < 0.25 ? 1 + random.below(groups) : 0;
     const double kind = random.uniform();
-    e.visits = model.hot_spot > 0 && kind < 0.5       ? Follows::HotSpot
-               : model.steps_jitter > 0 && kind < 0.5 ? Follows::Steps
-                                                      : Follows::Nothing;
-    e.count = 1 + static_cast<unsigned>(random.exponential() * (e.visits == Follows::Steps ? 2 : 6));
+    e.visits = model.hot_spot > 0 && kind < 0.5       ? ScalesWith::HotSpot
+               : model.steps_jitter > 0 && kind < 0.5 ? ScalesWith::Steps
+                                                      : ScalesWith::Nothing;
+    e.count = 1 + static_cast<unsigned>(random.exponential() * (e.visits == ScalesWith::Steps ? 2 : 6));
     e.cost = std::exp(random.normal() * 1.2);
     e.noise = model.noise * random.uniform(0.3, 1.7);
     const bool collective = random.uniform() < 0.35;
     e.waiting = collective ? random.uniform(0.5, 2) : random.uniform() < 0.4 ? random.uniform(0, 1) : 0;
     e.direction = collective ? 0 : 1 + random.below(3);
     e.bytes = std::floor(64 * std::exp(random.uniform(0, 8)));
-    e.bytes_follow_load = random.uniform() < 0.3;
+    e.bytes_scale_with_load = random.uniform() < 0.3;
   }
   std::vector<UserPath> user(model.paths - model.mpi_paths);
   double shares = 0;
   for (UserPath& u : user) {
     u.group = groups && random.uniform() < 0.15 ? 1 + random.below(groups) : 0;
     const double kind = random.uniform();
-    u.time = model.hot_spot > 0 && kind < 0.4       ? Follows::HotSpot
-             : model.steps_jitter > 0 && kind < 0.4 ? Follows::Steps
-                                                    : Follows::Nothing;
+    u.time = model.hot_spot > 0 && kind < 0.4       ? ScalesWith::HotSpot
+             : model.steps_jitter > 0 && kind < 0.4 ? ScalesWith::Steps
+                                                    : ScalesWith::Nothing;
     u.share = std::exp(random.normal() * 1.8);  // few hot paths, many cold ones
     shares += u.share;
     u.noise = random.uniform(0.005, 0.05);
@@ -200,7 +201,7 @@ Sequence generate(const std::string& name) {
   const double steps_mean = 40;
   double calibration = 0;  // seconds of MPI per unit of cost
   for (const ExactPath& e : exact)
-    calibration += e.group ? 0 : e.cost * e.count * (e.visits == Follows::Steps ? steps_mean : 1) * (1 + e.waiting);
+    calibration += e.group ? 0 : e.cost * e.count * (e.visits == ScalesWith::Steps ? steps_mean : 1) * (1 + e.waiting);
   calibration = model.seconds * model.mpi_share / calibration;
 
   double steps = steps_mean, wobble = 0, until_tick = 0.01 * random.uniform(0.5, 1.5), tick = until_tick;
@@ -252,18 +253,19 @@ Sequence generate(const std::string& name) {
       const ExactPath& e = exact[p];
       if (!runs[e.group]) continue;
       std::int64_t visits = e.count;
-      if (e.visits == Follows::Steps) visits *= solver_steps;
-      if (e.visits == Follows::HotSpot)
+      if (e.visits == ScalesWith::Steps) visits *= solver_steps;
+      if (e.visits == ScalesWith::HotSpot)
         visits = static_cast<std::int64_t>(std::lround(static_cast<double>(e.count) * 20 * hot));
-      const double base = static_cast<double>(e.count) * (e.visits == Follows::Steps ? static_cast<double>(solver_steps)
-                                                          : e.visits == Follows::HotSpot ? hot
-                                                                                         : 1);
+      const double base =
+          static_cast<double>(e.count) * (e.visits == ScalesWith::Steps     ? static_cast<double>(solver_steps)
+                                          : e.visits == ScalesWith::HotSpot ? hot
+                                                                            : 1);
       double seconds = calibration * e.cost * base * std::exp(e.noise * random.normal() - e.noise * e.noise / 2);
       seconds += calibration * e.cost * e.count * e.waiting * imbalance * load *
-                 (e.visits == Follows::Steps ? steps_mean : 1) * std::exp(0.1 * random.normal());
+                 (e.visits == ScalesWith::Steps ? steps_mean : 1) * std::exp(0.1 * random.normal());
       if (outlier && p == victim) seconds += model.seconds * random.exponential() * 0.2;
       const auto time = static_cast<std::int64_t>(seconds * 1e9) + 1;
-      const double factor = e.bytes_follow_load ? load * (1 + 0.02 * random.normal()) : 1;
+      const double factor = e.bytes_scale_with_load ? load * (1 + 0.02 * random.normal()) : 1;
       const auto bytes = static_cast<std::int64_t>(e.bytes * std::max(0.1, factor));
       const std::int64_t sent = e.direction & 1 ? visits : 0, received = e.direction & 2 ? visits : 0;
       it.path.push_back(p);
@@ -285,8 +287,8 @@ Sequence generate(const std::string& name) {
       double seconds = 0;
       if (runs[path.group]) {
         seconds = model.seconds * (1 - model.mpi_share) * path.share * load * (1 + path.noise * random.normal());
-        if (path.time == Follows::Steps) seconds *= static_cast<double>(solver_steps) / steps_mean;
-        if (path.time == Follows::HotSpot) seconds *= hot;
+        if (path.time == ScalesWith::Steps) seconds *= static_cast<double>(solver_steps) / steps_mean;
+        if (path.time == ScalesWith::HotSpot) seconds *= hot;
         if (model.phases > 1 && path.phase == phase) seconds *= 3;
         if (model.own == Model::Own::Cloud && u == 0) seconds = t < 0.25 || t > 0.6 ? 0 : 2 * model.seconds;
         if (model.own == Model::Own::OddEven && u < 2) seconds = u == i % 2 ? (0.5 + 0.1 * (i % 2)) * model.seconds : 0;

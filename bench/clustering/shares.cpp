@@ -16,7 +16,7 @@ using run::UserShares;
 namespace {
 
 /// The overall metric that a shape's column scales with (calls, bytes): all that a sequence knows of its metrics.
-int followed_by(const Sequence& sequence, std::size_t column) {
+int scaling_metric(const Sequence& sequence, std::size_t column) {
   for (const ShapeTable& shape : sequence.shapes)
     if (shape.exact && column < shape.columns.size()) return shape.columns[column].scales_with;
   return clustering::no_metric;
@@ -26,9 +26,9 @@ class Divider {
  public:
   explicit Divider(const Sequence& sequence)
       : sequence_(sequence),
-        calls_(followed_by(sequence, 0)),
-        sent_(followed_by(sequence, 3)),
-        received_(followed_by(sequence, 5)) {}
+        calls_(scaling_metric(sequence, 0)),
+        sent_(scaling_metric(sequence, 3)),
+        received_(scaling_metric(sequence, 5)) {}
 
   double user(std::size_t i) const {
     const auto& overall = sequence_.iterations[i].overall;

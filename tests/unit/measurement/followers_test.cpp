@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "measurement/entrance.hpp"
-#include "measurement/following.hpp"
+#include "measurement/follower.hpp"
 #include "measurement/iterations.hpp"
 #include "measurement/locations.hpp"
 #include "offline/experiment/iteration_log_reader.hpp"
@@ -55,7 +55,7 @@ class Followers : public testing::Test {
     leader_ = begin_location(settings);
     ASSERT_NE(nullptr, leader_);
     leader_->thread = 0;
-    leader_->following = nullptr;
+    leader_->follower = nullptr;
     ASSERT_TRUE(enter_location(*leader_));
     leader_->inside.store(Inside::Measurement);
     for (const RegionId region : loops) ASSERT_TRUE(loop_of(leader_->iterations, region));
@@ -76,7 +76,7 @@ class Followers : public testing::Test {
   void iterate(int loop) {
     end(-1);
     end(loop);
-    look_after_followers_if_due(*leader_);
+    serve_followers_if_due(*leader_);
   }
 
   /// Spans are kept for a while only, and iterations here are a thousand times shorter than real ones: a thread that is
@@ -84,15 +84,15 @@ class Followers : public testing::Test {
   void wait_for_followers() {
     const auto is_behind = [](Location& l) {
       constexpr std::uint64_t long_ago = kept_spans / 4;
-      return follows(l) &&
-             (published_epoch.load() - l.following->epoch.load() >= long_ago || l.following->taking.test());
+      return is_follower(l) &&
+             (published_epoch.load() - l.follower->epoch.load() >= long_ago || l.follower->busy.test());
     };
     const auto any_behind = [&] {
       for (Location* l = first_location(); l; l = l->next)
         if (is_behind(*l)) return true;
       return false;
     };
-    for (look_after_followers(*leader_); any_behind(); look_after_followers(*leader_))
+    for (serve_followers(*leader_); any_behind(); serve_followers(*leader_))
       std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
 
@@ -106,8 +106,8 @@ class Followers : public testing::Test {
   static void record(Location& l, Account& account, int count) {
     const std::uint64_t before = published_epoch.load();
     ASSERT_TRUE(enter(l, {0, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), 0}));
-    const std::uint64_t span = l.following->epoch.load();
-    EXPECT_TRUE(before <= span || l.following->stopped.load()) << "an event in an iteration that was over";
+    const std::uint64_t span = l.follower->epoch.load();
+    EXPECT_TRUE(before <= span || l.follower->stopped.load()) << "an event in an iteration that was over";
     bool full = false;
     const NodeId node = l.tree.child(root_node, NodeKind::Region, span / 2 % regions, full);
     l.tree.values(node)[column_of(MetricId::Visits)] += count;
@@ -547,7 +547,7 @@ TEST_F(Followers, iterations_that_nobody_looked_after_count_outside) {
   steps.reach(4);
   thread.join();
   for (int i = 0; i < 5000; ++i) end(i % 2 - 1);  // while what it noticed waits in the queue
-  look_after_followers(*leader_);
+  serve_followers(*leader_);
   bring_up_to_date();
   // Twice the unit in progress, and once what was passed before one that waited.
   EXPECT_EQ(2, location->losses[static_cast<std::size_t>(Loss::IterationUnclustered)]);

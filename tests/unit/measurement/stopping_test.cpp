@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "measurement/entrance.hpp"
-#include "measurement/following.hpp"
+#include "measurement/follower.hpp"
 #include "measurement/locations.hpp"
 #include "measurement/mpi_call.hpp"
 

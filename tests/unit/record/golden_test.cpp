@@ -305,7 +305,7 @@ TEST(Golden, version_1_2) {
   for (const auto& of : loop.slopes[1].paths)
     for (std::size_t c = 0; c < 7; ++c) slopes += static_cast<double>(of.first[c]) + static_cast<double>(of.second[c]);
   EXPECT_NEAR(slopes, 46.006, 1e-3);
-  EXPECT_EQ(loop.follows[format::column_of(format::MetricId::BytesReceived)].second, 7);
+  EXPECT_EQ(loop.scales_with[format::column_of(format::MetricId::BytesReceived)].second, 7);
   EXPECT_TRUE(rank.locations[1].loops[1].samples.empty());
 }
 

@@ -322,9 +322,9 @@ void expect_sample_samples_and_slopes(const experiment::Profile& profile, int ra
       EXPECT_NE(samples.of(static_cast<std::int64_t>(format::KeptIterations{level}.in_block(0))), nullptr)
           << "backwards";
       ASSERT_EQ(loop.slopes.size(), 2u);
-      EXPECT_EQ(loop.follows[4].first, 6);
-      EXPECT_EQ(loop.follows[4].second, 5);
-      EXPECT_EQ(loop.follows[1].second, -1);
+      EXPECT_EQ(loop.scales_with[4].first, 6);
+      EXPECT_EQ(loop.scales_with[4].second, 5);
+      EXPECT_EQ(loop.scales_with[1].second, -1);
       for (const experiment::ClassSlopes& slopes : loop.slopes) {
         ASSERT_EQ(slopes.paths.size(), calls.size());
         for (const experiment::PathSlopes& of : slopes.paths) {

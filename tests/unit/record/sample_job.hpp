@@ -72,9 +72,9 @@ class SampleRank {
   /// ..., and `iterations` iterations in log and merges. Everything follows from the arguments.
   void add_loop(std::size_t thread, const std::string& name, int clusters, int iterations);
   /// Adds a loop of 100 iterations to a thread, which last 1000, 1001, ... ticks: a record each of the first 32, then
-  /// one of two, then one of four. Of a thread that follows sample_run() says in which of them it recorded nothing; the
+  /// one of two, then one of four. Of a follower sample_run() says in which of them it recorded nothing; the
   /// others last 500, 501, ... ticks.
-  void add_thinned_loop(std::size_t thread, const std::string& name, bool follows);
+  void add_thinned_loop(std::size_t thread, const std::string& name, bool is_follower);
   /// Two metrics that the user has asked for, for all threads so far; these must have no loops.
   void add_extra_metrics();
   void add_communicator(measurement::CommunicatorRecord c, std::vector<std::int32_t> members);
@@ -129,7 +129,7 @@ class SampleRank {
 /// What `add_loop` says of one iteration: label and overall metrics.
 std::uint32_t sample_label(int iteration);
 std::int64_t sample_overall(int iteration, std::size_t metric);
-/// What `add_thinned_loop` says of an iteration of a thread that follows; none: it has a record.
+/// What `add_thinned_loop` says of an iteration of a follower; none: it has a record.
 std::optional<format::Run> sample_run(int iteration);
 /// What `add_samples_and_slopes` says of the n-th call path of its kind.
 std::int64_t sample_samples(int iteration, int path);

@@ -31,7 +31,7 @@ struct WeightOfPassed {
   std::int64_t weight;
 };
 
-struct Following {
+struct Follower {
   // Written by the owner, or by who holds the location.
   std::atomic<std::uint64_t> epoch{0};  ///< span that the unit in progress belongs to
   bool alive = false;                   ///< a thread has the location
@@ -43,14 +43,14 @@ struct Following {
   FollowerQueue queue;
 
   /// Set by who takes items out of the queue; the members below belong to that thread.
-  std::atomic_flag taking;
+  std::atomic_flag busy;
   Iterations iterations;  ///< Location::iterations; where the thread is in loops of its own is its owner's
   UnitTotals outside{};   ///< what could not become an iteration after all
   platform::GrowableArray<WeightOfPassed> shares;  ///< of the item that is taken
 };
 
-inline bool follows(const Location& location) {
-  return location.following && !location.following->stopped.load(std::memory_order_relaxed);
+inline bool is_follower(const Location& location) {
+  return location.follower && !location.follower->stopped.load(std::memory_order_relaxed);
 }
 
 /// Shares what was counted in a stretch of wall time among the parts of the stretch, in proportion to their wall time.
@@ -75,7 +75,7 @@ class WallShares {
 };
 
 /// A location that has no thread yet follows from the span in progress on.
-void begin_following(Location& location, Following& following);
+void begin_following(Location& location, Follower& follower);
 /// Puts what was passed into the queue without waiting for a unit. By the owner or who holds it. Async-signal-safe.
 void flush_passed(Location& location);
 /// What was passed is time outside of iterations after all. By the owner or who holds it. Async-signal-safe.

@@ -1,4 +1,4 @@
-#include "measurement/following.hpp"
+#include "measurement/follower.hpp"
 
 #include <utility>
 
@@ -16,8 +16,8 @@ namespace {
 
 /// Puts the unit in progress into the queue, if it is one of an iteration, and what was passed before it. False: there
 /// is no room, and what was passed is time outside of iterations after all.
-bool enqueue(Location& l, Following& f, IterationId iteration) {
-  FollowedUnit unit{0, iteration, f.epoch.load(relaxed), f.passed, {}, {}};
+bool enqueue(Location& l, Follower& f, IterationId iteration) {
+  QueuedUnit unit{0, iteration, f.epoch.load(relaxed), f.passed, {}, {}};
   if (iteration != outside_of_iterations) {
     unit.totals = l.unit;
     for (std::uint32_t i = 0; l.extra && i < extra_metrics.count; ++i) unit.extra[i] = l.extra->unit[i];
@@ -60,7 +60,7 @@ bool has_no_records(const Location& l) {
 
 /// Whether the unit in progress, of a span that has ended, is all of the span and has no record: the thread was in user
 /// code all the time, or in `call`.
-bool is_passed(const Location& l, const Following& f, Ticks span_begin, bool in_call, NodeId call) {
+bool is_passed(const Location& l, const Follower& f, Ticks span_begin, bool in_call, NodeId call) {
   if (l.begin != span_begin || l.unit.wall != 0 || !has_no_records(l)) return false;
   if ((in_call ? l.unit.waited_ns : l.unit.off_mpi_ns) != 0) return false;
   if (in_call && (call == root_node || l.call.begin > span_begin)) return false;
@@ -69,7 +69,7 @@ bool is_passed(const Location& l, const Following& f, Ticks span_begin, bool in_
 
 /// The unit in progress belongs to a span before `epoch`, and ends with its span; a new one begins with `epoch`.
 /// `alive`: the location's thread was there.
-void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool alive) {
+void catch_up(Location& l, Follower& f, std::uint64_t epoch, Inside was, bool alive) {
   const platform::OwnFloatingPoint own_environment;
   const std::uint64_t from = f.epoch.load(relaxed);
   const Span span = span_at(from), now_in = span_at(epoch);
@@ -153,7 +153,7 @@ void catch_up(Location& l, Following& f, std::uint64_t epoch, Inside was, bool a
 }
 
 void notice_boundaries(Location& l, Inside was) {
-  Following& f = *l.following;
+  Follower& f = *l.follower;
   const std::uint64_t epoch = published_epoch.load(std::memory_order_acquire);
   if (f.stopped.load(relaxed)) return;
   for (std::uint64_t from; (from = f.epoch.load(relaxed)) != epoch;) {
@@ -194,14 +194,14 @@ void keep_up(Location& l, Inside was) {
   l.while_stopped.unit = std::exchange(l.unit, dropped);
 }
 
-void begin_following(Location& l, Following& f) {
+void begin_following(Location& l, Follower& f) {
   f.epoch.store(published_epoch.load(std::memory_order_acquire), relaxed);
-  l.following = &f;
+  l.follower = &f;
   l.iterations = &f.iterations;
 }
 
 void flush_passed(Location& l) {
-  Following& f = *l.following;
+  Follower& f = *l.follower;
   if (f.passed.wall == 0) return;
   (void)enqueue(l, f, outside_of_iterations);
   f.passed = {};
