@@ -28,7 +28,7 @@ constexpr double least_determinant = 1e-4;
 /// The cluster that the newcomer joins: its nearest, unless merging the closest pair costs less. none: it gets one of
 /// its own, for which there is room.
 std::uint32_t Clusterer::choose(std::uint32_t index) {
-  PathClass& cls = classes_[index];
+  IterationClass& cls = classes_[index];
   if (cls.clusters == 0) return none;
   if (cls.overflow) return cls.head;
   const Pair nearest = nearest_to_newcomer(cls, index);
@@ -42,7 +42,7 @@ std::uint32_t Clusterer::choose(std::uint32_t index) {
 
 /// The regression of the path's values inside clusters on one overall metric, or on two where the two can be told
 /// apart. `value`: the place of the column in a profile.
-Clusterer::Slopes Clusterer::slopes_of(const PathClass& cls, unsigned flat, std::uint32_t value) const {
+Clusterer::Slopes Clusterer::slopes_of(const IterationClass& cls, unsigned flat, std::uint32_t value) const {
   const double squares = cls.overall_scatter[flat], cross = cls.cross_scatter[flat];
   const double second_squares = cls.second_scatter[flat], determinant = squares * second_squares - cross * cross;
   const auto first = static_cast<double>(cls.products[value].first);
@@ -56,7 +56,7 @@ Clusterer::Slopes Clusterer::slopes_of(const PathClass& cls, unsigned flat, std:
 
 /// The scale and the slopes as they are known now, for all clusters of the class. What has been taken away with the old
 /// slopes is given back: a sketch is linear in both.
-void Clusterer::refresh_sketches(PathClass& cls) {
+void Clusterer::refresh_sketches(IterationClass& cls) {
   float all_slopes[sketch_limit] = {}, all_second[sketch_limit] = {};
   std::uint32_t number[max_shapes] = {};  // of the path in its shape
   const ClassPath* path = paths_.data() + cls.first_path;
@@ -99,7 +99,7 @@ void Clusterer::refresh_sketches(PathClass& cls) {
 }
 
 /// A column of the sketch is not zero everywhere any more.
-void Clusterer::to_order(PathClass& cls, unsigned flat) {
+void Clusterer::to_order(IterationClass& cls, unsigned flat) {
   cls.in_order |= std::uint64_t{1} << flat;
   std::uint8_t at = cls.order_count++;
   if (!exact_[flat_[flat].shape]) {
@@ -112,7 +112,7 @@ void Clusterer::to_order(PathClass& cls, unsigned flat) {
 
 /// The columns that set the clusters apart most come first: most clusters are given up after them. Those that set them
 /// apart by next to nothing do not help to find the nearest.
-void Clusterer::order_columns(PathClass& cls) {
+void Clusterer::order_columns(IterationClass& cls) {
   float apart[max_flat], whole = 0;
   for (std::uint8_t o = 0; o < cls.order_count; ++o) {
     float sums[lanes] = {}, squares = 0;
@@ -143,7 +143,7 @@ void Clusterer::order_columns(PathClass& cls) {
 /// known exactly for every iteration and need no clusters. Between two samplings of the same thing Ward's cost is the
 /// variance of the sampling in expectation, however large the clusters are: `sampling_doubt` times that says nothing.
 float Clusterer::cost(std::uint32_t a, std::uint32_t b) const {
-  const PathClass& cls = classes_[clusters_[a].cls];
+  const IterationClass& cls = classes_[clusters_[a].cls];
   const float *x = sketch_of(a), *y = sketch_of(b);
   float exact = 0, sampled = 0;
   for (std::uint8_t o = 0; o < cls.telling_count; ++o) {
@@ -161,7 +161,7 @@ float Clusterer::cost(std::uint32_t a, std::uint32_t b) const {
 }
 
 /// Squared distance between the newcomer and a cluster, by a part of the class's order.
-float Clusterer::apart(const PathClass& cls, std::uint32_t slot, std::uint8_t begin, std::uint8_t end) const {
+float Clusterer::apart(const IterationClass& cls, std::uint32_t slot, std::uint8_t begin, std::uint8_t end) const {
   const float* sketch = sketch_of(slot);
   float sum = 0;
   for (std::uint8_t o = begin; o < end; ++o)
@@ -177,7 +177,7 @@ float Clusterer::apart(const PathClass& cls, std::uint32_t slot, std::uint8_t be
 /// Only the columns that tell clusters apart count. Clusters are given up as soon as their cost is known to be too
 /// large.
 template <class Ward, class Limit, class Cheaper>
-inline void Clusterer::for_cheaper(const PathClass& cls, std::uint32_t class_index, const Four* wanted,
+inline void Clusterer::for_cheaper(const IterationClass& cls, std::uint32_t class_index, const Four* wanted,
                                    const Ward& ward_of, const Limit& limit_of, const Cheaper& cheaper) const {
   const Four nothing = all(0), doubt = all(sampled_doubt_);
   const auto slots = static_cast<std::uint32_t>(slot_class_.size());
@@ -228,7 +228,7 @@ void Clusterer::set_nearest(std::uint32_t slot, std::uint32_t nearest, float nea
 
 void Clusterer::look_for_nearest(std::uint32_t slot) {
   Cluster& c = clusters_[slot];
-  const PathClass& cls = classes_[c.cls];
+  const IterationClass& cls = classes_[c.cls];
   set_nearest(slot, none, huge_cost);
   c.check_at = c.members + c.members / 4 + 1;
   if (cls.clusters == 1) return;
@@ -292,7 +292,7 @@ Clusterer::Pair Clusterer::look_for_closest_pair() {
 }
 
 /// The same among the clusters of one class, as far as neighbours are known: where memory is short.
-Clusterer::Pair Clusterer::closest_pair_of(const PathClass& cls) const {
+Clusterer::Pair Clusterer::closest_pair_of(const IterationClass& cls) const {
   Pair best;
   for (std::uint32_t i = cls.head; i != none; i = clusters_[i].next)
     if (clusters_[i].nearest != none && (best.a == none || nearest_costs_[i] < best.cost))
@@ -300,7 +300,7 @@ Clusterer::Pair Clusterer::closest_pair_of(const PathClass& cls) const {
   return best;
 }
 
-Clusterer::Pair Clusterer::nearest_to_newcomer(PathClass& cls, std::uint32_t class_index) {
+Clusterer::Pair Clusterer::nearest_to_newcomer(IterationClass& cls, std::uint32_t class_index) {
   Four wanted[sketch_limit];
   for (std::uint8_t o = 0; o < cls.telling_count; ++o)
     for (std::size_t d = 0, at = std::size_t{cls.order[o]} * lanes; d < lanes; ++d, ++at)

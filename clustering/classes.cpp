@@ -49,7 +49,7 @@ std::uint32_t Clusterer::find_path(std::uint32_t cls, const TouchedPath& t) cons
 }
 
 /// There is room for it.
-void Clusterer::add_path(PathClass& cls, std::uint32_t number, const TouchedPath& t) {
+void Clusterer::add_path(IterationClass& cls, std::uint32_t number, const TouchedPath& t) {
   const auto path = static_cast<std::uint32_t>(t.path);
   const auto index = static_cast<std::uint32_t>(paths_.size());
   (void)paths_.push_back({path, number, cls.width, none, t.shape});
@@ -58,7 +58,7 @@ void Clusterer::add_path(PathClass& cls, std::uint32_t number, const TouchedPath
   ++cls.paths;
 }
 
-bool Clusterer::visited_as_often(const PathClass& cls, const ClassPath& path, const TouchedPath& t) const {
+bool Clusterer::visited_as_often(const IterationClass& cls, const ClassPath& path, const TouchedPath& t) const {
   const std::uint8_t visits = visits_[t.shape];
   return equivalence_ != Equivalence::MpiVisits || visits == no_column ||
          t.values[visits] == cls.base[path.at + visits];
@@ -66,7 +66,7 @@ bool Clusterer::visited_as_often(const PathClass& cls, const ClassPath& path, co
 
 /// Whether the iteration is of the class; if so its paths are listed.
 bool Clusterer::matches(std::uint32_t index, const IterationProfile& profile) {
-  const PathClass& cls = classes_[index];
+  const IterationClass& cls = classes_[index];
   if (cls.overflow || cls.key_paths > profile.paths.size()) return false;
   std::fill_n(key_values_.data(), cls.key_paths, nullptr);
   other_count_ = 0;
@@ -92,7 +92,7 @@ bool Clusterer::matches(std::uint32_t index, const IterationProfile& profile) {
 
 /// The same for the common case, that key paths come in the order in which they came first; false says nothing. Checks
 /// the profile on the way.
-bool Clusterer::matches_in_order(const PathClass& cls, const IterationProfile& profile) {
+bool Clusterer::matches_in_order(const IterationClass& cls, const IterationProfile& profile) {
   if (cls.overflow || profile.overall.size() != metrics_) return false;
   const ClassPath *expected = paths_.data() + cls.first_path, *end = expected + cls.key_paths;
   const std::int64_t** values = key_values_.data();
@@ -118,14 +118,14 @@ std::uint32_t Clusterer::class_of(const IterationProfile& profile) {
   if (last_class_ != none && matches(last_class_, profile)) return last_class_;
   const std::uint64_t hash = hash_of(profile);
   const std::uint32_t known =
-      class_index_.find(hash, [&](std::uint32_t cls) { return cls != last_class_ && matches(cls, profile); });
+      class_table_.find(hash, [&](std::uint32_t cls) { return cls != last_class_ && matches(cls, profile); });
   const std::uint32_t cls = known != none ? known : make_class(hash, profile);
   if (cls != none) last_class_ = cls;
   return cls;
 }
 
 std::uint32_t Clusterer::make_class(std::uint64_t hash, const IterationProfile& profile) {
-  PathClass cls{};
+  IterationClass cls{};
   cls.head = cls.first_other = cls.last_other = none;
   cls.first_path = static_cast<std::uint32_t>(paths_.size());
   std::uint32_t width = 0;
@@ -138,18 +138,18 @@ std::uint32_t Clusterer::make_class(std::uint64_t hash, const IterationProfile& 
   }
   if (classes_.size() >= std::max(max_classes, max_clusters_)) return none;
   const std::uint32_t stride = roomy(width, cls.key_width);
-  const std::size_t bytes = block_bytes(cls.key_width, 1, stride) + sizeof(PathClass) +
+  const std::size_t bytes = block_bytes(cls.key_width, 1, stride) + sizeof(IterationClass) +
                             profile.paths.size() * path_bytes + sizeof(Cluster) + statistics_bytes() +
                             2 * sketch_dims_ * sizeof(float);
   while (cluster_count_ >= max_clusters_ || !fits(bytes)) {
     const Pair pair = closest_pair();
     if (pair.a == none) break;
-    PathClass& of = classes_[clusters_[pair.a].cls];
+    IterationClass& of = classes_[clusters_[pair.a].cls];
     if (!merge(pair.a, pair.b)) break;
     if (!fits(bytes)) trim(of);
   }
   if (cluster_count_ > 0 && !fits(bytes)) return none;
-  if (!classes_.reserve(classes_.size() + 1) || !class_index_.reserve(1) ||
+  if (!classes_.reserve(classes_.size() + 1) || !class_table_.reserve(1) ||
       !paths_.reserve(paths_.size() + cls.key_paths) || !path_index_.reserve(cls.key_paths) || !resize(cls, 1, stride))
     return none;
   const auto index = static_cast<std::uint32_t>(classes_.size());
@@ -164,7 +164,7 @@ std::uint32_t Clusterer::make_class(std::uint64_t hash, const IterationProfile& 
     std::copy_n(t.values, columns_[t.shape], cls.base + cls.width);
     add_path(cls, index, t);
   }
-  class_index_.insert(hash, index);
+  class_table_.insert(hash, index);
   (void)classes_.push_back(cls);
   return index;
 }
@@ -172,7 +172,7 @@ std::uint32_t Clusterer::make_class(std::uint64_t hash, const IterationProfile& 
 /// The class of iterations that there is no room for elsewhere, with the newcomer's paths listed; none: no memory.
 std::uint32_t Clusterer::overflow_class(const IterationProfile& profile) {
   if (overflow_class_ == none) {
-    PathClass cls{};
+    IterationClass cls{};
     cls.overflow = true;
     cls.head = cls.first_other = cls.last_other = none;
     if (!classes_.reserve(classes_.size() + 1) || !resize(cls, 1, 0)) return none;
@@ -196,7 +196,7 @@ bool Clusterer::place_others(std::uint32_t index) {
     width += columns_[others_[i].shape];
   }
   if (missing == 0) return true;
-  PathClass& cls = classes_[index];
+  IterationClass& cls = classes_[index];
   if (!reserve_width(cls, width, missing) || !paths_.reserve(paths_.size() + missing) || !path_index_.reserve(missing))
     return false;
   for (std::uint32_t i = 0; i < other_count_; ++i) {

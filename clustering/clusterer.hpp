@@ -92,7 +92,7 @@ class Clusterer {
   template <class Visit>
   bool for_each_path(std::uint32_t index, Visit&& visit) const {
     const Cluster& c = clusters_[slot_of(index)];
-    const PathClass& cls = classes_[c.cls];
+    const IterationClass& cls = classes_[c.cls];
     for (std::uint32_t i = 0; i < cls.key_paths; ++i)
       if (!visit(row_of(c, cls.first_path + i, true))) return false;
     for (std::uint32_t path = cls.first_other; path != none; path = paths_[path].next)
@@ -145,7 +145,7 @@ class Clusterer {
   };
   /// With its place in the index.
   static constexpr std::size_t path_bytes = sizeof(ClassPath) + 32;
-  struct PathClass {
+  struct IterationClass {
     std::uint32_t first_path, key_paths;     ///< in paths_
     std::uint32_t paths;                     ///< with those that are not keys
     std::uint32_t first_other, last_other;   ///< in paths_, linked; none
@@ -207,7 +207,7 @@ class Clusterer {
   float* sketch_of(std::uint32_t slot) { return sketches_.data() + slot / lanes * lanes * sketch_dims_ + slot % lanes; }
   const float* sketch_of(std::uint32_t slot) const { return const_cast<Clusterer*>(this)->sketch_of(slot); }
   std::int64_t* profile_of(const Cluster& c) const {
-    const PathClass& cls = classes_[c.cls];
+    const IterationClass& cls = classes_[c.cls];
     return cls.profiles + std::size_t{c.row} * cls.stride;
   }
 
@@ -225,10 +225,10 @@ class Clusterer {
   std::uint64_t hash_of(const IterationProfile& profile) const;
   std::uint64_t hash_of_path(std::uint32_t cls, std::uint32_t path, std::uint8_t shape) const;
   std::uint32_t find_path(std::uint32_t cls, const TouchedPath& t) const;
-  void add_path(PathClass& cls, std::uint32_t number, const TouchedPath& t);
-  bool visited_as_often(const PathClass& cls, const ClassPath& path, const TouchedPath& t) const;
+  void add_path(IterationClass& cls, std::uint32_t number, const TouchedPath& t);
+  bool visited_as_often(const IterationClass& cls, const ClassPath& path, const TouchedPath& t) const;
   bool matches(std::uint32_t cls, const IterationProfile& profile);
-  bool matches_in_order(const PathClass& cls, const IterationProfile& profile);
+  bool matches_in_order(const IterationClass& cls, const IterationProfile& profile);
   std::uint32_t class_of(const IterationProfile& profile);
   std::uint32_t make_class(std::uint64_t hash, const IterationProfile& profile);
   std::uint32_t overflow_class(const IterationProfile& profile);
@@ -236,9 +236,9 @@ class Clusterer {
 
   // newcomer.cpp
   void count_totals(const IterationProfile& profile);
-  std::uint64_t add_up_keys(const PathClass& cls, float* sums) const;
-  void sketch_newcomer(PathClass& cls);
-  void learn_slopes(PathClass& cls);
+  std::uint64_t add_up_keys(const IterationClass& cls, float* sums) const;
+  void sketch_newcomer(IterationClass& cls);
+  void learn_slopes(IterationClass& cls);
 
   // storage.cpp
   bool take_newcomer_slot();
@@ -250,13 +250,14 @@ class Clusterer {
   std::size_t head_bytes(std::uint32_t key_width) const;
   std::size_t block_bytes(std::uint32_t key_width, std::uint32_t clusters, std::uint32_t stride) const;
   static std::uint32_t roomy(std::uint32_t width, std::uint32_t key_width);
-  bool resize(PathClass& cls, std::uint32_t clusters, std::uint32_t stride);
-  void trim(PathClass& cls);
-  bool reserve_row(PathClass& cls);
-  bool reserve_width(PathClass& cls, std::uint32_t width, std::uint32_t paths);
-  void add_to_profile(const PathClass& cls, std::int64_t* profile);
+  bool resize(IterationClass& cls, std::uint32_t clusters, std::uint32_t stride);
+  void trim(IterationClass& cls);
+  bool reserve_row(IterationClass& cls);
+  bool reserve_width(IterationClass& cls, std::uint32_t width, std::uint32_t paths);
+  void add_to_profile(const IterationClass& cls, std::int64_t* profile);
   template <class Incoming>
-  void learn_products(PathClass& cls, std::uint32_t into, const float* mean, double members, const Incoming& incoming);
+  void learn_products(IterationClass& cls, std::uint32_t into, const float* mean, double members,
+                      const Incoming& incoming);
   void start_cluster(std::uint32_t cls, std::uint64_t iteration, const IterationProfile& profile);
   void absorb(std::uint32_t slot, std::uint64_t iteration, const IterationProfile& profile);
   bool merge(std::uint32_t a, std::uint32_t b);
@@ -274,21 +275,21 @@ class Clusterer {
     float cost = 0;
   };
   std::uint32_t choose(std::uint32_t cls);
-  Slopes slopes_of(const PathClass& cls, unsigned flat, std::uint32_t value) const;
-  void refresh_sketches(PathClass& cls);
-  void order_columns(PathClass& cls);
-  void to_order(PathClass& cls, unsigned flat);
+  Slopes slopes_of(const IterationClass& cls, unsigned flat, std::uint32_t value) const;
+  void refresh_sketches(IterationClass& cls);
+  void order_columns(IterationClass& cls);
+  void to_order(IterationClass& cls, unsigned flat);
   float cost(std::uint32_t a, std::uint32_t b) const;
-  float apart(const PathClass& cls, std::uint32_t slot, std::uint8_t begin, std::uint8_t end) const;
+  float apart(const IterationClass& cls, std::uint32_t slot, std::uint8_t begin, std::uint8_t end) const;
   template <class Ward, class Limit, class Cheaper>
-  void for_cheaper(const PathClass& cls, std::uint32_t class_index, const Four* wanted, const Ward& ward_of,
+  void for_cheaper(const IterationClass& cls, std::uint32_t class_index, const Four* wanted, const Ward& ward_of,
                    const Limit& limit_of, const Cheaper& cheaper) const;
   void set_nearest(std::uint32_t slot, std::uint32_t nearest, float nearest_cost);
   void look_for_nearest(std::uint32_t slot);
   Pair closest_pair();
   Pair look_for_closest_pair();
-  Pair closest_pair_of(const PathClass& cls) const;
-  Pair nearest_to_newcomer(PathClass& cls, std::uint32_t class_index);
+  Pair closest_pair_of(const IterationClass& cls) const;
+  Pair nearest_to_newcomer(IterationClass& cls, std::uint32_t class_index);
 
   Equivalence equivalence_ = Equivalence::Mpi;
   std::uint32_t max_clusters_ = 0;
@@ -311,8 +312,8 @@ class Clusterer {
   std::size_t sketched_count_ = 0;
   std::uint64_t all_sketched_ = 0;  ///< the same as a set
 
-  platform::GrowableArray<PathClass> classes_;
-  platform::HashIndex class_index_;  ///< by hash_of() the first profile; without the overflow class
+  platform::GrowableArray<IterationClass> classes_;
+  platform::HashIndex class_table_;  ///< by hash_of() the first profile; without the overflow class
   platform::GrowableArray<ClassPath> paths_;
   platform::HashIndex path_index_;             ///< by hash_of_path()
   std::size_t blocks_ = 0;                     ///< bytes of the blocks of all classes

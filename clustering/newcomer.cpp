@@ -54,7 +54,7 @@ void Clusterer::count_totals(const IterationProfile& profile) {
 
 /// Values of key paths, less those of the class's first iteration, added up with the signs of the sketch. `out`: for
 /// each of four lanes the columns of all shapes, padded. Returns the flat columns in which any value differs.
-std::uint64_t Clusterer::add_up_keys(const PathClass& cls, float* out) const {
+std::uint64_t Clusterer::add_up_keys(const IterationClass& cls, float* out) const {
   alignas(16) std::int64_t differ[max_padded];
   std::memset(differ, 0, padded_count_ * sizeof *differ);
   std::memset(out, 0, lanes * padded_count_ * sizeof *out);
@@ -94,7 +94,7 @@ std::uint64_t Clusterer::add_up_keys(const PathClass& cls, float* out) const {
 /// Adds the values of many call paths up in few sums with random signs, per column: distances between such sketches are
 /// in expectation those between the full vectors (Charikar, Chen, Farach-Colton: Finding frequent items in data
 /// streams).
-void Clusterer::sketch_newcomer(PathClass& cls) {
+void Clusterer::sketch_newcomer(IterationClass& cls) {
   alignas(16) float keys[lanes * max_padded];
   const std::uint64_t differing = add_up_keys(cls, keys) & all_sketched_;
   std::uint64_t sketched = differing;
@@ -133,7 +133,7 @@ void Clusterer::sketch_newcomer(PathClass& cls) {
 
 /// The newcomer's sketch becomes comparable with those of its class's clusters, whose slopes are computed anew after
 /// more and more iterations.
-void Clusterer::learn_slopes(PathClass& cls) {
+void Clusterer::learn_slopes(IterationClass& cls) {
   float* sketch = newcomer_sketch_;
   const float* mean = mean_of(newcomer_);
   for (std::uint8_t o = 0; o < cls.order_count && learning_; ++o) {

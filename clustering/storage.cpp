@@ -75,7 +75,7 @@ std::uint32_t Clusterer::roomy(std::uint32_t width, std::uint32_t key_width) {
 
 /// Gives the profiles of a class room for so many clusters and values, at least those that it has. False: no memory,
 /// and nothing has changed.
-bool Clusterer::resize(PathClass& cls, std::uint32_t clusters, std::uint32_t stride) {
+bool Clusterer::resize(IterationClass& cls, std::uint32_t clusters, std::uint32_t stride) {
   const std::size_t bytes = block_bytes(cls.key_width, clusters, stride);
   if (bytes > cls.block_bytes) {
     void* grown = cls.block ? platform::remap_pages(cls.block, cls.block_bytes, bytes) : platform::map_pages(bytes);
@@ -105,7 +105,7 @@ bool Clusterer::resize(PathClass& cls, std::uint32_t clusters, std::uint32_t str
 }
 
 /// Gives pages behind the last profile back.
-void Clusterer::trim(PathClass& cls) {
+void Clusterer::trim(IterationClass& cls) {
   const std::size_t bytes = block_bytes(cls.key_width, std::max(cls.clusters, 1U), cls.stride);
   if (bytes >= cls.block_bytes) return;
   platform::unmap_pages(cls.block + bytes, cls.block_bytes - bytes);
@@ -114,7 +114,7 @@ void Clusterer::trim(PathClass& cls) {
 }
 
 /// Room for one more profile, and a quarter more when there is memory. False: there is none.
-bool Clusterer::reserve_row(PathClass& cls) {
+bool Clusterer::reserve_row(IterationClass& cls) {
   const std::uint32_t most = std::max(max_clusters_, cls.clusters + 1);
   for (const std::uint32_t rows : {std::min(cls.clusters + cls.clusters / 4 + 1, most), cls.clusters + 1}) {
     const std::size_t bytes = block_bytes(cls.key_width, rows, cls.stride);
@@ -126,7 +126,7 @@ bool Clusterer::reserve_row(PathClass& cls) {
 
 /// Room for `paths` more call paths, so that each profile of the class has `width` values. Its clusters are merged when
 /// there is not enough memory otherwise. False: not even then. The overflow class takes what it needs.
-bool Clusterer::reserve_width(PathClass& cls, std::uint32_t width, std::uint32_t paths) {
+bool Clusterer::reserve_width(IterationClass& cls, std::uint32_t width, std::uint32_t paths) {
   const auto fits_in = [&](std::size_t block) {
     return cls.overflow || fits(paths * path_bytes + block, cls.block_bytes);
   };
@@ -146,7 +146,7 @@ bool Clusterer::reserve_width(PathClass& cls, std::uint32_t width, std::uint32_t
 
 // --- profiles --------------------------------------------------------------------------------------------------------
 
-void Clusterer::add_to_profile(const PathClass& cls, std::int64_t* profile) {
+void Clusterer::add_to_profile(const IterationClass& cls, std::int64_t* profile) {
   const ClassPath* path = paths_.data() + cls.first_path;
   std::int64_t* key = profile;
   for (std::uint32_t i = 0; i < cls.key_paths; ++i, ++path) {
@@ -162,7 +162,7 @@ void Clusterer::add_to_profile(const PathClass& cls, std::int64_t* profile) {
 /// `into`. `incoming(path, column, value)`: the sum over these, less the base, of the key path with this number and its
 /// column, whose place in a profile is `value`.
 template <class Incoming>
-void Clusterer::learn_products(PathClass& cls, std::uint32_t into, const float* mean, double members,
+void Clusterer::learn_products(IterationClass& cls, std::uint32_t into, const float* mean, double members,
                                const Incoming& incoming) {
   const std::uint64_t n = clusters_[into].members;
   const double na = static_cast<double>(n), both = na * members / (na + members);
@@ -198,7 +198,7 @@ void Clusterer::learn_products(PathClass& cls, std::uint32_t into, const float* 
 
 void Clusterer::start_cluster(std::uint32_t cls, std::uint64_t iteration, const IterationProfile& profile) {
   const std::uint32_t slot = newcomer_;
-  PathClass& owner = classes_[cls];
+  IterationClass& owner = classes_[cls];
   Cluster& c = clusters_[slot];
   c = Cluster{};
   c.cls = cls;
@@ -236,7 +236,7 @@ void Clusterer::start_cluster(std::uint32_t cls, std::uint64_t iteration, const 
 
 void Clusterer::absorb(std::uint32_t slot, std::uint64_t iteration, const IterationProfile& profile) {
   Cluster& c = clusters_[slot];
-  PathClass& cls = classes_[c.cls];
+  IterationClass& cls = classes_[c.cls];
   if (learning_)
     learn_products(cls, slot, mean_of(newcomer_), 1, [&](std::uint32_t path, unsigned column, std::uint32_t value) {
       return from_base(key_values_[path][column], 1, cls.base[value]);
@@ -260,7 +260,7 @@ bool Clusterer::merge(std::uint32_t a, std::uint32_t b) {
       (clusters_[b].members == clusters_[a].members && clusters_[b].label < clusters_[a].label))
     std::swap(a, b);
   Cluster &to = clusters_[a], &from = clusters_[b];
-  PathClass& cls = classes_[to.cls];
+  IterationClass& cls = classes_[to.cls];
   if (!merges_.push_back({{from.label, to.label}, from.is_logged})) return false;
   to.is_logged = to.is_logged || from.is_logged;
   const std::int64_t* more = profile_of(from);
@@ -285,7 +285,7 @@ bool Clusterer::merge(std::uint32_t a, std::uint32_t b) {
 
 void Clusterer::free_cluster(std::uint32_t slot) {
   Cluster& c = clusters_[slot];
-  PathClass& cls = classes_[c.cls];
+  IterationClass& cls = classes_[c.cls];
   for (std::uint32_t* link = &cls.head; *link != none; link = &clusters_[*link].next)
     if (*link == slot) {
       *link = c.next;

@@ -13,7 +13,7 @@ constexpr std::int64_t near = 1 << 12;
 }  // namespace
 
 void MessageNumbers::know(Channel& of, const Record& r, const MessageNumber& next, std::uint64_t hash) {
-  of = {r.communicator, peer_of(r), class_and_kind(r), epoch_, next, r.tag, hash};
+  of = {r.communicator, peer_of(r), bucket_and_kind(r), epoch_, next, r.tag, hash};
 }
 
 void MessageNumbers::put_other(Record& r, const MessageNumber& number) {

@@ -1,7 +1,7 @@
 #pragma once
 /// Numbers of messages: what tells which send and which receive are one message.
 ///
-/// A *channel* is what goes from one rank to another on a communicator with tags of one class. Each side numbers the
+/// A *channel* is what goes from one rank to another on a communicator with tags of one bucket. Each side numbers the
 /// messages of its channels by itself: sends in the order in which they are begun, receives in the order in which they
 /// are posted. Messages do not overtake each other, so two that have the same number are one message when the tags of
 /// all messages before them are the same ones on both sides, in whatever order, and their own tags are equal too: then
@@ -22,9 +22,9 @@
 
 namespace refrain::events {
 
-/// Classes keep most tags of a program apart, and the number of channels bounded when it never uses a tag twice.
-inline constexpr std::uint32_t tag_classes = 32;
-constexpr std::uint32_t class_of(std::int32_t tag) { return static_cast<std::uint32_t>(tag) % tag_classes; }
+/// Buckets keep most tags of a program apart, and the number of channels bounded when it never uses a tag twice.
+inline constexpr std::uint32_t tag_buckets = 32;
+constexpr std::uint32_t tag_bucket(std::int32_t tag) { return static_cast<std::uint32_t>(tag) % tag_buckets; }
 inline std::uint64_t hash_of_tag(std::int32_t tag) { return format::mixed(static_cast<std::uint32_t>(tag)); }
 
 struct MessageNumber {
@@ -70,26 +70,26 @@ class MessageNumbers {
   static constexpr std::uint32_t places = 256;
   struct Channel {
     std::int32_t communicator, peer;
-    std::uint32_t class_and_kind;
+    std::uint32_t bucket_and_kind;
     std::uint32_t epoch;
     MessageNumber next;
     std::int32_t tag;    ///< the last one
     std::uint64_t hash;  ///< of it
   };
   /// Collective operations are apart from messages, and those of all roots have one order.
-  static std::uint32_t class_and_kind(const Record& r) {
-    return is_message(r.kind) ? class_of(r.tag) << 1 | (r.kind == Kind::Receive ? 1u : 0u) : 2 * tag_classes;
+  static std::uint32_t bucket_and_kind(const Record& r) {
+    return is_message(r.kind) ? tag_bucket(r.tag) << 1 | (r.kind == Kind::Receive ? 1u : 0u) : 2 * tag_buckets;
   }
   static std::int32_t peer_of(const Record& r) { return is_message(r.kind) ? r.peer : no_peer; }
   Channel& place_of(const Record& r) {
     static_assert(places == 1u << 8);
     const auto x = static_cast<std::uint32_t>(peer_of(r)) * 0x9e3779b1u +
-                   static_cast<std::uint32_t>(r.communicator) * 0x85ebca6bu + class_and_kind(r) * 0xc2b2ae35u;
+                   static_cast<std::uint32_t>(r.communicator) * 0x85ebca6bu + bucket_and_kind(r) * 0xc2b2ae35u;
     return channels_[x >> 24];
   }
   bool is_known(const Channel& of, const Record& r) const {
     return of.epoch == epoch_ && of.peer == peer_of(r) && of.communicator == r.communicator &&
-           of.class_and_kind == class_and_kind(r);
+           of.bucket_and_kind == bucket_and_kind(r);
   }
   void put_other(Record& record, const MessageNumber& number);
   MessageNumber take_other(const Record& record, Channel& channel);

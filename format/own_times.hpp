@@ -1,5 +1,5 @@
 #pragma once
-/// The classes of Refrain's own work and what is known of each, for measuring, writing and reading.
+/// The kinds of Refrain's own work and what is known of each, for measuring, writing and reading.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +22,7 @@ inline constexpr OwnTimeRow own_time_table[] = {
 };
 inline constexpr std::size_t own_time_count = sizeof own_time_table / sizeof *own_time_table;
 
-/// Mean of a class in ticks and its standard error.
+/// Mean of a kind in ticks and its standard error.
 struct OwnTimeMean {
   std::int64_t timed;
   double mean, error;

@@ -72,13 +72,13 @@ std::optional<DurationTable::Entry> duration_of_open_call(const Location& l, pla
     return {};
   // What it would have moved is not known: most likely what others there have, or else others of the function.
   const auto node = static_cast<std::uint32_t>(call.node);
-  DurationTable::Entry entry{node, waits::CallClass(waits::Transfer{.what = waits::Transfer::receives}), {}};
+  DurationTable::Entry entry{node, waits::CallBin(waits::Transfer{.what = waits::Transfer::receives}), {}};
   std::int64_t most_here = 0, most = 0;
   for (const DurationTable::Entry& other : l.durations.view()) {
     if (other.node == 0 || l.tree.node(NodeId{other.node}).key != l.tree.node(call.node).key) continue;
     const std::int64_t calls = other.durations[waits::Column::Calls], here = other.node == node ? calls : 0;
     if (std::pair(here, calls) <= std::pair(most_here, most)) continue;
-    entry.of = other.of;
+    entry.bin = other.bin;
     most_here = here;
     most = calls;
   }
@@ -86,7 +86,7 @@ std::optional<DurationTable::Entry> duration_of_open_call(const Location& l, pla
   return entry;
 }
 
-void note_rare_duration(Location& l, platform::Ticks end, waits::CallClass of) {
+void note_rare_duration(Location& l, platform::Ticks end, waits::CallBin bin) {
   if (l.call.node == unrecorded_call || !is_waited_in(l.call.region)) return;
   // Of a stop of the measurement nobody knows any more how long it was. What was taken off before a cut neither, but
   // that is little.
@@ -95,14 +95,14 @@ void note_rare_duration(Location& l, platform::Ticks end, waits::CallClass of) {
   if (whole <= 0) return;  // the clock was set back
   const platform::Ticks duration = std::max(whole - l.call.taken_out, platform::Ticks{0});
   const auto node = static_cast<std::uint32_t>(l.call.node);
-  if (l.durations.add(node, of, duration, whole)) return;
+  if (l.durations.add(node, bin, duration, whole)) return;
   if (l.durations_are_full) return l.count_loss(Loss::DurationsLost);
   const int saved_errno = errno;
   l.durations_are_full = l.duration_entries >= l.durations.most_entries() && !grow(l.durations);
   errno = saved_errno;
   if (l.durations_are_full) return l.count_loss(Loss::DurationsLost);
   ++l.duration_entries;
-  l.durations.add_entry(node, of, duration, whole);
+  l.durations.add_entry(node, bin, duration, whole);
 }
 
 }  // namespace refrain::measurement

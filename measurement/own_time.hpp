@@ -1,6 +1,6 @@
 #pragma once
 /// How long Refrain's own work takes where it is done, with the caches as the program leaves them: from entry to exit,
-/// by class of work, per location.
+/// by kind of work, per location.
 ///
 /// - An MPI call is too short to be timed always. The first `calls_timed_each` of a location are, then one of every
 ///   `calls_per_timing`, at a random place among them, so that each call has the same chance. The mean, times the
@@ -10,7 +10,7 @@
 ///
 /// All of it is wall time of a thread that has kept its processor. Where the thread has not
 /// (platform/switch_watch.hpp), the time is not taken: waiting for a processor is no work of ours, and the mean of the
-/// class stands for it. What may wait or lasts long (files, the start of MPI) is charged by the CPU clock instead:
+/// kind stands for it. What may wait or lasts long (files, the start of MPI) is charged by the CPU clock instead:
 /// charge_longer_work().
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct Location;
 inline constexpr std::int32_t calls_timed_each = 64;
 inline constexpr std::int32_t calls_per_timing = 32;
 
-/// Of one class at one location.
+/// Of one kind at one location.
 struct OwnTimes {
   std::int64_t each = 0;  ///< times taken that stand for themselves
   platform::Ticks each_sum = 0;
@@ -58,9 +58,9 @@ void take_back_timing(Location& location);
 /// The timed call ends; MPI was left at `end`, Refrain is left at `exit`. Async-signal-safe.
 void end_timed_call(Location& location, platform::Ticks end, platform::Ticks exit);
 
-/// Own work of a class that is timed each begins. Ordinary context or the tick handler.
+/// Own work of a kind that is timed each begins. Ordinary context or the tick handler.
 [[nodiscard]] inline OwnTimeBegin begin_own_time(Location& location);
-/// The time since `begin`; the mean of the class when the thread has lost its processor. It is left out of the own time
+/// The time since `begin`; the mean of the kind when the thread has lost its processor. It is left out of the own time
 /// of the work around it.
 platform::Ticks end_own_time(Location& location, OwnTime of, const OwnTimeBegin& begin);
 /// The same for work that lies in no other. Async-signal-safe.

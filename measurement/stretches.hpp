@@ -3,7 +3,7 @@
 /// of the first thread on a communicator with all processes; all ranks have the same ones, in the same order, without
 /// talking to each other. A hash of all operations so far proves it.
 ///
-/// Stretches between the same two call paths are a class: their number and time are exact, whichever are kept.
+/// Stretches between the same two call paths are a group: their number and time are exact, whichever are kept.
 ///
 /// Belongs to one thread at a time; nothing is allocated. Async-signal-safe.
 
@@ -17,13 +17,13 @@ namespace refrain::measurement {
 
 class Stretches {
  public:
-  struct Class {
-    /// Call paths: nodes. events::no_node: of the first stretch none has opened it; both: of those without a place.
+  struct Group {
+    /// Call paths: nodes. events::no_node: of the first stretch none has opened it; both: of those without a slot.
     std::uint32_t opened, closed;
-    std::uint64_t count;  ///< 0: there is no such class
+    std::uint64_t count;  ///< 0: there is no such group
     std::uint64_t time;   ///< ticks, all of them together
   };
-  static constexpr std::size_t most_classes = 256;
+  static constexpr std::size_t max_groups = 256;
 
   /// From here on there are stretches.
   void begin() { are_on_ = true; }
@@ -42,18 +42,18 @@ class Stretches {
 
   std::uint64_t count() const { return count_; }
   std::uint64_t hash() const { return hash_; }
-  /// Twice as many places as classes; the last one, behind them, has those that found no place.
-  const std::array<Class, 2 * most_classes + 1>& classes() const { return classes_; }
+  /// Twice as many slots as groups, and behind them one for the stretches whose group found no slot.
+  const std::array<Group, 2 * max_groups + 1>& groups() const { return groups_; }
 
  private:
-  Class& class_of(std::uint32_t opened, std::uint32_t closed);
+  Group& group_of(std::uint32_t opened, std::uint32_t closed);
 
   std::uint64_t communicator_ = 0;  ///< first: EventLog
   bool are_on_ = false;
   std::uint64_t count_ = 0, hash_ = 0;
   std::uint32_t opened_ = events::no_node;
-  std::size_t classes_used_ = 0;
-  std::array<Class, 2 * most_classes + 1> classes_{};
+  std::size_t groups_used_ = 0;
+  std::array<Group, 2 * max_groups + 1> groups_{};
 };
 
 }  // namespace refrain::measurement

@@ -62,7 +62,7 @@ record::CalibratedCost calibrate_call(Location& location) {
   return summary(costs);
 }
 
-/// Mean of what own_time.hpp has seen of a class since `before`; negative: nothing.
+/// Mean of what own_time.hpp has seen of a kind since `before`; negative: nothing.
 double timed_since(const Location& location, OwnTime of, const OwnTimes& before) {
   const OwnTimes& now = location.own_times[static_cast<std::size_t>(of)];
   if (now.each == before.each) return -1;

@@ -1,5 +1,5 @@
 #pragma once
-/// How long calls have taken, by call path and class (call_class.hpp): what the waiting in them is told from (Mao et
+/// How long calls have taken, by call path and bin (call_bin.hpp): what the waiting in them is told from (Mao et
 /// al., section 3): calls are counted, their times added up, and the shortest is remembered. Nothing else is kept of a
 /// call, so the memory does not grow with their number.
 ///
@@ -13,7 +13,7 @@
 #include <span>
 
 #include "format/metrics.hpp"
-#include "waits/call_class.hpp"
+#include "waits/call_bin.hpp"
 
 namespace refrain::waits {
 
@@ -86,7 +86,7 @@ class DurationTable {
   /// Two of them are as large as what a processor fetches at once.
   struct alignas(64) Entry {
     std::uint32_t node;  ///< call path, 0: free
-    CallClass of;
+    CallBin bin;
     Durations durations;
     std::int64_t most_of_short = 0;  ///< Durations::most_of_short() of the shortest
   };
@@ -102,13 +102,13 @@ class DurationTable {
     return bits() ? std::span(entries(), std::size_t{1} << bits()) : std::span<Entry>{};
   }
 
-  /// A call by the call path `node`, not 0, that is neither the shortest nor the longest so far. False: it is, or has no
-  /// entry yet; nothing was added. Async-signal-safe.
-  [[gnu::always_inline]] bool add_usual(std::uint32_t node, CallClass of, std::int64_t ticks, std::int64_t whole) {
+  /// A call by the call path `node`, not 0, that is neither the shortest nor the longest so far. False: it is, or has
+  /// no entry yet; nothing was added. Async-signal-safe.
+  [[gnu::always_inline]] bool add_usual(std::uint32_t node, CallBin bin, std::int64_t ticks, std::int64_t whole) {
     if (word_ == 0) [[unlikely]]
       return false;
-    Entry* at = first_place(node, of);
-    while (at->node != node || at->of != of) [[unlikely]] {
+    Entry* at = first_place(node, bin);
+    while (at->node != node || at->bin != bin) [[unlikely]] {
         if (at->node == 0) return false;
         at = next_place(at);
       }
@@ -124,24 +124,24 @@ class DurationTable {
     return true;
   }
   /// The same of any call. False: it has no entry yet. Async-signal-safe.
-  bool add(std::uint32_t node, CallClass of, std::int64_t ticks, std::int64_t whole);
+  bool add(std::uint32_t node, CallBin bin, std::int64_t ticks, std::int64_t whole);
   /// The same of a call that has none, which gets one. There must be fewer than most_entries().
-  void add_entry(std::uint32_t node, CallClass of, std::int64_t ticks, std::int64_t whole);
+  void add_entry(std::uint32_t node, CallBin bin, std::int64_t ticks, std::int64_t whole);
   /// A quarter stays free.
   std::size_t most_entries() const { return bits() == 0 ? 0 : (std::size_t{3} << bits()) / 4; }
 
  private:
   unsigned shift() const { return static_cast<unsigned>(word_ & (alignof(Entry) - 1)); }
   Entry* entries() const { return reinterpret_cast<Entry*>(word_ & ~std::uintptr_t{alignof(Entry) - 1}); }
-  Entry* first_place(std::uint32_t node, CallClass of) const {
-    const std::uint64_t key = node | static_cast<std::uint64_t>(of.code()) << 32;
+  Entry* first_place(std::uint32_t node, CallBin bin) const {
+    const std::uint64_t key = node | static_cast<std::uint64_t>(bin.code()) << 32;
     return &entries()[(key * 0x9e3779b97f4a7c15u) >> shift()];
   }
   Entry* next_place(const Entry* at) const {
     return &entries()[static_cast<std::size_t>(at + 1 - entries()) & ((std::size_t{1} << bits()) - 1)];
   }
   /// Its entry, or the free one where it belongs. There always is a free one.
-  Entry* find(std::uint32_t node, CallClass of) const;
+  Entry* find(std::uint32_t node, CallBin bin) const;
 
   /// The address of the entries, and below it by how much a hash is shifted to be one of their numbers: one word beside
   /// what every call looks at.

@@ -17,10 +17,10 @@ double most_of_short(double shortest_s) {
 
 }  // namespace
 
-double slowest_of(CallClass of) {
+double slowest_of(CallBin bin) {
   constexpr double latency_s = 200e-6, bytes_in_s = 50e6;
-  const double steps = std::max(of.processes(), 1U);
-  return steps * (latency_s + static_cast<double>(of.most_bytes()) / bytes_in_s);
+  const double steps = std::max(bin.processes(), 1U);
+  return steps * (latency_s + static_cast<double>(bin.most_bytes()) / bytes_in_s);
 }
 
 Calls::Calls(const Durations& of, double seconds_per_tick)

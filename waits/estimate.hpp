@@ -4,7 +4,7 @@
 ///
 /// The shortest call is a little shorter than one without waiting usually is, so the paper's estimate,
 ///
-///     sum over classes s of (time of the calls of s - number of them * shortest call of the function and s),
+///     sum over bins b of (time of the calls of b - number of them * shortest call of the function and b),
 ///
 /// is mostly too large. Here the usual call takes the place of the shortest: the mean of those that took little longer
 /// than it (Durations::most_of_short), which may be communication alone. Where long calls may be so by moving data, too
@@ -25,7 +25,7 @@
 
 namespace refrain::waits {
 
-/// Some calls of one function and class.
+/// Some calls of one function and bin.
 struct Calls {
   double number = 0, time_s = 0;
   double short_number = 0, short_time_s = 0;  ///< of these those that are short beside the shortest of their group
@@ -35,7 +35,7 @@ struct Calls {
   Calls& operator+=(const Calls& other);
 };
 
-/// What calls of one function and class take when nobody waits.
+/// What calls of one function and bin take when nobody waits.
 struct Floor {
   double shortest_s = 0, usual_s = 0;
   double number = 0;  ///< of calls that tell it
@@ -73,8 +73,8 @@ struct Estimate {
 /// So few calls of a kind may all have waited, and say nothing.
 inline constexpr double fewest_calls = 10;
 
-/// What a call of the class takes on a slow network, at most, when nobody waits.
-double slowest_of(CallClass of);
+/// What a call of the bin takes on a slow network, at most, when nobody waits.
+double slowest_of(CallBin bin);
 
 /// How calls of one kind are compared.
 struct Comparison {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "format/mpi_functions.hpp"
-#include "waits/call_class.hpp"
+#include "waits/call_bin.hpp"
 
 namespace refrain::waits {
 
@@ -26,20 +26,20 @@ struct WaitKind {
   LongBy long_by;
   const char* name;
 
-  /// Of calls of a class that fits.
-  LongBy long_by_of(CallClass of) const;
+  /// Of calls of a bin that fits.
+  LongBy long_by_of(CallBin bin) const;
   /// Of each operation there is a process that does not wait for the others, and its call is of this kind, too: the
   /// last one to enter an operation of all. Else all calls of the kind may have waited.
   bool has_one_without_waiting() const { return shortest == ShortestOf::of_all && which == Which::all; }
 };
 
 /// Smaller messages are sent at once. The limits of MPI libraries are here or above.
-inline constexpr unsigned size_of_large = 13;  ///< CallClass::size(): 4096 bytes and more
+inline constexpr unsigned size_of_large = 13;  ///< CallBin::size(): 4096 bytes and more
 
 /// The rows of a function, "MPI_Recv". Empty: durations of its calls do not tell of waiting.
 std::span<const WaitKind> kinds_of(std::string_view function);
 /// Of the rows of a function. Null: nobody waits in such calls.
-const WaitKind* kind_of(std::span<const WaitKind> of_function, CallClass of);
-inline const WaitKind* kind_of(std::string_view function, CallClass of) { return kind_of(kinds_of(function), of); }
+const WaitKind* kind_of(std::span<const WaitKind> kinds_of_function, CallBin bin);
+inline const WaitKind* kind_of(std::string_view function, CallBin bin) { return kind_of(kinds_of(function), bin); }
 
 }  // namespace refrain::waits

@@ -66,7 +66,7 @@ std::size_t ReferenceClusterer::class_of(const IterationProfile& profile) {
   for (const TouchedPath& t : profile.paths)
     if (exact_[t.shape]) key.push_back(key_of(t));
   std::ranges::sort(key);
-  const auto [at, fresh] = class_index_.try_emplace(std::move(key), classes_.size());
+  const auto [at, fresh] = class_table_.try_emplace(std::move(key), classes_.size());
   if (fresh) classes_.emplace_back();
   return at->second;
 }

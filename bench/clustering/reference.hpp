@@ -87,7 +87,7 @@ class ReferenceClusterer {
   std::vector<bool> exact_;             ///< by shape
   std::vector<std::uint32_t> columns_;  ///< by shape
   std::vector<Class> classes_;
-  std::map<std::vector<std::uint64_t>, std::size_t> class_index_;  ///< by exact call paths, sorted
+  std::map<std::vector<std::uint64_t>, std::size_t> class_table_;  ///< by exact call paths, sorted
   std::vector<Cluster> clusters_;                                  ///< those that were merged into others are reused
   std::vector<std::size_t> free_;
   std::map<std::uint32_t, std::size_t> order_;  ///< by label

@@ -111,7 +111,7 @@ void read_stretches(SectionReader& in, EventsOfRank& events) {
     return first->paths[node];
   };
   for (std::size_t n = in.count(4); n > 0; --n) {
-    events.stretch_classes.push_back(
+    events.stretch_groups.push_back(
         {.opened = path_of(in.varint()), .closed = path_of(in.varint()), .count = in.varint(), .ticks = in.varint()});
     in.check();
   }

@@ -172,10 +172,10 @@ struct RunTotals {
   std::vector<std::int64_t> extra_no_path;  ///< by metric, as `extra.totals`
 };
 
-/// Durations of the calls of one class at one call path, in ticks.
+/// Durations of the calls of one bin at one call path, in ticks.
 struct CallDurations {
   std::uint32_t path;
-  waits::CallClass of;
+  waits::CallBin bin;
   waits::Durations durations;
 };
 
@@ -188,7 +188,7 @@ struct LocationDefinition {
   std::int64_t arena_bytes = 0;
   std::vector<std::int64_t> losses;                                     ///< by format::Loss
   std::array<format::OwnTimeMean, format::own_time_count> own_times{};  ///< ticks; 0 timed: not known
-  std::vector<CallDurations> durations;                                 ///< ascending by path, then by class
+  std::vector<CallDurations> durations;                                 ///< ascending by path, then by bin
 
   bool has(format::Loss loss) const {
     const auto at = static_cast<std::size_t>(loss);
@@ -331,10 +331,10 @@ struct EventsOfRank {
     std::int64_t iteration;
   };
   std::vector<Slow> slowest;  ///< in the file whatever the level
-  /// A class of stretches of the first thread. They stand for iterations where no loop is marked (docs/events.md): each
+  /// A group of stretches of the first thread. They stand for iterations where no loop is marked (docs/events.md): each
   /// lasts from one blocking collective operation of all processes to the next.
-  struct StretchClass {
-    /// Call paths of the operations. events::no_node as `opened`: nothing opened the first; as both: several classes.
+  struct StretchGroup {
+    /// Call paths of the operations. events::no_node as `opened`: nothing opened the first; as both: several groups.
     std::uint32_t opened, closed;
     std::uint64_t count;
     std::uint64_t ticks;  ///< sum over these stretches
@@ -348,7 +348,7 @@ struct EventsOfRank {
   };
   std::vector<ClockOffset> clock_offsets;
   std::uint64_t stretches = 0, stretches_hash = 0;
-  std::vector<StretchClass> stretch_classes;
+  std::vector<StretchGroup> stretch_groups;
   bool levels_agreed = true;  ///< all ranks have kept the same iterations; else more than these are in the file
 };
 

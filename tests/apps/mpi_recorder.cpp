@@ -138,7 +138,7 @@ std::int64_t* row_of(Location&, const OpenCall& call) { return call.values; }
 std::int64_t* row_after_cut(Location& location) { return location.call.values; }
 void take_due_snapshot(Location&) {}
 std::atomic<bool> durations_are_noted{false};
-void note_rare_duration(Location&, platform::Ticks, waits::CallClass) {}
+void note_rare_duration(Location&, platform::Ticks, waits::CallBin) {}
 void take_back_timing(Location&) {}
 void note_passed_call(Location&, const platform::Registers&) {}
 void note_communication(Location&, events::Record&, const events::MessageNumber&) {}

@@ -6,7 +6,7 @@
 
 namespace refrain::adapters::mpi {
 
-using events::any_peer, events::any_tag, events::no_ordinal, events::class_of;
+using events::any_peer, events::any_tag, events::no_ordinal, events::tag_bucket;
 
 namespace {
 
@@ -114,9 +114,9 @@ bool Channels::must_wait(const Queue& queue, std::uint32_t before, std::int32_t 
   for (std::uint32_t i = 0; i < before; ++i) {
     const Waiting& earlier = queue.waiting[i];
     if (earlier.is_counted) continue;
-    const bool same_peer = earlier.peer == any_peer || peer == any_peer || earlier.peer == peer;
-    const bool same_class = earlier.tag == any_tag || tag == any_tag || class_of(earlier.tag) == class_of(tag);
-    if (same_peer && same_class) return true;
+    const bool is_same_peer = earlier.peer == any_peer || peer == any_peer || earlier.peer == peer;
+    const bool is_same_bucket = earlier.tag == any_tag || tag == any_tag || tag_bucket(earlier.tag) == tag_bucket(tag);
+    if (is_same_peer && is_same_bucket) return true;
   }
   return false;
 }

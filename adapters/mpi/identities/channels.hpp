@@ -97,7 +97,7 @@ class Channels {
 
   static std::uint64_t key_of(const ChannelUse& use) {
     return std::uint64_t{1} << 63 | std::uint64_t{use.is_receive} << 62 |
-           std::uint64_t{events::class_of(use.tag)} << 57 |
+           std::uint64_t{events::tag_bucket(use.tag)} << 57 |
            static_cast<std::uint64_t>(static_cast<std::uint32_t>(use.communicator)) << 31 |
            static_cast<std::uint32_t>(use.peer);
   }

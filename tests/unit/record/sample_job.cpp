@@ -370,7 +370,7 @@ std::vector<waits::DurationTable::Entry> sample_durations(const record::Location
     for (const bool receives : {true, false}) {
       auto& entry = entries.emplace_back();
       entry.node = node;
-      entry.of = waits::CallClass(waits::Transfer{.bytes = 100, .what = receives ? waits::Transfer::receives : 0});
+      entry.bin = waits::CallBin(waits::Transfer{.bytes = 100, .what = receives ? waits::Transfer::receives : 0});
       for (std::int64_t call = 0; call < 3; ++call)
         entry.durations.add_call(100 * node + 7 * call + receives, 100 * node + 7 * call + receives);
       entries.emplace_back();

@@ -1,5 +1,5 @@
 #pragma once
-/// Classes of calls that take about the same time when nobody waits: those of one MPI function that move about as many
+/// Bins of calls that take about the same time when nobody waits: those of one MPI function that move about as many
 /// bytes, in the same directions, among about as many processes (Mao et al., "Catching Idlers with Ease", EuroMPI 2014,
 /// section 3.1; communicators apart from each other in size, and roots from others, which is what the directions tell).
 
@@ -24,20 +24,21 @@ struct Transfer {
   constexpr std::uint32_t processes() const { return static_cast<std::uint32_t>(what >> 2); }
 };
 
-/// Size classes: 0: no bytes; k: 2^(k-1) to 2^k - 1. Those of numbers of processes: 0: not collective; 1: one;
+/// Bins of sizes: 0: no bytes; k: 2^(k-1) to 2^k - 1. Bins of numbers of processes: 0: not collective; 1: one;
 /// k: more than 2^(k-2), up to 2^(k-1).
-class CallClass {
+class CallBin {
  public:
-  constexpr CallClass() = default;
-  constexpr explicit CallClass(const Transfer& of)
-      : code_(static_cast<std::uint16_t>(
-            static_cast<unsigned>(std::bit_width(static_cast<std::uint64_t>(std::max(of.bytes, std::int64_t{0})))) |
-            static_cast<unsigned>(of.what & 3) << size_bits | class_of_number(of.processes()) << (size_bits + 2))) {}
-  /// From a file. Classes of a newer Refrain are classes like others.
-  static constexpr CallClass from(std::uint16_t code) {
-    CallClass of;
-    of.code_ = code;
-    return of;
+  constexpr CallBin() = default;
+  constexpr explicit CallBin(const Transfer& transfer)
+      : code_(static_cast<std::uint16_t>(static_cast<unsigned>(std::bit_width(
+                                             static_cast<std::uint64_t>(std::max(transfer.bytes, std::int64_t{0})))) |
+                                         static_cast<unsigned>(transfer.what & 3) << size_bits |
+                                         bin_of_processes(transfer.processes()) << (size_bits + 2))) {}
+  /// From a file. Bins of a newer Refrain are bins like others.
+  static constexpr CallBin from(std::uint16_t code) {
+    CallBin bin;
+    bin.code_ = code;
+    return bin;
   }
   constexpr std::uint16_t code() const { return code_; }
   constexpr unsigned size() const { return code_ & largest_size; }
@@ -45,12 +46,12 @@ class CallClass {
   constexpr bool receives() const { return (code_ >> (size_bits + 1) & 1) != 0; }
   constexpr unsigned processes() const { return code_ >> (size_bits + 2); }
   constexpr std::int64_t most_bytes() const { return static_cast<std::int64_t>((std::uint64_t{1} << size()) - 1); }
-  constexpr bool operator==(const CallClass&) const = default;
-  constexpr auto operator<=>(const CallClass&) const = default;
+  constexpr bool operator==(const CallBin&) const = default;
+  constexpr auto operator<=>(const CallBin&) const = default;
 
  private:
   static constexpr int size_bits = 6, largest_size = (1 << size_bits) - 1;
-  static constexpr unsigned class_of_number(std::uint32_t number) {
+  static constexpr unsigned bin_of_processes(std::uint32_t number) {
     return number == 0 ? 0 : static_cast<unsigned>(std::bit_width(number - 1)) + 1;
   }
 
