@@ -181,11 +181,11 @@ std::uint32_t Clusterer::overflow_class(const IterationProfile& profile) {
   }
   std::copy(profile.paths.begin(), profile.paths.end(), others_.data());
   other_count_ = static_cast<std::uint32_t>(profile.paths.size());
-  return place_others(overflow_class_) ? overflow_class_ : none;
+  return find_other_columns(overflow_class_) ? overflow_class_ : none;
 }
 
 /// Where the newcomer's other paths are in the profiles of the class; new ones get a place. False: there is none.
-bool Clusterer::place_others(std::uint32_t index) {
+bool Clusterer::find_other_columns(std::uint32_t index) {
   std::uint32_t missing = 0, width = classes_[index].width;
   for (std::uint32_t i = 0; i < other_count_; ++i) {
     const std::uint32_t known = find_path(index, others_[i]);

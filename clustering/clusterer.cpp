@@ -69,7 +69,7 @@ Label Clusterer::add(std::uint64_t iteration, const IterationProfile& profile) {
     if (!valid(profile)) return no_label;
     cls = class_of(profile);
   }
-  if (cls == none || !place_others(cls)) cls = overflow_class(profile);
+  if (cls == none || !find_other_columns(cls)) cls = overflow_class(profile);
   if (cls == none) return no_label;
 
   count_totals(profile);

@@ -232,7 +232,7 @@ class Clusterer {
   std::uint32_t class_of(const IterationProfile& profile);
   std::uint32_t make_class(std::uint64_t hash, const IterationProfile& profile);
   std::uint32_t overflow_class(const IterationProfile& profile);
-  bool place_others(std::uint32_t cls);
+  bool find_other_columns(std::uint32_t cls);
 
   // newcomer.cpp
   void count_totals(const IterationProfile& profile);

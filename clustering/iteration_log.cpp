@@ -118,9 +118,9 @@ void IterationLog::put_record(unsigned which, Label label, std::span<const std::
   const bool new_mask = (mask & ~mask_before) != 0 || more_than_three(mask_before & ~mask);
   if (which == 0) {
     const auto number = static_cast<std::uint32_t>(label);
-    const std::uint32_t place = s_.recent.find(number);
-    if (place < s_.recent.used) {
-      out = put(out, std::uint64_t{place + 1} << 1 | new_mask);
+    const std::uint32_t slot = s_.recent.find(number);
+    if (slot < s_.recent.used) {
+      out = put(out, std::uint64_t{slot + 1} << 1 | new_mask);
     } else {
       out = put(out, new_mask);
       out = put(out, number);

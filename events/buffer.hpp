@@ -22,11 +22,11 @@ struct Block {
 
 class Buffer {
  public:
-  /// A place between two records.
-  struct Place {
+  /// A position between two records.
+  struct Position {
     std::size_t size = 0;
     std::uint32_t count = 0;
-    std::uint32_t missing = 0;  ///< dropped between the last record and this place
+    std::uint32_t missing = 0;  ///< dropped between the last record and this position
     std::uint64_t dropped = 0;  ///< all that were by then
     Context context;
   };
@@ -50,22 +50,22 @@ class Buffer {
     ++dropped_;
   }
 
-  Place end() const { return {size_, count_, missing_, dropped_, context_}; }
+  Position end() const { return {size_, count_, missing_, dropped_, context_}; }
   /// Forgets what was appended or dropped since.
-  void rewind(const Place& place);
-  /// A function of the buffer was left by a jump, at any instruction, since it was at `place`: the buffer holds the
-  /// whole records behind `place`, as far as they had come. Reads them.
-  void recover(const Place& place);
+  void rewind(const Position& position);
+  /// A function of the buffer was left by a jump, at any instruction, since it was at `position`: the buffer holds the
+  /// whole records behind `position`, as far as they had come. Reads them.
+  void recover(const Position& position);
   /// Drops all records.
   void drop_all();
-  /// The records up to `place`.
-  Block until(const Place& place) const;
-  /// Removes them; places behind it are not valid any more, and the returned one is where it was.
-  Place remove(const Place& place);
+  /// The records up to `position`.
+  Block until(const Position& position) const;
+  /// Removes them; positions behind it are not valid any more, and the returned one is where it was.
+  Position remove(const Position& position);
 
   /// A Jump to where the buffer is: what follows can be read without what was before.
   bool append_jump(std::int64_t time);
-  /// Whoever owns the memory has taken so much out of it, and moved what was behind forward. Then no place is valid.
+  /// Whoever owns the memory has taken so much out of it, and moved what was behind forward. Then no position is valid.
   void close_gaps(std::size_t bytes, std::uint32_t records) {
     size_ -= bytes;
     count_ -= records;

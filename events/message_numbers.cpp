@@ -21,7 +21,7 @@ void MessageNumbers::put_other(Record& r, const MessageNumber& number) {
     r.form = NumberForm::None;
     return;
   }
-  Channel& of = place_of(r);
+  Channel& of = slot_of(r);
   const std::uint64_t hash = hash_of(r);
   const bool is_one_tag = number.tags_before == number.ordinal * hash;
   if (is_known(of, r) && of.next == number) {

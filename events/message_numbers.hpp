@@ -46,7 +46,7 @@ class MessageNumbers {
   void forget() { ++epoch_; }
   /// Writer: the number becomes part of a record that has one.
   void put(Record& record, const MessageNumber& number) {
-    Channel& of = place_of(record);
+    Channel& of = slot_of(record);
     if (of.next == number && of.tag == record.tag && is_known(of, record)) [[likely]] {
       record.form = NumberForm::Next;
       ++of.next.ordinal;
@@ -57,7 +57,7 @@ class MessageNumbers {
   }
   /// Reader: of a record that was decoded. no_ordinal: it has none.
   MessageNumber take(const Record& record) {
-    Channel& of = place_of(record);
+    Channel& of = slot_of(record);
     if (record.form != NumberForm::Next || of.tag != record.tag || !is_known(of, record)) [[unlikely]]
       return take_other(record, of);
     const MessageNumber number = of.next;
@@ -67,7 +67,7 @@ class MessageNumbers {
   }
 
  private:
-  static constexpr std::uint32_t places = 256;
+  static constexpr std::uint32_t slots = 256;
   struct Channel {
     std::int32_t communicator, peer;
     std::uint32_t bucket_and_kind;
@@ -81,8 +81,8 @@ class MessageNumbers {
     return is_message(r.kind) ? tag_bucket(r.tag) << 1 | (r.kind == Kind::Receive ? 1u : 0u) : 2 * tag_buckets;
   }
   static std::int32_t peer_of(const Record& r) { return is_message(r.kind) ? r.peer : no_peer; }
-  Channel& place_of(const Record& r) {
-    static_assert(places == 1u << 8);
+  Channel& slot_of(const Record& r) {
+    static_assert(slots == 1u << 8);
     const auto x = static_cast<std::uint32_t>(peer_of(r)) * 0x9e3779b1u +
                    static_cast<std::uint32_t>(r.communicator) * 0x85ebca6bu + bucket_and_kind(r) * 0xc2b2ae35u;
     return channels_[x >> 24];
@@ -96,7 +96,7 @@ class MessageNumbers {
   void know(Channel& channel, const Record& record, const MessageNumber& next, std::uint64_t hash);
 
   std::uint32_t epoch_ = 1;
-  Channel channels_[places] = {};  ///< one of those that share a place
+  Channel channels_[slots] = {};  ///< one of those that share a slot
 };
 
 }  // namespace refrain::events

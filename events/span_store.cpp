@@ -97,7 +97,7 @@ bool SpanStore::is_counted(const Loop& loop, const Kept& of) {
 }
 
 void SpanStore::keep(Buffer& buffer, Loop& loop, std::uint64_t number, bool always) {
-  const Buffer::Place end = buffer.end();
+  const Buffer::Position end = buffer.end();
   Kept& of = kept(count_++);
   of = {number,
         end.context.time,
@@ -135,9 +135,9 @@ void SpanStore::end_span(Buffer& buffer, const Record& end) {
 
 void SpanStore::start_over(Buffer& buffer, std::int64_t time) {
   buffer.drop_all();  // and counts them
-  Buffer::Place place = buffer.end();
-  place.missing = 0;
-  buffer.rewind(place);
+  Buffer::Position position = buffer.end();
+  position.missing = 0;
+  buffer.rewind(position);
   for (Loop& loop : loops_in_use()) {
     loop.bytes = loop.slow_bytes = loop.preceding_bytes = 0;
     loop.slow_count = 0;

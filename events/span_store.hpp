@@ -61,7 +61,7 @@ class SpanStore {
   /// One of these functions was left by a jump, at any instruction: all spans are dropped, and one begins at `time`.
   void start_over(Buffer& buffer, std::int64_t time);
   /// Where the span in progress begins in the buffer.
-  const Buffer::Place& begin() const { return begin_; }
+  const Buffer::Position& begin() const { return begin_; }
   /// The span in progress is the last, and stays.
   void finish(Buffer& buffer);
 
@@ -132,7 +132,7 @@ class SpanStore {
   bool is_moving_ = false;     ///< looked at by handlers that interrupt it
   bool has_unwanted_ = false;  ///< a span stays that is not among the slowest any more
   unsigned slowest_ = 0;
-  Buffer::Place begin_;              ///< of the span in progress
+  Buffer::Position begin_;           ///< of the span in progress
   std::uint32_t begin_records_ = 0;  ///< the jump, and what every span begins with
   std::uint64_t outside_ = 0;        ///< spans outside of iterations so far
   std::uint64_t iterations_ = 0, records_ = 0;

@@ -67,11 +67,11 @@ inline std::int64_t rounded_value(std::int32_t code) { return float_value<log_fo
 
 /// Labels that a block has named last.
 struct RecentLabels {
-  static constexpr std::uint32_t places = 63;  ///< a record's first number is below 128 then: one byte
-  std::uint32_t label[places + 1];             // the last one is never used
+  static constexpr std::uint32_t slots = 63;  ///< a record's first number is below 128 then: one byte
+  std::uint32_t label[slots + 1];             // the last one is never used
   std::uint32_t used, next;
   void clear() { used = next = 0; }
-  /// Place of a label, or `used`.
+  /// Slot of a label, or `used`.
   std::uint32_t find(std::uint32_t value) const {
     for (std::uint32_t i = 0; i < used; i += 4) {
       const bool found[4] = {label[i] == value, label[i + 1] == value, label[i + 2] == value, label[i + 3] == value};
@@ -83,8 +83,8 @@ struct RecentLabels {
   }
   void insert(std::uint32_t value) {
     label[next] = value;
-    used = used < places ? used + 1 : places;
-    next = (next + 1) % places;
+    used = used < slots ? used + 1 : slots;
+    next = (next + 1) % slots;
   }
 };
 

@@ -151,7 +151,7 @@ inline constexpr auto logged_metrics = [] {
   return metrics;
 }();
 /// Position of a metric in the row of an iteration; logged_count: it has none.
-constexpr std::size_t logged_place(MetricId metric) {
+constexpr std::size_t logged_index(MetricId metric) {
   std::size_t n = 0;
   for (const MetricId one : logged_metrics) {
     if (one == metric) break;
@@ -164,7 +164,7 @@ static_assert(
     [] {
       for (const auto& row : metric_table)
         for (const MetricId of : {row.scales_with, row.also_scales_with})
-          if (of != MetricId::Nothing && of != MetricId::Self && logged_place(of) == logged_count) return false;
+          if (of != MetricId::Nothing && of != MetricId::Self && logged_index(of) == logged_count) return false;
       return true;
     }(),
     "a column scales with a metric that single iterations have");
@@ -174,7 +174,7 @@ static_assert(
 struct TotalColumn {
   MetricId metric;
   std::int64_t UnitTotals::*total;
-  std::size_t logged;  ///< logged_place() of the metric
+  std::size_t logged;  ///< logged_index() of the metric
 };
 inline constexpr MetricId oldest_totals[] = {
     MetricId::Wall,   MetricId::Time,     MetricId::Own,        MetricId::Cpu,
@@ -188,7 +188,7 @@ inline constexpr std::size_t total_count = [] {
 inline constexpr auto total_columns = [] {
   std::array<TotalColumn, total_count> columns{};
   std::size_t n = 0;
-  const auto add = [&](MetricId metric) { columns[n++] = {metric, row_of(metric).source.total, logged_place(metric)}; };
+  const auto add = [&](MetricId metric) { columns[n++] = {metric, row_of(metric).source.total, logged_index(metric)}; };
   for (const MetricId metric : oldest_totals) add(metric);
   for (std::size_t i = 0; i < metric_count; ++i) {
     bool is_old = metric_table[i].source.from != MetricSource::Total;

@@ -79,14 +79,14 @@ constexpr double cost_of(const OwnTimeMean& measured, double calibrated) {
 }
 
 /// column_of() of every metric.
-inline constexpr auto column_places = [] {
-  std::array<std::size_t, metric_count> places{};
-  for (std::size_t i = 0; i < metric_count; ++i) places[i] = column_of(static_cast<MetricId>(i));
-  return places;
+inline constexpr auto column_indices = [] {
+  std::array<std::size_t, metric_count> indices{};
+  for (std::size_t i = 0; i < metric_count; ++i) indices[i] = column_of(static_cast<MetricId>(i));
+  return indices;
 }();
 /// Value of `metric` in the columns of a call path, 0 when its kind of path does not have it.
 constexpr std::int64_t value_of(NodeKind kind, std::span<const std::int64_t> columns, MetricId metric) {
-  const std::size_t column = column_places[static_cast<std::size_t>(metric)];
+  const std::size_t column = column_indices[static_cast<std::size_t>(metric)];
   return has_column(kind, row_of(metric)) && column < columns.size() ? columns[column] : 0;
 }
 

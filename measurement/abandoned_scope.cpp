@@ -69,7 +69,7 @@ bool is_to_be_verified(Location& l) {
 
 /// A tick has found an entry's bookkeeping. Its frames lie below that of the program's call. For some instructions an
 /// entry may be at work with the place of an older one, so one tick proves nothing.
-Inside place_in_entry(Location& l, const unwind::Start& interrupted) {
+Inside check_entry(Location& l, const unwind::Start& interrupted) {
   constexpr std::uint32_t enough = 3;
   if (!is_at_or_beyond(l, interrupted.registers.sp, l.call.sp)) {
     l.ticks_beyond_scope = 0;
@@ -81,7 +81,7 @@ Inside place_in_entry(Location& l, const unwind::Start& interrupted) {
   return Inside::User;
 }
 
-Inside place_in_call(Location& l, const unwind::Start& interrupted) {
+Inside check_call(Location& l, const unwind::Start& interrupted) {
   const bool is_gone = scope_is_gone(l, interrupted.registers.sp), verified = is_to_be_verified(l);
   if (is_gone || verified) {
     Hold hold(l, Inside::Call, interrupted.context, Hold::as_it_is);
@@ -134,11 +134,11 @@ bool leave_abandoned_scope(Location& l, const platform::Registers& caller) {
   return true;
 }
 
-Inside place_of_tick(Location& l, const unwind::Start& interrupted) {
+Inside inside_at_tick(Location& l, const unwind::Start& interrupted) {
   Inside inside = l.inside.load(std::memory_order_relaxed);
-  if (inside == Inside::Measurement) inside = place_in_entry(l, interrupted);
+  if (inside == Inside::Measurement) inside = check_entry(l, interrupted);
   else if (inside == Inside::Tick && tick_is_gone(l, interrupted)) inside = end_abandoned_tick(l, interrupted.context);
-  return inside == Inside::Call ? place_in_call(l, interrupted) : inside;
+  return inside == Inside::Call ? check_call(l, interrupted) : inside;
 }
 
 Inside end_unfinished_bookkeeping(Location& l) {

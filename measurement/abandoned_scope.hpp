@@ -17,7 +17,7 @@ bool leave_abandoned_scope(Location& location, const platform::Registers& caller
 
 /// Where a tick that has interrupted this code finds the thread, after ending what is gone: not in bookkeeping that the
 /// program has left. Async-signal-safe.
-Inside place_of_tick(Location& location, const unwind::Start& interrupted);
+Inside inside_at_tick(Location& location, const unwind::Start& interrupted);
 
 /// For the owner of a location whose tick, if one is in progress, will not go on: the thread ends, or its measurement.
 /// Where the thread is. Ordinary context.

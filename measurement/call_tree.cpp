@@ -25,7 +25,7 @@ std::size_t extra_columns = 0;
 std::size_t average_values() { return 10 + extra_columns; }
 /// Value columns of the widest node, likewise; with room for two that have none yet.
 std::size_t most_values() { return 2 * columns_of(NodeKind::Region) + 4 + 2 * extra_columns; }
-/// Per node: the node, its values, its place among the touched ones.
+/// Per node: the node, its values, its entry among the touched ones.
 std::size_t bytes_per_node() { return sizeof(Node) + average_values() * sizeof(std::int64_t) + sizeof(std::uint32_t); }
 /// The most nodes that fit into `bytes` together with an index that they fill by half at most. The index lies behind
 /// all its earlier sizes, so a larger one counts only where it leaves room for more nodes.
@@ -202,10 +202,10 @@ std::int64_t* CallTree::values(NodeId id) {
   Node& n = nodes_[static_cast<std::uint32_t>(id)];
   if (n.touched != stamp_) [[unlikely]] {
     if (!n.values) {
-      const std::uint32_t place = pool_count_;  // `child` and its reserve see to it that there is room
-      pool_count_ = place + static_cast<std::uint32_t>(2 * width(n.kind));
+      const std::uint32_t offset = pool_count_;  // `child` and its reserve see to it that there is room
+      pool_count_ = offset + static_cast<std::uint32_t>(2 * width(n.kind));
       in_order();
-      n.values = place;
+      n.values = offset;
       in_order();
     }
     touch(id);

@@ -51,10 +51,10 @@ class CallTree {
 
   /// Value row of a node in the unit in progress, to be added to: width(kind) integers. Async-signal-safe.
   std::int64_t* values(NodeId node);
-  /// The place of such a row in the value pool, which stays, and the row at a place. The row may be added to as long as
-  /// stamp() is what it was when values() returned the row, or touch() was called for its node. Async-signal-safe.
-  std::uint32_t place_of(const std::int64_t* row) const { return static_cast<std::uint32_t>(row - pool_); }
-  std::int64_t* row_at(std::uint32_t place) { return pool_ + place; }
+  /// The offset of such a row in the value pool, which stays, and the row at an offset. The row may be added to as long
+  /// as stamp() is what it was when values() returned the row, or touch() was called for its node. Async-signal-safe.
+  std::uint32_t offset_of(const std::int64_t* row) const { return static_cast<std::uint32_t>(row - pool_); }
+  std::int64_t* row_at(std::uint32_t offset) { return pool_ + offset; }
   /// The unit in progress touches the values of a node, which has some already.
   [[gnu::always_inline]] inline void touch(NodeId id) {
     Node& n = nodes_[static_cast<std::uint32_t>(id)];
@@ -66,7 +66,7 @@ class CallTree {
     n.touched = stamp_;
   }
   std::uint32_t stamp() const { return stamp_; }
-  /// The thread has left one of these functions by a jump, at any instruction: no node, row or place in the index is
+  /// The thread has left one of these functions by a jump, at any instruction: no node, row or slot of the index is
   /// half made any more. A node may be there twice, once with nothing below it. Async-signal-safe.
   void mend();
 

@@ -271,14 +271,14 @@ bool is_full_of_events(const Location& l) {
          end_of_kept_events(l).size > 0;
 }
 
-events::Buffer::Place end_of_kept_events(const Location& l) {
+events::Buffer::Position end_of_kept_events(const Location& l) {
   const auto span = span_in_progress(l);
   const bool is_wanted = !l.events->skips && span && is_wanted_span(*span);
   const bool is_all = event_settings.selection.mode == config::TraceMode::All;
   return is_all || is_wanted ? l.events->records.end() : l.events->kept;
 }
 
-void remove_events(Location& l, const events::Buffer::Place& to) {
+void remove_events(Location& l, const events::Buffer::Position& to) {
   EventLog& log = *l.events;
   const Changing whole(log);
   log.kept = log.records.remove(to);

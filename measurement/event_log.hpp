@@ -96,8 +96,8 @@ struct alignas(64) EventLog {
   Stretches stretches;  ///< of a sample, of the first thread; its first word is looked at
 
   // ---- Further ----
-  events::Buffer::Place kept;  ///< what is before it stays
-  events::SpanStore spans;     ///< of a sample: what is kept; `kept` is not used
+  events::Buffer::Position kept;  ///< what is before it stays
+  events::SpanStore spans;        ///< of a sample: what is kept; `kept` is not used
   platform::Ticks span_begin = 0;
   std::uint64_t iterations_kept = 0, iterations_written = 0;  ///< the latter of them in the file
   std::uint64_t dropped_before = 0;                           ///< how many dropped records are counted as losses
@@ -132,9 +132,9 @@ struct alignas(64) EventLog {
 
 /// Whether the records of the location should go to the file now, and up to where they may.
 bool is_full_of_events(const Location& location);
-events::Buffer::Place end_of_kept_events(const Location& location);
-/// They have gone there, up to that place. By the owner, or when the location is closed or paused.
-void remove_events(Location& location, const events::Buffer::Place& to);
+events::Buffer::Position end_of_kept_events(const Location& location);
+/// They have gone there, up to that position. By the owner, or when the location is closed or paused.
+void remove_events(Location& location, const events::Buffer::Position& to);
 /// What of the location is in the file, or of a sample what is kept.
 struct EventCounts {
   std::uint64_t records, iterations, lost;

@@ -98,8 +98,6 @@ void append_to_log(Location& counted_at, ClusteredLoop& loop, const Append& appe
   while (append() != IterationLog::Appended::Yes) close_log_block(counted_at, loop);
 }
 
-constexpr std::size_t place_of(MetricId metric) { return format::logged_place(metric); }
-
 /// What is added up over the call paths to MPI: columns side by side.
 constexpr std::size_t first_summed = column_of(MetricId::MessagesSent),
                       summed = columns_of(NodeKind::Region) - first_summed;
@@ -111,14 +109,14 @@ static_assert([] {
   return true;
 }());
 
-constexpr auto summed_places = [] {
-  std::array<std::size_t, summed> places{};
+constexpr auto summed_indices = [] {
+  std::array<std::size_t, summed> indices{};
   for (std::size_t i = 0; i < summed; ++i)
-    places[i] = place_of(format::column_metrics<NodeKind::Region>[first_summed + i]);
-  return places;
+    indices[i] = logged_index(format::column_metrics<NodeKind::Region>[first_summed + i]);
+  return indices;
 }();
 
-constexpr std::size_t squares_place = place_of(MetricId::WeightSquared);
+constexpr std::size_t squares_index = logged_index(MetricId::WeightSquared);
 constexpr double square_as_logged = 1e6;  ///< ns^2 to a unit of MetricId::WeightSquared, us^2
 
 /// An iteration without a cluster. Its number stays its own: others may have been told of it.
@@ -153,7 +151,7 @@ void log_iteration(Location& counted_at, ClusteredLoop& loop, clustering::Label 
                    std::span<const std::int64_t> row, std::span<const clustering::TouchedPath> paths) {
   loop.log.thin_further(further_levels());
   append_to_log(counted_at, loop, [&] { return loop.log.append(loop.iterations, label, row); });
-  if (label != clustering::no_label) loop.slowest.add(loop.iterations, row[place_of(MetricId::Wall)]);
+  if (label != clustering::no_label) loop.slowest.add(loop.iterations, row[logged_index(MetricId::Wall)]);
   const bool is_of_cluster = label != clustering::no_label && label != format::passed_label;
   if (is_of_cluster && loop.log.keeps_last()) loop.clusterer.note_logged();
   loop.samples.append(paths);
@@ -167,10 +165,10 @@ bool log_passed(Location& counted_at, ClusteredLoop& loop, std::uint64_t number,
   const bool in_call = call != root_node;
   if (!loop.log.keeps_each(number)) {
     IterationRow row = {};
-    row[place_of(MetricId::Wall)] = wall;
-    row[place_of(MetricId::Cpu)] = cpu_ns;
-    row[place_of(in_call ? MetricId::OffCpuMpi : MetricId::WaitedForCore)] = off_ns;
-    if (in_call) row[place_of(MetricId::Time)] = wall;
+    row[logged_index(MetricId::Wall)] = wall;
+    row[logged_index(MetricId::Cpu)] = cpu_ns;
+    row[logged_index(in_call ? MetricId::OffCpuMpi : MetricId::WaitedForCore)] = off_ns;
+    if (in_call) row[logged_index(MetricId::Time)] = wall;
     log_iteration(counted_at, loop, format::passed_label, row_in_use(row), {});
     return true;
   }
@@ -196,7 +194,7 @@ bool PassedIterations::add(std::uint64_t number, NodeId call, platform::Ticks wa
   const auto before = static_cast<double>(count);
   const double inverse = count > 0 ? 1 / before : 0, weight = before / (before + 1);
   const auto add_value = [&](MetricId metric, std::int64_t UnitTotals::*total, std::int64_t value) {
-    const std::size_t at = place_of(metric);
+    const std::size_t at = logged_index(metric);
     const double apart = static_cast<double>(value) - static_cast<double>(totals.*total) * inverse;
     squares[at] += apart * apart * weight;
     minimum[at] = count > 0 && minimum[at] < value ? minimum[at] : value;
@@ -238,12 +236,12 @@ ClusteredLoop* loop_of(Iterations*& all, RegionId region) {
 std::span<const std::int64_t> fill_row(const UnitTotals& unit, const std::int64_t* extras,
                                        std::span<const clustering::TouchedPath> paths, IterationRow& row) {
   for (const auto& column : format::total_columns) row[column.logged] = unit.*column.total;
-  row[squares_place] = static_cast<std::int64_t>(unit.weight_user_squared / square_as_logged);
+  row[squares_index] = static_cast<std::int64_t>(unit.weight_user_squared / square_as_logged);
   std::int64_t sums[summed] = {};
   for (const auto& [id, shape, values] : paths)
     if (shape == visited_call || shape == unvisited_call)
       for (std::size_t i = 0; i < summed; ++i) sums[i] += values[first_summed + i];
-  for (std::size_t i = 0; i < summed; ++i) row[summed_places[i]] = sums[i];
+  for (std::size_t i = 0; i < summed; ++i) row[summed_indices[i]] = sums[i];
   for (std::uint32_t i = 0; i < extra_metrics.count; ++i) row[logged_count + i] = extras ? extras[i] : 0;
   return row_in_use(row);
 }
@@ -251,7 +249,7 @@ std::span<const std::int64_t> fill_row(const UnitTotals& unit, const std::int64_
 UnitTotals totals_of(std::span<const std::int64_t> row) {
   UnitTotals unit;
   for (const auto& column : format::total_columns) unit.*column.total = row[column.logged];
-  unit.weight_user_squared = static_cast<double>(row[squares_place]) * square_as_logged;
+  unit.weight_user_squared = static_cast<double>(row[squares_index]) * square_as_logged;
   return unit;
 }
 

@@ -17,6 +17,7 @@
 namespace refrain::measurement {
 
 using format::logged_count;
+using format::logged_index;
 
 /// With the extra metrics, which come behind those of the table.
 inline constexpr std::size_t most_logged = logged_count + most_extra_metrics;
@@ -108,15 +109,15 @@ struct Iterations {
 /// says.
 template <NodeKind kind>
 constexpr auto path_columns() {
-  const auto place = [](MetricId of, MetricId self) {
+  const auto index = [](MetricId of, MetricId self) {
     if (of == MetricId::Nothing) return clustering::no_metric;
-    return static_cast<std::uint8_t>(format::logged_place(of == MetricId::Self ? self : of));
+    return static_cast<std::uint8_t>(logged_index(of == MetricId::Self ? self : of));
   };
   std::array<clustering::Column, columns_of(kind)> columns{};
   for (std::size_t c = 0; c < columns.size(); ++c) {
     const MetricId metric = format::column_metrics<kind>[c];
     const auto& row = format::row_of(metric);
-    columns[c] = {place(row.scales_with, metric), row.tells_paths_apart(), place(row.also_scales_with, metric)};
+    columns[c] = {index(row.scales_with, metric), row.tells_paths_apart(), index(row.also_scales_with, metric)};
   }
   return columns;
 }

@@ -126,7 +126,7 @@ std::int64_t* enter_region_anew(Location& l, RegionId region, const platform::Re
   if (!known) return enter_below(l, path_of(l, {registers, false, nullptr}), region, full);
   std::int64_t* row = enter_below(l, NodeId{known->tag}, region, full);
   if (!full)
-    known->notes = {static_cast<std::uint32_t>(region), static_cast<std::uint32_t>(l.call.node), l.tree.place_of(row),
+    known->notes = {static_cast<std::uint32_t>(region), static_cast<std::uint32_t>(l.call.node), l.tree.offset_of(row),
                     l.tree.stamp()};
   l.walker.keep(*known);
   return row;

@@ -67,7 +67,7 @@ bool pause(const ForEach& for_each, std::int64_t longest_ns) {
   // Owners see the gate at their next entry; the barrier makes their earlier entries visible here.
   bool is_paused = platform::barrier_on_all_threads();
   for_each(
-      [&](const Location& l) { is_paused = is_paused && !is_bookkeeping(place_outside_bookkeeping(l, longest_ns)); });
+      [&](const Location& l) { is_paused = is_paused && !is_bookkeeping(wait_outside_bookkeeping(l, longest_ns)); });
   if (!is_paused) resume_others();
   return is_paused;
 }
@@ -174,7 +174,7 @@ void end_location(Location& l) {
 
 bool is_held(const Location& l) { return &l == own_location() || l.gate.load(std::memory_order_relaxed) != Gate::Open; }
 
-Inside place_outside_bookkeeping(const Location& l, std::int64_t longest_ns) {
+Inside wait_outside_bookkeeping(const Location& l, std::int64_t longest_ns) {
   platform::Patience patience(longest_ns);
   Inside inside;
   do inside = l.inside.load(std::memory_order_acquire);
@@ -215,7 +215,7 @@ void close_location(Location& l) {
     // Without one, some time does as well.
     if (!platform::barrier_on_all_threads()) platform::pause_ms(10);
     constexpr std::int64_t long_at_the_end_ns = 2'000'000'000;
-    if (is_bookkeeping(place_outside_bookkeeping(l, long_at_the_end_ns))) l.count_loss(Loss::ThreadStillRunning);
+    if (is_bookkeeping(wait_outside_bookkeeping(l, long_at_the_end_ns))) l.count_loss(Loss::ThreadStillRunning);
   }
   lifecycle.ticks_end(l);
   const Inside inside = own ? end_unfinished_bookkeeping(l) : l.inside.load(std::memory_order_acquire);

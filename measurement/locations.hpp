@@ -48,7 +48,7 @@ bool is_held(const Location& location);
 
 /// Where the thread of a location is whose gate is not open. Waits until it has left Refrain's bookkeeping, but no
 /// longer than that: a thread that finds the gate not open is in it for a moment.
-Inside place_outside_bookkeeping(const Location& location, std::int64_t longest_ns = 10'000'000);
+Inside wait_outside_bookkeeping(const Location& location, std::int64_t longest_ns = 10'000'000);
 
 /// How many threads have been measured so far.
 std::int64_t threads_measured();

@@ -141,31 +141,31 @@ void leave_gone(Location& l, const Registers& caller) {
   drop_marks(l, count);
 }
 
-struct Place {
+struct CallSite {
   NodeId node;  ///< of the call site that the mark is
   Activation activation;
 };
 
 /// Where the caller is, after dropping marks that it shows to be left.
-Place place_of(Location& l, const Registers& caller) {
+CallSite call_site_of(Location& l, const Registers& caller) {
   leave_gone(l, caller);
   const auto walk = [&] {
-    Place place{};
-    place.node = path_of(l, {caller, false, nullptr}, &place.activation);
-    return place;
+    CallSite site{};
+    site.node = path_of(l, {caller, false, nullptr}, &site.activation);
+    return site;
   };
-  const Place place = walk();
+  const CallSite site = walk();
   const OpenMarks& marks = *l.marks;
   std::uint32_t count = marks.count;
-  const std::uintptr_t frame = place.activation.frame;
+  const std::uintptr_t frame = site.activation.frame;
   for (std::uint32_t i = count; i > 0 && marks.open[i - 1].frame <= frame && on_own_stack(l, frame); --i) {
     const OpenMark& mark = marks.open[i - 1];
-    const bool other = mark.frame < frame || mark.caller != place.activation.caller;
+    const bool other = mark.frame < frame || mark.caller != site.activation.caller;
     if ((other && on_own_stack(l, mark.frame)) || mark.site == caller.pc) count = i - 1;
   }
-  if (count == marks.count) return place;
+  if (count == marks.count) return site;
   drop_marks(l, count);
-  l.walker.forget(place.activation.index);
+  l.walker.forget(site.activation.index);
   return walk();
 }
 
@@ -184,25 +184,25 @@ bool open(Location& l, RegionId name, bool is_loop, const Registers& caller) {
     l.count_loss(Loss::IterationUnclustered);
     return false;
   }
-  const Place place = place_of(l, caller);
-  if (marks->ignored > 0 || marks->count == OpenMarks::most || place.activation.frame == 0) {
+  const CallSite site = call_site_of(l, caller);
+  if (marks->ignored > 0 || marks->count == OpenMarks::most || site.activation.frame == 0) {
     if (marks->ignored++ == 0) {
-      marks->ignored_frame = place.activation.frame;  // on no stack when it is not known
-      marks->ignored_caller = place.activation.caller;
+      marks->ignored_frame = site.activation.frame;  // on no stack when it is not known
+      marks->ignored_caller = site.activation.caller;
     }
     marks->ignored_loops += is_loop;
     misuse(l, caller.pc, "more loops and regions are open in each other than can be followed");
     return false;
   }
-  const NodeId node = node_of_mark(l, place.node, name);
+  const NodeId node = node_of_mark(l, site.node, name);
   if (!l.stopped && l.tree.node(node).kind == NodeKind::Marked) ++l.tree.values(node)[column_of(MetricId::MarkVisits)];
   OpenMark& mark = marks->open[marks->count++];
-  mark = {.frame = place.activation.frame,
-          .caller = place.activation.caller,
+  mark = {.frame = site.activation.frame,
+          .caller = site.activation.caller,
           .site = caller.pc,
           .sp = caller.sp,
           .node = node,
-          .index = place.activation.index,
+          .index = site.activation.index,
           .region = name,
           .is_loop = is_loop};
   l.walker.forget(mark.index);

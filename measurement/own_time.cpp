@@ -35,9 +35,9 @@ void choose_next_call(Location& l) {
     l.calls_to_timing = 1;
     return;
   }
-  const std::int32_t rest = calls_per_timing - timing.place;
-  timing.place = 1 + static_cast<std::int32_t>(next_random(l) % calls_per_timing);  // uniform among the next ones
-  l.calls_to_timing = static_cast<std::int16_t>(rest + timing.place);
+  const std::int32_t rest = calls_per_timing - timing.position;
+  timing.position = 1 + static_cast<std::int32_t>(next_random(l) % calls_per_timing);  // uniform among the next ones
+  l.calls_to_timing = static_cast<std::int16_t>(rest + timing.position);
 }
 
 Ticks take_until(Location& l, OwnTime of, const OwnTimeBegin& begin, Ticks end) {
@@ -107,7 +107,7 @@ void charge_longer_work(Location& l, Ticks work, Ticks elapsed) {
 void begin_own_times(Location& l) {
   CallTiming& timing = l.call_timing;
   if (!l.first_begin) timing.each_left = calls_timed_each;
-  timing.place = calls_per_timing;
+  timing.position = calls_per_timing;
   choose_next_call(l);
 }
 

@@ -3,7 +3,7 @@
 /// by kind of work, per location.
 ///
 /// - An MPI call is too short to be timed always. The first `calls_timed_each` of a location are, then one of every
-///   `calls_per_timing`, at a random place among them, so that each call has the same chance. The mean, times the
+///   `calls_per_timing`, at a random position among them, so that each call has the same chance. The mean, times the
 ///   number of calls, is what calls have cost (docs/architecture.md, "The rules of time").
 /// - Ticks are timed each, and charged by their mean, too.
 /// - Marks, and the begins and ends of iterations, are timed each, and charged as they are.
@@ -47,7 +47,7 @@ struct OwnTimeBegin {
 /// Of a location.
 struct CallTiming {
   OwnTimeBegin begin, begin_before;  ///< of the call that is timed, and the one before, for take_back_timing()
-  std::int32_t place;                ///< of the last timing among its `calls_per_timing`, from 1
+  std::int32_t position;             ///< of the last timing among its `calls_per_timing`, from 1
   std::int64_t each_left;            ///< calls that are still to be timed each
 };
 

@@ -74,7 +74,7 @@ bool for_all_paused(F&& f) {
       if (l == own_location()) {
         f(*l, Inside::User, now);
       } else if (l->gate.load(std::memory_order_relaxed) == Gate::Paused) {
-        const Inside inside = place_outside_bookkeeping(*l);
+        const Inside inside = wait_outside_bookkeeping(*l);
         if (inside != Inside::Closed) f(*l, inside, now);
       }
     }

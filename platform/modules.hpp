@@ -2,11 +2,11 @@
 /// Which executable images (modules) are mapped where, now and earlier in the run.
 ///
 /// A module is identified by its build-id, or by its name when it has none. Addresses are reused after dlclose: every
-/// unload moves a process-wide generation on, and every *place* (a module at one address) remembers from which
-/// generation to which it was there *first*; no two places that overlap share a generation. Code found at an address
-/// is remembered as (address, generation of its place): `code_at` tells which generations mean the code that lies there
-/// now. When the same module comes back to the same place, these are the generations of its first stay again, so a
-/// plug-in that is loaded and unloaded for ever has one record, and its code one set of call paths.
+/// unload moves a process-wide generation on, and every *mapping* (a module at one address) remembers from which
+/// generation to which it was there *first*; no two mappings that overlap share a generation. Code found at an address
+/// is remembered as (address, generation of its mapping): `code_at` tells which generations mean the code that lies
+/// there now. When the same module comes back to the same address, these are the generations of its first stay again,
+/// so a plug-in that is loaded and unloaded for ever has one record, and its code one set of call paths.
 ///
 /// Records never move and are never freed: `module_limit` of them, in chunks that are mapped as they are needed.
 ///
@@ -71,8 +71,8 @@ bool refresh_modules();
 /// loader's lock all the same.
 void try_refresh_modules();
 
-/// While one lives, a module may go away at any moment, and another one come to its place before anybody is told: code
-/// is then recognised anew each time. Ordinary context; the modules are refreshed before and are to be refreshed
+/// While one lives, a module may go away at any moment, and another one come to its address before anybody is told:
+/// code is then recognised anew each time. Ordinary context; the modules are refreshed before and are to be refreshed
 /// within.
 class Unloading {
  public:

@@ -19,18 +19,19 @@ enum class DescriptorUse : std::uint8_t {
   RunDelay,   ///< of all threads together a sixty-fourth, and 64 at most: the others ask less often
 };
 
-/// A place among the descriptors for this use. The rest is the program's: one with 1,024 descriptors that opens 900
-/// beside those of its MPI gets them, whatever the number of its threads. False: there is none, and errno is EMFILE.
-[[nodiscard]] bool take_descriptor_place(DescriptorUse use);
-void give_back_descriptor_place(DescriptorUse use);
+/// Reserves one of the descriptors that may be open for this use. The rest is the program's: one with 1,024 descriptors
+/// that opens 900 beside those of its MPI gets them, whatever the number of its threads. False: there is none, and
+/// errno is EMFILE.
+[[nodiscard]] bool reserve_descriptor(DescriptorUse use);
+void release_descriptor(DescriptorUse use);
 
 /// Moves a new descriptor out of the way of those that the program opens; the number that it has now. Closed on exec.
 /// -1, and it is closed: there was no room but among the standard descriptors, which the program may have closed and
 /// still write to. Ordinary context.
 int move_out_of_the_way(int descriptor);
 
-/// What the calling thread has just opened for itself, in a place that it has taken for this use (`opened` is negative
-/// when that failed): out of the way and marked. -1 with errno set: nothing is kept, and the place is given back.
+/// What the calling thread has just opened for itself, after reserve_descriptor() for this use (`opened` is negative
+/// when that failed): out of the way and marked. -1 with errno set: nothing is kept, and the reservation is released.
 int keep_descriptor(int opened, DescriptorUse use, int signal);
 
 /// Marks a descriptor that the calling thread has just opened for itself. The signal is not sent unless O_ASYNC is set.

@@ -61,7 +61,7 @@ std::int64_t read_file(int descriptor) {
 bool RunDelay::open() {
   close();
   const ErrnoKeeper errno_keeper;
-  if (!take_descriptor_place(DescriptorUse::RunDelay)) return false;
+  if (!reserve_descriptor(DescriptorUse::RunDelay)) return false;
   const int file = keep_descriptor(open_read_only("/proc/thread-self/schedstat"), DescriptorUse::RunDelay, mark);
   if (file < 0) return false;
   descriptor_ = file;
@@ -74,7 +74,7 @@ void RunDelay::close() {
   const ErrnoKeeper errno_keeper;
   close_copy();
   descriptor_ = 0;
-  give_back_descriptor_place(DescriptorUse::RunDelay);
+  release_descriptor(DescriptorUse::RunDelay);
 }
 
 void RunDelay::close_copy() {

@@ -135,9 +135,9 @@ bool exchange(const measurement::Peers& peers, Proposal& proposal, bool good, st
     return good;
   }
   constexpr std::byte refusal{};
-  const TreePlace place = place_in_tree(peers.rank, peers.size);
-  const bool is_root = place.parent < 0;
-  good = receive_from_children(peers, place, deadline,
+  const TreePosition position = position_in_tree(peers.rank, peers.size);
+  const bool is_root = position.parent < 0;
+  good = receive_from_children(peers, position, deadline,
                                [&](int, const platform::Bytes& message) { return absorb(message, proposal); }) &&
          good;
   if (is_root && good) choose(proposal.slowest, measurement::event_settings.slowest);
@@ -146,7 +146,7 @@ bool exchange(const measurement::Peers& peers, Proposal& proposal, bool good, st
     message.clear();
     if (!message.append(&refusal, 1)) return false;
   }
-  if (!is_root && !peers.send(peers.state, place.parent, message, deadline)) return false;
+  if (!is_root && !peers.send(peers.state, position.parent, message, deadline)) return false;
   if (!broadcast(peers, message, deadline)) return false;
   static_cast<Maxima&>(proposal) = {};
   cut(proposal.slowest, 0);

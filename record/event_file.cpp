@@ -94,7 +94,7 @@ std::uint64_t event_bytes() { return file.bytes(); }
 void write_events(Location& location, EventsUntil until) {
   if (!can_be_written(location)) return;
   if (measurement::is_sample_of_events()) return write_sample(location, until);
-  const events::Buffer::Place to =
+  const events::Buffer::Position to =
       until == EventsUntil::Kept ? measurement::end_of_kept_events(location) : location.events->records.end();
   if (to.size == 0) return;
   if (const int error = append(location.events->records.until(to))) return end_events(location, error);

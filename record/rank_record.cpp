@@ -209,7 +209,7 @@ bool RankRecordBuilder::add(const Location& l) {
   std::optional<waits::DurationTable::Entry> cut_call;
   std::int64_t cpu_end = l.cpu_begin_ns;
   const bool own = &l == measurement::own_location();
-  const Inside inside = own ? l.inside.load(std::memory_order_acquire) : measurement::place_outside_bookkeeping(l);
+  const Inside inside = own ? l.inside.load(std::memory_order_acquire) : measurement::wait_outside_bookkeeping(l);
   const bool has_thread = inside != Inside::Closed;
   if (threads_ != Threads::Ended && has_thread) {
     end = platform::now();

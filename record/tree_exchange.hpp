@@ -14,27 +14,27 @@
 
 namespace refrain::record {
 
-/// The place of one rank in the tree.
-struct TreePlace {
+/// The position of one rank in the tree.
+struct TreePosition {
   int parent;  ///< -1 for rank 0
   int children;
   int child[32];  ///< ascending; the last one has the largest subtree
 };
-TreePlace place_in_tree(int rank, int size);
+TreePosition position_in_tree(int rank, int size);
 
 /// After it `message` is on every rank what it was on rank 0.
 [[nodiscard]] bool broadcast(const measurement::Peers& peers, platform::Bytes& message,
                              std::int64_t deadline_monotonic_ns);
 
 /// Receives one message of every child, in ascending order of ranks (what is combined does not depend on who was
-/// first). `absorb(index, bytes)` is called for each with the child's index in `place`; false from it ends the loop.
+/// first). `absorb(index, bytes)` is called for each with the child's index in `position`; false from it ends the loop.
 template <class Absorb>
-[[nodiscard]] bool receive_from_children(const measurement::Peers& peers, const TreePlace& place,
+[[nodiscard]] bool receive_from_children(const measurement::Peers& peers, const TreePosition& position,
                                          std::int64_t deadline_monotonic_ns, Absorb absorb) {
   platform::Bytes message;
-  for (int i = 0; i < place.children; ++i) {
+  for (int i = 0; i < position.children; ++i) {
     message.clear();
-    if (!peers.receive(peers.state, place.child[i], message, deadline_monotonic_ns) || !absorb(i, message))
+    if (!peers.receive(peers.state, position.child[i], message, deadline_monotonic_ns) || !absorb(i, message))
       return false;
   }
   return true;

@@ -298,7 +298,8 @@ std::int64_t wall_weight(Location& location) {
 
 void tick(Location& location, const siginfo_t& info, const void* context) {
   ThreadSampler& sampler = *location.sampler;
-  const Inside inside = measurement::place_of_tick(location, {platform::interrupted_registers(context), true, context});
+  const Inside inside =
+      measurement::inside_at_tick(location, {platform::interrupted_registers(context), true, context});
   if (inside == Inside::Closed) return;
   if (location.stopped) {
     sampler.timer.arm(0);

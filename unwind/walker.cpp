@@ -402,7 +402,7 @@ struct Sites {
     return nullptr;
   }
   /// Where the frame of a call goes: to where it was, or in turn.
-  static Site& place_of(State& state, std::uintptr_t pc) {
+  static Site& site_of(State& state, std::uintptr_t pc) {
     Site* set = set_of(state, pc);
     for (std::uint32_t i = 0; i < sites_per_set; ++i)
       if (set[i].frame.pc == pc) return set[i];
@@ -421,7 +421,7 @@ struct Sites {
     const Frame& outer = state.frames[index - 1];
     const std::uint32_t words = frame.words - outer.words, pairs = frame.pairs - outer.pairs;
     if (frame.exact || words > std::size(Site{}.words) || pairs > 1 || words + pairs == 0) return;
-    Site& site = place_of(state, frame.pc);
+    Site& site = site_of(state, frame.pc);
     site.frame = frame;
     site.frame.words = words;
     site.frame.pairs = pairs;

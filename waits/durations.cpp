@@ -34,8 +34,8 @@ void DurationTable::move_to(std::byte* memory, unsigned bits) {
 }
 
 DurationTable::Entry* DurationTable::find(std::uint32_t node, CallBin bin) const {
-  Entry* at = first_place(node, bin);
-  while (at->node != 0 && (at->node != node || at->bin != bin)) at = next_place(at);
+  Entry* at = first_slot(node, bin);
+  while (at->node != 0 && (at->node != node || at->bin != bin)) at = next_slot(at);
   return at;
 }
 

@@ -107,10 +107,10 @@ class DurationTable {
   [[gnu::always_inline]] bool add_usual(std::uint32_t node, CallBin bin, std::int64_t ticks, std::int64_t whole) {
     if (word_ == 0) [[unlikely]]
       return false;
-    Entry* at = first_place(node, bin);
+    Entry* at = first_slot(node, bin);
     while (at->node != node || at->bin != bin) [[unlikely]] {
         if (at->node == 0) return false;
-        at = next_place(at);
+        at = next_slot(at);
       }
     Durations& durations = at->durations;
     if (whole < durations[Column::Shortest] || whole > durations[Column::Longest]) [[unlikely]]
@@ -133,11 +133,11 @@ class DurationTable {
  private:
   unsigned shift() const { return static_cast<unsigned>(word_ & (alignof(Entry) - 1)); }
   Entry* entries() const { return reinterpret_cast<Entry*>(word_ & ~std::uintptr_t{alignof(Entry) - 1}); }
-  Entry* first_place(std::uint32_t node, CallBin bin) const {
+  Entry* first_slot(std::uint32_t node, CallBin bin) const {
     const std::uint64_t key = node | static_cast<std::uint64_t>(bin.code()) << 32;
     return &entries()[(key * 0x9e3779b97f4a7c15u) >> shift()];
   }
-  Entry* next_place(const Entry* at) const {
+  Entry* next_slot(const Entry* at) const {
     return &entries()[static_cast<std::size_t>(at + 1 - entries()) & ((std::size_t{1} << bits()) - 1)];
   }
   /// Its entry, or the free one where it belongs. There always is a free one.

@@ -25,7 +25,7 @@ constexpr std::uint32_t most_events = 12;
 struct Event {
   int code;
   std::uint32_t set;    ///< events of one component share a set
-  std::uint32_t place;  ///< in the set
+  std::uint32_t index;  ///< in the set
 };
 Event events[most_events];
 std::uint32_t events_taken = 0;
@@ -212,7 +212,7 @@ bool read(EventSets* sets, bool at_tick, std::int64_t* values) {
       continue;
     }
     for (std::uint32_t i = 0; i < events_taken; ++i)
-      if (events[i].set == c) values[i] = counts[events[i].place];
+      if (events[i].set == c) values[i] = counts[events[i].index];
   }
   return good;
 }

@@ -41,7 +41,7 @@ std::vector<ShapeTable> shapes() {
   return out;
 }
 
-std::uint8_t index_of(MetricId metric) { return static_cast<std::uint8_t>(format::logged_place(metric)); }
+std::uint8_t index_of(MetricId metric) { return static_cast<std::uint8_t>(format::logged_index(metric)); }
 
 Shapes shape_of(NodeKind kind, const std::int64_t* values) {
   switch (kind) {

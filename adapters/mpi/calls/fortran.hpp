@@ -20,7 +20,7 @@
 
 namespace refrain::adapters::mpi {
 
-/// Call sites of PMPI_ functions that were judged before. Each has four possible places; when all are taken, it
+/// Call sites of PMPI_ functions that were judged before. Each has four possible slots; when all are taken, it
 /// replaces another site, which is judged again. A verdict holds as long as the same module lies at the site:
 /// platform::code_at() tells that, and is asked once after each unload.
 struct KnownCallSite {
@@ -30,7 +30,7 @@ struct KnownCallSite {
 };
 inline constexpr unsigned known_call_site_bits = 10, known_call_site_ways = 4;
 extern KnownCallSite known_call_sites[1u << known_call_site_bits];
-inline KnownCallSite* places_of_call_site(std::uint64_t key) {
+inline KnownCallSite* slots_of_call_site(std::uint64_t key) {
   return &known_call_sites[spread(key) >> (64 - known_call_site_bits) & ~std::uint64_t{known_call_site_ways - 1}];
 }
 
@@ -42,14 +42,14 @@ bool check_call_site(KnownCallSite& site, std::uint64_t known, std::uint64_t che
 [[gnu::always_inline]] inline bool called_by_layer(measurement::RegionId region, const void* return_address) {
   const std::uint64_t key = reinterpret_cast<std::uint64_t>(return_address) << 11 | static_cast<std::uint64_t>(region)
                                                                                         << 1;
-  KnownCallSite* places = places_of_call_site(key);
+  KnownCallSite* slots = slots_of_call_site(key);
   for (unsigned way = 0; way < known_call_site_ways; ++way) {
-    const std::uint64_t known = places[way].key.load(std::memory_order_acquire);
+    const std::uint64_t known = slots[way].key.load(std::memory_order_acquire);
     if ((known | 1) != (key | 1)) continue;
-    const std::uint64_t checked = places[way].checked.load(std::memory_order_relaxed);
+    const std::uint64_t checked = slots[way].checked.load(std::memory_order_relaxed);
     if (static_cast<std::uint32_t>(checked) == platform::module_generation()) [[likely]]
       return known & 1;
-    if (check_call_site(places[way], known, checked)) return known & 1;
+    if (check_call_site(slots[way], known, checked)) return known & 1;
     break;
   }
   return judge_call_site(region, return_address, key);

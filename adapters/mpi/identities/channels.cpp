@@ -21,9 +21,9 @@ bool is_wild(std::int32_t peer, std::int32_t tag) { return peer == any_peer || t
 
 bool Channels::create(bool is_threaded) {
   if (table_) return true;
-  void* memory = platform::map_pages(places * sizeof(Channel) + most_queues * sizeof(Queue));
+  void* memory = platform::map_pages(slots * sizeof(Channel) + most_queues * sizeof(Queue));
   if (!memory) return false;
-  queues_ = reinterpret_cast<Queue*>(static_cast<std::byte*>(memory) + places * sizeof(Channel));
+  queues_ = reinterpret_cast<Queue*>(static_cast<std::byte*>(memory) + slots * sizeof(Channel));
   is_threaded_ = is_threaded;
   table_ = static_cast<Channel*>(memory);
   for (std::atomic<bool>& is_plain : is_plain_) is_plain.store(!is_threaded, std::memory_order_relaxed);
@@ -33,8 +33,8 @@ bool Channels::create(bool is_threaded) {
 Channels::Channel* Channels::find(const ChannelUse& use, bool may_add) {
   if (use.communicator < 0 || use.communicator >= 1 << 26 || use.peer < 0 || use.tag < 0) return nullptr;
   const std::uint64_t key = key_of(use);
-  std::uint64_t at = place_of(key);
-  for (unsigned probe = 0; probe < longest_probe; ++probe, at = (at + 1) & (places - 1)) {
+  std::uint64_t at = slot_of(key);
+  for (unsigned probe = 0; probe < longest_probe; ++probe, at = (at + 1) & (slots - 1)) {
     std::uint64_t there = table_[at].key.load(std::memory_order_relaxed);
     if (there == key) [[likely]]
       return &table_[at];

@@ -32,7 +32,7 @@ struct ChannelUse {
 
 class Channels {
  public:
-  static constexpr std::uint32_t places = 1u << 16;
+  static constexpr std::uint32_t slots = 1u << 16;
   static constexpr unsigned most_queues = 32, most_waiting = 64;
 
   /// False: there is no memory, and no message has a number. `is_threaded`: MPI_THREAD_MULTIPLE.
@@ -101,8 +101,8 @@ class Channels {
            static_cast<std::uint64_t>(static_cast<std::uint32_t>(use.communicator)) << 31 |
            static_cast<std::uint32_t>(use.peer);
   }
-  static std::uint64_t place_of(std::uint64_t key) {
-    static_assert(places == 1u << 16);
+  static std::uint64_t slot_of(std::uint64_t key) {
+    static_assert(slots == 1u << 16);
     return key * 0x9e3779b97f4a7c15u >> 48;
   }
   /// What most programs do, in few instructions: one thread makes calls, no wildcards, nothing in doubt, and the
@@ -111,7 +111,7 @@ class Channels {
     if (!is_plain_[use.is_receive].load(std::memory_order_relaxed) || (use.communicator | use.peer | use.tag) < 0)
       return false;
     const std::uint64_t key = key_of(use);
-    Channel& channel = table_[place_of(key)];
+    Channel& channel = table_[slot_of(key)];
     if (channel.key.load(std::memory_order_relaxed) != key ||
         channel.last_tag_plus_1.load(std::memory_order_relaxed) != static_cast<std::uint32_t>(use.tag) + 1)
       return false;

@@ -27,10 +27,10 @@ constexpr std::uint64_t has_failed = std::uint64_t{1} << 63;
 constexpr std::size_t most_windows = 65'536;
 std::atomic<std::uint64_t> fences[most_windows];
 
-bool has_place(std::int32_t id) { return id >= 0 && static_cast<std::size_t>(id) < most_communicators; }
+bool has_slot(std::int32_t id) { return id >= 0 && static_cast<std::size_t>(id) < most_communicators; }
 
 bool is_merged(std::int32_t id) {
-  return any_merged.load(std::memory_order_relaxed) && has_place(id) &&
+  return any_merged.load(std::memory_order_relaxed) && has_slot(id) &&
          (merged[id / 64].load(std::memory_order_relaxed) >> id % 64 & 1) != 0;
 }
 
@@ -70,7 +70,7 @@ MessageNumber number_of(Location& l, const ChannelUse& use, bool is_posted = fal
 
 /// The call has begun a collective operation on the communicator: how many came before.
 MessageNumber number_of_collective(std::int32_t communicator) {
-  if (!are_numbered_on(communicator) || !has_place(communicator)) return {};
+  if (!are_numbered_on(communicator) || !has_slot(communicator)) return {};
   std::atomic<std::uint64_t>& count = operations[communicator];
   const std::uint64_t before = count.load(std::memory_order_relaxed);
   if (before >= has_failed) return {};
@@ -119,11 +119,11 @@ std::uint64_t key_of(MPI_Message message) { return handle_bits(message) << 1 | s
 
 MatchedMessage take_matched(MPI_Message message) {
   if (channels.is_there())
-    for (Matched& place : matched_messages) {
+    for (Matched& slot : matched_messages) {
       std::uint64_t key = key_of(message);
-      if (!place.key.compare_exchange_strong(key, in_change)) continue;
-      const MatchedMessage found = place.message;
-      place.key.store(0);
+      if (!slot.key.compare_exchange_strong(key, in_change)) continue;
+      const MatchedMessage found = slot.message;
+      slot.key.store(0);
       return found;
     }
   return {};
@@ -177,7 +177,7 @@ void start_numbering() {
 }
 
 void merge_communicator(std::int32_t id) {
-  if (!has_place(id)) return;
+  if (!has_slot(id)) return;
   merged[id / 64].fetch_or(std::uint64_t{1} << id % 64);
   any_merged.store(true);
 }
@@ -265,11 +265,11 @@ void note_matched(Location& l, MPI_Comm comm, MPI_Message message, const MPI_Sta
   if (!channels.is_there() || message == constants.no_message) return;
   const std::int32_t communicator = id_of_communicator(comm);
   const MessageNumber number = number_of(l, {communicator, status.MPI_SOURCE, status.MPI_TAG, true, l.thread});
-  for (Matched& place : matched_messages) {
+  for (Matched& slot : matched_messages) {
     std::uint64_t free = 0;
-    if (!place.key.compare_exchange_strong(free, in_change)) continue;
-    place.message = {communicator, number};
-    place.key.store(key_of(message));
+    if (!slot.key.compare_exchange_strong(free, in_change)) continue;
+    slot.message = {communicator, number};
+    slot.key.store(key_of(message));
     return;
   }
 }
@@ -298,7 +298,7 @@ void note_collective(Location& l, MPI_Comm comm, int root, Traffic traffic) {
 
 void fail_collective(MPI_Comm comm) {
   const std::int32_t communicator = id_of_communicator(comm);
-  if (has_place(communicator)) operations[communicator].store(has_failed, std::memory_order_relaxed);
+  if (has_slot(communicator)) operations[communicator].store(has_failed, std::memory_order_relaxed);
 }
 
 void note_one_sided(Location& l, MPI_Win win, int target, Traffic traffic) {

@@ -171,7 +171,7 @@ class AbandonedTick : public testing::Test {
   }
   static void expect_events_to_be_whole() {
     const measurement::EventLog& log = *location->events;
-    const events::Buffer::Place begin = log.spans.begin(), end = log.records.end();
+    const events::Buffer::Position begin = log.spans.begin(), end = log.records.end();
     const std::span<const std::byte> all = log.records.until(end).records;
     events::Context context = begin.context;
     std::uint32_t count = begin.count;

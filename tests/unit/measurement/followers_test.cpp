@@ -25,7 +25,7 @@ constexpr LocationSettings settings{64U << 20, 64, unwind::Backend::Incremental}
 constexpr std::uint64_t regions = 3;
 
 using Row = std::array<std::int64_t, logged_count>;
-std::int64_t value(const Row& row, MetricId metric) { return row[format::logged_place(metric)]; }
+std::int64_t value(const Row& row, MetricId metric) { return row[format::logged_index(metric)]; }
 
 /// What a thread has done by its own account.
 struct Account {
@@ -137,7 +137,7 @@ class Followers : public testing::Test {
             Row& row = all.emplace_back();
             if (!item.run) std::copy_n(item.row, logged_count, row.begin());
             else if (item.run != format::Run::Absent)
-              row[format::logged_place(MetricId::Wall)] = walls.at(all.size() - 1);
+              row[format::logged_index(MetricId::Wall)] = walls.at(all.size() - 1);
           }
         }
         ASSERT_FALSE(block.damaged());

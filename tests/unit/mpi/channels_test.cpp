@@ -133,7 +133,7 @@ TEST_F(ChannelsTest, a_full_table_says_so) {
   std::uint64_t numbered = 0;
   for (std::int32_t peer = 0; peer < 100'000; ++peer) numbered += count(to(peer, 1)) == 0;
   EXPECT_TRUE(full);
-  EXPECT_GT(numbered, Channels::places / 2);
+  EXPECT_GT(numbered, Channels::slots / 2);
   EXPECT_EQ(1u, count(to(0, 1)));
 }
 

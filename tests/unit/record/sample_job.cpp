@@ -220,7 +220,7 @@ void SampleRank::add_thinned_loop(std::size_t thread, const std::string& name, b
     const std::optional<format::Run> run = is_follower ? sample_run(i) : std::nullopt;
     std::int64_t row[measurement::logged_count] = {};
     const std::int64_t wall = (is_follower && !run ? 500 : 1000) + i;
-    row[format::logged_place(measurement::MetricId::Wall)] = wall;
+    row[format::logged_index(measurement::MetricId::Wall)] = wall;
     const auto append = [&] {
       return run ? log.append_run(number, 1, *run) : log.append(number, clustering::Label{0}, row);
     };
