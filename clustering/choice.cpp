@@ -21,7 +21,7 @@ inline bool any(FourInts flags) {
 constexpr float negligible = 1e-5F;
 
 /// 1 - r^2 of two overall metrics from which on they count as different.
-constexpr double least_determinant = 1e-4;
+constexpr double min_determinant = 1e-4;
 
 }  // namespace
 
@@ -47,7 +47,7 @@ Clusterer::Slopes Clusterer::slopes_of(const IterationClass& cls, unsigned flat,
   const double second_squares = cls.second_scatter[flat], determinant = squares * second_squares - cross * cross;
   const auto first = static_cast<double>(cls.products[value].first);
   const auto second = static_cast<double>(cls.products[value].second);
-  if (determinant > least_determinant * squares * second_squares)
+  if (determinant > min_determinant * squares * second_squares)
     return {static_cast<float>((first * second_squares - second * cross) / determinant),
             static_cast<float>((second * squares - first * cross) / determinant)};
   if (squares <= 0) return {};

@@ -152,12 +152,12 @@ void write_synchronization(const Record& r, Writer& out) {
   if (r.ordinal != no_ordinal) out.number(r.ordinal);
 }
 
-/// What the next numbers are read from: there are `most_read` bytes, which no record goes beyond, however malformed it
+/// What the next numbers are read from: there are `max_read` bytes, which no record goes beyond, however malformed it
 /// is.
 class Reader {
  public:
   /// A head, at most ten numbers and the sum of hashes.
-  static constexpr std::size_t most_read = 1 + 10 * format::longest_varint + sizeof(std::uint64_t);
+  static constexpr std::size_t max_read = 1 + 10 * format::longest_varint + sizeof(std::uint64_t);
 
   explicit Reader(const std::byte* in) : begin_(in), at_(in) {}
   std::uint64_t number() {
@@ -350,9 +350,9 @@ void read_synchronization(unsigned head, unsigned more, Record& r, const Context
   return in.good() ? in.size() : 0;
 }
 
-/// With fewer bytes than `most_read`. What reads on behind them has met no whole record.
+/// With fewer bytes than `max_read`. What reads on behind them has met no whole record.
 [[gnu::noinline]] std::size_t decode_last(std::span<const std::byte> bytes, Context& c, Record& r) {
-  std::byte padded[Reader::most_read] = {};
+  std::byte padded[Reader::max_read] = {};
   std::ranges::copy(bytes, padded);
   const std::size_t size = decode_from(Reader(padded), c, r);
   return size <= bytes.size() ? size : 0;
@@ -437,7 +437,7 @@ std::size_t encode(const Record& r, Context& c, std::byte* bytes) {
 }
 
 std::size_t decode(std::span<const std::byte> bytes, Context& c, Record& r) {
-  if (bytes.size() >= Reader::most_read) [[likely]]
+  if (bytes.size() >= Reader::max_read) [[likely]]
     return decode_from(Reader(bytes.data()), c, r);
   return decode_last(bytes, c, r);
 }

@@ -72,7 +72,7 @@ enum class NumberForm : std::uint8_t {
 inline constexpr std::uint64_t no_ordinal = ~std::uint64_t{0};
 
 /// More cannot be asked for, and find no room in a record.
-inline constexpr unsigned most_metrics = 16;
+inline constexpr unsigned max_metrics = 16;
 
 /// Numbers of requests are unique in a process: a count, and the thread that has begun it.
 inline constexpr unsigned bits_of_thread = 24;
@@ -95,7 +95,7 @@ struct Record {
   bool is_within = false;    ///< Call, Span, Metric: it has ended within a call, whose record is yet to come
   bool begins = false;       ///< Mark
   bool is_loop = false;      ///< Mark
-  std::uint16_t region = 0;  ///< Call, Mark; Span: the loop, 0 outside of iterations; Metric: which, below most_metrics
+  std::uint16_t region = 0;  ///< Call, Mark; Span: the loop, 0 outside of iterations; Metric: which, below max_metrics
   std::uint32_t node = 0;    ///< Call, Sample, Mark: call path; Jump; Span: of a stretch, that of the call it ends with
   std::int64_t time = 0;     ///< end; of communications that of the record before
   std::int64_t begin = 0;    ///< Call, Span, Flush

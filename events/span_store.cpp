@@ -9,7 +9,7 @@ namespace refrain::events {
 namespace {
 
 /// Bytes that are compressed at once: about 2 ms. Large memories take larger pieces, as all behind them is moved.
-constexpr std::size_t least_packed_at_once = std::size_t{512} << 10, pieces = 16;
+constexpr std::size_t min_packed_at_once = std::size_t{512} << 10, pieces = 16;
 
 }  // namespace
 
@@ -20,7 +20,7 @@ void SpanStore::create(std::span<std::byte> memory, Buffer& buffer, std::int64_t
   memory_ = memory.size() / alignof(Kept) * alignof(Kept);
   packer_ = packer;
   end_ = reinterpret_cast<Kept*>(data_ + memory_);
-  slowest_ = std::min(slowest, most_slow);
+  slowest_ = std::min(slowest, max_slow);
   (void)loop_of(0);
   begin_span(buffer, time);
 }
@@ -28,7 +28,7 @@ void SpanStore::create(std::span<std::byte> memory, Buffer& buffer, std::int64_t
 SpanStore::Loop* SpanStore::loop_of(std::uint16_t region) {
   for (unsigned i = 0; i < loop_count_; ++i)
     if (loops_[i].region == region) return &loops_[i];
-  if (loop_count_ == most_loops) return nullptr;
+  if (loop_count_ == max_loops) return nullptr;
   loops_[loop_count_].region = region;
   loops_[loop_count_].slow_most = static_cast<std::uint8_t>(region == 0 ? 0 : slowest_);
   return &loops_[loop_count_++];
@@ -72,10 +72,10 @@ void SpanStore::forget_slow(Loop& loop, std::uint64_t number) {
   --loop.slow_count;
 }
 
-std::size_t SpanStore::most_of_a_span() const { return std::min(memory_ / 4, std::size_t{64} << 20); }
+std::size_t SpanStore::max_span_bytes() const { return std::min(memory_ / 4, std::size_t{64} << 20); }
 
 void SpanStore::limit_span(Buffer& buffer) const {
-  buffer.set_capacity(std::min(top(), begin_.size + most_of_a_span()));
+  buffer.set_capacity(std::min(top(), begin_.size + max_span_bytes()));
 }
 
 void SpanStore::begin_span(Buffer& buffer, std::int64_t time) {
@@ -157,7 +157,7 @@ void SpanStore::finish(Buffer& buffer) {
 
 /// The span in progress shall find a quarter of the memory.
 void SpanStore::make_room(Buffer& buffer) {
-  while (top() - buffer.size() < most_of_a_span()) {
+  while (top() - buffer.size() < max_span_bytes()) {
     if (has_unwanted_) {
       drop_unwanted(buffer);
       continue;
@@ -206,10 +206,10 @@ bool SpanStore::pack_some(Buffer& buffer) {
   std::size_t from = 0;
   for (std::size_t i = 0; i < looked_at_; ++i) from += kept(i).size;
   std::size_t to = from, seen = 0;
-  const std::size_t most_packed_at_once = std::max(least_packed_at_once, buffer.size() / pieces);
+  const std::size_t max_packed_at_once = std::max(min_packed_at_once, buffer.size() / pieces);
   is_moving_ = true;
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  for (; looked_at_ < count_ && seen < most_packed_at_once; ++looked_at_) {
+  for (; looked_at_ < count_ && seen < max_packed_at_once; ++looked_at_) {
     Kept& of = kept(looked_at_);
     const std::size_t before = of.size;
     seen += before;

@@ -30,8 +30,8 @@ namespace refrain::events {
 
 class SpanStore {
  public:
-  static constexpr unsigned most_loops = 17;  ///< with the one that stands for outside
-  static constexpr unsigned most_slow = 64;
+  static constexpr unsigned max_loops = 17;  ///< with the one that stands for outside
+  static constexpr unsigned max_slow = 64;
   struct Slow {
     std::uint64_t number;
     std::int64_t duration;
@@ -44,11 +44,11 @@ class SpanStore {
     std::uint64_t slow_bytes = 0;       ///< of those that are kept for being slow alone
     std::uint8_t sparse = 0;            ///< the one before is kept of one of 2^sparse that are chosen
     std::uint64_t preceding_bytes = 0;  ///< of those that are kept for that alone
-    std::array<Slow, most_slow> slow{};
+    std::array<Slow, max_slow> slow{};
     std::span<const Slow> slowest() const { return {slow.data(), slow_count}; }
   };
 
-  /// `memory` is all that the buffer has. The first span begins at `time`. `slowest`: of each loop, up to most_slow.
+  /// `memory` is all that the buffer has. The first span begins at `time`. `slowest`: of each loop, up to max_slow.
   /// With a packer its spans must end in ordinary context.
   void create(std::span<std::byte> memory, Buffer& buffer, std::int64_t time, unsigned slowest,
               const Packer& packer = {});
@@ -75,9 +75,9 @@ class SpanStore {
   /// False as well in a handler that has interrupted this store in the middle of a move.
   bool has_more() const { return written_ < count_ && !is_moving_; }
   /// The records of the next spans, for a frame of the file: at least one, and not more than `room` has bytes unless
-  /// one alone is more. `room`: at least least_room; those that are compressed are unpacked there.
+  /// one alone is more. `room`: at least min_room; those that are compressed are unpacked there.
   Block next_block(const Buffer& buffer, std::span<std::byte> room);
-  static constexpr std::size_t least_room = Packer::most;
+  static constexpr std::size_t min_room = Packer::most;
   /// Records that could not be unpacked.
   std::uint64_t lost() const { return lost_; }
   /// The file has spans that were dropped since. write_anew() begins again with the first span that is kept.
@@ -104,7 +104,7 @@ class SpanStore {
   std::span<Loop> loops_in_use() { return {loops_.data(), loop_count_}; }
   /// Bytes for records; behind them there is room for what is known of one span more.
   std::size_t top() const { return memory_ - (count_ + 1) * sizeof(Kept); }
-  std::size_t most_of_a_span() const;
+  std::size_t max_span_bytes() const;
   void limit_span(Buffer& buffer) const;
   bool note_slow(Loop& loop, std::uint64_t number, std::int64_t duration);
   void forget_slow(Loop& loop, std::uint64_t number);
@@ -136,7 +136,7 @@ class SpanStore {
   std::uint32_t begin_records_ = 0;  ///< the jump, and what every span begins with
   std::uint64_t outside_ = 0;        ///< spans outside of iterations so far
   std::uint64_t iterations_ = 0, records_ = 0;
-  std::array<Loop, most_loops> loops_{};
+  std::array<Loop, max_loops> loops_{};
   unsigned loop_count_ = 0;
 };
 

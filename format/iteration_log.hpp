@@ -28,7 +28,7 @@ enum class Precision : std::uint8_t {
 };
 
 /// So many of the slowest iterations of a loop are kept with their wall time whatever happens to the log.
-inline constexpr std::size_t most_slowest = 16;
+inline constexpr std::size_t max_slowest = 16;
 
 namespace log_format {
 inline constexpr std::uint32_t magic = 0x4c544952;  // "RITL"

@@ -100,7 +100,7 @@ bool write_aside(End end, std::int64_t patience_ns) {
 platform::IntervalTimer retry;
 std::atomic<int> retries{0};
 siginfo_t first_info;
-constexpr int most_retries = 300;
+constexpr int max_retries = 300;
 constexpr std::int64_t retry_ns = 1'000'000;
 
 /// The thread is in the middle of Refrain's own work, which takes microseconds: the same signal comes again soon. The
@@ -108,7 +108,7 @@ constexpr std::int64_t retry_ns = 1'000'000;
 bool comes_again(int signal, siginfo_t* info) {
   if (is_fault(signal, info) || signal == SIGABRT) return false;
   const int before = retries.fetch_add(1);
-  if (before >= most_retries) return false;
+  if (before >= max_retries) return false;
   if (before == 0) {
     first_info = *info;
     if (!retry.create(platform::TimerClock::Wall, signal)) return false;

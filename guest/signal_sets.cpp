@@ -306,7 +306,7 @@ REFRAIN_EXPORT int epoll_pwait2(int epoll, epoll_event* events, int most, const 
 void* refrain_before_makecontext(ucontext_t* context) {
   const int signal = hidden_signal();
   auto* location = refrain::measurement::own_location();
-  if (signal != 0 && location && context->uc_stack.ss_size < refrain::platform::least_stack_for_handlers()) {
+  if (signal != 0 && location && context->uc_stack.ss_size < refrain::platform::min_stack_for_handlers()) {
     sigaddset(&context->uc_sigmask, signal);
     location->count_loss(refrain::measurement::Loss::StackTooSmall);
   }

@@ -24,7 +24,7 @@ bool is_waited_in(RegionId region) {
 }
 
 bool take_memory(std::size_t bytes) {
-  if (memory_taken.fetch_add(bytes, std::memory_order_relaxed) + bytes <= most_memory_of_durations) return true;
+  if (memory_taken.fetch_add(bytes, std::memory_order_relaxed) + bytes <= max_durations_memory) return true;
   memory_taken.fetch_sub(bytes, std::memory_order_relaxed);
   return false;
 }
@@ -98,7 +98,7 @@ void note_rare_duration(Location& l, platform::Ticks end, waits::CallBin bin) {
   if (l.durations.add(node, bin, duration, whole)) return;
   if (l.durations_are_full) return l.count_loss(Loss::DurationsLost);
   const int saved_errno = errno;
-  l.durations_are_full = l.duration_entries >= l.durations.most_entries() && !grow(l.durations);
+  l.durations_are_full = l.duration_entries >= l.durations.max_entries() && !grow(l.durations);
   errno = saved_errno;
   if (l.durations_are_full) return l.count_loss(Loss::DurationsLost);
   ++l.duration_entries;

@@ -11,7 +11,7 @@
 namespace refrain::measurement {
 
 /// The most memory of all locations together.
-inline constexpr std::size_t most_memory_of_durations = std::size_t{1} << 20;
+inline constexpr std::size_t max_durations_memory = std::size_t{1} << 20;
 
 /// They are noted. Constant after the first location was made.
 REFRAIN_OF_THIS_LIBRARY extern std::atomic<bool> durations_are_noted;

@@ -24,7 +24,7 @@ std::size_t extra_columns = 0;
 /// Value columns of a node on average: those of the unit in progress and those outside of iterations.
 std::size_t average_values() { return 10 + extra_columns; }
 /// Value columns of the widest node, likewise; with room for two that have none yet.
-std::size_t most_values() { return 2 * columns_of(NodeKind::Region) + 4 + 2 * extra_columns; }
+std::size_t max_values() { return 2 * columns_of(NodeKind::Region) + 4 + 2 * extra_columns; }
 /// Per node: the node, its values, its entry among the touched ones.
 std::size_t bytes_per_node() { return sizeof(Node) + average_values() * sizeof(std::int64_t) + sizeof(std::uint32_t); }
 /// The most nodes that fit into `bytes` together with an index that they fill by half at most. The index lies behind
@@ -96,7 +96,7 @@ bool CallTree::create(std::size_t bytes) {
 /// A node more, and the nodes that are kept back: they must not need memory when there is none.
 bool CallTree::open_for_one_more() {
   const std::size_t nodes = std::min(std::size_t{node_count_} + 1 + reserve_nodes, std::size_t{node_limit_});
-  const std::size_t values = std::min(pool_count_ + most_values() * (reserve_nodes + 1), std::size_t{pool_limit_});
+  const std::size_t values = std::min(pool_count_ + max_values() * (reserve_nodes + 1), std::size_t{pool_limit_});
   return opened_nodes_.reach(nodes_ + nodes) && opened_pool_.reach(pool_ + values) &&
          opened_touched_.reach(touched_ + nodes);
 }
@@ -183,7 +183,7 @@ NodeId CallTree::child(NodeId parent_id, NodeKind kind, std::uint64_t key, bool&
   auto parent = static_cast<std::uint32_t>(parent_id);
   std::uint32_t* slot = find_slot(parent, kind, key);
   if (*slot) return NodeId{*slot};
-  bool room = node_count_ + reserve_nodes < node_limit_ && pool_count_ + most_values() * reserve_nodes < pool_limit_;
+  bool room = node_count_ + reserve_nodes < node_limit_ && pool_count_ + max_values() * reserve_nodes < pool_limit_;
   if (room && (node_count_ + 1) * 2 > index_mask_) {
     room = grow_index();
     slot = find_slot(parent, kind, key);

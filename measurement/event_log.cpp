@@ -85,7 +85,7 @@ void append(Location& l, const Record& record) {
     make_room(l);
 }
 
-static_assert(most_extra_metrics <= events::most_metrics);
+static_assert(max_extra_metrics <= events::max_metrics);
 
 /// What was read last of the metrics that the user has asked for, one record each. False: some have found no room.
 bool put_readings(const Location& l, EventLog& log, platform::Ticks at, bool in_call) {

@@ -7,7 +7,7 @@ namespace refrain::measurement {
 namespace {
 
 /// The most is written as one frame, at the end of a call of the program.
-constexpr std::size_t least_buffer = std::size_t{8} << 10, enough = std::size_t{1} << 20, most = std::size_t{64} << 20;
+constexpr std::size_t min_buffer = std::size_t{8} << 10, enough = std::size_t{1} << 20, most = std::size_t{64} << 20;
 std::atomic<std::size_t> memory_taken{0};
 
 }  // namespace
@@ -23,10 +23,10 @@ void begin_events(Location& l) {
   const std::size_t left = event_settings.memory > taken ? event_settings.memory - taken : 0;
   const std::size_t share =
       is_sample_of_events() ? left / 2 : std::min({left / 4, std::max(enough, event_settings.memory / 16), most});
-  const std::size_t bytes = std::max(share, least_buffer) / 64 * 64;
+  const std::size_t bytes = std::max(share, min_buffer) / 64 * 64;
   // Touched when a span has outgrown its room. A late thread must not have so little that it sets the level for all.
-  const std::size_t least_for_messages = std::min(std::size_t{64} << 10, event_settings.memory / 16);
-  const std::size_t for_messages = is_sample_of_events() ? std::max(bytes / 8, least_for_messages) / 64 * 64 : 0;
+  const std::size_t min_for_messages = std::min(std::size_t{64} << 10, event_settings.memory / 16);
+  const std::size_t for_messages = is_sample_of_events() ? std::max(bytes / 8, min_for_messages) / 64 * 64 : 0;
   auto* log = platform::make_on_pages<EventLog>();
   void* memory = log ? platform::map_pages(bytes + for_messages) : nullptr;
   if (!memory) {

@@ -14,8 +14,8 @@ template <class Count>
 bool read(Location& l, bool at_tick, const Count& count) {
   ExtraReadings& r = *l.extra;
   if (!r.counters || r.thread != __builtin_thread_pointer()) return false;
-  std::int64_t values[most_extra_metrics];
-  for (std::size_t i = 0; i < most_extra_metrics; ++i) values[i] = r.last[i];
+  std::int64_t values[max_extra_metrics];
+  for (std::size_t i = 0; i < max_extra_metrics; ++i) values[i] = r.last[i];
   if (!extra_metrics.read(r.counters, at_tick, values)) l.count_loss(Loss::MetricUnreadable);
   for (std::uint32_t i = 0; i < extra_metrics.count; ++i) {
     const std::int64_t growth = values[i] - r.last[i];
@@ -59,11 +59,11 @@ void begin_readings(Location& l) {
   l.extra->counters = extra_metrics.open();
   if (!l.extra->counters) return l.count_loss(Loss::MetricUnreadable);
   l.extra->thread = __builtin_thread_pointer();
-  std::int64_t counted[most_extra_metrics];  // of the location's earlier threads
-  for (std::size_t i = 0; i < most_extra_metrics; ++i) counted[i] = counted_of(*l.extra, i);
+  std::int64_t counted[max_extra_metrics];  // of the location's earlier threads
+  for (std::size_t i = 0; i < max_extra_metrics; ++i) counted[i] = counted_of(*l.extra, i);
   for (std::int64_t& value : l.extra->last) value = 0;
   take_reading(l, false);
-  for (std::size_t i = 0; i < most_extra_metrics; ++i) {
+  for (std::size_t i = 0; i < max_extra_metrics; ++i) {
     l.extra->begin[i] = l.extra->last[i];
     l.extra->uncounted[i] = l.extra->last[i] - counted[i];
   }

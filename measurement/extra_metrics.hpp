@@ -19,7 +19,7 @@ namespace refrain::measurement {
 
 struct Location;
 
-inline constexpr std::size_t most_extra_metrics = 12;
+inline constexpr std::size_t max_extra_metrics = 12;
 
 struct ExtraMetric {
   const char* name;
@@ -29,7 +29,7 @@ struct ExtraMetric {
 /// The table. Filled before the first location, constant from then on.
 struct ExtraMetrics {
   std::uint32_t count = 0;
-  ExtraMetric metric[most_extra_metrics] = {};
+  ExtraMetric metric[max_extra_metrics] = {};
   /// Counters for the calling thread; null: there are none, for lack of memory or descriptors. Ordinary context.
   void* (*open)() = nullptr;
   /// On the thread that has opened them. Ordinary context.
@@ -42,14 +42,14 @@ inline constinit ExtraMetrics extra_metrics{};
 
 /// Of one location.
 struct ExtraReadings {
-  void* counters;                              ///< null: no thread has them open now
-  const void* thread;                          ///< the thread that has opened them
-  std::int64_t last[most_extra_metrics];       ///< last reading
-  std::int64_t begin[most_extra_metrics];      ///< reading at the begin of the unit in progress
-  std::int64_t unit[most_extra_metrics];       ///< growth in the unit in progress, before `begin`
-  std::int64_t outside[most_extra_metrics];    ///< growth outside of iterations, but for the unit in progress
-  std::int64_t uncounted[most_extra_metrics];  ///< of the last reading, what belongs to no unit
-  bool leave_out;                              ///< the growth until the next reading is charged to nothing
+  void* counters;                             ///< null: no thread has them open now
+  const void* thread;                         ///< the thread that has opened them
+  std::int64_t last[max_extra_metrics];       ///< last reading
+  std::int64_t begin[max_extra_metrics];      ///< reading at the begin of the unit in progress
+  std::int64_t unit[max_extra_metrics];       ///< growth in the unit in progress, before `begin`
+  std::int64_t outside[max_extra_metrics];    ///< growth outside of iterations, but for the unit in progress
+  std::int64_t uncounted[max_extra_metrics];  ///< of the last reading, what belongs to no unit
+  bool leave_out;                             ///< the growth until the next reading is charged to nothing
 };
 
 /// The calling thread begins / ceases to own the location. Ordinary context.

@@ -32,7 +32,7 @@ struct QueuedUnit {
   std::uint64_t epoch;    ///< number of that span
   Passed passed;
   UnitTotals totals;
-  std::int64_t extra[most_extra_metrics];
+  std::int64_t extra[max_extra_metrics];
 };
 struct QueuedPath {
   std::uint32_t node;

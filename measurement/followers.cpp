@@ -7,7 +7,7 @@
 #include "measurement/follower.hpp"
 #include "measurement/iterations.hpp"
 #include "measurement/locations.hpp"
-#include "platform/patience.hpp"
+#include "platform/backoff.hpp"
 #include "platform/threads.hpp"
 
 namespace refrain::measurement {
@@ -198,10 +198,10 @@ void serve_followers(Location& first) {
   leave_out_own_work(first);
 }
 
-FollowerLock::FollowerLock(Location& l, std::int64_t longest_ns) : location_(l) {
-  platform::Patience patience(longest_ns);
+FollowerLock::FollowerLock(Location& l, std::int64_t timeout_ns) : location_(l) {
+  platform::Backoff backoff(timeout_ns);
   while (is_locked_ && l.follower && l.follower->busy.test_and_set(std::memory_order_acquire))
-    is_locked_ = patience.wait();
+    is_locked_ = backoff.wait();
 }
 FollowerLock::~FollowerLock() {
   if (location_.follower && is_locked_) location_.follower->busy.clear(std::memory_order_release);

@@ -29,10 +29,10 @@ inline void serve_followers_if_due(Location& first) {
 /// for.
 class FollowerLock {
  public:
-  static constexpr std::int64_t long_enough_ns = 50'000'000;
+  static constexpr std::int64_t default_timeout_ns = 50'000'000;
 
-  /// `longest_ns`: of waiting. Who has it works for some milliseconds at most.
-  explicit FollowerLock(Location& location, std::int64_t longest_ns = long_enough_ns);
+  /// `timeout_ns`: how long to wait. The holder works for some milliseconds at most.
+  explicit FollowerLock(Location& location, std::int64_t timeout_ns = default_timeout_ns);
   ~FollowerLock();
   FollowerLock(const FollowerLock&) = delete;
   explicit operator bool() const { return is_locked_; }

@@ -32,15 +32,15 @@ std::atomic<bool> was_called{false}, has_triggered{false};
 
 /// Where the function lies, in all modules looked at so far. Appended under the lock, read without: the count is
 /// published after the range.
-constexpr std::size_t most_ranges = 4096;
-Range ranges[most_ranges];
+constexpr std::size_t max_ranges = 4096;
+Range ranges[max_ranges];
 std::atomic<std::size_t> range_count{0};
 std::size_t modules_seen = 0;
 std::atomic_flag looking;
 
 void add_range(std::uintptr_t begin, std::uintptr_t end) {
   const std::size_t count = range_count.load(std::memory_order_relaxed);
-  if (count == most_ranges) return;
+  if (count == max_ranges) return;
   ranges[count] = {begin, end, static_cast<std::uint32_t>(modules_seen)};
   range_count.store(count + 1, std::memory_order_release);
 }

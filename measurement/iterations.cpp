@@ -35,7 +35,7 @@ struct WithExtras {
   }
   std::span<const Column> view() const { return {column, count}; }
 };
-static_assert(std::max(region_columns.size(), function_columns.size()) + most_extra_metrics <= clustering::max_columns);
+static_assert(std::max(region_columns.size(), function_columns.size()) + max_extra_metrics <= clustering::max_columns);
 
 /// Of single iterations only what was sampled is kept: what is counted exactly is reconstructed well.
 constexpr Shape sample_shapes[] = {
@@ -61,7 +61,7 @@ unsigned further_levels() {
 }
 
 bool create(ClusteredLoop& loop) {
-  clustering::Precision columns[most_logged];
+  clustering::Precision columns[max_logged];
   for (std::size_t i = 0; i < logged_in_use(); ++i)  // those that were asked for exactly
     columns[i] = i < logged_count ? format::row_of(format::logged_metrics[i]).log : clustering::Precision::Exact;
   const WithExtras calls(region_columns, true), others(region_columns, false), functions(function_columns, true);
@@ -221,7 +221,7 @@ ClusteredLoop* loop_of(Iterations*& all, RegionId region) {
   if (!all) return nullptr;
   for (std::uint32_t i = 0; i < all->count; ++i)
     if (all->loops[i]->region == region) return all->loops[i];
-  if (all->count == Iterations::most_loops) return nullptr;
+  if (all->count == Iterations::max_loops) return nullptr;
   auto* loop = platform::make_on_pages<ClusteredLoop>();
   if (!loop) return nullptr;
   loop->region = region;

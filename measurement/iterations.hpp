@@ -20,8 +20,8 @@ using format::logged_count;
 using format::logged_index;
 
 /// With the extra metrics, which come behind those of the table.
-inline constexpr std::size_t most_logged = logged_count + most_extra_metrics;
-static_assert(most_logged <= clustering::max_overall);
+inline constexpr std::size_t max_logged = logged_count + max_extra_metrics;
+static_assert(max_logged <= clustering::max_overall);
 inline std::size_t logged_in_use() { return logged_count + extra_metrics.count; }
 
 /// What every clusterer of the process is made with. Set before the first mark.
@@ -48,8 +48,8 @@ struct PassedIterations {
   };
   Sum sums[2];  ///< in user code, and within one MPI call each
   /// Per metric of whole iterations, as of a cluster.
-  std::int64_t minimum[most_logged] = {}, maximum[most_logged] = {};
-  double squares[most_logged] = {};
+  std::int64_t minimum[max_logged] = {}, maximum[max_logged] = {};
+  double squares[max_logged] = {};
   /// `value`: ticks in an MPI call, or the part of the weight of samples that stands for passed iterations.
   struct AtNode {
     std::int64_t value = 0, off_cpu_ns = 0;
@@ -69,13 +69,13 @@ struct SlowestIterations {
     std::uint64_t number;
     platform::Ticks wall;
   };
-  One one[format::most_slowest];
+  One one[format::max_slowest];
   std::size_t count = 0;
 
   void add(std::uint64_t number, platform::Ticks wall) {
-    if (count == format::most_slowest && wall <= one[count - 1].wall) [[likely]]
+    if (count == format::max_slowest && wall <= one[count - 1].wall) [[likely]]
       return;
-    std::size_t at = count < format::most_slowest ? count++ : count - 1;
+    std::size_t at = count < format::max_slowest ? count++ : count - 1;
     for (; at > 0 && one[at - 1].wall < wall; --at) one[at] = one[at - 1];
     one[at] = {number, wall};
   }
@@ -95,8 +95,8 @@ struct ClusteredLoop {
 };
 
 struct Iterations {
-  static constexpr std::uint32_t most_loops = 16;
-  ClusteredLoop* loops[most_loops] = {};
+  static constexpr std::uint32_t max_loops = 16;
+  ClusteredLoop* loops[max_loops] = {};
   std::uint32_t count = 0;
   std::span<ClusteredLoop* const> view() const { return {loops, count}; }
   ClusteredLoop* current = nullptr;  ///< the loop that the thread is in
@@ -151,7 +151,7 @@ void spill_if_much(Location& location, const ClusteredLoop& loop);
 void take_iteration(Location& location);
 
 /// One value per metric of whole iterations in use.
-using IterationRow = std::int64_t[most_logged];
+using IterationRow = std::int64_t[max_logged];
 inline std::span<const std::int64_t> row_in_use(const IterationRow& row) { return {row, logged_in_use()}; }
 /// A unit's totals as the row of an iteration, which is returned as far as it is in use; messages and bytes are the
 /// sums over its call paths. `extras`: the metrics that are asked for; null: 0.

@@ -73,13 +73,13 @@ struct OpenMark {
 
 /// Those of one thread, outermost first.
 struct OpenMarks {
-  static constexpr std::uint32_t most = 60;
+  static constexpr std::uint32_t max_open = 60;
   std::uint32_t count;
   std::uint32_t at_iteration;                    ///< how many were open when the iteration in progress began
   std::uint32_t ignored;                         ///< begun when there was no room; their ends are to be ignored
   std::uint32_t ignored_loops;                   ///< those of them that are loops
   std::uintptr_t ignored_frame, ignored_caller;  ///< activation of the first of them
-  OpenMark open[most];
+  OpenMark open[max_open];
 };
 
 /// Of a location that MPI_Pcontrol has stopped (stopping.hpp).
@@ -87,7 +87,7 @@ struct WhileStopped {
   UnitTotals unit{};         ///< the unit in progress as it was; what is added to Location::unit meanwhile is dropped
   platform::Ticks wall = 0;  ///< of all stops, but for the one in progress since Location::begin
   std::int64_t cpu_ns = 0;   ///< likewise
-  std::int64_t row[columns_of(NodeKind::Region) + most_extra_metrics] = {};  ///< where calls write meanwhile
+  std::int64_t row[columns_of(NodeKind::Region) + max_extra_metrics] = {};  ///< where calls write meanwhile
 };
 
 struct EventLog;    // measurement/event_log.hpp

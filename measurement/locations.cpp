@@ -12,9 +12,9 @@
 #include "measurement/lifecycle.hpp"
 #include "measurement/marks.hpp"
 #include "measurement/stopping.hpp"
+#include "platform/backoff.hpp"
 #include "platform/floating_point.hpp"
 #include "platform/pages.hpp"
-#include "platform/patience.hpp"
 #include "platform/threads.hpp"
 
 namespace refrain::measurement {
@@ -57,7 +57,7 @@ const void* who_pauses() { return own_location() ? static_cast<const void*>(own_
 
 /// Pauses the locations that `for_each` hands out.
 template <class ForEach>
-bool pause(const ForEach& for_each, std::int64_t longest_ns) {
+bool pause(const ForEach& for_each, std::int64_t timeout_ns) {
   const void* nobody = nullptr;
   if (!pausing.compare_exchange_strong(nobody, who_pauses())) return false;
   for_each([](Location& l) {
@@ -67,7 +67,7 @@ bool pause(const ForEach& for_each, std::int64_t longest_ns) {
   // Owners see the gate at their next entry; the barrier makes their earlier entries visible here.
   bool is_paused = platform::barrier_on_all_threads();
   for_each(
-      [&](const Location& l) { is_paused = is_paused && !is_bookkeeping(wait_outside_bookkeeping(l, longest_ns)); });
+      [&](const Location& l) { is_paused = is_paused && !is_bookkeeping(wait_outside_bookkeeping(l, timeout_ns)); });
   if (!is_paused) resume_others();
   return is_paused;
 }
@@ -174,11 +174,11 @@ void end_location(Location& l) {
 
 bool is_held(const Location& l) { return &l == own_location() || l.gate.load(std::memory_order_relaxed) != Gate::Open; }
 
-Inside wait_outside_bookkeeping(const Location& l, std::int64_t longest_ns) {
-  platform::Patience patience(longest_ns);
+Inside wait_outside_bookkeeping(const Location& l, std::int64_t timeout_ns) {
+  platform::Backoff backoff(timeout_ns);
   Inside inside;
   do inside = l.inside.load(std::memory_order_acquire);
-  while (is_bookkeeping(inside) && patience.wait());
+  while (is_bookkeeping(inside) && backoff.wait());
   return inside;
 }
 
@@ -187,11 +187,11 @@ bool pause_others() {
     for (Location* l = first_location(); l; l = l->next)
       if (l != own_location()) f(*l);
   };
-  return pause(for_each_other, long_for_a_pause_ns);
+  return pause(for_each_other, pause_timeout_ns);
 }
 
-bool pause_one(Location& location, std::int64_t longest_ns) {
-  return pause([&](auto&& f) { f(location); }, longest_ns);
+bool pause_one(Location& location, std::int64_t timeout_ns) {
+  return pause([&](auto&& f) { f(location); }, timeout_ns);
 }
 
 void resume_others() {

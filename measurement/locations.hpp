@@ -31,14 +31,14 @@ void end_location(Location& location);
 void close_location(Location& location);
 
 /// So long a thread may be in Refrain's bookkeeping before it is given up.
-inline constexpr std::int64_t long_for_a_pause_ns = 50'000'000;
+inline constexpr std::int64_t pause_timeout_ns = 50'000'000;
 
 /// Between these two nobody but the caller's thread writes to a location: others wait at their entries, and their ticks
 /// record nothing. New locations may appear; they are to be left alone. False: one could not be paused, and none is; or
 /// another thread pauses them already.
 bool pause_others();
 /// The same of one location alone. False: it could not be paused, or another thread pauses locations already.
-bool pause_one(Location& location, std::int64_t longest_ns = long_for_a_pause_ns);
+bool pause_one(Location& location, std::int64_t timeout_ns = pause_timeout_ns);
 /// Of both. Does nothing when the calling thread pauses nobody.
 void resume_others();
 
@@ -48,7 +48,7 @@ bool is_held(const Location& location);
 
 /// Where the thread of a location is whose gate is not open. Waits until it has left Refrain's bookkeeping, but no
 /// longer than that: a thread that finds the gate not open is in it for a moment.
-Inside wait_outside_bookkeeping(const Location& location, std::int64_t longest_ns = 10'000'000);
+Inside wait_outside_bookkeeping(const Location& location, std::int64_t timeout_ns = 10'000'000);
 
 /// How many threads have been measured so far.
 std::int64_t threads_measured();

@@ -185,7 +185,7 @@ bool open(Location& l, RegionId name, bool is_loop, const Registers& caller) {
     return false;
   }
   const CallSite site = call_site_of(l, caller);
-  if (marks->ignored > 0 || marks->count == OpenMarks::most || site.activation.frame == 0) {
+  if (marks->ignored > 0 || marks->count == OpenMarks::max_open || site.activation.frame == 0) {
     if (marks->ignored++ == 0) {
       marks->ignored_frame = site.activation.frame;  // on no stack when it is not known
       marks->ignored_caller = site.activation.caller;
@@ -284,7 +284,7 @@ void begin_loop(Location& l, RegionId name, const Registers& caller, const OwnTi
   const platform::OwnFloatingPoint own_environment;
   stop_following(l);
   ClusteredLoop* loop = loop_of(l.iterations, name);
-  if (!loop && l.iterations && l.iterations->count == Iterations::most_loops)
+  if (!loop && l.iterations && l.iterations->count == Iterations::max_loops)
     misuse(l, caller.pc, "there are more loops than can be kept; iterations of the others are not");
   else if (!loop) l.count_loss(Loss::IterationUnclustered);
   if (l.iterations) l.iterations->current = loop;

@@ -166,7 +166,7 @@ Reading read(Location& l, bool own, Delay by, bool delay_is_asked) {
 }
 
 /// How often everything is read at most. A thread that has lost its core while it read has a new turn.
-constexpr int most_tries = 2;
+constexpr int max_tries = 2;
 
 /// No watch tells of a switch, but the clocks do: run delay is read only when time is missing, and once more behind the
 /// clocks, since what it has grown by meanwhile tells that they were not read at one moment.
@@ -176,7 +176,7 @@ Reading read_without_watch(Location& l, Delay by) {
   OffCpuTimes missing = of.unread;
   missing.user += reading.clocks.behind_ns - of.behind_ns;
   if (!of.knows_delay || !may_have_waited(missing)) return reading;
-  for (int i = 0; i < most_tries; ++i) {
+  for (int i = 0; i < max_tries; ++i) {
     reading = read(l, true, by, true);
     if (reading.delay_ns == platform::RunDelay::unknown || reading.delay_ns == read_delay_anew(l, by)) break;
   }
@@ -197,7 +197,7 @@ Reading read_at_once(Location& l, bool own, Delay by) {
   for (int i = 1;; ++i) {
     of.watch = l.cpu_clock.watch().begin();
     const Reading reading = read(l, own, by, delay_is_asked);
-    if (i == most_tries || has_kept_processor(l)) return reading;
+    if (i == max_tries || has_kept_processor(l)) return reading;
     delay_is_asked = true;
   }
 }

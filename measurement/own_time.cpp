@@ -11,7 +11,7 @@ using platform::Ticks;
 namespace {
 
 /// Without a switch watch, what takes longer than this many times the mean has lost its processor.
-constexpr Ticks most_times_mean = 64;
+constexpr Ticks max_times_mean = 64;
 constexpr std::int64_t enough_for_a_mean = 16;
 
 OwnTimes& times_of(Location& l, OwnTime of) { return l.own_times[static_cast<std::size_t>(of)]; }
@@ -25,7 +25,7 @@ Ticks mean_ticks(const OwnTimes& t) {
 bool is_undisturbed(Location& l, const OwnTimes& times, std::uint32_t watch, Ticks time) {
   platform::SwitchWatch& of_thread = l.cpu_clock.watch();
   if (of_thread.works()) return of_thread.holds(watch);
-  return times.each + times.sampled < enough_for_a_mean || time <= most_times_mean * mean_ticks(times);
+  return times.each + times.sampled < enough_for_a_mean || time <= max_times_mean * mean_ticks(times);
 }
 
 /// Sets `calls_to_timing`.

@@ -11,7 +11,7 @@ namespace refrain::measurement {
 
 /// Ids from here on are the program's; below are the adapter's.
 inline constexpr std::uint16_t first_user_region = 4096;
-inline constexpr std::size_t most_user_regions = 4096;
+inline constexpr std::size_t max_user_regions = 4096;
 inline constexpr std::size_t longest_region_name = 255;
 
 /// What a region is called: UTF-8 without control characters, 1 to 255 bytes. Other bytes become '?', an empty name

@@ -32,7 +32,7 @@ constexpr std::size_t stack_bytes = 512 * 1024;
 /// How often `run` looks whether the helper works, and the CPU time by which that differs from waiting in short sleeps.
 constexpr std::int64_t look_ns = 50'000'000;
 constexpr std::int64_t work_of_a_look_ns = 3'000'000;
-/// Even a helper that works is not waited for longer, unless there is more patience than that.
+/// Even a helper that works is not waited for longer, unless its own timeout is longer.
 constexpr std::int64_t longest_wait_ns = 5'000'000'000;
 
 }  // namespace

@@ -43,11 +43,11 @@ class BlockBuilder {
     std::uint64_t checksum;
   };
   /// A rank's block has each of its sections at most once, and no other block has more sections.
-  static constexpr auto most_sections =
+  static constexpr auto max_sections =
       static_cast<std::size_t>(format::newest_of_rank) - static_cast<std::size_t>(format::Section::Rank) + 1;
   bool append(format::Section type, format::Encoding encoding, Payload payload, std::size_t raw);
 
-  Entry entries_[most_sections];
+  Entry entries_[max_sections];
   std::size_t count_ = 0;
   platform::Bytes payloads_;
   Compressor compressor_;

@@ -49,9 +49,9 @@ void for_each_sample(Do action) {
 
 /// Of a frame of a sample, and what compressed spans are unpacked in.
 constexpr std::size_t bytes_of_a_frame = std::size_t{1} << 20;
-static_assert(bytes_of_a_frame >= events::SpanStore::least_room);
+static_assert(bytes_of_a_frame >= events::SpanStore::min_room);
 bool has_room(platform::Bytes& room) {
-  return room.resize(bytes_of_a_frame) || room.resize(events::SpanStore::least_room);
+  return room.resize(bytes_of_a_frame) || room.resize(events::SpanStore::min_room);
 }
 
 int unwritten_sample = 0;  ///< a write has failed: the errno value

@@ -70,7 +70,7 @@ bool make_directory(const config::Configuration& configuration, const measuremen
   return made;
 }
 
-constexpr std::size_t most_options = 64;
+constexpr std::size_t max_options = 64;
 constexpr std::size_t value_size = 1100;
 
 /// `may_complain`: a failure is said on stderr.
@@ -83,10 +83,10 @@ void put_manifest(const config::Configuration& configuration, ManifestRecord rec
   gethostname(host, sizeof host - 1);
 
   platform::GrowableArray<char> texts;
-  NameValue values[most_options];
+  NameValue values[max_options];
   std::size_t count = 0;
-  if (texts.resize(most_options * value_size)) {
-    for (; count < config::option_count && count < most_options; ++count) {
+  if (texts.resize(max_options * value_size)) {
+    for (; count < config::option_count && count < max_options; ++count) {
       char* text = &texts[count * value_size];
       config::format_option(configuration, count, text, value_size);
       const char* variable = config::option_table[count].variable;

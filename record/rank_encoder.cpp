@@ -115,7 +115,7 @@ void encode_rows(const UnitRecord& unit, const LocationRecord& location, Paths p
   out.varint(distinct);
   std::uint32_t last_path = 0;
   (void)for_each_path(rows.view(), [&](std::span<const Row> of_path) {
-    std::int64_t values[most_values];
+    std::int64_t values[max_values];
     std::ranges::copy(of_path[0].values, values);
     for (const Row& row : of_path.subspan(1)) combine(row, values);
     out.varint(of_path[0].path - last_path);

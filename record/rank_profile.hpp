@@ -42,7 +42,7 @@ struct UnitRecord : measurement::UnitTotals {
   std::int32_t loop;
   std::int32_t cluster;
   std::span<const ValueRecord> values;
-  std::int64_t extra[measurement::most_extra_metrics];  ///< totals of the extra metrics
+  std::int64_t extra[measurement::max_extra_metrics];  ///< totals of the extra metrics
 };
 
 /// How the columns of one MPI call path scale with the overall metrics in the iterations of a class

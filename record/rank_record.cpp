@@ -64,7 +64,7 @@ bool RankRecordBuilder::add_outside(const Location& l, const measurement::UnitTo
   }
   measurement::UnitTotals totals = l.outside;
   totals += in_progress;
-  std::int64_t extra[measurement::most_extra_metrics] = {};
+  std::int64_t extra[measurement::max_extra_metrics] = {};
   if (const measurement::ExtraReadings* r = l.extra)
     for (std::size_t i = 0; i < record_.extra_metrics.size(); ++i)
       extra[i] = r->outside[i] + r->unit[i] + r->last[i] - r->begin[i];

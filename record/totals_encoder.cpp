@@ -79,11 +79,11 @@ class LocationSums {
   };
 
   // The sums of a call path: ticks, columns, shares of the extra metrics.
-  std::size_t width() const { return 1 + most_columns + extras_; }
+  std::size_t width() const { return 1 + max_columns + extras_; }
   std::int64_t* sums(std::uint32_t index) { return &sums_[index * width()]; }
   std::int64_t* ticks(std::uint32_t index) { return sums(index); }
   std::int64_t* columns(std::uint32_t index) { return sums(index) + 1; }
-  std::int64_t* extras(std::uint32_t index) { return sums(index) + 1 + most_columns; }
+  std::int64_t* extras(std::uint32_t index) { return sums(index) + 1 + max_columns; }
 
   void begin() {
     for (const LocationPath& path : paths_) index_of_path_[path.path] = 0;
@@ -122,7 +122,7 @@ class LocationSums {
     const std::size_t count = kind_columns(kind).count;
     UnitPath path{0, kind, {PathClaim::Nothing, 0}};
     if (!find_index(rows[0].path, kind, path.index)) return false;
-    std::int64_t combined[most_values] = {};
+    std::int64_t combined[max_values] = {};
     bool has_columns = false;
     for (const Row& row : rows) {
       add_columns(kind, row.values.data(), combined, has_columns);
@@ -209,8 +209,8 @@ class LocationSums {
   Values sums_;
   measurement::UnitTotals totals_;
   format::UnitTimes times_;
-  std::int64_t extra_totals_[measurement::most_extra_metrics];
-  std::int64_t extra_no_path_[measurement::most_extra_metrics];
+  std::int64_t extra_totals_[measurement::max_extra_metrics];
+  std::int64_t extra_no_path_[measurement::max_extra_metrics];
 
   // Of one unit.
   GrowableArray<Row> rows_;

@@ -23,13 +23,13 @@ namespace refrain::runtime {
 namespace {
 
 using measurement::extra_metrics;
-using measurement::most_extra_metrics;
+using measurement::max_extra_metrics;
 using platform::KernelEvent;
 using platform::Resource;
 using platform::say;
 namespace papi = adapters::papi;
 
-static_assert(config::most_metrics == most_extra_metrics);
+static_assert(config::max_metrics == max_extra_metrics);
 
 enum class Source : std::uint8_t { Resource, Kernel, Papi };
 
@@ -50,7 +50,7 @@ struct CounterReference {
   Source source;
   std::uint8_t number;  ///< of the resource, or among the counters of its source
 };
-CounterReference references[most_extra_metrics];
+CounterReference references[max_extra_metrics];
 bool uses[3] = {};
 KernelEvent kernel_events[platform::kernel_event_count];
 std::uint32_t kernel_events_used = 0;
@@ -78,7 +78,7 @@ std::int64_t take_growth(std::int64_t mark) {
 /// Async-signal-safe with `at_tick`.
 bool read(void* handle, bool at_tick, std::int64_t* values) {
   auto& counters = *static_cast<Counters*>(handle);
-  std::int64_t resources[platform::resource_count], kernel[platform::kernel_event_count], events[most_extra_metrics];
+  std::int64_t resources[platform::resource_count], kernel[platform::kernel_event_count], events[max_extra_metrics];
   bool good_kernel = true, good_papi = true;
   if (uses[static_cast<int>(Source::Resource)]) {
     platform::read_resource_usage(resources);
@@ -176,7 +176,7 @@ const char* try_kernel_event(KernelEvent event) {
 
 /// A copy of the name, zero-terminated and valid to the end.
 const char* kept(std::string_view name) {
-  static char texts[most_extra_metrics][config::longest_metric_name + 1];
+  static char texts[max_extra_metrics][config::longest_metric_name + 1];
   char* text = texts[extra_metrics.count];
   config::Line(text, sizeof texts[0]) << name;
   return text;

@@ -72,7 +72,7 @@ bool measure_this_thread() {
   Location* location = measurement::begin_location(location_settings);
   if (!location || !measurement::enter_location(*location)) return false;
   const platform::StackBounds stack = location->walker.stack();
-  if (stack.high - stack.low < platform::least_stack_for_handlers()) {
+  if (stack.high - stack.low < platform::min_stack_for_handlers()) {
     location->count_loss(measurement::Loss::StackTooSmall);
     return true;
   }

@@ -12,12 +12,12 @@
 #include "measurement/lifecycle.hpp"
 #include "measurement/locations.hpp"
 #include "measurement/mpi_call.hpp"
+#include "platform/backoff.hpp"
 #include "platform/clock.hpp"
 #include "platform/floating_point.hpp"
 #include "platform/message.hpp"
 #include "platform/modules.hpp"
 #include "platform/owned_lock.hpp"
-#include "platform/patience.hpp"
 #include "platform/threads.hpp"
 #include "record/error_text.hpp"
 #include "record/event_file.hpp"
@@ -258,10 +258,10 @@ bool stop_snapshots() {
   measurement::lifecycle.snapshot_is_due = nullptr;
   // Another thread may be writing; or this one, when a signal handler ends the process.
   if (writing.is_own()) return false;
-  constexpr std::int64_t long_enough_ns = 5'000'000'000;
-  platform::Patience patience(long_enough_ns);
+  constexpr std::int64_t timeout_ns = 5'000'000'000;
+  platform::Backoff backoff(timeout_ns);
   while (!writing.try_lock())
-    if (!patience.wait()) return false;
+    if (!backoff.wait()) return false;
   return true;
 }
 

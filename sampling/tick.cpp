@@ -78,9 +78,9 @@ void arm_timer(Location& location) {
 /// The event's timer runs in kernel mode too but is not heard there. So that samples come as often as was asked for,
 /// its period adapts slowly to the part of time in user mode: what a sample stands for is told by its own period.
 std::int64_t mean_event_period(const ThreadSampler& sampler) {
-  constexpr double least_part = 0.25;
+  constexpr double min_part = 0.25;
   double part = sampler.recent_cpu_ns > 0 ? sampler.recent_user_ns / sampler.recent_cpu_ns : 1;
-  if (part < least_part) part = least_part;
+  if (part < min_part) part = min_part;
   return static_cast<std::int64_t>(part * static_cast<double>(tick_settings.period_ns));
 }
 
@@ -171,7 +171,7 @@ void give_up_event(Location& location) {
 /// the kernel gives the event's timer 10 us at least, and it never ends. The tick is then the sample that is due.
 std::int64_t weight_of_silence(Location& location, std::int64_t user_ns) {
   ThreadSampler& sampler = *location.sampler;
-  constexpr unsigned most_in_a_row = 16;
+  constexpr unsigned max_in_a_row = 16;
   sampler.ticks_without_event_ns += user_ns;
   const std::int64_t long_enough = 4 * (tick_settings.period_ns + tick_settings.kernel_tick_ns);
   if (sampler.ticks_without_event_ns < long_enough) return 0;
@@ -183,7 +183,7 @@ std::int64_t weight_of_silence(Location& location, std::int64_t user_ns) {
   const std::int64_t now = sampling_clock_ns(), elapsed = now - sampler.last_sample_ns;
   if (elapsed <= tick_settings.longest_gap_ns) return 0;
   sampler.last_sample_ns = now;
-  if (++sampler.silences > most_in_a_row || !sampler.task_clock.start(sampler.event_period_ns)) give_up_event(location);
+  if (++sampler.silences > max_in_a_row || !sampler.task_clock.start(sampler.event_period_ns)) give_up_event(location);
   const std::int64_t due = elapsed + sampler.kernel_time_owed_ns;
   sampler.kernel_time_owed_ns = std::min<std::int64_t>(due, 0);
   return std::max<std::int64_t>(due, 0);

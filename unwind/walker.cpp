@@ -463,7 +463,7 @@ struct Sites {
 
   /// Frames of the record that lie further in than the call's caller stay, so that two calls of one function need not
   /// take each other's place; but all calls pass them.
-  static constexpr std::uint32_t most_passed = 3;
+  static constexpr std::uint32_t max_passed = 3;
 
   [[gnu::always_inline]] static Frame* find(State& state, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp) {
     Site* site = of_call(state, pc, sp, fp);
@@ -472,7 +472,7 @@ struct Sites {
     if (!outer || outer >= state.max_depth) return nullptr;
     const Frame& caller = state.frames[outer - 1];
     if (caller.sp != outer_sp(*site) || !leads_to(*site, caller) || !Record::is_unchanged(state, outer)) return nullptr;
-    if (state.reusable - outer > most_passed) state.reusable = outer;
+    if (state.reusable - outer > max_passed) state.reusable = outer;
     return &site->frame;
   }
 };

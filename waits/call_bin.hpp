@@ -45,7 +45,7 @@ class CallBin {
   constexpr bool sends() const { return (code_ >> size_bits & 1) != 0; }
   constexpr bool receives() const { return (code_ >> (size_bits + 1) & 1) != 0; }
   constexpr unsigned processes() const { return code_ >> (size_bits + 2); }
-  constexpr std::int64_t most_bytes() const { return static_cast<std::int64_t>((std::uint64_t{1} << size()) - 1); }
+  constexpr std::int64_t max_bytes() const { return static_cast<std::int64_t>((std::uint64_t{1} << size()) - 1); }
   constexpr bool operator==(const CallBin&) const = default;
   constexpr auto operator<=>(const CallBin&) const = default;
 

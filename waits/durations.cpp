@@ -44,7 +44,7 @@ bool DurationTable::add(std::uint32_t node, CallBin bin, std::int64_t ticks, std
   Entry* const at = find(node, bin);
   if (at->node == 0) return false;
   at->durations.add_call(ticks, whole);
-  at->most_of_short = Durations::most_of_short(at->durations[Column::Shortest]);
+  at->short_limit = Durations::short_limit(at->durations[Column::Shortest]);
   return true;
 }
 
@@ -52,7 +52,7 @@ void DurationTable::add_entry(std::uint32_t node, CallBin bin, std::int64_t tick
   Entry* const at = find(node, bin);
   at->bin = bin;
   at->durations.add_call(ticks, whole);
-  at->most_of_short = Durations::most_of_short(at->durations[Column::Shortest]);
+  at->short_limit = Durations::short_limit(at->durations[Column::Shortest]);
   at->node = node;
 }
 

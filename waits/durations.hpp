@@ -60,7 +60,7 @@ struct Durations {
       forget_short_if_long();
     }
     longest = std::max(longest, whole);
-    if (whole > most_of_short(shortest)) return;
+    if (whole > short_limit(shortest)) return;
     ++(*this)[Column::ShortCalls];
     (*this)[Column::ShortTime] += whole;
   }
@@ -68,13 +68,13 @@ struct Durations {
   void add(const Durations& other);
   /// Beside the shortest call, which is a new one.
   void forget_short_if_long() {
-    if ((*this)[Column::ShortTime] > (*this)[Column::ShortCalls] * most_of_short((*this)[Column::Shortest]))
+    if ((*this)[Column::ShortTime] > (*this)[Column::ShortCalls] * short_limit((*this)[Column::Shortest]))
       (*this)[Column::ShortCalls] = (*this)[Column::ShortTime] = 0;
   }
 
   /// What takes no longer may be communication alone. With cold caches a short call takes several times as long; where
   /// much is moved a quarter is as much as it varies. The clock has 1 to 4 ticks in a nanosecond.
-  static constexpr std::int64_t most_of_short(std::int64_t shortest) {
+  static constexpr std::int64_t short_limit(std::int64_t shortest) {
     constexpr std::int64_t cold = 12'000;
     return shortest + std::max(std::min(3 * shortest, cold), shortest / 4);
   }
@@ -88,7 +88,7 @@ class DurationTable {
     std::uint32_t node;  ///< call path, 0: free
     CallBin bin;
     Durations durations;
-    std::int64_t most_of_short = 0;  ///< Durations::most_of_short() of the shortest
+    std::int64_t short_limit = 0;  ///< Durations::short_limit() of the shortest
   };
   static_assert(sizeof(Entry) == 64);
 
@@ -117,7 +117,7 @@ class DurationTable {
       return false;
     ++durations[Column::Calls];
     durations[Column::Time] += ticks;
-    if (whole <= at->most_of_short) [[likely]] {
+    if (whole <= at->short_limit) [[likely]] {
       ++durations[Column::ShortCalls];
       durations[Column::ShortTime] += whole;
     }
@@ -125,10 +125,10 @@ class DurationTable {
   }
   /// The same of any call. False: it has no entry yet. Async-signal-safe.
   bool add(std::uint32_t node, CallBin bin, std::int64_t ticks, std::int64_t whole);
-  /// The same of a call that has none, which gets one. There must be fewer than most_entries().
+  /// The same of a call that has none, which gets one. There must be fewer than max_entries().
   void add_entry(std::uint32_t node, CallBin bin, std::int64_t ticks, std::int64_t whole);
   /// A quarter stays free.
-  std::size_t most_entries() const { return bits() == 0 ? 0 : (std::size_t{3} << bits()) / 4; }
+  std::size_t max_entries() const { return bits() == 0 ? 0 : (std::size_t{3} << bits()) / 4; }
 
  private:
   unsigned shift() const { return static_cast<unsigned>(word_ & (alignof(Entry) - 1)); }

@@ -9,8 +9,8 @@
 namespace refrain::waits {
 namespace {
 
-/// As Durations::most_of_short(), of seconds.
-double most_of_short(double shortest_s) {
+/// As Durations::short_limit(), of seconds.
+double short_limit(double shortest_s) {
   constexpr double cold_s = 5e-6;
   return shortest_s + std::max(std::min(3 * shortest_s, cold_s), shortest_s / 4);
 }
@@ -20,7 +20,7 @@ double most_of_short(double shortest_s) {
 double slowest_of(CallBin bin) {
   constexpr double latency_s = 200e-6, bytes_in_s = 50e6;
   const double steps = std::max(bin.processes(), 1U);
-  return steps * (latency_s + static_cast<double>(bin.most_bytes()) / bytes_in_s);
+  return steps * (latency_s + static_cast<double>(bin.max_bytes()) / bytes_in_s);
 }
 
 Calls::Calls(const Durations& of, double seconds_per_tick)
@@ -54,7 +54,7 @@ Floor FloorBuilder::floor() const {
   constexpr double in_an_octave = 8;
   Short all;
   for (const auto& [eighths, of] : by_shortest_) {
-    if (std::exp2(eighths / in_an_octave) > most_of_short(shortest_s_)) break;
+    if (std::exp2(eighths / in_an_octave) > short_limit(shortest_s_)) break;
     all.number += of.number;
     all.time_s += of.time_s;
   }
@@ -84,7 +84,7 @@ double Estimate::error_s() const { return statistics::uniform_deviation_from(sec
 
 Estimate estimate(const Calls& of, const Floor& own, const Floor& of_all, const Comparison& by) {
   const auto longer_than = [&](double floor_s) { return std::max(of.time_s - of.number * floor_s, 0.0); };
-  const double short_s = most_of_short(own.shortest_s);
+  const double short_s = short_limit(own.shortest_s);
   Estimate result;
   result.paper_s = longer_than(own.shortest_s);
   result.most_by_shortest_s = longer_than(std::min(own.shortest_s, of_all.shortest_s));

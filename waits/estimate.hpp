@@ -7,7 +7,7 @@
 ///     sum over bins b of (time of the calls of b - number of them * shortest call of the function and b),
 ///
 /// is mostly too large. Here the usual call takes the place of the shortest: the mean of those that took little longer
-/// than it (Durations::most_of_short), which may be communication alone. Where long calls may be so by moving data, too
+/// than it (Durations::short_limit), which may be communication alone. Where long calls may be so by moving data, too
 /// (LongBy::data), what calls take longer than may be communication is the estimate.
 ///
 /// Bounds. The upper one is that by the shortest call of any process where one of them is known not to have waited

@@ -120,7 +120,7 @@ class CallSites {
       by_rank.add(leaf);
       for (const experiment::CallDurations& of : leaf.location.durations)
         if (CallSite* site = of_path(of.path); site && of.bin.size() > 0)
-          site->largest = std::max(site->largest.value_or(0), of.bin.most_bytes());
+          site->largest = std::max(site->largest.value_or(0), of.bin.max_bytes());
     });
     by_rank.finish();
   }

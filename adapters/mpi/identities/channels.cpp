@@ -21,7 +21,7 @@ bool is_wild(std::int32_t peer, std::int32_t tag) { return peer == any_peer || t
 
 bool Channels::create(bool is_threaded) {
   if (table_) return true;
-  void* memory = platform::map_pages(slots * sizeof(Channel) + most_queues * sizeof(Queue));
+  void* memory = platform::map_pages(slots * sizeof(Channel) + max_queues * sizeof(Queue));
   if (!memory) return false;
   queues_ = reinterpret_cast<Queue*>(static_cast<std::byte*>(memory) + slots * sizeof(Channel));
   is_threaded_ = is_threaded;
@@ -87,8 +87,8 @@ bool Channels::is_unsure(Channel& channel, std::int32_t thread) {
 
 Channels::Queue* Channels::queue_of(std::int32_t communicator, bool may_add) {
   if (communicator < 0) return nullptr;
-  for (unsigned i = 0; i < most_queues; ++i) {
-    Queue& queue = queues_[(static_cast<unsigned>(communicator) + i) % most_queues];
+  for (unsigned i = 0; i < max_queues; ++i) {
+    Queue& queue = queues_[(static_cast<unsigned>(communicator) + i) % max_queues];
     std::int32_t there = queue.communicator_plus_1.load();
     if (there == communicator + 1) return &queue;
     if (there != 0) continue;
@@ -123,7 +123,7 @@ bool Channels::must_wait(const Queue& queue, std::uint32_t before, std::int32_t 
 
 /// Null: there is no room, and the queue is broken.
 Channels::Waiting* Channels::append(Queue& queue, const ChannelUse& use, std::uint64_t ticket) {
-  if (queue.count == most_waiting) {
+  if (queue.count == max_waiting) {
     queue.broken.store(true);
     note_trouble();
     return nullptr;

@@ -33,7 +33,7 @@ struct ChannelUse {
 class Channels {
  public:
   static constexpr std::uint32_t slots = 1u << 16;
-  static constexpr unsigned most_queues = 32, most_waiting = 64;
+  static constexpr unsigned max_queues = 32, max_waiting = 64;
 
   /// False: there is no memory, and no message has a number. `is_threaded`: MPI_THREAD_MULTIPLE.
   bool create(bool is_threaded);
@@ -92,7 +92,7 @@ class Channels {
     std::atomic<std::int32_t> owner;
     std::atomic<bool> broken;
     std::uint32_t count;
-    Waiting waiting[most_waiting];
+    Waiting waiting[max_waiting];
   };
 
   static std::uint64_t key_of(const ChannelUse& use) {

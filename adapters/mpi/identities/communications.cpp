@@ -15,19 +15,19 @@ namespace {
 constinit Channels channels;
 
 /// Ids that stand for several communicators, whose messages have no order.
-constexpr std::size_t most_communicators = 65'536;
+constexpr std::size_t max_communicators = 65'536;
 std::atomic<bool> any_merged{false};
-std::atomic<std::uint64_t> merged[most_communicators / 64];
+std::atomic<std::uint64_t> merged[max_communicators / 64];
 
 /// Collective operations that have begun, by communicator. Of one communicator no two threads begin any at a time.
-std::atomic<std::uint64_t> operations[most_communicators];
+std::atomic<std::uint64_t> operations[max_communicators];
 constexpr std::uint64_t has_failed = std::uint64_t{1} << 63;
 
 /// Fences that have ended, by window. Of one window no two threads are in one at a time.
-constexpr std::size_t most_windows = 65'536;
-std::atomic<std::uint64_t> fences[most_windows];
+constexpr std::size_t max_windows = 65'536;
+std::atomic<std::uint64_t> fences[max_windows];
 
-bool has_slot(std::int32_t id) { return id >= 0 && static_cast<std::size_t>(id) < most_communicators; }
+bool has_slot(std::int32_t id) { return id >= 0 && static_cast<std::size_t>(id) < max_communicators; }
 
 bool is_merged(std::int32_t id) {
   return any_merged.load(std::memory_order_relaxed) && has_slot(id) &&
@@ -112,9 +112,9 @@ struct Matched {
   std::atomic<std::uint64_t> key;
   MatchedMessage message;
 };
-constexpr unsigned most_matched = 64;
+constexpr unsigned max_matched = 64;
 constexpr std::uint64_t in_change = 1;
-constinit Matched matched_messages[most_matched]{};
+constinit Matched matched_messages[max_matched]{};
 std::uint64_t key_of(MPI_Message message) { return handle_bits(message) << 1 | std::uint64_t{1} << 63; }
 
 MatchedMessage take_matched(MPI_Message message) {
@@ -309,7 +309,7 @@ void note_one_sided(Location& l, MPI_Win win, int target, Traffic traffic) {
 void note_fence(Location& l, MPI_Win win) {
   Record r = whole(Kind::Synchronization, events::no_peer, events::any_tag, id_of_window(win));
   r.ordinal = events::no_ordinal;
-  if (are_numbered() && r.communicator >= 0 && static_cast<std::size_t>(r.communicator) < most_windows) {
+  if (are_numbered() && r.communicator >= 0 && static_cast<std::size_t>(r.communicator) < max_windows) {
     std::atomic<std::uint64_t>& count = fences[r.communicator];
     r.ordinal = count.load(std::memory_order_relaxed);
     count.store(r.ordinal + 1, std::memory_order_relaxed);

@@ -55,7 +55,7 @@ class SpanStoreTest : public testing::Test {
   /// All that was not written yet, as a reader finds it.
   std::vector<Span> read(std::size_t bytes_of_a_block = 4096) {
     std::vector<Span> spans;
-    std::vector<std::byte> room(std::max(bytes_of_a_block, SpanStore::least_room));
+    std::vector<std::byte> room(std::max(bytes_of_a_block, SpanStore::min_room));
     while (store_.has_more()) {
       const Block block = store_.next_block(buffer_, room);
       Context context = block.begin;

@@ -145,7 +145,7 @@ TEST_F(CallDurations, take_a_mebibyte_at_most_and_the_rest_is_counted) {
       location->call.begin = location->call.charged_until = location->call.taken_out = 0;
       note_duration(*location, 10, {});
     }
-  EXPECT_EQ(most_memory_of_durations, DurationTable::bytes(location->durations.bits()));
+  EXPECT_EQ(max_durations_memory, DurationTable::bytes(location->durations.bits()));
   EXPECT_EQ(2 * nodes, all()[Column::Calls] + lost());
   EXPECT_EQ(2 * entries(), static_cast<std::size_t>(all()[Column::Calls]));
 }

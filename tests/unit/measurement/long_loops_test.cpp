@@ -127,8 +127,8 @@ TEST_F(LongLoop, keeps_the_slowest_iterations) {
   std::vector<std::uint64_t> order(walls_.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::stable_sort(order, std::greater<>{}, [&](std::uint64_t i) { return walls_[i]; });
-  ASSERT_EQ(format::most_slowest, loop_->slowest.count);
-  for (std::size_t i = 0; i < format::most_slowest; ++i) {
+  ASSERT_EQ(format::max_slowest, loop_->slowest.count);
+  for (std::size_t i = 0; i < format::max_slowest; ++i) {
     EXPECT_EQ(order[i], loop_->slowest.one[i].number) << i;
     EXPECT_EQ(walls_[order[i]], loop_->slowest.one[i].wall) << i;
   }

@@ -122,7 +122,7 @@ TEST_F(ChannelsTest, a_freed_receive_has_its_place) {
 
 TEST_F(ChannelsTest, too_many_open_wildcards) {
   std::vector<MessageNumber> posted;
-  for (unsigned i = 0; i < Channels::most_waiting; ++i) posted.push_back(post(from(any_peer, 7)));
+  for (unsigned i = 0; i < Channels::max_waiting; ++i) posted.push_back(post(from(any_peer, 7)));
   EXPECT_FALSE(full);
   (void)post(from(1, 7));
   EXPECT_TRUE(full);

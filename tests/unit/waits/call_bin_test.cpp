@@ -24,8 +24,8 @@ TEST(CallBin, sizes_double) {
   EXPECT_EQ(63u, size_of(std::numeric_limits<std::int64_t>::max()));
   for (const std::int64_t bytes : {0, 1, 2, 3, 1000, 1 << 20}) {
     const CallBin bin(Transfer{.bytes = bytes});
-    EXPECT_LE(bytes, bin.most_bytes());
-    EXPECT_GE(bytes, bin.most_bytes() / 2);
+    EXPECT_LE(bytes, bin.max_bytes());
+    EXPECT_GE(bytes, bin.max_bytes() / 2);
   }
 }
 
