@@ -99,7 +99,7 @@ void Clusterer::refresh_sketches(IterationClass& cls) {
 }
 
 /// A column of the sketch is not zero everywhere any more.
-void Clusterer::to_order(IterationClass& cls, unsigned flat) {
+void Clusterer::add_to_order(IterationClass& cls, unsigned flat) {
   cls.in_order |= std::uint64_t{1} << flat;
   std::uint8_t at = cls.order_count++;
   if (!exact_[flat_[flat].shape]) {

@@ -278,7 +278,7 @@ class Clusterer {
   Slopes slopes_of(const IterationClass& cls, unsigned flat, std::uint32_t value) const;
   void refresh_sketches(IterationClass& cls);
   void order_columns(IterationClass& cls);
-  void to_order(IterationClass& cls, unsigned flat);
+  void add_to_order(IterationClass& cls, unsigned flat);
   float cost(std::uint32_t a, std::uint32_t b) const;
   float apart(const IterationClass& cls, std::uint32_t slot, std::uint8_t begin, std::uint8_t end) const;
   template <class Ward, class Limit, class Cheaper>

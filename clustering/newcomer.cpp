@@ -100,7 +100,7 @@ void Clusterer::sketch_newcomer(IterationClass& cls) {
   std::uint64_t sketched = differing;
   for (std::uint32_t i = 0; i < other_count_; ++i) sketched |= flats_of(others_[i].shape) & all_sketched_;
   for (std::uint64_t left = sketched & ~cls.in_order; left; left &= left - 1)
-    to_order(cls, static_cast<unsigned>(std::countr_zero(left)));
+    add_to_order(cls, static_cast<unsigned>(std::countr_zero(left)));
   for (std::uint8_t o = 0; o < cls.order_count; ++o) store(newcomer_sketch_ + cls.order[o] * lanes, Four{0, 0, 0, 0});
   for (std::uint64_t left = differing; left; left &= left - 1) {
     const FlatColumn& flat = flat_[std::countr_zero(left)];

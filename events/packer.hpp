@@ -17,7 +17,7 @@ class Packer {
   /// Takes its memory from the end of `memory`, aligned to 8 bytes. None when that is more than a sixteenth: the same
   /// records would take less room as they are.
   static Packer at_end_of(std::span<std::byte>& memory);
-  bool is_there() const { return memory_ != nullptr; }
+  bool exists() const { return memory_ != nullptr; }
 
   /// Valid until the next call. Empty: it would not be smaller.
   std::span<const std::byte> pack(std::span<const std::byte> piece) { return pack_(*this, piece); }

@@ -202,7 +202,7 @@ bool SpanStore::drop_preceding(Buffer& buffer) {
 
 /// Compresses the next ones that are not yet. False: there are none, it is enough, or they become no smaller.
 bool SpanStore::pack_some(Buffer& buffer) {
-  if (!packer_.is_there() || looked_at_ == count_ || raw_bytes_ > 2 * memory_) return false;
+  if (!packer_.exists() || looked_at_ == count_ || raw_bytes_ > 2 * memory_) return false;
   std::size_t from = 0;
   for (std::size_t i = 0; i < looked_at_; ++i) from += kept(i).size;
   std::size_t to = from, seen = 0;

@@ -14,8 +14,8 @@ void watch_endings();
 /// in a signal handler, with its stack used up. Async-signal-safe but for what docs/async-safety.md says ("Endings").
 void write_before_exit();
 
-/// Does the last work of a process that is about to end, and waits for it, at most `patience_s`: a file system that
+/// Does the last work of a process that is about to end, and waits for it, at most `timeout_s`: a file system that
 /// hangs shall not keep the program from its own end. False: it hangs.
-bool do_at_end(void (*work)(void*), std::int64_t patience_s);
+bool run_at_end(void (*work)(void*), std::int64_t timeout_s);
 
 }  // namespace refrain::guest

@@ -33,7 +33,7 @@ struct Callbacks {
   /// This process is being measured; a child that shares its memory, or has a copy of it, is not.
   bool (*is_measured)();
   /// This is the process that is or was measured, not such a child.
-  bool (*is_home)();
+  bool (*is_original_process)();
   /// The job has other ranks.
   bool (*is_one_of_several)();
   /// The signal of our ticks; 0: there is none, or the program has taken it.

@@ -17,7 +17,7 @@ bool is_at_or_beyond(const Location& l, std::uintptr_t sp, std::uintptr_t scope)
 }
 
 /// False where that cannot be known.
-bool is_surely_not_on_stack(Location& l, const unwind::Start& from, std::uintptr_t frame) {
+bool is_proven_off_stack(Location& l, const unwind::Start& from, std::uintptr_t frame) {
   const unwind::Walk walk = l.walker.walk_fully(from);
   if (walk.end != unwind::WalkEnd::Complete) return false;
   return std::none_of(walk.frames, walk.frames + walk.depth, [&](const unwind::Frame& of) { return of.sp == frame; });
@@ -32,7 +32,7 @@ bool tick_is_gone(Location& l, const unwind::Start& from) {
   unwind::StackMemory memory(l.walker.stack(), from.registers.sp);
   std::uintptr_t number;
   if (!memory.load(mark, number) || number != tick.number) return true;
-  return tick.frame != 0 && is_surely_not_on_stack(l, from, tick.frame);
+  return tick.frame != 0 && is_proven_off_stack(l, from, tick.frame);
 }
 
 /// What bookkeeping has left in the middle of a change is made whole. Inside a scope.

@@ -7,7 +7,7 @@
 namespace refrain::measurement {
 
 void end_unit(Location& l, platform::Ticks now, std::int64_t cpu_now_ns) {
-  if (&l == own_location()) end_user_part(l, now);
+  if (&l == own_location()) look_at_boundary(l, now);
   const std::int64_t cpu_ns = cpu_now_ns > l.cpu_begin_ns ? cpu_now_ns - l.cpu_begin_ns : 0;
   const platform::Ticks wall = now - l.begin;
   l.begin = now;

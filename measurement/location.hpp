@@ -210,10 +210,10 @@ TimedOwnWork::~TimedOwnWork() { location_.unit.own += end_own_time(location_, of
 }
 /// The thread itself leaves user code for a call, which begins at the time that is returned. The previous call has
 /// already looked at its own time if it was long enough; if not, it counts as part of this stretch.
-[[gnu::always_inline]] inline platform::Ticks end_user_stretch(Location& location) {
+[[gnu::always_inline]] inline platform::Ticks end_user_time(Location& location) {
   const platform::Ticks now = platform::now();
   if (now - shortest_with_switch < location.call.begin || has_kept_processor(location)) return now;
-  return begin_after_look(location, now);
+  return look_at_call_begin(location, now);
 }
 
 /// The unit in progress lasts until the given times, and what comes after them is another one's. Inside a scope.

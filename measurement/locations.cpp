@@ -26,7 +26,7 @@ constexpr std::uintptr_t no_scope = ~std::uintptr_t{0};
 std::atomic<Location*> all{nullptr};
 std::atomic<std::int32_t> thread_count{0};
 std::atomic<std::int64_t> lives{0};         ///< threads that became locations
-std::atomic<const void*> pausing{nullptr};  ///< who_pauses() of the thread that pauses the others
+std::atomic<const void*> pausing{nullptr};  ///< this_pauser() of the thread that pauses the others
 
 Location* from_pool() {
   for (Location* l = all.load(std::memory_order_acquire); l; l = l->next) {
@@ -53,13 +53,13 @@ void end_lifetime(Location& l, std::int64_t cpu_now_ns) {
 }
 
 /// A location, or what stands for a helper thread that has none.
-const void* who_pauses() { return own_location() ? static_cast<const void*>(own_location()) : &pausing; }
+const void* this_pauser() { return own_location() ? static_cast<const void*>(own_location()) : &pausing; }
 
 /// Pauses the locations that `for_each` hands out.
 template <class ForEach>
 bool pause(const ForEach& for_each, std::int64_t timeout_ns) {
   const void* nobody = nullptr;
-  if (!pausing.compare_exchange_strong(nobody, who_pauses())) return false;
+  if (!pausing.compare_exchange_strong(nobody, this_pauser())) return false;
   for_each([](Location& l) {
     Gate open = Gate::Open;
     l.gate.compare_exchange_strong(open, Gate::Paused);
@@ -195,7 +195,7 @@ bool pause_one(Location& location, std::int64_t timeout_ns) {
 }
 
 void resume_others() {
-  if (pausing.load(std::memory_order_relaxed) != who_pauses()) return;
+  if (pausing.load(std::memory_order_relaxed) != this_pauser()) return;
   for (Location* l = first_location(); l; l = l->next) {
     Gate paused = Gate::Paused;
     l->gate.compare_exchange_strong(paused, Gate::Open, std::memory_order_release);

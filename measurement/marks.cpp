@@ -22,7 +22,7 @@ using platform::Ticks;
 constexpr Ticks short_pause = 10'000;
 
 /// `site`: the return address of the call that shows it.
-void misuse(Location& l, std::uintptr_t site, const char* what) {
+void report_misuse(Location& l, std::uintptr_t site, const char* what) {
   l.count_loss(Loss::MarkMisused);
   lifecycle.mark_misused(what, site);
 }
@@ -34,8 +34,8 @@ OpenMarks* marks_of(Location& l) {
   return l.marks;
 }
 
-/// A mark that is ignored for want of memory is no misuse.
-bool count_if_lost(Location& l) {
+/// A mark that is ignored for want of memory is no report_misuse.
+bool count_if_ignored(Location& l) {
   if (l.marks_ignored) l.count_loss(Loss::IterationUnclustered);
   return l.marks_ignored;
 }
@@ -73,7 +73,7 @@ void drop(Location& l) {
 /// Closes the innermost mark and counts its time.
 void close(Location& l, Ticks now) {
   const OpenMark& mark = top(l);
-  end_user_part(l, now);
+  look_at_boundary(l, now);
   note_mark(l, mark, false, true, now);
   const Ticks time = now - mark.begin - (stopped_until(l, now, 0).wall - mark.stopped_before);
   if (time > 0 && l.tree.node(mark.node).kind == NodeKind::Marked) {
@@ -87,7 +87,7 @@ void close(Location& l, Ticks now) {
 
 /// When a mark was entered. A thread that had to wait there, while the measurement was stopped or resumed, comes in
 /// later.
-Ticks moment_of(const Location& l, const OwnTimeBegin& entered) { return entered.at > l.begin ? entered.at : l.begin; }
+Ticks entry_time(const Location& l, const OwnTimeBegin& entered) { return entered.at > l.begin ? entered.at : l.begin; }
 
 /// Tells the threads that follow what the span up to `now` was, and notes its end. Its unit has ended: the time of that
 /// counts as what comes next, and the metrics that were read are those of the span.
@@ -119,20 +119,20 @@ void finish_iteration(Location& l, Ticks now) { cut_iteration(l, now, true); }
 void drop_marks(Location& l, std::uint32_t count) {
   if (l.marks->count <= count) return;
   for (; l.marks->count > count; drop(l))
-    misuse(l, top(l).site, "a loop or region that begins there was left without its end");
+    report_misuse(l, top(l).site, "a loop or region that begins there was left without its end");
   if (l.marks->at_iteration > count) l.marks->at_iteration = count;
   if (in_iteration(l) && !current_loop(l)) leave_iteration(l);
 }
 
-bool on_own_stack(Location& l, std::uintptr_t address) { return l.walker.stack().contains(address); }
+bool stack_contains(Location& l, std::uintptr_t address) { return l.walker.stack().contains(address); }
 
 /// Drops marks of functions that must have been left, because their frames would lie below the caller's stack pointer.
 /// A mark may be a tail call: then it seems to be called from where its function was called.
-void leave_gone(Location& l, const Registers& caller) {
+void drop_abandoned_marks(Location& l, const Registers& caller) {
   OpenMarks* marks = l.marks;
-  if (!marks || !on_own_stack(l, caller.sp)) return;
+  if (!marks || !stack_contains(l, caller.sp)) return;
   const auto gone = [&](std::uintptr_t frame, std::uintptr_t called_from) {
-    return (frame < caller.sp || (frame == caller.sp && called_from != caller.pc)) && on_own_stack(l, frame);
+    return (frame < caller.sp || (frame == caller.sp && called_from != caller.pc)) && stack_contains(l, frame);
   };
   if (marks->ignored > 0 && gone(marks->ignored_frame, marks->ignored_caller))
     marks->ignored = marks->ignored_loops = 0;
@@ -148,7 +148,7 @@ struct CallSite {
 
 /// Where the caller is, after dropping marks that it shows to be left.
 CallSite call_site_of(Location& l, const Registers& caller) {
-  leave_gone(l, caller);
+  drop_abandoned_marks(l, caller);
   const auto walk = [&] {
     CallSite site{};
     site.node = path_of(l, {caller, false, nullptr}, &site.activation);
@@ -158,10 +158,10 @@ CallSite call_site_of(Location& l, const Registers& caller) {
   const OpenMarks& marks = *l.marks;
   std::uint32_t count = marks.count;
   const std::uintptr_t frame = site.activation.frame;
-  for (std::uint32_t i = count; i > 0 && marks.open[i - 1].frame <= frame && on_own_stack(l, frame); --i) {
+  for (std::uint32_t i = count; i > 0 && marks.open[i - 1].frame <= frame && stack_contains(l, frame); --i) {
     const OpenMark& mark = marks.open[i - 1];
     const bool other = mark.frame < frame || mark.caller != site.activation.caller;
-    if ((other && on_own_stack(l, mark.frame)) || mark.site == caller.pc) count = i - 1;
+    if ((other && stack_contains(l, mark.frame)) || mark.site == caller.pc) count = i - 1;
   }
   if (count == marks.count) return site;
   drop_marks(l, count);
@@ -191,7 +191,7 @@ bool open(Location& l, RegionId name, bool is_loop, const Registers& caller) {
       marks->ignored_caller = site.activation.caller;
     }
     marks->ignored_loops += is_loop;
-    misuse(l, caller.pc, "more loops and regions are open in each other than can be followed");
+    report_misuse(l, caller.pc, "more loops and regions are open in each other than can be followed");
     return false;
   }
   const NodeId node = node_of_mark(l, site.node, name);
@@ -206,7 +206,7 @@ bool open(Location& l, RegionId name, bool is_loop, const Registers& caller) {
           .region = name,
           .is_loop = is_loop};
   l.walker.forget(mark.index);
-  end_user_part(l, platform::now());
+  look_at_boundary(l, platform::now());
   mark.begin = platform::now();
   mark.off_before = l.off_cpu.sum;
   mark.stopped_before = stopped_until(l, mark.begin, 0).wall;
@@ -231,14 +231,14 @@ bool ends_ignored(Location& l, bool is_loop) {
 
 /// Whether an iteration mark at `caller` is one of the loop that is cut, after leaving loops that it shows to be left.
 /// `site` is where marks of its kind are kept.
-bool is_of_cut_loop(Location& l, const Registers& caller, std::uintptr_t OpenMark::*site, const char* outside) {
-  if (count_if_lost(l)) return false;
-  leave_gone(l, caller);
+bool belongs_to_cut_loop(Location& l, const Registers& caller, std::uintptr_t OpenMark::*site, const char* outside) {
+  if (count_if_ignored(l)) return false;
+  drop_abandoned_marks(l, caller);
   OpenMarks* marks = l.marks;
   if (marks && marks->ignored_loops > 0) return false;
   const std::uint32_t innermost = marks ? innermost_loop(*marks, marks->count) : 0;
   if (innermost == 0) {
-    if (!current_loop(l)) misuse(l, caller.pc, outside);
+    if (!current_loop(l)) report_misuse(l, caller.pc, outside);
     return false;
   }
   // A mark directly in the function of its loop is known again; one in a function that marks iterations for several
@@ -256,12 +256,12 @@ bool is_of_cut_loop(Location& l, const Registers& caller, std::uintptr_t OpenMar
 
 void end_iteration_now(Location& l, const Registers& caller, const OwnTimeBegin& entered) {
   const TimedOwnWork timed(l, OwnTime::IterationEnd, entered);
-  const Ticks now = moment_of(l, entered);
-  if (!is_of_cut_loop(l, caller, &OpenMark::iteration_ends, "an iteration ends outside of a loop")) return;
+  const Ticks now = entry_time(l, entered);
+  if (!belongs_to_cut_loop(l, caller, &OpenMark::iteration_ends, "an iteration ends outside of a loop")) return;
   if (!current_loop(l)) return l.count_loss(Loss::IterationUnclustered);
-  if (!l.iterations->in_iteration) return misuse(l, caller.pc, "an iteration ends that was not begun");
+  if (!l.iterations->in_iteration) return report_misuse(l, caller.pc, "an iteration ends that was not begun");
   if (l.marks->count > l.marks->at_iteration) {
-    misuse(l, caller.pc, "an iteration ends before a region that was begun inside it");
+    report_misuse(l, caller.pc, "an iteration ends before a region that was begun inside it");
     while (l.marks->count > l.marks->at_iteration) close(l, now);
   }
   finish_iteration(l, now);
@@ -285,37 +285,37 @@ void begin_loop(Location& l, RegionId name, const Registers& caller, const OwnTi
   stop_following(l);
   ClusteredLoop* loop = loop_of(l.iterations, name);
   if (!loop && l.iterations && l.iterations->count == Iterations::max_loops)
-    misuse(l, caller.pc, "there are more loops than can be kept; iterations of the others are not");
+    report_misuse(l, caller.pc, "there are more loops than can be kept; iterations of the others are not");
   else if (!loop) l.count_loss(Loss::IterationUnclustered);
   if (l.iterations) l.iterations->current = loop;
 }
 
 void end_loop(Location& l, const Registers& caller, const OwnTimeBegin& entered) {
   const TimedOwnWork timed(l, OwnTime::Mark, entered);
-  const Ticks now = moment_of(l, entered);
-  if (count_if_lost(l)) return;
-  leave_gone(l, caller);
+  const Ticks now = entry_time(l, entered);
+  if (count_if_ignored(l)) return;
+  drop_abandoned_marks(l, caller);
   if (ends_ignored(l, true)) return;
   const std::uint32_t at = l.marks ? innermost_loop(*l.marks, l.marks->count) : 0;
-  if (at == 0) return misuse(l, caller.pc, "a loop ends that was not begun");
+  if (at == 0) return report_misuse(l, caller.pc, "a loop ends that was not begun");
   const bool outermost = current_loop(l) && l.iterations->inner_loops == 0;
   if (outermost && l.iterations->in_iteration) {
-    misuse(l, caller.pc, "a loop ends inside an iteration; the iteration is not counted");
+    report_misuse(l, caller.pc, "a loop ends inside an iteration; the iteration is not counted");
     leave_iteration(l);
   } else if (at < l.marks->count) {
-    misuse(l, caller.pc, "a loop ends before a region that was begun inside it");
+    report_misuse(l, caller.pc, "a loop ends before a region that was begun inside it");
   }
   while (l.marks->count >= at) close(l, now);
 }
 
 void begin_iteration(Location& l, const Registers& caller, const OwnTimeBegin& entered) {
-  const Ticks entry = moment_of(l, entered);
-  if (!is_of_cut_loop(l, caller, &OpenMark::iteration_begins, "an iteration begins outside of a loop")) return;
+  const Ticks entry = entry_time(l, entered);
+  if (!belongs_to_cut_loop(l, caller, &OpenMark::iteration_begins, "an iteration begins outside of a loop")) return;
   if (!current_loop(l)) return;
   const platform::OwnFloatingPoint own_environment;
   Iterations& all = *l.iterations;
   if (all.in_iteration) {
-    misuse(l, caller.pc, "an iteration begins before the end of the one before; that one is not counted");
+    report_misuse(l, caller.pc, "an iteration begins before the end of the one before; that one is not counted");
     drop_marks(l, l.marks->at_iteration);
     leave_iteration(l);
   }
@@ -326,7 +326,7 @@ void begin_iteration(Location& l, const Registers& caller, const OwnTimeBegin& e
   const std::int64_t cpu = nothing_between ? l.cpu_begin_ns : l.cpu_clock.at(entry);
   all.in_iteration = true;
   l.marks->at_iteration = l.marks->count;
-  end_user_part(l, entry);
+  look_at_boundary(l, entry);
   if (!l.stopped) count_unit_outside(l);  // most of the work is done before the iteration begins
   l.unit.own += end_own_time(l, OwnTime::IterationBegin, entered);
   const Ticks now = platform::now();
@@ -347,12 +347,12 @@ void begin_region(Location& l, RegionId name, const Registers& caller, const Own
 
 void end_region(Location& l, std::string_view name, const Registers& caller, const OwnTimeBegin& entered) {
   const TimedOwnWork timed(l, OwnTime::Mark, entered);
-  const Ticks now = moment_of(l, entered);
-  if (count_if_lost(l)) return;
-  leave_gone(l, caller);
+  const Ticks now = entry_time(l, entered);
+  if (count_if_ignored(l)) return;
+  drop_abandoned_marks(l, caller);
   if (ends_ignored(l, false)) return;
   if (!l.marks || l.marks->count == 0 || top(l).is_loop)
-    return misuse(l, caller.pc, "a region ends that was not begun");
+    return report_misuse(l, caller.pc, "a region ends that was not begun");
   const auto names = user_region_names();
   const auto is_named = [&](const OpenMark& mark) {
     const std::size_t position = static_cast<std::size_t>(mark.region) - first_user_region;
@@ -361,19 +361,20 @@ void end_region(Location& l, std::string_view name, const Registers& caller, con
   if (!name.empty() && !is_named(top(l))) {
     std::uint32_t at = l.marks->count;
     while (at > 0 && !l.marks->open[at - 1].is_loop && !is_named(l.marks->open[at - 1])) --at;
-    if (at == 0 || l.marks->open[at - 1].is_loop) return misuse(l, caller.pc, "a region ends that was not begun");
-    misuse(l, caller.pc, "a region ends before one that was begun inside it");
+    if (at == 0 || l.marks->open[at - 1].is_loop)
+      return report_misuse(l, caller.pc, "a region ends that was not begun");
+    report_misuse(l, caller.pc, "a region ends before one that was begun inside it");
     while (l.marks->count > at) close(l, now);
   }
   if (in_iteration(l) && l.marks->count <= l.marks->at_iteration) {
-    misuse(l, caller.pc, "a region ends inside an iteration that began inside the region");
+    report_misuse(l, caller.pc, "a region ends inside an iteration that began inside the region");
     l.marks->at_iteration = l.marks->count - 1;
   }
   close(l, now);
 }
 
-void strange_name(Location& l, std::uintptr_t site) {
-  misuse(l, site, "a name is empty, longer than 255 bytes, or no printable UTF-8");
+void report_strange_name(Location& l, std::uintptr_t site) {
+  report_misuse(l, site, "a name is empty, longer than 255 bytes, or no printable UTF-8");
 }
 
 void iterate_at_call(Location& l, RegionId name) {

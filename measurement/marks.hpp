@@ -32,7 +32,7 @@ void begin_region(Location& location, RegionId name, const platform::Registers& 
 void end_region(Location& location, std::string_view name, const platform::Registers& caller,
                 const OwnTimeBegin& entered);
 /// A mark whose name cannot be kept as it is.
-void strange_name(Location& location, std::uintptr_t site);
+void report_strange_name(Location& location, std::uintptr_t site);
 
 /// Starts an iteration of the loop `name` at an MPI call, and ends the one before: for programs without marks.
 void iterate_at_call(Location& location, RegionId name);

@@ -40,7 +40,7 @@ constexpr BegunCall let_through{nullptr, false};
 }
 
 /// The thread is in the program's code, or has stepped in for this call.
-[[gnu::noinline]] REFRAIN_HOT_CODE_OF_MANY BegunCall begin_in_turn(Location& l, RegionId region, std::uintptr_t pc,
+[[gnu::noinline]] REFRAIN_HOT_CODE_OF_MANY BegunCall begin_general(Location& l, RegionId region, std::uintptr_t pc,
                                                                    std::uintptr_t sp, std::uintptr_t fp) {
   if (!enter(l, Inside::User)) {
     take_back_timing(l);
@@ -97,7 +97,7 @@ BegunCall begin_counted_call(Location& l, RegionId region, const platform::Regis
     note_passed_call(l, caller);
     return let_through;
   }
-  return begin_in_turn(l, region, caller.pc, caller.sp, caller.fp);
+  return begin_general(l, region, caller.pc, caller.sp, caller.fp);
 }
 
 REFRAIN_HOT_CODE BegunCall begin_call(RegionId region, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp) {
@@ -116,7 +116,7 @@ REFRAIN_HOT_CODE BegunCall begin_call(RegionId region, std::uintptr_t pc, std::u
   step_in(l);
   if (l.gate.load(std::memory_order_acquire) != Gate::Open || l.follower ||
       calls_have_extras.load(std::memory_order_relaxed)) [[unlikely]]
-    return begin_in_turn(l, region, pc, sp, fp);
+    return begin_general(l, region, pc, sp, fp);
   l.call.region = region;
   l.call.announcement = Announcement::None;
   unwind::Frame* const frame = l.walker.known_frame(pc, sp, fp);
@@ -137,20 +137,20 @@ namespace {
 }
 
 /// As return_from_mpi(), after that has looked whose call it is.
-[[gnu::noinline]] REFRAIN_HOT_CODE_OF_MANY ReturnedCall return_in_turn(BegunCall begun, platform::Ticks end) {
+[[gnu::noinline]] REFRAIN_HOT_CODE_OF_MANY ReturnedCall return_general(BegunCall begun, platform::Ticks end) {
   Location& l = *begun.location;
   if (!enter(l, Inside::Call)) return {nullptr, 0};  // counted by the finalizing thread
   OpenCall& call = l.call;
   if (!call.values) call.values = begun.within ? row_of(l, call) : row_after_cut(l);
   if (begun.within) return {call.values, 0};
   const platform::Ticks time = uncharged_time(call, end);
-  if (time >= shortest_with_switch && !has_kept_processor(l)) look_after_call(l, time, end);
+  if (time >= shortest_with_switch && !has_kept_processor(l)) look_at_call_end(l, time, end);
   const ReturnedCall returned = count_returned(l, time, end);
   if (l.extra) charge_reading(l, false, end, call.values + columns_of(NodeKind::Region));
   return returned;
 }
 
-[[gnu::noinline]] ReturnedCall return_by_clock(BegunCall begun) { return return_in_turn(begun, platform::now()); }
+[[gnu::noinline]] ReturnedCall return_by_clock(BegunCall begun) { return return_general(begun, platform::now()); }
 
 }  // namespace
 
@@ -164,10 +164,10 @@ REFRAIN_HOT_CODE ReturnedCall return_from_mpi(BegunCall begun, std::uintptr_t sp
   step_in(l);
   if (l.gate.load(std::memory_order_acquire) != Gate::Open || l.follower || begun.within || !l.call.values || l.extra)
       [[unlikely]]
-    return return_in_turn(begun, end);
+    return return_general(begun, end);
   const platform::Ticks time = uncharged_time(l.call, end);
   if (time >= shortest_with_switch && !has_kept_processor(l)) [[unlikely]]
-    return return_in_turn(begun, end);
+    return return_general(begun, end);
   return count_returned(l, time, end);
 }
 

@@ -184,7 +184,7 @@ template <class Before, class Call, class After>
   const std::uintptr_t sp = location.call.sp;
   if (!begun.within) [[likely]] {
     location.call.taken_out = 0;
-    location.call.begin = location.call.charged_until = end_user_stretch(location);
+    location.call.begin = location.call.charged_until = end_user_time(location);
   }
   leave(location, Inside::Call);
   auto result = call();

@@ -311,7 +311,7 @@ OffCpuTimes off_cpu_since_look(const Location& l, bool in_mpi) {
   return grown;
 }
 
-void look_after_call(Location& l, platform::Ticks lasted, platform::Ticks end) {
+void look_at_call_end(Location& l, platform::Ticks lasted, platform::Ticks end) {
   if (!may_have_been_switched_out(l, lasted)) return;
   OffCpu& of = l.off_cpu;
   if (remember_short_call(of, l.call.node, lasted)) {
@@ -323,13 +323,13 @@ void look_after_call(Location& l, platform::Ticks lasted, platform::Ticks end) {
   look(l, true, since > shortest_without_watch ? since : 0);
 }
 
-platform::Ticks begin_after_look(Location& l, platform::Ticks now) {
+platform::Ticks look_at_call_begin(Location& l, platform::Ticks now) {
   if (!may_have_been_switched_out(l, now - l.call.begin)) return now;
   look(l, false);
   return platform::now();
 }
 
-void end_user_part(Location& l, platform::Ticks now) {
+void look_at_boundary(Location& l, platform::Ticks now) {
   if (!is_own(l)) return;  // who ends the measurement of another thread has counted all
   const OffCpu& of = l.off_cpu;
   const bool is_unread = of.knows_delay && !of.has_descriptor && may_have_waited(of.unread);

@@ -111,13 +111,13 @@ OffCpuTimes off_cpu_since_look(const Location& location, bool in_mpi);
 /// The call in progress has ended at `end`, and has lasted so long: the thread's time off the CPU meanwhile is counted
 /// in the unit in progress and at the call path, unless the thread has kept its processor. Run delay is read only where
 /// a descriptor is kept for that. By the thread itself, inside a scope.
-void look_after_call(Location& location, platform::Ticks lasted, platform::Ticks end);
+void look_at_call_end(Location& location, platform::Ticks lasted, platform::Ticks end);
 /// The same for a stretch of user code that ends at `now`, where a call begins; returns when that begins, after the
 /// look.
-platform::Ticks begin_after_look(Location& location, platform::Ticks now);
+platform::Ticks look_at_call_begin(Location& location, platform::Ticks now);
 
 /// The same where a unit, a loop or a region begins or ends at `now`: the run delay of all looks before is known
 /// afterwards. The look is part of the bookkeeping that is in progress.
-void end_user_part(Location& location, platform::Ticks now);
+void look_at_boundary(Location& location, platform::Ticks now);
 
 }  // namespace refrain::measurement

@@ -88,7 +88,7 @@ std::atomic_flag changing;
 
 /// One thread at a time stops or resumes the measurement.
 template <class F>
-bool in_turn(F&& f) {
+bool one_at_a_time(F&& f) {
   while (changing.test_and_set(std::memory_order_acquire)) wait();
   const bool done = f();
   changing.clear(std::memory_order_release);
@@ -114,7 +114,7 @@ StoppedTime stopped_until(const Location& l, Ticks now, std::int64_t cpu_now_ns)
 }
 
 bool stop_measurement() {
-  return in_turn([] {
+  return one_at_a_time([] {
     if (measurement_is_stopped.exchange(true)) return true;
     calls_had_extras = calls_have_extras.exchange(true);
     if (for_all_paused(stop)) return true;
@@ -125,7 +125,7 @@ bool stop_measurement() {
 }
 
 bool resume_measurement(void (*resumed)(Location& location)) {
-  return in_turn([resumed] {
+  return one_at_a_time([resumed] {
     if (!measurement_is_stopped.exchange(false)) return true;
     const bool done = for_all_paused([&](Location& l, Inside inside, Ticks now) {
       if (!l.stopped) return;

@@ -83,8 +83,8 @@ void RunDelay::close_copy() {
 
 std::int64_t RunDelay::ns() const {
   if (descriptor_ <= 0) return unknown;
-  const bool is_ours = refrain_system_call(SYS_fcntl, descriptor_, F_GETOWN, 0, 0, 0, 0) == os_thread_id_;
-  return is_ours ? read_file(descriptor_) : unknown;
+  const bool is_own = refrain_system_call(SYS_fcntl, descriptor_, F_GETOWN, 0, 0, 0, 0) == os_thread_id_;
+  return is_own ? read_file(descriptor_) : unknown;
 }
 
 std::int64_t RunDelay::ns_of(int os_thread_id) {

@@ -29,7 +29,7 @@ struct ThisRank {
 extern ThisRank this_rank;
 
 /// This is the measured process, not a child that shares its memory or has a copy of it. Async-signal-safe.
-bool is_home_process();
+bool is_original_process();
 
 /// A program that is linked to MPI need not initialize it. After so long it is measured as one without MPI, until it
 /// does.

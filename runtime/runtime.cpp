@@ -63,7 +63,7 @@ int loaded_process = 0;                   ///< id of the process that this libra
 bool begins_iterations_at_calls = false;  ///< REFRAIN_ITERATION_AT
 
 /// Async-signal-safe.
-bool is_measured() { return state.load(std::memory_order_acquire) == State::Measuring && is_home_process(); }
+bool is_measured() { return state.load(std::memory_order_acquire) == State::Measuring && is_original_process(); }
 
 // ---- what the program does to itself (guest/guest.hpp) --------------------------------------------------------------
 
@@ -466,7 +466,7 @@ void tell_or_note_unseen_mpi() {
   const auto write = [](void*) {
     if (have_experiment(Ending::Left)) write_everything();
   };
-  if (guest::do_at_end(write, this_rank.configuration.finalize_timeout)) return;
+  if (guest::run_at_end(write, this_rank.configuration.finalize_timeout)) return;
   say("writing to '%s' takes longer than REFRAIN_FINALIZE_TIMEOUT; the program ends without",
       record::experiment_directory());
   record::note_said();
@@ -481,7 +481,7 @@ using namespace runtime;
 
 constinit const guest::Callbacks guest::callbacks{
     .is_measured = is_measured,
-    .is_home = is_home_process,
+    .is_original_process = is_original_process,
     .is_one_of_several = [] { return this_rank.world.size > 1; },
     .sampling_signal = sampling::sampling_signal,
     .signal_of_handler = sampling::signal_of_handler,

@@ -82,8 +82,9 @@ void on_spill_wanted(Location& location) {
   const LongerWork work;
   // Before MPI_Init iterations wait in memory, but not all of them.
   constexpr std::size_t most = std::size_t{4} << 20;
-  const bool can_be = have_experiment(record::iterations_in_memory(location) > most ? Ending::Left : Ending::Warned);
-  if (const int error = can_be ? record::write_iterations(location) : 0) give_up(error);
+  const bool has_directory =
+      have_experiment(record::iterations_in_memory(location) > most ? Ending::Left : Ending::Warned);
+  if (const int error = has_directory ? record::write_iterations(location) : 0) give_up(error);
   writing.unlock();
   if (measurement::own_location()) work.charge(*measurement::own_location());
 }
@@ -211,10 +212,10 @@ void on_snapshot_is_due(Location& location) {
   platform::refresh_modules();  // before the others are held: one of them may hold the loader's lock
   unwind::refresh_tables();
   read_cores_taken();
-  const bool can_be = have_experiment(Ending::Warned);
+  const bool has_directory = have_experiment(Ending::Warned);
   // A handler that jumps out would leave another thread paused for ever.
   std::optional<platform::NoSignals> quiet(std::in_place);
-  if (!can_be) {
+  if (!has_directory) {
     set_due(period_ns);
   } else if (!write_snapshot(location, quiet)) {
     set_due(soon_ns);

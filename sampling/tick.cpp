@@ -65,7 +65,7 @@ bool is_on_wall_clock() { return tick_settings.clock == platform::TimerClock::Wa
 
 /// Each tick arms the timer for the next one. A tick that the program leaves by a jump does not, so the timer has an
 /// interval as well: of CPU time, a kernel tick; where the event makes samples, that finds out itself, and sooner
-/// (look_after_timer).
+/// (check_timer).
 void arm_timer(Location& location) {
   ThreadSampler& sampler = *location.sampler;
   const bool alone = !is_on_wall_clock() && !sampler.task_clock.exists();
@@ -86,7 +86,7 @@ std::int64_t mean_event_period(const ThreadSampler& sampler) {
 
 /// Event and timer share a signal, and of a signal that waits already no second one is kept: a tick that comes while
 /// an event waits for its handler is lost, and with it the timer, which is armed by its handler.
-void look_after_timer(Location& location, std::int64_t elapsed) {
+void check_timer(Location& location, std::int64_t elapsed) {
   ThreadSampler& sampler = *location.sampler;
   const std::int64_t few_ticks = 4 * tick_settings.kernel_tick_ns;
   sampler.events_without_tick_ns += elapsed;
@@ -123,7 +123,7 @@ Weight weight_of_event(Location& location, Inside inside) {
   sampler.event_inside = inside;
   sampler.ticks_without_event_ns = 0;
   sampler.silences = 0;
-  look_after_timer(location, elapsed);
+  check_timer(location, elapsed);
   if (elapsed <= 0) return {period, 0};
   sampler.recent_user_ns = kept * sampler.recent_user_ns + static_cast<double>(period < elapsed ? period : elapsed);
   sampler.recent_cpu_ns = kept * sampler.recent_cpu_ns + static_cast<double>(elapsed);

@@ -145,8 +145,8 @@ void note_communication(Location&, events::Record&, const events::MessageNumber&
 void note_operation_of_all(Location&, std::uint64_t) {}
 void note_call(Location&, platform::Ticks, bool) {}
 void end_timed_call(Location&, platform::Ticks, platform::Ticks) {}
-void look_after_call(Location&, platform::Ticks, platform::Ticks) {}
-platform::Ticks begin_after_look(Location&, platform::Ticks now) { return now; }
+void look_at_call_end(Location&, platform::Ticks, platform::Ticks) {}
+platform::Ticks look_at_call_begin(Location&, platform::Ticks now) { return now; }
 
 }  // namespace refrain::measurement
 

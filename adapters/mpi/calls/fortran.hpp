@@ -56,7 +56,7 @@ bool check_call_site(KnownCallSite& site, std::uint64_t known, std::uint64_t che
 }
 
 /// The same, or announced. Must be inlined into the wrapper that was called.
-[[gnu::always_inline]] inline bool is_programs_call(measurement::RegionId region, const void* return_address) {
+[[gnu::always_inline]] inline bool is_call_of_program(measurement::RegionId region, const void* return_address) {
   const measurement::Location* location = measurement::own_location();
   const auto sp = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) + 2 * sizeof(void*);
   if (location && measurement::is_announced(*location, region, sp)) return true;

@@ -37,10 +37,10 @@ class Channels {
 
   /// False: there is no memory, and no message has a number. `is_threaded`: MPI_THREAD_MULTIPLE.
   bool create(bool is_threaded);
-  bool is_there() const { return table_ != nullptr; }
+  bool exists() const { return table_ != nullptr; }
   bool is_threaded() const { return is_threaded_; }
   /// Whether a receive may wait for others.
-  bool has_open() const { return has_queues_.load(std::memory_order_relaxed); }
+  bool has_waiting_receives() const { return has_queues_.load(std::memory_order_relaxed); }
 
   /// A message that was sent, or received by the call that has posted the receive. `is_full`: there was no room.
   MessageNumber count(const ChannelUse& use, bool& is_full) {

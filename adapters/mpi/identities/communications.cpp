@@ -35,13 +35,11 @@ bool is_merged(std::int32_t id) {
 }
 
 /// False: numbers are not kept, or the program has made calls that nobody has counted.
-bool are_numbered() {
-  return channels.is_there() && !measurement::messages_go_uncounted.load(std::memory_order_relaxed);
-}
+bool are_numbered() { return channels.exists() && !measurement::messages_go_uncounted.load(std::memory_order_relaxed); }
 bool are_numbered_on(std::int32_t communicator) { return are_numbered() && !is_merged(communicator); }
 
 bool is_numbered(const TrackedRequest& request) {
-  return channels.is_there() && events::is_message(request.kind) && !request.partitioned;
+  return channels.exists() && events::is_message(request.kind) && !request.partitioned;
 }
 
 ChannelUse use_of(Kind kind, const Envelope& envelope, std::int32_t thread) {
@@ -118,7 +116,7 @@ constinit Matched matched_messages[max_matched]{};
 std::uint64_t key_of(MPI_Message message) { return handle_bits(message) << 1 | std::uint64_t{1} << 63; }
 
 MatchedMessage take_matched(MPI_Message message) {
-  if (channels.is_there())
+  if (channels.exists())
     for (Matched& slot : matched_messages) {
       std::uint64_t key = key_of(message);
       if (!slot.key.compare_exchange_strong(key, in_change)) continue;
@@ -242,14 +240,14 @@ void note_given_up(Location& l, TrackedRequest& request) {
 }
 
 void doubt(MPI_Request handle) {
-  if (!channels.is_there()) return;
+  if (!channels.exists()) return;
   TrackedRequest* request = request_table.find(handle_bits(handle));
   if (!request || !request->active || request->doubted || !is_numbered(*request)) return;
   request->doubted = true;
   channels.doubt(use_of(*request, 0));
 }
 
-bool receives_wait() { return channels.has_open(); }
+bool has_waiting_receives() { return channels.has_waiting_receives(); }
 
 void note_status(Location& l, const TrackedRequest& request, const MPI_Status& status) {
   if (!request.active || !is_numbered(request) || request.kind != Kind::Receive) return;
@@ -258,11 +256,11 @@ void note_status(Location& l, const TrackedRequest& request, const MPI_Status& s
 }
 
 void note_failed(Location& l, Kind kind, const Envelope& envelope) {
-  if (channels.is_there() && envelope.peer != MPI_PROC_NULL) channels.break_channel(use_of(kind, envelope, l.thread));
+  if (channels.exists() && envelope.peer != MPI_PROC_NULL) channels.break_channel(use_of(kind, envelope, l.thread));
 }
 
 void note_matched(Location& l, MPI_Comm comm, MPI_Message message, const MPI_Status& status) {
-  if (!channels.is_there() || message == constants.no_message) return;
+  if (!channels.exists() || message == constants.no_message) return;
   const std::int32_t communicator = id_of_communicator(comm);
   const MessageNumber number = number_of(l, {communicator, status.MPI_SOURCE, status.MPI_TAG, true, l.thread});
   for (Matched& slot : matched_messages) {
