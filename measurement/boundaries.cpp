@@ -33,7 +33,7 @@ void end_span(Ticks now, IterationId iteration) {
   const std::uint64_t epoch = published_epoch.load(relaxed);
   KeptSpan& ended = kept(epoch);
   KeptSpan& next = kept(epoch + 1);
-  std::atomic_thread_fence(std::memory_order_release);  // who sees the next place change sees this epoch, too
+  std::atomic_thread_fence(std::memory_order_release);  // a reader that sees the next slot change sees this epoch, too
   ended.iteration.store(iteration, relaxed);
   const Ticks outside = iteration == outside_of_iterations ? now - ended.begin.load(relaxed) : 0;
   next.begin.store(now, relaxed);

@@ -33,7 +33,7 @@ void unmap(std::byte* memory, unsigned bits) {
   if (bits > 0) platform::unmap_pages(memory, bytes_of(bits));
 }
 
-/// Twice as large as it was.
+/// Doubles the size of the table. False: no memory.
 bool grow(DurationTable& table) {
   std::byte* const before = table.memory();
   const unsigned bits_before = table.bits();
@@ -70,7 +70,8 @@ std::optional<DurationTable::Entry> duration_of_open_call(const Location& l, pla
   if (!durations_are_noted.load(std::memory_order_relaxed) || call.node == unrecorded_call ||
       !is_waited_in(call.region) || l.resumed_at > call.begin || whole <= 0)
     return {};
-  // What it would have moved is not known: most likely what others there have, or else others of the function.
+  // What the call would have moved is not known. The best guess is the most frequent bin of this call path, or else of
+  // the function.
   const auto node = static_cast<std::uint32_t>(call.node);
   DurationTable::Entry entry{node, waits::CallBin(waits::Transfer{.what = waits::Transfer::receives}), {}};
   std::int64_t most_here = 0, most = 0;
@@ -88,8 +89,8 @@ std::optional<DurationTable::Entry> duration_of_open_call(const Location& l, pla
 
 void note_rare_duration(Location& l, platform::Ticks end, waits::CallBin bin) {
   if (l.call.node == unrecorded_call || !is_waited_in(l.call.region)) return;
-  // Of a stop of the measurement nobody knows any more how long it was. What was taken off before a cut neither, but
-  // that is little.
+  // The duration of a stop during the call is not known any more. Neither is the cost of ticks before a cut, but that
+  // is small.
   if (l.stopped || l.resumed_at > l.call.begin) return;
   const platform::Ticks whole = end - l.call.begin;
   if (whole <= 0) return;  // the clock was set back

@@ -9,7 +9,8 @@ namespace refrain::measurement {
 
 namespace {
 
-/// Reads the counters and calls count(metric, growth since the last reading). False: the location is another thread's.
+/// Reads the counters and calls count(metric, growth since the last reading). False: the location belongs to another
+/// thread, or has no counters.
 template <class Count>
 bool read(Location& l, bool at_tick, const Count& count) {
   ExtraReadings& r = *l.extra;
@@ -25,7 +26,7 @@ bool read(Location& l, bool at_tick, const Count& count) {
   return true;
 }
 
-/// The growth since the last reading is charged to nothing.
+/// Reads the counters and charges the growth to nothing.
 void leave_out_growth(Location& l, bool at_tick) {
   (void)read(l, at_tick, [&](std::uint32_t i, std::int64_t growth) {
     l.extra->begin[i] += growth;
@@ -70,7 +71,7 @@ void begin_readings(Location& l) {
 }
 
 void end_readings(Location& l) {
-  // Counters of a thread that still runs at the end of the measurement end with the process.
+  // The process closes the counters of threads that still run at the end of the measurement.
   if (!l.extra || !l.extra->counters || l.extra->thread != __builtin_thread_pointer()) return;
   extra_metrics.close(l.extra->counters);
   l.extra->counters = nullptr;

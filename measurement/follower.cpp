@@ -14,8 +14,8 @@ constexpr auto relaxed = std::memory_order_relaxed;
 
 namespace {
 
-/// Puts the unit in progress into the queue, if it is one of an iteration, and what was passed before it. False: there
-/// is no room, and what was passed is time outside of iterations after all.
+/// Puts the unit in progress into the queue, if it is an iteration, and the spans passed before it. False: there is no
+/// room, and the passed spans count as time outside of iterations.
 bool enqueue(Location& l, Follower& f, IterationId iteration) {
   QueuedUnit unit{0, iteration, f.epoch.load(relaxed), f.passed, {}, {}};
   if (iteration != outside_of_iterations) {
@@ -28,7 +28,7 @@ bool enqueue(Location& l, Follower& f, IterationId iteration) {
   return false;
 }
 
-/// Time in an MPI call outside of iterations.
+/// Counts time in an MPI call outside of iterations.
 void count_call_outside(Location& l, NodeId call, Ticks time, std::int64_t off_ns) {
   l.outside.mpi += time;
   l.outside.off_mpi_ns += off_ns;
@@ -37,13 +37,13 @@ void count_call_outside(Location& l, NodeId call, Ticks time, std::int64_t off_n
   values[column_of(MetricId::OffCpuMpi)] += off_ns;
 }
 
-/// Time off the CPU in the unit in progress: in the call in progress, or of the wait for a core in user code.
+/// Counts time off the CPU in the unit in progress: in the call in progress, or waiting for a core in user code.
 void count_off(Location& l, bool in_call, std::int64_t off_ns) {
   (in_call ? l.unit.off_mpi_ns : l.unit.waited_ns) += off_ns;
   if (in_call && off_ns > 0) row_of(l, l.call)[column_of(MetricId::OffCpuMpi)] += off_ns;
 }
 
-/// Whether the unit in progress has nothing, were these its totals.
+/// Whether the unit in progress would be empty with these totals.
 bool is_empty(const Location& l, const UnitTotals& unit) {
   for (const auto& column : format::total_columns)
     if (unit.*column.total != 0) return false;
@@ -51,15 +51,15 @@ bool is_empty(const Location& l, const UnitTotals& unit) {
     if (l.extra->unit[i] != 0) return false;
   return l.tree.touched().empty();
 }
-/// Whether nothing was recorded in the unit in progress, whatever time it has.
+/// Whether nothing but time was recorded in the unit in progress.
 bool has_no_records(const Location& l) {
   UnitTotals unit = l.unit;
   unit.wall = unit.cpu_ns = unit.waited_ns = unit.off_mpi_ns = 0;
   return is_empty(l, unit);
 }
 
-/// Whether the unit in progress, of a span that has ended, is all of the span and has no record: the thread was in user
-/// code all the time, or in `call`.
+/// Whether the unit in progress covers all of its span, which has ended, and nothing was recorded in it: the thread was
+/// in user code all the time, or in `call`.
 bool is_passed(const Location& l, const Follower& f, Ticks span_begin, bool in_call, NodeId call) {
   if (l.begin != span_begin || l.unit.wall != 0 || !has_no_records(l)) return false;
   if ((in_call ? l.unit.waited_ns : l.unit.off_mpi_ns) != 0) return false;
@@ -67,8 +67,8 @@ bool is_passed(const Location& l, const Follower& f, Ticks span_begin, bool in_c
   return f.passed.wall == 0 || f.passed.call == call;
 }
 
-/// The unit in progress belongs to a span before `epoch`, and ends with its span; a new one begins with `epoch`.
-/// `alive`: the location's thread was there.
+/// Ends the unit in progress, which belongs to a span before `epoch`, with its span, and begins a new one in `epoch`.
+/// `alive`: the location had a thread.
 void catch_up(Location& l, Follower& f, std::uint64_t epoch, Inside was, bool alive) {
   const platform::OwnFloatingPoint own_environment;
   const std::uint64_t from = f.epoch.load(relaxed);
@@ -76,16 +76,16 @@ void catch_up(Location& l, Follower& f, std::uint64_t epoch, Inside was, bool al
   Span next = span_at(from + 1);
   IterationId iteration = span.iteration;
   const bool kept = spans_are_kept_since(from);
-  if (!kept) {  // nobody has looked after this location for long: all of it is outside
+  if (!kept) {  // the location was not served in time: all of the time is outside
     iteration = outside_of_iterations;
     next = now_in;
   }
   const bool in_call = alive && was == Inside::Call;
-  // A call that began while the measurement was stopped has no path: what it did not run is not told apart.
+  // A call that began while the measurement was stopped has no path: its time off the CPU is in no row.
   const NodeId call = in_call && l.call.node != unrecorded_call ? l.call.node : root_node;
   const Ticks beyond = alive ? now_in.begin - next.begin : 0;
   const Ticks beyond_outside = alive ? now_in.outside - next.outside : 0;
-  // What came since the last look is shared out; what came before it belongs to the unit in progress.
+  // CPU time since the last look is divided; that before it belongs to the unit in progress.
   const bool looked = alive && l.off_cpu.at > l.begin;
   Ticks since = looked ? l.off_cpu.at : l.begin;
   if (since > next.begin) since = next.begin;
@@ -104,7 +104,7 @@ void catch_up(Location& l, Follower& f, std::uint64_t epoch, Inside was, bool al
     l.unit.wall += next.begin - l.begin;
     l.unit.cpu_ns += cpu_since - l.cpu_begin_ns + cpu.of(next.begin - since);
     count_off(l, in_call, off.of(next.begin - since));
-    l.unit.off_mpi_ns += off_cpu.mpi - off_cpu.in_call;  // of calls before
+    l.unit.off_mpi_ns += off_cpu.mpi - off_cpu.in_call;  // of earlier calls
     if (in_call) l.unit.waited_ns += off_cpu.waited;     // before the call
   }
   if (in_call) cut_open_call(l, passes ? span.begin : next.begin, now_in.begin);
@@ -160,8 +160,8 @@ void notice_boundaries(Location& l, Inside was) {
     const Ticks boundary = span_at(from + 1).begin;
     const bool kept = spans_are_kept_since(from);
     if (f.alive && (l.begin < boundary || !kept)) return catch_up(l, f, epoch, was, true);
-    // No thread was there when the span ended. But one may have begun or ended between the boundary and the moment when
-    // it was published.
+    // The location had no thread when the span ended. But one may have begun or ended between the boundary and its
+    // publication.
     Ticks beyond = 0;
     std::uint64_t to = epoch;
     if (kept && l.end > boundary && l.unit.wall > 0) {
@@ -188,7 +188,7 @@ void count_passed_outside(Location& l, const Passed& passed) {
 void keep_up(Location& l, Inside was) {
   if (!l.stopped) [[likely]]
     return notice_boundaries(l, was);
-  // As if its thread had ended at the stop.
+  // The location is treated as if its thread had ended at the stop.
   const UnitTotals dropped = std::exchange(l.unit, l.while_stopped.unit);
   notice_boundaries(l, was);
   l.while_stopped.unit = std::exchange(l.unit, dropped);

@@ -33,7 +33,7 @@ bool FollowerQueue::put(const Location& l, QueuedUnit unit) {
       put_words(values, CallTree::width(node.kind));
     }
   if (!fits || at > end - capacity / 2) followers_due.store(0, std::memory_order_relaxed);
-  if (!fits) return false;  // what was put in is not looked at
+  if (!fits) return false;  // the words are not published
   words_[begin % capacity] = at - begin;
   written_.store(at, std::memory_order_release);
   return true;

@@ -1,6 +1,6 @@
 #pragma once
-/// What a location that follows has recorded, span after span, until somebody makes iterations of it
-/// (followers.hpp). One thread, or one of its handlers, puts items in; one other takes them out.
+/// The units of a follower, one span after the other, until the first thread makes iterations of them (followers.hpp).
+/// One thread, or one of its handlers, puts items in; one other thread takes them out.
 ///
 /// Memory: 128 KiB a location, touched as it is used.
 
@@ -16,20 +16,20 @@
 
 namespace refrain::measurement {
 
-/// Consecutive spans in which the location had a thread that recorded nothing; only those of iterations count.
+/// Consecutive spans in which the thread of the location recorded nothing. The sums are over iterations only.
 struct Passed {
-  std::uint64_t first;  ///< the last one is that before QueuedUnit::epoch
+  std::uint64_t first;  ///< epoch of the first; the last is the span before QueuedUnit::epoch
   platform::Ticks wall;
   std::int64_t cpu_ns;
-  std::int64_t off_ns;  ///< in a call: off the CPU; else waited for a core
-  NodeId call;          ///< MPI call in which the spans were passed, else the root
+  std::int64_t off_ns;  ///< in a call: time off the CPU; else time in which the thread waited for a core
+  NodeId call;          ///< MPI call that lasted throughout these spans, else the root
 };
 
-/// An item of the queue: this, then per call path a QueuedPath and its values.
+/// An item of the queue: this head, then a QueuedPath and its values for each call path.
 struct QueuedUnit {
   std::uint64_t words;    ///< of the whole item
-  IterationId iteration;  ///< outside of iterations: there is no unit, only what was passed
-  std::uint64_t epoch;    ///< number of that span
+  IterationId iteration;  ///< outside_of_iterations: the item has no unit, only passed spans
+  std::uint64_t epoch;    ///< number of the unit's span
   Passed passed;
   UnitTotals totals;
   std::int64_t extra[max_extra_metrics];
@@ -44,11 +44,11 @@ class FollowerQueue {
  public:
   FollowerQueue() {}  // the words are not touched
 
-  /// Puts in an item: `unit` (its `words` are filled in), and the call paths of the location's unit in progress when it
-  /// is one of an iteration. False: there is no room. By the owner or who holds it. Async-signal-safe.
+  /// Appends an item: `unit` (whose `words` are filled in), and the call paths of the location's unit in progress if it
+  /// is an iteration. False: there is no room. By the owner or the holder of the location. Async-signal-safe.
   bool put(const Location& location, QueuedUnit unit);
 
-  /// The oldest item; null: there is none, or no memory to read it. It stays until it is dropped.
+  /// The oldest item, which stays until it is dropped. Null: the queue is empty, or there is no memory to read it.
   const QueuedUnit* oldest();
   void drop(const QueuedUnit& item) {
     read_.store(read_.load(std::memory_order_relaxed) + item.words, std::memory_order_release);
@@ -70,7 +70,7 @@ class FollowerQueue {
 
   alignas(64) std::atomic<std::uint64_t> written_{0};
   alignas(64) std::atomic<std::uint64_t> read_{0};
-  platform::GrowableArray<std::uint64_t> item_;  ///< the oldest, in one piece
+  platform::GrowableArray<std::uint64_t> item_;  ///< contiguous copy of the oldest item
   std::uint64_t words_[capacity];
 };
 

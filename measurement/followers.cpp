@@ -18,13 +18,13 @@ using platform::Ticks;
 
 namespace {
 
-/// Turns one item of a location's queue into iterations. By who has `Follower::busy`, or holds the location.
+/// Turns one item of a follower's queue into iterations. By the thread that has the FollowerLock or holds the location.
 class Taker {
  public:
   Taker(Location& location, Location& counted_at, const QueuedUnit& unit)
       : l_(location), f_(*location.follower), counted_at_(counted_at), unit_(unit), totals_(unit.totals) {}
 
-  /// False: there is no memory; the item is to stay.
+  /// False: there is no memory, and the item stays in the queue.
   bool take() {
     ClusteredLoop* loop = nullptr;
     if (unit_.iteration != outside_of_iterations) {
@@ -78,7 +78,7 @@ class Taker {
     return false;
   }
 
-  /// Takes the part of the weights of the unit's samples out that stands for the time of the iterations before it.
+  /// Removes the part of the weights of the unit's samples that stands for the passed iterations before it.
   void share_weights() {
     if (iteration_settings.equivalence == clustering::Equivalence::All) return;
     const Ticks wall = unit_.passed.wall + unit_.totals.wall;
@@ -116,7 +116,7 @@ class Taker {
     spill_if_much(l_, *loop);
   }
 
-  /// Passed iterations that cannot be told apart any more, or that there is no memory for.
+  /// Counts passed iterations outside that are no longer known one by one, or for which there is no memory.
   void give_up(Ticks wall, std::int64_t cpu_ns, std::int64_t off_ns) {
     counted_at_.count_loss(Loss::IterationUnclustered);
     f_.outside.wall += wall;
@@ -129,12 +129,12 @@ class Taker {
   Follower& f_;
   Location& counted_at_;
   const QueuedUnit& unit_;
-  UnitTotals totals_;  ///< of the unit, without what stands for passed iterations
+  UnitTotals totals_;  ///< of the unit, without the weights that stand for passed iterations
   Label label_ = no_label;
   IterationRow row_ = {};
 };
 
-/// Makes iterations of what is in the queue. Losses are counted at `counted_at`.
+/// Turns the contents of the queue into iterations. Losses are counted at `counted_at`.
 void drain(Location& l, Location& counted_at) {
   Follower& f = *l.follower;
   while (const QueuedUnit* unit = f.queue.oldest()) {
@@ -143,7 +143,7 @@ void drain(Location& l, Location& counted_at) {
   }
 }
 
-/// Counts what is in the queue as time outside of iterations. By the owner or who holds it.
+/// Counts the contents of the queue as time outside of iterations. By the owner or the holder of the location.
 void give_back_items(Location& l) {
   Follower& f = *l.follower;
   while (const QueuedUnit* unit = f.queue.oldest()) {
@@ -159,7 +159,8 @@ void give_back_items(Location& l) {
   l.outside += std::exchange(f.outside, {});
 }
 
-/// Logs the iterations of the first thread's loops that the location has no rows for yet, if the first thread is held.
+/// Logs the last iterations of the first thread's loops as absent where the location has no rows for them, if the first
+/// thread is held.
 void log_missing_at_end(Location& l) {
   const Location* first = first_location();
   while (first && !is_first_thread(*first)) first = first->next;
@@ -175,7 +176,7 @@ void serve_followers(Location& first) {
   const std::uint64_t epoch = published_epoch.load(std::memory_order_relaxed);
   constexpr std::uint64_t long_ago = kept_spans / 4;
   followers_due.store(epoch + long_ago, std::memory_order_relaxed);
-  const platform::NoSignals quiet;  // a handler that jumps out would leave another paused, or its queue taken, for ever
+  const platform::NoSignals quiet;  // a handler that jumps out would leave a thread paused or a queue locked for ever
   const auto take = [&](Location& l) {
     if (l.follower->busy.test_and_set(std::memory_order_acquire)) return;
     if (is_follower(l)) drain(l, first);
@@ -184,7 +185,7 @@ void serve_followers(Location& first) {
   for (Location* l = first_location(); l; l = l->next) {
     if (!is_follower(*l)) continue;
     take(*l);
-    // Who is in Refrain's bookkeeping for longer will notice the boundary before long.
+    // A thread that stays in Refrain's bookkeeping for longer will soon notice the boundary itself.
     constexpr std::int64_t a_moment_ns = 100'000;
     const bool is_behind = epoch - l->follower->epoch.load(std::memory_order_relaxed) >= long_ago;
     if (!is_behind || !pause_one(*l, a_moment_ns)) continue;

@@ -37,7 +37,7 @@ struct WithExtras {
 };
 static_assert(std::max(region_columns.size(), function_columns.size()) + max_extra_metrics <= clustering::max_columns);
 
-/// Of single iterations only what was sampled is kept: what is counted exactly is reconstructed well.
+/// Only samples of single iterations are kept: exact counts are reconstructed well.
 constexpr Shape sample_shapes[] = {
     {true, clustering::no_column, {}},
     {true, clustering::no_column, {}},
@@ -47,11 +47,13 @@ constexpr Shape sample_shapes[] = {
 
 constexpr std::size_t log_block_bytes = 32768;
 
-/// So many iterations of a loop are kept one by one, a power of two. At 32 bytes each, and with half as many more for
-/// each doubling, the log of one loop takes half of the room after 14 doublings: 2 10^9 iterations by default.
+/// The number of iterations of a loop that are logged one by one; a power of two. At 32 bytes each, and half as many
+/// more for each doubling, the log of one loop takes half of the limit after 14 doublings: 2 * 10^9 iterations by
+/// default.
 std::uint64_t iterations_kept_whole() { return std::bit_floor(iteration_settings.log_limit / 512); }
 
-/// By how many levels logs are thinned further: one when half of the room is used up, two when half of the rest is, ...
+/// The number of further levels by which logs are thinned: one when half of the limit is used up, two when half of the
+/// rest is, and so on.
 unsigned further_levels() {
   const std::uint64_t limit = iteration_settings.log_limit, used = logged_bytes.load(std::memory_order_relaxed);
   if (used <= limit / 2) [[likely]]
@@ -62,7 +64,7 @@ unsigned further_levels() {
 
 bool create(ClusteredLoop& loop) {
   clustering::Precision columns[max_logged];
-  for (std::size_t i = 0; i < logged_in_use(); ++i)  // those that were asked for exactly
+  for (std::size_t i = 0; i < logged_in_use(); ++i)  // extra metrics are logged exactly
     columns[i] = i < logged_count ? format::row_of(format::logged_metrics[i]).log : clustering::Precision::Exact;
   const WithExtras calls(region_columns, true), others(region_columns, false), functions(function_columns, true);
   const Shape shapes[] = {
@@ -81,7 +83,7 @@ bool create(ClusteredLoop& loop) {
       !loop.log.create({columns, logged_in_use()}, log_block_bytes, iterations_kept_whole()))
     return false;
   const std::size_t bytes = iteration_settings.sample_memory;
-  if (bytes > 0) (void)loop.samples.create(sample_shapes, bytes);  // one can do without
+  if (bytes > 0) (void)loop.samples.create(sample_shapes, bytes);  // optional
   return true;
 }
 
@@ -92,13 +94,13 @@ void close_log_block(Location& counted_at, ClusteredLoop& loop) {
   loop.log.start_block();
 }
 
-/// `append()` appends to the log of the loop, in a new block where the one in progress does not take it.
+/// Calls append(), which appends to the log of the loop; closes the block in progress if that does not take it.
 template <class Append>
 void append_to_log(Location& counted_at, ClusteredLoop& loop, const Append& append) {
   while (append() != IterationLog::Appended::Yes) close_log_block(counted_at, loop);
 }
 
-/// What is added up over the call paths to MPI: columns side by side.
+/// The columns of MPI call paths that are summed for the row of an iteration are contiguous.
 constexpr std::size_t first_summed = column_of(MetricId::MessagesSent),
                       summed = columns_of(NodeKind::Region) - first_summed;
 static_assert([] {
@@ -119,7 +121,7 @@ constexpr auto summed_indices = [] {
 constexpr std::size_t squares_index = logged_index(MetricId::WeightSquared);
 constexpr double square_as_logged = 1e6;  ///< ns^2 to a unit of MetricId::WeightSquared, us^2
 
-/// An iteration without a cluster. Its number stays its own: others may have been told of it.
+/// Logs an iteration without a cluster. It keeps its number, which may have been published.
 void log_without_cluster(Location& l, ClusteredLoop& loop) {
   count_unit_outside(l);
   const IterationRow nothing = {};
@@ -256,7 +258,7 @@ UnitTotals totals_of(std::span<const std::int64_t> row) {
 clustering::Label cluster_iteration(Location& counted_at, ClusteredLoop& loop, std::uint64_t iteration,
                                     const clustering::IterationProfile& profile) {
   const clustering::Label label = loop.clusterer.add(iteration, profile);
-  for (const clustering::MadeMerge& merge : loop.clusterer.merges())  // a reader needs them for labels in the log
+  for (const clustering::MadeMerge& merge : loop.clusterer.merges())  // a reader needs those of labels in the log
     if (merge.is_logged && !loop.merges.push_back(merge)) counted_at.count_loss(Loss::IterationUnclustered);
   loop.clusterer.drained();
   return label;
@@ -270,7 +272,7 @@ void spill_if_much(Location& location, const ClusteredLoop& loop) {
 void take_iteration(Location& l) {
   Iterations& all = *l.iterations;
   ClusteredLoop& loop = *all.current;
-  if (l.stopped && l.unit.wall == 0) return log_without_cluster(l, loop);  // none of it was measured
+  if (l.stopped && l.unit.wall == 0) return log_without_cluster(l, loop);  // the measurement was stopped throughout
   IterationRow values;
   std::span<const std::int64_t> row;
   clustering::Label label = clustering::no_label;
@@ -290,7 +292,7 @@ void take_iteration(Location& l) {
   }
   log_iteration(l, loop, label, row, all.touched.view());
   start_unit_anew(l);
-  spill_if_much(l, loop);  // which charges the new unit
+  spill_if_much(l, loop);  // its cost is charged to the new unit
   leave_out_own_work(l);
 }
 

@@ -20,12 +20,12 @@
 namespace refrain::measurement {
 namespace {
 
-/// OpenCall::sp while a thread begins or ends: no code of the program has called.
+/// OpenCall::sp while a thread begins or ends: there is no call from the program.
 constexpr std::uintptr_t no_scope = ~std::uintptr_t{0};
 
 std::atomic<Location*> all{nullptr};
 std::atomic<std::int32_t> thread_count{0};
-std::atomic<std::int64_t> lives{0};         ///< threads that became locations
+std::atomic<std::int64_t> lives{0};         ///< number of threads that became locations
 std::atomic<const void*> pausing{nullptr};  ///< this_pauser() of the thread that pauses the others
 
 Location* from_pool() {
@@ -37,8 +37,8 @@ Location* from_pool() {
   return nullptr;
 }
 
-/// The life of the thread that owns the location has ended. An iteration of the thread's own loop is not whole: it
-/// counts as time outside of iterations. An iteration that the location follows goes on.
+/// Ends the life of the thread that owns the location. An incomplete iteration of its own loop counts as time outside
+/// of iterations. The unit of a follower stays in progress.
 void end_lifetime(Location& l, std::int64_t cpu_now_ns) {
   l.end = platform::now();
   count_off_cpu(l, false);
@@ -52,10 +52,10 @@ void end_lifetime(Location& l, std::int64_t cpu_now_ns) {
   if (!is_follower(l)) count_unit_outside(l);
 }
 
-/// A location, or what stands for a helper thread that has none.
+/// Identifies the calling thread as the one that pauses: its location, or a substitute for a helper thread without one.
 const void* this_pauser() { return own_location() ? static_cast<const void*>(own_location()) : &pausing; }
 
-/// Pauses the locations that `for_each` hands out.
+/// Pauses the locations that `for_each` visits.
 template <class ForEach>
 bool pause(const ForEach& for_each, std::int64_t timeout_ns) {
   const void* nobody = nullptr;
@@ -64,7 +64,7 @@ bool pause(const ForEach& for_each, std::int64_t timeout_ns) {
     Gate open = Gate::Open;
     l.gate.compare_exchange_strong(open, Gate::Paused);
   });
-  // Owners see the gate at their next entry; the barrier makes their earlier entries visible here.
+  // Owners see the gate at their next entry, and the barrier makes their earlier entries visible here.
   bool is_paused = platform::barrier_on_all_threads();
   for_each(
       [&](const Location& l) { is_paused = is_paused && !is_bookkeeping(wait_outside_bookkeeping(l, timeout_ns)); });
@@ -154,7 +154,7 @@ void end_location(Location& l) {
   const Inside inside = end_unfinished_bookkeeping(l);
   if (!pass_gate(l, inside)) return;
   l.call.sp = no_scope;
-  if (inside == Inside::Call) {  // the thread was cancelled in the call, or had left it by a jump
+  if (inside == Inside::Call) {  // the thread was cancelled in the call, or has left it by a jump
     if (l.follower) keep_up(l, inside);
     count_off_cpu_of_call(l, l.call_seen);
     end_open_call(l, l.call_seen);
@@ -212,7 +212,7 @@ void close_location(Location& l) {
   if (!l.in_use.load(std::memory_order_acquire)) return;  // its thread has ended
   if (!own) {
     // The owner sees the shut gate at its next entry; the barrier makes its earlier stores to `inside` visible here.
-    // Without one, some time does as well.
+    // If there is no barrier, waiting some time has the same effect.
     if (!platform::barrier_on_all_threads()) platform::pause_ms(10);
     constexpr std::int64_t long_at_the_end_ns = 2'000'000'000;
     if (is_bookkeeping(wait_outside_bookkeeping(l, long_at_the_end_ns))) l.count_loss(Loss::ThreadStillRunning);

@@ -21,26 +21,27 @@ using platform::Ticks;
 /// Some microseconds, whatever the frequency of the clock.
 constexpr Ticks short_pause = 10'000;
 
-/// `site`: the return address of the call that shows it.
+/// Counts and reports marks that do not match. `site`: the return address of the call that shows it.
 void report_misuse(Location& l, std::uintptr_t site, const char* what) {
   l.count_loss(Loss::MarkMisused);
   lifecycle.mark_misused(what, site);
 }
 
-/// Null when there was no memory at the first mark: then all marks of the location are ignored.
+/// The marks of the location, made at the first one. Null: there was no memory then, and all marks of the location are
+/// ignored.
 OpenMarks* marks_of(Location& l) {
   if (!l.marks && !l.marks_ignored) l.marks = platform::make_on_pages<OpenMarks>();
   l.marks_ignored = !l.marks;
   return l.marks;
 }
 
-/// A mark that is ignored for want of memory is no report_misuse.
+/// Counts a mark that is ignored for lack of memory, which is no misuse. Returns whether it is.
 bool count_if_ignored(Location& l) {
   if (l.marks_ignored) l.count_loss(Loss::IterationUnclustered);
   return l.marks_ignored;
 }
 
-/// The loop that is cut into iterations, null outside of it.
+/// The loop that is being cut into iterations; null outside of it.
 ClusteredLoop* current_loop(Location& l) { return l.iterations ? l.iterations->current : nullptr; }
 
 bool in_iteration(Location& l) { return l.iterations && l.iterations->in_iteration; }
@@ -49,13 +50,13 @@ bool in_iteration(Location& l) { return l.iterations && l.iterations->in_iterati
 
 OpenMark& top(Location& l) { return l.marks->open[l.marks->count - 1]; }
 
-/// One more than the position of the innermost loop among the outer `count` marks, 0: there is none.
+/// One plus the index of the innermost loop among the outermost `count` marks; 0: there is none.
 std::uint32_t innermost_loop(const OpenMarks& marks, std::uint32_t count) {
   while (count > 0 && !marks.open[count - 1].is_loop) --count;
   return count;
 }
 
-/// Takes back the innermost mark.
+/// Removes the innermost mark.
 void take_back(Location& l) {
   const OpenMark mark = l.marks->open[--l.marks->count];
   l.walker.forget(mark.index);
@@ -64,7 +65,7 @@ void take_back(Location& l) {
   else l.iterations->current = nullptr;
 }
 
-/// The innermost mark was left: its time is not counted.
+/// Removes the innermost mark, which was left without its end; its time is not counted.
 void drop(Location& l) {
   note_mark(l, top(l), false, false, platform::now());
   take_back(l);
@@ -85,12 +86,12 @@ void close(Location& l, Ticks now) {
   take_back(l);
 }
 
-/// When a mark was entered. A thread that had to wait there, while the measurement was stopped or resumed, comes in
-/// later.
+/// The time of a mark. If the thread had to wait at the entry while the measurement was stopped or resumed, that is the
+/// begin of the present unit.
 Ticks entry_time(const Location& l, const OwnTimeBegin& entered) { return entered.at > l.begin ? entered.at : l.begin; }
 
-/// Tells the threads that follow what the span up to `now` was, and notes its end. Its unit has ended: the time of that
-/// counts as what comes next, and the metrics that were read are those of the span.
+/// Publishes the span that ends at `now` to the followers and notes its end. To be called after end_unit(), so that the
+/// time this takes belongs to the next unit and the readings of metrics to this one.
 void tell_cut(Location& l, Ticks now, IterationId iteration) {
   if (is_first_thread(l)) end_span(now, iteration);
   note_cut(l, iteration, now, false);
@@ -101,8 +102,8 @@ IterationId this_iteration(const Location& l) {
   return iteration_id(loop.region, loop.iterations);
 }
 
-/// The iteration in progress of the current loop ends here, or what was before the first one. `comes_to_its_end` false:
-/// it was left otherwise, and what it has done is time outside of iterations.
+/// Ends the iteration in progress of the current loop, or the time before its first iteration. `comes_to_its_end`
+/// false: the iteration was left, and its time counts as outside of iterations.
 void cut_iteration(Location& l, Ticks now, bool comes_to_its_end) {
   const platform::OwnFloatingPoint own_environment;
   end_unit(l, now, l.cpu_clock.at(now));
@@ -115,7 +116,7 @@ void cut_iteration(Location& l, Ticks now, bool comes_to_its_end) {
 void leave_iteration(Location& l) { cut_iteration(l, platform::now(), false); }
 void finish_iteration(Location& l, Ticks now) { cut_iteration(l, now, true); }
 
-/// Drops marks, that were left without their end, until `count` are open.
+/// Drops marks that were left without their end until `count` are open.
 void drop_marks(Location& l, std::uint32_t count) {
   if (l.marks->count <= count) return;
   for (; l.marks->count > count; drop(l))
@@ -126,8 +127,8 @@ void drop_marks(Location& l, std::uint32_t count) {
 
 bool stack_contains(Location& l, std::uintptr_t address) { return l.walker.stack().contains(address); }
 
-/// Drops marks of functions that must have been left, because their frames would lie below the caller's stack pointer.
-/// A mark may be a tail call: then it seems to be called from where its function was called.
+/// Drops marks of functions that must have returned, because their frames lie below the caller's stack pointer. A mark
+/// may be a tail call: then it seems to be called from the call site of its function.
 void drop_abandoned_marks(Location& l, const Registers& caller) {
   OpenMarks* marks = l.marks;
   if (!marks || !stack_contains(l, caller.sp)) return;
@@ -142,11 +143,11 @@ void drop_abandoned_marks(Location& l, const Registers& caller) {
 }
 
 struct CallSite {
-  NodeId node;  ///< of the call site that the mark is
+  NodeId node;  ///< of the call of the mark
   Activation activation;
 };
 
-/// Where the caller is, after dropping marks that it shows to be left.
+/// The call site of a mark. Marks that it shows to have been left are dropped first.
 CallSite call_site_of(Location& l, const Registers& caller) {
   drop_abandoned_marks(l, caller);
   const auto walk = [&] {
@@ -169,7 +170,7 @@ CallSite call_site_of(Location& l, const Registers& caller) {
   return walk();
 }
 
-/// The node of a mark below the call path `path`, which ends in the mark's own call site.
+/// The node of a mark below `path`, the call path of the mark's own call site.
 NodeId node_of_mark(Location& l, NodeId path, RegionId name) {
   bool full = false;
   const NodeId node = l.tree.child(path, NodeKind::Marked, static_cast<std::uint64_t>(name), full);
@@ -177,7 +178,7 @@ NodeId node_of_mark(Location& l, NodeId path, RegionId name) {
   return node;
 }
 
-/// Opens a mark in the calling function. False: no room; it is ignored, and its end with it.
+/// Opens a mark in the calling function. False: there is no room, so the mark and its end are ignored.
 bool open(Location& l, RegionId name, bool is_loop, const Registers& caller) {
   OpenMarks* marks = marks_of(l);
   if (!marks) {
@@ -187,7 +188,7 @@ bool open(Location& l, RegionId name, bool is_loop, const Registers& caller) {
   const CallSite site = call_site_of(l, caller);
   if (marks->ignored > 0 || marks->count == OpenMarks::max_open || site.activation.frame == 0) {
     if (marks->ignored++ == 0) {
-      marks->ignored_frame = site.activation.frame;  // on no stack when it is not known
+      marks->ignored_frame = site.activation.frame;  // 0 when it is not known: on no stack
       marks->ignored_caller = site.activation.caller;
     }
     marks->ignored_loops += is_loop;
@@ -214,12 +215,12 @@ bool open(Location& l, RegionId name, bool is_loop, const Registers& caller) {
   return true;
 }
 
-/// True: this is the end of a mark that was ignored, and is ignored too.
+/// Whether this is the end of an ignored mark, which is ignored, too.
 bool ends_ignored(Location& l, bool is_loop) {
   OpenMarks* marks = l.marks;
   if (!marks || marks->ignored == 0) return false;
   if (is_loop && marks->ignored_loops == 0) {
-    marks->ignored = 0;  // regions, left by a loop outside of them
+    marks->ignored = 0;  // regions inside this loop that were left without their ends
     return false;
   }
   --marks->ignored;
@@ -229,8 +230,8 @@ bool ends_ignored(Location& l, bool is_loop) {
 
 // ---- Iterations ----
 
-/// Whether an iteration mark at `caller` is one of the loop that is cut, after leaving loops that it shows to be left.
-/// `site` is where marks of its kind are kept.
+/// Whether an iteration mark at `caller` belongs to the loop that is being cut. Loops that it shows to have been left
+/// are dropped first. `site`: the member that holds the last mark of this kind.
 bool belongs_to_cut_loop(Location& l, const Registers& caller, std::uintptr_t OpenMark::*site, const char* outside) {
   if (count_if_ignored(l)) return false;
   drop_abandoned_marks(l, caller);
@@ -241,8 +242,8 @@ bool belongs_to_cut_loop(Location& l, const Registers& caller, std::uintptr_t Op
     if (!current_loop(l)) report_misuse(l, caller.pc, outside);
     return false;
   }
-  // A mark directly in the function of its loop is known again; one in a function that marks iterations for several
-  // loops is not, and belongs to the innermost.
+  // A mark that is directly in the function of its loop is recognised by its site. A mark in a function that marks
+  // iterations of several loops is not, and belongs to the innermost loop.
   std::uint32_t inside = 0;
   for (std::uint32_t at = innermost; at > 0; inside = at, at = innermost_loop(*marks, at - 1))
     if (marks->open[at - 1].sp == caller.sp && marks->open[at - 1].*site == caller.pc) {
@@ -271,7 +272,7 @@ void end_iteration_now(Location& l, const Registers& caller, const OwnTimeBegin&
 
 void begin_loop(Location& l, RegionId name, const Registers& caller, const OwnTimeBegin& entered) {
   const TimedOwnWork timed(l, OwnTime::Mark, entered);
-  if (current_loop(l) && (!l.marks || l.marks->count == 0)) {  // begun by a call: marks come first
+  if (current_loop(l) && (!l.marks || l.marks->count == 0)) {  // begun by an MPI call: marks have precedence
     leave_iteration(l);
     l.iterations->current = nullptr;
   }
@@ -280,7 +281,7 @@ void begin_loop(Location& l, RegionId name, const Registers& caller, const OwnTi
     ++l.iterations->inner_loops;
     return;
   }
-  if (innermost_loop(*l.marks, l.marks->count - 1) > 0) return;  // inside of one that could not be kept
+  if (innermost_loop(*l.marks, l.marks->count - 1) > 0) return;  // inside a loop that could not be kept
   const platform::OwnFloatingPoint own_environment;
   stop_following(l);
   ClusteredLoop* loop = loop_of(l.iterations, name);
@@ -319,7 +320,7 @@ void begin_iteration(Location& l, const Registers& caller, const OwnTimeBegin& e
     drop_marks(l, l.marks->at_iteration);
     leave_iteration(l);
   }
-  // Between the end of an iteration and the beginning of the next there is rarely anything. Then the CPU clock, whose
+  // There is rarely anything between the end of an iteration and the begin of the next. Then the CPU clock, whose
   // reading may be a system call, is not read again.
   const bool nothing_between =
       l.unit.mpi_calls == 0 && l.unit.ticks_user + l.unit.ticks_mpi == 0 && entry - l.begin - l.unit.own < short_pause;
@@ -327,7 +328,7 @@ void begin_iteration(Location& l, const Registers& caller, const OwnTimeBegin& e
   all.in_iteration = true;
   l.marks->at_iteration = l.marks->count;
   look_at_boundary(l, entry);
-  if (!l.stopped) count_unit_outside(l);  // most of the work is done before the iteration begins
+  if (!l.stopped) count_unit_outside(l);  // done here, so that little work is left after the clock is read
   l.unit.own += end_own_time(l, OwnTime::IterationBegin, entered);
   const Ticks now = platform::now();
   end_unit(l, now, cpu);
@@ -378,7 +379,7 @@ void report_strange_name(Location& l, std::uintptr_t site) {
 }
 
 void iterate_at_call(Location& l, RegionId name) {
-  if (l.marks && l.marks->count > 0) return;  // the program's own marks come first
+  if (l.marks && l.marks->count > 0) return;  // the program's own marks have precedence
   const platform::OwnFloatingPoint own_environment;
   const OwnTimeBegin begin = begin_own_time(l);
   const TimedOwnWork timed(l, OwnTime::IterationEnd, begin);

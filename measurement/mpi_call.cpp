@@ -29,8 +29,8 @@ constexpr BegunCall let_through{nullptr, false};
   return true;
 }
 
-// What begins or returns as most calls do is one stretch of code that calls nothing, and saves no registers for that.
-// All else is a function that the stretch ends in.
+// The common case of a call's begin and return is straight code that calls nothing and so saves no registers. It leaves
+// to one of these functions in all other cases.
 
 [[gnu::noinline]] REFRAIN_HOT_CODE_OF_MANY BegunCall begin_on_other_path(Location& l, RegionId region,
                                                                          std::uintptr_t pc, std::uintptr_t sp,
@@ -39,7 +39,7 @@ constexpr BegunCall let_through{nullptr, false};
   return {&l, false};
 }
 
-/// The thread is in the program's code, or has stepped in for this call.
+/// Begins a call in the general way. The thread is in the program's code, or has stepped in for this call.
 [[gnu::noinline]] REFRAIN_HOT_CODE_OF_MANY BegunCall begin_general(Location& l, RegionId region, std::uintptr_t pc,
                                                                    std::uintptr_t sp, std::uintptr_t fp) {
   if (!enter(l, Inside::User)) {
@@ -58,7 +58,7 @@ constexpr BegunCall let_through{nullptr, false};
   return let_through;
 }
 
-/// The thread is not in the program's code, as far as is known.
+/// Begins a call on a thread that seems not to be in the program's code.
 [[gnu::noinline]] BegunCall begin_within(Location& l, RegionId region, std::uintptr_t pc, std::uintptr_t sp,
                                          std::uintptr_t fp) {
   if (is_announced(l, region, sp)) {
@@ -70,7 +70,7 @@ constexpr BegunCall let_through{nullptr, false};
   return begin_counted_call(l, region, {pc, sp, fp});
 }
 
-/// A timed call where the clock is a function.
+/// Begins a timed call on a machine where the clock is a function.
 [[gnu::noinline]] BegunCall begin_timed_by_clock(Location& l, RegionId region, std::uintptr_t pc, std::uintptr_t sp,
                                                  std::uintptr_t fp) {
   begin_timed_call(l, platform::now());
@@ -127,7 +127,7 @@ REFRAIN_HOT_CODE BegunCall begin_call(RegionId region, std::uintptr_t pc, std::u
 
 namespace {
 
-/// The call has ended at `end`; its time is counted.
+/// Counts a call that has ended at `end` with its time.
 [[gnu::always_inline]] inline ReturnedCall count_returned(Location& l, platform::Ticks time, platform::Ticks end) {
   ++l.call.values[column_of(MetricId::Visits)];
   l.call.values[column_of(MetricId::Time)] += time;
@@ -136,7 +136,7 @@ namespace {
   return {l.call.values, end};
 }
 
-/// As return_from_mpi(), after that has looked whose call it is.
+/// return_from_mpi() in the general way. The call is known to be the one in progress.
 [[gnu::noinline]] REFRAIN_HOT_CODE_OF_MANY ReturnedCall return_general(BegunCall begun, platform::Ticks end) {
   Location& l = *begun.location;
   if (!enter(l, Inside::Call)) return {nullptr, 0};  // counted by the finalizing thread
@@ -157,7 +157,7 @@ namespace {
 REFRAIN_HOT_CODE ReturnedCall return_from_mpi(BegunCall begun, std::uintptr_t sp) {
   Location& l = *begun.location;
   if (l.call.sp != sp) [[unlikely]]
-    return {nullptr, 0};  // a fiber's that was taken for abandoned, and has been counted as such
+    return {nullptr, 0};  // a call of a fiber that was taken for abandoned, and counted as such
   if (!platform::counter_is_trusted) [[unlikely]]
     return return_by_clock(begun);
   const platform::Ticks end = platform::counter_now();

@@ -10,7 +10,7 @@ using platform::Ticks;
 
 namespace {
 
-/// Without a switch watch, what takes longer than this many times the mean has lost its processor.
+/// Without a switch watch, a time of more than this many times the mean shows that the thread has lost its processor.
 constexpr Ticks max_times_mean = 64;
 constexpr std::int64_t enough_for_a_mean = 16;
 
@@ -21,7 +21,7 @@ Ticks mean_ticks(const OwnTimes& t) {
   return calls > 0 ? (t.each_sum + calls_per_timing * t.sampled_sum) / calls : 0;
 }
 
-/// Whether `time` was all the thread's own.
+/// Whether the thread has kept its processor for all of `time`.
 bool is_undisturbed(Location& l, const OwnTimes& times, std::uint32_t watch, Ticks time) {
   platform::SwitchWatch& of_thread = l.cpu_clock.watch();
   if (of_thread.works()) return of_thread.holds(watch);

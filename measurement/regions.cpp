@@ -18,7 +18,7 @@ struct Table {
   std::atomic<std::uint16_t> index[slots];  ///< open addressing: 1 + position of the name, 0 is free
   std::atomic<std::size_t> count;
   platform::OwnedLock busy;
-  char* text;  ///< room for names that follow
+  char* text;  ///< memory for further names
   std::size_t room;
 };
 constinit Table table{};

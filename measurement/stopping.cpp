@@ -53,15 +53,15 @@ void resume(Location& l, Inside inside, Ticks now) {
   else if (l.extra) l.extra->leave_out = true;
 }
 
-/// Waits a little, also at the own gate: another thread may pause this one meanwhile.
+/// Waits a little, at the gate if another thread is pausing this one.
 void wait() {
   if (own_location()->gate.load(std::memory_order_relaxed) == Gate::Paused)
     (void)wait_at_gate(*own_location(), Inside::User);
   sched_yield();
 }
 
-/// Calls f(location, where its thread is) for all locations that have a thread, while these are paused. False: not
-/// done.
+/// Pauses all locations and calls f(location, where its thread is, now) for those that have a thread. False: they could
+/// not be paused.
 template <class F>
 bool for_all_paused(F&& f) {
   constexpr std::int64_t long_enough = 5'000'000'000;
@@ -86,7 +86,7 @@ bool for_all_paused(F&& f) {
 
 std::atomic_flag changing;
 
-/// One thread at a time stops or resumes the measurement.
+/// Runs f() on one thread at a time.
 template <class F>
 bool one_at_a_time(F&& f) {
   while (changing.test_and_set(std::memory_order_acquire)) wait();
