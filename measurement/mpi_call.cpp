@@ -14,11 +14,10 @@ namespace {
 
 constexpr BegunCall let_through{nullptr, false};
 
-/// The call is in the region that the frame of its caller remembers: its node and values are set. False: it is in
-/// another.
+/// Begins a call by the notes of its caller's frame: sets its node and values. False: the notes are for another region.
 [[gnu::always_inline]] inline bool begin_as_noted(Location& l, RegionId region, unwind::Frame& caller) {
   unwind::FrameNotes& notes = caller.notes;
-  if (notes.of != static_cast<std::uint32_t>(region) || notes.stamp == 0) [[unlikely]]
+  if (notes.key != static_cast<std::uint32_t>(region) || notes.stamp == 0) [[unlikely]]
     return false;
   l.call.node = NodeId{notes.child};
   if (notes.stamp != l.tree.stamp()) [[unlikely]] {

@@ -20,7 +20,7 @@ namespace refrain::unwind {
 namespace {
 
 constexpr std::uintptr_t page_size = 4096;
-constexpr unsigned places = 64;
+constexpr unsigned points_per_segment = 64;
 
 std::uintptr_t page_of(std::uintptr_t address) { return address & ~(page_size - 1); }
 
@@ -109,8 +109,9 @@ bool leaves(Walker& walker, std::uintptr_t function, std::uintptr_t* stack_point
 
 void try_segment(Walker& walker, const ElfW(Phdr) & header, std::uintptr_t bias, std::uintptr_t* stack_pointer,
                  UnwindProof& proof) {
-  for (unsigned i = 0; i < places; ++i) {
-    const std::uintptr_t address = bias + header.p_vaddr + header.p_filesz / places * i + header.p_filesz / places / 2;
+  for (unsigned i = 0; i < points_per_segment; ++i) {
+    const std::uintptr_t address =
+        bias + header.p_vaddr + header.p_filesz / points_per_segment * i + header.p_filesz / points_per_segment / 2;
     ++proof.tried;
     Table table;
     FrameEntry entry;

@@ -39,7 +39,7 @@ enum class WalkEnd : std::uint8_t {
 
 /// What the caller keeps with a frame as long as it is reused; all 0 in a new one.
 struct FrameNotes {
-  std::uint32_t of, child, row, stamp;
+  std::uint32_t key, child, row, stamp;
 };
 
 struct alignas(64) Frame {
