@@ -1,6 +1,6 @@
 #pragma once
-/// Reads the encodings of .eh_frame from a range of memory. Reading past the end gives zeros and clears `ok`; nothing
-/// outside of the range is ever touched. Async-signal-safe.
+/// Reads the encodings of .eh_frame from a range of memory. A read past the end yields zeros and clears `ok`; memory
+/// outside of the range is never touched. Async-signal-safe.
 
 #include <cstdint>
 #include <cstring>
