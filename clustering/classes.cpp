@@ -1,4 +1,4 @@
-// The classes of iterations: which one an iteration belongs to, and where its call paths are in the class's profiles.
+// The classes of iterations: the class of an iteration, and the columns of its call paths in the class's profiles.
 #include <algorithm>
 
 #include "clustering/clusterer.hpp"
@@ -13,7 +13,7 @@ bool Clusterer::valid(const IterationProfile& profile) const {
   return true;
 }
 
-/// Room for what is noted of the newcomer's call paths.
+/// Reserves memory for the newcomer's call paths.
 bool Clusterer::reserve_newcomer(const IterationProfile& profile) {
   const std::size_t paths = profile.paths.size();
   std::size_t i = signs_.size();
@@ -40,7 +40,7 @@ std::uint64_t Clusterer::hash_of_path(std::uint32_t cls, std::uint32_t path, std
   return format::mixed(std::uint64_t{cls} << 40 ^ std::uint64_t{path} << 8 ^ shape);
 }
 
-/// The path of the class, in paths_; none.
+/// The index in paths_ of a path of the class; none: the class does not have it.
 std::uint32_t Clusterer::find_path(std::uint32_t cls, const TouchedPath& t) const {
   const auto path = static_cast<std::uint32_t>(t.path);
   return path_index_.find(hash_of_path(cls, path, t.shape), [&](std::uint32_t i) {
@@ -48,7 +48,7 @@ std::uint32_t Clusterer::find_path(std::uint32_t cls, const TouchedPath& t) cons
   });
 }
 
-/// There is room for it.
+/// Adds a path to the class, for which there is room.
 void Clusterer::add_path(IterationClass& cls, std::uint32_t number, const TouchedPath& t) {
   const auto path = static_cast<std::uint32_t>(t.path);
   const auto index = static_cast<std::uint32_t>(paths_.size());
@@ -64,13 +64,14 @@ bool Clusterer::visited_as_often(const IterationClass& cls, const ClassPath& pat
          t.values[visits] == cls.base[path.at + visits];
 }
 
-/// Whether the iteration is of the class; if so its paths are listed.
+/// Whether the iteration belongs to the class. If so, its paths are listed in key_values_ and others_.
 bool Clusterer::matches(std::uint32_t index, const IterationProfile& profile) {
   const IterationClass& cls = classes_[index];
   if (cls.overflow || cls.key_paths > profile.paths.size()) return false;
   std::fill_n(key_values_.data(), cls.key_paths, nullptr);
   other_count_ = 0;
-  std::uint32_t expected = cls.first_path, matched = 0;  // the paths mostly come in the order in which they came first
+  std::uint32_t expected = cls.first_path,
+                matched = 0;  // paths mostly come in the same order as in the first iteration
   for (const TouchedPath& t : profile.paths) {
     if (!is_key(t)) {
       others_[other_count_++] = t;
@@ -90,8 +91,8 @@ bool Clusterer::matches(std::uint32_t index, const IterationProfile& profile) {
   return matched == cls.key_paths;
 }
 
-/// The same for the common case, that key paths come in the order in which they came first; false says nothing. Checks
-/// the profile on the way.
+/// The same for the common case that key paths come in the same order as in the first iteration. False proves nothing.
+/// Also validates the profile.
 bool Clusterer::matches_in_order(const IterationClass& cls, const IterationProfile& profile) {
   if (cls.overflow || profile.overall.size() != metrics_) return false;
   const ClassPath *expected = paths_.data() + cls.first_path, *end = expected + cls.key_paths;
@@ -113,7 +114,7 @@ bool Clusterer::matches_in_order(const IterationClass& cls, const IterationProfi
   return expected == end;
 }
 
-/// The class of the iteration, with its paths listed; none: there is no room for another class.
+/// The class of the iteration, whose paths are listed. none: there is no room for another class.
 std::uint32_t Clusterer::class_of(const IterationProfile& profile) {
   if (last_class_ != none && matches(last_class_, profile)) return last_class_;
   const std::uint64_t hash = hash_of(profile);
@@ -169,7 +170,7 @@ std::uint32_t Clusterer::make_class(std::uint64_t hash, const IterationProfile& 
   return index;
 }
 
-/// The class of iterations that there is no room for elsewhere, with the newcomer's paths listed; none: no memory.
+/// The class of iterations for which there is no other room; the newcomer's paths are listed. none: no memory.
 std::uint32_t Clusterer::overflow_class(const IterationProfile& profile) {
   if (overflow_class_ == none) {
     IterationClass cls{};
@@ -184,7 +185,8 @@ std::uint32_t Clusterer::overflow_class(const IterationProfile& profile) {
   return find_other_columns(overflow_class_) ? overflow_class_ : none;
 }
 
-/// Where the newcomer's other paths are in the profiles of the class; new ones get a place. False: there is none.
+/// Finds the columns of the newcomer's other paths in the profiles of the class, and adds columns for new ones. False:
+/// no memory.
 bool Clusterer::find_other_columns(std::uint32_t index) {
   std::uint32_t missing = 0, width = classes_[index].width;
   for (std::uint32_t i = 0; i < other_count_; ++i) {
@@ -201,7 +203,7 @@ bool Clusterer::find_other_columns(std::uint32_t index) {
     return false;
   for (std::uint32_t i = 0; i < other_count_; ++i) {
     if (other_at_[i] != none) continue;
-    std::uint32_t path = find_path(index, others_[i]);  // it may come twice
+    std::uint32_t path = find_path(index, others_[i]);  // a path may come twice
     if (path == none) {
       path = static_cast<std::uint32_t>(paths_.size());
       add_path(cls, index, others_[i]);
