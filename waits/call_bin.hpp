@@ -1,7 +1,7 @@
 #pragma once
-/// Bins of calls that take about the same time when nobody waits: those of one MPI function that move about as many
+/// Bins of calls that take about the same time when no process waits: calls of one MPI function that move about as many
 /// bytes, in the same directions, among about as many processes (Mao et al., "Catching Idlers with Ease", EuroMPI 2014,
-/// section 3.1; communicators apart from each other in size, and roots from others, which is what the directions tell).
+/// section 3.1). The number of processes distinguishes communicators, the directions distinguish roots from others.
 
 #include <algorithm>
 #include <bit>
@@ -9,23 +9,23 @@
 
 namespace refrain::waits {
 
-/// What a call has moved. Of a call that completes receives: what they have received. Two words: a processor reads at
-/// once what it has just written, but only by words of the same size.
+/// The data that a call has moved; for a call that completes receives, what these have received. Both members are
+/// words: a processor forwards a store to a load of the same size without delay.
 struct Transfer {
   std::int64_t bytes = 0;
   std::uint64_t what = 0;  ///< `sends`, `receives`, `among()`
 
-  /// Data, or a message without any.
+  /// The call has sent, or received, data or an empty message.
   static constexpr std::uint64_t sends = 1, receives = 2;
-  /// A collective operation of so many processes.
+  /// A collective operation of this number of processes.
   static constexpr std::uint64_t among(int processes) {
     return static_cast<std::uint64_t>(std::max(processes, 0)) << 2;
   }
   constexpr std::uint32_t processes() const { return static_cast<std::uint32_t>(what >> 2); }
 };
 
-/// Bins of sizes: 0: no bytes; k: 2^(k-1) to 2^k - 1. Bins of numbers of processes: 0: not collective; 1: one;
-/// k: more than 2^(k-2), up to 2^(k-1).
+/// Sizes: 0: no bytes; k: 2^(k-1) to 2^k - 1 bytes. Numbers of processes: 0: not collective; 1: one process; k: more
+/// than 2^(k-2) and up to 2^(k-1).
 class CallBin {
  public:
   constexpr CallBin() = default;
@@ -34,7 +34,7 @@ class CallBin {
                                              static_cast<std::uint64_t>(std::max(transfer.bytes, std::int64_t{0})))) |
                                          static_cast<unsigned>(transfer.what & 3) << size_bits |
                                          bin_of_processes(transfer.processes()) << (size_bits + 2))) {}
-  /// From a file. Bins of a newer Refrain are bins like others.
+  /// A bin from a file. Bins of newer versions are treated like others.
   static constexpr CallBin from(std::uint16_t code) {
     CallBin bin;
     bin.code_ = code;

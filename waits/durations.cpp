@@ -10,7 +10,7 @@ void Durations::add(const Durations& other) {
     *this = other;
     return;
   }
-  // Of calls that are long beside the shortest of the others none is short.
+  // Calls that are long compared with the shortest call of both are not short.
   Durations rest = other;
   std::int64_t& shortest = (*this)[Column::Shortest];
   shortest = rest[Column::Shortest] = std::min(shortest, other[Column::Shortest]);

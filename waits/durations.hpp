@@ -1,9 +1,9 @@
 #pragma once
-/// How long calls have taken, by call path and bin (call_bin.hpp): what the waiting in them is told from (Mao et
-/// al., section 3): calls are counted, their times added up, and the shortest is remembered. Nothing else is kept of a
-/// call, so the memory does not grow with their number.
+/// Durations of calls, by call path and bin (call_bin.hpp), from which waiting is estimated (Mao et al., section 3):
+/// the number of calls, the sum of their times, the shortest one, and so on. Single calls are not kept, so memory does
+/// not grow with their number.
 ///
-/// The facts of the columns are in columns.def.
+/// The columns are described in columns.def.
 
 #include <algorithm>
 #include <array>
@@ -35,7 +35,7 @@ inline constexpr ColumnRow column_table[] = {
 };
 inline constexpr std::size_t column_count = sizeof column_table / sizeof *column_table;
 
-/// Of some calls.
+/// The durations of some calls.
 struct Durations {
   std::array<std::int64_t, column_count> values{};
 
@@ -43,8 +43,8 @@ struct Durations {
   constexpr std::int64_t operator[](Column column) const { return values[static_cast<std::size_t>(column)]; }
   constexpr bool empty() const { return (*this)[Column::Calls] == 0; }
 
-  /// A call of `ticks`, and of `whole` with what was taken off for interruptions: that is an estimate, which may be too
-  /// much, so the shortest is one of the whole ones. Async-signal-safe.
+  /// Adds a call of `ticks`, or of `whole` ticks with interruptions. The cost of interruptions is an estimate and may
+  /// be too large, so the shortest call is determined from whole durations. Async-signal-safe.
   void add_call(std::int64_t ticks, std::int64_t whole) {
     if (empty()) {
       values = {1, ticks, whole, whole, 1, whole};
@@ -64,38 +64,39 @@ struct Durations {
     ++(*this)[Column::ShortCalls];
     (*this)[Column::ShortTime] += whole;
   }
-  /// Other calls.
+  /// Adds the durations of other calls.
   void add(const Durations& other);
-  /// Beside the shortest call, which is a new one.
+  /// The shortest call has changed: short calls that are now too long on average are not counted as short any more.
   void forget_short_if_long() {
     if ((*this)[Column::ShortTime] > (*this)[Column::ShortCalls] * short_limit((*this)[Column::Shortest]))
       (*this)[Column::ShortCalls] = (*this)[Column::ShortTime] = 0;
   }
 
-  /// What takes no longer may be communication alone. With cold caches a short call takes several times as long; where
-  /// much is moved a quarter is as much as it varies. The clock has 1 to 4 ticks in a nanosecond.
+  /// The limit of short calls: a call that takes no longer may be communication alone. With cold caches a short call
+  /// takes several times as long; calls that move much data vary by about a quarter. A nanosecond has 1 to 4 ticks.
   static constexpr std::int64_t short_limit(std::int64_t shortest) {
     constexpr std::int64_t cold = 12'000;
     return shortest + std::max(std::min(3 * shortest, cold), shortest / 4);
   }
 };
 
-/// A table of them, in memory that it is given. One writer; nothing is allocated.
+/// A hash table of durations by call path and bin, in memory that the caller provides. One writer; nothing is
+/// allocated.
 class DurationTable {
  public:
-  /// Two of them are as large as what a processor fetches at once.
+  /// Two entries are as large as the two cache lines that a processor fetches together.
   struct alignas(64) Entry {
-    std::uint32_t node;  ///< call path, 0: free
+    std::uint32_t node;  ///< call path; 0: the entry is free
     CallBin bin;
     Durations durations;
     std::int64_t short_limit = 0;  ///< Durations::short_limit() of the shortest
   };
   static_assert(sizeof(Entry) == 64);
 
-  /// Memory for 2^bits entries, aligned to their size, zero-filled. What the table has so far is moved there.
+  /// Moves the table to `memory`, which has room for 2^bits entries, is aligned to their size and zero-filled.
   void move_to(std::byte* memory, unsigned bits);
   std::byte* memory() const { return reinterpret_cast<std::byte*>(entries()); }
-  /// 0: it has no memory.
+  /// Binary logarithm of the number of entries; 0: the table has no memory.
   unsigned bits() const { return word_ == 0 ? 0 : 64 - shift(); }
   static constexpr std::size_t bytes(unsigned bits) { return sizeof(Entry) << bits; }
   std::span<const Entry> view() const {
@@ -123,9 +124,9 @@ class DurationTable {
     }
     return true;
   }
-  /// The same of any call. False: it has no entry yet. Async-signal-safe.
+  /// Adds any call. False: it has no entry yet, and nothing was added. Async-signal-safe.
   bool add(std::uint32_t node, CallBin bin, std::int64_t ticks, std::int64_t whole);
-  /// The same of a call that has none, which gets one. There must be fewer than max_entries().
+  /// Adds a call without an entry, and makes one. There must be fewer than max_entries().
   void add_entry(std::uint32_t node, CallBin bin, std::int64_t ticks, std::int64_t whole);
   /// A quarter stays free.
   std::size_t max_entries() const { return bits() == 0 ? 0 : (std::size_t{3} << bits()) / 4; }
@@ -140,11 +141,11 @@ class DurationTable {
   Entry* next_slot(const Entry* at) const {
     return &entries()[static_cast<std::size_t>(at + 1 - entries()) & ((std::size_t{1} << bits()) - 1)];
   }
-  /// Its entry, or the free one where it belongs. There always is a free one.
+  /// The entry of a call path and bin, or the free one where it belongs. There is always a free one.
   Entry* find(std::uint32_t node, CallBin bin) const;
 
-  /// The address of the entries, and below it by how much a hash is shifted to be one of their numbers: one word beside
-  /// what every call looks at.
+  /// The address of the entries and, in its low bits, the shift that makes an index of a hash: one word, next to other
+  /// members of the location that every call reads.
   std::uintptr_t word_ = 0;
 };
 
