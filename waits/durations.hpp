@@ -103,8 +103,8 @@ class DurationTable {
     return bits() ? std::span(entries(), std::size_t{1} << bits()) : std::span<Entry>{};
   }
 
-  /// A call by the call path `node`, not 0, that is neither the shortest nor the longest so far. False: it is, or has
-  /// no entry yet; nothing was added. Async-signal-safe.
+  /// Adds a call by the call path `node`, which is not 0. Returns false and adds nothing if the call is the shortest or
+  /// the longest so far, or if its call path has no entry yet. Async-signal-safe.
   [[gnu::always_inline]] bool add_usual(std::uint32_t node, CallBin bin, std::int64_t ticks, std::int64_t whole) {
     if (word_ == 0) [[unlikely]]
       return false;
