@@ -162,20 +162,20 @@ class Trace:
         self.records = list(RECORD.iter_unpack(steps[:len(steps) // RECORD.size * RECORD.size]))
         first = dict(zip(REGISTERS, self.records[0][1:]))
         self.stack = self.modules.find(first["rsp"])[:2]
-        self.places: dict[int, tuple[str, int]] = {}
+        self.locations: dict[int, tuple[str, int]] = {}
         for record in self.records:
             rip = record[1 + REGISTERS.index("rip")]
-            if rip not in self.places:
+            if rip not in self.locations:
                 low, _, offset, name = self.modules.find(rip)
-                self.places[rip] = (name, file_address(name, rip - low + offset) if name.startswith("/") else rip)
-        self.texts = {name: disassembly(name, {a for n, a in self.places.values() if n == name})
-                      for name in {n for n, _ in self.places.values()} if name.startswith("/")}
+                self.locations[rip] = (name, file_address(name, rip - low + offset) if name.startswith("/") else rip)
+        self.texts = {name: disassembly(name, {a for n, a in self.locations.values() if n == name})
+                      for name in {n for n, _ in self.locations.values()} if name.startswith("/")}
 
     def steps(self) -> Iterator[Step]:
         for part, *values_of in self.records:
             values = dict(zip(REGISTERS, values_of))
             rip = values["rip"]
-            name, address = self.places[rip]
+            name, address = self.locations[rip]
             lines: list[int] = []
             if text := self.texts.get(name, {}).get(address, ""):
                 following = next((a for a in range(address + 1, address + 16) if a in self.texts[name]), address + 8)

@@ -41,7 +41,7 @@ def run(build: Path, ranks: int, command: list[str], settings: dict[str, str], w
     return done.stdout
 
 
-def figures(name: str, values: dict[str, list[float]]) -> None:
+def print_figures(name: str, values: dict[str, list[float]]) -> None:
     base = statistics.median(values["profile"])
     more = {setting: [value - of_profile for value, of_profile in zip(of, values["profile"])] for setting, of in values.items()}
     print(f"{name}: profile {base:.0f} ns; " + ", ".join(
@@ -59,7 +59,7 @@ def calls(build: Path, pairs: int, work: Path) -> None:
             for name, value in found.items():
                 values.setdefault(name, {}).setdefault(setting, []).append(value)
     for name, of in values.items():
-        figures(name, of)
+        print_figures(name, of)
 
 
 def cold(build: Path, pairs: int, work: Path) -> None:
@@ -68,7 +68,7 @@ def cold(build: Path, pairs: int, work: Path) -> None:
         for setting, options in SETTINGS.items():
             words = run(build, 1, [str(build / "bench/cold"), "20", str(32 * 1024), "300"], options | {"REFRAIN_SAMPLING_FREQUENCY": "0"}, work).split()
             values.setdefault(setting, []).append(float(words[0]) - float(words[2]))
-    figures("a call after 32 MiB of other work", values)
+    print_figures("a call after 32 MiB of other work", values)
 
 
 def dilation(build: Path, pairs: int, work: Path, lammps: Path | None) -> None:

@@ -178,7 +178,7 @@ Timings fill_timings(Connection& connection, int regions) {
 
 /// Queries for each context cover at most 2,000 regions; their time is scaled to all regions.
 void compare_ways(Connection& connection, const char* name, int all_regions) {
-  constexpr std::size_t most_queried = 2000;
+  constexpr std::size_t max_queried = 2000;
   const Timings of = fill_timings(connection, all_regions);
   const auto& model = *program().model;
   const properties::Property& property = *program().property("SyncCost");
@@ -198,9 +198,9 @@ void compare_ways(Connection& connection, const char* name, int all_regions) {
       std::vector<std::int64_t> regions;
       connection.query("SELECT \"id\" FROM \"Region\"",
                        [&](std::span<const Value> row) { regions.push_back(integer_of(row[0])); });
-      if (regions.size() > most_queried) {
-        scale = static_cast<double>(regions.size()) / most_queried;
-        regions.resize(most_queried);
+      if (regions.size() > max_queried) {
+        scale = static_cast<double>(regions.size()) / max_queried;
+        regions.resize(max_queried);
       }
       for (const std::int64_t region : regions)
         for (const std::int64_t run : of.run_ids)

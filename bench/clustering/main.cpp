@@ -32,9 +32,9 @@ struct Variant {
   std::size_t sample_bytes = 0;
   auto operator<=>(const Variant&) const = default;
 };
-constexpr Variant paper{Algorithm::Paper}, shipped{Algorithm::ScorePShipped}, plain{Algorithm::Refrain},
-    with_samples{Algorithm::Refrain, std::size_t{256} << 10}, simple{Algorithm::Plain},
-    simple_with_samples{Algorithm::Plain, std::size_t{256} << 10};
+constexpr Variant paper{Algorithm::Paper}, shipped{Algorithm::ScorePShipped}, without_samples{Algorithm::Refrain},
+    with_samples{Algorithm::Refrain, std::size_t{256} << 10}, plain{Algorithm::Plain},
+    plain_with_samples{Algorithm::Plain, std::size_t{256} << 10};
 
 /// Results of one sequence by variant and number of clusters, so that nothing is run twice.
 class Runs {
@@ -47,12 +47,12 @@ class Runs {
   }
   /// Approximately the largest number of clusters that fit into `bytes`; 0: not even one. Bytes grow about in
   /// proportion to the clusters, so a few runs are enough.
-  std::uint32_t fit(Variant variant, std::size_t bytes, std::uint32_t most) {
-    std::uint32_t low = 0, high = most + 1;
+  std::uint32_t fit(Variant variant, std::size_t bytes, std::uint32_t max_clusters) {
+    std::uint32_t low = 0, high = max_clusters + 1;
     double low_bytes = 0, high_bytes = 0;
     if (get(variant, 1).bytes() > bytes) return 0;
     for (const auto& [clusters, result] : done_[variant]) {
-      if (result.bytes() <= bytes && clusters <= most) {
+      if (result.bytes() <= bytes && clusters <= max_clusters) {
         low = clusters;
         low_bytes = static_cast<double>(result.bytes());
       } else if (result.bytes() > bytes && clusters < high) {
@@ -216,7 +216,7 @@ int main(int argc, char** argv) {
   }
 
   Summary totals[2] = {{"refrain", {}, {}, 0, {}, 0, 0}, {"refrain with samples", {}, {}, 0, {}, 0, 0}};
-  Mean of_simple, of_simple_with_samples;  // ratios to refrain with as many clusters
+  Mean plain_ratio, plain_ratio_with_samples;  // ratios to refrain with as many clusters
   double count_error = 0, exact_error = 0, other_error = 0;
   std::string count_at;
   if (!sequences.empty() && clusters)
@@ -248,12 +248,13 @@ int main(int argc, char** argv) {
                 "samples path  B/it", "chance", "same memory, refrain", "same memory, refrain with samples",
                 "us an iteration");
     for (const std::uint32_t k : ks) {
-      const Result &p = runs.get(paper, k), &s = runs.get(shipped, k), &r = runs.get(plain, k),
+      const Result &p = runs.get(paper, k), &s = runs.get(shipped, k), &r = runs.get(without_samples, k),
                    &w = runs.get(with_samples, k);
-      const SameMemory rows[2] = {compare(runs, plain, k, iterations), compare(runs, with_samples, k, iterations)};
+      const SameMemory rows[2] = {compare(runs, without_samples, k, iterations),
+                                  compare(runs, with_samples, k, iterations)};
       for (unsigned i = 0; i < 2; ++i) totals[i].add(rows[i], sequence.name + " k=" + std::to_string(k));
-      if (r.path_error > 1e-9) of_simple.add(runs.get(simple, k).path_error / r.path_error);
-      if (w.path_error > 1e-9) of_simple_with_samples.add(runs.get(simple_with_samples, k).path_error / w.path_error);
+      if (r.path_error > 1e-9) plain_ratio.add(runs.get(plain, k).path_error / r.path_error);
+      if (w.path_error > 1e-9) plain_ratio_with_samples.add(runs.get(plain_with_samples, k).path_error / w.path_error);
       exact_error = std::max(exact_error, r.overall_exact);
       other_error = std::max(other_error, r.overall_other);
       if (k == 64 && r.classes <= 64 && r.count_error > count_error) {
@@ -289,7 +290,7 @@ int main(int argc, char** argv) {
     std::printf(
         "clusters by Ward's cost of the overall metrics alone / refrain, as many clusters: geometric mean %.3f, with "
         "samples %.3f\n",
-        of_simple.value(), of_simple_with_samples.value());
+        plain_ratio.value(), plain_ratio_with_samples.value());
     std::printf(
         "overall metrics, largest error: %.4f %% of those kept exactly, %.4f %% of others\n"
         "counts at k = 64 where classes are <= 64, largest error: %.2f %% (%s)\n",

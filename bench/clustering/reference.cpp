@@ -168,27 +168,28 @@ ReferenceClusterer::Pair ReferenceClusterer::closest_by_sweep(const std::vector<
     widest = d;
   }
   const auto members_of = [&](std::size_t i) { return static_cast<double>(clusters_[clusters[i]].members); };
-  const auto place = [&](std::size_t i) { return dims ? vectors[i][widest] : 0.0F; };
+  const auto position = [&](std::size_t i) { return dims ? vectors[i][widest] : 0.0F; };
   std::vector<std::size_t> sorted(count);
-  std::vector<float> least_factor(count);
+  std::vector<float> min_factor(count);
   for (std::size_t i = 0; i < count; ++i) {
     sorted[i] = i;
-    least_factor[i] = reluctance(members_of(i) + 1);
+    min_factor[i] = reluctance(members_of(i) + 1);
   }
-  std::ranges::sort(
-      sorted, [&](std::size_t a, std::size_t b) { return place(a) < place(b) || (place(a) == place(b) && a < b); });
+  std::ranges::sort(sorted, [&](std::size_t a, std::size_t b) {
+    return position(a) < position(b) || (position(a) == position(b) && a < b);
+  });
   Pair best;
   float least = other.found ? other.cost : HUGE_VALF;
   std::size_t best_i = count, best_j = count;
   for (std::size_t first = 0; first < count; ++first)
     for (std::size_t second = first + 1; second < count; ++second) {
       // A sum of floats is at least each of its terms, also as rounded.
-      const float gap = place(sorted[second]) - place(sorted[first]);
-      if (gap * least_factor[sorted[first]] > least) break;
+      const float gap = position(sorted[second]) - position(sorted[first]);
+      if (gap * min_factor[sorted[first]] > least) break;
       const std::size_t i = std::max(sorted[first], sorted[second]), j = std::min(sorted[first], sorted[second]);
       float distance = 0;
       for (std::size_t d = 0; d < dims; ++d) distance += std::fabs(vectors[i][d] - vectors[j][d]);
-      if (distance * least_factor[i] > least) continue;
+      if (distance * min_factor[i] > least) continue;
       distance *= reluctance(members_of(i) + members_of(j));
       if (distance > least || (distance == least && (i > best_i || (i == best_i && j > best_j)))) continue;
       best = {true, clusters[i], clusters[j], distance};

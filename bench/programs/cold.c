@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
   process = getpid();
   thread = (int)syscall(SYS_gettid);
   signal(empty_signal, do_nothing);
-  bare_send = (send_function)function_of_mpi_library("PMPI_Send");
+  bare_send = (send_function)mpi_library_function("PMPI_Send");
   if (!bare_send || rounds < 1) return 1;
   memory = calloc(1, (size_t)bytes + 1);
   for (int kind = 0; kind < kinds; ++kind) times[kind] = calloc((size_t)rounds, sizeof **times);

@@ -9,7 +9,7 @@ struct in_mpi_library {
   void* function;
 };
 
-static int look_into_mpi_library(struct dl_phdr_info* info, size_t size, void* argument) {
+static int find_in_mpi_library(struct dl_phdr_info* info, size_t size, void* argument) {
   (void)size;
   struct in_mpi_library* wanted = argument;
   const char* name = strrchr(info->dlpi_name, '/');
@@ -20,8 +20,8 @@ static int look_into_mpi_library(struct dl_phdr_info* info, size_t size, void* a
 }
 
 /* Null: there is no MPI library, or it has no such function. */
-static void* function_of_mpi_library(const char* name) {
+static void* mpi_library_function(const char* name) {
   struct in_mpi_library wanted = {name, NULL};
-  dl_iterate_phdr(look_into_mpi_library, &wanted);
+  dl_iterate_phdr(find_in_mpi_library, &wanted);
   return wanted.function;
 }

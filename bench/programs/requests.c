@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { most = 1024, batch = 200, calls = 4 };
+enum { max_requests = 1024, batch = 200, calls = 4 };
 static const char* const names[calls] = {"MPI_Irecv", "MPI_Issend", "MPI_Waitall(receives)", "MPI_Waitall(sends)"};
-static MPI_Request receives[most], sends[most];
-static char in[most][8], out[most][8];
+static MPI_Request receives[max_requests], sends[max_requests];
+static char in[max_requests][8], out[max_requests][8];
 static double spent[calls];
 
 static double now_ns(void) {

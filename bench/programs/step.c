@@ -36,15 +36,16 @@ static uint64_t copy_map(pid_t child, FILE* out) {
 
 /* The field rseq_cs, and the word in its place: the last one of the stack, which nobody uses. */
 struct watch {
-  uint64_t field, instead;
+  uint64_t field, substitute;
 };
 
 static struct watch watch_of(pid_t child, uint64_t end_of_stack) {
   struct watch watch = {0, 0};
-  struct __ptrace_rseq_configuration of;
-  if (end_of_stack && ptrace(PTRACE_GET_RSEQ_CONFIGURATION, child, (void*)sizeof of, &of) > 0 && of.rseq_abi_pointer) {
-    watch.field = of.rseq_abi_pointer + offsetof(struct rseq, rseq_cs);
-    watch.instead = end_of_stack - sizeof watch.instead;
+  struct __ptrace_rseq_configuration found;
+  if (end_of_stack && ptrace(PTRACE_GET_RSEQ_CONFIGURATION, child, (void*)sizeof found, &found) > 0 &&
+      found.rseq_abi_pointer) {
+    watch.field = found.rseq_abi_pointer + offsetof(struct rseq, rseq_cs);
+    watch.substitute = end_of_stack - sizeof watch.substitute;
   }
   return watch;
 }
@@ -55,11 +56,11 @@ static void begin_watch(pid_t child, const struct watch* watch) {
   if (!watch->field) return;
   const long found = ptrace(PTRACE_PEEKDATA, child, (void*)watch->field, NULL);
   if (found != 0) flag = found;  // else it lost it just now
-  ptrace(PTRACE_POKEDATA, child, (void*)watch->instead, (void*)flag);
+  ptrace(PTRACE_POKEDATA, child, (void*)watch->substitute, (void*)flag);
 }
 
 static void end_watch(pid_t child, const struct watch* watch) {
-  if (watch->field) ptrace(PTRACE_POKEDATA, child, (void*)watch->instead, NULL);
+  if (watch->field) ptrace(PTRACE_POKEDATA, child, (void*)watch->substitute, NULL);
 }
 
 /* Puts the address `to` wherever a register has `from`. */
@@ -113,10 +114,10 @@ int main(int argc, char** argv) {
       begin_watch(child, &watch);
     }
     struct user_regs_struct as_if = registers;
-    replace(&as_if, watch.instead, watch.field);
+    replace(&as_if, watch.substitute, watch.field);
     fwrite(&pair, sizeof pair, 1, out);
     fwrite(&as_if, sizeof as_if, 1, out);
-    if (replace(&registers, watch.field, watch.instead)) ptrace(PTRACE_SETREGS, child, 0, &registers);
+    if (replace(&registers, watch.field, watch.substitute)) ptrace(PTRACE_SETREGS, child, 0, &registers);
   }
   fclose(out);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;

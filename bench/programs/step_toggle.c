@@ -18,9 +18,9 @@ static double cpu_seconds(void) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-enum { most_steps = 1 << 20 };
-static float step_seconds[most_steps];
-static unsigned char step_mode[most_steps];
+enum { max_steps = 1 << 20 };
+static float step_seconds[max_steps];
+static unsigned char step_mode[max_steps];
 static long steps = -1; /* the first step only starts the clock */
 static double step_begin;
 static int sampled = 1;
@@ -36,7 +36,7 @@ static void switch_to(int mode) {
 
 int MPI_Allreduce(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   const double now = cpu_seconds();
-  if (steps >= 0 && steps < most_steps) {
+  if (steps >= 0 && steps < max_steps) {
     step_seconds[steps] = (float)(now - step_begin);
     step_mode[steps] = (unsigned char)sampled;
   }
@@ -57,9 +57,9 @@ static int by_value(const void* a, const void* b) {
 
 /* Mean of the middle 80 % of the values, and the variance of that mean. */
 static double trimmed_mean(int mode, long* count, double* variance) {
-  static float values[most_steps];
+  static float values[max_steps];
   long n = 0;
-  for (long i = 0; i < steps && i < most_steps; ++i)
+  for (long i = 0; i < steps && i < max_steps; ++i)
     if (step_mode[i] == mode) values[n++] = step_seconds[i];
   qsort(values, (size_t)n, sizeof *values, by_value);
   const long cut = n / 10;
@@ -75,7 +75,7 @@ static double trimmed_mean(int mode, long* count, double* variance) {
   return mean;
 }
 
-__attribute__((destructor)) static void tell(void) {
+__attribute__((destructor)) static void print_result(void) {
   if (steps < 10) return;
   long off_count, on_count;
   double off_variance, on_variance;

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { mpi_paths = 35, user_paths = 31, most_bytes = 1 << 16 };
+enum { mpi_paths = 35, user_paths = 31, max_bytes = 1 << 16 };
 
 static volatile int keep_frame;
-static char out[most_bytes], in[most_bytes];
+static char out[max_bytes], in[max_bytes];
 static int rank, size;
 
 static double now_us(void) {
@@ -27,7 +27,7 @@ static void communicate(unsigned path, long iteration) {
   /* Some messages always have the same size, the size of others follows the load. */
   const int bytes = path % 2 ? 800 * (int)path : (int)(100 * path + (iteration * 7 + path * rank) % 5000);
   const int shift = 1 + (int)path % 3;
-  MPI_Sendrecv(out, bytes, MPI_BYTE, (rank + shift) % size, 0, in, most_bytes, MPI_BYTE,
+  MPI_Sendrecv(out, bytes, MPI_BYTE, (rank + shift) % size, 0, in, max_bytes, MPI_BYTE,
                (rank + size - shift % size) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
