@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Cost of events and call durations on top of the profile. Settings take turns, so that noise affects them alike.
+"""Measures the cost of events and call durations in addition to the profile. The settings take turns, so that noise affects all of them.
 
     bench/events_cost.py [BUILD] [--pairs N] [--only calls|cold|dilation] [--lammps FILE]
 
-calls: nanoseconds of a call, from programs that measure themselves (null_call: 10 frames, no message; requests: 8
-concurrent non-blocking messages of a process with itself; wait_methods: MPI_Recv of 8 bytes that have arrived, and
-MPI_Allreduce, of two ranks). Prints the median of the runs for each setting, and by how much it exceeds that of the
-profile alone. cold: the same for a call after 32 MiB of other work. dilation: wall time of LAMMPS and the examples, the
-default against no events; the mean ratio with its standard error.
+calls: nanoseconds of a call, as measured by the programs themselves (null_call: 10 frames, no message; requests: 8
+concurrent non-blocking messages from a process to itself; wait_methods: MPI_Recv of 8 bytes that have arrived, and
+MPI_Allreduce, on two ranks). Prints the median time with the profile alone, and the median of the differences from it
+for each other setting. cold: the same for a call after 32 MiB of other work. dilation: the wall time of LAMMPS and the
+examples by default, compared with that without events: the mean ratio with its standard error.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
-// Sequences with the shapes of Table I of the paper. Each is a model of a program and of what varies in it and why, not
-// a model of what a clustering can do:
-// - an exact path has a fixed number of visits, or one that scales with the solver's steps or the load of the hot spot;
-// - its time is visits x cost, with log-normal noise of its own, a share of the waiting that load imbalance causes at
-//   the synchronising calls, and rare long outliers of its own (interference);
-// - user paths scale with the work of the iteration, the solver's steps or the hot spot, each with a little noise of
-// its
-//   own; they are seen only through samples, at 100 Hz of CPU time with a jittered period;
-// - user code alone may vary while MPI stays the same: a cloud that appears after a quarter of the run and disappears
-//   again, and functions that only odd or only even iterations call;
-// - the class of an iteration is given by the optional parts that it runs (output, rebalancing, diagnostics).
+// Generates sequences with the shapes of Table I of the paper. Each models how a program varies, and for what reasons,
+// independently of what a clustering can find:
+// - An exact path has a fixed number of visits, or one that scales with the solver's steps or the load of the hot spot.
+// - Its time is visits x cost, with log-normal noise of its own, a share of the waiting that load imbalance causes at
+//   the synchronising calls, and rare long outliers of its own (interference).
+// - User paths scale with the work of the iteration, the solver's steps or the hot spot, each with a little noise of
+//   its own. Only samples show them, at 100 Hz of CPU time with a jittered period.
+// - User code alone may vary while MPI stays the same: a cloud appears after a quarter of the run and disappears again,
+//   and some functions are called only by odd or only by even iterations.
+// - The optional parts that an iteration runs (output, rebalancing, diagnostics) determine its class.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -55,7 +54,7 @@ struct Model {
   double bursts;         ///< probability that a burst of 5 to 30 heavy iterations begins
   unsigned phases;       ///< parts of the run with different work and a different mix of user paths
   double hot_spot;       ///< growth of the hot spot that passes this process repeatedly
-  enum class Own : std::uint8_t { None, Cloud, OddEven } own = Own::None;  ///< behaviour of user code alone
+  enum class Own : std::uint8_t { None, Cloud, OddEven } own = Own::None;  ///< variation of user code alone
 };
 
 constexpr Model models[] = {
@@ -87,7 +86,7 @@ class Random {
   explicit Random(std::uint64_t seed) : bits_(seed) {}
   double uniform() { return static_cast<double>(bits_() >> 11) * 0x1p-53; }
   double uniform(double a, double b) { return a + (b - a) * uniform(); }
-  double normal() {  // Box and Muller: the same on all platforms, unlike std::normal_distribution
+  double normal() {  // by Box and Muller: the same on all platforms, unlike std::normal_distribution
     return std::sqrt(-2 * std::log(1 - uniform())) * std::cos(6.283185307179586 * uniform());
   }
   double exponential() { return -std::log(1 - uniform()); }
@@ -100,7 +99,7 @@ class Random {
 enum class ScalesWith : std::uint8_t { Nothing, Steps, HotSpot };
 
 struct ExactPath {
-  unsigned group;  ///< 0: always run
+  unsigned group;  ///< the optional part that it belongs to; 0: it always runs
   ScalesWith visits;
   unsigned count;         ///< visits, or visits per step
   double cost;            ///< seconds per visit, before scaling
@@ -158,7 +157,7 @@ Sequence generate(const std::string& name) {
                   {BytesReceived, true, MessagesReceived}}},
                 {false, 0, {{TicksUser, false}, {WeightUser, true}}}};
 
-  // Enough optional parts for the number of classes: with g parts, about that many combinations are frequent.
+  // Enough optional parts that their combinations give the number of classes.
   unsigned groups = 0;
   while ((1U << groups) < model.classes) ++groups;
   std::vector<Optional> optional(groups + 1);
@@ -238,7 +237,7 @@ Sequence generate(const std::string& name) {
     for (unsigned g = 1; g <= groups; ++g)
       runs[g] = optional[g].period ? i % optional[g].period == optional[g].period - 1
                                    : random.uniform() < optional[g].probability;
-    // At most the number of classes in the table: an excess combination is replaced by a random known one.
+    // There are at most as many classes as in the table: a further combination is replaced by a random known one.
     if (std::ranges::find(classes_seen, runs) == classes_seen.end()) {
       if (classes_seen.size() < model.classes) classes_seen.push_back(runs);
       else runs = classes_seen[random.below(static_cast<unsigned>(classes_seen.size()))];
@@ -279,7 +278,7 @@ Sequence generate(const std::string& name) {
       it.overall[MessagesReceived] += received;
       it.overall[BytesReceived] += received * bytes;
     }
-    // User code, and the samples of it.
+    // User code and its samples.
     std::vector<double> until(user.size());
     double own = 0;
     for (std::size_t u = 0; u < user.size(); ++u) {
@@ -306,7 +305,7 @@ Sequence generate(const std::string& name) {
     while (cpu - at >= until_tick) {
       at += until_tick;
       const auto w = static_cast<std::int64_t>(tick * 1e9);
-      // MPI and user code alternate; which of them a tick hits is practically random.
+      // MPI and user code alternate so quickly that it is practically random which of them a tick hits.
       const double where = random.uniform() * cpu;
       if (where >= own) {
         ++it.overall[TicksMpi];

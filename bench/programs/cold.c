@@ -1,12 +1,12 @@
-/* Measures what Refrain adds if the program does other work in between: before each measured operation it touches KIB,
- * so that most of what Refrain needs has left the caches. Everything runs below a recursion of the given depth. One run
- * compares, in turn:
+/* Measures the time that Refrain adds to operations if the program does other work between them. Before each operation
+ * the program touches KIB of memory, so that most data and code of Refrain have left the caches. Everything runs below
+ * a recursion of the given depth. A run compares in turn:
  *
- * - call: MPI_Send to MPI_PROC_NULL, with the MPI library's own PMPI_Send, which no tool sees;
+ * - call: MPI_Send to MPI_PROC_NULL, with the MPI library's own PMPI_Send, which no tool intercepts;
  * - end: the end of an iteration, with nothing;
  * - tick: the sampling signal (number SIGNAL, sent to the thread itself), with a signal that has an empty handler.
  *
- * Prints medians and 90th percentiles of their times, in nanoseconds, minus the time to read the clock:
+ * Prints the medians and 90th percentiles of their times in nanoseconds, minus the time to read the clock:
  * call p90 bare p90 end p90 tick p90 empty p90
  *
  *   cold DEPTH KIB ROUNDS [SIGNAL]

@@ -1,8 +1,8 @@
-/* A routine in the shape of VELO of CX3D (Wolf and Mohr, Automatic Performance Analysis of MPI Applications Based on
- * Event Traces, section 5): a mesh of cells that is cut in two dimensions; the last process of a dimension has
- * the remainder. Usage:
+/* A routine like VELO of CX3D (Wolf and Mohr, Automatic Performance Analysis of MPI Applications Based on Event Traces,
+ * section 5): the cells of a mesh are distributed in two dimensions, and the last process of a dimension has the
+ * remainder. Usage:
  *   mesh PROCESSES_X PROCESSES_Y [STEPS [NANOSECONDS_PER_CELL]]
- * In each step every process computes its cells, then exchanges edges with its neighbors by blocking messages. It
+ * In each step every process computes its cells and then exchanges edges with its neighbors by blocking messages. It
  * sleeps instead of computing, so there may be more processes than processors. */
 #include <mpi.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static __attribute__((noinline)) void compute(int cells) {
   nanosleep(&time, NULL);
 }
 
-/* The number of a process's cells of `count` in a dimension; the last process has the remainder. */
+/* Returns how many of the `count` cells in a dimension the process has; the last process has the remainder. */
 static int own_cells(int count, int coordinate, int processes) {
   const int each = (count + processes - 1) / processes;
   const int rest = count - coordinate * each;

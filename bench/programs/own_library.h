@@ -1,5 +1,6 @@
 #pragma once
-/* Finds functions of the MPI library itself: a tool loaded before it defines the same names. Needs _GNU_SOURCE. */
+/* Finds functions of the MPI library itself, whose names a tool that is loaded before it defines too. Needs
+   _GNU_SOURCE. */
 #include <dlfcn.h>
 #include <link.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static int find_in_mpi_library(struct dl_phdr_info* info, size_t size, void* arg
   return 1;
 }
 
-/* Null: there is no MPI library, or it has no such function. */
+/* Returns null if there is no MPI library or if it has no such function. */
 static void* mpi_library_function(const char* name) {
   struct in_mpi_library wanted = {name, NULL};
   dl_iterate_phdr(find_in_mpi_library, &wanted);

@@ -1,5 +1,5 @@
-/* Measures calls on `n` requests at once, of a process with itself: prints for each call its name and nanoseconds per
-   call, minimum over batches. Usage: requests N [ROUNDS] */
+/* Measures calls with N requests at once, for messages from a process to itself. Prints the name of each call and its
+   time in nanoseconds, the minimum over batches. Usage: requests N [ROUNDS] */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,9 @@
-/* Measures, within one run, what timer samples cost a measured program. Preloaded behind Refrain, it runs every step of
-   the main loop (a step ends at MPI_Allreduce) with the sampling signal open or blocked at random, and compares the
-   thread's CPU time of the two kinds of step. Disturbances of the machine hit both alike. At the end it prints to
-   stderr: "steps OFF ON seconds OFF ON standard_error_of_ratio_percent E ratio_percent R"; the first values are counts.
-   Environment: TOGGLE_SIGNAL, the number of the sampling signal. */
+/* Measures the cost of timer samples for a measured program within one run. The library is preloaded after Refrain. In
+   every step of the main loop (a step ends at MPI_Allreduce) the sampling signal is unblocked or blocked at random; the
+   library compares the thread's CPU times of the two kinds of steps. Disturbances of the machine affect both alike. At
+   the end it prints to stderr: "steps OFF ON seconds OFF ON standard_error_of_ratio_percent E ratio_percent R"; the
+   first two values are numbers of steps. The environment variable TOGGLE_SIGNAL has the number of the sampling signal.
+ */
 #define _GNU_SOURCE
 #include <math.h>
 #include <mpi.h>
@@ -55,7 +56,7 @@ static int by_value(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
-/* Mean of the middle 80 % of the values, and the variance of that mean. */
+/* Returns the mean of the middle 80 % of the values, and stores their number and the variance of the mean. */
 static double trimmed_mean(int mode, long* count, double* variance) {
   static float values[max_steps];
   long n = 0;
