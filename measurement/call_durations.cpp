@@ -74,14 +74,14 @@ std::optional<DurationTable::Entry> duration_of_open_call(const Location& l, pla
   // the function.
   const auto node = static_cast<std::uint32_t>(call.node);
   DurationTable::Entry entry{node, waits::CallBin(waits::Transfer{.what = waits::Transfer::receives}), {}};
-  std::int64_t most_here = 0, most = 0;
+  std::int64_t max_here = 0, max_calls = 0;
   for (const DurationTable::Entry& other : l.durations.view()) {
     if (other.node == 0 || l.tree.node(NodeId{other.node}).key != l.tree.node(call.node).key) continue;
     const std::int64_t calls = other.durations[waits::Column::Calls], here = other.node == node ? calls : 0;
-    if (std::pair(here, calls) <= std::pair(most_here, most)) continue;
+    if (std::pair(here, calls) <= std::pair(max_here, max_calls)) continue;
     entry.bin = other.bin;
-    most_here = here;
-    most = calls;
+    max_here = here;
+    max_calls = calls;
   }
   entry.durations.add_call(whole, whole);
   return entry;

@@ -23,10 +23,10 @@ class HelperThread {
 
   enum class Signals : std::uint8_t { Wait, Come };
 
-  /// Runs `work` and waits for it, at most `patience_ns`; 0: as long as it takes. While it uses its processor, the time
+  /// Runs `work` and waits for it, at most `timeout_ns`; 0: as long as it takes. While it uses its processor, the time
   /// begins anew, for some seconds. All signals wait meanwhile, but for faults of the work; those of the calling thread
   /// may come. One thread at a time. Keeps errno. Async-signal-safe.
-  Result run(void (*work)(void*), void* argument, std::int64_t patience_ns, Signals signals = Signals::Wait);
+  Result run(void (*work)(void*), void* argument, std::int64_t timeout_ns, Signals signals = Signals::Wait);
 
   /// The calling thread is the one that works. Async-signal-safe.
   bool is_this_thread() const;

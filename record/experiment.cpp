@@ -31,7 +31,7 @@ constinit platform::NeverDestroyed<platform::GrowableArray<char>> mpi_library_te
 const char* no_task_clock = "";  ///< why it makes no samples
 
 /// In place of REFRAIN_FINALIZE_TIMEOUT: a rank may be unmeasured because its configuration could not be read.
-constexpr std::int64_t patience_of_unmeasured_s = 60;
+constexpr std::int64_t unmeasured_timeout_s = 60;
 
 /// The program's command line as the kernel keeps it.
 class CommandLine {
@@ -199,8 +199,8 @@ bool decline_experiment(const measurement::Peers& peers, bool is_off) {
   platform::Bytes message;
   directory.path[0] = 0;
   exchanges = {false, false, is_off};
-  return peers.size > 1 && append_start(message) && broadcast(peers, message, deadline_in(patience_of_unmeasured_s)) &&
-         read_start(message) && directory.path[0] != 0 && compare_clocks(peers, deadline_in(patience_of_unmeasured_s));
+  return peers.size > 1 && append_start(message) && broadcast(peers, message, deadline_in(unmeasured_timeout_s)) &&
+         read_start(message) && directory.path[0] != 0 && compare_clocks(peers, deadline_in(unmeasured_timeout_s));
 }
 
 bool compare_clocks(const measurement::Peers& peers, std::int64_t deadline) {
@@ -213,7 +213,7 @@ bool agree_with_peers(const measurement::Peers& peers, std::int64_t deadline) {
 
 void write_nothing(const measurement::Peers& peers) {
   const platform::OwnFloatingPoint own_environment;
-  const std::int64_t deadline = deadline_in(patience_of_unmeasured_s);
+  const std::int64_t deadline = deadline_in(unmeasured_timeout_s);
   if (!compare_clocks(peers, deadline) || (exchanges.events && !help_to_agree_on_events(peers, deadline))) return;
   RankRecord record{};
   record.rank = peers.rank;
@@ -221,7 +221,7 @@ void write_nothing(const measurement::Peers& peers) {
   record.first_anchor = record.last_anchor = platform::read_anchor();
   record.begin_epoch_ns = platform::wall_clock_ns();
   gethostname(record.host, sizeof record.host - 1);
-  write_profile(record, peers, directory.path, deadline_in(patience_of_unmeasured_s));
+  write_profile(record, peers, directory.path, deadline_in(unmeasured_timeout_s));
 }
 
 bool write_experiment(const config::Configuration& configuration, const RankRecord& record,

@@ -95,7 +95,7 @@ void begin_rank() {
 
 bool have_experiment(Ending reason) {
   if (!is_original_process()) return false;
-  const bool is_overdue = platform::monotonic_ns() - this_rank.first_anchor.monotonic_ns > patience_before_init_ns;
+  const bool is_overdue = platform::monotonic_ns() - this_rank.first_anchor.monotonic_ns > init_timeout_ns;
   const bool may_be_made =
       this_rank.is_without_mpi || (!this_rank.mpi_was_initialized && (reason == Ending::Left || is_overdue));
   if (!this_rank.has_experiment && may_be_made && !experiment_is_refused) {

@@ -33,7 +33,7 @@ bool is_original_process();
 
 /// A program that is linked to MPI need not initialize it. After so long it is measured as one without MPI, until it
 /// does.
-constexpr std::int64_t patience_before_init_ns = 60'000'000'000;
+constexpr std::int64_t init_timeout_ns = 60'000'000'000;
 
 /// The measurement begins: chooses the clock, and reads what the record compares with the end.
 void begin_rank();

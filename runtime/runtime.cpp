@@ -214,7 +214,7 @@ bool begin_measurement() {
   measurement::begin_process_cpu_time();
   if (sampling::frequency_is_capped()) measurement::own_location()->count_loss(measurement::Loss::FrequencyCapped);
   this_rank.is_without_mpi = !mpi_is_loaded();
-  start_snapshots(this_rank.is_without_mpi ? 0 : patience_before_init_ns);
+  start_snapshots(this_rank.is_without_mpi ? 0 : init_timeout_ns);
   guest::watch_endings();
   return true;
 }
