@@ -6,7 +6,7 @@
 
 namespace refrain::clustering {
 
-bool Clusterer::valid(const IterationProfile& profile) const {
+bool Clusterer::is_valid(const IterationProfile& profile) const {
   if (profile.overall.size() != metrics_) return false;
   for (const TouchedPath& t : profile.paths)
     if (t.shape >= shapes_) return false;
@@ -58,7 +58,7 @@ void Clusterer::add_path(IterationClass& cls, std::uint32_t number, const Touche
   ++cls.paths;
 }
 
-bool Clusterer::visited_as_often(const IterationClass& cls, const ClassPath& path, const TouchedPath& t) const {
+bool Clusterer::has_same_visits(const IterationClass& cls, const ClassPath& path, const TouchedPath& t) const {
   const std::uint8_t visits = visits_[t.shape];
   return equivalence_ != Equivalence::MpiVisits || visits == no_column ||
          t.values[visits] == cls.base[path.at + visits];
@@ -84,7 +84,7 @@ bool Clusterer::matches(std::uint32_t index, const IterationProfile& profile) {
     if (found == none) return false;
     expected = found + 1;
     const std::int64_t*& values = key_values_[found - cls.first_path];
-    if (values || !visited_as_often(cls, paths_[found], t)) return false;
+    if (values || !has_same_visits(cls, paths_[found], t)) return false;
     values = t.values;
     ++matched;
   }
@@ -105,7 +105,7 @@ bool Clusterer::matches_in_order(const IterationClass& cls, const IterationProfi
       continue;
     }
     if (expected == end || expected->path != static_cast<std::uint32_t>(t.path) || expected->shape != t.shape ||
-        !visited_as_often(cls, *expected, t))
+        !has_same_visits(cls, *expected, t))
       return false;
     *values++ = t.values;
     ++expected;

@@ -66,7 +66,7 @@ Label Clusterer::add(std::uint64_t iteration, const IterationProfile& profile) {
   order_valid_ = false;
   std::uint32_t cls = last_class_;
   if (cls == none || !matches_in_order(classes_[cls], profile)) {
-    if (!valid(profile)) return no_label;
+    if (!is_valid(profile)) return no_label;
     cls = class_of(profile);
   }
   if (cls == none || !find_other_columns(cls)) cls = overflow_class(profile);

@@ -219,13 +219,13 @@ class Clusterer {
 
   // classes.cpp
   bool is_key(const TouchedPath& t) const { return key_shape_[t.shape]; }
-  bool valid(const IterationProfile& profile) const;
+  bool is_valid(const IterationProfile& profile) const;
   bool reserve_newcomer(const IterationProfile& profile);
   std::uint64_t hash_of(const IterationProfile& profile) const;
   std::uint64_t hash_of_path(std::uint32_t cls, std::uint32_t path, std::uint8_t shape) const;
   std::uint32_t find_path(std::uint32_t cls, const TouchedPath& t) const;
   void add_path(IterationClass& cls, std::uint32_t number, const TouchedPath& t);
-  bool visited_as_often(const IterationClass& cls, const ClassPath& path, const TouchedPath& t) const;
+  bool has_same_visits(const IterationClass& cls, const ClassPath& path, const TouchedPath& t) const;
   bool matches(std::uint32_t cls, const IterationProfile& profile);
   bool matches_in_order(const IterationClass& cls, const IterationProfile& profile);
   std::uint32_t class_of(const IterationProfile& profile);

@@ -67,7 +67,7 @@ Record& record(std::uint32_t i) { return chunks[i / chunk_size]->records[i % chu
 /// Most addresses are told apart by the mapping; only a module's own record knows its holes.
 bool lies_in(std::uint32_t i, std::uintptr_t address) {
   const Mapping& there = mapping(i);
-  return there.begin <= address && address < there.end && record(i).module.segments.contain(address);
+  return there.begin <= address && address < there.end && record(i).module.segments.contains(address);
 }
 
 FindObject find_object = nullptr;  ///< null: libc has none, or nothing was looked at yet

@@ -50,7 +50,7 @@ struct Module {
   FileStamp file;  ///< of a module without a build-id
   char path[511];  ///< absolute, zero-terminated; "[vdso]" for the kernel's page
 
-  bool covers(std::uintptr_t address) const { return begin <= address && address < end && segments.contain(address); }
+  bool covers(std::uintptr_t address) const { return begin <= address && address < end && segments.contains(address); }
 };
 
 /// The generations [first, end) mean one and the same code at an address; `now` is one of them.

@@ -12,7 +12,7 @@ class ByteReader {
   ByteReader(std::uintptr_t begin, std::uintptr_t end) : at_(begin), end_(end > begin ? end : begin) {}
 
   bool ok() const { return ok_; }
-  bool more() const { return ok_ && at_ < end_; }
+  bool has_more() const { return ok_ && at_ < end_; }
   std::uintptr_t position() const { return at_; }
   std::uintptr_t end() const { return end_; }
 

@@ -48,7 +48,7 @@ class Interpreter {
   /// Runs the instructions that apply at the address.
   bool run(const Program& program) {
     ByteReader reader(program.begin, program.end);
-    while (reader.more()) {
+    while (reader.has_more()) {
       const auto code = reader.fixed<std::uint8_t>();
       if (!execute(code, reader) || !reader.ok()) return false;
       if (location_ > address_) return true;

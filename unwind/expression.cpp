@@ -107,7 +107,7 @@ bool run(const Expression& expression, Values& values, const typename Values::Va
   };
 
   if (initial) push(*initial);
-  for (unsigned n = 0; reader.more(); ++n) {
+  for (unsigned n = 0; reader.has_more(); ++n) {
     if (n == operation_limit) return false;
     const auto op = reader.fixed<std::uint8_t>();
     bool fine = true;

@@ -32,14 +32,16 @@ class StackMemory {
   /// First address of the thread's own stack that may be read.
   std::uintptr_t low() const { return low_; }
 
-  bool own(std::uintptr_t address) const { return address - low_ < high_ - low_; }
+  bool is_on_own_stack(std::uintptr_t address) const { return address - low_ < high_ - low_; }
 
   /// False when one of the addresses lies on the thread's own stack and the other does not.
-  bool same_stack(std::uintptr_t a, std::uintptr_t b) const { return bounds_.contains(a) == bounds_.contains(b); }
+  bool are_on_same_stack(std::uintptr_t a, std::uintptr_t b) const {
+    return bounds_.contains(a) == bounds_.contains(b);
+  }
 
   bool load(std::uintptr_t address, std::uintptr_t& value) {
     if (address & 7) return false;
-    if (!own(address) && !readable(address)) return false;
+    if (!is_on_own_stack(address) && !is_readable(address)) return false;
     value = stack_word(address);
     return true;
   }
@@ -56,7 +58,7 @@ class StackMemory {
   }
 
  private:
-  bool readable(std::uintptr_t address) {
+  bool is_readable(std::uintptr_t address) {
     const std::uintptr_t page = address | 4095;
     for (const std::uintptr_t known : pages_)
       if (known == page) return true;

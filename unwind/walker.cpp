@@ -113,9 +113,9 @@ struct Walking {
     if (!rule || rule->kind == Rule::Kind::NoEntry) return guess(frame, rule != nullptr);
     if (rule->kind == Rule::Kind::Signal) return leave_signal_frame(frame);
     if (rule->kind == Rule::Kind::NeedsAll) return step_with_all_registers(frame, n);
-    const bool own = unusual().memory.own(frame.sp);
+    const bool on_own_stack = unusual().memory.is_on_own_stack(frame.sp);
     auto load = [&](std::uintptr_t address, std::uintptr_t& value) { return unusual().memory.load(address, value); };
-    const std::uintptr_t high = own ? state.stack.high : ~std::uintptr_t{0};
+    const std::uintptr_t high = on_own_stack ? state.stack.high : ~std::uintptr_t{0};
     return step_plainly(*rule, frame, high, load) ? Outcome::Stepped : Outcome::BadStack;
   }
 
@@ -133,7 +133,7 @@ struct Walking {
   /// is further out on the same stack, or on another one.
   Outcome cross(Stepped& frame, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp, bool exact) {
     UnusualSteps& steps = unusual();
-    if (!steps.memory.own(frame.sp) || !steps.memory.own(sp) || sp <= frame.sp)
+    if (!steps.memory.is_on_own_stack(frame.sp) || !steps.memory.is_on_own_stack(sp) || sp <= frame.sp)
       if (++steps.stack_switches > stack_switch_limit) return Outcome::BadStack;
     // The thread's own stack, if it was left for an alternate one, may be read from where it was left.
     steps.memory.enter(sp);
@@ -172,7 +172,8 @@ struct Walking {
   bool guess_by_frame_pointer(Stepped& frame) {
     StackMemory& memory = unusual().memory;
     std::uintptr_t pc, fp;
-    if (frame.fp < frame.sp || frame.fp - frame.sp > largest_guessed_frame || !memory.same_stack(frame.sp, frame.fp))
+    if (frame.fp < frame.sp || frame.fp - frame.sp > largest_guessed_frame ||
+        !memory.are_on_same_stack(frame.sp, frame.fp))
       return false;
     if (!memory.load(frame.fp, fp) || !memory.load(frame.fp + 8, pc) || plausible_call(pc) == machine::CallBefore::None)
       return false;
@@ -195,7 +196,7 @@ struct Walking {
     if (steps.state.sp_restored)
       return cross(frame, r[machine::return_address], r[machine::stack_pointer], fp, steps.state_exact);
     if (r[machine::stack_pointer] <= frame.sp ||
-        (steps.memory.own(frame.sp) && r[machine::stack_pointer] > state.stack.high))
+        (steps.memory.is_on_own_stack(frame.sp) && r[machine::stack_pointer] > state.stack.high))
       return Outcome::BadStack;
     go_outwards(frame, r[machine::return_address], r[machine::stack_pointer], fp, false);
     return Outcome::Stepped;
@@ -265,7 +266,7 @@ struct Walking {
       value = stack_word(address);
       return true;
     };
-    bool own = start.registers.sp - state.stack.low < high - state.stack.low;
+    bool on_own_stack = start.registers.sp - state.stack.low < high - state.stack.low;
     bool is_verified = false;
     std::uint32_t candidates = reuse ? state.reusable : 0;
     Stepped* frame = state.stepped;
@@ -291,7 +292,7 @@ struct Walking {
         candidates = 0;
         break;
       }
-      if (own && frame->sp >= high) {  // the dynamic linker's entry point, which has no table and no caller
+      if (on_own_stack && frame->sp >= high) {  // the dynamic linker's entry point, which has no table and no caller
         candidates = 0;
         break;
       }
@@ -299,7 +300,7 @@ struct Walking {
       const bool covered = find_rule(frame->pc, frame->exact, epoch, rule);
       frame->function = 0;
       if (covered && rule.kind != Rule::Kind::NoEntry) frame->function = function_of(frame->pc, frame->exact, rule);
-      if (covered && own && is_plain(rule)) [[likely]] {
+      if (covered && on_own_stack && is_plain(rule)) [[likely]] {
         if (step_plainly(rule, *frame, high, load)) [[likely]] {
           frame->plain = true;
           frame->guessed = false;
@@ -318,8 +319,8 @@ struct Walking {
         const Outcome outcome =
             step_unusually(covered ? &rule : nullptr, static_cast<std::uint32_t>(frame - state.stepped));
         if (outcome == Outcome::Stepped) {
-          own = unusual().memory.own(frame[1].sp);
-          if (own) low = unusual().memory.low();
+          on_own_stack = unusual().memory.is_on_own_stack(frame[1].sp);
+          if (on_own_stack) low = unusual().memory.low();
           continue;
         }
         end = outcome == Outcome::NoTables ? WalkEnd::NoTables : WalkEnd::BadStack;
