@@ -37,7 +37,7 @@ class NodeResolver {
         continue;
       }
       PathDefinition path{node.key, node.parent < i ? paths[node.parent] : 0, -1, node.kind};
-      if (format::is_address(node.kind) && !place(node, path)) return false;
+      if (format::is_address(node.kind) && !find_module(node, path)) return false;
       if (format::is_named(node.kind) && !name(path)) return false;
       if ((paths[i] = definitions_.path(path)) == DefinitionSet::none) return false;
     }
@@ -51,7 +51,8 @@ class NodeResolver {
     return true;
   }
 
-  bool place(const Node& node, PathDefinition& path) {
+  /// Sets module and offset of the path if a known module contains the node's address. Returns false without memory.
+  bool find_module(const Node& node, PathDefinition& path) {
     // A return address may be one past the end of its function and of its module: the call is before it.
     const std::uint64_t inside = node.kind == NodeKind::Frame && node.key != 0 ? node.key - 1 : node.key;
     const int found = lookup_.find(inside, node.generation);

@@ -101,7 +101,7 @@ char** clean_initial_environment() {
       *empty = 0;
     }
   }
-  for (char** place = initial_environment; place != kept; ++place) *place = empty;
+  for (char** unused = initial_environment; unused != kept; ++unused) *unused = empty;
   return kept;
 }
 

@@ -35,9 +35,9 @@ LongBy WaitKind::long_by_of(CallBin bin) const {
 std::span<const WaitKind> kinds_of(std::string_view function) {
   const format::MpiFunction* known = format::find_mpi_function(function);
   if (!known) return {};
-  const auto is_of = [&](const WaitKind& kind) { return kind.waits == known->waits; };
-  const auto first = std::ranges::find_if(kinds, is_of);
-  return {first, std::find_if_not(first, std::end(kinds), is_of)};
+  const auto belongs_to_function = [&](const WaitKind& kind) { return kind.waits == known->waits; };
+  const auto first = std::ranges::find_if(kinds, belongs_to_function);
+  return {first, std::find_if_not(first, std::end(kinds), belongs_to_function)};
 }
 
 const WaitKind* kind_of(std::span<const WaitKind> kinds_of_function, CallBin bin) {
