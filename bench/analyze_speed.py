@@ -1,4 +1,4 @@
-"""`mpirun -n N refrain-analyze` with 1 and more processes, in turns: medians of the time, and by how much it is shorter.
+"""Runs `mpirun -n N refrain-analyze` with different numbers of processes in turn. Prints the median times and speedups.
 
     bench/analyze_speed.py EXPERIMENT|ARCHIVE [--build BUILD] [--runs 7] [--processes 1,2]"""
 

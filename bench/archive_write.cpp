@@ -1,5 +1,6 @@
-// Cost of writing the profile of a job. All ranks are threads of this process, so that messages cost next to nothing
-// and the work itself is measured. bytes_per_rank is the size of the file.
+// Measures the cost of writing and of reading the profile of a job. All ranks are threads of this process, so that
+// messages cost next to nothing and the work itself is measured. bytes_per_rank is the size of the file divided by the
+// number of ranks.
 
 #include <benchmark/benchmark.h>
 #include <filesystem>
@@ -16,7 +17,7 @@ namespace {
 using namespace refrain;
 using namespace refrain::testing;
 
-/// Arguments: ranks, call paths with values per rank.
+/// Arguments: number of ranks, number of call paths with values per rank.
 void write_profile(benchmark::State& state) {
   const int ranks = static_cast<int>(state.range(0)), paths = static_cast<int>(state.range(1));
   std::deque<SampleRank> samples;
@@ -47,7 +48,8 @@ BENCHMARK(write_profile)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
-/// Work of a single rank, without any file. Arguments: clusters of a loop, call paths with values.
+/// The work of a single rank, without a file. Arguments: number of clusters of a loop, number of call paths with
+/// values.
 void encode_rank(benchmark::State& state) {
   SampleRank sample = sample_rank(0, 1, 1, static_cast<int>(state.range(1)));
   if (state.range(0) > 0) sample.add_loop(0, "timestep", static_cast<int>(state.range(0)), 1000);

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Counts the distinct cache lines, code and data, that an MPI call, a sample and the end of an iteration touch in user mode.
 
-The program runs each of them instruction by instruction (programs/step.c), which gives the registers before each one; the
-disassembly of the modules tells which memory an instruction reads or writes. Exact but for the kernel's own lines, and the
-vDSO's data. That a thread that is stepped loses its processor all the time is hidden from Refrain (step.c); that it takes
-long is not, so the end of an iteration reads the CPU clock by the system call, as one of 0.4 ms and more does.
+programs/step.c steps through each of them and writes the registers before every instruction; the disassembly of the modules
+tells which memory an instruction reads or writes. The counts are exact except for the lines of the kernel and the data of the
+vDSO. Stepping makes the thread lose its processor all the time, which step.c hides from Refrain. It cannot hide that stepping
+takes long, so the end of an iteration reads the CPU clock by the system call, as for iterations of 0.4 ms and more.
 """
 import argparse
 import os
@@ -29,7 +29,7 @@ STRING_SIZE = {"b": 1, "w": 2, "l": 4, "q": 8}
 
 
 def disassembly(path: str, addresses: set[int]) -> dict[int, str]:
-    """Text of a file's instructions from the lowest to the highest of these addresses."""
+    """Returns the text of a file's instructions from the lowest to the highest of these addresses, by address."""
     said = subprocess.run(["objdump", "-d", "--no-show-raw-insn", f"--start-address={min(addresses)}",
                            f"--stop-address={max(addresses) + 16}", path], capture_output=True, text=True, check=True).stdout
     return {int(match[1], 16): match[2].strip() for match in map(INSTRUCTION.match, said.splitlines()) if match}
@@ -45,7 +45,7 @@ def register(values: dict[str, int], name: str) -> int:
 
 
 def size_of(name: str, text: str) -> int:
-    """Size of the memory operand in bytes, from the register beside it or else from the instruction's suffix."""
+    """Returns the size of the memory operand in bytes, from the register operand or else from the instruction's suffix."""
     if "%ymm" in text:
         return 32
     if "%xmm" in text:
@@ -65,7 +65,7 @@ def size_of(name: str, text: str) -> int:
 
 
 def accesses(text: str, values: dict[str, int], after: int) -> list[tuple[int, int]]:
-    """Addresses and sizes that an instruction reads and writes. `after`: address of the next instruction."""
+    """Returns the addresses and sizes that an instruction reads and writes. `after` is the address of the next instruction."""
     name = text.split()[0]
     found = []
     if text.startswith("rep") and (match := re.search(r"(stos|movs|scas|cmps)([bwlq])", text)):
@@ -108,7 +108,7 @@ class Map:
 
 
 def file_address(path: str, offset: int) -> int:
-    """The virtual address, as in the file, of the data at this file offset."""
+    """Returns the virtual address, as given in the file, of the data at this file offset."""
     said = subprocess.run(["readelf", "-lW", path], capture_output=True, text=True, check=True).stdout
     for line in said.splitlines():
         fields = line.split()
@@ -140,21 +140,21 @@ def owner(name: str, address: int, stack: tuple[int, int]) -> str:
         return "stack"
     if "librefrain" in name:
         return "Refrain"
-    return "other" if name.startswith("/") or name == "[vdso]" else "Refrain"  # no file: trees, locations, the log
+    return "other" if name.startswith("/") or name == "[vdso]" else "Refrain"  # anonymous memory: trees, locations, the log
 
 
 class Step(NamedTuple):
     """An instruction that was executed."""
 
     part: int     # index in PARTS
-    rip: int      # in the process
-    file: str     # of the instruction
-    address: int  # as in the file
+    rip: int      # address in the process
+    file: str     # file that contains the instruction
+    address: int  # address in that file
     touched: list[int]  # cache lines of data
 
 
 class Trace:
-    """The instructions that the program executed, from the file that programs/step.c writes."""
+    """The instructions that the program executed, read from the file that programs/step.c writes."""
 
     def __init__(self, file: Path):
         head, steps = file.read_bytes().split(b"\n\n", 1)
@@ -162,20 +162,20 @@ class Trace:
         self.records = list(RECORD.iter_unpack(steps[:len(steps) // RECORD.size * RECORD.size]))
         first = dict(zip(REGISTERS, self.records[0][1:]))
         self.stack = self.modules.find(first["rsp"])[:2]
-        self.places: dict[int, tuple[str, int]] = {}
+        self.locations: dict[int, tuple[str, int]] = {}
         for record in self.records:
             rip = record[1 + REGISTERS.index("rip")]
-            if rip not in self.places:
+            if rip not in self.locations:
                 low, _, offset, name = self.modules.find(rip)
-                self.places[rip] = (name, file_address(name, rip - low + offset) if name.startswith("/") else rip)
-        self.texts = {name: disassembly(name, {a for n, a in self.places.values() if n == name})
-                      for name in {n for n, _ in self.places.values()} if name.startswith("/")}
+                self.locations[rip] = (name, file_address(name, rip - low + offset) if name.startswith("/") else rip)
+        self.texts = {name: disassembly(name, {a for n, a in self.locations.values() if n == name})
+                      for name in {n for n, _ in self.locations.values()} if name.startswith("/")}
 
     def steps(self) -> Iterator[Step]:
         for part, *values_of in self.records:
             values = dict(zip(REGISTERS, values_of))
             rip = values["rip"]
-            name, address = self.places[rip]
+            name, address = self.locations[rip]
             lines: list[int] = []
             if text := self.texts.get(name, {}).get(address, ""):
                 following = next((a for a in range(address + 1, address + 16) if a in self.texts[name]), address + 8)
@@ -210,7 +210,8 @@ def show_counts(trace: Trace, depth: str) -> None:
 
 
 def show_detail(trace: Trace, wanted: str) -> None:
-    """Prints, for one of PARTS, functions with instructions and lines of code, and lines of data with their users."""
+    """Prints, for one of PARTS, the functions with their instructions and lines of code, and the lines of data with the
+    functions that touch them."""
     modules = trace.modules
     symbols = {name: Symbols(name) for name in trace.texts}
     executed: dict[str, int] = defaultdict(int)
@@ -228,7 +229,7 @@ def show_detail(trace: Trace, wanted: str) -> None:
     print("\ninstructions, lines of code, function")
     for function, count in executed.items():
         print(f"{count:6} {len(lines_of[function]):4}  {function}")
-    print("\nlines of data: where, by whom")
+    print("\nlines of data: address, functions that touch them")
     for line, functions in sorted(touched.items()):
         low, _, offset, name = modules.find(line * LINE)
         where = "stack" if trace.stack[0] <= line * LINE < trace.stack[1] else Path(name).name if name else f"pages {low:x}"
@@ -240,7 +241,7 @@ def show_detail(trace: Trace, wanted: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--detail", choices=PARTS, help="functions and lines one by one, of one of the parts")
+    parser.add_argument("--detail", choices=PARTS, help="list the functions and lines of one of the parts")
     parser.add_argument("build", type=Path, nargs="?", default=Path("build"))
     parser.add_argument("depths", nargs="*", default=["5", "20"], metavar="depth", help="frames of the call path")
     options = parser.parse_args()

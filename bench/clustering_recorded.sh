@@ -1,5 +1,5 @@
 #!/bin/bash
-# Clusters sequences that it first records from the examples and LAMMPS; bench_clustering has the generated ones.
+# Records sequences of the examples and of LAMMPS and clusters them; bench_clustering itself has the generated ones.
 #   bench/clustering_recorded.sh [BUILD]
 build=${1:-build}
 directory=$(mktemp -d)

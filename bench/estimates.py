@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""How far estimates from a sample of iterations are from the truth, compared with the errors that they state.
+"""Compares estimates from a sample of iterations with the true values, and their distances with the stated errors.
 
     bench/estimates.py [--ranks N] [--levels 3,5,7] [--steps N] [COMMAND ...]
 
 Runs each command once with all events; without commands, each example and each kernel of bench/programs/kernels.c. Then
 runs `refrain analyze` with and without --as-sampled, with the memory that leads to each level (one of 2^level
-iterations is chosen). For every kind of waiting and call path with more than 0.5 % of the time it compares the true
-value with the estimate, its standard error, and their distance in standard errors. Finally prints, for each level and
-for all: the share within 3 errors, the share whose error is at most 0.5 points of the time or a tenth of the value, the
-median of the errors in points and relative to the value, and the root of the mean square distance.
+iterations is chosen). For every kind of waiting and call path with more than 0.5 % of the time it prints the true
+value, the estimate, its standard error, and the distance in standard errors. Finally it prints, for each level and for
+all levels together: the share of the estimates within 3 errors of the truth, the share whose error is at most 0.5
+points of the time or a tenth of the value, the median of the errors in points and relative to the value, and the root
+mean square of the distances.
 Needs build/bin, build/examples and build/bench.
 """
 
@@ -44,7 +45,7 @@ def rows_of(found: dict) -> dict[tuple[str, str], tuple[float, float]]:
 
 
 def at_level(experiment: Path, wanted: int) -> dict | None:
-    """The analysis with the memory that leads to level `wanted`. None: no memory leads to it."""
+    """Returns the analysis with the memory that leads to level `wanted`, or None if no memory leads to it."""
     if not json.loads(subprocess.run([REFRAIN, "report", experiment, "--iterations", "--format", "json"], check=True, capture_output=True, text=True).stdout)["loops"]:
         return None
     low, high = 15, 30  # powers of two

@@ -1,4 +1,4 @@
-# Events: cost of keeping a sample of them, of reading and of exporting them.
+# The cost of keeping a sample of events, of reading and of exporting them.
 add_executable(bench_span_store ${CMAKE_CURRENT_LIST_DIR}/span_store.cpp)
 target_link_libraries(bench_span_store PRIVATE refrain_events benchmark::benchmark_main)
 find_package(PkgConfig REQUIRED)
@@ -10,6 +10,6 @@ target_link_libraries(otf2_write PRIVATE refrain_export refrain_trace refrain_an
 add_executable(bench_pattern_search ${CMAKE_CURRENT_LIST_DIR}/pattern_search.cpp)
 target_link_libraries(bench_pattern_search PRIVATE refrain_patterns refrain_trace refrain_experiment)
 
-# What single messages would have told about waiting.
+# The waiting times that a sample of single messages would have shown.
 add_executable(bench_matched_waits matched_waits.cpp)
 target_link_libraries(bench_matched_waits PRIVATE refrain_patterns refrain_trace refrain_experiment)

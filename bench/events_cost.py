@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Cost of events and call durations on top of the profile. Settings take turns, so that noise affects them alike.
+"""Measures the cost of events and call durations in addition to the profile. The settings take turns, so that noise affects all of them.
 
     bench/events_cost.py [BUILD] [--pairs N] [--only calls|cold|dilation] [--lammps FILE]
 
-calls: nanoseconds of a call, from programs that measure themselves (null_call: 10 frames, no message; requests: 8
-concurrent non-blocking messages of a process with itself; wait_methods: MPI_Recv of 8 bytes that have arrived, and
-MPI_Allreduce, of two ranks). Prints the median of the runs for each setting, and by how much it exceeds that of the
-profile alone. cold: the same for a call after 32 MiB of other work. dilation: wall time of LAMMPS and the examples, the
-default against no events; the mean ratio with its standard error.
+calls: nanoseconds of a call, as measured by the programs themselves (null_call: 10 frames, no message; requests: 8
+concurrent non-blocking messages from a process to itself; wait_methods: MPI_Recv of 8 bytes that have arrived, and
+MPI_Allreduce, on two ranks). Prints the median time with the profile alone, and the median of the differences from it
+for each other setting. cold: the same for a call after 32 MiB of other work. dilation: the wall time of LAMMPS and the
+examples by default, compared with that without events: the mean ratio with its standard error.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def run(build: Path, ranks: int, command: list[str], settings: dict[str, str], w
     return done.stdout
 
 
-def figures(name: str, values: dict[str, list[float]]) -> None:
+def print_figures(name: str, values: dict[str, list[float]]) -> None:
     base = statistics.median(values["profile"])
     more = {setting: [value - of_profile for value, of_profile in zip(of, values["profile"])] for setting, of in values.items()}
     print(f"{name}: profile {base:.0f} ns; " + ", ".join(
@@ -59,7 +59,7 @@ def calls(build: Path, pairs: int, work: Path) -> None:
             for name, value in found.items():
                 values.setdefault(name, {}).setdefault(setting, []).append(value)
     for name, of in values.items():
-        figures(name, of)
+        print_figures(name, of)
 
 
 def cold(build: Path, pairs: int, work: Path) -> None:
@@ -68,7 +68,7 @@ def cold(build: Path, pairs: int, work: Path) -> None:
         for setting, options in SETTINGS.items():
             words = run(build, 1, [str(build / "bench/cold"), "20", str(32 * 1024), "300"], options | {"REFRAIN_SAMPLING_FREQUENCY": "0"}, work).split()
             values.setdefault(setting, []).append(float(words[0]) - float(words[2]))
-    figures("a call after 32 MiB of other work", values)
+    print_figures("a call after 32 MiB of other work", values)
 
 
 def dilation(build: Path, pairs: int, work: Path, lammps: Path | None) -> None:

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Compares the export of an experiment with some millions of events with a bare libotf2 loop: see otf2_write.cpp.
+# Exports an experiment with some millions of events and compares the time with that of a bare libotf2 loop: see
+# otf2_write.cpp.
 set -eu
 build=$(realpath "${1:-build}")
 scratch=$(mktemp -d)

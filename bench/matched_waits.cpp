@@ -1,5 +1,5 @@
-// Prints what a sample of single messages would have told about waiting in a run whose events were all kept: a line of
-// JSON for each level and call path. Usage: bench_matched_waits EXPERIMENT LEVEL...
+// Prints the waiting times that a sample of single messages would have shown in a run whose events were all kept: a
+// line of JSON for each level and call path. Usage: bench_matched_waits EXPERIMENT LEVEL...
 #include "offline/patterns/matched_waits.hpp"
 
 #include <cstdio>

@@ -1,6 +1,6 @@
-// Exports an experiment and writes the same records with a bare loop over libotf2's functions, in turn. The loop has
-// its records in memory; they are read once from the exported archive. Usage: otf2_write EXPERIMENT DIRECTORY. Both
-// archives are made in DIRECTORY and removed.
+// Compares the export of an experiment with a bare loop that writes the same records with libotf2's functions. The two
+// run in turn. The loop has its records in memory; they are read from the exported archive once. Makes both archives in
+// DIRECTORY and removes them. Usage: otf2_write EXPERIMENT DIRECTORY
 
 #include <algorithm>
 #include <chrono>
@@ -100,7 +100,7 @@ OTF2_CallbackCode take_location(void* reader, OTF2_LocationRef self, OTF2_String
   return good;
 }
 
-/// Returns the number of records; records of other kinds than above are left out.
+/// Returns the number of records. Leaves out records of other kinds than those above.
 std::uint64_t read_records(const std::string& anchor) {
   OTF2_Reader* reader = OTF2_Reader_Open(anchor.c_str());
   if (!reader) return 0;
@@ -191,7 +191,7 @@ std::uint64_t write_export(const char* experiment, const std::string& directory)
 }
 
 struct Seconds {
-  std::vector<double> elapsed, cpu;  ///< of each run; CPU time is the sum over all threads
+  std::vector<double> elapsed, cpu;  ///< by run; CPU time is the sum over all threads
 
   template <class Write>
   void add(Write&& write) {

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Repeats the tables of the papers on which the pattern search is based, with our own programs, beside their figures.
+"""Repeats the tables of the papers on which the pattern search is based with programs of ours, and prints the papers' figures too.
 
     bench/papers.py [1] [2]
 
-1: Wolf and Mohr, Automatic Performance Analysis of MPI Applications Based on Event Traces, tables 1 and 2. bench/programs/mesh.c computes a mesh of 100 x 60 cells on
-   8, 16 and 32 processes: the share of communication and of late senders in routine `velo`, and how the waiting is distributed over processes.
-2: Wolf, Mohr, Dongarra and Moore, Efficient Pattern Search in Large Traces through Successive Refinement, table 1. For
-   traces of five programs, the time of one search for all patterns, of a search for each pattern, and of one pattern
-   written in Python in addition to the built-in ones.
+1: Wolf and Mohr, Automatic Performance Analysis of MPI Applications Based on Event Traces, tables 1 and 2.
+   bench/programs/mesh.c computes a mesh of 100 x 60 cells on 8, 16 and 32 processes. Prints the share of communication
+   and of late senders in its routine `velo`, and the distribution of the waiting over the processes.
+2: Wolf, Mohr, Dongarra and Moore, Efficient Pattern Search in Large Traces through Successive Refinement, table 1.
+   Prints, for traces of five programs, the time of one search for all patterns, that of a search for each pattern, and
+   that with a pattern written in Python in addition to the built-in ones.
 
 Needs build/bin, build/examples and build/bench.
 """
@@ -61,7 +62,8 @@ def patterns(experiment: Path, *options: str) -> tuple[dict[str, dict], float]:
 
 
 def time_in_velo(experiment: Path) -> float:
-    """Summed over all processes. They are in it no later than the first send of a step, so the whole loop counts."""
+    """Returns the time in `velo`, summed over all processes: the time of the whole run except that of setting up MPI and
+    the mesh, because a program does nothing else in its loop."""
     done = subprocess.run([REFRAIN, "report", experiment, "--format", "json"], check=True, capture_output=True, text=True)
     report = json.loads(done.stdout)
     init = sum(row["exclusive_s"] for row in report["callpaths"] if row["path"][-1] in ("MPI_Init", "MPI_Cart_create"))

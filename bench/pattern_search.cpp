@@ -1,5 +1,6 @@
-// Compares one search for all patterns with one for each pattern, as tools did before compound events were shared: each
-// of these follows calls, and matches messages or collective operations, by itself. In turn; CPU time of this thread.
+// Compares one search for all patterns with a search for each pattern, as tools worked before patterns shared compound
+// events: each of these searches tracks calls and matches messages or collective operations by itself. The searches run
+// in turn; compares the CPU time of this thread.
 // Usage: bench_pattern_search EXPERIMENT|ARCHIVE/traces.otf2 [RUNS]
 #include <algorithm>
 #include <cstdio>
@@ -26,7 +27,7 @@ double cpu_seconds() {
 struct Run {
   std::uint64_t events = 0;
   double seconds = 0;
-  std::int64_t waiting_ns = 0;  // of all patterns; must be the same for both ways
+  std::int64_t waiting_ns = 0;  // of all patterns; both ways must give the same
 };
 
 std::int64_t sum_of(const Search& search, patterns::Quantity from) {
@@ -38,7 +39,7 @@ std::int64_t sum_of(const Search& search, patterns::Quantity from) {
   return sum;
 }
 
-/// Whether `pattern` subscribes to what `general` publishes.
+/// Whether `pattern` subscribes to events that `general` publishes.
 bool needs(const Pattern& pattern, const Pattern& general) {
   const std::string &name = pattern.about().name, &other = general.about().name;
   if (name == "overloaded_master") return other == "late_sender" || other == "late_receiver";
@@ -82,7 +83,7 @@ Run together(const trace::Trace& trace) {
   return run;
 }
 
-/// `passes`: also read the events once for each pattern.
+/// Searches for each pattern by itself. With `passes`, also reads the events once for each pattern.
 Run apart(const trace::Trace& trace, bool passes) {
   const double begin = cpu_seconds();
   Run run;

@@ -1,4 +1,4 @@
-# Whole programs that bench/*.sh and bench/whole_program.py run with and without Refrain.
+# Whole programs that the scripts of bench/ run with and without Refrain.
 if(TARGET mpi_openmpi)
   foreach(name null_call requests soak finalize iterations table_shape cold one_of_each kernels mesh wait_methods yields)
     add_executable(bench_program_${name} programs/${name}.c)

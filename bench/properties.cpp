@@ -1,8 +1,8 @@
-/// Measures how long properties take: in one statement for all contexts, in a query for each context, and by fetching
-/// the rows and evaluating outside the database. Also measures how long loading an experiment takes, compared with a
-/// bare insert of the same rows.
+/// Measures how long the evaluation of properties takes: in one statement for all contexts, in a query for each
+/// context, and outside the database after fetching the rows. Also measures how long loading an experiment takes,
+/// compared with a bare insert of the same rows.
 ///
-///     bench_properties [postgresql://...]     SQLite in a temporary file, and that server as well
+///     bench_properties [postgresql://...]     uses SQLite in a temporary file, and that server if one is given
 
 #include <algorithm>
 #include <chrono>
@@ -45,7 +45,7 @@ const properties::Program& program() {
   return of;
 }
 
-/// A synthetic experiment: `ranks` locations, a call tree of `paths`, a loop of `iterations`.
+/// A synthetic experiment with `ranks` locations, a call tree of `paths` nodes and a loop of `iterations`.
 class Synthetic : public database::RunSource {
  public:
   Synthetic(int number, std::size_t ranks, std::size_t paths, std::int64_t iterations) : iterations_(iterations) {
@@ -108,7 +108,8 @@ void load(Connection& connection, int number, std::size_t ranks, std::size_t pat
   writing.commit();
 }
 
-/// Inserts the rows of all tables of one database into an empty one, and does nothing else.
+/// Inserts the rows of all tables of one database into an empty one, and does nothing else. Returns the seconds that
+/// this takes.
 double bare_insert(Connection& from, Connection& to) {
   const auto& model = *program().model;
   struct Content {
@@ -140,7 +141,7 @@ double bare_insert(Connection& from, Connection& to) {
   });
 }
 
-/// Regions of many runs with 25 timings each, as in the paper: 2,000 regions make 10^6 timings.
+/// Regions of many runs with 25 timings each, as in the paper: 2,000 regions give 10^6 timings.
 struct Timings {
   int regions, runs = 20, types = 25;
   std::vector<std::int64_t> run_ids;
@@ -176,9 +177,10 @@ Timings fill_timings(Connection& connection, int regions) {
   return of;
 }
 
-/// Queries for each context cover at most 2,000 regions; their time is scaled to all regions.
+/// Compares the ways to evaluate a property. The queries for single contexts cover at most 2,000 regions; their time is
+/// scaled to all regions.
 void compare_ways(Connection& connection, const char* name, int all_regions) {
-  constexpr std::size_t most_queried = 2000;
+  constexpr std::size_t max_queried = 2000;
   const Timings of = fill_timings(connection, all_regions);
   const auto& model = *program().model;
   const properties::Property& property = *program().property("SyncCost");
@@ -198,9 +200,9 @@ void compare_ways(Connection& connection, const char* name, int all_regions) {
       std::vector<std::int64_t> regions;
       connection.query("SELECT \"id\" FROM \"Region\"",
                        [&](std::span<const Value> row) { regions.push_back(integer_of(row[0])); });
-      if (regions.size() > most_queried) {
-        scale = static_cast<double>(regions.size()) / most_queried;
-        regions.resize(most_queried);
+      if (regions.size() > max_queried) {
+        scale = static_cast<double>(regions.size()) / max_queried;
+        regions.resize(max_queried);
       }
       for (const std::int64_t region : regions)
         for (const std::int64_t run : of.run_ids)

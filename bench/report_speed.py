@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""CPU time of `refrain report` of two builds, side by side: every variant of the report of every experiment.
+"""Compares the CPU time of `refrain report` of two builds for every variant of the report and every experiment.
 
 Usage: report_speed.py BEFORE AFTER [EXPERIMENT...] [--runs N]
 
-BEFORE and AFTER are executables of `refrain`. The golden experiments of the tests are always reported, and those that
-are given. Both builds run in turn, each N times; the ratio is that of the medians of user and system time, after to
-before. Variants that an experiment does not have (no loop, no windows) are left out where both builds say so. Exit
-status 1: one build can report what the other cannot.
+BEFORE and AFTER are executables of `refrain`. Reports the golden experiments of the tests and those that are given. The
+builds run in turn, each N times; the ratio is the median user and system time of AFTER divided by that of BEFORE. Leaves
+out variants that an experiment does not have (no loop, no windows) if both builds refuse them. Exits with status 1 if
+only one of the builds can make a report.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ VARIANTS = [[*kind, *form] for kind in KINDS for form in ([], ["--format", "json
 
 
 def run(refrain: Path, experiment: Path, options: list[str], output: Path) -> tuple[int, float]:
-    """Exit status, and seconds of user and system time."""
+    """Returns the exit status, and the seconds of user and system time."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("REFRAIN_")}
     with output.open("wb") as out:
         running = subprocess.Popen([refrain, "report", experiment, *options], stdin=subprocess.DEVNULL, stdout=out,
@@ -47,7 +47,7 @@ def digest(path: Path) -> bytes:
 
 
 def compare(builds: list[Path], experiment: Path, options: list[str], runs: int, scratch: Path) -> float | None:
-    """Prints a line and returns the ratio. None: neither build has this report. Exits if only one build has it."""
+    """Prints a line and returns the ratio, or None if neither build has this report. Exits if only one build has it."""
     seconds: list[list[float]] = [[], []]
     codes = [0, 0]
     outputs = [scratch / "before", scratch / "after"]

@@ -1,5 +1,5 @@
-/// Cost of one sample in user code beyond bare signal delivery and re-arming: the same signal is raised at depth 40
-/// with a handler that only re-arms a timer, and with Refrain's handler.
+/// Measures the cost of a sample in user code beyond the delivery of the signal and re-arming the timer: raises the
+/// same signal at depth 40 with a handler that only re-arms a timer, and with Refrain's handler.
 
 #include <benchmark/benchmark.h>
 #include <signal.h>
@@ -55,7 +55,7 @@ BENCHMARK(refrain_sample)->Arg(40)->Repetitions(9)->ReportAggregatesOnly();
 int main(int argc, char** argv) {
   platform::start_clock();
   if (!unwind::start_rule_cache()) return 1;
-  // The wall clock, with an interval so long that only raised signals arrive; the timer is still re-armed.
+  // The period is so long that only raised signals arrive; each sample still re-arms the timer.
   sampling::start_sampler({1, platform::TimerClock::Wall, false, 0});
   sampling::tick_settings.period_ns = 3'600'000'000'000;
   location = measurement::begin_location({32u << 20, 1024, unwind::Backend::Incremental});

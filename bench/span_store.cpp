@@ -1,4 +1,5 @@
-// Cost of keeping a sample of events: a call, the end of an iteration, and the longest pause.
+// Measures the cost of keeping a sample of events: per call, with the ends of the iterations, and the longest pause at
+// the end of an iteration.
 
 #include "events/span_store.hpp"
 
@@ -20,8 +21,7 @@ class Sample {
   }
   void call() {
     time_ += 1000;
-    (void)buffer.append(
-        CallRecord{true, 42, static_cast<std::uint32_t>(time_ / 1000 % 40), time_ - 700, time_});
+    (void)buffer.append(CallRecord{true, 42, static_cast<std::uint32_t>(time_ / 1000 % 40), time_ - 700, time_});
   }
   void end_iteration() {
     Record end;
@@ -48,7 +48,7 @@ class Sample {
   std::int64_t time_ = 0, begin_ = 0, iteration_ = 0;
 };
 
-/// Iterations in the steady state of a long run. Argument: calls per iteration.
+/// Iterations in the steady state of a long run. Argument: number of calls per iteration.
 void BM_iterations(benchmark::State& state) {
   Sample sample(std::size_t{8} << 20);
   const auto calls = static_cast<int>(state.range(0));
@@ -58,8 +58,8 @@ void BM_iterations(benchmark::State& state) {
 }
 BENCHMARK(BM_iterations)->Arg(1)->Arg(10)->Arg(100);
 
-/// The longest end of an iteration in a run in which everything is compressed and then every second iteration is
-/// dropped, several times. Argument: MiB.
+/// The longest end of an iteration in a run in which the store several times compresses everything and then drops every
+/// second iteration. Argument: MiB of memory.
 void BM_longest_pause(benchmark::State& state) {
   using Clock = std::chrono::steady_clock;
   for (auto _ : state) {

@@ -1,6 +1,7 @@
-// Reads, in turn, all events of an experiment in time order, those of its exported archive likewise, and those of the
-// archive through libotf2's global reader with empty callbacks; and searches both for all patterns, without causes.
-// Usage: bench_trace_read EXPERIMENT ARCHIVE/traces.otf2; without an experiment: bench_trace_read ARCHIVE/traces.otf2
+// Compares ways to read all events in time order: those of an experiment, those of its exported archive, and those of
+// the archive through libotf2's global reader with empty callbacks. Also searches the experiment and the archive for
+// all patterns, without their causes. All of these run in turn. Usage: bench_trace_read [EXPERIMENT]
+// ARCHIVE/traces.otf2
 
 #include <algorithm>
 #include <chrono>
@@ -108,7 +109,7 @@ double median(std::vector<double> of) {
   return of[of.size() / 2];
 }
 struct Measured {
-  std::vector<double> rates, wall_s, cpu_s;  ///< events per second and time of each pass
+  std::vector<double> rates, wall_s, cpu_s;  ///< events per second and times, by pass
 };
 
 void measure(Measured& to, std::uint64_t (*read)(const char*), const char* path) {

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What a change of the runtime costs whole programs: without Refrain, with one build and with another one, in turn.
+"""Measures the cost of a change of the runtime in whole programs, which run without Refrain and with each of two builds in turn.
 
 Usage: two_builds.py BEFORE NOW [NAME...]   NAME: particles stencil exchange wait lammps. REFRAIN_BENCH_ROUNDS: rounds,
-15 by default. Prints a line per program: what each build adds, and the difference of the two with its standard error.
-For examples and LAMMPS it compares the CPU time of all processes, which other processes affect least; for the others,
-the wall time that the program prints.
+15 by default. Prints a line per program: the time that each build adds, and the difference between the builds, with
+standard errors. For the examples and LAMMPS it compares the CPU time of all processes, which other processes affect
+least; for the other programs, the wall time that the program prints.
 """
 import os
 import shutil
@@ -57,7 +57,7 @@ def seconds_of(program: Program, build: Path | None, work: Path) -> tuple[float,
             "OMPI_MCA_mpi_yield_when_idle": "1", "OMP_NUM_THREADS": "1",
             "REFRAIN_EXPERIMENT_DIRECTORY": str(Path(tempfile.mkdtemp(dir=work)) / "experiment")}
     command = ["mpirun.openmpi", "-n", str(program.ranks), "--bind-to", "none", *program.command]
-    if build:  # exec: without the search for findings afterwards
+    if build:  # exec runs the program without searching for findings afterwards
         command = [*command[:5], str(build / "bin/refrain"), "exec", "--", *command[5:]]
     before = os.times()
     done = subprocess.run(command, env=env, cwd=work, text=True, capture_output=True, check=False)
@@ -71,7 +71,7 @@ def seconds_of(program: Program, build: Path | None, work: Path) -> tuple[float,
 
 
 def percent(values: list[float]) -> tuple[float, float]:
-    """Median and its standard error, by the median deviation, which a few disturbed runs do not move."""
+    """Returns the median and its standard error, computed from the median deviation, which a few disturbed runs do not affect."""
     median = statistics.median(values)
     spread = 1.4826 * statistics.median(abs(value - median) for value in values)
     return median, 1.2533 * spread / len(values) ** 0.5

@@ -1,5 +1,5 @@
-/// Cost of one walk: incremental, in the steady state of a program that calls from two places in turn; full; and with
-/// libunwind. At depths 10, 40 and 200, in code with and without frame pointers.
+/// Measures the cost of a stack walk at depths 10, 40 and 200, in code with and without frame pointers: incremental, in
+/// the steady state of a program that calls from two call sites in turn; full; and with libunwind.
 
 #include <benchmark/benchmark.h>
 
@@ -46,7 +46,7 @@ void walk(benchmark::State& state, How how, void (*run_below)(unsigned, unwind_b
     state.SkipWithError("no walker");
     return;
   }
-  // The frames outside the pile: main and the benchmark's own frames.
+  // Counts the frames outside those of run_below: main and the benchmark's own frames.
   run_below(
       0, [](void* s) { capture(*static_cast<Setting*>(s)); }, &setting);
   const auto outside = static_cast<unsigned>(setting.depth), wanted = static_cast<unsigned>(state.range(0));

@@ -1,11 +1,11 @@
 #pragma once
-/// A pile of small functions, built with and without frame pointers, below which a benchmark runs.
+/// Small functions that call each other and finally a benchmark; built with and without frame pointers.
 
 namespace unwind_bench {
 
 using Work = void (*)(void* argument);
 
-/// Runs `work` below `depth` frames.
+/// Runs `work` below about `depth` frames.
 namespace without_fp {
 void run_below(unsigned depth, Work work, void* argument);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Accuracy of waiting times from call durations (no events) and from a sample of events, against all events of a run.
+"""Measures the accuracy of waiting times from call durations (without events) and from samples, compared with all events of a run.
 
     bench/waits.py [--ranks 2,4] [--levels 3,5,7] [--steps N] [--no-examples] [--lammps IN.PEPTIDE] [COMMAND ...]
 
@@ -8,10 +8,10 @@ named, and each kernel of bench/programs/kernels.c. For each call path that wait
 the time of all ranks (the wait ratio of Mao et al., "Catching Idlers with Ease", EuroMPI 2014) it prints, in
 percent of that time: the value from all events; the paper's estimate from shortest calls (of the process for messages,
 of all processes for collective operations); the same with the shortest calls of all processes; the estimate from usual
-short calls, which reports show, with its error; the estimates from samples of iterations, by the memory that leads to
-each level, which reports show where they exist; and those from single messages, of which one of 2^level is taken. Then,
-by function: distances in points and, for collective operations, relative to the value; how often the truth lies within
-three of the errors; and what other ways to detect waiting cost.
+short calls, which reports show, with its error; the estimates from samples of iterations, with the memory that leads to
+each level, which reports show if there are events; and those from a sample of one in 2^level messages. Then it prints,
+by function, the distances in points and relative to the value; by method, how often the truth is within three errors;
+and the cost of other ways to detect waiting.
 Needs build/bin, build/examples and build/bench.
 """
 
@@ -82,7 +82,7 @@ def measure(command: str, ranks: int, levels: list[int], far: Far, errors: Error
             middle = (of["minimum_most_s"] + of["minimum_least_s"]) / 2 if known else 0
             error = (((of["minimum_most_s"] - of["minimum_least_s"]) ** 2 / 12 + (of["minimum_s"] - middle) ** 2) ** 0.5) if known else 0
             values = {"paper": (of["shortest_s"], 0.0), "global": (of["minimum_most_s"], 0.0), "usual": (of["minimum_s"], error)} if known else {}
-            # Single messages only tell of waiting for these messages.
+            # Single messages show only the waiting for these messages.
             values |= {method: found for method in rows if (found := rows[method].get(path, None if method.startswith("matched") else (0.0, 0.0)))}
             if max([true, *(value for value, _ in values.values())]) < LEAST * total:
                 continue
@@ -96,7 +96,7 @@ def measure(command: str, ranks: int, levels: list[int], far: Far, errors: Error
             for method, (value, error) in values.items():
                 if max(true, value) < LEAST * total:
                     continue
-                # Single messages tell of late senders and, for sends, of late receivers.
+                # Single messages show late senders and, for sends, late receivers.
                 wanted = late_senders.get(path, (0.0, 0.0))[0] if method.startswith("matched") else true
                 far[of["path"][-1]][method].append(((value - wanted) / total, (value - wanted) / wanted if wanted else 1))
                 if method not in ("paper", "global"):
@@ -107,7 +107,7 @@ def measure(command: str, ranks: int, levels: list[int], far: Far, errors: Error
 def cost() -> None:
     done = subprocess.run(["mpirun", "-n", "2", ROOT / "build/bench/wait_methods"], check=True, capture_output=True, text=True)
     ns = {name: float(value) for name, value in (line.split() for line in done.stdout.splitlines())}
-    print("other ways to tell waiting, without any tool, ns of a call:")
+    print("other ways to detect waiting, without any tool, ns per call:")
     print(f"  MPI_Recv {ns['recv']:.0f}; asked for first (FPMPI) {ns['recv_probe']:.0f}, {100 * (ns['recv_probe'] / ns['recv'] - 1):+.0f} %; a time with each message (piggyback) "
           f"{ns['recv_piggyback']:.0f}, {100 * (ns['recv_piggyback'] / ns['recv'] - 1):+.0f} %")
     print(f"  MPI_Allreduce {ns['allreduce']:.0f}; with a barrier before it (FPMPI) {ns['allreduce_barrier']:.0f}, {100 * (ns['allreduce_barrier'] / ns['allreduce'] - 1):+.0f} %")
@@ -134,12 +134,12 @@ def main() -> None:
     far: Far = defaultdict(lambda: defaultdict(list))
     errors: Errors = defaultdict(list)
     levels = [int(level) for level in asked.levels.split(",")]
-    # LAMMPS finds further input files beside its input.
+    # LAMMPS reads further input files from the directory of its input.
     where = asked.lammps.resolve().parent if asked.lammps else ROOT
     for ranks in asked.ranks.split(","):
         for command in commands:
             measure(command, int(ranks), levels, far, errors, where)
-    print("distance from what all events say, by function: median and largest in points; median in percent of the value")
+    print("distance from the value of all events, by function: median and largest in points; median in percent of the value")
     for function, methods in sorted(far.items()):
         print(f"  {function}: " + "; ".join(
             f"{method} {100 * statistics.median(abs(p) for p, _ in off):.2f}, {100 * max((p for p, _ in off), key=abs):+.2f}, {100 * statistics.median(abs(r) for _, r in off):.0f} % of {len(off)}"

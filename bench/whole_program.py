@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Measures whole programs with and without Refrain in turn on the same machine. Usage: whole_program.py BUILD [NAME...]
 
-Names: mpi_call cold_calls fortran_call requests dilation memory finalize iterations iteration_files, and on demand dilation_of_runs. Prints one Markdown table row per figure with its bound.
+Names: mpi_call cold_calls fortran_call requests dilation memory finalize iterations iteration_files, and dilation_of_runs,
+which runs only if it is named. Prints a row of a Markdown table for each figure, with its bound.
 """
 import os
 import re
@@ -28,7 +29,7 @@ def environment(experiment: Path | None, **options: str) -> dict[str, str]:
 
 def run(ranks: int, command: list[str], measured: bool, work: Path, extra: dict[str, str] | None = None,
         **options: str) -> tuple[str, str]:
-    """Standard output and standard error of one run; `extra` goes into the environment as it is, `options` as REFRAIN_*."""
+    """Returns the standard output and standard error of a run. Adds `extra` to the environment, and `options` as REFRAIN_*."""
     launch = ["mpirun.openmpi", "-n", str(ranks), *command]
     experiment = Path(tempfile.mkdtemp(dir=work)) / "experiment"
     if measured:
@@ -57,8 +58,8 @@ def mpi_call(work: Path) -> None:
 
 
 def cold_calls(work: Path) -> None:
-    """Additions to a call, by the end of an iteration and by a sample, after the program has touched memory: medians of
-    three runs, each of which measures them in turn with and without Refrain (programs/cold.c)."""
+    """The time that Refrain adds to a call, at the end of an iteration and by a sample, after the program has touched
+    memory: medians of three runs, each of which measures operations with and without Refrain in turn (programs/cold.c)."""
     program, signal = str(BUILD / "bench/cold"), "60"
     for depth in (5, 20):
         for mebibytes, rounds in ((0, 20000), (4, 1500), (32, 300)):
@@ -79,7 +80,7 @@ def cold_calls(work: Path) -> None:
 
 
 def requests(work: Path) -> None:
-    """Calls on 1, 8 and 64 requests at once: bound of 100 ns per call and 40 ns per request beyond the call itself."""
+    """Calls with 1, 8 and 64 requests at once. The bound is 100 ns per call and 40 ns per request beyond the call itself."""
     for count in (1, 8, 64):
         added: dict[str, list[float]] = {}
         for _ in range(5):
@@ -95,7 +96,7 @@ def requests(work: Path) -> None:
 
 
 def fortran_call(work: Path) -> None:
-    """What Refrain adds to a Fortran call beyond what it adds to the same call from C."""
+    """The time that Refrain adds to a Fortran call beyond the time that it adds to the same call from C."""
     names = ["null_call", "null_call_mpif_h", "null_call_use_mpi_f08"]
     if not all((BUILD / "bench" / name).exists() for name in names):
         return
@@ -115,14 +116,14 @@ PARTICLES = [str(BUILD / "examples/particles"), "--imbalance", "0", "--steady", 
 
 
 def dilation(work: Path) -> None:
-    """Steps of one run with the sampling signal open and blocked in turn (programs/step_toggle.c), plus the MPI calls.
+    """Compares steps of one run with the sampling signal unblocked and blocked (programs/step_toggle.c); adds the MPI calls.
 
-    The cost of a step varies from run to run by more than the figure in question, but not within a run.
+    The duration of a step varies between runs by more than the measured effect, but not within a run.
     """
     steps = 16000 if FULL else 4000
     program = [*PARTICLES, "--particles", "1000", "--steps", str(steps)]
     toggle = {"LD_PRELOAD": str(BUILD / "bench/step_toggle.so"), "TOGGLE_SIGNAL": "60"}
-    call_ns = float(run(1, [str(BUILD / "bench/null_call"), "10"], True, work)[0])  # with the bare call: an upper bound
+    call_ns = float(run(1, [str(BUILD / "bench/null_call"), "10"], True, work)[0])  # includes the bare call: an upper bound
     for frequency, bound in (("100", 0.2), ("1000", 0.5)):
         said = run(1, program, True, work, toggle, SAMPLING_SIGNAL="60", SAMPLING_FREQUENCY=frequency)[1]
         numbers = re.search(r"seconds ([0-9.]+) [0-9.]+ standard_error_of_ratio_percent ([0-9.]+) ratio_percent ([-0-9.]+)", said)
@@ -133,7 +134,7 @@ def dilation(work: Path) -> None:
 
 
 def dilation_of_runs(work: Path) -> None:
-    """Dilation by whole runs, with and without Refrain in turn: complete, but the error is larger than the bound."""
+    """Compares whole runs with and without Refrain in turn. This includes all costs, but the error is larger than the bound."""
     program = [*PARTICLES, "--particles", "4000", "--steps", "30"]
     rounds = int(os.environ.get("REFRAIN_BENCH_ROUNDS", 60))
     for frequency in ("100", "1000"):
@@ -146,7 +147,7 @@ def dilation_of_runs(work: Path) -> None:
                 seconds[m] = float(re.search(r"loop_cpu_s ([0-9.]+)", said).group(1))
             ratios.append(100 * (seconds[True] / seconds[False] - 1))
         median = statistics.median(ratios)
-        # Standard error of the median, from the median deviation, which a few disturbed runs do not move.
+        # Standard error of the median, from the median deviation, which a few disturbed runs do not affect.
         spread = 1.4826 * statistics.median(abs(r - median) for r in ratios)
         error = 1.2533 * spread / len(ratios) ** 0.5
         row(f"the same by {rounds} pairs of runs at {frequency} Hz", f"{median:+.2f} % (standard error {error:.2f})", "", True)
@@ -154,26 +155,26 @@ def dilation_of_runs(work: Path) -> None:
 
 def memory(work: Path) -> None:
     calls = 100_000_000 if FULL else 10_000_000
-    early, late = map(int, run(1, [str(BUILD / "bench/soak"), str(calls)], True, work, SAMPLING_FREQUENCY="0")[0].split())
-    row(f"resident set over {calls:.0e} MPI calls in 1024 call paths, no samples", f"{early} KiB, then {late} KiB", "flat (4 KiB)", late - early <= 4)
-    early, late = map(int, run(1, [str(BUILD / "bench/soak"), str(calls)], True, work)[0].split())
-    row("the same with samples", f"{early} KiB, then {late} KiB", "flat (64 KiB)", late - early <= 64)
+    before, after = map(int, run(1, [str(BUILD / "bench/soak"), str(calls)], True, work, SAMPLING_FREQUENCY="0")[0].split())
+    row(f"resident set over {calls:.0e} MPI calls in 1024 call paths, no samples", f"{before} KiB, then {after} KiB", "flat (4 KiB)", after - before <= 4)
+    before, after = map(int, run(1, [str(BUILD / "bench/soak"), str(calls)], True, work)[0].split())
+    row("the same with samples", f"{before} KiB, then {after} KiB", "flat (64 KiB)", after - before <= 64)
 
 
 def finalize(work: Path) -> None:
-    spans = {}
+    durations = {}
     for measured in (False, True, False, True, False, True):
         times = Path(tempfile.mkdtemp(dir=work)) / "times"
         run(64, [str(BUILD / "bench/finalize"), "500", str(times)], measured, work)
         ends = [tuple(map(float, line.split())) for line in times.read_text().splitlines()]
-        spans.setdefault(measured, []).append(max(e for _, e in ends) - max(b for b, _ in ends))
-    added = statistics.median(spans[True]) - statistics.median(spans[False])
+        durations.setdefault(measured, []).append(max(e for _, e in ends) - max(b for b, _ in ends))
+    added = statistics.median(durations[True]) - statistics.median(durations[False])
     row("finalize beyond MPI_Finalize, 64 ranks on this machine, 500 call paths", f"{added:.2f} s", "<= 0.5 s", added <= 0.5)
 
 
 def iterations(work: Path) -> None:
-    """Iterations of 100 us: what the marks add beyond the MPI calls, from empty iterations, where the difference is not
-    small compared with the total; and from pairs of whole runs with the work in them."""
+    """The time that Refrain adds to iterations of 100 us: from empty iterations, where the difference is not small
+    compared with the total; and from pairs of whole runs whose iterations do work."""
     program, count = str(BUILD / "bench/iterations"), 100_000
 
     def cpu_us(measured: bool, amount: int, paths: int, **options: str) -> float:
@@ -196,8 +197,8 @@ def iterations(work: Path) -> None:
 
 
 def iteration_files(work: Path) -> None:
-    """Size of 1,300 iterations: 64 clusters against every iteration stored, both compressed; for a program with few
-    call paths to MPI and for one with the call paths of PEPC in Table I of the paper."""
+    """The size of a profile of 1,300 iterations with 64 clusters, compared with one in which every iteration is a cluster;
+    for a program with few call paths to MPI and for one with the call paths of PEPC in Table I of the paper."""
     ranks, steps = (64, 1300) if FULL else (8, 1300)
     programs = {"stencil": [str(BUILD / "examples/stencil"), "--size", "64", "--steps", str(steps)],
                 "table_shape": [str(BUILD / "bench/table_shape"), str(steps), "1000"]}

@@ -1,4 +1,4 @@
-// Which cluster an iteration joins, and which clusters become one.
+// The choice of the cluster that an iteration joins, and of the clusters to merge.
 #include <algorithm>
 
 #include "clustering/clusterer.hpp"
@@ -17,18 +17,18 @@ inline bool any(FourInts flags) {
 #endif
 }
 
-/// Columns of the sketch that have less than this share in what sets clusters apart are not searched.
+/// Columns of the sketch with less than this share in the distances of clusters are not searched.
 constexpr float negligible = 1e-5F;
 
-/// 1 - r^2 of two overall metrics from which on they count as different.
-constexpr double least_determinant = 1e-4;
+/// Two overall metrics count as different if 1 - r^2 is at least this.
+constexpr double min_determinant = 1e-4;
 
 }  // namespace
 
-/// The cluster that the newcomer joins: its nearest, unless merging the closest pair costs less. none: it gets one of
-/// its own, for which there is room.
+/// The slot of the cluster that the newcomer joins: the nearest, unless merging the closest pair costs less. none: it
+/// gets a cluster of its own, for which there is room.
 std::uint32_t Clusterer::choose(std::uint32_t index) {
-  PathClass& cls = classes_[index];
+  IterationClass& cls = classes_[index];
   if (cls.clusters == 0) return none;
   if (cls.overflow) return cls.head;
   const Pair nearest = nearest_to_newcomer(cls, index);
@@ -40,23 +40,23 @@ std::uint32_t Clusterer::choose(std::uint32_t index) {
   return leaves_room && merge(pair.a, pair.b) ? none : joined;
 }
 
-/// The regression of the path's values inside clusters on one overall metric, or on two where the two can be told
-/// apart. `value`: the place of the column in a profile.
-Clusterer::Slopes Clusterer::slopes_of(const PathClass& cls, unsigned flat, std::uint32_t value) const {
+/// The regression of a path's values inside clusters on one overall metric, or on two if these differ enough. `value`:
+/// the index of the column in a profile.
+Clusterer::Slopes Clusterer::slopes_of(const IterationClass& cls, unsigned flat, std::uint32_t value) const {
   const double squares = cls.overall_scatter[flat], cross = cls.cross_scatter[flat];
   const double second_squares = cls.second_scatter[flat], determinant = squares * second_squares - cross * cross;
   const auto first = static_cast<double>(cls.products[value].first);
   const auto second = static_cast<double>(cls.products[value].second);
-  if (determinant > least_determinant * squares * second_squares)
+  if (determinant > min_determinant * squares * second_squares)
     return {static_cast<float>((first * second_squares - second * cross) / determinant),
             static_cast<float>((second * squares - first * cross) / determinant)};
   if (squares <= 0) return {};
   return {static_cast<float>(first / squares), 0};
 }
 
-/// The scale and the slopes as they are known now, for all clusters of the class. What has been taken away with the old
-/// slopes is given back: a sketch is linear in both.
-void Clusterer::refresh_sketches(PathClass& cls) {
+/// Applies the present scale and slopes to the sketches of all clusters of the class. A sketch is linear in both, so
+/// the part subtracted with the old slopes can be added back.
+void Clusterer::refresh_sketches(IterationClass& cls) {
   float all_slopes[sketch_limit] = {}, all_second[sketch_limit] = {};
   std::uint32_t number[max_shapes] = {};  // of the path in its shape
   const ClassPath* path = paths_.data() + cls.first_path;
@@ -98,8 +98,8 @@ void Clusterer::refresh_sketches(PathClass& cls) {
   closest_known_ = false;
 }
 
-/// A column of the sketch is not zero everywhere any more.
-void Clusterer::to_order(PathClass& cls, unsigned flat) {
+/// Adds a column of the sketch that is no longer zero everywhere to the order.
+void Clusterer::add_to_order(IterationClass& cls, unsigned flat) {
   cls.in_order |= std::uint64_t{1} << flat;
   std::uint8_t at = cls.order_count++;
   if (!exact_[flat_[flat].shape]) {
@@ -110,9 +110,9 @@ void Clusterer::to_order(PathClass& cls, unsigned flat) {
   cls.telling_count = cls.order_count;
 }
 
-/// The columns that set the clusters apart most come first: most clusters are given up after them. Those that set them
-/// apart by next to nothing do not help to find the nearest.
-void Clusterer::order_columns(PathClass& cls) {
+/// Sorts the columns by how much they distinguish clusters, so that most clusters are excluded after the first ones.
+/// Columns that hardly distinguish clusters do not help to find the nearest.
+void Clusterer::order_columns(IterationClass& cls) {
   float apart[max_flat], whole = 0;
   for (std::uint8_t o = 0; o < cls.order_count; ++o) {
     float sums[lanes] = {}, squares = 0;
@@ -139,11 +139,12 @@ void Clusterer::order_columns(PathClass& cls) {
     --cls.telling_count;
 }
 
-/// Ward's cost of making one cluster of two, after what the overall metrics explain has been taken away: those are
-/// known exactly for every iteration and need no clusters. Between two samplings of the same thing Ward's cost is the
-/// variance of the sampling in expectation, however large the clusters are: `sampling_doubt` times that says nothing.
+/// Ward's cost of merging two clusters, without the part that the overall metrics explain: these are known exactly for
+/// every iteration and need no clusters. Between two samplings of equal iterations the expectation of Ward's cost is
+/// the variance of the sampling, whatever the sizes of the clusters, so costs up to `sampling_doubt` times that are
+/// ignored.
 float Clusterer::cost(std::uint32_t a, std::uint32_t b) const {
-  const PathClass& cls = classes_[clusters_[a].cls];
+  const IterationClass& cls = classes_[clusters_[a].cls];
   const float *x = sketch_of(a), *y = sketch_of(b);
   float exact = 0, sampled = 0;
   for (std::uint8_t o = 0; o < cls.telling_count; ++o) {
@@ -160,8 +161,8 @@ float Clusterer::cost(std::uint32_t a, std::uint32_t b) const {
   return ward * exact + (rest > 0 ? rest : 0);
 }
 
-/// Squared distance between the newcomer and a cluster, by a part of the class's order.
-float Clusterer::apart(const PathClass& cls, std::uint32_t slot, std::uint8_t begin, std::uint8_t end) const {
+/// Squared distance between the newcomer and a cluster, over columns [begin, end) of the class's order.
+float Clusterer::apart(const IterationClass& cls, std::uint32_t slot, std::uint8_t begin, std::uint8_t end) const {
   const float* sketch = sketch_of(slot);
   float sum = 0;
   for (std::uint8_t o = begin; o < end; ++o)
@@ -172,12 +173,12 @@ float Clusterer::apart(const PathClass& cls, std::uint32_t slot, std::uint8_t be
   return sum;
 }
 
-/// Calls `cheaper(slot, cost)` for the clusters of a class whose cost beside `wanted` is less than `limit_of(slot)`
-/// says, in ascending order of slot. `ward_of(slot)` weighs the squared distance; both answer for four slots at once.
-/// Only the columns that tell clusters apart count. Clusters are given up as soon as their cost is known to be too
-/// large.
+/// Calls `cheaper(slot, cost)` for the clusters of a class whose cost of joining `wanted` is less than
+/// `limit_of(slot)`, in ascending order of slot. `ward_of(slot)` is the weight of the squared distance; both return
+/// values for four slots. Only columns that distinguish clusters count. A cluster is excluded as soon as its cost is
+/// known to be too large.
 template <class Ward, class Limit, class Cheaper>
-inline void Clusterer::for_cheaper(const PathClass& cls, std::uint32_t class_index, const Four* wanted,
+inline void Clusterer::for_cheaper(const IterationClass& cls, std::uint32_t class_index, const Four* wanted,
                                    const Ward& ward_of, const Limit& limit_of, const Cheaper& cheaper) const {
   const Four nothing = all(0), doubt = all(sampled_doubt_);
   const auto slots = static_cast<std::uint32_t>(slot_class_.size());
@@ -226,9 +227,9 @@ void Clusterer::set_nearest(std::uint32_t slot, std::uint32_t nearest, float nea
   closest_known_ = false;
 }
 
-void Clusterer::look_for_nearest(std::uint32_t slot) {
+void Clusterer::find_nearest(std::uint32_t slot) {
   Cluster& c = clusters_[slot];
-  const PathClass& cls = classes_[c.cls];
+  const IterationClass& cls = classes_[c.cls];
   set_nearest(slot, none, huge_cost);
   c.check_at = c.members + c.members / 4 + 1;
   if (cls.clusters == 1) return;
@@ -245,7 +246,7 @@ void Clusterer::look_for_nearest(std::uint32_t slot) {
         const Four other = four_at(members_.data() + at);
         return n * other / (n + other);
       },
-      [&](std::uint32_t at) {  // a find for itself, or for the other one
+      [&](std::uint32_t at) {  // nearer than the nearest so far of this cluster, or of the other one
         const Four theirs = four_at(nearest_costs_.data() + at), own = all(least);
         return own > theirs ? own : theirs;
       },
@@ -259,18 +260,18 @@ void Clusterer::look_for_nearest(std::uint32_t slot) {
       });
 }
 
-/// The pair of least cost among all clusters. Nearest neighbours are remembered and looked at again only when they are
-/// about to be used, so a cost that has fallen since is noticed late: a matter of quality, not of correctness.
+/// The pair of clusters with the lowest cost. Nearest neighbours are cached and checked only when they are about to be
+/// used, so a decrease of a cost is noticed late; that affects quality, not correctness.
 Clusterer::Pair Clusterer::closest_pair() {
-  if (!closest_known_) closest_ = look_for_closest_pair();
+  if (!closest_known_) closest_ = find_closest_pair();
   closest_known_ = true;
   return closest_;
 }
 
-Clusterer::Pair Clusterer::look_for_closest_pair() {
+Clusterer::Pair Clusterer::find_closest_pair() {
   Pair best;
   for (int attempt = 0; attempt < 8; ++attempt) {
-    // The least first, four at a time, then where it is.
+    // Finds the minimum, four at a time, then its slot.
     const float* costs = nearest_costs_.data();
     const auto slots = static_cast<std::uint32_t>(nearest_costs_.size());
     Four leasts = all(huge_cost);
@@ -286,13 +287,13 @@ Clusterer::Pair Clusterer::look_for_closest_pair() {
     const float now = cost(candidate, clusters_[candidate].nearest);
     if (best.a == none || now < best.cost) best = {candidate, clusters_[candidate].nearest, now};
     if (now <= least * 1.001F) return best;
-    look_for_nearest(candidate);
+    find_nearest(candidate);
   }
   return best;
 }
 
-/// The same among the clusters of one class, as far as neighbours are known: where memory is short.
-Clusterer::Pair Clusterer::closest_pair_of(const PathClass& cls) const {
+/// The same among the clusters of one class, by the cached neighbours only; used when memory is short.
+Clusterer::Pair Clusterer::closest_pair_of(const IterationClass& cls) const {
   Pair best;
   for (std::uint32_t i = cls.head; i != none; i = clusters_[i].next)
     if (clusters_[i].nearest != none && (best.a == none || nearest_costs_[i] < best.cost))
@@ -300,13 +301,14 @@ Clusterer::Pair Clusterer::closest_pair_of(const PathClass& cls) const {
   return best;
 }
 
-Clusterer::Pair Clusterer::nearest_to_newcomer(PathClass& cls, std::uint32_t class_index) {
+Clusterer::Pair Clusterer::nearest_to_newcomer(IterationClass& cls, std::uint32_t class_index) {
   Four wanted[sketch_limit];
   for (std::uint8_t o = 0; o < cls.telling_count; ++o)
     for (std::size_t d = 0, at = std::size_t{cls.order[o]} * lanes; d < lanes; ++d, ++at)
       wanted[at] = all(newcomer_sketch_[at]);
   Pair best{none, newcomer_, huge_cost};
-  // The nearest of last time first: it is hard to beat, and most others are given up after a column or two.
+  // The last iteration's nearest cluster comes first: it is hard to beat, so most others are excluded after a column or
+  // two.
   const std::uint32_t favourite = cls.clusters == 1 ? cls.head : cls.favourite;
   if (favourite < slot_class_.size() && slot_class_[favourite] == class_index) {
     const float sampled = wards_[favourite] * apart(cls, favourite, 0, cls.sampled_count) - sampled_doubt_;

@@ -1,4 +1,4 @@
-// The classes of iterations: which one an iteration belongs to, and where its call paths are in the class's profiles.
+// The classes of iterations: the class of an iteration, and the columns of its call paths in the class's profiles.
 #include <algorithm>
 
 #include "clustering/clusterer.hpp"
@@ -6,14 +6,14 @@
 
 namespace refrain::clustering {
 
-bool Clusterer::valid(const IterationProfile& profile) const {
+bool Clusterer::is_valid(const IterationProfile& profile) const {
   if (profile.overall.size() != metrics_) return false;
   for (const TouchedPath& t : profile.paths)
     if (t.shape >= shapes_) return false;
   return true;
 }
 
-/// Room for what is noted of the newcomer's call paths.
+/// Reserves memory for the newcomer's call paths.
 bool Clusterer::reserve_newcomer(const IterationProfile& profile) {
   const std::size_t paths = profile.paths.size();
   std::size_t i = signs_.size();
@@ -40,7 +40,7 @@ std::uint64_t Clusterer::hash_of_path(std::uint32_t cls, std::uint32_t path, std
   return format::mixed(std::uint64_t{cls} << 40 ^ std::uint64_t{path} << 8 ^ shape);
 }
 
-/// The path of the class, in paths_; none.
+/// The index in paths_ of a path of the class; none: the class does not have it.
 std::uint32_t Clusterer::find_path(std::uint32_t cls, const TouchedPath& t) const {
   const auto path = static_cast<std::uint32_t>(t.path);
   return path_index_.find(hash_of_path(cls, path, t.shape), [&](std::uint32_t i) {
@@ -48,8 +48,8 @@ std::uint32_t Clusterer::find_path(std::uint32_t cls, const TouchedPath& t) cons
   });
 }
 
-/// There is room for it.
-void Clusterer::add_path(PathClass& cls, std::uint32_t number, const TouchedPath& t) {
+/// Adds a path to the class, for which there is room.
+void Clusterer::add_path(IterationClass& cls, std::uint32_t number, const TouchedPath& t) {
   const auto path = static_cast<std::uint32_t>(t.path);
   const auto index = static_cast<std::uint32_t>(paths_.size());
   (void)paths_.push_back({path, number, cls.width, none, t.shape});
@@ -58,19 +58,20 @@ void Clusterer::add_path(PathClass& cls, std::uint32_t number, const TouchedPath
   ++cls.paths;
 }
 
-bool Clusterer::visited_as_often(const PathClass& cls, const ClassPath& path, const TouchedPath& t) const {
+bool Clusterer::has_same_visits(const IterationClass& cls, const ClassPath& path, const TouchedPath& t) const {
   const std::uint8_t visits = visits_[t.shape];
   return equivalence_ != Equivalence::MpiVisits || visits == no_column ||
          t.values[visits] == cls.base[path.at + visits];
 }
 
-/// Whether the iteration is of the class; if so its paths are listed.
+/// Whether the iteration belongs to the class. If so, its paths are listed in key_values_ and others_.
 bool Clusterer::matches(std::uint32_t index, const IterationProfile& profile) {
-  const PathClass& cls = classes_[index];
+  const IterationClass& cls = classes_[index];
   if (cls.overflow || cls.key_paths > profile.paths.size()) return false;
   std::fill_n(key_values_.data(), cls.key_paths, nullptr);
   other_count_ = 0;
-  std::uint32_t expected = cls.first_path, matched = 0;  // the paths mostly come in the order in which they came first
+  std::uint32_t expected = cls.first_path,
+                matched = 0;  // paths mostly come in the same order as in the first iteration
   for (const TouchedPath& t : profile.paths) {
     if (!is_key(t)) {
       others_[other_count_++] = t;
@@ -83,16 +84,16 @@ bool Clusterer::matches(std::uint32_t index, const IterationProfile& profile) {
     if (found == none) return false;
     expected = found + 1;
     const std::int64_t*& values = key_values_[found - cls.first_path];
-    if (values || !visited_as_often(cls, paths_[found], t)) return false;
+    if (values || !has_same_visits(cls, paths_[found], t)) return false;
     values = t.values;
     ++matched;
   }
   return matched == cls.key_paths;
 }
 
-/// The same for the common case, that key paths come in the order in which they came first; false says nothing. Checks
-/// the profile on the way.
-bool Clusterer::matches_in_order(const PathClass& cls, const IterationProfile& profile) {
+/// The same for the common case that key paths come in the same order as in the first iteration. False proves nothing.
+/// Also validates the profile.
+bool Clusterer::matches_in_order(const IterationClass& cls, const IterationProfile& profile) {
   if (cls.overflow || profile.overall.size() != metrics_) return false;
   const ClassPath *expected = paths_.data() + cls.first_path, *end = expected + cls.key_paths;
   const std::int64_t** values = key_values_.data();
@@ -104,7 +105,7 @@ bool Clusterer::matches_in_order(const PathClass& cls, const IterationProfile& p
       continue;
     }
     if (expected == end || expected->path != static_cast<std::uint32_t>(t.path) || expected->shape != t.shape ||
-        !visited_as_often(cls, *expected, t))
+        !has_same_visits(cls, *expected, t))
       return false;
     *values++ = t.values;
     ++expected;
@@ -113,19 +114,19 @@ bool Clusterer::matches_in_order(const PathClass& cls, const IterationProfile& p
   return expected == end;
 }
 
-/// The class of the iteration, with its paths listed; none: there is no room for another class.
+/// The class of the iteration, whose paths are listed. none: there is no room for another class.
 std::uint32_t Clusterer::class_of(const IterationProfile& profile) {
   if (last_class_ != none && matches(last_class_, profile)) return last_class_;
   const std::uint64_t hash = hash_of(profile);
   const std::uint32_t known =
-      class_index_.find(hash, [&](std::uint32_t cls) { return cls != last_class_ && matches(cls, profile); });
+      class_table_.find(hash, [&](std::uint32_t cls) { return cls != last_class_ && matches(cls, profile); });
   const std::uint32_t cls = known != none ? known : make_class(hash, profile);
   if (cls != none) last_class_ = cls;
   return cls;
 }
 
 std::uint32_t Clusterer::make_class(std::uint64_t hash, const IterationProfile& profile) {
-  PathClass cls{};
+  IterationClass cls{};
   cls.head = cls.first_other = cls.last_other = none;
   cls.first_path = static_cast<std::uint32_t>(paths_.size());
   std::uint32_t width = 0;
@@ -138,18 +139,18 @@ std::uint32_t Clusterer::make_class(std::uint64_t hash, const IterationProfile& 
   }
   if (classes_.size() >= std::max(max_classes, max_clusters_)) return none;
   const std::uint32_t stride = roomy(width, cls.key_width);
-  const std::size_t bytes = block_bytes(cls.key_width, 1, stride) + sizeof(PathClass) +
+  const std::size_t bytes = block_bytes(cls.key_width, 1, stride) + sizeof(IterationClass) +
                             profile.paths.size() * path_bytes + sizeof(Cluster) + statistics_bytes() +
                             2 * sketch_dims_ * sizeof(float);
   while (cluster_count_ >= max_clusters_ || !fits(bytes)) {
     const Pair pair = closest_pair();
     if (pair.a == none) break;
-    PathClass& of = classes_[clusters_[pair.a].cls];
+    IterationClass& of = classes_[clusters_[pair.a].cls];
     if (!merge(pair.a, pair.b)) break;
     if (!fits(bytes)) trim(of);
   }
   if (cluster_count_ > 0 && !fits(bytes)) return none;
-  if (!classes_.reserve(classes_.size() + 1) || !class_index_.reserve(1) ||
+  if (!classes_.reserve(classes_.size() + 1) || !class_table_.reserve(1) ||
       !paths_.reserve(paths_.size() + cls.key_paths) || !path_index_.reserve(cls.key_paths) || !resize(cls, 1, stride))
     return none;
   const auto index = static_cast<std::uint32_t>(classes_.size());
@@ -164,15 +165,15 @@ std::uint32_t Clusterer::make_class(std::uint64_t hash, const IterationProfile& 
     std::copy_n(t.values, columns_[t.shape], cls.base + cls.width);
     add_path(cls, index, t);
   }
-  class_index_.insert(hash, index);
+  class_table_.insert(hash, index);
   (void)classes_.push_back(cls);
   return index;
 }
 
-/// The class of iterations that there is no room for elsewhere, with the newcomer's paths listed; none: no memory.
+/// The class of iterations for which there is no other room; the newcomer's paths are listed. none: no memory.
 std::uint32_t Clusterer::overflow_class(const IterationProfile& profile) {
   if (overflow_class_ == none) {
-    PathClass cls{};
+    IterationClass cls{};
     cls.overflow = true;
     cls.head = cls.first_other = cls.last_other = none;
     if (!classes_.reserve(classes_.size() + 1) || !resize(cls, 1, 0)) return none;
@@ -181,11 +182,12 @@ std::uint32_t Clusterer::overflow_class(const IterationProfile& profile) {
   }
   std::copy(profile.paths.begin(), profile.paths.end(), others_.data());
   other_count_ = static_cast<std::uint32_t>(profile.paths.size());
-  return place_others(overflow_class_) ? overflow_class_ : none;
+  return find_other_columns(overflow_class_) ? overflow_class_ : none;
 }
 
-/// Where the newcomer's other paths are in the profiles of the class; new ones get a place. False: there is none.
-bool Clusterer::place_others(std::uint32_t index) {
+/// Finds the columns of the newcomer's other paths in the profiles of the class, and adds columns for new ones. False:
+/// no memory.
+bool Clusterer::find_other_columns(std::uint32_t index) {
   std::uint32_t missing = 0, width = classes_[index].width;
   for (std::uint32_t i = 0; i < other_count_; ++i) {
     const std::uint32_t known = find_path(index, others_[i]);
@@ -196,12 +198,12 @@ bool Clusterer::place_others(std::uint32_t index) {
     width += columns_[others_[i].shape];
   }
   if (missing == 0) return true;
-  PathClass& cls = classes_[index];
+  IterationClass& cls = classes_[index];
   if (!reserve_width(cls, width, missing) || !paths_.reserve(paths_.size() + missing) || !path_index_.reserve(missing))
     return false;
   for (std::uint32_t i = 0; i < other_count_; ++i) {
     if (other_at_[i] != none) continue;
-    std::uint32_t path = find_path(index, others_[i]);  // it may come twice
+    std::uint32_t path = find_path(index, others_[i]);  // a path may come twice
     if (path == none) {
       path = static_cast<std::uint32_t>(paths_.size());
       add_path(cls, index, others_[i]);

@@ -57,7 +57,7 @@ bool Clusterer::create(const Settings& settings) {
 }
 
 Clusterer::~Clusterer() {
-  for (const PathClass& cls : classes_) platform::unmap_pages(cls.block, cls.block_bytes);
+  for (const IterationClass& cls : classes_) platform::unmap_pages(cls.block, cls.block_bytes);
 }
 
 Label Clusterer::add(std::uint64_t iteration, const IterationProfile& profile) {
@@ -66,14 +66,14 @@ Label Clusterer::add(std::uint64_t iteration, const IterationProfile& profile) {
   order_valid_ = false;
   std::uint32_t cls = last_class_;
   if (cls == none || !matches_in_order(classes_[cls], profile)) {
-    if (!valid(profile)) return no_label;
+    if (!is_valid(profile)) return no_label;
     cls = class_of(profile);
   }
-  if (cls == none || !place_others(cls)) cls = overflow_class(profile);
+  if (cls == none || !find_other_columns(cls)) cls = overflow_class(profile);
   if (cls == none) return no_label;
 
   count_totals(profile);
-  PathClass& found = classes_[cls];
+  IterationClass& found = classes_[cls];
   learning_ = found.adds < eager_learning || found.adds % learning_stride == 0;
   sketch_newcomer(found);
   learn_slopes(found);
@@ -139,7 +139,7 @@ PathRow Clusterer::row_of(const Cluster& c, std::uint32_t path, bool key) const 
 }
 
 std::size_t Clusterer::bytes_in_use() const {
-  return blocks_ + classes_.size() * sizeof(PathClass) + class_index_.bytes() + paths_.size() * sizeof(ClassPath) +
+  return blocks_ + classes_.size() * sizeof(IterationClass) + class_table_.bytes() + paths_.size() * sizeof(ClassPath) +
          path_index_.bytes() + clusters_.size() * (sizeof(Cluster) + statistics_bytes()) +
          means_.size() * sizeof(float) + sketches_.size() * sizeof(float) + nearest_costs_.size() * 4 * sizeof(float) +
          merges_.size() * sizeof(Merge);

@@ -20,7 +20,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-/// There is room for 10 bytes. How long a value is, is a coin toss: no branch on it but for the extremes.
+/// Writes a varint; there is room for 10 bytes. The length of a value is unpredictable, so only the extremes are
+/// branches.
 inline std::byte* put(std::byte* out, std::uint64_t value) {
   if (value < 0x80) {
     *out = static_cast<std::byte>(value);
@@ -71,17 +72,18 @@ void IterationLog::start_block() {
   grouped_ = 0;
 }
 
-/// A group begins at a multiple of its size.
+/// The level of a group that begins at `iteration`, which must be a multiple of the group's size.
 unsigned IterationLog::level_at(std::uint64_t iteration) const {
   if (iteration == 0) return std::min(coarser_, format::highest_level);
   const unsigned aligned = static_cast<unsigned>(std::countr_zero(iteration));
   return std::min({format::log_level_at(iteration, whole_) + coarser_, aligned, format::highest_level});
 }
 
-/// Something of this kind may be written next, at `iteration`; no group is in progress. False: not into this block.
+/// Prepares to write an item or a record at `iteration`, while no group is in progress. False: it does not go into this
+/// block.
 bool IterationLog::begin(std::uint64_t iteration, unsigned level, bool items) {
   if (is_empty()) {
-    had_items_ = had_items_ || items;  // a block of another kind for each change would take more room
+    had_items_ = had_items_ || items;  // going back to the other kind of block would take more room
     s_.items = had_items_;
     s_.used = s_.items ? items_at : header_bytes;
     s_.first = iteration;
@@ -102,7 +104,7 @@ void IterationLog::put_run() {
   s_.run = 0;
 }
 
-/// `which`: 0: of an iteration; 1: of the others of its group, without a label.
+/// Writes a record. `which`: 0: of an iteration; 1: of the other iterations of its group, without a label.
 void IterationLog::put_record(unsigned which, Label label, std::span<const std::int64_t> overall) {
   std::int64_t(&before)[max_overall] = s_.before[which];
   std::int64_t values[max_overall];
@@ -113,14 +115,14 @@ void IterationLog::put_record(unsigned which, Label label, std::span<const std::
     mask |= std::uint64_t{values[c] != before[c]} << c;
   }
   std::byte* out = block_.data() + s_.used;
-  // A column that happens to stand still once costs a byte, a new mask and the way back cost more.
+  // A column that is unchanged once costs one byte; a new mask now and another one afterwards cost more.
   std::uint64_t& mask_before = s_.mask_before[which];
   const bool new_mask = (mask & ~mask_before) != 0 || more_than_three(mask_before & ~mask);
   if (which == 0) {
     const auto number = static_cast<std::uint32_t>(label);
-    const std::uint32_t place = s_.recent.find(number);
-    if (place < s_.recent.used) {
-      out = put(out, std::uint64_t{place + 1} << 1 | new_mask);
+    const std::uint32_t slot = s_.recent.find(number);
+    if (slot < s_.recent.used) {
+      out = put(out, std::uint64_t{slot + 1} << 1 | new_mask);
     } else {
       out = put(out, new_mask);
       out = put(out, number);
@@ -186,7 +188,7 @@ void IterationLog::add_to_group(std::uint64_t iteration, Label label, std::span<
   if (++grouped_ >> s_.level) put_group();
 }
 
-/// The group in progress is written, as far as it has come.
+/// Writes the group in progress, complete or not.
 void IterationLog::put_group() {
   const std::uint64_t count = grouped_;
   grouped_ = 0;
@@ -213,7 +215,7 @@ IterationLog::Appended IterationLog::append_run(std::uint64_t iteration, std::ui
     if (grouped_ >> s_.level) put_group();
   }
   if (count == 0) return Appended::Yes;
-  // What lies behind the run is part of a group that begins within it.
+  // The iteration after the run belongs to a group that may begin within the run.
   const std::uint64_t end = iteration + count;
   unsigned level = std::min(format::log_level_at(end, whole_) + coarser_, format::highest_level);
   while (level > 0 && (end >> level << level) < iteration) --level;

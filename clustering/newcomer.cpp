@@ -1,5 +1,5 @@
-// What an iteration is in the terms of its class, before it is in a cluster: its vector of overall metrics and the
-// sketch of its call paths.
+// The representation of an iteration before it joins a cluster: its vector of overall metrics, and the sketch of its
+// call paths relative to its class.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -12,7 +12,7 @@ namespace refrain::clustering {
 
 namespace {
 
-/// Differences between sampled values count only beyond so many times what sampling alone makes of equal ones.
+/// Differences between sampled values are ignored up to this many times the expected difference of equal ones.
 constexpr double sampling_doubt = 3;
 
 /// Four integers as floats.
@@ -30,7 +30,7 @@ inline Four floats_of(TwoIntegers first, TwoIntegers second) {
 
 }  // namespace
 
-/// The vector of the newcomer, and the scale of each metric: its mean over all iterations, as it was a while ago.
+/// Computes the vector of the newcomer and, now and then, the scale of each metric: its mean over all iterations.
 void Clusterer::count_totals(const IterationProfile& profile) {
   ++iterations_;
   const std::int64_t* overall = profile.overall.data();
@@ -52,9 +52,9 @@ void Clusterer::count_totals(const IterationProfile& profile) {
   }
 }
 
-/// Values of key paths, less those of the class's first iteration, added up with the signs of the sketch. `out`: for
-/// each of four lanes the columns of all shapes, padded. Returns the flat columns in which any value differs.
-std::uint64_t Clusterer::add_up_keys(const PathClass& cls, float* out) const {
+/// Sums the values of key paths, minus those of the class's first iteration, with the signs of the sketch. `out`: the
+/// padded columns of all shapes, for each of four lanes. Returns the set of flat columns in which any value differs.
+std::uint64_t Clusterer::add_up_keys(const IterationClass& cls, float* out) const {
   alignas(16) std::int64_t differ[max_padded];
   std::memset(differ, 0, padded_count_ * sizeof *differ);
   std::memset(out, 0, lanes * padded_count_ * sizeof *out);
@@ -91,16 +91,16 @@ std::uint64_t Clusterer::add_up_keys(const PathClass& cls, float* out) const {
   return differing;
 }
 
-/// Adds the values of many call paths up in few sums with random signs, per column: distances between such sketches are
-/// in expectation those between the full vectors (Charikar, Chen, Farach-Colton: Finding frequent items in data
-/// streams).
-void Clusterer::sketch_newcomer(PathClass& cls) {
+/// Computes the newcomer's sketch: for each column, a few sums of the values of many call paths with random signs. The
+/// expected distance between sketches is that between the full vectors (Charikar, Chen, Farach-Colton: Finding frequent
+/// items in data streams).
+void Clusterer::sketch_newcomer(IterationClass& cls) {
   alignas(16) float keys[lanes * max_padded];
   const std::uint64_t differing = add_up_keys(cls, keys) & all_sketched_;
   std::uint64_t sketched = differing;
   for (std::uint32_t i = 0; i < other_count_; ++i) sketched |= flats_of(others_[i].shape) & all_sketched_;
   for (std::uint64_t left = sketched & ~cls.in_order; left; left &= left - 1)
-    to_order(cls, static_cast<unsigned>(std::countr_zero(left)));
+    add_to_order(cls, static_cast<unsigned>(std::countr_zero(left)));
   for (std::uint8_t o = 0; o < cls.order_count; ++o) store(newcomer_sketch_ + cls.order[o] * lanes, Four{0, 0, 0, 0});
   for (std::uint64_t left = differing; left; left &= left - 1) {
     const FlatColumn& flat = flat_[std::countr_zero(left)];
@@ -131,9 +131,9 @@ void Clusterer::sketch_newcomer(PathClass& cls) {
   for (std::size_t f = 0; f < flat_count_; ++f) sampling_noise_[f] += weight * noise[f];
 }
 
-/// The newcomer's sketch becomes comparable with those of its class's clusters, whose slopes are computed anew after
-/// more and more iterations.
-void Clusterer::learn_slopes(PathClass& cls) {
+/// Makes the newcomer's sketch comparable with those of its class's clusters. Slopes are computed anew at growing
+/// intervals.
+void Clusterer::learn_slopes(IterationClass& cls) {
   float* sketch = newcomer_sketch_;
   const float* mean = mean_of(newcomer_);
   for (std::uint8_t o = 0; o < cls.order_count && learning_; ++o) {

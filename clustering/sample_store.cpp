@@ -16,7 +16,7 @@ using format::zigzag;
 
 namespace {
 
-constexpr std::uint64_t largest_part = 8;  ///< a record takes at most one in so many of the store's bytes
+constexpr std::uint64_t largest_part = 8;  ///< a record takes at most one in this many parts of the store
 
 class BitWriter {
  public:
@@ -42,7 +42,7 @@ class BitWriter {
     put((std::uint64_t{1} << quotient) - 1, quotient + 1);
     put(value, parameter);
   }
-  /// All numbers with the parameter that makes them shortest, which comes first.
+  /// Writes the parameter that gives the shortest codes, then all numbers.
   void sequence(std::span<const std::uint64_t> numbers, unsigned bits_of_parameter) {
     unsigned best = 0;
     std::uint64_t least = ~std::uint64_t{0};
@@ -118,7 +118,7 @@ bool SampleStore::encode(std::span<const TouchedPath> paths) {
     std::uint64_t expected = first + 1;
     for (std::size_t i = 1; i < sorted_.size(); ++i) {
       const std::uint64_t path = sorted_[i] >> 32;
-      numbers[i] = path - expected;  // a path that comes twice makes it huge, and the record unreadable, not wrong
+      numbers[i] = path - expected;  // a repeated path makes the number huge, and the record unreadable, but not wrong
       expected = path + 1;
     }
     if (sorted_.size() > 1) out.sequence(numbers.subspan(1), id_parameter_bits);
@@ -146,11 +146,11 @@ bool SampleStore::encode(std::span<const TouchedPath> paths) {
   return out.finish();
 }
 
-/// One of every two records goes.
+/// Drops one of every two records.
 void SampleStore::thin() {
   std::size_t from = 0, to = 0;
   const std::span<const std::byte> all = data();
-  std::uint64_t index = 0;  // the number of the record's block
+  std::uint64_t index = 0;  // number of the record's block of iterations
   run_ = 0;
   const auto stays = [&](std::uint64_t block) { return (block & 1) == kept_.bit(kept_.level, block >> 1); };
   while (from < used_) {
@@ -167,7 +167,7 @@ void SampleStore::thin() {
       if (kept == 0) continue;
       if (run_ == 0) run_at_ = to;
       run_ += kept;
-      to = run_at_ + put_varint(data_ + run_at_, 2 * run_ + 1);  // shorter than what it is made of
+      to = run_at_ + put_varint(data_ + run_at_, 2 * run_ + 1);  // shorter than the runs that it replaces
       continue;
     }
     from += head / 2;
@@ -180,20 +180,20 @@ void SampleStore::thin() {
   ++kept_.level;
 }
 
-/// False: the iteration is no longer one that is kept.
+/// Makes room for a record by thinning. False: the iteration is no longer kept.
 bool SampleStore::make_room(std::size_t bytes, std::uint64_t ordinal) {
   while (used_ + bytes > capacity_) {
     if (kept_.level == format::highest_level) return false;
     thin();
-    look_from(ordinal);
+    find_next(ordinal);
     if (next_ != ordinal) return false;
-    look_from(ordinal + 1);
+    find_next(ordinal + 1);
   }
   return true;
 }
 
-/// Finds the first iteration from `ordinal` on that is kept.
-void SampleStore::look_from(std::uint64_t ordinal) {
+/// Sets next_ to the first kept iteration from `ordinal` on.
+void SampleStore::find_next(std::uint64_t ordinal) {
   const std::uint64_t block = ordinal >> kept_.level;
   next_ = kept_.in_block(block);
   if (next_ < ordinal) next_ = kept_.in_block(block + 1);
@@ -210,22 +210,22 @@ void SampleStore::append_empty(std::uint64_t iterations) {
   count_ = end;
   if (!data_) return;
   while (next_ < end && used_ + longest_varint > capacity_) {
-    if (kept_.level == format::highest_level) return look_from(end);
+    if (kept_.level == format::highest_level) return find_next(end);
     thin();
-    look_from(begin);
+    find_next(begin);
   }
   if (next_ >= end) return;
-  // One of each block from that of the next one on; of the last block, if that one comes before the end.
+  // One record for each block from that of next_ on; for the last block only if its kept iteration is before the end.
   const std::uint64_t first_block = next_ >> kept_.level, last_block = end >> kept_.level;
   const std::uint64_t records = last_block - first_block + (kept_.in_block(last_block) < end ? 1 : 0);
-  look_from(end);
+  find_next(end);
   add_to_run(records);
 }
 
 void SampleStore::append(std::span<const TouchedPath> paths) {
   const std::uint64_t ordinal = count_++;
   if (ordinal != next_ || !data_) return;
-  look_from(ordinal + 1);
+  find_next(ordinal + 1);
   if (std::none_of(paths.begin(), paths.end(), [&](const TouchedPath& path) { return sampled_[path.shape]; })) {
     if (make_room(longest_varint, ordinal)) add_to_run(1);
     return;

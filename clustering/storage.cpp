@@ -1,5 +1,5 @@
-// What clusters hold, and how iterations and clusters are added up. Each change gets its memory first and cannot fail
-// afterwards.
+// The contents of clusters, and the addition of iterations and clusters to them. Each change allocates its memory first
+// and cannot fail afterwards.
 #include <algorithm>
 #include <cstring>
 
@@ -12,14 +12,14 @@ namespace {
 
 constexpr std::size_t page_size = 4096;
 
-/// Adds up two integers at a time.
+/// Adds `values` to `sums`, two at a time.
 inline void add_values(std::int64_t* sums, const std::int64_t* values, std::size_t count) {
   std::size_t i = 0;
   for (; i + 2 <= count; i += 2) store(sums + i, vector_at<TwoIntegers>(sums + i) + vector_at<TwoIntegers>(values + i));
   if (i < count) sums[i] = format::wrapping_sum(sums[i], values[i]);
 }
 
-/// A sum over members, less as many times the base.
+/// A sum over members, minus the base times their number.
 inline float from_base(std::int64_t sum, std::uint64_t members, std::int64_t base) {
   return static_cast<float>(
       static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) - members * static_cast<std::uint64_t>(base)));
@@ -37,7 +37,7 @@ bool Clusterer::take_newcomer_slot() {
     return true;
   }
   const std::size_t slots = clusters_.size() + 1, padded = (slots + lanes - 1) / lanes * lanes;
-  // A freed slot must find room in the list of free ones.
+  // There must be room for a freed slot in the list of free ones.
   if (!free_slots_.reserve(slots) || !means_.resize(slots * stride_) || !sketches_.resize(padded * sketch_dims_) ||
       !nearest_costs_.resize(padded) || !wards_.resize(padded) || !members_.resize(padded) ||
       !slot_class_.resize(padded) || !statistics_.resize(slots * statistics_bytes()) || !order_.reserve(slots) ||
@@ -51,13 +51,13 @@ bool Clusterer::take_newcomer_slot() {
   return true;
 }
 
-/// What iterations without room elsewhere take, which does not count against the limit.
+/// Bytes of the overflow class, which do not count against the limit.
 std::size_t Clusterer::overflow_bytes() const {
   if (overflow_class_ == none) return 0;
   return classes_[overflow_class_].block_bytes + classes_[overflow_class_].paths * path_bytes;
 }
 
-/// What a class's block has before its profiles.
+/// Bytes in front of the profiles in a class's block.
 std::size_t Clusterer::head_bytes(std::uint32_t key_width) const {
   const std::size_t floats = (class_floats() * sizeof(float) + 7) & ~std::size_t{7};
   return 3 * flat_count_ * sizeof(double) + floats + key_width * (sizeof(std::int64_t) + sizeof(Products));
@@ -68,14 +68,14 @@ std::size_t Clusterer::block_bytes(std::uint32_t key_width, std::uint32_t cluste
   return (head_bytes(key_width) + profiles + page_size - 1) & ~(page_size - 1);
 }
 
-/// A profile of `width` values, with room for some call paths that are not known yet.
+/// The number of values to allocate for a profile of `width` values, with room for further call paths.
 std::uint32_t Clusterer::roomy(std::uint32_t width, std::uint32_t key_width) {
   return width + (width - key_width) / 16 + 8;
 }
 
-/// Gives the profiles of a class room for so many clusters and values, at least those that it has. False: no memory,
-/// and nothing has changed.
-bool Clusterer::resize(PathClass& cls, std::uint32_t clusters, std::uint32_t stride) {
+/// Allocates room for `clusters` profiles of `stride` values, not fewer than the class has. False: no memory, and
+/// nothing has changed.
+bool Clusterer::resize(IterationClass& cls, std::uint32_t clusters, std::uint32_t stride) {
   const std::size_t bytes = block_bytes(cls.key_width, clusters, stride);
   if (bytes > cls.block_bytes) {
     void* grown = cls.block ? platform::remap_pages(cls.block, cls.block_bytes, bytes) : platform::map_pages(bytes);
@@ -95,7 +95,7 @@ bool Clusterer::resize(PathClass& cls, std::uint32_t clusters, std::uint32_t str
     cls.base = reinterpret_cast<std::int64_t*>(cls.products) - cls.key_width;
   }
   if (stride == cls.stride) return true;
-  for (std::size_t row = cls.clusters; row-- > 0;) {  // the last one first: none is overwritten before it has moved
+  for (std::size_t row = cls.clusters; row-- > 0;) {  // from the last one, so that none is overwritten before it moves
     std::int64_t* to = cls.profiles + row * stride;
     std::memmove(to, cls.profiles + row * cls.stride, cls.width * sizeof *to);
     std::memset(to + cls.width, 0, (stride - cls.width) * sizeof *to);
@@ -104,8 +104,8 @@ bool Clusterer::resize(PathClass& cls, std::uint32_t clusters, std::uint32_t str
   return true;
 }
 
-/// Gives pages behind the last profile back.
-void Clusterer::trim(PathClass& cls) {
+/// Unmaps pages behind the last profile.
+void Clusterer::trim(IterationClass& cls) {
   const std::size_t bytes = block_bytes(cls.key_width, std::max(cls.clusters, 1U), cls.stride);
   if (bytes >= cls.block_bytes) return;
   platform::unmap_pages(cls.block + bytes, cls.block_bytes - bytes);
@@ -113,8 +113,8 @@ void Clusterer::trim(PathClass& cls) {
   cls.block_bytes = bytes;
 }
 
-/// Room for one more profile, and a quarter more when there is memory. False: there is none.
-bool Clusterer::reserve_row(PathClass& cls) {
+/// Makes room for one more profile, and for a quarter more if there is memory. False: no memory.
+bool Clusterer::reserve_row(IterationClass& cls) {
   const std::uint32_t most = std::max(max_clusters_, cls.clusters + 1);
   for (const std::uint32_t rows : {std::min(cls.clusters + cls.clusters / 4 + 1, most), cls.clusters + 1}) {
     const std::size_t bytes = block_bytes(cls.key_width, rows, cls.stride);
@@ -124,9 +124,9 @@ bool Clusterer::reserve_row(PathClass& cls) {
   return false;
 }
 
-/// Room for `paths` more call paths, so that each profile of the class has `width` values. Its clusters are merged when
-/// there is not enough memory otherwise. False: not even then. The overflow class takes what it needs.
-bool Clusterer::reserve_width(PathClass& cls, std::uint32_t width, std::uint32_t paths) {
+/// Makes room for `paths` more call paths, so that each profile of the class has `width` values. Merges clusters of the
+/// class if there is not enough memory. False: that was not enough. The overflow class has no limit.
+bool Clusterer::reserve_width(IterationClass& cls, std::uint32_t width, std::uint32_t paths) {
   const auto fits_in = [&](std::size_t block) {
     return cls.overflow || fits(paths * path_bytes + block, cls.block_bytes);
   };
@@ -146,7 +146,7 @@ bool Clusterer::reserve_width(PathClass& cls, std::uint32_t width, std::uint32_t
 
 // --- profiles --------------------------------------------------------------------------------------------------------
 
-void Clusterer::add_to_profile(const PathClass& cls, std::int64_t* profile) {
+void Clusterer::add_to_profile(const IterationClass& cls, std::int64_t* profile) {
   const ClassPath* path = paths_.data() + cls.first_path;
   std::int64_t* key = profile;
   for (std::uint32_t i = 0; i < cls.key_paths; ++i, ++path) {
@@ -158,11 +158,11 @@ void Clusterer::add_to_profile(const PathClass& cls, std::int64_t* profile) {
     add_values(profile + other_at_[i], others_[i].values, columns_[others_[i].shape]);
 }
 
-/// The products that slopes are computed from, before `members` iterations with this mean vector join the cluster
-/// `into`. `incoming(path, column, value)`: the sum over these, less the base, of the key path with this number and its
-/// column, whose place in a profile is `value`.
+/// Updates the products from which slopes are computed, before `members` iterations with this mean vector join the
+/// cluster `into`. `incoming(path, column, value)`: the sum over these iterations, minus the base, of a column of a key
+/// path; `value` is the index of that column in a profile.
 template <class Incoming>
-void Clusterer::learn_products(PathClass& cls, std::uint32_t into, const float* mean, double members,
+void Clusterer::learn_products(IterationClass& cls, std::uint32_t into, const float* mean, double members,
                                const Incoming& incoming) {
   const std::uint64_t n = clusters_[into].members;
   const double na = static_cast<double>(n), both = na * members / (na + members);
@@ -198,7 +198,7 @@ void Clusterer::learn_products(PathClass& cls, std::uint32_t into, const float* 
 
 void Clusterer::start_cluster(std::uint32_t cls, std::uint64_t iteration, const IterationProfile& profile) {
   const std::uint32_t slot = newcomer_;
-  PathClass& owner = classes_[cls];
+  IterationClass& owner = classes_[cls];
   Cluster& c = clusters_[slot];
   c = Cluster{};
   c.cls = cls;
@@ -231,12 +231,12 @@ void Clusterer::start_cluster(std::uint32_t cls, std::uint64_t iteration, const 
   ++cluster_count_;
   members_changed(slot);
   newcomer_ = none;
-  if (!owner.overflow) look_for_nearest(slot);
+  if (!owner.overflow) find_nearest(slot);
 }
 
 void Clusterer::absorb(std::uint32_t slot, std::uint64_t iteration, const IterationProfile& profile) {
   Cluster& c = clusters_[slot];
-  PathClass& cls = classes_[c.cls];
+  IterationClass& cls = classes_[c.cls];
   if (learning_)
     learn_products(cls, slot, mean_of(newcomer_), 1, [&](std::uint32_t path, unsigned column, std::uint32_t value) {
       return from_base(key_values_[path][column], 1, cls.base[value]);
@@ -251,16 +251,16 @@ void Clusterer::absorb(std::uint32_t slot, std::uint64_t iteration, const Iterat
   add_to_statistics(slot, iteration, profile);
   members_changed(slot);
   ++cls.adds;
-  if (c.members >= c.check_at && !cls.overflow) look_for_nearest(slot);
+  if (c.members >= c.check_at && !cls.overflow) find_nearest(slot);
 }
 
-/// `b` becomes part of `a`, or the other way round: the larger keeps its label. False: no memory to note it.
+/// Merges two clusters; the larger one keeps its label. False: no memory to note the merge.
 bool Clusterer::merge(std::uint32_t a, std::uint32_t b) {
   if (clusters_[b].members > clusters_[a].members ||
       (clusters_[b].members == clusters_[a].members && clusters_[b].label < clusters_[a].label))
     std::swap(a, b);
   Cluster &to = clusters_[a], &from = clusters_[b];
-  PathClass& cls = classes_[to.cls];
+  IterationClass& cls = classes_[to.cls];
   if (!merges_.push_back({{from.label, to.label}, from.is_logged})) return false;
   to.is_logged = to.is_logged || from.is_logged;
   const std::int64_t* more = profile_of(from);
@@ -277,15 +277,15 @@ bool Clusterer::merge(std::uint32_t a, std::uint32_t b) {
   add_to_statistics(a, from, statistics_of(b));
   members_changed(a);
   free_cluster(b);
-  look_for_nearest(a);
+  find_nearest(a);
   for (std::uint32_t i = cls.head; i != none; i = clusters_[i].next)
-    if (clusters_[i].nearest == b) look_for_nearest(i);
+    if (clusters_[i].nearest == b) find_nearest(i);
   return true;
 }
 
 void Clusterer::free_cluster(std::uint32_t slot) {
   Cluster& c = clusters_[slot];
-  PathClass& cls = classes_[c.cls];
+  IterationClass& cls = classes_[c.cls];
   for (std::uint32_t* link = &cls.head; *link != none; link = &clusters_[*link].next)
     if (*link == slot) {
       *link = c.next;
@@ -293,7 +293,7 @@ void Clusterer::free_cluster(std::uint32_t slot) {
     }
   --cls.clusters;
   --cluster_count_;
-  for (std::uint32_t i = cls.head; i != none; i = clusters_[i].next)  // the last profile takes the place
+  for (std::uint32_t i = cls.head; i != none; i = clusters_[i].next)  // the last profile moves to the free row
     if (clusters_[i].row == cls.clusters) {
       std::memcpy(profile_of(c), profile_of(clusters_[i]), cls.stride * sizeof(std::int64_t));
       clusters_[i].row = c.row;
@@ -317,7 +317,7 @@ void Clusterer::add_to_statistics(std::uint32_t slot, std::uint64_t iteration, c
   Cluster& c = clusters_[slot];
   std::byte* statistics = statistics_of(slot);
   std::int64_t *sum = sums(statistics), *low = minima(statistics), *high = maxima(statistics);
-  // Sums, and whether any value lies outside of what there was: the sign of one of two differences.
+  // Adds to the sums, and checks whether any value is outside of its range: then one of two differences is negative.
   const auto integers_at = [](const std::int64_t* from) { return vector_at<TwoIntegers>(from); };
   TwoIntegers outside = {0, 0};
   std::size_t first = 0;

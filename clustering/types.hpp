@@ -1,5 +1,5 @@
 #pragma once
-/// What the clustering is given and what it is asked for. Plain data.
+/// Input and settings of the clustering. Plain data.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,24 +21,24 @@ using format::Precision;
 
 inline constexpr std::uint8_t no_metric = 0xff;
 
-/// Which iterations may share a cluster. Compared exactly, never by a hash alone.
+/// Which iterations are one class, and may share a cluster. Compared exactly, never by a hash alone.
 enum class Equivalence : std::uint8_t {
-  Mpi,        ///< the same set of exact call paths touched
-  MpiVisits,  ///< and each of them visited equally often
-  All,        ///< the same set of all touched call paths, sampled ones too
-  None        ///< any two
+  Mpi,        ///< iterations that touch the same set of exact call paths
+  MpiVisits,  ///< and visit each of them equally often
+  All,        ///< iterations that touch the same set of call paths, including sampled ones
+  None        ///< any two iterations
 };
 
 /// One value of a call path.
 struct Column {
-  std::uint8_t scales_with = no_metric;  ///< overall metric that the column's sum over all paths follows
-  bool in_distance = true;               ///< takes part in comparing call paths; leave out what repeats another column
-  /// Exact shapes: a second overall metric that the column follows beside the first, with a slope of its own. Bytes
-  /// follow the messages on some call paths and their size on others: two metrics tell these apart, one cannot.
+  std::uint8_t scales_with = no_metric;  ///< overall metric that the column's sum over all paths scales with
+  bool in_distance = true;               ///< compared between call paths; false for a column that repeats another one
+  /// Exact shapes: a second overall metric that the column scales with, with a slope of its own. Bytes scale with the
+  /// number of messages on some call paths and with their size on others: two metrics distinguish these, one cannot.
   std::uint8_t also_scales_with = no_metric;
 };
 
-/// What the values of a call path mean.
+/// The meaning of the values of a call path.
 struct Shape {
   bool exact =
       false;  ///< an MPI call or a marked region: every visit is recorded; otherwise its values come from samples
@@ -50,7 +50,7 @@ struct Settings {
   Equivalence equivalence = Equivalence::Mpi;
   std::uint32_t max_clusters = 64;
   std::size_t memory_limit = std::size_t{64} << 20;  ///< bytes
-  std::size_t metrics = 0;                           ///< overall metrics: values per iteration
+  std::size_t metrics = 0;                           ///< number of overall metrics, the values of an iteration
   std::span<const Shape> shapes;
 };
 
@@ -62,7 +62,7 @@ struct TouchedPath {
 
 struct IterationProfile {
   std::span<const std::int64_t> overall;
-  std::span<const TouchedPath> paths;  ///< each path once, in any order; cheapest when the order repeats
+  std::span<const TouchedPath> paths;  ///< each path once, in any order; fastest when the order repeats
 };
 
 }  // namespace refrain::clustering

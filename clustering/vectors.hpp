@@ -1,5 +1,5 @@
 #pragma once
-/// Vectors of 16 bytes, which the compiler computes with, and other values, from and to memory of any alignment.
+/// Loads and stores vectors of 16 bytes, and other values, at any alignment.
 
 #include <cstdint>
 #include <cstring>

@@ -31,7 +31,7 @@ enum class Kind : std::uint8_t { Boolean, Integer, Size, Choice, Path, Text };
 
 /// Whether a field of this type can hold the values of a row of the kind.
 template <typename Field>
-constexpr bool can_be(Kind kind) {
+constexpr bool accepts(Kind kind) {
   switch (kind) {
     case Kind::Boolean: return std::is_same_v<Field, bool>;
     case Kind::Integer:
@@ -47,7 +47,7 @@ constexpr bool can_be(Kind kind) {
 struct Rule {
   string_view variable;
   std::size_t offset;
-  bool (*can_be)(Kind);
+  bool (*accepts)(Kind);
   string_view default_value;
   Kind kind;
   std::int64_t smallest = 0;
@@ -70,18 +70,18 @@ constexpr std::int64_t table_number(string_view text) { return parse_number(text
 #define AS_CHOICE_OF_4(first, second, third, fourth) .kind = Kind::Choice, .choices = {#first, #second, #third, #fourth}
 #define AS_TEXT(check, allowed) .kind = Kind::Text, .is_good = check
 #define AS_PATH .kind = Kind::Path
-#define OPTION(field, name, as_kind, standard, ...)      \
-  Rule{.variable = #name,                                \
-       .offset = offsetof(Configuration, field),         \
-       .can_be = can_be<decltype(Configuration::field)>, \
-       .default_value = standard,                        \
+#define OPTION(field, name, as_kind, standard, ...)        \
+  Rule{.variable = #name,                                  \
+       .offset = offsetof(Configuration, field),           \
+       .accepts = accepts<decltype(Configuration::field)>, \
+       .default_value = standard,                          \
        as_kind},
 constexpr Rule rules[] = {
 #include "config/options.def"
 };
 
 constexpr bool is_sound(const Rule& rule) {
-  if (!rule.can_be(rule.kind)) return false;
+  if (!rule.accepts(rule.kind)) return false;
   if (rule.kind != Kind::Integer && rule.kind != Kind::Size) return true;
   ParsedNumber number = parse_number(rule.default_value, rule.kind == Kind::Size);
   return number.fault == NumberFault::None && rule.smallest < rule.largest && number.value <= rule.largest &&

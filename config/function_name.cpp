@@ -27,7 +27,7 @@ std::string_view take_last(std::string_view& wanted) {
   return last;
 }
 
-constexpr std::size_t most_names = 32;
+constexpr std::size_t max_names = 32;
 
 bool ends_with(const std::string_view* names, std::size_t count, std::string_view wanted) {
   while (!wanted.empty()) {
@@ -55,7 +55,7 @@ bool skip_arguments(std::string_view& rest) {
 }
 
 bool is_cxx_function(std::string_view symbol, std::string_view wanted) {
-  std::string_view rest = without_first(symbol, 2), names[most_names];
+  std::string_view rest = without_first(symbol, 2), names[max_names];
   std::size_t count = 0;
   const bool nested = rest.starts_with('N');
   if (nested) rest.remove_prefix(1);
@@ -66,7 +66,7 @@ bool is_cxx_function(std::string_view symbol, std::string_view wanted) {
   } else if (rest.starts_with('L')) {
     rest.remove_prefix(1);  // marks internal linkage
   }
-  while (count < most_names && take_name(rest, names[count])) {
+  while (count < max_names && take_name(rest, names[count])) {
     ++count;
     if (rest.starts_with('I') && !skip_arguments(rest)) return false;
     if (!nested) break;

@@ -9,11 +9,11 @@
 
 namespace refrain::config {
 
-inline constexpr std::size_t most_metrics = 12;
+inline constexpr std::size_t max_metrics = 12;
 inline constexpr std::size_t longest_metric_name = 127;
 
 struct MetricList {
-  std::string_view name[most_metrics];
+  std::string_view name[max_metrics];
   std::size_t count = 0;
   bool good = false;  ///< every name is valid and occurs once, and there are not too many
 };
@@ -33,7 +33,7 @@ constexpr MetricList parse_metric_list(std::string_view text) {
     if (!last) text = without_first(text, comma + 1);
     const std::string_view* begin = list.name;
     const std::string_view* end = begin + list.count;
-    if (list.count == most_metrics || !is_metric_name(name) || std::find(begin, end, name) != end) return list;
+    if (list.count == max_metrics || !is_metric_name(name) || std::find(begin, end, name) != end) return list;
     list.name[list.count++] = name;
   }
   list.good = true;

@@ -14,13 +14,13 @@ namespace refrain::config {
 enum class TraceMode : std::uint8_t { Off, All, List, Sampled };
 
 struct TraceSelection {
-  static constexpr std::size_t most_ranges = 64;
+  static constexpr std::size_t max_ranges = 64;
   static constexpr std::size_t longest = 1023;  ///< of the text, in characters
   struct Range {
     std::int64_t first, last;
   };
   TraceMode mode = TraceMode::Off;
-  Range range[most_ranges] = {};
+  Range range[max_ranges] = {};
   std::size_t ranges = 0;
   bool good = false;
 
@@ -52,7 +52,7 @@ constexpr TraceSelection parse_trace(std::string_view text) {
     last = comma == std::string_view::npos;
     const std::string_view one = last ? text : first_of(text, comma);
     if (!last) text = without_first(text, comma + 1);
-    if (out.ranges == TraceSelection::most_ranges || !parse_range(one, out.range[out.ranges])) return out;
+    if (out.ranges == TraceSelection::max_ranges || !parse_range(one, out.range[out.ranges])) return out;
     ++out.ranges;
   }
   out.good = true;

@@ -52,18 +52,18 @@ bool Buffer::append_jump(std::int64_t time) {
   return append(jump);
 }
 
-void Buffer::rewind(const Place& place) {
-  size_ = place.size;
-  count_ = place.count;
-  context_ = place.context;
-  missing_ = place.missing;
-  dropped_ = place.dropped;
+void Buffer::rewind(const Position& position) {
+  size_ = position.size;
+  count_ = position.count;
+  context_ = position.context;
+  missing_ = position.missing;
+  dropped_ = position.dropped;
 }
 
-void Buffer::recover(const Place& place) {
-  std::size_t at = place.size;
-  context_ = place.context;
-  count_ = place.count;
+void Buffer::recover(const Position& position) {
+  std::size_t at = position.size;
+  context_ = position.context;
+  count_ = position.count;
   Record record;
   while (at < size_) {
     const std::size_t bytes = decode({data_ + at, size_ - at}, context_, record);
@@ -81,15 +81,17 @@ void Buffer::drop_all() {
   context_ = first_;
 }
 
-Block Buffer::until(const Place& place) const { return {first_, place.context.time, place.count, {data_, place.size}}; }
+Block Buffer::until(const Position& position) const {
+  return {first_, position.context.time, position.count, {data_, position.size}};
+}
 
-Buffer::Place Buffer::remove(const Place& place) {
-  std::memmove(data_, data_ + place.size, size_ - place.size);
-  size_ -= place.size;
-  count_ -= place.count;
-  removed_ += place.count;
-  first_ = place.context;
-  return {0, 0, place.missing, place.dropped, first_};
+Buffer::Position Buffer::remove(const Position& position) {
+  std::memmove(data_, data_ + position.size, size_ - position.size);
+  size_ -= position.size;
+  count_ -= position.count;
+  removed_ += position.count;
+  first_ = position.context;
+  return {0, 0, position.missing, position.dropped, first_};
 }
 
 }  // namespace refrain::events

@@ -23,11 +23,11 @@ struct Block {
 class Buffer {
  public:
   /// A position between two records.
-  struct Place {
+  struct Position {
     std::size_t size = 0;
     std::uint32_t count = 0;
-    std::uint32_t missing = 0;  ///< records dropped between the last record and this place
-    std::uint64_t dropped = 0;  ///< all records dropped up to this place
+    std::uint32_t missing = 0;  ///< records dropped between the last record and this position
+    std::uint64_t dropped = 0;  ///< all records dropped up to this position
     Context context;
   };
 
@@ -51,23 +51,23 @@ class Buffer {
     ++dropped_;
   }
 
-  Place end() const { return {size_, count_, missing_, dropped_, context_}; }
-  /// Forgets what was appended or dropped since `place`.
-  void rewind(const Place& place);
-  /// Repairs the buffer after a jump has left one of its functions, at any instruction, since it was at `place`: it
-  /// then holds the complete records behind `place`. Reads these records.
-  void recover(const Place& place);
+  Position end() const { return {size_, count_, missing_, dropped_, context_}; }
+  /// Forgets what was appended or dropped since `position`.
+  void rewind(const Position& position);
+  /// Repairs the buffer after a jump has left one of its functions, at any instruction, since it was at `position`: it
+  /// then holds the complete records behind `position`. Reads these records.
+  void recover(const Position& position);
   /// Drops all records.
   void drop_all();
-  /// The records up to `place`.
-  Block until(const Place& place) const;
-  /// Removes the records up to `place`. Places behind it are no longer valid; the returned place replaces
-  /// `place`.
-  Place remove(const Place& place);
+  /// The records up to `position`.
+  Block until(const Position& position) const;
+  /// Removes the records up to `position`. Positions behind it are no longer valid; the returned one replaces
+  /// `position`.
+  Position remove(const Position& position);
 
   /// Appends a Jump: the records that follow can be read without those before.
   bool append_jump(std::int64_t time);
-  /// The owner of the memory has removed `bytes` and `records` from it and moved the rest forward. No place is
+  /// The owner of the memory has removed `bytes` and `records` from it and moved the rest forward. No position is
   /// valid afterwards.
   void close_gaps(std::size_t bytes, std::uint32_t records) {
     size_ -= bytes;

@@ -20,7 +20,7 @@ constexpr unsigned second_flag = first_flag << 1, third_flag = first_flag << 2, 
 
 // Kinds without room in the head have that of Jump and a flag, then a byte with the rest of the kind in its low bits
 // and flags of the kind above.
-constexpr unsigned is_later_kind = first_flag, first_later_kind = 1u << kind_bits;
+constexpr unsigned is_extended_kind = first_flag, first_extended_kind = 1u << kind_bits;
 
 constexpr std::uint64_t thread_mask = (std::uint64_t{1} << bits_of_thread) - 1;
 
@@ -28,9 +28,9 @@ class Writer {
  public:
   explicit Writer(std::byte* out) : begin_(out), at_(out) {}
   void head(Kind kind, unsigned flags) { *at_++ = static_cast<std::byte>(static_cast<unsigned>(kind) | flags); }
-  void later_head(Kind kind, unsigned flags, unsigned more) {
-    head(Kind::Jump, flags | is_later_kind);
-    *at_++ = static_cast<std::byte>((static_cast<unsigned>(kind) - first_later_kind) | more << kind_bits);
+  void extended_head(Kind kind, unsigned flags, unsigned more) {
+    head(Kind::Jump, flags | is_extended_kind);
+    *at_++ = static_cast<std::byte>((static_cast<unsigned>(kind) - first_extended_kind) | more << kind_bits);
   }
   void number(std::uint64_t value) {
     if (value < 0x80) [[likely]]
@@ -134,7 +134,7 @@ void write_communication(const Record& r, Context& c, Writer& out) {
 }
 
 void write_metric(const Record& r, Context& c, Writer& out) {
-  out.later_head(Kind::Metric, (r.is_within ? second_flag : 0) | (r.is_whole ? third_flag : 0), r.region);
+  out.extended_head(Kind::Metric, (r.is_within ? second_flag : 0) | (r.is_whole ? third_flag : 0), r.region);
   out.difference(wrapping_difference(r.time, c.time));
   out.difference(r.value);
   c.time = r.time;
@@ -144,20 +144,20 @@ void write_metric(const Record& r, Context& c, Writer& out) {
 constexpr unsigned has_peer = 1, is_exclusive = 2, has_ordinal = 4;
 
 void write_synchronization(const Record& r, Writer& out) {
-  out.later_head(Kind::Synchronization, 0,
-                 (r.peer != no_peer ? has_peer : 0) | (r.tag == exclusive_lock ? is_exclusive : 0) |
-                     (r.ordinal != no_ordinal ? has_ordinal : 0));
+  out.extended_head(Kind::Synchronization, 0,
+                    (r.peer != no_peer ? has_peer : 0) | (r.tag == exclusive_lock ? is_exclusive : 0) |
+                        (r.ordinal != no_ordinal ? has_ordinal : 0));
   out.difference(r.communicator);
   if (r.peer != no_peer) out.difference(r.peer);
   if (r.ordinal != no_ordinal) out.number(r.ordinal);
 }
 
-/// Reads numbers without checking bounds: there must be `most_read` bytes, which no record exceeds, however malformed
+/// Reads numbers without checking bounds: there must be `max_read` bytes, which no record exceeds, however malformed
 /// it is.
 class Reader {
  public:
   /// A head, at most ten numbers, and the sum of hashes.
-  static constexpr std::size_t most_read = 1 + 10 * format::longest_varint + sizeof(std::uint64_t);
+  static constexpr std::size_t max_read = 1 + 10 * format::longest_varint + sizeof(std::uint64_t);
 
   explicit Reader(const std::byte* in) : begin_(in), at_(in) {}
   std::uint64_t number() {
@@ -282,12 +282,12 @@ void read_synchronization(unsigned head, unsigned more, Record& r, const Context
   r = Record{};
   const Kind kind = static_cast<Kind>(head & (first_flag - 1));
   r.kind = kind;
-  if (kind == Kind::Jump && head & is_later_kind) {
-    const unsigned later = in.head();
-    const Kind later_kind = static_cast<Kind>(first_later_kind + (later & (first_flag - 1)));
-    r.kind = later_kind;
-    if (later_kind == Kind::Metric) read_metric(head, later >> kind_bits, r, c, in);
-    else if (later_kind == Kind::Synchronization) read_synchronization(head, later >> kind_bits, r, c, in);
+  if (kind == Kind::Jump && head & is_extended_kind) {
+    const unsigned second = in.head();
+    const Kind extended_kind = static_cast<Kind>(first_extended_kind + (second & (first_flag - 1)));
+    r.kind = extended_kind;
+    if (extended_kind == Kind::Metric) read_metric(head, second >> kind_bits, r, c, in);
+    else if (extended_kind == Kind::Synchronization) read_synchronization(head, second >> kind_bits, r, c, in);
     else return 0;
     return in.good() ? in.size() : 0;
   }
@@ -351,9 +351,9 @@ void read_synchronization(unsigned head, unsigned more, Record& r, const Context
   return in.good() ? in.size() : 0;
 }
 
-/// Decodes from fewer bytes than `most_read`. A read beyond their end means that there is no complete record.
+/// Decodes from fewer bytes than `max_read`. A read beyond their end means that there is no complete record.
 [[gnu::noinline]] std::size_t decode_last(std::span<const std::byte> bytes, Context& c, Record& r) {
-  std::byte padded[Reader::most_read] = {};
+  std::byte padded[Reader::max_read] = {};
   std::ranges::copy(bytes, padded);
   const std::size_t size = decode_from(Reader(padded), c, r);
   return size <= bytes.size() ? size : 0;
@@ -438,7 +438,7 @@ std::size_t encode(const Record& r, Context& c, std::byte* bytes) {
 }
 
 std::size_t decode(std::span<const std::byte> bytes, Context& c, Record& r) {
-  if (bytes.size() >= Reader::most_read) [[likely]]
+  if (bytes.size() >= Reader::max_read) [[likely]]
     return decode_from(Reader(bytes.data()), c, r);
   return decode_last(bytes, c, r);
 }

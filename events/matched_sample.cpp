@@ -18,7 +18,7 @@ void MatchedSample::create(std::span<std::byte> memory) {
 
 bool MatchedSample::is_wanted(std::uint64_t ordinal) {
   const std::uint64_t block = ordinal >> level_;
-  Block& known = blocks_[block % most_blocks];
+  Block& known = blocks_[block % max_blocks];
   if (known.block != block) known = {block, format::KeptIterations{.level = level_}.in_block(block)};
   return known.chosen == ordinal;
 }

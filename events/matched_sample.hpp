@@ -61,7 +61,7 @@ class MatchedSample {
   struct Block {
     std::uint64_t block = no_ordinal, chosen = 0;
   };
-  static constexpr std::size_t most_blocks = 16;
+  static constexpr std::size_t max_blocks = 16;
   bool is_wanted(std::uint64_t ordinal);
   void set_level(unsigned level);
   bool raise();
@@ -75,7 +75,7 @@ class MatchedSample {
   std::uint64_t lost_ = 0;
   std::int64_t begin_time_ = 0;
   bool is_on_ = false;
-  Block blocks_[most_blocks];  ///< a cache: to find the chosen number of a block takes some hashes
+  Block blocks_[max_blocks];  ///< a cache: to find the chosen number of a block takes some hashes
 };
 
 }  // namespace refrain::events

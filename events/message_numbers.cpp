@@ -13,7 +13,7 @@ constexpr std::int64_t near = 1 << 12;
 }  // namespace
 
 void MessageNumbers::know(Channel& of, const Record& r, const MessageNumber& next, std::uint64_t hash) {
-  of = {r.communicator, peer_of(r), class_and_kind(r), epoch_, next, r.tag, hash};
+  of = {r.communicator, peer_of(r), bucket_and_kind(r), epoch_, next, r.tag, hash};
 }
 
 void MessageNumbers::put_other(Record& r, const MessageNumber& number) {
@@ -21,7 +21,7 @@ void MessageNumbers::put_other(Record& r, const MessageNumber& number) {
     r.form = NumberForm::None;
     return;
   }
-  Channel& of = place_of(r);
+  Channel& of = slot_of(r);
   const std::uint64_t hash = hash_of(r);
   const bool is_one_tag = number.tags_before == number.ordinal * hash;
   if (is_known(of, r) && of.next == number) {

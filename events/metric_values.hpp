@@ -18,7 +18,7 @@ class MetricValues {
  public:
   /// Forgets all readings.
   void forget() { known_ = 0; }
-  /// Writer: stores a reading of the metric `record.region`, which must be below most_metrics.
+  /// Writer: stores a reading of the metric `record.region`, which must be below max_metrics.
   void put(Record& record, std::int64_t value) {
     record.is_whole = (known_ >> record.region & 1) == 0;
     record.value = record.is_whole ? value : format::wrapping_difference(value, last_[record.region]);
@@ -40,7 +40,7 @@ class MetricValues {
   }
 
   std::uint32_t known_ = 0;  ///< a bit for each metric
-  std::int64_t last_[most_metrics] = {};
+  std::int64_t last_[max_metrics] = {};
 };
 
 }  // namespace refrain::events

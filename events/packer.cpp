@@ -24,10 +24,10 @@ std::size_t memory_of_zstd() {
 }  // namespace
 
 Packer Packer::at_end_of(std::span<std::byte>& memory) {
-  constexpr std::size_t least_shares = 16;
+  constexpr std::size_t min_shares = 16;
   const std::size_t needed = (room_bytes + memory_of_zstd() + alignment) / alignment * alignment;
   Packer packer;
-  if (needed > memory.size() / least_shares) return packer;
+  if (needed > memory.size() / min_shares) return packer;
   memory = memory.first((memory.size() - needed) / alignment * alignment);
   packer.memory_ = memory.data() + memory.size();
   packer.pack_ = &pack_piece;

@@ -12,12 +12,12 @@ class Packer {
   /// A piece has at most `most` bytes. One with fewer than `least` is not worth compressing.
   static constexpr std::size_t most = std::size_t{32} << 10, least = 256;
 
-  /// Does not compress: is_there() is false.
+  /// Does not compress: exists() is false.
   Packer() = default;
   /// Takes its memory from the end of `memory`, aligned to 8 bytes. Does not compress if it needs more than a sixteenth
   /// of it, because the same records would then take less room uncompressed.
   static Packer at_end_of(std::span<std::byte>& memory);
-  bool is_there() const { return memory_ != nullptr; }
+  bool exists() const { return memory_ != nullptr; }
 
   /// The compressed piece, valid until the next call. Empty: it would not be smaller.
   std::span<const std::byte> pack(std::span<const std::byte> piece) { return pack_(*this, piece); }

@@ -72,7 +72,7 @@ enum class NumberForm : std::uint8_t {
 inline constexpr std::uint64_t no_ordinal = ~std::uint64_t{0};
 
 /// The most metrics that can be asked for, and that a record can number.
-inline constexpr unsigned most_metrics = 16;
+inline constexpr unsigned max_metrics = 16;
 
 /// Numbers of requests are unique in a process: a count, and the thread that began the request.
 inline constexpr unsigned bits_of_thread = 24;

@@ -9,7 +9,7 @@ namespace refrain::events {
 namespace {
 
 /// How many bytes are compressed at once: about 2 ms. Larger for large memories, because all records behind are moved.
-constexpr std::size_t least_packed_at_once = std::size_t{512} << 10, pieces = 16;
+constexpr std::size_t min_packed_at_once = std::size_t{512} << 10, pieces = 16;
 
 }  // namespace
 
@@ -20,7 +20,7 @@ void SpanStore::create(std::span<std::byte> memory, Buffer& buffer, std::int64_t
   memory_ = memory.size() / alignof(Kept) * alignof(Kept);
   packer_ = packer;
   end_ = reinterpret_cast<Kept*>(data_ + memory_);
-  slowest_ = std::min(slowest, most_slow);
+  slowest_ = std::min(slowest, max_slow);
   (void)loop_of(0);
   begin_span(buffer, time);
 }
@@ -28,7 +28,7 @@ void SpanStore::create(std::span<std::byte> memory, Buffer& buffer, std::int64_t
 SpanStore::Loop* SpanStore::loop_of(std::uint16_t region) {
   for (unsigned i = 0; i < loop_count_; ++i)
     if (loops_[i].region == region) return &loops_[i];
-  if (loop_count_ == most_loops) return nullptr;
+  if (loop_count_ == max_loops) return nullptr;
   loops_[loop_count_].region = region;
   loops_[loop_count_].slow_most = static_cast<std::uint8_t>(region == 0 ? 0 : slowest_);
   return &loops_[loop_count_++];
@@ -72,10 +72,10 @@ void SpanStore::forget_slow(Loop& loop, std::uint64_t number) {
   --loop.slow_count;
 }
 
-std::size_t SpanStore::most_of_a_span() const { return std::min(memory_ / 4, std::size_t{64} << 20); }
+std::size_t SpanStore::max_span_bytes() const { return std::min(memory_ / 4, std::size_t{64} << 20); }
 
 void SpanStore::limit_span(Buffer& buffer) const {
-  buffer.set_capacity(std::min(top(), begin_.size + most_of_a_span()));
+  buffer.set_capacity(std::min(top(), begin_.size + max_span_bytes()));
 }
 
 void SpanStore::begin_span(Buffer& buffer, std::int64_t time) {
@@ -97,7 +97,7 @@ bool SpanStore::is_counted(const Loop& loop, const Kept& of) {
 }
 
 void SpanStore::keep(Buffer& buffer, Loop& loop, std::uint64_t number, bool always) {
-  const Buffer::Place end = buffer.end();
+  const Buffer::Position end = buffer.end();
   Kept& of = kept(count_++);
   of = {number,
         end.context.time,
@@ -135,9 +135,9 @@ void SpanStore::end_span(Buffer& buffer, const Record& end) {
 
 void SpanStore::start_over(Buffer& buffer, std::int64_t time) {
   buffer.drop_all();  // counts them as dropped
-  Buffer::Place place = buffer.end();
-  place.missing = 0;
-  buffer.rewind(place);
+  Buffer::Position position = buffer.end();
+  position.missing = 0;
+  buffer.rewind(position);
   for (Loop& loop : loops_in_use()) {
     loop.bytes = loop.slow_bytes = loop.preceding_bytes = 0;
     loop.slow_count = 0;
@@ -157,7 +157,7 @@ void SpanStore::finish(Buffer& buffer) {
 
 /// Makes a quarter of the memory free for the span in progress.
 void SpanStore::make_room(Buffer& buffer) {
-  while (top() - buffer.size() < most_of_a_span()) {
+  while (top() - buffer.size() < max_span_bytes()) {
     if (has_unwanted_) {
       drop_unwanted(buffer);
       continue;
@@ -203,14 +203,14 @@ bool SpanStore::drop_preceding(Buffer& buffer) {
 /// Compresses some more spans. False: all have been tried, uncompressed they would take more than twice the memory, or
 /// these became no smaller.
 bool SpanStore::pack_some(Buffer& buffer) {
-  if (!packer_.is_there() || looked_at_ == count_ || raw_bytes_ > 2 * memory_) return false;
+  if (!packer_.exists() || looked_at_ == count_ || raw_bytes_ > 2 * memory_) return false;
   std::size_t from = 0;
   for (std::size_t i = 0; i < looked_at_; ++i) from += kept(i).size;
   std::size_t to = from, seen = 0;
-  const std::size_t most_packed_at_once = std::max(least_packed_at_once, buffer.size() / pieces);
+  const std::size_t max_packed_at_once = std::max(min_packed_at_once, buffer.size() / pieces);
   is_moving_ = true;
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  for (; looked_at_ < count_ && seen < most_packed_at_once; ++looked_at_) {
+  for (; looked_at_ < count_ && seen < max_packed_at_once; ++looked_at_) {
     Kept& of = kept(looked_at_);
     const std::size_t before = of.size;
     seen += before;

@@ -30,8 +30,8 @@ namespace refrain::events {
 
 class SpanStore {
  public:
-  static constexpr unsigned most_loops = 17;  ///< including the one for time outside of iterations
-  static constexpr unsigned most_slow = 64;
+  static constexpr unsigned max_loops = 17;  ///< including the one for time outside of iterations
+  static constexpr unsigned max_slow = 64;
   struct Slow {
     std::uint64_t number;
     std::int64_t duration;
@@ -44,12 +44,12 @@ class SpanStore {
     std::uint64_t slow_bytes = 0;       ///< of spans that are kept only because they are slow
     std::uint8_t sparse = 0;            ///< for one of 2^sparse chosen spans the one before is kept
     std::uint64_t preceding_bytes = 0;  ///< of spans that are kept only for that
-    std::array<Slow, most_slow> slow{};
+    std::array<Slow, max_slow> slow{};
     std::span<const Slow> slowest() const { return {slow.data(), slow_count}; }
   };
 
   /// `memory` is all memory of the buffer. The first span begins at `time`. `slowest`: how many of the slowest
-  /// iterations of each loop to keep, at most most_slow. With a packer, spans must end in ordinary context.
+  /// iterations of each loop to keep, at most max_slow. With a packer, spans must end in ordinary context.
   void create(std::span<std::byte> memory, Buffer& buffer, std::int64_t time, unsigned slowest,
               const Packer& packer = {});
 
@@ -61,7 +61,7 @@ class SpanStore {
   /// A jump has left one of these functions, at any instruction: drops all spans, and begins one at `time`.
   void start_over(Buffer& buffer, std::int64_t time);
   /// Where the span in progress begins in the buffer.
-  const Buffer::Place& begin() const { return begin_; }
+  const Buffer::Position& begin() const { return begin_; }
   /// The span in progress is the last one, and stays.
   void finish(Buffer& buffer);
 
@@ -74,10 +74,10 @@ class SpanStore {
   /// Whether there is a span that was not handed to next_block() yet. Also false in a handler that has interrupted this
   /// store in the middle of a move.
   bool has_more() const { return written_ < count_ && !is_moving_; }
-  /// The records of the next spans, for a frame of the file: at least one span, and no more bytes than `room` has unless
-  /// one span alone has more. `room`, at least least_room bytes, is where compressed spans are unpacked.
+  /// The records of the next spans, for a frame of the file: at least one span, and no more bytes than `room` has
+  /// unless one span alone has more. `room`, at least min_room bytes, is where compressed spans are unpacked.
   Block next_block(const Buffer& buffer, std::span<std::byte> room);
-  static constexpr std::size_t least_room = Packer::most;
+  static constexpr std::size_t min_room = Packer::most;
   /// Records that could not be unpacked.
   std::uint64_t lost() const { return lost_; }
   /// Whether the file has spans that were dropped since. write_anew() begins again with the first span that is kept.
@@ -104,7 +104,7 @@ class SpanStore {
   std::span<Loop> loops_in_use() { return {loops_.data(), loop_count_}; }
   /// Bytes for records. Behind them there is room for one more description.
   std::size_t top() const { return memory_ - (count_ + 1) * sizeof(Kept); }
-  std::size_t most_of_a_span() const;
+  std::size_t max_span_bytes() const;
   void limit_span(Buffer& buffer) const;
   bool note_slow(Loop& loop, std::uint64_t number, std::int64_t duration);
   void forget_slow(Loop& loop, std::uint64_t number);
@@ -132,11 +132,11 @@ class SpanStore {
   bool is_moving_ = false;     ///< read by handlers that interrupt a move
   bool has_unwanted_ = false;  ///< a kept span is no longer among the slowest
   unsigned slowest_ = 0;
-  Buffer::Place begin_;              ///< where the span in progress begins
+  Buffer::Position begin_;           ///< where the span in progress begins
   std::uint32_t begin_records_ = 0;  ///< the jump, and the records that every span begins with
   std::uint64_t outside_ = 0;        ///< spans outside of iterations so far
   std::uint64_t iterations_ = 0, records_ = 0;
-  std::array<Loop, most_loops> loops_{};
+  std::array<Loop, max_loops> loops_{};
   unsigned loop_count_ = 0;
 };
 

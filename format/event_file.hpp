@@ -20,12 +20,12 @@ inline constexpr std::uint32_t event_magic = 0x56455452;  // "RTEV"
 /// Older versions can still be read: 1 had no message numbers, 2 no numbers of collective operations and no readings of
 /// metrics, 3 no synchronizations of windows, 4 no time off the CPU in calls.
 inline constexpr std::uint16_t event_version = 5;
-inline constexpr std::size_t event_head_size = 64, place_of_head_checksum = 36;
+inline constexpr std::size_t event_head_size = 64, head_checksum_offset = 36;
 /// Checksum of all bytes of the head but its own.
 inline std::uint32_t head_checksum(std::span<const std::byte, event_head_size> head) {
   std::byte copy[event_head_size];
   std::memcpy(copy, head.data(), sizeof copy);
-  std::memset(copy + place_of_head_checksum, 0, sizeof(std::uint32_t));
+  std::memset(copy + head_checksum_offset, 0, sizeof(std::uint32_t));
   return static_cast<std::uint32_t>(checksum(copy, sizeof copy));
 }
 /// A reader refuses larger frames before it unpacks them.

@@ -14,7 +14,7 @@ namespace refrain::format {
 /// in.
 enum class Label : std::uint32_t {};
 inline constexpr Label no_label{0xffffffff};
-/// The cluster of the iterations in which a following thread recorded nothing.
+/// The cluster of the iterations in which a follower recorded nothing.
 inline constexpr Label passed_label{0xfffffffe};
 
 inline constexpr std::size_t max_overall = 36;  ///< overall metrics
@@ -28,7 +28,7 @@ enum class Precision : std::uint8_t {
 };
 
 /// This many of the slowest iterations of a loop are kept with their wall time, whatever happens to the log.
-inline constexpr std::size_t most_slowest = 16;
+inline constexpr std::size_t max_slowest = 16;
 
 namespace log_format {
 inline constexpr std::uint32_t magic = 0x4c544952;  // "RITL"
@@ -67,11 +67,11 @@ inline std::int64_t rounded_value(std::int32_t code) { return float_value<log_fo
 
 /// The labels that a block has named most recently.
 struct RecentLabels {
-  static constexpr std::uint32_t places = 63;  ///< so a record's first number is below 128 and takes one byte
-  std::uint32_t label[places + 1];             // the last one is never used
+  static constexpr std::uint32_t slots = 63;  ///< so a record's first number is below 128 and takes one byte
+  std::uint32_t label[slots + 1];             // the last one is never used
   std::uint32_t used, next;
   void clear() { used = next = 0; }
-  /// Place of a label; `used`: it is not there.
+  /// Slot of a label; `used`: it is not there.
   std::uint32_t find(std::uint32_t value) const {
     for (std::uint32_t i = 0; i < used; i += 4) {
       const bool found[4] = {label[i] == value, label[i + 1] == value, label[i + 2] == value, label[i + 3] == value};
@@ -83,8 +83,8 @@ struct RecentLabels {
   }
   void insert(std::uint32_t value) {
     label[next] = value;
-    used = used < places ? used + 1 : places;
-    next = (next + 1) % places;
+    used = used < slots ? used + 1 : slots;
+    next = (next + 1) % slots;
   }
 };
 

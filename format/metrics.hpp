@@ -49,7 +49,7 @@ struct UnitTotals {
 inline constexpr std::int32_t stopped_unit = -2;
 
 enum class MetricId : std::uint8_t {
-#define METRIC(id, name, total, unit, kind, paths, reduction, source, log, apart, follows, also, help) id,
+#define METRIC(id, name, total, unit, kind, paths, reduction, source, log, apart, scales, also, help) id,
 #include "format/metrics.def"
 #undef METRIC
   Self,     ///< in the table: the metric of the row itself
@@ -78,7 +78,7 @@ struct MetricRow {
   MetricSource source;
   Precision log;
   ToldApart told_apart;
-  MetricId follows, also_follows;
+  MetricId scales_with, also_scales_with;
   const char* help;
 
   /// Whether the log of iterations has a column for it, which may be empty (Precision::NotKept).
@@ -94,9 +94,9 @@ inline constexpr MetricSource from_paths{MetricSource::Paths, nullptr}, from_rul
 constexpr MetricSource total_at(std::int64_t UnitTotals::*total) { return {MetricSource::Total, total}; }
 
 inline constexpr MetricRow table[] = {
-#define METRIC(id, name, total, unit, kind, paths, reduction, source, log, apart, follows, also, help) \
-  {name,   total,          unit,  Quantity::kind,    NodeKind::paths, Reduction::reduction,            \
-   source, Precision::log, apart, MetricId::follows, MetricId::also,  help},
+#define METRIC(id, name, total, unit, kind, paths, reduction, source, log, apart, scales, also, help) \
+  {name,   total,          unit,  Quantity::kind,   NodeKind::paths, Reduction::reduction,            \
+   source, Precision::log, apart, MetricId::scales, MetricId::also,  help},
 #include "format/metrics.def"
 #undef METRIC
 };
@@ -152,7 +152,7 @@ inline constexpr auto logged_metrics = [] {
   return metrics;
 }();
 /// Position of a metric in the row of an iteration; logged_count: it is not there.
-constexpr std::size_t logged_place(MetricId metric) {
+constexpr std::size_t logged_index(MetricId metric) {
   std::size_t n = 0;
   for (const MetricId one : logged_metrics) {
     if (one == metric) break;
@@ -164,18 +164,18 @@ constexpr std::size_t logged_place(MetricId metric) {
 static_assert(
     [] {
       for (const auto& row : metric_table)
-        for (const MetricId of : {row.follows, row.also_follows})
-          if (of != MetricId::Nothing && of != MetricId::Self && logged_place(of) == logged_count) return false;
+        for (const MetricId of : {row.scales_with, row.also_scales_with})
+          if (of != MetricId::Nothing && of != MetricId::Self && logged_index(of) == logged_count) return false;
       return true;
     }(),
-    "a column follows a metric that single iterations have");
+    "a column scales with a metric that single iterations have");
 
 /// The integers of UnitTotals, in the order of the file: first those that every version has, which versions before 1.6
 /// read by position, then the others in the order of the table (docs/file-format.md).
 struct TotalColumn {
   MetricId metric;
   std::int64_t UnitTotals::*total;
-  std::size_t logged;  ///< logged_place() of the metric
+  std::size_t logged;  ///< logged_index() of the metric
 };
 inline constexpr MetricId oldest_totals[] = {
     MetricId::Wall,   MetricId::Time,     MetricId::Own,        MetricId::Cpu,
@@ -189,7 +189,7 @@ inline constexpr std::size_t total_count = [] {
 inline constexpr auto total_columns = [] {
   std::array<TotalColumn, total_count> columns{};
   std::size_t n = 0;
-  const auto add = [&](MetricId metric) { columns[n++] = {metric, row_of(metric).source.total, logged_place(metric)}; };
+  const auto add = [&](MetricId metric) { columns[n++] = {metric, row_of(metric).source.total, logged_index(metric)}; };
   for (const MetricId metric : oldest_totals) add(metric);
   for (std::size_t i = 0; i < metric_count; ++i) {
     bool is_old = metric_table[i].source.from != MetricSource::Total;

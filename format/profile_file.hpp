@@ -22,7 +22,7 @@ inline constexpr std::size_t section_table_head = 8;  ///< count and entry size
 inline constexpr std::size_t checksum_size = 8;       ///< XXH3, 64 bits, seed 0
 
 /// The most ranks of a job. A larger number is damage: readers need a few bytes for each missing rank.
-inline constexpr std::uint32_t most_ranks = 1u << 24;
+inline constexpr std::uint32_t max_ranks = 1u << 24;
 
 inline constexpr std::uint32_t flag_complete = 1;      ///< header: every rank of the job is in the file
 inline constexpr std::uint32_t flag_rank_present = 1;  ///< rank entry

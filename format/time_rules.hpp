@@ -79,14 +79,14 @@ constexpr double cost_of(const OwnTimeMean& measured, double calibrated) {
 }
 
 /// column_of() of every metric.
-inline constexpr auto column_places = [] {
-  std::array<std::size_t, metric_count> places{};
-  for (std::size_t i = 0; i < metric_count; ++i) places[i] = column_of(static_cast<MetricId>(i));
-  return places;
+inline constexpr auto column_indices = [] {
+  std::array<std::size_t, metric_count> indices{};
+  for (std::size_t i = 0; i < metric_count; ++i) indices[i] = column_of(static_cast<MetricId>(i));
+  return indices;
 }();
 /// Value of `metric` in the columns of a call path; 0 if its kind of path does not have the metric.
 constexpr std::int64_t value_of(NodeKind kind, std::span<const std::int64_t> columns, MetricId metric) {
-  const std::size_t column = column_places[static_cast<std::size_t>(metric)];
+  const std::size_t column = column_indices[static_cast<std::size_t>(metric)];
   return has_column(kind, row_of(metric)) && column < columns.size() ? columns[column] : 0;
 }
 
@@ -159,8 +159,8 @@ struct Remainder {
 
 /// Shares `total` in proportion to `parts` and `rest` (negative ones count as 0), into integers >= 0 that add up to it:
 /// the largest remainders are rounded up; among equal ones the earlier come first, and `rest` last. All shares are 0 if
-/// no part is positive, or `total` is not. The shares replace `parts`; returns that of `rest`. `room` needs a place for
-/// each part and one for the rest.
+/// no part is positive, or `total` is not. The shares replace `parts`; returns that of `rest`. `room` needs an
+/// element for each part and one for the rest.
 inline std::int64_t share_out(std::int64_t total, std::span<std::int64_t> parts, std::int64_t rest,
                               std::span<Remainder> room) {
   using Unsigned = unsigned __int128;
@@ -244,7 +244,7 @@ inline UnitTimes undivided_times(const UnitTotals& unit, const TimeConstants& co
 }
 
 /// Divides any other leaf unit. `mpi` and `user` are the claims of its call paths, all positive; the ticks that they
-/// get replace them. `room` needs one place more than the longer of the two. Input that no run can give (mpi > wall,
+/// get replace them. `room` needs one element more than the longer of the two. Input that no run can give (mpi > wall,
 /// negative times, ...) is clamped.
 inline UnitTimes divide_unit(const UnitTotals& unit, const TimeConstants& constants, std::span<std::int64_t> mpi,
                              std::span<std::int64_t> user, std::span<Remainder> room) {

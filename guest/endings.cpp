@@ -27,10 +27,10 @@ using measurement::Inside;
 /// Batch systems leave a second between SIGTERM and SIGKILL, and the program's own end may need some of it. All ranks
 /// of a job are told to end at the same time, and at the first death launchers kill the others at once. So a process
 /// that is one of several does not die before this time.
-constexpr std::int64_t patience_when_asked_ns = 450'000'000;
+constexpr std::int64_t timeout_when_asked_ns = 450'000'000;
 /// Nobody waits for a process that crashes, but a lock that it held may never be released.
-constexpr std::int64_t patience_in_crash_ns = 2'000'000'000;
-constexpr std::int64_t patience_at_exit_ns = 20'000'000'000;
+constexpr std::int64_t timeout_in_crash_ns = 2'000'000'000;
+constexpr std::int64_t timeout_at_exit_ns = 20'000'000'000;
 
 platform::HelperThread helper;
 std::atomic_flag writing;                       ///< a thread uses the helper
@@ -70,10 +70,10 @@ struct Work {
   bool done;
 } work;
 
-void do_work(void*) { work.done = callbacks.write(work.end); }
+void write_now(void*) { work.done = callbacks.write(work.end); }
 
-/// Has the helper write. `patience_ns`: how long to wait; 0: forever. False: nothing was written.
-bool write_aside(End end, std::int64_t patience_ns) {
+/// Has the helper write. `timeout_ns`: how long to wait; 0: forever. False: nothing was written.
+bool write_aside(End end, std::int64_t timeout_ns) {
   using Result = platform::HelperThread::Result;
   if (!callbacks.is_measured() || was_written_for_exit.load()) return false;
   if (writing.test_and_set(std::memory_order_acquire)) return false;
@@ -85,11 +85,11 @@ bool write_aside(End end, std::int64_t patience_ns) {
   sigset_t mask;
   platform::change_signal_mask(SIG_BLOCK, &faults, &mask);
   take_faults(on_fault_meanwhile);
-  const Result result = helper.run(do_work, nullptr, patience_ns);
+  const Result result = helper.run(write_now, nullptr, timeout_ns);
   give_back_faults();
   platform::change_signal_mask(SIG_SETMASK, &mask, nullptr);
   if (result == Result::Faulted) measurement::resume_others();
-  if (result == Result::Unavailable && end == End::Leaving && !is_inside_measurement()) do_work(nullptr);
+  if (result == Result::Unavailable && end == End::Leaving && !is_inside_measurement()) write_now(nullptr);
   // A helper that takes too long still uses `work`.
   if (result != Result::TimedOut) writing.clear(std::memory_order_release);
   return result != Result::TimedOut && result != Result::Faulted && work.done;
@@ -100,7 +100,7 @@ bool write_aside(End end, std::int64_t patience_ns) {
 platform::IntervalTimer retry;
 std::atomic<int> retries{0};
 siginfo_t first_info;
-constexpr int most_retries = 300;
+constexpr int max_retries = 300;
 constexpr std::int64_t retry_ns = 1'000'000;
 
 /// The signal has found its thread in Refrain's own work, which takes microseconds. Has a timer send it again soon; to
@@ -108,7 +108,7 @@ constexpr std::int64_t retry_ns = 1'000'000;
 bool comes_again(int signal, siginfo_t* info) {
   if (is_fault(signal, info) || signal == SIGABRT) return false;
   const int before = retries.fetch_add(1);
-  if (before >= most_retries) return false;
+  if (before >= max_retries) return false;
   if (before == 0) {
     first_info = *info;
     if (!retry.create(platform::TimerClock::Wall, signal)) return false;
@@ -124,16 +124,16 @@ void on_default(int signal, siginfo_t* info, void*) {
   static std::atomic_flag dying;
   if (helper.is_this_thread()) helper.leave();
   const platform::ErrnoKeeper errno_keeper;
-  if (callbacks.is_home()) {
+  if (callbacks.is_original_process()) {
     if (is_inside_measurement() && comes_again(signal, info)) return;
     if (retries.load() > 0 && info->si_code == SI_TIMER) *info = first_info;
     if (dying.test_and_set()) {  // another thread is about to end the process
       for (int i = 0; i < 3000; ++i) platform::pause_ms(1);
     } else if (!is_inside_measurement()) {
       const std::int64_t begin = platform::monotonic_ns();
-      write_aside(End::Dying, is_crash(signal) ? patience_in_crash_ns : patience_when_asked_ns);
+      write_aside(End::Dying, is_crash(signal) ? timeout_in_crash_ns : timeout_when_asked_ns);
       while (!is_crash(signal) && callbacks.is_one_of_several() &&
-             platform::monotonic_ns() < begin + patience_when_asked_ns)
+             platform::monotonic_ns() < begin + timeout_when_asked_ns)
         platform::pause_ms(1);
     }
   }
@@ -144,11 +144,11 @@ void on_default(int signal, siginfo_t* info, void*) {
 /// Handles a SIGTERM that the program handles, too. The program's handler comes first: the remaining time is the
 /// program's.
 void on_warning(int signal, siginfo_t* info, void* context) {
-  const bool at_home = callbacks.is_home();
+  const bool is_original = callbacks.is_original_process();
   // If the program's handler does not return, the next MPI call or end of an iteration writes.
-  if (at_home) callbacks.end_announced();
+  if (is_original) callbacks.end_announced();
   call_own_handler(signal, info, context);
-  if (!at_home || is_inside_measurement()) return;
+  if (!is_original || is_inside_measurement()) return;
   const platform::ErrnoKeeper errno_keeper;
   write_aside(End::Warned, 0);
 }
@@ -177,12 +177,12 @@ void watch_endings() {
 }
 
 void write_before_exit() {
-  if (write_aside(End::Leaving, patience_at_exit_ns)) was_written_for_exit.store(true);
+  if (write_aside(End::Leaving, timeout_at_exit_ns)) was_written_for_exit.store(true);
 }
 
-bool do_at_end(void (*work)(void*), std::int64_t patience_s) {
+bool run_at_end(void (*work)(void*), std::int64_t timeout_s) {
   using Result = platform::HelperThread::Result;
-  const Result result = helper.run(work, nullptr, patience_s * 1'000'000'000, platform::HelperThread::Signals::Come);
+  const Result result = helper.run(work, nullptr, timeout_s * 1'000'000'000, platform::HelperThread::Signals::Come);
   if (result == Result::Unavailable) work(nullptr);
   return result != Result::TimedOut;
 }

@@ -15,8 +15,8 @@ void watch_endings();
 /// docs/async-safety.md says ("Endings").
 void write_before_exit();
 
-/// Runs the last work of a process that is about to end, and waits at most `patience_s` seconds, so that a file system
+/// Runs the last work of a process that is about to end, and waits at most `timeout_s` seconds, so that a file system
 /// that hangs does not keep the program from ending. False: it took longer.
-bool do_at_end(void (*work)(void*), std::int64_t patience_s);
+bool run_at_end(void (*work)(void*), std::int64_t timeout_s);
 
 }  // namespace refrain::guest

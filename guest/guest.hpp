@@ -33,7 +33,7 @@ struct Callbacks {
   /// Whether this process is being measured. A child that shares its memory, or has a copy of it, is not.
   bool (*is_measured)();
   /// Whether this is the process that is or was measured, and not such a child.
-  bool (*is_home)();
+  bool (*is_original_process)();
   /// Whether the job has other ranks.
   bool (*is_one_of_several)();
   /// The signal of our ticks; 0: there is none, or the program has taken it.

@@ -46,7 +46,7 @@ Mask next_sigprocmask{"sigprocmask"};
 int change_mask(Mask& definition, int how, const sigset_t* set, sigset_t* old) {
   auto* next = definition.get();
   if (!next) return ENOSYS;
-  if ((!believed_blocked && !believed_unblocked) || !callbacks.is_home()) return next(how, set, old);
+  if ((!believed_blocked && !believed_unblocked) || !callbacks.is_original_process()) return next(how, set, old);
   const int signal = callbacks.signal_of_handler();
   if (believed_unblocked) {  // in a handler, while the thread waits
     const int result = next(how, set, old);
@@ -185,7 +185,7 @@ int change_mask_of_program(int how, const sigset_t* set, sigset_t* old) {
 }
 
 void take_foreign_signal(int signal, siginfo_t* info, void* context) {
-  if (!believed_blocked || !callbacks.is_home()) return;  // the default is to ignore it
+  if (!believed_blocked || !callbacks.is_original_process()) return;  // the default is to ignore it
   sigaddset(&static_cast<ucontext_t*>(context)->uc_sigmask, signal);
   believed_blocked = false;
   if (info->si_code == SI_TKILL)
@@ -306,7 +306,7 @@ REFRAIN_EXPORT int epoll_pwait2(int epoll, epoll_event* events, int most, const 
 void* refrain_before_makecontext(ucontext_t* context) {
   const int signal = hidden_signal();
   auto* location = refrain::measurement::own_location();
-  if (signal != 0 && location && context->uc_stack.ss_size < refrain::platform::least_stack_for_handlers()) {
+  if (signal != 0 && location && context->uc_stack.ss_size < refrain::platform::min_stack_for_handlers()) {
     sigaddset(&context->uc_sigmask, signal);
     location->count_loss(refrain::measurement::Loss::StackTooSmall);
   }

@@ -51,7 +51,7 @@ bool needs_mask(const struct sigaction& action, int tick) {
 struct sigaction action_for_kernel(int signal, const struct sigaction& action) {
   struct sigaction result = action;
   // A child between vfork and exec has actions of its own, but shares our memory.
-  if (!callbacks.is_home() || !is_signal(signal)) return result;
+  if (!callbacks.is_original_process() || !is_signal(signal)) return result;
   const int own = hidden_signal();
   const bool adds = own != 0 && needs_mask(action, own);
   if (adds) sigaddset(&result.sa_mask, own);
@@ -89,7 +89,7 @@ std::atomic<bool> watching{false};
 SignalHandler default_handler = nullptr, warning_handler = nullptr, fault_handler = nullptr;
 std::atomic<SignalHandler> own_termination_handler{nullptr};
 
-bool is_ours(const struct sigaction& action) {
+bool is_own_handler(const struct sigaction& action) {
   const SignalHandler handler = action.sa_sigaction;
   return (action.sa_flags & SA_SIGINFO) && handler &&
          (handler == default_handler || handler == warning_handler || handler == fault_handler);
@@ -124,7 +124,7 @@ void cover(int signal) {
 /// Adopts an action that has come into force since the last look.
 void adopt(int signal) {
   struct sigaction now;
-  if (kernel_sigaction(signal, nullptr, &now) != 0 || is_ours(now)) return;
+  if (kernel_sigaction(signal, nullptr, &now) != 0 || is_own_handler(now)) return;
   of_program[signal] = now;
   cover(signal);
 }
@@ -133,7 +133,7 @@ void adopt(int signal) {
 /// and exec, it only makes the change.
 template <class Change>
 auto changed(int signal, Change&& change) {
-  if (!callbacks.is_home()) return change();
+  if (!callbacks.is_original_process()) return change();
   const platform::Locked one_at_a_time(changing);
   auto result = change();
   adopt(signal);
@@ -145,7 +145,7 @@ sighandler_t as_program_sees(int signal, sighandler_t before) {
   struct sigaction action {};
   action.sa_handler = before;
   action.sa_flags = SA_SIGINFO;
-  return is_ours(action) ? of_program[signal].sa_handler : before;
+  return is_own_handler(action) ? of_program[signal].sa_handler : before;
 }
 
 // ---- the sampling signal --------------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ int set_action(int signal, const struct sigaction* action, struct sigaction* old
     if (action) for_kernel = action_for_kernel(signal, *action);
     auto change = [&] {
       const int result = next(signal, action ? &for_kernel : nullptr, old);
-      if (result == 0 && old && is_ours(*old)) *old = of_program[signal];
+      if (result == 0 && old && is_own_handler(*old)) *old = of_program[signal];
       return result;
     };
     const int result = action && is_watched(signal) ? changed(signal, change) : change();
@@ -256,12 +256,12 @@ void watch_ending_signals(SignalHandler by_default, SignalHandler warning) {
 }
 
 void unwatch_ending_signals() {
-  if (!callbacks.is_home()) changing.reset();
+  if (!callbacks.is_original_process()) changing.reset();
   if (!watching.load(std::memory_order_acquire)) return;
   const platform::Locked one_at_a_time(changing);
   for_each_ending([](int signal) {
     struct sigaction now;
-    if (kernel_sigaction(signal, nullptr, &now) == 0 && is_ours(now))
+    if (kernel_sigaction(signal, nullptr, &now) == 0 && is_own_handler(now))
       kernel_sigaction(signal, &of_program[signal], nullptr);
   });
   watching.store(false, std::memory_order_release);
@@ -305,7 +305,7 @@ void give_back_faults() {
 
 void call_own_handler(int signal, siginfo_t* info, void* context) {
   const SignalHandler handler = own_termination_handler.load();
-  if ((of_program[signal].sa_flags & static_cast<int>(SA_RESETHAND)) && callbacks.is_home()) {
+  if ((of_program[signal].sa_flags & static_cast<int>(SA_RESETHAND)) && callbacks.is_original_process()) {
     const platform::Locked one_at_a_time(changing);
     of_program[signal].sa_handler = SIG_DFL;  // as the kernel has done
     cover(signal);
@@ -346,7 +346,7 @@ REFRAIN_EXPORT sighandler_t sigset(int signal, sighandler_t handler) noexcept {
     return held ? SIG_HOLD : view;
   }
   if (!is_watched(signal)) return next(signal, handler);
-  if (!callbacks.is_home() || handler == SIG_ERR) return as_program_sees(signal, next(signal, handler));
+  if (!callbacks.is_original_process() || handler == SIG_ERR) return as_program_sees(signal, next(signal, handler));
   // sigset changes the mask, too, so it is done here.
   const refrain::platform::Locked one_at_a_time(changing);
   refrain::platform::change_signal_mask(SIG_BLOCK, nullptr, &mask);
@@ -377,7 +377,7 @@ REFRAIN_EXPORT int siginterrupt(int signal, int interrupt) noexcept {
   auto* next = next_siginterrupt.get();
   if (!next) return -1;
   if (is_sampling(signal)) return 0;  // the program has no handler for it
-  if (!is_watched(signal) || !callbacks.is_home()) return next(signal, interrupt);
+  if (!is_watched(signal) || !callbacks.is_original_process()) return next(signal, interrupt);
   const refrain::platform::Locked one_at_a_time(changing);
   kernel_sigaction(signal, &of_program[signal], nullptr);
   const int result = next(signal, interrupt);

@@ -10,21 +10,20 @@ namespace refrain::measurement {
 
 namespace {
 
-/// Both lie on the thread's own stack, and what is in progress at `sp` was called by code at `scope` or further out.
+/// Whether both addresses lie on the thread's own stack, and `sp` is at `scope` or further out.
 bool is_at_or_beyond(const Location& l, std::uintptr_t sp, std::uintptr_t scope) {
   const platform::StackBounds stack = l.walker.stack();
   return sp >= scope && stack.contains(sp) && stack.contains(scope) && !platform::is_on_alternate_stack();
 }
 
-/// False where that cannot be known.
-bool is_surely_not_on_stack(Location& l, const unwind::Start& from, std::uintptr_t frame) {
+/// Whether a walk over the whole stack shows that `frame` is not on it. False also where that cannot be known.
+bool is_proven_off_stack(Location& l, const unwind::Start& from, std::uintptr_t frame) {
   const unwind::Walk walk = l.walker.walk_fully(from);
   if (walk.end != unwind::WalkEnd::Complete) return false;
   return std::none_of(walk.frames, walk.frames + walk.depth, [&](const unwind::Frame& of) { return of.sp == frame; });
 }
 
-/// Whether the tick in progress was left, seen from `from`: the code there is no signal handler that has interrupted
-/// it.
+/// Whether the program has left the tick in progress, so that the code at `from` is no signal handler on top of it.
 bool tick_is_gone(Location& l, const unwind::Start& from) {
   const TickInProgress& tick = l.tick;
   const auto mark = reinterpret_cast<std::uintptr_t>(tick.mark);
@@ -32,17 +31,17 @@ bool tick_is_gone(Location& l, const unwind::Start& from) {
   unwind::StackMemory memory(l.walker.stack(), from.registers.sp);
   std::uintptr_t number;
   if (!memory.load(mark, number) || number != tick.number) return true;
-  return tick.frame != 0 && is_surely_not_on_stack(l, from, tick.frame);
+  return tick.frame != 0 && is_proven_off_stack(l, from, tick.frame);
 }
 
-/// What bookkeeping has left in the middle of a change is made whole. Inside a scope.
+/// Makes all data consistent after bookkeeping was left in the middle of a change. Inside a scope.
 void mend(Location& l) {
   l.walker.forget();
   l.tree.mend();
   mend_events(l);
 }
 
-/// The tick in progress is gone. Nobody has looked at the location since, so the gate does not matter.
+/// Ends a tick that the program has left. No other thread has read the location since, so the gate does not matter.
 Inside end_abandoned_tick(Location& l, const void* context) {
   const Inside found = l.tick.found;
   const Hold hold(l, found, context, Hold::as_it_is);
@@ -51,13 +50,14 @@ Inside end_abandoned_tick(Location& l, const void* context) {
   return found;
 }
 
-/// An entry's bookkeeping is gone.
+/// Ends the bookkeeping of an entry that the program has left.
 void end_abandoned_entry(Location& l, const void* context) {
   const Hold hold(l, Inside::User, context, Hold::as_it_is);
   mend(l);
 }
 
-/// A walk over the whole stack is made at few of the ticks that find the same call: 1, 2, 4, 8, then every 16th.
+/// Whether this tick is to walk over the whole stack: the 1st, 2nd, 4th and 8th tick that finds the same call, then
+/// every 16th.
 bool is_to_be_verified(Location& l) {
   if (l.ticked_call != l.call.begin) {
     l.ticked_call = l.call_verified = l.call.begin;
@@ -67,9 +67,9 @@ bool is_to_be_verified(Location& l) {
   return n % 16 == 0 || (n & (n - 1)) == 0;
 }
 
-/// A tick has found an entry's bookkeeping. Its frames lie below that of the program's call. For some instructions an
-/// entry may be at work with the place of an older one, so one tick proves nothing.
-Inside place_in_entry(Location& l, const unwind::Start& interrupted) {
+/// A tick has found the bookkeeping of an entry, whose frames lie below that of the program's call. During its first
+/// instructions an entry still has the stack pointer of an older one, so one tick proves nothing.
+Inside check_entry(Location& l, const unwind::Start& interrupted) {
   constexpr std::uint32_t enough = 3;
   if (!is_at_or_beyond(l, interrupted.registers.sp, l.call.sp)) {
     l.ticks_beyond_scope = 0;
@@ -81,7 +81,7 @@ Inside place_in_entry(Location& l, const unwind::Start& interrupted) {
   return Inside::User;
 }
 
-Inside place_in_call(Location& l, const unwind::Start& interrupted) {
+Inside check_call(Location& l, const unwind::Start& interrupted) {
   const bool is_gone = scope_is_gone(l, interrupted.registers.sp), verified = is_to_be_verified(l);
   if (is_gone || verified) {
     Hold hold(l, Inside::Call, interrupted.context, Hold::as_it_is);
@@ -104,14 +104,14 @@ bool leave_abandoned_scope(Location& l, const platform::Registers& caller) {
   Inside inside = l.inside.load(std::memory_order_relaxed);
   if (inside == Inside::Closed) return false;
   if (inside == Inside::Tick) {
-    if (!tick_is_gone(l, from)) {  // a signal handler, on top of the tick
+    if (!tick_is_gone(l, from)) {  // a signal handler on top of the tick
       messages_go_uncounted.store(true, std::memory_order_relaxed);
       l.count_loss(Loss::CallInHandler);
       return false;
     }
     inside = end_abandoned_tick(l, nullptr);
   }
-  // At any instruction here a tick may come and end what is gone.
+  // From here on a tick may come at any instruction and end the abandoned scope itself.
   if (inside == Inside::User) return true;
   const bool is_gone = scope_is_gone(l, caller.sp);
   if (inside == Inside::Measurement) {
@@ -134,11 +134,11 @@ bool leave_abandoned_scope(Location& l, const platform::Registers& caller) {
   return true;
 }
 
-Inside place_of_tick(Location& l, const unwind::Start& interrupted) {
+Inside inside_at_tick(Location& l, const unwind::Start& interrupted) {
   Inside inside = l.inside.load(std::memory_order_relaxed);
-  if (inside == Inside::Measurement) inside = place_in_entry(l, interrupted);
+  if (inside == Inside::Measurement) inside = check_entry(l, interrupted);
   else if (inside == Inside::Tick && tick_is_gone(l, interrupted)) inside = end_abandoned_tick(l, interrupted.context);
-  return inside == Inside::Call ? place_in_call(l, interrupted) : inside;
+  return inside == Inside::Call ? check_call(l, interrupted) : inside;
 }
 
 Inside end_unfinished_bookkeeping(Location& l) {

@@ -1,12 +1,12 @@
 #pragma once
-/// When the iterations of the process's first thread began and ended: what the other threads are cut by.
+/// When the iterations of the process's first thread began and ended. The other threads are cut at these times.
 ///
-/// Time is a sequence of spans, numbered from 0. Each lies in one iteration or outside of iterations; which of the two
-/// is known when it ends. The number of the span in progress is the published epoch. The last `kept_spans` spans can be
-/// looked up.
+/// Time is a sequence of spans, numbered from 0. A span is one iteration, or the time outside of iterations between
+/// two; which of them is known when it ends. The published epoch is the number of the span in progress. The last
+/// `kept_spans` spans can be looked up.
 ///
-/// Thread safety: `end_span` by the first thread alone (or by who holds it); everything else by any thread, also in
-/// handlers.
+/// Thread safety: `end_span` is called by the first thread or by the thread that holds it; everything else by any
+/// thread, also in handlers.
 
 #include <atomic>
 #include <cstdint>
@@ -16,36 +16,38 @@
 
 namespace refrain::measurement {
 
-/// What a span was: 0 is outside of iterations, else the loop and the number of the iteration.
-enum class SpanOf : std::uint64_t {};
-inline constexpr SpanOf outside_of_iterations{0};
-constexpr SpanOf iteration_of(RegionId loop, std::uint64_t iteration) {
-  return SpanOf{iteration << 16 | static_cast<std::uint64_t>(loop)};
+/// An iteration of a loop: the region of the loop and the number of the iteration in it.
+enum class IterationId : std::uint64_t {};
+inline constexpr IterationId outside_of_iterations{0};
+constexpr IterationId iteration_id(RegionId loop, std::uint64_t number) {
+  return IterationId{number << 16 | static_cast<std::uint64_t>(loop)};
 }
-constexpr RegionId loop_of_span(SpanOf of) { return RegionId{static_cast<std::uint16_t>(of)}; }
-constexpr std::uint64_t iteration_of_span(SpanOf of) { return static_cast<std::uint64_t>(of) >> 16; }
+constexpr RegionId loop_of(IterationId iteration) { return RegionId{static_cast<std::uint16_t>(iteration)}; }
+constexpr std::uint64_t iteration_number(IterationId iteration) { return static_cast<std::uint64_t>(iteration) >> 16; }
 
 struct Span {
   platform::Ticks begin;
   platform::Ticks outside;  ///< ticks outside of iterations before `begin`; only differences count
-  SpanOf of;                ///< known once the span has ended
+  IterationId iteration;    ///< known once the span has ended
 };
 
 inline constexpr std::uint64_t kept_spans = 4096;
 
 REFRAIN_OF_THIS_LIBRARY inline std::atomic<std::uint64_t> published_epoch{0};
-/// From this epoch on somebody should look after the locations that follow (followers.hpp).
+/// The epoch at which the followers are to be served next (followers.hpp).
 inline std::atomic<std::uint64_t> followers_due{kept_spans / 4};
 
-/// Span `index` <= epoch; only its `begin` and `outside` when it is in progress. Async-signal-safe.
+/// The span with number `index` <= epoch. While it is in progress only `begin` and `outside` are valid.
+/// Async-signal-safe.
 Span span_at(std::uint64_t index);
-/// Whether what span_at has returned for this and later spans was true: they were not overwritten. Async-signal-safe.
+/// Whether this span and all later ones were still in the ring, so what span_at() has returned for them is valid.
+/// Async-signal-safe.
 bool spans_are_kept_since(std::uint64_t index);
 
-/// The span in progress ends at `now`, and was `of`.
-void end_span(platform::Ticks now, SpanOf of);
+/// The span in progress ends at `now`. `iteration`: the iteration that it was, or outside_of_iterations.
+void end_span(platform::Ticks now, IterationId iteration);
 
-/// Whether this is the thread whose iterations the others follow.
-inline bool is_followed(const Location& location) { return location.thread == 0; }
+/// Whether this is the location of the thread with which the process began, whose iterations cut the others.
+inline bool is_first_thread(const Location& location) { return location.thread == 0; }
 
 }  // namespace refrain::measurement

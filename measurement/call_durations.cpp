@@ -24,7 +24,7 @@ bool is_waited_in(RegionId region) {
 }
 
 bool take_memory(std::size_t bytes) {
-  if (memory_taken.fetch_add(bytes, std::memory_order_relaxed) + bytes <= most_memory_of_durations) return true;
+  if (memory_taken.fetch_add(bytes, std::memory_order_relaxed) + bytes <= max_durations_memory) return true;
   memory_taken.fetch_sub(bytes, std::memory_order_relaxed);
   return false;
 }
@@ -33,7 +33,7 @@ void unmap(std::byte* memory, unsigned bits) {
   if (bits > 0) platform::unmap_pages(memory, bytes_of(bits));
 }
 
-/// Twice as large as it was.
+/// Doubles the size of the table. False: no memory.
 bool grow(DurationTable& table) {
   std::byte* const before = table.memory();
   const unsigned bits_before = table.bits();
@@ -70,39 +70,40 @@ std::optional<DurationTable::Entry> duration_of_open_call(const Location& l, pla
   if (!durations_are_noted.load(std::memory_order_relaxed) || call.node == unrecorded_call ||
       !is_waited_in(call.region) || l.resumed_at > call.begin || whole <= 0)
     return {};
-  // What it would have moved is not known: most likely what others there have, or else others of the function.
+  // What the call would have moved is not known. The best guess is the most frequent bin of this call path, or else of
+  // the function.
   const auto node = static_cast<std::uint32_t>(call.node);
-  DurationTable::Entry entry{node, waits::CallClass(waits::Transfer{.what = waits::Transfer::receives}), {}};
-  std::int64_t most_here = 0, most = 0;
+  DurationTable::Entry entry{node, waits::CallBin(waits::Transfer{.what = waits::Transfer::receives}), {}};
+  std::int64_t max_here = 0, max_calls = 0;
   for (const DurationTable::Entry& other : l.durations.view()) {
     if (other.node == 0 || l.tree.node(NodeId{other.node}).key != l.tree.node(call.node).key) continue;
     const std::int64_t calls = other.durations[waits::Column::Calls], here = other.node == node ? calls : 0;
-    if (std::pair(here, calls) <= std::pair(most_here, most)) continue;
-    entry.of = other.of;
-    most_here = here;
-    most = calls;
+    if (std::pair(here, calls) <= std::pair(max_here, max_calls)) continue;
+    entry.bin = other.bin;
+    max_here = here;
+    max_calls = calls;
   }
   entry.durations.add_call(whole, whole);
   return entry;
 }
 
-void note_rare_duration(Location& l, platform::Ticks end, waits::CallClass of) {
+void note_rare_duration(Location& l, platform::Ticks end, waits::CallBin bin) {
   if (l.call.node == unrecorded_call || !is_waited_in(l.call.region)) return;
-  // Of a stop of the measurement nobody knows any more how long it was. What was taken off before a cut neither, but
-  // that is little.
+  // The duration of a stop during the call is not known any more. Neither is the cost of ticks before a cut, but that
+  // is small.
   if (l.stopped || l.resumed_at > l.call.begin) return;
   const platform::Ticks whole = end - l.call.begin;
   if (whole <= 0) return;  // the clock was set back
   const platform::Ticks duration = std::max(whole - l.call.taken_out, platform::Ticks{0});
   const auto node = static_cast<std::uint32_t>(l.call.node);
-  if (l.durations.add(node, of, duration, whole)) return;
+  if (l.durations.add(node, bin, duration, whole)) return;
   if (l.durations_are_full) return l.count_loss(Loss::DurationsLost);
   const int saved_errno = errno;
-  l.durations_are_full = l.duration_entries >= l.durations.most_entries() && !grow(l.durations);
+  l.durations_are_full = l.duration_entries >= l.durations.max_entries() && !grow(l.durations);
   errno = saved_errno;
   if (l.durations_are_full) return l.count_loss(Loss::DurationsLost);
   ++l.duration_entries;
-  l.durations.add_entry(node, of, duration, whole);
+  l.durations.add_entry(node, bin, duration, whole);
 }
 
 }  // namespace refrain::measurement

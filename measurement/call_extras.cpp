@@ -41,7 +41,7 @@ namespace {
 bool is_on_other_stack(const Location& l, std::uintptr_t sp) {
   const bool is_own = is_on_own_stack(l, sp), call_is_on_own = is_on_own_stack(l, l.call.sp);
   if (is_own || call_is_on_own) return is_own != call_is_on_own;
-  // Of two fibers: what the call in progress has called lies below it, and near.
+  // Two stacks of fibers: the callees of the call in progress lie below it, and near.
   constexpr std::uintptr_t largest_fiber = std::uintptr_t{1} << 20;
   return sp > l.call.sp || l.call.sp - sp > largest_fiber;
 }
@@ -72,7 +72,7 @@ std::int64_t* values_of_other_thread(Location& location, const BegunAt& begun) {
   const Location* begun_on = first_location();
   while (begun_on && begun_on->thread != begun.thread) begun_on = begun_on->next;
   if (!begun_on) return nullptr;
-  const CallTree& other = begun_on->tree;  // what is read here of a node never changes
+  const CallTree& other = begun_on->tree;  // the members of nodes that are read here never change
   std::size_t depth = 0;
   for (NodeId at = begun.node; at != root_node; at = NodeId{other.node(at).parent}) {
     if (depth == deepest) return nullptr;

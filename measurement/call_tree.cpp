@@ -12,7 +12,7 @@ namespace refrain::measurement {
 namespace {
 
 constexpr std::uint32_t first_index_size = 1024;
-/// Nodes kept back for MPI functions below (arena full), so that their counts stay exact when the tree is full.
+/// Nodes reserved for MPI functions below (arena full), so that their counts stay exact when the tree is full.
 constexpr std::uint32_t reserve_nodes = 1024;
 /// No generation.
 constexpr std::uint32_t never_confirmed = platform::still_loaded;
@@ -21,14 +21,15 @@ std::size_t columns[] = {columns_of(NodeKind::Root),   columns_of(NodeKind::Fram
                          columns_of(NodeKind::Region), columns_of(NodeKind::Special), columns_of(NodeKind::Marked)};
 std::size_t extra_columns = 0;
 
-/// Value columns of a node on average, in progress and settled.
+/// Average number of value columns of a node, in the unit in progress and outside of iterations together.
 std::size_t average_values() { return 10 + extra_columns; }
-/// Value columns of the widest node, in progress and settled; with room for two that have none yet.
-std::size_t most_values() { return 2 * columns_of(NodeKind::Region) + 4 + 2 * extra_columns; }
-/// Per node: the node, its values, its place among the touched ones.
+/// Number of value columns of the widest node, likewise, with room for two more.
+std::size_t max_values() { return 2 * columns_of(NodeKind::Region) + 4 + 2 * extra_columns; }
+/// Bytes per node: the node, its values, its entry in the list of touched nodes.
 std::size_t bytes_per_node() { return sizeof(Node) + average_values() * sizeof(std::int64_t) + sizeof(std::uint32_t); }
-/// The most nodes that fit into `bytes` together with an index that they fill by half at most. The index lies behind
-/// all its earlier sizes, so a larger one counts only where it leaves room for more nodes.
+/// The largest number of nodes that fit into `bytes` together with an index that they fill at most by half. Earlier,
+/// smaller indices stay in front of the present one, so a larger index is worth it only if it leaves room for more
+/// nodes.
 std::size_t nodes_that_fit(std::size_t bytes) {
   constexpr std::size_t alignment = 64;
   std::size_t most = 0;
@@ -46,7 +47,7 @@ std::uint32_t hash_of(std::uint32_t parent, NodeKind kind, std::uint64_t key) {
   return static_cast<std::uint32_t>(h >> 32);
 }
 
-/// What was written before is there when a signal finds what is written next.
+/// A signal handler that sees later stores sees the earlier ones, too.
 void in_order() { std::atomic_signal_fence(std::memory_order_release); }
 
 bool is_address(NodeKind kind) { return kind == NodeKind::Frame || kind == NodeKind::Function; }
@@ -87,16 +88,16 @@ bool CallTree::create(std::size_t bytes) {
   nodes_[0].kind = NodeKind::Root;
   node_count_ = 1;
   pool_count_ = 1;  // offset 0 means "no values"
-  // (arena full) exists from the start: it must not need room when there is none.
+  // (arena full) exists from the start, since there is no room for it later.
   constexpr auto full = static_cast<std::uint64_t>(SpecialPath::ArenaFull);
   add(0, NodeKind::Special, full, find_slot(0, NodeKind::Special, full));
   return true;
 }
 
-/// A node more, and the nodes that are kept back: they must not need memory when there is none.
+/// Opens memory for one more node and for the reserved nodes, which must not need memory later.
 bool CallTree::open_for_one_more() {
   const std::size_t nodes = std::min(std::size_t{node_count_} + 1 + reserve_nodes, std::size_t{node_limit_});
-  const std::size_t values = std::min(pool_count_ + most_values() * (reserve_nodes + 1), std::size_t{pool_limit_});
+  const std::size_t values = std::min(pool_count_ + max_values() * (reserve_nodes + 1), std::size_t{pool_limit_});
   return opened_nodes_.reach(nodes_ + nodes) && opened_pool_.reach(pool_ + values) &&
          opened_touched_.reach(touched_ + nodes);
 }
@@ -121,9 +122,9 @@ std::uint32_t* CallTree::find_slot(std::uint32_t parent, NodeKind kind, std::uin
   return doubtful ? find_confirmed_slot(first, parent, kind, key) : &index_[at];
 }
 
-/// Of nodes with this key, the one that means the code which lies there now: others were made when another module lay
-/// at this address, and are other call paths. What lies there is looked up once per generation of the module map, since
-/// a program may load and unload thousands of modules.
+/// The slot of the node with this key that means the code which is at the address now. Others were made when another
+/// module was at this address, and are other call paths. The code is looked up once per generation of the module map,
+/// since a program may load and unload thousands of modules.
 std::uint32_t* CallTree::find_confirmed_slot(std::uint32_t first, std::uint32_t parent, NodeKind kind,
                                              std::uint64_t key) {
   const std::uint32_t generation = platform::module_generation();
@@ -146,7 +147,7 @@ bool CallTree::grow_index() {
   std::uint32_t* bigger = index_ + size;
   if (!opened_index_.reach(bigger + 2 * size)) return false;
   const auto mask = static_cast<std::uint32_t>(2 * size - 1);
-  for (std::uint32_t i = 0; i < 2 * size; ++i) bigger[i] = 0;  // one that was left half filled may lie here
+  for (std::uint32_t i = 0; i < 2 * size; ++i) bigger[i] = 0;  // a jump may have left it half filled
   for (std::uint32_t id = 1; id < node_count_; ++id) {
     const Node& n = nodes_[id];
     std::uint32_t at = hash_of(n.parent, n.kind, n.key) & mask;
@@ -161,7 +162,7 @@ bool CallTree::grow_index() {
 }
 
 void CallTree::mend() {
-  // Each index is as large as all before it, and one of the first size.
+  // An index is as large as all earlier ones together plus the first size.
   index_mask_ = static_cast<std::uint32_t>(index_ - index_region_) + first_index_size - 1;
   while (touched_count_ > 0 && nodes_[touched_[touched_count_ - 1]].touched != stamp_) --touched_count_;
 }
@@ -183,7 +184,7 @@ NodeId CallTree::child(NodeId parent_id, NodeKind kind, std::uint64_t key, bool&
   auto parent = static_cast<std::uint32_t>(parent_id);
   std::uint32_t* slot = find_slot(parent, kind, key);
   if (*slot) return NodeId{*slot};
-  bool room = node_count_ + reserve_nodes < node_limit_ && pool_count_ + most_values() * reserve_nodes < pool_limit_;
+  bool room = node_count_ + reserve_nodes < node_limit_ && pool_count_ + max_values() * reserve_nodes < pool_limit_;
   if (room && (node_count_ + 1) * 2 > index_mask_) {
     room = grow_index();
     slot = find_slot(parent, kind, key);
@@ -202,10 +203,10 @@ std::int64_t* CallTree::values(NodeId id) {
   Node& n = nodes_[static_cast<std::uint32_t>(id)];
   if (n.touched != stamp_) [[unlikely]] {
     if (!n.values) {
-      const std::uint32_t place = pool_count_;  // `child` and its reserve see to it that there is room
-      pool_count_ = place + static_cast<std::uint32_t>(2 * width(n.kind));
+      const std::uint32_t offset = pool_count_;  // `child` and its reserve see to it that there is room
+      pool_count_ = offset + static_cast<std::uint32_t>(2 * width(n.kind));
       in_order();
-      n.values = place;
+      n.values = offset;
       in_order();
     }
     touch(id);
@@ -213,15 +214,15 @@ std::int64_t* CallTree::values(NodeId id) {
   return pool_ + n.values;
 }
 
-std::int64_t* CallTree::settled_values(NodeId id) {
+std::int64_t* CallTree::outside_values(NodeId id) {
   return values(id) + width(nodes_[static_cast<std::uint32_t>(id)].kind);
 }
 
-const std::int64_t* CallTree::settled_of(const Node& n) const {
+const std::int64_t* CallTree::outside_values_of(const Node& n) const {
   return n.values ? pool_ + n.values + width(n.kind) : nullptr;
 }
 
-void CallTree::settle() {
+void CallTree::count_outside() {
   for (const std::uint32_t id : touched()) {
     const std::size_t count = width(nodes_[id].kind);
     std::int64_t* row = pool_ + nodes_[id].values;

@@ -1,14 +1,13 @@
 #pragma once
 /// The call tree of one location: nodes keyed by (parent, kind, key), value rows beside them, in one reserved range of
-/// memory that is addressed by 32-bit offsets and never moves, so a tree can be copied to a file as it is.
+/// memory that is addressed by 32-bit offsets and never moves.
 ///
 /// Thread safety: one writer, the owning thread or its handler, never both at once (measurement/location.hpp).
-/// Memory: it is opened and touched as the tree grows; nothing is ever freed. A full tree, and one that the kernel
-/// gives no more memory, sends new paths to (arena full).
+/// Memory is opened and touched as the tree grows; nothing is ever freed. When the tree is full, or the kernel gives no
+/// more memory, new paths go to (arena full).
 ///
-/// Each value row is two: what was counted since the last `settle` or `start_anew` (the unit in progress), and what was
-/// settled before. The nodes of the first are listed, so that ending a unit costs what the unit touched, not what the
-/// tree holds.
+/// Each value row has two parts: the values of the unit in progress, and those outside of iterations. The nodes that
+/// the unit has touched are listed, so that ending a unit costs what the unit touched, not what the tree holds.
 
 #include <atomic>
 #include <cstddef>
@@ -29,16 +28,16 @@ struct Node {
   std::uint32_t values;      ///< offset of the first column in the value pool, 0: the node has none
   std::uint32_t generation;  ///< of the module map: one in which the address means this code (platform/modules.hpp)
   std::uint32_t touched;     ///< stamp of the unit that touched the values last
-  std::uint32_t confirmed;   ///< generation of the module map at which that was last looked up
+  std::uint32_t confirmed;   ///< generation of the module map at which the code at the address was last looked up
   NodeKind kind;
 };
 
 class CallTree {
  public:
-  /// Adds `count` columns behind the own ones of the value rows of regions and functions (extra_metrics.hpp). To be
+  /// Value rows of regions and functions have `count` further columns, for the extra metrics (extra_metrics.hpp). To be
   /// called before the first tree is created.
   static void set_extra_columns(std::size_t count);
-  /// Columns of the value row of a node, with the extra ones.
+  /// Columns in the value row of a node, including the extra ones.
   static std::size_t width(NodeKind kind);
 
   /// Reserves `bytes` of address space. Ordinary context. False: the kernel refused.
@@ -46,16 +45,17 @@ class CallTree {
   void destroy();
 
   /// The child of `parent`, made when it does not exist. Async-signal-safe.
-  /// When the tree is full: for Region nodes the same region below (arena full), for others the node (arena full)
-  /// itself; `full` is then set.
+  /// When the tree is full, returns the same region below (arena full) for Region nodes and the node (arena full)
+  /// itself for others, and sets `full`.
   NodeId child(NodeId parent, NodeKind kind, std::uint64_t key, bool& full);
 
   /// Value row of a node in the unit in progress, to be added to: width(kind) integers. Async-signal-safe.
   std::int64_t* values(NodeId node);
-  /// The place of such a row in the value pool, which stays, and the row at a place. The row may be added to as long as
-  /// stamp() is what it was when values() returned the row, or touch() was called for its node. Async-signal-safe.
-  std::uint32_t place_of(const std::int64_t* row) const { return static_cast<std::uint32_t>(row - pool_); }
-  std::int64_t* row_at(std::uint32_t place) { return pool_ + place; }
+  /// The offset of such a row in the value pool, which never changes, and the row at an offset. The row may be added to
+  /// as long as stamp() has the value that it had when values() returned the row or touch() was called for its node.
+  /// Async-signal-safe.
+  std::uint32_t offset_of(const std::int64_t* row) const { return static_cast<std::uint32_t>(row - pool_); }
+  std::int64_t* row_at(std::uint32_t offset) { return pool_ + offset; }
   /// The unit in progress touches the values of a node, which has some already.
   [[gnu::always_inline]] inline void touch(NodeId id) {
     Node& n = nodes_[static_cast<std::uint32_t>(id)];
@@ -67,26 +67,27 @@ class CallTree {
     n.touched = stamp_;
   }
   std::uint32_t stamp() const { return stamp_; }
-  /// The thread has left one of these functions by a jump, at any instruction: no node, row or place in the index is
-  /// half made any more. A node may be there twice, once with nothing below it. Async-signal-safe.
+  /// Makes the tree consistent after the thread has left one of these functions by a jump, at any instruction. A node
+  /// may then exist twice, once with nothing below it. Async-signal-safe.
   void mend();
 
-  /// The row of what was settled, to be added to. Async-signal-safe.
-  std::int64_t* settled_values(NodeId node);
+  /// The values of a node outside of iterations, to be added to. Async-signal-safe.
+  std::int64_t* outside_values(NodeId node);
   /// Nodes that the unit in progress has touched, in the order of their first touch.
   std::span<const std::uint32_t> touched() const { return {touched_, touched_count_}; }
-  /// Ends the unit in progress: `settle` adds its values to the settled ones, `start_anew` drops them.
-  void settle();
+  /// Ends the unit in progress: `count_outside` adds its values to those outside of iterations, `start_anew` drops
+  /// them.
+  void count_outside();
   void start_anew();
 
   std::uint32_t size() const { return node_count_; }
   const Node& node(NodeId id) const { return nodes_[static_cast<std::uint32_t>(id)]; }
-  /// All of them. They stay where they are, and what makes them a call path never changes, so another thread may read
-  /// these while the tree grows.
+  /// All nodes. They never move, and their parent, kind and key never change, so another thread may read these while
+  /// the tree grows.
   std::span<const Node> nodes() const { return {nodes_, node_count_}; }
   const std::int64_t* values_of(const Node& n) const { return n.values ? pool_ + n.values : nullptr; }
-  /// What was settled. Null: the node has no values.
-  const std::int64_t* settled_of(const Node& n) const;
+  /// The values outside of iterations. Null: the node has no values.
+  const std::int64_t* outside_values_of(const Node& n) const;
   /// Bytes of nodes, values and index in use.
   std::size_t bytes_in_use() const;
 
@@ -109,7 +110,7 @@ class CallTree {
   std::uint32_t reserved_pages_ = 0;  ///< of 4 KiB
   std::uint32_t node_count_ = 0, node_limit_ = 0;
   std::uint32_t pool_count_ = 0, pool_limit_ = 0;
-  // What a call needs whose path is known. Last, beside the members that follow the tree in Location.
+  // The members that a call by a known path needs. They are last, next to the members behind the tree in Location.
   std::uint32_t touched_count_ = 0;
   std::uint32_t stamp_ = 1;  ///< never 0
   std::int64_t* pool_ = nullptr;

@@ -14,20 +14,19 @@ namespace refrain::measurement {
 
 namespace {
 
-/// How often gates were opened or shut: a futex.
+/// Counts openings and closings of gates; a futex.
 std::atomic<std::uint32_t> gate_changes{0};
 std::atomic<int> waiting{0};
 
-/// A gate is closed for as long as a snapshot copies what the location has, or writes its events; all are while the
-/// record of a process that may end is written. A file system that hangs, or a thread that was killed, shall not stop
-/// the program for ever.
+/// A gate is paused while a snapshot copies the location or writes its events; all gates are while the record of a
+/// process that may end is written. A hanging file system or a killed thread must not stop the program for ever.
 constexpr std::int64_t longest_wait_ns = 20'000'000'000;
 /// Most gates are open again by then.
 constexpr int polite_rounds = 64;
 
 bool is_closed(const Location& l) { return l.gate.load(std::memory_order_acquire) == Gate::Paused; }
 
-/// False: it was closed for too long.
+/// False: the gate was paused for too long.
 bool wait_while_closed(const Location& l) {
   for (int i = 0; i < polite_rounds; ++i) {
     if (!is_closed(l)) return true;

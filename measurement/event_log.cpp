@@ -17,7 +17,7 @@ using events::Kind;
 using events::MatchedSample;
 using events::Record;
 
-/// null: nothing is to be kept.
+/// The log that records of the location go to. Null: nothing is kept.
 EventLog* log_of(Location& l) {
   EventLog* log = l.events;
   if (!log || log->skips) return nullptr;
@@ -27,7 +27,7 @@ EventLog* log_of(Location& l) {
   return nullptr;
 }
 
-/// While it lives, the log cannot be made whole by what is in its buffer.
+/// While it lives, the log cannot be restored from its buffer.
 class Changing {
  public:
   explicit Changing(EventLog& log) : log_(log) {
@@ -44,21 +44,23 @@ class Changing {
   EventLog& log_;
 };
 
-/// What the span in progress will have been. Nothing: that is not known yet.
-std::optional<SpanOf> span_in_progress(const Location& l) {
-  if (l.following) return std::nullopt;
-  const Iterations* of = l.iterations;
-  return of && of->in_iteration ? iteration_of(of->current->region, of->current->iterations) : outside_of_iterations;
+/// The iteration that the span in progress will have been. Nothing: a follower does not know it yet.
+std::optional<IterationId> span_in_progress(const Location& l) {
+  if (l.follower) return std::nullopt;
+  const Iterations* all = l.iterations;
+  if (!all || !all->in_iteration) return outside_of_iterations;
+  return iteration_id(all->current->region, all->current->iterations);
 }
 
-bool is_wanted_span(SpanOf of) {
-  return of == outside_of_iterations || event_settings.selection.has(static_cast<std::int64_t>(iteration_of_span(of)));
+bool is_wanted_span(IterationId iteration) {
+  return iteration == outside_of_iterations ||
+         event_settings.selection.has(static_cast<std::int64_t>(iteration_number(iteration)));
 }
 
-/// A record has found no room, or has filled the buffer.
+/// A record found no room, or has filled the buffer.
 [[gnu::cold]] void make_room(Location& l) {
   EventLog& log = *l.events;
-  if (is_sample_of_events()) {  // the span in progress has had its share
+  if (is_sample_of_events()) {  // the span in progress has used up its share
     log.matched.begin();
     log.full = log.very_full = 0;
     return;
@@ -73,7 +75,7 @@ bool is_wanted_span(SpanOf of) {
   }
 }
 
-/// True: it has found room, and there is more.
+/// False: the record found no room, or the buffer is nearly full now.
 bool append_quickly(EventLog& log, const Record& record) {
   return log.records.append(record) && log.records.size() < log.very_full;
 }
@@ -83,9 +85,9 @@ void append(Location& l, const Record& record) {
     make_room(l);
 }
 
-static_assert(most_extra_metrics <= events::most_metrics);
+static_assert(max_extra_metrics <= events::max_metrics);
 
-/// What was read last of the metrics that the user has asked for, one record each. False: some have found no room.
+/// Appends the last readings of the extra metrics, one record each. False: some found no room.
 bool put_readings(const Location& l, EventLog& log, platform::Ticks at, bool in_call) {
   if (!l.extra->counters || events_have_ended.load(std::memory_order_relaxed)) return true;
   bool has_room = true;
@@ -97,7 +99,8 @@ bool put_readings(const Location& l, EventLog& log, platform::Ticks at, bool in_
   return has_room;
 }
 
-/// The next span can be read without those before: the reader knows nothing, and the counts at its begin are told.
+/// Begins a span that can be read without earlier ones: its records refer to nothing before, and the metrics at its
+/// begin are recorded.
 void begin_span(const Location& l, EventLog& log, platform::Ticks begin, bool in_call) {
   log.forget_known();
   log.span_begin = begin;
@@ -116,48 +119,48 @@ void begin_span(const Location& l, EventLog& log, platform::Ticks begin, bool in
 [[gnu::cold]] void end_call(Location& l, const events::CallRecord& call) {
   MatchedSample& matched = l.events->matched;
   if (matched.is_on()) matched.end_call(call);
-  // Looked at when the call has ended: there files can be written.
+  // Checked at the end of calls, where files can be written.
   else if (is_full_of_events(l)) snapshot_due.store(0, std::memory_order_relaxed);
 }
 
 /// A blocking collective operation of all processes has ended, and with it a stretch.
 [[gnu::noinline]] void end_stretch(const Location& l, EventLog& log, const events::CallRecord& call) {
-  // One that was left is seen by who finds it out, in a handler perhaps.
+  // The end of a call that was left by a jump may be noticed in a handler, at any time.
   if (!call.is_whole) return log.stretches.forget_collective();
   const Changing whole(log);
   log.spans.end_span(log.records, log.stretches.close(call, log.span_begin));
   begin_span(l, log, call.time, false);
 }
 
-/// Dropped records of spans that are kept are losses.
+/// Counts dropped records of kept spans as losses.
 void count_dropped(Location& l) {
   EventLog& log = *l.events;
   l.add_loss(Loss::EventsLost, static_cast<std::int64_t>(log.records.dropped() - log.dropped_before));
   log.dropped_before = log.records.dropped();
 }
 
-Record end_of_span(const EventLog& log, SpanOf of, platform::Ticks end, bool in_call) {
+Record end_of_span(const EventLog& log, IterationId iteration, platform::Ticks end, bool in_call) {
   return {.kind = Kind::Span,
           .is_within = in_call,
-          .region = static_cast<std::uint16_t>(loop_of_span(of)),
+          .region = static_cast<std::uint16_t>(loop_of(iteration)),
           .time = end,
           .begin = log.span_begin,
-          .value = static_cast<std::int64_t>(iteration_of_span(of))};
+          .value = static_cast<std::int64_t>(iteration_number(iteration))};
 }
 
-void keep_span(Location& l, SpanOf of, platform::Ticks end, bool in_call) {
+void keep_span(Location& l, IterationId iteration, platform::Ticks end, bool in_call) {
   EventLog& log = *l.events;
   if (log_of(l)) {
-    append(l, end_of_span(log, of, end, in_call));
-    log.iterations_kept += of != outside_of_iterations;
+    append(l, end_of_span(log, iteration, end, in_call));
+    log.iterations_kept += iteration != outside_of_iterations;
   }
   log.kept = log.records.end();
   count_dropped(l);
 }
 
-/// Whether a span of a sample is dropped because nothing has happened in it.
-bool is_empty(const EventLog& log, SpanOf of) {
-  return is_sample_of_events() && of == outside_of_iterations && log.spans.is_empty(log.records);
+/// Whether a span will be dropped because events are sampled and nothing has happened in it.
+bool is_empty(const EventLog& log, IterationId iteration) {
+  return is_sample_of_events() && iteration == outside_of_iterations && log.spans.is_empty(log.records);
 }
 
 }  // namespace
@@ -171,7 +174,7 @@ REFRAIN_HOT_CODE void note_call(Location& l, platform::Ticks end, bool is_whole)
   const bool is_off_cpu = __builtin_expect(l.off_cpu.call_begin == call.begin, false);
   if (!(is_off_cpu ? log->records.append(record, l.off_cpu.call_ns) : log->records.append(record))) [[unlikely]]
     make_room(l);
-  // Such an operation has no messages.
+  // Such an operation has no messages to be sampled.
   if (log->stretches.has_collective()) return end_stretch(l, *log, record);
   if (log->records.size() >= log->full) [[unlikely]]
     end_call(l, record);
@@ -216,21 +219,21 @@ void note_reading(Location& l, platform::Ticks at, bool in_call) {
     make_room(l);
 }
 
-void note_cut(Location& l, SpanOf of, platform::Ticks end, bool in_call) {
+void note_cut(Location& l, IterationId iteration, platform::Ticks end, bool in_call) {
   EventLog* log = l.events;
   if (!log) return;
   const Changing whole(*log);
-  if (l.extra && !log->skips && !is_empty(*log, of)) (void)put_readings(l, *log, end, in_call);
+  if (l.extra && !log->skips && !is_empty(*log, iteration)) (void)put_readings(l, *log, end, in_call);
   if (is_sample_of_events()) {
-    if (log_of(l)) log->spans.end_span(log->records, end_of_span(*log, of, end, in_call));
-  } else if (is_wanted_span(of)) {
-    keep_span(l, of, end, in_call);
+    if (log_of(l)) log->spans.end_span(log->records, end_of_span(*log, iteration, end, in_call));
+  } else if (is_wanted_span(iteration)) {
+    keep_span(l, iteration, end, in_call);
   } else {
     log->records.rewind(log->kept);
     log->dropped_before = log->records.dropped();
   }
   log->skips = false;
-  if (event_settings.selection.mode == config::TraceMode::All) log->span_begin = end;  // one behind the other
+  if (event_settings.selection.mode == config::TraceMode::All) log->span_begin = end;  // spans are read in order
   else begin_span(l, *log, end, in_call);
 }
 
@@ -269,14 +272,14 @@ bool is_full_of_events(const Location& l) {
          end_of_kept_events(l).size > 0;
 }
 
-events::Buffer::Place end_of_kept_events(const Location& l) {
+events::Buffer::Position end_of_kept_events(const Location& l) {
   const auto span = span_in_progress(l);
   const bool is_wanted = !l.events->skips && span && is_wanted_span(*span);
   const bool is_all = event_settings.selection.mode == config::TraceMode::All;
   return is_all || is_wanted ? l.events->records.end() : l.events->kept;
 }
 
-void remove_events(Location& l, const events::Buffer::Place& to) {
+void remove_events(Location& l, const events::Buffer::Position& to) {
   EventLog& log = *l.events;
   const Changing whole(log);
   log.kept = log.records.remove(to);

@@ -9,13 +9,14 @@ namespace refrain::measurement {
 
 namespace {
 
-/// Reads the counters and calls count(metric, growth since the last reading). False: the location is another thread's.
+/// Reads the counters and calls count(metric, growth since the last reading). False: the location belongs to another
+/// thread, or has no counters.
 template <class Count>
 bool read(Location& l, bool at_tick, const Count& count) {
   ExtraReadings& r = *l.extra;
   if (!r.counters || r.thread != __builtin_thread_pointer()) return false;
-  std::int64_t values[most_extra_metrics];
-  for (std::size_t i = 0; i < most_extra_metrics; ++i) values[i] = r.last[i];
+  std::int64_t values[max_extra_metrics];
+  for (std::size_t i = 0; i < max_extra_metrics; ++i) values[i] = r.last[i];
   if (!extra_metrics.read(r.counters, at_tick, values)) l.count_loss(Loss::MetricUnreadable);
   for (std::uint32_t i = 0; i < extra_metrics.count; ++i) {
     const std::int64_t growth = values[i] - r.last[i];
@@ -25,7 +26,7 @@ bool read(Location& l, bool at_tick, const Count& count) {
   return true;
 }
 
-/// The growth since the last reading is charged to nothing.
+/// Reads the counters and charges the growth to nothing.
 void leave_out_growth(Location& l, bool at_tick) {
   (void)read(l, at_tick, [&](std::uint32_t i, std::int64_t growth) {
     l.extra->begin[i] += growth;
@@ -59,18 +60,18 @@ void begin_readings(Location& l) {
   l.extra->counters = extra_metrics.open();
   if (!l.extra->counters) return l.count_loss(Loss::MetricUnreadable);
   l.extra->thread = __builtin_thread_pointer();
-  std::int64_t counted[most_extra_metrics];  // of the location's earlier threads
-  for (std::size_t i = 0; i < most_extra_metrics; ++i) counted[i] = counted_of(*l.extra, i);
+  std::int64_t counted[max_extra_metrics];  // of the location's earlier threads
+  for (std::size_t i = 0; i < max_extra_metrics; ++i) counted[i] = counted_of(*l.extra, i);
   for (std::int64_t& value : l.extra->last) value = 0;
   take_reading(l, false);
-  for (std::size_t i = 0; i < most_extra_metrics; ++i) {
+  for (std::size_t i = 0; i < max_extra_metrics; ++i) {
     l.extra->begin[i] = l.extra->last[i];
     l.extra->uncounted[i] = l.extra->last[i] - counted[i];
   }
 }
 
 void end_readings(Location& l) {
-  // Counters of a thread that still runs at the end of the measurement end with the process.
+  // The process closes the counters of threads that still run at the end of the measurement.
   if (!l.extra || !l.extra->counters || l.extra->thread != __builtin_thread_pointer()) return;
   extra_metrics.close(l.extra->counters);
   l.extra->counters = nullptr;

@@ -1,6 +1,6 @@
 #pragma once
-/// What a location that follows has recorded, span after span, until somebody makes iterations of it
-/// (followers.hpp). One thread, or one of its handlers, puts items in; one other takes them out.
+/// The units of a follower, one span after the other, until the first thread makes iterations of them (followers.hpp).
+/// One thread, or one of its handlers, puts items in; one other thread takes them out.
 ///
 /// Memory: 128 KiB a location, touched as it is used.
 
@@ -16,49 +16,49 @@
 
 namespace refrain::measurement {
 
-/// Consecutive spans in which the location had a thread that recorded nothing; only those of iterations count.
+/// Consecutive spans in which the thread of the location recorded nothing. The sums are over iterations only.
 struct Passed {
-  std::uint64_t first;  ///< the last one is that before FollowedUnit::span
+  std::uint64_t first;  ///< epoch of the first; the last is the span before QueuedUnit::epoch
   platform::Ticks wall;
   std::int64_t cpu_ns;
-  std::int64_t off_ns;  ///< in a call: off the CPU; else waited for a core
-  NodeId call;          ///< MPI call in which the spans were passed, else the root
+  std::int64_t off_ns;  ///< in a call: time off the CPU; else time in which the thread waited for a core
+  NodeId call;          ///< MPI call that lasted throughout these spans, else the root
 };
 
-/// An item of the queue: this, then per call path a FollowedPath and its values.
-struct FollowedUnit {
-  std::uint64_t words;  ///< of the whole item
-  SpanOf of;            ///< outside of iterations: there is no unit, only what was passed
-  std::uint64_t span;   ///< of the unit
+/// An item of the queue: this head, then a QueuedPath and its values for each call path.
+struct QueuedUnit {
+  std::uint64_t words;    ///< of the whole item
+  IterationId iteration;  ///< outside_of_iterations: the item has no unit, only passed spans
+  std::uint64_t epoch;    ///< number of the unit's span
   Passed passed;
   UnitTotals totals;
-  std::int64_t extra[most_extra_metrics];
+  std::int64_t extra[max_extra_metrics];
 };
-struct FollowedPath {
+struct QueuedPath {
   std::uint32_t node;
   NodeKind kind;
 };
-static_assert(offsetof(FollowedUnit, words) == 0 && sizeof(FollowedUnit) % 8 == 0 && sizeof(FollowedPath) == 8);
+static_assert(offsetof(QueuedUnit, words) == 0 && sizeof(QueuedUnit) % 8 == 0 && sizeof(QueuedPath) == 8);
 
 class FollowerQueue {
  public:
   FollowerQueue() {}  // the words are not touched
 
-  /// Puts in an item: `unit` (its `words` are filled in), and the call paths of the location's unit in progress when it
-  /// is one of an iteration. False: there is no room. By the owner or who holds it. Async-signal-safe.
-  bool put(const Location& location, FollowedUnit unit);
+  /// Appends an item: `unit` (whose `words` are filled in), and the call paths of the location's unit in progress if it
+  /// is an iteration. False: there is no room. By the owner or the holder of the location. Async-signal-safe.
+  bool put(const Location& location, QueuedUnit unit);
 
-  /// The oldest item; null: there is none, or no memory to read it. It stays until it is dropped.
-  const FollowedUnit* oldest();
-  void drop(const FollowedUnit& item) {
+  /// The oldest item, which stays until it is dropped. Null: the queue is empty, or there is no memory to read it.
+  const QueuedUnit* oldest();
+  void drop(const QueuedUnit& item) {
     read_.store(read_.load(std::memory_order_relaxed) + item.words, std::memory_order_release);
   }
-  /// Calls f(FollowedPath, values) for the call paths of the oldest item.
+  /// Calls f(QueuedPath, values) for the call paths of the oldest item.
   template <class F>
-  void for_each_path(const FollowedUnit& unit, F&& f) {
-    constexpr std::size_t head = sizeof(FollowedUnit) / 8;
+  void for_each_path(const QueuedUnit& unit, F&& f) {
+    constexpr std::size_t head = sizeof(QueuedUnit) / 8;
     for (std::size_t at = head; at < unit.words;) {
-      FollowedPath path;
+      QueuedPath path;
       std::memcpy(&path, &item_[at], sizeof path);
       f(path, reinterpret_cast<std::int64_t*>(&item_[at + 1]));
       at += 1 + CallTree::width(path.kind);
@@ -70,7 +70,7 @@ class FollowerQueue {
 
   alignas(64) std::atomic<std::uint64_t> written_{0};
   alignas(64) std::atomic<std::uint64_t> read_{0};
-  platform::GrowableArray<std::uint64_t> item_;  ///< the oldest, in one piece
+  platform::GrowableArray<std::uint64_t> item_;  ///< contiguous copy of the oldest item
   std::uint64_t words_[capacity];
 };
 

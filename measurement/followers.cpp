@@ -4,10 +4,10 @@
 
 #include "format/time_rules.hpp"
 #include "measurement/entrance.hpp"
-#include "measurement/following.hpp"
+#include "measurement/follower.hpp"
 #include "measurement/iterations.hpp"
 #include "measurement/locations.hpp"
-#include "platform/patience.hpp"
+#include "platform/backoff.hpp"
 #include "platform/threads.hpp"
 
 namespace refrain::measurement {
@@ -18,17 +18,17 @@ using platform::Ticks;
 
 namespace {
 
-/// Turns one item of a location's queue into iterations. By who has `Following::taking`, or holds the location.
+/// Turns one item of a follower's queue into iterations. By the thread that has the FollowerLock or holds the location.
 class Taker {
  public:
-  Taker(Location& location, Location& counted_at, const FollowedUnit& unit)
-      : l_(location), f_(*location.following), counted_at_(counted_at), unit_(unit), totals_(unit.totals) {}
+  Taker(Location& location, Location& counted_at, const QueuedUnit& unit)
+      : l_(location), f_(*location.follower), counted_at_(counted_at), unit_(unit), totals_(unit.totals) {}
 
-  /// False: there is no memory; the item is to stay.
+  /// False: there is no memory, and the item stays in the queue.
   bool take() {
     ClusteredLoop* loop = nullptr;
-    if (unit_.of != outside_of_iterations) {
-      loop = loop_of(l_.iterations, loop_of_span(unit_.of));
+    if (unit_.iteration != outside_of_iterations) {
+      loop = loop_of(l_.iterations, loop_of(unit_.iteration));
       if (!loop || !list_paths() || !cluster_unit(*loop)) return false;
     }
     take_passed();
@@ -41,7 +41,7 @@ class Taker {
   }
 
  private:
-  std::uint64_t number() const { return iteration_of_span(unit_.of); }
+  std::uint64_t number() const { return iteration_number(unit_.iteration); }
   bool in_call() const { return unit_.passed.call != root_node; }
   bool knows_passed() const { return unit_.passed.wall > 0 && spans_are_kept_since(unit_.passed.first); }
 
@@ -49,7 +49,7 @@ class Taker {
     auto& paths = f_.iterations.touched;
     paths.clear();
     bool listed = true;
-    f_.queue.for_each_path(unit_, [&](FollowedPath path, std::int64_t* values) {
+    f_.queue.for_each_path(unit_, [&](QueuedPath path, std::int64_t* values) {
       listed = listed && paths.push_back({clustering::PathId{path.node}, shape_of(path.kind, values), values});
     });
     return listed;
@@ -71,18 +71,20 @@ class Taker {
   /// Whether iterations of the loop were passed before the unit, in user code.
   bool has_passed(RegionId loop) const {
     if (in_call() || !knows_passed()) return false;
-    for (std::uint64_t i = unit_.span; i-- > unit_.passed.first;)
-      if (const SpanOf of = span_at(i).of; of != outside_of_iterations && loop_of_span(of) == loop) return true;
+    for (std::uint64_t i = unit_.epoch; i-- > unit_.passed.first;)
+      if (const IterationId iteration = span_at(i).iteration;
+          iteration != outside_of_iterations && loop_of(iteration) == loop)
+        return true;
     return false;
   }
 
-  /// Takes the part of the weights of the unit's samples out that stands for the time of the iterations before it.
+  /// Removes the part of the weights of the unit's samples that stands for the passed iterations before it.
   void share_weights() {
     if (iteration_settings.equivalence == clustering::Equivalence::All) return;
     const Ticks wall = unit_.passed.wall + unit_.totals.wall;
     if (unit_.totals.weight_user_ns <= 0 || wall <= 0) return;
     const double part = static_cast<double>(unit_.passed.wall) / static_cast<double>(wall);
-    f_.queue.for_each_path(unit_, [&](FollowedPath path, std::int64_t* values) {
+    f_.queue.for_each_path(unit_, [&](QueuedPath path, std::int64_t* values) {
       if (!format::is_sampled(path.kind)) return;
       std::int64_t& weight = values[column_of(MetricId::Weight)];  // in the copy of the item
       const auto share = static_cast<std::int64_t>(static_cast<double>(weight) * part);
@@ -97,24 +99,24 @@ class Taker {
     WallShares cpu(unit_.passed.cpu_ns, unit_.passed.wall), off(unit_.passed.off_ns, unit_.passed.wall);
     if (knows_passed()) {
       Span span = span_at(unit_.passed.first);
-      for (std::uint64_t i = unit_.passed.first; i < unit_.span; ++i) {
+      for (std::uint64_t i = unit_.passed.first; i < unit_.epoch; ++i) {
         const Span next = span_at(i + 1);
         const Ticks wall = next.begin - span.begin;
-        if (span.of != outside_of_iterations) pass(span.of, wall, cpu.of(wall), off.of(wall));
+        if (span.iteration != outside_of_iterations) pass(span.iteration, wall, cpu.of(wall), off.of(wall));
         span = next;
       }
     }
     if (cpu.wall() > 0) give_up(cpu.wall(), cpu.rest(), off.rest());
   }
 
-  void pass(SpanOf of, Ticks wall, std::int64_t cpu_ns, std::int64_t off_ns) {
-    ClusteredLoop* loop = loop_of(l_.iterations, loop_of_span(of));
-    if (!loop || !log_passed(counted_at_, *loop, iteration_of_span(of), unit_.passed.call, wall, cpu_ns, off_ns))
+  void pass(IterationId iteration, Ticks wall, std::int64_t cpu_ns, std::int64_t off_ns) {
+    ClusteredLoop* loop = loop_of(l_.iterations, loop_of(iteration));
+    if (!loop || !log_passed(counted_at_, *loop, iteration_number(iteration), unit_.passed.call, wall, cpu_ns, off_ns))
       return give_up(wall, cpu_ns, off_ns);
     spill_if_much(l_, *loop);
   }
 
-  /// Passed iterations that cannot be told apart any more, or that there is no memory for.
+  /// Counts passed iterations outside that are no longer known one by one, or for which there is no memory.
   void give_up(Ticks wall, std::int64_t cpu_ns, std::int64_t off_ns) {
     counted_at_.count_loss(Loss::IterationUnclustered);
     f_.outside.wall += wall;
@@ -124,43 +126,44 @@ class Taker {
   }
 
   Location& l_;
-  Following& f_;
+  Follower& f_;
   Location& counted_at_;
-  const FollowedUnit& unit_;
-  UnitTotals totals_;  ///< of the unit, without what stands for passed iterations
+  const QueuedUnit& unit_;
+  UnitTotals totals_;  ///< of the unit, without the weights that stand for passed iterations
   Label label_ = no_label;
   IterationRow row_ = {};
 };
 
-/// Makes iterations of what is in the queue. Losses are counted at `counted_at`.
-void take_items(Location& l, Location& counted_at) {
-  Following& f = *l.following;
-  while (const FollowedUnit* unit = f.queue.oldest()) {
+/// Turns the contents of the queue into iterations. Losses are counted at `counted_at`.
+void drain(Location& l, Location& counted_at) {
+  Follower& f = *l.follower;
+  while (const QueuedUnit* unit = f.queue.oldest()) {
     if (!Taker(l, counted_at, *unit).take()) break;
     f.queue.drop(*unit);
   }
 }
 
-/// Counts what is in the queue as time outside of iterations. By the owner or who holds it.
+/// Counts the contents of the queue as time outside of iterations. By the owner or the holder of the location.
 void give_back_items(Location& l) {
-  Following& f = *l.following;
-  while (const FollowedUnit* unit = f.queue.oldest()) {
-    settle_passed(l, unit->passed);
-    l.settled += unit->totals;
-    f.queue.for_each_path(*unit, [&](FollowedPath path, const std::int64_t* values) {
-      std::int64_t* settled = l.tree.settled_values(NodeId{path.node});
-      for (std::size_t i = 0; i < CallTree::width(path.kind); ++i) settled[i] += values[i];
+  Follower& f = *l.follower;
+  while (const QueuedUnit* unit = f.queue.oldest()) {
+    count_passed_outside(l, unit->passed);
+    l.outside += unit->totals;
+    f.queue.for_each_path(*unit, [&](QueuedPath path, const std::int64_t* values) {
+      std::int64_t* outside = l.tree.outside_values(NodeId{path.node});
+      for (std::size_t i = 0; i < CallTree::width(path.kind); ++i) outside[i] += values[i];
     });
-    for (std::uint32_t i = 0; l.extra && i < extra_metrics.count; ++i) l.extra->settled[i] += unit->extra[i];
+    for (std::uint32_t i = 0; l.extra && i < extra_metrics.count; ++i) l.extra->outside[i] += unit->extra[i];
     f.queue.drop(*unit);
   }
-  l.settled += std::exchange(f.outside, {});
+  l.outside += std::exchange(f.outside, {});
 }
 
-/// Logs the iterations of the first thread's loops that the location has no rows for yet, if the first thread is held.
+/// Logs the last iterations of the first thread's loops as absent where the location has no rows for them, if the first
+/// thread is held.
 void log_missing_at_end(Location& l) {
   const Location* first = first_location();
-  while (first && !is_followed(*first)) first = first->next;
+  while (first && !is_first_thread(*first)) first = first->next;
   if (!first || !is_held(*first) || !first->iterations) return;
   for (ClusteredLoop* loop : l.iterations->view())
     for (const ClusteredLoop* of_first : first->iterations->view())
@@ -169,24 +172,24 @@ void log_missing_at_end(Location& l) {
 
 }  // namespace
 
-void look_after_followers(Location& first) {
+void serve_followers(Location& first) {
   const std::uint64_t epoch = published_epoch.load(std::memory_order_relaxed);
   constexpr std::uint64_t long_ago = kept_spans / 4;
   followers_due.store(epoch + long_ago, std::memory_order_relaxed);
-  const platform::NoSignals quiet;  // a handler that jumps out would leave another paused, or its queue taken, for ever
+  const platform::NoSignals quiet;  // a handler that jumps out would leave a thread paused or a queue locked for ever
   const auto take = [&](Location& l) {
-    if (l.following->taking.test_and_set(std::memory_order_acquire)) return;
-    if (follows(l)) take_items(l, first);
-    l.following->taking.clear(std::memory_order_release);
+    if (l.follower->busy.test_and_set(std::memory_order_acquire)) return;
+    if (is_follower(l)) drain(l, first);
+    l.follower->busy.clear(std::memory_order_release);
   };
   for (Location* l = first_location(); l; l = l->next) {
-    if (!follows(*l)) continue;
+    if (!is_follower(*l)) continue;
     take(*l);
-    // Who is in Refrain's bookkeeping for longer will notice the boundary before long.
+    // A thread that stays in Refrain's bookkeeping for longer will soon notice the boundary itself.
     constexpr std::int64_t a_moment_ns = 100'000;
-    const bool is_behind = epoch - l->following->epoch.load(std::memory_order_relaxed) >= long_ago;
+    const bool is_behind = epoch - l->follower->epoch.load(std::memory_order_relaxed) >= long_ago;
     if (!is_behind || !pause_one(*l, a_moment_ns)) continue;
-    if (follows(*l) && l->gate.load(std::memory_order_relaxed) == Gate::Paused) {
+    if (is_follower(*l) && l->gate.load(std::memory_order_relaxed) == Gate::Paused) {
       keep_up(*l, l->inside.load(std::memory_order_relaxed));
       flush_passed(*l);
     }
@@ -196,24 +199,24 @@ void look_after_followers(Location& first) {
   leave_out_own_work(first);
 }
 
-TakenFollower::TakenFollower(Location& l, std::int64_t longest_ns) : location_(l) {
-  platform::Patience patience(longest_ns);
-  while (is_taken_ && l.following && l.following->taking.test_and_set(std::memory_order_acquire))
-    is_taken_ = patience.wait();
+FollowerLock::FollowerLock(Location& l, std::int64_t timeout_ns) : location_(l) {
+  platform::Backoff backoff(timeout_ns);
+  while (is_locked_ && l.follower && l.follower->busy.test_and_set(std::memory_order_acquire))
+    is_locked_ = backoff.wait();
 }
-TakenFollower::~TakenFollower() {
-  if (location_.following && is_taken_) location_.following->taking.clear(std::memory_order_release);
+FollowerLock::~FollowerLock() {
+  if (location_.follower && is_locked_) location_.follower->busy.clear(std::memory_order_release);
 }
 
-void take_recorded(Location& l, Location& counted_at) {
-  if (follows(l)) take_items(l, counted_at);
+void drain_queue(Location& l, Location& counted_at) {
+  if (is_follower(l)) drain(l, counted_at);
 }
 
 void bring_up_to_date(Location& l) {
-  if (!follows(l)) return;
+  if (!is_follower(l)) return;
   keep_up(l, l.inside.load(std::memory_order_relaxed));
   flush_passed(l);
-  take_items(l, l);
+  drain(l, l);
   give_back_items(l);
   log_missing_at_end(l);
 }
@@ -224,12 +227,12 @@ void bring_followers_up_to_date() {
 }
 
 void stop_following(Location& l) {
-  if (!follows(l)) return;
+  if (!is_follower(l)) return;
   constexpr std::int64_t very_long_ns = 1'000'000'000;
-  const TakenFollower taken(l, very_long_ns);
+  const FollowerLock lock(l, very_long_ns);
   flush_passed(l);
   give_back_items(l);
-  l.following->stopped.store(true, std::memory_order_relaxed);
+  l.follower->stopped.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace refrain::measurement

@@ -18,7 +18,7 @@ namespace {
 
 struct Range {
   std::uintptr_t begin, end;
-  std::uint32_t module;  ///< an address may belong to another module later
+  std::uint32_t module;  ///< later the address may belong to another module
 };
 
 struct Trigger {
@@ -30,17 +30,17 @@ constinit Trigger trigger{};
 std::string_view inlined_code;
 std::atomic<bool> was_called{false}, has_triggered{false};
 
-/// Where the function lies, in all modules looked at so far. Appended under the lock, read without: the count is
-/// published after the range.
-constexpr std::size_t most_ranges = 4096;
-Range ranges[most_ranges];
+/// Address ranges of the function in all modules searched so far. Appended under the lock, read without it: the count
+/// is published after the range.
+constexpr std::size_t max_ranges = 4096;
+Range ranges[max_ranges];
 std::atomic<std::size_t> range_count{0};
 std::size_t modules_seen = 0;
 std::atomic_flag looking;
 
 void add_range(std::uintptr_t begin, std::uintptr_t end) {
   const std::size_t count = range_count.load(std::memory_order_relaxed);
-  if (count == most_ranges) return;
+  if (count == max_ranges) return;
   ranges[count] = {begin, end, static_cast<std::uint32_t>(modules_seen)};
   range_count.store(count + 1, std::memory_order_release);
 }
@@ -49,7 +49,7 @@ void note(const platform::Function& function) {
   if (config::is_function(function.name, trigger.function)) add_range(function.begin, function.end);
 }
 
-/// Where the function has no symbol of its own, because it is part of others.
+/// Adds ranges where the function has no symbol of its own because it is inlined into others.
 void note_inlined(const platform::Module& module) {
   char id[2 * sizeof module.build_id];
   for (std::size_t i = 0; i < module.build_id_size; ++i) {
@@ -64,7 +64,7 @@ void note_inlined(const platform::Module& module) {
 }
 
 void look_for_function() {
-  if (looking.test_and_set(std::memory_order_acquire)) return;  // another thread does
+  if (looking.test_and_set(std::memory_order_acquire)) return;  // another thread searches
   platform::refresh_modules();
   for (platform::Module module; platform::copy_module(modules_seen, module); ++modules_seen) {
     platform::for_each_function(module.path, module.base, [](const platform::Function& function) { note(function); });
@@ -114,7 +114,7 @@ void call_of_trigger(Location& location, const platform::Registers& registers) {
   if (!trigger.function.empty()) {
     const NodeId path = path_of(location, {registers, false, nullptr});
     if (!is_below_function(location.tree, path)) {
-      // A function of a module that is loaded late is looked for ever more rarely: at 1, 2, 4, 8, ... misses.
+      // The module with the function may be loaded late. The search is repeated after 1, 2, 4, 8, ... misses.
       if (range_count.load(std::memory_order_relaxed) > 0 || !std::has_single_bit(++location.trigger_misses)) return;
       look_for_function();
       if (!is_below_function(location.tree, path)) return;

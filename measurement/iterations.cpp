@@ -21,23 +21,23 @@ constexpr auto marked_columns = path_columns<NodeKind::Marked>();
 
 enum ShapeOf : std::uint8_t { visited_call, unvisited_call, function, marked };
 
-/// The columns of a kind of node with those of the extra metrics. `follow`: each of these follows its metric; else they
-/// are 0.
+/// The columns of a kind of node with those of the extra metrics. `scale`: each of these scales with its metric; else
+/// they are 0.
 struct WithExtras {
   Column column[clustering::max_columns];
   std::size_t count;
 
-  WithExtras(std::span<const Column> own, bool follow) : count(own.size() + extra_metrics.count) {
+  WithExtras(std::span<const Column> own, bool scale) : count(own.size() + extra_metrics.count) {
     for (std::size_t i = 0; i < count; ++i) {
-      const auto followed = static_cast<std::uint8_t>(logged_count + i - own.size());
-      column[i] = i < own.size() ? own[i] : follow ? Column{followed} : Column{clustering::no_metric, false};
+      const auto metric = static_cast<std::uint8_t>(logged_count + i - own.size());
+      column[i] = i < own.size() ? own[i] : scale ? Column{metric} : Column{clustering::no_metric, false};
     }
   }
   std::span<const Column> view() const { return {column, count}; }
 };
-static_assert(std::max(region_columns.size(), function_columns.size()) + most_extra_metrics <= clustering::max_columns);
+static_assert(std::max(region_columns.size(), function_columns.size()) + max_extra_metrics <= clustering::max_columns);
 
-/// Of single iterations only what was sampled is kept: what is counted exactly is reconstructed well.
+/// Only samples of single iterations are kept: exact counts are reconstructed well.
 constexpr Shape sample_shapes[] = {
     {true, clustering::no_column, {}},
     {true, clustering::no_column, {}},
@@ -47,11 +47,13 @@ constexpr Shape sample_shapes[] = {
 
 constexpr std::size_t log_block_bytes = 32768;
 
-/// So many iterations of a loop are kept one by one, a power of two. At 32 bytes each, and with half as many more for
-/// each doubling, the log of one loop takes half of the room after 14 doublings: 2 10^9 iterations by default.
+/// The number of iterations of a loop that are logged one by one; a power of two. At 32 bytes each, and half as many
+/// more for each doubling, the log of one loop takes half of the limit after 14 doublings: 2 * 10^9 iterations by
+/// default.
 std::uint64_t iterations_kept_whole() { return std::bit_floor(iteration_settings.log_limit / 512); }
 
-/// By how many levels logs are thinned further: one when half of the room is used up, two when half of the rest is, ...
+/// The number of further levels by which logs are thinned: one when half of the limit is used up, two when half of the
+/// rest is, and so on.
 unsigned further_levels() {
   const std::uint64_t limit = iteration_settings.log_limit, used = logged_bytes.load(std::memory_order_relaxed);
   if (used <= limit / 2) [[likely]]
@@ -61,8 +63,8 @@ unsigned further_levels() {
 }
 
 bool create(ClusteredLoop& loop) {
-  clustering::Precision columns[most_logged];
-  for (std::size_t i = 0; i < logged_in_use(); ++i)  // those that were asked for exactly
+  clustering::Precision columns[max_logged];
+  for (std::size_t i = 0; i < logged_in_use(); ++i)  // extra metrics are logged exactly
     columns[i] = i < logged_count ? format::row_of(format::logged_metrics[i]).log : clustering::Precision::Exact;
   const WithExtras calls(region_columns, true), others(region_columns, false), functions(function_columns, true);
   const Shape shapes[] = {
@@ -81,7 +83,7 @@ bool create(ClusteredLoop& loop) {
       !loop.log.create({columns, logged_in_use()}, log_block_bytes, iterations_kept_whole()))
     return false;
   const std::size_t bytes = iteration_settings.sample_memory;
-  if (bytes > 0) (void)loop.samples.create(sample_shapes, bytes);  // one can do without
+  if (bytes > 0) (void)loop.samples.create(sample_shapes, bytes);  // optional
   return true;
 }
 
@@ -92,15 +94,13 @@ void close_log_block(Location& counted_at, ClusteredLoop& loop) {
   loop.log.start_block();
 }
 
-/// `append()` appends to the log of the loop, in a new block where the one in progress does not take it.
+/// Calls append(), which appends to the log of the loop; closes the block in progress if that does not take it.
 template <class Append>
 void append_to_log(Location& counted_at, ClusteredLoop& loop, const Append& append) {
   while (append() != IterationLog::Appended::Yes) close_log_block(counted_at, loop);
 }
 
-constexpr std::size_t place_of(MetricId metric) { return format::logged_place(metric); }
-
-/// What is added up over the call paths to MPI: columns side by side.
+/// The columns of MPI call paths that are summed for the row of an iteration are contiguous.
 constexpr std::size_t first_summed = column_of(MetricId::MessagesSent),
                       summed = columns_of(NodeKind::Region) - first_summed;
 static_assert([] {
@@ -111,19 +111,19 @@ static_assert([] {
   return true;
 }());
 
-constexpr auto summed_places = [] {
-  std::array<std::size_t, summed> places{};
+constexpr auto summed_indices = [] {
+  std::array<std::size_t, summed> indices{};
   for (std::size_t i = 0; i < summed; ++i)
-    places[i] = place_of(format::column_metrics<NodeKind::Region>[first_summed + i]);
-  return places;
+    indices[i] = logged_index(format::column_metrics<NodeKind::Region>[first_summed + i]);
+  return indices;
 }();
 
-constexpr std::size_t squares_place = place_of(MetricId::WeightSquared);
+constexpr std::size_t squares_index = logged_index(MetricId::WeightSquared);
 constexpr double square_as_logged = 1e6;  ///< ns^2 to a unit of MetricId::WeightSquared, us^2
 
-/// An iteration without a cluster. Its number stays its own: others may have been told of it.
+/// Logs an iteration without a cluster. It keeps its number, which may have been published.
 void log_without_cluster(Location& l, ClusteredLoop& loop) {
-  settle_unit(l);
+  count_unit_outside(l);
   const IterationRow nothing = {};
   log_iteration(l, loop, clustering::no_label, row_in_use(nothing), {});
   leave_out_own_work(l);
@@ -153,7 +153,7 @@ void log_iteration(Location& counted_at, ClusteredLoop& loop, clustering::Label 
                    std::span<const std::int64_t> row, std::span<const clustering::TouchedPath> paths) {
   loop.log.thin_further(further_levels());
   append_to_log(counted_at, loop, [&] { return loop.log.append(loop.iterations, label, row); });
-  if (label != clustering::no_label) loop.slowest.add(loop.iterations, row[place_of(MetricId::Wall)]);
+  if (label != clustering::no_label) loop.slowest.add(loop.iterations, row[logged_index(MetricId::Wall)]);
   const bool is_of_cluster = label != clustering::no_label && label != format::passed_label;
   if (is_of_cluster && loop.log.keeps_last()) loop.clusterer.note_logged();
   loop.samples.append(paths);
@@ -167,10 +167,10 @@ bool log_passed(Location& counted_at, ClusteredLoop& loop, std::uint64_t number,
   const bool in_call = call != root_node;
   if (!loop.log.keeps_each(number)) {
     IterationRow row = {};
-    row[place_of(MetricId::Wall)] = wall;
-    row[place_of(MetricId::Cpu)] = cpu_ns;
-    row[place_of(in_call ? MetricId::OffCpuMpi : MetricId::WaitedForCore)] = off_ns;
-    if (in_call) row[place_of(MetricId::Time)] = wall;
+    row[logged_index(MetricId::Wall)] = wall;
+    row[logged_index(MetricId::Cpu)] = cpu_ns;
+    row[logged_index(in_call ? MetricId::OffCpuMpi : MetricId::WaitedForCore)] = off_ns;
+    if (in_call) row[logged_index(MetricId::Time)] = wall;
     log_iteration(counted_at, loop, format::passed_label, row_in_use(row), {});
     return true;
   }
@@ -196,7 +196,7 @@ bool PassedIterations::add(std::uint64_t number, NodeId call, platform::Ticks wa
   const auto before = static_cast<double>(count);
   const double inverse = count > 0 ? 1 / before : 0, weight = before / (before + 1);
   const auto add_value = [&](MetricId metric, std::int64_t UnitTotals::*total, std::int64_t value) {
-    const std::size_t at = place_of(metric);
+    const std::size_t at = logged_index(metric);
     const double apart = static_cast<double>(value) - static_cast<double>(totals.*total) * inverse;
     squares[at] += apart * apart * weight;
     minimum[at] = count > 0 && minimum[at] < value ? minimum[at] : value;
@@ -223,7 +223,7 @@ ClusteredLoop* loop_of(Iterations*& all, RegionId region) {
   if (!all) return nullptr;
   for (std::uint32_t i = 0; i < all->count; ++i)
     if (all->loops[i]->region == region) return all->loops[i];
-  if (all->count == Iterations::most_loops) return nullptr;
+  if (all->count == Iterations::max_loops) return nullptr;
   auto* loop = platform::make_on_pages<ClusteredLoop>();
   if (!loop) return nullptr;
   loop->region = region;
@@ -238,12 +238,12 @@ ClusteredLoop* loop_of(Iterations*& all, RegionId region) {
 std::span<const std::int64_t> fill_row(const UnitTotals& unit, const std::int64_t* extras,
                                        std::span<const clustering::TouchedPath> paths, IterationRow& row) {
   for (const auto& column : format::total_columns) row[column.logged] = unit.*column.total;
-  row[squares_place] = static_cast<std::int64_t>(unit.weight_user_squared / square_as_logged);
+  row[squares_index] = static_cast<std::int64_t>(unit.weight_user_squared / square_as_logged);
   std::int64_t sums[summed] = {};
   for (const auto& [id, shape, values] : paths)
     if (shape == visited_call || shape == unvisited_call)
       for (std::size_t i = 0; i < summed; ++i) sums[i] += values[first_summed + i];
-  for (std::size_t i = 0; i < summed; ++i) row[summed_places[i]] = sums[i];
+  for (std::size_t i = 0; i < summed; ++i) row[summed_indices[i]] = sums[i];
   for (std::uint32_t i = 0; i < extra_metrics.count; ++i) row[logged_count + i] = extras ? extras[i] : 0;
   return row_in_use(row);
 }
@@ -251,14 +251,14 @@ std::span<const std::int64_t> fill_row(const UnitTotals& unit, const std::int64_
 UnitTotals totals_of(std::span<const std::int64_t> row) {
   UnitTotals unit;
   for (const auto& column : format::total_columns) unit.*column.total = row[column.logged];
-  unit.weight_user_squared = static_cast<double>(row[squares_place]) * square_as_logged;
+  unit.weight_user_squared = static_cast<double>(row[squares_index]) * square_as_logged;
   return unit;
 }
 
 clustering::Label cluster_iteration(Location& counted_at, ClusteredLoop& loop, std::uint64_t iteration,
                                     const clustering::IterationProfile& profile) {
   const clustering::Label label = loop.clusterer.add(iteration, profile);
-  for (const clustering::MadeMerge& merge : loop.clusterer.merges())  // a reader needs them for labels in the log
+  for (const clustering::MadeMerge& merge : loop.clusterer.merges())  // a reader needs those of labels in the log
     if (merge.is_logged && !loop.merges.push_back(merge)) counted_at.count_loss(Loss::IterationUnclustered);
   loop.clusterer.drained();
   return label;
@@ -272,7 +272,7 @@ void spill_if_much(Location& location, const ClusteredLoop& loop) {
 void take_iteration(Location& l) {
   Iterations& all = *l.iterations;
   ClusteredLoop& loop = *all.current;
-  if (l.stopped && l.unit.wall == 0) return log_without_cluster(l, loop);  // none of it was measured
+  if (l.stopped && l.unit.wall == 0) return log_without_cluster(l, loop);  // the measurement was stopped throughout
   IterationRow values;
   std::span<const std::int64_t> row;
   clustering::Label label = clustering::no_label;
@@ -292,7 +292,7 @@ void take_iteration(Location& l) {
   }
   log_iteration(l, loop, label, row, all.touched.view());
   start_unit_anew(l);
-  spill_if_much(l, loop);  // which charges the new unit
+  spill_if_much(l, loop);  // its cost is charged to the new unit
   leave_out_own_work(l);
 }
 

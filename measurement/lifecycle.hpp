@@ -1,6 +1,6 @@
 #pragma once
-/// How the adapters tell the composition root (runtime/) what the program does. The root sets the hooks at start; the
-/// adapters call them; a null hook means that nothing is measured.
+/// Hooks by which the adapters tell the composition root (runtime/) what the program does. The root sets them at the
+/// start, the adapters call them; a null hook means that nothing is measured.
 
 #include <atomic>
 #include <span>
@@ -12,18 +12,17 @@ namespace refrain::measurement {
 
 struct Location;
 
-/// What the root needs of the MPI adapter once MPI runs.
+/// What the root needs from the MPI adapter once MPI is initialized.
 struct MpiAdapter {
-  const char* library_version;  ///< as MPI_Get_library_version tells
-  /// Traffic refers to windows, these to communicators. They stay where they are; other threads may add more.
+  const char* library_version;  ///< result of MPI_Get_library_version
+  /// Traffic refers to windows, and windows to communicators. Records never move; other threads may add more.
   std::span<const CommunicatorRecord> (*communicators)();
   std::span<const WindowRecord> (*windows)();
   std::span<const WindowTraffic> (*window_traffic)();
   Peers peers;
 };
 
-/// A function of the root, which is taken away while other threads may be about to call it: whoever does has looked
-/// once.
+/// A function of the root. The root may remove it while other threads are about to call it, so a caller loads it once.
 template <class Function>
 class Hook {
  public:
@@ -45,13 +44,14 @@ class Hook {
 };
 
 struct LifecycleHooks {
-  /// The program is about to initialize MPI, outside of any measured call: a process that has loaded its MPI late is
-  /// measured from here on, so that the call itself is.
+  /// The program is about to initialize MPI, outside of any measured call. A process that has loaded MPI after its
+  /// start is measured from here on, so that the call itself is measured.
   Hook<void()> mpi_begins;
   /// The outermost MPI_Init or MPI_Init_thread returned MPI_SUCCESS, or a session's communicator of all processes was
   /// made. Called outside MPI time, inside a measured call if the thread is measured.
   Hook<void(const MpiAdapter& adapter)> mpi_initialized;
-  /// In MPI_Init, before that: `rank` has waited long for other ranks to set up the measurement with it. It waits on.
+  /// Called in MPI_Init, before that: `rank` has waited long for other ranks to set up the measurement, and goes on
+  /// waiting.
   Hook<void(int rank)> peers_are_late;
   /// MPI_Finalize was called, or MPI_Session_finalize for the last session: everything is written before this returns;
   /// the PMPI function runs afterwards.
@@ -60,20 +60,20 @@ struct LifecycleHooks {
   Hook<void()> mpi_aborting;
   /// `snapshot_due` (mpi_call.hpp) has passed. Called at the end of an MPI call or of an iteration, inside a scope.
   Hook<void(Location& location)> snapshot_is_due;
-  /// MPI_Pcontrol: nothing is to be recorded from here on, or all is again. Called inside a scope.
+  /// MPI_Pcontrol: the program stops or resumes the measurement. Called inside a scope.
   Hook<void(bool wanted)> measurement_wanted;
   /// A location holds more of its iterations in memory than it should (iterations.hpp).
   Hook<void(Location& location)> spill_wanted;
-  /// Marks of the program do not match; `what` says how, `site` is the return address of the call that shows it.
+  /// Marks of the program do not match. `what` describes the mistake; `site`: return address of the call that shows it.
   Hook<void(const char* what, std::uintptr_t site)> mark_misused;
-  /// The thread of a location ends, or its measurement: no more ticks may come.
+  /// The thread of a location ends, or its measurement: no ticks may come any more.
   Hook<void(Location& location)> ticks_end;
 };
 inline LifecycleHooks lifecycle{};
 
-/// Names of the MPI functions, indexed by RegionId, once one was called: a program may never initialize MPI.
+/// Names of the MPI functions, by RegionId. Empty until one is called: a program may never initialize MPI.
 inline std::span<const char* const> mpi_region_names;
-/// Whether durations of their calls tell how long processes wait for each other; set together with the names.
+/// Whether processes can wait for each other in the function, by RegionId; set together with the names.
 inline std::span<const bool> mpi_regions_waited_in;
 
 }  // namespace refrain::measurement

@@ -7,7 +7,7 @@
 namespace refrain::measurement {
 
 void end_unit(Location& l, platform::Ticks now, std::int64_t cpu_now_ns) {
-  if (&l == own_location()) end_user_part(l, now);
+  if (&l == own_location()) look_at_boundary(l, now);
   const std::int64_t cpu_ns = cpu_now_ns > l.cpu_begin_ns ? cpu_now_ns - l.cpu_begin_ns : 0;
   const platform::Ticks wall = now - l.begin;
   l.begin = now;
@@ -33,35 +33,35 @@ void start_unit_anew(Location& l) {
   for (std::uint32_t i = 0; i < extra_metrics.count; ++i) l.extra->unit[i] = 0;
 }
 
-void settle_unit(Location& l) {
-  l.settled += l.unit;
+void count_unit_outside(Location& l) {
+  l.outside += l.unit;
   l.unit = {};
-  l.tree.settle();
+  l.tree.count_outside();
   if (!l.extra) return;
   for (std::uint32_t i = 0; i < extra_metrics.count; ++i) {
-    l.extra->settled[i] += l.extra->unit[i];
+    l.extra->outside[i] += l.extra->unit[i];
     l.extra->unit[i] = 0;
   }
 }
 
 namespace {
 
-/// Puts the open marks into a path. An activation with marks has more than one node: the call site of each mark with
-/// the mark below it, and below the innermost mark the place where the activation is now.
+/// Puts the open marks into a path. An activation with marks has several nodes: the call site of each mark with the
+/// mark below it, and below the innermost mark the present position in the function.
 class MarkPlacer {
  public:
   MarkPlacer(Location& location, const unwind::Walk& walk, bool& full)
       : location_(location), walk_(walk), full_(full), count_(location.marks ? location.marks->count : 0) {}
 
-  /// The node that frame `i` belongs below, given that of the frame outside of it.
+  /// The parent of frame `i`, given the node of the next outer frame.
   NodeId above(NodeId node, std::uint32_t i) {
     if (next_ == count_ || i == 0) return node;
     const unwind::Frame& outer = walk_.frames[i - 1];  // the frame ends where its stack pointer is
     const OpenMark* open = location_.marks->open;
     for (; next_ < count_ && open[next_].frame >= outer.sp; ++next_) {
       const OpenMark& mark = open[next_];
-      // Marks of reused frames are in their tags. One of the same frame but another caller is of a function that was
-      // left without its end.
+      // The tags of reused frames contain their marks. A mark with this frame but another caller belongs to a function
+      // that was left without the end of the mark.
       if (mark.frame != outer.sp || mark.caller != outer.pc) continue;
       node = location_.tree.child(node, NodeKind::Frame, mark.site, full_);
       node = location_.tree.child(node, NodeKind::Marked, static_cast<std::uint64_t>(mark.region), full_);
@@ -77,7 +77,7 @@ class MarkPlacer {
   std::uint32_t next_ = 0;
 };
 
-/// Value row of the region below a path.
+/// The value row of the region below a path. Sets the node of the call.
 std::int64_t* enter_below(Location& l, NodeId path, RegionId region, bool& full) {
   l.call.node = l.tree.child(path, NodeKind::Region, static_cast<std::uint64_t>(region), full);
   if (full) l.count_loss(Loss::ArenaFull);
@@ -99,7 +99,7 @@ NodeId path_of(Location& location, const unwind::Start& start, Activation* inner
   MarkPlacer marks(location, walk, full);
   for (; i < walk.depth; ++i) {
     unwind::Frame& frame = walk.frames[i];
-    // An interrupted function is one node however many of its instructions were hit.
+    // An interrupted function is one node, whichever of its instructions was hit.
     const NodeKind kind = frame.exact ? NodeKind::Function : NodeKind::Frame;
     const std::uintptr_t key = frame.exact && frame.function ? frame.function : frame.pc;
     node = location.tree.child(marks.above(node, i), kind, key, full);
@@ -126,7 +126,7 @@ std::int64_t* enter_region_anew(Location& l, RegionId region, const platform::Re
   if (!known) return enter_below(l, path_of(l, {registers, false, nullptr}), region, full);
   std::int64_t* row = enter_below(l, NodeId{known->tag}, region, full);
   if (!full)
-    known->notes = {static_cast<std::uint32_t>(region), static_cast<std::uint32_t>(l.call.node), l.tree.place_of(row),
+    known->notes = {static_cast<std::uint32_t>(region), static_cast<std::uint32_t>(l.call.node), l.tree.offset_of(row),
                     l.tree.stamp()};
   l.walker.keep(*known);
   return row;

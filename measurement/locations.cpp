@@ -8,25 +8,25 @@
 #include "measurement/call_durations.hpp"
 #include "measurement/entrance.hpp"
 #include "measurement/event_log.hpp"
-#include "measurement/following.hpp"
+#include "measurement/follower.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/marks.hpp"
 #include "measurement/stopping.hpp"
+#include "platform/backoff.hpp"
 #include "platform/floating_point.hpp"
 #include "platform/pages.hpp"
-#include "platform/patience.hpp"
 #include "platform/threads.hpp"
 
 namespace refrain::measurement {
 namespace {
 
-/// OpenCall::sp while a thread begins or ends: no code of the program has called.
+/// OpenCall::sp while a thread begins or ends: there is no call from the program.
 constexpr std::uintptr_t no_scope = ~std::uintptr_t{0};
 
 std::atomic<Location*> all{nullptr};
 std::atomic<std::int32_t> thread_count{0};
-std::atomic<std::int64_t> lives{0};         ///< threads that became locations
-std::atomic<const void*> pausing{nullptr};  ///< who_pauses() of the thread that pauses the others
+std::atomic<std::int64_t> lives{0};         ///< number of threads that became locations
+std::atomic<const void*> pausing{nullptr};  ///< this_pauser() of the thread that pauses the others
 
 Location* from_pool() {
   for (Location* l = all.load(std::memory_order_acquire); l; l = l->next) {
@@ -37,8 +37,8 @@ Location* from_pool() {
   return nullptr;
 }
 
-/// The life of the thread that owns the location has ended. An iteration of the thread's own loop is not whole: it
-/// counts as time outside of iterations. An iteration that the location follows goes on.
+/// Ends the life of the thread that owns the location. An incomplete iteration of its own loop counts as time outside
+/// of iterations. The unit of a follower stays in progress.
 void end_lifetime(Location& l, std::int64_t cpu_now_ns) {
   l.end = platform::now();
   count_off_cpu(l, false);
@@ -48,26 +48,26 @@ void end_lifetime(Location& l, std::int64_t cpu_now_ns) {
   l.stopped = false;
   end_readings(l);
   forget_marks(l);
-  if (l.following) l.following->alive = false;
-  if (!follows(l)) settle_unit(l);
+  if (l.follower) l.follower->alive = false;
+  if (!is_follower(l)) count_unit_outside(l);
 }
 
-/// A location, or what stands for a helper thread that has none.
-const void* who_pauses() { return own_location() ? static_cast<const void*>(own_location()) : &pausing; }
+/// Identifies the calling thread as the one that pauses: its location, or a substitute for a helper thread without one.
+const void* this_pauser() { return own_location() ? static_cast<const void*>(own_location()) : &pausing; }
 
-/// Pauses the locations that `for_each` hands out.
+/// Pauses the locations that `for_each` visits.
 template <class ForEach>
-bool pause(const ForEach& for_each, std::int64_t longest_ns) {
+bool pause(const ForEach& for_each, std::int64_t timeout_ns) {
   const void* nobody = nullptr;
-  if (!pausing.compare_exchange_strong(nobody, who_pauses())) return false;
+  if (!pausing.compare_exchange_strong(nobody, this_pauser())) return false;
   for_each([](Location& l) {
     Gate open = Gate::Open;
     l.gate.compare_exchange_strong(open, Gate::Paused);
   });
-  // Owners see the gate at their next entry; the barrier makes their earlier entries visible here.
+  // Owners see the gate at their next entry, and the barrier makes their earlier entries visible here.
   bool is_paused = platform::barrier_on_all_threads();
   for_each(
-      [&](const Location& l) { is_paused = is_paused && !is_bookkeeping(place_outside_bookkeeping(l, longest_ns)); });
+      [&](const Location& l) { is_paused = is_paused && !is_bookkeeping(wait_outside_bookkeeping(l, timeout_ns)); });
   if (!is_paused) resume_others();
   return is_paused;
 }
@@ -94,7 +94,7 @@ Location* make_detached_location(const LocationSettings& settings) {
 
 void free_detached_location(Location* l) {
   end_off_cpu(*l);
-  platform::unmake_on_pages(l->following);
+  platform::unmake_on_pages(l->follower);
   free_durations(*l);
   forget_marks(*l);
   end_readings(*l);
@@ -116,8 +116,8 @@ Location* begin_location(const LocationSettings& settings) {
   l->in_use.store(true, std::memory_order_relaxed);
   l->thread = thread_count.fetch_add(1, std::memory_order_relaxed);
   begin_events(*l);
-  if (!is_followed(*l))
-    if (auto* following = platform::make_on_pages<Following>()) begin_following(*l, *following);
+  if (!is_first_thread(*l))
+    if (auto* follower = platform::make_on_pages<Follower>()) begin_following(*l, *follower);
   Location* head = all.load(std::memory_order_relaxed);
   do {
     l->next = head;
@@ -135,7 +135,7 @@ bool enter_location(Location& l) {
   l.random_state =
       static_cast<std::uint64_t>(platform::now()) * 0x9e3779b97f4a7c15u ^ static_cast<std::uint64_t>(l.os_thread_id);
   l.cpu_clock.attach();
-  if (l.following) l.following->alive = true;
+  if (l.follower) l.follower->alive = true;
   begin_readings(l);
   begin_own_times(l);
   begin_off_cpu(l);
@@ -154,14 +154,14 @@ void end_location(Location& l) {
   const Inside inside = end_unfinished_bookkeeping(l);
   if (!pass_gate(l, inside)) return;
   l.call.sp = no_scope;
-  if (inside == Inside::Call) {  // the thread was cancelled in the call, or had left it by a jump
-    if (l.following) keep_up(l, inside);
+  if (inside == Inside::Call) {  // the thread was cancelled in the call, or has left it by a jump
+    if (l.follower) keep_up(l, inside);
     count_off_cpu_of_call(l, l.call_seen);
     end_open_call(l, l.call_seen);
     l.count_loss(Loss::CallAbandoned);
     messages_go_uncounted.store(true, std::memory_order_relaxed);
   }
-  if (l.following) keep_up(l, Inside::User);
+  if (l.follower) keep_up(l, Inside::User);
   lifecycle.ticks_end(l);
   set_own_location(nullptr);
   prctl(PR_GET_NAME, l.name);
@@ -174,11 +174,11 @@ void end_location(Location& l) {
 
 bool is_held(const Location& l) { return &l == own_location() || l.gate.load(std::memory_order_relaxed) != Gate::Open; }
 
-Inside place_outside_bookkeeping(const Location& l, std::int64_t longest_ns) {
-  platform::Patience patience(longest_ns);
+Inside wait_outside_bookkeeping(const Location& l, std::int64_t timeout_ns) {
+  platform::Backoff backoff(timeout_ns);
   Inside inside;
   do inside = l.inside.load(std::memory_order_acquire);
-  while (is_bookkeeping(inside) && patience.wait());
+  while (is_bookkeeping(inside) && backoff.wait());
   return inside;
 }
 
@@ -187,15 +187,15 @@ bool pause_others() {
     for (Location* l = first_location(); l; l = l->next)
       if (l != own_location()) f(*l);
   };
-  return pause(for_each_other, long_for_a_pause_ns);
+  return pause(for_each_other, pause_timeout_ns);
 }
 
-bool pause_one(Location& location, std::int64_t longest_ns) {
-  return pause([&](auto&& f) { f(location); }, longest_ns);
+bool pause_one(Location& location, std::int64_t timeout_ns) {
+  return pause([&](auto&& f) { f(location); }, timeout_ns);
 }
 
 void resume_others() {
-  if (pausing.load(std::memory_order_relaxed) != who_pauses()) return;
+  if (pausing.load(std::memory_order_relaxed) != this_pauser()) return;
   for (Location* l = first_location(); l; l = l->next) {
     Gate paused = Gate::Paused;
     l->gate.compare_exchange_strong(paused, Gate::Open, std::memory_order_release);
@@ -212,14 +212,14 @@ void close_location(Location& l) {
   if (!l.in_use.load(std::memory_order_acquire)) return;  // its thread has ended
   if (!own) {
     // The owner sees the shut gate at its next entry; the barrier makes its earlier stores to `inside` visible here.
-    // Without one, some time does as well.
+    // If there is no barrier, waiting some time has the same effect.
     if (!platform::barrier_on_all_threads()) platform::pause_ms(10);
     constexpr std::int64_t long_at_the_end_ns = 2'000'000'000;
-    if (is_bookkeeping(place_outside_bookkeeping(l, long_at_the_end_ns))) l.count_loss(Loss::ThreadStillRunning);
+    if (is_bookkeeping(wait_outside_bookkeeping(l, long_at_the_end_ns))) l.count_loss(Loss::ThreadStillRunning);
   }
   lifecycle.ticks_end(l);
   const Inside inside = own ? end_unfinished_bookkeeping(l) : l.inside.load(std::memory_order_acquire);
-  if (l.following) keep_up(l, inside);
+  if (l.follower) keep_up(l, inside);
   if (inside == Inside::Call) {
     count_off_cpu(l, true);
     end_open_call(l, platform::now());

@@ -1,5 +1,5 @@
 #pragma once
-/// What is measured: the tables that both halves share (format/), under the names of this folder.
+/// Aliases for the tables of metrics, losses and own times that both halves share (format/).
 
 #include "format/metrics.hpp"
 #include "format/own_times.hpp"

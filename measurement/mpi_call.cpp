@@ -14,10 +14,10 @@ namespace {
 
 constexpr BegunCall let_through{nullptr, false};
 
-/// The call is in the region that the frame of its caller remembers: its node and values are set. False: it is in another.
+/// Begins a call by the notes of its caller's frame: sets its node and values. False: the notes are for another region.
 [[gnu::always_inline]] inline bool begin_as_noted(Location& l, RegionId region, unwind::Frame& caller) {
   unwind::FrameNotes& notes = caller.notes;
-  if (notes.of != static_cast<std::uint32_t>(region) || notes.stamp == 0) [[unlikely]]
+  if (notes.key != static_cast<std::uint32_t>(region) || notes.stamp == 0) [[unlikely]]
     return false;
   l.call.node = NodeId{notes.child};
   if (notes.stamp != l.tree.stamp()) [[unlikely]] {
@@ -28,17 +28,18 @@ constexpr BegunCall let_through{nullptr, false};
   return true;
 }
 
-// What begins or returns as most calls do is one stretch of code that calls nothing, and saves no registers for that.
-// All else is a function that the stretch ends in.
+// The common case of a call's begin and return is straight code that calls nothing and so saves no registers. It leaves
+// to one of these functions in all other cases.
 
-[[gnu::noinline]] REFRAIN_HOT_CODE_OF_MANY BegunCall begin_on_other_path(Location& l, RegionId region, std::uintptr_t pc,
-                                                                         std::uintptr_t sp, std::uintptr_t fp) {
+[[gnu::noinline]] REFRAIN_HOT_CODE_OF_MANY BegunCall begin_on_other_path(Location& l, RegionId region,
+                                                                         std::uintptr_t pc, std::uintptr_t sp,
+                                                                         std::uintptr_t fp) {
   l.call.values = enter_region(l, region, {pc, sp, fp});
   return {&l, false};
 }
 
-/// The thread is in the program's code, or has stepped in for this call.
-[[gnu::noinline]] REFRAIN_HOT_CODE_OF_MANY BegunCall begin_in_turn(Location& l, RegionId region, std::uintptr_t pc,
+/// Begins a call in the general way. The thread is in the program's code, or has stepped in for this call.
+[[gnu::noinline]] REFRAIN_HOT_CODE_OF_MANY BegunCall begin_general(Location& l, RegionId region, std::uintptr_t pc,
                                                                    std::uintptr_t sp, std::uintptr_t fp) {
   if (!enter(l, Inside::User)) {
     take_back_timing(l);
@@ -56,7 +57,7 @@ constexpr BegunCall let_through{nullptr, false};
   return let_through;
 }
 
-/// The thread is not in the program's code, as far as is known.
+/// Begins a call on a thread that seems not to be in the program's code.
 [[gnu::noinline]] BegunCall begin_within(Location& l, RegionId region, std::uintptr_t pc, std::uintptr_t sp,
                                          std::uintptr_t fp) {
   if (is_announced(l, region, sp)) {
@@ -68,7 +69,7 @@ constexpr BegunCall let_through{nullptr, false};
   return begin_counted_call(l, region, {pc, sp, fp});
 }
 
-/// A timed call where the clock is a function.
+/// Begins a timed call on a machine where the clock is a function.
 [[gnu::noinline]] BegunCall begin_timed_by_clock(Location& l, RegionId region, std::uintptr_t pc, std::uintptr_t sp,
                                                  std::uintptr_t fp) {
   begin_timed_call(l, platform::now());
@@ -95,7 +96,7 @@ BegunCall begin_counted_call(Location& l, RegionId region, const platform::Regis
     note_passed_call(l, caller);
     return let_through;
   }
-  return begin_in_turn(l, region, caller.pc, caller.sp, caller.fp);
+  return begin_general(l, region, caller.pc, caller.sp, caller.fp);
 }
 
 REFRAIN_HOT_CODE BegunCall begin_call(RegionId region, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp) {
@@ -112,9 +113,9 @@ REFRAIN_HOT_CODE BegunCall begin_call(RegionId region, std::uintptr_t pc, std::u
   l.call.sp = sp;
   l.call.pc = pc;
   step_in(l);
-  if (l.gate.load(std::memory_order_acquire) != Gate::Open || l.following ||
+  if (l.gate.load(std::memory_order_acquire) != Gate::Open || l.follower ||
       calls_have_extras.load(std::memory_order_relaxed)) [[unlikely]]
-    return begin_in_turn(l, region, pc, sp, fp);
+    return begin_general(l, region, pc, sp, fp);
   l.call.region = region;
   l.call.announcement = Announcement::None;
   unwind::Frame* const frame = l.walker.known_frame(pc, sp, fp);
@@ -125,7 +126,7 @@ REFRAIN_HOT_CODE BegunCall begin_call(RegionId region, std::uintptr_t pc, std::u
 
 namespace {
 
-/// The call has ended at `end`; its time is counted.
+/// Counts a call that has ended at `end` with its time.
 [[gnu::always_inline]] inline ReturnedCall count_returned(Location& l, platform::Ticks time, platform::Ticks end) {
   ++l.call.values[column_of(MetricId::Visits)];
   l.call.values[column_of(MetricId::Time)] += time;
@@ -134,38 +135,38 @@ namespace {
   return {l.call.values, end};
 }
 
-/// As return_from_mpi(), after that has looked whose call it is.
-[[gnu::noinline]] REFRAIN_HOT_CODE_OF_MANY ReturnedCall return_in_turn(BegunCall begun, platform::Ticks end) {
+/// return_from_mpi() in the general way. The call is known to be the one in progress.
+[[gnu::noinline]] REFRAIN_HOT_CODE_OF_MANY ReturnedCall return_general(BegunCall begun, platform::Ticks end) {
   Location& l = *begun.location;
   if (!enter(l, Inside::Call)) return {nullptr, 0};  // counted by the finalizing thread
   OpenCall& call = l.call;
   if (!call.values) call.values = begun.within ? row_of(l, call) : row_after_cut(l);
   if (begun.within) return {call.values, 0};
   const platform::Ticks time = uncharged_time(call, end);
-  if (time >= shortest_with_switch && !has_kept_processor(l)) look_after_call(l, time, end);
+  if (time >= shortest_with_switch && !has_kept_processor(l)) look_at_call_end(l, time, end);
   const ReturnedCall returned = count_returned(l, time, end);
   if (l.extra) charge_reading(l, false, end, call.values + columns_of(NodeKind::Region));
   return returned;
 }
 
-[[gnu::noinline]] ReturnedCall return_by_clock(BegunCall begun) { return return_in_turn(begun, platform::now()); }
+[[gnu::noinline]] ReturnedCall return_by_clock(BegunCall begun) { return return_general(begun, platform::now()); }
 
 }  // namespace
 
 REFRAIN_HOT_CODE ReturnedCall return_from_mpi(BegunCall begun, std::uintptr_t sp) {
   Location& l = *begun.location;
   if (l.call.sp != sp) [[unlikely]]
-    return {nullptr, 0};  // a fiber's that was taken for abandoned, and has been counted as such
+    return {nullptr, 0};  // a call of a fiber that was taken for abandoned, and counted as such
   if (!platform::counter_is_trusted) [[unlikely]]
     return return_by_clock(begun);
   const platform::Ticks end = platform::counter_now();
   step_in(l);
-  if (l.gate.load(std::memory_order_acquire) != Gate::Open || l.following || begun.within || !l.call.values || l.extra)
+  if (l.gate.load(std::memory_order_acquire) != Gate::Open || l.follower || begun.within || !l.call.values || l.extra)
       [[unlikely]]
-    return return_in_turn(begun, end);
+    return return_general(begun, end);
   const platform::Ticks time = uncharged_time(l.call, end);
   if (time >= shortest_with_switch && !has_kept_processor(l)) [[unlikely]]
-    return return_in_turn(begun, end);
+    return return_general(begun, end);
   return count_returned(l, time, end);
 }
 

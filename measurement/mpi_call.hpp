@@ -1,5 +1,5 @@
 #pragma once
-/// The one way of an MPI call through Refrain: scope, call path, clock, PMPI call, clock, metrics, out.
+/// An MPI call on its way through Refrain: enter, call path, clock, PMPI call, clock, metrics, leave.
 ///
 /// `measured(region, call, after)` must be inlined into the wrapper that the program called, in a file compiled with
 /// frame pointers: the wrapper's own frame tells the caller's registers without unwinding.
@@ -14,13 +14,13 @@
 
 namespace refrain::measurement {
 
-/// Value row, in the unit in progress of `location`, of the call path by which another thread has begun an operation.
-/// Null: that thread is not measured, or the path is deeper than can be followed. Ordinary context, inside a scope.
+/// The value row, in the unit in progress of `location`, of the call path by which another thread has begun an
+/// operation. Null: that thread is not measured, or the path is too deep. Ordinary context, inside a scope.
 std::int64_t* values_of_other_thread(Location& location, const BegunAt& begun);
 
-/// The measured MPI call: what `after` may add to. Counts go to the call path of this call; those of an
-/// operation that it completes go to where that was begun, in the unit in which it completes: the path has values
-/// there, but no visit, so it is no part of the unit's call tree.
+/// A measured MPI call, to which `after` adds counts. They go to the call path of this call. Counts of an operation
+/// that it completes go to the call path that has begun the operation, in the unit in which it completes: that path
+/// then has values but no visit, so it is not in the unit's call tree.
 class MpiCall {
  public:
   MpiCall(Location& location, std::int64_t* values) : location_(location), values_(values) {}
@@ -49,7 +49,7 @@ class MpiCall {
     add(MetricId::BytesReceived, bytes);
     if ((messages | bytes) != 0) transfer_.what |= waits::Transfer::receives;
   }
-  /// Completes a send, or a collective operation, that was begun elsewhere.
+  /// The call completes a send, or a collective operation, that another call has begun.
   void completed_send(std::int64_t bytes) {
     transfer_.bytes += bytes;
     transfer_.what |= waits::Transfer::sends;
@@ -58,11 +58,11 @@ class MpiCall {
     transfer_.bytes += bytes;
     transfer_.what |= waits::Transfer::among(1);
   }
-  /// Nobody knows how much: it may be very much.
+  /// The number of bytes is not known, and may be very large.
   void received_unknown() { transfer_.bytes = std::max(transfer_.bytes, std::int64_t{1} << 62); }
-  /// It was a collective operation among so many processes.
+  /// The call was a collective operation among this number of processes.
   void among(int processes) { transfer_.what |= waits::Transfer::among(processes); }
-  /// `after` has run: what the call has completed is added to its row. Returns all that it has moved.
+  /// After `after`: adds the completed bytes to the row of the call. Returns what the call has moved.
   waits::Transfer finish() {
     if (completed_ != 0) values_[column_of(MetricId::BytesCompleted)] += completed_;
     transfer_.bytes += completed_;
@@ -71,8 +71,8 @@ class MpiCall {
   /// False: the call began while MPI_Pcontrol had stopped the measurement.
   bool is_recorded() const { return values_ != location_.while_stopped.row; }
   void lost(Loss loss) { location_.count_loss(loss); }
-  /// Whether messages, collective operations and fences are numbered, also while the measurement is stopped, and what
-  /// calls communicate is noted. By default they are.
+  /// Whether messages, collective operations and fences are numbered, also while the measurement is stopped, and
+  /// communications are noted. True by default.
   bool keeps_events() const { return __builtin_expect(location_.keeps_events, true); }
   Location& location() const { return location_; }
   /// A number for a request that the call begins.
@@ -81,7 +81,7 @@ class MpiCall {
   }
 
  private:
-  /// In the wrapper that this is inlined into, the transfer is in registers.
+  /// The transfer is in registers in the wrapper that this is inlined into.
   void add(MetricId column, std::int64_t bytes) {
     values_[column_of(column)] += bytes;
     transfer_.bytes += bytes;
@@ -98,48 +98,47 @@ class MpiCall {
 
   Location& location_;
   std::int64_t* values_;
-  std::int64_t completed_ = 0;  ///< bytes received, read and written, of operations that were begun elsewhere
-  waits::Transfer transfer_;    ///< but for these
+  std::int64_t completed_ = 0;  ///< bytes received, read and written by operations that other calls have begun
+  waits::Transfer transfer_;    ///< without these
 };
 
-/// Value row of the call path that ends in `region`, called from the frame with `registers` (pc is the return address);
-/// its node is the call's. Inside a scope.
+/// The value row of the call path that ends in `region`, called from the frame with `registers` (pc is the return
+/// address). Sets the node of the call. Inside a scope.
 std::int64_t* enter_region(Location& location, RegionId region, const platform::Registers& registers);
-/// The same when the frame is not known to the walker (null), or what it remembers is of another call.
+/// The same when the walker does not know the frame (null), or the notes of the frame are for another call.
 std::int64_t* enter_region_anew(Location& location, RegionId region, const platform::Registers& registers,
                                 unwind::Frame* known);
 
-/// Set when there is more to do where a call begins, or less: a trigger of iterations, metrics that are asked for, a
-/// stop of the measurement, an MPI that is not the adapter's.
+/// Set when the begin of a call needs extra work, or less work: a trigger of iterations, extra metrics, a stop of the
+/// measurement, an MPI that is not the adapter's.
 REFRAIN_OF_THIS_LIBRARY extern std::atomic<bool> calls_have_extras;
 /// The program uses another MPI than the adapter's: its calls are let through, once `calls_have_extras` is set.
 inline std::atomic<bool> calls_pass_through{false};
-/// enter_region() when `calls_have_extras` is set. Null: the call is to be let through, the scope has ended. Ordinary
+/// enter_region() when `calls_have_extras` is set. Null: the scope has ended, and the call is let through. Ordinary
 /// context.
 std::int64_t* enter_region_with_extras(Location& location, RegionId region, const platform::Registers& registers);
 
-/// When this process writes a snapshot next, in ticks. Set by the runtime.
+/// When this process is to write its next snapshot, in ticks. Set by the runtime.
 REFRAIN_OF_THIS_LIBRARY extern std::atomic<platform::Ticks> snapshot_due;
 /// Calls the runtime's hook. Ordinary context, inside a scope.
 void take_due_snapshot(Location& location);
 
-/// To be called first of all in every wrapper: what the cache misses before it cost is missing from the time of a timed
-/// call.
+/// To be called first in every wrapper: the time of a timed call lacks the cost of cache misses before it.
 [[gnu::always_inline]] inline void count_call(Location& location) {
   if (--location.calls_to_timing <= 0) [[unlikely]]
     begin_timed_call(location, platform::now());
 }
 
-/// Functions whose order on a rank says which message, collective operation or communicator is which, by RegionId. Set
-/// by the adapter, for good.
+/// By RegionId: whether the order of calls of this function identifies messages, collective operations or
+/// communicators. Set once by the adapter.
 inline std::span<const bool> mpi_regions_in_order;
-/// A thread that is not measured calls the function of `region`: from here on messages are not numbered, and the thread
-/// is a loss. Ordinary context.
+/// A thread that is not measured calls the function of `region`. If the order of its calls matters, messages are not
+/// numbered from here on, and the thread is counted as a loss. Ordinary context.
 void note_unmeasured_call(RegionId region);
-/// A call, made with the registers `caller`, is let through: the thread is in a call or in Refrain already. On another
-/// stack than that of the call in progress it is no part of that: MPI has switched to another user-level thread, which
-/// is not measured, or a signal handler on an alternate stack calls. Then this is a loss, and from here on messages are
-/// not numbered. Ordinary context.
+/// A call, made with the registers `caller`, is let through, because the thread is in a call or in Refrain already. A
+/// call on another stack is not part of the call in progress: MPI has switched to another user-level thread, which is
+/// not measured, or a signal handler on an alternate stack calls. It is counted as a loss, and messages are not
+/// numbered from here on. Ordinary context.
 void note_passed_call(Location& location, const platform::Registers& caller);
 
 /// True when the call in progress has announced the function of `region`. `sp` as in enter().
@@ -149,32 +148,30 @@ inline bool is_announced(const Location& location, RegionId region, std::uintptr
          !scope_is_gone(location, sp);
 }
 
-/// A call that has begun, or is to be let through: then `location` is null. `within`: an announced call, which has no
+/// A call that has begun. `location` is null for a call that is let through. `within`: an announced call, which has no
 /// visit and no time of its own; its counts go to the call in progress.
 struct BegunCall {
   Location* location;
   bool within;
 };
-/// A call that MPI has come back from. `values`: its row, null when it has been counted already, by who closed the
-/// location or took the call for abandoned.
+/// A call that has returned from MPI. `values`: its row; null when it was counted already, because another thread
+/// closed the location, or the call was taken for abandoned.
 struct ReturnedCall {
   std::int64_t* values;
   platform::Ticks end;
 };
 
-/// The program calls the function of `region`, with the registers `pc`, `sp` and `fp`: from here on the thread is in
-/// Refrain.
+/// The program calls the function of `region` with the registers `pc`, `sp` and `fp`. The thread enters Refrain.
 BegunCall begin_call(RegionId region, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp);
-/// The same after count_call(), for a call that is not announced.
+/// The same after count_call(), for a call that was not announced.
 BegunCall begin_counted_call(Location& location, RegionId region, const platform::Registers& caller);
 /// MPI has returned to the wrapper of a call that began with this stack pointer.
 ReturnedCall return_from_mpi(BegunCall call, std::uintptr_t sp);
-/// All of the call is counted: the thread goes on where the call was made.
+/// Ends a call that is counted: the thread returns to the program.
 void finish_call(BegunCall call, platform::Ticks end, waits::Transfer transfer);
 
-/// Runs `call`, which makes the PMPI call and returns its value, of a call that has begun. `before()` runs just
-/// before the clock starts: what has to be remembered of arguments that MPI overwrites; `after(MpiCall&, result)` adds
-/// counts, still outside MPI time.
+/// Runs `call`, which makes the PMPI call and returns its value, for a call that has begun. `before()` runs just before
+/// the clock starts, and saves arguments that MPI overwrites; `after(MpiCall&, result)` adds counts, outside MPI time.
 template <class Before, class Call, class After>
 [[gnu::always_inline]] inline auto run_call(BegunCall begun, Before&& before, Call&& call, After&& after) {
   if (!begun.location) [[unlikely]]
@@ -184,7 +181,7 @@ template <class Before, class Call, class After>
   const std::uintptr_t sp = location.call.sp;
   if (!begun.within) [[likely]] {
     location.call.taken_out = 0;
-    location.call.begin = location.call.charged_until = end_user_stretch(location);
+    location.call.begin = location.call.charged_until = end_user_time(location);
   }
   leave(location, Inside::Call);
   auto result = call();
@@ -197,8 +194,8 @@ template <class Before, class Call, class After>
   return result;
 }
 
-/// Runs `call`, measured when no call is in progress on this measured thread, or the one in progress has announced it.
-/// Any other call within a call passes through. `caller`: registers where the program made the call.
+/// Runs `call`, and measures it if this thread is measured and no call is in progress on it, or the call in progress
+/// has announced it. Any other call within a call passes through. `caller`: registers where the program made the call.
 template <class Before, class Call, class After>
 [[gnu::always_inline]] inline auto measured(const platform::Registers& caller, RegionId region, Before&& before,
                                             Call&& call, After&& after) {

@@ -8,16 +8,17 @@ namespace refrain::measurement {
 
 namespace {
 
-/// By which way run delay may be read.
+/// How run delay may be read.
 enum class Delay : std::uint8_t {
-  Kept,  ///< a descriptor that is kept
-  Any    ///< a file that is opened for that, too. Ordinary context
+  Kept,  ///< only through a descriptor that is kept open
+  Any    ///< also from a file that is opened for the reading. Ordinary context
 };
 
-/// What is off the CPU for less cannot have been switched out, and has not waited for a core.
+/// A thread that was off the CPU for less was not switched out, and has not waited for a core.
 constexpr std::int64_t shortest_off_ns = 1'000;
 
-/// A helper thread has the thread-local variables of its maker, whose own_location() is not its own.
+/// Whether the location is that of the calling thread. A helper thread shares the thread-local variables of its maker,
+/// so own_location() does not tell.
 bool is_own(const Location& l) { return l.os_thread_id == platform::thread_id(); }
 
 struct Clocks {
@@ -25,53 +26,54 @@ struct Clocks {
   std::int64_t cpu_ns, behind_ns;
 };
 
-/// Of the thread; one that is gone is as it was at the last look.
+/// Reads the clocks of the location's thread. The clocks of a thread that no longer exists are those of the last look.
 Clocks read_clocks(const Location& l, bool own) {
   Clocks now{platform::now(), own ? platform::thread_cpu_ns() : platform::thread_cpu_ns_of(l.os_thread_id), 0};
   now.behind_ns = platform::monotonic_ns() - now.cpu_ns;
   return now.cpu_ns >= 0 ? now : Clocks{l.off_cpu.at, l.off_cpu.cpu_ns, l.off_cpu.behind_ns};
 }
 
-/// Ordinary context.
+/// The run delay of the location's thread. Ordinary context.
 std::int64_t read_delay(const Location& l) {
   const std::int64_t kept = l.off_cpu.run_delay.ns();
   return kept != platform::RunDelay::unknown ? kept : platform::RunDelay::ns_of(l.os_thread_id);
 }
 
-/// The same; of a descriptor that the program has closed nothing is kept.
+/// The same. Closes a descriptor whose number the program has taken.
 std::int64_t read_delay_anew(Location& l, Delay by) {
-  OffCpu& of = l.off_cpu;
-  if (of.has_descriptor) {
-    if (const std::int64_t kept = of.run_delay.ns(); kept != platform::RunDelay::unknown) return kept;
-    of.run_delay.close();
-    of.has_descriptor = false;
+  OffCpu& state = l.off_cpu;
+  if (state.has_descriptor) {
+    if (const std::int64_t kept = state.run_delay.ns(); kept != platform::RunDelay::unknown) return kept;
+    state.run_delay.close();
+    state.has_descriptor = false;
   }
   return by == Delay::Any ? platform::RunDelay::ns_of(l.os_thread_id) : platform::RunDelay::unknown;
 }
 
 bool may_have_waited(const OffCpuTimes& unread) { return unread.user + unread.mpi >= shortest_off_ns; }
 
-/// whole * part / all, to 2^-31 of it. A division of 128 bits would be a call that a handler may not make.
+/// whole * part / all, with a relative error of 2^-31. A division of 128 bits would be a function call, which a handler
+/// must not make.
 std::int64_t share_of(std::int64_t whole, std::int64_t part, std::int64_t all) {
   for (; all >> 31 != 0; all >>= 1) part >>= 1;
   return whole / all * part + whole % all * part / all;
 }
 
-/// Of what the run delay has grown by, the part that falls to user code.
+/// The part of the growth of run delay that belongs to user code.
 std::int64_t part_of_user(std::int64_t grown, const OffCpuTimes& off) {
   if (off.mpi <= 0) return grown;
   if (off.user <= 0) return 0;
   return share_of(grown, off.user, off.user + off.mpi);
 }
 
-/// Nanoseconds of ticks before `now`, by what both clocks have grown by since the last look.
-std::int64_t ns_of(platform::Ticks ticks, const OffCpu& of, const Clocks& now) {
-  const std::int64_t grown_ns = now.cpu_ns + now.behind_ns - of.cpu_ns - of.behind_ns;
-  const platform::Ticks grown = now.at - of.at;
+/// Converts ticks before `now` to nanoseconds, by the growth of both clocks since the last look.
+std::int64_t ns_of(platform::Ticks ticks, const OffCpu& state, const Clocks& now) {
+  const std::int64_t grown_ns = now.cpu_ns + now.behind_ns - state.cpu_ns - state.behind_ns;
+  const platform::Ticks grown = now.at - state.at;
   return ticks < grown ? share_of(grown_ns, ticks, grown) : grown_ns;
 }
 
-/// Where the thread is now, and where the watch says that it has been switched out since the last look.
+/// Where the thread may have been switched out since the last look, by the watch and by where it is now.
 enum class Switched : std::uint8_t { InCall, InCallsBefore, InUserCode };
 
 Switched switched(const Location& l, bool own, bool in_mpi) {
@@ -79,31 +81,33 @@ Switched switched(const Location& l, bool own, bool in_mpi) {
   return own && l.off_cpu.calls > 0 && has_kept_processor(l) ? Switched::InCallsBefore : Switched::InUserCode;
 }
 
-/// What the clocks have grown by since the last look. They may be corrected by a few nanoseconds: the sum stays right.
-OffCpuTimes grown_until(const OffCpu& of, const Clocks& now, Switched where) {
-  const std::int64_t all = now.behind_ns - of.behind_ns;
+/// The time off the CPU since the last look. The clocks may be corrected by a few nanoseconds, so it may be negative;
+/// the sum is right.
+OffCpuTimes grown_until(const OffCpu& state, const Clocks& now, Switched where) {
+  const std::int64_t all = now.behind_ns - state.behind_ns;
   if (where != Switched::InUserCode) return {.mpi = all};
-  if (of.calls == 0 || all <= 0) return {.user = all};
-  const std::int64_t calls_ns = ns_of(of.calls, of, now), in_calls = calls_ns < all ? calls_ns : all;
+  if (state.calls == 0 || all <= 0) return {.user = all};
+  const std::int64_t calls_ns = ns_of(state.calls, state, now), in_calls = calls_ns < all ? calls_ns : all;
   return {.user = all - in_calls, .mpi = in_calls};
 }
 
-/// How the time off the CPU in calls is shared: among the short calls since the last look and the call in progress.
+/// Divides the time off the CPU in calls among the short calls since the last look and the call in progress.
 struct SharesOfCalls {
-  std::int64_t off_ns;                  ///< of all of them: no more than they have lasted
-  platform::Ticks lasted, in_progress;  ///< all of them, and the call in progress since the last look
+  std::int64_t off_ns;  ///< of all these calls; no more than their duration
+  platform::Ticks lasted,
+      in_progress;  ///< duration of all these calls, and of the call in progress since the last look
 
   std::int64_t of(platform::Ticks part) const { return lasted > 0 ? share_of(off_ns, part, lasted) : 0; }
 };
 
-/// `until`: the call in progress was there until then; 0: there is none.
+/// `until`: the end of the call in progress; 0: there is none.
 SharesOfCalls shares_of_calls(const Location& l, std::int64_t off_ns, const Clocks& now, platform::Ticks until) {
-  const OffCpu& of = l.off_cpu;
-  const platform::Ticks since = l.call.begin > of.at ? l.call.begin : of.at;
+  const OffCpu& state = l.off_cpu;
+  const platform::Ticks since = l.call.begin > state.at ? l.call.begin : state.at;
   SharesOfCalls shares{off_ns, 0, until > since ? until - since : 0};
   shares.lasted = shares.in_progress;
-  for (std::uint32_t i = 0; i < of.short_call_count; ++i) shares.lasted += of.short_calls[i].lasted;
-  const std::int64_t lasted_ns = ns_of(shares.lasted, of, now);
+  for (std::uint32_t i = 0; i < state.short_call_count; ++i) shares.lasted += state.short_calls[i].lasted;
+  const std::int64_t lasted_ns = ns_of(shares.lasted, state, now);
   if (shares.off_ns > lasted_ns) shares.off_ns = lasted_ns;
   return shares;
 }
@@ -114,113 +118,113 @@ std::int64_t& off_cpu_of_path(Location& l, NodeId node) {
 }
 
 void give_to_short_calls(Location& l, const SharesOfCalls& shares) {
-  const OffCpu& of = l.off_cpu;
-  for (std::uint32_t i = 0; i < of.short_call_count; ++i)
-    if (const std::int64_t off_ns = shares.of(of.short_calls[i].lasted); off_ns > 0)
-      off_cpu_of_path(l, of.short_calls[i].node) += off_ns;
+  const OffCpu& state = l.off_cpu;
+  for (std::uint32_t i = 0; i < state.short_call_count; ++i)
+    if (const std::int64_t off_ns = shares.of(state.short_calls[i].lasted); off_ns > 0)
+      off_cpu_of_path(l, state.short_calls[i].node) += off_ns;
 }
 
-/// Remembers a call that has ended for the next look. False: it is to be looked at now.
-bool remember_short_call(OffCpu& of, NodeId node, platform::Ticks lasted) {
-  if (of.calls + lasted >= shortest_without_watch) return false;
+/// Remembers a call that has ended for the next look. False: a look is needed now.
+bool remember_short_call(OffCpu& state, NodeId node, platform::Ticks lasted) {
+  if (state.calls + lasted >= shortest_without_watch) return false;
   std::uint32_t i = 0;
-  while (i < of.short_call_count && of.short_calls[i].node != node) ++i;
+  while (i < state.short_call_count && state.short_calls[i].node != node) ++i;
   if (i == OffCpu::max_short_calls) return false;
-  if (i == of.short_call_count) {
-    of.short_calls[i] = {node, 0};
+  if (i == state.short_call_count) {
+    state.short_calls[i] = {node, 0};
     std::atomic_signal_fence(std::memory_order_release);
-    of.short_call_count = i + 1;
+    state.short_call_count = i + 1;
   }
-  of.short_calls[i].lasted += lasted;
-  of.calls += lasted;
+  state.short_calls[i].lasted += lasted;
+  state.calls += lasted;
   return true;
 }
 
-/// How much longer than at the last reading the thread has waited for a core in user code.
-std::int64_t take_waited(OffCpu& of, std::int64_t delay_ns) {
+/// The time for which the thread has waited for a core in user code since run delay was last read.
+std::int64_t take_waited(OffCpu& state, std::int64_t delay_ns) {
   if (delay_ns == platform::RunDelay::unknown) return 0;
-  const std::int64_t before = std::exchange(of.delay_ns, delay_ns);
-  return part_of_user(delay_ns - before, std::exchange(of.unread, {}));
+  const std::int64_t before = std::exchange(state.delay_ns, delay_ns);
+  return part_of_user(delay_ns - before, std::exchange(state.unread, {}));
 }
 
-void remember(OffCpu& of, const Clocks& now) {
-  of.at = now.at;
-  of.calls = 0;
-  of.short_call_count = 0;
-  of.cpu_ns = now.cpu_ns;
-  of.behind_ns = now.behind_ns;
+void remember(OffCpu& state, const Clocks& now) {
+  state.at = now.at;
+  state.calls = 0;
+  state.short_call_count = 0;
+  state.cpu_ns = now.cpu_ns;
+  state.behind_ns = now.behind_ns;
 }
 
 struct Reading {
   Clocks clocks;
-  std::int64_t delay_ns;  ///< where it may have grown and can be read
+  std::int64_t delay_ns;  ///< RunDelay::unknown where it cannot have grown or cannot be read
 };
 
-/// A kernel that did not count at the begin of the thread is not asked again for its run delay. The clocks come last:
-/// reading the CPU clock makes the kernel look whether the thread has had its turn, and where it has, the thread loses
-/// its core there and not in the program's next look at that clock.
+/// Reads run delay and the clocks. Run delay is not read where the kernel did not count it at the begin of the thread.
+/// The clocks come last: reading the CPU clock makes the kernel check whether the thread's time slice has expired; if
+/// so, the thread loses its core here and not when the program next reads that clock.
 Reading read(Location& l, bool own, Delay by, bool delay_is_asked) {
   const bool is_asked = l.off_cpu.knows_delay && delay_is_asked;
   const std::int64_t delay_ns = is_asked ? read_delay_anew(l, by) : platform::RunDelay::unknown;
   return {read_clocks(l, own), delay_ns};
 }
 
-/// How often everything is read at most. A thread that has lost its core while it read has a new turn.
-constexpr int most_tries = 2;
+/// The number of times that everything is read at most. A thread that lost its core while reading has a new time slice.
+constexpr int max_tries = 2;
 
-/// No watch tells of a switch, but the clocks do: run delay is read only when time is missing, and once more behind the
-/// clocks, since what it has grown by meanwhile tells that they were not read at one moment.
+/// Without a switch watch the clocks show a switch: run delay is read only when time is missing. It is read once more
+/// after the clocks: if it has grown, the readings do not belong to one moment.
 Reading read_without_watch(Location& l, Delay by) {
-  const OffCpu& of = l.off_cpu;
+  const OffCpu& state = l.off_cpu;
   Reading reading = read(l, true, by, false);
-  OffCpuTimes missing = of.unread;
-  missing.user += reading.clocks.behind_ns - of.behind_ns;
-  if (!of.knows_delay || !may_have_waited(missing)) return reading;
-  for (int i = 0; i < most_tries; ++i) {
+  OffCpuTimes missing = state.unread;
+  missing.user += reading.clocks.behind_ns - state.behind_ns;
+  if (!state.knows_delay || !may_have_waited(missing)) return reading;
+  for (int i = 0; i < max_tries; ++i) {
     reading = read(l, true, by, true);
     if (reading.delay_ns == platform::RunDelay::unknown || reading.delay_ns == read_delay_anew(l, by)) break;
   }
   return reading;
 }
 
-/// Reads everything at one moment: if the thread is switched out in between, everything is read again. Each try begins
-/// the watch anew before it reads, so that the next look notices any later switch; only the thread itself can begin a
-/// watch. While it holds, the thread cannot have waited for a core.
+/// Reads all values at one moment: if the thread is switched out in between, they are read again. Each try begins the
+/// watch anew before it reads, so that the next look notices any later switch; only the thread itself can begin a
+/// watch. While the watch holds, the thread cannot have waited for a core.
 Reading read_at_once(Location& l, bool own, Delay by) {
-  OffCpu& of = l.off_cpu;
+  OffCpu& state = l.off_cpu;
   if (!own) {
-    of.watch = 0;
+    state.watch = 0;
     return read(l, own, by, true);
   }
   if (!l.cpu_clock.watch().works()) return read_without_watch(l, by);
-  bool delay_is_asked = !has_kept_processor(l) || may_have_waited(of.unread);
+  bool delay_is_asked = !has_kept_processor(l) || may_have_waited(state.unread);
   for (int i = 1;; ++i) {
-    of.watch = l.cpu_clock.watch().begin();
+    state.watch = l.cpu_clock.watch().begin();
     const Reading reading = read(l, own, by, delay_is_asked);
-    if (i == most_tries || has_kept_processor(l)) return reading;
+    if (i == max_tries || has_kept_processor(l)) return reading;
     delay_is_asked = true;
   }
 }
 
-void note_in_call(OffCpu& of, platform::Ticks begin, std::int64_t off_ns) {
-  if (of.call_begin != begin) of.call_ns = 0;
-  of.call_begin = begin;
-  of.call_ns += off_ns;
+void note_in_call(OffCpu& state, platform::Ticks begin, std::int64_t off_ns) {
+  if (state.call_begin != begin) state.call_ns = 0;
+  state.call_begin = begin;
+  state.call_ns += off_ns;
 }
 
 /// Whether the rows of call paths may be written.
 enum class Rows : std::uint8_t { Written, Kept };
 
-/// `after_call`: so much of the time, which counts as that of a call, has passed since the call.
+/// A look. `after_call`: ticks since the end of the call, by which the time in calls is reduced in favour of user code.
 OffCpuTimes take(Location& l, bool own, bool in_mpi, Delay by, platform::Ticks after_call = 0,
                  Rows rows = Rows::Written) {
-  OffCpu& of = l.off_cpu;
+  OffCpu& state = l.off_cpu;
   const Switched where = switched(l, own, in_mpi);
   const Reading reading = read_at_once(l, own, by);
   const Clocks& now = reading.clocks;
-  OffCpuTimes grown = grown_until(of, now, where);
+  OffCpuTimes grown = grown_until(state, now, where);
   if (after_call > 0 && grown.mpi > 0) {
-    const std::int64_t after_ns = ns_of(after_call, of, now);
+    const std::int64_t after_ns = ns_of(after_call, state, now);
     grown.user = after_ns < grown.mpi ? after_ns : grown.mpi;
     grown.mpi -= grown.user;
   }
@@ -228,12 +232,12 @@ OffCpuTimes take(Location& l, bool own, bool in_mpi, Delay by, platform::Ticks a
     const SharesOfCalls shares = shares_of_calls(l, grown.mpi, now, in_mpi ? now.at - after_call : 0);
     if (rows == Rows::Written && !l.stopped) give_to_short_calls(l, shares);
     grown.in_call = shares.of(shares.in_progress);
-    if (grown.in_call > 0) note_in_call(of, l.call.begin, grown.in_call);
+    if (grown.in_call > 0) note_in_call(state, l.call.begin, grown.in_call);
   }
-  if (now.cpu_ns != of.cpu_ns) of.unread += grown;
-  remember(of, now);
-  grown.waited = take_waited(of, reading.delay_ns);
-  if (!l.stopped) of.sum += grown;
+  if (now.cpu_ns != state.cpu_ns) state.unread += grown;
+  remember(state, now);
+  grown.waited = take_waited(state, reading.delay_ns);
+  if (!l.stopped) state.sum += grown;
   return grown;
 }
 
@@ -243,12 +247,13 @@ void count(Location& l, const OffCpuTimes& grown) {
   if (grown.in_call > 0 && !l.stopped) off_cpu_of_path(l, l.call.node) += grown.in_call;
 }
 
-/// Where no watch tells, it is taken for granted of what was short.
+/// Whether the thread may have been switched out in the last `lasted` ticks. Without a watch a short interval is
+/// assumed to have no switch.
 bool may_have_been_switched_out(Location& l, platform::Ticks lasted) {
   return !has_kept_processor(l) && (lasted >= shortest_without_watch || l.cpu_clock.watch().works());
 }
 
-/// By the thread itself, as a piece of own work.
+/// Looks and counts, as a piece of own work. By the thread itself.
 void look(Location& l, bool in_mpi, platform::Ticks after_call = 0) {
   const OwnTimeBegin begin = begin_own_time(l);
   count(l, take(l, true, in_mpi, Delay::Kept, after_call));
@@ -258,27 +263,27 @@ void look(Location& l, bool in_mpi, platform::Ticks after_call = 0) {
 }  // namespace
 
 void begin_off_cpu(Location& l) {
-  OffCpu& of = l.off_cpu;
-  of.has_descriptor = of.run_delay.open();
-  of.watch = l.cpu_clock.watch().begin();
-  remember(of, read_clocks(l, true));
-  of.unread = of.sum = {};
-  of.delay_ns = read_delay(l);
-  of.knows_delay = of.delay_ns != platform::RunDelay::unknown;
-  if (!of.knows_delay) l.count_loss(Loss::RunDelayUnknown);
+  OffCpu& state = l.off_cpu;
+  state.has_descriptor = state.run_delay.open();
+  state.watch = l.cpu_clock.watch().begin();
+  remember(state, read_clocks(l, true));
+  state.unread = state.sum = {};
+  state.delay_ns = read_delay(l);
+  state.knows_delay = state.delay_ns != platform::RunDelay::unknown;
+  if (!state.knows_delay) l.count_loss(Loss::RunDelayUnknown);
 }
 
 void end_off_cpu(Location& l) {
-  OffCpu& of = l.off_cpu;
+  OffCpu& state = l.off_cpu;
   constexpr std::int64_t worth_a_word_ns = 1'000'000;
-  if (of.knows_delay && of.unread.user >= worth_a_word_ns) l.count_loss(Loss::RunDelayUnknown);
-  of.run_delay.close();
-  of.has_descriptor = of.knows_delay = false;
-  of.unread = {};
+  if (state.knows_delay && state.unread.user >= worth_a_word_ns) l.count_loss(Loss::RunDelayUnknown);
+  state.run_delay.close();
+  state.has_descriptor = state.knows_delay = false;
+  state.unread = {};
 }
 
 OffCpuTimes take_off_cpu(Location& l, bool in_mpi) {
-  // A tick that is left by a jump must not leave a file open.
+  // A tick may be left by a jump, and must not leave a file open then.
   const bool in_handler = l.inside.load(std::memory_order_relaxed) == Inside::Tick;
   return take(l, is_own(l), in_mpi, in_handler ? Delay::Kept : Delay::Any);
 }
@@ -295,46 +300,46 @@ void count_off_cpu_of_call(Location& l, platform::Ticks until) {
 }
 
 OffCpuTimes off_cpu_since_look(const Location& l, bool in_mpi) {
-  const OffCpu& of = l.off_cpu;
+  const OffCpu& state = l.off_cpu;
   const bool own = is_own(l);
   const Clocks now = read_clocks(l, own);
-  OffCpuTimes grown = grown_until(of, now, switched(l, own, in_mpi));
+  OffCpuTimes grown = grown_until(state, now, switched(l, own, in_mpi));
   if (in_mpi && grown.mpi > 0) {
     const SharesOfCalls shares = shares_of_calls(l, grown.mpi, now, now.at);
     grown.in_call = shares.of(shares.in_progress);
   }
-  OffCpuTimes unread = of.unread;
+  OffCpuTimes unread = state.unread;
   unread += grown;
-  const bool is_asked = of.knows_delay && may_have_waited(unread);
+  const bool is_asked = state.knows_delay && may_have_waited(unread);
   const std::int64_t delay_ns = is_asked ? read_delay(l) : platform::RunDelay::unknown;
-  if (delay_ns != platform::RunDelay::unknown) grown.waited = part_of_user(delay_ns - of.delay_ns, unread);
+  if (delay_ns != platform::RunDelay::unknown) grown.waited = part_of_user(delay_ns - state.delay_ns, unread);
   return grown;
 }
 
-void look_after_call(Location& l, platform::Ticks lasted, platform::Ticks end) {
+void look_at_call_end(Location& l, platform::Ticks lasted, platform::Ticks end) {
   if (!may_have_been_switched_out(l, lasted)) return;
-  OffCpu& of = l.off_cpu;
-  if (remember_short_call(of, l.call.node, lasted)) {
-    of.watch = l.cpu_clock.watch().begin();
+  OffCpu& state = l.off_cpu;
+  if (remember_short_call(state, l.call.node, lasted)) {
+    state.watch = l.cpu_clock.watch().begin();
     return;
   }
-  // Another thread may have held this one at its gate: that is bookkeeping.
+  // Another thread may have held this one at its gate. That time is bookkeeping.
   const platform::Ticks since = platform::now() - end;
   look(l, true, since > shortest_without_watch ? since : 0);
 }
 
-platform::Ticks begin_after_look(Location& l, platform::Ticks now) {
+platform::Ticks look_at_call_begin(Location& l, platform::Ticks now) {
   if (!may_have_been_switched_out(l, now - l.call.begin)) return now;
   look(l, false);
   return platform::now();
 }
 
-void end_user_part(Location& l, platform::Ticks now) {
-  if (!is_own(l)) return;  // who ends the measurement of another thread has counted all
-  const OffCpu& of = l.off_cpu;
-  const bool is_unread = of.knows_delay && !of.has_descriptor && may_have_waited(of.unread);
-  const bool is_long = now - of.at >= longest_without_look;
-  if (is_unread || is_long || of.calls > 0 || may_have_been_switched_out(l, now - l.call.begin))
+void look_at_boundary(Location& l, platform::Ticks now) {
+  if (!is_own(l)) return;  // the thread that ends the measurement of this one has counted everything
+  const OffCpu& state = l.off_cpu;
+  const bool is_unread = state.knows_delay && !state.has_descriptor && may_have_waited(state.unread);
+  const bool is_long = now - state.at >= longest_without_look;
+  if (is_unread || is_long || state.calls > 0 || may_have_been_switched_out(l, now - l.call.begin))
     count_off_cpu(l, false);
 }
 

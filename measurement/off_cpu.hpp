@@ -1,30 +1,31 @@
 #pragma once
-/// For how long a thread was off the CPU, exactly: in user code, there also how long it was ready and waited for a
-/// core, and in calls of MPI.
+/// How long a thread was off the CPU, exactly: in user code, in MPI calls, and how much of the former it was ready to
+/// run and waited for a core.
 ///
-/// Wall time less the thread's CPU clock grows only while the thread does not run. So it is looked at where user code
-/// ends and a call begins, where the call ends, where a unit, a loop or a region begins or ends, and in ticks; and only
-/// when the thread may have lost its processor since (platform/switch_watch.hpp): a switch costs more than the look.
-/// All are counters: nothing is lost between two looks, it may only be told late. What the scheduler calls run delay
-/// (platform/run_delay.hpp) is read with them.
+/// Wall time minus the thread's CPU clock grows only while the thread does not run. A *look* reads both clocks. The
+/// thread looks where user code ends and a call begins, where the call ends, where a unit, a loop or a region begins or
+/// ends, and in ticks; but only if it may have lost its processor since the last look (platform/switch_watch.hpp), so
+/// a look costs less than the switch that caused it. All readings are of counters: nothing is lost between two looks, a
+/// change may only be seen late. The scheduler's run delay (platform/run_delay.hpp) is read together with the clocks.
 ///
-/// No stretch of less than a microsecond can hold a switch: two processes that only yield to each other switch in 1.5
-/// us. Without a watch only stretches of some 20 us and more are looked at: what is shorter moves to its neighbour.
-/// There run delay is read only when the clocks say that time is missing.
-/// Calls that are shorter are looked at together: only the watch begins anew after each, and their paths are
-/// remembered. So while it holds in user code, what the clocks have grown by is the calls'; where it does not, the look
-/// cannot tell the calls from the stretch, and the calls count as off the CPU all the time: at most some 20 us are
-/// wrong, once for a stretch that was switched out.
+/// An interval of less than a microsecond cannot contain a switch: two processes that only yield to each other switch
+/// in 1.5 us. Without a switch watch the thread looks only after intervals of 20 us and more, so a shorter time off the
+/// CPU counts in the next interval, and run delay is read only when the clocks show that time is missing.
 ///
-/// A unit has its time off the CPU by its wall time and CPU clock; of that this tells which part was in calls, and
-/// which part of the rest was waiting for a core.
+/// Short calls share one look: after each of them only the watch begins anew, and their call paths are remembered. So
+/// while the watch holds in user code, time off the CPU belongs to the calls. Where it does not hold, the look cannot
+/// distinguish the calls from user code, and all of the calls' time counts as off the CPU: at most some 20 us are
+/// wrong, once for each interval with a switch.
+///
+/// The time off the CPU of a unit is its wall time minus its CPU time; these looks divide it into the part in calls,
+/// the part in which the thread waited for a core in user code, and the rest.
 ///
 /// Each call path has the part of its own calls. Calls that one look covers share its time off the CPU in proportion to
-/// their time, and none gets more than that. The rest is in the unit alone: it is assigned to no call path.
+/// their time, and none gets more than that. The remainder is in the total of the unit only.
 ///
-/// Bookkeeping of Refrain counts as user code: a thread that has to wait for a core there waits like the program.
-/// What a hypervisor or interrupts take from a thread that keeps its processor comes with the next look; where a region
-/// or a unit ends there is one unless less than some 0.4 ms have passed since the last one.
+/// Refrain's bookkeeping counts as user code: a thread that waits for a core there waits like the program. Time that a
+/// hypervisor or interrupts take from a thread that keeps its processor is seen at the next look; where a region or a
+/// unit ends the thread looks if the last look was more than some 0.4 ms ago.
 ///
 /// A tick that is left by a jump (abandoned_scope.hpp) may lose what it has just read, as it loses its sample.
 
@@ -41,9 +42,9 @@ struct Location;
 /// Nanoseconds.
 struct OffCpuTimes {
   std::int64_t user = 0;     ///< in user code
-  std::int64_t waited = 0;   ///< of these ready to run
-  std::int64_t mpi = 0;      ///< in calls of MPI
-  std::int64_t in_call = 0;  ///< of these in the call in progress, or the one that has just ended
+  std::int64_t waited = 0;   ///< part of `user` in which the thread was ready to run
+  std::int64_t mpi = 0;      ///< in MPI calls
+  std::int64_t in_call = 0;  ///< part of `mpi` in the call in progress, or the one that has just ended
 
   OffCpuTimes& operator+=(const OffCpuTimes& other) {
     user += other.user;
@@ -54,70 +55,68 @@ struct OffCpuTimes {
   }
 };
 
-/// Calls of one call path that are looked at together with others.
+/// Short calls of one call path that share a look with others.
 struct ShortCalls {
   NodeId node;
   platform::Ticks lasted;
 };
 
-/// Of a location's thread.
+/// State of a location's thread.
 struct OffCpu {
   static constexpr std::uint32_t max_short_calls = 8;
 
   bool has_descriptor = false;
   bool knows_delay = false;
-  platform::Ticks at = 0;     ///< when the last look was
-  platform::Ticks calls = 0;  ///< how long calls have lasted since, in which the thread may have been switched out
+  platform::Ticks at = 0;     ///< time of the last look
+  platform::Ticks calls = 0;  ///< duration of short calls since then in which the thread may have been switched out
   std::uint32_t short_call_count = 0;
   ShortCalls short_calls[max_short_calls] = {};  ///< these calls, by call path
-  std::int64_t cpu_ns = 0;                       ///< the thread's CPU clock then
-  std::int64_t behind_ns = 0;                    ///< how far that was behind the wall clock
+  std::int64_t cpu_ns = 0;                       ///< the thread's CPU clock at the last look
+  std::int64_t behind_ns = 0;                    ///< wall clock minus CPU clock at the last look
   std::int64_t delay_ns = 0;                     ///< run delay when it was last read
-  OffCpuTimes unread{};                          ///< off the CPU since then; `waited` is 0
+  OffCpuTimes unread{};                          ///< time off the CPU since run delay was last read; `waited` is 0
   OffCpuTimes sum{};                             ///< of the thread, up to the last look, while it was measured
   platform::RunDelay run_delay;
-  // For the event of a call: begin of the call that was last found off the CPU, and for how long it has been so far.
+  // For the event of a call: begin of the last call with time off the CPU, and that time so far.
   platform::Ticks call_begin = 0;
   std::int64_t call_ns = 0;
-  std::uint32_t watch = 0;  ///< since the last look; last: Location::cpu_clock follows
+  std::uint32_t watch = 0;  ///< begun at the last look; last member, as Location::cpu_clock comes next
 };
 
-/// In ticks; of counters of 1 GHz and more. What is shorter than the second is not looked at by itself without a watch,
-/// and with one not after calls.
+/// In ticks, for counters of 1 GHz and more. No look is made after an interval that is shorter than the first.
+/// Intervals shorter than the second have no look of their own without a watch, and calls shorter than it never.
 inline constexpr platform::Ticks shortest_with_switch = 1'000, shortest_without_watch = 50'000;
-/// In ticks: a mark looks after a stretch of this length even if the watch has seen no switch.
+/// In ticks: at a mark the thread looks after this time even if the watch holds.
 inline constexpr platform::Ticks longest_without_look = 1'000'000;
 
-/// The location's thread begins / ends. The thread itself, inside a scope; it may also be ended by another thread.
+/// The location's thread begins, or ends. By the thread itself, inside a scope; another thread may end it, too.
 void begin_off_cpu(Location& location);
 void end_off_cpu(Location& location);
 
-/// The time off the CPU since the last look, which counts as that of a call of MPI, or of user code, in the
-/// sum of the thread but not in the unit in progress. Short calls before the call in progress have their part in the
-/// rows of the unit in progress; OffCpuTimes::in_call is in no row. Run delay is read, too, but by ticks of threads
-/// without a descriptor for it; where that has not been done at each look, it is divided in proportion to the time off
-/// the CPU. By the thread itself, or by who holds it. Async-signal-safe.
+/// A look: the time off the CPU since the last look, in an MPI call or in user code. It is added to the sum of the
+/// thread, but not to the unit in progress. The part of short calls before the call in progress is added to their rows;
+/// OffCpuTimes::in_call is in no row. Run delay is read, too, except by ticks of threads without a descriptor for it;
+/// what was not read at each look is divided in proportion to the time off the CPU. By the thread itself or the holder
+/// of the location. Async-signal-safe.
 OffCpuTimes take_off_cpu(Location& location, bool in_mpi);
-/// The same, and counted in the unit in progress and at the path of the call in progress.
+/// A look whose result is added to the unit in progress and to the row of the call in progress.
 void count_off_cpu(Location& location, bool in_mpi);
-/// The same in a tick that has found user code: the signal has ended the watch, and a call that begins after it need
-/// not look again. `holds`: the tick holds the location; else the time of calls before it is assigned to no call path.
+/// The same in a tick that has found user code: the signal has ended the watch, and a call that begins next need not
+/// look again. `holds`: the tick holds the location; otherwise time of short calls is assigned to no call path.
 void count_off_cpu_in_tick(Location& location, bool holds);
-/// The same of a call that nobody has seen end: it is counted until then, and what comes after is user code.
+/// The same for a call whose end was not seen: its time counts up to `until`, and the time since then as user code.
 void count_off_cpu_of_call(Location& location, platform::Ticks until);
-/// The same as take_off_cpu(), and nothing is changed. Ordinary context; by who holds the thread.
+/// The result that take_off_cpu() would have; changes nothing. Ordinary context; by the holder of the location.
 OffCpuTimes off_cpu_since_look(const Location& location, bool in_mpi);
 
-/// The call in progress has ended at `end`, and has lasted so long: the thread's time off the CPU meanwhile is counted
-/// in the unit in progress and at the call path, unless the thread has kept its processor. Run delay is read only where
-/// a descriptor is kept for that. By the thread itself, inside a scope.
-void look_after_call(Location& location, platform::Ticks lasted, platform::Ticks end);
-/// The same for a stretch of user code that ends at `now`, where a call begins; returns when that begins, after the
-/// look.
-platform::Ticks begin_after_look(Location& location, platform::Ticks now);
+/// The call in progress has ended at `end` after `lasted` ticks: looks and counts, unless the thread has kept its
+/// processor. Run delay is read only through a descriptor that is kept open. By the thread itself, inside a scope.
+void look_at_call_end(Location& location, platform::Ticks lasted, platform::Ticks end);
+/// The same where user code ends at `now` and a call begins. Returns when the call begins, which is after the look.
+platform::Ticks look_at_call_begin(Location& location, platform::Ticks now);
 
-/// The same where a unit, a loop or a region begins or ends at `now`: the run delay of all looks before is known
-/// afterwards. The look is part of the bookkeeping that is in progress.
-void end_user_part(Location& location, platform::Ticks now);
+/// The same where a unit, a loop or a region begins or ends at `now`. Afterwards run delay has been read for all
+/// earlier looks. The look is part of the bookkeeping in progress.
+void look_at_boundary(Location& location, platform::Ticks now);
 
 }  // namespace refrain::measurement

@@ -26,11 +26,10 @@ void charge(Location& l, Ticks until) {
 /// `charged_until` of a call while the measurement is stopped: the call has no uncharged time.
 constexpr Ticks never = std::numeric_limits<Ticks>::max();
 
-/// The call in progress has ended: it is counted if it began while the measurement went on, also when it ends in a
-/// stop.
+/// Counts the call in progress, which has ended, if it began while the measurement was not stopped.
 void count_ended_call(Location& l) {
   if (l.call.node == unrecorded_call) return;
-  // While the measurement is stopped Location::unit is dropped.
+  // While the measurement is stopped, Location::unit is dropped.
   ++(l.stopped ? l.while_stopped.unit : l.unit).mpi_calls;
 }
 
@@ -48,7 +47,7 @@ void resume_open_call(Location& l, Ticks now) {
   l.resumed_at = now;
   l.call.charged_until = now;
   l.call.taken_out = 0;
-  l.call.values = nullptr;  // a call that began in the stop is not counted (row_after_cut)
+  l.call.values = nullptr;  // a call that began during the stop is not counted (row_after_cut)
 }
 
 std::int64_t* row_after_cut(Location& l) {
@@ -68,8 +67,8 @@ void end_open_call(Location& l, Ticks until) {
 }
 
 void end_abandoned_call(Location& l) {
-  // Nobody saw when the call was left. The time after the last tick in the call is the program's own: a jump is made by
-  // code that runs, and the next tick is not far from there.
+  // It is not known when the call was left. The time since the last tick in the call is counted as the program's own:
+  // the code that jumped was running, so a tick was due soon after.
   const Ticks charged = l.call.charged_until == never ? l.call.begin : l.call.charged_until;
   const Ticks until = l.call_verified > charged ? l.call_verified : charged;
   count_off_cpu_of_call(l, until);
@@ -81,7 +80,7 @@ void end_abandoned_call(Location& l) {
 bool scope_is_gone(const Location& l, std::uintptr_t sp) {
   if (sp == l.call.sp) return true;
   const platform::StackBounds stack = l.walker.stack();
-  // An alternate stack may be an array in one of the frames further out.
+  // An alternate stack may be an array in a frame further out.
   if (sp > l.call.sp && stack.contains(sp) && stack.contains(l.call.sp) && !platform::is_on_alternate_stack())
     return true;
   unwind::StackMemory memory(stack, sp);
@@ -91,7 +90,8 @@ bool scope_is_gone(const Location& l, std::uintptr_t sp) {
 }
 
 bool is_on_own_stack(const Location& l, std::uintptr_t address) {
-  // Of the main thread only the upper bound is known. The kernel maps nothing else so close below it: no fiber's stack.
+  // Only the upper bound of the main thread's stack is known. The kernel maps nothing else this close below it, so no
+  // stack of a fiber is there.
   constexpr std::uintptr_t surely_stack = std::uintptr_t{128} << 20;
   const platform::StackBounds stack = l.walker.stack();
   return stack.contains(address) && stack.high - address < surely_stack;
@@ -106,7 +106,8 @@ bool caller_is_on_stack(Location& l, const unwind::Start& from) {
   if (walk.end != unwind::WalkEnd::Complete) return true;
   for (std::uint32_t i = 0; i < walk.depth; ++i)
     if (walk.frames[i].sp == l.call.sp && walk.frames[i].pc == l.call.pc) return true;
-  return refused != refused_before;  // a walk of a handler on top of this one has taken its place
+  return refused !=
+         refused_before;  // a signal handler on top of this walk has called, and its walk has replaced this one
 }
 
 }  // namespace refrain::measurement

@@ -10,7 +10,7 @@ constinit thread_local Location* location_of_thread = nullptr;
 
 void set_own_location(Location* location) {
   const bool is_first = platform::has_thread_pointer() && platform::thread_id() == platform::process_id();
-  // A tick of this thread may come in between: it finds the pointer only while the location is right.
+  // A tick of this thread may come in between. It finds the pointer only while the location is valid.
   if (is_first) first_thread.pointer.store(0, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   location_of_thread = location;

@@ -1,5 +1,5 @@
 #pragma once
-/// The location of the calling thread, which every call looks up first.
+/// The location of the calling thread. Every call looks it up first.
 
 #include <atomic>
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace refrain::measurement {
 
 struct Location;
 
-/// The process's first thread, which makes most calls. What a thread-local variable costs with cold caches are two
-/// look-ups of pages, one after the other: the offset of the variable, and the variable. This lies beside what a call
-/// needs anyway. Only that thread writes here.
+/// The location of the process's first thread, which makes most calls. With cold caches a thread-local variable costs
+/// two dependent TLB misses, one for its offset and one for the variable; this structure is in a page that a call needs
+/// anyway. Only the first thread writes to it.
 struct FirstThread {
   std::atomic<std::uintptr_t> pointer;  ///< platform::thread_pointer(); 0: `location` is not to be used
   Location* location;

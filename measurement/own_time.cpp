@@ -10,8 +10,8 @@ using platform::Ticks;
 
 namespace {
 
-/// Without a switch watch, what takes longer than this many times the mean has lost its processor.
-constexpr Ticks most_times_mean = 64;
+/// Without a switch watch, a time of more than this many times the mean shows that the thread has lost its processor.
+constexpr Ticks max_times_mean = 64;
 constexpr std::int64_t enough_for_a_mean = 16;
 
 OwnTimes& times_of(Location& l, OwnTime of) { return l.own_times[static_cast<std::size_t>(of)]; }
@@ -21,11 +21,11 @@ Ticks mean_ticks(const OwnTimes& t) {
   return calls > 0 ? (t.each_sum + calls_per_timing * t.sampled_sum) / calls : 0;
 }
 
-/// Whether `time` was all the thread's own.
+/// Whether the thread has kept its processor for all of `time`.
 bool is_undisturbed(Location& l, const OwnTimes& times, std::uint32_t watch, Ticks time) {
   platform::SwitchWatch& of_thread = l.cpu_clock.watch();
   if (of_thread.works()) return of_thread.holds(watch);
-  return times.each + times.sampled < enough_for_a_mean || time <= most_times_mean * mean_ticks(times);
+  return times.each + times.sampled < enough_for_a_mean || time <= max_times_mean * mean_ticks(times);
 }
 
 /// Sets `calls_to_timing`.
@@ -35,9 +35,9 @@ void choose_next_call(Location& l) {
     l.calls_to_timing = 1;
     return;
   }
-  const std::int32_t rest = calls_per_timing - timing.place;
-  timing.place = 1 + static_cast<std::int32_t>(next_random(l) % calls_per_timing);  // uniform among the next ones
-  l.calls_to_timing = static_cast<std::int16_t>(rest + timing.place);
+  const std::int32_t rest = calls_per_timing - timing.position;
+  timing.position = 1 + static_cast<std::int32_t>(next_random(l) % calls_per_timing);  // uniform among the next ones
+  l.calls_to_timing = static_cast<std::int16_t>(rest + timing.position);
 }
 
 Ticks take_until(Location& l, OwnTime of, const OwnTimeBegin& begin, Ticks end) {
@@ -107,7 +107,7 @@ void charge_longer_work(Location& l, Ticks work, Ticks elapsed) {
 void begin_own_times(Location& l) {
   CallTiming& timing = l.call_timing;
   if (!l.first_begin) timing.each_left = calls_timed_each;
-  timing.place = calls_per_timing;
+  timing.position = calls_per_timing;
   choose_next_call(l);
 }
 

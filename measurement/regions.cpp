@@ -11,14 +11,14 @@ namespace refrain::measurement {
 namespace {
 
 constexpr const char* other_regions = "(other regions)";
-constexpr std::size_t slots = 4 * most_user_regions;
+constexpr std::size_t slots = 4 * max_user_regions;
 
 struct Table {
-  const char* names[most_user_regions];
+  const char* names[max_user_regions];
   std::atomic<std::uint16_t> index[slots];  ///< open addressing: 1 + position of the name, 0 is free
   std::atomic<std::size_t> count;
   platform::OwnedLock busy;
-  char* text;  ///< room for names that follow
+  char* text;  ///< memory for further names
   std::size_t room;
 };
 constinit Table table{};
@@ -88,8 +88,8 @@ RegionId user_region(const RegionName& region, bool* is_new) {
   std::atomic<std::uint16_t>& slot = find(name);
   if (const std::uint16_t position = slot.load(std::memory_order_relaxed)) return id_of(position - 1u);
   const std::size_t count = table.count.load(std::memory_order_relaxed);
-  if (count == most_user_regions) return id_of(count - 1);
-  const char* text = count + 1 < most_user_regions ? copy(name) : nullptr;
+  if (count == max_user_regions) return id_of(count - 1);
+  const char* text = count + 1 < max_user_regions ? copy(name) : nullptr;
   table.names[count] = text ? text : other_regions;
   if (text) slot.store(static_cast<std::uint16_t>(count + 1), std::memory_order_release);
   table.count.store(count + 1, std::memory_order_release);

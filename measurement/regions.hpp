@@ -11,11 +11,12 @@ namespace refrain::measurement {
 
 /// Ids from here on are the program's; below are the adapter's.
 inline constexpr std::uint16_t first_user_region = 4096;
-inline constexpr std::size_t most_user_regions = 4096;
+inline constexpr std::size_t max_user_regions = 4096;
 inline constexpr std::size_t longest_region_name = 255;
 
-/// What a region is called: UTF-8 without control characters, 1 to 255 bytes. Other bytes become '?', an empty name
-/// "(unnamed)". Names that are the same after that are one region.
+/// The name of a region: UTF-8 without control characters, 1 to 255 bytes. Other bytes become '?', an empty name
+/// becomes
+/// "(unnamed)". Names that are equal after that are one region.
 class RegionName {
  public:
   explicit RegionName(std::string_view given);
@@ -28,11 +29,11 @@ class RegionName {
   bool as_given_ = true;
 };
 
-/// The id of a name, the same for equal names. Ordinary context, any thread. A name beyond the last id gets that of
-/// "(other regions)". `is_new`: nobody has asked for it before.
+/// The id of a name, the same for equal names. Ordinary context, any thread. When all ids are taken, a new name gets
+/// the id of "(other regions)". `is_new`: the name was not asked for before.
 RegionId user_region(const RegionName& name, bool* is_new = nullptr);
 
-/// Names by id - first_user_region, for ever valid.
+/// Names by id - first_user_region. They stay valid.
 std::span<const char* const> user_region_names();
 
 }  // namespace refrain::measurement

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "measurement/entrance.hpp"
-#include "measurement/following.hpp"
+#include "measurement/follower.hpp"
 #include "measurement/locations.hpp"
 #include "measurement/mpi_call.hpp"
 #include "platform/threads.hpp"
@@ -21,7 +21,7 @@ std::int64_t cpu_of(const Location& l) {
 
 void stop(Location& l, Inside inside, Ticks now) {
   if (l.stopped) return;
-  if (l.following) keep_up(l, inside);
+  if (l.follower) keep_up(l, inside);
   if (inside == Inside::Call) stop_open_call(l, now);
   if (l.extra) take_reading(l, false);
   count_off_cpu(l, inside == Inside::Call);
@@ -42,9 +42,9 @@ void resume(Location& l, Inside inside, Ticks now) {
   l.while_stopped.unit = {};
   (void)take_off_cpu(l, inside == Inside::Call);
   l.stopped = false;
-  if (follows(l)) {
+  if (is_follower(l)) {
     keep_up(l, Inside::Closed);
-    l.following->alive = true;
+    l.follower->alive = true;
   }
   l.begin = now;
   l.cpu_begin_ns = cpu;
@@ -53,15 +53,15 @@ void resume(Location& l, Inside inside, Ticks now) {
   else if (l.extra) l.extra->leave_out = true;
 }
 
-/// Waits a little, also at the own gate: another thread may pause this one meanwhile.
+/// Waits a little, at the gate if another thread is pausing this one.
 void wait() {
   if (own_location()->gate.load(std::memory_order_relaxed) == Gate::Paused)
     (void)wait_at_gate(*own_location(), Inside::User);
   sched_yield();
 }
 
-/// Calls f(location, where its thread is) for all locations that have a thread, while these are paused. False: not
-/// done.
+/// Pauses all locations and calls f(location, where its thread is, now) for those that have a thread. False: they could
+/// not be paused.
 template <class F>
 bool for_all_paused(F&& f) {
   constexpr std::int64_t long_enough = 5'000'000'000;
@@ -74,7 +74,7 @@ bool for_all_paused(F&& f) {
       if (l == own_location()) {
         f(*l, Inside::User, now);
       } else if (l->gate.load(std::memory_order_relaxed) == Gate::Paused) {
-        const Inside inside = place_outside_bookkeeping(*l);
+        const Inside inside = wait_outside_bookkeeping(*l);
         if (inside != Inside::Closed) f(*l, inside, now);
       }
     }
@@ -86,9 +86,9 @@ bool for_all_paused(F&& f) {
 
 std::atomic_flag changing;
 
-/// One thread at a time stops or resumes the measurement.
+/// Runs f() on one thread at a time.
 template <class F>
-bool in_turn(F&& f) {
+bool one_at_a_time(F&& f) {
   while (changing.test_and_set(std::memory_order_acquire)) wait();
   const bool done = f();
   changing.clear(std::memory_order_release);
@@ -100,7 +100,7 @@ bool calls_had_extras = false;
 }  // namespace
 
 void begin_stopped(Location& l) {
-  if (follows(l)) l.following->alive = false;
+  if (is_follower(l)) l.follower->alive = false;
   l.while_stopped.unit = std::exchange(l.unit, {});
   l.stopped = true;
 }
@@ -114,7 +114,7 @@ StoppedTime stopped_until(const Location& l, Ticks now, std::int64_t cpu_now_ns)
 }
 
 bool stop_measurement() {
-  return in_turn([] {
+  return one_at_a_time([] {
     if (measurement_is_stopped.exchange(true)) return true;
     calls_had_extras = calls_have_extras.exchange(true);
     if (for_all_paused(stop)) return true;
@@ -125,7 +125,7 @@ bool stop_measurement() {
 }
 
 bool resume_measurement(void (*resumed)(Location& location)) {
-  return in_turn([resumed] {
+  return one_at_a_time([resumed] {
     if (!measurement_is_stopped.exchange(false)) return true;
     const bool done = for_all_paused([&](Location& l, Inside inside, Ticks now) {
       if (!l.stopped) return;

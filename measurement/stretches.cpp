@@ -4,17 +4,17 @@
 
 namespace refrain::measurement {
 
-Stretches::Class& Stretches::class_of(std::uint32_t opened, std::uint32_t closed) {
-  constexpr std::size_t places = 2 * most_classes;
-  for (std::size_t at = format::mixed(std::uint64_t{opened} << 32 | closed) % places;; at = (at + 1) % places) {
-    Class& of = classes_[at];
+Stretches::Group& Stretches::group_of(std::uint32_t opened, std::uint32_t closed) {
+  constexpr std::size_t slots = 2 * max_groups;
+  for (std::size_t at = format::mixed(std::uint64_t{opened} << 32 | closed) % slots;; at = (at + 1) % slots) {
+    Group& of = groups_[at];
     if (of.count > 0 && (of.opened != opened || of.closed != closed)) continue;
     if (of.count > 0) return of;
-    if (classes_used_ == most_classes) {
-      classes_[places].opened = classes_[places].closed = events::no_node;
-      return classes_[places];
+    if (groups_used_ == max_groups) {
+      groups_[slots].opened = groups_[slots].closed = events::no_node;
+      return groups_[slots];
     }
-    ++classes_used_;
+    ++groups_used_;
     of.opened = opened;
     of.closed = closed;
     return of;
@@ -23,7 +23,7 @@ Stretches::Class& Stretches::class_of(std::uint32_t opened, std::uint32_t closed
 
 events::Record Stretches::close(const events::CallRecord& call, platform::Ticks begin) {
   hash_ = format::mixed(hash_ ^ format::mixed(communicator_ ^ std::uint64_t{call.region}));
-  Class& of = class_of(opened_, call.node);
+  Group& of = group_of(opened_, call.node);
   ++of.count;
   of.time += static_cast<std::uint64_t>(call.time - begin);
   const events::Record record{.kind = events::Kind::Span,

@@ -11,15 +11,15 @@ namespace {
 
 constexpr auto relaxed = std::memory_order_relaxed;
 
-/// A thread uses CPU time before it becomes a location and after it was one: the kernel makes it and takes it down.
+/// CPU time per thread before it becomes a location and after it was one: the kernel creates it and destroys it.
 constexpr std::int64_t outside_of_location_ns = 200'000;
-/// Less is not told from what else is not measured.
-constexpr std::int64_t least_ns = 50'000'000;
-constexpr std::int64_t least_part = 50;  ///< of the process's CPU time: one in so many
+/// Less cannot be distinguished from other time that is not measured.
+constexpr std::int64_t min_ns = 50'000'000;
+constexpr std::int64_t min_part = 50;  ///< at least one in this many parts of the process's CPU time
 
-constexpr std::size_t most_threads = 64;
-std::atomic<int> threads_of_mpi[most_threads];
-std::int64_t cpu_at_begin = 0;  ///< of the process, but for what the first location has of it
+constexpr std::size_t max_threads = 64;
+std::atomic<int> threads_of_mpi[max_threads];
+std::int64_t cpu_at_begin = 0;  ///< CPU time of the process without that of the first location
 std::atomic<std::int64_t> cpu_at_end{0};
 
 std::int64_t cpu_of_mpi() {
@@ -32,7 +32,8 @@ std::int64_t cpu_of_mpi() {
   return sum;
 }
 
-/// A helper thread of our own (platform/helper_thread.hpp) writes what the process has.
+/// CPU time of the calling thread if it is a helper thread of Refrain (platform/helper_thread.hpp), which has no
+/// location.
 std::int64_t cpu_of_helper() { return own_location() ? 0 : platform::thread_cpu_ns(); }
 
 }  // namespace
@@ -59,7 +60,7 @@ std::int64_t unseen_cpu_ns(std::int64_t measured_ns) {
   const std::int64_t now = ended ? ended : platform::process_cpu_ns() - cpu_of_mpi() - cpu_of_helper();
   const std::int64_t used = now - cpu_at_begin;
   const std::int64_t unseen = used - measured_ns - threads_measured() * outside_of_location_ns;
-  return unseen < least_ns || unseen < used / least_part ? 0 : unseen;
+  return unseen < min_ns || unseen < used / min_part ? 0 : unseen;
 }
 
 }  // namespace refrain::measurement

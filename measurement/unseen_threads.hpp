@@ -1,21 +1,21 @@
 #pragma once
-/// CPU time of the process that no location has: of threads that were made past pthread_create (clone), that were there
-/// before the measurement, or that found no memory to be measured. What MPI's own threads use is none of it.
+/// CPU time of the process that belongs to no location: of threads that were made without pthread_create (clone), that
+/// existed before the measurement, or for which there was no memory. CPU time of MPI's own threads is excluded.
 
 #include <cstdint>
 
 namespace refrain::measurement {
 
-/// The calling thread is one of MPI's own. The first 64 that are alive are known. Any thread.
+/// The calling thread is one of MPI's own. Up to 64 live ones are known. Any thread.
 void note_thread_of_mpi();
 
 /// The measurement has begun, with the calling thread as the first location. Ordinary context.
 void begin_process_cpu_time();
-/// All locations have ended: what the process uses from now on is not asked for. Ordinary context.
+/// All locations have ended: CPU time from now on does not count. Ordinary context.
 void end_process_cpu_time();
 
-/// Nanoseconds, of the CPU time since the begin; `measured_ns`: what the locations have. 0 where it is so little that
-/// it may be what measured threads used at their begins and ends. Async-signal-safe.
+/// Nanoseconds of such CPU time since the begin. `measured_ns`: CPU time of all locations. 0 if it is so little that
+/// measured threads may have used it at their begins and ends. Async-signal-safe.
 std::int64_t unseen_cpu_ns(std::int64_t measured_ns);
 
 }  // namespace refrain::measurement

@@ -106,7 +106,7 @@ double ticks_per_second(const ClockAnchor& first, const ClockAnchor& last) {
 bool CounterWatch::agrees(const ClockAnchor& anchor) {
   // The rate is taken over at least a second, because anchors are good to some ten nanoseconds, seldom to microseconds.
   constexpr std::int64_t shortest_ns = 1'000'000'000;
-  constexpr double steered = 1e-3, least_ns = 1e6;
+  constexpr double steered = 1e-3, min_ns = 1e6;
   const auto rate_between = [](const ClockAnchor& from, const ClockAnchor& to) {
     return static_cast<double>(to.ticks - from.ticks) / static_cast<double>(to.monotonic_ns - from.monotonic_ns);
   };
@@ -116,7 +116,7 @@ bool CounterWatch::agrees(const ClockAnchor& anchor) {
   }
   const auto passed_ns = static_cast<double>(anchor.monotonic_ns - last_.monotonic_ns);
   const double counted_ns = static_cast<double>(anchor.ticks - last_.ticks) / rate_between(first_, last_);
-  const bool agree = std::abs(counted_ns - passed_ns) <= least_ns + steered * passed_ns;
+  const bool agree = std::abs(counted_ns - passed_ns) <= min_ns + steered * passed_ns;
   if (!agree) first_ = anchor;
   last_ = anchor;
   return agree;

@@ -32,7 +32,7 @@ constexpr std::size_t stack_bytes = 512 * 1024;
 /// How often `run` checks whether the helper works, and the CPU time that tells work from waiting in short sleeps.
 constexpr std::int64_t look_ns = 50'000'000;
 constexpr std::int64_t work_of_a_look_ns = 3'000'000;
-/// The longest wait even for a helper that works, unless the patience is larger.
+/// The longest wait even for a helper that works, unless the timeout is longer.
 constexpr std::int64_t longest_wait_ns = 5'000'000'000;
 
 }  // namespace
@@ -57,7 +57,7 @@ int HelperThread::body(void* self) {
   return 0;
 }
 
-HelperThread::Result HelperThread::run(void (*work)(void*), void* argument, std::int64_t patience_ns, Signals signals) {
+HelperThread::Result HelperThread::run(void (*work)(void*), void* argument, std::int64_t timeout_ns, Signals signals) {
   if (!stack_ || thread_.load() != 0) return Result::Unavailable;
   const ErrnoKeeper errno_keeper;
   work_ = work;
@@ -74,22 +74,22 @@ HelperThread::Result HelperThread::run(void (*work)(void*), void* argument, std:
   if (clone(body, top, flags, this, number, nullptr, number) > 0) {
     if (signals == Signals::Come) change_signal_mask(SIG_SETMASK, &before, nullptr);
     const std::int64_t last_deadline = monotonic_ns() + longest_wait_ns;
-    std::int64_t deadline = monotonic_ns() + patience_ns;
+    std::int64_t deadline = monotonic_ns() + timeout_ns;
     std::int64_t cpu_seen = 0;
     result = Result::Done;
     // The kernel stores 0 and wakes us when the thread has ended.
     for (int running; (running = thread_.load(std::memory_order_acquire)) != 0;) {
-      const std::int64_t cpu = patience_ns != 0 ? thread_cpu_ns_of(running) : 0, now = monotonic_ns();
+      const std::int64_t cpu = timeout_ns != 0 ? thread_cpu_ns_of(running) : 0, now = monotonic_ns();
       if (cpu >= cpu_seen + work_of_a_look_ns) {  // it does not hang, though other processes may use its processor
         cpu_seen = cpu;
-        deadline = std::min(now + patience_ns, std::max(deadline, last_deadline));
+        deadline = std::min(now + timeout_ns, std::max(deadline, last_deadline));
       }
-      if (patience_ns != 0 && now >= deadline) {
+      if (timeout_ns != 0 && now >= deadline) {
         result = Result::TimedOut;
         break;
       }
       const timespec wait{0, std::min(look_ns, std::max<std::int64_t>(deadline - now, 1))};
-      syscall(SYS_futex, number, FUTEX_WAIT, running, patience_ns != 0 ? &wait : nullptr, nullptr, 0);
+      syscall(SYS_futex, number, FUTEX_WAIT, running, timeout_ns != 0 ? &wait : nullptr, nullptr, 0);
     }
     if (result == Result::Done && faulted_.load()) result = Result::Faulted;
   } else {

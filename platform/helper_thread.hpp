@@ -23,10 +23,10 @@ class HelperThread {
 
   enum class Signals : std::uint8_t { Wait, Come };
 
-  /// Runs `work` and waits for it, at most `patience_ns` nanoseconds; 0: as long as it takes. While the work uses its
+  /// Runs `work` and waits for it, at most `timeout_ns` nanoseconds; 0: as long as it takes. While the work uses its
   /// processor, the time begins anew, for some seconds. All signals wait meanwhile, except faults of the work; with
   /// Signals::Come those of the calling thread do not wait. One thread at a time. Preserves errno. Async-signal-safe.
-  Result run(void (*work)(void*), void* argument, std::int64_t patience_ns, Signals signals = Signals::Wait);
+  Result run(void (*work)(void*), void* argument, std::int64_t timeout_ns, Signals signals = Signals::Wait);
 
   /// Whether the calling thread is the helper. Async-signal-safe.
   bool is_this_thread() const;

@@ -46,7 +46,7 @@ bool add_kernel_counter(KernelCounters& counters, KernelEvent event, int& error)
   const ErrnoKeeper errno_keeper;
   error = 0;
   if (counters.count == kernel_event_count) return false;
-  if (!take_descriptor_place(DescriptorUse::Metric)) {
+  if (!reserve_descriptor(DescriptorUse::Metric)) {
     error = errno;
     return false;
   }
@@ -82,7 +82,7 @@ void close_kernel_counters(KernelCounters& counters) {
   const ErrnoKeeper errno_keeper;
   for (std::uint32_t i = counters.count; i-- > 0;) {
     if (is_marked_descriptor(counters.descriptors[i], counters.os_thread_id, mark)) close(counters.descriptors[i]);
-    give_back_descriptor_place(DescriptorUse::Metric);
+    release_descriptor(DescriptorUse::Metric);
   }
   counters.count = 0;
 }

@@ -24,7 +24,7 @@ namespace {
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/// How a handler can see that a module is back at its place.
+/// How a handler can see that a module is back at its address.
 enum class Mark : std::uint8_t {
   None,     ///< it cannot, so a module that comes here counts as another one
   BuildId,  ///< it compares the bytes at `build_id_at`
@@ -32,7 +32,7 @@ enum class Mark : std::uint8_t {
 };
 
 /// The part that handlers scan, kept separate so that a scan touches few cache lines.
-struct Place {
+struct Mapping {
   std::uintptr_t begin, end;
   std::atomic<std::uint32_t> vacated;  ///< generation at which the module was last gone; 0: never
   std::atomic<bool> mapped;
@@ -50,7 +50,7 @@ struct Record {
 
 constexpr std::uint32_t chunk_size = 64;
 struct Chunk {
-  Place places[chunk_size];
+  Mapping mappings[chunk_size];
   Record records[chunk_size];
 };
 Chunk* chunks[module_limit / chunk_size];  ///< written before their contents are published
@@ -61,13 +61,13 @@ std::atomic<std::uint32_t> unloading{0};
 /// All addresses from which a module was ever unloaded lie between these two. Most code lies outside.
 std::atomic<std::uintptr_t> vacated_begin{~std::uintptr_t{0}}, vacated_end{0};
 
-Place& place(std::uint32_t i) { return chunks[i / chunk_size]->places[i % chunk_size]; }
+Mapping& mapping(std::uint32_t i) { return chunks[i / chunk_size]->mappings[i % chunk_size]; }
 Record& record(std::uint32_t i) { return chunks[i / chunk_size]->records[i % chunk_size]; }
 
-/// The bounds of the place exclude most addresses; only a module's record knows its holes.
+/// The bounds of the mapping exclude most addresses; only a module's record knows its holes.
 bool lies_in(std::uint32_t i, std::uintptr_t address) {
-  const Place& there = place(i);
-  return there.begin <= address && address < there.end && record(i).module.segments.contain(address);
+  const Mapping& there = mapping(i);
+  return there.begin <= address && address < there.end && record(i).module.segments.contains(address);
 }
 
 FindObject find_object = nullptr;  ///< null: libc has none, or no scan has been made yet
@@ -90,7 +90,7 @@ std::uint64_t hash_of(const char* name) {
   return hash;
 }
 
-/// Whether `object`, whose name has the hash `name_hash`, is the known module at its old place.
+/// Whether `object`, whose name has the hash `name_hash`, is the known module at its old address.
 bool is_back(const Record& known, const FoundObject& object, std::uint64_t name_hash) {
   const auto* map = static_cast<const link_map*>(object.link_map);
   if (known.mark == Mark::None || map->l_addr != known.module.base) return false;
@@ -184,7 +184,7 @@ struct Scan {
   char name[sizeof Module::path];  ///< of the visited module
 };
 
-/// Whether the module `found` is `known`, which may have come back to its place.
+/// Whether the module `found` is `known`, which may have come back to its address.
 bool is_same(const Record& known, const Record& found, bool mapped) {
   const Module &a = known.module, &b = found.module;
   if (a.base != b.base || a.build_id_size != b.build_id_size ||
@@ -217,7 +217,7 @@ int visit(dl_phdr_info* info, std::size_t, void* data) {
   copy_name(scan.name, info->dlpi_name);
   read_mark(found, scan.name);
   for (std::uint32_t i = 0; i < scan.known; ++i) {
-    const Place& there = place(i);
+    const Mapping& there = mapping(i);
     if (there.begin != module.begin || there.end != module.end) continue;
     if (!is_same(record(i), found, there.mapped.load(std::memory_order_relaxed))) continue;
     scan.seen[i] = true;
@@ -229,24 +229,24 @@ int visit(dl_phdr_info* info, std::size_t, void* data) {
   read_stamp(module, main_program);
   std::memcpy(static_cast<void*>(added), &found, sizeof found);
   added->unloaded.store(still_loaded, std::memory_order_relaxed);
-  Place& there = place(scan.known + scan.added++);
+  Mapping& there = mapping(scan.known + scan.added++);
   there.begin = module.begin;
   there.end = module.end;
   there.mapped.store(true, std::memory_order_relaxed);
   return 0;
 }
 
-void extend_vacated(const Place& gone) {
+void extend_vacated(const Mapping& gone) {
   if (gone.begin < vacated_begin.load(std::memory_order_relaxed))
     vacated_begin.store(gone.begin, std::memory_order_release);
   if (gone.end > vacated_end.load(std::memory_order_relaxed)) vacated_end.store(gone.end, std::memory_order_release);
 }
 
-/// The generation since which no other module has been at a place.
-std::uint32_t free_since(const Place& wanted, std::uint32_t known) {
+/// The generation since which no other mapping has overlapped `wanted`.
+std::uint32_t free_since(const Mapping& wanted, std::uint32_t known) {
   std::uint32_t since = 0;
   for (std::uint32_t i = 0; i < known; ++i) {
-    const Place& other = place(i);
+    const Mapping& other = mapping(i);
     const std::uint32_t vacated = other.vacated.load(std::memory_order_relaxed);
     if (other.begin < wanted.end && wanted.begin < other.end && vacated > since) since = vacated;
   }
@@ -267,7 +267,7 @@ bool scan_modules() {
   const std::uint32_t now = unload_count.load(std::memory_order_relaxed);
   bool gone = false;
   for (std::uint32_t i = 0; i < scan.known; ++i) {
-    Place& there = place(i);
+    Mapping& there = mapping(i);
     if (there.mapped.load(std::memory_order_relaxed) == scan.seen[i]) continue;
     if (!scan.seen[i]) {
       gone = true;
@@ -281,7 +281,7 @@ bool scan_modules() {
     there.mapped.store(scan.seen[i], std::memory_order_release);
   }
   for (std::uint32_t i = scan.known; i < scan.known + scan.added; ++i)
-    record(i).module.loaded = free_since(place(i), scan.known);
+    record(i).module.loaded = free_since(mapping(i), scan.known);
   published.store(scan.known + scan.added, std::memory_order_release);
   for (std::uint32_t i = 0; i < scan.known + scan.added; ++i)
     if (i >= scan.known || scan.seen[i]) record(i).seen = now + gone;
@@ -316,7 +316,7 @@ bool copy_module(std::size_t index, Module& copy) {
   const auto i = static_cast<std::uint32_t>(index);
   copy = record(i).module;
   copy.unloaded = record(i).unloaded.load(std::memory_order_relaxed);
-  copy.mapped = place(i).mapped.load(std::memory_order_relaxed);
+  copy.mapped = mapping(i).mapped.load(std::memory_order_relaxed);
   return true;
 }
 
@@ -353,7 +353,7 @@ CodeLife code_at(std::uintptr_t address) {
   std::uint32_t since = 0;
   for (std::uint32_t i = 0; i < count; ++i) {
     if (!lies_in(i, address)) continue;
-    const Place& there = place(i);
+    const Mapping& there = mapping(i);
     const Record& known = record(i);
     bool is_here = there.mapped.load(std::memory_order_acquire);
     if (!is_here || (doubtful && known.mark != Mark::None)) {

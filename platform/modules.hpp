@@ -2,11 +2,11 @@
 /// Which executable images (modules) are mapped where, now and earlier in the run.
 ///
 /// A module is identified by its build-id, or by its name if it has none. Addresses are reused after dlclose. Every
-/// unload increments a process-wide generation, and every *place* (a module at one address) remembers from which
-/// generation to which it was there *first*; no two overlapping places share a generation. Code found at an address is
-/// remembered as (address, generation of its place), and `code_at` says which generations mean the code that lies there
-/// now. When the same module comes back to the same place, these are again the generations of its first stay. So a
-/// plug-in that is loaded and unloaded forever has one record, and its code one set of call paths.
+/// unload increments a process-wide generation, and every *mapping* (a module at one address) remembers from which
+/// generation to which it was there *first*; no two overlapping mappings share a generation. Code found at an address
+/// is remembered as (address, generation of its mapping), and `code_at` says which generations mean the code that lies
+/// there now. When the same module comes back to the same address, these are again the generations of its first stay.
+/// So a plug-in that is loaded and unloaded forever has one record, and its code one set of call paths.
 ///
 /// Records never move and are never freed: `module_limit` of them, in chunks that are mapped as they are needed.
 ///
@@ -50,7 +50,7 @@ struct Module {
   FileStamp file;  ///< for a module without a build-id
   char path[511];  ///< absolute, zero-terminated; "[vdso]" for the kernel's page
 
-  bool covers(std::uintptr_t address) const { return begin <= address && address < end && segments.contain(address); }
+  bool covers(std::uintptr_t address) const { return begin <= address && address < end && segments.contains(address); }
 };
 
 /// The generations [first, end) mean one and the same code at an address; `now` is one of them.
@@ -71,8 +71,8 @@ bool refresh_modules();
 /// Takes the loader's lock all the same.
 void try_refresh_modules();
 
-/// While an object lives, a module may go away at any moment and another one take its place before anybody is told, so
-/// code is recognised anew each time. Ordinary context. The modules must be refreshed before it is made and while it
+/// While an object lives, a module may go away at any moment and another one take its address before anybody is told,
+/// so code is recognised anew each time. Ordinary context. The modules must be refreshed before it is made and while it
 /// lives.
 class Unloading {
  public:

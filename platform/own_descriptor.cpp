@@ -14,26 +14,27 @@
 namespace refrain::platform {
 namespace {
 
-struct Places {
+struct Budget {
   rlim_t part, most;
   std::atomic<rlim_t> taken;
 };
-Places places[] = {{16, 256, 0}, {8, RLIM_INFINITY, 0}, {64, 64, 0}};
-Places& places_for(DescriptorUse use) { return places[static_cast<unsigned>(use)]; }
+Budget budgets[] = {{16, 256, 0}, {8, RLIM_INFINITY, 0}, {64, 64, 0}};
+Budget& budget_of(DescriptorUse use) { return budgets[static_cast<unsigned>(use)]; }
 
 }  // namespace
 
-bool take_descriptor_place(DescriptorUse use) {
-  Places& of = places_for(use);
+bool reserve_descriptor(DescriptorUse use) {
+  Budget& budget = budget_of(use);
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
-  if (of.taken.fetch_add(1, std::memory_order_relaxed) < std::min(limit.rlim_cur / of.part, of.most)) return true;
-  give_back_descriptor_place(use);
+  if (budget.taken.fetch_add(1, std::memory_order_relaxed) < std::min(limit.rlim_cur / budget.part, budget.most))
+    return true;
+  release_descriptor(use);
   errno = EMFILE;
   return false;
 }
 
-void give_back_descriptor_place(DescriptorUse use) { places_for(use).taken.fetch_sub(1, std::memory_order_relaxed); }
+void release_descriptor(DescriptorUse use) { budget_of(use).taken.fetch_sub(1, std::memory_order_relaxed); }
 
 int move_out_of_the_way(int descriptor) {
   constexpr rlim_t highest = 4096, room = 1024;  // the kernel keeps a table of all numbers below
@@ -63,7 +64,7 @@ int keep_descriptor(int opened, DescriptorUse use, int signal) {
   if (descriptor >= 0 && mark_descriptor(descriptor, signal)) return descriptor;
   const int error = errno;
   if (descriptor >= 0) syscall(SYS_close, descriptor);
-  give_back_descriptor_place(use);
+  release_descriptor(use);
   errno = error;
   return -1;
 }

@@ -21,16 +21,17 @@ enum class DescriptorUse : std::uint8_t {
 
 /// Reserves one of the descriptors for this use. The rest is left to the program: with 1,024 descriptors it can open
 /// 900 besides those of MPI, whatever the number of its threads. False: there is none left, and errno is EMFILE.
-[[nodiscard]] bool take_descriptor_place(DescriptorUse use);
-void give_back_descriptor_place(DescriptorUse use);
+[[nodiscard]] bool reserve_descriptor(DescriptorUse use);
+void release_descriptor(DescriptorUse use);
 
 /// Moves a new descriptor out of the way of those that the program opens, and returns its new number. It is closed on
 /// exec. -1: it was closed, because there was room only among the standard descriptors, which the program may have
 /// closed and still write to. Ordinary context.
 int move_out_of_the_way(int descriptor);
 
-/// Moves the descriptor that the calling thread has just opened, after take_descriptor_place(), out of the way and
-/// marks it. `opened` is negative if opening failed. -1 with errno set: nothing is kept, and the place is given back.
+/// Moves the descriptor that the calling thread has just opened, after reserve_descriptor(), out of the way and
+/// marks it. `opened` is negative if opening failed. -1 with errno set: nothing is kept, and the reservation is
+/// released.
 int keep_descriptor(int opened, DescriptorUse use, int signal);
 
 /// Marks a descriptor that the calling thread has just opened for itself. The signal is not sent unless O_ASYNC is set.

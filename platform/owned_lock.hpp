@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "platform/patience.hpp"
+#include "platform/backoff.hpp"
 #include "platform/threads.hpp"
 
 namespace refrain::platform {
@@ -20,9 +20,9 @@ class OwnedLock {
   }
   void lock() {
     if (try_lock() || is_own()) return;
-    constexpr std::int64_t long_enough_ns = 10'000'000'000;
-    Patience patience(long_enough_ns);
-    while (patience.wait())
+    constexpr std::int64_t timeout_ns = 10'000'000'000;
+    Backoff backoff(timeout_ns);
+    while (backoff.wait())
       if (try_lock()) return;
     owner_.exchange(thread_id(), std::memory_order_acquire);
   }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uintptr_t page_size = 4096;
 /// How much is opened at a time: one system call for some thousand call paths; less for a small part.
-constexpr std::size_t largest_step = std::size_t{256} << 10, least_step = std::size_t{16} << 10, steps = 32;
+constexpr std::size_t largest_step = std::size_t{256} << 10, min_step = std::size_t{16} << 10, steps = 32;
 
 /// In a program that locks future mappings (MCL_FUTURE) each mapping is locked: it becomes resident as a whole, unless
 /// it cannot be touched yet, and counts against what the program may lock. Ours shall not be locked.
@@ -41,7 +41,7 @@ bool OpenedPart::open(const std::byte* end) {
   if (end > end_) return false;
   const auto down = [](const std::byte* at) { return reinterpret_cast<std::uintptr_t>(at) & ~(page_size - 1); };
   const auto left = static_cast<std::size_t>(end_ - opened_);
-  const std::byte* const next = opened_ + std::min(std::clamp(left / steps, least_step, largest_step), left);
+  const std::byte* const next = opened_ + std::min(std::clamp(left / steps, min_step, largest_step), left);
   const std::byte* const wanted = std::max(end, next);
   const std::uintptr_t from = down(opened_), to = down(wanted + page_size - 1);
   const ErrnoKeeper errno_keeper;

@@ -61,7 +61,7 @@ std::int64_t read_file(int descriptor) {
 bool RunDelay::open() {
   close();
   const ErrnoKeeper errno_keeper;
-  if (!take_descriptor_place(DescriptorUse::RunDelay)) return false;
+  if (!reserve_descriptor(DescriptorUse::RunDelay)) return false;
   const int file = keep_descriptor(open_read_only("/proc/thread-self/schedstat"), DescriptorUse::RunDelay, mark);
   if (file < 0) return false;
   descriptor_ = file;
@@ -74,7 +74,7 @@ void RunDelay::close() {
   const ErrnoKeeper errno_keeper;
   close_copy();
   descriptor_ = 0;
-  give_back_descriptor_place(DescriptorUse::RunDelay);
+  release_descriptor(DescriptorUse::RunDelay);
 }
 
 void RunDelay::close_copy() {
@@ -83,8 +83,8 @@ void RunDelay::close_copy() {
 
 std::int64_t RunDelay::ns() const {
   if (descriptor_ <= 0) return unknown;
-  const bool is_ours = refrain_system_call(SYS_fcntl, descriptor_, F_GETOWN, 0, 0, 0, 0) == os_thread_id_;
-  return is_ours ? read_file(descriptor_) : unknown;
+  const bool is_own = refrain_system_call(SYS_fcntl, descriptor_, F_GETOWN, 0, 0, 0, 0) == os_thread_id_;
+  return is_own ? read_file(descriptor_) : unknown;
 }
 
 std::int64_t RunDelay::ns_of(int os_thread_id) {

@@ -22,7 +22,7 @@ struct Segments {
   Segment of[limit];
   std::uint32_t count;
 
-  constexpr bool contain(std::uintptr_t address) const {
+  constexpr bool contains(std::uintptr_t address) const {
     for (std::uint32_t i = 0; i < count; ++i)
       if (of[i].contains(address)) return true;
     return false;

@@ -27,10 +27,10 @@ inline sigset_t pending_signals() {
   return pending;
 }
 
-/// Takes a pending signal of `set`, or waits for one, at most `patience`. Returns its number, or -1 with errno set.
+/// Takes a pending signal of `set`, or waits for one, at most `timeout`. Returns its number, or -1 with errno set.
 /// Async-signal-safe.
-inline int take_signal(const sigset_t& set, siginfo_t* info, const timespec& patience) {
-  return static_cast<int>(syscall(SYS_rt_sigtimedwait, &set, info, &patience, kernel_set_size));
+inline int take_signal(const sigset_t& set, siginfo_t* info, const timespec& timeout) {
+  return static_cast<int>(syscall(SYS_rt_sigtimedwait, &set, info, &timeout, kernel_set_size));
 }
 
 }  // namespace refrain::platform

@@ -37,7 +37,7 @@ bool send_signals(int descriptor) {
 
 bool TaskClockEvent::open(int signal) {
   close();
-  if (!take_descriptor_place(DescriptorUse::TaskClock)) return false;
+  if (!reserve_descriptor(DescriptorUse::TaskClock)) return false;
   const int file = keep_descriptor(open_file(), DescriptorUse::TaskClock, signal);
   if (file < 0) return false;
   descriptor_ = file;
@@ -76,7 +76,7 @@ void TaskClockEvent::close() {
     syscall(SYS_close, descriptor_);
   }
   descriptor_ = 0;
-  give_back_descriptor_place(DescriptorUse::TaskClock);
+  release_descriptor(DescriptorUse::TaskClock);
 }
 
 void TaskClockEvent::close_copy() {

@@ -19,9 +19,9 @@ std::int64_t ThreadCpuClock::read() {
   const Ticks before = now();
   const std::int64_t ns = thread_cpu_ns();
   const Ticks after = now();
-  const std::int64_t span_ns = monotonic_ns() - base_.monotonic_ns;
-  if (span_ns > shortest_base_ns && after > base_.ticks) {
-    const double rate = static_cast<double>(span_ns) / static_cast<double>(after - base_.ticks);
+  const std::int64_t elapsed_ns = monotonic_ns() - base_.monotonic_ns;
+  if (elapsed_ns > shortest_base_ns && after > base_.ticks) {
+    const double rate = static_cast<double>(elapsed_ns) / static_cast<double>(after - base_.ticks);
     ns_per_tick_ = static_cast<std::int64_t>(rate * (std::int64_t{1} << fraction_bits));
     trusted_ticks_ = static_cast<Ticks>(longest_trust_ns / rate);
   }

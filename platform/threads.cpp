@@ -43,7 +43,7 @@ StackBounds own_stack() {
   return bounds;
 }
 
-std::size_t least_stack_for_handlers() {
+std::size_t min_stack_for_handlers() {
   // The frame's size depends on the processor's registers (3 to 12 KB were seen); kernels before 5.14 do not tell it.
   const std::size_t told = getauxval(AT_MINSIGSTKSZ);
   constexpr std::size_t frame_if_not_told = 12 << 10, handler = 8 << 10, program = 24 << 10;

@@ -23,7 +23,7 @@ StackBounds own_stack();
 
 /// The smallest stack on which a sampling signal may arrive: it has room for the kernel's frame, for the handler, and
 /// for what the program needs. Async-signal-safe.
-std::size_t least_stack_for_handlers();
+std::size_t min_stack_for_handlers();
 
 /// Whether the caller runs on the alternate signal stack of its thread. Async-signal-safe.
 bool is_on_alternate_stack();

@@ -7,7 +7,7 @@ namespace refrain::record {
 
 bool BlockBuilder::append(format::Section type, format::Encoding encoding, Payload payload, std::size_t raw) {
   const std::size_t offset = payloads_.size();
-  if (count_ == most_sections || !payloads_.append(payload.data(), payload.size())) return false;
+  if (count_ == max_sections || !payloads_.append(payload.data(), payload.size())) return false;
   entries_[count_++] = {type, encoding, offset, payload.size(), raw, format::checksum(payload.data(), payload.size())};
   return true;
 }

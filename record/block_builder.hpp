@@ -1,6 +1,6 @@
 #pragma once
 /// A block of the profile file: a table of sections with checksums, then their payloads, which are compressed if that
-/// makes them smaller. Offsets are relative to the block, so it can be built before its place in the file is known.
+/// makes them smaller. Offsets are relative to the block, so it can be built before its offset in the file is known.
 /// Runtime half.
 
 #include <cstddef>
@@ -44,11 +44,11 @@ class BlockBuilder {
     std::uint64_t checksum;
   };
   /// A rank's block has each of its sections at most once, and no other block has more sections.
-  static constexpr auto most_sections =
+  static constexpr auto max_sections =
       static_cast<std::size_t>(format::newest_of_rank) - static_cast<std::size_t>(format::Section::Rank) + 1;
   bool append(format::Section type, format::Encoding encoding, Payload payload, std::size_t raw);
 
-  Entry entries_[most_sections];
+  Entry entries_[max_sections];
   std::size_t count_ = 0;
   platform::Bytes payloads_;
   Compressor compressor_;

@@ -86,10 +86,10 @@ std::uint64_t identity_of_clock() {
 
 bool measure_clock_offset(const measurement::Peers& peers, std::int64_t deadline) {
   if (peers.size <= 1) return true;
-  const TreePlace place = place_in_tree(peers.rank, peers.size);
-  for (int i = 0; i < place.children; ++i)
-    if (!answer(peers, place.child[i], deadline)) return false;
-  return place.parent < 0 || ask(peers, place.parent, deadline);
+  const TreePosition position = position_in_tree(peers.rank, peers.size);
+  for (int i = 0; i < position.children; ++i)
+    if (!answer(peers, position.child[i], deadline)) return false;
+  return position.parent < 0 || ask(peers, position.parent, deadline);
 }
 
 std::span<const ClockOffset> clock_offsets() { return std::span(offsets).first(offset_count); }

@@ -15,8 +15,8 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
 }
 
 std::uint64_t hash_of(const PathDefinition& d) {
-  const std::uint64_t place = std::uint64_t{d.parent} << 32 | static_cast<std::uint32_t>(d.module);
-  const std::uint64_t x = mix(mix(place, d.offset), static_cast<std::uint64_t>(d.kind));
+  const std::uint64_t parent_and_module = std::uint64_t{d.parent} << 32 | static_cast<std::uint32_t>(d.module);
+  const std::uint64_t x = mix(mix(parent_and_module, d.offset), static_cast<std::uint64_t>(d.kind));
   return x ^ x >> 29;
 }
 

@@ -8,20 +8,20 @@ namespace {
 
 struct Group {
   std::uint32_t path;
-  waits::CallClass of;
+  waits::CallBin bin;
   waits::Durations durations;
-  bool is_same_as(const Group& other) const { return path == other.path && of == other.of; }
+  bool is_same_as(const Group& other) const { return path == other.path && bin == other.bin; }
 };
 
-/// Collects the groups in ascending order of path and class, and merges those of several nodes of one path.
+/// Collects the groups in ascending order of path and bin, and merges those of several nodes of one path.
 bool collect(const LocationRecord& location, Paths paths, platform::GrowableArray<Group>& groups) {
   groups.clear();
   for (const waits::DurationTable::Entry& entry : location.durations) {
     if (entry.node == 0 || entry.node >= paths.size() || entry.durations.empty()) continue;
-    if (!groups.push_back({paths[entry.node], entry.of, entry.durations})) return false;
+    if (!groups.push_back({paths[entry.node], entry.bin, entry.durations})) return false;
   }
   std::sort(groups.begin(), groups.end(),
-            [](const Group& a, const Group& b) { return a.path != b.path ? a.path < b.path : a.of < b.of; });
+            [](const Group& a, const Group& b) { return a.path != b.path ? a.path < b.path : a.bin < b.bin; });
   std::size_t count = 0;
   for (const Group& group : groups.view()) {
     if (count > 0 && groups[count - 1].is_same_as(group)) groups[count - 1].durations.add(group.durations);
@@ -53,7 +53,7 @@ void encode_durations(const RankRecord& record, const Numbers& all_paths, Encode
     std::uint32_t last_path = 0;
     for (const Group& group : groups.view()) {
       out.varint(group.path - last_path);
-      out.varint(group.of.code());
+      out.varint(group.bin.code());
       for (const std::int64_t value : group.durations.values) out.signed_varint(value);
       last_path = group.path;
     }

@@ -1,5 +1,5 @@
 #pragma once
-/// The section Durations: how long calls took, by call path and class (waits/durations.hpp). Runtime half.
+/// The section Durations: how long calls took, by call path and bin (waits/durations.hpp). Runtime half.
 
 #include "record/path_rows.hpp"
 

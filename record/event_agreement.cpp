@@ -29,7 +29,7 @@ struct Candidate {
 };
 using Candidates = platform::GrowableArray<Candidate>;
 /// Bounds the messages between ranks: beyond it, candidates of few ranks are dropped.
-constexpr std::size_t most_candidates = 4096;
+constexpr std::size_t max_candidates = 4096;
 
 struct Maxima {
   Levels levels{};
@@ -119,9 +119,9 @@ bool absorb(const platform::Bytes& message, Proposal& into) {
   if (!into.slowest.resize(before + more)) return false;
   std::memcpy(into.slowest.data() + before, message.data() + head, more * sizeof(Candidate));
   unify(into.slowest, false);
-  if (into.slowest.size() > most_candidates) {
+  if (into.slowest.size() > max_candidates) {
     std::sort(into.slowest.begin(), into.slowest.end(), is_before);
-    cut(into.slowest, most_candidates);
+    cut(into.slowest, max_candidates);
   }
   return true;
 }
@@ -135,9 +135,9 @@ bool exchange(const measurement::Peers& peers, Proposal& proposal, bool good, st
     return good;
   }
   constexpr std::byte refusal{};
-  const TreePlace place = place_in_tree(peers.rank, peers.size);
-  const bool is_root = place.parent < 0;
-  good = receive_from_children(peers, place, deadline,
+  const TreePosition position = position_in_tree(peers.rank, peers.size);
+  const bool is_root = position.parent < 0;
+  good = receive_from_children(peers, position, deadline,
                                [&](int, const platform::Bytes& message) { return absorb(message, proposal); }) &&
          good;
   if (is_root && good) choose(proposal.slowest, measurement::event_settings.slowest);
@@ -146,7 +146,7 @@ bool exchange(const measurement::Peers& peers, Proposal& proposal, bool good, st
     message.clear();
     if (!message.append(&refusal, 1)) return false;
   }
-  if (!is_root && !peers.send(peers.state, place.parent, message, deadline)) return false;
+  if (!is_root && !peers.send(peers.state, position.parent, message, deadline)) return false;
   if (!broadcast(peers, message, deadline)) return false;
   static_cast<Maxima&>(proposal) = {};
   cut(proposal.slowest, 0);
@@ -188,7 +188,7 @@ const measurement::Stretches* stretches() {
 bool have_agreed_on_events() { return is_agreed; }
 
 void describe_event_sample(RankRecord& record) {
-  static std::array<EventLevel, events::SpanStore::most_loops> levels;
+  static std::array<EventLevel, events::SpanStore::max_loops> levels;
   static constinit platform::NeverDestroyed<platform::GrowableArray<SlowIteration>> slowest{};
   slowest.get().clear();
   Proposal now;
@@ -220,7 +220,7 @@ bool agree_on_events(const measurement::Peers& peers, std::int64_t deadline_mono
     log.matched.agree(proposal.of_messages);
     for (const events::SpanStore::Loop& of : log.spans.loops()) {
       const std::uint32_t loop = hash_of_loop(of.region);
-      std::array<std::uint64_t, events::SpanStore::most_slow> numbers;
+      std::array<std::uint64_t, events::SpanStore::max_slow> numbers;
       std::size_t count = 0;
       for (const Candidate& slow : proposal.slowest.view())
         if (slow.loop == loop && count < numbers.size()) numbers[count++] = slow.number;

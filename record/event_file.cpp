@@ -49,9 +49,9 @@ void for_each_sample(Do action) {
 
 /// Size of a frame of a sample, and of the buffer that compressed spans are unpacked into.
 constexpr std::size_t bytes_of_a_frame = std::size_t{1} << 20;
-static_assert(bytes_of_a_frame >= events::SpanStore::least_room);
+static_assert(bytes_of_a_frame >= events::SpanStore::min_room);
 bool has_room(platform::Bytes& room) {
-  return room.resize(bytes_of_a_frame) || room.resize(events::SpanStore::least_room);
+  return room.resize(bytes_of_a_frame) || room.resize(events::SpanStore::min_room);
 }
 
 int unwritten_sample = 0;  ///< errno value of a failed write; 0: none has failed
@@ -94,7 +94,7 @@ std::uint64_t event_bytes() { return file.bytes(); }
 void write_events(Location& location, EventsUntil until) {
   if (!can_be_written(location)) return;
   if (measurement::is_sample_of_events()) return write_sample(location, until);
-  const events::Buffer::Place to =
+  const events::Buffer::Position to =
       until == EventsUntil::Kept ? measurement::end_of_kept_events(location) : location.events->records.end();
   if (to.size == 0) return;
   if (const int error = append(location.events->records.until(to))) return end_events(location, error);

@@ -13,13 +13,13 @@ void encode_anchor(const platform::ClockAnchor& anchor, Encoder& out) {
 }
 
 void encode_stretches(const measurement::Stretches* stretches, Encoder& out) {
-  using Class = measurement::Stretches::Class;
-  const auto is_used = [](const Class& of) { return of.count > 0; };
+  using Group = measurement::Stretches::Group;
+  const auto is_used = [](const Group& of) { return of.count > 0; };
   out.varint(stretches ? stretches->count() : 0);
   out.fixed(stretches ? stretches->hash() : std::uint64_t{0});
   if (!stretches) return out.varint(0);
-  out.varint(static_cast<std::uint64_t>(std::ranges::count_if(stretches->classes(), is_used)));
-  for (const Class& of : stretches->classes()) {
+  out.varint(static_cast<std::uint64_t>(std::ranges::count_if(stretches->groups(), is_used)));
+  for (const Group& of : stretches->groups()) {
     if (!is_used(of)) continue;
     out.varint(of.opened);
     out.varint(of.closed);

@@ -31,7 +31,7 @@ constinit platform::NeverDestroyed<platform::GrowableArray<char>> mpi_library_te
 const char* no_task_clock = "";  ///< why the task clock makes no samples; empty: it does
 
 /// Replaces REFRAIN_FINALIZE_TIMEOUT on an unmeasured rank, whose configuration may be unreadable.
-constexpr std::int64_t patience_of_unmeasured_s = 60;
+constexpr std::int64_t unmeasured_timeout_s = 60;
 
 /// The program's command line as the kernel keeps it.
 class CommandLine {
@@ -70,7 +70,7 @@ bool make_directory(const config::Configuration& configuration, const measuremen
   return made;
 }
 
-constexpr std::size_t most_options = 64;
+constexpr std::size_t max_options = 64;
 constexpr std::size_t value_size = 1100;
 
 /// `may_complain`: report a failure on stderr.
@@ -83,10 +83,10 @@ void put_manifest(const config::Configuration& configuration, ManifestRecord rec
   gethostname(host, sizeof host - 1);
 
   platform::GrowableArray<char> texts;
-  NameValue values[most_options];
+  NameValue values[max_options];
   std::size_t count = 0;
-  if (texts.resize(most_options * value_size)) {
-    for (; count < config::option_count && count < most_options; ++count) {
+  if (texts.resize(max_options * value_size)) {
+    for (; count < config::option_count && count < max_options; ++count) {
       char* text = &texts[count * value_size];
       config::format_option(configuration, count, text, value_size);
       const char* variable = config::option_table[count].variable;
@@ -199,8 +199,8 @@ bool decline_experiment(const measurement::Peers& peers, bool is_off) {
   platform::Bytes message;
   directory.path[0] = 0;
   exchanges = {false, false, is_off};
-  return peers.size > 1 && append_start(message) && broadcast(peers, message, deadline_in(patience_of_unmeasured_s)) &&
-         read_start(message) && directory.path[0] != 0 && compare_clocks(peers, deadline_in(patience_of_unmeasured_s));
+  return peers.size > 1 && append_start(message) && broadcast(peers, message, deadline_in(unmeasured_timeout_s)) &&
+         read_start(message) && directory.path[0] != 0 && compare_clocks(peers, deadline_in(unmeasured_timeout_s));
 }
 
 bool compare_clocks(const measurement::Peers& peers, std::int64_t deadline) {
@@ -213,7 +213,7 @@ bool agree_with_peers(const measurement::Peers& peers, std::int64_t deadline) {
 
 void write_nothing(const measurement::Peers& peers) {
   const platform::OwnFloatingPoint own_environment;
-  const std::int64_t deadline = deadline_in(patience_of_unmeasured_s);
+  const std::int64_t deadline = deadline_in(unmeasured_timeout_s);
   if (!compare_clocks(peers, deadline) || (exchanges.events && !help_to_agree_on_events(peers, deadline))) return;
   RankRecord record{};
   record.rank = peers.rank;
@@ -221,7 +221,7 @@ void write_nothing(const measurement::Peers& peers) {
   record.first_anchor = record.last_anchor = platform::read_anchor();
   record.begin_epoch_ns = platform::wall_clock_ns();
   gethostname(record.host, sizeof record.host - 1);
-  write_profile(record, peers, directory.path, deadline_in(patience_of_unmeasured_s));
+  write_profile(record, peers, directory.path, deadline_in(unmeasured_timeout_s));
 }
 
 bool write_experiment(const config::Configuration& configuration, const RankRecord& record,

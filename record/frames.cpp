@@ -64,7 +64,7 @@ bool append_event_frame(const events::Block& block, Compressor& compressor, plat
   encoder.fixed(std::uint64_t{block.records.size()});
   if (encoder.failed()) return false;
   const std::span<std::byte, format::event_head_size> head(out.data() + begin, format::event_head_size);
-  format::store_little_endian(head.data() + format::place_of_head_checksum, format::head_checksum(head));
+  format::store_little_endian(head.data() + format::head_checksum_offset, format::head_checksum(head));
   return end_frame(stored, begin, encoder, out);
 }
 

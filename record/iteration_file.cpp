@@ -19,7 +19,7 @@ using measurement::ClusteredLoop;
 using measurement::Location;
 
 /// Larger files stay separate, because a process that ends must not need much memory.
-constexpr std::uint64_t most_to_take_back = std::uint64_t{64} << 20;
+constexpr std::uint64_t max_to_take_back = std::uint64_t{64} << 20;
 
 SpillFile file(format::spill_name_begin);
 constinit platform::NeverDestroyed<platform::MappedFile> mapped;  ///< the file, mapped at the end
@@ -67,7 +67,7 @@ std::size_t iterations_in_memory(Location& location) {
 }
 
 std::span<const std::byte> map_iterations() {
-  const bool is_little = file.bytes() > 0 && file.bytes() <= most_to_take_back;
+  const bool is_little = file.bytes() > 0 && file.bytes() <= max_to_take_back;
   if (!is_little || file.map(experiment_directory(), rank_in_experiment(), mapped.get()) != 0) return {};
   return mapped.get().bytes().first(file.bytes());
 }

@@ -32,12 +32,12 @@ bool is_held(const char* directory) {
 }
 
 /// The directory descriptor and path by which a file of the directory is passed to the kernel.
-struct Place {
+struct DirectoryEntry {
   int directory = AT_FDCWD;
   char path[PATH_MAX];
   bool fits;
 
-  Place(const char* directory_name, const char* name) {
+  DirectoryEntry(const char* directory_name, const char* name) {
     config::Line line(path, sizeof path);
     if (is_held(directory_name)) {
       directory = held.descriptor;
@@ -65,9 +65,9 @@ void hold_directory(const char* directory) {
 }
 
 bool OutputFile::open(const char* directory, const char* name, int flags) {
-  const Place place(directory, name);
-  if (!place.fits) return error = ENAMETOOLONG, false;
-  do descriptor_ = ::openat(place.directory, place.path, O_WRONLY | O_CLOEXEC | flags, 0666);
+  const DirectoryEntry entry(directory, name);
+  if (!entry.fits) return error = ENAMETOOLONG, false;
+  do descriptor_ = ::openat(entry.directory, entry.path, O_WRONLY | O_CLOEXEC | flags, 0666);
   while (descriptor_ < 0 && errno == EINTR);
   if (descriptor_ < 0) return error = errno, false;
   if (descriptor_ < 3) {
@@ -111,9 +111,9 @@ RankFileName::RankFileName(const char* begin, std::int32_t rank) {
 }
 
 bool map_file(const char* directory, const char* name, platform::MappedFile& file) {
-  const Place place(directory, name);
-  if (!place.fits) return file.error = ENAMETOOLONG, false;
-  return file.open(place.path, place.directory);
+  const DirectoryEntry entry(directory, name);
+  if (!entry.fits) return file.error = ENAMETOOLONG, false;
+  return file.open(entry.path, entry.directory);
 }
 
 int write_whole(const char* directory, const char* name, int flags,
@@ -136,14 +136,14 @@ int write_whole(const char* directory, const char* name, int flags,
 }
 
 int rename_between(const char* directory, const char* name, const char* other_directory, const char* other_name) {
-  const Place before(directory, name), after(other_directory, other_name);
+  const DirectoryEntry before(directory, name), after(other_directory, other_name);
   if (!before.fits || !after.fits) return ENAMETOOLONG;
   return syscall(SYS_renameat2, before.directory, before.path, after.directory, after.path, 0) == 0 ? 0 : errno;
 }
 
 void remove_from(const char* directory, const char* name) {
-  const Place place(directory, name);
-  if (place.fits) syscall(SYS_unlinkat, place.directory, place.path, 0);
+  const DirectoryEntry entry(directory, name);
+  if (entry.fits) syscall(SYS_unlinkat, entry.directory, entry.path, 0);
 }
 
 }  // namespace refrain::record

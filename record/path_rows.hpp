@@ -81,13 +81,13 @@ inline constexpr auto columns_by_kind = [] {
 }();
 constexpr const KindColumns& kind_columns(NodeKind kind) { return columns_by_kind[static_cast<std::size_t>(kind)]; }
 
-inline constexpr std::size_t most_columns = [] {
+inline constexpr std::size_t max_columns = [] {
   std::size_t most = 0;
   for (const KindColumns& columns : columns_by_kind) most = std::max(most, columns.count);
   return most;
 }();
 /// The values of one node: its columns, then the extra metrics.
-inline constexpr std::size_t most_values = most_columns + measurement::most_extra_metrics;
+inline constexpr std::size_t max_values = max_columns + measurement::max_extra_metrics;
 
 inline bool all_zero(std::span<const std::int64_t> values) {
   return std::all_of(values.begin(), values.end(), [](std::int64_t v) { return v == 0; });

@@ -37,7 +37,7 @@ class NodeResolver {
         continue;
       }
       PathDefinition path{node.key, node.parent < i ? paths[node.parent] : 0, -1, node.kind};
-      if (format::is_address(node.kind) && !place(node, path)) return false;
+      if (format::is_address(node.kind) && !find_module(node, path)) return false;
       if (format::is_named(node.kind) && !name(path)) return false;
       if ((paths[i] = definitions_.path(path)) == DefinitionSet::none) return false;
     }
@@ -51,7 +51,8 @@ class NodeResolver {
     return true;
   }
 
-  bool place(const Node& node, PathDefinition& path) {
+  /// Sets module and offset of the path if a known module contains the node's address. False: no memory.
+  bool find_module(const Node& node, PathDefinition& path) {
     // A return address may be one past the end of its function and of its module, since the call lies before it.
     const std::uint64_t inside = node.kind == NodeKind::Frame && node.key != 0 ? node.key - 1 : node.key;
     const int found = lookup_.find(inside, node.generation);
@@ -116,7 +117,7 @@ void encode_rows(const UnitRecord& unit, const LocationRecord& location, Paths p
   out.varint(distinct);
   std::uint32_t last_path = 0;
   (void)for_each_path(rows.view(), [&](std::span<const Row> of_path) {
-    std::int64_t values[most_values];
+    std::int64_t values[max_values];
     std::ranges::copy(of_path[0].values, values);
     for (const Row& row : of_path.subspan(1)) combine(row, values);
     out.varint(of_path[0].path - last_path);
@@ -244,10 +245,10 @@ void encode_single_iterations(const RankRecord& record, Encoder& out) {
   }
 }
 
-void encode_follows(const RankRecord& record, Encoder& out) {
+void encode_scaling(const RankRecord& record, Encoder& out) {
   const auto number = [](std::uint8_t metric) { return metric == clustering::no_metric ? 0u : metric + 1u; };
-  out.varint(record.follows.size());
-  for (const clustering::Column& column : record.follows) {
+  out.varint(record.mpi_call_columns.size());
+  for (const clustering::Column& column : record.mpi_call_columns) {
     out.varint(number(column.scales_with));
     out.varint(number(column.also_scales_with));
   }
@@ -292,7 +293,7 @@ void encode_slope(float slope, Encoder& out) {
 
 void encode_loop_slopes(const RankRecord& record, const LoopRecord& loop, Paths paths, GrowableArray<SlopeRecord>& rows,
                         Encoder& out) {
-  const std::size_t columns = record.follows.size();
+  const std::size_t columns = record.mpi_call_columns.size();
   if (!collect_slopes(loop, paths, columns, rows)) return out.fail();
   std::size_t classes = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) classes += i == 0 || rows[i].class_index != rows[i - 1].class_index;
@@ -313,7 +314,7 @@ void encode_loop_slopes(const RankRecord& record, const LoopRecord& loop, Paths 
     for (std::size_t c = 0; c < columns; ++c) {  // one column after the other, so that it compresses
       for (const SlopeRecord& row : of_class)
         if (varies(row, c)) encode_slope(row.first[c], out);
-      if (record.follows[c].also_scales_with == clustering::no_metric) continue;
+      if (record.mpi_call_columns[c].also_scales_with == clustering::no_metric) continue;
       for (const SlopeRecord& row : of_class)
         if (varies(row, c)) encode_slope(row.second[c], out);
     }
@@ -321,7 +322,7 @@ void encode_loop_slopes(const RankRecord& record, const LoopRecord& loop, Paths 
 }
 
 void encode_slopes(const RankRecord& record, const Numbers& all_paths, Encoder& out) {
-  encode_follows(record, out);
+  encode_scaling(record, out);
   GrowableArray<SlopeRecord> rows;
   out.varint(record.locations.size());
   for_each_location(record, all_paths, [&](const LocationRecord& location, Paths paths) {
@@ -332,7 +333,7 @@ void encode_slopes(const RankRecord& record, const Numbers& all_paths, Encoder& 
 
 bool has_slopes(const RankRecord& record) {
   const auto loop_has = [](const LoopRecord& loop) { return !loop.slopes.empty(); };
-  return !record.follows.empty() && std::ranges::any_of(record.locations, [&](const LocationRecord& location) {
+  return !record.mpi_call_columns.empty() && std::ranges::any_of(record.locations, [&](const LocationRecord& location) {
     return std::ranges::any_of(location.loops, loop_has);
   });
 }

@@ -42,10 +42,11 @@ struct UnitRecord : measurement::UnitTotals {
   std::int32_t loop;
   std::int32_t cluster;
   std::span<const ValueRecord> values;
-  std::int64_t extra[measurement::most_extra_metrics];  ///< totals of the extra metrics
+  std::int64_t extra[measurement::max_extra_metrics];  ///< totals of the extra metrics
 };
 
-/// How the columns of one MPI call path follow the overall metrics in the iterations of a class (RankRecord::follows).
+/// How the columns of one MPI call path scale with the overall metrics in the iterations of a class
+/// (RankRecord::mpi_call_columns).
 struct SlopeRecord {
   std::uint32_t class_index;
   std::uint32_t node;
@@ -156,19 +157,19 @@ struct RankRecord {
   std::span<const measurement::ExtraMetric> extra_metrics;
   std::span<const CommunicatorRecord> communicators;
   std::span<const WindowRecord> windows;
-  std::span<const WindowTraffic> window_traffic;  ///< refers to `windows` by index
-  std::span<const clustering::Column> follows;    ///< overall metrics that the columns of MPI call paths follow
-  std::uint64_t spilled_bytes;                    ///< size of what stays in iterations-<rank>.refrain
-  std::span<const std::byte> early_iterations;    ///< frames of that file that the record takes in
-  std::span<const char* const> user_regions;      ///< names; their ids begin at measurement::first_user_region
-  format::EventMode event_mode;                   ///< Off: there is no events-<rank>.refrain
-  std::uint64_t event_bytes;                      ///< size of that file
-  std::span<const std::byte> event_frames;        ///< frames that the record takes in instead
-  std::span<const EventLevel> event_levels;       ///< of a sample (EventMode::Sampled)
-  std::span<const SlowIteration> slowest;         ///< likewise
-  bool events_agreed;                             ///< all ranks have agreed on these two
-  const measurement::Stretches* stretches;        ///< likewise, of the first thread; null: there are none
-  std::uint64_t clock;                            ///< identity of this machine's clock; 0 if there are no events
+  std::span<const WindowTraffic> window_traffic;         ///< refers to `windows` by index
+  std::span<const clustering::Column> mpi_call_columns;  ///< with the overall metrics that they scale with
+  std::uint64_t spilled_bytes;                           ///< size of what stays in iterations-<rank>.refrain
+  std::span<const std::byte> early_iterations;           ///< frames of that file that the record takes in
+  std::span<const char* const> user_regions;             ///< names; their ids begin at measurement::first_user_region
+  format::EventMode event_mode;                          ///< Off: there is no events-<rank>.refrain
+  std::uint64_t event_bytes;                             ///< size of that file
+  std::span<const std::byte> event_frames;               ///< frames that the record takes in instead
+  std::span<const EventLevel> event_levels;              ///< of a sample (EventMode::Sampled)
+  std::span<const SlowIteration> slowest;                ///< likewise
+  bool events_agreed;                                    ///< all ranks have agreed on these two
+  const measurement::Stretches* stretches;               ///< likewise, of the first thread; null: there are none
+  std::uint64_t clock;                                   ///< identity of this machine's clock; 0 if there are no events
   std::span<const ClockOffset> clock_offsets;
 };
 

@@ -7,8 +7,8 @@
 #include "measurement/boundaries.hpp"
 #include "measurement/call_durations.hpp"
 #include "measurement/event_log.hpp"
+#include "measurement/follower.hpp"
 #include "measurement/followers.hpp"
-#include "measurement/following.hpp"
 #include "measurement/locations.hpp"
 #include "measurement/off_cpu.hpp"
 #include "measurement/regions.hpp"
@@ -52,22 +52,22 @@ bool RankRecordBuilder::add_outside(const Location& l, const measurement::UnitTo
     const std::int64_t* row = l.tree.values_of(n);
     const bool in_call = call && call->node == measurement::NodeId{id};
     if (!row && !in_call) continue;
-    const std::int64_t* settled = row ? l.tree.settled_of(n) : nullptr;
+    const std::int64_t* outside = row ? l.tree.outside_values_of(n) : nullptr;
     const std::size_t columns = measurement::CallTree::width(n.kind);
     std::int64_t* out = add_row(id, columns);
     if (!out) return false;
-    for (std::size_t i = 0; row && i < columns; ++i) out[i] = row[i] + settled[i];
+    for (std::size_t i = 0; row && i < columns; ++i) out[i] = row[i] + outside[i];
     if (!in_call) continue;
     ++out[column_of(measurement::MetricId::Visits)];
     out[column_of(measurement::MetricId::Time)] += call->time;
     out[column_of(measurement::MetricId::OffCpuMpi)] += call->off_ns;
   }
-  measurement::UnitTotals totals = l.settled;
+  measurement::UnitTotals totals = l.outside;
   totals += in_progress;
-  std::int64_t extra[measurement::most_extra_metrics] = {};
+  std::int64_t extra[measurement::max_extra_metrics] = {};
   if (const measurement::ExtraReadings* r = l.extra)
     for (std::size_t i = 0; i < record_.extra_metrics.size(); ++i)
-      extra[i] = r->settled[i] + r->unit[i] + r->last[i] - r->begin[i];
+      extra[i] = r->outside[i] + r->unit[i] + r->last[i] - r->begin[i];
   return add_unit(totals, extra, -1, -1);
 }
 
@@ -209,7 +209,7 @@ bool RankRecordBuilder::add(const Location& l) {
   std::optional<waits::DurationTable::Entry> cut_call;
   std::int64_t cpu_end = l.cpu_begin_ns;
   const bool own = &l == measurement::own_location();
-  const Inside inside = own ? l.inside.load(std::memory_order_acquire) : measurement::place_outside_bookkeeping(l);
+  const Inside inside = own ? l.inside.load(std::memory_order_acquire) : measurement::wait_outside_bookkeeping(l);
   const bool has_thread = inside != Inside::Closed;
   if (threads_ != Threads::Ended && has_thread) {
     end = platform::now();
@@ -300,11 +300,11 @@ bool RankRecordBuilder::add_held(Location& l) {
   if (threads_ != Threads::Going) return (threads_ != Threads::Ended && !measurement::is_held(l)) || add(l);
   const Location* const own = measurement::own_location();
   const bool is_own = &l == own;
-  const measurement::TakenFollower taken(l);
-  if (!taken || (!is_own && !measurement::pause_one(l))) return false;
+  const measurement::FollowerLock lock(l);
+  if (!lock || (!is_own && !measurement::pause_one(l))) return false;
   measurement::bring_up_to_date(l);
-  // The loops of a thread that follows are filled by the first thread alone.
-  const bool by_own = measurement::follows(l) ? own && measurement::is_followed(*own) : is_own;
+  // The loops of a follower are filled by the first thread alone.
+  const bool by_own = measurement::is_follower(l) ? own && measurement::is_first_thread(*own) : is_own;
   copies_are_needed_ = !by_own;
   const bool added = add(l);
   if (!is_own) measurement::resume_others();
@@ -320,7 +320,7 @@ bool RankRecordBuilder::build(const RankRecord& frame, const Calibration& calibr
   outside_tick_ = calibration.tick.median - calibration.timed_tick;
   threads_ = threads;
   sampler_ = sampler;
-  record_.follows = measurement::mpi_call_columns();
+  record_.mpi_call_columns = measurement::mpi_call_columns();
   record_.extra_metrics = {measurement::extra_metrics.metric, measurement::extra_metrics.count};
   std::size_t count = 0;
   for (const Location* l = measurement::first_location(); l; l = l->next) ++count;

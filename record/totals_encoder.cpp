@@ -22,7 +22,7 @@ class LocationSums {
     std::size_t most = 0;
     for (const LocationRecord& location : record_.locations)
       for (const UnitRecord& unit : location.units) most = std::max(most, unit.values.size());
-    return place_of_path_.resize(path_count) && places_.reserve(most) && sums_.reserve(most * width()) &&
+    return index_of_path_.resize(path_count) && paths_.reserve(most) && sums_.reserve(most * width()) &&
            rows_.reserve(most) && unit_paths_.reserve(most) && unit_extras_.reserve(most * extras_) &&
            mpi_.reserve(most) && user_.reserve(most) && room_.reserve(most + 1);
   }
@@ -47,48 +47,48 @@ class LocationSums {
     for (const auto& of : {extra_totals_, extra_no_path_})
       for (std::size_t m = 0; m < extras_; ++m) out.signed_varint(of[m]);
     Numbers order;
-    for (std::uint32_t place = 0; place < places_.size(); ++place)
-      if (!all_zero({sums(place), width()}) && !order.push_back(place)) return false;
+    for (std::uint32_t index = 0; index < paths_.size(); ++index)
+      if (!all_zero({sums(index), width()}) && !order.push_back(index)) return false;
     std::sort(order.begin(), order.end(),
-              [&](std::uint32_t a, std::uint32_t b) { return places_[a].path < places_[b].path; });
+              [&](std::uint32_t a, std::uint32_t b) { return paths_[a].path < paths_[b].path; });
     out.varint(order.size());
     std::uint32_t last_path = 0;
-    for (const std::uint32_t place : order) {
-      const auto [path, kind, has_columns] = places_[place];
+    for (const std::uint32_t index : order) {
+      const auto [path, kind, has_columns] = paths_[index];
       out.varint(path - last_path);
       last_path = path;
-      out.signed_varint(*ticks(place));
-      for (std::size_t c = 0; c < kind_columns(kind).count; ++c) out.signed_varint(columns(place)[c]);
+      out.signed_varint(*ticks(index));
+      for (std::size_t c = 0; c < kind_columns(kind).count; ++c) out.signed_varint(columns(index)[c]);
       if (!measurement::has_extra_columns(kind)) continue;
-      for (std::size_t m = 0; m < extras_; ++m) out.signed_varint(extras(place)[m]);
+      for (std::size_t m = 0; m < extras_; ++m) out.signed_varint(extras(index)[m]);
     }
     return true;
   }
 
  private:
   /// A call path of the location.
-  struct Place {
+  struct LocationPath {
     std::uint32_t path;
     NodeKind kind;
     bool has_columns;  ///< some unit had values, so a minimum has begun
   };
   /// A call path in the unit; its extra metrics are in `unit_extras_`.
   struct UnitPath {
-    std::uint32_t place;
+    std::uint32_t index;
     NodeKind kind;
     PathClaim claim;
   };
 
-  // The sums of a place: ticks, columns, shares of the extra metrics.
-  std::size_t width() const { return 1 + most_columns + extras_; }
-  std::int64_t* sums(std::uint32_t place) { return &sums_[place * width()]; }
-  std::int64_t* ticks(std::uint32_t place) { return sums(place); }
-  std::int64_t* columns(std::uint32_t place) { return sums(place) + 1; }
-  std::int64_t* extras(std::uint32_t place) { return sums(place) + 1 + most_columns; }
+  // The sums of a call path: ticks, columns, shares of the extra metrics.
+  std::size_t width() const { return 1 + max_columns + extras_; }
+  std::int64_t* sums(std::uint32_t index) { return &sums_[index * width()]; }
+  std::int64_t* ticks(std::uint32_t index) { return sums(index); }
+  std::int64_t* columns(std::uint32_t index) { return sums(index) + 1; }
+  std::int64_t* extras(std::uint32_t index) { return sums(index) + 1 + max_columns; }
 
   void begin() {
-    for (const Place& place : places_) place_of_path_[place.path] = 0;
-    places_.clear();
+    for (const LocationPath& path : paths_) index_of_path_[path.path] = 0;
+    paths_.clear();
     sums_.clear();
     totals_ = {};
     times_ = {};
@@ -96,13 +96,13 @@ class LocationSums {
     std::fill_n(extra_no_path_, extras_, 0);
   }
 
-  bool find_place(std::uint32_t path, NodeKind kind, std::uint32_t& place) {
-    std::uint32_t& known = place_of_path_[path];
+  bool find_index(std::uint32_t path, NodeKind kind, std::uint32_t& index) {
+    std::uint32_t& known = index_of_path_[path];
     if (known == 0) {
-      if (!places_.push_back({path, kind, false}) || !sums_.resize(places_.size() * width())) return false;
-      known = static_cast<std::uint32_t>(places_.size());
+      if (!paths_.push_back({path, kind, false}) || !sums_.resize(paths_.size() * width())) return false;
+      known = static_cast<std::uint32_t>(paths_.size());
     }
-    place = known - 1;
+    index = known - 1;
     return true;
   }
 
@@ -122,14 +122,14 @@ class LocationSums {
     const NodeKind kind = rows[0].kind;
     const std::size_t count = kind_columns(kind).count;
     UnitPath path{0, kind, {PathClaim::Nothing, 0}};
-    if (!find_place(rows[0].path, kind, path.place)) return false;
-    std::int64_t combined[most_values] = {};
+    if (!find_index(rows[0].path, kind, path.index)) return false;
+    std::int64_t combined[max_values] = {};
     bool has_columns = false;
     for (const Row& row : rows) {
       add_columns(kind, row.values.data(), combined, has_columns);
       add_extras(row.values.subspan(count), combined + count);
     }
-    add_columns(kind, combined, columns(path.place), places_[path.place].has_columns);
+    add_columns(kind, combined, columns(path.index), paths_[path.index].has_columns);
     path.claim = format::claim_of(kind, {combined, count});
     return unit_paths_.push_back(path) && unit_extras_.append(combined + count, extras_);
   }
@@ -143,16 +143,17 @@ class LocationSums {
     begun = true;
   }
 
-  /// The participants of a division. A claim, and the share that it becomes, belongs to the place of the same index.
+  /// The participants of a division. A claim, and the share that it becomes, belongs to the call path whose
+  /// index is at the same position.
   struct Claims {
-    Numbers places;
+    Numbers indices;
     Values values;
     void clear() {
-      places.clear();
+      indices.clear();
       values.clear();
     }
-    bool reserve(std::size_t count) { return places.reserve(count) && values.reserve(count); }
-    bool add(std::uint32_t place, std::int64_t value) { return places.push_back(place) && values.push_back(value); }
+    bool reserve(std::size_t count) { return indices.reserve(count) && values.reserve(count); }
+    bool add(std::uint32_t index, std::int64_t value) { return indices.push_back(index) && values.push_back(value); }
     std::span<std::int64_t> span() { return {values.data(), values.size()}; }
   };
 
@@ -169,12 +170,12 @@ class LocationSums {
     user_.clear();
     for (const UnitPath& path : unit_paths_)
       if (path.claim.of != PathClaim::Nothing &&
-          !(path.claim.of == PathClaim::Mpi ? mpi_ : user_).add(path.place, path.claim.value))
+          !(path.claim.of == PathClaim::Mpi ? mpi_ : user_).add(path.index, path.claim.value))
         return false;
     if (!begin_division()) return false;
     times_ += format::divide_unit(unit, constants, mpi_.span(), user_.span(), room());
     for (Claims* claims : {&mpi_, &user_})
-      for (std::size_t i = 0; i < claims->places.size(); ++i) *ticks(claims->places[i]) += claims->values[i];
+      for (std::size_t i = 0; i < claims->indices.size(); ++i) *ticks(claims->indices[i]) += claims->values[i];
     return true;
   }
 
@@ -184,18 +185,18 @@ class LocationSums {
       user_.clear();
       for (std::size_t i = 0; i < unit_paths_.size(); ++i) {
         const std::int64_t value = unit_extras_[i * extras_ + m];
-        if (value > 0 && !(format::is_sampled(unit_paths_[i].kind) ? user_ : mpi_).add(unit_paths_[i].place, value))
+        if (value > 0 && !(format::is_sampled(unit_paths_[i].kind) ? user_ : mpi_).add(unit_paths_[i].index, value))
           return false;
       }
-      if (user_.places.empty())
+      if (user_.indices.empty())
         for (const UnitPath& path : unit_paths_)
-          if (path.claim.of == PathClaim::User && !user_.add(path.place, path.claim.value)) return false;
+          if (path.claim.of == PathClaim::User && !user_.add(path.index, path.claim.value)) return false;
       if (!begin_division()) return false;
       const std::int64_t total = std::max<std::int64_t>(unit.extra[m], 0);
       extra_totals_[m] = format::add_saturating(extra_totals_[m], total);
       extra_no_path_[m] += format::divide_extra(total, mpi_.span(), user_.span(), room());
       for (Claims* claims : {&mpi_, &user_})
-        for (std::size_t i = 0; i < claims->places.size(); ++i) extras(claims->places[i])[m] += claims->values[i];
+        for (std::size_t i = 0; i < claims->indices.size(); ++i) extras(claims->indices[i])[m] += claims->values[i];
     }
     return true;
   }
@@ -204,13 +205,13 @@ class LocationSums {
   const double ticks_per_second_;
   const std::size_t extras_;
 
-  Numbers place_of_path_;  ///< by own path: place + 1; 0: the location does not have the path
-  GrowableArray<Place> places_;
+  Numbers index_of_path_;  ///< by own path: index + 1; 0: the location does not have the path
+  GrowableArray<LocationPath> paths_;
   Values sums_;
   measurement::UnitTotals totals_;
   format::UnitTimes times_;
-  std::int64_t extra_totals_[measurement::most_extra_metrics];
-  std::int64_t extra_no_path_[measurement::most_extra_metrics];
+  std::int64_t extra_totals_[measurement::max_extra_metrics];
+  std::int64_t extra_no_path_[measurement::max_extra_metrics];
 
   // Of the current unit.
   GrowableArray<Row> rows_;

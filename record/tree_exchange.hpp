@@ -14,27 +14,27 @@
 
 namespace refrain::record {
 
-/// The place of one rank in the tree.
-struct TreePlace {
+/// The position of one rank in the tree.
+struct TreePosition {
   int parent;  ///< -1 for rank 0
   int children;
   int child[32];  ///< ascending; the last one has the largest subtree
 };
-TreePlace place_in_tree(int rank, int size);
+TreePosition position_in_tree(int rank, int size);
 
 /// Copies `message` from rank 0 to every rank.
 [[nodiscard]] bool broadcast(const measurement::Peers& peers, platform::Bytes& message,
                              std::int64_t deadline_monotonic_ns);
 
 /// Receives one message from every child, in ascending order of ranks, so that the result does not depend on timing.
-/// Calls `absorb(index, bytes)` for each with the child's index in `place`; if that returns false, the loop ends.
+/// Calls `absorb(index, bytes)` for each with the child's index in `position`; if that returns false, the loop ends.
 template <class Absorb>
-[[nodiscard]] bool receive_from_children(const measurement::Peers& peers, const TreePlace& place,
+[[nodiscard]] bool receive_from_children(const measurement::Peers& peers, const TreePosition& position,
                                          std::int64_t deadline_monotonic_ns, Absorb absorb) {
   platform::Bytes message;
-  for (int i = 0; i < place.children; ++i) {
+  for (int i = 0; i < position.children; ++i) {
     message.clear();
-    if (!peers.receive(peers.state, place.child[i], message, deadline_monotonic_ns) || !absorb(i, message))
+    if (!peers.receive(peers.state, position.child[i], message, deadline_monotonic_ns) || !absorb(i, message))
       return false;
   }
   return true;

@@ -19,7 +19,7 @@ using measurement::Peers;
 using platform::Bytes;
 using Numbers = GrowableArray<std::uint32_t>;
 
-/// The encoded data of one rank, which lacks only its place in the file and its unified path numbers.
+/// The encoded data of one rank, which lacks only its offset in the file and its unified path numbers.
 struct RankData {
   DefinitionSet definitions;
   BlockBuilder block;
@@ -64,7 +64,7 @@ bool build_head(const DefinitionSet& definitions, std::uint32_t flags, std::uint
          out.append(builder.payloads().data(), builder.payloads().size());
 }
 
-/// Makes what a rank's block lacks until its place in the file is known: its section table, and its entry in the rank
+/// Makes what a rank's block lacks until its offset in the file is known: its section table, and its entry in the rank
 /// table. False: no memory.
 bool finish_block(RankData& data, std::uint32_t rank, std::uint64_t offset, std::span<const std::uint32_t> unified,
                   Bytes& table, Bytes& entry) {
@@ -129,8 +129,8 @@ struct Tally {
   }
 };
 
-/// One parallel write. The ranks exchange three times over their tree: unify(), place() and tell(), in this order. Each
-/// rank knows the size of its block before the first exchange, so nothing else has to be exchanged.
+/// One parallel write. The ranks exchange three times over their tree: unify(), assign_offsets() and tell(), in this
+/// order. Each rank knows the size of its block before the first exchange, so nothing else has to be exchanged.
 class ParallelWrite {
  public:
   ParallelWrite(const RankRecord& record, const Peers& peers, const char* directory, std::int64_t deadline)
@@ -138,49 +138,49 @@ class ParallelWrite {
         peers_(peers),
         directory_(directory),
         deadline_(deadline),
-        place_(place_in_tree(peers.rank, peers.size)) {}
+        position_(position_in_tree(peers.rank, peers.size)) {}
 
   /// Up the tree: definitions and sizes of the subtrees. A rank that cannot go on says so, so that nobody has to wait
   /// for the deadline to find out; then there is no common file.
   void unify() {
     encoded_ = data_.create(record_);
     subtree_bytes_ = encoded_ ? data_.block_size() : 0;
-    heard_ = receive_from_children(peers_, place_, deadline_, [&](int child, const Bytes& message) {
+    heard_ = receive_from_children(peers_, position_, deadline_, [&](int child, const Bytes& message) {
       absorb_child(child, message);
       return true;
     });
     encoded_ = encoded_ && heard_;
-    if (place_.parent >= 0) send_definitions();
+    if (position_.parent >= 0) send_definitions();
   }
 
-  /// Down the tree: the place of each subtree in the file, and the unified numbers of its paths. Rank 0 makes the file
+  /// Down the tree: the offset of each subtree in the file, and the unified numbers of its paths. Rank 0 makes the file
   /// first. False: the exchange failed. Afterwards can_write() says whether there is a file. A child that cannot be
   /// reached finds out by itself, and the others are not affected.
-  bool place() {
-    if (place_.parent < 0) {
+  bool assign_offsets() {
+    if (position_.parent < 0) {
       if (encoded_) start_file();
     } else {
       Bytes message;
-      if (!peers_.receive(peers_.state, place_.parent, message, deadline_)) return false;
-      read_placement(message);
+      if (!peers_.receive(peers_.state, position_.parent, message, deadline_)) return false;
+      read_offsets(message);
     }
     std::uint64_t child_base[32];
     std::uint64_t next = base_ + (encoded_ ? data_.block_size() : 0);
-    for (int i = 0; i < place_.children; ++i) {
+    for (int i = 0; i < position_.children; ++i) {
       child_base[i] = next;
       next += child_bytes_[i];
     }
-    for (int i = place_.children; i-- > 0;) send_placement(i, child_base[i]);
+    for (int i = position_.children; i-- > 0;) send_offsets(i, child_base[i]);
     return heard_;
   }
 
-  bool can_write() const { return placed_; }
+  bool can_write() const { return has_offset_; }
   int head_error() const { return head_error_; }
 
   /// Writes this rank's block, then its entry in the rank table, so that the entry never refers to a missing block.
   /// Returns 0 or the errno value.
   int write_own() {
-    if (place_.parent >= 0 && !file_.open(directory_, format::profile_name, 0)) return file_.error;
+    if (position_.parent >= 0 && !file_.open(directory_, format::profile_name, 0)) return file_.error;
     const auto rank = static_cast<std::uint32_t>(record_.rank);
     const std::uint64_t entry_at =
         format::header_size + static_cast<std::uint64_t>(peers_.rank) * format::rank_entry_size;
@@ -191,22 +191,22 @@ class ParallelWrite {
         !file_.write_at(payloads.data(), payloads.size(), base_ + table.size()) ||
         !file_.write_at(entry.data(), entry.size(), entry_at))
       return file_.error;
-    return place_.parent < 0 || file_.close() ? 0 : file_.error;
+    return position_.parent < 0 || file_.close() ? 0 : file_.error;
   }
 
   /// Up the tree: which ranks failed. On rank 0 the tally becomes that of the job. False: the exchange failed.
   bool tell(Tally& tally) {
-    const bool heard = receive_from_children(peers_, place_, deadline_, [&](int, const Bytes& message) {
+    const bool heard = receive_from_children(peers_, position_, deadline_, [&](int, const Bytes& message) {
       Tally child;
       if (message.size() != sizeof child) return false;
       std::memcpy(&child, message.data(), sizeof child);
       tally.add(child);
       return true;
     });
-    if (!heard || place_.parent < 0) return heard;
+    if (!heard || position_.parent < 0) return heard;
     Bytes message;
     return message.append(reinterpret_cast<const std::byte*>(&tally), sizeof tally) &&
-           peers_.send(peers_.state, place_.parent, message, deadline_);
+           peers_.send(peers_.state, position_.parent, message, deadline_);
   }
 
   /// Marks the file complete; on rank 0, at the end. Returns 0 or the errno value.
@@ -238,7 +238,7 @@ class ParallelWrite {
       data_.definitions.encode_paths(out);
     }
     // A message that is truncated for lack of memory, or does not arrive, is a failure at the parent.
-    (void)peers_.send(peers_.state, place_.parent, message, deadline_);
+    (void)peers_.send(peers_.state, position_.parent, message, deadline_);
   }
 
   void start_file() {
@@ -256,39 +256,39 @@ class ParallelWrite {
       remove_from(directory_, format::profile_name);
     }
     base_ = head.size();
-    placed_ = head_error_ == 0;
+    has_offset_ = head_error_ == 0;
   }
 
-  void read_placement(const Bytes& message) {
+  void read_offsets(const Bytes& message) {
     format::ByteCursor in(message.view());
-    placed_ = in.fixed<std::uint32_t>() != 0;
+    has_offset_ = in.fixed<std::uint32_t>() != 0;
     base_ = in.fixed<std::uint64_t>();
-    if (!placed_) return;
-    placed_ = encoded_ && in.remaining() == data_.definitions.paths() * sizeof(std::uint32_t) &&
-              unified_.resize(data_.definitions.paths());
+    if (!has_offset_) return;
+    has_offset_ = encoded_ && in.remaining() == data_.definitions.paths() * sizeof(std::uint32_t) &&
+                  unified_.resize(data_.definitions.paths());
     for (auto& number : unified_) number = in.fixed<std::uint32_t>();
   }
 
-  void send_placement(int child, std::uint64_t base) {
+  void send_offsets(int child, std::uint64_t base) {
     Bytes message;
     Encoder out(message);
-    out.fixed(static_cast<std::uint32_t>(placed_));
+    out.fixed(static_cast<std::uint32_t>(has_offset_));
     out.fixed(base);
-    if (placed_)
+    if (has_offset_)
       for (std::uint32_t path : child_paths_[child]) out.fixed(unified_[path]);
-    (void)peers_.send(peers_.state, place_.child[child], message, deadline_);
+    (void)peers_.send(peers_.state, position_.child[child], message, deadline_);
   }
 
   const RankRecord& record_;
   const Peers& peers_;
   const char* directory_;
   std::int64_t deadline_;
-  TreePlace place_;
+  TreePosition position_;
 
   RankData data_;
-  bool heard_ = false;    ///< all children answered
-  bool encoded_ = false;  ///< `data_.definitions` has this rank and its whole subtree
-  bool placed_ = false;   ///< there is a file, and this rank knows its place in it
+  bool heard_ = false;       ///< all children answered
+  bool encoded_ = false;     ///< `data_.definitions` has this rank and its whole subtree
+  bool has_offset_ = false;  ///< there is a file, and this rank knows its offset in it
   Numbers child_paths_[32];
   std::uint64_t child_bytes_[32] = {};
   std::uint64_t subtree_bytes_ = 0;
@@ -324,7 +324,7 @@ WriteOutcome write_together(const RankRecord& record, const Peers& peers, const 
   const bool root = peers.rank == 0;
   ParallelWrite write(record, peers, directory, deadline);
   write.unify();
-  if (!write.place()) {
+  if (!write.assign_offsets()) {
     WriteOutcome outcome = write_alone(record, directory, Alone::Part);
     if (root && outcome.written) say_silence(outcome, directory);
     return outcome;

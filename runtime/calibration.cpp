@@ -62,7 +62,7 @@ record::CalibratedCost calibrate_call(Location& location) {
   return summary(costs);
 }
 
-/// Mean over the timed events of class `of` since `before` (own_time.hpp), in ticks. Negative: none was timed.
+/// Mean over the timed events of the kind `of` since `before` (own_time.hpp), in ticks. Negative: none was timed.
 double timed_since(const Location& location, OwnTime of, const OwnTimes& before) {
   const OwnTimes& now = location.own_times[static_cast<std::size_t>(of)];
   if (now.each == before.each) return -1;

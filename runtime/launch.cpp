@@ -68,9 +68,8 @@ void remember_traces() {
   if (getenv(config::asan_added_variable)) has_asan_option = true;
 }
 
-/// Whether an entry of the environment is Refrain's alone. Also removes Refrain's words from the lists in LD_PRELOAD
-/// and ASAN_OPTIONS.
-bool is_ours(char* entry) {
+/// Removes Refrain's words from the lists in LD_PRELOAD and ASAN_OPTIONS. True: the whole entry is Refrain's.
+bool strip_own(char* entry) {
   if (std::strncmp(entry, internal_prefix, sizeof internal_prefix - 1) == 0) return true;
   if (std::strncmp(entry, preload_prefix, sizeof preload_prefix - 1) == 0) {
     char* list = entry + sizeof preload_prefix - 1;
@@ -96,14 +95,14 @@ char** clean_initial_environment() {
   char** kept = end;
   char* empty = nullptr;
   for (char** entry = end; entry-- != initial_environment;) {
-    if (**entry && !is_ours(*entry)) {
+    if (**entry && !strip_own(*entry)) {
       *--kept = *entry;
     } else {
       empty = *entry;
       *empty = 0;
     }
   }
-  for (char** place = initial_environment; place != kept; ++place) *place = empty;
+  for (char** unused = initial_environment; unused != kept; ++unused) *unused = empty;
   return kept;
 }
 
@@ -112,7 +111,7 @@ char** clean_initial_environment() {
 void clean_array(char** array) {
   char** kept = array;
   for (char** entry = array; entry && *entry; ++entry)
-    if (**entry && !is_ours(*entry)) *kept++ = *entry;
+    if (**entry && !strip_own(*entry)) *kept++ = *entry;
   if (kept) *kept = nullptr;
 }
 

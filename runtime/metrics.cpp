@@ -23,13 +23,13 @@ namespace refrain::runtime {
 namespace {
 
 using measurement::extra_metrics;
-using measurement::most_extra_metrics;
+using measurement::max_extra_metrics;
 using platform::KernelEvent;
 using platform::Resource;
 using platform::say;
 namespace papi = adapters::papi;
 
-static_assert(config::most_metrics == most_extra_metrics);
+static_assert(config::max_metrics == max_extra_metrics);
 
 enum class Source : std::uint8_t { Resource, Kernel, Papi };
 
@@ -46,11 +46,11 @@ constexpr Known known_metrics[] = {
 };
 
 /// Where the values of each extra metric come from.
-struct Place {
+struct CounterReference {
   Source source;
   std::uint8_t number;  ///< the resource, or the index among the counters of its source
 };
-Place places[most_extra_metrics];
+CounterReference references[max_extra_metrics];
 bool uses[3] = {};
 KernelEvent kernel_events[platform::kernel_event_count];
 std::uint32_t kernel_events_used = 0;
@@ -78,7 +78,7 @@ std::int64_t take_growth(std::int64_t mark) {
 /// Async-signal-safe if `at_tick`.
 bool read(void* handle, bool at_tick, std::int64_t* values) {
   auto& counters = *static_cast<Counters*>(handle);
-  std::int64_t resources[platform::resource_count], kernel[platform::kernel_event_count], events[most_extra_metrics];
+  std::int64_t resources[platform::resource_count], kernel[platform::kernel_event_count], events[max_extra_metrics];
   bool good_kernel = true, good_papi = true;
   if (uses[static_cast<int>(Source::Resource)]) {
     platform::read_resource_usage(resources);
@@ -88,15 +88,15 @@ bool read(void* handle, bool at_tick, std::int64_t* values) {
   if (uses[static_cast<int>(Source::Kernel)]) good_kernel = platform::read_kernel_counters(counters.kernel, kernel);
   if (uses[static_cast<int>(Source::Papi)]) {
     for (std::uint32_t i = 0; i < extra_metrics.count; ++i)
-      if (places[i].source == Source::Papi) events[places[i].number] = values[i];
+      if (references[i].source == Source::Papi) events[references[i].number] = values[i];
     good_papi = papi::read(counters.papi, at_tick, events);
   }
-  for (std::uint32_t i = 0; i < extra_metrics.count; ++i) switch (places[i].source) {
-      case Source::Resource: values[i] = resources[places[i].number]; break;
+  for (std::uint32_t i = 0; i < extra_metrics.count; ++i) switch (references[i].source) {
+      case Source::Resource: values[i] = resources[references[i].number]; break;
       case Source::Kernel:
-        if (good_kernel) values[i] = kernel[places[i].number];
+        if (good_kernel) values[i] = kernel[references[i].number];
         break;
-      case Source::Papi: values[i] = events[places[i].number]; break;
+      case Source::Papi: values[i] = events[references[i].number]; break;
     }
   return good_kernel && good_papi;
 }
@@ -177,7 +177,7 @@ const char* try_kernel_event(KernelEvent event) {
 
 /// A copy of the name, zero-terminated and valid until exit.
 const char* kept(std::string_view name) {
-  static char texts[most_extra_metrics][config::longest_metric_name + 1];
+  static char texts[max_extra_metrics][config::longest_metric_name + 1];
   char* text = texts[extra_metrics.count];
   config::Line(text, sizeof texts[0]) << name;
   return text;
@@ -186,25 +186,25 @@ const char* kept(std::string_view name) {
 void choose(std::string_view name) {
   const char* text = kept(name);
   const char* unit = "1";
-  Place place{Source::Papi, 0};
+  CounterReference reference{Source::Papi, 0};
   if (const Known* known = find_known(name)) {
-    place = {known->source, known->number};
+    reference = {known->source, known->number};
     unit = known->unit;
     if (known->source == Source::Kernel) {
       const auto event = static_cast<KernelEvent>(known->number);
       if (const char* fault = try_kernel_event(event)) return say_left_out(name, fault, false);
-      place.number = static_cast<std::uint8_t>(kernel_events_used);
+      reference.number = static_cast<std::uint8_t>(kernel_events_used);
       kernel_events[kernel_events_used++] = event;
     }
   } else {
     // A name with the prefix of a resource is a mistyped resource, not an event of PAPI.
     if (name.starts_with("ru_")) return say_left_out(name, "no such resource", true);
     if (const char* fault = papi::load()) return say_left_out(name, fault, true);
-    place.number = static_cast<std::uint8_t>(papi::event_count());
+    reference.number = static_cast<std::uint8_t>(papi::event_count());
     if (const char* fault = papi::add_event(text, unit)) return say_left_out(name, fault, true);
   }
-  uses[static_cast<int>(place.source)] = true;
-  places[extra_metrics.count] = place;
+  uses[static_cast<int>(reference.source)] = true;
+  references[extra_metrics.count] = reference;
   extra_metrics.metric[extra_metrics.count++] = {text, unit};
 }
 

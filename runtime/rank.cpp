@@ -79,7 +79,7 @@ record::RankRecord make_frame(const Spilled& spilled) {
 
 }  // namespace
 
-bool is_home_process() { return platform::process_id() == this_rank.process_id; }
+bool is_original_process() { return platform::process_id() == this_rank.process_id; }
 
 void begin_rank() {
   this_rank.process_id = platform::process_id();
@@ -94,8 +94,8 @@ void begin_rank() {
 }
 
 bool have_experiment(Ending reason) {
-  if (!is_home_process()) return false;
-  const bool is_overdue = platform::monotonic_ns() - this_rank.first_anchor.monotonic_ns > patience_before_init_ns;
+  if (!is_original_process()) return false;
+  const bool is_overdue = platform::monotonic_ns() - this_rank.first_anchor.monotonic_ns > init_timeout_ns;
   const bool may_be_made =
       this_rank.is_without_mpi || (!this_rank.mpi_was_initialized && (reason == Ending::Left || is_overdue));
   if (!this_rank.has_experiment && may_be_made && !experiment_is_refused) {

@@ -29,11 +29,11 @@ struct ThisRank {
 extern ThisRank this_rank;
 
 /// Whether this is the measured process, and not a child that shares its memory or has a copy of it. Async-signal-safe.
-bool is_home_process();
+bool is_original_process();
 
 /// A program that is linked to MPI need not initialize it. After this time it is measured as one without MPI, until it
 /// does.
-constexpr std::int64_t patience_before_init_ns = 60'000'000'000;
+constexpr std::int64_t init_timeout_ns = 60'000'000'000;
 
 /// Begins the measurement of the rank: chooses the clock, and reads the figures that the record compares with the end.
 void begin_rank();

@@ -63,7 +63,7 @@ int loaded_process = 0;                   ///< id of the process that this libra
 bool begins_iterations_at_calls = false;  ///< REFRAIN_ITERATION_AT
 
 /// Async-signal-safe.
-bool is_measured() { return state.load(std::memory_order_acquire) == State::Measuring && is_home_process(); }
+bool is_measured() { return state.load(std::memory_order_acquire) == State::Measuring && is_original_process(); }
 
 // ---- what the program does to itself (guest/guest.hpp) --------------------------------------------------------------
 
@@ -72,7 +72,7 @@ bool measure_this_thread() {
   Location* location = measurement::begin_location(location_settings);
   if (!location || !measurement::enter_location(*location)) return false;
   const platform::StackBounds stack = location->walker.stack();
-  if (stack.high - stack.low < platform::least_stack_for_handlers()) {
+  if (stack.high - stack.low < platform::min_stack_for_handlers()) {
     location->count_loss(measurement::Loss::StackTooSmall);
     return true;
   }
@@ -215,7 +215,7 @@ bool begin_measurement() {
   measurement::begin_process_cpu_time();
   if (sampling::frequency_is_capped()) measurement::own_location()->count_loss(measurement::Loss::FrequencyCapped);
   this_rank.is_without_mpi = !mpi_is_loaded();
-  start_snapshots(this_rank.is_without_mpi ? 0 : patience_before_init_ns);
+  start_snapshots(this_rank.is_without_mpi ? 0 : init_timeout_ns);
   guest::watch_endings();
   return true;
 }
@@ -225,12 +225,12 @@ bool begin_measurement() {
 bool files_are_ours = false;  ///< no other thread writes to the files any more
 bool clocks_are_good = true;  ///< the exchange in MPI_Init has not failed
 
-/// Closes the location that the others follow first, and that of the finalizing thread last: until then the others may
+/// Closes the location of the first thread first, and that of the finalizing thread last: until then the others may
 /// still be inside calls.
 void close_locations() {
   Location* own = measurement::own_location();
   for (Location* l = measurement::first_location(); l; l = l->next)
-    if (l != own && measurement::is_followed(*l)) measurement::close_location(*l);
+    if (l != own && measurement::is_first_thread(*l)) measurement::close_location(*l);
   for (Location* l = measurement::first_location(); l; l = l->next)
     if (l != own) measurement::close_location(*l);
   if (own) measurement::close_location(*own);
@@ -468,7 +468,7 @@ void tell_or_note_unseen_mpi() {
   const auto write = [](void*) {
     if (have_experiment(Ending::Left)) write_everything();
   };
-  if (guest::do_at_end(write, this_rank.configuration.finalize_timeout)) return;
+  if (guest::run_at_end(write, this_rank.configuration.finalize_timeout)) return;
   say("writing to '%s' takes longer than REFRAIN_FINALIZE_TIMEOUT; the program ends without waiting for it",
       record::experiment_directory());
   record::note_said();
@@ -483,7 +483,7 @@ using namespace runtime;
 
 constinit const guest::Callbacks guest::callbacks{
     .is_measured = is_measured,
-    .is_home = is_home_process,
+    .is_original_process = is_original_process,
     .is_one_of_several = [] { return this_rank.world.size > 1; },
     .sampling_signal = sampling::sampling_signal,
     .signal_of_handler = sampling::signal_of_handler,

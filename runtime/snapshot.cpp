@@ -6,18 +6,18 @@
 #include <optional>
 
 #include "measurement/event_log.hpp"
+#include "measurement/follower.hpp"
 #include "measurement/followers.hpp"
-#include "measurement/following.hpp"
 #include "measurement/iterations.hpp"
 #include "measurement/lifecycle.hpp"
 #include "measurement/locations.hpp"
 #include "measurement/mpi_call.hpp"
+#include "platform/backoff.hpp"
 #include "platform/clock.hpp"
 #include "platform/floating_point.hpp"
 #include "platform/message.hpp"
 #include "platform/modules.hpp"
 #include "platform/owned_lock.hpp"
-#include "platform/patience.hpp"
 #include "platform/threads.hpp"
 #include "record/error_text.hpp"
 #include "record/event_file.hpp"
@@ -82,8 +82,9 @@ void on_spill_wanted(Location& location) {
   const LongerWork work;
   // Before MPI_Init iterations wait in memory, but only up to this many bytes.
   constexpr std::size_t most = std::size_t{4} << 20;
-  const bool can_be = have_experiment(record::iterations_in_memory(location) > most ? Ending::Left : Ending::Warned);
-  if (const int error = can_be ? record::write_iterations(location) : 0) give_up(error);
+  const bool has_directory =
+      have_experiment(record::iterations_in_memory(location) > most ? Ending::Left : Ending::Warned);
+  if (const int error = has_directory ? record::write_iterations(location) : 0) give_up(error);
   writing.unlock();
   if (measurement::own_location()) work.charge(*measurement::own_location());
 }
@@ -124,10 +125,10 @@ bool write_parting(Ending ending) {
 /// Returns 0 or the errno value.
 int spill_while_others_go_on(Location& own) {
   for (Location* l = measurement::first_location(); l; l = l->next) {
-    const measurement::TakenFollower taken(*l);
-    if (!taken) continue;  // its iterations stay in memory, and the record takes them from there
-    measurement::take_recorded(*l, own);
-    const bool is_mine = l == &own || measurement::follows(*l);
+    const measurement::FollowerLock lock(*l);
+    if (!lock) continue;  // its iterations stay in memory, and the record takes them from there
+    measurement::drain_queue(*l, own);
+    const bool is_mine = l == &own || measurement::is_follower(*l);
     if (const int error = is_mine ? record::write_iterations(*l) : 0) return error;
   }
   return 0;
@@ -212,10 +213,10 @@ void on_snapshot_is_due(Location& location) {
   platform::refresh_modules();  // before the others are held, since one of them may hold the loader's lock
   unwind::refresh_tables();
   read_cores_taken();
-  const bool can_be = have_experiment(Ending::Warned);
+  const bool has_directory = have_experiment(Ending::Warned);
   // A handler that jumps out would leave another thread paused forever.
   std::optional<platform::NoSignals> quiet(std::in_place);
-  if (!can_be) {
+  if (!has_directory) {
     set_due(period_ns);
   } else if (!write_snapshot(location, quiet)) {
     set_due(soon_ns);
@@ -259,10 +260,10 @@ bool stop_snapshots() {
   measurement::lifecycle.snapshot_is_due = nullptr;
   // Another thread may be writing, or this one may, if a signal handler ends the process.
   if (writing.is_own()) return false;
-  constexpr std::int64_t long_enough_ns = 5'000'000'000;
-  platform::Patience patience(long_enough_ns);
+  constexpr std::int64_t timeout_ns = 5'000'000'000;
+  platform::Backoff backoff(timeout_ns);
   while (!writing.try_lock())
-    if (!patience.wait()) return false;
+    if (!backoff.wait()) return false;
   return true;
 }
 

@@ -27,17 +27,17 @@ bool is_default(int signal) {
 
 int choose_signal(int wanted) {
   if (wanted) return is_default(wanted) ? wanted : 0;
-  // From the top, but for the last two, which other tools like to take.
+  // From the top, but without the last two, which other tools often use.
   for (int signal = SIGRTMAX - 2; signal > SIGRTMIN + 2; --signal)
     if (is_default(signal)) return signal;
   return 0;
 }
 
-/// SIGURG: a stray one, after exec for example, does no harm, since its default is to be ignored; debuggers let it
-/// pass; hardly anybody uses what it is for.
+/// SIGURG is ignored by default, so a stray one, for example after exec, does no harm; debuggers let it pass; programs
+/// hardly use urgent data.
 constexpr int task_clock_signal = SIGURG;
 
-/// Null, or why samples cannot come from the task clock.
+/// The reason why samples cannot come from the task clock. Null: they can.
 const char* try_task_clock(const SamplerSettings& settings) {
   if (!settings.task_clock) return "REFRAIN_SAMPLING_SOURCE=timer";
   if (settings.signal) return "REFRAIN_SAMPLING_SIGNAL names a signal";
@@ -54,7 +54,7 @@ const char* try_task_clock(const SamplerSettings& settings) {
   }
 }
 
-/// Ticks and time are counted from now on. The location's thread need not be the calling one.
+/// Begins to count ticks and time at the present values. The location's thread need not be the calling one.
 void note_begin(const measurement::Location& l, ThreadSampler& s) {
   s.ticks_seen = platform::tick_times_of(l.os_thread_id);
   s.last_sample_ns = tick_settings.clock == platform::TimerClock::ThreadCpu ? platform::thread_cpu_ns_of(l.os_thread_id)
@@ -91,10 +91,9 @@ SamplerStart start_sampler(const SamplerSettings& settings) {
 
   struct sigaction action {};
   action.sa_sigaction = handle_tick;
-  // No signal waits while the handler runs, but for its own: what is sent to the process and is blocked in this thread
-  // the kernel hands on to another one. So handlers of the program run on top of ours
-  // (measurement/abandoned_scope.hpp). Not on the alternate stack: the smallest one that programs use is smaller than
-  // the kernel's own frame (AVX-512).
+  // The handler blocks only its own signal: the kernel would hand a signal of the process that this thread blocks to
+  // another thread. So handlers of the program may run on top of ours (measurement/abandoned_scope.hpp). It does not
+  // run on the alternate stack, which may be smaller than the kernel's own frame (AVX-512).
   action.sa_flags = SA_SIGINFO | SA_RESTART;
   sigemptyset(&action.sa_mask);
   if (__sigaction(signal, &action, nullptr) != 0) return SamplerStart::NoSignal;
@@ -127,7 +126,7 @@ void start_sampling(measurement::Location& location) {
   if (!signal_in_use || !tick_settings.running) return;
   ThreadSampler* sampler = make_sampler(location);
   if (!sampler) return location.count_loss(measurement::Loss::TimerUnavailable);
-  sampler->late_user_ns = sampler->late_cpu_ns = sampler->late_ticks = sampler->late_ticks_in_mpi = 0;
+  sampler->recent_user_ns = sampler->recent_cpu_ns = sampler->recent_ticks = sampler->recent_ticks_in_mpi = 0;
   sampler->ticks_are_due = tick_settings.clock == platform::TimerClock::ThreadCpu;
   note_begin(location, *sampler);
   const bool has_event = source == Source::TaskClock && sampler->task_clock.open(signal_in_use);
@@ -158,7 +157,7 @@ std::int64_t cpu_time_without_ticks(const measurement::Location& l) {
   const std::int64_t tick = platform::cpu_timer_resolution_ns();
   const platform::TickTimes now = platform::tick_times_of(&l == measurement::own_location() ? 0 : l.os_thread_id);
   if (now.all < 0 || now.user - seen.user < 2 * tick) return 0;
-  if (l.sampler->events_without_tick_ns > 0 || l.sampler->tick_was_lost) {  // the timer alone was not heard of
+  if (l.sampler->events_without_tick_ns > 0 || l.sampler->tick_was_lost) {  // only ticks of the timer are missing
     const bool own = &l == measurement::own_location();
     const std::int64_t cpu_ns = own ? platform::thread_cpu_ns() : platform::thread_cpu_ns_of(l.os_thread_id);
     const std::int64_t silent_ns = cpu_ns - l.sampler->last_sample_ns;

@@ -1,11 +1,11 @@
 #pragma once
-/// Samples, a random 0.5 to 1.5 periods after one another: a fixed period aliases with the program's own (a 10 % path
-/// was seen as 31.5 %).
+/// Samples come at random intervals of 0.5 to 1.5 periods: a fixed period aliases with the program's own (a path of 10
+/// % was measured as 31.5 %).
 ///
-/// On the CPU clock, where it is allowed, an event of the task clock per thread (platform/task_clock_event.hpp) samples
-/// user mode, however short the phases are. A timer beside it, at which the kernel looks on its own tick, tells where
-/// the thread is in the kernel. Where the event is not allowed the timer makes all samples.
-/// On the wall clock there is a timer, and a sample weighs the time since the last one.
+/// On the CPU clock an event of the task clock per thread (platform/task_clock_event.hpp) samples user mode, however
+/// short the phases between waits are. A timer beside it, which the kernel checks at its own ticks, tells where the
+/// thread is in the kernel. Where the event is not permitted the timer makes all samples.
+/// On the wall clock there is only a timer, and a sample weighs the time since the last one.
 
 #include <cstdint>
 
@@ -17,9 +17,9 @@ namespace refrain::sampling {
 struct SamplerSettings {
   std::int64_t frequency;  ///< Hz of the clock below; 0: no sampling
   platform::TimerClock clock;
-  bool task_clock;  ///< wanted; on the CPU clock only
-  int signal;  ///< a real-time signal, which only the timer can use; 0: SIGURG for the task clock, and for the timer
-               ///< the first real-time signal from the top, of those that the program has left at their default
+  bool task_clock;  ///< use the task clock if possible; on the CPU clock only
+  int signal;  ///< a real-time signal, for the timer only; 0: SIGURG for the task clock, and for the timer the highest
+               ///< real-time signal that the program has left at its default
 };
 
 enum class SamplerStart : std::uint8_t { Ok, Off, NoSignal };
@@ -29,40 +29,41 @@ SamplerStart start_sampler(const SamplerSettings& settings);
 /// The handler stays installed (a tick may be on its way) and ignores everything.
 void stop_sampler();
 
-/// What makes the samples.
+/// The source of the samples.
 enum class Source : std::uint8_t { None, TaskClock, CpuTimer, WallTimer };
 Source sampling_source();
-/// Why that is the timer on the CPU clock; empty when it is not.
+/// The reason why the source is the timer on the CPU clock; empty when it is not.
 const char* why_not_the_task_clock();
 
-/// True when more ticks per second were asked for than the kernel's own tick delivers on the CPU clock.
+/// Whether the requested frequency exceeds that of the kernel's tick, which limits the timer on the CPU clock.
 bool frequency_is_capped();
 int sampling_signal();
-/// The signal that our handler was installed for, also when the program has taken it since; 0: none.
+/// The signal that the handler was installed for, even if the program has taken it since; 0: none.
 int signal_of_handler();
 
-/// Starts the timer and the event of the calling thread for its location. A refusal is counted as a loss.
+/// Starts the timer and the event of the calling thread for its location. If the kernel refuses one, that is counted as
+/// a loss.
 void start_sampling(measurement::Location& location);
 
-/// Starts timer and event again for a location that was stopped (Location::stopped): its last tick has not armed the
-/// timer, and has paused the event. Also for another thread's location, while that is paused.
+/// Restarts the timer and the event of a location whose measurement was stopped (Location::stopped): its last tick has
+/// paused the event and has not armed the timer. May be called for another thread's location while that is paused.
 void resume_sampling(measurement::Location& location);
 
-/// No more ticks come to the location, whose thread or measurement ends. CPU time that none has told of is counted as a
-/// loss.
+/// Ends the ticks of a location whose thread or measurement ends. CPU time without ticks is counted as a loss.
 void end_sampling(measurement::Location& location);
 
-/// CPU time of a location's thread whose ticks have not come though they were due, as far as it can be told now: the
-/// kernel's ticks that found it and were not seen. One may be on its way; two in user mode were held back.
+/// CPU time of a location's thread for which ticks were due and have not come, as far as known now: the kernel counted
+/// ticks that the handler has not seen. One tick may be pending; two in user mode were held back.
 std::int64_t cpu_time_without_ticks(const measurement::Location& location);
 
 /// In a forked child, which has copies of the parent's descriptors and no timers.
 void forget_parents_samplers();
 
-/// The program wants the signal for itself: all timers off, the loss counted at every location.
+/// The program takes the signal: stops all timers and events, and counts the loss at every location.
 void give_up_signal();
 
-/// Calibrated cost of one tick in ticks of the clock; taken off the MPI call that a tick interrupts.
+/// Sets the calibrated cost of one tick, in ticks of the clock; it is subtracted from the MPI call that a tick
+/// interrupts.
 void set_tick_cost(platform::Ticks cost);
 
 }  // namespace refrain::sampling

@@ -24,7 +24,7 @@ bool is_own_tick(const siginfo_t& info) {
   const Location* location = measurement::own_location();
   if (!location || !location->sampler) return false;
   const ThreadSampler& sampler = *location->sampler;
-  // Nobody else has descriptors announce themselves by SIGURG.
+  // No other code has descriptors signal by SIGURG.
   const bool of_closed_event = info.si_signo == SIGURG && platform::TaskClockEvent::is_of_descriptor(info);
   return sampler.takes_any_signal || sampler.timer.has_sent(info) || sampler.task_clock.has_sent(info) ||
          of_closed_event;
@@ -36,25 +36,26 @@ std::int64_t sampling_clock_ns() {
 
 namespace {
 
-/// Uniform in [0.5, 1.5) of `mean`: no program has such a period.
+/// Uniform in [0.5, 1.5) of `mean`: no program has a matching period.
 std::int64_t jittered(Location& location, std::int64_t mean) {
   return mean / 2 + static_cast<std::int64_t>(next_random(location) * static_cast<std::uint64_t>(mean) >> 32);
 }
 
-/// A period in progress at a moment of which nothing is known, and what is left of it.
+/// The period in progress at a random moment, and the rest of it.
 struct PeriodInProgress {
   std::int64_t whole, rest;
   std::int64_t passed() const { return whole - rest; }
 };
-/// Sampling begins as if it had gone on long before: then each moment has the same chance to be sampled from the first
-/// one on. A period would not do for the first sample: what threads do at their begin would never be seen. A moment
-/// lies in a period the more likely the longer that is (density x / mean on [0.5, 1.5) of the mean), anywhere in it.
+/// Sampling begins as if it had been going on for long, so that every moment has the same chance to be sampled, from
+/// the first on. If the first sample came after a whole period, the begins of threads would never be seen. A random
+/// moment lies in a period with a probability proportional to its length (density x / mean on [0.5, 1.5) of the mean),
+/// anywhere in it.
 PeriodInProgress in_progress(Location& location, std::int64_t mean) {
   constexpr double range = 4294967296.0;  // of next_random
   const double length = std::sqrt(0.25 + 2 * (static_cast<double>(next_random(location)) / range));
   const double rest = (static_cast<double>(next_random(location)) + 1) / range;
   const auto whole = static_cast<std::int64_t>(length * static_cast<double>(mean));
-  // Until the handler has run, an event comes again and again at this distance.
+  // Until the handler has run, events come at this interval.
   const std::int64_t least = std::min<std::int64_t>(100'000, mean / 8);
   return {whole, std::max(least, static_cast<std::int64_t>(rest * static_cast<double>(whole)))};
 }
@@ -63,9 +64,9 @@ constexpr std::int64_t at_next_kernel_tick = 1;
 
 bool is_on_wall_clock() { return tick_settings.clock == platform::TimerClock::Wall; }
 
-/// Each tick arms the timer for the next one. A tick that the program leaves by a jump does not, so the timer has an
-/// interval as well: of CPU time, a kernel tick; where the event makes samples, that finds out itself, and sooner
-/// (look_after_timer).
+/// Each tick arms the timer for the next one. A tick that the program leaves by a jump does not, so the timer also has
+/// an interval: one kernel tick of CPU time, or a longer one beside an event, which notices a missing tick sooner
+/// (check_timer).
 void arm_timer(Location& location) {
   ThreadSampler& sampler = *location.sampler;
   const bool alone = !is_on_wall_clock() && !sampler.task_clock.exists();
@@ -75,26 +76,26 @@ void arm_timer(Location& location) {
 
 // ---- the task clock: overflows in user mode -------------------------------------------------------------------------
 
-/// The event's timer runs in kernel mode too but is not heard there. So that samples come as often as was asked for,
-/// its period follows the part of time in user mode, slowly: what a sample stands for is told by its own period.
+/// The event's timer also runs in kernel mode, but its overflows there are not delivered. So that samples come at the
+/// requested frequency, its period adapts slowly to the part of time in user mode; each sample weighs its own period.
 std::int64_t mean_event_period(const ThreadSampler& sampler) {
-  constexpr double least_part = 0.25;
-  double part = sampler.late_cpu_ns > 0 ? sampler.late_user_ns / sampler.late_cpu_ns : 1;
-  if (part < least_part) part = least_part;
+  constexpr double min_part = 0.25;
+  double part = sampler.recent_cpu_ns > 0 ? sampler.recent_user_ns / sampler.recent_cpu_ns : 1;
+  if (part < min_part) part = min_part;
   return static_cast<std::int64_t>(part * static_cast<double>(tick_settings.period_ns));
 }
 
-/// Event and timer share a signal, and of a signal that waits already no second one is kept: a tick that comes while
-/// an event waits for its handler is lost, and with it the timer, which is armed by its handler.
-void look_after_timer(Location& location, std::int64_t elapsed) {
+/// Arms the timer again if its tick was lost. Event and timer share a standard signal, of which only one can be
+/// pending: a tick that comes while an event is pending is lost, and with it the timer, which only its handler arms.
+void check_timer(Location& location, std::int64_t elapsed) {
   ThreadSampler& sampler = *location.sampler;
   const std::int64_t few_ticks = 4 * tick_settings.kernel_tick_ns;
   sampler.events_without_tick_ns += elapsed;
   sampler.user_time_without_tick_ns += sampler.event_period_ns;
   if (sampler.events_without_tick_ns < few_ticks) return;
   sampler.events_without_tick_ns = 0;
-  // When events have been held back for long, so has the tick: that is a loss, which the next tick tells. Then the
-  // thread's user time is more than its events stand for; its time in the kernel says nothing, as no event comes there.
+  // If the signal was blocked for long, both were held back; that is a loss, which the next tick counts. In that case
+  // the thread's user time exceeds that of its events. Its time in the kernel proves nothing, as no event comes there.
   const std::int64_t user_ns = platform::tick_times_of(0).user - sampler.ticks_seen.user;
   sampler.tick_was_lost = user_ns < sampler.user_time_without_tick_ns + few_ticks;
   arm_timer(location);
@@ -102,17 +103,17 @@ void look_after_timer(Location& location, std::int64_t elapsed) {
 
 constexpr double kept = 1 - 1.0 / 32;  ///< factor of a faded sum at each step
 
-/// CPU time that a tick stands for: where it found the thread, and besides in MPI calls.
+/// CPU time that a tick stands for: where it found the thread, and additionally in MPI calls.
 struct Weight {
   std::int64_t here, in_mpi;
 };
 
-/// CPU time that a tick of the event stands for: its period, in user mode, where each moment has the same chance. CPU
-/// time beyond the period was in the kernel, where the event is not heard. Who called the kernel is plain when no MPI
-/// call has begun or ended since. Otherwise MPI calls get the part of this time that recent ticks of the kernel tell.
-/// The rest goes to the next samples, a part to each: short stays in the kernel are close to them, and samples that
-/// weigh nearly the same tell most. (In lumps of a period a program with as much time in the kernel as in user mode had
-/// shares whose standard errors were half as large again.)
+/// CPU time that a tick of the event stands for: its period, in user mode, where every moment has the same chance. CPU
+/// time beyond the period was spent in the kernel, where the event is not delivered. If no MPI call has begun or ended
+/// since the last sample, the kernel was called from where the thread is now. Otherwise MPI calls get the part of that
+/// time that recent kernel ticks suggest. The rest is distributed over the next samples: they are close to short stays
+/// in the kernel, and samples of nearly equal weight have the smallest errors. (Assigning it in lumps of a period made
+/// the standard errors of shares larger by a half, in a program with as much time in the kernel as in user mode.)
 Weight weight_of_event(Location& location, Inside inside) {
   ThreadSampler& sampler = *location.sampler;
   const std::int64_t now = sampling_clock_ns();
@@ -123,14 +124,14 @@ Weight weight_of_event(Location& location, Inside inside) {
   sampler.event_inside = inside;
   sampler.ticks_without_event_ns = 0;
   sampler.silences = 0;
-  look_after_timer(location, elapsed);
+  check_timer(location, elapsed);
   if (elapsed <= 0) return {period, 0};
-  sampler.late_user_ns = kept * sampler.late_user_ns + static_cast<double>(period < elapsed ? period : elapsed);
-  sampler.late_cpu_ns = kept * sampler.late_cpu_ns + static_cast<double>(elapsed);
+  sampler.recent_user_ns = kept * sampler.recent_user_ns + static_cast<double>(period < elapsed ? period : elapsed);
+  sampler.recent_cpu_ns = kept * sampler.recent_cpu_ns + static_cast<double>(elapsed);
   std::int64_t& owed = sampler.kernel_time_owed_ns;
   Weight weight{period, 0};
-  if (mixed && elapsed > period && sampler.late_ticks > 0) {
-    const double part = sampler.late_ticks_in_mpi / sampler.late_ticks;
+  if (mixed && elapsed > period && sampler.recent_ticks > 0) {
+    const double part = sampler.recent_ticks_in_mpi / sampler.recent_ticks;
     weight.in_mpi = static_cast<std::int64_t>(part * static_cast<double>(elapsed - period));
   }
   owed += elapsed - period - weight.in_mpi;
@@ -143,14 +144,14 @@ Weight weight_of_event(Location& location, Inside inside) {
   return weight;
 }
 
-/// CPU time that a kernel tick beside an event stands for, when `kernel_ns` of ticks have found the thread in the
-/// kernel: the whole of a long stay, which nothing else can tell of.
+/// CPU time that a kernel tick beside an event stands for, when ticks worth `kernel_ns` have found the thread in the
+/// kernel: the whole of a long stay, of which there is no other evidence.
 std::int64_t weight_beside_event(Location& location, std::int64_t kernel_ns) {
   ThreadSampler& sampler = *location.sampler;
   if (kernel_ns <= 0) return 0;
-  sampler.late_ticks = kept * sampler.late_ticks + 1;
-  sampler.late_ticks_in_mpi *= kept;
-  if (location.inside.load(std::memory_order_relaxed) == Inside::Call) sampler.late_ticks_in_mpi += 1;
+  sampler.recent_ticks = kept * sampler.recent_ticks + 1;
+  sampler.recent_ticks_in_mpi *= kept;
+  if (location.inside.load(std::memory_order_relaxed) == Inside::Call) sampler.recent_ticks_in_mpi += 1;
   if (kernel_ns < 2 * tick_settings.kernel_tick_ns) return 0;
   sampler.kernel_time_owed_ns -= kernel_ns;
   return kernel_ns;
@@ -164,14 +165,15 @@ void give_up_event(Location& location) {
   location.count_loss(Loss::TaskClockUnavailable);
 }
 
-/// At a tick of the timer: CPU time that it stands for because the event has been silent for too long, 0 otherwise.
+/// CPU time that a tick of the timer stands for because the event has been silent for too long; 0 if it has not.
 ///
-/// The program may have closed the event's descriptor or disabled its events (prctl), and nobody else would notice. Or
-/// the thread is switched out every few microseconds, as when several poll on one core with sched_yield: at each return
-/// the kernel gives the event's timer 10 us at least, and it never ends. The tick is then the sample that is due.
+/// The program may have closed the event's descriptor or disabled its events (prctl), which nothing else would notice.
+/// Or the thread is switched out every few microseconds, as when several threads poll on one core with sched_yield:
+/// each time it runs again the kernel restarts the event's timer with at least 10 us, so it never expires. The tick is
+/// then the sample that is due.
 std::int64_t weight_of_silence(Location& location, std::int64_t user_ns) {
   ThreadSampler& sampler = *location.sampler;
-  constexpr unsigned most_in_a_row = 16;
+  constexpr unsigned max_in_a_row = 16;
   sampler.ticks_without_event_ns += user_ns;
   const std::int64_t long_enough = 4 * (tick_settings.period_ns + tick_settings.kernel_tick_ns);
   if (sampler.ticks_without_event_ns < long_enough) return 0;
@@ -183,7 +185,7 @@ std::int64_t weight_of_silence(Location& location, std::int64_t user_ns) {
   const std::int64_t now = sampling_clock_ns(), elapsed = now - sampler.last_sample_ns;
   if (elapsed <= tick_settings.longest_gap_ns) return 0;
   sampler.last_sample_ns = now;
-  if (++sampler.silences > most_in_a_row || !sampler.task_clock.start(sampler.event_period_ns)) give_up_event(location);
+  if (++sampler.silences > max_in_a_row || !sampler.task_clock.start(sampler.event_period_ns)) give_up_event(location);
   const std::int64_t due = elapsed + sampler.kernel_time_owed_ns;
   sampler.kernel_time_owed_ns = std::min<std::int64_t>(due, 0);
   return std::max<std::int64_t>(due, 0);
@@ -191,22 +193,22 @@ std::int64_t weight_of_silence(Location& location, std::int64_t user_ns) {
 
 // ---- the timer on the CPU clock: the kernel's ticks -----------------------------------------------------------------
 
-/// CPU time that the samples due at this tick stand for, 0: none is.
+/// CPU time of the samples that are due at this tick; 0: none is.
 ///
-/// The kernel looks at CPU-clock timers on its own tick only, so what can be sampled are ticks that find the thread
-/// running; each must have the same chance whatever the thread did before. Choosing by CPU time elapsed, or letting a
-/// tick stand for it, favours what comes after long stretches without a tick: with bursts of 2 ms between sleeps a 10 %
-/// path was seen as 6.6 %. So ticks are counted. The timer comes at the first one; further ones that the kernel has
-/// counted were in the same stay in the kernel, or the signal was held back; then the timer tells of `overruns`. Or
-/// their handlers were left by a jump: kernels deliver signals that are pending for the thread before those of the
-/// process, whose handlers then run on top of the first instruction of ours.
+/// The kernel checks CPU-clock timers at its own ticks only, so samples are a choice among the ticks that find the
+/// thread running, and each of these must have the same chance, whatever the thread did before. Choosing by elapsed CPU
+/// time, or weighting a tick with it, favours code that runs after long times without a tick: with bursts of 2 ms
+/// between sleeps a path of 10 % was measured as 6.6 %. So ticks are counted. The timer comes at the first one. Further
+/// ticks that the kernel has counted were in the same stay in the kernel; or the signal was held back, which `overruns`
+/// shows; or their handlers were left by a jump: kernels deliver signals that are pending for the thread before those
+/// of the process, whose handlers then run on top of the first instruction of ours.
 std::int64_t weight_of_ticks(Location& location, int overruns) {
   ThreadSampler& sampler = *location.sampler;
   const platform::TickTimes now = platform::tick_times_of(0);
   std::int64_t all_ns = now.all - sampler.ticks_seen.all, user_ns = now.user - sampler.ticks_seen.user;
   sampler.ticks_seen = now;
   sampler.events_without_tick_ns = sampler.user_time_without_tick_ns = 0;
-  if (std::exchange(sampler.tick_was_lost, false)) return 0;  // events have had the samples meanwhile
+  if (std::exchange(sampler.tick_was_lost, false)) return 0;  // events have made the samples meanwhile
   const std::int64_t two = 2 * tick_settings.kernel_tick_ns;
   if (all_ns >= two && user_ns >= two && overruns == 0 && !sampler.task_clock.exists()) {
     location.add_loss(Loss::CpuTimeWithoutTicks, all_ns - tick_settings.kernel_tick_ns);
@@ -225,7 +227,7 @@ std::int64_t weight_of_ticks(Location& location, int overruns) {
   sampler.to_next_sample_ns -= all_ns;
   if (sampler.to_next_sample_ns > 0) return 0;
   const std::int64_t mean = tick_settings.tick_period_ns;
-  std::int64_t samples = -sampler.to_next_sample_ns / mean;  // of a long stay in the kernel
+  std::int64_t samples = -sampler.to_next_sample_ns / mean;  // more than one after a long stay in the kernel
   sampler.to_next_sample_ns += samples * mean;
   do {
     sampler.to_next_sample_ns += jittered(location, mean);
@@ -236,11 +238,11 @@ std::int64_t weight_of_ticks(Location& location, int overruns) {
 
 // ---- what a tick does to the location -------------------------------------------------------------------------------
 
-/// A tick that found the program's own code.
+/// Records a sample of the program's own code.
 void sample(Location& location, std::int64_t weight, const void* context) {
   const std::uint64_t number = location.tick.number;
   const auto node = measurement::path_of(location, {platform::interrupted_registers(context), true, context});
-  // Taken for abandoned, and yet it went on, as a fiber's may: the walk was mixed with another one.
+  // The tick was taken for abandoned and continued, as that of a fiber may: another walk has mixed with this one.
   if (location.tick.number != number) [[unlikely]]
     return;
   std::int64_t* values = location.tree.values(node);
@@ -255,9 +257,9 @@ void sample(Location& location, std::int64_t weight, const void* context) {
   unit.weight_user_squared += static_cast<double>(weight) * static_cast<double>(weight);
 }
 
-/// A tick that is no sample, or that has found Refrain's bookkeeping.
+/// Counts a tick that is no sample, or that has found Refrain's bookkeeping.
 void take_no_sample(Location& location, Inside inside, const void* context) {
-  if (location.following && !is_bookkeeping(inside)) {
+  if (location.follower && !is_bookkeeping(inside)) {
     const measurement::Hold hold(location, inside, context);
     if (!hold) return;
   }
@@ -266,7 +268,7 @@ void take_no_sample(Location& location, Inside inside, const void* context) {
   else if (inside == Inside::User) measurement::count_off_cpu_in_tick(location, false);
 }
 
-/// A tick that stands for CPU time. False: the measurement of this location is ending.
+/// Records a tick that stands for CPU time. False: the measurement of the location is ending.
 bool take_sample(Location& location, Inside inside, Weight weight, const void* context) {
   if (is_bookkeeping(inside)) {
     take_no_sample(location, inside, context);
@@ -287,7 +289,7 @@ bool take_sample(Location& location, Inside inside, Weight weight, const void* c
   return true;
 }
 
-/// A sample of the wall clock weighs the time since the last one.
+/// The weight of a sample of the wall clock: the time since the last one.
 std::int64_t wall_weight(Location& location) {
   ThreadSampler& sampler = *location.sampler;
   const std::int64_t now = sampling_clock_ns();
@@ -298,7 +300,8 @@ std::int64_t wall_weight(Location& location) {
 
 void tick(Location& location, const siginfo_t& info, const void* context) {
   ThreadSampler& sampler = *location.sampler;
-  const Inside inside = measurement::place_of_tick(location, {platform::interrupted_registers(context), true, context});
+  const Inside inside =
+      measurement::inside_at_tick(location, {platform::interrupted_registers(context), true, context});
   if (inside == Inside::Closed) return;
   if (location.stopped) {
     sampler.timer.arm(0);
@@ -350,12 +353,13 @@ void handle_tick(int signal, siginfo_t* info, void* context) {
   } else if (location->sampler->active) {
     const Inside inside = location->inside.load(std::memory_order_relaxed);
     if (inside == Inside::User || inside == Inside::Call) {
-      // A handler of the program on top of this one breaks the watch, as a switch does: its time is not taken for ours.
+      // A handler of the program on top of this one ends the watch, as a switch does, so its time does not count as
+      // ours.
       const measurement::OwnTimeBegin begin = measurement::begin_own_time(*location);
       tick(*location, *info, context);
       (void)measurement::take_own_time(*location, measurement::OwnTime::Tick, begin);
     } else {
-      tick(*location, *info, context);  // part of what it has interrupted
+      tick(*location, *info, context);  // its time is part of the bookkeeping that it has interrupted
     }
   }
   errno = saved_errno;

@@ -53,7 +53,7 @@ std::string list_of(const std::map<std::int64_t, std::int64_t>& members) {
     std::ranges::sort(numbers);
     std::size_t ranges = 0;
     const std::string text = list_of(numbers, ranges);
-    if (ranges > config::TraceSelection::most_ranges || text.size() > config::TraceSelection::longest) continue;
+    if (ranges > config::TraceSelection::max_ranges || text.size() > config::TraceSelection::longest) continue;
     if (count < by_members.size())
       say("refrain: {}: there is room for {} of {} exemplars; those that stand for most iterations are taken",
           std::getenv(variable), count, by_members.size());

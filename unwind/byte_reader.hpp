@@ -1,6 +1,6 @@
 #pragma once
-/// Reads the encodings of .eh_frame from a range of memory. Reading past the end gives zeros and clears `ok`; nothing
-/// outside of the range is ever touched. Async-signal-safe.
+/// Reads the encodings of .eh_frame from a range of memory. A read past the end yields zeros and clears `ok`; memory
+/// outside of the range is never touched. Async-signal-safe.
 
 #include <cstdint>
 #include <cstring>
@@ -12,7 +12,7 @@ class ByteReader {
   ByteReader(std::uintptr_t begin, std::uintptr_t end) : at_(begin), end_(end > begin ? end : begin) {}
 
   bool ok() const { return ok_; }
-  bool more() const { return ok_ && at_ < end_; }
+  bool has_more() const { return ok_ && at_ < end_; }
   std::uintptr_t position() const { return at_; }
   std::uintptr_t end() const { return end_; }
 

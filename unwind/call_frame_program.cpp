@@ -37,7 +37,7 @@ enum : std::uint8_t {
   gnu_negative_offset_extended = 0x2f,
 };
 
-/// Compilers nest remembered states once; more than this is taken for a table that is not understood.
+/// Compilers nest remembered states once; a table that nests deeper than this is not understood.
 constexpr unsigned remembered_limit = 8;
 
 class Interpreter {
@@ -48,7 +48,7 @@ class Interpreter {
   /// Runs the instructions that apply at the address.
   bool run(const Program& program) {
     ByteReader reader(program.begin, program.end);
-    while (reader.more()) {
+    while (reader.has_more()) {
       const auto code = reader.fixed<std::uint8_t>();
       if (!execute(code, reader) || !reader.ok()) return false;
       if (location_ > address_) return true;
@@ -116,8 +116,8 @@ class Interpreter {
     }
   }
 
-  /// The rule of a register: its number, then what `value` reads. Registers beyond the general ones (vector registers)
-  /// decide nothing here.
+  /// Reads the rule of a register: its number, then the operand, by `value`. Other registers than the general ones
+  /// (vector registers) are ignored.
   template <class Value>
   bool rule_of_register(ByteReader& reader, Kind kind, const Value& value) {
     const std::uint64_t r = reader.uleb();

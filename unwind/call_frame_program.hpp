@@ -11,7 +11,7 @@ namespace refrain::unwind {
 
 struct RegisterRule {
   enum class Kind : std::uint8_t {
-    SameValue,  ///< unchanged; also where the table says nothing
+    SameValue,  ///< unchanged; also where the table has no rule
     Undefined,
     SavedAt,            ///< in memory at CFA + value
     IsOffset,           ///< CFA + value
@@ -31,7 +31,7 @@ struct Row {
   RegisterRule registers[machine::register_count];
 };
 
-/// False when an instruction is not understood. Async-signal-safe; needs about 3 KB of stack.
+/// The row at `address`. False when an instruction is not understood. Async-signal-safe; needs about 3 KB of stack.
 bool find_row(const FrameEntry& entry, std::uintptr_t address, Row& row);
 
 }  // namespace refrain::unwind

@@ -1,6 +1,6 @@
 #pragma once
-/// Where the function that this is inlined into was called from. The function must have an ordinary frame: asking for
-/// the frame address makes the compiler keep a frame pointer in it. Async-signal-safe.
+/// The registers of the caller of the function that this is inlined into. The function must have an ordinary frame:
+/// __builtin_frame_address makes the compiler keep a frame pointer in it. Async-signal-safe.
 
 #include "unwind/walker.hpp"
 

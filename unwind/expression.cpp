@@ -62,7 +62,7 @@ enum : std::uint8_t {
 constexpr unsigned stack_limit = 32;
 constexpr unsigned operation_limit = 256;  ///< expressions may loop
 
-/// The stack machine over any kind of value. `Values` supplies: Value, constant(u64), breg(register, offset, Value&),
+/// The stack machine, over any kind of value. `Values` provides Value, constant(u64), breg(register, offset, Value&),
 /// deref(Value&, size), add(Value&, Value), and number(Value, u64&) for operations that need plain numbers.
 template <class Values>
 bool run(const Expression& expression, Values& values, const typename Values::Value* initial,
@@ -107,7 +107,7 @@ bool run(const Expression& expression, Values& values, const typename Values::Va
   };
 
   if (initial) push(*initial);
-  for (unsigned n = 0; reader.more(); ++n) {
+  for (unsigned n = 0; reader.has_more(); ++n) {
     if (n == operation_limit) return false;
     const auto op = reader.fixed<std::uint8_t>();
     bool fine = true;

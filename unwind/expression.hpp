@@ -1,8 +1,8 @@
 #pragma once
-/// DWARF expressions of call-frame tables (DWARF 4, section 2.5), twice: with real registers and memory, and as a
-/// formula in (sp, fp, CFA) that a plain rule can hold. The second makes plain rules of the two expressions that occur
-/// all the time: the one of linkage-table stubs, which depends on nothing but sp and the program counter, and that of
-/// functions that realign their stack, which keep the CFA in memory at a fixed distance from fp.
+/// Evaluation of DWARF expressions in call-frame tables (DWARF 4, section 2.5): with real registers and memory, or to a
+/// formula in (sp, fp, CFA) that a plain rule can hold. The formula covers the two expressions that occur frequently:
+/// that of linkage-table stubs, which depends on sp and the program counter only, and that of functions that realign
+/// their stack, which keep the CFA in memory at a fixed distance from fp.
 
 #include <cstdint>
 
@@ -17,17 +17,17 @@ struct Expression {
   std::uintptr_t limit;  ///< nothing at or above may be read
 };
 
-/// Registers by DWARF number. `known` has a bit for each that is.
+/// Registers by DWARF number. `known` has a bit for each register whose value is known.
 struct MachineState {
   std::uintptr_t registers[machine::register_count];
   std::uint32_t known;
-  bool sp_restored;  ///< the table of the last inner frame has a rule for sp: it resumes a saved context
+  bool sp_restored;  ///< the table of the next inner frame has a rule for sp: that frame resumes a saved context
 
   bool knows(std::uint64_t r) const { return r < machine::register_count && known >> r & 1; }
 };
 
-/// `initial`, when not null, is pushed first (the CFA, for register rules). False when the expression is not
-/// understood or reads what cannot be read. Async-signal-safe.
+/// `initial`, if not null, is pushed first (the CFA, for register rules). False when the expression is not understood
+/// or reads memory that cannot be read. Async-signal-safe.
 bool evaluate(const Expression& expression, const MachineState& state, const std::uintptr_t* initial,
               StackMemory& memory, std::uintptr_t& result);
 
@@ -39,7 +39,7 @@ struct Formula {
   std::int64_t slot;
 };
 
-/// The expression at program counter `pc` as a formula; false when it has no such form. Async-signal-safe.
+/// Converts the expression at program counter `pc` to a formula. False when it has no such form. Async-signal-safe.
 bool as_formula(const Expression& expression, std::uintptr_t pc, bool starts_with_cfa, Formula& result);
 
 }  // namespace refrain::unwind

@@ -7,8 +7,8 @@
 namespace refrain::unwind {
 namespace {
 
-// Pointer encodings (DW_EH_PE_*): the low 4 bits are the format, the next 3 what it is relative to, the top one
-// indirection.
+// Pointer encodings (DW_EH_PE_*): the low 4 bits are the format, the next 3 the base that the pointer is relative to,
+// the top bit is indirection.
 enum : std::uint8_t {
   format_absolute = 0x00,
   format_uleb = 0x01,
@@ -53,7 +53,7 @@ struct Record {
   std::uintptr_t id_position;  ///< of the 4-byte field that tells a CIE (0) from an FDE (distance to its CIE)
   std::uint32_t id;
   ByteReader body;
-  std::uintptr_t limit;  ///< what lies at or above may be no part of the module
+  std::uintptr_t limit;  ///< memory at or above may not belong to the module
 };
 
 bool read_record(const Table& table, std::uintptr_t address, Record& record) {
@@ -110,7 +110,7 @@ bool read_common_entry(const Table& table, std::uintptr_t address, CommonEntry& 
         body.skip(1);
       } else if (*a == 'P') {
         const auto encoding = body.fixed<std::uint8_t>();
-        if (!read_pointer(body, encoding & 0x0f, 0, ignored)) return false;  // the personality routine: only its size
+        if (!read_pointer(body, encoding & 0x0f, 0, ignored)) return false;  // skips the personality routine
       } else if (*a != 'B') {
         return false;
       }
@@ -153,7 +153,7 @@ bool find_frame_entry(const Table& table, std::uintptr_t address, FrameEntry& en
   const auto frame_encoding = reader.fixed<std::uint8_t>();
   const auto count_encoding = reader.fixed<std::uint8_t>();
   const auto table_encoding = reader.fixed<std::uint8_t>();
-  // The one form of search table that linkers write: pairs of 32-bit distances from the header, sorted.
+  // Linkers write only this form of search table: sorted pairs of 32-bit distances from the header.
   if (version != 1 || table_encoding != (relative_to_header | format_s32)) return false;
   std::uintptr_t frames, count;
   if (!read_pointer(reader, frame_encoding, header, frames)) return false;

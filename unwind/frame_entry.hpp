@@ -18,9 +18,9 @@ struct FrameEntry {
   std::uint64_t code_alignment;
   std::int64_t data_alignment;
   std::uint64_t return_address_register;
-  bool signal_frame;          ///< augmentation 'S': the frame outside of it was interrupted, not calling
+  bool signal_frame;          ///< augmentation 'S': the next outer frame was interrupted and did not call
   Program initial, own;       ///< instructions of the CIE and of the FDE
-  std::uintptr_t module_end;  ///< bounds of what the instructions may point to
+  std::uintptr_t module_end;  ///< limit of the memory that the instructions may point to
 };
 
 /// False when `address` has no entry, or the tables are not understood. Async-signal-safe.

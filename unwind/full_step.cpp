@@ -21,7 +21,7 @@ bool find_value(const RegisterRule& rule, unsigned r, const FrameEntry& entry, c
   known = true;
   switch (rule.kind) {
     case RegisterRule::Kind::SameValue:
-      // The outer frame has another return address than this one, and the table does not say where.
+      // The return address of the outer frame differs from this one, and the table does not say where it is.
       known = state.knows(r) && r != machine::return_address;
       value = state.registers[r];
       return true;
@@ -39,9 +39,9 @@ bool find_value(const RegisterRule& rule, unsigned r, const FrameEntry& entry, c
   }
 }
 
-/// gcc's tables say "saved at fp" for the last instructions of functions that realign their stack, where fp has been
-/// restored and the CFA is in another register. At the beginning of those functions the same row is right: fp was just
-/// made equal to sp.
+/// Whether fp has been restored already although the row says "saved at fp". gcc's tables do so for the last
+/// instructions of functions that realign their stack, where the CFA is in another register. At the begin of those
+/// functions the same row is right: there fp was just made equal to sp.
 bool fp_is_restored(const Row& row, const FrameEntry& entry, const MachineState& state) {
   const RegisterRule& rule = row.registers[machine::frame_pointer];
   Formula formula;

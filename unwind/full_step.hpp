@@ -1,5 +1,5 @@
 #pragma once
-/// One step outwards with all registers: for frames whose rule does not fit into (pc, sp, fp).
+/// A step outwards with all registers, for frames whose rule needs more than (pc, sp, fp).
 
 #include <cstdint>
 
@@ -10,13 +10,13 @@ namespace refrain::unwind {
 
 enum class Outcome : std::uint8_t {
   Stepped,
-  NoTables,  ///< no entry, or one that is not understood, needs a register that is not known, or is the outermost
-             ///< frame's
-  BadStack,  ///< a word that cannot be read, or a frame that does not move outwards
+  NoTables,  ///< there is no entry, or it is not understood, needs a register that is not known, or marks the outermost
+             ///< frame
+  BadStack,  ///< a word cannot be read, or the frame does not move outwards
 };
 
-/// Replaces the registers of a frame by those of its caller. `exact` is as in Frame, in and out. After an error the
-/// state is void. Async-signal-safe; needs about 4 KB of stack.
+/// Replaces the registers of a frame by those of its caller. `exact`: as in Frame, in and out. After an error the state
+/// is undefined. Async-signal-safe; needs about 4 KB of stack.
 Outcome step_fully(MachineState& state, bool& exact, StackMemory& memory);
 
 /// All registers of an interrupted thread.

@@ -1,6 +1,6 @@
 #pragma once
-/// What every call asks the walker, in line with the call: whether the frame that calls is that of the last walk or
-/// call.
+/// The question that every call asks the walker, inlined into the call: whether the calling frame is known from the
+/// last walk or call.
 
 #include "unwind/rule_cache.hpp"
 #include "unwind/walker_state.hpp"
@@ -21,13 +21,13 @@ struct Record {
     return frame.sp == sp && frame.pc == pc && frame.exact == exact && (frame.fp == fp || !frame.fp_live);
   }
 
-  /// How many frames of the record, from the outermost on, may lie at `sp` or further out.
+  /// The number of the record's frames [0, count) that lie at `sp` or further out.
   static std::uint32_t frames_from(const State& state, std::uint32_t count, std::uintptr_t sp) {
     while (count && state.frames[count - 1].sp < sp) --count;
     return count;
   }
 
-  /// Whether all words that the frames [0, count), count > 0, depend on are what they were. They are compared without a
+  /// Whether all words that the frames [0, count), count > 0, depend on are unchanged. They are compared without a
   /// branch, because nearly always none has changed; pairs two at a time.
   [[gnu::always_inline]] static bool is_unchanged(const State& state, std::uint32_t count) {
     const Frame& last = state.frames[count - 1];

@@ -11,7 +11,7 @@ namespace {
 
 // UNW_X86_64_* of libunwind's interface.
 constexpr int register_rbp = 6, register_rsp = 7, register_rip = 16;
-constexpr int context_is_of_signal = 1;  // UNW_INIT_SIGNAL_FRAME: the pc is to be executed, no return address
+constexpr int context_is_of_signal = 1;  // UNW_INIT_SIGNAL_FRAME: the pc is an instruction to be executed
 static_assert(sizeof(ucontext_t) <= sizeof LibunwindCursor::context);
 
 bool read_frame(LibunwindCursor& cursor, Frame& frame) {
@@ -30,7 +30,7 @@ std::uint32_t walk_with_libunwind(const Start& start, LibunwindCursor& cursor, F
   if (start.context) {
     std::memcpy(cursor.context, start.context, sizeof(ucontext_t));
   } else {
-    // From here, outwards to where the walk is to begin.
+    // Begins here, and steps outwards to the frame where the walk is to begin.
     std::uintptr_t registers[machine::register_count];
     machine::capture_registers(registers);
     std::memset(cursor.context, 0, sizeof(ucontext_t));

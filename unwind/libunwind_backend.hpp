@@ -1,6 +1,6 @@
 #pragma once
-/// The second backend: libunwind's step by step interface. An oracle and a fallback: it is slow, takes locks at every
-/// step and may call dl_iterate_phdr, see docs/async-safety.md.
+/// The second backend: libunwind's step-by-step interface. It is an oracle for tests and a fallback: it is slow, takes
+/// locks at every step and may call dl_iterate_phdr, see docs/async-safety.md.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,12 +25,13 @@ struct LibunwindLibrary {
 };
 inline LibunwindLibrary libunwind{};
 
-/// Loads libunwind.so.8 so that nothing of it is visible to the program. Ordinary context only. False when absent.
+/// Loads libunwind.so.8 without making its symbols visible to the program. Ordinary context only. False when absent.
 bool load_libunwind();
-/// One walk of the calling thread, so that the library's first-use allocations are not left to a handler.
+/// Walks the stack of the calling thread once, so that the library makes its first-use allocations now and not in a
+/// handler.
 bool warm_up_libunwind(Walker& walker);
 
-/// Fills `frames`, outermost first, at most `max_depth`; returns how many.
+/// Fills `frames`, outermost first, with at most `max_depth` frames; returns their number.
 std::uint32_t walk_with_libunwind(const Start& start, LibunwindCursor& cursor, Frame* frames, std::uint32_t max_depth,
                                   WalkEnd& end);
 

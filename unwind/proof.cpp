@@ -20,11 +20,11 @@ namespace refrain::unwind {
 namespace {
 
 constexpr std::uintptr_t page_size = 4096;
-constexpr unsigned places = 64;
+constexpr unsigned points_per_segment = 64;
 
 std::uintptr_t page_of(std::uintptr_t address) { return address & ~(page_size - 1); }
 
-/// The segments of a file at the distances that they will have.
+/// The segments of a file, mapped at the distances from each other that they will have.
 class MappedImage {
  public:
   explicit MappedImage(const char* path) {
@@ -40,7 +40,7 @@ class MappedImage {
     constexpr std::uintptr_t largest = std::uintptr_t{1} << 44;
     if (low >= high || high - low > largest) return;
     size_ = high - low;
-    // The next object begins where this one ends or in one of its holes: nothing there may be read.
+    // Other objects may be mapped behind this one or in its holes, so nothing there may be read.
     base_ = mmap(nullptr, size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base_ == MAP_FAILED) return;
     bias_ = reinterpret_cast<std::uintptr_t>(base_) - low;
@@ -99,7 +99,7 @@ class MappedImage {
   bool is_whole_ = false;
 };
 
-/// Whether the walker comes from the first instruction of a function to its caller, which is outermost.
+/// Whether the walker steps from the first instruction of a function to its caller, which is the outermost frame.
 bool leaves(Walker& walker, std::uintptr_t function, std::uintptr_t* stack_pointer) {
   *stack_pointer = 0;
   const auto sp = reinterpret_cast<std::uintptr_t>(stack_pointer);
@@ -109,8 +109,9 @@ bool leaves(Walker& walker, std::uintptr_t function, std::uintptr_t* stack_point
 
 void try_segment(Walker& walker, const ElfW(Phdr) & header, std::uintptr_t bias, std::uintptr_t* stack_pointer,
                  UnwindProof& proof) {
-  for (unsigned i = 0; i < places; ++i) {
-    const std::uintptr_t address = bias + header.p_vaddr + header.p_filesz / places * i + header.p_filesz / places / 2;
+  for (unsigned i = 0; i < points_per_segment; ++i) {
+    const std::uintptr_t address =
+        bias + header.p_vaddr + header.p_filesz / points_per_segment * i + header.p_filesz / points_per_segment / 2;
     ++proof.tried;
     Table table;
     FrameEntry entry;

@@ -31,8 +31,8 @@ bool take_cfa(const Row& row, const FrameEntry& entry, std::uintptr_t pc, Rule& 
   return assign(rule.cfa_offset, formula.offset) && assign(rule.cfa_slot, formula.slot);
 }
 
-/// In functions that realign their stack gcc says "saved at fp" until the end, also for the last instructions, where fp
-/// has been restored: there the CFA is no longer found through fp.
+/// In functions that realign their stack gcc's tables say "saved at fp" for the last instructions, too, where fp has
+/// been restored. There the CFA is no longer found through fp.
 bool take_fp(const Row& row, const FrameEntry& entry, std::uintptr_t pc, Rule& rule) {
   const RegisterRule& fp = row.registers[machine::frame_pointer];
   switch (fp.kind) {
@@ -57,8 +57,8 @@ bool take_return_address(const Row& row, const FrameEntry& entry) {
          ra.value == machine::return_address_offset;
 }
 
-/// A return address that follows no call: the first instruction of a function. makecontext and the like put one at the
-/// outer end of a new stack.
+/// Whether a return address without a call before it is the first instruction of a function: makecontext and similar
+/// functions put such an address at the outer end of a new stack.
 bool begins_context(const Table& table, std::uintptr_t pc) {
   FrameEntry entry;
   return pc < table.end && find_frame_entry(table, pc, entry) && entry.begin == pc && !entry.signal_frame;
@@ -83,7 +83,8 @@ bool read_rule(std::uintptr_t pc, bool exact, Rule& rule) {
   if (!found || !assign(rule.function_offset, static_cast<std::int64_t>(address - entry.begin)) ||
       !find_row(entry, address, row))
     return true;  // NoEntry
-  // glibc's table of `__start_context` neither says that it is outermost nor that it leaves the stack it began on.
+  // glibc's table for `__start_context` says neither that it is outermost nor that it leaves the stack that it began
+  // on.
   if (row.registers[machine::return_address].kind == RegisterRule::Kind::Undefined || entry.begin == end_of_context) {
     rule.kind = Rule::Kind::Outermost;
   } else if (entry.signal_frame && pc + machine::signal_trampoline_size <= entry.end &&

@@ -11,15 +11,15 @@ REFRAIN_HOT_DATA std::atomic<std::uint64_t> forgotten_rules_count{
 void forget_rules() { forgotten_rules_count.fetch_add(1, std::memory_order_acq_rel); }
 
 bool fill_rule(std::uintptr_t pc, bool exact, std::uint64_t epoch, Rule& rule) {
-  // The epoch is the caller's, read before the tables: a rule of a module that goes away meanwhile is void when
-  // written.
-  if (!read_rule(pc, exact, rule)) return false;  // not kept: a module may be loaded there at any time
+  // The caller has read the epoch before the tables, so the rule of a module that is unloaded meanwhile is invalid when
+  // it is written.
+  if (!read_rule(pc, exact, rule)) return false;  // not cached: a module may be loaded there at any time
   const std::uint64_t hash = rule_hash::of_key(pc, exact);
   RuleSlot* set = rule_hash::set_of(hash);
   std::uint64_t words[2];
   __builtin_memcpy(words, &rule, sizeof words);
-  // Which ways hold rules of this epoch cannot be told from outside; one that was never written comes first, then the
-  // number of fills chooses, so that hot keys of one set do not evict each other for good.
+  // A slot does not show whether its rule is of this epoch. A slot that was never written is taken first; then the
+  // number of fills chooses, so that hot keys of one set do not evict each other for ever.
   static std::atomic<unsigned> fills{0};
   unsigned way = 0;
   while (way < rule_ways && set[way].check.load(std::memory_order_relaxed) != 0) ++way;

@@ -1,9 +1,9 @@
 #pragma once
-/// The process-wide cache of unwind rules by program counter: one mapped table, 4 ways to a set, read and written by
-/// all threads and handlers at once without locks. A slot is three words; the first is a mix of the key and of the
-/// other two, so that a slot in which two writers met, or from before the last `forget_rules`, fits no key (the idea is
-/// that of lockless hash tables in chess programs: R. Hyatt, T. Mann, "A lockless transposition table", 2002).
-/// Async-signal-safe, all of it.
+/// The process-wide cache of unwind rules by program counter: one mapped table with 4 ways per set, which all threads
+/// and handlers read and write concurrently without locks. A slot has three words; the first is a hash of the key and
+/// the other two, so a slot that two writers have mixed up, or that is older than the last `forget_rules`, matches no
+/// key (as in lockless hash tables of chess programs: R. Hyatt, T. Mann, "A lockless transposition table", 2002).
+/// Everything here is async-signal-safe.
 
 #include <atomic>
 #include <bit>
@@ -26,12 +26,12 @@ inline constexpr unsigned rule_set_bits = 12;  // 512 KiB, all of it resident fr
 REFRAIN_OF_THIS_LIBRARY inline RuleSlot* rule_slots = nullptr;  ///< null before `start_rule_cache`
 REFRAIN_OF_THIS_LIBRARY extern std::atomic<std::uint64_t> forgotten_rules_count;
 
-/// Changes with every unload and every `forget_rules`: rules and walks of another epoch are void.
+/// Changes with every unload and every `forget_rules`. Rules and walks of another epoch are invalid.
 inline std::uint64_t rule_epoch() {
   return forgotten_rules_count.load(std::memory_order_acquire) << 32 | platform::module_generation();
 }
 
-/// Reads the tables and keeps the rule. False when no module covers `pc`.
+/// Reads the rule from the tables and caches it. False when no module covers `pc`.
 bool fill_rule(std::uintptr_t pc, bool exact, std::uint64_t epoch, Rule& rule);
 
 namespace rule_hash {
@@ -40,7 +40,8 @@ inline constexpr std::uint64_t exact_summand = 0xa24baed4963ee407;
 inline constexpr std::uint64_t first_factor = 0xff51afd7ed558ccd;
 inline constexpr std::uint64_t second_factor = 0xc4ceb9fe1a85ec53;
 
-/// The rule of an address as a return address differs from that as an interrupted instruction in where it is looked up.
+/// An address has different keys as a return address and as an interrupted instruction, because these are looked up at
+/// different addresses.
 inline std::uint64_t of_key(std::uintptr_t pc, bool exact) {
   return static_cast<std::uint64_t>(pc) * key_factor + exact * exact_summand;
 }
@@ -50,7 +51,7 @@ inline std::uint64_t check_of(std::uint64_t hash, std::uint64_t epoch, std::uint
 inline RuleSlot* set_of(std::uint64_t hash) { return rule_slots + (hash >> (64 - rule_set_bits)) * rule_ways; }
 }  // namespace rule_hash
 
-/// False when no module covers `pc`.
+/// The rule for `pc`. False when no module covers it.
 inline bool find_rule(std::uintptr_t pc, bool exact, std::uint64_t epoch, Rule& rule) {
   const std::uint64_t hash = rule_hash::of_key(pc, exact);
   const RuleSlot* set = rule_hash::set_of(hash);

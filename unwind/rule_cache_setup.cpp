@@ -32,8 +32,8 @@ bool start_rule_cache() {
   constexpr std::size_t slots = rule_ways * (std::size_t{1} << rule_set_bits);
   rule_slots = static_cast<RuleSlot*>(platform::map_pages(sizeof(RuleSlot) * slots));
   if (!rule_slots) return false;
-  // Rules fall on pages at random, one for every new place that a sample interrupts: touched as they come, the pages
-  // would be a resident set that grows for hours, and page faults in handlers.
+  // Rules are spread over the pages at random, one for every new instruction that a sample interrupts. If pages were
+  // touched as rules come, the resident set would grow for hours, and handlers would cause page faults.
   constexpr std::size_t slots_of_a_page = 4096 / sizeof(RuleSlot);
   for (std::size_t slot = 0; slot < slots; slot += slots_of_a_page)
     rule_slots[slot].check.store(0, std::memory_order_relaxed);

@@ -1,5 +1,5 @@
 #pragma once
-/// What tables.cpp (handlers) and tables_setup.cpp (ordinary context) share.
+/// Shared by tables.cpp (handlers) and tables_setup.cpp (ordinary context).
 
 #include <atomic>
 #include <cstdint>
@@ -15,13 +15,13 @@ using platform::FoundObject;
 
 inline constexpr std::uint32_t own_table_limit = 4096;
 
-/// Sorted by `begin`. Two lists: one is read while the other is written.
+/// A list of tables, sorted by `begin`. There are two: one is read while the other is written.
 struct OwnTables {
   std::uint32_t count;
   Table tables[own_table_limit];
 };
 
-/// The tables of one object and no others, whatever is loaded. Ordinary context only.
+/// Uses the tables of one object only, whatever else is loaded. Ordinary context only.
 void use_tables_of(const dl_phdr_info& object);
 
 inline FindObject find_object = nullptr;

@@ -10,9 +10,9 @@
 namespace refrain::unwind {
 namespace {
 
-/// A path crosses to another stack at signal frames and resumed contexts only; more often than this it is corrupt.
+/// A path changes to another stack at signal frames and resumed contexts only; a path with more changes is corrupt.
 constexpr std::uint32_t stack_switch_limit = 8;
-/// There are fewer frames of this library inside of the one where a walk begins.
+/// Limit for the number of frames of this library inside of the frame where a walk begins.
 constexpr unsigned own_frame_limit = 64;
 /// The kernel maps nothing in the first page.
 constexpr std::uintptr_t lowest_code = 4096;
@@ -27,8 +27,8 @@ void go_outwards(Stepped& frame, std::uintptr_t pc, std::uintptr_t sp, std::uint
   outer.exact = exact;
 }
 
-/// Steps by a rule that needs (pc, sp, fp) only. `load(address, value)` says whether a word may be read, and reads it.
-/// False: a word that may not be read, or a frame that does not move outwards.
+/// Steps by a rule that needs (pc, sp, fp) only. `load(address, value)` reads a word if it may be read. False: a word
+/// may not be read, or the frame does not move outwards.
 template <class Load>
 [[gnu::always_inline]] inline bool step_plainly(const Rule& rule, Stepped& frame, std::uintptr_t high, Load&& load) {
   std::uintptr_t cfa = frame.sp;
@@ -42,7 +42,7 @@ template <class Load>
   }
   cfa += static_cast<std::uintptr_t>(std::int64_t{rule.cfa_offset});
   std::uintptr_t pc;
-  // Between sp and the top of the stack every word of the own stack may be read.
+  // Every word of the thread's own stack between sp and its top may be read.
   if (cfa < frame.sp + 8 || cfa > high) return false;
   if (!load(cfa + static_cast<std::uintptr_t>(machine::return_address_offset), pc)) return false;
   std::uintptr_t fp = frame.fp;
@@ -79,8 +79,7 @@ struct Walking {
 
   // ---- Reuse ----
 
-  /// How many of the recorded frames [0, count) still stand, from the outermost on: those of whose read-set words none
-  /// has changed.
+  /// The number of recorded frames [0, count), from the outermost on, none of whose read-set words has changed.
   static std::uint32_t verified(const State& state, std::uint32_t count) {
     return Record::is_unchanged(state, count) ? count : unchanged_prefix(state, count);
   }
@@ -114,9 +113,9 @@ struct Walking {
     if (!rule || rule->kind == Rule::Kind::NoEntry) return guess(frame, rule != nullptr);
     if (rule->kind == Rule::Kind::Signal) return leave_signal_frame(frame);
     if (rule->kind == Rule::Kind::NeedsAll) return step_with_all_registers(frame, n);
-    const bool own = unusual().memory.own(frame.sp);
+    const bool on_own_stack = unusual().memory.is_on_own_stack(frame.sp);
     auto load = [&](std::uintptr_t address, std::uintptr_t& value) { return unusual().memory.load(address, value); };
-    const std::uintptr_t high = own ? state.stack.high : ~std::uintptr_t{0};
+    const std::uintptr_t high = on_own_stack ? state.stack.high : ~std::uintptr_t{0};
     return step_plainly(*rule, frame, high, load) ? Outcome::Stepped : Outcome::BadStack;
   }
 
@@ -130,19 +129,19 @@ struct Walking {
     return cross(frame, pc, sp, fp, true);
   }
 
-  /// To a frame whose registers were saved: one that a signal interrupted, or a context about to be resumed. It lies
-  /// further out on the same stack, or on another one.
+  /// Steps to a frame whose registers were saved: one that a signal interrupted, or a context about to be resumed. It
+  /// is further out on the same stack, or on another one.
   Outcome cross(Stepped& frame, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp, bool exact) {
     UnusualSteps& steps = unusual();
-    if (!steps.memory.own(frame.sp) || !steps.memory.own(sp) || sp <= frame.sp)
+    if (!steps.memory.is_on_own_stack(frame.sp) || !steps.memory.is_on_own_stack(sp) || sp <= frame.sp)
       if (++steps.stack_switches > stack_switch_limit) return Outcome::BadStack;
-    // A thread's own stack that was left for an alternate one is alive from where it was left on.
+    // The thread's own stack, if it was left for an alternate one, may be read from where it was left.
     steps.memory.enter(sp);
     go_outwards(frame, pc, sp, fp, exact);
     return Outcome::Stepped;
   }
 
-  /// A return address is believed when the tables know it and a call instruction lies before it; this is its kind.
+  /// The kind of the call before a return address; None if the tables do not cover the address or there is no call.
   machine::CallBefore plausible_call(std::uintptr_t pc) const {
     Rule rule;
     if (pc < lowest_code || !find_rule(pc, false, epoch, rule) || rule.kind == Rule::Kind::NoEntry ||
@@ -153,14 +152,14 @@ struct Walking {
 
   Outcome guess(Stepped& frame, bool in_module) {
     frame.guessed = true;
-    if (!frame.exact && frame.pc < lowest_code) return Outcome::BadStack;  // no return address was ever there
+    if (!frame.exact && frame.pc < lowest_code) return Outcome::BadStack;  // this cannot be a return address
     return (frame.exact && guess_just_called(frame, in_module)) || guess_by_frame_pointer(frame) ? Outcome::Stepped
                                                                                                  : Outcome::NoTables;
   }
 
-  /// The interrupted code has pushed nothing yet: a stub, a hand-written leaf, generated code at its first instruction,
-  /// or nothing at all, a call through a bad pointer. Outside of all modules only indirect calls lead, which tells a
-  /// true return address from one that was left on the stack by an older call.
+  /// Guesses that the interrupted code has pushed nothing yet: a stub, a hand-written leaf, generated code at its first
+  /// instruction, or a call through a bad pointer. Only indirect calls lead outside of all modules, which distinguishes
+  /// a true return address from one that an older call has left on the stack.
   bool guess_just_called(Stepped& frame, bool in_module) {
     std::uintptr_t pc;
     if (!unusual().memory.load(frame.sp, pc)) return false;
@@ -173,7 +172,8 @@ struct Walking {
   bool guess_by_frame_pointer(Stepped& frame) {
     StackMemory& memory = unusual().memory;
     std::uintptr_t pc, fp;
-    if (frame.fp < frame.sp || frame.fp - frame.sp > largest_guessed_frame || !memory.same_stack(frame.sp, frame.fp))
+    if (frame.fp < frame.sp || frame.fp - frame.sp > largest_guessed_frame ||
+        !memory.are_on_same_stack(frame.sp, frame.fp))
       return false;
     if (!memory.load(frame.fp, fp) || !memory.load(frame.fp + 8, pc) || plausible_call(pc) == machine::CallBefore::None)
       return false;
@@ -196,13 +196,13 @@ struct Walking {
     if (steps.state.sp_restored)
       return cross(frame, r[machine::return_address], r[machine::stack_pointer], fp, steps.state_exact);
     if (r[machine::stack_pointer] <= frame.sp ||
-        (steps.memory.own(frame.sp) && r[machine::stack_pointer] > state.stack.high))
+        (steps.memory.is_on_own_stack(frame.sp) && r[machine::stack_pointer] > state.stack.high))
       return Outcome::BadStack;
     go_outwards(frame, r[machine::return_address], r[machine::stack_pointer], fp, false);
     return Outcome::Stepped;
   }
 
-  /// Brings the full state to frame `n` of this walk.
+  /// Brings the state with all registers to frame `n` of this walk.
   Outcome learn_registers_at(std::uint32_t n) {
     UnusualSteps& steps = unusual();
     if (!steps.state_known) {
@@ -234,8 +234,8 @@ struct Walking {
     return same ? Outcome::Stepped : Outcome::NoTables;
   }
 
-  /// For a call in progress: the registers here, brought outwards through this library's own frames to where the walk
-  /// begins. The registers that calls preserve are all that the caller's rules can ask for.
+  /// For a call in progress: takes the registers here and steps outwards through this library's own frames to where the
+  /// walk begins. The caller's rules can only need registers that calls preserve.
   bool registers_of_caller() {
     UnusualSteps& steps = unusual();
     machine::capture_registers(steps.state.registers);
@@ -266,7 +266,7 @@ struct Walking {
       value = stack_word(address);
       return true;
     };
-    bool own = start.registers.sp - state.stack.low < high - state.stack.low;
+    bool on_own_stack = start.registers.sp - state.stack.low < high - state.stack.low;
     bool is_verified = false;
     std::uint32_t candidates = reuse ? state.reusable : 0;
     Stepped* frame = state.stepped;
@@ -292,7 +292,7 @@ struct Walking {
         candidates = 0;
         break;
       }
-      if (own && frame->sp >= high) {  // the dynamic linker's own start, which has no table: nothing lies outside of it
+      if (on_own_stack && frame->sp >= high) {  // the dynamic linker's entry point, which has no table and no caller
         candidates = 0;
         break;
       }
@@ -300,7 +300,7 @@ struct Walking {
       const bool covered = find_rule(frame->pc, frame->exact, epoch, rule);
       frame->function = 0;
       if (covered && rule.kind != Rule::Kind::NoEntry) frame->function = function_of(frame->pc, frame->exact, rule);
-      if (covered && own && is_plain(rule)) [[likely]] {
+      if (covered && on_own_stack && is_plain(rule)) [[likely]] {
         if (step_plainly(rule, *frame, high, load)) [[likely]] {
           frame->plain = true;
           frame->guessed = false;
@@ -319,8 +319,8 @@ struct Walking {
         const Outcome outcome =
             step_unusually(covered ? &rule : nullptr, static_cast<std::uint32_t>(frame - state.stepped));
         if (outcome == Outcome::Stepped) {
-          own = unusual().memory.own(frame[1].sp);
-          if (own) low = unusual().memory.low();
+          on_own_stack = unusual().memory.is_on_own_stack(frame[1].sp);
+          if (on_own_stack) low = unusual().memory.low();
           continue;
         }
         end = outcome == Outcome::NoTables ? WalkEnd::NoTables : WalkEnd::BadStack;
@@ -332,11 +332,11 @@ struct Walking {
     return finish<reuse>(frames, candidates, static_cast<std::uint32_t>(frame - state.stepped), end);
   }
 
-  /// Puts the new frames behind the `reused` ones and records what they depend on, from the outermost on.
+  /// Appends the new frames to the `reused` ones and records their dependences, from the outermost on.
   template <bool reuse>
   [[gnu::always_inline]] Walk finish(Frame* frames, std::uint32_t reused, std::uint32_t stepped, WalkEnd end) {
     const std::uint32_t depth = reused + stepped;
-    if (depth > state.max_depth) [[unlikely]] {  // a full walk would have ended before it met the old frames
+    if (depth > state.max_depth) [[unlikely]] {  // a full walk would have reached its limit before the old frames
       state.reusable = 0;
       state.unusual_ready = false;
       return walk_anew();
@@ -356,7 +356,7 @@ struct Walking {
       if (record && !from.plain) record = false;
       if (record) {
         const Stepped& outer = state.stepped[i + 1];
-        if (outer.sp) {  // 0: the outermost frame, which has read nothing
+        if (outer.sp) {  // 0: this is the outermost frame, which has read nothing
           const std::uintptr_t pc_slot = outer.sp + static_cast<std::uintptr_t>(machine::return_address_offset);
           const bool fp_read = from.fp_slot && fp_live;
           if (fp_read && from.fp_slot == pc_slot - 8) {
@@ -387,22 +387,22 @@ struct Walking {
   }
 };
 
-/// The frames of calls beside the record.
+/// The frames of earlier calls, beside the record.
 struct Sites {
   using State = Walker::State;
 
   static Site* set_of(State& state, std::uintptr_t pc) {
     return state.sites + sites_per_set * (pc * 0x9e3779b97f4a7c15u >> (64 - site_set_bits));
   }
-  /// Null: not known.
+  /// The site of a call in this state. Null: there is none.
   [[gnu::always_inline]] static Site* of_call(State& state, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp) {
     Site* site = set_of(state, pc);
     for (const Site* end = site + sites_per_set; site != end; ++site)
       if (site->serial == state.serial && Record::is_in_state(site->frame, pc, sp, fp, false)) return site;
     return nullptr;
   }
-  /// Where the frame of a call goes: to where it was, or in turn.
-  static Site& place_of(State& state, std::uintptr_t pc) {
+  /// The site that is to hold the frame of a call: the one with the same return address, else the sites in turn.
+  static Site& site_of(State& state, std::uintptr_t pc) {
     Site* set = set_of(state, pc);
     for (std::uint32_t i = 0; i < sites_per_set; ++i)
       if (set[i].frame.pc == pc) return set[i];
@@ -415,13 +415,13 @@ struct Sites {
     state.serial = 1;
   }
 
-  /// The frame `index` of the record, 0 < index < reusable.
+  /// Keeps frame `index` of the record, 0 < index < reusable.
   static void keep(State& state, std::uint32_t index) {
     const Frame& frame = state.frames[index];
     const Frame& outer = state.frames[index - 1];
     const std::uint32_t words = frame.words - outer.words, pairs = frame.pairs - outer.pairs;
     if (frame.exact || words > std::size(Site{}.words) || pairs > 1 || words + pairs == 0) return;
-    Site& site = place_of(state, frame.pc);
+    Site& site = site_of(state, frame.pc);
     site.frame = frame;
     site.frame.words = words;
     site.frame.pairs = pairs;
@@ -432,8 +432,8 @@ struct Sites {
     site.serial = state.serial;
   }
 
-  // The first word, or the second of a pair, is the return address; the frame pointer, where the outer frames need it
-  // and the step reads it, is the other one.
+  // The return address is the first word, or the second of a pair. The frame pointer, if outer frames need it and the
+  // step reads it, is the other one.
   static std::uintptr_t return_slot(const Site& site) {
     return site.frame.pairs ? site.pair.address + 8 : site.words[0].address;
   }
@@ -441,8 +441,8 @@ struct Sites {
   static std::uintptr_t outer_sp(const Site& site) {
     return return_slot(site) - static_cast<std::uintptr_t>(machine::return_address_offset);
   }
-  /// Whether a site's own step outwards still leads to the frame `outer`, which has its stack pointer: the step depends
-  /// on the site's words, which say where it leads.
+  /// Whether the step outwards from a site still leads to the frame `outer`, which has the right stack pointer. The
+  /// step depends on the site's words only.
   [[gnu::always_inline, gnu::no_sanitize("address", "thread")]] static bool leads_to(const Site& site,
                                                                                      const Frame& outer) {
     if (site.outer_tag != outer.tag || site.outer_fp_live != outer.fp_live) return false;
@@ -461,9 +461,9 @@ struct Sites {
     return same;
   }
 
-  /// Frames of the record that lie further in than the call's caller stay, so that two calls of one function need not
-  /// take each other's place; but all calls pass them.
-  static constexpr std::uint32_t most_passed = 3;
+  /// Up to this many frames of the record further in than the call's caller are kept, so that two calls of one function
+  /// need not replace each other; but all calls have to skip them.
+  static constexpr std::uint32_t max_passed = 3;
 
   [[gnu::always_inline]] static Frame* find(State& state, std::uintptr_t pc, std::uintptr_t sp, std::uintptr_t fp) {
     Site* site = of_call(state, pc, sp, fp);
@@ -472,7 +472,7 @@ struct Sites {
     if (!outer || outer >= state.max_depth) return nullptr;
     const Frame& caller = state.frames[outer - 1];
     if (caller.sp != outer_sp(*site) || !leads_to(*site, caller) || !Record::is_unchanged(state, outer)) return nullptr;
-    if (state.reusable - outer > most_passed) state.reusable = outer;
+    if (state.reusable - outer > max_passed) state.reusable = outer;
     return &site->frame;
   }
 };
@@ -488,7 +488,7 @@ Walk Walker::walk(const Start& start) {
     Sites::forget(state);
   }
   state.unusual_ready = false;
-  state.stepped = state.stepped_of_walk;  // a full walk may have been left by a jump
+  state.stepped = state.stepped_of_walk;  // walk_fully() may have been left by a jump
   return Walking{state, start, epoch}.walk<true>(state.frames);
 }
 
@@ -498,7 +498,7 @@ Walk Walker::walk(const Start& start) {
   if (state.backend == Backend::Libunwind || state.epoch != rule_epoch()) return nullptr;
   if (Frame* frame = Sites::find(state, pc, sp, fp)) [[likely]]
     return frame;
-  // The walk that comes next may take its place.
+  // The next walk may replace this frame.
   if (state.reusable > 1) Sites::keep(state, state.reusable - 1);
   return nullptr;
 }
@@ -507,14 +507,14 @@ void Walker::keep(const Frame& frame) {
   State& state = *state_;
   const std::uintptr_t offset =
       reinterpret_cast<std::uintptr_t>(&frame) - reinterpret_cast<std::uintptr_t>(state.frames);
-  const std::uintptr_t index = offset / sizeof(Frame);  // of a site: beyond the record
+  const std::uintptr_t index = offset / sizeof(Frame);  // beyond the record for the frame of a site
   if (index > 0 && index < state.reusable) Sites::keep(state, static_cast<std::uint32_t>(index));
 }
 
 Walk Walker::walk_fully(const Start& start) {
   State& state = *state_;
   if (state.backend == Backend::Libunwind) return Walking::by_library(state, start, state.full_frames);
-  // What a walk that a signal has interrupted is at work with stays what it was.
+  // Saves the state of a walk that a signal may have interrupted.
   static_assert(std::is_trivially_copyable_v<UnusualSteps>);
   alignas(UnusualSteps) std::byte unusual[sizeof(UnusualSteps)];
   __builtin_memcpy(unusual, &state.unusual, sizeof unusual);

@@ -7,9 +7,10 @@
 namespace refrain::unwind {
 namespace {
 
-/// The main thread's bounds have no low end, but what lies far below is not its stack: a fiber's stack in the heap must
-/// not be taken for it. The kernel keeps at least 128 MiB, and what RLIMIT_STACK said at exec, free of mappings below
-/// the stack (arch/x86/mm/mmap.c, mmap_base); without a limit mappings begin at a third of the address space.
+/// The lower bound of the main thread's stack is not known, but memory far below is not its stack: a fiber's stack in
+/// the heap must not be taken for it. The kernel keeps at least 128 MiB, or RLIMIT_STACK at exec if that is more, free
+/// of mappings below the stack (arch/x86/mm/mmap.c, mmap_base); without a limit mappings begin at a third of the
+/// address space.
 StackBounds bounded(const StackBounds& stack) {
   StackBounds result{stack.low, stack.high & ~std::uintptr_t{7}};
   if (stack.low != 1) return result;
@@ -22,12 +23,12 @@ StackBounds bounded(const StackBounds& stack) {
 }
 
 constexpr std::size_t line = 64, page = 4096;
-/// Words of this size lie in the owner's page.
+/// Bytes of words that are in the owner's page.
 constexpr std::size_t words_beside_owner = 384;
 
 std::size_t up_to(std::size_t unit, std::size_t bytes) { return (bytes + unit - 1) / unit * unit; }
 
-/// Hands out parts of one mapping, cache line by cache line.
+/// Hands out parts of one mapping, aligned to cache lines.
 struct Parts {
   char* base;
   std::size_t used;
@@ -43,13 +44,13 @@ struct Parts {
 }  // namespace
 
 struct WalkerSetup {
-  /// Where the owner begins.
+  /// Offset of the owner in the memory.
   static std::size_t bytes_before_owner(const WalkerMemory& memory) {
     const std::size_t words = sizeof(ReadWord) * words_per_frame * memory.max_depth;
     return words_beside_owner + (words <= words_beside_owner ? 0 : up_to(page, words - words_beside_owner));
   }
 
-  /// Of all that the walker needs: where it begins, when the memory is there, and its size.
+  /// The layout of the memory: its size and, if it is mapped, the walker's state in it.
   struct Layout {
     Walker::State* state;
     std::size_t bytes;

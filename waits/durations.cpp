@@ -10,7 +10,7 @@ void Durations::add(const Durations& other) {
     *this = other;
     return;
   }
-  // Of calls that are long beside the shortest of the others none is short.
+  // Calls that are long compared with the shortest call of both are not short.
   Durations rest = other;
   std::int64_t& shortest = (*this)[Column::Shortest];
   shortest = rest[Column::Shortest] = std::min(shortest, other[Column::Shortest]);
@@ -30,29 +30,29 @@ void DurationTable::move_to(std::byte* memory, unsigned bits) {
   const std::span<const Entry> before = view();
   word_ = reinterpret_cast<std::uintptr_t>(memory) | (64 - bits);
   for (const Entry& entry : before)
-    if (entry.node != 0) *find(entry.node, entry.of) = entry;
+    if (entry.node != 0) *find(entry.node, entry.bin) = entry;
 }
 
-DurationTable::Entry* DurationTable::find(std::uint32_t node, CallClass of) const {
-  Entry* at = first_place(node, of);
-  while (at->node != 0 && (at->node != node || at->of != of)) at = next_place(at);
+DurationTable::Entry* DurationTable::find(std::uint32_t node, CallBin bin) const {
+  Entry* at = first_slot(node, bin);
+  while (at->node != 0 && (at->node != node || at->bin != bin)) at = next_slot(at);
   return at;
 }
 
-bool DurationTable::add(std::uint32_t node, CallClass of, std::int64_t ticks, std::int64_t whole) {
+bool DurationTable::add(std::uint32_t node, CallBin bin, std::int64_t ticks, std::int64_t whole) {
   if (word_ == 0) return false;
-  Entry* const at = find(node, of);
+  Entry* const at = find(node, bin);
   if (at->node == 0) return false;
   at->durations.add_call(ticks, whole);
-  at->most_of_short = Durations::most_of_short(at->durations[Column::Shortest]);
+  at->short_limit = Durations::short_limit(at->durations[Column::Shortest]);
   return true;
 }
 
-void DurationTable::add_entry(std::uint32_t node, CallClass of, std::int64_t ticks, std::int64_t whole) {
-  Entry* const at = find(node, of);
-  at->of = of;
+void DurationTable::add_entry(std::uint32_t node, CallBin bin, std::int64_t ticks, std::int64_t whole) {
+  Entry* const at = find(node, bin);
+  at->bin = bin;
   at->durations.add_call(ticks, whole);
-  at->most_of_short = Durations::most_of_short(at->durations[Column::Shortest]);
+  at->short_limit = Durations::short_limit(at->durations[Column::Shortest]);
   at->node = node;
 }
 

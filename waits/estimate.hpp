@@ -1,21 +1,21 @@
 #pragma once
-/// Waiting from the durations of calls alone (Mao et al., "Catching Idlers with Ease", EuroMPI 2014): what calls take
-/// longer than the shortest one of their kind.
+/// Estimates waiting from the durations of calls alone (Mao et al., "Catching Idlers with Ease", EuroMPI 2014), as the
+/// time by which calls exceed the shortest call of their kind.
 ///
-/// The shortest call is a little shorter than one without waiting usually is, so the paper's estimate,
+/// The shortest call is a little shorter than the usual call without waiting, so the paper's estimate,
 ///
-///     sum over classes s of (time of the calls of s - number of them * shortest call of the function and s),
+///     sum over bins b of (time of the calls of b - number of them * shortest call of the function and b),
 ///
-/// is mostly too large. Here the usual call takes the place of the shortest: the mean of those that took little longer
-/// than it (Durations::most_of_short), which may be communication alone. Where long calls may be so by moving data, too
-/// (LongBy::data), what calls take longer than may be communication is the estimate.
+/// is mostly too large. Here the shortest call is replaced by the usual call: the mean of the calls that took little
+/// longer than the shortest (Durations::short_limit) and may be communication alone. Where calls may also be long
+/// because they move data (LongBy::data), the estimate is the time by which calls exceed that limit.
 ///
-/// Bounds. The upper one is that by the shortest call of any process where one of them is known not to have waited
-/// (WaitKind::has_one_without_waiting), and else all time of the calls: where a partner is late each time, the shortest
-/// call has waited, too. The lower one counts what calls take longer than may be communication, where that is known not
-/// to be data. A process that loses its processor within a call makes that call longer, and those of the others in the
-/// same operation, which is no waiting for the processes that enter late: so the lower bound is less by the part of the
-/// time in MPI for which processes had no processor.
+/// Bounds. The upper bound is the estimate by the shortest call of any process, where one of them is known not to have
+/// waited (WaitKind::has_one_without_waiting); otherwise it is all the time of the calls, since the shortest call has
+/// waited, too, if a partner is late each time. The lower bound is the time by which calls exceed the limit, where that
+/// cannot be due to data. A process that loses its processor within a call makes this call longer, and those of the
+/// other processes in the same operation; that is no waiting for processes that enter late. So the lower bound is
+/// reduced by the part of the time in MPI for which processes had no processor.
 
 #include <limits>
 #include <map>
@@ -25,26 +25,26 @@
 
 namespace refrain::waits {
 
-/// Some calls of one function and class.
+/// Some calls of one function and bin.
 struct Calls {
   double number = 0, time_s = 0;
-  double short_number = 0, short_time_s = 0;  ///< of these those that are short beside the shortest of their group
+  double short_number = 0, short_time_s = 0;  ///< the part of short calls, by the shortest call of their group
 
   Calls() = default;
-  Calls(const Durations& of, double seconds_per_tick);
+  Calls(const Durations& durations, double seconds_per_tick);
   Calls& operator+=(const Calls& other);
 };
 
-/// What calls of one function and class take when nobody waits.
+/// The duration of calls of one function and bin when no process waits.
 struct Floor {
   double shortest_s = 0, usual_s = 0;
-  double number = 0;  ///< of calls that tell it
+  double number = 0;  ///< number of calls from which it is known
 };
 
-/// Finds it from groups of calls, in whatever order.
+/// Computes a floor from groups of calls, added in any order.
 class FloorBuilder {
  public:
-  void add(const Durations& of, double seconds_per_tick);
+  void add(const Durations& durations, double seconds_per_tick);
   Floor floor() const;
 
  private:
@@ -52,40 +52,41 @@ class FloorBuilder {
     double number = 0, time_s = 0;
   };
   double shortest_s_ = 0, number_ = 0;
-  std::map<int, Short> by_shortest_;  ///< of groups, by eighths of powers of two of their shortest
+  std::map<int, Short> by_shortest_;  ///< short calls of groups, by the shortest call in eighths of powers of two
 };
 
 /// Waiting of some calls, seconds.
 struct Estimate {
   double seconds = 0;
   double least_s = 0, most_s = 0;  ///< bounds
-  double paper_s = 0;              ///< as the paper has it, by the shortest call of the kind that it takes
-  double most_by_shortest_s = 0;   ///< the upper bound, had the shortest call of any process not waited
+  double paper_s = 0;              ///< the paper's estimate
+  double most_by_shortest_s = 0;   ///< the upper bound if the shortest call of any process has not waited
 
   Estimate& operator+=(const Estimate& other);
-  /// For calls that take `time_s` of which `known_s` is known: the rest is taken to have waited in the same part of its
-  /// time, and may be any part.
+  /// Extends the estimate to calls that take `time_s`, of which `known_s` is covered: the rest is assumed to have
+  /// waited for the same part of its time, and may have waited for any part of it.
   void extend(double known_s, double time_s);
-  /// Were all that lies within the bounds as likely: how far that is from `seconds`.
+  /// The standard error, for a uniform distribution between the bounds around `seconds`.
   double error_s() const;
 };
 
-/// So few calls of a kind may all have waited, and say nothing.
+/// Fewer calls of a kind than this may all have waited, and prove nothing.
 inline constexpr double fewest_calls = 10;
 
-/// What a call of the class takes on a slow network, at most, when nobody waits.
-double slowest_of(CallClass of);
+/// The longest duration of a call of the bin on a slow network when no process waits.
+double slowest_of(CallBin bin);
 
-/// How calls of one kind are compared.
+/// How the durations of calls of one kind are interpreted.
 struct Comparison {
   LongBy long_by = LongBy::waiting;
-  bool has_one_without_waiting = false;  ///< the shortest call of all has not waited
+  bool has_one_without_waiting = false;  ///< the shortest call of all processes has not waited
   double off_processor = 0;              ///< part of the calls' time for which a process may have had no processor
-  /// Without waiting no call of the kind takes longer on any network.
+  /// No call of the kind takes longer without waiting on any network.
   double slowest_s = std::numeric_limits<double>::infinity();
 };
 
-/// `own`: the floor that the kind of waiting takes (kinds.hpp); `of_all`: of all processes.
-Estimate estimate(const Calls& of, const Floor& own, const Floor& of_all, const Comparison& by);
+/// The estimate for `calls`. `own`: the floor that this kind of waiting is compared with (kinds.hpp); `of_all`: the
+/// floor of all processes.
+Estimate estimate(const Calls& calls, const Floor& own, const Floor& of_all, const Comparison& by);
 
 }  // namespace refrain::waits

@@ -12,37 +12,37 @@ constexpr WaitKind kinds[] = {
 #undef WAIT_KIND
 };
 
-constexpr bool fits(Which which, CallClass of) {
+constexpr bool fits(Which which, CallBin bin) {
   switch (which) {
     case Which::all: return true;
-    case Which::receiving: return of.receives();
-    case Which::only_receiving: return of.receives() && !of.sends();
-    case Which::sending: return of.sends();
-    case Which::collective: return of.processes() > 0;
-    case Which::nothing: return !of.receives() && !of.sends() && of.processes() == 0;
+    case Which::receiving: return bin.receives();
+    case Which::only_receiving: return bin.receives() && !bin.sends();
+    case Which::sending: return bin.sends();
+    case Which::collective: return bin.processes() > 0;
+    case Which::nothing: return !bin.receives() && !bin.sends() && bin.processes() == 0;
   }
   return false;
 }
 
 }  // namespace
 
-LongBy WaitKind::long_by_of(CallClass of) const {
+LongBy WaitKind::long_by_of(CallBin bin) const {
   const bool is_by_data =
-      of.size() >= size_of_large && shortest == ShortestOf::of_process && long_by == LongBy::waiting;
+      bin.size() >= size_of_large && shortest == ShortestOf::of_process && long_by == LongBy::waiting;
   return is_by_data ? LongBy::data : long_by;
 }
 
 std::span<const WaitKind> kinds_of(std::string_view function) {
-  const format::MpiFunction* of = format::find_mpi_function(function);
-  if (!of) return {};
-  const auto is_of = [&](const WaitKind& kind) { return kind.waits == of->waits; };
-  const auto first = std::ranges::find_if(kinds, is_of);
-  return {first, std::find_if_not(first, std::end(kinds), is_of)};
+  const format::MpiFunction* known = format::find_mpi_function(function);
+  if (!known) return {};
+  const auto belongs_to_function = [&](const WaitKind& kind) { return kind.waits == known->waits; };
+  const auto first = std::ranges::find_if(kinds, belongs_to_function);
+  return {first, std::find_if_not(first, std::end(kinds), belongs_to_function)};
 }
 
-const WaitKind* kind_of(std::span<const WaitKind> of_function, CallClass of) {
-  const auto row = std::ranges::find_if(of_function, [&](const WaitKind& kind) { return fits(kind.which, of); });
-  return row == of_function.end() ? nullptr : &*row;
+const WaitKind* kind_of(std::span<const WaitKind> kinds_of_function, CallBin bin) {
+  const auto row = std::ranges::find_if(kinds_of_function, [&](const WaitKind& kind) { return fits(kind.which, bin); });
+  return row == kinds_of_function.end() ? nullptr : &*row;
 }
 
 }  // namespace refrain::waits

@@ -31,7 +31,7 @@ measurement::MpiAdapter adapter;
 char version[MPI_MAX_LIBRARY_VERSION_STRING];
 
 /// Where the calling thread is, after leaving a scope that it has abandoned.
-Inside place_of(const Registers& caller) {
+Inside inside_of(const Registers& caller) {
   measurement::Location* location = measurement::own_location();
   if (!location) return Inside::User;
   const Inside inside = location->inside.load(std::memory_order_relaxed);
@@ -94,7 +94,7 @@ void begin() {
 }
 
 int measured_init(const Registers& caller, measurement::RegionId region, PassOn call) {
-  const bool nested = place_of(caller) != Inside::User;
+  const bool nested = inside_of(caller) != Inside::User;
   if (!nested) prepare_for_mpi();
   const int result = measured(caller, region, nothing_before, call, [](MpiCall&, int result) {
     if (result == MPI_SUCCESS) begin();
@@ -106,8 +106,8 @@ int measured_init(const Registers& caller, measurement::RegionId region, PassOn 
 /// Called inside another MPI call (an error handler may end MPI) it ends the measurement, too: that call counts up to
 /// now.
 int measured_finalize(const Registers& caller, PassOn call) {
-  const Inside place = place_of(caller);
-  if (place == Inside::User || place == Inside::Call) {
+  const Inside inside = inside_of(caller);
+  if (inside == Inside::User || inside == Inside::Call) {
     visit(caller, region::MPI_Finalize);
     end_mpi();
   }

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <new>
 
-#include "platform/patience.hpp"
+#include "platform/backoff.hpp"
 
 namespace refrain::adapters::mpi {
 
-using platform::Patience;
+using platform::Backoff;
 
 namespace {
 
@@ -22,12 +22,12 @@ bool is_open = false;
 bool broken = false;
 
 bool finish(MPI_Request request, std::int64_t deadline) {
-  auto patience = Patience::until(deadline);
+  auto backoff = Backoff::until(deadline);
   for (;;) {
     int done = 0;
     if (pmpi.Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
     if (done) return true;
-    if (patience.wait()) continue;
+    if (backoff.wait()) continue;
     pmpi.Cancel(&request);
     pmpi.Request_free(&request);
     return false;
@@ -60,13 +60,13 @@ bool send(void*, int peer, platform::Bytes& data, std::int64_t deadline) {
 
 /// Appends one part to `out`. Returns its size, or -1.
 std::int64_t receive_part(int peer, platform::Bytes& out, std::int64_t deadline) {
-  auto patience = Patience::until(deadline);
+  auto backoff = Backoff::until(deadline);
   MPI_Message message;
   MPI_Status status;
   for (int found = 0;;) {
     if (pmpi.Improbe(peer, tag, communicator, &found, &message, &status) != MPI_SUCCESS) return -1;
     if (found) break;
-    if (!patience.wait()) return -1;
+    if (!backoff.wait()) return -1;
   }
   MPI_Count bytes = 0;
   if (pmpi.Get_elements_x(&status, constants.byte, &bytes) != MPI_SUCCESS || bytes < 0) return -1;
@@ -89,21 +89,21 @@ bool receive(void*, int peer, platform::Bytes& out, std::int64_t deadline) {
 
 }  // namespace
 
-bool open_peers(MPI_Comm world, void (*late)(int rank)) {
+bool open_peers(MPI_Comm world, void (*on_late)(int rank)) {
   // One process needs no communicator; and with sessions MPICH 4.0 has not yet started what a request needs.
   int size = 0;
   if (pmpi.Comm_size(world, &size) != MPI_SUCCESS || size == 1) return false;
   MPI_Request request;
   if (pmpi.Comm_idup(world, &communicator, &request) != MPI_SUCCESS) return false;
-  Patience patience(late_after_ns);
+  Backoff backoff(late_after_ns);
   for (int done = 0;;) {
     if (pmpi.Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
     if (done) break;
-    if (patience.wait() || !late) continue;
+    if (backoff.wait() || !on_late) continue;
     int rank = 0;
     pmpi.Comm_rank(world, &rank);
-    late(rank);
-    late = nullptr;
+    on_late(rank);
+    on_late = nullptr;
   }
   pmpi.Comm_set_errhandler(communicator, constants.errors_return);
   return is_open = true;

@@ -20,14 +20,14 @@ struct Functions {
 };
 Functions papi;
 
-constexpr std::uint32_t most_events = 12;
+constexpr std::uint32_t max_events = 12;
 
 struct Event {
   int code;
   std::uint32_t set;    ///< events of one component share a set
-  std::uint32_t place;  ///< index in the set
+  std::uint32_t index;  ///< in the set
 };
-Event events[most_events];
+Event events[max_events];
 std::uint32_t events_taken = 0;
 
 struct Component {
@@ -38,7 +38,7 @@ struct Component {
 /// libpapi was loaded already, so the program may use PAPI on a thread after Refrain has closed its sets there.
 bool program_has_papi = false;
 
-Component components[most_events];
+Component components[max_events];
 std::uint32_t components_used = 0;
 
 /// Restores what the library changes on the calling thread: errno and the floating-point environment.
@@ -104,7 +104,7 @@ int start_set(std::uint32_t component, int& set) {
 /// Also for a set that has never begun to count.
 void end_set(int& set) {
   if (set == PAPI_NULL) return;
-  long long values[most_events];
+  long long values[max_events];
   papi.stop(set, values);
   papi.cleanup_eventset(set);
   papi.destroy_eventset(&set);
@@ -139,7 +139,7 @@ const char* load() {
 
 const char* add_event(const char* name, const char*& unit) {
   const Aside aside;
-  if (events_taken == most_events) return "too many events";
+  if (events_taken == max_events) return "too many events";
   int code = 0;
   if (const int result = papi.event_name_to_code(name, &code); result != PAPI_OK) return papi.strerror(result);
   static PAPI_event_info_t info;  // static because it is large; there are no threads yet
@@ -179,7 +179,7 @@ void for_each_event(platform::FunctionRef<void(std::string_view)> take) {
 }
 
 struct EventSets {
-  int set[most_events];
+  int set[max_events];
 };
 
 EventSets* open() {
@@ -206,13 +206,13 @@ bool read(EventSets* sets, bool at_tick, std::int64_t* values) {
   bool good = true;
   for (std::uint32_t c = 0; c < components_used; ++c) {
     if (at_tick && !components[c].at_ticks) continue;
-    long long counts[most_events];
+    long long counts[max_events];
     if (papi.read(sets->set[c], counts) != PAPI_OK) {
       good = false;
       continue;
     }
     for (std::uint32_t i = 0; i < events_taken; ++i)
-      if (events[i].set == c) values[i] = counts[events[i].place];
+      if (events[i].set == c) values[i] = counts[events[i].index];
   }
   return good;
 }

@@ -63,7 +63,7 @@ RegionId id_of(Location& location, std::uintptr_t site, std::string_view name) {
   const RegionName clean(name);
   bool is_new = false;
   const RegionId id = measurement::user_region(clean, &is_new);
-  if (is_new && !clean.is_as_given()) measurement::strange_name(location, site);
+  if (is_new && !clean.is_as_given()) measurement::report_strange_name(location, site);
   return id;
 }
 /// The same with a cache: `kept` belongs to the mark and holds the id, or 0 until it is known.

@@ -1,4 +1,5 @@
-// Cost of an iteration: adds many iterations of the given size to one clusterer; clustering and log together.
+// Measures the cost of an iteration: adds many iterations of the given size to one clusterer, and to the log and the
+// sample store if the case has them.
 #include "bench/clustering/cost.hpp"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ using namespace clustering;
 
 namespace {
 
-/// CPU time of the thread, which mostly excludes other activity on the machine.
+/// CPU time of the thread, which other activity on the machine hardly affects.
 double microseconds() {
   timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -48,7 +49,8 @@ Cost measure_cost(const CostCase& wanted) {
   if (!clusterer.create(settings) || !log.create(overall) || (sample_bytes && !store.create(shapes, sample_bytes)))
     throw std::runtime_error("no memory");
 
-  // Half of the touched paths are exact, half are sampled from a larger set; a pool of iterations is used repeatedly.
+  // Half of the touched paths are exact, the others are sampled and drawn from a larger set. The iterations of a pool
+  // are used repeatedly.
   std::mt19937_64 random(99);
   const unsigned known = known_sampled;
   const auto noisy = [&](std::int64_t v) {
@@ -113,7 +115,7 @@ Cost measure_cost(const CostCase& wanted) {
   };
   const std::size_t warm = std::min<std::size_t>(10000, iterations / 2);
   run(0, warm);
-  out.early_bytes = ClustererMemory{clusterer}.mapped() + sample_bytes;
+  out.bytes_at_start = ClustererMemory{clusterer}.mapped() + sample_bytes;
   double best = 1e300, all = 0;
   const std::size_t parts = 20, step = (iterations - warm) / parts;
   for (std::size_t part = 0; part < parts; ++part) {
@@ -125,7 +127,7 @@ Cost measure_cost(const CostCase& wanted) {
   }
   out.microseconds = all / static_cast<double>(parts * step);
   out.best_microseconds = best;
-  out.late_bytes = ClustererMemory{clusterer}.mapped() + sample_bytes;
+  out.bytes_at_end = ClustererMemory{clusterer}.mapped() + sample_bytes;
   out.iterations = warm + parts * step;
   out.vector_bytes += log.bytes();
   return out;

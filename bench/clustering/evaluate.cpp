@@ -26,7 +26,7 @@ namespace {
 struct Final {
   ClusterView view;
   std::vector<PathRow> rows;
-  std::vector<double> share_total;  ///< per shape: weight of all paths
+  std::vector<double> share_total;  ///< per shape: sum of the weights of all paths
 };
 
 Settings settings_of(const Sequence& sequence, std::uint32_t clusters, std::span<const Shape> shapes) {
@@ -38,7 +38,7 @@ Settings settings_of(const Sequence& sequence, std::uint32_t clusters, std::span
   return settings;
 }
 
-/// `clusterer`: one without iterations.
+/// `clusterer` must not have any iterations yet.
 template <class AnyClusterer>
 Result evaluate_with(AnyClusterer& clusterer, const Sequence& sequence, Algorithm algorithm, std::uint32_t clusters,
                      std::size_t sample_bytes) {
@@ -96,7 +96,7 @@ Result evaluate_with(AnyClusterer& clusterer, const Sequence& sequence, Algorith
   out.samples = store.data().size() + store.references().size_bytes();
   out.sample_stride = store.kept().stride();
 
-  // Map labels to clusters: going backwards through the merges, each label refers to one that is already resolved.
+  // Map labels to clusters. In reverse order of the merges, each label was merged into one that is already resolved.
   std::unordered_map<std::uint32_t, std::uint32_t> index_of;
   std::vector<Final> finals(clusterer.cluster_count());
   for (std::uint32_t k = 0; k < finals.size(); ++k) {
@@ -113,7 +113,7 @@ Result evaluate_with(AnyClusterer& clusterer, const Sequence& sequence, Algorith
   for (std::size_t m = merges.size(); m-- > 0;)
     index_of[static_cast<std::uint32_t>(merges[m].from)] = index_of.at(static_cast<std::uint32_t>(merges[m].to));
 
-  // The vectors as a reader sees them.
+  // The vectors as a reader of the log gets them.
   const std::size_t metrics = sequence.overall.size();
   std::vector<std::int64_t> vectors(count * metrics);
   if (keeps_vectors) {
@@ -138,7 +138,7 @@ Result evaluate_with(AnyClusterer& clusterer, const Sequence& sequence, Algorith
   }
   std::vector<double> wrong(flat_count), size(flat_count), overall_wrong(metrics), overall_size(metrics);
   double user_wrong = 0, user_size = 0, oracle_wrong = 0, weight_size = 0;
-  // Values by path for the current iteration, stamped with its number.
+  // Values of the current iteration by path; a stamp with its number shows that a value belongs to it.
   std::vector<std::int64_t> value_at;
   std::vector<std::size_t> stamp;
   std::vector<double> user_at;
@@ -203,7 +203,7 @@ Result evaluate_with(AnyClusterer& clusterer, const Sequence& sequence, Algorith
       user_size += time;
       user_wrong += time;
     }
-    // The distance of the true times from the samples.
+    // The distance between the samples and the true times.
     for (const auto& [path, time] : it.true_user) {
       const bool here = path < stamp.size() && stamp[path] == i;
       const std::size_t last = sequence.shapes.back().columns.size() - 1;
@@ -251,12 +251,12 @@ Result evaluate_with(AnyClusterer& clusterer, const Sequence& sequence, Algorith
             in.second_overall_value = static_cast<double>(vectors[i * metrics + second]);
           }
         } else if (keeps_vectors && !shape.exact && mean_user > 0) {
-          // The record of user code scales with the user time of the iteration, which is known.
+          // The values of user code scale with the user time of the iteration, which is known.
           in.scales = true;
           in.overall_sum = static_cast<std::int64_t>(mean_user * n);
           in.overall_value = user;
         }
-        // In the paper every member is the mean of its cluster.
+        // In the paper every member is represented by the mean of its cluster.
         double got =
             keeps_vectors ? run::reconstruct(in) : static_cast<double>(in.sum) / static_cast<double>(in.members);
         if (algorithm == Algorithm::ScorePShipped) got = std::trunc(got);
@@ -267,7 +267,7 @@ Result evaluate_with(AnyClusterer& clusterer, const Sequence& sequence, Algorith
         compare(path, row.shape, c, got);
       }
       if (shape.exact || keeps_vectors || sequence.user_time_of.empty()) continue;
-      // True user time: the path's share of the weights times the cluster's mean.
+      // The user time of the path is estimated by its share of the cluster's weights.
       const double total = f.share_total[row.shape];
       compare_user(path, total > 0 ? static_cast<double>(row.sum[row.columns - 1]) / total * user : 0);
     }

@@ -1,13 +1,13 @@
-// Sequences with the shapes of Table I of the paper. Each is a model of a program and of what varies in it and why, not
-// a model of what a clustering can do:
-// - an exact path has a fixed number of visits, or one that follows the solver's steps or the load of the hot spot;
-// - its time is visits x cost, with log-normal noise of its own, a share of the waiting that load imbalance causes at
-//   the synchronising calls, and rare long outliers of its own (interference);
-// - user paths follow the work of the iteration, the solver's steps or the hot spot, each with a little noise of its
-//   own; they are seen only through samples, at 100 Hz of CPU time with a jittered period;
-// - user code alone may vary while MPI stays the same: a cloud that appears after a quarter of the run and disappears
-//   again, and functions that only odd or only even iterations call;
-// - the class of an iteration is given by the optional parts that it runs (output, rebalancing, diagnostics).
+// Generates sequences with the shapes of Table I of the paper. Each models how a program varies, and for what reasons,
+// independently of what a clustering can find:
+// - An exact path has a fixed number of visits, or one that scales with the solver's steps or the load of the hot spot.
+// - Its time is visits x cost, with log-normal noise of its own, a share of the waiting that load imbalance causes at
+//   the synchronising calls, and rare long outliers of its own (interference).
+// - User paths scale with the work of the iteration, the solver's steps or the hot spot, each with a little noise of
+//   its own. Only samples show them, at 100 Hz of CPU time with a jittered period.
+// - User code alone may vary while MPI stays the same: a cloud appears after a quarter of the run and disappears again,
+//   and some functions are called only by odd or only by even iterations.
+// - The optional parts that an iteration runs (output, rebalancing, diagnostics) determine its class.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -54,7 +54,7 @@ struct Model {
   double bursts;         ///< probability that a burst of 5 to 30 heavy iterations begins
   unsigned phases;       ///< parts of the run with different work and a different mix of user paths
   double hot_spot;       ///< growth of the hot spot that passes this process repeatedly
-  enum class Own : std::uint8_t { None, Cloud, OddEven } own = Own::None;  ///< behaviour of user code alone
+  enum class Own : std::uint8_t { None, Cloud, OddEven } own = Own::None;  ///< variation of user code alone
 };
 
 constexpr Model models[] = {
@@ -86,7 +86,7 @@ class Random {
   explicit Random(std::uint64_t seed) : bits_(seed) {}
   double uniform() { return static_cast<double>(bits_() >> 11) * 0x1p-53; }
   double uniform(double a, double b) { return a + (b - a) * uniform(); }
-  double normal() {  // Box and Muller: the same on all platforms, unlike std::normal_distribution
+  double normal() {  // by Box and Muller: the same on all platforms, unlike std::normal_distribution
     return std::sqrt(-2 * std::log(1 - uniform())) * std::cos(6.283185307179586 * uniform());
   }
   double exponential() { return -std::log(1 - uniform()); }
@@ -96,22 +96,22 @@ class Random {
   std::mt19937_64 bits_;
 };
 
-enum class Follows : std::uint8_t { Nothing, Steps, HotSpot };
+enum class ScalesWith : std::uint8_t { Nothing, Steps, HotSpot };
 
 struct ExactPath {
-  unsigned group;  ///< 0: always run
-  Follows visits;
+  unsigned group;  ///< the optional part that it belongs to; 0: it always runs
+  ScalesWith visits;
   unsigned count;         ///< visits, or visits per step
   double cost;            ///< seconds per visit, before scaling
   double noise, waiting;  ///< sigma of its own noise; share of the common waiting
   unsigned direction;     ///< 0 none, 1 sends, 2 receives, 3 both
   double bytes;           ///< per message
-  bool bytes_follow_load;
+  bool bytes_scale_with_load;
 };
 
 struct UserPath {
   unsigned group;
-  Follows time;
+  ScalesWith time;
   double share;
   double noise;
   unsigned phase;  ///< runs three times as long in this phase
@@ -157,7 +157,7 @@ Sequence generate(const std::string& name) {
                   {BytesReceived, true, MessagesReceived}}},
                 {false, 0, {{TicksUser, false}, {WeightUser, true}}}};
 
-  // Enough optional parts for the number of classes: with g parts, about that many combinations are frequent.
+  // Enough optional parts that their combinations give the number of classes.
   unsigned groups = 0;
   while ((1U << groups) < model.classes) ++groups;
   std::vector<Optional> optional(groups + 1);
@@ -170,26 +170,26 @@ Sequence generate(const std::string& name) {
     ExactPath& e = exact[p];
     e.group = p > 4 && groups && random.uniform() < 0.25 ? 1 + random.below(groups) : 0;
     const double kind = random.uniform();
-    e.visits = model.hot_spot > 0 && kind < 0.5       ? Follows::HotSpot
-               : model.steps_jitter > 0 && kind < 0.5 ? Follows::Steps
-                                                      : Follows::Nothing;
-    e.count = 1 + static_cast<unsigned>(random.exponential() * (e.visits == Follows::Steps ? 2 : 6));
+    e.visits = model.hot_spot > 0 && kind < 0.5       ? ScalesWith::HotSpot
+               : model.steps_jitter > 0 && kind < 0.5 ? ScalesWith::Steps
+                                                      : ScalesWith::Nothing;
+    e.count = 1 + static_cast<unsigned>(random.exponential() * (e.visits == ScalesWith::Steps ? 2 : 6));
     e.cost = std::exp(random.normal() * 1.2);
     e.noise = model.noise * random.uniform(0.3, 1.7);
     const bool collective = random.uniform() < 0.35;
     e.waiting = collective ? random.uniform(0.5, 2) : random.uniform() < 0.4 ? random.uniform(0, 1) : 0;
     e.direction = collective ? 0 : 1 + random.below(3);
     e.bytes = std::floor(64 * std::exp(random.uniform(0, 8)));
-    e.bytes_follow_load = random.uniform() < 0.3;
+    e.bytes_scale_with_load = random.uniform() < 0.3;
   }
   std::vector<UserPath> user(model.paths - model.mpi_paths);
   double shares = 0;
   for (UserPath& u : user) {
     u.group = groups && random.uniform() < 0.15 ? 1 + random.below(groups) : 0;
     const double kind = random.uniform();
-    u.time = model.hot_spot > 0 && kind < 0.4       ? Follows::HotSpot
-             : model.steps_jitter > 0 && kind < 0.4 ? Follows::Steps
-                                                    : Follows::Nothing;
+    u.time = model.hot_spot > 0 && kind < 0.4       ? ScalesWith::HotSpot
+             : model.steps_jitter > 0 && kind < 0.4 ? ScalesWith::Steps
+                                                    : ScalesWith::Nothing;
     u.share = std::exp(random.normal() * 1.8);  // few hot paths, many cold ones
     shares += u.share;
     u.noise = random.uniform(0.005, 0.05);
@@ -200,7 +200,7 @@ Sequence generate(const std::string& name) {
   const double steps_mean = 40;
   double calibration = 0;  // seconds of MPI per unit of cost
   for (const ExactPath& e : exact)
-    calibration += e.group ? 0 : e.cost * e.count * (e.visits == Follows::Steps ? steps_mean : 1) * (1 + e.waiting);
+    calibration += e.group ? 0 : e.cost * e.count * (e.visits == ScalesWith::Steps ? steps_mean : 1) * (1 + e.waiting);
   calibration = model.seconds * model.mpi_share / calibration;
 
   double steps = steps_mean, wobble = 0, until_tick = 0.01 * random.uniform(0.5, 1.5), tick = until_tick;
@@ -237,7 +237,7 @@ Sequence generate(const std::string& name) {
     for (unsigned g = 1; g <= groups; ++g)
       runs[g] = optional[g].period ? i % optional[g].period == optional[g].period - 1
                                    : random.uniform() < optional[g].probability;
-    // At most the number of classes in the table: an excess combination is replaced by a random known one.
+    // There are at most as many classes as in the table: a further combination is replaced by a random known one.
     if (std::ranges::find(classes_seen, runs) == classes_seen.end()) {
       if (classes_seen.size() < model.classes) classes_seen.push_back(runs);
       else runs = classes_seen[random.below(static_cast<unsigned>(classes_seen.size()))];
@@ -252,18 +252,19 @@ Sequence generate(const std::string& name) {
       const ExactPath& e = exact[p];
       if (!runs[e.group]) continue;
       std::int64_t visits = e.count;
-      if (e.visits == Follows::Steps) visits *= solver_steps;
-      if (e.visits == Follows::HotSpot)
+      if (e.visits == ScalesWith::Steps) visits *= solver_steps;
+      if (e.visits == ScalesWith::HotSpot)
         visits = static_cast<std::int64_t>(std::lround(static_cast<double>(e.count) * 20 * hot));
-      const double base = static_cast<double>(e.count) * (e.visits == Follows::Steps ? static_cast<double>(solver_steps)
-                                                          : e.visits == Follows::HotSpot ? hot
-                                                                                         : 1);
+      const double base =
+          static_cast<double>(e.count) * (e.visits == ScalesWith::Steps     ? static_cast<double>(solver_steps)
+                                          : e.visits == ScalesWith::HotSpot ? hot
+                                                                            : 1);
       double seconds = calibration * e.cost * base * std::exp(e.noise * random.normal() - e.noise * e.noise / 2);
       seconds += calibration * e.cost * e.count * e.waiting * imbalance * load *
-                 (e.visits == Follows::Steps ? steps_mean : 1) * std::exp(0.1 * random.normal());
+                 (e.visits == ScalesWith::Steps ? steps_mean : 1) * std::exp(0.1 * random.normal());
       if (outlier && p == victim) seconds += model.seconds * random.exponential() * 0.2;
       const auto time = static_cast<std::int64_t>(seconds * 1e9) + 1;
-      const double factor = e.bytes_follow_load ? load * (1 + 0.02 * random.normal()) : 1;
+      const double factor = e.bytes_scale_with_load ? load * (1 + 0.02 * random.normal()) : 1;
       const auto bytes = static_cast<std::int64_t>(e.bytes * std::max(0.1, factor));
       const std::int64_t sent = e.direction & 1 ? visits : 0, received = e.direction & 2 ? visits : 0;
       it.path.push_back(p);
@@ -277,7 +278,7 @@ Sequence generate(const std::string& name) {
       it.overall[MessagesReceived] += received;
       it.overall[BytesReceived] += received * bytes;
     }
-    // User code, and the samples of it.
+    // User code and its samples.
     std::vector<double> until(user.size());
     double own = 0;
     for (std::size_t u = 0; u < user.size(); ++u) {
@@ -285,8 +286,8 @@ Sequence generate(const std::string& name) {
       double seconds = 0;
       if (runs[path.group]) {
         seconds = model.seconds * (1 - model.mpi_share) * path.share * load * (1 + path.noise * random.normal());
-        if (path.time == Follows::Steps) seconds *= static_cast<double>(solver_steps) / steps_mean;
-        if (path.time == Follows::HotSpot) seconds *= hot;
+        if (path.time == ScalesWith::Steps) seconds *= static_cast<double>(solver_steps) / steps_mean;
+        if (path.time == ScalesWith::HotSpot) seconds *= hot;
         if (model.phases > 1 && path.phase == phase) seconds *= 3;
         if (model.own == Model::Own::Cloud && u == 0) seconds = t < 0.25 || t > 0.6 ? 0 : 2 * model.seconds;
         if (model.own == Model::Own::OddEven && u < 2) seconds = u == i % 2 ? (0.5 + 0.1 * (i % 2)) * model.seconds : 0;
@@ -304,7 +305,7 @@ Sequence generate(const std::string& name) {
     while (cpu - at >= until_tick) {
       at += until_tick;
       const auto w = static_cast<std::int64_t>(tick * 1e9);
-      // MPI and user code alternate; which of them a tick hits is practically random.
+      // MPI and user code alternate so quickly that it is practically random which of them a tick hits.
       const double where = random.uniform() * cpu;
       if (where >= own) {
         ++it.overall[TicksMpi];

@@ -1,8 +1,8 @@
 // bench_clustering [--only NAME[,NAME]] [--k K[,K]] [--recorded DIRECTORY] [--save DIRECTORY] [--details] [--no-cost]
 //                  [--no-table] [--no-clusters] [FILE...]
-// Prints a table of reconstruction error, memory and time, for the paper's algorithm, the one that Score-P ships and
-// Refrain's, over generated and recorded sequences. The latter are in FILEs (bench/clustering/sequence.hpp has the
-// format) or in experiments and files in a DIRECTORY that record.py has filled.
+// Prints a table of reconstruction error, memory and time for the paper's algorithm, the one that Score-P ships, and
+// Refrain's, over generated and recorded sequences. Recorded sequences are read from FILEs (sequence.hpp describes the
+// format) and from the experiments and files of a DIRECTORY that record.py has filled.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -32,11 +32,11 @@ struct Variant {
   std::size_t sample_bytes = 0;
   auto operator<=>(const Variant&) const = default;
 };
-constexpr Variant paper{Algorithm::Paper}, shipped{Algorithm::ScorePShipped}, plain{Algorithm::Refrain},
-    with_samples{Algorithm::Refrain, std::size_t{256} << 10}, simple{Algorithm::Plain},
-    simple_with_samples{Algorithm::Plain, std::size_t{256} << 10};
+constexpr Variant paper{Algorithm::Paper}, shipped{Algorithm::ScorePShipped}, without_samples{Algorithm::Refrain},
+    with_samples{Algorithm::Refrain, std::size_t{256} << 10}, plain{Algorithm::Plain},
+    plain_with_samples{Algorithm::Plain, std::size_t{256} << 10};
 
-/// Results of one sequence by variant and number of clusters, so that nothing is run twice.
+/// The results for one sequence by variant and number of clusters. Keeps them, so that nothing is run twice.
 class Runs {
  public:
   explicit Runs(const Sequence& sequence) : sequence_(sequence) {}
@@ -45,14 +45,14 @@ class Runs {
     if (fresh) at->second = evaluate(sequence_, variant.algorithm, clusters, variant.sample_bytes);
     return at->second;
   }
-  /// Approximately the largest number of clusters that fit into `bytes`; 0: not even one. Bytes grow about in
-  /// proportion to the clusters, so a few runs are enough.
-  std::uint32_t fit(Variant variant, std::size_t bytes, std::uint32_t most) {
-    std::uint32_t low = 0, high = most + 1;
+  /// Returns approximately the largest number of clusters that fit into `bytes`, 0 if not even one does. The bytes are
+  /// about proportional to the number of clusters, so a few runs are enough.
+  std::uint32_t fit(Variant variant, std::size_t bytes, std::uint32_t max_clusters) {
+    std::uint32_t low = 0, high = max_clusters + 1;
     double low_bytes = 0, high_bytes = 0;
     if (get(variant, 1).bytes() > bytes) return 0;
     for (const auto& [clusters, result] : done_[variant]) {
-      if (result.bytes() <= bytes && clusters <= most) {
+      if (result.bytes() <= bytes && clusters <= max_clusters) {
         low = clusters;
         low_bytes = static_cast<double>(result.bytes());
       } else if (result.bytes() > bytes && clusters < high) {
@@ -86,8 +86,8 @@ class Runs {
   std::map<Variant, std::map<std::uint32_t, Result>> done_;
 };
 
-/// The paper's result with k clusters and Refrain's with the same bytes; or, if Refrain with one cluster needs more
-/// bytes than that (the vectors alone may), Refrain's with k clusters and the paper's with the same bytes.
+/// The paper's result with k clusters and Refrain's with the same bytes. If Refrain needs more bytes even with one
+/// cluster (the vectors alone may), it is Refrain's result with k clusters and the paper's with the same bytes.
 struct SameMemory {
   Result left, right;
   bool at_k_of_refrain = false;
@@ -128,7 +128,7 @@ struct Summary {
   std::string worst_at;
   unsigned rows = 0, too_large = 0;
   void add(const SameMemory& row, const std::string& at) {
-    if (row.left.path_error <= 1e-9) return;  // the paper's algorithm keeps every iteration: no ratio
+    if (row.left.path_error <= 1e-9) return;  // the paper's algorithm keeps every iteration, so there is no ratio
     ++rows;
     recorded.add(row.ratio());
     truth.add(row.ratio_true());
@@ -216,24 +216,26 @@ int main(int argc, char** argv) {
   }
 
   Summary totals[2] = {{"refrain", {}, {}, 0, {}, 0, 0}, {"refrain with samples", {}, {}, 0, {}, 0, 0}};
-  Mean of_simple, of_simple_with_samples;  // ratios to refrain with as many clusters
+  Mean plain_ratio, plain_ratio_with_samples;  // errors relative to Refrain's with as many clusters
   double count_error = 0, exact_error = 0, other_error = 0;
   std::string count_at;
   if (!sequences.empty() && clusters)
     std::printf(
-        "Errors in percent. path: relative L1 over iteration x call path, mean over the metrics, against the recorded "
-        "values;\n"
-        "true: the same with the user code's true time instead of its samples; counts: the worst of visits, messages, "
-        "bytes;\n"
-        "all: overall metrics, mean of those compared; for refrain the worst. chance: path of somebody who knows the "
-        "true time\n"
-        "of every call path in every iteration, but not where the samples fell. samples: refrain with %zu KiB for the "
-        "samples of\n"
-        "single iterations. At the same memory: clusters of paper and of refrain, path of both, ratio; refrain's "
-        "clusters fill\n"
-        "the bytes of paper at k (vectors, map and samples charged), or, marked *, paper gets the clusters that fill "
-        "the bytes\n"
-        "of refrain at k, because what refrain keeps per iteration alone exceeds paper's bytes at k.\n\n",
+        "Errors in percent. path: relative L1 error over iterations and call paths, mean over the metrics, compared "
+        "with the\n"
+        "recorded values; true: the same, compared with the true time of user code; counts: largest error of visits, "
+        "messages, bytes;\n"
+        "all: mean error of the overall metrics in the distance, for refrain the largest. chance: path if the true "
+        "time "
+        "of every call\n"
+        "path in every iteration were known, but not the positions of the samples. samples: refrain with %zu KiB for "
+        "the samples of\n"
+        "single iterations. same memory: clusters of paper and of refrain, path of both, ratio. Refrain has as many "
+        "clusters as fit\n"
+        "into the bytes of paper at k (including vectors, map and samples). Rows marked *: paper has as many clusters "
+        "as fit into the\n"
+        "bytes of refrain at k, because refrain's values of single iterations alone exceed the bytes of paper at "
+        "k.\n\n",
         with_samples.sample_bytes >> 10);
   for (const Sequence& sequence : sequences) {
     if (!clusters) break;
@@ -248,12 +250,13 @@ int main(int argc, char** argv) {
                 "samples path  B/it", "chance", "same memory, refrain", "same memory, refrain with samples",
                 "us an iteration");
     for (const std::uint32_t k : ks) {
-      const Result &p = runs.get(paper, k), &s = runs.get(shipped, k), &r = runs.get(plain, k),
+      const Result &p = runs.get(paper, k), &s = runs.get(shipped, k), &r = runs.get(without_samples, k),
                    &w = runs.get(with_samples, k);
-      const SameMemory rows[2] = {compare(runs, plain, k, iterations), compare(runs, with_samples, k, iterations)};
+      const SameMemory rows[2] = {compare(runs, without_samples, k, iterations),
+                                  compare(runs, with_samples, k, iterations)};
       for (unsigned i = 0; i < 2; ++i) totals[i].add(rows[i], sequence.name + " k=" + std::to_string(k));
-      if (r.path_error > 1e-9) of_simple.add(runs.get(simple, k).path_error / r.path_error);
-      if (w.path_error > 1e-9) of_simple_with_samples.add(runs.get(simple_with_samples, k).path_error / w.path_error);
+      if (r.path_error > 1e-9) plain_ratio.add(runs.get(plain, k).path_error / r.path_error);
+      if (w.path_error > 1e-9) plain_ratio_with_samples.add(runs.get(plain_with_samples, k).path_error / w.path_error);
       exact_error = std::max(exact_error, r.overall_exact);
       other_error = std::max(other_error, r.overall_other);
       if (k == 64 && r.classes <= 64 && r.count_error > count_error) {
@@ -289,7 +292,7 @@ int main(int argc, char** argv) {
     std::printf(
         "clusters by Ward's cost of the overall metrics alone / refrain, as many clusters: geometric mean %.3f, with "
         "samples %.3f\n",
-        of_simple.value(), of_simple_with_samples.value());
+        plain_ratio.value(), plain_ratio_with_samples.value());
     std::printf(
         "overall metrics, largest error: %.4f %% of those kept exactly, %.4f %% of others\n"
         "counts at k = 64 where classes are <= 64, largest error: %.2f %% (%s)\n",
@@ -297,9 +300,9 @@ int main(int argc, char** argv) {
   }
   if (!sequences.empty()) {
     std::printf(
-        "\nUser time by call path and iteration, as the report divides it: error against the true times, rows within 3 "
-        "errors of them,\npools, in percent, at 64 clusters and the samples of all, one of 2 and one of 8 iterations "
-        "kept.\n");
+        "\nUser time by call path and iteration, as the report divides it: error compared with the true times and rows "
+        "within 3 errors of them,\nin percent, and number of pools, with 64 clusters and the samples of all, one of 2 "
+        "and one of 8 iterations.\n");
     for (const Sequence& sequence : sequences) {
       if (sequence.iterations[0].true_user.empty()) continue;
       std::printf("  %-10s", sequence.name.c_str());
@@ -312,7 +315,7 @@ int main(int argc, char** argv) {
     }
   }
   if (cost) {
-    // Memory is measured in cases where all call paths are seen early; time in cases where sampled ones vary more.
+    // Memory is measured in cases in which all call paths occur soon, time in cases with more sampled call paths.
     const std::size_t samples = with_samples.sample_bytes;
     for (const CostCase& c :
          {CostCase{4, 3, 1000000, false}, CostCase{4, 3, 1000000}, CostCase{30, 100, 1000000},
@@ -326,8 +329,8 @@ int main(int argc, char** argv) {
           !c.log           ? ", without the log"
           : c.sample_bytes ? ", with samples"
                            : "",
-          cost.microseconds, cost.best_microseconds, cost.early_bytes / 1024, cost.iterations, cost.late_bytes / 1024,
-          static_cast<double>(cost.vector_bytes) / static_cast<double>(cost.iterations));
+          cost.microseconds, cost.best_microseconds, cost.bytes_at_start / 1024, cost.iterations,
+          cost.bytes_at_end / 1024, static_cast<double>(cost.vector_bytes) / static_cast<double>(cost.iterations));
       std::fflush(stdout);
     }
   }

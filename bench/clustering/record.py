@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Records iteration sequences of real programs for bench_clustering. Usage: record.py BUILD DIRECTORY [NAME...]
 
-Runs the examples and, where it is installed, LAMMPS with as many clusters as there are iterations, so that every iteration is in the
-experiment whole, and leaves one experiment per program in DIRECTORY: `bench_clustering --recorded DIRECTORY` adds their rows.
+Runs the examples and, if it is installed, LAMMPS with as many clusters as there are iterations, so that the experiment contains
+every iteration in full. Leaves an experiment per program in DIRECTORY, which `bench_clustering --recorded DIRECTORY` reads.
 """
 import os
 import shutil

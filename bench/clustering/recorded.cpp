@@ -16,7 +16,7 @@ using measurement::NodeKind;
 
 namespace {
 
-/// The overall metrics that the algorithms of others compare.
+/// The overall metrics that the other algorithms compare.
 constexpr MetricId compared[] = {MetricId::Wall,        MetricId::Visits,        MetricId::Time,
                                  MetricId::Cpu,         MetricId::MessagesSent,  MetricId::MessagesReceived,
                                  MetricId::BytesSent,   MetricId::BytesReceived, MetricId::BytesRead,
@@ -30,7 +30,7 @@ std::vector<Column> columns() {
   return {columns.begin(), columns.end()};
 }
 
-/// The columns of the measured process.
+/// The columns that the runtime records.
 std::vector<ShapeTable> shapes() {
   const std::vector<Column> call = columns<NodeKind::Region>();
   std::vector<ShapeTable> out(4);
@@ -41,7 +41,7 @@ std::vector<ShapeTable> shapes() {
   return out;
 }
 
-std::uint8_t index_of(MetricId metric) { return static_cast<std::uint8_t>(format::logged_place(metric)); }
+std::uint8_t index_of(MetricId metric) { return static_cast<std::uint8_t>(format::logged_index(metric)); }
 
 Shapes shape_of(NodeKind kind, const std::int64_t* values) {
   switch (kind) {

@@ -10,7 +10,7 @@ using namespace clustering;
 
 namespace {
 
-/// The heuristic of the paper's authors: the more members, the farther apart.
+/// A factor for distances, by the heuristic of the paper's authors: clusters with many members count as farther apart.
 float reluctance(double members) {
   const auto grown = static_cast<float>(0.4 + 0.05 * members);
   return grown <= 1 ? grown : std::sqrt(grown);
@@ -66,7 +66,7 @@ std::size_t ReferenceClusterer::class_of(const IterationProfile& profile) {
   for (const TouchedPath& t : profile.paths)
     if (exact_[t.shape]) key.push_back(key_of(t));
   std::ranges::sort(key);
-  const auto [at, fresh] = class_index_.try_emplace(std::move(key), classes_.size());
+  const auto [at, fresh] = class_table_.try_emplace(std::move(key), classes_.size());
   if (fresh) classes_.emplace_back();
   return at->second;
 }
@@ -125,7 +125,7 @@ void ReferenceClusterer::merge(std::size_t to, std::size_t from) {
   free_.push_back(from);
 }
 
-/// The means of the metrics that are compared, as multiples of those of all iterations.
+/// Returns the cluster's means of the compared metrics as multiples of the means of all iterations.
 std::vector<float> ReferenceClusterer::normalised(std::size_t cluster) const {
   const Cluster& c = clusters_[cluster];
   std::vector<float> out;
@@ -147,8 +147,8 @@ ReferenceClusterer::Pair ReferenceClusterer::closest_pair() const {
   return best;
 }
 
-/// The pair of least distance, the first one of several. Costs above the best one of other classes need not be found.
-/// Only pairs are looked at that are near in the entry that varies most.
+/// Returns the pair of least distance, or the first of several such pairs. Pairs that cost more than `other`, the best
+/// pair of other classes, need not be found. Compares only pairs that are near in the entry that varies most.
 ReferenceClusterer::Pair ReferenceClusterer::closest_by_sweep(const std::vector<std::size_t>& clusters,
                                                               const Pair& other) const {
   const std::size_t count = clusters.size(), dims = used_.size();
@@ -168,27 +168,28 @@ ReferenceClusterer::Pair ReferenceClusterer::closest_by_sweep(const std::vector<
     widest = d;
   }
   const auto members_of = [&](std::size_t i) { return static_cast<double>(clusters_[clusters[i]].members); };
-  const auto place = [&](std::size_t i) { return dims ? vectors[i][widest] : 0.0F; };
+  const auto position = [&](std::size_t i) { return dims ? vectors[i][widest] : 0.0F; };
   std::vector<std::size_t> sorted(count);
-  std::vector<float> least_factor(count);
+  std::vector<float> min_factor(count);
   for (std::size_t i = 0; i < count; ++i) {
     sorted[i] = i;
-    least_factor[i] = reluctance(members_of(i) + 1);
+    min_factor[i] = reluctance(members_of(i) + 1);
   }
-  std::ranges::sort(
-      sorted, [&](std::size_t a, std::size_t b) { return place(a) < place(b) || (place(a) == place(b) && a < b); });
+  std::ranges::sort(sorted, [&](std::size_t a, std::size_t b) {
+    return position(a) < position(b) || (position(a) == position(b) && a < b);
+  });
   Pair best;
   float least = other.found ? other.cost : HUGE_VALF;
   std::size_t best_i = count, best_j = count;
   for (std::size_t first = 0; first < count; ++first)
     for (std::size_t second = first + 1; second < count; ++second) {
-      // A sum of floats is at least each of its terms, also as rounded.
-      const float gap = place(sorted[second]) - place(sorted[first]);
-      if (gap * least_factor[sorted[first]] > least) break;
+      // A sum of non-negative floats is at least each of its terms, even if it is rounded.
+      const float gap = position(sorted[second]) - position(sorted[first]);
+      if (gap * min_factor[sorted[first]] > least) break;
       const std::size_t i = std::max(sorted[first], sorted[second]), j = std::min(sorted[first], sorted[second]);
       float distance = 0;
       for (std::size_t d = 0; d < dims; ++d) distance += std::fabs(vectors[i][d] - vectors[j][d]);
-      if (distance * least_factor[i] > least) continue;
+      if (distance * min_factor[i] > least) continue;
       distance *= reluctance(members_of(i) + members_of(j));
       if (distance > least || (distance == least && (i > best_i || (i == best_i && j > best_j)))) continue;
       best = {true, clusters[i], clusters[j], distance};
@@ -208,7 +209,7 @@ ReferenceClusterer::Pair ReferenceClusterer::closest_as_shipped(const std::vecto
       for (const std::size_t m : used_) {
         const std::uint64_t mean = integer_total_[m] / iterations_;
         const std::uint64_t apart = a.integer_mean[m] - b.integer_mean[m];
-        if (mean) distance += static_cast<float>(apart) / static_cast<float>(mean);  // wraps, as shipped
+        if (mean) distance += static_cast<float>(apart) / static_cast<float>(mean);  // `apart` wraps, as in Score-P
       }
       distance *= reluctance(static_cast<double>(a.members) + static_cast<double>(b.members));
       if (!best.found || distance < best.cost) best = {true, clusters[i], clusters[j], distance};

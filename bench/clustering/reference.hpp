@@ -1,7 +1,7 @@
 #pragma once
-/// The algorithms that Refrain's is compared with, behind the members of clustering::Clusterer that evaluate.cpp calls.
-/// Written to be read, not to be fast: each iteration gets a cluster, and while there are more clusters than may be,
-/// the closest pair of a class (iterations with the same exact call paths) is merged.
+/// The algorithms that Refrain's is compared with. The class has those members of clustering::Clusterer that
+/// evaluate.cpp calls. The code is simple rather than fast: each iteration gets a cluster, and while there are more
+/// clusters than allowed, the closest pair of a class (iterations with the same exact call paths) is merged.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,15 +14,15 @@
 namespace refrain::bench {
 
 enum class Algorithm : std::uint8_t {
-  Refrain,        ///< docs/clustering.md
+  Refrain,        ///< see docs/clustering.md
   Paper,          ///< Szebenyi, Wolf, Wylie: Performance Analysis of Long-running Applications, section IV
-  ScorePShipped,  ///< the same as Score-P ships it, with its wrapping subtraction and integer means
-  Plain           ///< Ward's cost by the overall metrics alone, which needs no sketches and no slopes
+  ScorePShipped,  ///< Paper as Score-P implements it, with unsigned subtraction that wraps and with integer means
+  Plain           ///< Ward's cost of the overall metrics alone, which needs no sketches and no slopes
 };
 
 class ReferenceClusterer {
  public:
-  /// Not Algorithm::Refrain. `in_distance`: the overall metrics that are compared.
+  /// `algorithm` must not be Algorithm::Refrain. `in_distance` selects the overall metrics that are compared.
   ReferenceClusterer(Algorithm algorithm, std::uint32_t max_clusters, const std::vector<bool>& in_distance,
                      std::span<const clustering::Shape> shapes);
 
@@ -39,7 +39,7 @@ class ReferenceClusterer {
       if (!visit(row_of(c, p))) return false;
     return true;
   }
-  /// As many full profiles of 8 bytes a value, with the list of call paths of each class.
+  /// Returns the bytes of the clusters' full profiles, with 8 bytes per value, and of the call paths of the classes.
   std::size_t profile_bytes() const;
 
  private:
@@ -50,7 +50,7 @@ class ReferenceClusterer {
   };
   struct Class {
     std::vector<Path> paths;
-    std::map<std::uint64_t, std::size_t> index;  ///< of paths, by path << 8 | shape
+    std::map<std::uint64_t, std::size_t> index;  ///< into paths, by path << 8 | shape
     std::size_t width = 0;
     std::vector<std::size_t> clusters;  ///< newest first
   };
@@ -87,8 +87,8 @@ class ReferenceClusterer {
   std::vector<bool> exact_;             ///< by shape
   std::vector<std::uint32_t> columns_;  ///< by shape
   std::vector<Class> classes_;
-  std::map<std::vector<std::uint64_t>, std::size_t> class_index_;  ///< by exact call paths, sorted
-  std::vector<Cluster> clusters_;                                  ///< those that were merged into others are reused
+  std::map<std::vector<std::uint64_t>, std::size_t> class_table_;  ///< by exact call paths, sorted
+  std::vector<Cluster> clusters_;  ///< entries of clusters that were merged into others are reused
   std::vector<std::size_t> free_;
   std::map<std::uint32_t, std::size_t> order_;  ///< by label
   std::vector<clustering::Merge> merges_;
@@ -97,7 +97,7 @@ class ReferenceClusterer {
   std::vector<double> total_;
   std::vector<std::uint64_t> integer_total_;
   std::vector<float> inverse_mean_;
-  std::vector<std::size_t> used_;  ///< metrics that are compared and are not 0
+  std::vector<std::size_t> used_;  ///< compared metrics whose mean is not 0
 };
 
 }  // namespace refrain::bench

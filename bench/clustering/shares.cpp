@@ -15,8 +15,9 @@ using run::UserShares;
 
 namespace {
 
-/// The overall metric that a shape's column scales with (calls, bytes): all that a sequence knows of its metrics.
-int followed_by(const Sequence& sequence, std::size_t column) {
+/// Returns the overall metric that a column of an exact shape scales with. This tells which metric counts calls and
+/// which ones count bytes: a sequence has no names of its metrics.
+int scaling_metric(const Sequence& sequence, std::size_t column) {
   for (const ShapeTable& shape : sequence.shapes)
     if (shape.exact && column < shape.columns.size()) return shape.columns[column].scales_with;
   return clustering::no_metric;
@@ -26,9 +27,9 @@ class Divider {
  public:
   explicit Divider(const Sequence& sequence)
       : sequence_(sequence),
-        calls_(followed_by(sequence, 0)),
-        sent_(followed_by(sequence, 3)),
-        received_(followed_by(sequence, 5)) {}
+        calls_(scaling_metric(sequence, 0)),
+        sent_(scaling_metric(sequence, 3)),
+        received_(scaling_metric(sequence, 5)) {}
 
   double user(std::size_t i) const {
     const auto& overall = sequence_.iterations[i].overall;
@@ -50,7 +51,7 @@ class Divider {
     return of;
   }
 
-  /// Visits the sampled call paths: samples are in the first column, weights in the last.
+  /// Visits the sampled call paths of iteration `i`. The samples are in the first column, the weights in the last one.
   void for_each_sampled(std::size_t i, auto&& use) const {
     const auto& it = sequence_.iterations[i];
     std::size_t at = 0;

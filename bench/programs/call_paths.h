@@ -1,10 +1,10 @@
 #pragma once
-/* Many call paths for programs that make MPI calls from all of them. */
+/* Gives a program many call paths, from all of which it makes MPI calls. */
 
 static volatile int keep_frame;
 
-/* Defines walk(path, levels): it executes the statements after the name on one of 2^levels call paths. Each level
-   descends through one of two call sites, selected by a bit of `path`. */
+/* Defines the function walk(path, levels), which executes the given statements on one of 2^levels call paths. Each
+   level calls the next one from one of two call sites, which a bit of `path` selects. */
 #define CALL_PATHS(walk, ...)                                             \
   static __attribute__((noinline)) void walk(unsigned path, int levels) { \
     if (levels == 0) {                                                    \

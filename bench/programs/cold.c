@@ -1,12 +1,12 @@
-/* Measures what Refrain adds if the program does other work in between: before each measured operation it touches KIB,
- * so that most of what Refrain needs has left the caches. Everything runs below a recursion of the given depth. One run
- * compares, in turn:
+/* Measures the time that Refrain adds to operations if the program does other work between them. Before each operation
+ * the program touches KIB of memory, so that most data and code of Refrain have left the caches. Everything runs below
+ * a recursion of the given depth. A run compares in turn:
  *
- * - call: MPI_Send to MPI_PROC_NULL, with the MPI library's own PMPI_Send, which no tool sees;
+ * - call: MPI_Send to MPI_PROC_NULL, with the MPI library's own PMPI_Send, which no tool intercepts;
  * - end: the end of an iteration, with nothing;
  * - tick: the sampling signal (number SIGNAL, sent to the thread itself), with a signal that has an empty handler.
  *
- * Prints medians and 90th percentiles of their times, in nanoseconds, minus the time to read the clock:
+ * Prints the medians and 90th percentiles of their times in nanoseconds, minus the time to read the clock:
  * call p90 bare p90 end p90 tick p90 empty p90
  *
  *   cold DEPTH KIB ROUNDS [SIGNAL]
@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
   process = getpid();
   thread = (int)syscall(SYS_gettid);
   signal(empty_signal, do_nothing);
-  bare_send = (send_function)function_of_mpi_library("PMPI_Send");
+  bare_send = (send_function)mpi_library_function("PMPI_Send");
   if (!bare_send || rounds < 1) return 1;
   memory = calloc(1, (size_t)bytes + 1);
   for (int kind = 0; kind < kinds; ++kind) times[kind] = calloc((size_t)rounds, sizeof **times);

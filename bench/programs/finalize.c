@@ -1,5 +1,5 @@
-/* Measures MPI_Finalize after MPI calls from PATHS call paths on each rank. Each rank appends a line to FILE: the wall
-   clock before and after, in seconds. Usage: finalize PATHS FILE */
+/* Measures MPI_Finalize after MPI calls from PATHS call paths on each rank. Each rank appends a line to FILE with the
+   wall-clock times before and after the call, in seconds. Usage: finalize PATHS FILE */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-! Like null_call.c, in Fortran: prints CPU nanoseconds per MPI call that moves nothing, `depth` frames deep: from two
-! call sites in turn, minimum over batches. Uses mpif.h, or the module mpi_f08 with USE_MPI_F08.
+! null_call.c in Fortran: makes MPI calls that move no data from two call sites in turn, DEPTH frames deep. Prints the
+! CPU time per call in nanoseconds, the minimum over batches. Uses mpif.h, or the module mpi_f08 with USE_MPI_F08.
 ! Usage: fortran_null_call DEPTH [CALLS]
 program fortran_null_call
 #ifdef USE_MPI_F08

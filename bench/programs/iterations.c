@@ -1,5 +1,5 @@
-/* A marked loop of short iterations, each with WORK dependent multiplications and one MPI_Allreduce from each of PATHS
-   call paths. Prints the CPU time of an iteration in microseconds. Usage: iterations ITERATIONS WORK PATHS */
+/* Runs a marked loop of short iterations, each with WORK dependent multiplications and one MPI_Allreduce from each of
+   PATHS call paths. Prints the CPU time per iteration in microseconds. Usage: iterations ITERATIONS WORK PATHS */
 #include <mpi.h>
 #include <refrain/refrain.h>
 #include <stdio.h>

@@ -1,19 +1,19 @@
-/* Kernels that resemble well-known codes, whose ranks wait for each other in different ways. Usage:
+/* Kernels that resemble well-known codes and whose ranks wait for each other in different ways. Usage:
  *   kernels KERNEL [STEPS [MICROSECONDS]]
  *   pipeline   blocking messages along the ranks, as in LU
  *   halo       Irecv, Isend, Waitall with both neighbors, as in BT and SP
  *   buffers    the same, but each message is received a step after it was sent
  *   dots       a halo and two small reductions, as in CG
- *   alltoall   as in FT
+ *   alltoall   an MPI_Alltoall, as in FT
  *   master     rank 0 hands out tasks and takes results from any rank
- *   drift      a halo and a reduction; the rank with the most work changes slowly
+ *   drift      a halo and a reduction; another rank slowly becomes the one with the most work
  *   wavefront  blocks that travel along the ranks and back, as in Sweep3D
  *   persistent a halo with persistent requests
- *   groups     reductions over every second rank, and over all
+ *   groups     reductions over every second rank, and over all ranks
  *   constant   a halo; the first rank always has the most work
  *   tested     a halo; calls MPI_Waitall only if MPI_Testall did not find all requests complete
- * A step works for some microseconds by the clock, unequally on the ranks. Every 2nd, 10th, 16th and 50th step works
- * longer, on one rank each. */
+ * In a step each rank computes for some microseconds of wall-clock time, which differ between ranks. In every 2nd,
+ * 10th, 16th and 50th step, one rank each computes longer. */
 #include <mpi.h>
 #include <refrain/refrain.h>
 #include <stdio.h>
@@ -100,7 +100,7 @@ static void begin_sends(void) {
   MPI_Isend(to_left, values, MPI_DOUBLE, neighbor(-1), 2, MPI_COMM_WORLD, &out[1]);
 }
 
-/* Messages are under way from step to step. */
+/* Messages sent in one step are received in the next one. */
 static void buffers(int step) {
   const int now = step % 2;
   if (step == 0) {

@@ -1,8 +1,8 @@
-/* A routine in the shape of VELO of CX3D (Wolf and Mohr, Automatic Performance Analysis of MPI Applications Based on
- * Event Traces, section 5): a mesh of cells that is cut in two dimensions; the last process of a dimension has
- * the remainder. Usage:
+/* A routine like VELO of CX3D (Wolf and Mohr, Automatic Performance Analysis of MPI Applications Based on Event Traces,
+ * section 5): the cells of a mesh are distributed in two dimensions, and the last process of a dimension has the
+ * remainder. Usage:
  *   mesh PROCESSES_X PROCESSES_Y [STEPS [NANOSECONDS_PER_CELL]]
- * In each step every process computes its cells, then exchanges edges with its neighbors by blocking messages. It
+ * In each step every process computes its cells and then exchanges edges with its neighbors by blocking messages. It
  * sleeps instead of computing, so there may be more processes than processors. */
 #include <mpi.h>
 #include <stdio.h>
@@ -20,15 +20,15 @@ static __attribute__((noinline)) void compute(int cells) {
   nanosleep(&time, NULL);
 }
 
-/* The number of a process's cells of `count` in a dimension; the last process has the remainder. */
-static int own_cells(int count, int place, int processes) {
+/* Returns how many of the `count` cells in a dimension the process has; the last process has the remainder. */
+static int own_cells(int count, int coordinate, int processes) {
   const int each = (count + processes - 1) / processes;
-  const int rest = count - place * each;
+  const int rest = count - coordinate * each;
   return rest < 0 ? 0 : rest < each ? rest : each;
 }
 
-static __attribute__((noinline)) void velo(MPI_Comm mesh, const int place[2]) {
-  compute(own_cells(cells_x, place[0], sizes[0]) * own_cells(cells_y, place[1], sizes[1]));
+static __attribute__((noinline)) void velo(MPI_Comm mesh, const int coordinates[2]) {
+  compute(own_cells(cells_x, coordinates[0], sizes[0]) * own_cells(cells_y, coordinates[1], sizes[1]));
   for (int dimension = 0; dimension < 2; ++dimension)
     for (int direction = -1; direction <= 1; direction += 2) {
       int from, to;
@@ -40,7 +40,7 @@ static __attribute__((noinline)) void velo(MPI_Comm mesh, const int place[2]) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  int size, rank, place[2];
+  int size, rank, coordinates[2];
   const int periods[2] = {0, 0};
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (argc < 3 || atoi(argv[1]) * atoi(argv[2]) != size) {
@@ -53,8 +53,8 @@ int main(int argc, char** argv) {
   MPI_Comm mesh;
   MPI_Cart_create(MPI_COMM_WORLD, 2, sizes, periods, 0, &mesh);
   MPI_Comm_rank(mesh, &rank);
-  MPI_Cart_coords(mesh, rank, 2, place);
-  for (int step = 0; step < steps; ++step) velo(mesh, place);
+  MPI_Cart_coords(mesh, rank, 2, coordinates);
+  for (int step = 0; step < steps; ++step) velo(mesh, coordinates);
   MPI_Finalize();
   return 0;
 }

@@ -1,7 +1,7 @@
-/* The operations that cache_lines.py counts: in a warm loop, the end of an iteration, an MPI call and a signal (number
-   SIGNAL, sent to the thread itself), in this order, each between two breakpoints. Single-stepping takes very long, so
-   each has an iteration of its own, and the end comes first: its iteration is then like those before. Usage:
-   one_of_each DEPTH SIGNAL */
+/* Executes the operations for which cache_lines.py counts cache lines: in a warm loop, the end of an iteration, an MPI
+   call and a signal (number SIGNAL, sent to the thread itself), in this order, each between two breakpoints.
+   Single-stepping takes very long, so each operation has an iteration of its own. The end comes first, so that its
+   iteration is like those before. Usage: one_of_each DEPTH SIGNAL */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <refrain/refrain.h>
@@ -12,7 +12,8 @@
 
 static volatile int keep_frame;
 
-/* Called through a pointer, so that the last operations have the same call paths as earlier ones. */
+/* The functions are called through a pointer, so that the stepped operations have the same call paths as earlier ones.
+ */
 __attribute__((noinline)) static void pass(void) { keep_frame = 0; }
 __attribute__((noinline)) static void breakpoint(void) { asm volatile("int3"); }
 static void (*volatile stop)(void) = pass;
@@ -26,7 +27,8 @@ static void (*volatile stop)(void) = pass;
 
 enum { step_end = 203, step_call = 205, step_signal = 208, iterations = 210 };
 
-/* Out of line: the compiler would copy the loop's body for the iterations that stop, with call sites of its own. */
+/* A function that is not inlined: else the compiler would copy the loop's body for the iterations that stop, and the
+   copy would have call sites of its own. */
 __attribute__((noinline, noclone)) static void stop_if(int wanted) { stop = wanted ? breakpoint : pass; }
 
 __attribute__((noinline)) static void measure(int signal) {

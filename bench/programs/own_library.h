@@ -1,5 +1,6 @@
 #pragma once
-/* Finds functions of the MPI library itself: a tool loaded before it defines the same names. Needs _GNU_SOURCE. */
+/* Finds functions of the MPI library itself, whose names a tool that is loaded before it defines too. Needs
+   _GNU_SOURCE. */
 #include <dlfcn.h>
 #include <link.h>
 #include <string.h>
@@ -9,7 +10,7 @@ struct in_mpi_library {
   void* function;
 };
 
-static int look_into_mpi_library(struct dl_phdr_info* info, size_t size, void* argument) {
+static int find_in_mpi_library(struct dl_phdr_info* info, size_t size, void* argument) {
   (void)size;
   struct in_mpi_library* wanted = argument;
   const char* name = strrchr(info->dlpi_name, '/');
@@ -19,9 +20,9 @@ static int look_into_mpi_library(struct dl_phdr_info* info, size_t size, void* a
   return 1;
 }
 
-/* Null: there is no MPI library, or it has no such function. */
-static void* function_of_mpi_library(const char* name) {
+/* Returns null if there is no MPI library or if it has no such function. */
+static void* mpi_library_function(const char* name) {
   struct in_mpi_library wanted = {name, NULL};
-  dl_iterate_phdr(look_into_mpi_library, &wanted);
+  dl_iterate_phdr(find_in_mpi_library, &wanted);
   return wanted.function;
 }

@@ -1,14 +1,14 @@
-/* Measures calls on `n` requests at once, of a process with itself: prints for each call its name and nanoseconds per
-   call, minimum over batches. Usage: requests N [ROUNDS] */
+/* Measures calls with N requests at once, for messages from a process to itself. Prints the name of each call and its
+   time in nanoseconds, the minimum over batches. Usage: requests N [ROUNDS] */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { most = 1024, batch = 200, calls = 4 };
+enum { max_requests = 1024, batch = 200, calls = 4 };
 static const char* const names[calls] = {"MPI_Irecv", "MPI_Issend", "MPI_Waitall(receives)", "MPI_Waitall(sends)"};
-static MPI_Request receives[most], sends[most];
-static char in[most][8], out[most][8];
+static MPI_Request receives[max_requests], sends[max_requests];
+static char in[max_requests][8], out[max_requests][8];
 static double spent[calls];
 
 static double now_ns(void) {

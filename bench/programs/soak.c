@@ -1,5 +1,5 @@
-/* Makes many MPI calls from many call paths. Prints resident memory in KiB after the first percent and after the last
-   call, and the number of open descriptors. Usage: soak CALLS */
+/* Makes many MPI calls from many call paths. Prints the resident memory in KiB after the first percent of the calls and
+   after the last call. Usage: soak CALLS */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,12 +1,11 @@
 /* Runs a program and single-steps the code between its breakpoints (int3). Writes to FILE the memory map of the
-   process, as in /proc, an empty line, and then for every instruction the number of its pair of breakpoints and the
-   registers before it (u64 and struct user_regs_struct). Usage: step FILE PROGRAM
-   [ARGUMENT...]
+   process as in /proc, an empty line, and then for every instruction the number of its pair of breakpoints and the
+   registers before it (u64 and struct user_regs_struct). Usage: step FILE PROGRAM [ARGUMENT...]
 
-   A thread that is stepped loses its processor at each instruction, and the kernel clears rseq_cs in the thread's
-   structure of restartable sequences each time, by which Refrain notices that (platform/switch_watch.hpp): it would
-   read its clocks again and again. So while it is stepped the program finds another word where it looks for that field:
-   one that is cleared by signals alone, as the field of a thread that keeps its processor. */
+   A stepped thread loses its processor at each instruction, and the kernel then clears the field rseq_cs in the
+   thread's structure of restartable sequences. Refrain would notice this (platform/switch_watch.hpp) and read its
+   clocks again and again. So while the program is stepped, its accesses to the field go to another word, which is
+   cleared only for signals, as the field of a thread that keeps its processor. */
 #include <linux/rseq.h>
 #include <signal.h>
 #include <stddef.h>
@@ -19,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Returns where the stack of the first thread ends. */
+/* Writes the memory map to `out` and returns the end of the first thread's stack. */
 static uint64_t copy_map(pid_t child, FILE* out) {
   char name[64], line[4096];
   unsigned long end = 0;
@@ -34,35 +33,37 @@ static uint64_t copy_map(pid_t child, FILE* out) {
   return end;
 }
 
-/* The field rseq_cs, and the word in its place: the last one of the stack, which nobody uses. */
+/* The addresses of the field rseq_cs and of its substitute, the last word of the stack, which is unused. */
 struct watch {
-  uint64_t field, instead;
+  uint64_t field, substitute;
 };
 
 static struct watch watch_of(pid_t child, uint64_t end_of_stack) {
   struct watch watch = {0, 0};
-  struct __ptrace_rseq_configuration of;
-  if (end_of_stack && ptrace(PTRACE_GET_RSEQ_CONFIGURATION, child, (void*)sizeof of, &of) > 0 && of.rseq_abi_pointer) {
-    watch.field = of.rseq_abi_pointer + offsetof(struct rseq, rseq_cs);
-    watch.instead = end_of_stack - sizeof watch.instead;
+  struct __ptrace_rseq_configuration found;
+  if (end_of_stack && ptrace(PTRACE_GET_RSEQ_CONFIGURATION, child, (void*)sizeof found, &found) > 0 &&
+      found.rseq_abi_pointer) {
+    watch.field = found.rseq_abi_pointer + offsetof(struct rseq, rseq_cs);
+    watch.substitute = end_of_stack - sizeof watch.substitute;
   }
   return watch;
 }
 
-/* The thread, about to be stepped, has kept its processor since Refrain has looked last. */
+/* Called before stepping. Copies the value of the field to the substitute as if the thread had kept its processor since
+   Refrain read the field last. */
 static void begin_watch(pid_t child, const struct watch* watch) {
   static long flag;
   if (!watch->field) return;
   const long found = ptrace(PTRACE_PEEKDATA, child, (void*)watch->field, NULL);
-  if (found != 0) flag = found;  // else it lost it just now
-  ptrace(PTRACE_POKEDATA, child, (void*)watch->instead, (void*)flag);
+  if (found != 0) flag = found;  // 0: the thread has lost its processor just now
+  ptrace(PTRACE_POKEDATA, child, (void*)watch->substitute, (void*)flag);
 }
 
 static void end_watch(pid_t child, const struct watch* watch) {
-  if (watch->field) ptrace(PTRACE_POKEDATA, child, (void*)watch->instead, NULL);
+  if (watch->field) ptrace(PTRACE_POKEDATA, child, (void*)watch->substitute, NULL);
 }
 
-/* Puts the address `to` wherever a register has `from`. */
+/* Replaces the address `from` with `to` in all registers. Returns 1 if a register contained it. */
 static int replace(struct user_regs_struct* registers, uint64_t from, uint64_t to) {
   int found = 0;
   unsigned long long* each = (unsigned long long*)registers;
@@ -95,7 +96,7 @@ int main(int argc, char** argv) {
     ptrace(stepping ? PTRACE_SINGLESTEP : PTRACE_CONT, child, 0, signal);
     if (waitpid(child, &status, 0) < 0 || !WIFSTOPPED(status)) break;
     signal = WSTOPSIG(status);
-    if (signal != SIGTRAP) {  // the program's own signal: passed on
+    if (signal != SIGTRAP) {  // a signal of the program, which gets it
       if (stepping) end_watch(child, &watch);
       continue;
     }
@@ -113,10 +114,10 @@ int main(int argc, char** argv) {
       begin_watch(child, &watch);
     }
     struct user_regs_struct as_if = registers;
-    replace(&as_if, watch.instead, watch.field);
+    replace(&as_if, watch.substitute, watch.field);
     fwrite(&pair, sizeof pair, 1, out);
     fwrite(&as_if, sizeof as_if, 1, out);
-    if (replace(&registers, watch.field, watch.instead)) ptrace(PTRACE_SETREGS, child, 0, &registers);
+    if (replace(&registers, watch.field, watch.substitute)) ptrace(PTRACE_SETREGS, child, 0, &registers);
   }
   fclose(out);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;

@@ -1,8 +1,9 @@
-/* Measures, within one run, what timer samples cost a measured program. Preloaded behind Refrain, it runs every step of
-   the main loop (a step ends at MPI_Allreduce) with the sampling signal open or blocked at random, and compares the
-   thread's CPU time of the two kinds of step. Disturbances of the machine hit both alike. At the end it prints to
-   stderr: "steps OFF ON seconds OFF ON standard_error_of_ratio_percent E ratio_percent R"; the first values are counts.
-   Environment: TOGGLE_SIGNAL, the number of the sampling signal. */
+/* Measures the cost of timer samples for a measured program within one run. The library is preloaded after Refrain. In
+   every step of the main loop (a step ends at MPI_Allreduce) the sampling signal is unblocked or blocked at random; the
+   library compares the thread's CPU times of the two kinds of steps. Disturbances of the machine affect both alike. At
+   the end it prints to stderr: "steps OFF ON seconds OFF ON standard_error_of_ratio_percent E ratio_percent R"; the
+   first two values are numbers of steps. The environment variable TOGGLE_SIGNAL has the number of the sampling signal.
+ */
 #define _GNU_SOURCE
 #include <math.h>
 #include <mpi.h>
@@ -18,9 +19,9 @@ static double cpu_seconds(void) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-enum { most_steps = 1 << 20 };
-static float step_seconds[most_steps];
-static unsigned char step_mode[most_steps];
+enum { max_steps = 1 << 20 };
+static float step_seconds[max_steps];
+static unsigned char step_mode[max_steps];
 static long steps = -1; /* the first step only starts the clock */
 static double step_begin;
 static int sampled = 1;
@@ -36,7 +37,7 @@ static void switch_to(int mode) {
 
 int MPI_Allreduce(const void* in, void* out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
   const double now = cpu_seconds();
-  if (steps >= 0 && steps < most_steps) {
+  if (steps >= 0 && steps < max_steps) {
     step_seconds[steps] = (float)(now - step_begin);
     step_mode[steps] = (unsigned char)sampled;
   }
@@ -55,11 +56,11 @@ static int by_value(const void* a, const void* b) {
   return (x > y) - (x < y);
 }
 
-/* Mean of the middle 80 % of the values, and the variance of that mean. */
+/* Returns the mean of the middle 80 % of the values, and stores their number and the variance of the mean. */
 static double trimmed_mean(int mode, long* count, double* variance) {
-  static float values[most_steps];
+  static float values[max_steps];
   long n = 0;
-  for (long i = 0; i < steps && i < most_steps; ++i)
+  for (long i = 0; i < steps && i < max_steps; ++i)
     if (step_mode[i] == mode) values[n++] = step_seconds[i];
   qsort(values, (size_t)n, sizeof *values, by_value);
   const long cut = n / 10;
@@ -75,7 +76,7 @@ static double trimmed_mean(int mode, long* count, double* variance) {
   return mean;
 }
 
-__attribute__((destructor)) static void tell(void) {
+__attribute__((destructor)) static void print_result(void) {
   if (steps < 10) return;
   long off_count, on_count;
   double off_variance, on_variance;

@@ -1,15 +1,15 @@
-/* A marked loop with the shape of PEPC in Table I of Szebenyi, Wolf, Wylie, "Performance Analysis of Long-running
-   Applications": 35 call paths to MPI, 31 call paths of user code, a hot spot that moves from rank to rank and grows.
-   Usage: table_shape ITERATIONS MICROSECONDS (of user code per iteration) */
+/* Runs a marked loop with the shape of PEPC in Table I of Szebenyi, Wolf, Wylie, "Performance Analysis of Long-running
+   Applications": it has 35 call paths to MPI, 31 call paths of user code, and a hot spot that moves from rank to rank
+   and grows. Usage: table_shape ITERATIONS MICROSECONDS (of user code per iteration) */
 #include <mpi.h>
 #include <refrain/refrain.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { mpi_paths = 35, user_paths = 31, most_bytes = 1 << 16 };
+enum { mpi_paths = 35, user_paths = 31, max_bytes = 1 << 16 };
 
 static volatile int keep_frame;
-static char out[most_bytes], in[most_bytes];
+static char out[max_bytes], in[max_bytes];
 static int rank, size;
 
 static double now_us(void) {
@@ -24,10 +24,10 @@ static void communicate(unsigned path, long iteration) {
     MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     return;
   }
-  /* Some messages always have the same size, the size of others follows the load. */
+  /* Half of the messages always have the same size; the size of the others varies with iteration and rank. */
   const int bytes = path % 2 ? 800 * (int)path : (int)(100 * path + (iteration * 7 + path * rank) % 5000);
   const int shift = 1 + (int)path % 3;
-  MPI_Sendrecv(out, bytes, MPI_BYTE, (rank + shift) % size, 0, in, most_bytes, MPI_BYTE,
+  MPI_Sendrecv(out, bytes, MPI_BYTE, (rank + shift) % size, 0, in, max_bytes, MPI_BYTE,
                (rank + size - shift % size) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
@@ -37,7 +37,7 @@ static void work(unsigned path, double us) {
   }
 }
 
-/* One call path for each `path` below 2^depth. */
+/* Has a call path of its own for each `path` below 2^depth. */
 __attribute__((noinline)) static void descend(unsigned path, int depth, long iteration, double us) {
   if (depth == 0) {
     if (us > 0) work(path, us);

@@ -1,8 +1,8 @@
-/* Measures the cost of other ways to detect waiting: MPI_Recv of 8 bytes and MPI_Allreduce of 8 bytes as they are, and
- * as changed by tools that
+/* Measures the cost of other ways to detect waiting: compares MPI_Recv of 8 bytes and MPI_Allreduce of 8 bytes without
+ * changes and as changed by tools that
  *   probe      poll for the message before receiving it, and put a barrier before collective operations (FPMPI)
  *   piggyback  send a time with each message, as a separate message
- * Usage: wait_methods [REPETITIONS]. Two ranks; messages have arrived when they are received. Prints nanoseconds per
+ * Usage: wait_methods [REPETITIONS], on two ranks. Messages have arrived when they are received. Prints nanoseconds per
  * call, the median of 51 rounds in which the ways take turns. */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
-/* Ranks on one core that yield it in MPI.
-   Usage: yields exchange|wait COUNT   exchange: two ranks send messages back and forth, so each call ends with a switch
-   of the thread; wait: rank 0 computes before each message, and the others keep yielding to it and to each other.
-   Rank 1 prints seconds and its context switches per second. */
+/* Ranks that share a core and yield it in MPI. Usage: yields exchange|wait COUNT
+   exchange: two ranks send messages back and forth, so that the core switches to the other rank in each call.
+   wait: rank 0 computes before each message, and the other ranks keep yielding to it and to each other.
+   Rank 1 prints the elapsed seconds and its context switches per second. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <sched.h>

@@ -57,7 +57,7 @@ class Cycles {
   Cycles(const experiment::Rank& rank, const CallTree& tree, double init_ns) {
     if (!rank.events) return;
     double known = 0;
-    for (const auto& stretch : rank.events->stretch_classes) {
+    for (const auto& stretch : rank.events->stretch_groups) {
       const double ns = 1e9 * run::seconds_of(rank, static_cast<double>(stretch.ticks));
       all_ += ns;
       const auto from = vertex_of(stretch.opened, tree), to = vertex_of(stretch.closed, tree);

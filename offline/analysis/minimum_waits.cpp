@@ -27,7 +27,7 @@ void MinimumWaits::for_each_known(const experiment::Rank& rank, const Use& use) 
   for (const experiment::Location& location : rank.locations)
     for (const experiment::CallDurations& of : location.durations)
       if (!kinds_of(of.path).empty())
-        use(of.path, Kind{definitions_.paths[of.path].offset, of.of}, of.durations, seconds_per_tick);
+        use(of.path, Kind{definitions_.paths[of.path].offset, of.bin}, of.durations, seconds_per_tick);
 }
 
 namespace {

@@ -40,8 +40,8 @@ class MinimumWaits {
   std::vector<OfPath> of_rank(const experiment::Rank& rank) const;
 
  private:
-  using Kind = std::pair<std::uint64_t, waits::CallClass>;  ///< number of the function, and class of the call
-  using Key = std::pair<std::uint32_t, Kind>;               ///< path, and kind of call
+  using Kind = std::pair<std::uint64_t, waits::CallBin>;  ///< number of the function, and bin of the call
+  using Key = std::pair<std::uint32_t, Kind>;             ///< path, and kind of call
   struct Group {
     const waits::WaitKind* is = nullptr;  ///< null: these calls do not wait
     waits::Calls calls;

@@ -57,7 +57,7 @@ void read_durations(SectionReader& in, Rank& rank) {
       of.path = rank.paths[own_path];
       const std::uint64_t code = in.varint();
       if (code > std::numeric_limits<std::uint16_t>::max()) in.refuse("an impossible class of calls");
-      of.of = waits::CallClass::from(static_cast<std::uint16_t>(code));
+      of.bin = waits::CallBin::from(static_cast<std::uint16_t>(code));
       for (const auto& column : columns) {
         const std::int64_t value = in.signed_varint();
         if (column) of.durations.values[*column] = value;
@@ -66,7 +66,7 @@ void read_durations(SectionReader& in, Rank& rank) {
       if (!is_possible(of.durations)) in.refuse("impossible durations of calls");
     }
     std::ranges::sort(groups, [](const CallDurations& a, const CallDurations& b) {
-      return a.path != b.path ? a.path < b.path : a.of < b.of;
+      return a.path != b.path ? a.path < b.path : a.bin < b.bin;
     });
   }
   in.finish();

@@ -34,7 +34,7 @@ Head parse_head(const InputFile& file, std::uint64_t at, std::uint64_t end, std:
   if (load(0, std::uint32_t{}) != format::event_magic) file.fail(at, "not a frame of events");
   if (const auto version = load(4, std::uint16_t{}); version == 0 || version > format::event_version)
     file.fail(at, "a frame of events of a version that this Refrain does not know");
-  if (load(format::place_of_head_checksum, std::uint32_t{}) !=
+  if (load(format::head_checksum_offset, std::uint32_t{}) !=
       format::head_checksum(std::span<const std::byte, format::event_head_size>(bytes.data(), format::event_head_size)))
     file.fail(at, "the head of a frame of events has a wrong checksum");
   Head head{};
@@ -111,7 +111,7 @@ void read_stretches(SectionReader& in, EventsOfRank& events) {
     return first->paths[node];
   };
   for (std::size_t n = in.count(4); n > 0; --n) {
-    events.stretch_classes.push_back(
+    events.stretch_groups.push_back(
         {.opened = path_of(in.varint()), .closed = path_of(in.varint()), .count = in.varint(), .ticks = in.varint()});
     in.check();
   }

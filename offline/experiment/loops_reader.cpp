@@ -69,10 +69,10 @@ float slope(SectionReader& in) {
   return value;
 }
 
-/// The columns of MPI call paths in the file: our column for each, and the metrics that it follows.
+/// The columns of MPI call paths in the file: our column for each, and the metrics that it scales with.
 struct FileColumns {
   std::vector<ColumnPlace> own;
-  std::vector<Follows> follows;
+  std::vector<ScalesWith> scales_with;
 };
 
 ClassSlopes read_class_slopes(SectionReader& in, const FileColumns& columns, const ProfileDefinitions& definitions,
@@ -99,7 +99,7 @@ ClassSlopes read_class_slopes(SectionReader& in, const FileColumns& columns, con
     for (std::size_t row = 0; row < rows; ++row)
       if (masks[row] >> c & 1)
         if (const float value = slope(in); own >= 0) slopes.paths[row].first[own] = value;
-    if (columns.follows[c].second < 0) continue;
+    if (columns.scales_with[c].second < 0) continue;
     for (std::size_t row = 0; row < rows; ++row)
       if (masks[row] >> c & 1)
         if (const float value = slope(in); own >= 0) slopes.paths[row].second[own] = value;
@@ -185,12 +185,12 @@ void read_slopes(SectionReader& in, const ProfileDefinitions& definitions, const
   const std::size_t count = in.count(2);
   in.check();
   if (count != columns.own.size() || count > 64) in.refuse("slopes of other columns than call paths have");
-  std::vector<Follows> follows(format::columns_of(NodeKind::Region));
+  std::vector<ScalesWith> scales_with(format::columns_of(NodeKind::Region));
   for (std::size_t c = 0; c < count; ++c) {
-    Follows& of = columns.follows.emplace_back();
+    ScalesWith& of = columns.scales_with.emplace_back();
     of.first = metric();
     of.second = metric();
-    if (columns.own[c].own >= 0) follows[static_cast<std::size_t>(columns.own[c].own)] = of;
+    if (columns.own[c].own >= 0) scales_with[static_cast<std::size_t>(columns.own[c].own)] = of;
   }
   const std::size_t locations = in.count(1);
   in.check();
@@ -205,7 +205,7 @@ void read_slopes(SectionReader& in, const ProfileDefinitions& definitions, const
       for (std::size_t n = in.count(2); n > 0 && !in.failed(); --n)
         slopes.push_back(read_class_slopes(in, columns, definitions, rank));
       in.check();
-      for (const Follows& of : follows)
+      for (const ScalesWith& of : scales_with)
         if (std::max(of.first, of.second) >= static_cast<std::int32_t>(loop.metrics.size()))
           in.refuse("follows a metric that is not there");
     }
@@ -215,7 +215,7 @@ void read_slopes(SectionReader& in, const ProfileDefinitions& definitions, const
   for (Location& location : rank.locations)
     for (Loop& loop : location.loops) {
       loop.slopes = std::move(*next++);
-      loop.follows = follows;
+      loop.scales_with = scales_with;
     }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 /// Reads the sections of a rank's block about marked loops: their clusters, what is known of all their iterations
-/// together beside these, and how call paths follow the metrics of whole iterations. All functions throw ReadError and
-/// then leave the rank unchanged.
+/// together beside these, and how call paths scale with the metrics of whole iterations. All functions throw ReadError
+/// and then leave the rank unchanged.
 
 #include "offline/experiment/block_reader.hpp"
 #include "offline/experiment/schema.hpp"

@@ -95,7 +95,7 @@ Manifest parse_manifest(const InputFile& file) {
   members.text("host", manifest.host);
   members.text("mpi_library", manifest.mpi_library);
   members.pairs("configuration", manifest.configuration);
-  if (manifest.ranks > static_cast<std::int32_t>(format::most_ranks)) file.fail(0, "impossible number of ranks");
+  if (manifest.ranks > static_cast<std::int32_t>(format::max_ranks)) file.fail(0, "impossible number of ranks");
   if (manifest.state != "running" && manifest.state != "complete" && manifest.state != "incomplete")
     file.fail(0, "unknown state");
   return manifest;

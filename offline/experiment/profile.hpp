@@ -101,8 +101,8 @@ struct FramePlace {
   std::shared_ptr<const std::vector<std::byte>> contents;
 };
 
-/// How the columns of an MPI call path follow the overall metrics in the iterations of a class, as learned while the
-/// program ran: change of a column per change of the first and of the second metric that it follows.
+/// How the columns of an MPI call path scale with the overall metrics in the iterations of a class, as learned while
+/// the program ran: change of a column per change of the first and of the second metric that it scales with.
 struct PathSlopes {
   std::uint32_t path;
   float first[format::columns_of(NodeKind::Region)] = {}, second[format::columns_of(NodeKind::Region)] = {};
@@ -111,8 +111,8 @@ struct ClassSlopes {
   std::uint32_t class_index = 0;
   std::vector<PathSlopes> paths;  ///< ascending by path; columns of other call paths do not change
 };
-/// Indices in Loop::metrics of the metrics that a column of MPI call paths follows; -1: none.
-struct Follows {
+/// Indices in Loop::metrics of the metrics that a column of MPI call paths scales with; -1: none.
+struct ScalesWith {
   std::int32_t first = -1, second = -1;
 };
 
@@ -138,19 +138,19 @@ struct Loop {
   std::string name;
   std::int64_t iterations = 0;
   std::vector<OverallMetric> metrics;
-  std::vector<Cluster> clusters;    ///< by Unit::cluster
-  std::vector<FramePlace> log;      ///< blocks, in order of time
+  std::vector<Cluster> clusters;  ///< by Unit::cluster
+  std::vector<FramePlace> log;    ///< blocks, in order of time
   /// The log of the same loop on the first thread, which has the wall time of iterations in which this one recorded
   /// nothing; null: there are none, or it is the first thread.
   std::shared_ptr<const std::vector<FramePlace>> first_log;
   std::array<PassedSum, 2> passed{};  ///< in user code, and within one MPI call each
   Thinning thinning;
-  std::vector<SlowIteration> slowest;  ///< slowest first; empty: not kept by themselves (before 1.11)
-  std::vector<FramePlace> merges;   ///< pairs of labels, in order of time
-  std::vector<FramePlace> samples;  ///< of single iterations; none or one frame
-  bool samples_hashed = true;       ///< how these iterations were chosen: format/kept_iterations.hpp
-  std::vector<ClassSlopes> slopes;  ///< ascending by class; empty: not known
-  std::vector<Follows> follows;     ///< by column of an MPI call path, when there are slopes
+  std::vector<SlowIteration> slowest;   ///< slowest first; empty: not kept by themselves (before 1.11)
+  std::vector<FramePlace> merges;       ///< pairs of labels, in order of time
+  std::vector<FramePlace> samples;      ///< of single iterations; none or one frame
+  bool samples_hashed = true;           ///< how these iterations were chosen: format/kept_iterations.hpp
+  std::vector<ClassSlopes> slopes;      ///< ascending by class; empty: not known
+  std::vector<ScalesWith> scales_with;  ///< by column of an MPI call path, when there are slopes
 };
 
 /// Totals of a call path over the whole run of a location.
@@ -172,10 +172,10 @@ struct RunTotals {
   std::vector<std::int64_t> extra_no_path;  ///< by metric, as `extra.totals`
 };
 
-/// Durations of the calls of one class at one call path, in ticks.
+/// Durations of the calls of one bin at one call path, in ticks.
 struct CallDurations {
   std::uint32_t path;
-  waits::CallClass of;
+  waits::CallBin bin;
   waits::Durations durations;
 };
 
@@ -188,7 +188,7 @@ struct LocationDefinition {
   std::int64_t arena_bytes = 0;
   std::vector<std::int64_t> losses;                                     ///< by format::Loss
   std::array<format::OwnTimeMean, format::own_time_count> own_times{};  ///< ticks; 0 timed: not known
-  std::vector<CallDurations> durations;                                 ///< ascending by path, then by class
+  std::vector<CallDurations> durations;                                 ///< ascending by path, then by bin
 
   bool has(format::Loss loss) const {
     const auto at = static_cast<std::size_t>(loss);
@@ -331,10 +331,10 @@ struct EventsOfRank {
     std::int64_t iteration;
   };
   std::vector<Slow> slowest;  ///< in the file whatever the level
-  /// A class of stretches of the first thread. They stand for iterations where no loop is marked (docs/events.md): each
+  /// A group of stretches of the first thread. They stand for iterations where no loop is marked (docs/events.md): each
   /// lasts from one blocking collective operation of all processes to the next.
-  struct StretchClass {
-    /// Call paths of the operations. events::no_node as `opened`: nothing opened the first; as both: several classes.
+  struct StretchGroup {
+    /// Call paths of the operations. events::no_node as `opened`: nothing opened the first; as both: several groups.
     std::uint32_t opened, closed;
     std::uint64_t count;
     std::uint64_t ticks;  ///< sum over these stretches
@@ -348,7 +348,7 @@ struct EventsOfRank {
   };
   std::vector<ClockOffset> clock_offsets;
   std::uint64_t stretches = 0, stretches_hash = 0;
-  std::vector<StretchClass> stretch_classes;
+  std::vector<StretchGroup> stretch_groups;
   bool levels_agreed = true;  ///< all ranks have kept the same iterations; else more than these are in the file
 };
 

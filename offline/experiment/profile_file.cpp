@@ -47,7 +47,7 @@ Header read_header(const InputFile& file) {
   header.definitions_size = in.fixed<std::uint64_t>();
   if (in.fixed<std::uint64_t>() != format::checksum(beginning.data(), format::header_size - format::checksum_size))
     file.fail(0, "the header has a wrong checksum");
-  if (header.ranks == 0 || header.ranks > format::most_ranks || header.entries > header.ranks)
+  if (header.ranks == 0 || header.ranks > format::max_ranks || header.entries > header.ranks)
     file.fail(24, "impossible number of ranks");
   return header;
 }

@@ -82,7 +82,7 @@ std::vector<std::size_t> read_extra_metrics(SectionReader& in, std::vector<Extra
         std::find_if(all.begin(), all.end(), [&](const ExtraMetric& one) { return one.name == metric.name; });
     numbers.push_back(static_cast<std::size_t>(at - all.begin()));
     if (at != all.end()) continue;
-    if (all.size() == most_extra_metrics) in.refuse("more metrics than any version has");
+    if (all.size() == max_extra_metrics) in.refuse("more metrics than any version has");
     all.push_back(std::move(metric));
   }
   return numbers;
@@ -108,7 +108,7 @@ ColumnsReader::ColumnsReader(SectionReader& in, const Schema& schema, const Prof
 std::uint32_t ColumnsReader::read(std::uint32_t path, std::vector<std::int64_t>& columns, ExtraValues& extra) {
   const NodeKind kind = definitions_.paths[path].kind;
   const std::size_t first = columns.size();
-  constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max() - format::metric_count - most_extra_metrics;
+  constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max() - format::metric_count - max_extra_metrics;
   if (std::max(first, extra.columns.size()) > most) in_.refuse("more values than can be numbered");
   columns.resize(first + columns_of_kind[static_cast<std::size_t>(kind)]);
   std::ranges::fill(later_, 0);

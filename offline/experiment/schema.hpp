@@ -16,7 +16,7 @@ namespace refrain::experiment {
 
 inline constexpr std::size_t node_kinds = 6;
 inline constexpr std::uint64_t most_totals = 1000;  ///< maximum number of totals of a unit, in any version
-inline constexpr std::size_t most_extra_metrics = 64;
+inline constexpr std::size_t max_extra_metrics = 64;
 
 /// Destination of a column of call paths. A column with neither is skipped.
 struct ColumnPlace {

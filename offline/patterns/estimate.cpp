@@ -701,7 +701,7 @@ void Estimate::add_stretches(Location& of, const Parts& parts) {
   };
   std::map<Class, double> counts;
   double all = 0;
-  for (const experiment::EventsOfRank::StretchClass& of_class : of.rank.events->stretch_classes) {
+  for (const experiment::EventsOfRank::StretchGroup& of_class : of.rank.events->stretch_groups) {
     counts[{of_class.opened, of_class.closed}] += static_cast<double>(of_class.count);
     all += static_cast<double>(of_class.count);
   }

@@ -43,8 +43,8 @@ ProfileOfMessages profile_of_messages(const trace::Trace& trace, const Naming& n
     std::map<std::pair<std::uint32_t, SideOfMessage>, double> of_calls_ns;
     for (const experiment::CallDurations& calls : leaf->location.durations) {
       const double ns = 1e9 * run::seconds_of(leaf->rank, static_cast<double>(calls.durations[waits::Column::Time]));
-      if (calls.of.receives()) of_calls_ns[{calls.path, SideOfMessage::Receives}] += ns;
-      if (calls.of.sends()) of_calls_ns[{calls.path, SideOfMessage::Sends}] += ns;
+      if (calls.bin.receives()) of_calls_ns[{calls.path, SideOfMessage::Receives}] += ns;
+      if (calls.bin.sends()) of_calls_ns[{calls.path, SideOfMessage::Sends}] += ns;
     }
     for (const run::Row& row : leaf->rows) {
       if (row.kind != format::NodeKind::Region) continue;

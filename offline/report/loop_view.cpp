@@ -47,7 +47,7 @@ const run::PathSelection* selection_of(const LoopView& view) {
 
 /// Adds one, and keeps as many as a location has.
 void add_slow(std::vector<SlowIteration>& slowest, std::int64_t iteration, double wall_s) {
-  const bool is_full = slowest.size() >= format::most_slowest;
+  const bool is_full = slowest.size() >= format::max_slowest;
   if (is_full && wall_s <= slowest.back().wall_s) return;
   if (const auto known = std::ranges::find(slowest, iteration, &SlowIteration::iteration); known != slowest.end()) {
     if (wall_s <= known->wall_s) return;

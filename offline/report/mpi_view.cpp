@@ -119,8 +119,8 @@ class CallSites {
     run::for_each_leaf(*d_.experiment, d_.where(), [&](const run::Leaf& leaf) {
       by_rank.add(leaf);
       for (const experiment::CallDurations& of : leaf.location.durations)
-        if (CallSite* site = of_path(of.path); site && of.of.size() > 0)
-          site->largest = std::max(site->largest.value_or(0), of.of.most_bytes());
+        if (CallSite* site = of_path(of.path); site && of.bin.size() > 0)
+          site->largest = std::max(site->largest.value_or(0), of.bin.max_bytes());
     });
     by_rank.finish();
   }

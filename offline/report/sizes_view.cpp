@@ -36,8 +36,8 @@ std::vector<Table> sizes_tables(const Document& d) {
                     for (const experiment::CallDurations& of : location.durations) {
                       if (of.path >= d.tree.node_of.size()) continue;
                       const analysis::TreeNode& node = d.tree.nodes[d.tree.node_of[of.path]];
-                      if (!of.of.sends() && !of.of.receives()) continue;
-                      OfSize& to = sizes[{node.name, of.of.size()}];
+                      if (!of.bin.sends() && !of.bin.receives()) continue;
+                      OfSize& to = sizes[{node.name, of.bin.size()}];
                       const std::int64_t calls = of.durations[waits::Column::Calls];
                       const double seconds =
                           run::seconds_of(rank, static_cast<double>(of.durations[waits::Column::Time]));

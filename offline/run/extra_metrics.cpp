@@ -54,7 +54,7 @@ struct ExtraOfIterations::Model {
   std::vector<OfMetric> metrics;
 };
 
-/// How the call paths of a class follow the total of one metric, learned from the clusters of the class.
+/// How the call paths of a class scale with the total of one metric, learned from the clusters of the class.
 struct ExtraOfIterations::Regression {
   double mean = 0;                          ///< of the total, over all members
   double between = 0, within = 0;           ///< squared distances: clusters from the mean, members from clusters

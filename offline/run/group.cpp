@@ -19,7 +19,7 @@ Grouping::Grouping(const Nodes& nodes, const Metrics& metrics, Question question
                            format::row_of(static_cast<MetricId>(metric.number)).kind == format::NodeKind::Region;
     std::vector<Column>* columns[] = {&times_, is_of_mpi ? &of_mpi_ : &of_functions_, &of_marks_, &asked_for_, &found_};
     columns[metric.from]->push_back(
-        {c, metric.from == Metric::Columns ? format::column_places[metric.number] : metric.number});
+        {c, metric.from == Metric::Columns ? format::column_indices[metric.number] : metric.number});
   }
 }
 

@@ -14,7 +14,7 @@ namespace refrain::run {
 struct IterationProfiles::Model {
   std::array<std::int64_t, region_columns> overall_sum{};  ///< sum over the members
   std::array<std::int64_t, region_columns> path_sum{};     ///< sum over the call paths; less where paths were lost
-  std::array<int, region_columns> second{};                ///< the second total that a column follows; < 0: none
+  std::array<int, region_columns> second{};                ///< the second total that a column scales with; < 0: none
   struct Region {
     std::uint32_t path;
     std::array<std::int64_t, region_columns> sum;

@@ -25,7 +25,7 @@ constexpr std::size_t weight_column = format::column_of(MetricId::Weight);
 
 /// Statistics of all clusters of one class.
 struct IterationProfiles::Pool {
-  /// Regression over the clusters, of a call path's column on the overall metric that it follows.
+  /// Regression over the clusters, of a call path's column on the overall metric that it scales with.
   struct Slope {
     std::array<double, region_columns> scatter{};
   };
@@ -100,16 +100,16 @@ const experiment::ClassSlopes* IterationProfiles::learned_slopes(std::uint32_t c
   return at == loop_.slopes.end() ? nullptr : &*at;
 }
 
-/// The second total that a column follows, besides its own, in the learned slopes; -1: none; -2: the slopes were
+/// The second total that a column scales with, besides its own, in the learned slopes; -1: none; -2: the slopes were
 /// learned for metrics that are not known here.
 int IterationProfiles::second_total(std::size_t column) const {
   constexpr int none = -1, unknown = -2;
-  if (column >= loop_.follows.size()) return unknown;
-  const experiment::Follows& follows = loop_.follows[column];
-  if (follows.first < 0 || follows.first != columns_.of_path(column)) return unknown;
-  if (follows.second < 0) return none;
+  if (column >= loop_.scales_with.size()) return unknown;
+  const experiment::ScalesWith& scales_with = loop_.scales_with[column];
+  if (scales_with.first < 0 || scales_with.first != columns_.of_path(column)) return unknown;
+  if (scales_with.second < 0) return none;
   for (std::size_t total = 0; total < region_columns; ++total)
-    if (columns_.of_path(total) == follows.second) return static_cast<int>(total);
+    if (columns_.of_path(total) == scales_with.second) return static_cast<int>(total);
   return unknown;
 }
 
@@ -324,8 +324,8 @@ experiment::Unit IterationProfiles::unit_of(std::int64_t iteration, std::int32_t
       out[samples_column] = sampled.samples;
     }
 
-  // The total that the values of loops and regions follow, of the cluster and of the iteration.
-  const auto followed = [&](std::size_t column) -> std::pair<std::int64_t, std::int64_t> {
+  // The total that the values of loops and regions scale with, of the cluster and of the iteration.
+  const auto total_pair = [&](std::size_t column) -> std::pair<std::int64_t, std::int64_t> {
     if (column == format::column_of(MetricId::MarkWaited)) return {sums->waited_ns, unit.waited_ns};
     if (column != format::column_of(MetricId::MarkOffCpu)) return {sums->wall, unit.wall};
     return {format::undivided_times(*sums, constants_).not_on_cpu_low,
@@ -335,7 +335,7 @@ experiment::Unit IterationProfiles::unit_of(std::int64_t iteration, std::int32_t
     if (profile_.paths[value.path].kind != NodeKind::Marked) continue;
     auto& out = rows[value.path];
     for (std::size_t c = 0; c < format::columns_of(NodeKind::Marked); ++c) {
-      const auto [of_cluster, of_iteration] = followed(c);
+      const auto [of_cluster, of_iteration] = total_pair(c);
       ReconstructionInput in;
       in.sum = sums->columns[value.first + c];
       in.members = static_cast<std::uint64_t>(members(cluster));

@@ -12,11 +12,11 @@ struct ReconstructionInput {
   std::uint64_t members = 1;     ///< of the cluster
   std::int64_t overall_sum = 0;  ///< of the overall metric over the cluster's members
   double overall_value = 0;      ///< the overall metric in the iteration
-  bool scales = false;           ///< false: the column follows no overall metric, or its value was not kept
+  bool scales = false;           ///< false: the column scales with no overall metric, or its value was not kept
   bool has_slope = false;        ///< `slope` is known; otherwise the value is proportional to the overall metric
   float slope = 0;               ///< change of the column per change of the overall metric
   bool integral = true;          ///< counts, bytes, ticks: round to the nearest integer
-  // Of the second overall metric, for columns that have one (MetricRow::also_follows) and `has_slope`.
+  // Of the second overall metric, for columns that have one (MetricRow::also_scales_with) and `has_slope`.
   float second_slope = 0;
   std::int64_t second_overall_sum = 0;
   double second_overall_value = 0;

@@ -77,7 +77,7 @@ MessageKey MatchedMessages::key_of(std::uint32_t location, const events::Record&
   const std::int32_t other = communicators.rank_of(own, message.communicator, message.peer);
   const bool is_send = message.kind == Kind::Send;
   return {communicators.index_of(own, message.communicator), is_send ? own : other, is_send ? other : own,
-          static_cast<std::int32_t>(events::class_of(message.tag)), message.ordinal};
+          static_cast<std::int32_t>(events::tag_bucket(message.tag)), message.ordinal};
 }
 
 void MatchedMessages::add_sampled(std::uint32_t location, const events::SampledMessage& message) {

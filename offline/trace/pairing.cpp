@@ -155,7 +155,7 @@ void Pairing::message(const Event& event, std::uint32_t token) {
   other_ = ends.other;
   Waiting waiting{
       {ends.communicator, is_send ? ends.own : ends.other, is_send ? ends.other : ends.own,
-       numbered_ ? static_cast<std::int32_t>(events::class_of(r.tag)) : r.tag, r.ordinal},
+       numbered_ ? static_cast<std::int32_t>(events::tag_bucket(r.tag)) : r.tag, r.ordinal},
       is_send,
       // Some operations do not report how much they received.
       is_send || r.bytes_received > 0,

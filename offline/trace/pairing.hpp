@@ -40,7 +40,7 @@ struct MessagePair {
 enum class LeftOut : std::uint8_t {
   Unnumbered,     ///< no number: several threads, an open wildcard, a full table
   NotKept,        ///< the other side is not in the trace
-  OtherOrder,     ///< tags that share a class were sent in one order and received in another
+  OtherOrder,     ///< tags that share a bucket were sent in one order and received in another
   Outside,        ///< the other side is no process of the job, or the communicator is not known
   Contradiction,  ///< send and receive have different sizes, or a number occurs twice
   Forgotten,      ///< its request was open too long, with too many others (open_requests.hpp)
@@ -64,7 +64,7 @@ struct ChannelEnds {
 /// What the two events of a message have in common.
 struct MessageKey {
   std::int32_t communicator, from, to;
-  std::int32_t tags;  ///< the class of tags; without numbers the tag
+  std::int32_t tags;  ///< the bucket of tags; without numbers the tag
   std::uint64_t ordinal;
   bool operator==(const MessageKey&) const = default;
 };

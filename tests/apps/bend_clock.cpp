@@ -68,7 +68,7 @@ std::vector<std::byte> bent(const experiment::EventFrame& frame, std::span<const
   put(whole, std::uint64_t{bytes.size()});
   put(whole, std::uint64_t{bytes.size()});
   format::store_little_endian(
-      whole.data() + format::place_of_head_checksum,
+      whole.data() + format::head_checksum_offset,
       format::head_checksum(std::span<const std::byte, format::event_head_size>(whole.data(), whole.size())));
   whole.insert(whole.end(), bytes.begin(), bytes.end());
   put(whole, format::checksum(whole.data(), whole.size()));

@@ -209,8 +209,8 @@ class All(EventsTest):
                               {"REFRAIN_TRACE_MEMORY": "32K", "REFRAIN_SNAPSHOT": "0"})
         by_rank = self.summary(outcome.experiment)["by_rank"]
         self.assertEqual([0, 0], [rank["lost"] for rank in by_rank])
-        spans = Counter((e["rank"], e["thread"]) for e in self.events(outcome.experiment) if e["iteration"])
-        self.assertEqual({("0", "0"): 400, ("0", "1"): 400, ("1", "0"): 400, ("1", "1"): 400}, spans)
+        iterations = Counter((e["rank"], e["thread"]) for e in self.events(outcome.experiment) if e["iteration"])
+        self.assertEqual({("0", "0"): 400, ("0", "1"): 400, ("1", "0"): 400, ("1", "1"): 400}, iterations)
 
     def test_times_are_the_same_whichever_ranks_are_asked_for(self) -> None:
         outcome = self.traced(launched(MPIS[0], 2, "events_few"))

@@ -48,18 +48,18 @@ class Messages(TestCase):
     def with_serials(self, experiment: Path, log: str) -> list[tuple[dict[str, str], int]]:
         """The sends and receives among the events, each with the serial number that the program has noted for it."""
         rows = list(csv.DictReader(io.StringIO(self.tool("events", experiment, "--format", "csv"))))
-        spans: dict[tuple[str, str], list[dict[str, str]]] = defaultdict(list)
+        unassigned: dict[tuple[str, str], list[dict[str, str]]] = defaultdict(list)
         groups: dict[tuple[str, str, str], list[dict[str, str]]] = {}
         for row in rows:
             place = row["rank"], row["thread"]
             if row["event"] in SIDES:
-                spans[place].append(row)
+                unassigned[place].append(row)
             elif row["event"] == "span_end" and row["thread"] == "0":
                 if row["iteration"]:
-                    groups[*place, row["iteration"]] = spans.pop(place, [])
+                    groups[*place, row["iteration"]] = unassigned.pop(place, [])
                 else:
-                    self.assertEqual([], spans.pop(place, []), "all messages are in iterations")
-        groups |= {(*place, "-1"): rest for place, rest in spans.items()}  # of other threads
+                    self.assertEqual([], unassigned.pop(place, []), "all messages are in iterations")
+        groups |= {(*place, "-1"): rest for place, rest in unassigned.items()}  # of other threads
         logs = {rank: self.serials(log, rank) for rank in {row["rank"] for row in rows}}
         found = []
         for (rank, thread, iteration), messages in groups.items():

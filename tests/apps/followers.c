@@ -44,10 +44,10 @@ static void work(int iteration, double until) {
 
 static pthread_barrier_t begin, end;
 static int iterations;
-static double span;
+static double duration;
 
 static void* create_work(void* iteration) {
-  work(*(int*)iteration, now() + span);
+  work(*(int*)iteration, now() + duration);
   return NULL;
 }
 static void* make_calls(void* unused) {
@@ -114,7 +114,7 @@ static double stall(void) {
     REFRAIN_ITERATION_BEGIN();
     REFRAIN_ITERATION_END();
   }
-  span = 0.05;
+  duration = 0.05;
   for (int i = 0; i < 2; ++i) pthread_create(&threads[i], NULL, create_work, &iterations);
   slowest = slowest_mark();
   for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
@@ -128,7 +128,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const char* mode = argc > 2 ? argv[1] : "";
   iterations = argc > 2 ? atoi(argv[2]) : 0;
-  span = argc > 3 ? atof(argv[3]) * (strcmp(mode, "short") == 0 ? 1e-6 : 1e-3) : 0;
+  duration = argc > 3 ? atof(argv[3]) * (strcmp(mode, "short") == 0 ? 1e-6 : 1e-3) : 0;
   pthread_barrier_init(&begin, NULL, 2);
   pthread_barrier_init(&end, NULL, 2);
   const int kill_at = getenv("KILL_AT") ? atoi(getenv("KILL_AT")) : -1;
@@ -148,7 +148,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i < iterations; ++i) {
     REFRAIN_ITERATION_BEGIN();
     if (strcmp(mode, "alternate") == 0 || strcmp(mode, "short") == 0) {
-      const double until = now() + span;
+      const double until = now() + duration;
 #pragma omp parallel num_threads(2)
       work(i, until);
     } else if (strcmp(mode, "created") == 0) {
@@ -159,7 +159,7 @@ int main(int argc, char** argv) {
       pthread_barrier_wait(&end);
     } else if (strcmp(mode, "waits") == 0) {
       if (i == 1) pthread_barrier_wait(&begin);
-      work(i, now() + span);
+      work(i, now() + duration);
       if (i == iterations - 2) {
         MPI_Send(&i, 1, MPI_INT, 0, 7, MPI_COMM_SELF);
         pthread_barrier_wait(&end);
@@ -177,7 +177,7 @@ int main(int argc, char** argv) {
       if (i == iterations / 2) pthread_barrier_wait(&begin);
       if (i == iterations / 2) pthread_barrier_wait(&end);
     } else {
-      work(i, now() + span);
+      work(i, now() + duration);
     }
     if (i == kill_at) raise(SIGKILL);
     REFRAIN_ITERATION_END();

@@ -1,6 +1,6 @@
-/* A marked loop whose iterations are known: iteration i lasts SPAN microseconds (every 50th five times as long) and
+/* A marked loop whose iterations are known: iteration i lasts DURATION microseconds (every 50th five times as long) and
    moves 1000 * (i % 3 + 1) bytes; every 10th has a barrier. Rank 0 writes when each iteration ended (CLOCK_MONOTONIC,
-   ns, u64) into LOG, which stays readable when the program is killed. Usage: iterations_loop ITERATIONS SPAN [LOG].
+   ns, u64) into LOG, which stays readable when the program is killed. Usage: iterations_loop ITERATIONS DURATION [LOG].
    SLOW_EVERY=n in the environment: iterations n / 2, n + n / 2, 2 n + n / 2, ... last 100 ms longer on rank 0.
    LATE=n in the environment: the last rank comes to MPI_Finalize n seconds after the others.
    Exit status 3: a mark has changed errno. Prints the peak of the resident set in KiB, after MPI_Finalize. */
@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const long iterations = atol(argv[1]);
-  const double span = atof(argv[2]) * 1000;
+  const double duration = atof(argv[2]) * 1000;
   const long slow_every = getenv("SLOW_EVERY") ? atol(getenv("SLOW_EVERY")) : 0;
   uint64_t* log = NULL;
   if (argc > 3 && rank == 0) {
@@ -59,7 +59,7 @@ int main(int argc, char** argv) {
     REFRAIN_ITERATION_BEGIN();
     errno_kept &= errno == 1234;
     if (slow_every > 0 && i % slow_every == slow_every / 2 && rank == 0) work(1e8);
-    if (span > 0) work(i % 50 == 49 ? 5 * span : span);
+    if (duration > 0) work(i % 50 == 49 ? 5 * duration : duration);
     const int bytes = (int)(1000 * (i % 3 + 1));
     MPI_Sendrecv(out, bytes, MPI_BYTE, (rank + 1) % size, 0, in, bytes, MPI_BYTE, (rank + size - 1) % size, 0,
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);

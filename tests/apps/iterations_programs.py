@@ -32,8 +32,8 @@ class Loop(TestCase):
         self.assertEqual(1, len(report.data["loops"]))
         return report.data["loops"][0]
 
-    def run_loop(self, ranks: int, iterations: int, span: float, **env: str) -> tuple[dict[str, Any], Outcome]:
-        outcome = self.measured(mpirun(ranks, LOOP, iterations, span, self.directory / "log"), env)
+    def run_loop(self, ranks: int, iterations: int, duration: float, **env: str) -> tuple[dict[str, Any], Outcome]:
+        outcome = self.measured(mpirun(ranks, LOOP, iterations, duration, self.directory / "log"), env)
         self.assertEqual(0, outcome.code, outcome.stderr)
         self.assertEqual("", outcome.stderr)
         return self.loop_of(outcome), outcome

@@ -1,6 +1,6 @@
-/* A marked loop without MPI, or with an MPI that is never initialized (WITH_MPI): ITERATIONS of SPAN microseconds each.
-   Prints the peak of the resident set in KiB after the first ten thousand of them and after all. Usage:
-   iterations_serial ITERATIONS SPAN   Exit status 3: a mark has changed errno. */
+/* A marked loop without MPI, or with an MPI that is never initialized (WITH_MPI): ITERATIONS of DURATION microseconds
+   each. Prints the peak of the resident set in KiB after the first ten thousand of them and after all. Usage:
+   iterations_serial ITERATIONS DURATION   Exit status 3: a mark has changed errno. */
 #ifdef WITH_MPI
 #include <mpi.h>
 #endif
@@ -25,7 +25,7 @@ static long peak_kib(void) {
 
 int main(int argc, char** argv) {
   const long iterations = argc > 1 ? atol(argv[1]) : 1000;
-  const double span = argc > 2 ? atof(argv[2]) : 0;
+  const double duration = argc > 2 ? atof(argv[2]) : 0;
   long early = 0;
 #ifdef WITH_MPI
   int version, subversion;
@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
   REFRAIN_LOOP_BEGIN("step");
   for (long i = 0; i < iterations; ++i) {
     REFRAIN_ITERATION_BEGIN();
-    for (const double end = now_us() + span; now_us() < end;) {
+    for (const double end = now_us() + duration; now_us() < end;) {
     }
     errno = 1234;
     REFRAIN_ITERATION_END();

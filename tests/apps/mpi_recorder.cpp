@@ -138,15 +138,15 @@ std::int64_t* row_of(Location&, const OpenCall& call) { return call.values; }
 std::int64_t* row_after_cut(Location& location) { return location.call.values; }
 void take_due_snapshot(Location&) {}
 std::atomic<bool> durations_are_noted{false};
-void note_rare_duration(Location&, platform::Ticks, waits::CallClass) {}
+void note_rare_duration(Location&, platform::Ticks, waits::CallBin) {}
 void take_back_timing(Location&) {}
 void note_passed_call(Location&, const platform::Registers&) {}
 void note_communication(Location&, events::Record&, const events::MessageNumber&) {}
 void note_operation_of_all(Location&, std::uint64_t) {}
 void note_call(Location&, platform::Ticks, bool) {}
 void end_timed_call(Location&, platform::Ticks, platform::Ticks) {}
-void look_after_call(Location&, platform::Ticks, platform::Ticks) {}
-platform::Ticks begin_after_look(Location&, platform::Ticks now) { return now; }
+void look_at_call_end(Location&, platform::Ticks, platform::Ticks) {}
+platform::Ticks look_at_call_begin(Location&, platform::Ticks now) { return now; }
 
 }  // namespace refrain::measurement
 

@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
   const long rounds = argc > 1 ? atol(argv[1]) : 100;
   bytes = (argc > 2 ? atol(argv[2]) : 8) << 20;
   memory = calloc(1, (size_t)bytes + 1);
-  const send_function bare_send = (send_function)function_of_mpi_library("PMPI_Send");
+  const send_function bare_send = (send_function)mpi_library_function("PMPI_Send");
   if (!bare_send) return 1;
   struct mean clock = {0}, wrapped = {0}, bare = {0}, iteration = {0};
   double x = 0;

@@ -365,7 +365,7 @@ record::RankRecord MadeUpRank::record() {
   record.modules = modules_;
   record.region_names = names;
   record.locations = locations_;
-  record.follows = measurement::mpi_call_columns();
+  record.mpi_call_columns = measurement::mpi_call_columns();
   record.spilled_bytes = left_in_file().size();
   if (record.spilled_bytes == 0) record.early_iterations = spilled_.view();
   return record;

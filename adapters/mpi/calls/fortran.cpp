@@ -136,13 +136,13 @@ bool judge_call_site(measurement::RegionId region, const void* return_address, s
   const platform::ErrnoKeeper errno_keeper;
   const std::uint64_t checked = life_of(reinterpret_cast<std::uintptr_t>(return_address) - 1);
   const bool verdict = comes_through_layer(return_address, region_names[static_cast<unsigned>(region)]);
-  KnownCallSite* places = places_of_call_site(key);
+  KnownCallSite* slots = slots_of_call_site(key);
   unsigned way = 0;
-  while (way < known_call_site_ways && places[way].key.load(std::memory_order_relaxed) != 0) ++way;
+  while (way < known_call_site_ways && slots[way].key.load(std::memory_order_relaxed) != 0) ++way;
   if (way == known_call_site_ways) way = key >> 20 & (known_call_site_ways - 1);
-  places[way].key.store(0, std::memory_order_relaxed);
-  places[way].checked.store(checked, std::memory_order_release);
-  places[way].key.store(key | verdict, std::memory_order_release);
+  slots[way].key.store(0, std::memory_order_relaxed);
+  slots[way].checked.store(checked, std::memory_order_release);
+  slots[way].key.store(key | verdict, std::memory_order_release);
   return verdict;
 }
 

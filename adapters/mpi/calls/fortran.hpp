@@ -30,7 +30,7 @@ struct KnownCallSite {
 };
 inline constexpr unsigned known_call_site_bits = 10, known_call_site_ways = 4;
 extern KnownCallSite known_call_sites[1u << known_call_site_bits];
-inline KnownCallSite* places_of_call_site(std::uint64_t key) {
+inline KnownCallSite* slots_of_call_site(std::uint64_t key) {
   return &known_call_sites[spread(key) >> (64 - known_call_site_bits) & ~std::uint64_t{known_call_site_ways - 1}];
 }
 
@@ -42,21 +42,21 @@ bool check_call_site(KnownCallSite& site, std::uint64_t known, std::uint64_t che
 [[gnu::always_inline]] inline bool called_by_layer(measurement::RegionId region, const void* return_address) {
   const std::uint64_t key = reinterpret_cast<std::uint64_t>(return_address) << 11 | static_cast<std::uint64_t>(region)
                                                                                         << 1;
-  KnownCallSite* places = places_of_call_site(key);
+  KnownCallSite* slots = slots_of_call_site(key);
   for (unsigned way = 0; way < known_call_site_ways; ++way) {
-    const std::uint64_t known = places[way].key.load(std::memory_order_acquire);
+    const std::uint64_t known = slots[way].key.load(std::memory_order_acquire);
     if ((known | 1) != (key | 1)) continue;
-    const std::uint64_t checked = places[way].checked.load(std::memory_order_relaxed);
+    const std::uint64_t checked = slots[way].checked.load(std::memory_order_relaxed);
     if (static_cast<std::uint32_t>(checked) == platform::module_generation()) [[likely]]
       return known & 1;
-    if (check_call_site(places[way], known, checked)) return known & 1;
+    if (check_call_site(slots[way], known, checked)) return known & 1;
     break;
   }
   return judge_call_site(region, return_address, key);
 }
 
 /// Whether that call is the program's, through a layer or announced. Must be inlined into the wrapper that was called.
-[[gnu::always_inline]] inline bool is_programs_call(measurement::RegionId region, const void* return_address) {
+[[gnu::always_inline]] inline bool is_call_of_program(measurement::RegionId region, const void* return_address) {
   const measurement::Location* location = measurement::own_location();
   const auto sp = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) + 2 * sizeof(void*);
   if (location && measurement::is_announced(*location, region, sp)) return true;

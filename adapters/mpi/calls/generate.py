@@ -309,7 +309,7 @@ def wrapper(row: Row, prototype: Prototype, table: Table, name: str) -> str:
     """The wrapper of a function by its MPI_ or PMPI_ name."""
     call = f"next.{name}({arguments(row)})"
     pass_through = ("" if name == row.name else
-                    f"  if (!is_programs_call(region::{row.name}, __builtin_return_address(0))) return {call};\n")
+                    f"  if (!is_call_of_program(region::{row.name}, __builtin_return_address(0))) return {call};\n")
     if row.effect == BY_HAND:
         body = f"  return call_lifecycle(region::{row.name}, calling_registers(), [&] {{ return {call}; }});\n"
     else:

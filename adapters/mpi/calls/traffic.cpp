@@ -19,7 +19,7 @@ namespace {
 
 /// A gather: `piece` is what this rank contributes, `all` what the root receives.
 Traffic to_root(const Participants& p, const Collective& of, const Pieces& piece, const Pieces& all) {
-  if (p.idle(of.root)) return {};
+  if (p.is_idle(of.root)) return {};
   if (!p.is_root(of.root)) return {piece[p.rank], 0};
   if (p.inter) return {0, all.sum(p.size)};
   return of.own_stays ? Traffic{0, all.sum(p.size) - all[p.rank]} : Traffic{piece[p.rank], all.sum(p.size)};

@@ -33,7 +33,7 @@ struct Participants {
   bool inter = false;
   bool is_root(int root) const { return inter ? root == MPI_ROOT : root == rank; }
   /// In an intercommunicator the other ranks on the root's side take no part.
-  bool idle(int root) const { return inter && root == MPI_PROC_NULL; }
+  bool is_idle(int root) const { return inter && root == MPI_PROC_NULL; }
 };
 
 inline bool in_place(const void* buffer) { return buffer == MPI_IN_PLACE; }

@@ -6,7 +6,7 @@
 
 namespace refrain::adapters::mpi {
 
-using events::any_peer, events::any_tag, events::no_ordinal, events::class_of;
+using events::any_peer, events::any_tag, events::no_ordinal, events::tag_bucket;
 
 namespace {
 
@@ -21,9 +21,9 @@ bool is_wild(std::int32_t peer, std::int32_t tag) { return peer == any_peer || t
 
 bool Channels::create(bool is_threaded) {
   if (table_) return true;
-  void* memory = platform::map_pages(places * sizeof(Channel) + most_queues * sizeof(Queue));
+  void* memory = platform::map_pages(slots * sizeof(Channel) + max_queues * sizeof(Queue));
   if (!memory) return false;
-  queues_ = reinterpret_cast<Queue*>(static_cast<std::byte*>(memory) + places * sizeof(Channel));
+  queues_ = reinterpret_cast<Queue*>(static_cast<std::byte*>(memory) + slots * sizeof(Channel));
   is_threaded_ = is_threaded;
   table_ = static_cast<Channel*>(memory);
   for (std::atomic<bool>& is_plain : is_plain_) is_plain.store(!is_threaded, std::memory_order_relaxed);
@@ -33,8 +33,8 @@ bool Channels::create(bool is_threaded) {
 Channels::Channel* Channels::find(const ChannelUse& use, bool may_add) {
   if (use.communicator < 0 || use.communicator >= 1 << 26 || use.peer < 0 || use.tag < 0) return nullptr;
   const std::uint64_t key = key_of(use);
-  std::uint64_t at = place_of(key);
-  for (unsigned probe = 0; probe < longest_probe; ++probe, at = (at + 1) & (places - 1)) {
+  std::uint64_t at = slot_of(key);
+  for (unsigned probe = 0; probe < longest_probe; ++probe, at = (at + 1) & (slots - 1)) {
     std::uint64_t there = table_[at].key.load(std::memory_order_relaxed);
     if (there == key) [[likely]]
       return &table_[at];
@@ -88,8 +88,8 @@ bool Channels::is_unsure(Channel& channel, std::int32_t thread) {
 
 Channels::Queue* Channels::queue_of(std::int32_t communicator, bool may_add) {
   if (communicator < 0) return nullptr;
-  for (unsigned i = 0; i < most_queues; ++i) {
-    Queue& queue = queues_[(static_cast<unsigned>(communicator) + i) % most_queues];
+  for (unsigned i = 0; i < max_queues; ++i) {
+    Queue& queue = queues_[(static_cast<unsigned>(communicator) + i) % max_queues];
     std::int32_t there = queue.communicator_plus_1.load();
     if (there == communicator + 1) return &queue;
     if (there != 0) continue;
@@ -115,16 +115,16 @@ bool Channels::must_wait(const Queue& queue, std::uint32_t before, std::int32_t 
   for (std::uint32_t i = 0; i < before; ++i) {
     const Waiting& earlier = queue.waiting[i];
     if (earlier.is_counted) continue;
-    const bool same_peer = earlier.peer == any_peer || peer == any_peer || earlier.peer == peer;
-    const bool same_class = earlier.tag == any_tag || tag == any_tag || class_of(earlier.tag) == class_of(tag);
-    if (same_peer && same_class) return true;
+    const bool is_same_peer = earlier.peer == any_peer || peer == any_peer || earlier.peer == peer;
+    const bool is_same_bucket = earlier.tag == any_tag || tag == any_tag || tag_bucket(earlier.tag) == tag_bucket(tag);
+    if (is_same_peer && is_same_bucket) return true;
   }
   return false;
 }
 
 /// Null: there was no room, and the queue is broken.
 Channels::Waiting* Channels::append(Queue& queue, const ChannelUse& use, std::uint64_t ticket) {
-  if (queue.count == most_waiting) {
+  if (queue.count == max_waiting) {
     queue.broken.store(true);
     note_trouble();
     return nullptr;
@@ -141,7 +141,7 @@ Channels::Waiting* Channels::find_ticket(Queue& queue, std::uint64_t ticket) {
 }
 
 /// Counts the receives that can be counted now, and removes those whose number nobody will ask for.
-void Channels::settle(Queue& queue, std::int32_t thread) {
+void Channels::count_waiting(Queue& queue, std::int32_t thread) {
   for (std::uint32_t i = 0; i < queue.count; ++i) {
     Waiting& waiting = queue.waiting[i];
     if (waiting.is_counted || is_wild(waiting.peer, waiting.tag) || must_wait(queue, i, waiting.peer, waiting.tag))
@@ -230,7 +230,7 @@ void Channels::resolve(const MessageNumber& ticket, const ChannelUse& told) {
     if (!is_wild(waiting->peer, waiting->tag)) return;
     waiting->peer = told.peer;
     waiting->tag = told.tag;
-    settle(*queue, told.thread);
+    count_waiting(*queue, told.thread);
   }
 }
 
@@ -244,7 +244,7 @@ MessageNumber Channels::complete_other(const MessageNumber& ticket, const Channe
   if (!waiting) return {};
   const MessageNumber number = waiting->number;
   waiting->ticket = 0;
-  settle(*queue, told.thread);
+  count_waiting(*queue, told.thread);
   return checked(number, told);
 }
 
@@ -260,7 +260,7 @@ void Channels::give_up(const MessageNumber& ticket, const ChannelUse& posted) {
   if (!waiting) return;
   if (is_wild(waiting->peer, waiting->tag)) return break_receives(posted.communicator);
   waiting->ticket = 0;
-  settle(*queue, posted.thread);
+  count_waiting(*queue, posted.thread);
 }
 
 void Channels::doubt(const ChannelUse& posted) {
@@ -280,7 +280,7 @@ void Channels::end_doubt(const MessageNumber& ticket, const ChannelUse& posted, 
       // It never had a place in the order.
       std::memmove(waiting, waiting + 1,
                    static_cast<std::size_t>(queue->waiting + --queue->count - waiting) * sizeof *waiting);
-      settle(*queue, posted.thread);
+      count_waiting(*queue, posted.thread);
     } else if (channel) {
       channel->broken.store(true);
     }

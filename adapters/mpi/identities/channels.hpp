@@ -32,15 +32,15 @@ struct ChannelUse {
 
 class Channels {
  public:
-  static constexpr std::uint32_t places = 1u << 16;
-  static constexpr unsigned most_queues = 32, most_waiting = 64;
+  static constexpr std::uint32_t slots = 1u << 16;
+  static constexpr unsigned max_queues = 32, max_waiting = 64;
 
   /// False: there is no memory, and messages have no numbers. `is_threaded`: MPI_THREAD_MULTIPLE.
   bool create(bool is_threaded);
-  bool is_there() const { return table_ != nullptr; }
+  bool exists() const { return table_ != nullptr; }
   bool is_threaded() const { return is_threaded_; }
   /// Whether a receive may have to wait for the completion of others.
-  bool has_open() const { return has_queues_.load(std::memory_order_relaxed); }
+  bool has_waiting_receives() const { return has_queues_.load(std::memory_order_relaxed); }
 
   /// Counts a message that was sent, or one received by the call that posted the receive. `is_full`: there was no room.
   MessageNumber count(const ChannelUse& use, bool& is_full) {
@@ -92,17 +92,17 @@ class Channels {
     std::atomic<std::int32_t> owner;
     std::atomic<bool> broken;
     std::uint32_t count;
-    Waiting waiting[most_waiting];
+    Waiting waiting[max_waiting];
   };
 
   static std::uint64_t key_of(const ChannelUse& use) {
     return std::uint64_t{1} << 63 | std::uint64_t{use.is_receive} << 62 |
-           std::uint64_t{events::class_of(use.tag)} << 57 |
+           std::uint64_t{events::tag_bucket(use.tag)} << 57 |
            static_cast<std::uint64_t>(static_cast<std::uint32_t>(use.communicator)) << 31 |
            static_cast<std::uint32_t>(use.peer);
   }
-  static std::uint64_t place_of(std::uint64_t key) {
-    static_assert(places == 1u << 16);
+  static std::uint64_t slot_of(std::uint64_t key) {
+    static_assert(slots == 1u << 16);
     return key * 0x9e3779b97f4a7c15u >> 48;
   }
   /// The common case in few instructions: one thread makes calls, there are no wildcards, nothing is in doubt, and the
@@ -111,7 +111,7 @@ class Channels {
     if (!is_plain_[use.is_receive].load(std::memory_order_relaxed) || (use.communicator | use.peer | use.tag) < 0)
       return false;
     const std::uint64_t key = key_of(use);
-    Channel& channel = table_[place_of(key)];
+    Channel& channel = table_[slot_of(key)];
     if (channel.key.load(std::memory_order_relaxed) != key ||
         channel.last_tag_plus_1.load(std::memory_order_relaxed) != static_cast<std::uint32_t>(use.tag) + 1)
       return false;
@@ -142,7 +142,7 @@ class Channels {
   bool must_wait(const Queue& queue, std::uint32_t before, std::int32_t peer, std::int32_t tag) const;
   Waiting* append(Queue& queue, const ChannelUse& use, std::uint64_t ticket);
   Waiting* find_ticket(Queue& queue, std::uint64_t ticket);
-  void settle(Queue& queue, std::int32_t thread);
+  void count_waiting(Queue& queue, std::int32_t thread);
   void break_receives(std::int32_t communicator);
   MessageNumber checked(const MessageNumber& number, const ChannelUse& use);
 

@@ -15,33 +15,31 @@ namespace {
 constinit Channels channels;
 
 /// Ids that stand for several communicators, whose messages have no common order.
-constexpr std::size_t most_communicators = 65'536;
+constexpr std::size_t max_communicators = 65'536;
 std::atomic<bool> any_merged{false};
-std::atomic<std::uint64_t> merged[most_communicators / 64];
+std::atomic<std::uint64_t> merged[max_communicators / 64];
 
 /// Collective operations begun, by communicator. No two threads begin one on the same communicator at the same time.
-std::atomic<std::uint64_t> operations[most_communicators];
+std::atomic<std::uint64_t> operations[max_communicators];
 constexpr std::uint64_t has_failed = std::uint64_t{1} << 63;
 
 /// Fences ended, by window. No two threads are in a fence of the same window at the same time.
-constexpr std::size_t most_windows = 65'536;
-std::atomic<std::uint64_t> fences[most_windows];
+constexpr std::size_t max_windows = 65'536;
+std::atomic<std::uint64_t> fences[max_windows];
 
-bool has_place(std::int32_t id) { return id >= 0 && static_cast<std::size_t>(id) < most_communicators; }
+bool has_slot(std::int32_t id) { return id >= 0 && static_cast<std::size_t>(id) < max_communicators; }
 
 bool is_merged(std::int32_t id) {
-  return any_merged.load(std::memory_order_relaxed) && has_place(id) &&
+  return any_merged.load(std::memory_order_relaxed) && has_slot(id) &&
          (merged[id / 64].load(std::memory_order_relaxed) >> id % 64 & 1) != 0;
 }
 
 /// False: numbers are not kept, or the program has made calls that were not counted.
-bool are_numbered() {
-  return channels.is_there() && !measurement::messages_go_uncounted.load(std::memory_order_relaxed);
-}
+bool are_numbered() { return channels.exists() && !measurement::messages_go_uncounted.load(std::memory_order_relaxed); }
 bool are_numbered_on(std::int32_t communicator) { return are_numbered() && !is_merged(communicator); }
 
 bool is_numbered(const TrackedRequest& request) {
-  return channels.is_there() && events::is_message(request.kind) && !request.partitioned;
+  return channels.exists() && events::is_message(request.kind) && !request.partitioned;
 }
 
 ChannelUse use_of(Kind kind, const Envelope& envelope, std::int32_t thread) {
@@ -70,7 +68,7 @@ MessageNumber number_of(Location& l, const ChannelUse& use, bool is_posted = fal
 
 /// The call has begun a collective operation on the communicator: returns how many came before.
 MessageNumber number_of_collective(std::int32_t communicator) {
-  if (!are_numbered_on(communicator) || !has_place(communicator)) return {};
+  if (!are_numbered_on(communicator) || !has_slot(communicator)) return {};
   std::atomic<std::uint64_t>& count = operations[communicator];
   const std::uint64_t before = count.load(std::memory_order_relaxed);
   if (before >= has_failed) return {};
@@ -112,18 +110,18 @@ struct Matched {
   std::atomic<std::uint64_t> key;
   MatchedMessage message;
 };
-constexpr unsigned most_matched = 64;
+constexpr unsigned max_matched = 64;
 constexpr std::uint64_t in_change = 1;
-constinit Matched matched_messages[most_matched]{};
+constinit Matched matched_messages[max_matched]{};
 std::uint64_t key_of(MPI_Message message) { return handle_bits(message) << 1 | std::uint64_t{1} << 63; }
 
 MatchedMessage take_matched(MPI_Message message) {
-  if (channels.is_there())
-    for (Matched& place : matched_messages) {
+  if (channels.exists())
+    for (Matched& slot : matched_messages) {
       std::uint64_t key = key_of(message);
-      if (!place.key.compare_exchange_strong(key, in_change)) continue;
-      const MatchedMessage found = place.message;
-      place.key.store(0);
+      if (!slot.key.compare_exchange_strong(key, in_change)) continue;
+      const MatchedMessage found = slot.message;
+      slot.key.store(0);
       return found;
     }
   return {};
@@ -177,7 +175,7 @@ void start_numbering() {
 }
 
 void merge_communicator(std::int32_t id) {
-  if (!has_place(id)) return;
+  if (!has_slot(id)) return;
   merged[id / 64].fetch_or(std::uint64_t{1} << id % 64);
   any_merged.store(true);
 }
@@ -242,14 +240,14 @@ void note_given_up(Location& l, TrackedRequest& request) {
 }
 
 void doubt(MPI_Request handle) {
-  if (!channels.is_there()) return;
+  if (!channels.exists()) return;
   TrackedRequest* request = request_table.find(handle_bits(handle));
   if (!request || !request->active || request->doubted || !is_numbered(*request)) return;
   request->doubted = true;
   channels.doubt(use_of(*request, 0));
 }
 
-bool receives_wait() { return channels.has_open(); }
+bool has_waiting_receives() { return channels.has_waiting_receives(); }
 
 void note_status(Location& l, const TrackedRequest& request, const MPI_Status& status) {
   if (!request.active || !is_numbered(request) || request.kind != Kind::Receive) return;
@@ -258,18 +256,18 @@ void note_status(Location& l, const TrackedRequest& request, const MPI_Status& s
 }
 
 void note_failed(Location& l, Kind kind, const Envelope& envelope) {
-  if (channels.is_there() && envelope.peer != MPI_PROC_NULL) channels.break_channel(use_of(kind, envelope, l.thread));
+  if (channels.exists() && envelope.peer != MPI_PROC_NULL) channels.break_channel(use_of(kind, envelope, l.thread));
 }
 
 void note_matched(Location& l, MPI_Comm comm, MPI_Message message, const MPI_Status& status) {
-  if (!channels.is_there() || message == constants.no_message) return;
+  if (!channels.exists() || message == constants.no_message) return;
   const std::int32_t communicator = id_of_communicator(comm);
   const MessageNumber number = number_of(l, {communicator, status.MPI_SOURCE, status.MPI_TAG, true, l.thread});
-  for (Matched& place : matched_messages) {
+  for (Matched& slot : matched_messages) {
     std::uint64_t free = 0;
-    if (!place.key.compare_exchange_strong(free, in_change)) continue;
-    place.message = {communicator, number};
-    place.key.store(key_of(message));
+    if (!slot.key.compare_exchange_strong(free, in_change)) continue;
+    slot.message = {communicator, number};
+    slot.key.store(key_of(message));
     return;
   }
 }
@@ -298,7 +296,7 @@ void note_collective(Location& l, MPI_Comm comm, int root, Traffic traffic) {
 
 void fail_collective(MPI_Comm comm) {
   const std::int32_t communicator = id_of_communicator(comm);
-  if (has_place(communicator)) operations[communicator].store(has_failed, std::memory_order_relaxed);
+  if (has_slot(communicator)) operations[communicator].store(has_failed, std::memory_order_relaxed);
 }
 
 void note_one_sided(Location& l, MPI_Win win, int target, Traffic traffic) {
@@ -309,7 +307,7 @@ void note_one_sided(Location& l, MPI_Win win, int target, Traffic traffic) {
 void note_fence(Location& l, MPI_Win win) {
   Record r = whole(Kind::Synchronization, events::no_peer, events::any_tag, id_of_window(win));
   r.ordinal = events::no_ordinal;
-  if (are_numbered() && r.communicator >= 0 && static_cast<std::size_t>(r.communicator) < most_windows) {
+  if (are_numbered() && r.communicator >= 0 && static_cast<std::size_t>(r.communicator) < max_windows) {
     std::atomic<std::uint64_t>& count = fences[r.communicator];
     r.ordinal = count.load(std::memory_order_relaxed);
     count.store(r.ordinal + 1, std::memory_order_relaxed);

@@ -90,7 +90,7 @@ void note_completed(measurement::Location& location, TrackedRequest& request, co
 [[gnu::cold]] void doubt(MPI_Request request);
 /// Whether the statuses of all requests that a call completes must be known before note_completed(), because the
 /// numbers of some receives depend on what others have received.
-bool receives_wait();
+bool has_waiting_receives();
 void note_status(measurement::Location& location, const TrackedRequest& request, const MPI_Status& status);
 
 // ---- Messages ----

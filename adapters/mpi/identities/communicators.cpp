@@ -21,8 +21,8 @@ using measurement::set_name;
 namespace {
 
 constexpr std::int32_t none = -1;
-constexpr std::size_t most_records = 65'536;
-constexpr std::size_t most_members = 16 << 20;  ///< in all lists together: 64 MiB
+constexpr std::size_t max_records = 65'536;
+constexpr std::size_t max_members = 16 << 20;  ///< in all lists together: 64 MiB
 using Members = std::span<const std::int32_t>;
 using Ranks = platform::GrowableArray<std::int32_t>;
 
@@ -46,7 +46,7 @@ struct Kind {
 
 /// Never destroyed: the program may still make MPI calls from its destructors.
 struct Registry {
-  PublishedArray<CommunicatorRecord, most_records> records;
+  PublishedArray<CommunicatorRecord, max_records> records;
   platform::GrowableArray<std::int64_t> children;  ///< by record: operations that made communicators from this one
   platform::GrowableArray<Members> lists;          ///< the members themselves never move
   platform::HashIndex index_of_lists;
@@ -76,7 +76,7 @@ std::int32_t* allocate_members(std::size_t count) {
   static std::int32_t* block = nullptr;
   static std::size_t room = 0, all = 0;
   constexpr std::size_t per_block = 16384;
-  if (count > most_members - all) return nullptr;
+  if (count > max_members - all) return nullptr;
   if (room < count) {
     const std::size_t wanted = std::max(count, per_block);
     auto* made = static_cast<std::int32_t*>(platform::map_pages(wanted * sizeof *block));

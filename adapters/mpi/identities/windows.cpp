@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::int32_t none = -1;
 constexpr std::int64_t told_apart = 64;
-constexpr std::size_t most_records = 65'536;
-constexpr std::size_t most_pairs = 1 << 20;  ///< pairs of window and target
+constexpr std::size_t max_records = 65'536;
+constexpr std::size_t max_pairs = 1 << 20;  ///< pairs of window and target
 
 /// All members of a communicator make its windows in one order.
 struct Kind {
@@ -28,8 +28,8 @@ struct Kind {
 };
 
 struct Registry {
-  PublishedArray<WindowRecord, most_records> records;
-  PublishedArray<WindowTraffic, most_pairs> traffic;
+  PublishedArray<WindowRecord, max_records> records;
+  PublishedArray<WindowTraffic, max_pairs> traffic;
   platform::HashIndex index_of_traffic;
   Families<Kind> families;
   LiveHandles<MPI_Win> handles;

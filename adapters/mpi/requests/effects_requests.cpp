@@ -106,7 +106,7 @@ void ClaimedArray::start_all(MpiCall& call, int result) {
 void ClaimedArray::end(MpiCall& call, int result, int n, const int* indices, const MPI_Status* statuses) {
   if (!any_) return;
   const auto index = [indices](int i) { return indices ? indices[i] : i; };
-  if (result == MPI_SUCCESS && receives_wait())
+  if (result == MPI_SUCCESS && has_waiting_receives())
     for (int i = 0; i < n; ++i)
       if (claimed_[index(i)]) note_status(call.location(), *claimed_[index(i)], statuses[i]);
   if (result == MPI_SUCCESS || result == MPI_ERR_IN_STATUS) {
@@ -119,7 +119,7 @@ void ClaimedArray::end(MpiCall& call, int result, int n, const int* indices, con
     }
   } else {
     for (int i = 0; i < count_; ++i) {
-      if (!claimed_[i] || RequestTable::is_of(*claimed_[i], handle_bits(requests_[i]))) continue;
+      if (!claimed_[i] || RequestTable::has_handle(*claimed_[i], handle_bits(requests_[i]))) continue;
       retire_failed(call, *claimed_[i]);
       claimed_[i] = nullptr;
     }

@@ -105,10 +105,12 @@ TrackedRequest* RequestTable::look(std::uint64_t handle, bool claim) {
   return nullptr;
 }
 
-bool RequestTable::is_of(const TrackedRequest& request, std::uint64_t handle) { return request.key == key_of(handle); }
+bool RequestTable::has_handle(const TrackedRequest& request, std::uint64_t handle) {
+  return request.key == key_of(handle);
+}
 
 TrackedRequest* RequestTable::move(TrackedRequest& request, std::uint64_t handle) {
-  if (is_of(request, handle)) return &request;
+  if (has_handle(request, handle)) return &request;
   TrackedRequest* other = add(handle, request.kind);
   if (other) {
     other->slot().store(key_of(handle) | claimed, std::memory_order_relaxed);

@@ -64,7 +64,7 @@ class RequestTable {
   TrackedRequest* claim(std::uint64_t handle) { return look(handle, true); }
   void return_claim(TrackedRequest& request) { request.slot().store(request.key, std::memory_order_release); }
   /// Whether the entry belongs to `handle`.
-  static bool is_of(const TrackedRequest& request, std::uint64_t handle);
+  static bool has_handle(const TrackedRequest& request, std::uint64_t handle);
   /// Moves a claimed entry to the handle that its request has now, which may be a different one. The entry stays
   /// claimed. Null: no memory.
   TrackedRequest* move(TrackedRequest& request, std::uint64_t handle);

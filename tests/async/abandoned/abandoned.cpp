@@ -166,12 +166,12 @@ class AbandonedTick : public testing::Test {
     for (std::size_t i = 1; i < rows.size(); ++i) ASSERT_LE(rows[i - 1].second, rows[i].first) << "rows share columns";
     std::vector<std::uint32_t> touched(location->tree.touched().begin(), location->tree.touched().end());
     std::sort(touched.begin(), touched.end());
-    EXPECT_EQ(std::adjacent_find(touched.begin(), touched.end()), touched.end()) << "a row would be settled twice";
+    EXPECT_EQ(std::adjacent_find(touched.begin(), touched.end()), touched.end()) << "a row would be counted twice";
     expect_events_to_be_whole();
   }
   static void expect_events_to_be_whole() {
     const measurement::EventLog& log = *location->events;
-    const events::Buffer::Place begin = log.spans.begin(), end = log.records.end();
+    const events::Buffer::Position begin = log.spans.begin(), end = log.records.end();
     const std::span<const std::byte> all = log.records.until(end).records;
     events::Context context = begin.context;
     std::uint32_t count = begin.count;

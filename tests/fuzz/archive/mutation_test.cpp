@@ -86,8 +86,8 @@ void check_invariants(const Profile& profile) {
           }
         for (const auto& slopes : loop.slopes)
           for (const auto& of : slopes.paths) ASSERT_LT(of.path, profile.paths.size());
-        for (const auto& follows : loop.follows)
-          ASSERT_LT(std::max(follows.first, follows.second), static_cast<std::int32_t>(loop.metrics.size()));
+        for (const auto& scales_with : loop.scales_with)
+          ASSERT_LT(std::max(scales_with.first, scales_with.second), static_cast<std::int32_t>(loop.metrics.size()));
         run::for_each_iteration(loop, [&](std::int64_t, std::int32_t cluster, auto row) {
           ASSERT_LT(cluster, clusters);
           ASSERT_EQ(row.size(), loop.metrics.size());

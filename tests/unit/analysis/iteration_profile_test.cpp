@@ -96,7 +96,7 @@ TEST(IterationProfile, time_is_conserved_and_counts_are_exact) {
 
 /// Slopes of any size, as few iterations may have taught them.
 void learn_random_slopes(std::mt19937& random, experiment::Loop& loop) {
-  loop.follows = test::follows();
+  loop.scales_with = test::scales_with();
   std::normal_distribution<float> any(0, 3);
   experiment::ClassSlopes& slopes = loop.slopes.emplace_back();
   for (const std::uint32_t path : {test::send, test::allreduce}) {
@@ -134,7 +134,7 @@ TEST(IterationProfile, learned_slopes_tell_calls_of_one_size_from_one_call_of_an
   }
   experiment::Profile profile = test::profile_of(iterations);
   experiment::Loop& loop = profile.ranks[0].locations[0].loops[0];
-  loop.follows = test::follows();
+  loop.scales_with = test::scales_with();
   experiment::PathSlopes of_send{test::send}, of_allreduce{test::allreduce};
   constexpr std::size_t bytes = format::column_of(MetricId::BytesSent);
   of_send.first[format::column_of(MetricId::Visits)] = of_send.first[format::column_of(MetricId::MessagesSent)] = 1;

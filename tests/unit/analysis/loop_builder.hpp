@@ -54,8 +54,8 @@ inline const std::vector<experiment::OverallMetric>& metrics() {
   return list;
 }
 
-/// Places in metrics() of what the columns of MPI call paths follow, as in a file.
-inline std::vector<experiment::Follows> follows() {
+/// Places in metrics() of what the columns of MPI call paths scale with, as in a file.
+inline std::vector<experiment::ScalesWith> scales_with() {
   using format::MetricId;
   const auto place = [](MetricId metric) {
     const auto& list = metrics();
@@ -63,10 +63,10 @@ inline std::vector<experiment::Follows> follows() {
       if (list[i].name == format::row_of(metric).total_name) return static_cast<std::int32_t>(i);
     return std::int32_t{-1};
   };
-  std::vector<experiment::Follows> out;
+  std::vector<experiment::ScalesWith> out;
   for (const MetricId metric : format::column_metrics<format::NodeKind::Region>) {
     const auto& row = format::row_of(metric);
-    out.push_back({place(row.follows == MetricId::Self ? metric : row.follows), place(row.also_follows)});
+    out.push_back({place(row.scales_with == MetricId::Self ? metric : row.scales_with), place(row.also_scales_with)});
   }
   return out;
 }

@@ -41,10 +41,10 @@ class BufferTest : public testing::Test {
 
 TEST_F(BufferTest, a_block_is_read_without_what_was_before) {
   for (int i = 1; i <= 100; ++i) ASSERT_TRUE(buffer_.append(sample(i * 1000)));
-  const Buffer::Place middle = buffer_.end();
+  const Buffer::Position middle = buffer_.end();
   for (int i = 101; i <= 150; ++i) ASSERT_TRUE(buffer_.append(sample(i * 1000)));
   EXPECT_EQ(100u, records_of(buffer_.until(middle)).size());
-  const Buffer::Place begin = buffer_.remove(middle);
+  const Buffer::Position begin = buffer_.remove(middle);
   EXPECT_EQ(0u, begin.size);
   const auto rest = records_of(buffer_.until(buffer_.end()));
   ASSERT_EQ(50u, rest.size());
@@ -55,9 +55,9 @@ TEST_F(BufferTest, a_block_is_read_without_what_was_before) {
 
 TEST_F(BufferTest, what_is_rewound_has_never_been) {
   ASSERT_TRUE(buffer_.append(sample(1000)));
-  const Buffer::Place place = buffer_.end();
+  const Buffer::Position position = buffer_.end();
   for (int i = 2; i <= 60; ++i) ASSERT_TRUE(buffer_.append(sample(i * 1000)));
-  buffer_.rewind(place);
+  buffer_.rewind(position);
   ASSERT_TRUE(buffer_.append(sample(99'000)));
   const auto records = records_of(buffer_.until(buffer_.end()));
   ASSERT_EQ(2u, records.size());
@@ -83,10 +83,10 @@ TEST_F(BufferTest, what_finds_no_room_is_told_before_the_next_record) {
 TEST_F(BufferTest, what_is_dropped_and_rewound_has_never_been) {
   while (buffer_.append(sample(1000))) {
   }
-  const Buffer::Place place = buffer_.end();
+  const Buffer::Position position = buffer_.end();
   for (int i = 0; i < 9; ++i) EXPECT_FALSE(buffer_.append(sample(2000)));
   EXPECT_EQ(10u, buffer_.dropped());
-  buffer_.rewind(place);
+  buffer_.rewind(position);
   EXPECT_EQ(1u, buffer_.dropped());
   (void)buffer_.remove(buffer_.end());
   ASSERT_TRUE(buffer_.append(sample(3000)));

@@ -92,7 +92,7 @@ class RandomRecords {
       case Kind::Metric:
         r.is_within = bit();
         r.is_whole = bit();
-        r.region = static_cast<std::uint16_t>(number<std::uint16_t>() % most_metrics);
+        r.region = static_cast<std::uint16_t>(number<std::uint16_t>() % max_metrics);
         r.value = number<std::int64_t>();
         break;
       case Kind::Gap: r.value = number<std::int64_t>(); break;
@@ -245,8 +245,8 @@ TEST(Codec, of_a_call_the_time_off_the_cpu_takes_room_only_where_there_is_some) 
 /// Numbers of calls mostly take one or two bytes.
 TEST(Codec, numbers_of_calls_come_back_at_each_border) {
   Context written, read;
-  for (const std::uint32_t number : {0U, 1U, 0x3fU, 0x40U, 0x7fU, 0x80U, 0x81U, 0x1fffU, 0x2000U, 0x3fffU, 0x4000U,
-                                     0x4001U, 0xffffU}) {
+  for (const std::uint32_t number :
+       {0U, 1U, 0x3fU, 0x40U, 0x7fU, 0x80U, 0x81U, 0x1fffU, 0x2000U, 0x3fffU, 0x4000U, 0x4001U, 0xffffU}) {
     const std::int64_t begin = written.time + number;
     const CallRecord call{true, static_cast<std::uint16_t>(number), written.node + number, begin, begin + number};
     std::array<std::byte, longest_record> bytes{};

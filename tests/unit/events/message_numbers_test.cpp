@@ -54,7 +54,7 @@ TEST(MessageNumbers, come_back_whatever_was_before) {
     const bool is_receive = random() % 2 == 0;
     const auto peer = static_cast<std::int32_t>(random() % 40);
     const auto tag = static_cast<std::int32_t>(random() % (peer < 20 ? 3 : 300));
-    MessageNumber& of = next.try_emplace({is_receive, peer, class_of(tag)}, MessageNumber{0, 0}).first->second;
+    MessageNumber& of = next.try_emplace({is_receive, peer, tag_bucket(tag)}, MessageNumber{0, 0}).first->second;
     const Record record = message(is_receive ? Kind::Receive : Kind::Send, peer, tag);
     const MessageNumber number = random() % 50 == 0 ? MessageNumber{} : of;
     ASSERT_EQ(number, both.there_and_back(record, number)) << i;

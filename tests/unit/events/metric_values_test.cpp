@@ -49,7 +49,7 @@ TEST(MetricValues, come_back_whatever_they_are) {
   std::mt19937_64 random(1);
   Both both;
   for (int i = 0; i < 10'000; ++i) {
-    const auto metric = static_cast<unsigned>(random() % most_metrics);
+    const auto metric = static_cast<unsigned>(random() % max_metrics);
     std::int64_t value = static_cast<std::int64_t>(random());
     if (i % 5 == 0) value = std::numeric_limits<std::int64_t>::min();
     if (i % 5 == 1) value = std::numeric_limits<std::int64_t>::max();

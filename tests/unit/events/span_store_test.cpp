@@ -56,7 +56,7 @@ class SpanStoreTest : public testing::Test {
   /// Everything that was not written yet, as a reader sees it.
   std::vector<Span> read(std::size_t bytes_of_a_block = 4096) {
     std::vector<Span> spans;
-    std::vector<std::byte> room(std::max(bytes_of_a_block, SpanStore::least_room));
+    std::vector<std::byte> room(std::max(bytes_of_a_block, SpanStore::min_room));
     while (store_.has_more()) {
       const Block block = store_.next_block(buffer_, room);
       Context context = block.begin;

@@ -762,7 +762,7 @@ std::vector<Finding> messages(std::int64_t calls, std::int64_t bytes, double us)
   waits::Durations durations;
   for (std::int64_t i = 0; i < calls; ++i)
     durations.add_call(static_cast<std::uint64_t>(us * 1e3), static_cast<std::uint64_t>(us * 1e3));
-  program.location().durations.push_back({2, waits::CallClass({bytes, waits::Transfer::sends}), durations});
+  program.location().durations.push_back({2, waits::CallBin({bytes, waits::Transfer::sends}), durations});
   return program.found(small_messages);
 }
 
@@ -792,8 +792,8 @@ std::vector<Finding> tests_for_messages(std::int64_t tests) {
   for (std::int64_t i = 0; i < tests; ++i) nothing.add_call(1000, 1000);
   for (std::int64_t i = 0; i < 10; ++i) completed.add_call(1000, 1000);
   program.location().durations = {
-      {path, waits::CallClass(waits::Transfer{}), nothing},
-      {path, waits::CallClass(waits::Transfer{.bytes = 8, .what = waits::Transfer::receives}), completed}};
+      {path, waits::CallBin(waits::Transfer{}), nothing},
+      {path, waits::CallBin(waits::Transfer{.bytes = 8, .what = waits::Transfer::receives}), completed}};
   return program.found(polling);
 }
 

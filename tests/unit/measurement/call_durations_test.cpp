@@ -85,7 +85,7 @@ TEST_F(CallDurations, of_a_call_that_completes_others_are_those_of_all_their_byt
   ASSERT_EQ(1u, entries());
   for (const DurationTable::Entry& entry : location->durations.view()) {
     if (entry.node == 0) continue;
-    EXPECT_EQ(11u, entry.of.size()) << "1210 bytes";
+    EXPECT_EQ(11u, entry.bin.size()) << "1210 bytes";
     const std::int64_t* own = location->tree.values(NodeId{entry.node});
     EXPECT_EQ(1100, own[column_of(MetricId::BytesCompleted)]);
     EXPECT_EQ(1, own[column_of(MetricId::MessagesCompleted)]);
@@ -130,7 +130,7 @@ TEST_F(CallDurations, of_a_call_in_progress_are_of_the_class_that_most_have) {
   location->call.begin = location->call.charged_until = 1000;
   const auto open = duration_of_open_call(*location, 5000);
   ASSERT_TRUE(open);
-  EXPECT_EQ(10u, open->of.size());
+  EXPECT_EQ(10u, open->bin.size());
   EXPECT_EQ(4000, open->durations[Column::Time]);
   location->call.region = RegionId{0};
   EXPECT_FALSE(duration_of_open_call(*location, 5000));
@@ -145,7 +145,7 @@ TEST_F(CallDurations, take_a_mebibyte_at_most_and_the_rest_is_counted) {
       location->call.begin = location->call.charged_until = location->call.taken_out = 0;
       note_duration(*location, 10, {});
     }
-  EXPECT_EQ(most_memory_of_durations, DurationTable::bytes(location->durations.bits()));
+  EXPECT_EQ(max_durations_memory, DurationTable::bytes(location->durations.bits()));
   EXPECT_EQ(2 * nodes, all()[Column::Calls] + lost());
   EXPECT_EQ(2 * entries(), static_cast<std::size_t>(all()[Column::Calls]));
 }

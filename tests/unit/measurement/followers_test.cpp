@@ -1,5 +1,5 @@
-// Threads that follow the iterations of another: every event must come out in the iteration in which it was recorded,
-// and no tick of wall time may be lost, whatever the threads do meanwhile.
+// Followers: every event must come out in the iteration in which it was recorded, and no tick of wall time may be lost,
+// whatever the threads do meanwhile.
 #include "measurement/followers.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "measurement/entrance.hpp"
-#include "measurement/following.hpp"
+#include "measurement/follower.hpp"
 #include "measurement/iterations.hpp"
 #include "measurement/locations.hpp"
 #include "offline/experiment/iteration_log_reader.hpp"
@@ -25,7 +25,7 @@ constexpr LocationSettings settings{64U << 20, 64, unwind::Backend::Incremental}
 constexpr std::uint64_t regions = 3;
 
 using Row = std::array<std::int64_t, logged_count>;
-std::int64_t value(const Row& row, MetricId metric) { return row[format::logged_place(metric)]; }
+std::int64_t value(const Row& row, MetricId metric) { return row[format::logged_index(metric)]; }
 
 /// What a thread has done by its own account.
 struct Account {
@@ -55,7 +55,7 @@ class Followers : public testing::Test {
     leader_ = begin_location(settings);
     ASSERT_NE(nullptr, leader_);
     leader_->thread = 0;
-    leader_->following = nullptr;
+    leader_->follower = nullptr;
     ASSERT_TRUE(enter_location(*leader_));
     leader_->inside.store(Inside::Measurement);
     for (const RegionId region : loops) ASSERT_TRUE(loop_of(leader_->iterations, region));
@@ -68,7 +68,7 @@ class Followers : public testing::Test {
     last_end_ = now;
     if (loop < 0) return end_span(now, outside_of_iterations);
     ClusteredLoop& of = *leader_->iterations->loops[loop];
-    end_span(now, iteration_of(of.region, of.iterations));
+    end_span(now, iteration_id(of.region, of.iterations));
     spans_[static_cast<std::size_t>(loop)].push_back(published_epoch.load() - 1);
     walls_[static_cast<std::size_t>(loop)].push_back(now - before);
     ++of.iterations;
@@ -76,7 +76,7 @@ class Followers : public testing::Test {
   void iterate(int loop) {
     end(-1);
     end(loop);
-    look_after_followers_if_due(*leader_);
+    serve_followers_if_due(*leader_);
   }
 
   /// Spans are kept for a while only, and iterations here are a thousand times shorter than real ones: a thread that is
@@ -84,15 +84,15 @@ class Followers : public testing::Test {
   void wait_for_followers() {
     const auto is_behind = [](Location& l) {
       constexpr std::uint64_t long_ago = kept_spans / 4;
-      return follows(l) &&
-             (published_epoch.load() - l.following->epoch.load() >= long_ago || l.following->taking.test());
+      return is_follower(l) &&
+             (published_epoch.load() - l.follower->epoch.load() >= long_ago || l.follower->busy.test());
     };
     const auto any_behind = [&] {
       for (Location* l = first_location(); l; l = l->next)
         if (is_behind(*l)) return true;
       return false;
     };
-    for (look_after_followers(*leader_); any_behind(); look_after_followers(*leader_))
+    for (serve_followers(*leader_); any_behind(); serve_followers(*leader_))
       std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
 
@@ -102,12 +102,12 @@ class Followers : public testing::Test {
     resume_others();
   }
 
-  /// On a thread that follows: `count` events in the iteration in progress.
+  /// On a follower: `count` events in the iteration in progress.
   static void record(Location& l, Account& account, int count) {
     const std::uint64_t before = published_epoch.load();
     ASSERT_TRUE(enter(l, {0, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), 0}));
-    const std::uint64_t span = l.following->epoch.load();
-    EXPECT_TRUE(before <= span || l.following->stopped.load()) << "an event in an iteration that was over";
+    const std::uint64_t span = l.follower->epoch.load();
+    EXPECT_TRUE(before <= span || l.follower->stopped.load()) << "an event in an iteration that was over";
     bool full = false;
     const NodeId node = l.tree.child(root_node, NodeKind::Region, span / 2 % regions, full);
     l.tree.values(node)[column_of(MetricId::Visits)] += count;
@@ -137,7 +137,7 @@ class Followers : public testing::Test {
             Row& row = all.emplace_back();
             if (!item.run) std::copy_n(item.row, logged_count, row.begin());
             else if (item.run != format::Run::Absent)
-              row[format::logged_place(MetricId::Wall)] = walls.at(all.size() - 1);
+              row[format::logged_index(MetricId::Wall)] = walls.at(all.size() - 1);
           }
         }
         ASSERT_FALSE(block.damaged());
@@ -167,7 +167,7 @@ class Followers : public testing::Test {
 
   /// Compares what was made of a location with the account of its thread.
   void check(Location& l, const Account& account, bool lossless = true) {
-    std::int64_t calls = l.settled.mpi_calls + l.unit.mpi_calls, wall = l.settled.wall + l.unit.wall;
+    std::int64_t calls = l.outside.mpi_calls + l.unit.mpi_calls, wall = l.outside.wall + l.unit.wall;
     std::int64_t visits = 0, bytes = 0;
     const auto add = [&](const std::int64_t* values) {
       if (!values) return;
@@ -178,7 +178,7 @@ class Followers : public testing::Test {
       const Node& node = l.tree.node(NodeId{id});
       if (node.kind != NodeKind::Region) continue;
       add(l.tree.values_of(node));
-      add(l.tree.settled_of(node));
+      add(l.tree.outside_values_of(node));
     }
     Iterations* iterations = l.iterations;
     for (std::uint32_t i = 0; iterations && i < iterations->count; ++i) {
@@ -514,9 +514,9 @@ TEST_F(Followers, one_is_held_while_the_others_go_on) {
     EXPECT_TRUE(is_held(held));
     EXPECT_FALSE(is_held(other));
     EXPECT_FALSE(pause_others()) << "one at a time";
-    const std::int64_t calls = held.settled.mpi_calls + held.unit.mpi_calls;
+    const std::int64_t calls = held.outside.mpi_calls + held.unit.mpi_calls;
     for (const int before = recorded[1 - t].load(); recorded[1 - t].load() < before + 100;) std::this_thread::yield();
-    EXPECT_EQ(calls, held.settled.mpi_calls + held.unit.mpi_calls);
+    EXPECT_EQ(calls, held.outside.mpi_calls + held.unit.mpi_calls);
     resume_others();
     for (const int before = recorded[t].load(); recorded[t].load() < before + 100;) std::this_thread::yield();
   }
@@ -547,7 +547,7 @@ TEST_F(Followers, iterations_that_nobody_looked_after_count_outside) {
   steps.reach(4);
   thread.join();
   for (int i = 0; i < 5000; ++i) end(i % 2 - 1);  // while what it noticed waits in the queue
-  look_after_followers(*leader_);
+  serve_followers(*leader_);
   bring_up_to_date();
   // Twice the unit in progress, and once what was passed before one that waited.
   EXPECT_EQ(2, location->losses[static_cast<std::size_t>(Loss::IterationUnclustered)]);
@@ -619,7 +619,7 @@ TEST_F(Followers, a_thread_with_a_loop_of_its_own_follows_no_more_and_loses_noth
   bring_up_to_date();
   EXPECT_EQ(0U, location->iterations->count);
   check(*location, account, false);
-  EXPECT_EQ(account.total, location->settled.mpi_calls);
+  EXPECT_EQ(account.total, location->outside.mpi_calls);
 }
 
 }  // namespace

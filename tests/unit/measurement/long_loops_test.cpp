@@ -70,7 +70,7 @@ class LongLoop : public testing::Test {
   std::vector<platform::Ticks> walls_;
 };
 
-constexpr std::size_t wall_place = format::logged_place(MetricId::Wall);
+constexpr std::size_t wall_index = format::logged_index(MetricId::Wall);
 
 TEST_F(LongLoop, has_the_sums_of_all_iterations_in_a_log_that_grows_with_their_logarithm) {
   std::mt19937_64 random(1);
@@ -86,8 +86,8 @@ TEST_F(LongLoop, has_the_sums_of_all_iterations_in_a_log_that_grows_with_their_l
     ASSERT_FALSE(item.run);
     ASSERT_EQ(format::log_level_at(at, whole), level);
     const std::uint64_t kept = format::KeptIterations{level}.in_block(at >> level);
-    ASSERT_EQ(walls_[kept], item.row[wall_place]) << at;
-    sum += item.row[wall_place] + (level > 0 ? item.others[wall_place] : 0);
+    ASSERT_EQ(walls_[kept], item.row[wall_index]) << at;
+    sum += item.row[wall_index] + (level > 0 ? item.others[wall_index] : 0);
   });
   for (const platform::Ticks wall : walls_) truth += wall;
   EXPECT_EQ(truth, sum);
@@ -127,8 +127,8 @@ TEST_F(LongLoop, keeps_the_slowest_iterations) {
   std::vector<std::uint64_t> order(walls_.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::stable_sort(order, std::greater<>{}, [&](std::uint64_t i) { return walls_[i]; });
-  ASSERT_EQ(format::most_slowest, loop_->slowest.count);
-  for (std::size_t i = 0; i < format::most_slowest; ++i) {
+  ASSERT_EQ(format::max_slowest, loop_->slowest.count);
+  for (std::size_t i = 0; i < format::max_slowest; ++i) {
     EXPECT_EQ(order[i], loop_->slowest.one[i].number) << i;
     EXPECT_EQ(walls_[order[i]], loop_->slowest.one[i].wall) << i;
   }

@@ -181,8 +181,8 @@ TEST(Segments, adjacent_ones_are_one_and_the_closest_are_joined) {
   EXPECT_EQ(segments.of[1].end, 0x7000u);
   for (std::uintptr_t i = 1; i < 2 * Segments::limit; ++i) segments.add({i << 20, (i << 20) + 0x1000});
   ASSERT_EQ(segments.count, Segments::limit);
-  for (std::uintptr_t i = 1; i < 2 * Segments::limit; ++i) EXPECT_TRUE(segments.contain((i << 20) + 0xfff));
-  EXPECT_TRUE(segments.contain(0x3000)) << "the smallest hole is given up first";
+  for (std::uintptr_t i = 1; i < 2 * Segments::limit; ++i) EXPECT_TRUE(segments.contains((i << 20) + 0xfff));
+  EXPECT_TRUE(segments.contains(0x3000)) << "the smallest hole is given up first";
 }
 
 /// The loader lists a library before it can be found by an address. One that is looked at just then is the same, too.

@@ -57,17 +57,17 @@ struct OffCpuTest : testing::Test {
   /// As the wrapper of a call does it.
   template <class F>
   void call(F f) {
-    location->call.begin = end_user_stretch(*location);
+    location->call.begin = end_user_time(*location);
     f();
     const platform::Ticks end = platform::now(), time = end - location->call.begin;
-    if (time >= shortest_with_switch) look_after_call(*location, time, end);
+    if (time >= shortest_with_switch) look_at_call_end(*location, time, end);
   }
   NodeId path(std::uint64_t region) {
     bool full = false;
     return location->tree.child(root_node, NodeKind::Region, region, full);
   }
   std::int64_t off_cpu_of(NodeId node) { return location->tree.values(node)[column_of(MetricId::OffCpuMpi)]; }
-  void end_part() { end_user_part(*location, platform::now()); }
+  void end_part() { look_at_boundary(*location, platform::now()); }
   OffCpuTimes sum() const { return location->off_cpu.sum; }
   std::int64_t blocked() const { return sum().user - sum().waited; }
 

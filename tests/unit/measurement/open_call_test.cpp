@@ -75,16 +75,16 @@ class OpenCalls : public testing::Test {
     const Hold hold(*location, Inside::Call, nullptr);
     const Ticks now = platform::now();
     cut_open_call(*location, now, now);
-    settle_unit(*location);
+    count_unit_outside(*location);
   }
-  /// Of all nodes of a region: visits and time, settled or not.
+  /// Visits and time of all nodes of a region, in the unit in progress and outside of iterations.
   std::pair<std::int64_t, Ticks> of(RegionId region) const {
     std::pair<std::int64_t, Ticks> sum{};
     for (std::uint32_t id = 0; id < location->tree.size(); ++id) {
       const Node& n = location->tree.node(NodeId{id});
       if (n.kind != NodeKind::Region || n.key != static_cast<std::uint64_t>(region) || !n.values) continue;
-      sum.first += location->tree.values_of(n)[visits] + location->tree.settled_of(n)[visits];
-      sum.second += location->tree.values_of(n)[time_column] + location->tree.settled_of(n)[time_column];
+      sum.first += location->tree.values_of(n)[visits] + location->tree.outside_values_of(n)[visits];
+      sum.second += location->tree.values_of(n)[time_column] + location->tree.outside_values_of(n)[time_column];
     }
     return sum;
   }
@@ -103,8 +103,8 @@ class OpenCalls : public testing::Test {
   }
   void expect_all_time_is_accounted_for(std::int64_t calls) {
     EXPECT_EQ(location->inside.load(), Inside::User);
-    EXPECT_EQ(location->unit.mpi + location->settled.mpi, of(outer).second);
-    EXPECT_EQ(location->unit.mpi_calls + location->settled.mpi_calls, calls);
+    EXPECT_EQ(location->unit.mpi + location->outside.mpi, of(outer).second);
+    EXPECT_EQ(location->unit.mpi_calls + location->outside.mpi_calls, calls);
     EXPECT_EQ(of(outer).first, calls);
     EXPECT_EQ(of(inner).first, 0);
   }
@@ -152,8 +152,8 @@ TEST_F(OpenCalls, a_unit_that_ends_gets_what_has_passed) {
   call(outer, [&] {
     spin();
     end_unit_here();
-    EXPECT_EQ(location->settled.mpi, of(outer).second);
-    EXPECT_GT(location->settled.mpi, 0);
+    EXPECT_EQ(location->outside.mpi, of(outer).second);
+    EXPECT_GT(location->outside.mpi, 0);
     spin();
     end_unit_here();
     spin();
@@ -213,7 +213,7 @@ TEST_F(OpenCalls, by_a_known_path_count_in_the_unit_in_progress) {
     const Node& node = location->tree.node(NodeId{location->tree.touched()[0]});
     EXPECT_EQ(location->tree.values_of(node)[visits], times) << "unit " << unit;
     const Hold hold(*location, Inside::User, nullptr);
-    settle_unit(*location);
+    count_unit_outside(*location);
   }
   EXPECT_EQ(of(outer).first, units * times);
 }

@@ -41,7 +41,7 @@ TEST(RegionName, is_cut_between_characters) {
 }
 
 TEST(UserRegion, equal_names_have_one_id_in_all_threads_and_names_past_the_last_id_share_one) {
-  constexpr int names = most_user_regions + 500;
+  constexpr int names = max_user_regions + 500;
   std::vector<std::vector<RegionId>> ids(4);
   std::vector<std::thread> threads;
   for (auto& own : ids)
@@ -53,7 +53,7 @@ TEST(UserRegion, equal_names_have_one_id_in_all_threads_and_names_past_the_last_
   EXPECT_EQ("region 0", name_of(ids[0][0]));
   EXPECT_EQ("region 1000", name_of(ids[0][1000]));
   EXPECT_EQ("(other regions)", name_of(ids[0].back()));
-  EXPECT_EQ(most_user_regions, user_region_names().size());
+  EXPECT_EQ(max_user_regions, user_region_names().size());
   bool is_new = true;
   EXPECT_EQ(ids[0][7], user_region(RegionName("region 7"), &is_new));
   EXPECT_FALSE(is_new);

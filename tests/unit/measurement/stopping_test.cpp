@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "measurement/entrance.hpp"
-#include "measurement/following.hpp"
+#include "measurement/follower.hpp"
 #include "measurement/locations.hpp"
 #include "measurement/mpi_call.hpp"
 
@@ -58,7 +58,7 @@ void stop_for(Location& l, int spins) {
 }
 
 void expect_all_is_accounted_for(const Location& l) {
-  UnitTotals units = l.settled;
+  UnitTotals units = l.outside;
   units += l.unit;
   EXPECT_FALSE(l.stopped);
   EXPECT_EQ(l.end - l.first_begin, units.wall + l.while_stopped.wall) << "thread " << l.thread;
@@ -67,11 +67,11 @@ void expect_all_is_accounted_for(const Location& l) {
   std::int64_t row[3] = {};
   for (std::uint32_t id = 0; id < l.tree.size(); ++id) {
     const Node& node = l.tree.node(NodeId{id});
-    const std::int64_t *own = l.tree.values_of(node), *settled = l.tree.settled_of(node);
+    const std::int64_t *own = l.tree.values_of(node), *outside = l.tree.outside_values_of(node);
     if (!own) continue;
-    row[0] += own[visits] + settled[visits];
-    row[1] += own[sent] + settled[sent];
-    row[2] += own[time_column] + settled[time_column];
+    row[0] += own[visits] + outside[visits];
+    row[1] += own[sent] + outside[sent];
+    row[2] += own[time_column] + outside[time_column];
   }
   EXPECT_EQ(units.mpi_calls, row[0]);
   EXPECT_EQ(units.mpi_calls, row[1]);

@@ -53,16 +53,16 @@ TEST_F(StretchesTest, classes_are_exact_and_what_finds_no_place_is_together) {
     opened = node;
   }
   EXPECT_EQ(20000u, stretches_.count());
-  ASSERT_GT(truth.size(), Stretches::most_classes);
+  ASSERT_GT(truth.size(), Stretches::max_groups);
   std::uint64_t known = 0, count = 0, time = 0;
-  for (const Stretches::Class& of : stretches_.classes()) {
+  for (const Stretches::Group& of : stretches_.groups()) {
     count += of.count;
     time += of.time;
     if (of.count == 0 || of.closed == events::no_node) continue;
     ++known;
     EXPECT_EQ((truth[{of.opened, of.closed}]), std::pair(of.count, of.time));
   }
-  EXPECT_EQ(Stretches::most_classes, known);
+  EXPECT_EQ(Stretches::max_groups, known);
   EXPECT_EQ(20000u, count);
   EXPECT_EQ(static_cast<std::uint64_t>(now_ - 1000), time);
 }

@@ -36,7 +36,7 @@ TEST_F(ChannelsTest, each_channel_counts_by_itself) {
   EXPECT_EQ(0u, count(from(1, 7)));
   EXPECT_EQ(0u, count(to(1, 8)));
   EXPECT_EQ(1u, count(to(1, 7)));
-  const MessageNumber other_tag = channels.count(to(1, 7 + 32), full);  // a tag of the same class
+  const MessageNumber other_tag = channels.count(to(1, 7 + 32), full);  // a tag of the same bucket
   EXPECT_EQ((MessageNumber{2, 2 * hash_of_tag(7)}), other_tag);
   EXPECT_EQ((MessageNumber{3, 2 * hash_of_tag(7) + hash_of_tag(39)}), channels.count(to(1, 7), full));
   EXPECT_FALSE(full);
@@ -122,7 +122,7 @@ TEST_F(ChannelsTest, a_freed_receive_has_its_place) {
 
 TEST_F(ChannelsTest, too_many_open_wildcards) {
   std::vector<MessageNumber> posted;
-  for (unsigned i = 0; i < Channels::most_waiting; ++i) posted.push_back(post(from(any_peer, 7)));
+  for (unsigned i = 0; i < Channels::max_waiting; ++i) posted.push_back(post(from(any_peer, 7)));
   EXPECT_FALSE(full);
   (void)post(from(1, 7));
   EXPECT_TRUE(full);
@@ -133,7 +133,7 @@ TEST_F(ChannelsTest, a_full_table_says_so) {
   std::uint64_t numbered = 0;
   for (std::int32_t peer = 0; peer < 100'000; ++peer) numbered += count(to(peer, 1)) == 0;
   EXPECT_TRUE(full);
-  EXPECT_GT(numbered, Channels::places / 2);
+  EXPECT_GT(numbered, Channels::slots / 2);
   EXPECT_EQ(1u, count(to(0, 1)));
 }
 

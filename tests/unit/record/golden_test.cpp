@@ -305,7 +305,7 @@ TEST(Golden, version_1_2) {
   for (const auto& of : loop.slopes[1].paths)
     for (std::size_t c = 0; c < 7; ++c) slopes += static_cast<double>(of.first[c]) + static_cast<double>(of.second[c]);
   EXPECT_NEAR(slopes, 46.006, 1e-3);
-  EXPECT_EQ(loop.follows[format::column_of(format::MetricId::BytesReceived)].second, 7);
+  EXPECT_EQ(loop.scales_with[format::column_of(format::MetricId::BytesReceived)].second, 7);
   EXPECT_TRUE(rank.locations[1].loops[1].samples.empty());
 }
 
@@ -403,14 +403,14 @@ TEST(Golden, version_1_8) {
   ASSERT_EQ(profile.ranks.size(), 3u);
   // The numbers were noted when the file was written, and are not computed anew.
   waits::Durations all;
-  std::int64_t paths = 0, classes = 0;
+  std::int64_t paths = 0, bins = 0;
   for (const experiment::CallDurations& of : profile.ranks[2].locations[1].durations) {
     all.add(of.durations);
     paths += of.path;
-    classes += of.of.code();
+    bins += of.bin.code();
   }
   EXPECT_EQ(paths, 13'976);
-  EXPECT_EQ(classes, 1'988);
+  EXPECT_EQ(bins, 1'988);
   EXPECT_EQ(all.values, (std::array<std::int64_t, waits::column_count>{84, 1'173'030, 900, 22'515, 6, 5445}));
 }
 

@@ -148,7 +148,7 @@ TEST(Iterations, without_a_thread_are_filled_in) {
   EXPECT_EQ(400, run::for_each_iteration(loop, [](auto, auto, auto) {}));
 }
 
-std::size_t place_in_row(format::MetricId metric) { return format::logged_place(metric); }
+std::size_t index_in_row(format::MetricId metric) { return format::logged_index(metric); }
 
 /// A loop in memory, with the metrics that this version logs.
 class LoopInMemory {
@@ -165,7 +165,7 @@ class LoopInMemory {
   }
   static std::vector<std::int64_t> row(std::int64_t wall) {
     std::vector<std::int64_t> row(format::logged_count);
-    row[place_in_row(format::MetricId::Wall)] = wall;
+    row[index_in_row(format::MetricId::Wall)] = wall;
     return row;
   }
   void add(std::uint32_t label, std::int64_t wall) {
@@ -208,11 +208,11 @@ TEST(Iterations, that_a_thread_has_passed_have_the_wall_time_of_the_first_thread
     const bool absent = i<10, in_call = i> 30;
     const std::int64_t wall = absent ? 0 : i == 30 ? 5 : 1000 + i;
     EXPECT_EQ(cluster, absent ? -1 : i == 30 ? 0 : 1) << i;
-    EXPECT_EQ(row[place_in_row(MetricId::Wall)], wall) << i;
-    EXPECT_EQ(row[place_in_row(MetricId::Time)], in_call ? wall : 0) << i;
+    EXPECT_EQ(row[index_in_row(MetricId::Wall)], wall) << i;
+    EXPECT_EQ(row[index_in_row(MetricId::Time)], in_call ? wall : 0) << i;
     if (absent || i == 30) return;
     const auto expect = [&](MetricId metric, std::int64_t value) {
-      EXPECT_NEAR(static_cast<double>(row[place_in_row(metric)]), static_cast<double>(value), 1) << i;
+      EXPECT_NEAR(static_cast<double>(row[index_in_row(metric)]), static_cast<double>(value), 1) << i;
     };
     expect(MetricId::Cpu, in_call ? 0 : 2 * wall);
     expect(MetricId::WaitedForCore, in_call ? 0 : wall);
@@ -237,7 +237,7 @@ TEST(Iterations, that_are_not_kept_have_the_mean_of_their_group) {
     of.add(static_cast<std::uint32_t>(i % 2), walls.back());
   }
   of.close();
-  const auto wall = place_in_row(format::MetricId::Wall);
+  const auto wall = index_in_row(format::MetricId::Wall);
   std::vector<std::int64_t> read;
   EXPECT_EQ(iterations, run::for_each_iteration(of.loop, [&](std::int64_t i, std::int32_t cluster, auto row) {
               EXPECT_EQ(static_cast<std::int64_t>(read.size()), i);
@@ -322,9 +322,9 @@ void expect_sample_samples_and_slopes(const experiment::Profile& profile, int ra
       EXPECT_NE(samples.of(static_cast<std::int64_t>(format::KeptIterations{level}.in_block(0))), nullptr)
           << "backwards";
       ASSERT_EQ(loop.slopes.size(), 2u);
-      EXPECT_EQ(loop.follows[4].first, 6);
-      EXPECT_EQ(loop.follows[4].second, 5);
-      EXPECT_EQ(loop.follows[1].second, -1);
+      EXPECT_EQ(loop.scales_with[4].first, 6);
+      EXPECT_EQ(loop.scales_with[4].second, 5);
+      EXPECT_EQ(loop.scales_with[1].second, -1);
       for (const experiment::ClassSlopes& slopes : loop.slopes) {
         ASSERT_EQ(slopes.paths.size(), calls.size());
         for (const experiment::PathSlopes& of : slopes.paths) {

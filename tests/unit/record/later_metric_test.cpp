@@ -151,7 +151,7 @@ class LaterVersion {
     const std::uint64_t columns = copy.read_varint();
     copy.out().varint(columns + 1);
     copy.varints(2 * columns);
-    copy.out().varint(0);  // follows nothing
+    copy.out().varint(0);  // scales with nothing
     copy.out().varint(0);
     return copy.take();
   }

@@ -59,11 +59,11 @@ std::size_t block_of_rank(const std::string& file, int rank) {
   return get<std::uint64_t>(file, entry_of_rank(rank) + 8);
 }
 
-struct Place {
+struct ByteRange {
   std::size_t at = 0, size = 0;
 };
-/// Where the payload of a section lies; nothing: the block does not have it.
-Place section_of(const std::string& file, std::size_t block, Section type) {
+/// The range of a section's payload; empty: the block does not have it.
+ByteRange section_of(const std::string& file, std::size_t block, Section type) {
   const auto count = get<std::uint32_t>(file, block);
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t entry = block + format::section_table_head + i * format::section_entry_size;
@@ -95,9 +95,9 @@ using Facts = std::map<std::string, std::string>;
 
 class FactFinder {
  public:
-  FactFinder(const Experiment& of, const std::vector<std::string>& names, std::size_t place)
+  FactFinder(const Experiment& of, const std::vector<std::string>& names, std::size_t rank_index)
       : definitions_(of.definitions()), names_(names) {
-    const auto run = of.rank(place, Depth::Run), whole = of.rank(place, Depth::Whole);
+    const auto run = of.rank(rank_index, Depth::Run), whole = of.rank(rank_index, Depth::Whole);
     if (!run || !whole) return;
     add_run(*run, "");
     add_run(*whole, " of the whole");
@@ -244,9 +244,9 @@ Findings findings_of(const std::string& directory) {
   try {
     const auto experiment = Experiment::open(directory);
     const auto names = path_names(experiment->definitions());
-    for (std::size_t place = 0; place < experiment->ranks().size(); ++place) {
-      Facts facts = FactFinder(*experiment, names, place).take();
-      if (!facts.empty()) found.ranks[experiment->ranks()[place]] = std::move(facts);
+    for (std::size_t rank_index = 0; rank_index < experiment->ranks().size(); ++rank_index) {
+      Facts facts = FactFinder(*experiment, names, rank_index).take();
+      if (!facts.empty()) found.ranks[experiment->ranks()[rank_index]] = std::move(facts);
     }
     found.damage = experiment->damage();
   } catch (const experiment::ReadError& error) {
@@ -378,10 +378,10 @@ TEST_F(LocalDamage, of_a_section_of_a_rank_costs_what_it_holds) {
   std::set<Section> met;
   for (int rank = 0; rank < job_ranks; ++rank)
     for (const Cost& cost : costs) {
-      const Place place = section_of(good_file(), block_of_rank(good_file(), rank), cost.section);
-      if (place.size == 0) continue;
+      const ByteRange range = section_of(good_file(), block_of_rank(good_file(), rank), cost.section);
+      if (range.size == 0) continue;
       met.insert(cost.section);
-      for (const std::size_t at : {place.at, place.at + place.size / 2, place.at + place.size - 1}) {
+      for (const std::size_t at : {range.at, range.at + range.size / 2, range.at + range.size - 1}) {
         SCOPED_TRACE("rank " + std::to_string(rank) + ", section " + std::to_string(static_cast<int>(cost.section)) +
                      ", byte " + std::to_string(at));
         Findings found = with(flipped(good_file(), at));
@@ -390,7 +390,7 @@ TEST_F(LocalDamage, of_a_section_of_a_rank_costs_what_it_holds) {
         if (const auto number = said.find('#'); number != said.npos) said.replace(number, 1, std::to_string(rank));
         EXPECT_TRUE(has_line(
             found.damage,
-            profile + ": at byte " + std::to_string(place.at) + ": rank " + std::to_string(rank) + ", section '",
+            profile + ": at byte " + std::to_string(range.at) + ": rank " + std::to_string(rank) + ", section '",
             said));
         EXPECT_EQ(found.damage.size(), 1u);
         EXPECT_EQ(found.ranks.contains(rank), !cost.topics.empty());
@@ -408,7 +408,7 @@ TEST_F(LocalDamage, of_a_section_of_a_rank_costs_what_it_holds) {
 }
 
 TEST_F(LocalDamage, of_slopes_is_told_where_nothing_needs_them) {
-  const Place slopes = section_of(good_file(), block_of_rank(good_file(), 2), Section::Slopes);
+  const ByteRange slopes = section_of(good_file(), block_of_rank(good_file(), 2), Section::Slopes);
   write_file(profile, flipped(good_file(), slopes.at + slopes.size / 2));
   const auto experiment = Experiment::open(directory.path);
   ASSERT_TRUE(experiment->rank(2, Depth::Run));
@@ -489,10 +489,10 @@ TEST_F(LocalDamage, of_definitions_costs_names_only_where_numbers_do_without) {
   const auto block = get<std::uint64_t>(good_file(), definitions_field);
   for (const Definition& of : definitions) {
     SCOPED_TRACE(of.said);
-    const Place place = section_of(good_file(), block, of.section);
-    const Findings found = with(flipped(good_file(), place.at + place.size / 2));
+    const ByteRange range = section_of(good_file(), block, of.section);
+    const Findings found = with(flipped(good_file(), range.at + range.size / 2));
     EXPECT_TRUE(strictly_refused(directory.path));
-    const std::string begin = profile + ": at byte " + std::to_string(place.at) + ": definitions, ";
+    const std::string begin = profile + ": at byte " + std::to_string(range.at) + ": definitions, ";
     if (of.refused) {
       EXPECT_TRUE(has_line({found.error}, begin, of.said));
       continue;
@@ -684,7 +684,7 @@ class DamagedFrames : public ::testing::Test {
     for (const std::string& frame : frames) all += frame;
     return all;
   }
-  std::size_t place_of(std::size_t frame) const {
+  std::size_t offset_of_frame(std::size_t frame) const {
     std::size_t at = 0;
     for (std::size_t i = 0; i < frame; ++i) at += frames[i].size();
     return at;
@@ -771,10 +771,10 @@ class DamagedFrames : public ::testing::Test {
 
 /// Damages every field of the head, the contents, and the checksum.
 std::vector<std::size_t> bytes_of_frame(const std::string& frame) {
-  std::vector<std::size_t> places;
-  for (std::size_t at = 0; at < format::frame_head_size; ++at) places.push_back(at);
-  for (const std::size_t at : {format::frame_head_size, frame.size() / 2, frame.size() - 1}) places.push_back(at);
-  return places;
+  std::vector<std::size_t> offsets;
+  for (std::size_t at = 0; at < format::frame_head_size; ++at) offsets.push_back(at);
+  for (const std::size_t at : {format::frame_head_size, frame.size() / 2, frame.size() - 1}) offsets.push_back(at);
+  return offsets;
 }
 
 TEST_F(DamagedFrames, in_the_profile_cost_their_iterations) {
@@ -786,7 +786,7 @@ TEST_F(DamagedFrames, in_the_profile_cost_their_iterations) {
       for (const int bit : {0, 7}) {
         SCOPED_TRACE("frame " + std::to_string(frame) + ", byte " + std::to_string(at) + ", bit " +
                      std::to_string(bit));
-        write_file(profile, flipped(good_file, section + place_of(frame) + at, bit));
+        write_file(profile, flipped(good_file, section + offset_of_frame(frame) + at, bit));
         expect_gap({frame}, profile);
       }
 }
@@ -797,7 +797,7 @@ TEST_F(DamagedFrames, in_a_file_of_the_rank_cost_their_iterations) {
   for (const std::size_t frame : {std::size_t{0}, frames.size() / 2, frames.size() - 1})
     for (const std::size_t at : bytes_of_frame(frames[frame])) {
       SCOPED_TRACE("frame " + std::to_string(frame) + ", byte " + std::to_string(at));
-      write_file(spill_name, flipped(all, place_of(frame) + at));
+      write_file(spill_name, flipped(all, offset_of_frame(frame) + at));
       expect_gap({frame}, spill_name);
     }
 }
@@ -805,8 +805,8 @@ TEST_F(DamagedFrames, in_a_file_of_the_rank_cost_their_iterations) {
 TEST_F(DamagedFrames, several_of_them_are_several_gaps) {
   ASSERT_NO_FATAL_FAILURE(write(true));
   std::string bytes = all_frames();
-  for (const std::size_t frame : {0, 2, 3}) bytes[place_of(frame) + head + 2] ^= 1;
-  bytes[place_of(2)] ^= 1;
+  for (const std::size_t frame : {0, 2, 3}) bytes[offset_of_frame(frame) + head + 2] ^= 1;
+  bytes[offset_of_frame(2)] ^= 1;
   write_file(spill_name, bytes);
   expect_gap({0, 2, 3}, spill_name);
 }
@@ -824,19 +824,19 @@ TEST_F(DamagedFrames, a_file_of_the_rank_that_is_not_all_there_costs_what_is_mis
   expect_gap(every, spill_name);
   every.erase(0);
   every.erase(1);
-  write_file(spill_name, all.substr(0, place_of(2)));
+  write_file(spill_name, all.substr(0, offset_of_frame(2)));
   expect_gap(every, spill_name);
-  write_file(spill_name, all.substr(0, place_of(2) + frames[2].size() / 2));
+  write_file(spill_name, all.substr(0, offset_of_frame(2) + frames[2].size() / 2));
   expect_gap(every, spill_name);
-  write_file(spill_name, all.substr(0, place_of(2)) + std::string(all.size() - place_of(2), '\0'));
+  write_file(spill_name, all.substr(0, offset_of_frame(2)) + std::string(all.size() - offset_of_frame(2), '\0'));
   expect_gap(every, spill_name);
 }
 
 /// Everything that a user can ask for.
 void read_all(const Experiment& experiment) {
-  for (std::size_t place = 0; place < experiment.ranks().size(); ++place)
+  for (std::size_t rank_index = 0; rank_index < experiment.ranks().size(); ++rank_index)
     for (const Depth depth : {Depth::Run, Depth::Loops, Depth::Whole})
-      if (const auto rank = experiment.rank(place, depth))
+      if (const auto rank = experiment.rank(rank_index, depth))
         for (const auto& location : rank->locations) {
           (void)run::totals_of(location.units, *rank, location, experiment.definitions().paths);
           for (const auto& loop : location.loops) {

@@ -189,14 +189,14 @@ INSTANTIATE_TEST_SUITE_P(Sizes, TreeOfRanks, ::testing::Values(1, 2, 3, 5, 8, 13
 TEST_P(TreeOfRanks, has_every_rank_below_its_parent_once) {
   std::vector<int> parents(static_cast<std::size_t>(GetParam()), -1);
   for (int rank = 0; rank < GetParam(); ++rank) {
-    const record::TreePlace place = record::place_in_tree(rank, GetParam());
-    for (int i = 0; i < place.children; ++i) {
-      EXPECT_EQ(parents[static_cast<std::size_t>(place.child[i])], -1);
-      parents[static_cast<std::size_t>(place.child[i])] = rank;
+    const record::TreePosition position = record::position_in_tree(rank, GetParam());
+    for (int i = 0; i < position.children; ++i) {
+      EXPECT_EQ(parents[static_cast<std::size_t>(position.child[i])], -1);
+      parents[static_cast<std::size_t>(position.child[i])] = rank;
     }
   }
   for (int rank = 1; rank < GetParam(); ++rank)
-    EXPECT_EQ(record::place_in_tree(rank, GetParam()).parent, parents[static_cast<std::size_t>(rank)]);
+    EXPECT_EQ(record::position_in_tree(rank, GetParam()).parent, parents[static_cast<std::size_t>(rank)]);
 }
 
 TEST_P(TreeOfRanks, broadcast_reaches_all) {

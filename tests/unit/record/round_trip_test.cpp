@@ -55,13 +55,13 @@ TEST(RoundTrip, keeps_durations_of_calls_by_path_and_class) {
     for (const auto& entry : entries[l]) expected.add(entry.durations);
     for (const experiment::CallDurations& of : found) {
       EXPECT_EQ(NodeKind::Region, profile.paths[of.path].kind);
-      EXPECT_EQ(7u, of.of.size());
-      kinds.emplace(of.path, of.of.code());
+      EXPECT_EQ(7u, of.bin.size());
+      kinds.emplace(of.path, of.bin.code());
       all.add(of.durations);
     }
     EXPECT_EQ(expected.values, all.values);
-    EXPECT_EQ(found.size(), kinds.size()) << "one row for a path and class";
-    EXPECT_TRUE(std::ranges::is_sorted(found, {}, [](const auto& of) { return std::pair(of.path, of.of.code()); }));
+    EXPECT_EQ(found.size(), kinds.size()) << "one row for a path and bin";
+    EXPECT_TRUE(std::ranges::is_sorted(found, {}, [](const auto& of) { return std::pair(of.path, of.bin.code()); }));
   }
 }
 

@@ -16,8 +16,8 @@
 
 namespace refrain::testing {
 
-/// Bytes also follow the number of messages.
-constexpr clustering::Column sample_follows[] = {{1},          {2}, {3},           {5},  {6, true, 5}, {7},
+/// Bytes also scale with the number of messages.
+constexpr clustering::Column sample_columns[] = {{1},          {2}, {3},           {5},  {6, true, 5}, {7},
                                                  {8, true, 7}, {9}, {10, true, 9}, {11}, {12}};
 
 std::int64_t SampleRank::loss_of(std::size_t loss, std::size_t thread) {
@@ -198,7 +198,7 @@ std::optional<format::Run> sample_run(int iteration) {
   return std::nullopt;
 }
 
-void SampleRank::add_thinned_loop(std::size_t thread, const std::string& name, bool follows) {
+void SampleRank::add_thinned_loop(std::size_t thread, const std::string& name, bool is_follower) {
   constexpr int iterations = 100;
   constexpr std::uint64_t whole = 32;
   SampleLoop& loop = threads_[thread].loops.emplace_back();
@@ -206,9 +206,10 @@ void SampleRank::add_thinned_loop(std::size_t thread, const std::string& name, b
   loop.iterations = iterations;
   const auto& zeros = loop.numbers.emplace_back(measurement::logged_count);
   const auto& no_squares = loop.squares.emplace_back(measurement::logged_count);
-  const std::uint64_t recorded = follows ? 78 : 100;
+  const std::uint64_t recorded = is_follower ? 78 : 100;
   loop.clusters.push_back({clustering::Label{0}, 0, false, recorded, 0, 99, 50, {}, zeros, zeros, no_squares});
-  if (follows) loop.clusters.push_back({format::passed_label, 1, false, 17, 5, 31, 5, {}, zeros, zeros, no_squares});
+  if (is_follower)
+    loop.clusters.push_back({format::passed_label, 1, false, 17, 5, 31, 5, {}, zeros, zeros, no_squares});
   clustering::Precision columns[measurement::logged_count];
   for (std::size_t m = 0; m < measurement::logged_count; ++m)
     columns[m] = format::row_of(format::logged_metrics[m]).log;
@@ -216,10 +217,10 @@ void SampleRank::add_thinned_loop(std::size_t thread, const std::string& name, b
   if (!log.create(columns, 4096, whole)) std::abort();
   for (int i = 0; i < iterations; ++i) {
     const auto number = static_cast<std::uint64_t>(i);
-    const std::optional<format::Run> run = follows ? sample_run(i) : std::nullopt;
+    const std::optional<format::Run> run = is_follower ? sample_run(i) : std::nullopt;
     std::int64_t row[measurement::logged_count] = {};
-    const std::int64_t wall = (follows && !run ? 500 : 1000) + i;
-    row[format::logged_place(measurement::MetricId::Wall)] = wall;
+    const std::int64_t wall = (is_follower && !run ? 500 : 1000) + i;
+    row[format::logged_index(measurement::MetricId::Wall)] = wall;
     const auto append = [&] {
       return run ? log.append_run(number, 1, *run) : log.append(number, clustering::Label{0}, row);
     };
@@ -347,7 +348,7 @@ record::RankRecord& SampleRank::record() {
   record_.communicators = communicators_;
   record_.windows = windows_;
   record_.window_traffic = window_traffic_;
-  record_.follows = sample_follows;
+  record_.mpi_call_columns = sample_columns;
   return record_;
 }
 
@@ -369,7 +370,7 @@ std::vector<waits::DurationTable::Entry> sample_durations(const record::Location
     for (const bool receives : {true, false}) {
       auto& entry = entries.emplace_back();
       entry.node = node;
-      entry.of = waits::CallClass(waits::Transfer{.bytes = 100, .what = receives ? waits::Transfer::receives : 0});
+      entry.bin = waits::CallBin(waits::Transfer{.bytes = 100, .what = receives ? waits::Transfer::receives : 0});
       for (std::int64_t call = 0; call < 3; ++call)
         entry.durations.add_call(100 * node + 7 * call + receives, 100 * node + 7 * call + receives);
       entries.emplace_back();

@@ -71,9 +71,9 @@ class SampleRank {
   /// 2, ..., and `iterations` iterations in log and merges. Everything follows from the arguments.
   void add_loop(std::size_t thread, const std::string& name, int clusters, int iterations);
   /// Adds a loop of 100 iterations to a thread, which last 1000, 1001, ... ticks: a record for each of the first 32,
-  /// then for one of two, then for one of four. For a thread that follows, sample_run() says in which of them it
-  /// recorded nothing; the others last 500, 501, ... ticks.
-  void add_thinned_loop(std::size_t thread, const std::string& name, bool follows);
+  /// then for one of two, then for one of four. For a follower, sample_run() says in which of them it recorded
+  /// nothing; the others last 500, 501, ... ticks.
+  void add_thinned_loop(std::size_t thread, const std::string& name, bool is_follower);
   /// Adds two metrics that the user has asked for to all threads so far, which must have no loops.
   void add_extra_metrics();
   void add_communicator(measurement::CommunicatorRecord c, std::vector<std::int32_t> members);
@@ -128,13 +128,13 @@ class SampleRank {
 /// The values that `add_loop` gives an iteration: label and overall metrics.
 std::uint32_t sample_label(int iteration);
 std::int64_t sample_overall(int iteration, std::size_t metric);
-/// The values that `add_thinned_loop` gives an iteration of a thread that follows; none: it has a record.
+/// The values that `add_thinned_loop` gives an iteration of a follower; none: it has a record.
 std::optional<format::Run> sample_run(int iteration);
 /// The values that `add_samples_and_slopes` gives the n-th call path of its kind.
 std::int64_t sample_samples(int iteration, int path);
 float sample_slope(std::uint32_t class_index, int path, std::size_t column, bool second);
 
-/// Durations of two classes for each call path to MPI of a location, in no particular order, with free places between.
+/// Durations of two bins for each call path to MPI of a location, in no particular order, with free slots between.
 std::vector<waits::DurationTable::Entry> sample_durations(const record::LocationRecord& location);
 
 /// All paths of a profile; `by_id` names modules by build-id where they have one (as text), else by path.

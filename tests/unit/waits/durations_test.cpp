@@ -39,7 +39,7 @@ TEST(Durations, calls_that_become_shorter_bit_by_bit_are_not_all_short) {
   Durations of;
   for (double ticks = 3e6; ticks > 3e5; ticks *= 0.85)
     for (int i = 0; i < 1000; ++i) of.add_call(static_cast<std::int64_t>(ticks), static_cast<std::int64_t>(ticks));
-  EXPECT_LE(of[C::ShortTime], of[C::ShortCalls] * Durations::most_of_short(of[C::Shortest]));
+  EXPECT_LE(of[C::ShortTime], of[C::ShortCalls] * Durations::short_limit(of[C::Shortest]));
   EXPECT_GT(of[C::ShortCalls], 0);
 }
 
@@ -74,9 +74,9 @@ TEST(Durations, of_groups_of_which_one_has_only_waited) {
 }
 
 TEST(Durations, what_moves_much_varies_by_a_quarter) {
-  EXPECT_EQ(4000, Durations::most_of_short(1000));
-  EXPECT_EQ(22'000, Durations::most_of_short(10'000));
-  EXPECT_EQ(1'250'000, Durations::most_of_short(1'000'000));
+  EXPECT_EQ(4000, Durations::short_limit(1000));
+  EXPECT_EQ(22'000, Durations::short_limit(10'000));
+  EXPECT_EQ(1'250'000, Durations::short_limit(1'000'000));
 }
 
 TEST(Durations, of_two_groups_by_their_reductions) {
@@ -99,11 +99,11 @@ class TableTest : public testing::Test {
     return held_.back().get() + (64 - at % 64) % 64;
   }
   /// As measurement/ does it.
-  void add(std::uint32_t node, CallClass of, std::int64_t ticks) {
-    if (table_.add_usual(node, of, ticks, ticks) || table_.add(node, of, ticks, ticks)) return;
+  void add(std::uint32_t node, CallBin bin, std::int64_t ticks) {
+    if (table_.add_usual(node, bin, ticks, ticks) || table_.add(node, bin, ticks, ticks)) return;
     const unsigned bits = table_.bits() == 0 ? 3 : table_.bits() + 1;
-    if (entries_ == table_.most_entries()) table_.move_to(memory(bits), bits);
-    table_.add_entry(node, of, ticks, ticks);
+    if (entries_ == table_.max_entries()) table_.move_to(memory(bits), bits);
+    table_.add_entry(node, bin, ticks, ticks);
     ++entries_;
   }
   DurationTable table_;
@@ -113,7 +113,7 @@ class TableTest : public testing::Test {
 
 TEST_F(TableTest, without_memory_nothing_has_an_entry) {
   EXPECT_FALSE(table_.add(1, {}, 1, 1));
-  EXPECT_EQ(0u, table_.most_entries());
+  EXPECT_EQ(0u, table_.max_entries());
   EXPECT_TRUE(table_.view().empty());
 }
 
@@ -126,13 +126,12 @@ TEST_F(TableTest, a_call_is_usual_when_it_is_neither_the_first_nor_the_shortest_
   EXPECT_FALSE(table_.add_usual(1, {}, 11, 11));
   EXPECT_TRUE(table_.add(1, {}, 11, 11));
   EXPECT_TRUE(table_.add_usual(1, {}, 11, 11));
-  for (const DurationTable::Entry& entry : table_.view())
-    EXPECT_EQ(entry.node == 0 ? 0 : 4, entry.durations[C::Calls]);
+  for (const DurationTable::Entry& entry : table_.view()) EXPECT_EQ(entry.node == 0 ? 0 : 4, entry.durations[C::Calls]);
 }
 
 TEST_F(TableTest, a_quarter_stays_free) {
   table_.move_to(memory(3), 3);
-  ASSERT_EQ(6u, table_.most_entries());
+  ASSERT_EQ(6u, table_.max_entries());
   for (std::uint32_t node = 1; node <= 6; ++node) table_.add_entry(node, {}, 1, 1);
   EXPECT_FALSE(table_.add(7, {}, 1, 1));
   EXPECT_TRUE(table_.add(6, {}, 1, 1));
@@ -143,17 +142,17 @@ TEST_F(TableTest, what_is_added_is_there_however_often_it_moves) {
   std::map<std::pair<std::uint32_t, std::uint16_t>, Durations> expected;
   for (int i = 0; i < 100'000; ++i) {
     const auto node = static_cast<std::uint32_t>(random() % 500 + 1);
-    const CallClass of(
+    const CallBin bin(
         Transfer{.bytes = std::int64_t{1} << (random() % 3 * 5), .what = random() % 2 * Transfer::receives});
     const auto ticks = static_cast<std::int64_t>(random() % 10'000);
-    add(node, of, ticks);
-    expected[{node, of.code()}].add_call(ticks, ticks);
+    add(node, bin, ticks);
+    expected[{node, bin.code()}].add_call(ticks, ticks);
   }
   std::size_t found = 0;
   for (const DurationTable::Entry& entry : table_.view()) {
     if (entry.node == 0) continue;
     ++found;
-    const auto key = std::pair(entry.node, entry.of.code());
+    const auto key = std::pair(entry.node, entry.bin.code());
     EXPECT_EQ(expected.at(key).values, entry.durations.values);
   }
   EXPECT_EQ(expected.size(), found);

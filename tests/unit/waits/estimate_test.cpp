@@ -120,7 +120,7 @@ TEST(Estimate, calls_that_are_longer_than_any_network_needs_have_waited) {
   const Durations of = of_calls({20'000'000, 20'100'000, 20'200'000}, 20);
   const Floor floor = floor_of({of});
   const Calls calls(of, tick_s);
-  const CallClass small(Transfer{.bytes = 8, .what = Transfer::receives}),
+  const CallBin small(Transfer{.bytes = 8, .what = Transfer::receives}),
       large(Transfer{.bytes = 1 << 21, .what = Transfer::receives});
   for (const LongBy long_by : {LongBy::waiting, LongBy::data}) {
     const Estimate found = estimate(calls, floor, floor, {.long_by = long_by, .slowest_s = slowest_of(small)});

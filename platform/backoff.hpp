@@ -12,11 +12,11 @@
 
 namespace refrain::platform {
 
-class Patience {
+class Backoff {
  public:
-  explicit Patience(std::int64_t longest_ns) : deadline_(monotonic_ns() + longest_ns) {}
+  explicit Backoff(std::int64_t timeout_ns) : deadline_(monotonic_ns() + timeout_ns) {}
   /// `deadline_ns` is a time of the monotonic clock.
-  static Patience until(std::int64_t deadline_ns) { return Patience(deadline_ns - monotonic_ns()); }
+  static Backoff until(std::int64_t deadline_ns) { return Backoff(deadline_ns - monotonic_ns()); }
   /// Yields the processor, later sleeps for a moment. False: the time is over. errno may change. Async-signal-safe.
   bool wait() {
     if (rounds_ < polite_rounds) {
@@ -24,14 +24,14 @@ class Patience {
     } else {
       const timespec pause{0, pause_ns_};
       syscall(SYS_nanosleep, &pause, nullptr);
-      pause_ns_ = std::min(2 * pause_ns_, longest_pause_ns);
+      pause_ns_ = std::min(2 * pause_ns_, max_pause_ns);
     }
     return ++rounds_ % 16 != 0 || monotonic_ns() < deadline_;
   }
 
  private:
   static constexpr unsigned polite_rounds = 64;
-  static constexpr long longest_pause_ns = 200'000;
+  static constexpr long max_pause_ns = 200'000;
   std::int64_t deadline_;
   unsigned rounds_ = 0;
   long pause_ns_ = 1000;
