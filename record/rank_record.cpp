@@ -4,7 +4,6 @@
 #include <cstring>
 #include <optional>
 
-#include "measurement/boundaries.hpp"
 #include "measurement/call_durations.hpp"
 #include "measurement/event_log.hpp"
 #include "measurement/follower.hpp"
@@ -298,14 +297,12 @@ const measurement::Stretches* RankRecordBuilder::copy_of(const measurement::Stre
 bool RankRecordBuilder::add_held(Location& l) {
   copies_are_needed_ = false;
   if (threads_ != Threads::Going) return (threads_ != Threads::Ended && !measurement::is_held(l)) || add(l);
-  const Location* const own = measurement::own_location();
-  const bool is_own = &l == own;
+  const bool is_own = &l == measurement::own_location();
   const measurement::FollowerLock lock(l);
   if (!lock || (!is_own && !measurement::pause_one(l))) return false;
   measurement::bring_up_to_date(l);
-  // The loops of a follower are filled by the first thread alone.
-  const bool by_own = measurement::is_follower(l) ? own && measurement::is_first_thread(*own) : is_own;
-  copies_are_needed_ = !by_own;
+  // The loops of a follower are filled by the first thread, and by its own thread once that begins a loop.
+  copies_are_needed_ = !is_own || measurement::is_follower(l);
   const bool added = add(l);
   if (!is_own) measurement::resume_others();
   return added;

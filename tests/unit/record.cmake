@@ -31,3 +31,7 @@ refrain_unit_test(test_record unit.record UNIFY
 target_compile_definitions(test_record PRIVATE GOLDEN="${CMAKE_CURRENT_LIST_DIR}/../golden"
   FORMAT_DOCUMENT="${REFRAIN_SOURCE}/docs/file-format.md"
   REFRAIN_VERSION="${REFRAIN_VERSION}")
+
+# The record of this process, made of real locations.
+refrain_unit_test(test_rank_record unit.record ${CMAKE_CURRENT_LIST_DIR}/record/rank_record_test.cpp ${REFRAIN_SOURCE}/record/rank_record.cpp
+  LIBRARIES refrain_measurement_hot refrain_measurement refrain_clustering refrain_waits refrain_events refrain_config refrain_platform refrain_unwind)
