@@ -96,6 +96,9 @@ BegunCall begin_counted_call(Location& l, RegionId region, const platform::Regis
     note_passed_call(l, caller);
     return let_through;
   }
+  // Set before the thread steps in: ticks and signal handlers judge by them whether the entry is alive.
+  l.call.sp = caller.sp;
+  l.call.pc = caller.pc;
   return begin_general(l, region, caller.pc, caller.sp, caller.fp);
 }
 

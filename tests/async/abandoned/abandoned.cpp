@@ -11,11 +11,14 @@
 #include <utility>
 #include <vector>
 
+#include "measurement/boundaries.hpp"
 #include "measurement/entrance.hpp"
 #include "measurement/event_log.hpp"
+#include "measurement/follower.hpp"
 #include "measurement/locations.hpp"
 #include "measurement/mpi_call.hpp"
 #include "platform/modules.hpp"
+#include "platform/pages.hpp"
 #include "sampling/sampler.hpp"
 #include "sampling/thread_sampler.hpp"
 #include "sampling/tick.hpp"
@@ -39,7 +42,7 @@ enum class Then { Jump, Call, Tick };
 struct Trap {
   Then then;
   volatile long at, count;
-  volatile bool is_reached, was_inside, was_measured;
+  volatile bool is_reached, was_inside, was_entering, was_measured;
   sigjmp_buf back;
 } trap;
 
@@ -50,6 +53,16 @@ measurement::Location* location = nullptr;
       region, [] { return 0; }, [](measurement::MpiCall&, int) {});
 }
 
+/// A call as the wrappers of Fortran functions make it.
+[[gnu::noinline]] void fortran_call() {
+  const platform::Registers caller = unwind::calling_registers();
+  count_call(*location);
+  run_call(
+      begin_counted_call(*location, region, caller), [] {}, [] { return 0; }, [](measurement::MpiCall&, int) {});
+}
+
+std::int64_t counted_calls() { return location->unit.mpi_calls + location->outside.mpi_calls; }
+
 constexpr greg_t trap_flag = 0x100;
 
 void on_trap(int, siginfo_t* info, void* context) {
@@ -59,11 +72,12 @@ void on_trap(int, siginfo_t* info, void* context) {
   static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL] &= ~trap_flag;
   trap.is_reached = true;
   trap.was_inside = location->inside == Inside::Tick;
+  trap.was_entering = location->inside == Inside::Measurement;
   if (trap.then == Then::Jump) siglongjmp(trap.back, 1);
   if (trap.then == Then::Tick) return handle_tick(SIGUSR1, info, context);
-  const auto before = location->unit.mpi_calls;
+  const std::int64_t before = counted_calls();
   call();
-  trap.was_measured = location->unit.mpi_calls == before + 1;
+  trap.was_measured = counted_calls() == before + 1;
 }
 
 void on_tick(int signal, siginfo_t* info, void* context) { handle_tick(signal, info, context); }
@@ -98,6 +112,11 @@ void on_left_tick(int, siginfo_t*, void* context) {
 }
 
 volatile int keep_frame;
+[[gnu::noinline]] void call_from(int frames) {
+  if (frames == 0) call();
+  else call_from(frames - 1);
+  keep_frame = frames;
+}
 [[gnu::noinline]] void dive(int frames, int signal) {
   if (frames == 0) raise(signal);
   else dive(frames - 1, signal);
@@ -143,6 +162,7 @@ class AbandonedTick : public testing::Test {
     trap.count = 0;
     trap.is_reached = false;
     trap.was_inside = false;
+    trap.was_entering = false;
     trap.was_measured = false;
   }
   /// False: the tick was over before the instruction `at`.
@@ -297,6 +317,29 @@ TEST_F(AbandonedTick, comes_in_the_call_that_finds_an_abandoned_one_and_ends_tha
   }
   EXPECT_GT(calls, 4);
   EXPECT_EQ(losses(Loss::CallAbandoned), abandoned);
+}
+
+/// An entry is alive for a handler from its first instruction on, wherever the call before it was made.
+TEST_F(AbandonedTick, is_not_what_a_handler_finds_in_the_entry_of_a_call) {
+  auto* const follower = platform::make_on_pages<measurement::Follower>();
+  ASSERT_NE(follower, nullptr);
+  begin_following(*location, *follower);  // then an entry has hundreds of instructions
+  follower->alive = true;
+  std::int64_t calls = 0, entering = 0;
+  Instructions instructions(50);
+  for (long at = instructions.next(); at < furthest_in_call; at = instructions.next()) {
+    call_from(20);
+    measurement::end_span(platform::now(), measurement::outside_of_iterations);
+    set_trap(at, Then::Call);
+    stepped(fortran_call);
+    calls += 2 + trap.was_measured;
+    entering += trap.was_entering;
+    ASSERT_FALSE(trap.was_entering && trap.was_measured) << "instruction " << at;
+    ASSERT_EQ(location->inside, Inside::User) << "instruction " << at;
+    ASSERT_EQ(counted_calls(), calls) << "instruction " << at;
+    if (!trap.is_reached) break;
+  }
+  EXPECT_GT(entering, 4);
 }
 
 }  // namespace
