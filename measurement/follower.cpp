@@ -148,8 +148,12 @@ void catch_up(Location& l, Follower& f, std::uint64_t epoch, Inside was, bool al
   }
   f.epoch.store(epoch, relaxed);
   if (!l.events) return;
-  if (!kept) return note_cut(l, outside_of_iterations, now_in.begin, in_call);
-  for (std::uint64_t i = from; i != epoch; ++i) note_cut(l, span_at(i).iteration, span_at(i + 1).begin, in_call);
+  for (std::uint64_t i = from; i != epoch; ++i) {
+    const IterationId ended = span_at(i).iteration;
+    const Ticks end = span_at(i + 1).begin;
+    if (!spans_are_kept_since(i)) return note_cut(l, outside_of_iterations, now_in.begin, in_call);
+    note_cut(l, ended, end, in_call);
+  }
 }
 
 void notice_boundaries(Location& l, Inside was) {

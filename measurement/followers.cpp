@@ -43,7 +43,6 @@ class Taker {
  private:
   std::uint64_t number() const { return iteration_number(unit_.iteration); }
   bool in_call() const { return unit_.passed.call != root_node; }
-  bool knows_passed() const { return unit_.passed.wall > 0 && spans_are_kept_since(unit_.passed.first); }
 
   bool list_paths() {
     auto& paths = f_.iterations.touched;
@@ -70,11 +69,11 @@ class Taker {
 
   /// Whether iterations of the loop were passed before the unit, in user code.
   bool has_passed(RegionId loop) const {
-    if (in_call() || !knows_passed()) return false;
+    if (in_call() || unit_.passed.wall == 0) return false;
     for (std::uint64_t i = unit_.epoch; i-- > unit_.passed.first;)
       if (const IterationId iteration = span_at(i).iteration;
           iteration != outside_of_iterations && loop_of(iteration) == loop)
-        return true;
+        return spans_are_kept_since(unit_.passed.first);
     return false;
   }
 
@@ -97,10 +96,11 @@ class Taker {
 
   void take_passed() {
     WallShares cpu(unit_.passed.cpu_ns, unit_.passed.wall), off(unit_.passed.off_ns, unit_.passed.wall);
-    if (knows_passed()) {
+    if (unit_.passed.wall > 0) {
       Span span = span_at(unit_.passed.first);
       for (std::uint64_t i = unit_.passed.first; i < unit_.epoch; ++i) {
         const Span next = span_at(i + 1);
+        if (!spans_are_kept_since(i)) break;  // the first thread may go on meanwhile, and overwrite them
         const Ticks wall = next.begin - span.begin;
         if (span.iteration != outside_of_iterations) pass(span.iteration, wall, cpu.of(wall), off.of(wall));
         span = next;

@@ -8,11 +8,13 @@
 #include <gtest/gtest.h>
 #include <map>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "measurement/entrance.hpp"
 #include "measurement/follower.hpp"
 #include "measurement/iterations.hpp"
+#include "measurement/lifecycle.hpp"
 #include "measurement/locations.hpp"
 #include "offline/experiment/iteration_log_reader.hpp"
 
@@ -552,6 +554,60 @@ TEST_F(Followers, iterations_that_nobody_looked_after_count_outside) {
   // Twice the unit in progress, and once what was passed before one that waited.
   EXPECT_EQ(2, location->losses[static_cast<std::size_t>(Loss::IterationUnclustered)]);
   EXPECT_EQ(1, leader_->losses[static_cast<std::size_t>(Loss::IterationUnclustered)]);
+  check(*location, account, false);
+}
+
+/// Ends so many iterations, once, that no earlier span is kept.
+bool overwrites_spans = false;
+void overwrite_spans(Location&) {
+  if (!std::exchange(overwrites_spans, false)) return;
+  for (std::uint64_t i = 0; i < kept_spans; ++i) end_span(platform::now(), iteration_id(loops[0], 1'000'000 + i));
+}
+
+TEST_F(Followers, spans_that_are_overwritten_while_another_thread_takes_them_count_outside) {
+  constexpr std::uint64_t passed = 200;
+  Account account;
+  Steps steps;
+  Location* location = nullptr;
+  std::thread thread([&] {
+    Life life(account);
+    location = life.location;
+    for (int i = 0; i < 3; ++i) {
+      record(*location, account, 1);
+      steps.reach(2 * i + 1);
+      steps.wait_for(2 * i + 2);
+    }
+  });
+  steps.wait_for(1);
+  end(-1);
+  for (std::uint64_t i = 0; i < passed; ++i) {
+    end(0);
+    end(-1);
+  }
+  steps.reach(2);
+  steps.wait_for(3);
+  end(0);  // in which the thread has recorded something
+  steps.reach(4);
+  steps.wait_for(5);
+  ClusteredLoop& loop = *loop_of(location->iterations, loops[0]);
+  ASSERT_TRUE(loop.closed.append(std::array<std::byte, 1>{}.data(), 1));  // each iteration asks for it to be written
+  iteration_settings.log_memory = 0;
+  lifecycle.spill_wanted = overwrite_spans;
+  overwrites_spans = true;
+  {
+    const FollowerLock lock(*location);
+    ASSERT_TRUE(lock);
+    drain_queue(*location, *leader_);
+  }
+  lifecycle.spill_wanted = nullptr;
+  iteration_settings = {};
+  EXPECT_FALSE(overwrites_spans);
+  EXPECT_EQ(1U, loop.passed.count);
+  EXPECT_EQ(passed + 1, loop.iterations);
+  EXPECT_EQ(1, leader_->losses[static_cast<std::size_t>(Loss::IterationUnclustered)]);
+  steps.reach(6);
+  thread.join();
+  bring_up_to_date();
   check(*location, account, false);
 }
 
