@@ -24,7 +24,10 @@ constexpr std::int64_t longest_wait_ns = 20'000'000'000;
 /// Most gates are open again by then.
 constexpr int polite_rounds = 64;
 
-bool is_closed(const Location& l) { return l.gate.load(std::memory_order_acquire) == Gate::Paused; }
+bool is_closed(const Location& l) {
+  const Gate gate = l.gate.load(std::memory_order_acquire);
+  return gate == Gate::Paused || gate == Gate::Served;
+}
 
 /// False: the gate was paused for too long.
 bool wait_while_closed(const Location& l) {

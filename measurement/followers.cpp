@@ -177,25 +177,40 @@ void serve_followers(Location& first) {
   constexpr std::uint64_t long_ago = kept_spans / 4;
   followers_due.store(epoch + long_ago, std::memory_order_relaxed);
   const platform::NoSignals quiet;  // a handler that jumps out would leave a thread paused or a queue locked for ever
-  const auto take = [&](Location& l) {
-    if (l.follower->busy.test_and_set(std::memory_order_acquire)) return;
-    if (is_follower(l)) drain(l, first);
-    l.follower->busy.clear(std::memory_order_release);
+  const auto take_all = [&] {
+    for (Location* l = first_location(); l; l = l->next) {
+      if (!is_follower(*l) || l->follower->busy.test_and_set(std::memory_order_acquire)) continue;
+      if (is_follower(*l)) drain(*l, first);
+      l->follower->busy.clear(std::memory_order_release);
+    }
   };
+  take_all();
+  bool serves_any = false;
   for (Location* l = first_location(); l; l = l->next) {
     if (!is_follower(*l)) continue;
-    take(*l);
+    const bool is_behind = epoch - l->follower->epoch.load(std::memory_order_relaxed) >= long_ago;
+    Gate open = Gate::Open;
+    serves_any |= is_behind && l->gate.compare_exchange_strong(open, Gate::Served);
+  }
+  if (!serves_any) return leave_out_own_work(first);
+  // Owners see the gate at their next entry, and the barrier makes their earlier entries visible here.
+  const bool is_visible = platform::barrier_on_all_threads();
+  for (Location* l = first_location(); l; l = l->next) {
+    if (l->gate.load(std::memory_order_relaxed) != Gate::Served) continue;
     // A thread that stays in Refrain's bookkeeping for longer will soon notice the boundary itself.
     constexpr std::int64_t a_moment_ns = 100'000;
-    const bool is_behind = epoch - l->follower->epoch.load(std::memory_order_relaxed) >= long_ago;
-    if (!is_behind || !pause_one(*l, a_moment_ns)) continue;
-    if (is_follower(*l) && l->gate.load(std::memory_order_relaxed) == Gate::Paused) {
-      keep_up(*l, l->inside.load(std::memory_order_relaxed));
+    const Inside inside = wait_outside_bookkeeping(*l, a_moment_ns);
+    const bool is_quiet =
+        is_visible && !is_bookkeeping(inside) && l->gate.load(std::memory_order_relaxed) == Gate::Served;
+    if (is_quiet && is_follower(*l)) {
+      keep_up(*l, inside);
       flush_passed(*l);
     }
-    resume_others();
-    take(*l);
+    Gate served = Gate::Served;
+    l->gate.compare_exchange_strong(served, Gate::Open, std::memory_order_release);  // unless it was shut
   }
+  wake_at_gates();
+  take_all();
   leave_out_own_work(first);
 }
 
@@ -223,7 +238,7 @@ void bring_up_to_date(Location& l) {
 
 void bring_followers_up_to_date() {
   for (Location* l = first_location(); l; l = l->next)
-    if (l == own_location() || l->gate.load(std::memory_order_relaxed) != Gate::Open) bring_up_to_date(*l);
+    if (is_held(*l)) bring_up_to_date(*l);
 }
 
 void stop_following(Location& l) {

@@ -42,6 +42,7 @@ constexpr bool is_bookkeeping(Inside inside) { return inside == Inside::Measurem
 enum class Gate : std::uint8_t {
   Open,
   Paused,  ///< another thread reads the location: entries wait, ticks record nothing
+  Served,  ///< paused for a moment while the first thread serves the follower (followers.hpp)
   Shut,    ///< the measurement of the location is ending
 };
 

@@ -55,19 +55,32 @@ void end_lifetime(Location& l, std::int64_t cpu_now_ns) {
 /// Identifies the calling thread as the one that pauses: its location, or a substitute for a helper thread without one.
 const void* this_pauser() { return own_location() ? static_cast<const void*>(own_location()) : &pausing; }
 
+/// A thread that stays in Refrain's bookkeeping for longer than this, or is served for longer, is not paused.
+constexpr std::int64_t pause_timeout_ns = 50'000'000;
+
+/// Pauses a gate unless it is shut. False: the first thread has served the location for too long.
+bool pause_gate(Location& l) {
+  platform::Backoff backoff(pause_timeout_ns);
+  Gate gate = Gate::Open;
+  while (!l.gate.compare_exchange_strong(gate, Gate::Paused) && gate == Gate::Served) {
+    if (!backoff.wait()) return false;
+    gate = Gate::Open;
+  }
+  return true;
+}
+
 /// Pauses the locations that `for_each` visits.
 template <class ForEach>
-bool pause(const ForEach& for_each, std::int64_t timeout_ns) {
+bool pause(const ForEach& for_each) {
   const void* nobody = nullptr;
   if (!pausing.compare_exchange_strong(nobody, this_pauser())) return false;
-  for_each([](Location& l) {
-    Gate open = Gate::Open;
-    l.gate.compare_exchange_strong(open, Gate::Paused);
-  });
+  bool is_paused = true;
+  for_each([&](Location& l) { is_paused = is_paused && pause_gate(l); });
   // Owners see the gate at their next entry, and the barrier makes their earlier entries visible here.
-  bool is_paused = platform::barrier_on_all_threads();
-  for_each(
-      [&](const Location& l) { is_paused = is_paused && !is_bookkeeping(wait_outside_bookkeeping(l, timeout_ns)); });
+  is_paused = is_paused && platform::barrier_on_all_threads();
+  for_each([&](const Location& l) {
+    is_paused = is_paused && !is_bookkeeping(wait_outside_bookkeeping(l, pause_timeout_ns));
+  });
   if (!is_paused) resume_others();
   return is_paused;
 }
@@ -172,7 +185,10 @@ void end_location(Location& l) {
   l.in_use.store(false, std::memory_order_release);
 }
 
-bool is_held(const Location& l) { return &l == own_location() || l.gate.load(std::memory_order_relaxed) != Gate::Open; }
+bool is_held(const Location& l) {
+  const Gate gate = l.gate.load(std::memory_order_relaxed);
+  return &l == own_location() || gate == Gate::Paused || gate == Gate::Shut;
+}
 
 Inside wait_outside_bookkeeping(const Location& l, std::int64_t timeout_ns) {
   platform::Backoff backoff(timeout_ns);
@@ -187,11 +203,11 @@ bool pause_others() {
     for (Location* l = first_location(); l; l = l->next)
       if (l != own_location()) f(*l);
   };
-  return pause(for_each_other, pause_timeout_ns);
+  return pause(for_each_other);
 }
 
-bool pause_one(Location& location, std::int64_t timeout_ns) {
-  return pause([&](auto&& f) { f(location); }, timeout_ns);
+bool pause_one(Location& location) {
+  return pause([&](auto&& f) { f(location); });
 }
 
 void resume_others() {

@@ -30,15 +30,12 @@ void end_location(Location& location);
 /// is counted with its time so far.
 void close_location(Location& location);
 
-/// A thread that stays in Refrain's bookkeeping for longer than this is not paused.
-inline constexpr std::int64_t pause_timeout_ns = 50'000'000;
-
 /// Between pause_others() and resume_others() only the caller's thread writes to locations: other threads wait at their
-/// entries, and their ticks record nothing. New locations may appear, and must not be touched. False: some thread could
-/// not be paused, and none is; or another thread is pausing already.
+/// entries, and their ticks record nothing. New locations may appear, and must not be touched. False: some thread has
+/// stayed in Refrain's bookkeeping for too long, and none is paused; or another thread is pausing already.
 bool pause_others();
 /// The same for one location. False: it could not be paused, or another thread is pausing already.
-bool pause_one(Location& location, std::int64_t timeout_ns = pause_timeout_ns);
+bool pause_one(Location& location);
 /// Ends both kinds of pause. Does nothing when the calling thread is not pausing.
 void resume_others();
 

@@ -526,6 +526,73 @@ TEST_F(Followers, one_is_held_while_the_others_go_on) {
   for (auto& thread : running) thread.join();
 }
 
+TEST_F(Followers, what_sleeps_is_served_while_another_thread_is_paused) {
+  Account account, of_paused;
+  Steps steps;
+  Location *sleeping = nullptr, *paused = nullptr;
+  std::thread sleeper([&] {
+    Life life(account);
+    sleeping = life.location;
+    record(*sleeping, account, 1);
+    steps.reach(1);
+    steps.wait_for(4);
+  });
+  steps.wait_for(1);
+  std::thread other([&] {
+    Life life(of_paused);
+    paused = life.location;
+    steps.reach(2);
+    steps.wait_for(4);
+  });
+  steps.wait_for(2);
+  std::thread writer([&] {
+    EXPECT_TRUE(pause_one(*paused));
+    steps.reach(3);
+    steps.wait_for(4);
+    resume_others();
+  });
+  steps.wait_for(3);
+  for (int i = 0; i < 20'000; ++i) iterate(0);
+  end(-1);
+  steps.reach(4);
+  for (std::thread* thread : {&sleeper, &other, &writer}) thread->join();
+  end(0);
+  end(-1);
+  bring_up_to_date();
+  EXPECT_EQ(0, sleeping->losses[static_cast<std::size_t>(Loss::IterationUnclustered)]);
+  check(*sleeping, account);
+  EXPECT_GT(paused->losses[static_cast<std::size_t>(Loss::IterationUnclustered)], 0);
+  check(*paused, of_paused, false);
+}
+
+TEST_F(Followers, what_is_being_served_is_paused_afterwards) {
+  Account account;
+  Steps steps;
+  Location* location = nullptr;
+  std::thread thread([&] {
+    Life life(account);
+    location = life.location;
+    steps.reach(1);
+    steps.wait_for(2);
+  });
+  steps.wait_for(1);
+  location->gate.store(Gate::Served);
+  EXPECT_FALSE(is_held(*location));
+  std::thread server([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    location->gate.store(Gate::Open);
+    wake_at_gates();
+  });
+  while (!pause_one(*location)) std::this_thread::yield();
+  server.join();
+  EXPECT_EQ(Gate::Paused, location->gate.load());
+  EXPECT_TRUE(is_held(*location));
+  resume_others();
+  EXPECT_EQ(Gate::Open, location->gate.load());
+  steps.reach(2);
+  thread.join();
+}
+
 TEST_F(Followers, iterations_that_nobody_looked_after_count_outside) {
   Account account;
   Steps steps;
