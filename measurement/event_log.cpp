@@ -48,7 +48,8 @@ class Changing {
 std::optional<IterationId> span_in_progress(const Location& l) {
   if (l.follower) return std::nullopt;
   const Iterations* all = l.iterations;
-  if (!all || !all->in_iteration) return outside_of_iterations;
+  // An iteration in progress without a loop is being left: the mark of its loop has been dropped.
+  if (!all || !all->in_iteration || !all->current) return outside_of_iterations;
   return iteration_id(all->current->region, all->current->iterations);
 }
 

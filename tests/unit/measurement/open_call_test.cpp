@@ -17,8 +17,11 @@
 #include <vector>
 
 #include "config/trace_selection.hpp"
+#include "measurement/entrance.hpp"
 #include "measurement/event_log.hpp"
+#include "measurement/iterations.hpp"
 #include "measurement/locations.hpp"
+#include "measurement/marks.hpp"
 #include "measurement/mpi_call.hpp"
 #include "platform/clock.hpp"
 #include "unwind/walker.hpp"
@@ -64,6 +67,14 @@ class OpenCalls : public testing::Test {
           return 0;
         },
         [](MpiCall&, int) {});
+  }
+  /// A mark of the program, at the place that calls this.
+  template <class F>
+  [[gnu::noinline]] void mark(F&& make) {
+    const platform::Registers caller = unwind::calling_registers();
+    ASSERT_TRUE(enter(*location, caller));
+    make(caller, begin_own_time(*location));
+    leave(*location, Inside::User);
   }
   /// A function of the program that makes one call.
   [[gnu::noinline]] void exchange() {
@@ -289,6 +300,20 @@ TEST_F(OpenCalls, that_find_no_room_are_lost_and_counted) {
   const std::int64_t lost = location->losses[static_cast<std::size_t>(Loss::EventsLost)];
   EXPECT_GT(lost, 0);
   EXPECT_EQ(std::ranges::count(noted(), events::Kind::Call, &events::Record::kind) + lost, made);
+  // What asks to be written.
+  another_is_full_of_events.store(false);
+  snapshot_due.store(std::numeric_limits<Ticks>::max());
+}
+
+TEST_F(OpenCalls, that_fill_the_buffer_in_an_iteration_leave_its_thread_to_end) {
+  mark([&](const auto& at, const auto& entered) { begin_region(*location, RegionId{4096}, at, entered); });
+  mark([&](const auto& at, const auto& entered) { begin_loop(*location, RegionId{4097}, at, entered); });
+  mark([&](const auto& at, const auto& entered) { begin_iteration(*location, at, entered); });
+  ASSERT_TRUE(location->iterations && location->iterations->in_iteration);
+  ASSERT_EQ(location->marks->count, 2U);
+  while (location->events->records.dropped() == 0) call(outer, [] {});
+  end_location(*location);
+  EXPECT_EQ(location->losses[static_cast<std::size_t>(Loss::MarkMisused)], 1) << "the iteration has no end";
   // What asks to be written.
   another_is_full_of_events.store(false);
   snapshot_due.store(std::numeric_limits<Ticks>::max());
