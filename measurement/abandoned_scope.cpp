@@ -87,7 +87,7 @@ Inside check_call(Location& l, const unwind::Start& interrupted) {
     Hold hold(l, Inside::Call, interrupted.context, Hold::as_it_is);
     if (!hold) return Inside::Call;
     if (is_gone || !caller_is_on_stack(l, interrupted)) {
-      end_abandoned_call(l);
+      end_abandoned_call(l, l.call_verified);
       hold.goes_on_at(Inside::User);
       return Inside::User;
     }
@@ -128,7 +128,7 @@ bool leave_abandoned_scope(Location& l, const platform::Registers& caller) {
     leave(l, inside);
     return false;
   }
-  end_abandoned_call(l);
+  end_abandoned_call(l, l.call_verified);
   l.walker.forget();
   leave(l, Inside::User);
   return true;

@@ -169,10 +169,7 @@ void end_location(Location& l) {
   l.call.sp = no_scope;
   if (inside == Inside::Call) {  // the thread was cancelled in the call, or has left it by a jump
     if (l.follower) keep_up(l, inside);
-    count_off_cpu_of_call(l, l.call_seen);
-    end_open_call(l, l.call_seen);
-    l.count_loss(Loss::CallAbandoned);
-    messages_go_uncounted.store(true, std::memory_order_relaxed);
+    end_abandoned_call(l, l.call_seen);
   }
   if (l.follower) keep_up(l, Inside::User);
   lifecycle.ticks_end(l);

@@ -66,11 +66,11 @@ void end_open_call(Location& l, Ticks until) {
   count_ended_call(l);
 }
 
-void end_abandoned_call(Location& l) {
+void end_abandoned_call(Location& l, Ticks seen) {
   // It is not known when the call was left. The time since the last tick in the call is counted as the program's own:
   // the code that jumped was running, so a tick was due soon after.
   const Ticks charged = l.call.charged_until == never ? l.call.begin : l.call.charged_until;
-  const Ticks until = l.call_verified > charged ? l.call_verified : charged;
+  const Ticks until = seen > charged ? seen : charged;
   count_off_cpu_of_call(l, until);
   end_open_call(l, until);
   l.count_loss(Loss::CallAbandoned);

@@ -84,8 +84,8 @@ bool scope_is_gone(const Location& location, std::uintptr_t sp);
 /// stack than the thread's own, or when the walk does not reach the end. Inside a scope. Async-signal-safe.
 bool caller_is_on_stack(Location& location, const unwind::Start& from);
 
-/// Counts a call that the program has left, with its time up to the last tick that verified it. Inside a scope.
-/// Async-signal-safe.
-void end_abandoned_call(Location& location);
+/// Counts a call that the program has left, with its time up to `seen`, when a tick last found it in progress; a time
+/// before its begin: none has. Inside a scope. Async-signal-safe.
+void end_abandoned_call(Location& location, platform::Ticks seen);
 
 }  // namespace refrain::measurement

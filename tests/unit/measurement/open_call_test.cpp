@@ -192,6 +192,20 @@ TEST_F(OpenCalls, one_that_was_left_by_a_jump_is_counted_at_the_next_call) {
   EXPECT_LE(records[0].time, records[1].begin);
 }
 
+TEST_F(OpenCalls, one_in_which_the_thread_ends_does_not_end_before_it_begins) {
+  const Ticks before = platform::now();
+  if (setjmp(back) == 0) call(outer, [] { longjmp(back, 1); });
+  end_location(*location);
+  EXPECT_EQ(location->losses[static_cast<std::size_t>(Loss::CallAbandoned)], 1);
+  const auto records = noted();
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(records[0].kind, events::Kind::Call);
+  EXPECT_FALSE(records[0].is_whole);
+  EXPECT_GE(records[0].begin, before);
+  EXPECT_GE(records[0].time, records[0].begin);
+  EXPECT_EQ(records[1].kind, events::Kind::ThreadEnd);
+}
+
 TEST_F(OpenCalls, one_within_that_is_left_by_a_jump_changes_nothing) {
   call(outer, [&] {
     if (setjmp(back) == 0) call(inner, [] { longjmp(back, 1); });
