@@ -243,6 +243,7 @@ void bring_followers_up_to_date() {
 
 void stop_following(Location& l) {
   if (!is_follower(l)) return;
+  const platform::NoSignals quiet;  // a handler that jumps out would leave the queue locked for ever
   constexpr std::int64_t very_long_ns = 1'000'000'000;
   const FollowerLock lock(l, very_long_ns);
   flush_passed(l);

@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <csignal>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <map>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -743,6 +747,43 @@ TEST_F(Followers, a_thread_with_a_loop_of_its_own_follows_no_more_and_loses_noth
   EXPECT_EQ(0U, location->iterations->count);
   check(*location, account, false);
   EXPECT_EQ(account.total, location->outside.mpi_calls);
+}
+
+/// Whether the thread has blocked the signal.
+bool has_blocked(int os_thread_id, int signal) {
+  std::ifstream status("/proc/self/task/" + std::to_string(os_thread_id) + "/status");
+  for (std::string word; status >> word;)
+    if (word == "SigBlk:" && status >> word) return (std::stoull(word, nullptr, 16) >> (signal - 1) & 1) != 0;
+  return false;
+}
+
+TEST_F(Followers, no_handler_can_leave_the_queue_of_a_thread_that_follows_no_more_locked) {
+  Account account;
+  Steps steps;
+  Location* location = nullptr;
+  std::thread thread([&] {
+    Life life(account);
+    location = life.location;
+    steps.reach(1);
+    steps.wait_for(2);
+    ASSERT_TRUE(enter(*location, {0, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), 0}));
+    stop_following(*location);
+    leave(*location, Inside::User);
+  });
+  steps.wait_for(1);
+  EXPECT_FALSE(has_blocked(location->os_thread_id, SIGUSR1));
+  location->follower->busy.test_and_set();  // by a thread that takes items
+  steps.reach(2);
+  bool blocked = false;
+  for (int i = 0; i < 500 && !blocked; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    blocked = has_blocked(location->os_thread_id, SIGUSR1);
+  }
+  EXPECT_TRUE(blocked);
+  location->follower->busy.clear();
+  thread.join();
+  bring_up_to_date();
+  check(*location, account, false);
 }
 
 }  // namespace
