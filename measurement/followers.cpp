@@ -33,6 +33,7 @@ class Taker {
     }
     take_passed();
     if (!loop) return true;
+    count_shares(*loop);
     log_absence(counted_at_, *loop, number());
     if (loop->iterations == number())
       log_iteration(counted_at_, *loop, label_, row_in_use(row_), f_.iterations.touched.view());
@@ -56,15 +57,11 @@ class Taker {
 
   bool cluster_unit(ClusteredLoop& loop) {
     f_.shares.clear();
-    if (has_passed(loop.region)) share_weights();
+    if (has_passed(loop.region)) share_weights(loop);
     const auto paths = f_.iterations.touched.view();
     const auto row = fill_row(totals_, unit_.extra, paths, row_);
     label_ = cluster_iteration(counted_at_, loop, number(), {row, paths});
-    if (label_ == no_label) return false;
-    for (const WeightOfPassed& share : f_.shares) (void)loop.passed.add_at(share.node, share.weight);
-    loop.passed.totals.weight_user_ns += unit_.totals.weight_user_ns - totals_.weight_user_ns;
-    loop.passed.totals.weight_user_squared += unit_.totals.weight_user_squared - totals_.weight_user_squared;
-    return true;
+    return label_ != no_label;
   }
 
   /// Whether iterations of the loop were passed before the unit, in user code.
@@ -78,7 +75,7 @@ class Taker {
   }
 
   /// Removes the part of the weights of the unit's samples that stands for the passed iterations before it.
-  void share_weights() {
+  void share_weights(ClusteredLoop& loop) {
     if (iteration_settings.equivalence == clustering::Equivalence::All) return;
     const Ticks wall = unit_.passed.wall + unit_.totals.wall;
     if (unit_.totals.weight_user_ns <= 0 || wall <= 0) return;
@@ -87,11 +84,22 @@ class Taker {
       if (!format::is_sampled(path.kind)) return;
       std::int64_t& weight = values[column_of(MetricId::Weight)];  // in the copy of the item
       const auto share = static_cast<std::int64_t>(static_cast<double>(weight) * part);
-      if (share <= 0 || !f_.shares.push_back({path.node, share})) return;
+      const bool has_room = share > 0 && loop.passed.add_at(path.node, 0) && f_.shares.push_back({path.node, share});
+      if (!has_room) return;
       weight -= share;
       totals_.weight_user_ns -= share;
     });
     totals_.weight_user_squared *= (1 - part) * (1 - part);
+  }
+
+  /// Gives the shares to the passed iterations of the loop. If none of them could be kept, they count outside.
+  void count_shares(ClusteredLoop& loop) {
+    const bool any_passed = loop.passed.count > 0;
+    UnitTotals& to = any_passed ? loop.passed.totals : f_.outside;
+    to.weight_user_ns += unit_.totals.weight_user_ns - totals_.weight_user_ns;
+    to.weight_user_squared += unit_.totals.weight_user_squared - totals_.weight_user_squared;
+    if (!any_passed) return;
+    for (const WeightOfPassed& share : f_.shares) (void)loop.passed.add_at(share.node, share.weight);  // it has room
   }
 
   void take_passed() {

@@ -125,6 +125,20 @@ class Followers : public testing::Test {
     account.total += count;
   }
 
+  /// On a follower: a sample of user code in the iteration in progress.
+  static void sample(Location& l, std::int64_t weight) {
+    ASSERT_TRUE(enter(l, {0, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), 0}));
+    bool full = false;
+    const NodeId node = l.tree.child(root_node, NodeKind::Function, 1, full);
+    ++l.tree.values(node)[column_of(MetricId::Samples)];
+    l.tree.values(node)[column_of(MetricId::Weight)] += weight;
+    ++l.unit.ticks_user;
+    l.unit.weight_user_ns += weight;
+    l.unit.weight_user_squared += static_cast<double>(weight) * static_cast<double>(weight);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    leave(l, Inside::User);
+  }
+
   /// Rows of a loop, in order; those that a reader fills in from the log of the first thread have their wall time. Runs
   /// of more than a million iterations without a thread are left out.
   std::vector<Row> rows(ClusteredLoop& loop) {
@@ -408,16 +422,7 @@ TEST_F(Followers, iterations_without_a_record_have_no_row_and_their_part_of_the_
     for (int i = 0; i < samples; ++i) {
       steps.reach(2 * i + 1);
       steps.wait_for(2 * i + 2);
-      ASSERT_TRUE(enter(*location, {0, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), 0}));
-      bool full = false;
-      const NodeId node = location->tree.child(root_node, NodeKind::Function, 1, full);
-      ++location->tree.values(node)[column_of(MetricId::Samples)];
-      location->tree.values(node)[column_of(MetricId::Weight)] += weight;
-      ++location->unit.ticks_user;
-      location->unit.weight_user_ns += weight;
-      location->unit.weight_user_squared += static_cast<double>(weight) * weight;
-      std::atomic_signal_fence(std::memory_order_seq_cst);
-      leave(*location, Inside::User);
+      sample(*location, weight);
     }
     steps.reach(2 * samples + 1);
   });
@@ -457,6 +462,45 @@ TEST_F(Followers, iterations_without_a_record_have_no_row_and_their_part_of_the_
   EXPECT_LE(members, samples + 2U);
   EXPECT_EQ(members, records(loop));
   EXPECT_EQ(loop.iterations, members + loop.passed.count);
+}
+
+TEST_F(Followers, weights_of_iterations_that_could_not_be_kept_count_outside) {
+  Account account;
+  Steps steps;
+  constexpr std::int64_t weight = 1'000'000'000;
+  Location* location = nullptr;
+  std::thread thread([&] {
+    Life life(account);
+    location = life.location;
+    record(*location, account, 1);
+    steps.reach(1);
+    steps.wait_for(2);
+    sample(*location, weight);
+    steps.reach(3);
+    steps.wait_for(4);
+    record(*location, account, 1);
+  });
+  steps.wait_for(1);
+  end(-1);
+  for (int i = 0; i < 200; ++i) {  // which the thread passes
+    end(0);
+    end(-1);
+  }
+  steps.reach(2);
+  steps.wait_for(3);
+  end(0);
+  steps.reach(4);
+  thread.join();
+  ClusteredLoop& loop = *loop_of(location->iterations, loops[0]);
+  loop.iterations = 1000;  // those with lower numbers cannot be logged any more
+  bring_up_to_date();
+  EXPECT_EQ(0U, loop.passed.count);
+  std::int64_t clustered = 0;
+  for (std::uint32_t k = 0; k < loop.clusterer.cluster_count(); ++k)
+    clustered += totals_of(loop.clusterer.cluster(k).sum).weight_user_ns;
+  EXPECT_LT(clustered, weight);
+  EXPECT_EQ(weight, clustered + location->outside.weight_user_ns + location->unit.weight_user_ns);
+  check(*location, account, false);
 }
 
 TEST_F(Followers, iterations_within_one_call_have_no_row_and_all_their_time_is_of_the_call) {
