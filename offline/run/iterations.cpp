@@ -91,6 +91,8 @@ struct Logged {
   std::optional<format::Run> run;  ///< none: it has a vector
   format::Label label{};
   const std::int64_t* row = nullptr;
+  /// It is not kept: the row is the mean of its group's iterations that are not, and the label is another one's.
+  bool is_mean = false;
 };
 
 /// Reads a log iteration by iteration, with one piece in memory at a time. A group that one iteration is kept of has
@@ -112,8 +114,8 @@ class LogCursor {
     of.number = number_++;
     of.run = item_.run;
     of.label = item_.label;
-    of.row = item_.row;
-    if (!item_.run && level_ > 0 && of.number != kept_) of.row = mean_of_others();
+    of.is_mean = !item_.run && level_ > 0 && of.number != kept_;
+    of.row = of.is_mean ? mean_of_others() : item_.row;
     --left_;
     return true;
   }
@@ -275,8 +277,10 @@ void take_logged(const Logged& of, const experiment::Loop& loop, PassedRows& pas
   const auto number = static_cast<std::int64_t>(of.number);
   if (of.run == format::Run::Absent) return take(number, -1, {nothing, loop.metrics.size()});
   if (of.run) return take(number, passed.cluster(), passed.of(of.number, of.run == format::Run::PassedInCall));
-  const std::int32_t cluster =
+  std::int32_t cluster =
       of.label == format::passed_label ? passed.cluster() : cluster_of(static_cast<std::uint32_t>(of.label));
+  // A cluster of one iteration has no others: its values are exactly those of that iteration.
+  if (of.is_mean && cluster >= 0 && loop.clusters[static_cast<std::size_t>(cluster)].members == 1) cluster = -1;
   take(number, cluster, {of.row, loop.metrics.size()});
 }
 

@@ -5,12 +5,15 @@
 #include <gtest/gtest.h>
 #include <random>
 
+#include "format/kept_iterations.hpp"
 #include "offline/analysis/callpath_match.hpp"
 #include "offline/analysis/cluster_differences.hpp"
 #include "offline/run/iteration_metrics.hpp"
 #include "offline/run/iteration_model.hpp"
+#include "offline/run/iterations.hpp"
 #include "offline/run/quantities.hpp"
 #include "tests/unit/analysis/loop_builder.hpp"
+#include "tests/unit/analysis/loop_log.hpp"
 #include "tests/unit/analysis/tree_of.hpp"
 
 namespace refrain::analysis {
@@ -277,6 +280,24 @@ TEST(IterationMetrics, mpi_without_a_call_path_is_what_the_time_rules_leave) {
   const run::IterationProfiles::Selected selected(profiles, selection);
   EXPECT_EQ(selected.mpi(MetricId::Time, 0, row), 200);
   EXPECT_EQ(selected.mpi(MetricId::Time, -1, row), 800) << "no cluster, no call path";
+}
+
+TEST(IterationMetrics, times_add_up_where_the_log_keeps_one_of_several) {
+  std::vector<Iteration> iterations(200, Iteration{0, 1'000, {1, 100, 1, 8, 0, 0}, {}, {}, {}});
+  const std::uint64_t slow = format::KeptIterations{3}.in_block(10);  // a cluster of its own, kept of 80 to 87
+  iterations[slow].cluster = 1;
+  iterations[slow].wall = 10'000'000;
+  experiment::Profile profile = test::profile_of(iterations);
+  test::add_log(profile.ranks[0].locations[0].loops[0], iterations, 16);
+  const run::IterationProfiles profiles = profiles_of(profile);
+  const auto user = run::value_of_metric(profiles, "user");
+  double sum = 0;
+  run::for_each_iteration(profiles.loop(), [&](std::int64_t i, std::int32_t cluster, auto row) {
+    const double user_s = user(i, cluster, row);
+    EXPECT_DOUBLE_EQ(user_s, static_cast<std::uint64_t>(i) == slow ? 9'999'900e-9 : 900e-9) << i;
+    sum += user_s;
+  });
+  EXPECT_NEAR(sum, 9'999'900e-9 + 199 * 900e-9, 1e-9);
 }
 
 TEST(IterationMetrics, how_well_a_value_is_known_is_told) {

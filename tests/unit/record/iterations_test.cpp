@@ -263,6 +263,31 @@ TEST(Iterations, that_are_not_kept_have_the_mean_of_their_group) {
     })) << i;
 }
 
+TEST(Iterations, that_are_not_kept_are_not_in_a_cluster_of_one_other_iteration) {
+  constexpr std::uint64_t whole = 128;
+  const format::KeptIterations kept{1};
+  const std::uint64_t slow = kept.in_block(80);  // of 160 and 161
+  std::uint64_t last = 170;
+  while (kept.has(last)) last += 2;  // the loop ends with the first of a group whose second one would be kept
+  ASSERT_LT(last, 2 * whole);
+  LoopInMemory of(static_cast<std::int64_t>(last) + 1, whole);
+  of.loop.clusters = {{.label = 0, .members = static_cast<std::int64_t>(last) - 1},
+                      {.label = 1, .members = 1},
+                      {.label = 2, .members = 1}};
+  const auto wall = [&](std::uint64_t i) { return i == slow || i == last ? 5000 : 10; };
+  for (std::uint64_t i = 0; i <= last; ++i) of.add(i == slow ? 1U : i == last ? 2U : 0U, wall(i));
+  of.close();
+  const auto expected = [&](std::uint64_t i) { return i == slow ? 1 : i == (slow ^ 1) || i == last ? -1 : 0; };
+  const auto check = [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+    const auto number = static_cast<std::uint64_t>(i);
+    EXPECT_EQ(cluster, expected(number)) << i;
+    EXPECT_EQ(row[index_in_row(format::MetricId::Wall)], wall(number)) << i;
+  };
+  EXPECT_EQ(static_cast<std::int64_t>(last) + 1, run::for_each_iteration(of.loop, check));
+  for (std::uint64_t i = 0; i <= last; ++i)
+    EXPECT_TRUE(run::with_iteration(of.loop, static_cast<std::int64_t>(i), check));
+}
+
 TEST(Iterations, are_found_without_reading_the_rest) {
   SampleRank sample = sample_rank_with_loops(0, 1, 1, 30);
   const ScratchDirectory directory;
