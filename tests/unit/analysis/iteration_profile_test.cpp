@@ -282,6 +282,24 @@ TEST(IterationMetrics, mpi_without_a_call_path_is_what_the_time_rules_leave) {
   EXPECT_EQ(selected.mpi(MetricId::Time, -1, row), 800) << "no cluster, no call path";
 }
 
+TEST(ClusterDifferences, a_cluster_has_no_more_iterations_than_members) {
+  std::vector<Iteration> iterations(100, Iteration{0, 1'000'000, {1, 100, 1, 8, 0, 0}, {}, {20, 900'000}, {}});
+  for (const std::size_t i : {70U, 80U}) iterations[i] = {1, 9'000'000, {1, 100, 1, 8, 0, 0}, {}, {}, {90, 8'900'000}};
+  const experiment::Profile profile = test::profile_of(iterations);
+  Symbolizer symbolizer;
+  const CallTree tree = build_call_tree(profile, symbolizer);
+  const run::IterationProfiles profiles = profiles_of(profile);
+  const std::vector<double> all{0, 2}, logged{0, 16};
+  const auto of_all = differences_of(profiles, tree, all), of_logged = differences_of(profiles, tree, logged);
+  ASSERT_FALSE(of_all.empty());
+  ASSERT_EQ(of_all.size(), of_logged.size());
+  for (std::size_t i = 0; i < of_all.size(); ++i) {
+    EXPECT_EQ(of_all[i].node, of_logged[i].node);
+    EXPECT_EQ(of_all[i].cluster_mean, of_logged[i].cluster_mean);
+    EXPECT_EQ(of_all[i].loop_mean, of_logged[i].loop_mean);
+  }
+}
+
 TEST(IterationMetrics, times_add_up_where_the_log_keeps_one_of_several) {
   std::vector<Iteration> iterations(200, Iteration{0, 1'000, {1, 100, 1, 8, 0, 0}, {}, {}, {}});
   const std::uint64_t slow = format::KeptIterations{3}.in_block(10);  // a cluster of its own, kept of 80 to 87
