@@ -112,7 +112,8 @@ class NativeRun : public RunSource {
   std::vector<RunLoop> loops_of(std::size_t location) override {
     std::vector<RunLoop> loops;
     if (const experiment::Location* of = open(location))
-      for (const experiment::Loop& loop : of->loops) loops.push_back({loop_named(loop.name), loop.iterations});
+      for (const experiment::Loop& loop : of->loops)
+        loops.push_back({loop_named(loop.name), loop.iterations, loop.thinning.level > 0});
     return loops;
   }
 

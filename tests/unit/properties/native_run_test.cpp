@@ -39,6 +39,7 @@ TEST(NativeRun, mean_times_of_clusters_do_not_depend_on_what_the_log_keeps) {
   EXPECT_DOUBLE_EQ(means[1], 0.01);
   EXPECT_DOUBLE_EQ(means[2], 0.02);
   EXPECT_NEAR(sum, 198 * 1'000e-9 + 0.01 + 0.02, 1e-9);
+  EXPECT_TRUE(run->loops_of(0).at(0).has_means);
 }
 
 }  // namespace
