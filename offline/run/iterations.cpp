@@ -99,12 +99,13 @@ struct Logged {
 /// the mean of the others for each of these, and the label of the one that is kept.
 class LogCursor {
  public:
-  /// `from`: blocks that end before this iteration are passed over, as are `pieces` pieces at the begin.
-  LogCursor(const experiment::Loop& loop, const std::vector<experiment::FramePlace>& log, std::uint64_t from = 0,
-            std::size_t pieces = 0)
+  /// `iterations`: of the loop that the log belongs to. `from`: blocks that end before this iteration are passed over,
+  /// as are `pieces` pieces at the begin.
+  LogCursor(const experiment::Loop& loop, const std::vector<experiment::FramePlace>& log, std::int64_t iterations,
+            std::uint64_t from = 0, std::size_t pieces = 0)
       : loop_(loop), log_(log), from_(from), cost_(cost_of(loop)), piece_(pieces) {
     for (const auto& metric : loop.metrics) columns_.push_back(metric.precision);
-    end_ = static_cast<std::uint64_t>(std::max<std::int64_t>(loop.iterations, 0));
+    end_ = static_cast<std::uint64_t>(std::max<std::int64_t>(iterations, 0));
   }
 
   /// False: there are no more.
@@ -250,7 +251,8 @@ class PassedRows {
   std::int64_t wall_of(std::uint64_t iteration, const experiment::PassedSum& sum) {
     const int column = columns_[format::MetricId::Wall];
     if (loop_.first_log && !walls_)
-      walls_.emplace(loop_, *loop_.first_log, iteration, from_ > 0 ? piece_of(*loop_.first_log, iteration) : 0);
+      walls_.emplace(loop_, *loop_.first_log, loop_.first_iterations, iteration,
+                     from_ > 0 ? piece_of(*loop_.first_log, iteration) : 0);
     while (walls_ && there_is_more_ && (!known_ || first_.number < iteration))
       known_ = there_is_more_ = walls_->next(first_);
     if (known_ && column >= 0 && first_.number == iteration && !first_.run) return first_.row[column];
@@ -295,7 +297,7 @@ std::int64_t for_each_iteration(const experiment::Loop& loop, const TakeIteratio
   if (loop.log.empty()) return 0;
   const LabelResolver cluster_of(loop);
   PassedRows passed(loop);
-  LogCursor log(loop, loop.log);
+  LogCursor log(loop, loop.log, loop.iterations);
   std::int64_t count = 0;
   for (Logged of; log.next(of); ++count) take_logged(of, loop, passed, cluster_of, take);
   return count;
@@ -309,7 +311,7 @@ bool with_iteration(const experiment::Loop& loop, std::int64_t iteration, const 
   {
     const std::vector<experiment::FramePlace> only{loop.log[piece]};
     PassedRows passed(loop, wanted);
-    LogCursor log(loop, only, wanted);
+    LogCursor log(loop, only, loop.iterations, wanted);
     for (Logged of; !found && log.next(of) && of.number <= wanted;) {
       if (of.number < wanted) continue;
       found = true;
@@ -331,7 +333,7 @@ std::int64_t sharing_vector(const experiment::Loop& loop, std::int64_t iteration
   if (loop.thinning.level == 0 || iteration < loop.thinning.from || loop.log.empty()) return 1;
   const auto wanted = static_cast<std::uint64_t>(iteration);
   const std::vector<experiment::FramePlace> only{loop.log[piece_of(loop.log, wanted)]};
-  LogCursor log(loop, only, wanted);
+  LogCursor log(loop, only, loop.iterations, wanted);
   for (Logged of; log.next(of) && of.number <= wanted;)
     if (of.number == wanted) return static_cast<std::int64_t>(log.sharing());
   return 1;

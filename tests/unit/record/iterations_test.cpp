@@ -198,6 +198,7 @@ TEST(Iterations, that_a_thread_has_passed_have_the_wall_time_of_the_first_thread
   other.pass(69, format::Run::PassedInCall);
   other.close();
   other.loop.first_log = std::make_shared<const std::vector<experiment::FramePlace>>(first.loop.log);
+  other.loop.first_iterations = 100;
   std::int64_t walls[2] = {};
   for (std::int64_t i = 10; i < 100; ++i)
     if (i != 30) walls[i > 30] += 1000 + i;
@@ -225,6 +226,26 @@ TEST(Iterations, that_a_thread_has_passed_have_the_wall_time_of_the_first_thread
             }));
   for (const std::int64_t i : {0, 9, 10, 29, 30, 31, 99}) EXPECT_TRUE(run::with_iteration(other.loop, i, check)) << i;
   EXPECT_FALSE(run::with_iteration(other.loop, 100, check));
+}
+
+TEST(Iterations, that_were_passed_in_a_group_of_the_first_thread_have_its_mean_although_the_thread_ended_in_it) {
+  constexpr std::uint64_t whole = 64;
+  const std::uint64_t kept = format::KeptIterations{4}.in_block(32);  // of 512 to 527
+  LoopInMemory first(528, whole), other(520);
+  for (std::int64_t i = 0; i < 528; ++i) first.add(0, i < 512 ? 10 : 1000 + i);
+  first.close();
+  other.loop.clusters = {{.label = static_cast<std::uint32_t>(format::passed_label)}};
+  other.pass(520, format::Run::Passed);
+  other.close();
+  other.loop.first_log = std::make_shared<const std::vector<experiment::FramePlace>>(first.loop.log);
+  other.loop.first_iterations = 528;
+  std::int64_t sum = 0;
+  for (std::int64_t i = 512; i < 528; ++i) sum += i == static_cast<std::int64_t>(kept) ? 0 : 1000 + i;
+  const std::size_t wall = index_in_row(format::MetricId::Wall);
+  EXPECT_EQ(520, run::for_each_iteration(other.loop, [&](std::int64_t i, std::int32_t, auto row) {
+              if (i < 512 || i == static_cast<std::int64_t>(kept)) return;
+              EXPECT_NEAR(static_cast<double>(row[wall]), static_cast<double>(sum) / 15, 1) << i;
+            }));
 }
 
 TEST(Iterations, that_are_not_kept_have_the_mean_of_their_group) {
