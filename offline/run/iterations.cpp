@@ -100,7 +100,7 @@ struct Logged {
 class LogCursor {
  public:
   /// `iterations`: of the loop that the log belongs to. `from`: blocks that end before this iteration are passed over,
-  /// as are `pieces` pieces at the begin.
+  /// as are `pieces` pieces at the begin, and iterations of runs before it.
   LogCursor(const experiment::Loop& loop, const std::vector<experiment::FramePlace>& log, std::int64_t iterations,
             std::uint64_t from = 0, std::size_t pieces = 0)
       : loop_(loop), log_(log), from_(from), cost_(cost_of(loop)), piece_(pieces) {
@@ -171,6 +171,11 @@ class LogCursor {
     if (!item_.run && level_ == 0) return;
     // What a damaged file says beyond the loop's end is left out, and the last group may not be complete.
     left_ = std::min(left_, end_ - std::min(end_, number_));
+    if (item_.run) {
+      const std::uint64_t before = std::min(left_, from_ - std::min(from_, number_));
+      number_ += before;
+      left_ -= before;
+    }
     if (item_.run || left_ == 0) return;
     kept_ = format::KeptIterations{level_}.in_block(number_ >> level_);
     others_ = left_ - (kept_ >= number_ && kept_ < number_ + left_);

@@ -309,6 +309,21 @@ TEST(Iterations, that_are_not_kept_are_not_in_a_cluster_of_one_other_iteration) 
     EXPECT_TRUE(run::with_iteration(of.loop, static_cast<std::int64_t>(i), check));
 }
 
+TEST(Iterations, of_a_run_are_found_at_once) {
+  constexpr std::int64_t iterations = std::int64_t{1} << 40;  // one by one it would take hours
+  LoopInMemory of(iterations);
+  of.pass(static_cast<std::uint64_t>(iterations) - 1, format::Run::Absent);
+  of.add(0, 7);
+  of.close();
+  of.loop.clusters = {{.label = 0, .members = 1}};
+  for (const std::int64_t i : {std::int64_t{0}, iterations / 2, iterations - 2, iterations - 1})
+    EXPECT_TRUE(run::with_iteration(of.loop, i, [&](std::int64_t number, std::int32_t cluster, auto row) {
+      EXPECT_EQ(i, number);
+      EXPECT_EQ(i == iterations - 1 ? 0 : -1, cluster);
+      EXPECT_EQ(i == iterations - 1 ? 7 : 0, row[index_in_row(format::MetricId::Wall)]);
+    })) << i;
+}
+
 TEST(Iterations, are_found_without_reading_the_rest) {
   SampleRank sample = sample_rank_with_loops(0, 1, 1, 30);
   const ScratchDirectory directory;
