@@ -26,7 +26,8 @@ class LabelResolver {
       // Labels are given in ascending order: much larger ones are damage.
       : most_labels_(2 * static_cast<std::uint64_t>(std::max<std::int64_t>(loop.iterations, 0)) + 65536) {
     for (std::size_t i = 0; i < std::min<std::size_t>(loop.clusters.size(), none); ++i)
-      set(loop.clusters[i].label, static_cast<std::uint16_t>(i));
+      if (loop.clusters[i].label != static_cast<std::uint32_t>(format::passed_label))  // as PassedRows does
+        set(loop.clusters[i].label, static_cast<std::uint16_t>(i));
     const std::string cost = cost_of_merges(loop);
     // Backwards, so that the target of a merge is resolved before its source.
     for (std::size_t piece = loop.merges.size(); piece-- > 0;) {

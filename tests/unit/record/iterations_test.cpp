@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "format/kept_iterations.hpp"
 #include "measurement/iterations.hpp"
@@ -307,6 +308,22 @@ TEST(Iterations, that_are_not_kept_are_not_in_a_cluster_of_one_other_iteration) 
   EXPECT_EQ(static_cast<std::int64_t>(last) + 1, run::for_each_iteration(of.loop, check));
   for (std::uint64_t i = 0; i <= last; ++i)
     EXPECT_TRUE(run::with_iteration(of.loop, static_cast<std::int64_t>(i), check));
+}
+
+TEST(Iterations, of_a_loop_of_billions_take_no_table_of_all_labels) {
+  LoopInMemory of(3'000'000'000);  // most of which are missing
+  of.loop.clusters = {{.label = 0, .members = 10}, {.label = static_cast<std::uint32_t>(format::passed_label)}};
+  for (int i = 0; i < 10; ++i) of.add(0, 7);
+  of.close();
+  const auto resident_kib = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+  };
+  const long before = resident_kib();
+  const auto check = [](std::int64_t, std::int32_t cluster, auto) { EXPECT_EQ(0, cluster); };
+  EXPECT_EQ(10, run::for_each_iteration(of.loop, check));
+  EXPECT_LT(resident_kib() - before, 1 << 20) << "two bytes for each of 2^32 labels";
 }
 
 TEST(Iterations, of_a_run_are_found_at_once) {
