@@ -116,8 +116,11 @@ class LogCursor {
     of.number = number_++;
     of.run = item_.run;
     of.label = item_.label;
-    of.is_mean = !item_.run && level_ > 0 && of.number != kept_;
+    const bool is_of_group = !item_.run && level_ > 0;
+    of.is_mean = is_of_group && of.number != kept_;
     of.row = of.is_mean ? mean_of_others() : item_.row;
+    // If the thread did not exist in the kept iteration, the label is that of another one.
+    if (is_of_group && !of.is_mean && has_no_values()) of.run = format::Run::Absent;
     --left_;
     return true;
   }
@@ -194,6 +197,10 @@ class LogCursor {
     }
     ++other_;
     return mean_;
+  }
+
+  bool has_no_values() const {
+    return std::ranges::all_of(std::span(item_.row, columns_.size()), [](std::int64_t value) { return value == 0; });
   }
 
   void damaged() {

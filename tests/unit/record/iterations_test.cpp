@@ -341,6 +341,24 @@ TEST(Iterations, of_a_run_are_found_at_once) {
     })) << i;
 }
 
+TEST(Iterations, that_would_be_kept_but_had_no_thread_are_absent) {
+  constexpr std::uint64_t whole = 128;
+  const format::KeptIterations kept{1};
+  const std::uint64_t absent = kept.in_block(80);  // of 160 and 161
+  LoopInMemory of(2 * whole, whole);
+  of.loop.clusters = {{.label = 0, .members = 2 * whole - 1}};
+  for (std::uint64_t i = 0; i < 2 * whole; ++i) {
+    if (i == absent) of.pass(1, format::Run::Absent);
+    else of.add(0, 10);
+  }
+  of.close();
+  run::for_each_iteration(of.loop, [&](std::int64_t i, std::int32_t cluster, auto row) {
+    const bool is_absent = static_cast<std::uint64_t>(i) == absent;
+    EXPECT_EQ(is_absent ? -1 : 0, cluster) << i;
+    EXPECT_EQ(is_absent ? 0 : 10, row[index_in_row(format::MetricId::Wall)]) << i;
+  });
+}
+
 TEST(Iterations, are_found_without_reading_the_rest) {
   SampleRank sample = sample_rank_with_loops(0, 1, 1, 30);
   const ScratchDirectory directory;
