@@ -282,6 +282,33 @@ TEST(IterationMetrics, mpi_without_a_call_path_is_what_the_time_rules_leave) {
   EXPECT_EQ(selected.mpi(MetricId::Time, -1, row), 800) << "no cluster, no call path";
 }
 
+TEST(IterationMetrics, time_off_the_cpu_without_a_call_path_is_given_to_none) {
+  const Iteration it{0, 5'000, {3, 600, 3, 24, 0, 0}, {}, {}, {}},
+      alone{1, 5'000, {3, 600, 3, 24, 0, 0}, {}, {20, 900}, {}};
+  experiment::Profile profile = test::profile_of({it, it, alone});
+  experiment::Location& location = profile.ranks[0].locations[0];
+  profile.ranks[0].off_cpu_of_calls_is_counted = true;
+  location.loops[0].metrics.push_back({"off_cpu_mpi", "ns", format::Precision::Exact});
+  for (experiment::Unit& unit : location.units) {
+    for (const auto& values : unit.values)
+      if (values.path == test::send) unit.columns[values.first + run::off_cpu_column] = 300;
+    unit.off_mpi_ns = 400;
+  }
+  const run::IterationProfiles profiles = profiles_of(profile);
+  ASSERT_TRUE(profiles.is_exact(1));
+  auto row = test::vector_of(it);
+  row.push_back(200);
+  EXPECT_EQ(value_at(profile, profiles.unit_of(0, 0, row), test::send, MetricId::OffCpuMpi), 150);
+  run::PathSelection sends = only(test::send), none;
+  none.mpi_without_path = true;
+  const run::IterationProfiles::Selected of_sends(profiles, sends), without_path(profiles, none);
+  EXPECT_EQ(of_sends.mpi(MetricId::OffCpuMpi, 0, row), 150);
+  EXPECT_EQ(without_path.mpi(MetricId::OffCpuMpi, 0, row), 50);
+  EXPECT_EQ(of_sends.mpi(MetricId::OffCpuMpi, 1, row), 300);
+  EXPECT_EQ(without_path.mpi(MetricId::OffCpuMpi, 1, row), 100);
+  EXPECT_EQ(without_path.mpi(MetricId::OffCpuMpi, -1, row), 200) << "no cluster, no call path";
+}
+
 TEST(ClusterDifferences, a_cluster_has_no_more_iterations_than_members) {
   std::vector<Iteration> iterations(100, Iteration{0, 1'000'000, {1, 100, 1, 8, 0, 0}, {}, {20, 900'000}, {}});
   for (const std::size_t i : {70U, 80U}) iterations[i] = {1, 9'000'000, {1, 100, 1, 8, 0, 0}, {}, {}, {90, 8'900'000}};
