@@ -188,7 +188,13 @@ void serve_followers(Location& first) {
     // A thread that stays in Refrain's bookkeeping for longer will soon notice the boundary itself.
     constexpr std::int64_t a_moment_ns = 100'000;
     const bool is_behind = epoch - l->follower->epoch.load(std::memory_order_relaxed) >= long_ago;
-    if (!is_behind || !pause_one(*l, a_moment_ns)) continue;
+    if (!is_behind) continue;
+    if (!pause_one(*l, a_moment_ns)) {
+      // Another thread writes a snapshot, or events: it holds threads now and then, for a moment each.
+      constexpr std::uint64_t soon = kept_spans / 64;
+      if (another_is_pausing()) followers_due.store(epoch + soon, std::memory_order_relaxed);
+      continue;
+    }
     if (is_follower(*l) && l->gate.load(std::memory_order_relaxed) == Gate::Paused) {
       keep_up(*l, l->inside.load(std::memory_order_relaxed));
       flush_passed(*l);

@@ -194,6 +194,11 @@ bool pause_one(Location& location, std::int64_t timeout_ns) {
   return pause([&](auto&& f) { f(location); }, timeout_ns);
 }
 
+bool another_is_pausing() {
+  const void* pauser = pausing.load(std::memory_order_relaxed);
+  return pauser && pauser != this_pauser();
+}
+
 void resume_others() {
   if (pausing.load(std::memory_order_relaxed) != this_pauser()) return;
   for (Location* l = first_location(); l; l = l->next) {

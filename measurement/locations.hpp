@@ -39,6 +39,8 @@ inline constexpr std::int64_t pause_timeout_ns = 50'000'000;
 bool pause_others();
 /// The same for one location. False: it could not be paused, or another thread is pausing already.
 bool pause_one(Location& location, std::int64_t timeout_ns = pause_timeout_ns);
+/// Whether another thread is pausing, so that the calling one cannot.
+bool another_is_pausing();
 /// Ends both kinds of pause. Does nothing when the calling thread is not pausing.
 void resume_others();
 
