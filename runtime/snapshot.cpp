@@ -134,21 +134,26 @@ int spill_while_others_go_on(Location& own) {
   return 0;
 }
 
-/// Holds each thread only while its own events are written. False: a thread could not be held.
+/// Holds each thread only while its own events are written. False: a thread could not be held; the events of the others
+/// are written, since the file may have been begun anew.
 bool write_events_one_by_one() {
   if (measurement::is_sample_of_events()) {
     if (!measurement::pause_others()) return false;
     record::drop_outdated_events(EventsUntil::Kept);
     measurement::resume_others();
   }
+  bool all = true;
   for (Location* l = measurement::first_location(); l; l = l->next) {
     if (!l->events) continue;
     const bool is_own = l == measurement::own_location();
-    if (!is_own && !measurement::pause_one(*l)) return false;
+    if (!is_own && !measurement::pause_one(*l)) {
+      all = false;
+      continue;
+    }
     record::write_events(*l, EventsUntil::Kept);
     if (!is_own) measurement::resume_others();
   }
-  return true;
+  return all;
 }
 
 /// Writes the rank's state in a process that goes on: each thread is held only while its data are copied. Handlers of
