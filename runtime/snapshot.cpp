@@ -175,6 +175,8 @@ bool write_snapshot(Location& own, std::optional<platform::NoSignals>& quiet) {
 
 /// How soon a failed attempt is repeated.
 constexpr std::int64_t soon_ns = 100'000'000;
+/// The same for a snapshot, which is much work: twice as long after each failure. Changed while `writing` is held.
+std::int64_t retry_ns = soon_ns;
 
 /// Writes events if the buffer of `location` is full, or that of a location whose thread makes no calls. If another
 /// thread is writing, the location asks again at its next call. False: other threads could not be paused.
@@ -224,8 +226,10 @@ void on_snapshot_is_due(Location& location) {
   if (!has_directory) {
     set_due(period_ns);
   } else if (!write_snapshot(location, quiet)) {
-    set_due(soon_ns);
+    set_due(retry_ns);
+    retry_ns = std::min(2 * retry_ns, period_ns);
   } else {
+    retry_ns = soon_ns;
     measurement::note_flush(location, begin, platform::now());
     set_due(jittered(period_ns));
   }
