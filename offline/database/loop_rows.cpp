@@ -100,8 +100,7 @@ void add_loops(Connection& connection, ObjectTables& tables, RunSource& source, 
     notes.push_back(
         "long loops: iterations that their logs do not keep have the mean of their group, and the cluster of its kept "
         "iteration");
-  if (is_cut)
-    notes.push_back(fmt::format("of a loop only the first {} iterations are in the database", most_steps));
+  if (is_cut) notes.push_back(fmt::format("of a loop only the first {} iterations are in the database", most_steps));
   auto& step_table = tables.of("Step", {"Loop_Steps", "Number", "Locations", "MinWall", "MeanWall", "MaxWall",
                                         "MeanMpi", "MinUser", "MeanUser", "MaxUser"});
   for (std::size_t loop = 0; loop < ids.size(); ++loop) {
