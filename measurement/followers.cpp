@@ -183,6 +183,7 @@ void log_missing_at_end(Location& l) {
 void serve_followers(Location& first) {
   const std::uint64_t epoch = published_epoch.load(std::memory_order_relaxed);
   constexpr std::uint64_t long_ago = kept_spans / 4;
+  constexpr std::uint64_t soon = kept_spans / 64;
   followers_due.store(epoch + long_ago, std::memory_order_relaxed);
   const platform::NoSignals quiet;  // a handler that jumps out would leave a thread paused or a queue locked for ever
   const auto take_all = [&] {
@@ -197,8 +198,11 @@ void serve_followers(Location& first) {
   for (Location* l = first_location(); l; l = l->next) {
     if (!is_follower(*l)) continue;
     const bool is_behind = epoch - l->follower->epoch.load(std::memory_order_relaxed) >= long_ago;
-    Gate open = Gate::Open;
-    serves_any |= is_behind && l->gate.compare_exchange_strong(open, Gate::Served);
+    if (!is_behind) continue;
+    Gate found = Gate::Open;
+    serves_any |= l->gate.compare_exchange_strong(found, Gate::Served);
+    // Another thread writes a snapshot, or events: it holds threads now and then, for a moment each.
+    if (found == Gate::Paused) followers_due.store(epoch + soon, std::memory_order_relaxed);
   }
   if (!serves_any) return leave_out_own_work(first);
   // Owners see the gate at their next entry, and the barrier makes their earlier entries visible here.

@@ -134,21 +134,26 @@ int spill_while_others_go_on(Location& own) {
   return 0;
 }
 
-/// Holds each thread only while its own events are written. False: a thread could not be held.
+/// Holds each thread only while its own events are written. False: a thread could not be held; the events of the others
+/// are written, since the file may have been begun anew.
 bool write_events_one_by_one() {
   if (measurement::is_sample_of_events()) {
     if (!measurement::pause_others()) return false;
     record::drop_outdated_events(EventsUntil::Kept);
     measurement::resume_others();
   }
+  bool all = true;
   for (Location* l = measurement::first_location(); l; l = l->next) {
     if (!l->events) continue;
     const bool is_own = l == measurement::own_location();
-    if (!is_own && !measurement::pause_one(*l)) return false;
+    if (!is_own && !measurement::pause_one(*l)) {
+      all = false;
+      continue;
+    }
     record::write_events(*l, EventsUntil::Kept);
     if (!is_own) measurement::resume_others();
   }
-  return true;
+  return all;
 }
 
 /// Writes the rank's state in a process that goes on: each thread is held only while its data are copied. Handlers of
@@ -170,6 +175,8 @@ bool write_snapshot(Location& own, std::optional<platform::NoSignals>& quiet) {
 
 /// How soon a failed attempt is repeated.
 constexpr std::int64_t soon_ns = 100'000'000;
+/// The same for a snapshot, which is much work: twice as long after each failure. Changed while `writing` is held.
+std::int64_t retry_ns = soon_ns;
 
 /// Writes events if the buffer of `location` is full, or that of a location whose thread makes no calls. If another
 /// thread is writing, the location asks again at its next call. False: other threads could not be paused.
@@ -219,8 +226,10 @@ void on_snapshot_is_due(Location& location) {
   if (!has_directory) {
     set_due(period_ns);
   } else if (!write_snapshot(location, quiet)) {
-    set_due(soon_ns);
+    set_due(retry_ns);
+    retry_ns = std::min(2 * retry_ns, period_ns);
   } else {
+    retry_ns = soon_ns;
     measurement::note_flush(location, begin, platform::now());
     set_due(jittered(period_ns));
   }

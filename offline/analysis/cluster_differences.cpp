@@ -270,7 +270,7 @@ std::vector<ClusterDifference> differences_of(const run::IterationProfiles& prof
   Sums own(tree.nodes.size(), tree.extra_metrics.size()), others = own;
   for (std::size_t k = 0; k < std::min(sums.size(), members.size()); ++k) {
     if (!(sums[k].members > 0)) continue;
-    const double part = members[k] / sums[k].members;
+    const double part = std::min(members[k] / sums[k].members, 1.0);
     own.add(sums[k], part);
     others.add(sums[k], 1 - part);
   }

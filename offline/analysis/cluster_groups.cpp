@@ -34,13 +34,15 @@ struct Candidate {
 
 /// How much the values of iterations scatter within a phase. Compares each iteration with the one at a fixed distance
 /// before it, for the distance at which they differ least (the period of phases that take turns), and takes the lower
-/// quarter of these differences, which is of equal phases. Long loops are sampled in windows all over the loop.
+/// quarter of these differences, which is of equal phases. Long loops are sampled in windows all over the loop, as far
+/// as the log keeps all iterations: means of groups scatter less.
 class Scatter {
  public:
-  explicit Scatter(std::int64_t iterations)
-      : spacing_(std::max<std::int64_t>(window, iterations / (most_values / window) + 1)) {}
+  explicit Scatter(const experiment::Loop& loop)
+      : iterations_(loop.thinning.level > 0 ? loop.thinning.from : loop.iterations),
+        spacing_(std::max<std::int64_t>(window, iterations_ / (most_values / window) + 1)) {}
   void add(std::int64_t iteration, double value) {
-    if (!std::isfinite(value) || iteration % spacing_ >= window) return;
+    if (!std::isfinite(value) || iteration >= iterations_ || iteration % spacing_ >= window) return;
     if (values_.empty() || iteration % spacing_ == 0) values_.emplace_back();
     values_.back().push_back(value);
   }
@@ -60,7 +62,7 @@ class Scatter {
 
  private:
   static constexpr std::int64_t window = 64, most_values = 8192;
-  std::int64_t spacing_;
+  std::int64_t iterations_, spacing_;
   std::vector<std::vector<double>> values_;  ///< by window
 };
 
@@ -70,7 +72,7 @@ struct Scales {
 };
 
 Scales scales_of(const run::IterationProfiles& profiles, double usual_s) {
-  Scatter wall(profiles.loop().iterations), mpi(profiles.loop().iterations);
+  Scatter wall(profiles.loop()), mpi(profiles.loop());
   const auto wall_of = run::value_of_metric(profiles, "wall"), mpi_of = run::value_of_metric(profiles, "mpi");
   run::for_each_iteration(profiles.loop(),
                           [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
@@ -192,6 +194,15 @@ std::vector<Candidate> candidates_of(const run::IterationProfiles& profiles,
       to.wall += Moments{1, wall_s, 0};
       if (std::isfinite(mpi_s)) to.mpi += Moments{1, mpi_s, 0};
     });
+    // The log of a long loop may have another number of iterations with the label of a cluster than it has members.
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      double logged = 0;
+      for (const Candidate& part : parts[k]) logged += part.wall.count;
+      if (!cuts.is_cut(k) || logged == 0) continue;
+      const double factor = static_cast<double>(loop.clusters[k].members) / logged;
+      for (Candidate& part : parts[k])
+        for (Moments* of : {&part.wall, &part.mpi}) of->count *= factor, of->squares *= factor;
+    }
   }
   std::vector<Candidate> candidates;
   for (std::vector<Candidate>& of : parts)
@@ -365,7 +376,6 @@ std::vector<ClusterGroup> group_clusters(const run::IterationProfiles& profiles,
     const std::size_t g = group_of[k][cuts.is_cut(k) ? cuts.part_of(k, wall_s) : 0];
     places[g].add(i);
     if (g >= members.size()) return;
-    if (cuts.is_cut(k)) ++members[g][k];
     if (const auto* kept = has_samples ? profiles.recorded_samples(i) : nullptr)
       if (const double user_s = user_of(i, static_cast<std::int32_t>(k), row); std::isfinite(user_s))
         samples[g].add(tree, user_s, *kept);

@@ -57,8 +57,9 @@ void add_loops(Connection& connection, ObjectTables& tables, RunSource& source, 
     return ids[loop];
   };
   std::vector<std::vector<StepSum>> steps;
-  bool is_thinned = false;
+  bool is_cut = false, has_means = false;
   for (std::size_t i = 0; i < locations; ++i) {
+    has_means = has_means || std::ranges::any_of(source.loops_of(i), &RunLoop::has_means);
     std::map<std::pair<std::size_t, std::int64_t>, std::int64_t> cluster_ids;
     source.for_each_iteration(
         i,
@@ -76,7 +77,7 @@ void add_loops(Connection& connection, ObjectTables& tables, RunSource& source, 
                             like == cluster_ids.end() ? Value() : Value(like->second), value_of(one.wall_s),
                             value_of(one.mpi_s), value_of(one.user_s)});
           if (one.number < 0 || one.number >= most_steps) {
-            is_thinned = true;
+            is_cut = true;
             return;
           }
           if (steps.size() <= one.loop) steps.resize(one.loop + 1);
@@ -95,8 +96,11 @@ void add_loops(Connection& connection, ObjectTables& tables, RunSource& source, 
         });
     of_run.progress(i + 1, locations);
   }
-  if (is_thinned)
-    notes.push_back(fmt::format("of a loop only the first {} iterations are in the database", most_steps));
+  if (has_means)
+    notes.push_back(
+        "long loops: iterations that their logs do not keep have the mean of their group, and the cluster of its kept "
+        "iteration");
+  if (is_cut) notes.push_back(fmt::format("of a loop only the first {} iterations are in the database", most_steps));
   auto& step_table = tables.of("Step", {"Loop_Steps", "Number", "Locations", "MinWall", "MeanWall", "MaxWall",
                                         "MeanMpi", "MinUser", "MeanUser", "MaxUser"});
   for (std::size_t loop = 0; loop < ids.size(); ++loop) {

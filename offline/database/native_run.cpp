@@ -4,7 +4,6 @@
 #include <array>
 #include <chrono>
 #include <filesystem>
-#include <map>
 
 #include "format/profile_file.hpp"
 #include "offline/database/digest.hpp"
@@ -113,7 +112,8 @@ class NativeRun : public RunSource {
   std::vector<RunLoop> loops_of(std::size_t location) override {
     std::vector<RunLoop> loops;
     if (const experiment::Location* of = open(location))
-      for (const experiment::Loop& loop : of->loops) loops.push_back({loop_named(loop.name), loop.iterations});
+      for (const experiment::Loop& loop : of->loops)
+        loops.push_back({loop_named(loop.name), loop.iterations, loop.thinning.level > 0});
     return loops;
   }
 
@@ -135,22 +135,17 @@ class NativeRun : public RunSource {
       constexpr std::array names{"wall", "mpi", "user"};
       std::array<run::IterationValue, names.size()> values;
       for (std::size_t m = 0; m < names.size(); ++m) values[m] = run::value_of_metric(profiles, names[m]);
-      std::map<std::int32_t, double> wall_of;
       const auto value = [&](std::size_t m, std::int64_t number, std::int32_t cluster,
                              std::span<const std::int64_t> row) {
         return values[m] ? values[m](number, cluster, row) : unknown;
       };
-      run::for_each_iteration(of->loops[l],
-                              [&](std::int64_t number, std::int32_t cluster, std::span<const std::int64_t> row) {
-                                wall_of[cluster] += value(0, number, cluster, row);
-                              });
       for (std::size_t c = 0; c < of->loops[l].clusters.size(); ++c) {
         const experiment::Cluster& cluster = of->loops[l].clusters[c];
-        const auto sum = wall_of.find(static_cast<std::int32_t>(c));
+        const experiment::Unit* sums = profiles.cluster_unit(static_cast<std::int32_t>(c));
         take_cluster({loop, static_cast<std::int64_t>(c), cluster.members, cluster.first, cluster.last,
-                      sum == wall_of.end() || cluster.members == 0
+                      sums == nullptr || cluster.members == 0
                           ? unknown
-                          : sum->second / static_cast<double>(cluster.members)});
+                          : profiles.seconds(static_cast<double>(sums->wall)) / static_cast<double>(cluster.members)});
       }
       run::for_each_iteration(of->loops[l],
                               [&](std::int64_t number, std::int32_t cluster, std::span<const std::int64_t> row) {

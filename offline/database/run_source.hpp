@@ -51,6 +51,7 @@ struct RunLocation {
 struct RunLoop {
   std::size_t name;  ///< index in RunSource::loops()
   std::int64_t iterations;
+  bool has_means = false;  ///< some iterations have the mean of their group (docs/iterations.md)
 };
 
 struct RunIteration {

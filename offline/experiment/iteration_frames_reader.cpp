@@ -183,6 +183,7 @@ void share_first_logs(Rank& rank) {
         if (loop.passed[0].count == 0 && loop.passed[1].count == 0) continue;
         if (!log) log = std::make_shared<const std::vector<FramePlace>>(of_first.log);
         loop.first_log = log;
+        loop.first_iterations = of_first.iterations;
       }
   }
 }

@@ -143,6 +143,7 @@ struct Loop {
   /// The log of the same loop on the first thread, which has the wall time of iterations in which this one recorded
   /// nothing; null: there are none, or it is the first thread.
   std::shared_ptr<const std::vector<FramePlace>> first_log;
+  std::int64_t first_iterations = 0;  ///< of that loop
   std::array<PassedSum, 2> passed{};  ///< in user code, and within one MPI call each
   Thinning thinning;
   std::vector<SlowIteration> slowest;   ///< slowest first; empty: not kept by themselves (before 1.11)

@@ -188,6 +188,10 @@ void add_loops(const LoopInput& input, ValueTable& table, Run& run) {
     for (const run::LoopPlace& of : groups[i].locations) loop.locations.emplace_back(of.rank, of.thread);
     const JobIterations iterations = add_metric_curves(input, groups[i], sizes[i], loop, run);
     add_units(input, groups[i], iterations, loop, table, run);
+    if (groups[i].kept_every > 1)
+      run.lacks.push_back({"iterations", fmt::format("{}: from iteration {} on the log keeps one of 2 iterations, at "
+                                                     "the end one of {}; the others are shown with the mean of theirs.",
+                                                     groups[i].name, groups[i].thinned_from, groups[i].kept_every)});
     run.loops.push_back(std::move(loop));
   }
   if (groups.size() > most_loops)

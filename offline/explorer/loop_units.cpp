@@ -106,6 +106,7 @@ class UnitMaker {
     std::vector<std::int64_t> typical;
     for (std::uint32_t c = 0; c < classes.count; ++c) {
       Unit unit{Unit::Class, fmt::format("{}class {}", prefix(), c + 1), loop};
+      unit.reconstructed = group_.kept_every > 1;  // the clusters of many iterations are assumed
       double wall = 0, mpi = 0, user = 0, count = 0;
       for (std::size_t i = 0; i < all.size(); ++i) {
         if (classes.of[i] != c || !std::isfinite(all[i].wall)) continue;

@@ -167,7 +167,7 @@ Table clusters_of_location(const Document& d, const LoopPlace& of, const OpenLoo
 Table groups_of_location(const Document& d, const std::vector<ClusterGroup>& all) {
   auto rows = std::make_shared<std::vector<Row>>();
   for (const ClusterGroup& group : all)
-    rows->push_back({{static_cast<std::int64_t>(group.members), percent(group.share, 1), human_time(group.mean_wall_s),
+    rows->push_back({{std::int64_t{std::llround(group.members)}, percent(group.share, 1), human_time(group.mean_wall_s),
                       human_time(group.deviation_wall_s), when_words(group.when),
                       group.is_rest ? std::vector<std::string>{"few, and unlike each other"}
                                     : apart_items(d.tree, group.differences)}});

@@ -162,8 +162,9 @@ class LoopNotes {
       add(fmt::format("{} in clusters of several classes (overflow): their values are less certain.",
                       plural(picture_.in_overflow, "iteration is", "iterations are")));
     if (picture_.without_cluster > 0)
-      add(fmt::format("{} no cluster: they came after the last snapshot, and are not shown here.",
-                      plural(picture_.without_cluster, "iteration has", "iterations have")),
+      add(fmt::format("{} no cluster: they came after the last snapshot{}. They are not shown here.",
+                      plural(picture_.without_cluster, "iteration has", "iterations have"),
+                      group_.kept_every > 1 ? ", or the one that is kept of their group is a cluster of its own" : ""),
           Note::Warning);
   }
 

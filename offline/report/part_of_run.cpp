@@ -67,7 +67,8 @@ struct Origins {
           "The log does not keep this iteration: its times, calls and bytes are the mean of {} iterations.",
           human_count(sharing));
     if (shared > 0)
-      text += fmt::format(" Their division among call paths is reconstructed{} from its cluster of {}{}.", on(shared),
+      text += fmt::format(" Their division among call paths is reconstructed{} from {} cluster of {}{}.", on(shared),
+                          sharing > 1 ? "the kept iteration's" : "its",
                           least < most ? fmt::format("{} to ", human_count(least)) : "",
                           plural(most, "iteration", "iterations"));
     if (alone > 0)
@@ -91,7 +92,9 @@ struct Origins {
           " That is one of several classes (overflow){}: it may show call paths that the iteration did "
           "not take.",
           on(overflow));
-    if (unsaved > 0) text += fmt::format(" Its cluster was not saved{}: there are no call paths.", on(unsaved));
+    if (unsaved > 0)
+      text += fmt::format(" Its cluster {}{}: there are no call paths.", sharing > 1 ? "is not known" : "was not saved",
+                          on(unsaved));
     return text;
   }
 };

@@ -21,6 +21,14 @@ using format::MetricId;
 constexpr std::size_t samples_column = format::column_of(MetricId::Samples);
 constexpr std::size_t weight_column = format::column_of(MetricId::Weight);
 
+/// Replaces the sums over call paths by the totals of the unit where MPI without a call path may have a part of them.
+template <class Number>
+void take_totals(const experiment::Unit& unit, std::array<Number, region_columns>& sums) {
+  sums[calls_column] = static_cast<Number>(unit.mpi_calls);
+  sums[time_column] = static_cast<Number>(unit.mpi);
+  sums[off_cpu_column] = std::max(sums[off_cpu_column], static_cast<Number>(unit.off_mpi_ns));
+}
+
 }  // namespace
 
 /// Statistics of all clusters of one class.
@@ -135,8 +143,7 @@ const IterationProfiles::Pool& IterationProfiles::pool(std::uint32_t class_index
       if (kind != NodeKind::Region) continue;
       for (std::size_t c = 0; c < region_columns; ++c) of.mean[c] += static_cast<double>(unit->columns[row.first + c]);
     }
-    of.mean[calls_column] = static_cast<double>(unit->mpi_calls);
-    of.mean[time_column] = static_cast<double>(unit->mpi);
+    take_totals(*unit, of.mean);
     for (std::size_t c = 0; c < region_columns; ++c) {
       pool->overall_mean[c] += of.mean[c];
       of.mean[c] /= n;
@@ -187,8 +194,7 @@ const IterationProfiles::Model& IterationProfiles::model(std::int32_t index) con
     }
   }
   model.overall_sum = model.path_sum;
-  model.overall_sum[calls_column] = unit.mpi_calls;
-  model.overall_sum[time_column] = unit.mpi;
+  take_totals(unit, model.overall_sum);
   // Uses the slopes that were learned inside the clusters of the class; a call path that belongs to this cluster only
   // is proportional to the overall metric. Without learned slopes, uses the slope between the clusters of the class, as
   // far as clusters differ more than their members do; for the rest, the value is proportional to the overall metric.

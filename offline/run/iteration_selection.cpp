@@ -55,14 +55,17 @@ IterationProfiles::Selected::OfCluster IterationProfiles::Selected::exact_values
   const experiment::Unit& sums = *profiles_.cluster_unit(cluster);
   const UnitTimes times = apply_time_rules(sums, profiles_.profile_.paths, profiles_.constants_);
   BesideMpi& beside = of.beside_mpi;
+  std::int64_t off_cpu_ns = sums.off_mpi_ns;  // without a call path
   for (const auto& values : sums.values) {
-    if (!chosen(values.path)) continue;
     const NodeKind kind = profiles_.profile_.paths[values.path].kind;
+    off_cpu_ns -= value_of(sums, values, kind, MetricId::OffCpuMpi);
+    if (!chosen(values.path)) continue;
     const auto get = [&](MetricId metric) { return static_cast<double>(value_of(sums, values, kind, metric)); };
     for (std::size_t c = 0; c < region_columns; ++c) of.mpi[c] += get(format::column_metrics<NodeKind::Region>[c]);
     beside.samples += get(MetricId::Samples);
   }
   of.mpi[time_column] = selection_.mpi_without_path ? static_cast<double>(times.mpi_no_path) : 0;
+  if (selection_.mpi_without_path) of.mpi[off_cpu_column] += static_cast<double>(std::max<std::int64_t>(off_cpu_ns, 0));
   for (const auto& [path, ticks] : times.mpi_paths)
     of.mpi[time_column] += chosen(path) ? static_cast<double>(ticks) : 0;
   for (const auto& [path, ticks] : times.user_paths) beside.user_ticks += chosen(path) ? static_cast<double>(ticks) : 0;
@@ -95,14 +98,16 @@ const IterationProfiles::Selected::OfCluster& IterationProfiles::Selected::of_cl
 double IterationProfiles::Selected::mpi(MetricId metric, std::int32_t cluster,
                                         std::span<const std::int64_t> row) const {
   const std::size_t column = format::column_of(metric);
-  const bool without_path = column == time_column && selection_.mpi_without_path;
-  if (profiles_.cluster_unit(cluster) == nullptr)
-    return without_path ? static_cast<double>(profiles_.mpi_ticks(cluster, row)) : 0;
+  const bool without_path = selection_.mpi_without_path && (column == time_column || column == off_cpu_column);
+  const auto whole = [&] {
+    return column == time_column ? profiles_.mpi_ticks(cluster, row) : profiles_.columns_.of(row, metric);
+  };
+  if (profiles_.cluster_unit(cluster) == nullptr) return without_path ? static_cast<double>(whole()) : 0;
   const OfCluster& of = of_cluster(cluster);
   if (of.exact) return of.mpi[column];
   if (of.regions.empty() && !without_path) return 0;
   const auto values = profiles_.mpi_column(column, cluster, row);
-  std::int64_t sum = without_path ? profiles_.mpi_ticks(cluster, row) : 0;
+  std::int64_t sum = without_path ? whole() : 0;
   if (without_path)
     for (const std::int64_t value : values) sum -= value;
   for (const std::uint32_t place : of.regions) sum += values[place];

@@ -26,7 +26,8 @@ class LabelResolver {
       // Labels are given in ascending order: much larger ones are damage.
       : most_labels_(2 * static_cast<std::uint64_t>(std::max<std::int64_t>(loop.iterations, 0)) + 65536) {
     for (std::size_t i = 0; i < std::min<std::size_t>(loop.clusters.size(), none); ++i)
-      set(loop.clusters[i].label, static_cast<std::uint16_t>(i));
+      if (loop.clusters[i].label != static_cast<std::uint32_t>(format::passed_label))  // as PassedRows does
+        set(loop.clusters[i].label, static_cast<std::uint16_t>(i));
     const std::string cost = cost_of_merges(loop);
     // Backwards, so that the target of a merge is resolved before its source.
     for (std::size_t piece = loop.merges.size(); piece-- > 0;) {
@@ -91,18 +92,21 @@ struct Logged {
   std::optional<format::Run> run;  ///< none: it has a vector
   format::Label label{};
   const std::int64_t* row = nullptr;
+  /// It is not kept: the row is the mean of its group's iterations that are not, and the label is another one's.
+  bool is_mean = false;
 };
 
 /// Reads a log iteration by iteration, with one piece in memory at a time. A group that one iteration is kept of has
 /// the mean of the others for each of these, and the label of the one that is kept.
 class LogCursor {
  public:
-  /// `from`: blocks that end before this iteration are passed over, as are `pieces` pieces at the begin.
-  LogCursor(const experiment::Loop& loop, const std::vector<experiment::FramePlace>& log, std::uint64_t from = 0,
-            std::size_t pieces = 0)
+  /// `iterations`: of the loop that the log belongs to. `from`: blocks that end before this iteration are passed over,
+  /// as are `pieces` pieces at the begin, and iterations of runs before it.
+  LogCursor(const experiment::Loop& loop, const std::vector<experiment::FramePlace>& log, std::int64_t iterations,
+            std::uint64_t from = 0, std::size_t pieces = 0)
       : loop_(loop), log_(log), from_(from), cost_(cost_of(loop)), piece_(pieces) {
     for (const auto& metric : loop.metrics) columns_.push_back(metric.precision);
-    end_ = static_cast<std::uint64_t>(std::max<std::int64_t>(loop.iterations, 0));
+    end_ = static_cast<std::uint64_t>(std::max<std::int64_t>(iterations, 0));
   }
 
   /// False: there are no more.
@@ -112,8 +116,11 @@ class LogCursor {
     of.number = number_++;
     of.run = item_.run;
     of.label = item_.label;
-    of.row = item_.row;
-    if (!item_.run && level_ > 0 && of.number != kept_) of.row = mean_of_others();
+    const bool is_of_group = !item_.run && level_ > 0;
+    of.is_mean = is_of_group && of.number != kept_;
+    of.row = of.is_mean ? mean_of_others() : item_.row;
+    // If the thread did not exist in the kept iteration, the label is that of another one.
+    if (is_of_group && !of.is_mean && has_no_values()) of.run = format::Run::Absent;
     --left_;
     return true;
   }
@@ -168,6 +175,11 @@ class LogCursor {
     if (!item_.run && level_ == 0) return;
     // What a damaged file says beyond the loop's end is left out, and the last group may not be complete.
     left_ = std::min(left_, end_ - std::min(end_, number_));
+    if (item_.run) {
+      const std::uint64_t before = std::min(left_, from_ - std::min(from_, number_));
+      number_ += before;
+      left_ -= before;
+    }
     if (item_.run || left_ == 0) return;
     kept_ = format::KeptIterations{level_}.in_block(number_ >> level_);
     others_ = left_ - (kept_ >= number_ && kept_ < number_ + left_);
@@ -185,6 +197,10 @@ class LogCursor {
     }
     ++other_;
     return mean_;
+  }
+
+  bool has_no_values() const {
+    return std::ranges::all_of(std::span(item_.row, columns_.size()), [](std::int64_t value) { return value == 0; });
   }
 
   void damaged() {
@@ -248,7 +264,8 @@ class PassedRows {
   std::int64_t wall_of(std::uint64_t iteration, const experiment::PassedSum& sum) {
     const int column = columns_[format::MetricId::Wall];
     if (loop_.first_log && !walls_)
-      walls_.emplace(loop_, *loop_.first_log, iteration, from_ > 0 ? piece_of(*loop_.first_log, iteration) : 0);
+      walls_.emplace(loop_, *loop_.first_log, loop_.first_iterations, iteration,
+                     from_ > 0 ? piece_of(*loop_.first_log, iteration) : 0);
     while (walls_ && there_is_more_ && (!known_ || first_.number < iteration))
       known_ = there_is_more_ = walls_->next(first_);
     if (known_ && column >= 0 && first_.number == iteration && !first_.run) return first_.row[column];
@@ -275,8 +292,10 @@ void take_logged(const Logged& of, const experiment::Loop& loop, PassedRows& pas
   const auto number = static_cast<std::int64_t>(of.number);
   if (of.run == format::Run::Absent) return take(number, -1, {nothing, loop.metrics.size()});
   if (of.run) return take(number, passed.cluster(), passed.of(of.number, of.run == format::Run::PassedInCall));
-  const std::int32_t cluster =
+  std::int32_t cluster =
       of.label == format::passed_label ? passed.cluster() : cluster_of(static_cast<std::uint32_t>(of.label));
+  // A cluster of one iteration has no others: its values are exactly those of that iteration.
+  if (of.is_mean && cluster >= 0 && loop.clusters[static_cast<std::size_t>(cluster)].members == 1) cluster = -1;
   take(number, cluster, {of.row, loop.metrics.size()});
 }
 
@@ -291,7 +310,7 @@ std::int64_t for_each_iteration(const experiment::Loop& loop, const TakeIteratio
   if (loop.log.empty()) return 0;
   const LabelResolver cluster_of(loop);
   PassedRows passed(loop);
-  LogCursor log(loop, loop.log);
+  LogCursor log(loop, loop.log, loop.iterations);
   std::int64_t count = 0;
   for (Logged of; log.next(of); ++count) take_logged(of, loop, passed, cluster_of, take);
   return count;
@@ -305,7 +324,7 @@ bool with_iteration(const experiment::Loop& loop, std::int64_t iteration, const 
   {
     const std::vector<experiment::FramePlace> only{loop.log[piece]};
     PassedRows passed(loop, wanted);
-    LogCursor log(loop, only, wanted);
+    LogCursor log(loop, only, loop.iterations, wanted);
     for (Logged of; !found && log.next(of) && of.number <= wanted;) {
       if (of.number < wanted) continue;
       found = true;
@@ -327,7 +346,7 @@ std::int64_t sharing_vector(const experiment::Loop& loop, std::int64_t iteration
   if (loop.thinning.level == 0 || iteration < loop.thinning.from || loop.log.empty()) return 1;
   const auto wanted = static_cast<std::uint64_t>(iteration);
   const std::vector<experiment::FramePlace> only{loop.log[piece_of(loop.log, wanted)]};
-  LogCursor log(loop, only, wanted);
+  LogCursor log(loop, only, loop.iterations, wanted);
   for (Logged of; log.next(of) && of.number <= wanted;)
     if (of.number == wanted) return static_cast<std::int64_t>(log.sharing());
   return 1;

@@ -20,6 +20,10 @@ using TakeIteration =
 /// Calls `take` for every iteration of the log in order. `row` is by Loop::metrics, with 0 for metrics that are not
 /// kept, and is valid during the call. The log is read piece by piece, with one piece in memory at a time. Returns the
 /// number of iterations read: fewer than Loop::iterations if some were lost; those of a damaged piece are left out.
+///
+/// An iteration that the log does not keep (Loop::thinning) has the mean of those of its group that are not kept, so
+/// sums over a group are exact, and the cluster of the kept one; but -1 if that cluster has a single member, so that no
+/// other iteration can be in it.
 std::int64_t for_each_iteration(const experiment::Loop& loop, const TakeIteration& take);
 
 /// Calls `take` for one iteration, and reads no more than that needs. False: there is no iteration of this number.

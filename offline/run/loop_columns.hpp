@@ -14,7 +14,8 @@ namespace refrain::run {
 inline constexpr std::size_t region_columns = format::columns_of(experiment::NodeKind::Region);
 /// Columns of MPI call paths.
 inline constexpr std::size_t calls_column = format::column_of(format::MetricId::Visits),
-                             time_column = format::column_of(format::MetricId::Time);
+                             time_column = format::column_of(format::MetricId::Time),
+                             off_cpu_column = format::column_of(format::MetricId::OffCpuMpi);
 
 class LoopColumns {
  public:

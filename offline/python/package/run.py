@@ -151,7 +151,8 @@ class Run:
 
     def iterations(self, loop: str = "", metrics: Sequence[str] | None = None) -> Table:
         """A row for each iteration and thread: iteration (from 0), rank, thread, cluster (int64), and a column for each metric
-        of iterations (float64: wall_s, mpi_s, user_s in seconds, mpi_calls, bytes_sent, ...), which are exact. `metrics`:
+        of iterations (float64: wall_s, mpi_s, user_s in seconds, mpi_calls, bytes_sent, ...), which are exact.
+        From iteration 131,072 on, those that are not kept have the mean of their group (docs/iterations.md). `metrics`:
         names with or without units, as ["wall"]; default: all. `loop` may be left out where there is one. NaN: not known of
         this thread. Raises ValueError for a loop or metric that there is not.
         """

@@ -16,9 +16,10 @@ namespace {
 using When = ClusterGroup::When;
 
 /// Of iterations that take so many milliseconds and a percent by chance, each a cluster by itself, or as `cluster`
-/// says.
+/// says. The log keeps `whole` of them one by one.
 std::vector<ClusterGroup> groups_of(std::size_t count, const std::function<double(std::size_t)>& ms,
-                                    const std::function<std::int32_t(std::size_t)>& cluster = nullptr) {
+                                    const std::function<std::int32_t(std::size_t)>& cluster = nullptr,
+                                    std::uint64_t whole = clustering::IterationLog::all) {
   std::mt19937_64 draw(count);
   std::normal_distribution<double> noise(1, 0.01);
   std::vector<test::Iteration> iterations;
@@ -27,7 +28,7 @@ std::vector<ClusterGroup> groups_of(std::size_t count, const std::function<doubl
     iterations.push_back({cluster ? cluster(i) : static_cast<std::int32_t>(i), wall, {}, {}, {20, wall}, {}});
   }
   experiment::Profile profile = test::profile_of(iterations);
-  test::add_log(profile.ranks[0].locations[0].loops[0], iterations);
+  test::add_log(profile.ranks[0].locations[0].loops[0], iterations, whole);
   Symbolizer symbolizer;
   const CallTree tree = build_call_tree(profile, symbolizer, {});
   const run::IterationProfiles profiles(profile, profile.ranks[0], profile.ranks[0].locations[0], 0);
@@ -68,6 +69,26 @@ TEST(ClusterGroups, a_cluster_for_which_there_was_no_room_is_cut) {
   ASSERT_FALSE(groups[1].differences.empty());
   EXPECT_EQ("wall", groups[1].differences[0].metric);
   EXPECT_NEAR(10e-3, groups[1].differences[0].loop_mean, 1e-4);
+}
+
+TEST(ClusterGroups, parts_of_a_cluster_have_its_members_whatever_the_log_keeps) {
+  // The second cluster has an odd number of iterations. The log keeps so few that an even number has its label.
+  const auto groups = groups_of(
+      500, [](std::size_t i) { return i >= 200 && i < 280 ? 25.0 : 10.0; },
+      [](std::size_t i) { return static_cast<std::int32_t>(i >= 280 && i % 7 == 3); }, 32);
+  double members = 0;
+  for (const ClusterGroup& of : groups) members += of.members;
+  EXPECT_GE(groups.size(), 2U);
+  EXPECT_NEAR(500, members, 1e-6);
+}
+
+TEST(ClusterGroups, iterations_of_a_long_loop_scatter_more_than_means_of_groups) {
+  std::mt19937_64 draw(7);
+  std::uniform_real_distribution<double> ms(10, 15);
+  const auto is_odd = [](std::size_t i) { return static_cast<std::int32_t>(i % 2); };
+  const auto groups = groups_of(
+      4000, [&](std::size_t i) { return ms(draw) + is_odd(i); }, is_odd, 256);
+  EXPECT_EQ(1U, groups.size());
 }
 
 TEST(ClusterGroups, phases_that_take_turns_are_two) {

@@ -5,12 +5,15 @@
 #include <gtest/gtest.h>
 #include <random>
 
+#include "format/kept_iterations.hpp"
 #include "offline/analysis/callpath_match.hpp"
 #include "offline/analysis/cluster_differences.hpp"
 #include "offline/run/iteration_metrics.hpp"
 #include "offline/run/iteration_model.hpp"
+#include "offline/run/iterations.hpp"
 #include "offline/run/quantities.hpp"
 #include "tests/unit/analysis/loop_builder.hpp"
+#include "tests/unit/analysis/loop_log.hpp"
 #include "tests/unit/analysis/tree_of.hpp"
 
 namespace refrain::analysis {
@@ -277,6 +280,69 @@ TEST(IterationMetrics, mpi_without_a_call_path_is_what_the_time_rules_leave) {
   const run::IterationProfiles::Selected selected(profiles, selection);
   EXPECT_EQ(selected.mpi(MetricId::Time, 0, row), 200);
   EXPECT_EQ(selected.mpi(MetricId::Time, -1, row), 800) << "no cluster, no call path";
+}
+
+TEST(IterationMetrics, time_off_the_cpu_without_a_call_path_is_given_to_none) {
+  const Iteration it{0, 5'000, {3, 600, 3, 24, 0, 0}, {}, {}, {}},
+      alone{1, 5'000, {3, 600, 3, 24, 0, 0}, {}, {20, 900}, {}};
+  experiment::Profile profile = test::profile_of({it, it, alone});
+  experiment::Location& location = profile.ranks[0].locations[0];
+  profile.ranks[0].off_cpu_of_calls_is_counted = true;
+  location.loops[0].metrics.push_back({"off_cpu_mpi", "ns", format::Precision::Exact});
+  for (experiment::Unit& unit : location.units) {
+    for (const auto& values : unit.values)
+      if (values.path == test::send) unit.columns[values.first + run::off_cpu_column] = 300;
+    unit.off_mpi_ns = 400;
+  }
+  const run::IterationProfiles profiles = profiles_of(profile);
+  ASSERT_TRUE(profiles.is_exact(1));
+  auto row = test::vector_of(it);
+  row.push_back(200);
+  EXPECT_EQ(value_at(profile, profiles.unit_of(0, 0, row), test::send, MetricId::OffCpuMpi), 150);
+  run::PathSelection sends = only(test::send), none;
+  none.mpi_without_path = true;
+  const run::IterationProfiles::Selected of_sends(profiles, sends), without_path(profiles, none);
+  EXPECT_EQ(of_sends.mpi(MetricId::OffCpuMpi, 0, row), 150);
+  EXPECT_EQ(without_path.mpi(MetricId::OffCpuMpi, 0, row), 50);
+  EXPECT_EQ(of_sends.mpi(MetricId::OffCpuMpi, 1, row), 300);
+  EXPECT_EQ(without_path.mpi(MetricId::OffCpuMpi, 1, row), 100);
+  EXPECT_EQ(without_path.mpi(MetricId::OffCpuMpi, -1, row), 200) << "no cluster, no call path";
+}
+
+TEST(ClusterDifferences, a_cluster_has_no_more_iterations_than_members) {
+  std::vector<Iteration> iterations(100, Iteration{0, 1'000'000, {1, 100, 1, 8, 0, 0}, {}, {20, 900'000}, {}});
+  for (const std::size_t i : {70U, 80U}) iterations[i] = {1, 9'000'000, {1, 100, 1, 8, 0, 0}, {}, {}, {90, 8'900'000}};
+  const experiment::Profile profile = test::profile_of(iterations);
+  Symbolizer symbolizer;
+  const CallTree tree = build_call_tree(profile, symbolizer);
+  const run::IterationProfiles profiles = profiles_of(profile);
+  const std::vector<double> all{0, 2}, logged{0, 16};
+  const auto of_all = differences_of(profiles, tree, all), of_logged = differences_of(profiles, tree, logged);
+  ASSERT_FALSE(of_all.empty());
+  ASSERT_EQ(of_all.size(), of_logged.size());
+  for (std::size_t i = 0; i < of_all.size(); ++i) {
+    EXPECT_EQ(of_all[i].node, of_logged[i].node);
+    EXPECT_EQ(of_all[i].cluster_mean, of_logged[i].cluster_mean);
+    EXPECT_EQ(of_all[i].loop_mean, of_logged[i].loop_mean);
+  }
+}
+
+TEST(IterationMetrics, times_add_up_where_the_log_keeps_one_of_several) {
+  std::vector<Iteration> iterations(200, Iteration{0, 1'000, {1, 100, 1, 8, 0, 0}, {}, {}, {}});
+  const std::uint64_t slow = format::KeptIterations{3}.in_block(10);  // a cluster of its own, kept of 80 to 87
+  iterations[slow].cluster = 1;
+  iterations[slow].wall = 10'000'000;
+  experiment::Profile profile = test::profile_of(iterations);
+  test::add_log(profile.ranks[0].locations[0].loops[0], iterations, 16);
+  const run::IterationProfiles profiles = profiles_of(profile);
+  const auto user = run::value_of_metric(profiles, "user");
+  double sum = 0;
+  run::for_each_iteration(profiles.loop(), [&](std::int64_t i, std::int32_t cluster, auto row) {
+    const double user_s = user(i, cluster, row);
+    EXPECT_DOUBLE_EQ(user_s, static_cast<std::uint64_t>(i) == slow ? 9'999'900e-9 : 900e-9) << i;
+    sum += user_s;
+  });
+  EXPECT_NEAR(sum, 9'999'900e-9 + 199 * 900e-9, 1e-9);
 }
 
 TEST(IterationMetrics, how_well_a_value_is_known_is_told) {

@@ -10,12 +10,14 @@
 
 namespace refrain::analysis::test {
 
-/// The log as the measured program writes it, in blocks that may be small.
-inline void add_log(experiment::Loop& loop, const std::vector<Iteration>& iterations) {
+/// The log as the measured program writes it, in blocks that may be small. `whole`: this many iterations are kept one
+/// by one, a power of two.
+inline void add_log(experiment::Loop& loop, const std::vector<Iteration>& iterations,
+                    std::uint64_t whole = clustering::IterationLog::all) {
   std::vector<clustering::Precision> columns;
   for (const auto& metric : loop.metrics) columns.push_back(metric.precision);
   clustering::IterationLog log;
-  ASSERT_TRUE(log.create(columns, 1024));
+  ASSERT_TRUE(log.create(columns, 1024, whole));
   const auto close = [&] {
     const auto block = log.closed();
     loop.log.push_back({nullptr, 0, 0, std::make_shared<std::vector<std::byte>>(block.begin(), block.end())});
@@ -29,6 +31,7 @@ inline void add_log(experiment::Loop& loop, const std::vector<Iteration>& iterat
     ASSERT_EQ(log.append(i, label, row), clustering::IterationLog::Appended::Yes);
   }
   close();
+  loop.thinning = {static_cast<std::int64_t>(log.thinned_from()), log.level()};
 }
 
 }  // namespace refrain::analysis::test

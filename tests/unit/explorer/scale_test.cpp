@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The first thread of an experiment with a loop, as often as wanted.
-std::shared_ptr<const experiment::Experiment> job_of(std::int32_t ranks) {
+std::shared_ptr<const experiment::Experiment> job_of(std::int32_t ranks, const experiment::Thinning& thinning = {}) {
   const auto golden = experiment::Experiment::open(fs::path(GOLDEN) / "profile-1.9");
   const experiment::RankHandle first = golden->rank(0, experiment::Depth::Whole);
   experiment::WholeExperiment whole{golden->directory(), golden->manifest(), {}};
@@ -27,6 +27,7 @@ std::shared_ptr<const experiment::Experiment> job_of(std::int32_t ranks) {
     copy.rank = rank;
     copy.locations.resize(1);
     copy.locations[0].rank = rank;
+    for (experiment::Loop& loop : copy.locations[0].loops) loop.thinning = thinning;
   }
   return experiment::Experiment::of(std::move(whole));
 }
@@ -66,6 +67,19 @@ TEST(Scale, all_of_few_ranks_are_reconstructed) {
   const explorer::Run run = shown(few);
   ASSERT_FALSE(run.loops.empty());
   EXPECT_EQ(0, lacks_with(run, "threads, which are"));
+}
+
+TEST(Scale, long_loops_are_told_and_their_classes_are_estimates) {
+  symbols::Symbolizer symbolizer;
+  const auto are_estimates = [](const explorer::Run& run) {
+    return std::ranges::all_of(run.units, [](const Unit& of) { return of.kind != Unit::Class || of.reconstructed; });
+  };
+  const explorer::Run whole = run_of(job_of(2), symbolizer, Request()),
+                      thinned = run_of(job_of(2, {8, 3}), symbolizer, Request());
+  const std::string told = "from iteration 8 on the log keeps one of 2 iterations, at the end one of 8";
+  EXPECT_EQ(0, lacks_with(whole, told));
+  EXPECT_EQ(static_cast<std::int64_t>(thinned.loops.size()), lacks_with(thinned, told));
+  EXPECT_TRUE(are_estimates(thinned));
 }
 
 TEST(Scale, what_many_ranks_lack_is_told_where_it_is_missing) {

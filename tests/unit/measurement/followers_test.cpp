@@ -342,6 +342,45 @@ TEST_F(Followers, what_sleeps_for_long_still_has_every_iteration) {
   for (std::size_t n = 0; n < 20'000; ++n) ASSERT_EQ(walls_[0][n], value(logged[n], MetricId::Wall)) << n;
 }
 
+TEST_F(Followers, what_sleeps_has_every_iteration_although_another_thread_pauses_it) {
+  Account account;
+  Steps steps, of_pauser;
+  Location* location = nullptr;
+  std::thread thread([&] {
+    Life life(account);
+    location = life.location;
+    record(*location, account, 1);
+    steps.reach(1);
+    steps.wait_for(2);
+    record(*location, account, 2);
+  });
+  steps.wait_for(1);
+  serve_followers(*leader_);  // the next time after a quarter of the kept spans
+  std::thread pauser([&] {
+    EXPECT_TRUE(pause_one(*location));
+    of_pauser.reach(1);
+    of_pauser.wait_for(2);
+    resume_others();
+    of_pauser.reach(3);
+  });
+  of_pauser.wait_for(1);
+  // Two spans each: the thread is looked for three times in vain. Before the fourth time its first spans are lost.
+  for (std::uint64_t i = 0; i < kept_spans * 3 / 8 + 10; ++i) iterate(0);
+  of_pauser.reach(2);
+  of_pauser.wait_for(3);
+  for (std::uint64_t i = 0; i < kept_spans; ++i) iterate(0);
+  end(-1);
+  steps.reach(2);
+  pauser.join();
+  thread.join();
+  end(0);
+  end(-1);
+  bring_up_to_date();
+  EXPECT_EQ(0, location->losses[static_cast<std::size_t>(Loss::IterationUnclustered)]);
+  EXPECT_EQ(0, leader_->losses[static_cast<std::size_t>(Loss::IterationUnclustered)]);
+  check(*location, account);
+}
+
 TEST_F(Followers, what_begins_late_pays_nothing_for_the_past) {
   constexpr std::uint64_t past = 1'000'000'000'000;  // a loop that takes hours to go so far one by one
   ClusteredLoop& of_leader = *leader_->iterations->loops[0];

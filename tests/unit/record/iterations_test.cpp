@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "format/kept_iterations.hpp"
 #include "measurement/iterations.hpp"
@@ -198,6 +199,7 @@ TEST(Iterations, that_a_thread_has_passed_have_the_wall_time_of_the_first_thread
   other.pass(69, format::Run::PassedInCall);
   other.close();
   other.loop.first_log = std::make_shared<const std::vector<experiment::FramePlace>>(first.loop.log);
+  other.loop.first_iterations = 100;
   std::int64_t walls[2] = {};
   for (std::int64_t i = 10; i < 100; ++i)
     if (i != 30) walls[i > 30] += 1000 + i;
@@ -225,6 +227,26 @@ TEST(Iterations, that_a_thread_has_passed_have_the_wall_time_of_the_first_thread
             }));
   for (const std::int64_t i : {0, 9, 10, 29, 30, 31, 99}) EXPECT_TRUE(run::with_iteration(other.loop, i, check)) << i;
   EXPECT_FALSE(run::with_iteration(other.loop, 100, check));
+}
+
+TEST(Iterations, that_were_passed_in_a_group_of_the_first_thread_have_its_mean_although_the_thread_ended_in_it) {
+  constexpr std::uint64_t whole = 64;
+  const std::uint64_t kept = format::KeptIterations{4}.in_block(32);  // of 512 to 527
+  LoopInMemory first(528, whole), other(520);
+  for (std::int64_t i = 0; i < 528; ++i) first.add(0, i < 512 ? 10 : 1000 + i);
+  first.close();
+  other.loop.clusters = {{.label = static_cast<std::uint32_t>(format::passed_label)}};
+  other.pass(520, format::Run::Passed);
+  other.close();
+  other.loop.first_log = std::make_shared<const std::vector<experiment::FramePlace>>(first.loop.log);
+  other.loop.first_iterations = 528;
+  std::int64_t sum = 0;
+  for (std::int64_t i = 512; i < 528; ++i) sum += i == static_cast<std::int64_t>(kept) ? 0 : 1000 + i;
+  const std::size_t wall = index_in_row(format::MetricId::Wall);
+  EXPECT_EQ(520, run::for_each_iteration(other.loop, [&](std::int64_t i, std::int32_t, auto row) {
+              if (i < 512 || i == static_cast<std::int64_t>(kept)) return;
+              EXPECT_NEAR(static_cast<double>(row[wall]), static_cast<double>(sum) / 15, 1) << i;
+            }));
 }
 
 TEST(Iterations, that_are_not_kept_have_the_mean_of_their_group) {
@@ -261,6 +283,80 @@ TEST(Iterations, that_are_not_kept_have_the_mean_of_their_group) {
     EXPECT_TRUE(run::with_iteration(of.loop, i, [&](std::int64_t, std::int32_t, auto row) {
       EXPECT_EQ(row[wall], read[static_cast<std::size_t>(i)]);
     })) << i;
+}
+
+TEST(Iterations, that_are_not_kept_are_not_in_a_cluster_of_one_other_iteration) {
+  constexpr std::uint64_t whole = 128;
+  const format::KeptIterations kept{1};
+  const std::uint64_t slow = kept.in_block(80);  // of 160 and 161
+  std::uint64_t last = 170;
+  while (kept.has(last)) last += 2;  // the loop ends with the first of a group whose second one would be kept
+  ASSERT_LT(last, 2 * whole);
+  LoopInMemory of(static_cast<std::int64_t>(last) + 1, whole);
+  of.loop.clusters = {{.label = 0, .members = static_cast<std::int64_t>(last) - 1},
+                      {.label = 1, .members = 1},
+                      {.label = 2, .members = 1}};
+  const auto wall = [&](std::uint64_t i) { return i == slow || i == last ? 5000 : 10; };
+  for (std::uint64_t i = 0; i <= last; ++i) of.add(i == slow ? 1U : i == last ? 2U : 0U, wall(i));
+  of.close();
+  const auto expected = [&](std::uint64_t i) { return i == slow ? 1 : i == (slow ^ 1) || i == last ? -1 : 0; };
+  const auto check = [&](std::int64_t i, std::int32_t cluster, std::span<const std::int64_t> row) {
+    const auto number = static_cast<std::uint64_t>(i);
+    EXPECT_EQ(cluster, expected(number)) << i;
+    EXPECT_EQ(row[index_in_row(format::MetricId::Wall)], wall(number)) << i;
+  };
+  EXPECT_EQ(static_cast<std::int64_t>(last) + 1, run::for_each_iteration(of.loop, check));
+  for (std::uint64_t i = 0; i <= last; ++i)
+    EXPECT_TRUE(run::with_iteration(of.loop, static_cast<std::int64_t>(i), check));
+}
+
+TEST(Iterations, of_a_loop_of_billions_take_no_table_of_all_labels) {
+  LoopInMemory of(3'000'000'000);  // most of which are missing
+  of.loop.clusters = {{.label = 0, .members = 10}, {.label = static_cast<std::uint32_t>(format::passed_label)}};
+  for (int i = 0; i < 10; ++i) of.add(0, 7);
+  of.close();
+  const auto resident_kib = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+  };
+  const long before = resident_kib();
+  const auto check = [](std::int64_t, std::int32_t cluster, auto) { EXPECT_EQ(0, cluster); };
+  EXPECT_EQ(10, run::for_each_iteration(of.loop, check));
+  EXPECT_LT(resident_kib() - before, 1 << 20) << "two bytes for each of 2^32 labels";
+}
+
+TEST(Iterations, of_a_run_are_found_at_once) {
+  constexpr std::int64_t iterations = std::int64_t{1} << 40;  // one by one it would take hours
+  LoopInMemory of(iterations);
+  of.pass(static_cast<std::uint64_t>(iterations) - 1, format::Run::Absent);
+  of.add(0, 7);
+  of.close();
+  of.loop.clusters = {{.label = 0, .members = 1}};
+  for (const std::int64_t i : {std::int64_t{0}, iterations / 2, iterations - 2, iterations - 1})
+    EXPECT_TRUE(run::with_iteration(of.loop, i, [&](std::int64_t number, std::int32_t cluster, auto row) {
+      EXPECT_EQ(i, number);
+      EXPECT_EQ(i == iterations - 1 ? 0 : -1, cluster);
+      EXPECT_EQ(i == iterations - 1 ? 7 : 0, row[index_in_row(format::MetricId::Wall)]);
+    })) << i;
+}
+
+TEST(Iterations, that_would_be_kept_but_had_no_thread_are_absent) {
+  constexpr std::uint64_t whole = 128;
+  const format::KeptIterations kept{1};
+  const std::uint64_t absent = kept.in_block(80);  // of 160 and 161
+  LoopInMemory of(2 * whole, whole);
+  of.loop.clusters = {{.label = 0, .members = 2 * whole - 1}};
+  for (std::uint64_t i = 0; i < 2 * whole; ++i) {
+    if (i == absent) of.pass(1, format::Run::Absent);
+    else of.add(0, 10);
+  }
+  of.close();
+  run::for_each_iteration(of.loop, [&](std::int64_t i, std::int32_t cluster, auto row) {
+    const bool is_absent = static_cast<std::uint64_t>(i) == absent;
+    EXPECT_EQ(is_absent ? -1 : 0, cluster) << i;
+    EXPECT_EQ(is_absent ? 0 : 10, row[index_in_row(format::MetricId::Wall)]) << i;
+  });
 }
 
 TEST(Iterations, are_found_without_reading_the_rest) {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "format/kept_iterations.hpp"
 #include "offline/report/report.hpp"
 #include "offline/report/views.hpp"
 #include "tests/unit/analysis/loop_builder.hpp"
@@ -401,6 +402,31 @@ TEST(PartOfRun, an_iteration_whose_cluster_was_not_saved_has_totals) {
   const std::string text = rendered(experiment, request);
   EXPECT_NE(text.find("(MPI without call path)"), text.npos) << text;
   EXPECT_NE(text.find("was not saved"), text.npos);
+}
+
+TEST(PartOfRun, an_iteration_that_is_not_kept_is_the_mean_of_its_group) {
+  std::vector<Iteration> many(32, ten_iterations(1)[0]);
+  const format::KeptIterations kept{2};
+  const auto alone = static_cast<std::int64_t>(kept.in_block(5));  // a cluster of its own, kept of 20 to 23
+  many[static_cast<std::size_t>(alone)] = ten_iterations(1)[6];
+  auto experiment = experiment_of({{{"step", many}}});
+  experiment::Loop& loop = experiment.profile.ranks[0].locations[0].loops[0];
+  loop.log.clear();
+  analysis::test::add_log(loop, many, 8);
+  const auto origin = [&](std::int64_t i) {
+    return Json::parse(rendered(experiment, part(i, std::nullopt, Format::Json)))["experiment"]["subject"][1]
+        .get<std::string>();
+  };
+  const auto says = [&](std::int64_t i, const char* text) {
+    EXPECT_NE(origin(i).find(text), std::string::npos) << i << ": " << origin(i);
+  };
+  constexpr const char* mean = "The log does not keep this iteration: its times, calls and bytes are the mean of 3";
+  says(alone, "Wall time, MPI time, calls and bytes are exact. It has a cluster of its own: nothing is reconstructed.");
+  says(alone ^ 1, mean);
+  says(alone ^ 1, "Its cluster is not known: there are no call paths.");
+  const auto beside_usual = static_cast<std::int64_t>(kept.in_block(6)) ^ 1;
+  says(beside_usual, mean);
+  says(beside_usual, "reconstructed from the kept iteration's cluster of 31 iterations.");
 }
 
 TEST(Loops, wrong_requests_say_what_is_there) {
