@@ -269,7 +269,7 @@ bool RankRecordBuilder::add(const Location& l) {
   }
   for (waits::DurationTable::Entry entry : l.durations.view()) {
     if (entry.node == 0) continue;
-    if (cut_call && entry.node == cut_call->node && entry.of == cut_call->of) {
+    if (cut_call && entry.node == cut_call->node && entry.bin == cut_call->bin) {
       entry.durations.add(cut_call->durations);
       cut_call.reset();
     }
