@@ -107,9 +107,9 @@ Location* make_detached_location(const LocationSettings& settings) {
 
 void free_detached_location(Location* l) {
   end_off_cpu(*l);
-  platform::unmake_on_pages(l->follower);
   free_durations(*l);
   forget_marks(*l);
+  platform::unmake_on_pages(l->follower);  // has the iterations whose marks were forgotten
   end_readings(*l);
   platform::unmake_on_pages(l->extra);
   l->tree.destroy();

@@ -9,9 +9,8 @@
 
 #include <cstdint>
 
-#include "platform/hot.hpp"
-
 #include "platform/clock_counter.hpp"  // the platform's own: inline uint64_t read_counter(), bool counter_is_invariant()
+#include "platform/hot.hpp"
 
 namespace refrain::platform {
 

@@ -30,8 +30,8 @@ struct ClusterSummary {
 std::vector<ClusterSummary> summarise_clusters(const run::IterationProfiles& profiles, const CallTree& tree);
 
 /// Differences of some iterations from all others, which take the place of the loop: `members[k]` of them are in the
-/// k-th cluster. The iterations of a cluster are taken to be alike. The log of a long loop may have more iterations with
-/// a cluster's label than the cluster has members (run/iterations.hpp): then all members are meant.
+/// k-th cluster. The iterations of a cluster are taken to be alike. The log of a long loop may have more iterations
+/// with a cluster's label than the cluster has members (run/iterations.hpp): then all members are meant.
 std::vector<ClusterDifference> differences_of(const run::IterationProfiles& profiles, const CallTree& tree,
                                               std::span<const double> members);
 

@@ -13,9 +13,9 @@ namespace refrain::experiment {
 
 /// Consecutive iterations of a log: a run, or a record of one iteration or of a group of 2^level iterations.
 struct LoggedItem {
-  std::optional<format::Run> run;  ///< none: a record
-  std::uint64_t count = 0;         ///< iterations; the last group of a log may have fewer than this says
-  format::Label label{};           ///< of a record, as are the values
+  std::optional<format::Run> run;            ///< none: a record
+  std::uint64_t count = 0;                   ///< iterations; the last group of a log may have fewer than this says
+  format::Label label{};                     ///< of a record, as are the values
   std::int64_t row[format::max_overall];     ///< of the iteration, or the one that is kept of the group
   std::int64_t others[format::max_overall];  ///< sums over the other iterations of the group
 };

@@ -32,8 +32,7 @@ class ChromeTimeline final : public Timeline {
   void end_slice(TimelinePoint at, const trace::RegionOfTrace& region, std::int64_t off_cpu_ns) override {
     json_.object([&] {
       common("E", region.name, category_of(region), at, 0);
-      if (off_cpu_ns > 0)
-        json_.member_object("args", [&] { json_.member("off_cpu_us", microseconds(off_cpu_ns)); });
+      if (off_cpu_ns > 0) json_.member_object("args", [&] { json_.member("off_cpu_us", microseconds(off_cpu_ns)); });
     });
   }
   void iteration(TimelinePoint begin, TimelinePoint end, const std::string& loop, std::int64_t number) override {

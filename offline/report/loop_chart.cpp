@@ -104,7 +104,8 @@ class LoopNotes {
     add(fmt::format("least {} ({}), mean {}, largest {} ({})", value(picture_.least), where(picture_.least),
                     value(picture_.all.sum / known), value(picture_.largest), where(picture_.largest)));
     if (group_.kept_every > 1)
-      add(fmt::format("From iteration {} on the log keeps one of 2 iterations, at the end one of {}; the others are "
+      add(
+          fmt::format("From iteration {} on the log keeps one of 2 iterations, at the end one of {}; the others are "
                       "shown with the mean of theirs.",
                       human_count(group_.thinned_from), human_count(group_.kept_every)));
     const auto fewest = std::ranges::min_element(group_.locations, {}, &LoopPlace::iterations);

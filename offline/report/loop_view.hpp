@@ -29,7 +29,7 @@ struct LoopGroup {
   std::string name;
   std::int64_t iterations = 0;  ///< maximum over locations
   std::vector<LoopPlace> locations;
-  bool threads = false;  ///< some locations are not the first thread of their rank
+  bool threads = false;                     ///< some locations are not the first thread of their rank
   std::int64_t thinned_from = 0;            ///< from this iteration on the logs keep one of several
   std::int64_t kept_every = 1;              ///< one of so many at the end, where fewest are kept; 1: all are
   std::vector<SlowIteration> slowest = {};  ///< slowest first; empty: the logs tell

@@ -24,7 +24,7 @@ struct Origins {
   std::int64_t exact = 0, alone = 0, shared = 0, unsaved = 0, overflow = 0, recorded = 0;
   std::int64_t least = std::numeric_limits<std::int64_t>::max(), most = 0;  ///< members of the shared clusters
   std::optional<SamplesOfPools> pool;
-  bool threads = false;  ///< some ranks have several threads
+  bool threads = false;      ///< some ranks have several threads
   std::int64_t sharing = 1;  ///< iterations that have its vector, where most do
 
   void add(const run::IterationProfiles& profiles, std::int32_t cluster, bool samples_recorded) {
@@ -63,9 +63,9 @@ struct Origins {
     };
     std::string text = "Wall time, MPI time, calls and bytes are exact.";
     if (sharing > 1)
-      text = fmt::format(
-          "The log does not keep this iteration: its times, calls and bytes are the mean of {} iterations.",
-          human_count(sharing));
+      text =
+          fmt::format("The log does not keep this iteration: its times, calls and bytes are the mean of {} iterations.",
+                      human_count(sharing));
     if (shared > 0)
       text += fmt::format(" Their division among call paths is reconstructed{} from {} cluster of {}{}.", on(shared),
                           sharing > 1 ? "the kept iteration's" : "its",

@@ -126,14 +126,14 @@ Table activities_table(const PatternsShown& shown, const char* name, const std::
 /// The causes of waiting; in JSON a computation also has its functions.
 Table causes_table(const PatternsShown& shown) {
   const std::vector<Column> more = columns("severity_s, share, direct_s, off_cpu_s");
-  return activities_table(shown, "causes", more, shown.analysis.causes->all,
-                          [&shown](Row& row, const patterns::CauseResult& of) {
-                            const Cell off_cpu = of.off_cpu_ns > 0 ? Cell(seconds_of_ns(of.off_cpu_ns)) : Cell();
-                            row.cells.insert(row.cells.end(), {seconds_of_ns(of.ns), shown.share_of_waiting(of.ns),
-                                                               seconds_of_ns(of.direct_ns), off_cpu});
-                            if (shown.options.format == Format::Json && !of.by_node.empty())
-                              row.tables.push_back(by_callpath_table(shown, of.by_node));
-                          });
+  return activities_table(
+      shown, "causes", more, shown.analysis.causes->all, [&shown](Row& row, const patterns::CauseResult& of) {
+        const Cell off_cpu = of.off_cpu_ns > 0 ? Cell(seconds_of_ns(of.off_cpu_ns)) : Cell();
+        row.cells.insert(row.cells.end(),
+                         {seconds_of_ns(of.ns), shown.share_of_waiting(of.ns), seconds_of_ns(of.direct_ns), off_cpu});
+        if (shown.options.format == Format::Json && !of.by_node.empty())
+          row.tables.push_back(by_callpath_table(shown, of.by_node));
+      });
 }
 
 /// The longest chain of activities in which none could begin before the one in front of it.

@@ -80,9 +80,8 @@ std::uint64_t first_of(const experiment::FramePlace& place) {
 
 /// The piece of a log that has an iteration, if any has.
 std::size_t piece_of(const std::vector<experiment::FramePlace>& log, std::uint64_t iteration) {
-  const auto after = std::partition_point(log.begin(), log.end(), [&](const experiment::FramePlace& place) {
-    return first_of(place) <= iteration;
-  });
+  const auto after = std::partition_point(
+      log.begin(), log.end(), [&](const experiment::FramePlace& place) { return first_of(place) <= iteration; });
   return static_cast<std::size_t>(std::max<std::ptrdiff_t>(after - log.begin() - 1, 0));
 }
 
@@ -126,9 +125,7 @@ class LogCursor {
   }
 
   /// How many iterations have the vector of the last one that was read.
-  std::uint64_t sharing() const {
-    return item_.run || level_ == 0 || number_ - 1 == kept_ ? 1 : others_;
-  }
+  std::uint64_t sharing() const { return item_.run || level_ == 0 || number_ - 1 == kept_ ? 1 : others_; }
 
  private:
   bool next_item() {
@@ -221,7 +218,7 @@ class LogCursor {
   bool in_block_ = false;
   unsigned level_ = 0;
   experiment::LoggedItem item_{};
-  std::uint64_t number_ = 0, left_ = 0;           ///< of the next iteration; of the item
+  std::uint64_t number_ = 0, left_ = 0;              ///< of the next iteration; of the item
   std::uint64_t kept_ = 0, others_ = 0, other_ = 0;  ///< of the group
   std::int64_t mean_[format::max_overall] = {};
 };
@@ -230,8 +227,7 @@ class LogCursor {
 /// other times are shared in proportion to it.
 class PassedRows {
  public:
-  explicit PassedRows(const experiment::Loop& loop, std::uint64_t from = 0)
-      : loop_(loop), columns_(loop), from_(from) {
+  explicit PassedRows(const experiment::Loop& loop, std::uint64_t from = 0) : loop_(loop), columns_(loop), from_(from) {
     for (std::size_t i = 0; i < loop.clusters.size(); ++i)
       if (loop.clusters[i].label == static_cast<std::uint32_t>(format::passed_label))
         cluster_ = static_cast<std::int32_t>(i);
@@ -328,7 +324,8 @@ bool with_iteration(const experiment::Loop& loop, std::int64_t iteration, const 
     for (Logged of; !found && log.next(of) && of.number <= wanted;) {
       if (of.number < wanted) continue;
       found = true;
-      take_logged(of, loop, passed, [&](std::uint32_t label) { return cluster_of_label(loop, label); }, take);
+      take_logged(
+          of, loop, passed, [&](std::uint32_t label) { return cluster_of_label(loop, label); }, take);
     }
   }
   if (found || iteration >= loop.iterations) return found;
@@ -340,7 +337,6 @@ bool with_iteration(const experiment::Loop& loop, std::int64_t iteration, const 
   });
   return found;
 }
-
 
 std::int64_t sharing_vector(const experiment::Loop& loop, std::int64_t iteration) {
   if (loop.thinning.level == 0 || iteration < loop.thinning.from || loop.log.empty()) return 1;

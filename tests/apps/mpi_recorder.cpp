@@ -88,7 +88,9 @@ void write_record(const MpiAdapter& adapter) {
   std::fprintf(file, "},\n\"unmatched\": [%lld, %lld],\n", static_cast<long long>(messages_left),
                static_cast<long long>(bytes_left));
   std::fprintf(file, "\"requests\": %llu,\n\"peers\": %s,\n\"communicators\": [",
-               static_cast<unsigned long long>(adapters::mpi::request_table.count([](const TrackedRequest&) { return true; })), good ? "true" : "false");
+               static_cast<unsigned long long>(
+                   adapters::mpi::request_table.count([](const adapters::mpi::TrackedRequest&) { return true; })),
+               good ? "true" : "false");
   separator = "";
   for (const CommunicatorRecord& c : adapter.communicators()) {
     std::fprintf(file, "%s\n{\"id\": %d, \"parent\": %d, \"ordinal\": %d, \"leader\": %d, \"rank\": %d, \"size\": %d, ",

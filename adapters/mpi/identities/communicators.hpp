@@ -42,9 +42,9 @@ void forget_world();
 
 /// After an operation that is collective over `parent`; `made` may be MPI_COMM_NULL here.
 bool define_child(MPI_Comm parent, MPI_Comm made);
-/// Defines a duplicate of `parent`. Its members are taken from the parent's record, because MPI takes long to tell those
-/// of a large communicator. If the parent is unknown, MPI is asked if `may_be_asked`, which requires that `made` is
-/// complete.
+/// Defines a duplicate of `parent`. Its members are taken from the parent's record, because MPI takes long to tell
+/// those of a large communicator. If the parent is unknown, MPI is asked if `may_be_asked`, which requires that `made`
+/// is complete.
 bool define_duplicate(MPI_Comm parent, MPI_Comm made, bool may_be_asked);
 bool define_of_group(MPI_Comm parent, int tag, MPI_Comm made);
 bool define_by_members(int tag, MPI_Comm made);

@@ -11,7 +11,7 @@
 !     end do
 !     REFRAIN_LOOP_END()
 !
-! REFRAIN_REGION_END takes the name of the region; without a name it ends the innermost one.
+! REFRAIN_REGION_END takes the name of the region. Without a name it ends the innermost one.
 #ifndef REFRAIN_REFRAIN_FORTRAN_H
 #define REFRAIN_REFRAIN_FORTRAN_H
 #define REFRAIN_LOOP_BEGIN(name) call refrain_loop_begin(name)

@@ -201,7 +201,7 @@ TEST(IterationLog, blocks_of_items_are_empty_to_earlier_readers) {
   log.pass(12, format::Run::Absent);
   const auto block = log.all().at(0);
   // As docs/file-format.md has it: a count of 0, kind 2, and how many iterations it covers.
-  constexpr std::array<unsigned char, 33> bytes{'R', 'I', 'T', 'L', 33, 0, 0, 0, 0,  0, 0, 0, 0, 0, 0, 0, 0,
+  constexpr std::array<unsigned char, 33> bytes{'R', 'I', 'T', 'L', 33, 0, 0, 0,  0, 0, 0, 0, 0, 0, 0, 0, 0,
                                                 0,   0,   0,   4,   0,  2, 0, 12, 0, 0, 0, 0, 0, 0, 0, 51};
   ASSERT_EQ(block.size(), bytes.size());
   EXPECT_EQ(std::memcmp(block.data(), bytes.data(), sizeof bytes), 0);

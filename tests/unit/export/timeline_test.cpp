@@ -18,9 +18,7 @@ namespace {
 class Recorded final : public Timeline {
  public:
   void begin_slice(TimelinePoint at, const trace::RegionOfTrace& region) override { add("B ", at, region); }
-  void end_slice(TimelinePoint at, const trace::RegionOfTrace& region, std::int64_t) override {
-    add("E ", at, region);
-  }
+  void end_slice(TimelinePoint at, const trace::RegionOfTrace& region, std::int64_t) override { add("E ", at, region); }
   void iteration(TimelinePoint, TimelinePoint, const std::string&, std::int64_t) override {}
   void gap(TimelinePoint) override {}
   void message(const TimelineMessage&) override {}

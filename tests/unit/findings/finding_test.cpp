@@ -62,9 +62,8 @@ TEST(SentenceOfFinding, tells_who_waits_where_and_why) {
       "(sleep, locks or files)",
       sentence_of(of));
   of.cause = {.path = {"main", "MPI_Reduce"}, .off_cpu = OffCpu::Unknown};
-  EXPECT_EQ(
-      "rank 2 waits in exchange > MPI_Recv for late senders; because of time not on a CPU in main > MPI_Reduce",
-      sentence_of(of));
+  EXPECT_EQ("rank 2 waits in exchange > MPI_Recv for late senders; because of time not on a CPU in main > MPI_Reduce",
+            sentence_of(of));
   of.cause = {};
   of.method = "minimum";
   EXPECT_EQ("rank 2 waits in exchange > MPI_Recv for late senders, as durations of calls tell", sentence_of(of));

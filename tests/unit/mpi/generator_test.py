@@ -89,7 +89,7 @@ class Generator(unittest.TestCase):
     def test_unreadable_rows_are_named(self) -> None:
         self.refuses(self.table + "\nMPI_Odd local - - flag=logical\n", self.header, "MPI_Odd", "flag=logical")
         self.refuses(self.table + "\nMPI_Odd send send Sent buf:buffer\n", self.header, "MPI_Odd", "Sent needs")
-        self.refuses(self.table + "\nMPI_Odd unwrapped - laziness\n", self.header, "MPI_Odd", "no reason")
+        self.refuses(self.table + "\nMPI_Odd unwrapped - laziness\n", self.header, "MPI_Odd", "'laziness' is not a reason")
         self.refuses(self.table + "\nMPI_Barrier barrier barrier - comm:comm\n", self.header, "MPI_Barrier has two rows")
 
     def test_the_table_of_the_offline_half_needs_no_header(self) -> None:
