@@ -21,16 +21,18 @@ namespace refrain::adapters::mpi {
           use(Comm_idup) use(Comm_free) use(Comm_set_errhandler) use(Group_free) use(Group_translate_ranks)            \
               use(Topo_test) use(Cartdim_get) use(Cart_shift) use(Graph_neighbors_count)                               \
                   use(Dist_graph_neighbors_count) use(Isend) use(Improbe) use(Imrecv) use(Test) use(Cancel)            \
-                      use(Request_free) use(Type_get_envelope) use(Info_get) use(Info_free)
-/// Functions that came with MPI 4. MPICH 3, Intel MPI and MVAPICH have the interface of MPICH 4, without them.
+                      use(Request_free) use(Type_get_envelope)
+/// Functions that came with MPI 4, and those that are needed only together with them. MPICH 3, Intel MPI and MVAPICH
+/// have the interface of MPICH 4, without those of MPI 4.
 #if MPI_VERSION >= 4
-#define REFRAIN_OWN_USES_OF_MPI_4(use) \
-  use(Type_get_envelope_c) use(Session_init) use(Session_finalize) use(Session_get_pset_info)
+#define REFRAIN_OWN_USES_OF_MPI_4(use)                                                                      \
+  use(Type_get_envelope_c) use(Session_init) use(Session_finalize) use(Session_get_pset_info) use(Info_get) \
+      use(Info_free)
 #else
 #define REFRAIN_OWN_USES_OF_MPI_4(use)
 #endif
 
-/// A function that the library lacks returns MPI_ERR_OTHER; one of MPI 4 is null.
+/// A function that the library lacks returns MPI_ERR_OTHER; one of the second list is null.
 struct OwnCalls {
 #define REFRAIN_MEMBER(name) decltype(&::PMPI_##name) name;
   REFRAIN_OWN_USES(REFRAIN_MEMBER)
