@@ -109,7 +109,7 @@ void free_detached_location(Location* l) {
   end_off_cpu(*l);
   free_durations(*l);
   forget_marks(*l);
-  platform::unmake_on_pages(l->follower);  // has the iterations whose marks were forgotten
+  platform::unmake_on_pages(l->follower);  // after forget_marks(), which uses its iterations
   end_readings(*l);
   platform::unmake_on_pages(l->extra);
   l->tree.destroy();

@@ -22,8 +22,8 @@ namespace refrain::adapters::mpi {
               use(Topo_test) use(Cartdim_get) use(Cart_shift) use(Graph_neighbors_count)                               \
                   use(Dist_graph_neighbors_count) use(Isend) use(Improbe) use(Imrecv) use(Test) use(Cancel)            \
                       use(Request_free) use(Type_get_envelope)
-/// Functions that came with MPI 4, and those that are needed only together with them. MPICH 3, Intel MPI and MVAPICH
-/// have the interface of MPICH 4, without those of MPI 4.
+/// Functions that came with MPI 4, and older ones that are called only with these. MPICH 3, Intel MPI and MVAPICH have
+/// the interface of MPICH 4, but not its functions of MPI 4.
 #if MPI_VERSION >= 4
 #define REFRAIN_OWN_USES_OF_MPI_4(use)                                                                      \
   use(Type_get_envelope_c) use(Session_init) use(Session_finalize) use(Session_get_pset_info) use(Info_get) \

@@ -38,7 +38,7 @@ VIEWS: dict[str, tuple[str, ...]] = {
     "report --nodes --format json": (),
     "report --communicators --format csv": (),
 }
-# A job that was killed has no names of functions in its experiment. They are found where its binaries are, so these members differ.
+# The experiment of a job that was killed has no names of functions. Reports find them only where its binaries are, so these members differ.
 WITH_NAMES = {"callpaths", "findings", "path"}
 
 
@@ -52,6 +52,7 @@ def document_of(output: str, words: str, is_killed: bool) -> Any:
 
 
 def without_names(value: Any) -> Any:
+    """The value without WITH_NAMES, at any depth."""
     if isinstance(value, dict):
         return {name: without_names(member) for name, member in value.items() if name not in WITH_NAMES}
     return [without_names(element) for element in value] if isinstance(value, list) else value
@@ -113,6 +114,9 @@ def main() -> None:
         raise SystemExit(__doc__)
     build, version = Path(sys.argv[1]).resolve(), sys.argv[2]
     refrain = build / "bin" / "refrain"
+    for state in ("complete", "killed"):
+        if (GOLDEN / f"{version}-{state}").exists():
+            raise SystemExit(f"{GOLDEN / f'{version}-{state}'} is there already")
     with tempfile.TemporaryDirectory() as directory:
         program = Path(shutil.copy2(build / "examples" / "stencil_omp", directory))
         for state, make in (("complete", make_complete), ("killed", make_killed)):

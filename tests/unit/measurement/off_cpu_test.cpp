@@ -104,7 +104,8 @@ TEST_F(OffCpuTest, call_paths_have_the_time_of_their_calls) {
   EXPECT_LT(location->off_cpu.call_ns, off_cpu_of(sleeps) - 29 * ms + 1) << "of the last call alone";
   end_part();
   EXPECT_GE(off_cpu_of(sleeps), 49 * ms);
-  EXPECT_LE(off_cpu_of(sleeps) + off_cpu_of(computes), location->unit.off_mpi_ns + ms / 10) << "but for corrections";
+  EXPECT_LE(off_cpu_of(sleeps) + off_cpu_of(computes), location->unit.off_mpi_ns + ms / 10)
+      << "apart from corrections of the clocks";
   EXPECT_GE(off_cpu_of(sleeps) + off_cpu_of(computes), location->unit.off_mpi_ns - ms) << "nothing is without a path";
 }
 

@@ -587,7 +587,7 @@ TEST(Golden, events_5) {
     EXPECT_EQ(experiment->damages(), 0u);
     return found;
   };
-  EXPECT_EQ(calls_off_cpu(GOLDEN "/events-5"), Found(30, 900));
+  EXPECT_EQ(calls_off_cpu(GOLDEN "/profile-1.11"), Found(30, 900));
   EXPECT_EQ(calls_off_cpu(GOLDEN "/events-4"), Found(0, 0));
 }
 
